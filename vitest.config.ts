@@ -8,7 +8,7 @@ import { placeAmongPrograms, programsDirectory, programStarters } from "./test/s
  */
 const upkeepTests = [
   "test/sidecar/upkeep/*.{integration,long}.test.ts",
-  "test/sidecar/{adopt,another-node,faults,hard-places,killed-at-each-step,metrics-arriving,restarts-at-night,shared-job,upkeep-of-devnet}.{integration,long}.test.ts",
+  "test/sidecar/{adopt,another-node,faults,killed-at-each-step,metrics-arriving,restarts-at-night,upkeep-of-devnet}.{integration,long}.test.ts",
   "test/sidecar/upgrade/upgrade.integration.test.ts",
 ];
 
@@ -16,15 +16,15 @@ const upkeepTests = [
 export const sizedTests = [
   "facilitator/settlement/leader/leader.test.ts",
   "gateway/json-rpc/known-messages.test.ts",
-  "test/cli/{exit-codes,masked-urls}.integration.test.ts",
+  "test/cli/{exit-codes,masked-urls,workspace-copy}.integration.test.ts",
   "test/devnet/command/ops.integration.test.ts",
-  "test/facilitator/{batches,crash}.integration.test.ts",
+  "test/facilitator/{batches,crash,refund,signers}.integration.test.ts",
   "test/bounds/{engine-proxy,gateway-answers,gateway-callers,gateway-connections,gateway-websockets,overview,payments,sidecar}.integration.test.ts",
   "test/gateway/listener/fast-path.integration.test.ts",
   "test/gateway/memory-bounds.integration.test.ts",
   "test/docs/command-blocks.e2e.test.ts",
   "test/infra/changed-secret.integration.test.ts",
-  "test/ledger/replicas.integration.test.ts",
+  "test/ledger/{kill-points,replicas}.integration.test.ts",
   "test/resource-server/hand-over/hand-over.integration.test.ts",
   "test/sidecar/hand-over/{hand-over,kept-settings}.integration.test.ts",
   "test/facilitator/few-descriptors.integration.test.ts",
@@ -32,14 +32,11 @@ export const sizedTests = [
   "test/sidecar/{corrupt-data,faults,few-descriptors,hanging-compiler,killed-at-each-step,no-descriptors,pharos-kills,restarts-at-night,silent-name-server,slow-gateway,upkeep-of-devnet}.integration.test.ts",
   "test/sidecar/restore/restore.integration.test.ts",
   "test/sidecar/page/{page,page-actions,page-of-status,page-pictures,overview,runbook-pages}.integration.test.ts",
-  "test/sidecar/upgrade/{killed-while-upgrading,restore-data}.integration.test.ts",
+  "test/sidecar/upgrade/killed-while-upgrading.integration.test.ts",
 ];
 
 /** Tests that send as many generated messages as `GATEHOUSE_FUZZ_RUNS` says. */
-const fuzzTests = [
-  "gateway/calls/message-handler.test.ts",
-  "test/gateway/listener/generated-requests.integration.test.ts",
-];
+const fuzzTests = ["gateway/calls/message-handler.test.ts"];
 
 const costlyTests = ["**/*.{integration,e2e,docker,long,package}.test.ts"];
 
@@ -56,11 +53,10 @@ const unsharedTests = [
 const unsharedIntegrationTests = [
   "test/{bounds,package}/**/*.integration.test.ts",
   "test/gateway/{large-messages,memory-bounds}.integration.test.ts",
-  "test/gateway/listener/generated-requests.integration.test.ts",
   "test/x402/one-line-scheme.integration.test.ts",
 ];
 
-/** One cache of compiled code for the nodes of all tests, where each would fill its own; see `devnet/workspace/launcher.ts`. */
+/** One cache of compiled code for what all tests start, where each node would fill its own; see `devnet/workspace/launcher.ts`. */
 const compiled = { NODE_COMPILE_CACHE: join(import.meta.dirname, "node_modules/.cache/tests") };
 
 /** The same for the packages that the tests themselves load. */
@@ -75,6 +71,8 @@ const startsCompiled = {
   env: { ...compiled, GATEHOUSE_TEST_PROGRAMS: programsDirectory },
 };
 
+const unit = { setupFiles, env: compiled, testTimeout: 60_000 };
+
 const integration = { setupFiles, ...startsCompiled, testTimeout: 120_000, hookTimeout: 120_000 };
 
 const startCompiled = {
@@ -86,7 +84,7 @@ const startCompiled = {
 };
 
 /**
- * Profiles of the tests' nodes that the upkeep's tests run with once more (`npm test` has two files of each), and which of them not: those that are about a node
+ * Profiles of the tests' nodes that the upkeep's tests run with once more (`npm test` has one file of each), and which of them not: those that are about a node
  * which reports its release, where it reports the commit of its programs.
  */
 const profiles = {
@@ -120,7 +118,7 @@ const elsewhere = ["node_modules/**", ".gatehouse/**", "dist/**"];
 /**
  * A test file's name says its cost: `*.test.ts` is a unit test and stands next to its code, or in test/ where it is about several files, `*.integration.test.ts`
  * starts real services on free ports, `*.e2e.test.ts` runs the commands that a person types, `*.docker.test.ts` needs a Docker
- * engine, `*.package.test.ts` packs and installs, and `*.long.test.ts` takes minutes. `npm test` runs the first three, and a few files of the upkeep next to a strict node
+ * engine, `*.package.test.ts` packs and installs, and `*.long.test.ts` takes minutes. `npm test` runs the first three, and one file of the upkeep next to a strict node
  * and to one of the public family (`integration-strict`, `integration-pharos`). `npm run test:long` runs the projects `long`, `long-fuzz`, `long-strict` and `long-pharos`: the long
  * files, the whole of what `npm test` runs a slice of, a million generated messages, and all of the upkeep's tests next to such nodes.
  */
@@ -133,10 +131,9 @@ export default defineConfig({
       {
         test: {
           name: "unit",
-          setupFiles,
+          ...unit,
           include: ["**/*.test.ts"],
           exclude: [...elsewhere, ...costlyTests, ...unsharedTests],
-          testTimeout: 60_000,
           // Loading each file's modules takes longer than its tests: a unit test leaves its process as it was.
           isolate: false,
         },
@@ -144,10 +141,9 @@ export default defineConfig({
       {
         test: {
           name: "unit-isolated",
-          setupFiles,
+          ...unit,
           include: unsharedTests,
           exclude: [...elsewhere, ...costlyTests],
-          testTimeout: 60_000,
         },
       },
       {
@@ -175,7 +171,7 @@ export default defineConfig({
         test: {
           name: `integration-${profile}`,
           ...integration,
-          include: ["test/sidecar/{upkeep/upkeep,upkeep-of-devnet}.integration.test.ts"],
+          include: ["test/sidecar/upkeep/upkeep.integration.test.ts"],
           env: { ...startsCompiled.env, GATEHOUSE_DEVNET_PROFILE: profile },
         },
       })),

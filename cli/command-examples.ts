@@ -10,8 +10,8 @@ export const commandExamples: Readonly<Record<string, readonly string[]>> = {
   status: [
     "gatehouse status --url http://127.0.0.1:9600 --watch 5",
     "gatehouse status --targets node-7=http://10.0.0.7:9600 http://10.0.0.8:9600 --watch",
+    "gatehouse status --targets node-7=http://10.0.0.7:9600 http://10.0.0.8:9600 --page",
   ],
-  dashboard: ["gatehouse dashboard --targets node-7=http://10.0.0.7:9600 http://10.0.0.8:9600"],
   pay: [
     "gatehouse pay https://shop.example/data --rpc-url https://rpc.example",
     "gatehouse pay https://shop.example/data --max-amount 0.05 --asset 0x… --key-file key",
@@ -19,9 +19,11 @@ export const commandExamples: Readonly<Record<string, readonly string[]>> = {
   "ledger export": [
     "gatehouse ledger export --settings facilitator.json5 --from 2026-11-01 --to 2026-12-01 > november.csv",
   ],
-  refund: ["gatehouse refund 'eip155:1672|0x…|0x…|0x…' --settings facilitator.json5 --key-file payee.key"],
-  plan: ["gatehouse plan --config bin/node.conf --node-version 0.16.2"],
-  lint: ["gatehouse lint bin/node.conf --node-version 0.16.2"],
+  "ledger refund": [
+    "gatehouse ledger refund 'eip155:1672|0x…|0x…|0x…' --settings facilitator.json5 --key-file payee.key",
+  ],
+  "config plan": ["gatehouse config plan --config bin/node.conf --node-version 0.16.2"],
+  "config lint": ["gatehouse config lint bin/node.conf --node-version 0.16.2"],
   doctor: [
     "gatehouse doctor --url sidecar=http://127.0.0.1:9600",
     "pulumi stack output --json | gatehouse doctor --drift",
@@ -34,14 +36,12 @@ export const commandExamples: Readonly<Record<string, readonly string[]>> = {
     "gatehouse upgrade /data/releases/0.16.2 --token-file token --url http://10.0.0.7:9600",
     "gatehouse upgrade --stack prod --node-image registry.example/node:0.16.2@sha256:… --dry-run",
   ],
-  restore: ["gatehouse restore --settings restore.json5", "gatehouse restore --snapshot /data/snapshot.tar.gz"],
-  devnet: ["gatehouse devnet --settings devnet.json5"],
+  restore: ["gatehouse restore --settings restore.json5"],
   "contracts check": ["gatehouse contracts check --rpc-url https://rpc.example --for upto"],
   "contracts deploy": [
     "gatehouse contracts deploy --rpc-url https://rpc.example --key-file key --copy-from https://archive.example",
   ],
   "config dump": ["gatehouse config dump sidecar --changed"],
-  completion: ["gatehouse completion bash"],
 };
 
 /** Adds examples to the help of every subcommand. */

@@ -1,6 +1,6 @@
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
-import { serviceNames } from "./service-names.ts";
+import { serviceNames } from "./service-definitions.ts";
 import { shareCompileCache } from "./shared-compile-cache.ts";
 
 /**
@@ -16,19 +16,19 @@ const missing = "/nowhere/settings.json5";
 /** Such a service exits within a second or so, but V8 may hang at exit. */
 const deadlineMs = 60_000;
 
-function load(command: readonly string[], expected: Readonly<{ status: number; says: string }>): void {
+function load(command: readonly string[], expected: Readonly<{ status: number; stderrIncludes: string }>): void {
   const limits = { timeout: deadlineMs, killSignal: "SIGKILL" } as const;
   const { status, stderr } = spawnSync(process.execPath, command, { encoding: "utf8", ...limits });
-  if (status === expected.status && stderr.includes(expected.says)) return;
-  process.stderr.write(`${command.join(" ")} ended with ${status} instead of ${expected.status}:\n${stderr}\n`);
+  if (status === expected.status && stderr.includes(expected.stderrIncludes)) return;
+  process.stderr.write(`${command.join(" ")} exited with ${status} instead of ${expected.status}:\n${stderr}\n`);
   process.exitCode = 1;
 }
 
 const directory = process.env["NODE_COMPILE_CACHE"];
-if (directory === undefined) throw new Error("NODE_COMPILE_CACHE names no directory; set it to the one to fill");
-load([healthCheck], { status: 2, says: "usage" });
+if (directory === undefined) throw new Error("NODE_COMPILE_CACHE is not a directory; set it to the directory to fill");
+load([healthCheck], { status: 2, stderrIncludes: "usage" });
 const names = serviceNames.filter((service) => service !== "sidecar");
 for (const service of [...names, "sidecar"]) {
-  load([program, service, "--settings", missing], { status: 1, says: missing });
+  load([program, service, "--settings", missing], { status: 1, stderrIncludes: missing });
 }
 shareCompileCache(directory, { user: process.env["NODE_USER"] });

@@ -35,7 +35,7 @@ test("each setting has its value and says where that came from, and no secret is
   expect(mask.text(JSON.stringify(dumped))).not.toMatch(/1111111|long-password/);
 });
 
-test("settings that were given are shown while others are missing, secrets apart", () => {
+test("settings that were given are shown while others are missing, secrets apart", async () => {
   vi.stubEnv("GATEHOUSE_FACILITATOR_LISTEN_PORT", "3100");
   vi.stubEnv("GATEHOUSE_FACILITATOR_SIGNER_PRIVATE_KEY", `0x${"11".repeat(32)}`);
   onTestFinished(() => void vi.unstubAllEnvs());
@@ -46,7 +46,7 @@ test("settings that were given are shown while others are missing, secrets apart
     isColored: false,
   };
   const options = { service: "facilitator", file: undefined, changed: false, json: false } as const;
-  expect(printConfigDump(options, { mask: createMask(), output })).toBe(1);
+  expect(await printConfigDump(options, { mask: createMask(), output })).toBe(1);
   expect(printed.out.split("\n").toSorted()).toEqual([
     "",
     "listen.port = 3100  # GATEHOUSE_FACILITATOR_LISTEN_PORT",

@@ -1,12 +1,11 @@
 import { exitStatus, type CommandOutput } from "#daemon/command-line/command-output.ts";
 import type { Mask } from "#daemon/secrets/mask.ts";
-import { Secret } from "#daemon/secrets/secret.ts";
 import { listSettingsLeaves } from "#daemon/settings/leaf.ts";
 import { SettingsError, type GivenSettings } from "#daemon/settings/problem.ts";
 import { resolveSettings, type SettingsDefinition, type SettingsSources } from "#daemon/settings/settings.ts";
 import { getValueAt } from "#daemon/settings/value.ts";
-import { serviceDefinitions } from "./service-definitions.ts";
-import type { ServiceName } from "./service-names.ts";
+import { loadDefinition, type ServiceName } from "./service-definitions.ts";
+import { listUsualLeaves } from "./settings-help.ts";
 
 /** One setting as a service would read it: its path in the settings file, its value, and the value's source. */
 export type DumpedSetting = Readonly<{ key: string; value: unknown; origin: string }>;
@@ -21,11 +20,11 @@ export type ConfigDumpOptions = Readonly<{
 }>;
 
 /** Prints a service's effective settings and returns the exit status. If the service would reject the settings, prints only the given ones and returns 1. */
-export function printConfigDump(
+export async function printConfigDump(
   { service, file, changed, json }: ConfigDumpOptions,
   { mask, output }: Readonly<{ mask: Mask; output: CommandOutput }>,
-): number {
-  const definition = serviceDefinitions[service];
+): Promise<number> {
+  const definition = await loadDefinition(service);
   const print = (all: readonly DumpedSetting[]) => {
     const shown = changed ? all.filter(({ origin }) => origin !== "default") : all;
     output.out(json ? `${JSON.stringify(shown, undefined, 2)}\n` : formatDump(shown));
@@ -54,7 +53,7 @@ function dumpGiven(
 }
 
 /**
- * Lists every setting of a service, in schema order. A setting that is not set and has no default is null; a secret is `[secret]`.
+ * Lists every setting of a service, the usual ones first. A setting that is not set and has no default is null; a secret is `[secret]`.
  *
  * @throws {SettingsError} if the service would reject the settings.
  */
@@ -65,9 +64,12 @@ export function dumpSettings(
 ): readonly DumpedSetting[] {
   const { settings, origin } = resolveSettings(definition, sources);
   mask.hide(settings);
-  return listSettingsLeaves(definition.service, definition.schema).map((leaf) => {
+  const leaves = listSettingsLeaves(definition.service, definition.schema);
+  const usual = listUsualLeaves(definition, leaves);
+  return [...usual, ...leaves.filter((leaf) => !usual.includes(leaf))].map((leaf) => {
     const value = getValueAt(settings, leaf.path) ?? null;
-    return { key: leaf.path.join("."), value: value instanceof Secret ? value.toJSON() : value, origin: origin(leaf) };
+    const shown = leaf.secret && value !== null ? "[secret]" : value;
+    return { key: leaf.path.join("."), value: shown, origin: origin(leaf) };
   });
 }
 

@@ -9,19 +9,17 @@ import { addExamples } from "./command-examples.ts";
 import { createAdoptCommand } from "./commands/adopt-command.ts";
 import { createConfigCommand } from "./commands/config-command.ts";
 import { createContractsCommand } from "./commands/contracts-command.ts";
-import { createDashboardCommand } from "./commands/dashboard-command.ts";
 import { createDoctorCommand } from "./commands/doctor-command.ts";
 import { createLedgerCommand } from "./commands/ledger-command.ts";
-import { createLintCommand } from "./commands/lint-command.ts";
+import { addMovedCommands } from "./commands/moved-commands.ts";
 import { createPayCommand } from "./commands/pay-command.ts";
-import { createPlanCommand } from "./commands/plan-command.ts";
-import { createRefundCommand } from "./commands/refund-command.ts";
 import { createRestartCommand } from "./commands/restart-command.ts";
 import { createRestoreCommand } from "./commands/restore-command.ts";
 import { createResumeCommand } from "./commands/resume-command.ts";
 import { addServiceCommand } from "./commands/service-command.ts";
 import { createUpgradeCommand } from "./commands/upgrade-command.ts";
 import { createVolumeSnapshotCommand } from "./commands/volume-snapshot-command.ts";
+import { isServiceName, loadDefinition } from "./service-definitions.ts";
 import { createStatusCommand } from "./commands/status-command.ts";
 import { createStackCommand } from "./commands/stack-command.ts";
 
@@ -30,33 +28,32 @@ export function createProgram({ mask }: Readonly<{ mask: Mask }>): UntypedComman
   const program = new Command("gatehouse")
     .description("Runs, guards and charges for an EVM node.")
     .version(version)
+    .helpCommand(false)
     .addHelpText(
       "after",
-      "\nStart here:\n  gatehouse stack --once         the whole system on this machine, one paid request, then stop\n  gatehouse <command> --help     what a command does and the settings to begin with",
+      "\nStart here:\n  gatehouse stack --once         the whole system on this machine, one paid request, then stop\n  gatehouse <command> --help     what a command does and the settings to begin with\n  gatehouse completion bash      a script that completes commands and options on Tab",
     );
   program.addCommand(createStackCommand());
   addProducts(program, mask);
   program.addCommand(createStatusCommand({ mask }));
-  program.addCommand(createDashboardCommand({ mask }));
   program.addCommand(createDoctorCommand({ mask }));
   program.addCommand(createAdoptCommand({ mask }));
   program.addCommand(createResumeCommand({ mask }));
   program.addCommand(createRestartCommand({ mask }));
   program.addCommand(createUpgradeCommand({ mask }));
   program.addCommand(createRestoreCommand({ mask }));
-  program.addCommand(createPlanCommand({ mask }));
-  program.addCommand(createLintCommand({ mask }));
   program.addCommand(createConfigCommand({ mask }));
   program.addCommand(createContractsCommand({ mask }));
   program.addCommand(createPayCommand({ mask }));
   program.addCommand(createLedgerCommand({ mask }));
-  program.addCommand(createRefundCommand({ mask }));
   program.addCommand(createVolumeSnapshotCommand({ mask }), { hidden: true });
   addHelpers(program, mask);
+  addMovedCommands(program);
+  addSettingsHelp(program);
   // The typed commands are commander's own objects.
   const untyped = program as unknown as UntypedCommand;
   groupCommands(untyped);
-  completeOnTab(untyped, { completionCommandName: "completion" });
+  addCompletion(untyped);
   suggestChoices(untyped);
   addExamples(untyped);
   refuseLeftOut(untyped);
@@ -66,18 +63,48 @@ export function createProgram({ mask }: Readonly<{ mask: Mask }>): UntypedComman
 
 /** Commands by operator task, as grouped in `--help`. */
 const commandGroups: Readonly<Record<string, readonly string[]>> = {
-  "Start:": ["stack", "sidecar", "gateway", "facilitator", "resource-server", "devnet"],
-  "Watch:": ["status", "dashboard", "doctor"],
+  "Start:": ["stack", "sidecar", "gateway", "facilitator", "resource-server"],
+  "Watch:": ["status", "doctor"],
   "Change:": ["adopt", "resume", "restart", "upgrade", "restore"],
-  "Deploy:": ["plan", "lint", "config", "contracts"],
-  "Buy:": ["pay"],
-  "Sell:": ["ledger", "refund"],
+  "Deploy:": ["config", "contracts"],
+  "Pay:": ["pay", "ledger"],
 };
+
+/** Makes the help of a command with settings list them; that of a service starts with the usual ones. */
+function addSettingsHelp(program: Command): void {
+  let help: string | undefined;
+  // Help is printed synchronously, so the settings are loaded before it.
+  program.hook("preSubcommand", async (_, chosen) => {
+    const name = chosen.name();
+    if (!isServiceName(name) || !process.argv.some((word) => helpWords.has(word))) return;
+    const { formatSettingsHelp } = await import("./settings-help.ts");
+    const isService = chosen.options.some(({ long }) => long === "--all");
+    const showsAll = !isService || process.argv.includes("--all");
+    help = formatSettingsHelp(await loadDefinition(name), showsAll ? "all" : "usual");
+  });
+  for (const command of program.commands) {
+    const name = command.name();
+    // `gatehouse help <command>` runs no hook.
+    const hint = `\n"gatehouse ${name} --help" lists the settings.`;
+    if (isServiceName(name)) command.addHelpText("after", () => help ?? hint);
+  }
+}
+
+const helpWords: ReadonlySet<string> = new Set(["-h", "--help"]);
 
 function groupCommands(program: UntypedCommand): void {
   for (const [heading, names] of Object.entries(commandGroups)) {
     for (const command of program.commands) if (names.includes(command.name())) command.helpGroup(heading);
   }
+}
+
+/** Adds the command that prints completion scripts; the end of `--help` names it instead of the list of commands. */
+function addCompletion(program: UntypedCommand): void {
+  completeOnTab(program, { completionCommandName: "completion" });
+  const help = program.createHelp();
+  program.configureHelp({
+    visibleCommands: (command) => help.visibleCommands(command).filter((each) => each.name() !== "completion"),
+  });
 }
 
 /** Makes a command's usage errors end with the help command that lists its subcommands or explains its options. */
@@ -129,26 +156,27 @@ function addProducts(program: Command, mask: Mask): void {
     },
     { mask },
   );
+}
+
+/** Adds the commands for services that a deployment or the stack starts; they are hidden from `--help`. */
+function addHelpers(program: Command, mask: Mask): void {
   addServiceCommand(
     program,
     {
       name: "devnet",
+      hidden: true,
       summary: "Run a development node with the whole JSON-RPC interface",
       load: async () => (await import("#devnet/main.ts")).devnet,
     },
     { mask },
   );
-}
-
-/** Adds the commands for services that only a deployment starts; they are hidden from `--help`. */
-function addHelpers(program: Command, mask: Mask): void {
   addServiceCommand(
     program,
     {
       name: "engine-proxy",
       hidden: true,
       summary:
-        "Hold the Docker Engine's socket for a sidecar: inspect, restart and node_cli of one container, nothing else",
+        "Give a sidecar limited access to the Docker Engine: inspect, restart and node_cli of one container only",
       load: async () => (await import("#engine-proxy/main.ts")).engineProxy,
     },
     { mask },
@@ -158,7 +186,7 @@ function addHelpers(program: Command, mask: Mask): void {
     {
       name: "pushgateway",
       hidden: true,
-      summary: "Run Prometheus' Pushgateway where it is on PATH, otherwise a stand-in for development",
+      summary: "Run Prometheus's Pushgateway if it is on PATH, otherwise a stand-in for development",
       load: async () => (await import("#devnet/pushgateway/main.ts")).pushgateway,
     },
     { mask },
@@ -201,7 +229,7 @@ function refuseLeftOut(program: UntypedCommand): void {
   program.hook("preAction", (_, command) => {
     const name = command.name();
     if (!devnetCommands.has(name)) return;
-    const without = `${name}: this executable has no anvil in it, which the devnet runs`;
+    const without = `${name}: this executable does not include anvil, which the devnet needs`;
     command
       .showHelpAfterError(false)
       .error(`${without}; run it in a clone, or install the npm package with @foundry-rs/anvil.`);

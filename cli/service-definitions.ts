@@ -1,26 +1,34 @@
 import type { SettingsDefinition } from "#daemon/settings/settings.ts";
-import { pushgatewaySettings } from "#devnet/pushgateway/settings.ts";
-import { devnetSettings } from "#devnet/settings.ts";
-import { upstreamSettings } from "#devnet/upstream/settings.ts";
-import { facilitatorSettings } from "#facilitator/settings.ts";
-import { resourceServerSettings } from "#resource-server/settings.ts";
-import { engineProxySettings } from "#engine-proxy/settings.ts";
-import { gatewaySettings } from "#gateway/settings.ts";
-import { restoreSettings } from "#sidecar/restore/settings.ts";
-import { volumeSnapshotSettings } from "#sidecar/volume-snapshot/settings.ts";
-import { sidecarSettings } from "#sidecar/settings.ts";
-import type { ServiceName } from "./service-names.ts";
 
-/** Settings of every service, in the order of the documentation. */
-export const serviceDefinitions: Readonly<Record<ServiceName, SettingsDefinition>> = {
-  sidecar: sidecarSettings,
-  gateway: gatewaySettings,
-  "engine-proxy": engineProxySettings,
-  restore: restoreSettings,
-  "volume-snapshot": volumeSnapshotSettings,
-  facilitator: facilitatorSettings,
-  "resource-server": resourceServerSettings,
-  devnet: devnetSettings,
-  pushgateway: pushgatewaySettings,
-  upstream: upstreamSettings,
-};
+/** Loads the settings of each service, in the order of the documentation: a command loads only those of its own service. */
+const definitions = {
+  sidecar: async () => (await import("#sidecar/settings.ts")).sidecarSettings,
+  gateway: async () => (await import("#gateway/settings.ts")).gatewaySettings,
+  "engine-proxy": async () => (await import("#engine-proxy/settings.ts")).engineProxySettings,
+  restore: async () => (await import("#sidecar/restore/settings.ts")).restoreSettings,
+  "volume-snapshot": async () => (await import("#sidecar/volume-snapshot/settings.ts")).volumeSnapshotSettings,
+  facilitator: async () => (await import("#facilitator/settings.ts")).facilitatorSettings,
+  "resource-server": async () => (await import("#resource-server/settings.ts")).resourceServerSettings,
+  devnet: async () => (await import("#devnet/settings.ts")).devnetSettings,
+  pushgateway: async () => (await import("#devnet/pushgateway/settings.ts")).pushgatewaySettings,
+  upstream: async () => (await import("#devnet/upstream/settings.ts")).upstreamSettings,
+} satisfies Readonly<Record<string, () => Promise<SettingsDefinition>>>;
+
+/** Name of a service, or of a command with settings of its own. */
+export type ServiceName = keyof typeof definitions;
+
+export const serviceNames = Object.keys(definitions) as readonly ServiceName[];
+
+export function isServiceName(name: string): name is ServiceName {
+  return Object.hasOwn(definitions, name);
+}
+
+/** Loads the settings of one service. */
+export function loadDefinition(service: ServiceName): Promise<SettingsDefinition> {
+  return definitions[service]();
+}
+
+/** Loads the settings of all services, for the documentation. */
+export function loadDefinitions(): Promise<readonly SettingsDefinition[]> {
+  return Promise.all(serviceNames.map(loadDefinition));
+}

@@ -4,13 +4,13 @@ import { toEnvironmentName, listSettingsLeaves, type SettingsLeaf } from "#daemo
 /** Max line length, in terminal columns. */
 const columns = 80;
 
-/** Settings that a service's help explains: the essential ones plus the names of the others, or all. */
-export type HelpExtent = "essential" | "all";
+/** Settings that a service's help explains: the usual ones plus the names of the others, or all. */
+export type HelpExtent = "usual" | "all";
 
 /** Formats a service's settings for its `--help`: name, purpose, expected values, default. */
 export function formatSettingsHelp(definition: SettingsDefinition, extent: HelpExtent): string {
   const leaves = listSettingsLeaves(definition.service, definition.schema);
-  const shown = extent === "all" ? leaves : listEssentialLeaves(definition, leaves);
+  const shown = extent === "all" ? leaves : listUsualLeaves(definition, leaves);
   const others = leaves.filter((leaf) => !shown.includes(leaf));
   return [
     "",
@@ -25,18 +25,18 @@ export function formatSettingsHelp(definition: SettingsDefinition, extent: HelpE
           ...formatGroups(others),
           "",
         ]),
-    "Each is an environment variable; all but secrets may stand in the JSON5 file of",
+    "Each is an environment variable; all but secrets may also be set in the JSON5 file of",
     `--settings (${toEnvironmentName(definition.service, ["settingsPath"])}), as the key in brackets.`,
   ].join("\n");
 }
 
-/** Lists the few settings that most deployments set: required ones, then those that the service marks as essential, in its order. */
-export function listEssentialLeaves(
-  { essentials }: SettingsDefinition,
+/** Lists the few settings that most deployments set: required ones, then those that the service marks as usual, in its order. */
+export function listUsualLeaves(
+  { usual }: SettingsDefinition,
   leaves: readonly SettingsLeaf[],
 ): readonly SettingsLeaf[] {
   const required = leaves.filter((leaf) => leaf.required);
-  const named = essentials.flatMap((key) => leaves.filter((leaf) => !leaf.required && leaf.path.join(".") === key));
+  const named = usual.flatMap((key) => leaves.filter((leaf) => !leaf.required && leaf.path.join(".") === key));
   return [...required, ...named];
 }
 

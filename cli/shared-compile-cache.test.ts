@@ -60,5 +60,5 @@ it("adds nothing for this user, who has it already", () => {
 it("refuses a directory that Node named otherwise", () => {
   const cache = mkdtempSync(join(tmpdir(), "gatehouse-cache-"));
   execFileSync("mkdir", [join(cache, "v99")]);
-  expect(() => shareCompileCache(cache, { user: "54321" })).toThrow("has v99, whose name does not end with");
+  expect(() => shareCompileCache(cache, { user: "54321" })).toThrow("the name of v99 does not end with");
 });

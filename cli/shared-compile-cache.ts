@@ -20,6 +20,7 @@ export function shareCompileCache(directory: string, { user }: Readonly<{ user: 
 function nameForUser(own: string, user: string | undefined): string {
   const ending = `-${process.getuid?.()}`;
   if (user === undefined) return own;
-  if (!own.endsWith(ending)) throw new Error(`Node's compile cache has ${own}, whose name does not end with ${ending}`);
+  if (!own.endsWith(ending))
+    throw new Error(`unexpected file in Node's compile cache: the name of ${own} does not end with ${ending}`);
   return `${own.slice(0, -ending.length)}-${user}`;
 }

@@ -17,7 +17,7 @@ function readFile(path: string): string {
   try {
     return readNamedText(path, fileBytesMax);
   } catch (cause) {
-    const message = `${path} is not a URL, and no file that can be read (${explainUnreadable(cause)}).`;
+    const message = `${path} is neither a URL nor a readable file (${explainUnreadable(cause)}).`;
     throw new TargetError(message, { cause });
   }
 }

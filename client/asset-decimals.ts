@@ -1,7 +1,7 @@
 import type { PaymentRequired } from "@x402/core/types";
 import type { AllowedAsset } from "./payment-choice.ts";
 import type { PaymentEvent } from "./payment-event.ts";
-import { parseTokenAmount, TokenAmountError } from "#x402/money.ts";
+import { parseTokenAmount, TokenAmountError } from "#x402/token-amount.ts";
 import { TokenReadError, type TokenReader } from "./token-reader.ts";
 
 /**
@@ -18,8 +18,8 @@ export function requireDecimals(
   const unknown = assets.find(({ decimals }) => decimals === undefined);
   if (inTokens === undefined || unknown === undefined || tokens !== undefined) return;
   throw new TokenAmountError(
-    `${inTokens} is in whole tokens, and the decimals of ${unknown.address} on ${unknown.network} are not known; ` +
-      `give the asset its decimals, or the amount in smallest units.`,
+    `${inTokens} is in whole tokens, but the decimals of ${unknown.address} on ${unknown.network} are unknown; ` +
+      `specify the asset's decimals, or the amount in smallest units.`,
   );
 }
 

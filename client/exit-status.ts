@@ -14,11 +14,11 @@ export type PayEnd = keyof typeof exitStatus;
 /** Meanings of exit statuses, for `--help`. */
 export const exitStatusHelp = [
   "Exit status:",
-  "  0  delivered, paid or free; with --dry-run: shown, and within the limits that were given",
-  "  1  not delivered and not paid: no connection, or an error of the server before anything was settled",
+  "  0  delivered, paid or free; with --dry-run: shown, and within the given limits",
+  "  1  not delivered and not paid: no connection, or a server error before anything was settled",
   "  2  an option is missing or wrong; nothing was signed",
-  "  3  the price is outside of the limits (cap, token, network, scheme); nothing was signed",
-  "  4  the payment is refused by the server, or the account holds too little",
-  "  5  paid, or perhaps paid, and not delivered: read the message before you pay again",
+  "  3  the price exceeds the limits (cap, token, network, scheme); nothing was signed",
+  "  4  the server rejected the payment, or the account's balance is too low",
+  "  5  paid or possibly paid, but not delivered: read the message before you pay again",
   "  130, 143  stopped by SIGINT or SIGTERM before a payment was signed",
 ].join("\n");

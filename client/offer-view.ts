@@ -1,7 +1,7 @@
 import type { PaymentRequired, PaymentRequirements } from "@x402/core/types";
 import { findDecimals, findObjection, type PaymentLimits } from "./payment-choice.ts";
 import type { PaymentEvent } from "./payment-event.ts";
-import { formatAmount } from "#x402/money.ts";
+import { formatAmount } from "#x402/token-amount.ts";
 import type { TokenReader } from "./token-reader.ts";
 import { readSymbol } from "./token-symbol.ts";
 

@@ -1,4 +1,4 @@
-import { parseTokenAmount, TokenAmountError } from "#x402/money.ts";
+import { parseTokenAmount, TokenAmountError } from "#x402/token-amount.ts";
 import { decimalsMax } from "#x402/price.ts";
 
 /** Purchase request and its limits. Amounts are in whole tokens (`"0.01"`) or in the token's smallest units (`"10000"`). */
@@ -22,6 +22,8 @@ export type PayOptions = Readonly<{
   maxAmount?: string;
   /** Max total of all payments; default: `maxAmount`. */
   maxTotal?: string;
+  /** Directory in which channels are remembered; unset: no channel is opened. */
+  channels?: string;
   /** Shows what would be paid, without paying. */
   dryRun?: boolean;
   /** Writes one JSON document to stdout instead of the body. */
@@ -61,7 +63,7 @@ export function findPayOptionProblem(options: PayOptions): string | undefined {
   if (privateKey !== undefined && !/^0x[0-9a-fA-F]{64}$/.test(privateKey)) {
     return "the private key is not 0x and 64 hexadecimal digits.";
   }
-  if (allowsPayment(options) && privateKey === undefined) return "no key to pay with; name its file with --key-file.";
+  if (allowsPayment(options) && privateKey === undefined) return "no private key; specify its file with --key-file.";
   return findAmountProblem(options);
 }
 
@@ -73,8 +75,8 @@ function findAmountProblem({ maxAmount, maxTotal, assets, decimals, rpcUrl }: Pa
       const known = decimals !== undefined || rpcUrl !== undefined || assets.length === 0;
       if (amount.kind === "units" || known) continue;
       return (
-        `${option} ${text} is in whole tokens, and the decimals of ${assets[0] ?? "the token"} are not known. Give --rpc-url (the chain's ` +
-        "JSON-RPC endpoint) to have them read, --decimals if you know them, or the amount in smallest units."
+        `${option} ${text} is in whole tokens, but the decimals of ${assets[0] ?? "the token"} are unknown. Pass --rpc-url (the chain's ` +
+        "JSON-RPC endpoint) to query them, --decimals if you know them, or the amount in smallest units."
       );
     } catch (error) {
       if (!(error instanceof TokenAmountError)) throw error;

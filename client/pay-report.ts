@@ -4,7 +4,7 @@ import { formatOffer, type OfferView } from "./offer-view.ts";
 import type { SignedAuthorization } from "#x402/scheme.ts";
 import type { PaymentEvent } from "./payment-event.ts";
 import { toTerminalText } from "./plain-text.ts";
-import { formatAmount } from "#x402/money.ts";
+import { formatAmount } from "#x402/token-amount.ts";
 
 /** Signed payment without its signature; `decimals` is undefined if unknown. */
 export type SignedPayment = Readonly<{
@@ -74,7 +74,7 @@ export function formatPayReport(
         ...buildResponseDocument(response, body),
         ...(file === undefined ? buildBodyDocument(body) : { file }),
       };
-      say(`Answer ${response.status}: ${body.byteLength} bytes`);
+      say(`Response ${response.status}: ${body.byteLength} bytes`);
     },
     signed: () => signed,
     settlement: () => settlement,
@@ -132,11 +132,11 @@ function describeInParts(event: PaymentEvent): Readonly<{ summary: string; detai
     case "chain-unread":
       return { summary: `The chain could not be read: ${event.reason}`, details: [] };
     case "payment-repeated":
-      return { summary: `Sending the same payment again (attempt ${event.attempt + 1}): ${event.reason}`, details: [] };
+      return { summary: `Resending the same payment (attempt ${event.attempt + 1}): ${event.reason}`, details: [] };
     case "payment-response":
       return event.settlement === undefined
-        ? { summary: `Answer ${event.status} without PAYMENT-RESPONSE`, details: [] }
-        : { summary: `Answer ${event.status}, PAYMENT-RESPONSE:`, details: [formatIndented(event.settlement)] };
+        ? { summary: `Response ${event.status} without PAYMENT-RESPONSE`, details: [] }
+        : { summary: `Response ${event.status}, PAYMENT-RESPONSE:`, details: [formatIndented(event.settlement)] };
   }
 }
 

@@ -20,7 +20,7 @@ describe("pay", () => {
       `  token ${asset.address} on eip155:1672`,
       "Settled on eip155:1672 by transaction",
       expect.stringMatching(/^  0x(ab){32}$/),
-      "Answer 200: 9 bytes",
+      "Response 200: 9 bytes",
     ]);
   });
 
@@ -34,9 +34,9 @@ describe("pay", () => {
       '"amount": "10000"',
       `Signed a payment of 0.01 to ${offer.payTo}`,
       `token ${asset.address} on eip155:1672`,
-      "Answer 200, PAYMENT-RESPONSE:",
+      "Response 200, PAYMENT-RESPONSE:",
       '"transaction": "0xabab',
-      "Answer 200: 9 bytes",
+      "Response 200: 9 bytes",
     ];
     const places = steps.map((step) => stderr.indexOf(step));
     expect(places.every((place) => place >= 0)).toBe(true);
@@ -72,7 +72,7 @@ describe("pay", () => {
     const { privateKey: key, assets, maxAmount } = caps;
     const shop = createSeller();
     const unknown = await run({ privateKey: key, assets, maxAmount }, shop);
-    const message = `--max-amount 0.05 is in whole tokens, and the decimals of ${asset.address} are not known.`;
+    const message = `--max-amount 0.05 is in whole tokens, but the decimals of ${asset.address} are unknown.`;
     expect([unknown.status, unknown.stderr, shop.payments]).toEqual([2, expect.stringContaining(message), []]);
     const inUnits = await run({ privateKey: key, assets, maxAmount: "10000" });
     const signed = `Signed a payment of 10000 smallest units to ${offer.payTo}\n  token ${asset.address} on eip155:1672`;
@@ -144,29 +144,29 @@ describe("pay, when nothing is delivered", () => {
 
   it("ends with 1 when the server answers an error before it requests payment", async () => {
     const { status, stderr } = await run(caps, { fetch: async () => new Response("no", { status: 404 }) });
-    const words = `pay: ${url} was not delivered: the server answered 404; no payment was signed.\n`;
+    const words = `pay: ${url} was not delivered: the server returned HTTP 404; no payment was signed.\n`;
     expect([status, stderr]).toEqual([1, expect.stringContaining(words)]);
     const body = { error: "payments can't be settled now" };
     const later = await run(caps, { fetch: async () => Response.json(body, { status: 503 }) });
-    expect(later.stderr).toContain("answered 503 (payments can't be settled now); no payment was signed.\n");
+    expect(later.stderr).toContain("returned HTTP 503 (payments can't be settled now); no payment was signed.\n");
   });
 
   it("says once that it sends the same payment again, however often it does", async () => {
     const busy = Array.from({ length: 3 }, () => answerBusy);
     const { status, stderr } = await run(caps, createSeller([offer], [...busy, answerDelivered]));
-    expect([status, stderr.match(/Sending the same payment again/g)]).toEqual([0, ["Sending the same payment again"]]);
+    expect([status, stderr.match(/Resending the same payment/g)]).toEqual([0, ["Resending the same payment"]]);
   });
 
   it("ends with 4 when the payment is refused, with the seller's reason", async () => {
     const { status, stderr } = await run(caps, refusing("invalid_exact_evm_signature"));
-    expect([status, stderr]).toEqual([4, expect.stringContaining("answered 402: invalid_exact_evm_signature.")]);
+    expect([status, stderr]).toEqual([4, expect.stringContaining("returned HTTP 402: invalid_exact_evm_signature.")]);
   });
 
   it.each(["invalid_exact_evm_insufficient_balance", "insufficient_funds"])(
     "ends with 4 and names account, token and need when the seller says %s",
     async (reason) => {
       const { status, stderr } = await run(caps, refusing(reason));
-      const words = `account ${account.address} holds too little of token ${asset.address} on eip155:1672: the price is 0.01,`;
+      const words = `the balance of account ${account.address} in token ${asset.address} on eip155:1672 is too low: the price is 0.01,`;
       expect([status, stderr]).toEqual([4, expect.stringContaining(words)]);
     },
   );
@@ -177,9 +177,11 @@ describe("pay, when nothing is delivered", () => {
       createSeller([offer], [() => new Response("no", { status: 502 })]),
     );
     expect([status, stdout]).toEqual([5, ""]);
-    expect(stderr).toContain(`pay: ${url} was not delivered: the server answered 502. The payment of 0.01 of token`);
+    expect(stderr).toContain(
+      `pay: ${url} was not delivered: the server returned HTTP 502. The payment of 0.01 of token`,
+    );
     expect(stderr).toMatch(
-      /may have been charged, or may be until \d{4}-\d\d-\d\dT.*Z \(account 0x\w{40}, nonce 0x\w{64}\)/,
+      /may have been charged, or may still be until \d{4}-\d\d-\d\dT.*Z \(account 0x\w{40}, nonce 0x\w{64}\)/,
     );
   });
 

@@ -4,7 +4,7 @@ import { formatPayReport } from "./pay-report.ts";
 import type { Fetch } from "./paying-fetch.ts";
 import { listPrices } from "./price-list.ts";
 import { purchase } from "./purchase.ts";
-import { TokenAmountError } from "#x402/money.ts";
+import { TokenAmountError } from "#x402/token-amount.ts";
 import { tokenReader } from "./token-reader.ts";
 
 export type { PayOptions } from "./pay-options.ts";

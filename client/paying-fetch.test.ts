@@ -84,7 +84,7 @@ describe("payingFetch", () => {
       "no_allowed_offer",
       /amount "1e3" is not a whole number/,
     ],
-    ["no offer at all", [], "no_allowed_offer", /it offers none/],
+    ["no offer at all", [], "no_allowed_offer", /it has no offers/],
   ])("refuses %s, and signs nothing", async (_name, accepts, code, message) => {
     const shop = createSeller(accepts);
     const { buy, events } = buyer(shop);
@@ -118,7 +118,7 @@ describe("payingFetch", () => {
     const { network, address } = asset;
     const assets = [{ network, address }];
     expect(() => payingFetch({ account, assets, maxPerPayment: "0.05", maxTotal: "1000000" })).toThrow(
-      `0.05 is in whole tokens, and the decimals of ${address} on eip155:1672 are not known;`,
+      `0.05 is in whole tokens, but the decimals of ${address} on eip155:1672 are unknown;`,
     );
     const shop = createSeller();
     const fetch = payingFetch({ account, assets, maxPerPayment: "10000", maxTotal: "10000" }, { fetch: shop.fetch });
@@ -165,17 +165,17 @@ describe("payingFetch, when the outcome is unknown", () => {
   it.each([
     ["the settlement is pending", pending, /the settlement is pending/],
     [
-      "the payment is being worked on",
+      "the payment is being processed",
       () => new Response("", { status: 409, headers: { "Retry-After": "0" } }),
-      /still works/,
+      /still processing/,
     ],
     ["the server is busy", () => new Response("", { status: 503, headers: { "Retry-After": "0" } }), /busy/],
-    ["the connection breaks", () => Promise.reject(new TypeError("fetch failed")), /no answer \(fetch failed\)/],
-    ["the body breaks off", cutOff, /no answer \(terminated\)/],
-    ["a proxy finds no server", () => new Response("", { status: 502 }), /the server answered 502/],
-    ["the server fails", () => new Response("", { status: 500 }), /the server answered 500/],
-    ["the server is late", () => new Response("", { status: 504 }), /the server answered 504/],
-    ["the server is stopping", () => new Response("", { status: 503 }), /the server answered 503/],
+    ["the connection breaks", () => Promise.reject(new TypeError("fetch failed")), /no response \(fetch failed\)/],
+    ["the body breaks off", cutOff, /no response \(terminated\)/],
+    ["a proxy finds no server", () => new Response("", { status: 502 }), /the server returned HTTP 502/],
+    ["the server fails", () => new Response("", { status: 500 }), /the server returned HTTP 500/],
+    ["the server is late", () => new Response("", { status: 504 }), /the server returned HTTP 504/],
+    ["the server is stopping", () => new Response("", { status: 503 }), /the server returned HTTP 503/],
   ])("sends the same payment again when %s", async (_name, unknown, reason) => {
     const shop = createSeller([offer], [unknown, answerDelivered]);
     const { buy, events } = buyer(shop);

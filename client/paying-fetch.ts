@@ -1,17 +1,19 @@
 import type { PaymentPayload } from "@x402/core/types";
 import { wrapFetchWithPayment, x402Client, x402HTTPClient } from "@x402/fetch";
 import { requireDecimals, withDecimals } from "./asset-decimals.ts";
+import { createChannelPayments, type ChannelOptions } from "./channel-payments.ts";
 import { choosePayment, type AllowedAsset, type ChosenPayment } from "./payment-choice.ts";
 import type { PaymentEvent } from "./payment-event.ts";
 import type { PayingAccount, Scheme } from "#x402/scheme.ts";
-import { schemes as knownSchemes } from "#x402/schemes.ts";
+import { payingSchemes } from "./paying-schemes.ts";
 import { createRepeatingFetch, type Fetch } from "./repeating-fetch.ts";
 import { readSymbol } from "./token-symbol.ts";
 import { requireFunds, createSpendingBudget } from "./spending-budget.ts";
-import { parseTokenAmount } from "#x402/money.ts";
+import { parseTokenAmount } from "#x402/token-amount.ts";
 import { identifyPayments } from "#x402/payment-identifier.ts";
 import type { TokenReader } from "./token-reader.ts";
 
+export type { ChannelOptions } from "./channel-payments.ts";
 export type { PaymentEvent } from "./payment-event.ts";
 export { PaymentRefusedError } from "./payment-choice.ts";
 export type { Fetch } from "./repeating-fetch.ts";
@@ -31,6 +33,8 @@ export type PayingFetchOptions = Readonly<{
   maxTotal: string;
   /** Max validity of a signed payment; default 3600. */
   maxValiditySeconds?: number;
+  /** Pays through channels, too: for sellers that are called often. Default: opens none. */
+  channels?: ChannelOptions;
   /** Timeout of one request, including its body; default 60000. */
   requestTimeoutMs?: number;
   /** Period during which a payment with an unknown outcome is resent; default 120000. */
@@ -44,7 +48,7 @@ export type PayingScheme = Pick<Scheme, "name" | "objectionTo" | "signer" | "aut
 export type PayingFetchDependencies = Readonly<{
   /** Default: the global `fetch`. */
   fetch?: Fetch;
-  /** Reads decimals, and the payer's balance before signing, e.g. `tokenReader({ rpcUrl })`. Default: reads nothing. */
+  /** Reads decimals, balance and what an approval of Permit2 needs before signing, e.g. `tokenReader({ rpcUrl })`. Default: reads nothing. */
   tokens?: TokenReader;
   /** Payment schemes to use. Default: all known schemes. */
   schemes?: readonly PayingScheme[];
@@ -53,9 +57,9 @@ export type PayingFetchDependencies = Readonly<{
 }>;
 
 /**
- * Creates a `fetch` that responds to 402 by paying (x402 version 2, scheme `exact`, EIP-3009). Resends a paid request with the same
- * payment, which can charge only once, if the connection breaks or settlement is pending. If the seller supports `payment-identifier`, each
- * payment carries a random one, so that the response can also be fetched from another address.
+ * Creates a `fetch` that responds to 402 by paying (x402 version 2, schemes `exact`, `upto` and, with `channels`, `batch-settlement`).
+ * Resends a paid request with the same payment, which can charge only once, if the connection breaks or settlement is pending. If the seller
+ * supports `payment-identifier`, each payment carries a random one, so that the response can also be fetched from another address.
  *
  * @throws {TokenAmountError} immediately, when a cap isn't an amount, or is in whole tokens of unknown decimals. The returned fetch throws
  * {@link PaymentRefusedError} when the offer exceeds the limits or the account's balance (nothing was signed), and whatever `fetch` throws.
@@ -73,13 +77,20 @@ export type PayingFetchDependencies = Readonly<{
  * console.log(response.status); // 200
  */
 export function payingFetch(options: PayingFetchOptions, dependencies: PayingFetchDependencies = {}): Fetch {
-  const { fetch = globalThis.fetch, onEvent = () => undefined, tokens, schemes = knownSchemes } = dependencies;
+  const { fetch = globalThis.fetch, onEvent = () => undefined, tokens } = dependencies;
   const budget = createSpendingBudget(parseTokenAmount(options.maxTotal));
+  const channels = options.channels === undefined ? undefined : createChannelPayments(options.channels, budget);
+  const schemes = [...(dependencies.schemes ?? payingSchemes), ...(channels === undefined ? [] : [channels.scheme])];
   const limits = {
     maxPerPayment: parseTokenAmount(options.maxPerPayment),
     maxValiditySeconds: options.maxValiditySeconds ?? 3_600,
   };
   requireDecimals(options.assets, [options.maxTotal, options.maxPerPayment], tokens);
+  const account: PayingAccount = {
+    address: options.account.address,
+    signTypedData: (message) => options.account.signTypedData(message),
+    ...(tokens === undefined ? {} : { readContract: tokens.readContract }),
+  };
   const timeouts = {
     requestTimeoutMs: options.requestTimeoutMs ?? 60_000,
     outcomeTimeoutMs: options.outcomeTimeoutMs ?? 120_000,
@@ -88,11 +99,12 @@ export function payingFetch(options: PayingFetchOptions, dependencies: PayingFet
   return async (input, init) => {
     let chosen: ChosenPayment | undefined;
     let symbol: string | undefined;
+    using payment = new DisposableStack();
     // The SDK asks for a choice only after the hook below has made it or has thrown.
     const client = new x402Client(
       (_version, accepts) => accepts.find((offer) => offer === chosen?.offer) ?? failUnchosen(),
     );
-    for (const scheme of schemes) client.register("eip155:*", await scheme.signer(options.account));
+    for (const scheme of schemes) client.register("eip155:*", await scheme.signer(account));
     client.setSpendControls(false).registerExtension(identifyPayments);
     client.onAfterPaymentCreation(async ({ paymentPayload }) =>
       onEvent({ ...buildSignedEvent(paymentPayload, schemes), decimals: chosen?.decimals, symbol }),
@@ -101,17 +113,20 @@ export function payingFetch(options: PayingFetchOptions, dependencies: PayingFet
       onEvent({ type: "payment-required", url: requestUrl, paymentRequired });
       const assets = await withDecimals(options.assets, paymentRequired, { tokens, onEvent });
       chosen = choosePayment(paymentRequired, { ...limits, assets, schemes });
+      const isChannel = chosen.offer.scheme === channels?.scheme.name;
       if (tokens !== undefined) {
         const chain = { tokens, onEvent };
-        const funds = requireFunds(chosen, options.account.address, chain);
+        // A channel may hold the price already.
+        const funds = isChannel ? undefined : requireFunds(chosen, options.account.address, chain);
         // If the chain did not return the decimals, a failure was already reported.
         [symbol] = await Promise.all([chosen.decimals === undefined ? undefined : readName(chosen, chain), funds]);
       }
-      budget.spend({ units: BigInt(chosen.offer.amount), decimals: chosen.decimals });
+      if (channels !== undefined && isChannel) payment.use(await channels.begin(chosen));
+      else budget.spend({ units: BigInt(chosen.offer.amount), decimals: chosen.decimals });
     });
     const signal = init?.signal ?? (input instanceof Request ? input.signal : undefined);
     const repeating = createRepeatingFetch({ ...timeouts, signal }, { fetch, onEvent });
-    return wrapFetchWithPayment(repeating, httpClient)(input, init);
+    return await wrapFetchWithPayment(repeating, httpClient)(input, init);
   };
 }
 

@@ -1,7 +1,7 @@
 import type { PaymentRequired, PaymentRequirements } from "@x402/core/types";
 import type { Scheme } from "#x402/scheme.ts";
-import { schemes as knownSchemes } from "#x402/schemes.ts";
-import { formatAmount, toUnits, type TokenAmount } from "#x402/money.ts";
+import { payingSchemes } from "./paying-schemes.ts";
+import { formatAmount, toUnits, type TokenAmount } from "#x402/token-amount.ts";
 import { decimalsMax } from "#x402/price.ts";
 import type { TokenLocation } from "./token-reader.ts";
 
@@ -31,7 +31,7 @@ export function choosePayment(paymentRequired: PaymentRequired, limits: PaymentL
   if (paymentRequired.x402Version !== 2) {
     throw new PaymentRefusedError(
       "unsupported_version",
-      `the server speaks x402 version ${paymentRequired.x402Version}, this client version 2; nothing was signed.`,
+      `the server uses x402 version ${paymentRequired.x402Version}, but this client supports only version 2; nothing was signed.`,
     );
   }
   const judged = paymentRequired.accepts.map((offer) => ({ offer, objection: findObjection(offer, limits) }));
@@ -42,7 +42,7 @@ export function choosePayment(paymentRequired: PaymentRequired, limits: PaymentL
   const reasons = judged.map(({ offer, objection }) => `${offer.scheme} on ${offer.network}: ${objection?.text}`);
   throw new PaymentRefusedError(
     onlyDear ? "over_payment_cap" : "no_allowed_offer",
-    `no offer of the server may be paid, nothing was signed: ${reasons.join("; ") || "it offers none"}.`,
+    `none of the server's offers can be paid; nothing was signed: ${reasons.join("; ") || "it has no offers"}.`,
   );
 }
 
@@ -54,13 +54,13 @@ function buildObjection(text: string): Objection {
 
 /** Returns why an offer may not be paid; undefined if it may. */
 export function findObjection(offer: PaymentRequirements, limits: PaymentLimits): Objection | undefined {
-  const { schemes = knownSchemes } = limits;
+  const { schemes = payingSchemes } = limits;
   const paying = schemes.find(({ name }) => name === offer.scheme);
   if (paying === undefined) {
     return buildObjection(`scheme "${offer.scheme}" is not ${schemes.map(({ name }) => `"${name}"`).join(" or ")}`);
   }
   if (!limits.assets.some((asset) => asset.network === offer.network)) {
-    return buildObjection(`the network is not allowed; allow an asset on it to pay there`);
+    return buildObjection(`the network is not allowed; allow an asset on it`);
   }
   if (!limits.assets.some((asset) => isSameAsset(asset, offer))) {
     return buildObjection(`token ${offer.asset} is not in the list of allowed assets`);
@@ -79,7 +79,7 @@ export function findObjection(offer: PaymentRequirements, limits: PaymentLimits)
 function findCapObjection(price: bigint, cap: TokenAmount, decimals: number | undefined): Objection | undefined {
   if (cap.kind === "tokens" && decimals === undefined) {
     return buildObjection(
-      `the token's decimals are not known, so that ${price} smallest units can't be compared with a cap of ${cap.text}`,
+      `the token's decimals are unknown, so ${price} smallest units can't be compared with a cap of ${cap.text}`,
     );
   }
   const capUnits = toUnits(cap, decimals);

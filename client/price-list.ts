@@ -5,7 +5,7 @@ import { buildRequest, type PayOptions } from "./pay-options.ts";
 import { choosePayment, type PaymentLimits, PaymentRefusedError } from "./payment-choice.ts";
 import { formatError, parseJson } from "./plain-text.ts";
 import type { Ending, PurchaseDependencies } from "./purchase.ts";
-import { formatAmount, parseTokenAmount, TokenAmountError } from "#x402/money.ts";
+import { formatAmount, parseTokenAmount, TokenAmountError } from "#x402/token-amount.ts";
 import { x402Client, x402HTTPClient } from "@x402/fetch";
 import { bufferResponse, type Fetch } from "./repeating-fetch.ts";
 
@@ -46,7 +46,7 @@ async function deliverFree(
   const body = await response.bytes();
   report.response(response, body);
   if (!response.ok) {
-    const message = `${url} was not delivered: the server answered ${response.status}; it requested no payment.`;
+    const message = `${url} was not delivered: the server returned HTTP ${response.status} without requesting a payment.`;
     return { end: "not-delivered", message };
   }
   return { end: "delivered", message: dryRun ? "the server requested no payment." : await target.write(body) };

@@ -7,7 +7,8 @@ import { buildRequest, type PurchaseOptions } from "./pay-options.ts";
 import type { PayReport, SignedPayment } from "./pay-report.ts";
 import { payingFetch, PaymentRefusedError, type Fetch } from "./paying-fetch.ts";
 import { formatError, parseJson, toPlainText } from "./plain-text.ts";
-import { formatAmount, TokenAmountError } from "#x402/money.ts";
+import { canonicalContracts } from "#x402/contracts.ts";
+import { formatAmount, TokenAmountError } from "#x402/token-amount.ts";
 import { type TokenReader, TokenReadError } from "./token-reader.ts";
 
 /** Dependencies of `purchase`. Without an RPC URL, `tokens` is undefined and token decimals come only from the options. */
@@ -42,6 +43,7 @@ export async function purchase(options: PurchaseOptions, dependencies: PurchaseD
       maxPerPayment: options.maxAmount,
       maxTotal: options.maxTotal ?? options.maxAmount,
       requestTimeoutMs: options.timeoutMs ?? 60_000,
+      ...(options.channels === undefined ? {} : { channels: { directory: options.channels } }),
     },
     { fetch, onEvent: report.step, ...(tokens === undefined ? {} : { tokens }) },
   );
@@ -69,7 +71,7 @@ async function judgeAnswer(
   report.response(response, body);
   const signed = report.signed();
   if (response.ok && response.status !== 202) return { end: "delivered", message: await target.write(body) };
-  const said = `${url} was not delivered: the server answered ${response.status}`;
+  const said = `${url} was not delivered: the server returned HTTP ${response.status}`;
   const { error, message: why = report.settlement()?.errorMessage } = readErrorBody(body);
   if (signed === undefined) {
     const because = error === undefined ? "" : ` (${toPlainText(error)})`;
@@ -85,6 +87,8 @@ async function judgeAnswer(
         : `${said}: ${reason}${why === undefined ? "" : ` (${toPlainText(why)})`}.`,
     };
   }
+  if (response.status === 412 && !mayBePaid && signed.authorization.method === "permit2")
+    return { end: "payment-refused", message: `${said}: ${describeMissingApproval(signed)}` };
   const isRefusal = response.status >= 400 && response.status < 500 && !response.headers.has("Retry-After");
   if (isRefusal && !mayBePaid) {
     return { end: "not-delivered", message: `${said}. ${await describeUnfinishedPayment(signed, tokens)}` };
@@ -120,11 +124,21 @@ function readErrorBody(body: Uint8Array): Readonly<z.output<typeof errorBody>> {
 
 function describeMissingFunds(report: PayReport): string {
   const signed = report.signed();
-  if (signed === undefined) return "the account holds too little.";
+  if (signed === undefined) return "the account's balance is too low.";
   const { authorization, network, asset, decimals } = signed;
   return (
-    `account ${authorization.from} holds too little of token ${asset} on ${network}: the price is ` +
-    `${formatAmount(BigInt(authorization.value), decimals)}, and the seller found less. Send it the missing tokens; --rpc-url shows the balance.`
+    `the balance of account ${authorization.from} in token ${asset} on ${network} is too low: the price is ` +
+    `${formatAmount(BigInt(authorization.value), decimals)}, but the seller found less. Top it up; --rpc-url shows the balance.`
+  );
+}
+
+/** Describes what a payer has to do before a payment by Permit2 (x402 version 2, status 412). */
+function describeMissingApproval({ authorization, asset, decimals }: SignedPayment): string {
+  const price = formatAmount(BigInt(authorization.value), decimals);
+  return (
+    `account ${authorization.from} has not approved Permit2 for ${price} of token ${asset}. With --rpc-url, this command signs the approval for a ` +
+    "seller that offers to submit it (eip2612GasSponsoring). Otherwise send it yourself, and pay again: " +
+    `cast send ${asset} "approve(address,uint256)" ${canonicalContracts.permit2.address} ${authorization.value} --rpc-url <url>`
   );
 }
 
@@ -134,18 +148,22 @@ export async function describeUnfinishedPayment(
   tokens: TokenReader | undefined,
 ): Promise<string> {
   const { authorization, network, asset, decimals } = payment;
-  const until = new Date(Number(authorization.validBefore) * 1_000).toISOString();
   const what = `The payment of ${formatAmount(BigInt(authorization.value), decimals)} of token ${asset} on ${network}`;
   const name = `account ${authorization.from}, nonce ${authorization.nonce}`;
+  // Only a channel's vouchers never end.
+  if (authorization.validBefore === "0")
+    return `${what} through channel ${authorization.nonce} may have been or may still be charged. Pay again through it: the seller then reports what it charged.`;
+  const until = new Date(Number(authorization.validBefore) * 1_000).toISOString();
   switch (await describeNonceUse(payment, tokens)) {
     case true:
-      return `${what} was charged (${name}). Ask the seller for what you paid for; paying again is charged again.`;
+      return `${what} was charged (${name}). Ask the seller for the resource; paying again charges you again.`;
     case false:
-      return `${what} is not charged so far, and can be charged until ${until} (${name}). Pay again only after that.`;
+      return `${what} is not charged yet, but can be until ${until} (${name}). Pay again only after that.`;
     case undefined:
       return (
-        `${what} may have been charged, or may be until ${until} (${name}). Before you pay again, see whether the token has taken that nonce ` +
-        "(authorizationState); --rpc-url has this command look."
+        `${what} may have been charged, or may still be until ${until} (${name}). Before you pay again, check whether ` +
+        `${authorization.method === "permit2" ? "Permit2 has used that nonce (nonceBitmap)" : "the token has used that nonce (authorizationState)"}; ` +
+        "with --rpc-url, this command checks it."
       );
   }
 }

@@ -76,7 +76,7 @@ async function waitForAttempt(work: Promise<Response>, signal: AbortSignal): Pro
     return { response, reason: explainUnknown(response) };
   } catch (error) {
     if (signal.aborted) throw error;
-    return { error, reason: `no answer (${error instanceof Error ? error.message : String(error)})` };
+    return { error, reason: `no response (${error instanceof Error ? error.message : String(error)})` };
   }
 }
 
@@ -84,9 +84,9 @@ function explainUnknown(response: Response): string | undefined {
   if (response.status === 202 && readSettlement(response)?.errorReason === "settlement_pending") {
     return "the settlement is pending";
   }
-  if (isServerError(response)) return `the server answered ${response.status}`;
+  if (isServerError(response)) return `the server returned HTTP ${response.status}`;
   if (!response.headers.has("Retry-After")) return undefined;
-  if (response.status === 409) return "the server still works on this payment";
+  if (response.status === 409) return "the server is still processing this payment";
   if (response.status === 503) return "the server is busy";
   return undefined;
 }

@@ -1,5 +1,5 @@
 import { parseUnits } from "viem";
-import { formatAmount, type TokenAmount } from "#x402/money.ts";
+import { formatAmount, type TokenAmount } from "#x402/token-amount.ts";
 import { decimalsMax } from "#x402/price.ts";
 import { PaymentRefusedError, type ChosenPayment } from "./payment-choice.ts";
 import type { PaymentEvent } from "./payment-event.ts";
@@ -17,6 +17,8 @@ export type SpendingBudget = Readonly<{
    * @throws {PaymentRefusedError} `over_total_cap` when the remaining budget is too small.
    */
   spend(payment: Spending): void;
+  /** Returns how much of a token with these decimals is left, in its smallest units. */
+  left(decimals: number | undefined): bigint;
 }>;
 
 /** Creates a budget of `total`: in whole tokens regardless of each token's decimals, or in smallest units regardless of the token. */
@@ -32,11 +34,13 @@ export function createSpendingBudget(total: TokenAmount): SpendingBudget {
         throw new PaymentRefusedError(
           "over_total_cap",
           `the payment of ${shown(amount)} would bring the total to ${shown(spent + amount)}, ` +
-            `the cap is ${shown(limit)}; nothing was signed. Raise the total cap to go on.`,
+            `the cap is ${shown(limit)}; nothing was signed. Raise the total cap to continue.`,
         );
       }
       spent += amount;
     },
+    left: (decimals) =>
+      total.kind === "units" ? limit - spent : (limit - spent) / convertToSharedScale({ units: 1n, decimals }),
   };
 }
 
@@ -47,7 +51,7 @@ export function createSpendingBudget(total: TokenAmount): SpendingBudget {
  */
 function convertToSharedScale({ units, decimals }: Spending): bigint {
   if (decimals === undefined) {
-    const text = "the total cap is in whole tokens, and the token's decimals are not known; nothing was signed.";
+    const text = "the total cap is in whole tokens, but the token's decimals are unknown; nothing was signed.";
     throw new PaymentRefusedError("no_allowed_offer", text);
   }
   return units * 10n ** BigInt(decimalsMax - decimals);
@@ -75,7 +79,7 @@ export async function requireFunds(
   if (balance >= BigInt(offer.amount)) return;
   throw new PaymentRefusedError(
     "insufficient_funds",
-    `account ${account} holds ${formatAmount(balance, decimals)} of token ${offer.asset} on ${offer.network}, ` +
-      `the price is ${formatAmount(BigInt(offer.amount), decimals)}; nothing was signed. Send it the missing tokens, or pay with another key.`,
+    `account ${account} has ${formatAmount(balance, decimals)} of token ${offer.asset} on ${offer.network}, ` +
+      `the price is ${formatAmount(BigInt(offer.amount), decimals)}; nothing was signed. Top it up, or pay with another key.`,
   );
 }

@@ -1,5 +1,8 @@
 import { createPublicClient, erc20Abi, http, isAddress, parseAbi, type Address, type Hex } from "viem";
+import { canonicalContracts } from "#x402/contracts.ts";
+import { locatePermit2Nonce } from "#x402/permit2-payload.ts";
 import { decimalsMax } from "#x402/price.ts";
+import type { ReadContract, SignedAuthorization } from "#x402/scheme.ts";
 
 /** Location of a token's contract. */
 export type TokenLocation = Readonly<{
@@ -21,11 +24,17 @@ export type TokenReader = Readonly<{
   symbol(token: TokenLocation): Promise<string>;
   /** Balance of an account, in smallest units. */
   balanceOf(token: TokenLocation, account: string): Promise<bigint>;
-  /** Returns whether the token has used the authorization with that nonce (EIP-3009, `authorizationState`). */
-  hasTaken(token: TokenLocation, authorization: Readonly<{ from: string; nonce: string }>): Promise<boolean>;
+  /** Returns whether the authorization with that nonce was used: as the token records (EIP-3009, `authorizationState`), or Permit2. */
+  hasTaken(
+    token: TokenLocation,
+    authorization: Pick<SignedAuthorization, "from" | "nonce" | "method">,
+  ): Promise<boolean>;
+  /** Calls a view function of a contract on the chain. */
+  readContract: ReadContract;
 }>;
 
 const eip3009 = parseAbi(["function authorizationState(address, bytes32) view returns (bool)"]);
+const permit2 = parseAbi(["function nonceBitmap(address, uint256) view returns (uint256)"]);
 
 /** Timeout of one request. */
 const timeoutMs = 5_000;
@@ -75,15 +84,19 @@ export function tokenReader({ rpcUrl }: Readonly<{ rpcUrl: string }>): TokenRead
       query(token, "balance", (address) =>
         client.readContract({ address, abi: erc20Abi, functionName: "balanceOf", args: [account as Address] }),
       ),
-    hasTaken: (token, { from, nonce }) =>
-      query(token, "authorization state", (address) =>
-        client.readContract({
-          address,
-          abi: eip3009,
-          functionName: "authorizationState",
-          args: [from as Address, nonce as Hex],
-        }),
-      ),
+    hasTaken: (token, { from, nonce, method }) =>
+      query(token, "authorization state", async (address) => {
+        if (method !== "permit2") {
+          const args = [from as Address, nonce as Hex] as const;
+          return client.readContract({ address, abi: eip3009, functionName: "authorizationState", args });
+        }
+        const { word, mask } = locatePermit2Nonce(nonce);
+        const args = [from as Address, word] as const;
+        const contract = canonicalContracts.permit2.address;
+        const used = await client.readContract({ address: contract, abi: permit2, functionName: "nonceBitmap", args });
+        return (used & mask) !== 0n;
+      }),
+    readContract: (call) => client.readContract(call as Parameters<typeof client.readContract>[0]),
   };
 }
 

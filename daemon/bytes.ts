@@ -2,9 +2,11 @@
 export class BodyTooLargeError extends Error {
   override readonly name = "BodyTooLargeError";
   readonly code = "body_too_large";
+  readonly limitBytes: number;
 
   constructor(limitBytes: number) {
     super(`the body is larger than ${limitBytes} bytes`);
+    this.limitBytes = limitBytes;
   }
 }
 
@@ -86,7 +88,7 @@ export async function discardBody(body: ReadableStream<Uint8Array> | null, limit
   let isLate = false;
   const timer = setTimeout(() => {
     isLate = true;
-    void reader.cancel("the rest of the body is not read");
+    void reader.cancel("the rest of the body was discarded");
   }, limits.deadlineMs);
   try {
     for (let size = 0; size <= limits.bytesMax;) {

@@ -1,23 +1,23 @@
 import { expect, it } from "vitest";
-import { FairShares, type SharedLocation } from "./fair-shares.ts";
+import { FairShares, type SharedSlot, FairSlots } from "./fair-shares.ts";
 
-const places = 64;
+const slotsMax = 64;
 
 /** Callers who take what they may, by turns, until none may have more: how many each has. */
 function greedy(callers: readonly string[]) {
-  const shares = new FairShares<SharedLocation>(places);
-  const taken = new Map<string, SharedLocation[]>(callers.map((caller) => [caller, []]));
+  const shares = new FairShares<SharedSlot>(slotsMax);
+  const taken = new Map<string, SharedSlot[]>(callers.map((caller) => [caller, []]));
   const takers = () => callers.filter((caller) => shares.mayAcquire(caller));
   const all = () => [...taken.values()].reduce((sum, { length }) => sum + length, 0);
-  for (let next = takers(); next.length > 0 && all() < places; next = takers()) {
+  for (let next = takers(); next.length > 0 && all() < slotsMax; next = takers()) {
     for (const caller of next) {
-      if (!shares.mayAcquire(caller) || all() === places) continue;
-      const place = {};
-      shares.acquire(place, caller);
-      taken.get(caller)?.push(place);
+      if (!shares.mayAcquire(caller) || all() === slotsMax) continue;
+      const slot = {};
+      shares.acquire(slot, caller);
+      taken.get(caller)?.push(slot);
     }
   }
-  return { shares, taken, counts: [...taken.values()].map(({ length }) => length), free: places - all() };
+  return { shares, taken, counts: [...taken.values()].map(({ length }) => length), free: slotsMax - all() };
 }
 
 it("leaves some free for who comes next, however many are greedy", () => {
@@ -33,9 +33,9 @@ it("leaves some free for who comes next, however many are greedy", () => {
 it("lets callers have more again when others give back", () => {
   const { shares, taken } = greedy(["a", "b"]);
   expect(shares.mayAcquire("a")).toBe(false);
-  for (const place of taken.get("b") ?? []) {
-    shares.release(place);
-    shares.release(place);
+  for (const slot of taken.get("b") ?? []) {
+    shares.release(slot);
+    shares.release(slot);
   }
   for (let more = 0; more < 20; more += 1) {
     expect(shares.mayAcquire("a")).toBe(true);
@@ -44,9 +44,26 @@ it("lets callers have more again when others give back", () => {
 });
 
 it("gives one caller all of few", () => {
-  const shares = new FairShares<SharedLocation>(4);
+  const shares = new FairShares<SharedSlot>(4);
   for (let taken = 0; taken < 4; taken += 1) {
     expect(shares.mayAcquire("a")).toBe(true);
     shares.acquire({}, "a");
   }
+});
+
+it("says who has too many: the caller while some are free, all when none is", () => {
+  const slots = new FairSlots(20);
+  const enter = (caller: string) => {
+    const entry = slots.enter(caller);
+    return entry.ok ? entry.slot : entry.full;
+  };
+  const first = Array.from({ length: 20 }, () => enter("a"));
+  expect(first.filter((entry) => entry === "caller")).toHaveLength(4);
+  expect(Array.from({ length: 6 }, () => enter("b")).slice(4)).toEqual(["all", "all"]);
+  for (const entry of first) {
+    if (typeof entry === "string") continue;
+    entry[Symbol.dispose]();
+    entry[Symbol.dispose]();
+  }
+  expect(Array.from({ length: 20 }, () => enter("c")).filter((entry) => typeof entry === "object")).toHaveLength(13);
 });

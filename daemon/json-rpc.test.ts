@@ -55,7 +55,7 @@ describe("one answer", () => {
   ])("is not %s", (_, message, found) => {
     expect(readAnswer(JSON.stringify(message))).toEqual({
       kind: "another-id",
-      words: `the answer to another request (expected the id 1, found ${found})`,
+      words: `the response to another request (expected the id 1, found ${found})`,
     });
   });
 });

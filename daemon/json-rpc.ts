@@ -51,7 +51,7 @@ export function readAnswer(text: string): ReadResponse {
   const isOwn = id === loneId || (!answer.ok && (id === undefined || id === null));
   if (isOwn) return { kind: "answer", answer };
   const found = id === undefined ? "none" : cutText(JSON.stringify(id), 60);
-  return { kind: "another-id", words: `the answer to another request (expected the id ${loneId}, found ${found})` };
+  return { kind: "another-id", words: `the response to another request (expected the id ${loneId}, found ${found})` };
 }
 
 /** The responses to a request by call index, or the single error that rejects all of it. */

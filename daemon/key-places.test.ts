@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, it } from "vitest";
-import { KeyLocations } from "./key-places.ts";
+import { KeyLocations, KeyCounts } from "./key-places.ts";
 import { measureHeap } from "./testing/heap-size.ts";
 
 /** Keys of few lengths, among them some that differ only where a long key is not looked at: they have one hash. */
@@ -47,4 +47,15 @@ it("keeps nothing of a text that a part of a key was cut from", () => {
   }
   expect(places.size).toBe(keys);
   expect(measureHeap() - before).toBeLessThan((keys * textBytes) / 10);
+});
+
+it("counts by key, and gives the place of a key that counts for nothing to another one", () => {
+  const counts = new KeyCounts();
+  expect([counts.increase("a"), counts.increase("b"), counts.increase("a")]).toEqual([0, 1, 0]);
+  expect(["a", "b", "c"].map((key) => counts.get(key))).toEqual([2, 1, 0]);
+  counts.decreaseAt(1);
+  counts.decrease("c");
+  expect(counts.increase("c")).toBe(1);
+  counts.decrease("a");
+  expect(["a", "b", "c"].map((key) => counts.get(key))).toEqual([1, 0, 1]);
 });

@@ -10,20 +10,20 @@ const make = (name: string) => {
 };
 
 test("makes what a name stands for once, also when that is false", () => {
-  const of = memoize({ most: 10, nameLength: 10 }, make);
+  const of = memoize({ max: 10, nameLength: 10 }, make);
   expect([of("yes"), of("no"), of("yes"), of("no")]).toEqual([true, false, true, false]);
   expect(made).toEqual(["yes", "no"]);
 });
 
 test("remembers no long name, and forgets all when they are too many", () => {
-  const of = memoize({ most: 2, nameLength: 3 }, make);
+  const of = memoize({ max: 2, nameLength: 3 }, make);
   for (const name of ["long", "long", "a", "b", "a", "c", "a"]) of(name);
   expect(made).toEqual(["long", "long", "a", "b", "c", "a"]);
 });
 
 // Only Node 24 can fail it: Node 26 copies the keys of a Map itself.
 test("remembers a name without the text that it was cut from", () => {
-  const of = memoize({ most: 1_000, nameLength: 64 }, (name) => ({ name }));
+  const of = memoize({ max: 1_000, nameLength: 64 }, (name) => ({ name }));
   const [texts, textBytes] = [500, 65_536];
   const filler = "x".repeat(textBytes);
   const cut = (at: number) =>

@@ -1,14 +1,14 @@
 /** Limits on the cache of a memoised function. */
 export type MemoizeOptions = Readonly<{
   /** Max number of cached names; when exceeded, all entries are dropped. */
-  most: number;
+  max: number;
   /** Max length of a cached name, in characters; the value of a longer one is computed each time. */
   nameLength: number;
 }>;
 
 /** Memoises a function of a name. The cache is limited, because clients supply the names. */
 export function memoize<Value extends object | boolean>(
-  { most, nameLength }: MemoizeOptions,
+  { max, nameLength }: MemoizeOptions,
   make: (name: string) => Value,
 ): (name: string) => Value {
   const known = new Map<string, Value>();
@@ -18,7 +18,7 @@ export function memoize<Value extends object | boolean>(
     if (name.length > nameLength) return make(name);
     const own = copy(name);
     const made = make(own);
-    if (known.size >= most) known.clear();
+    if (known.size >= max) known.clear();
     known.set(own, made);
     return made;
   };

@@ -4,6 +4,7 @@ import { z } from "zod";
 import type { Logger } from "./log/log.ts";
 import { findUserStateDirectory } from "./files/user-state-directory.ts";
 import { parseJson } from "./json-rpc.ts";
+import { isProcessAlive } from "./process/send-signal.ts";
 
 type Variables = Readonly<Record<string, string | undefined>>;
 
@@ -49,14 +50,14 @@ export function announceProcess(
     const stopPid = process.connected ? process.ppid : process.pid;
     resources.use(announceService({ ...service, pid: process.pid, stopPid }, env));
   } catch (err) {
-    log.debug({ err }, "commands on this machine don't find this service by themselves");
+    log.debug({ err }, "commands on this machine can't find this service automatically");
   }
 }
 
 /** Lists the services running on this machine whose announcements this user can read. */
 export function listRunningServices(env: Variables): readonly RunningService[] {
   const found = listRuntimeDirectories(env).flatMap(listEntries);
-  const running = found.filter(({ service }) => isRunning(service.pid));
+  const running = found.filter(({ service }) => isProcessAlive(service.pid));
   return [...new Map(running.map(({ service }) => [service.url, service])).values()];
 }
 
@@ -72,7 +73,8 @@ function listRuntimeDirectories(env: Variables): readonly string[] {
 
 /** Removes the files of processes that could not remove them, such as killed ones. */
 function removeLeftovers(directory: string): void {
-  for (const { path, service } of listEntries(directory)) if (!isRunning(service.pid)) rmSync(path, { force: true });
+  for (const { path, service } of listEntries(directory))
+    if (!isProcessAlive(service.pid)) rmSync(path, { force: true });
 }
 
 /** Lists the announcements in a directory, with their files. */
@@ -99,14 +101,5 @@ function readEntry(path: string): RunningService | undefined {
   } catch {
     // The service has just stopped, or its file belongs to another user.
     return undefined;
-  }
-}
-
-function isRunning(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === "EPERM";
   }
 }

@@ -8,7 +8,6 @@ import { formatPrettyLines, type LogFormat } from "./log/log-format.ts";
 import { createLog, type Logger } from "./log/log.ts";
 import type { Mask } from "./secrets/mask.ts";
 import { createMetrics } from "./metrics.ts";
-import { toEnvironmentName } from "./settings/leaf.ts";
 import { digestSettings } from "./settings/digest.ts";
 import { SettingsError } from "./settings/problem.ts";
 import { readSettings, type SettingsDefinition } from "./settings/settings.ts";
@@ -129,7 +128,7 @@ export async function runService<Schema extends z.ZodObject>(
     }
     const startError = await serve(service, settings, context);
     // The signal stops everything that started before the failure.
-    if (startError !== undefined) left.abort("the start failed");
+    if (startError !== undefined) left.abort("startup failed");
     const stopped = stop(name, { graceMs: shutdown.graceMs, unfinished, resources, log });
     await stopped.catch((error: unknown) => {
       if (startError === undefined) throw error;
@@ -148,10 +147,10 @@ export async function runService<Schema extends z.ZodObject>(
 function followSettings(handOver: HandOverPart, { files, log }: Pick<ServiceContext, "files" | "log">): void {
   const setting = "settingsPath";
   handOver.followSettings(({ path, sha256, refused }) => {
-    files.noteInForce({ setting, path, sha256 });
+    files.recordActive({ setting, path, sha256 });
     if (refused === undefined) return;
     files.refused(setting, [refused]);
-    log.error({ event: "file-rejected", path }, `${path}: ${refused}; the previous settings stay in force`);
+    log.error({ event: "file-rejected", path }, `${path}: ${refused}; the previous settings stay active`);
   });
 }
 
@@ -173,10 +172,7 @@ function changeLevelOnSignal(log: Logger): void {
   const usual = log.level;
   process.on("SIGUSR2", () => {
     log.level = log.level === usual ? "debug" : usual;
-    log.warn(
-      { event: "log-level-changed", changedTo: log.level },
-      "the log's level is another; SIGUSR2 changes it back",
-    );
+    log.warn({ event: "log-level-changed", changedTo: log.level }, "log level changed; SIGUSR2 changes it back");
   });
 }
 
@@ -199,7 +195,7 @@ async function stop(
   for (const { what, done, withinMs } of unfinished) {
     log.info(
       { event: "service-stop-waits", what, withinMs },
-      "the stop waits for this to end; a second signal ends the process at once",
+      "shutdown is waiting for this to finish; a second signal exits at once",
     );
     const ended = done.catch(() => undefined);
     await within(what, withinMs, ended).catch((error: unknown) =>
@@ -219,8 +215,7 @@ async function serve<Schema extends z.ZodObject>(
   const stopped = waitForAbort(signal);
   const start = async (): Promise<void> => {
     const { deadlineMs } = (settings as CommonSettings).start;
-    const setting = toEnvironmentName(service.definition.service, ["start", "deadlineMs"]);
-    const { urls, announced } = await startWithin({ deadlineMs, setting }, () => service.start(settings, context));
+    const { urls, announced } = await startWithin(deadlineMs, () => service.start(settings, context));
     if (signal.aborted) return;
     if (announced !== undefined)
       announceProcess({ service: service.definition.service, ...announced }, context, process.env);

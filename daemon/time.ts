@@ -97,16 +97,16 @@ export type WaitOptions = Readonly<
  * check's result, successful or not; an error thrown by a check ends the wait.
  */
 export async function waitUntil<T>(
-  look: () => T | Promise<T>,
+  check: () => T | Promise<T>,
   isRight: (found: T) => boolean,
   { everyMs, withinMs = Infinity, signal }: WaitOptions,
-  { monotonicMs }: Pick<Clock, "monotonicMs"> = systemClock,
+  { monotonicMs, pause: waitFor = pause }: Pick<Clock, "monotonicMs"> & Readonly<{ pause?: Pause }> = systemClock,
 ): Promise<T> {
   const untilMs = monotonicMs() + withinMs;
   for (;;) {
-    const found = await look();
+    const found = await check();
     if (isRight(found) || monotonicMs() >= untilMs) return found;
-    await pause(everyMs, signal);
+    await waitFor(everyMs, signal);
     if (signal?.aborted === true) return found;
   }
 }

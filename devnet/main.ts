@@ -15,7 +15,7 @@ export const devnet: Service<typeof devnetSettings.schema> = {
       await startStep("its own chain", () => startNode({ configPath, runDirectory, parameters }, { log, signal })),
     );
     void running.ended.then((error) => {
-      log.fatal({ event: "chain-lost", err: error }, "the chain is lost; ending");
+      log.fatal({ event: "chain-lost", err: error }, "the chain exited; stopping");
       return endProcess(1);
     });
     return { urls: { http: running.httpUrl, webSocket: running.webSocketUrl } };

@@ -7,6 +7,9 @@ import type { NodeParameters } from "./workspace/node-parameters.ts";
 import { prepareWorkspace } from "./workspace/prepare-workspace.ts";
 import type { Workspace } from "./workspace/workspace.ts";
 
+/** The address that a new node.conf advertises to peers (host_ip): the devnet has none. */
+const loopback = "127.0.0.1";
+
 export type DevnetSettings = z.output<typeof devnetSettings.schema>;
 
 /** A node ready to start: by its own `ops`, or in the foreground. */
@@ -33,7 +36,7 @@ export async function prepareNode(
     directory: settings.workspace.directory,
     parameters,
     conf: {
-      hostIp: node.hostIp,
+      hostIp: loopback,
       ports: { http: node.httpPort, webSocket: node.webSocketPort, rpc: node.rpcPort, tcp: node.tcpPort },
       monitor: jobName === undefined ? undefined : { ...monitor, jobName },
     },
@@ -41,13 +44,13 @@ export async function prepareNode(
   return { workspace, parameters };
 }
 
-function buildParameters({ profile, node, chain, workspace }: DevnetSettings): NodeParameters {
+function buildParameters({ profile, node, chain }: DevnetSettings): NodeParameters {
   const mnemonic = chain.mnemonic?.reveal();
   return {
     version: node.version,
     profile,
     opensAfterSeconds: node.opensAfterSeconds ?? (profile === "strict" ? strictOpensAfterSeconds : 0),
-    nodeDirectory: workspace.nodeDirectory,
+    nodeDirectory: "node",
     listenHost: node.listenHost,
     chainId: chain.id,
     blockTimeSeconds: chain.blockTimeSeconds,

@@ -1,11 +1,12 @@
 import { z } from "zod";
-import { defineSettings, section } from "#daemon/settings/settings.ts";
+import { defineSettings, defineShutdown, section } from "#daemon/settings/settings.ts";
 import { secret } from "#daemon/secrets/secret.ts";
 import { chainId, filePath, host, port, seconds } from "#daemon/settings/types.ts";
-import { stackServices } from "#daemon/stack-services.ts";
+import { defaultPorts } from "#daemon/default-ports.ts";
 import { nodeVersion } from "#node/version-setting.ts";
 import { devnetVersion } from "#node/versions.ts";
 import { nodeProfile } from "./node-profile.ts";
+import { fixed } from "#daemon/settings/fixed.ts";
 
 /** A port in node.conf. Other programs read it there, so the operating system can't choose it. */
 const fixedPort = port.min(1).meta({ expected: "a port number from 1 to 65535" });
@@ -13,99 +14,85 @@ const fixedPort = port.min(1).meta({ expected: "a port number from 1 to 65535" }
 const address = z.string().regex(/^0x[0-9a-fA-F]{40}$/, "expected an address: 0x and 40 hexadecimal digits");
 
 /** Settings that most deployments set. */
-const essentials = ["profile", "node.version", "workspace.directory", "node.httpPort"];
+const usual = ["profile", "node.version", "workspace.directory", "node.httpPort"];
 
 /** Settings of the devnet node: its profile and version, and the content of a new `node.conf`. */
-export const devnetSettings = defineSettings("devnet", essentials, {
-  profile: nodeProfile
-    .default("standard")
-    .describe(
-      "strict: a node that reports its version, errors and pruning as sparsely as the specification allows; pharos: a node with the names, paths and behavior of the public family",
-    )
-    .meta({ expected: "standard, strict or pharos" }),
-  workspace: section({
-    directory: filePath.default(".gatehouse/devnet").describe("Workspace directory of the node; created if absent"),
-    nodeDirectory: z
-      .string()
-      .regex(/^[A-Za-z0-9._-]+$/)
-      .default("node")
-      .describe("Name of the node's own directory in the workspace, in the layout before v0.11")
-      .meta({ expected: "a directory name of letters, digits, dots, dashes and underscores" }),
-  }),
-  node: section({
-    version: nodeVersion
-      .default(devnetVersion)
-      .describe("Node version; determines the layout, node_cli and the metrics keys"),
-    opensAfterSeconds: z
-      .number()
-      .min(0)
-      .max(3_600)
-      .optional()
-      .describe("Delay from the node's start until its ports open; default: 0, with the strict profile 120")
-      .meta({ expected: "seconds from 0 to 3600" }),
-    listenHost: host.default("127.0.0.1").describe("Listen address for JSON-RPC"),
-    hostIp: z
-      .string()
-      .min(1)
-      .default("127.0.0.1")
-      .describe("Address that a new node.conf advertises to peers (host_ip)")
-      .meta({ expected: "an IP address" }),
-    httpPort: fixedPort
-      .default(stackServices.node.ports.http)
-      .describe("Port for JSON-RPC over HTTP in a new node.conf (http_port)"),
-    webSocketPort: fixedPort
-      .default(stackServices.node.ports.webSocket)
-      .describe("Port for JSON-RPC over WebSocket in a new node.conf (ws_port)"),
-    rpcPort: fixedPort
-      .default(stackServices.node.ports.rpc)
-      .describe("rpc_port in a new node.conf; unused by the devnet node"),
-    tcpPort: fixedPort
-      .default(stackServices.node.ports.peers)
-      .describe("tcp_port in a new node.conf; unused by the devnet node"),
-  }),
-  chain: section({
-    id: chainId.default(1_672).describe("Chain ID of a new chain"),
-    blockTimeSeconds: z
-      .number()
-      .min(0.05)
-      .max(3_600)
-      .default(1)
-      .describe("Block time; fractions allowed")
-      .meta({ expected: "seconds from 0.05 to 3600" }),
-    mnemonic: secret(
-      z
-        .string()
-        .regex(/^\p{L}+( \p{L}+){11,23}$/u)
-        .meta({ expected: "12 to 24 words with one space between them" }),
-    )
-      .optional()
+export const devnetSettings = defineSettings(
+  "devnet",
+  usual,
+  {
+    profile: nodeProfile
+      .default("standard")
       .describe(
-        "BIP-39 mnemonic whose first accounts are funded with native currency and tokens on a new chain; none by default",
-      ),
-    accounts: z
-      .int()
-      .min(0)
-      .max(100)
-      .default(10)
-      .describe("Number of mnemonic accounts to fund")
-      .meta({ expected: "a whole number from 0 to 100" }),
-    fund: z
-      .array(address)
-      .max(100)
-      .default([])
-      .describe("Additional addresses to fund with native currency and tokens on a new chain")
-      .meta({ expected: "addresses, separated by commas" }),
-  }),
-  monitor: section({
-    jobName: z
-      .string()
-      .min(1)
-      .max(200)
-      .optional()
-      .describe("Metrics job name in a new node.conf; without it, monitor_config is omitted")
-      .meta({ expected: "a name of 1 to 200 characters" }),
-    pushAddress: host.default("127.0.0.1").describe("Pushgateway host or IP in a new node.conf, without protocol"),
-    pushPort: fixedPort.default(stackServices.pushgateway.ports.http).describe("Pushgateway port in a new node.conf"),
-    pushIntervalSeconds: seconds.default(10).describe("Metrics push interval in a new node.conf, in seconds"),
-  }),
-});
+        "strict: a node that reports its version, errors and pruning as sparsely as the specification allows; pharos: a node with the names, paths and behavior of the public family",
+      )
+      .meta({ expected: "standard, strict or pharos" }),
+    workspace: section({
+      directory: filePath.default(".gatehouse/devnet").describe("Workspace directory of the node; created if absent"),
+    }),
+    node: section({
+      version: nodeVersion
+        .default(devnetVersion)
+        .describe("Node version; determines the layout, node_cli and the metrics keys"),
+      opensAfterSeconds: z
+        .number()
+        .min(0)
+        .max(3_600)
+        .optional()
+        .describe("Delay from the node's start until its ports open; default: 0, with the strict profile 120")
+        .meta({ expected: "seconds from 0 to 3600" }),
+      listenHost: host.default("127.0.0.1").describe("Listen address for JSON-RPC"),
+      httpPort: fixedPort
+        .default(defaultPorts.node.http)
+        .describe("Port for JSON-RPC over HTTP in a new node.conf (http_port)"),
+      webSocketPort: fixedPort
+        .default(defaultPorts.node.webSocket)
+        .describe("Port for JSON-RPC over WebSocket in a new node.conf (ws_port)"),
+      rpcPort: fixed(defaultPorts.node.rpc),
+      tcpPort: fixed(defaultPorts.node.peers),
+    }),
+    chain: section({
+      id: chainId.default(1_672).describe("Chain ID of a new chain"),
+      blockTimeSeconds: z
+        .number()
+        .min(0.05)
+        .max(3_600)
+        .default(1)
+        .describe("Block time; fractions allowed")
+        .meta({ expected: "seconds from 0.05 to 3600" }),
+      mnemonic: secret(
+        z
+          .string()
+          .regex(/^\p{L}+( \p{L}+){11,23}$/u)
+          .meta({ expected: "12 to 24 words with one space between them" }),
+      )
+        .optional()
+        .describe(
+          "BIP-39 mnemonic whose first accounts are funded with native currency and tokens on a new chain; none by default",
+        ),
+      /** Number of mnemonic accounts to fund. */
+      accounts: fixed(10),
+      fund: z
+        .array(address)
+        .max(100)
+        .default([])
+        .describe("Additional addresses to fund with native currency and tokens on a new chain")
+        .meta({ expected: "addresses, separated by commas" }),
+    }),
+    /** Its chain writes its state before it exits. */
+    shutdown: defineShutdown(60_000),
+    monitor: section({
+      jobName: z
+        .string()
+        .min(1)
+        .max(200)
+        .optional()
+        .describe("Metrics job name in a new node.conf; without it, monitor_config is omitted")
+        .meta({ expected: "a name of 1 to 200 characters" }),
+      pushAddress: host.default("127.0.0.1").describe("Pushgateway host or IP in a new node.conf, without protocol"),
+      pushPort: fixedPort.default(defaultPorts.pushgateway.http).describe("Pushgateway port in a new node.conf"),
+      pushIntervalSeconds: seconds.default(10).describe("Metrics push interval in a new node.conf, in seconds"),
+    }),
+  },
+  { "node.hostIp": "it is always 127.0.0.1", "workspace.nodeDirectory": "it is always node" },
+);

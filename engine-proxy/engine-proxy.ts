@@ -12,7 +12,7 @@ import { readBodyStart } from "#daemon/bytes.ts";
 import { startListening } from "#daemon/http/listening-sockets.ts";
 import { createBoundedLog, type BoundedLog } from "#daemon/log/bounded-log.ts";
 import type { Logger } from "#daemon/log/log.ts";
-import { operatorPaths } from "#daemon/stack-services.ts";
+import { operatorPaths } from "#daemon/http/operator-paths.ts";
 import { showResponse, decideEngineCall, type EngineCall } from "./engine-call.ts";
 import { createCallLimit, type CallLimit, createKnownExecs, type KnownExecs } from "./remembered-calls.ts";
 import type { EngineProxySettings } from "./settings.ts";
@@ -103,7 +103,7 @@ function buildBounds({ container, nodeCli, restartsPerHour, execsPerMinute }: En
     // The engine keeps each exec until it has run, and never removes one that does not run.
     "exec-create": {
       limit: createCallLimit({ most: execsPerMinute, withinMs: 60_000 }, readMonotonicMs),
-      reached: `${nodeCli} was requested ${execsPerMinute} times within a minute (execsPerMinute)`,
+      reached: `${nodeCli} was requested ${execsPerMinute} times within a minute`,
       noun: "run",
     },
   };

@@ -1,12 +1,13 @@
 import { z } from "zod";
-import { bytes, filePath, milliseconds, positiveInteger } from "#daemon/settings/types.ts";
-import { defineSettings, section } from "#daemon/settings/settings.ts";
+import { filePath, positiveInteger } from "#daemon/settings/types.ts";
+import { defineSettings, defineShutdown, section } from "#daemon/settings/settings.ts";
+import { fixed } from "#daemon/settings/fixed.ts";
 
 /** Settings that most deployments specify. */
-const essentials = ["engine", "listen.socketPath"];
+const usual = ["engine", "listen.socketPath"];
 
 /** Settings of the engine proxy: its engine, its one container, and the allowed calls. */
-export const engineProxySettings = defineSettings("engine-proxy", essentials, {
+export const engineProxySettings = defineSettings("engine-proxy", usual, {
   engine: z
     .string()
     .regex(/^unix:\/\/\/.+$/)
@@ -36,20 +37,20 @@ export const engineProxySettings = defineSettings("engine-proxy", essentials, {
     .default("./node.conf")
     .describe("The only configuration file allowed for the tool's --c")
     .meta({ expected: "a path inside the container" }),
+  shutdown: defineShutdown(5_000),
   listen: section({
     socketPath: filePath.default(".gatehouse/engine-proxy.sock").describe("Unix socket for callers"),
-    requestTimeoutMs: milliseconds.default(5_000).describe("Timeout for receiving a request"),
-    bodyLimitBytes: bytes.default(16_384).describe("Max request body size"),
-    requestsInFlight: positiveInteger.default(32).describe("Max concurrent requests; further requests get 503"),
+    /** Timeout for receiving a request. */
+    requestTimeoutMs: fixed(5_000),
+    /** Max request body size. */
+    bodyLimitBytes: fixed(16_384),
+    /** Max concurrent requests. */
+    requestsInFlight: fixed(32),
   }),
-  answerTimeoutMs: milliseconds.default(330_000).describe("Timeout for the engine's complete response"),
-  stopTimeoutMaxSeconds: z
-    .int()
-    .min(0)
-    .max(3_600)
-    .default(300)
-    .describe("Max stop timeout that a caller may set on a restart")
-    .meta({ expected: "seconds, a whole number from 0 to 3600" }),
+  /** Timeout for the engine's complete response. */
+  answerTimeoutMs: fixed(330_000),
+  /** Max stop timeout that a caller may set on a restart: the sidecar's max of `docker.stopTimeoutSeconds`. */
+  stopTimeoutMaxSeconds: fixed(3_600),
   restartsPerHour: positiveInteger
     .max(3_600)
     .default(12)
@@ -57,11 +58,8 @@ export const engineProxySettings = defineSettings("engine-proxy", essentials, {
       "Max container restarts per hour; set it above the sidecar's restart.budgetPerHour. Further restarts get 429",
     )
     .meta({ expected: "a whole number from 1 to 3600" }),
-  execsPerMinute: positiveInteger
-    .max(3_600)
-    .default(60)
-    .describe("Max runs of the node's command-line tool per minute; further runs get 429")
-    .meta({ expected: "a whole number from 1 to 3600" }),
+  /** Max runs of the node's command-line tool per minute. */
+  execsPerMinute: fixed(60),
 });
 
 /** The engine proxy's settings, parsed. */

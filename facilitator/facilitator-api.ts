@@ -100,7 +100,7 @@ const operations: readonly ApiOperation[] = [
             }),
           ),
           assets: z
-            .array(z.object({ address: z.string(), decimals: z.number().optional() }))
+            .array(z.object({ network: z.string(), address: z.string(), decimals: z.number().optional() }))
             .describe("Accepted tokens"),
           extensions: z.array(z.string()),
           signers: z.record(z.string(), z.array(z.string())),

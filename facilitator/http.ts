@@ -12,12 +12,13 @@ import { AbandonedError, ChainError } from "./chain/chain-error.ts";
 import type { Facilitator } from "./facilitator.ts";
 import { MalformedPaymentError } from "#x402/malformed-payment-error.ts";
 import { reason } from "#x402/reason.ts";
-import { SellerLimitError } from "./sellers/seller-limit-error.ts";
+import { SellerLimitError } from "./sellers/seller-rates.ts";
 import { OverloadError } from "./settlement/settlement-bound.ts";
 
 /** Facilitator served over HTTP by the routes. */
 export type RouteDependencies = Readonly<{
-  facilitator: Pick<Facilitator, "verify" | "settle" | "supported" | "network">;
+  facilitator: Pick<Facilitator, "verify" | "settle" | "supported"> &
+    Readonly<{ networks: readonly [Readonly<{ network: `eip155:${number}` }>, ...unknown[]] }>;
   /** API keys allowed to verify and settle; undefined allows everyone. */
   apiKeys: ApiKeys | undefined;
   log: Logger;
@@ -65,7 +66,7 @@ async function answer(
   }
   const text = await post.readText();
   if (text === undefined) {
-    const error = "too many requests are being read; try again in a moment";
+    const error = "too many requests are being read; retry in a few seconds";
     return { status: 503, body: { error }, headers: askToRetry(overloadRetrySeconds) };
   }
   const { trace: request, address, signal } = post;
@@ -83,9 +84,9 @@ async function answer(
     const { status, message } = describeError(error);
     const of = { operation, ...formatTraceInfo(request) };
     if (error instanceof ChainError)
-      lines.warn({ event: "verdict-without-chain", problem: message, ...of }, "the chain gave no verdict");
+      lines.warn({ event: "verdict-without-chain", problem: message, ...of }, "no verdict from the chain");
     else if (error instanceof StoreError)
-      lines.warn({ event: "verdict-without-ledger", err: error, ...of }, "the ledger can't be used");
+      lines.warn({ event: "verdict-without-ledger", err: error, ...of }, "the ledger is not available");
     else if (status === 500) lines.error({ event: "verdict-failed", err: error, ...of }, "no verdict");
     const isBusy = status === 503 || status === 429;
     const retrySeconds = error instanceof SellerLimitError ? error.retrySeconds : overloadRetrySeconds;
@@ -124,11 +125,11 @@ function readBody(text: string): Body {
   return { x402Version, paymentPayload, paymentRequirements };
 }
 
-function refuseVersion(operation: Operation, { network }: Pick<Facilitator, "network">) {
-  const message = "the body's x402Version is not 2; leave it out or send 2.";
+function refuseVersion(operation: Operation, { networks: [first] }: RouteDependencies["facilitator"]) {
+  const message = "the body's x402Version is not 2; omit it or send 2.";
   return operation === "verify"
     ? { isValid: false, invalidReason: reason.version, invalidMessage: message }
-    : { success: false, errorReason: reason.version, errorMessage: message, transaction: "", network };
+    : { success: false, errorReason: reason.version, errorMessage: message, transaction: "", network: first.network };
 }
 
 function describeError(error: unknown): Readonly<{ status: number; message: string }> {
@@ -140,7 +141,7 @@ function describeError(error: unknown): Readonly<{ status: number; message: stri
   if (error instanceof OverloadError) return { status: 503, message: error.message };
   if (error instanceof StoreError) {
     // The driver's message includes server and user names, which only the operator may see.
-    return { status: 503, message: "the ledger can't be used now; send the same payment again in a moment" };
+    return { status: 503, message: "the ledger is not available now; resend the same payment in a few seconds" };
   }
   if (error instanceof AbandonedError) return { status: 503, message: error.message };
   if (error instanceof ChainError) return { status: 500, message: error.message };

@@ -6,7 +6,7 @@ import { listenHttp } from "#daemon/http/listener.ts";
 import { listenForOperations } from "#daemon/http/operations-listener.ts";
 import { addOpenApiRoute } from "#daemon/http/open-api.ts";
 import { operationsApi } from "#daemon/http/operations-api.ts";
-import { followPort, judgeReadiness } from "#daemon/http/readiness.ts";
+import { followPort, evaluateReadiness } from "#daemon/http/readiness.ts";
 import { MemoryBudget, deriveMemoryBounds, readMemoryLimits } from "#daemon/memory/memory-budget.ts";
 import { createBusySignal, preferSpeed } from "#daemon/process/busy-signal.ts";
 import type { Service } from "#daemon/service.ts";
@@ -15,7 +15,8 @@ import { createServicePage } from "#status/page/service-page.ts";
 import { toEnvironmentName } from "#daemon/settings/leaf.ts";
 import { readApiKeys, rejectServingAnyone } from "./callers/api-keys.ts";
 import { boundVerifications } from "./callers/verification-bound.ts";
-import { createFacilitator } from "./facilitator.ts";
+import { createFacilitator, type Facilitator } from "./facilitator.ts";
+import { listNetworks } from "./network-options.ts";
 import { facilitatorApi } from "./facilitator-api.ts";
 import { addFacilitatorRoutes, createPaymentPosts } from "./http.ts";
 import { facilitatorSettings, type FacilitatorSettings } from "./settings.ts";
@@ -29,7 +30,7 @@ const busyCalls = 200;
 export const facilitator: Service<typeof facilitatorSettings.schema> = {
   definition: facilitatorSettings,
   start: async (settings, { log, metrics, mask, resources, signal, configuration, isHandedOver, yields, leaves }) => {
-    rejectServingAnyone(settings);
+    rejectServingAnyone({ ...settings, networks: listNetworks(settings) });
     const { listen, apiKeys, sellers } = settings;
     const { monotonicMs } = systemClock;
     const audit = createAuditLog(log);
@@ -37,7 +38,7 @@ export const facilitator: Service<typeof facilitatorSettings.schema> = {
       await createFacilitator(settings, { log, metrics, clock: Date.now, monotonicMs, signal, audit, isHandedOver }),
     );
     const port = followPort(signal);
-    const readiness = () => judgeReadiness({ ...service.readiness().checks, payments: port.check() });
+    const readiness = () => evaluateReadiness({ ...service.readiness().checks, payments: port.check() });
     const connections = resources.use(boundProcessConnections(listen, { metrics }));
     // Opened before the payment port, so that it outlives it and shows the shutdown while in-flight settlements complete.
     const operations = resources.use(
@@ -53,7 +54,8 @@ export const facilitator: Service<typeof facilitatorSettings.schema> = {
     const app = createApp(listen, { log, metrics, mask });
     const keys = readApiKeys(apiKeys, sellers);
     mask.hide(keys?.secrets);
-    const verify = boundVerifications(settings.verification, service.verify, { metrics });
+    const bounds = { ...settings.verification, networks: service.networks };
+    const verify = boundVerifications(bounds, service.verify, { metrics });
     const memory = new MemoryBudget(deriveMemoryBounds({}, readMemoryLimits()));
     const served = { facilitator: { ...service, verify }, apiKeys: keys, log };
     addFacilitatorRoutes(app, served);
@@ -77,7 +79,8 @@ export const facilitator: Service<typeof facilitatorSettings.schema> = {
     port.opened();
     yields(service.yieldTerm);
     leaves(async () => void (await Promise.all([operations.leave(), payments.leave()])));
-    log.info({ event: "settling-payments", signer: service.signer, network: service.network }, "settling payments");
+    for (const { signers, network } of service.networks)
+      log.info({ event: "settling-payments", signers, network }, "settling payments");
     return {
       urls: { facilitator: payments.url, "facilitator-operations": operations.url },
       announced: { url: operations.url },
@@ -91,9 +94,10 @@ const api = {
   operations: [...operationsApi, ...servicePageApi],
 };
 
-function createPage({ chain, operations }: FacilitatorSettings, { signer }: Readonly<{ signer: string }>) {
-  const tags = ["settles x402 payments", `signer ${signer}`];
-  return createServicePage({ service: "facilitator", tags, chainId: chain.id, pages: operations.pages });
+function createPage({ operations }: FacilitatorSettings, { networks }: Pick<Facilitator, "networks">) {
+  const signers = new Set(networks.flatMap((network) => network.signers.map((signer) => `signer ${signer}`)));
+  const tags = ["settles x402 payments", ...signers, ...networks.map(({ network }) => network)];
+  return createServicePage({ service: "facilitator", tags, pages: operations.pages });
 }
 
 function nameSetting(section: "listen" | "operations"): string {

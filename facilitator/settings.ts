@@ -1,22 +1,23 @@
 import { z } from "zod";
 import { removedAuditLog } from "#daemon/audit/audit-log.ts";
-import { connectionSettings, defineOperationsSettings, proxySettings } from "#daemon/http/settings.ts";
+import { connectionSettings, connectionsMax, defineOperationsSettings, proxySettings } from "#daemon/http/settings.ts";
 import { postgresSettings } from "#daemon/sql/postgres-settings.ts";
 import { secret } from "#daemon/secrets/secret.ts";
 import {
   address,
-  bytes,
+  chainId,
   filePath,
   host,
-  milliseconds,
   port,
   positiveInteger,
-  privateKey,
+  privateKeys,
   yesOrNo,
 } from "#daemon/settings/types.ts";
-import { chain } from "./chain/settings.ts";
+import { chain, networkChainSchema } from "./chain/settings.ts";
+import { networkSettlement, settlement } from "./settings/settlement.ts";
 import { defineSettings, section } from "#daemon/settings/settings.ts";
-import { stackServices } from "#daemon/stack-services.ts";
+import { defaultPorts } from "#daemon/default-ports.ts";
+import { fixed } from "#daemon/settings/fixed.ts";
 
 /** Keys of 16 to 256 visible characters, separated by white space or commas. */
 const apiKeys = z
@@ -33,138 +34,120 @@ const asset = z.strictObject({
   nativePrice: z.int().min(1).optional(),
 });
 
-/** Limits of a seller, whose keys in `apiKeys` are written `<name>=<key>`. */
-const seller = z.strictObject({
-  name: z.string().regex(/^[a-z0-9][a-z0-9-]{0,31}$/),
-  payees: z.array(address).max(10_000).optional(),
+const assets = z.array(asset).min(1).max(100);
+const payees = z.array(address).max(10_000);
+
+/** Max networks besides the first. */
+const networksMax = 32;
+
+/** Network besides that of `chain`, with settings of the same names. */
+const network = z.strictObject({
+  chain: networkChainSchema,
+  assets,
+  payees: payees.optional(),
+  settlement: networkSettlement.optional(),
+});
+
+/** Limits of a seller on one network. */
+const sellerLimits = {
+  payees: payees.optional(),
   assets: z
     .array(z.strictObject({ address, minAmount: z.int().min(1).optional() }))
     .max(100)
     .optional(),
+  gasPerDay: z.number().positive().max(1_000_000_000).optional(),
+};
+
+/** Limits of a seller, whose keys in `apiKeys` are written `<name>=<key>`. */
+const seller = z.strictObject({
+  name: z.string().regex(/^[a-z0-9][a-z0-9-]{0,31}$/),
+  ...sellerLimits,
   verificationsPerMinute: positiveInteger.optional(),
   settlementsPerMinute: positiveInteger.optional(),
-  gasPerDay: z.number().positive().max(1_000_000_000).optional(),
+  networks: z
+    .array(z.strictObject({ id: chainId, ...sellerLimits }))
+    .max(networksMax)
+    .optional(),
 });
 
 const listen = section({
   host: host.default("127.0.0.1").describe("Address of the HTTP listener"),
-  port: port.default(stackServices.facilitator.ports.http).describe("Port of the HTTP listener"),
-  bodyLimitBytes: bytes.default(65_536).describe("Max request body size; larger requests get 413"),
-  requestTimeoutMs: milliseconds.default(10_000).describe("Timeout for receiving a request"),
+  port: port.default(defaultPorts.facilitator.http).describe("Port of the HTTP listener"),
+  /** Max request body size; larger requests get 413. */
+  bodyLimitBytes: fixed(65_536),
+  /** Timeout for receiving a request. */
+  requestTimeoutMs: fixed(10_000),
   ...connectionSettings,
+  connections: fixed(connectionsMax),
   trustedProxies: proxySettings.trustedProxies.describe(
     "Addresses of proxies in front of the facilitator; their connections carry many sellers, so per-address limits do not apply",
   ),
   proxyProtocol: proxySettings.proxyProtocol,
 });
 
-const settlement = section({
-  receiptTimeoutMs: z
-    .int()
-    .min(100)
-    .max(85_000)
-    .default(45_000)
-    .describe("How long /settle waits for the receipt before it returns settlement_pending; clients give up after 90 s")
-    .meta({ expected: "milliseconds, a whole number from 100 to 85000" }),
-  drainMs: milliseconds
-    .default(3_000)
-    .describe(
-      "How long a shutdown waits for receipts before returning settlement_pending; must be less than shutdown.graceMs",
-    ),
-  pollIntervalMs: z
-    .int()
-    .min(10)
-    .max(60_000)
-    .default(100)
-    .describe("Interval between chain polls while transactions are pending")
-    .meta({ expected: "milliseconds, a whole number from 10 to 60000" }),
-  confirmations: z
-    .int()
-    .min(1)
-    .max(1_000)
-    .default(1)
-    .describe("Blocks, including the transaction's own, until a settlement is final")
-    .meta({ expected: "a whole number from 1 to 1000" }),
-  gasLimit: z
-    .int()
-    .min(60_000)
-    .max(5_000_000)
-    .default(200_000)
-    .describe("Max gas per settlement; payments that need more are rejected")
-    .meta({ expected: "units of gas, a whole number from 60000 to 5000000" }),
-  gasMarginPercent: z
-    .int()
-    .min(0)
-    .max(400)
-    .default(20)
-    .describe("Margin on top of the node's gas estimate for a settlement; the total never exceeds gasLimit")
-    .meta({ expected: "per cent, a whole number from 0 to 400" }),
-  maxFeePerGasGwei: z
-    .number()
-    .positive()
-    .max(1_000_000)
-    .default(500)
-    .describe("Max fee the signer pays per unit of gas; settlements get 500 while the chain charges more")
-    .meta({ expected: "gwei, a number above 0 and at most 1000000" }),
-  bumpAfterMs: milliseconds
-    .default(15_000)
-    .describe("Age after which a pending transaction is replaced by one with a higher fee"),
-  bumpPercent: z
-    .int()
-    .min(10)
-    .max(1_000)
-    .default(25)
-    .describe("Fee increase for a replacement; nodes reject less than 10")
-    .meta({ expected: "per cent, a whole number from 10 to 1000" }),
-  inFlightMax: positiveInteger
-    .max(10_000)
-    .default(1_000)
-    .describe("Max settlements in flight; further requests get 503"),
-  batchMax: positiveInteger
-    .max(500)
-    .default(64)
-    .describe(
-      "Max settlements journaled and sent together, in one transaction if the chain has Multicall3; 1 sends each alone",
-    ),
-});
-
 const verification = section({
-  inFlightMax: positiveInteger
-    .max(100_000)
-    .default(1_000)
-    .describe(
-      "Max verifications in flight; further requests get 503. One seller (by API key, else by address) gets at most three quarters of them, less as others use more, and then gets 429",
-    ),
+  /** Max verifications in flight. */
+  inFlightMax: fixed(1_000),
 });
 
 /** Settings that most deployments set. */
-const essentials = ["payees", "chain.rpcUrl", "chain.id"];
+const usual = ["signer.privateKey", "payees", "chain.rpcUrl", "chain.id"];
 
-/** All settings of the facilitator. The signing key and at least one asset are required; everything else has a default. */
+/** All settings of the facilitator. A signing key and at least one asset are required; everything else has a default. */
 export const facilitatorSettings = defineSettings(
   "facilitator",
-  essentials,
+  usual,
   {
     listen,
-    operations: defineOperationsSettings({ port: stackServices.facilitator.ports.operations, nothing: "settled" }),
+    operations: defineOperationsSettings({ port: defaultPorts.facilitator.operations, nothing: "settled" }),
     chain,
     signer: section({
-      privateKey: secret(privateKey).describe("Private key of the account that submits settlements and pays their gas"),
-    }),
-    assets: z
-      .array(asset)
-      .min(1)
-      .max(100)
+      privateKey: privateKeys
+        .optional()
+        .describe(
+          "Private keys of the accounts that submit settlements and pay their gas. Of several, each has its own queue, and a settlement goes to the shortest",
+        ),
+      command: z
+        .array(z.string().min(1))
+        .min(1)
+        .transform(([first = "", ...rest]): [string, ...string[]] => [first, ...rest])
+        .optional()
+        .describe(
+          "Program, with its arguments, that prints private keys, one a line; run once at start, without a shell",
+        )
+        .meta({ expected: 'a program and its arguments, e.g. ["vault", "kv", "get", "-field=key", "secret/signer"]' }),
+      kmsKeys: z
+        .array(z.string().min(1).max(2_048))
+        .max(32)
+        .default([])
+        .describe(
+          "Keys of AWS KMS that sign (ECC_SECG_P256K1, SIGN_VERIFY), by id, ARN or alias; region and credentials come from AWS's own variables and files. Needs the npm package @aws-sdk/client-kms",
+        )
+        .meta({ expected: "up to 32 ids, ARNs or aliases of keys" }),
+    }).refine(
+      ({ privateKey, command, kmsKeys }) => privateKey !== undefined || command !== undefined || kmsKeys.length > 0,
+      { path: ["privateKey"] },
+    ),
+    assets: assets
       .describe(
         "Accepted tokens; others are rejected, so that no hostile token burns the signer's gas. `minAmount`: min settlement amount, in the token's smallest unit. Default: the max cost of one settlement, converted with `nativePrice` (price of one unit of the native currency, in the token's smallest unit); without either 1, which is rejected beyond loopback without apiKeys",
       )
       .meta({ expected: 'a list of tokens, e.g. [{address: "0x…", name: "USDC", version: "2", minAmount: 1000}]' }),
-    payees: z
-      .array(address)
-      .max(10_000)
+    payees: payees
       .default([])
       .describe("Allowed recipients; empty allows all")
       .meta({ expected: "a list of addresses" }),
+    networks: z
+      .array(network)
+      .max(networksMax)
+      .default([])
+      .describe(
+        "Further networks, each with its own `chain` (`id` and `rpcUrl` required), `assets`, `payees` (default: those above) and, where it differs from above, `settlement` (confirmations, gasLimit, gasMarginPercent, maxFeePerGasGwei, bumpAfterMs)",
+      )
+      .meta({
+        expected:
+          'a list of networks, e.g. [{chain: {id: 8453, rpcUrl: "https://…"}, assets: [{address: "0x…", name: "USD Coin", version: "2"}]}]',
+      }),
     apiKeys: secret(apiKeys)
       .optional()
       .describe(
@@ -176,7 +159,7 @@ export const facilitatorSettings = defineSettings(
       .refine((all) => new Set(all.map(({ name }) => name)).size === all.length)
       .default([])
       .describe(
-        "Limits per seller name, all optional. `payees` and `assets` (with `minAmount` in the token's smallest unit) narrow what is settled for the seller. `verificationsPerMinute`, `settlementsPerMinute`: max calls; further calls get 429. `gasPerDay`: max settlement cost per UTC day, in the native currency",
+        "Limits per seller name, all optional. `payees` and `assets` (with `minAmount` in the token's smallest unit) narrow what is settled for the seller. `verificationsPerMinute`, `settlementsPerMinute`: max calls; further calls get 429. `gasPerDay`: max settlement cost in 24 hours, in the native currency. `payees`, `assets` and `gasPerDay` apply on chain.id; `networks` lists the further networks that the seller may use, each with limits of its own (`id`, `assets`, `gasPerDay`, and `payees`, by default the same)",
       )
       .meta({
         expected:
@@ -201,14 +184,11 @@ export const facilitatorSettings = defineSettings(
         .default(90)
         .describe("Retention of finished settlements in the ledger")
         .meta({ expected: "days, a whole number from 1 to 36500" }),
-      compareIntervalMs: z
-        .int()
-        .min(1_000)
-        // GatehouseLedgerMismatch waits for five minutes, which must include several consistent checks.
-        .max(75_000)
-        .default(60_000)
-        .describe("Interval between comparisons of the last hour's settlements with their on-chain receipts")
-        .meta({ expected: "milliseconds, a whole number from 1000 to 75000" }),
+      /**
+       * Interval between comparisons of the last hour's settlements with their on-chain receipts. GatehouseLedgerMismatch waits for five
+       * minutes, which must include several consistent checks.
+       */
+      compareIntervalMs: fixed(60_000),
     }),
     verification,
     settlement,

@@ -24,19 +24,19 @@ describe("what became of the calls", () => {
       "all answered",
       [ended("node", 15), ended("cache", 10)],
       "Succeeding",
-      "25 of 25 calls of the last 60 s were answered.",
+      "25 of 25 calls of the last 60 s were served.",
     ],
     [
       "the node fails reads",
       [ended("node", 100), ended("failed", 40), ended("failed", 60, "eth_getLogs")],
       "UpstreamFailing",
-      "100 of 200 calls of the last 60 s got no answer from the node (eth_getLogs 60, eth_call 40), although it answers health checks. Send such a call to the node itself, and read its log.",
+      "100 of 200 calls of the last 60 s got no response from the node (eth_getLogs 60, eth_call 40), although it responds to health checks. Send such a call directly to the node, and check its log.",
     ],
     [
-      "there is no room",
+      "overloaded",
       [ended("node", 100), ended("overload", 30), ended("failed", 2)],
       "Overloaded",
-      "30 of 132 calls of the last 60 s were turned away: there is no room for them. Check whether this process lacks CPU (GatewayResponsive), and whether the node is slow (gatehouse_gateway_node_duration_seconds).",
+      "30 of 132 calls of the last 60 s were rejected: overloaded. Check whether this process lacks CPU (GatewayResponsive), and whether the node is slow (gatehouse_gateway_node_duration_seconds).",
     ],
   ] as const)("%s", (_, calls, reason, message) => {
     expect(judge(calls)).toMatchObject({ reason, message });
@@ -48,7 +48,7 @@ describe("what became of the calls", () => {
 
   it("does not blame the node for what callers do: refused, limited and cancelled calls", () => {
     const calls = [ended("node", 30), ended("refused", 500), ended("limited", 500), ended("cancelled", 500)];
-    expect(judge(calls)).toMatchObject({ status: "True", message: "30 of 30 calls of the last 60 s were answered." });
+    expect(judge(calls)).toMatchObject({ status: "True", message: "30 of 30 calls of the last 60 s were served." });
   });
 
   it("is not said where nobody has called yet", () => {
@@ -56,9 +56,9 @@ describe("what became of the calls", () => {
   });
 
   it("stays right while callers rest, and says so", () => {
-    const message = "Too few calls to judge: 3 of 3 calls of the last 60 s were answered. Earlier ones were.";
+    const message = "Too few calls to judge: 3 of 3 calls of the last 60 s were served. Earlier ones were.";
     expect(judge([ended("node", 3)], "True")).toMatchObject({ reason: "Succeeding", message });
-    const few = "Too few calls to judge: 0 of 0 calls of the last 60 s were answered.";
+    const few = "Too few calls to judge: 0 of 0 calls of the last 60 s were served.";
     expect(judge([], "False")).toMatchObject({ reason: "TooFewCalls", message: few });
   });
 
@@ -164,7 +164,7 @@ describe("the watch of the calls", () => {
       expect(await watch.look(58_000)).toBeUndefined();
     }
     watch.state.calls = [ended("failed", 10)];
-    const message = expect.stringMatching(/^10 of 10 calls of the last 600 s got no answer from the node/) as unknown;
+    const message = expect.stringMatching(/^10 of 10 calls of the last 600 s got no response from the node/) as unknown;
     expect(await watch.look(58_000)).toMatchObject({ reason: "UpstreamFailing", message });
   });
 

@@ -2,7 +2,7 @@ import type { Clock } from "#daemon/clock.ts";
 import type { Logger } from "#daemon/log/log.ts";
 import { pause as realPause, poll, type Pause } from "#daemon/time.ts";
 import type { ConditionBoard } from "#status/condition-board.ts";
-import { reportFailedCheck, type WatchedCheck } from "#status/failed-look.ts";
+import { reportFailedCheck, type WatchedCheck } from "#status/failed-check.ts";
 import type { ConditionReport, ConditionStatus } from "#status/condition.ts";
 import { CallHistory, sumCalls, type RecentCalls } from "./observe/recent-calls.ts";
 import type { Traffic } from "./observe/traffic.ts";
@@ -79,7 +79,7 @@ const notJudged: ConditionReport<"CallsSucceeding"> = {
   status: "Unknown",
   reason: "NotServing",
   message:
-    "Calls are not monitored while the gateway does not serve (GatewayServing), or the node does not answer (RpcResponding).",
+    "Calls are not monitored while the gateway is not serving (see GatewayServing) or the node is not responding (see RpcResponding).",
 };
 
 /**
@@ -104,7 +104,7 @@ export function deriveCallsCondition(
       type,
       status: "False",
       reason: "UpstreamFailing",
-      message: `${failures} of ${recent.calls} calls of the last ${seconds} s got no answer from the node (${nameMost(recent.failed)}), although it answers health checks. Send such a call to the node itself, and read its log.`,
+      message: `${failures} of ${recent.calls} calls of the last ${seconds} s got no response from the node (${nameMost(recent.failed)}), although it responds to health checks. Send such a call directly to the node, and check its log.`,
     };
   }
   if (isWrong) {
@@ -112,10 +112,10 @@ export function deriveCallsCondition(
       type,
       status: "False",
       reason: "Overloaded",
-      message: `${recent.shed} of ${recent.calls} calls of the last ${seconds} s were turned away: there is no room for them. Check whether this process lacks CPU (GatewayResponsive), and whether the node is slow (gatehouse_gateway_node_duration_seconds).`,
+      message: `${recent.shed} of ${recent.calls} calls of the last ${seconds} s were rejected: overloaded. Check whether this process lacks CPU (GatewayResponsive), and whether the node is slow (gatehouse_gateway_node_duration_seconds).`,
     };
   }
-  const answered = `${recent.calls - lost} of ${recent.calls} calls of the last ${seconds} s were answered.`;
+  const answered = `${recent.calls - lost} of ${recent.calls} calls of the last ${seconds} s were served.`;
   if (recent.calls >= fewCalls) return { type, status: "True", reason: "Succeeding", message: answered };
   const few = `Too few calls to judge: ${answered}`;
   if (before === "True") return { type, status: "True", reason: "Succeeding", message: `${few} Earlier ones were.` };

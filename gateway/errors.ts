@@ -14,9 +14,6 @@ export const rpcCodes = {
   responseTooLarge: -32_003,
 } as const;
 
-/** The lowest and highest codes that JSON-RPC 2.0 reserves for the protocol and for servers. */
-export const reservedCodes = { lowest: -32_768, highest: -32_000 } as const;
-
 /**
  * The gateway's own errors. Messages match geth's where geth has one, because clients match on them. Errors that may be retried unchanged
  * contain "rate limit": clients that get such an error in a batch, with HTTP 200, match on it (Subsquid's and alloy's do).
@@ -33,9 +30,12 @@ export const rpcErrors = {
   subscriptionNotFound: { code: rpcCodes.server, message: "subscription not found" },
   timeout: { code: rpcCodes.timeout, message: "request timed out" },
   responseTooLarge: { code: rpcCodes.responseTooLarge, message: "response too large" },
-  nodeUnavailable: { code: rpcCodes.internal, message: "the node does not answer; try again later" },
-  badAnswer: { code: rpcCodes.internal, message: "the node's answer is not JSON-RPC; try again later" },
-  nodeLimits: { code: rpcCodes.limitExceeded, message: "rate limit exceeded: the node limits calls; try again later" },
+  nodeUnavailable: { code: rpcCodes.internal, message: "the node is not responding; try again later" },
+  badAnswer: { code: rpcCodes.internal, message: "the node's response is not JSON-RPC; try again later" },
+  nodeLimits: {
+    code: rpcCodes.limitExceeded,
+    message: "rate limit exceeded: the node rate-limits calls; try again later",
+  },
   anotherChain: {
     code: rpcCodes.internal,
     message: "the node is on another chain than this endpoint; try again later",
@@ -45,12 +45,15 @@ export const rpcErrors = {
     message: "the node has not reported its chain yet; try again later",
   },
   nodeBehind: { code: rpcCodes.internal, message: "the node is behind the chain's head; try again later" },
-  headUnknown: { code: rpcCodes.internal, message: "the head of the chain is not known yet; try again later" },
-  queueFull: { code: rpcCodes.limitExceeded, message: "rate limit exceeded: too many calls wait; try again later" },
+  headUnknown: { code: rpcCodes.internal, message: "the chain head is not known yet; try again later" },
+  queueFull: {
+    code: rpcCodes.limitExceeded,
+    message: "rate limit exceeded: too many calls are queued; try again later",
+  },
   tooMuchHeld: {
     code: rpcCodes.limitExceeded,
     message:
-      "too much is held in memory for this client, or for all; take the answers that wait, request less at a time, or try again later",
+      "too much is buffered for this client or for all clients; read the pending responses, request less at a time, or try again later",
   },
   overload: { code: rpcCodes.limitExceeded, message: "rate limit exceeded: too much load; try again later" },
   tooManyUpstreamSubscriptions: {
@@ -121,16 +124,15 @@ export function unknownSubscription(name: string): RpcError {
   };
 }
 
-/**
- * Returns the error for a block range above its cap. The message ends with an allowed range, which client libraries parse. The value of
- * `code` comes from a setting.
- */
-export function rangeTooLarge(
-  code: number,
-  { blocks, capBlocks, permitted }: Readonly<{ blocks: bigint; capBlocks: number; permitted: string }>,
-): RpcError {
-  const message = `block range too large: ${blocks} blocks requested, limited to ${capBlocks} blocks. Try with this block range ${permitted}.`;
-  return { code, message };
+/** Returns the error for a block range above its cap. The message ends with an allowed range, which client libraries parse. */
+export function rangeTooLarge({
+  blocks,
+  capBlocks,
+  permitted,
+}: Readonly<{ blocks: bigint; capBlocks: number; permitted: string }>): RpcError {
+  return invalidParams(
+    `block range too large: ${blocks} blocks requested, limited to ${capBlocks} blocks. Try with this block range ${permitted}.`,
+  );
 }
 
 /** Returns the error for a caller whose units are used up for `seconds`. */

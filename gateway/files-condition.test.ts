@@ -18,7 +18,7 @@ test("files that are in force are right, and named", () => {
     type: "FilesLoaded",
     status: "True",
     reason: "Loaded",
-    message: "What stands in /etc/policy.json5, /etc/keys.json5 is in force.",
+    message: "The content of /etc/policy.json5, /etc/keys.json5 is active.",
   });
 });
 
@@ -28,7 +28,7 @@ test("one that is refused is wrong, with the reason and what is in force instead
     status: "False",
     reason: "Rejected",
     message:
-      "/etc/policy.json5 (gateway.policyPath) can't be used: ranges: no. tiers: no. What was read there at 2026-01-01T12:00:00.000Z is in force. " +
-      "Fix the file: it is read again as you save it.",
+      "/etc/policy.json5 (gateway.policyPath) is invalid: ranges: no. tiers: no. The content read at 2026-01-01T12:00:00.000Z stays active. " +
+      "Fix the file: it is reloaded when saved.",
   });
 });

@@ -8,16 +8,16 @@ export function deriveFilesCondition(files: readonly FileInForce[]): ConditionRe
   const refused = files.flatMap(({ setting, path, readAt, problems }) =>
     problems === undefined
       ? []
-      : [`${path} (${setting}) can't be used: ${problems.join(" ")} What was read there at ${readAt} is in force.`],
+      : [`${path} (${setting}) is invalid: ${problems.join(" ")} The content read at ${readAt} stays active.`],
   );
   if (refused.length > 0) {
     return {
       type,
       status: "False",
       reason: "Rejected",
-      message: `${refused.join(" ")} Fix the file: it is read again as you save it.`,
+      message: `${refused.join(" ")} Fix the file: it is reloaded when saved.`,
     };
   }
   const paths = files.map(({ path }) => path).join(", ");
-  return { type, status: "True", reason: "Loaded", message: `What stands in ${paths} is in force.` };
+  return { type, status: "True", reason: "Loaded", message: `The content of ${paths} is active.` };
 }

@@ -5,28 +5,26 @@ import type { FilesLoaded } from "#daemon/files/files-in-force.ts";
 import type { Logger } from "#daemon/log/log.ts";
 import type { ReadinessCheck } from "#daemon/http/readiness.ts";
 import { pause as realPause, type Pause } from "#daemon/time.ts";
-import { createResponseCache, type ResponseCache } from "./reads/cache/answer-cache.ts";
+import { createResponseCache, type ResponseCache } from "./reads/cache/response-cache.ts";
 import { createHead, type Head, type NodeFitness } from "./chain/head.ts";
 import { startListeners, type Listeners } from "./listener/listeners.ts";
 import { createCallHandler } from "./calls/call-handler.ts";
-import { admitBodies } from "./calls/body-admission.ts";
-import { createMessageCharge } from "./calls/large-message.ts";
+import { admitBodies, createMessageCharge } from "./calls/large-message.ts";
 import { createMessageHandler } from "./calls/message-handler.ts";
 import { createNodeReads } from "./reads/node-reads.ts";
-import { createLoadGate, type LoadGate } from "./limits/load-gate.ts";
+import { createLoadGate, watchLoopDelay, type LoadGate } from "./limits/load-gate.ts";
 import { deriveMemoryBounds, readMemoryLimits, MemoryBudget } from "#daemon/memory/memory-budget.ts";
 import { rememberChecks } from "./limits/checked-params.ts";
 import { startRateLimiter } from "./limits/start-rate-limiter.ts";
-import { withAccessLog } from "./observe/access-log.ts";
+import { withAccessLog, withBusySignal } from "./observe/meter.ts";
 import { createGapCounter, createPrometheusMeter, registerGauges } from "./observe/call-metrics.ts";
 import { preferSpeed } from "#daemon/process/busy-signal.ts";
-import { watchLoopDelay, withBusySignal } from "./observe/speed-when-busy.ts";
 import type { Traffic } from "./observe/traffic.ts";
 import { startTracing } from "./observe/start-tracing.ts";
 import { buildOpenRpcTexts } from "./calls/openrpc-texts.ts";
 import { startLivePolicy } from "./policy.ts";
 import type { SettingNames } from "./settings/names.ts";
-import type { GatewaySettings } from "./settings/gateway.ts";
+import type { GatewaySettings } from "./settings/sections.ts";
 import { createNodeBatches } from "./upstream/node-batches.ts";
 import { startNode, type Node } from "./node.ts";
 import { SharedTurns } from "./wire/shared-turns.ts";
@@ -150,10 +148,10 @@ export async function startGateway(
 
 function deriveReadiness(latest: bigint | number | undefined, refusesReads: boolean): ReadinessCheck {
   if (latest === undefined) {
-    return { ok: false, message: "the head of the chain is not known" };
+    return { ok: false, message: "the chain head is unknown" };
   }
   if (refusesReads) {
-    return { ok: false, message: "reads of the chain are refused: the node is behind the references (behind.reads)" };
+    return { ok: false, message: "chain reads are rejected: the node is behind the references (behind.reads)" };
   }
   return { ok: true, message: `serving at block ${latest}` };
 }

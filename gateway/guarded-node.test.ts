@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import type { NodeInfo } from "#health/node-health.ts";
+import type { NodeInfo } from "#health/rpc-state.ts";
 import type { NodeFitness } from "./chain/head.ts";
-import { judgeNodeFitness } from "./guarded-node.ts";
+import { evaluateNodeFitness } from "./guarded-node.ts";
 
 const refused = { reason: "ConnectionRefused", message: "Refused." } as const;
 const stalled = { reason: "Stalled", message: "Stalled." } as const;
@@ -19,11 +19,11 @@ test.each<[string, NodeInfo, NodeFitness]>([
   ["that is behind the references", { chain: "expected", height: "advancing", lag: behind }, "behind"],
   ["whose chain makes no block", { chain: "expected", height: "idle", lag: "current" }, "fit"],
 ])("a node %s", (_, facts, fitness) => {
-  expect(judgeNodeFitness({ hasReferences: true }, { facts, clock })).toBe(fitness);
+  expect(evaluateNodeFitness({ hasReferences: true }, { facts, clock })).toBe(fitness);
 });
 
 test("a node is never behind where nobody else knows the chain", () => {
-  expect(judgeNodeFitness({ hasReferences: false }, { facts: { chain: "expected", height: stalled }, clock })).toBe(
+  expect(evaluateNodeFitness({ hasReferences: false }, { facts: { chain: "expected", height: stalled }, clock })).toBe(
     "fit",
   );
 });

@@ -12,18 +12,18 @@ import { poll, pauseWhileRunning } from "#daemon/time.ts";
 import { createCharts, type Charts } from "#status/charts.ts";
 import { createConditionBoard, type ConditionBoard } from "#status/condition-board.ts";
 import type { EventLog } from "#status/event-log.ts";
-import { reportFailedCheck, type WatchedCheck } from "#status/failed-look.ts";
+import { reportFailedCheck, type WatchedCheck } from "#status/failed-check.ts";
 import { boundProcessConnections } from "#daemon/http/connections/connection-budget.ts";
-import { operatorPaths } from "#daemon/stack-services.ts";
+import { operatorPaths } from "#daemon/http/operator-paths.ts";
 import { addOperationsRoutes } from "#daemon/http/operations-listener.ts";
 import type { ReadinessCheck } from "#daemon/http/readiness.ts";
-import { isAnswering, type NodeInfo } from "#health/node-health.ts";
+import { isAnswering, type NodeInfo } from "#health/rpc-state.ts";
 import type { ConditionReport, ConditionType } from "#status/condition.ts";
 import { watchCalls } from "./calls-watch.ts";
 import { deriveFilesCondition } from "./files-condition.ts";
 import { startGateway, type Gateway, type GatewayUrls } from "./gateway.ts";
 import type { SettingNames } from "./settings/names.ts";
-import type { GatewaySettings } from "./settings/gateway.ts";
+import type { GatewaySettings } from "./settings/sections.ts";
 import type { NodeFitness } from "./chain/head.ts";
 import type { Traffic } from "./observe/traffic.ts";
 
@@ -81,7 +81,7 @@ export type GuardedNode = Readonly<{
  *
  * @throws {StartupError} when a gateway's port is in use or a file listed in the settings can't be used.
  */
-export async function guardNode(
+export async function startGatewayForNode(
   settings: GuardedNodeSettings,
   { context, clock, events, settingNames }: GuardedNodeDependencies,
 ): Promise<GuardedNode> {
@@ -94,11 +94,11 @@ export async function guardNode(
   );
   const hasReferences = settings.lag.references.length > 0;
   const { httpUrl, webSocketUrl, batchCallsMax } = settings.node;
-  const fitness = () => judgeNodeFitness({ hasReferences }, { facts: health.facts(), clock });
+  const fitness = () => evaluateNodeFitness({ hasReferences }, { facts: health.facts(), clock });
   const linkOpened = () => {
     health
-      .look(signal)
-      .catch((err: unknown) => log.error({ event: "node-check-failed", err }, "the node could not be looked at"));
+      .check(signal)
+      .catch((err: unknown) => log.error({ event: "node-check-failed", err }, "the node could not be checked"));
   };
   const node = { httpUrl, webSocketUrl, batchCallsMax, fitness, linkOpened };
   const connections = resources.use(boundProcessConnections(settings.gateway.listener, { metrics }));
@@ -163,11 +163,11 @@ const startWithoutLookMs = 2_000;
 
 /** Waits until the node has been checked or a query has timed out: calls are rejected until the node's chain is known. */
 async function waitForLook(
-  { looked }: Pick<Health, "looked">,
+  { firstCheckDone }: Pick<Health, "firstCheckDone">,
   { timeoutMs, signal }: Readonly<{ timeoutMs: number; signal: AbortSignal }>,
 ): Promise<void> {
   const over = new AbortController();
-  void looked.then(() => over.abort());
+  void firstCheckDone.then(() => over.abort());
   await pauseWhileRunning(Math.min(timeoutMs, startWithoutLookMs), AbortSignal.any([signal, over.signal]));
 }
 
@@ -215,7 +215,7 @@ function deriveGatewayCondition(
     type,
     status: "False",
     reason: "NoHead",
-    message: `The gateway is not serving: ${message}, although the node answers health checks. Look at node.webSocketUrl, and at the gateway's log.`,
+    message: `The gateway is not serving: ${message}, although the node responds to health checks. Check node.webSocketUrl and the gateway's log.`,
   };
 }
 
@@ -233,7 +233,7 @@ export type NodeFitnessOptions = Readonly<{ hasReferences: boolean }>;
  * which no transaction may reach; anything else that is still unknown counts in the node's favor. Without references, the node itself is
  * the best source on the chain's head, so it never counts as behind.
  */
-export function judgeNodeFitness(
+export function evaluateNodeFitness(
   { hasReferences }: NodeFitnessOptions,
   { facts, clock }: Readonly<{ facts: NodeInfo; clock: Clock }>,
 ): NodeFitness {

@@ -1,17 +1,18 @@
 import { listenHttp } from "#daemon/http/listener.ts";
 import type { Service, ServiceContext } from "#daemon/service.ts";
-import { addOpenApiRoute } from "#daemon/http/open-api.ts";
+import { addOpenApiRoute, type Api } from "#daemon/http/open-api.ts";
 import { findChainTraits } from "#daemon/chain-traits.ts";
 import { systemClock } from "#daemon/clock.ts";
 import { createSettingNames } from "./settings/names.ts";
-import { guardNode, listGuardedConditions } from "./guarded-node.ts";
-import { judgeVerdict } from "#status/verdict.ts";
+import { startGatewayForNode, listGuardedConditions } from "./guarded-node.ts";
+import { deriveVerdict } from "#status/verdict.ts";
 import { addAssets } from "#status/page/static-routes.ts";
 import { createRecentEvents } from "#status/event-log.ts";
 import { describeNodePage } from "./page/node-page.ts";
 import { createPageState, watchPageState } from "./page/page-state.ts";
-import { gatewayApi } from "./gateway-api.ts";
 import { gatewaySettings, type GatewayAloneSettings } from "./settings.ts";
+import { operationsApi } from "#daemon/http/operations-api.ts";
+import { describeStatusOperation, nodePageShape, pageOperation } from "#status/status-api.ts";
 
 /** The gateway in front of any EVM node: watches and guards the node's RPC, and touches nothing else of the node. */
 export const gateway: Service<typeof gatewaySettings.schema> = { definition: gatewaySettings, start };
@@ -26,14 +27,14 @@ async function start(settings: GatewayAloneSettings, context: ServiceContext) {
   const clock = systemClock;
   const events = createRecentEvents(clock);
   const names = createSettingNames(gatewaySettings.service);
-  const guarded = await guardNode(
+  const guarded = await startGatewayForNode(
     { node: { httpUrl, webSocketUrl, chainId, batchCallsMax }, health, lag, listen, gateway: own },
     { context, clock, events, settingNames: names },
   );
   const { board, charts, operations, traffic, urls } = guarded;
   const scope = { mode: "enforce", watched: listGuardedConditions(settings) } as const;
   const sources = { board, charts, traffic, clock, health: guarded.health.current, pruningOldAfterMs: 0 };
-  const judged = { ...sources, verdict: () => judgeVerdict(board.list(), scope) };
+  const judged = { ...sources, verdict: () => deriveVerdict(board.list(), scope) };
   const state = createPageState(judged);
   context.resources.use(watchPageState(state, context));
   const page = { name: new URL(httpUrl).host, httpUrl, service: "gateway", pages: listen.pages } as const;
@@ -54,3 +55,11 @@ async function start(settings: GatewayAloneSettings, context: ServiceContext) {
   );
   return { urls: { operations: listener.url, ...urls }, announced: { url: listener.url } };
 }
+
+/** API of a standalone gateway's operations listener. The gateway's RPC describes itself through `rpc.discover`. */
+export const gatewayApi: Api = {
+  title: "Gatehouse gateway",
+  description:
+    "Status of a node as seen by its gateway. For operators; rpc.discover (OpenRPC) describes the RPC itself.",
+  operations: [...operationsApi, describeStatusOperation(nodePageShape), pageOperation],
+};

@@ -1,15 +1,15 @@
 import type { Logger } from "#daemon/log/log.ts";
-import type { ResponseCache } from "./reads/cache/answer-cache.ts";
+import type { ResponseCache } from "./reads/cache/response-cache.ts";
 import type { Head } from "./chain/head.ts";
 import type { PolicySource } from "./policy.ts";
-import type { GatewaySettings } from "./settings/gateway.ts";
+import type { GatewaySettings } from "./settings/sections.ts";
 import { SubscriptionHub } from "./notifications/subscription-hub.ts";
 import type { SharedTurns } from "./wire/shared-turns.ts";
-import { unanswered } from "./upstream/link-calls.ts";
+import { unanswered, startNodeLink, type NodeLink } from "./upstream/node-link.ts";
 import { requestNode } from "./upstream/request-node.ts";
 import { startHeadWatch } from "./notifications/head-watch.ts";
-import { startNodeLink, type NodeLink } from "./upstream/node-link.ts";
-import { NodePool } from "./upstream/node-pool.ts";
+import { NodePool } from "./upstream/connection-pool.ts";
+import type { NodeUpstream } from "./upstream/node-call.ts";
 
 export type NodeDependencies = Readonly<{
   httpUrl: string;
@@ -29,7 +29,8 @@ export type NodeDependencies = Readonly<{
 /** The gateway's connection to the node: calls over HTTP, subscriptions over a single WebSocket, and head tracking. */
 export type Node = Disposable &
   Readonly<{
-    pool: NodePool;
+    /** Where calls go: any upstream that sends them, by default a pool of connections to one node. */
+    pool: NodeUpstream;
     hub: SubscriptionHub;
     isLinked: () => boolean;
     /** Discards everything the node reported and closes all subscriptions, because the node is on another chain. */

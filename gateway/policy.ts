@@ -39,8 +39,8 @@ export type LivePolicy = AsyncDisposable & Readonly<{ current: PolicySource }>;
 export type LivePolicySettings = PolicySettings &
   Readonly<{
     policyPath?: string | undefined;
-    public: Readonly<{ enabled: boolean; tier: string }>;
-    internal: Readonly<{ enabled: boolean; tier: string }>;
+    public: Readonly<{ enabled: boolean }>;
+    internal: Readonly<{ enabled: boolean }>;
   }>;
 
 /** Any of the policy's sections. Keys omitted in a section get their defaults; sections omitted in the file come from the settings. */
@@ -93,12 +93,11 @@ export function startLivePolicy(
   return { current: () => state.policy, [Symbol.asyncDispose]: async () => watcher?.[Symbol.asyncDispose]() };
 }
 
-/** Describes the unknown tier that a listener refers to; returns undefined if there is none. */
+/** Describes a listener whose tier is missing; returns undefined if there is none. A listener without callers' names has the tier of its own name. */
 function findMissingTier({ tiers }: Policy, settings: LivePolicySettings, { key }: SettingNames): string | undefined {
   for (const listener of ["public", "internal"] as const) {
-    const { enabled, tier } = settings[listener];
-    if (!enabled || tiers.has(tier)) continue;
-    return `${key(`${listener}.tier`)} is "${tier}", which is not one of the tiers (${[...tiers.keys()].join(", ")}); add it to ${key("tiers")} or name another.`;
+    if (!settings[listener].enabled || tiers.has(listener)) continue;
+    return `${key("tiers")} has no tier ${listener}, which the ${listener} listener needs; add it, or set ${key(`${listener}.enabled`)} to false.`;
   }
   return undefined;
 }

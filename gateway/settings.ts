@@ -1,10 +1,11 @@
 import type { z } from "zod";
 import { chainId, httpUrl, webSocketUrl } from "#daemon/settings/types.ts";
 import { defineSettings, section } from "#daemon/settings/settings.ts";
-import { gatewayShape } from "./settings/gateway.ts";
-import { listenSection, removedCertificate, referencesShape, rpcHealthShape } from "#health/settings.ts";
+import { gatewayShape, removedGatewaySettings } from "./settings/sections.ts";
+import { removedCertificate, referencesShape, rpcHealthShape } from "#health/settings.ts";
+import { listenSection } from "#status/listen-settings.ts";
 
-/** How to reach any EVM node. */
+/** Endpoints of the node, which may be any EVM node. */
 const nodeSection = section({
   httpUrl: httpUrl.describe("HTTP JSON-RPC endpoint of the node, such as http://127.0.0.1:8545"),
   webSocketUrl: webSocketUrl
@@ -14,12 +15,12 @@ const nodeSection = section({
 });
 
 /** Settings that most deployments specify. */
-const essentials = ["node.webSocketUrl", "public.port", "policyPath", "callers.trustedProxies"];
+const usual = ["node.webSocketUrl", "public.port", "policyPath", "callers.trustedProxies", "callers.keysPath"];
 
-/** All settings of a standalone gateway (without a sidecar). Settings that a sidecar has too are in `settings/gateway.ts`. */
+/** All settings of a standalone gateway (without a sidecar). Settings that a sidecar has too are in `settings/sections.ts`. */
 export const gatewaySettings = defineSettings(
   "gateway",
-  essentials,
+  usual,
   {
     node: nodeSection,
     listen: listenSection,
@@ -27,7 +28,7 @@ export const gatewaySettings = defineSettings(
     lag: section(referencesShape),
     ...gatewayShape,
   },
-  { certificate: removedCertificate },
+  { certificate: removedCertificate, ...removedGatewaySettings },
 );
 
 /** The service's settings, parsed and frozen. */

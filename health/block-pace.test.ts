@@ -1,20 +1,20 @@
 import { expect, test } from "vitest";
-import { advancePace, judgeRhythm, type BlockPace, type BlockRhythm, type PaceCheck } from "./block-pace.ts";
+import { advancePace, deriveCadence, type BlockPace, type BlockCadence, type PaceCheck } from "./block-pace.ts";
 
 const staleAfterMs = 30_000;
 
 /** Looks each second, some of which see a new block, some of which come after the node was away. */
-function watched(seconds: number, at: (second: number) => Readonly<{ block?: boolean; away?: boolean }>): BlockRhythm {
+function watched(seconds: number, at: (second: number) => Readonly<{ block?: boolean; away?: boolean }>): BlockCadence {
   let pace: BlockPace | undefined;
   let blockMs = 0;
   for (let second = 0; second <= seconds; second += 1) {
     const { block = false, away = false } = at(second);
     const nowMs = second * 1_000;
-    const look: PaceCheck = { nowMs, wasAway: away, pauseMs: block ? nowMs - blockMs : undefined };
-    pace = advancePace(pace, look, staleAfterMs);
+    const check: PaceCheck = { nowMs, wasUnreachable: away, pauseMs: block ? nowMs - blockMs : undefined };
+    pace = advancePace(pace, check, staleAfterMs);
     if (block) blockMs = nowMs;
   }
-  return pace === undefined ? "unknown" : judgeRhythm(pace, staleAfterMs);
+  return pace === undefined ? "unknown" : deriveCadence(pace, staleAfterMs);
 }
 
 const each =
@@ -23,7 +23,7 @@ const each =
     block: second > 0 && second <= until && second % period === 0,
   });
 
-test.each<[string, BlockRhythm, BlockRhythm]>([
+test.each<[string, BlockCadence, BlockCadence]>([
   ["has just been met", watched(20, each(12)), "unknown"],
   ["makes blocks every 12 s", watched(60, each(12)), "steady"],
   ["made blocks every 2 s and has stopped", watched(10_000, each(2, 60)), "steady"],
@@ -44,6 +44,6 @@ test.each<[string, BlockRhythm, BlockRhythm]>([
     "steady",
   ],
   ["makes no block, and whose node was away all the time", watched(100, (second) => ({ away: second > 1 })), "unknown"],
-])("a chain that %s", (_, rhythm, expected) => {
-  expect(rhythm).toBe(expected);
+])("a chain that %s", (_, cadence, expected) => {
+  expect(cadence).toBe(expected);
 });

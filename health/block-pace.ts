@@ -4,10 +4,10 @@ export type BlockPace = Readonly<{
   atMs: number;
   /** How long checks have succeeded without a gap. */
   watchedForMs: number;
-  /** How long blocks arrived without a long pause, up to the last block. Time during which the node was away counts neither for nor against this. */
+  /** How long blocks arrived without a long pause, up to the last block. Time during which the node was unreachable is ignored. */
   steadyForMs: number;
-  /** Whether the node was away since the last block arrived. */
-  wasAway: boolean;
+  /** Whether the node was unreachable at some time since the last block. */
+  wasUnreachable: boolean;
 }>;
 
 /**
@@ -15,27 +15,27 @@ export type BlockPace = Readonly<{
  * none was late; `irregular`: the chain was watched for that long, but blocks did not arrive steadily; `unknown`: the chain has not been
  * watched for that long.
  */
-export type BlockRhythm = "steady" | "irregular" | "unknown";
+export type BlockCadence = "steady" | "irregular" | "unknown";
 
 /** One successful check: whether the previous check failed and, if there is a new block, how long the previous block had been the latest. */
-export type PaceCheck = Readonly<{ nowMs: number; wasAway: boolean; pauseMs: number | undefined }>;
+export type PaceCheck = Readonly<{ nowMs: number; wasUnreachable: boolean; pauseMs: number | undefined }>;
 
 /** Counts a successful check. A pause longer than `staleAfterMs` while the node responds ends a steady period. Pure function. */
 export function advancePace(
   before: BlockPace | undefined,
-  { nowMs, wasAway, pauseMs }: PaceCheck,
+  { nowMs, wasUnreachable, pauseMs }: PaceCheck,
   staleAfterMs: number,
 ): BlockPace {
-  if (before === undefined) return { atMs: nowMs, watchedForMs: 0, steadyForMs: 0, wasAway: false };
-  const watchedForMs = before.watchedForMs + (wasAway ? 0 : nowMs - before.atMs);
-  const missed = before.wasAway || wasAway;
-  if (pauseMs === undefined) return { ...before, atMs: nowMs, watchedForMs, wasAway: missed };
+  if (before === undefined) return { atMs: nowMs, watchedForMs: 0, steadyForMs: 0, wasUnreachable: false };
+  const watchedForMs = before.watchedForMs + (wasUnreachable ? 0 : nowMs - before.atMs);
+  const missed = before.wasUnreachable || wasUnreachable;
+  if (pauseMs === undefined) return { ...before, atMs: nowMs, watchedForMs, wasUnreachable: missed };
   const goneOn = pauseMs <= staleAfterMs ? before.steadyForMs + pauseMs : 0;
-  return { atMs: nowMs, watchedForMs, steadyForMs: missed ? before.steadyForMs : goneOn, wasAway: false };
+  return { atMs: nowMs, watchedForMs, steadyForMs: missed ? before.steadyForMs : goneOn, wasUnreachable: false };
 }
 
-/** Derives the rhythm of a chain whose blocks count as missing after `staleAfterMs`. Pure. */
-export function judgeRhythm({ steadyForMs, watchedForMs }: BlockPace, staleAfterMs: number): BlockRhythm {
+/** Derives the cadence of a chain whose blocks count as missing after `staleAfterMs`. Pure. */
+export function deriveCadence({ steadyForMs, watchedForMs }: BlockPace, staleAfterMs: number): BlockCadence {
   if (steadyForMs >= staleAfterMs) return "steady";
   return watchedForMs >= staleAfterMs ? "irregular" : "unknown";
 }

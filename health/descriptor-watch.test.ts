@@ -5,12 +5,12 @@ import { deriveDescriptorCondition } from "./descriptor-watch.ts";
 const setting = { connections: "listener.connections", connectionsPerAddress: "listener.connectionsPerAddress" };
 const roomy: ConnectionState = {
   open: 10,
-  most: 832,
+  max: 832,
   descriptors: { used: 60, limit: 1_024 },
   bound: "descriptors",
   fullForMs: undefined,
 };
-const low: ConnectionState = { ...roomy, most: 40, descriptors: { used: 75, limit: 160 } };
+const low: ConnectionState = { ...roomy, max: 40, descriptors: { used: 75, limit: 160 } };
 
 test.each([
   ["there is room", roomy, "True", "Available", "60 of 1024 file descriptors are open, 10 of at most 832 connections."],
@@ -35,7 +35,7 @@ test.each([
     { ...roomy, bound: "memory", fullForMs: 0 },
     "False",
     "ConnectionsFull",
-    "give this process or its container more memory, 160 KiB for each connection more, and 60 KiB of heap where --max-old-space-size is set; if not, lower",
+    "give this process or its container more memory: 160 KiB per additional connection, and 60 KiB of heap if --max-old-space-size is set; if not, lower",
   ],
   [
     "something else holds them",

@@ -2,7 +2,7 @@ import type { ConnectionState } from "#daemon/http/connections/connection-budget
 import type { Logger } from "#daemon/log/log.ts";
 import { poll } from "#daemon/time.ts";
 import type { ConditionBoard } from "#status/condition-board.ts";
-import { reportFailedCheck, type WatchedCheck } from "#status/failed-look.ts";
+import { reportFailedCheck, type WatchedCheck } from "#status/failed-check.ts";
 import type { ConditionReport } from "#status/condition.ts";
 
 const intervalMs = 1_000;
@@ -18,9 +18,11 @@ export function watchDescriptors(
   { board, log, setting }: Readonly<{ board: ConditionBoard; log: Logger; setting: ConnectionSettingNames }>,
 ): AsyncDisposable {
   const stopping = new AbortController();
-  const look = async () => board.set(deriveDescriptorCondition(state(), setting));
+  const checkDescriptors = async () => board.set(deriveDescriptorCondition(state(), setting));
   const failed = (error: unknown) => reportFailedCheck(watchedLook, error, board);
-  const watching = poll({ name: "descriptors", failed, intervalMs, signal: stopping.signal }, look, { log });
+  const watching = poll({ name: "descriptors", failed, intervalMs, signal: stopping.signal }, checkDescriptors, {
+    log,
+  });
   return {
     [Symbol.asyncDispose]: async () => {
       stopping.abort();
@@ -41,7 +43,7 @@ const raise =
 
 /** Advice on a limit derived from memory: a quarter of the memory at 40 KiB per connection, or a third of the heap at 20 KiB. */
 const moreMemory =
-  "give this process or its container more memory, 160 KiB for each connection more, and 60 KiB of heap where --max-old-space-size is set";
+  "give this process or its container more memory: 160 KiB per additional connection, and 60 KiB of heap if --max-old-space-size is set";
 
 /** Names of the settings that limit connections. */
 type ConnectionSettingNames = Readonly<{ connections: string; connectionsPerAddress: string }>;
@@ -52,22 +54,22 @@ export function deriveDescriptorCondition(
   setting: ConnectionSettingNames,
 ): ConditionReport<"ConnectionsAvailable"> {
   const type = "ConnectionsAvailable";
-  const { open, most, fullForMs, bound } = state;
+  const { open, max, fullForMs, bound } = state;
   const { used, limit } = state.descriptors;
   if (used === undefined || limit === Number.POSITIVE_INFINITY) {
-    const message = `This system does not report how many files the process may have open; ${open} connections are.`;
+    const message = `This system does not report the process's limit of open files; ${open} connections are open.`;
     return { type, status: "Unknown", reason: "NotCounted", message };
   }
-  const held = `${used} of ${limit} file descriptors are open, ${open} of at most ${most} connections.`;
+  const held = `${used} of ${limit} file descriptors are open, ${open} of at most ${max} connections.`;
   const isFull = fullForMs !== undefined && fullForMs < shortForMs;
   if (used > limit * shortShare || (isFull && bound === "descriptors")) {
-    const done = isFull ? " Idle connections are closed for new ones, and callers are refused where none is idle." : "";
+    const done = isFull ? " Idle connections are closed for new ones; if none is idle, callers are rejected." : "";
     const message = `${held}${done} If the callers are wanted, ${raise}; if not, lower ${setting.connectionsPerAddress}.`;
     return { type, status: "False", reason: "FileDescriptorsLow", message };
   }
   if (isFull) {
     const more = bound === "memory" ? moreMemory : `raise ${setting.connections}`;
-    const message = `${held} Idle connections are closed for new ones, and callers are refused where none is idle. If the callers are wanted, ${more}; if not, lower ${setting.connectionsPerAddress}.`;
+    const message = `${held} Idle connections are closed for new ones; if none is idle, callers are rejected. If the callers are wanted, ${more}; if not, lower ${setting.connectionsPerAddress}.`;
     return { type, status: "False", reason: "ConnectionsFull", message };
   }
   return { type, status: "True", reason: "Available", message: held };

@@ -42,11 +42,11 @@ test("what is remembered: a value in ten minutes, of one path, of a day, and non
 const limits = { freeRatio: 0.1, fullWithinSeconds: 24 * hours };
 
 /** A disk of 100 GiB and 100 files, of which so many are free. */
-function look(free: number, freeFiles = 50) {
+function check(free: number, freeFiles = 50) {
   const blocks = { bsize: gibibyte, blocks: 100, bfree: free, bavail: free };
   return { path: "/data", ...deriveDiskSpace({ ...blocks, files: 100, ffree: freeFiles }) };
 }
-const half = look(50);
+const half = check(50);
 
 test("a disk that is half empty and full in two hours is wrong, and says why", () => {
   expect(deriveDiskCondition(half, { fullInSeconds: 2.4 * hours, seenSeconds: 5 * hours }, limits)).toEqual({
@@ -54,8 +54,8 @@ test("a disk that is half empty and full in two hours is wrong, and says why", (
     status: "False",
     reason: "FullSoon",
     message:
-      "50.0 GiB (50 %) are free at /data. At the slope of the last 5.0 hours it is full in 2.4 hours. " +
-      "Make the disk larger, or see that auto-pruning is on and advances.",
+      "50.0 GiB (50 %) are free at /data. At the rate of the last 5.0 hours, it will be full in 2.4 hours. " +
+      "Expand the disk, or check that auto-pruning is on and advances.",
   });
 });
 
@@ -67,15 +67,15 @@ test("a disk is right as long as it has the wanted share and time, and a forecas
   const soon = { fullInSeconds: 600, seenSeconds: 5 * hours };
   expect(deriveDiskCondition(half, { ...soon, fullInSeconds: 25 * hours }, limits).status).toBe("True");
   expect(deriveDiskCondition(half, soon, { ...limits, fullWithinSeconds: 0 }).status).toBe("True");
-  expect(deriveDiskCondition(look(5), undefined, limits)).toMatchObject({ status: "False", reason: "Low" });
+  expect(deriveDiskCondition(check(5), undefined, limits)).toMatchObject({ status: "False", reason: "Low" });
 });
 
 test("a disk with bytes left but hardly a file is wrong, and says so", () => {
-  expect(deriveDiskCondition(look(50, 4), undefined, limits)).toMatchObject({
+  expect(deriveDiskCondition(check(50, 4), undefined, limits)).toMatchObject({
     status: "False",
     reason: "Low",
     message:
-      "50.0 GiB (50 %) are free at /data. Of its files (inodes) 4 % are free (df -i). " +
-      "Make the disk larger, or see that auto-pruning is on and advances.",
+      "50.0 GiB (50 %) are free at /data. 4 % of its inodes are free (df -i). " +
+      "Expand the disk, or check that auto-pruning is on and advances.",
   });
 });

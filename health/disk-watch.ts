@@ -5,7 +5,7 @@ import { readDiskSpace, type DiskSpace } from "#daemon/files/disk-space.ts";
 import { createFileDeadline, HangingFileSystem, type FileDeadline } from "#daemon/files/file-deadline.ts";
 import { pause, poll } from "#daemon/time.ts";
 import type { ConditionBoard } from "#status/condition-board.ts";
-import { reportFailedCheck, type WatchedCheck } from "#status/failed-look.ts";
+import { reportFailedCheck, type WatchedCheck } from "#status/failed-check.ts";
 import { createSampleGauge } from "#status/charts.ts";
 import type { ConditionReport } from "#status/condition.ts";
 import { forecastDisk, rememberDiskUse, type DiskHistory, type DiskForecast } from "./disk-forecast.ts";
@@ -26,7 +26,7 @@ export type DiskWatchDependencies = Readonly<{
   history: Readonly<{ get: () => DiskHistory | undefined; set: (history: DiskHistory) => void }>;
   board: ConditionBoard;
   /** Called after each successful check. */
-  onLook?: (look: DiskCheck) => void;
+  onLook?: (check: DiskCheck) => void;
   metrics: Registry;
   clock: Clock;
   log: Logger;
@@ -44,7 +44,7 @@ export async function watchDisk(options: DiskWatchOptions, dependencies: DiskWat
   const { dataPath, board, log } = dependencies;
   const metrics = createDiskMetrics(dependencies.metrics);
   const fileDeadline = createFileDeadline(
-    { withinMs: options.fileTimeoutMs, setting: "upkeep.fileTimeoutMs", signal: options.signal },
+    { withinMs: options.fileTimeoutMs, signal: options.signal },
     { clock: dependencies.clock, onBack: () => undefined },
   );
   const failed = (error: unknown) => {
@@ -86,9 +86,9 @@ function createDiskMetrics(registry: Registry) {
     "Forecast time until that disk is full, from the last day's trend; absent while it is not filling or observations are too few.",
   );
   return {
-    observe: (look: DiskCheck | undefined, fullInSeconds: number | undefined) => {
-      used.set(look?.usedBytes);
-      free.set(look?.freeBytes);
+    observe: (check: DiskCheck | undefined, fullInSeconds: number | undefined) => {
+      used.set(check?.usedBytes);
+      free.set(check?.freeBytes);
       fullIn.set(fullInSeconds);
     },
   };
@@ -103,11 +103,11 @@ function remember({ path, usedBytes }: DiskCheck, { history, clock }: DiskWatchD
 
 async function readDisk(path: string, fileDeadline: FileDeadline): Promise<DiskCheck | string> {
   try {
-    return { path, ...(await fileDeadline.call(`looking at the disk of ${path}`, () => readDiskSpace(path))) };
+    return { path, ...(await fileDeadline.call(`checking the disk of ${path}`, () => readDiskSpace(path))) };
   } catch (error) {
     if (error instanceof HangingFileSystem) return `${error.message}.`;
     const code = (error as NodeJS.ErrnoException).code ?? String(error);
-    return `The node's data directory ${path} can't be looked at (${code}); set node.dataPath, or mount it for the sidecar.`;
+    return `The node's data directory ${path} can't be read (${code}); set node.dataPath, or mount it in the sidecar.`;
   }
 }
 
@@ -130,15 +130,13 @@ export function deriveDiskCondition(
 ): ConditionReport<"DiskSpaceSufficient"> {
   const type = "DiskSpaceSufficient";
   const files =
-    freeFilesRatio < limits.freeRatio
-      ? ` Of its files (inodes) ${formatPercent(freeFilesRatio)} are free (df -i).`
-      : "";
+    freeFilesRatio < limits.freeRatio ? ` ${formatPercent(freeFilesRatio)} of its inodes are free (df -i).` : "";
   const free = `${(freeBytes / 2 ** 30).toFixed(1)} GiB (${formatPercent(freeBytesRatio)}) are free at ${path}.${files}`;
   const slope =
     forecast === undefined
       ? ""
-      : ` At the slope of the last ${formatDuration(forecast.seenSeconds)} it is full in ${formatDuration(forecast.fullInSeconds)}.`;
-  const advice = " Make the disk larger, or see that auto-pruning is on and advances.";
+      : ` At the rate of the last ${formatDuration(forecast.seenSeconds)}, it will be full in ${formatDuration(forecast.fullInSeconds)}.`;
+  const advice = " Expand the disk, or check that auto-pruning is on and advances.";
   if (freeRatio < limits.freeRatio) {
     return { type, status: "False", reason: "Low", message: `${free}${slope}${advice}` };
   }

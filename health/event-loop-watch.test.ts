@@ -37,7 +37,7 @@ test("a loop that was late for a second is said to be late for ten seconds after
   expect(condition()).toMatchObject({
     status: "False",
     reason: "EventLoopDelayed",
-    message: expect.stringContaining("late by up to 1600 ms, 16 % of the last 10 s."),
+    message: expect.stringContaining("delayed by up to 1600 ms, 16 % of the last 10 s."),
   });
   run(10_000);
   expect(condition()?.reason).toBe("EventLoopDelayed");

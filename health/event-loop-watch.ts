@@ -59,10 +59,10 @@ function deriveCondition(delaysMs: readonly number[]): ConditionReport {
   const longest = Math.max(0, ...delaysMs);
   const share = delaysMs.reduce((sum, ms) => sum + ms, 0) / windowMs;
   if (longest < longMs && share < delayedShare) {
-    return { type, status: "True", reason: "Responsive", message: "The gateway's event loop runs on time." };
+    return { type, status: "True", reason: "Responsive", message: "The gateway's event loop is not delayed." };
   }
   const message =
-    `The gateway itself is slow: its event loop was late by up to ${Math.round(longest)} ms, ${Math.min(100, Math.round(share * 100))} % of the last ${windowMs / 1_000} s. ` +
-    "Callers wait for it and not for the node, which is not judged by that time. Look at the CPU that this process has, and who sends the most (gateway.accessLog, gatehouse_gateway_call_duration_seconds).";
+    `The gateway itself is slow: its event loop was delayed by up to ${Math.round(longest)} ms, ${Math.min(100, Math.round(share * 100))} % of the last ${windowMs / 1_000} s. ` +
+    "Callers wait for the gateway, not for the node, so this time does not count against the node. Check the CPU of this process, and which callers send the most (gateway.accessLog, gatehouse_gateway_call_duration_seconds).";
   return { type, status: "False", reason: "EventLoopDelayed", message };
 }

@@ -1,8 +1,8 @@
 import { Histogram, type Registry } from "prom-client";
 import { createSampleGauge } from "#status/charts.ts";
-import type { NodeHealth } from "./node-health.ts";
+import type { RpcState } from "./rpc-state.ts";
 
-export type HealthMetrics = Readonly<{ observe: (health: NodeHealth, nowMs: number) => void }>;
+export type HealthMetrics = Readonly<{ observe: (health: RpcState, nowMs: number) => void }>;
 
 /** Creates `gatehouse_node_height_blocks`, `…_height_unchanged_seconds`, `…_up` and `…_rpc_latency_seconds`. */
 export function createHealthMetrics(registry: Registry): HealthMetrics {

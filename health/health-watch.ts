@@ -2,23 +2,23 @@ import type { Logger } from "#daemon/log/log.ts";
 import type { Clock } from "#daemon/clock.ts";
 import { poll } from "#daemon/time.ts";
 import type { ConditionBoard } from "#status/condition-board.ts";
-import { reportFailedCheck, type WatchedCheck } from "#status/failed-look.ts";
+import { reportFailedCheck, type WatchedCheck } from "#status/failed-check.ts";
 import type { Series } from "#status/charts.ts";
 import type { EventLoopWatch } from "./event-loop-watch.ts";
-import { deriveHealthConditions, deriveHealthInfo, type HealthLimits } from "./health-conditions.ts";
+import { deriveRpcConditions, deriveHealthInfo, type HealthLimits } from "./rpc-conditions.ts";
 import type { HealthMetrics } from "./health-metrics.ts";
 import {
   changeChain,
   countResponse,
   countFailure,
   unknownHealth,
-  type NodeHealth,
+  type RpcState,
   type ReferenceCheck,
   type RpcCheckFailure,
   type NodeInfo,
   type ObservedNode,
-} from "./node-health.ts";
-import { readChainId, readDetails, readHeight, readRestingHeight, readVersion } from "./node-details.ts";
+} from "./rpc-state.ts";
+import { readChainId, readDetails, readHeight, readIdleHeight, readVersion } from "./node-details.ts";
 import { RpcFailure, type RpcClient } from "./rpc-client.ts";
 
 export type HealthWatchOptions = Readonly<{
@@ -37,17 +37,17 @@ export type HealthWatchOptions = Readonly<{
 /** Watch on the node's RPC. */
 export type HealthWatch = Readonly<{
   /** Returns the known state without waiting. */
-  current: () => NodeHealth;
+  current: () => RpcState;
   /** Returns the findings of all watches on the node's interfaces, for use in decisions. */
   facts: () => NodeInfo;
   /** Runs one check now, in addition to the regular ones. */
-  look: (signal: AbortSignal) => Promise<NodeHealth>;
+  check: (signal: AbortSignal) => Promise<RpcState>;
   /** Receives the result of the last check of the references. */
   compared: (reference: ReferenceCheck) => void;
   /** Returns monotonic time excluding periods in which this process was suspended: only outside these could it have seen the node respond. */
   ranMs: () => number;
   /** Resolves once the RPC has been queried for the first time, whatever the result. */
-  looked: Promise<void>;
+  firstCheckDone: Promise<void>;
   /** Settles when the watch has ended. */
   done: Promise<void>;
 }>;
@@ -57,7 +57,7 @@ const stoodStillShare = 0.1;
 const maxAttempts = 4;
 
 /** Number of checks after which client version and sync state are queried again; height and chain id are queried at every check. */
-const looksBetweenDetails = 15;
+const checksBetweenDetails = 15;
 
 type HealthWatchDependencies = Readonly<{
   rpc: RpcClient;
@@ -79,14 +79,14 @@ const watchedLook: WatchedCheck = {
 /** Queries the node's height at an interval, records what the responses show, and sets the conditions on the board. */
 export function watchHealth(options: HealthWatchOptions, dependencies: HealthWatchDependencies): HealthWatch {
   const { rpc, clock, metrics, facts, eventLoop } = dependencies;
-  let health: NodeHealth = options.hasReferences
+  let health: RpcState = options.hasReferences
     ? { ...unknownHealth, reference: { height: undefined, requestedAtMs: Number.NEGATIVE_INFINITY } }
     : unknownHealth;
   const followChain = createChainFollower(options);
   const withoutStandstill = createStandstillDiscount(eventLoop, clock);
-  const { promise: looked, resolve: hasLooked } = Promise.withResolvers<void>();
+  const { promise: firstCheckDone, resolve: hasLooked } = Promise.withResolvers<void>();
 
-  const query = async (signal: AbortSignal): Promise<NodeHealth> => {
+  const query = async (signal: AbortSignal): Promise<RpcState> => {
     const startMs = clock.monotonicMs();
     const lateMs = eventLoop.lateMs();
     try {
@@ -95,7 +95,7 @@ export function watchHealth(options: HealthWatchOptions, dependencies: HealthWat
       const answeredLateMs = eventLoop.lateMs();
       const isFirst = health.answers === 0 || health.failure !== undefined;
       const answeredAtMs = clock.wallMs();
-      const isDetailed = isFirst || (health.answers + 1) % looksBetweenDetails === 0;
+      const isDetailed = isFirst || (health.answers + 1) % checksBetweenDetails === 0;
       // A restart or a replacement of the node may go unnoticed between two checks. The chain decides whether the gateway queries the node
       // at all, and the version determines what is written, so both are queried every time (the version only from a node that reports it).
       const { binaryVersion } = health;
@@ -104,7 +104,7 @@ export function watchHealth(options: HealthWatchOptions, dependencies: HealthWat
         isDetailed || binaryVersion !== undefined ? readVersion(rpc, binaryVersion, signal) : {},
       ]);
       const known = isDetailed ? await readDetails(rpc, signal) : {};
-      const resting = health.answers === 0 ? await readRestingHeight(height, { ...options, rpc, clock, signal }) : {};
+      const resting = health.answers === 0 ? await readIdleHeight(height, { ...options, rpc, clock, signal }) : {};
       const latencyMs = Math.max(0, nowMs - startMs - (answeredLateMs - lateMs));
       const before = followChain(health, chainId, nowMs);
       // The node is on a different chain than before: it may have changed between the two queries.
@@ -118,7 +118,7 @@ export function watchHealth(options: HealthWatchOptions, dependencies: HealthWat
       return countFailure(health, buildFailure(error, options));
     }
   };
-  const look = async (signal: AbortSignal): Promise<NodeHealth> => {
+  const check = async (signal: AbortSignal): Promise<RpcState> => {
     const found = await repeatIfStalled(() => query(signal), options, eventLoop);
     if (signal.aborted) return health;
     health = withoutStandstill(found);
@@ -136,19 +136,19 @@ export function watchHealth(options: HealthWatchOptions, dependencies: HealthWat
       signal: options.signal,
     },
     async (signal) => {
-      await look(signal);
+      await check(signal);
     },
     dependencies,
   );
   return {
     current: () => health,
     facts: facts.now,
-    look,
+    check,
     compared: (reference) => {
       health = { ...health, reference };
     },
     ranMs: () => clock.monotonicMs() - eventLoop.lateMs(),
-    looked,
+    firstCheckDone,
     done,
   };
 }
@@ -156,8 +156,8 @@ export function watchHealth(options: HealthWatchOptions, dependencies: HealthWat
 /** Creates a function that returns the state for the node's current chain. Heights on the expected chain are retained while the node is on another chain. */
 function createChainFollower(
   options: Pick<HealthWatchOptions, "chainId">,
-): (health: NodeHealth, chainId: number, nowMs: number) => NodeHealth {
-  let kept: NodeHealth | undefined;
+): (health: RpcState, chainId: number, nowMs: number) => RpcState {
+  let kept: RpcState | undefined;
   return (health, chainId, nowMs) => {
     if (health.chainId === undefined || health.chainId === chainId) return health;
     if (health.chainId === options.chainId) kept = health;
@@ -167,12 +167,12 @@ function createChainFollower(
 
 /** Records the result of a check and reports it on the board. */
 function report(
-  health: NodeHealth,
+  health: RpcState,
   limits: HealthLimits,
   { board, clock, facts }: Readonly<{ board: ConditionBoard; clock: Clock; facts: ObservedNode }>,
 ): void {
   const now = { monotonicMs: clock.monotonicMs(), wallMs: clock.wallMs() };
-  const conditions = deriveHealthConditions(health, limits, now);
+  const conditions = deriveRpcConditions(health, limits, now);
   facts.note(deriveHealthInfo(conditions, facts.now(), now));
   for (const condition of Object.values(conditions)) if (condition !== undefined) board.set(condition);
 }
@@ -183,10 +183,10 @@ function buildFailure(error: RpcFailure, { refusalMeansEnd }: HealthWatchOptions
 
 /** Retries a query that failed while this process was suspended for a good part of the query's timeout: this process may be at fault. */
 async function repeatIfStalled(
-  query: () => Promise<NodeHealth>,
+  query: () => Promise<RpcState>,
   { timeoutMs }: Pick<HealthWatchOptions, "timeoutMs">,
   eventLoop: EventLoopWatch,
-): Promise<NodeHealth> {
+): Promise<RpcState> {
   for (let attempt = 1; ; attempt += 1) {
     const lateMs = eventLoop.lateMs();
     const found = await query();
@@ -196,7 +196,7 @@ async function repeatIfStalled(
 }
 
 /** While this process was suspended, it could not see any block, and a response read only now may be equally old: the height's age excludes that time. */
-function createStandstillDiscount(eventLoop: EventLoopWatch, clock: Clock): (found: NodeHealth) => NodeHealth {
+function createStandstillDiscount(eventLoop: EventLoopWatch, clock: Clock): (found: RpcState) => RpcState {
   let seenLateMs = eventLoop.lateMs();
   return (found) => {
     const stoodMs = eventLoop.lateMs() - seenLateMs;

@@ -10,7 +10,7 @@ import type { referencesShape, rpcHealthShape } from "./settings.ts";
 import type { EventLoopWatch } from "./event-loop-watch.ts";
 import { createHealthMetrics } from "./health-metrics.ts";
 import { createObservation } from "./observation.ts";
-import type { NodeInfo } from "./node-health.ts";
+import type { NodeInfo } from "./rpc-state.ts";
 import { watchHealth, type HealthWatch } from "./health-watch.ts";
 import { watchReferences } from "./reference-watch.ts";
 import { createRpcClient } from "./rpc-client.ts";
@@ -69,7 +69,7 @@ export function startHealth({ node, health, lag, restart }: WatchedNode, depende
     : undefined;
   const references = watchReferences(
     { ...lag, timeoutMs, signal },
-    { ...dependencies, health: http.current, facts, look: http.look, compared: http.compared },
+    { ...dependencies, health: http.current, facts, check: http.check, compared: http.compared },
   );
   return {
     ...http,

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { Clock } from "#daemon/clock.ts";
-import type { NodeHealth, ReportedVersion } from "./node-health.ts";
+import type { RpcState, ReportedVersion } from "./rpc-state.ts";
 import { parseQuantity, RpcFailure, type RpcClient } from "./rpc-client.ts";
 
 /** Returns the version that a node reports now, or the last one it reported. */
@@ -8,7 +8,7 @@ export async function readVersion(
   rpc: RpcClient,
   last: ReportedVersion | undefined,
   signal: AbortSignal,
-): Promise<Partial<NodeHealth>> {
+): Promise<Partial<RpcState>> {
   const text = readBinaryVersion(await readIfServed(rpc("debug_protocolVersion", [], signal)));
   if (text !== undefined) return { binaryVersion: { text, isCurrent: true } };
   return last === undefined ? {} : { binaryVersion: { ...last, isCurrent: false } };
@@ -25,7 +25,7 @@ export async function readChainId(rpc: RpcClient, url: string, signal: AbortSign
 }
 
 /** Returns the node's client version and sync state; each is present only if the node responds to the query for it. */
-export async function readDetails(rpc: RpcClient, signal: AbortSignal): Promise<Partial<NodeHealth>> {
+export async function readDetails(rpc: RpcClient, signal: AbortSignal): Promise<Partial<RpcState>> {
   const clientVersion = await readIfServed(rpc("web3_clientVersion", [], signal));
   const syncing = await readIfServed(rpc("eth_syncing", [], signal));
   return {
@@ -48,7 +48,7 @@ function readBlockTimeMs(answer: unknown): number | undefined {
 }
 
 /** Returns the height if its block's own timestamp is old enough to mean that the chain is idle. */
-export async function readRestingHeight(
+export async function readIdleHeight(
   height: number,
   {
     rpc,
@@ -56,10 +56,10 @@ export async function readRestingHeight(
     staleAfterMs,
     signal,
   }: Readonly<{ rpc: RpcClient; clock: Clock; staleAfterMs: number; signal: AbortSignal }>,
-): Promise<Pick<NodeHealth, "restingAt">> {
+): Promise<Pick<RpcState, "idleAt">> {
   const block = await readIfServed(rpc("eth_getBlockByNumber", [`0x${height.toString(16)}`, false], signal));
   const madeAtMs = readBlockTimeMs(block);
-  return madeAtMs !== undefined && clock.wallMs() - madeAtMs > staleAfterMs ? { restingAt: height } : {};
+  return madeAtMs !== undefined && clock.wallMs() - madeAtMs > staleAfterMs ? { idleAt: height } : {};
 }
 
 function readBinaryVersion(answer: unknown): string | undefined {

@@ -1,5 +1,5 @@
 import type { Clock } from "#daemon/clock.ts";
-import type { NodeHealth } from "./node-health.ts";
+import type { RpcState } from "./rpc-state.ts";
 import type { ConditionBoard } from "#status/condition-board.ts";
 import { findConditionTitle } from "#status/condition.ts";
 
@@ -11,7 +11,7 @@ export type ReportedNode = Readonly<{
 }>;
 
 /** Sources for any node's status. All data is read from state; nothing queries the node. */
-export type NodeStatusSources = Readonly<{ board: ConditionBoard; health: () => NodeHealth; clock: Clock }>;
+export type NodeStatusSources = Readonly<{ board: ConditionBoard; health: () => RpcState; clock: Clock }>;
 
 /** Describes a node's RPC and its conditions for `/status`. */
 export function describeNodeStatus({ name, httpUrl }: ReportedNode, { board, health, clock }: NodeStatusSources) {

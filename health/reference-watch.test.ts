@@ -10,6 +10,6 @@ test("one reference that is far ahead does not make the node late", () => {
   });
   expect(compareHeights(100, [{ url: "http://x", failure: "http://x is down." }], 50).condition).toMatchObject({
     reason: "NoReference",
-    message: "No reference endpoint answered: http://x is down.",
+    message: "No reference endpoint responded: http://x is down.",
   });
 });

@@ -4,10 +4,10 @@ import type { Clock } from "#daemon/clock.ts";
 import type { SendRequest } from "#daemon/http/send-request.ts";
 import { poll } from "#daemon/time.ts";
 import type { ConditionBoard } from "#status/condition-board.ts";
-import { reportFailedCheck, type WatchedCheck } from "#status/failed-look.ts";
+import { reportFailedCheck, type WatchedCheck } from "#status/failed-check.ts";
 import type { ConditionReport } from "#status/condition.ts";
 import { createSampleGauge } from "#status/charts.ts";
-import { findFault, type ObservedNode, type NodeHealth, type ReferenceCheck } from "./node-health.ts";
+import { findFault, type ObservedNode, type RpcState, type ReferenceCheck } from "./rpc-state.ts";
 import { createRpcClient, parseQuantity, RpcFailure } from "./rpc-client.ts";
 
 /** References with which the node's height is compared, and how to query them. `maxBlocks`: max lag at which the node still counts as current. */
@@ -25,10 +25,10 @@ export type ReferenceWatchDependencies = Readonly<{
   log: Logger;
   send: SendRequest;
   clock: Clock;
-  health: () => NodeHealth;
+  health: () => RpcState;
   facts: ObservedNode;
   /** Checks the node once more. */
-  look: (signal: AbortSignal) => Promise<NodeHealth>;
+  check: (signal: AbortSignal) => Promise<RpcState>;
   /** Called with the result of each check. */
   compared: (reference: ReferenceCheck) => void;
 }>;
@@ -50,7 +50,7 @@ export async function watchReferences(
   dependencies: ReferenceWatchDependencies,
 ): Promise<void> {
   if (options.references.length === 0) return;
-  const { board, metrics, log, clock, health, facts, look } = dependencies;
+  const { board, metrics, log, clock, health, facts, check } = dependencies;
   const lag = createSampleGauge({
     name: "gatehouse_node_lag_blocks",
     help: "Blocks behind the median of the reference endpoints; absent while none responds.",
@@ -72,11 +72,13 @@ export async function watchReferences(
       const seen = compareHeights(getKnownHeight(health()), heights, options.maxBlocks);
       // If this process was suspended, the node's height may be older than the references' by the duration of the suspension.
       const isBehind = seen.condition.reason === "Behind";
-      const compared = isBehind ? compareHeights(getKnownHeight(await look(signal)), heights, options.maxBlocks) : seen;
+      const compared = isBehind
+        ? compareHeights(getKnownHeight(await check(signal)), heights, options.maxBlocks)
+        : seen;
       if (signal.aborted) return;
       dependencies.compared({ height: compared.median, requestedAtMs });
       lag.set(compared.lagBlocks);
-      noteLag(compared, facts);
+      recordLag(compared, facts);
       board.set(compared.condition);
     },
     { log },
@@ -84,12 +86,12 @@ export async function watchReferences(
 }
 
 /** Returns the height of a node that responds; a height from before the node went silent can't be compared. */
-function getKnownHeight({ height, failure }: NodeHealth): number | undefined {
+function getKnownHeight({ height, failure }: RpcState): number | undefined {
   return failure === undefined ? height : undefined;
 }
 
 /** While the node is silent, the last finding is kept: one slow response does not make a node fit that was behind. */
-function noteLag({ condition, lagBlocks: blocks = 0 }: ComparedHeight, facts: ObservedNode): void {
+function recordLag({ condition, lagBlocks: blocks = 0 }: ComparedHeight, facts: ObservedNode): void {
   if (condition.reason === "NoHeight") return;
   const fault = findFault(condition);
   facts.note({ lag: fault ? { ...fault, blocks } : condition.status === "True" ? "current" : "unknown" });
@@ -123,11 +125,11 @@ export function compareHeights(
   const median = heights[Math.floor((heights.length - 1) / 2)];
   if (median === undefined) {
     const failures = references.flatMap((reference) => ("failure" in reference ? [reference.failure] : []));
-    const message = `No reference endpoint answered: ${failures.join(" ")}`;
+    const message = `No reference endpoint responded: ${failures.join(" ")}`;
     return { condition: { type, status: "Unknown", reason: "NoReference", message } };
   }
   if (height === undefined) {
-    const message = `The references are at ${median}; the node's height is not known.`;
+    const message = `The references are at ${median}; the node's height is unknown.`;
     return { condition: { type, status: "Unknown", reason: "NoHeight", message }, median };
   }
   const lagBlocks = Math.max(0, median - height);
@@ -135,6 +137,6 @@ export function compareHeights(
     const message = `The node is at ${height}, ${lagBlocks} blocks behind the references.`;
     return { condition: { type, status: "True", reason: "Synced", message }, median, lagBlocks };
   }
-  const message = `The node is at ${height}, ${lagBlocks} blocks behind the references (allowed: ${maxBlocks}); look at its peers and its disk.`;
+  const message = `The node is at ${height}, ${lagBlocks} blocks behind the references (limit: ${maxBlocks}); check its peers and its disk.`;
   return { condition: { type, status: "False", reason: "Behind", message }, median, lagBlocks };
 }

@@ -53,10 +53,7 @@ export function createRpcClient(
       throw error instanceof NoJsonRpcAnswerError ? buildFailure(error, method, { where, timeoutMs }) : error;
     });
     if (answer.ok) return answer.result;
-    throw new RpcFailure(
-      "RpcError",
-      `${where} answered ${method} with an error: ${cutText(answer.error.message, 200)}`,
-    );
+    throw new RpcFailure("RpcError", `${where} returned an error for ${method}: ${cutText(answer.error.message, 200)}`);
   };
 }
 
@@ -69,30 +66,30 @@ function buildFailure(
     case "unreachable":
       return buildUnreachable(requestFailureCode(cause), where, cause);
     case "unresolved": {
-      const message = `the name ${why.hostname} can't be resolved: no name server answers. ${where} could not be reached; look at this host's name servers, or give an address in place of the name. On Docker a container that is stopped has no name.`;
+      const message = `the name ${why.hostname} can't be resolved: no DNS server responds. ${where} could not be reached; check this host's DNS servers, or use an IP address instead of the name. In Docker, a stopped container's name does not resolve.`;
       return new RpcFailure("NameNotResolved", message, cause);
     }
     case "timeout": {
-      const message = `${where} did not answer within ${timeoutMs} ms; look at the node's load.`;
+      const message = `${where} did not respond within ${timeoutMs} ms; check the node's load.`;
       return new RpcFailure("TimedOut", message, cause);
     }
     case "too-large":
       return new RpcFailure(
         "ResponseTooLarge",
-        `${where} answered more than ${responseLimitBytes} bytes; is it the node?`,
+        `${where} returned more than ${responseLimitBytes} bytes; check that it is the node.`,
       );
     case "redirect": {
-      const message = `${where} answered with a redirect (${why.status}), which is not followed; is it the node's RPC port?`;
+      const message = `${where} returned a redirect (${why.status}), which is not followed; check that it is the node's RPC port.`;
       return new RpcFailure("NotJsonRpc", message);
     }
     case "not-json":
-      return new RpcFailure("NotJsonRpc", `${where} answered ${method} with ${describeNotJson(why.text, why.status)}`);
+      return new RpcFailure("NotJsonRpc", `${method} on ${where} returned ${describeNotJson(why.text, why.status)}`);
     case "not-json-rpc": {
-      const message = `${where} answered ${method} with JSON that is not JSON-RPC; is it the node's RPC port?`;
+      const message = `${where} returned JSON that is not JSON-RPC for ${method}; check that it is the node's RPC port.`;
       return new RpcFailure("NotJsonRpc", message);
     }
     case "another-id": {
-      const message = `${where} answered ${method} with ${why.words}; is it the node's RPC port, or a proxy that mixes answers?`;
+      const message = `${where} returned ${why.words} for ${method}; check that it is the node's RPC port, and not a proxy that mixes up responses.`;
       return new RpcFailure("NotJsonRpc", message);
     }
   }
@@ -103,17 +100,17 @@ const closedCodes: ReadonlySet<string> = new Set(["ECONNRESET", "ECONNABORTED", 
 
 function buildUnreachable(code: string, where: string, cause: unknown): RpcFailure {
   if (closedCodes.has(code)) {
-    const message = `${where} took the connection and closed it before its answer was whole (${code}); look at the node's log, and at that of a proxy before it.`;
+    const message = `${where} accepted the connection but closed it before its response was complete (${code}); check the logs of the node and of any proxy in front of it.`;
     return new RpcFailure("ConnectionClosed", message, cause);
   }
-  const message = `${where} can't be reached (${code}); is the node running, and is this its address?`;
+  const message = `${where} can't be reached (${code}); check that the node is running and that this is its address.`;
   return new RpcFailure(code === "ECONNREFUSED" ? "ConnectionRefused" : "Unreachable", message, cause);
 }
 
 function describeNotJson(text: string, status: number): string {
   const shown = text === "" ? "an empty body" : JSON.stringify(cutText(text, 60));
-  if (status < 400) return `${shown}, not JSON; is it the node's RPC port?`;
-  return `HTTP ${status} and ${shown}, not JSON; is it the node's RPC port, and does node.httpUrl have the credentials that it requires?`;
+  if (status < 400) return `${shown}, not JSON; check that it is the node's RPC port.`;
+  return `HTTP ${status} and ${shown}, not JSON; check that it is the node's RPC port and that node.httpUrl has the required credentials.`;
 }
 
 /** Parses a quantity (`0x…`); throws {@link RpcFailure} for anything else. */
@@ -122,6 +119,6 @@ export function parseQuantity(value: unknown, method: string, url: string): numb
   const shown = cutText(JSON.stringify(value) ?? "nothing", 60);
   throw new RpcFailure(
     "NotJsonRpc",
-    `${new URL(url).origin} answered ${method} with ${shown}; expected a hexadecimal quantity.`,
+    `${new URL(url).origin} returned ${shown} for ${method}; expected a hexadecimal quantity.`,
   );
 }

@@ -1,26 +1,7 @@
 import { z } from "zod";
-import {
-  allowedHosts,
-  host,
-  httpUrl,
-  milliseconds,
-  port,
-  positiveInteger,
-  seconds,
-  yesOrNo,
-} from "#daemon/settings/types.ts";
-import { pageLinks } from "#daemon/http/page-links.ts";
+import { httpUrl, milliseconds, positiveInteger, yesOrNo } from "#daemon/settings/types.ts";
 import { section } from "#daemon/settings/settings.ts";
-import { stackServices } from "#daemon/stack-services.ts";
-
-/** Listener for health, metrics and status, and for a sidecar's page. */
-export const listenSection = section({
-  host: host.default("127.0.0.1").describe("Address of the health, metrics and status listener"),
-  port: port.default(stackServices.sidecar.ports.status).describe("Port of the health, metrics and status listener"),
-  allowedHosts,
-  requestTimeoutMs: milliseconds.default(5_000).describe("Timeout for receiving a request"),
-  pages: pageLinks,
-});
+import { fixed } from "#daemon/settings/fixed.ts";
 
 /** Settings for the RPC watch on any node. */
 export const rpcHealthShape = {
@@ -32,7 +13,8 @@ export const rpcHealthShape = {
       "Time without a new block until it is reported; if lag.references have newer blocks, the node becomes unready",
     ),
   webSocket: yesOrNo.default(true).describe("Enables WebSocket health checks"),
-  webSocketIntervalMs: milliseconds.default(5_000).describe("Interval between WebSocket health checks"),
+  /** Interval between WebSocket health checks. */
+  webSocketIntervalMs: fixed(5_000),
 };
 
 /** Settings for the watches on the sidecar's node: its RPC, and the disk that holds its data. */
@@ -45,16 +27,10 @@ export const healthSection = section({
     .default(0.1)
     .describe("Min free ratio of the data disk, for bytes and inodes")
     .meta({ expected: "a number from 0 to 1" }),
-  diskFullWithinSeconds: z
-    .int()
-    .min(0)
-    .max(31_536_000)
-    .default(86_400)
-    .describe("Min forecast time until the data disk is full; 0: ignore the forecast")
-    .meta({ expected: "seconds, a whole number from 0 to 31536000" }),
-  diskForecastAfterSeconds: seconds
-    .default(10_800)
-    .describe("Min observation time for a data disk forecast; observations survive restarts"),
+  /** Min forecast time until the data disk is full. */
+  diskFullWithinSeconds: fixed(86_400),
+  /** Min observation time for a data disk forecast. */
+  diskForecastAfterSeconds: fixed(10_800),
 });
 
 /** Settings for comparing a node's height with other endpoints. */
@@ -65,7 +41,8 @@ export const referencesShape = {
     .default([])
     .describe("JSON-RPC endpoints of the same chain to compare the node's height with")
     .meta({ expected: "up to 8 http:// or https:// URLs, separated by commas" }),
-  intervalMs: milliseconds.default(10_000).describe("Interval between checks of the reference endpoints"),
+  /** Interval between checks of the reference endpoints. */
+  intervalMs: fixed(10_000),
   maxBlocks: positiveInteger.default(50).describe("Lag in blocks from which the node counts as behind"),
 };
 

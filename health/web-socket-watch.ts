@@ -5,9 +5,9 @@ import type { Logger } from "#daemon/log/log.ts";
 import { readAnswer, writeCall } from "#daemon/json-rpc.ts";
 import { poll, createRunningTimeout } from "#daemon/time.ts";
 import type { ConditionBoard } from "#status/condition-board.ts";
-import { reportFailedCheck, type WatchedCheck } from "#status/failed-look.ts";
+import { reportFailedCheck, type WatchedCheck } from "#status/failed-check.ts";
 import type { ReasonOf } from "#status/condition.ts";
-import type { ObservedNode } from "./node-health.ts";
+import type { ObservedNode } from "./rpc-state.ts";
 
 export type WebSocketWatchOptions = Readonly<{
   url: string;
@@ -57,9 +57,9 @@ type Failure = Readonly<
 
 function describeFailure(failure: Failure, where: string): string {
   if (failure.reason === "NameNotResolved") {
-    return `the name ${failure.hostname} can't be resolved: no name server answers. ${where} could not be reached, and subscribers are not served; look at this host's name servers, or give an address in place of the name in node.webSocketUrl.`;
+    return `the name ${failure.hostname} can't be resolved: no DNS server responds. ${where} could not be reached, so subscribers are not served; check this host's DNS servers, or use an IP address in node.webSocketUrl.`;
   }
-  return `${where} ${failure.words}; subscribers are not served. Switch the node's WebSocket on, or correct node.webSocketUrl.`;
+  return `${where} ${failure.words}; subscribers are not served. Enable the node's WebSocket, or correct node.webSocketUrl.`;
 }
 
 /** Sends one request; returns failures as text. */
@@ -75,7 +75,7 @@ async function openWebSocket(
       const late = () => {
         const hostname = pending();
         if (hostname !== undefined) resolve({ reason: "NameNotResolved", hostname });
-        else resolve({ reason: "TimedOut", words: `did not answer eth_blockNumber within ${timeoutMs} ms` });
+        else resolve({ reason: "TimedOut", words: `did not respond to eth_blockNumber within ${timeoutMs} ms` });
       };
       deadline.addEventListener("abort", late, { once: true });
       socket.on("error", (error: NodeJS.ErrnoException) => {
@@ -83,7 +83,7 @@ async function openWebSocket(
         else resolve({ reason: "ConnectionRefused", words: `can't be reached (${error.code ?? error.message})` });
       });
       socket.once("close", () =>
-        resolve({ reason: "ConnectionClosed", words: "closed the connection without an answer" }),
+        resolve({ reason: "ConnectionClosed", words: "closed the connection without a response" }),
       );
       socket.once("open", () => {
         socket.send(writeCall({ method: "eth_blockNumber", params: [] }));

@@ -5,7 +5,7 @@ import { readImageArchitecture } from "./docker/engine.ts";
 import { watchInterruptions } from "./interruption-watch.ts";
 import { locateConf } from "./services/node/node-layout.ts";
 import { chooseNodeFamily } from "./services/node/node-image.ts";
-import { findUnnamedImages } from "./services/stack-images.ts";
+import { findUnconfiguredImages } from "./services/stack-images.ts";
 import { ImageDependenciesError, installImageDependencies } from "./images/image-dependencies.ts";
 import { createStackEngine, listUnready } from "./not-ready.ts";
 import { isOnEngine } from "./docker/engine-exec.ts";
@@ -20,7 +20,7 @@ const { config, problems } = readConfig(readStackConfiguration(project));
 await preflight(config, { prefix, environment: process.env, problems });
 if (config.target === "docker") {
   const architecture = await readImageArchitecture(config);
-  prepareImages(getRootDirectory(), { images: findUnnamedImages(config), architecture });
+  prepareImages(getRootDirectory(), { images: findUnconfiguredImages(config), architecture });
 }
 const engine = createStackEngine(config);
 const exists = engine && ((type: string, name: string) => isOnEngine(engine, { type, name }));

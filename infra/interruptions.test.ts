@@ -67,7 +67,7 @@ it("says of a ledger that moves from the database to a file how to keep a second
 it("says of another number of pods how many there will be, and nothing where it stays", () => {
   expect(scale(bounds(2, 6), bounds(3, 3))).toEqual({
     level: "info",
-    text: "gh-facilitator would have 3 pods instead of 2 to 6 pods: pods are started or ended, and the others answer meanwhile.",
+    text: "gh-facilitator would have 3 pods instead of 2 to 6 pods: pods are started or stopped, and the others keep serving.",
   });
   expect(scale(bounds(2, 6), bounds(2, 6))).toBeUndefined();
 });
@@ -78,7 +78,7 @@ const warned = (notice: Notice | undefined) => (notice?.level === "warn" ? notic
 describe("what it says", () => {
   it("of a service's container: what is away, for about how long, and that the node runs on", () => {
     expect(warned(describeReplacement("service", "gh-sidecar", { type: container }))).toMatch(
-      /^gh-sidecar would be replaced: the gateway answers nobody.* about 10 s.*The node runs on/,
+      /^gh-sidecar would be replaced: the gateway is down.* about 10 s.*The node keeps running/,
     );
     expect(warned(describeReplacement("service", "gh-resource-server", { type: container }))).toContain(
       "nothing is sold",
@@ -105,7 +105,7 @@ describe("what it says", () => {
       for (const notice of brought(`${file}.json5`)) {
         expect(notice?.level).toBe("info");
         expect(notice?.text).toMatch(
-          new RegExp(`^gh-sidecar-live brings a new ${file}\\.json5, which .*nothing stops, and no request`),
+          new RegExp(`^gh-sidecar-live delivers a new ${file}\\.json5, which .*nothing stops, and no request`),
         );
       }
     }
@@ -115,7 +115,7 @@ describe("what it says", () => {
     for (const files of [["settings.json5"], ["policy.json5", "settings.json5"]]) {
       for (const notice of brought(...files)) {
         expect(notice?.level).toBe("info");
-        expect(notice?.text).toContain(`brings a new ${files.join(", ")}, which hands the sidecar over`);
+        expect(notice?.text).toContain(`delivers a new ${files.join(", ")}, which hot-restarts the sidecar`);
         expect(notice?.text).toMatch(/No request fails; WebSockets are closed once with 1001/);
       }
     }
@@ -123,13 +123,13 @@ describe("what it says", () => {
 
   it("of settings by which the facilitator or the resource server is handed over: that no request fails", () => {
     for (const [service, said] of [
-      ["facilitator", "hands the facilitator over"],
-      ["resource-server", "hands the resource server over"],
+      ["facilitator", "hot-restarts the facilitator"],
+      ["resource-server", "hot-restarts the resource server"],
     ] as const) {
       const changedFiles = ["settings.json5"];
       const notice = describeReplacement("live", `gh-${service}-live`, { type: container, changedFiles });
       expect(notice?.level).toBe("info");
-      expect(notice?.text).toContain(`brings a new settings.json5, which ${said}`);
+      expect(notice?.text).toContain(`delivers a new settings.json5, which ${said}`);
       expect(notice?.text).toMatch(/No request fails;/);
       expect(notice?.text).not.toContain("WebSockets");
     }
@@ -143,7 +143,7 @@ describe("what it says", () => {
     for (const notice of found) {
       expect(notice).toMatchObject({
         level: "info",
-        text: expect.stringMatching(/^gh-sidecar-secrets brings .* hands the sidecar over: .*No request fails/),
+        text: expect.stringMatching(/^gh-sidecar-secrets updates .* hot-restarts the sidecar: .*No request fails/),
       });
     }
   });
@@ -156,7 +156,7 @@ describe("what it says", () => {
     for (const notice of found) {
       expect(notice).toMatchObject({
         level: "info",
-        text: expect.stringMatching(/nothing stops.*settings\.json5 hands/),
+        text: expect.stringMatching(/nothing stops.*settings\.json5 hot-restarts/),
       });
     }
     expect(findUpdateInterruption(secret, "gh-sidecar-files", { before: {}, after: {} })).toBeUndefined();
@@ -165,30 +165,30 @@ describe("what it says", () => {
   it("of a Deployment: that it is rolled, or away where its ledger is on a volume", () => {
     expect(ofDeployment("RollingUpdate")).toMatchObject({
       level: "info",
-      text: expect.stringContaining("a new pod is ready before an old one ends"),
+      text: expect.stringContaining("a new pod is ready before an old one stops"),
     });
     expect(warned(ofDeployment("Recreate"))).toMatch(
-      /^gh-facilitator would recreate its pod because of .*: payments are answered 503.* its ledger .*databaseUrl/,
+      /^gh-facilitator would recreate its pod because of .*: payments get 503.* its ledger .*databaseUrl/,
     );
     const ofPushgateway = warned(ofDeployment("Recreate", "pushgateway"));
     expect(ofPushgateway).toMatch(
-      /: no metrics of the node arrive .*, because one pod at a time can have its volume\.$/,
+      /: the node's metrics are missing .*, because only one pod at a time can mount its volume\.$/,
     );
   });
 
   it("of a replacement: what ends, what is kept, what to do", () => {
     expect(warned(describeReplacement("node", "gh-node", { type: container }))).toMatch(
-      /^gh-node would be replaced: the node stops.*Its data stay on their volume.*undo that change/,
+      /^gh-node would be replaced: the node stops.*Its data stays on its volume.*undo that change/,
     );
     expect(warned(describeReplacement("data", "gh-node-workspace", { type: "docker:index/volume:Volume" }))).toMatch(
-      /^gh-node-workspace would be replaced: .*would be dropped\. .*save the data first/,
+      /^gh-node-workspace would be replaced, .* lost\. .*back up the data first/,
     );
   });
 
   it("of what is in the program no more", () => {
-    expect(describeRemoval("gh-node")).toMatch(/^gh-node would be removed: the node stops and does not come back/);
+    expect(describeRemoval("gh-node")).toMatch(/^gh-node would be removed: the node stops and is not restarted/);
     expect(describeRemoval("gh-facilitator-ledger")).toMatch(
-      /^gh-facilitator-ledger would be removed, .* dropped, unless/,
+      /^gh-facilitator-ledger would be removed, .* lost, unless/,
     );
     expect(describeRemoval("gh-upstream")).toBeUndefined();
   });
@@ -213,7 +213,7 @@ describe("a stack of a release whose node ran from its volume", () => {
 
   it("learns once, before its node.conf moves, that nothing of it is lost", () => {
     const notice = describeMovedConf({ node, deployed: [node], published: undefined });
-    expect(notice).toContain("the old one stays where it is and is read no more. Chain data stay in place");
+    expect(notice).toContain("the old file stays but is no longer read. Chain data stays in place");
     expect(describeMovedConf({ node, deployed: [], published: undefined })).toBeUndefined();
     expect(describeMovedConf({ node, deployed: [node], published: "/data/conf/node.conf" })).toBeUndefined();
   });

@@ -1,4 +1,4 @@
-import { findServiceRow, listStackServices } from "#daemon/stack-services.ts";
+import { findServiceRow, listStackServices } from "./stack-services.ts";
 
 /**
  * A resource whose changes are reported: the node, data that can't be recreated, another service, hot-reloaded files, and secrets whose
@@ -68,18 +68,18 @@ export function describeReplacement(
   switch (what) {
     case "node":
       return buildWarning(
-        `${name} would be replaced: the node stops, for which it is given 300 s, and is started again; until then the gateway has no node. ` +
-          "Its data stay on their volume, unless that is named here too. Which properties force it, Pulumi shows next to `replace`; undo that change, or choose a time for it.",
+        `${name} would be replaced: the node stops, for which it has 300 s, and is started again; until then, the gateway has no node. ` +
+          "Its data stays on its volume, unless that is also listed here. Pulumi shows next to `replace` which properties force it; undo that change, or schedule it.",
       );
     case "data":
       return buildWarning(
-        `${name} would be replaced: what it holds, chain data or a ledger, would be dropped. Undo the change that Pulumi shows next to ` +
-          "`replace`, or save the data first.",
+        `${name} would be replaced, and its content, chain data or a ledger, lost. Undo the change that Pulumi shows next to ` +
+          "`replace`, or back up the data first.",
       );
     case "service":
       return buildWarning(
-        `${name} would be replaced: ${describeAbsence(name)} from its stop until the new one has started, about 10 s, or longer on a loaded host: ` +
-          "one container at a time can have its name and ports. The node runs on, unless it is named here too.",
+        `${name} would be replaced: ${describeAbsence(name)} from its stop until the new one has started, about 10 s, longer on a loaded host: ` +
+          "only one container at a time can have its name and ports. The node keeps running, unless it is also listed here.",
       );
     case "live":
       return describeNewFiles(name, changedFiles);
@@ -91,42 +91,42 @@ export function describeReplacement(
 /** Describes the effects of removing a resource from the program; returns undefined if the removal affects neither the node nor data. */
 export function describeRemoval(name: string): string | undefined {
   if (name.endsWith("-node")) {
-    return `${name} would be removed: the node stops and does not come back. Its data stay on their volume, unless that is named here too.`;
+    return `${name} would be removed: the node stops and is not restarted. Its data stays on its volume, unless that is also listed here.`;
   }
   if (!isPrecious(name)) return undefined;
-  return `${name} would be removed, and what it holds, chain data or a ledger, dropped, unless it is protected (protectData). Save the data first.`;
+  return `${name} would be removed, and its content, chain data or a ledger, lost, unless it is protected (protectData). Back up the data first.`;
 }
 
 function describeAbsence(name: string): string {
-  return findByEnd(name, missed)?.row.without ?? "it is away";
+  return findByEnd(name, missed)?.row.without ?? "it is unavailable";
 }
 
 function describeHandOver(service: string): string {
   const found = handedOver.find(({ name }) => name === service);
-  return `hands the ${service.replace("-", " ")} over: a new process takes requests before the old one ends. ${found?.row.handOver}`;
+  return `hot-restarts the ${service.replace("-", " ")}: a new process accepts requests before the old one exits. ${found?.row.handOver}`;
 }
 
 /** Does not list individual secrets: it is known only that the resource contains secrets, and on Docker another image redelivers unchanged ones. */
 function describeNewSecrets(name: string): Notice {
   return {
     level: "info",
-    text: `${name} brings the sidecar's secrets; one that is another ${describeHandOver("sidecar")}.`,
+    text: `${name} updates the sidecar's secrets; a changed one ${describeHandOver("sidecar")}.`,
   };
 }
 
 function describeNewFiles(name: string, changed: readonly string[] | undefined): Notice {
-  const read = "read while the service runs: nothing stops, and no request fails";
+  const read = "hot-reloaded: nothing stops, and no request fails";
   const handed = describeHandOver(findServiceOfLive(name) ?? "");
   if (changed === undefined) {
     return {
       level: "info",
-      text: `${name} brings new files: a policy, API keys or routes are ${read}; ${handingOver} ${handed}.`,
+      text: `${name} delivers new files: a policy, API keys or routes are ${read}; ${handingOver} ${handed}.`,
     };
   }
   const isHandedOver = changed.includes(handingOver);
   return {
     level: "info",
-    text: `${name} brings a new ${changed.join(", ")}, which ${isHandedOver ? handed : `is ${read}`}.`,
+    text: `${name} delivers a new ${changed.join(", ")}, which ${isHandedOver ? handed : `is ${read}`}.`,
   };
 }
 
@@ -155,14 +155,14 @@ export function findUpdateInterruption(
   const because = `because of ${changed.slice(0, shownPaths).join(", ")}${more}`;
   if (type === deploymentType) return describeRenewal(name, because, [before, after].map(isRecreated));
   return buildWarning(
-    `${name} would recreate its pod ${because}: the node stops, for which it is given ` +
-      "300 s, and is started again; until then the gateway has no node. Its data stay on their volume. Undo that change, or choose a time for it.",
+    `${name} would recreate its pod ${because}: the node stops, for which it has ` +
+      "300 s, and is started again; until then, the gateway has no node. Its data stays on its volume. Undo that change, or schedule it.",
   );
 }
 
 function describeScaling(name: string, before: string, after: string): Notice | undefined {
   if (before === after) return undefined;
-  const text = `${name} would have ${after} instead of ${before}: pods are started or ended, and the others answer meanwhile.`;
+  const text = `${name} would have ${after} instead of ${before}: pods are started or stopped, and the others keep serving.`;
   return { level: "info", text };
 }
 
@@ -176,19 +176,19 @@ function describeRenewal(name: string, because: string, [was, is]: readonly bool
   if (is !== true) {
     return {
       level: "info",
-      text: `${name} would be rolled ${because}: a new pod is ready before an old one ends.`,
+      text: `${name} would be rolled ${because}: a new pod is ready before an old one stops.`,
     };
   }
   const service = findByEnd(name, missed);
   // Pulumi deletes removed resources last.
   const before =
     was === false
-      ? ` Its autoscaler would start a second pod before it goes: run \`kubectl delete horizontalpodautoscaler ${service?.name}\` first.`
+      ? ` Its autoscaler would start a second pod before it is deleted: run \`kubectl delete horizontalpodautoscaler ${service?.name}\` first.`
       : "";
   const why =
     service?.row.keeps === "ledger"
-      ? "because its ledger is on a volume. With databaseUrl it is rolled."
-      : "because one pod at a time can have its volume.";
+      ? "because its ledger is on a volume. With databaseUrl it would be rolled."
+      : "because only one pod at a time can mount its volume.";
   return buildWarning(
     `${name} would recreate its pod ${because}: ${describeAbsence(name)} from its stop until the new one is ready, ${why}${before}`,
   );
@@ -227,8 +227,8 @@ export function describeMovedConf({
 }: Readonly<{ node: string; deployed: readonly string[]; published: unknown }>) {
   if (published !== undefined || !deployed.includes(node)) return undefined;
   return (
-    `${node} has its programs and its node.conf on one volume with its chain data. From this update on it runs the programs of its image, ` +
-    "and its node.conf is taken over into the directory conf of that volume; the old one stays where it is and is read no more. Chain data stay in place, uncopied. " +
-    "Its keys come from domainKey and stabilizingKey, or from where nodeKeysSecret or nodeKeysDirectory says, and no more from the volume."
+    `${node} has its binaries and node.conf on the same volume as its chain data. From this update, it runs its image's binaries, ` +
+    "and its node.conf is copied to the directory conf of that volume; the old file stays but is no longer read. Chain data stays in place. " +
+    "Its keys come from domainKey and stabilizingKey, from nodeKeysSecret or from nodeKeysDirectory, no longer from the volume."
   );
 }

@@ -29,13 +29,13 @@ describe("parseConfig", () => {
       "target: found nomad; expected docker or kubernetes. Correct it with `pulumi config set target …`.",
       "publishAddress: found here; expected an IP address of the Docker host. Correct it with `pulumi config set publishAddress …`.",
       "gatewayPort: found 99999; expected a port number from 0 to 65535 (0: any free port). Correct it with `pulumi config set gatewayPort …`.",
-      "chainID: no such key; Pulumi.yaml lists the keys. Correct the name or remove it with `pulumi config rm`.",
+      "chainID: unknown key; Pulumi.yaml lists the keys. Correct the name or remove it with `pulumi config rm`.",
     ]);
   });
 
   it("never shows a secret that does not fit", () => {
     const [problem = ""] = problemsOf({ signerPrivateKey: `${key}ff` });
-    expect(problem).toContain("signerPrivateKey: found a value that does not fit; expected a private key");
+    expect(problem).toContain("signerPrivateKey: found an invalid value; expected a private key");
     expect(problem).not.toContain("1111");
   });
 
@@ -85,7 +85,7 @@ describe("parseConfig", () => {
       gatewayApi: JSON.stringify({ ...hosts, name: "public", namespace: "gateways" }),
     };
     expect(problemsOf(both)).toEqual([
-      "gatewayApi: found together with ingress; expected one public way in. Remove one of the two.",
+      "gatewayApi: found together with ingress; only one may be set. Remove one of the two.",
     ]);
   });
 
@@ -94,7 +94,7 @@ describe("parseConfig", () => {
     const untold = ["evm/node@sha256:0", "evm/node:latest", "evm/node:2026.11.1", "evm/node:stable-0.15.0"];
     for (const nodeImage of untold) {
       expect(problemsOf({ ...real, nodeImage })).toEqual([
-        "nodeVersion: missing; expected the version of the node's release, because the tag of nodeImage does not name it and the first node.conf is made before the node can be queried. Set it with `pulumi config set nodeVersion …`, e.g. 0.16.2.",
+        "nodeVersion: missing; expected the version of the node's release, because the tag of nodeImage does not contain it, and the first node.conf is created before the node can be queried. Set it with `pulumi config set nodeVersion …`, e.g. 0.16.2.",
       ]);
       expect(problemsOf({ ...real, nodeImage, nodeVersion: "0.15.0" })).toEqual([]);
     }
@@ -105,14 +105,16 @@ describe("parseConfig", () => {
     const real = { nodeImage: "evm/node:0.16.2@sha256:0", nodeUser: "1000", target: "kubernetes", gatehouseImage: "x" };
     const routes = JSON.stringify({ "GET /data": { upstream: "http://data.example" } });
     expect(problemsOf({ ...real, routes })).toEqual([]);
-    const missing = expect.stringMatching(/^devnetImage: missing; on Kubernetes images come from a registry/) as string;
+    const missing = expect.stringMatching(
+      /^devnetImage: missing; on Kubernetes, images must come from a registry/,
+    ) as string;
     expect(problemsOf(real)).toEqual([missing]);
     expect(problemsOf({ target: "kubernetes", gatehouseImage: "x", routes })).toEqual([missing]);
   });
 
   it("requests the user of a real node's image", () => {
     expect(problemsOf({ nodeImage: "node:1@sha256:0", hostIp: "203.0.113.10" })[0]).toMatch(
-      /^nodeUser: missing; expected the number of the user/,
+      /^nodeUser: missing; expected the user ID/,
     );
   });
 });

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { assignAt, getValueAt } from "#daemon/settings/value.ts";
 import { configSchema, secretKeys, type StackConfig } from "./config/config-schema.ts";
 import { isNotSet } from "./config/declared-key.ts";
-import { findExposureProblems } from "./config/public-way.ts";
+import { findExposureProblems } from "./config/exposure.ts";
 import { findOwnDatabaseProblems } from "./services/postgres-spec.ts";
 import { findObservabilityProblems } from "./services/observability/observability-args.ts";
 import { findPeerProblems } from "./services/node/peers.ts";
@@ -11,7 +11,7 @@ import { chooseNodeFamily, findNodeImageProblems, hasEntryPoint } from "./servic
 import { findNodeVersionProblems } from "./services/node/node-version.ts";
 import { findPushgatewayProblems } from "./services/push-target.ts";
 import { findImageKey } from "./services/row-keys.ts";
-import { findUnnamedImages } from "./services/stack-images.ts";
+import { findUnconfiguredImages } from "./services/stack-images.ts";
 import { findReplicationProblems } from "./services/replication.ts";
 import { findTrustedProxiesProblems } from "./services/trusted-proxies.ts";
 import { ConfigError, describeProblem, type ConfigProblem } from "./config/config-problem.ts";
@@ -99,7 +99,7 @@ function describe(issue: z.core.$ZodIssue, values: Readonly<Record<string, unkno
   const [key = "", ...inner] = issue.path.map(String);
   const expected = findExpected(shape[key]);
   const secret = secretKeys.some((name) => name === key);
-  const found = secret ? "a value that does not fit" : findFound(values, [key, ...inner]);
+  const found = secret ? "an invalid value" : findFound(values, [key, ...inner]);
   const allowed = inner.length === 0 && typeof expected === "string" ? `expected ${expected}` : issue.message;
   const path = [key, ...inner].join(".");
   const isPlain = inner.every((part) => /^[\w-]+$/.test(part));
@@ -132,7 +132,7 @@ function findContradictions(config: StackConfig): readonly ConfigProblem[] {
     problems.push({
       key: "devAccounts",
       message:
-        "found true together with nodeImage; the development accounts' keys are known to everyone and serve the devnet node only. Remove one of the two.",
+        "found true together with nodeImage; the development accounts' keys are public and only for the devnet node. Remove one of the two.",
     });
   }
   problems.push(
@@ -150,7 +150,7 @@ function findContradictions(config: StackConfig): readonly ConfigProblem[] {
   if (config.devAccounts && config.signerPrivateKey !== undefined) {
     problems.push({
       key: "devAccounts",
-      message: "found true together with signerPrivateKey; keep one of the two, so that it is clear who signs.",
+      message: "found true together with signerPrivateKey; remove one of the two.",
     });
   }
   if (config.renderTo !== undefined && config.kubernetesContext !== undefined) {
@@ -164,21 +164,21 @@ function findContradictions(config: StackConfig): readonly ConfigProblem[] {
       if (config[key] === undefined) continue;
       problems.push({
         key,
-        message: "found together with target docker, whose volumes have no such thing. Remove it.",
+        message: "found together with target docker, whose volumes do not support it. Remove it.",
       });
     }
   }
   if (config.restore !== undefined && config.nodeImage === undefined) {
     problems.push({
       key: "restore",
-      message: "found without nodeImage; the devnet node makes its own chain. Remove it, or name a real node.",
+      message: "found without nodeImage; the devnet node creates its own chain. Remove it, or set nodeImage.",
     });
   }
   if (config.nodeImage !== undefined && config.nodeUser === undefined) {
     problems.push({
       key: "nodeUser",
       message:
-        "missing; expected the number of the user that nodeImage runs as, because the sidecar shares its files. `docker image inspect` shows it under Config.User.",
+        "missing; expected the user ID that nodeImage runs as, because the sidecar shares its files. `docker image inspect` shows it under Config.User.",
     });
   }
   return [...problems, ...findNodeVersionProblems(config)];
@@ -187,11 +187,11 @@ function findContradictions(config: StackConfig): readonly ConfigProblem[] {
 /** Reports images without a reference. On Kubernetes every image needs one, because no local engine could build it for the cluster. */
 function findMissingImages(config: StackConfig): readonly ConfigProblem[] {
   if (config.target !== "kubernetes") return [];
-  return findUnnamedImages(config)
+  return findUnconfiguredImages(config)
     .map(findImageKey)
     .map((key) =>
       describeProblem(key, {
-        wrong: "missing; on Kubernetes images come from a registry.",
+        wrong: "missing; on Kubernetes, images must come from a registry.",
         remedy: ["Push the image and ", { kind: "set-to", said: "set ", key, value: "registry/name@sha256:…" }, "."],
       }),
     );

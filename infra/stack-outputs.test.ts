@@ -51,11 +51,12 @@ describe("what a stack on Docker prints when it is up", () => {
   it("says whom to fund by the address that signs, and no key", () => {
     expect(buildDockerOutputs(parseConfig(dev)).signer).toEqual({
       address: "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
-      howToFund: "The devnet funds this account; nothing to do.",
+      howToFund: "The devnet funds this account; no action needed.",
     });
     const own = { tokenAddress, payTo: address, signerPrivateKey: key };
     const among = { ...dev, settings: JSON.stringify({ facilitator: { signer: { privateKey: key } } }) };
-    for (const config of [own, among]) {
+    const several = { facilitator: { signer: { privateKey: `${key}\n${"51".repeat(32)}` } } };
+    for (const config of [own, among, { ...dev, settings: JSON.stringify(several) }]) {
       const outputs = buildDockerOutputs(parseConfig(config));
       expect(outputs.signer).toEqual({
         address,

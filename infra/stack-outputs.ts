@@ -3,12 +3,13 @@ import * as Address from "ox/Address";
 import * as PublicKey from "ox/PublicKey";
 import { z } from "zod";
 import { formatAuthority } from "#daemon/http/address.ts";
-import { findServiceRow, operatorPaths, stackServices } from "#daemon/stack-services.ts";
+import { findServiceRow, stackServices } from "./stack-services.ts";
+import { operatorPaths } from "#daemon/http/operator-paths.ts";
 import type { StackConfig } from "./config/config-schema.ts";
-import { findPublicHosts } from "./config/public-way.ts";
+import { findPublicHosts } from "./config/exposure.ts";
 import type { DeploymentSecret } from "./config/deployment-secret.ts";
-import { devAccounts } from "./services/node/dev-accounts.ts";
-import { isBundledName } from "./services/brought-services.ts";
+import { devAccounts, findSignerKey } from "./services/node/dev-accounts.ts";
+import { isOptionalService } from "./services/bundled-services.ts";
 import { listHostPorts } from "./services/host-ports.ts";
 import { deriveGrafanaPassword } from "./services/observability/observability-args.ts";
 import { findRenderedValue } from "./services/rendered-settings.ts";
@@ -17,7 +18,8 @@ import { findRenderedValue } from "./services/rendered-settings.ts";
 export type StackOutputs = Readonly<{
   urls: Readonly<Record<"public" | "tokenHolders" | "operations", Readonly<Record<string, string>>>>;
   tryThis: readonly string[];
-  signer: Readonly<{ address: string; howToFund: string }>;
+  /** Account that pays the gas of settlements; without an address if only remote keys sign. */
+  signer: Readonly<{ address?: string; howToFund: string }>;
 }>;
 
 /** Builds the outputs of a stack on Docker. Includes addresses, never keys. */
@@ -35,7 +37,7 @@ export function buildDockerOutputs(config: StackConfig): StackOutputs {
         status,
         sales: `http://127.0.0.1:${config.resourceServerOperationsPort}`,
         pushgateway: config.pushgatewayUrl ?? `http://127.0.0.1:${config.pushgatewayPort}`,
-        brought: listBroughtPorts(config).map(({ as, number }) => [as, `http://127.0.0.1:${number}`]),
+        bundled: listBundledPorts(config).map(({ as, number }) => [as, `http://127.0.0.1:${number}`]),
       }),
     },
     tryThis: [
@@ -69,7 +71,7 @@ export function buildKubernetesOutputs(config: StackConfig): StackOutputs {
         status,
         sales: `http://resource-server:${server.operations}`,
         pushgateway: config.pushgatewayUrl ?? `http://pushgateway:${stackServices.pushgateway.ports.http}`,
-        brought: listBroughtPorts(config).map(({ as, service, port }) => [
+        bundled: listBundledPorts(config).map(({ as, service, port }) => [
           as,
           `http://${service}:${findServiceRow(service).ports[port]}`,
         ]),
@@ -120,8 +122,8 @@ function findFirstRoute(routes: StackConfig["routes"]) {
 const sampleOffer = { accepts: { price: "$0.01" } };
 
 /** Lists the operator ports of the optional services in a stack. */
-function listBroughtPorts(config: StackConfig) {
-  return listHostPorts(config).filter(({ service, at }) => isBundledName(service) && at === "loopback");
+function listBundledPorts(config: StackConfig) {
+  return listHostPorts(config).filter(({ service, at }) => isOptionalService(service) && at === "loopback");
 }
 
 /**
@@ -132,16 +134,16 @@ function buildOperationsUrls({
   status,
   sales,
   pushgateway,
-  brought,
+  bundled,
 }: Readonly<Record<"status" | "sales" | "pushgateway", string>> &
-  Readonly<{ brought: readonly (readonly [string, string])[] }>): StackOutputs["urls"]["operations"] {
+  Readonly<{ bundled: readonly (readonly [string, string])[] }>): StackOutputs["urls"]["operations"] {
   return {
     status: `${status}/status`,
     metrics: `${status}/metrics`,
     ready: `${status}${operatorPaths.ready}`,
     resourceServerMetrics: `${sales}/metrics`,
     resourceServerReady: `${sales}${operatorPaths.ready}`,
-    ...Object.fromEntries(brought),
+    ...Object.fromEntries(bundled),
     pushgateway: new URL("/metrics", pushgateway).href,
   };
 }
@@ -152,8 +154,7 @@ export function buildGrafanaOutput(
   { prefix, secret }: Readonly<{ prefix: string; secret: (text: string) => DeploymentSecret }>,
 ): Readonly<{ user: string; password: DeploymentSecret["value"] }> | undefined {
   if (config.observability?.grafana === undefined) return undefined;
-  const signerPrivateKey = config.signerPrivateKey ?? devAccounts.signer.privateKey;
-  const password = deriveGrafanaPassword(config, { prefix, signerPrivateKey });
+  const password = deriveGrafanaPassword(config, prefix);
   return password === undefined ? undefined : { user: "admin", password: secret(password).value };
 }
 
@@ -161,20 +162,24 @@ export function buildGrafanaOutput(
 export function buildSignerOutput(config: StackConfig): StackOutputs["signer"] {
   // The stack's own setting for the service takes precedence, as it does in the service.
   const set = findRenderedValue(config.settings.facilitator ?? {}, ["signer", "privateKey"]);
-  const key = typeof set === "string" ? set : config.signerPrivateKey;
-  const address = key === undefined ? devAccounts.signer.address : deriveAddress(key);
+  const key = typeof set === "string" ? set : findSignerKey(config);
+  if (key === undefined) {
+    const howToFund = `Send native currency of chain ${config.chainId} to the accounts of its remote keys; the facilitator logs them at its start, and /supported lists them.`;
+    return { howToFund };
+  }
+  const address = deriveAddress(key);
   return {
     address,
     howToFund:
       address === devAccounts.signer.address
-        ? "The devnet funds this account; nothing to do."
+        ? "The devnet funds this account; no action needed."
         : `Send native currency of chain ${config.chainId} to ${address}: every settlement pays its gas from it.`,
   };
 }
 
-/** Derives an account's address from its key. Uses the machine's own library for the curve arithmetic, because it loads a tenth of a second faster. */
-function deriveAddress(privateKey: string): string {
+/** Derives an account's address from its key, the first of several. Uses the machine's own library for the curve arithmetic, because it loads a tenth of a second faster. */
+function deriveAddress(privateKeys: string): string {
   const curve = createECDH("secp256k1");
-  curve.setPrivateKey(privateKey.slice("0x".length), "hex");
+  curve.setPrivateKey(/[0-9a-f]{64}/i.exec(privateKeys)?.[0] ?? "", "hex");
   return Address.fromPublicKey(PublicKey.fromHex(`0x${curve.getPublicKey("hex")}`), { checksum: true });
 }

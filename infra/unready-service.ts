@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { operatorPaths } from "#daemon/stack-services.ts";
+import { operatorPaths } from "#daemon/http/operator-paths.ts";
 
 /** A deployed service that is not ready, the reason, and the command that checks it again. */
 export type UnreadyService = Readonly<{ service: string; reason: string; check: string }>;

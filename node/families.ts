@@ -123,7 +123,7 @@ export const nodeFamilies: NodeFamilies = [generic, pharos];
 export function findFamily(name: string, families: NodeFamilies = nodeFamilies): NodeFamily {
   const found = families.find((family) => family.name === name);
   if (found !== undefined) return found;
-  throw new Error(`no family of nodes is called "${name}"; known are ${families.map((each) => each.name).join(", ")}`);
+  throw new Error(`unknown node family "${name}"; known: ${families.map((each) => each.name).join(", ")}`);
 }
 
 /**

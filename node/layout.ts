@@ -107,7 +107,7 @@ function locateByConfig(
 ): Readonly<{ root: string; bin?: string }> {
   if (configPath === undefined) {
     throw new StartupError(
-      "no node to look after: set node.workspace (GATEHOUSE_SIDECAR_NODE_WORKSPACE) to the node's workspace directory, " +
+      "no node configured: set node.workspace (GATEHOUSE_SIDECAR_NODE_WORKSPACE) to the node's workspace directory, " +
         "or node.configPath (GATEHOUSE_SIDECAR_NODE_CONFIG_PATH) to its node.conf.",
     );
   }

@@ -78,7 +78,7 @@ describe("PruneInfo is read from each format", () => {
     "flushed_version enable_auto_prune\n1 0",
     "a | enable_auto_prune |\n1 | 0 |",
   ])("%j does not say whether pruning is on, and is shown", (output) => {
-    const message = `printed no enable_auto_prune that is 0 or 1; found ${JSON.stringify(output)}.`;
+    const message = `printed no enable_auto_prune of 0 or 1; found ${JSON.stringify(output)}.`;
     expect(parsePruneInfo(output)).toEqual({ ok: false, message });
   });
 

@@ -52,7 +52,7 @@ export function parsePruneInfo(output: string): PruneInfoResult {
     return { ok: false, message: `printed enable_auto_prune as 0 and as 1; found ${shown}.` };
   const [autoPrune, ...others] = switches;
   if (autoPrune === undefined || others.length > 0)
-    return { ok: false, message: `printed no enable_auto_prune that is 0 or 1; found ${shown}.` };
+    return { ok: false, message: `printed no enable_auto_prune of 0 or 1; found ${shown}.` };
   const [reservedWindow, pruneReservedVersion, flushedVersion, realPruneReservedVersion] = versionFields.map((name) =>
     parseVersion(found.get(name)),
   );

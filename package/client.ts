@@ -1,7 +1,8 @@
-/** `gatehouse-evm/client`: a `fetch` that responds to a 402 by paying (x402 version 2, scheme `exact`), within limits. */
+/** `gatehouse-evm/client`: a `fetch` that responds to a 402 by paying (x402 version 2), within limits. */
 export {
   payingFetch,
   PaymentRefusedError,
+  type ChannelOptions,
   type Fetch,
   type PayingFetchDependencies,
   type PayingFetchOptions,

@@ -1,4 +1,4 @@
-/** `gatehouse-evm/lint`: checks the text of a `node.conf` like `gatehouse lint` does, without a node. */
+/** `gatehouse-evm/lint`: checks the text of a `node.conf` like `gatehouse config lint` does, without a node. */
 export type { LintFinding, LintRule } from "#node/lint/lint-rules.ts";
 export { lintConfig } from "#node/lint/lint-config.ts";
 export { lintRules } from "#node/lint/lint-rules.ts";

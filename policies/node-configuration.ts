@@ -9,7 +9,7 @@ import {
   type NodeVersion,
 } from "../node/versions.ts";
 import { parseConfig } from "../node/conf/document.ts";
-import { monitorFields, findNaming } from "../node/conf/monitor-keys.ts";
+import { monitorFields, findNaming } from "../node/conf/monitor-config.ts";
 import { readFields } from "./values.ts";
 
 /**
@@ -23,7 +23,7 @@ export function lintNodeConfiguration(
   releases: NodeReleases = nodeReleases,
 ): readonly string[] {
   const known = parseNodeVersion(version);
-  if (known === undefined) return [`can't be judged: "${version}" is not a version`];
+  if (known === undefined) return [`can't be checked: "${version}" is not a version`];
   const linted = lintConfig(Buffer.from(text), known, releases).map(({ line, column, path, message, fix }) => {
     const subject = path === "" ? message : `${path} ${message}`;
     return `(line ${line}, column ${column}) ${subject} Fix: ${fix}`;
@@ -37,7 +37,7 @@ export function findImageDisagreement(version: string, image: string): string | 
   const tagged = parseImageVersion(image);
   if (parsed === undefined || tagged === undefined || getReleaseLine(parsed) === getReleaseLine(tagged))
     return undefined;
-  return `the sidecar is set up for a node of version ${version}, but its image is ${tagged.text}`;
+  return `the sidecar is configured for node version ${version}, but its image is ${tagged.text}`;
 }
 
 /** Returns the major and minor version, which determine the node's keys and commands. */
@@ -54,7 +54,7 @@ function findSilentMetrics(text: string, version: NodeVersion, releases: NodeRel
   const { own } = findNaming(version, releases);
   const lacking = monitorFields.map((field) => own[field]).filter((key) => !present.includes(key));
   return [
-    ...lacking.map((key) => `chain.monitor_config lacks ${key}, which node ${version.text} reads`),
+    ...lacking.map((key) => `chain.monitor_config does not have ${key}, which node ${version.text} needs`),
     ...(monitor[own.enabled] === false
       ? [`chain.monitor_config.${own.enabled} is false, so the node pushes no metrics`]
       : []),

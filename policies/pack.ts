@@ -3,6 +3,6 @@ import { createPolicy } from "./policy.ts";
 import { allRules } from "./rules/all-rules.ts";
 
 new PolicyPack("gatehouse", {
-  description: "What a deployment of Gatehouse may not do",
+  description: "Rules for deployments of Gatehouse",
   policies: allRules.map((rule) => createPolicy(rule, () => new Date())),
 });

@@ -3,7 +3,7 @@ import type { ResourceValidationArgs, ResourceValidationPolicy } from "@pulumi/p
 import * as proxies from "@pulumi/policy/proxy.js";
 import { describe, expect, it } from "vitest";
 import { unknownValue } from "@pulumi/pulumi/runtime/rpc.js";
-import { createPolicy, judgeException, type RuleException } from "./policy.ts";
+import { createPolicy, evaluateException, type RuleException } from "./policy.ts";
 import { allRules } from "./rules/all-rules.ts";
 import { nonRoot } from "./rules/non-root.ts";
 import type { ResourceRule } from "./rule.ts";
@@ -45,7 +45,7 @@ describe("policyOf", () => {
 
   it("reports the resource, what is wrong and what to change", () => {
     expect(findings(nonRoot, { ...buildDockerContainer().props, user: "root" })).toEqual([
-      "gh-facilitator runs as root. Set a user by number that is not 0 (Docker: user; Kubernetes: runAsUser, or runAsNonRoot: true).",
+      "gh-facilitator runs as root. Set a non-zero user ID (Docker: user; Kubernetes: runAsUser, or runAsNonRoot: true).",
     ]);
   });
 
@@ -81,11 +81,11 @@ const on = (day: string) => ({ rule: "non-root", resource: "gh-node", today: new
 
 describe("bearingOf", () => {
   it("excuses until the last day, inclusive", () => {
-    expect(judgeException([exception], on("2026-12-31"))).toEqual({ excused: true, note: undefined });
+    expect(evaluateException([exception], on("2026-12-31"))).toEqual({ excused: true, note: undefined });
   });
 
   it("reports that an exception has expired", () => {
-    expect(judgeException([exception], on("2027-01-01"))).toEqual({
+    expect(evaluateException([exception], on("2027-01-01"))).toEqual({
       excused: false,
       note: "its exception (vendor image) expired on 2026-12-31",
     });
@@ -93,16 +93,16 @@ describe("bearingOf", () => {
 
   it("bears on its own rule and resource only", () => {
     const { today } = on("2026-11-01");
-    expect(judgeException([exception], { rule: "confined", resource: "gh-node", today }).excused).toBe(false);
-    expect(judgeException([exception], { rule: "non-root", resource: "gh-other", today }).excused).toBe(false);
+    expect(evaluateException([exception], { rule: "confined", resource: "gh-node", today }).excused).toBe(false);
+    expect(evaluateException([exception], { rule: "non-root", resource: "gh-other", today }).excused).toBe(false);
   });
 
   it.each([
     ["", "2026-12-31"],
     ["vendor image", "next year"],
   ])("does not count with the reason %j and the day %j", (reason, expires) => {
-    const { excused, note } = judgeException([{ ...exception, reason, expires }], on("2026-11-01"));
+    const { excused, note } = evaluateException([{ ...exception, reason, expires }], on("2026-11-01"));
     expect(excused).toBe(false);
-    expect(note).toContain("does not count");
+    expect(note).toContain("is ignored");
   });
 });

@@ -94,7 +94,7 @@ type Found = Readonly<{
 }>;
 
 function reportFinding({ rule, resource, finding, exceptions, now }: Found, report: (text: string) => void): void {
-  const { excused, note } = judgeException(exceptions, { rule: rule.name, resource, today: now() });
+  const { excused, note } = evaluateException(exceptions, { rule: rule.name, resource, today: now() });
   if (excused) return;
   report(`${resource} ${finding}${note === undefined ? "" : ` (${note})`}. ${rule.remedy}`);
 }
@@ -113,19 +113,18 @@ export type RuleException = Readonly<{
 export type Bearing = Readonly<{ excused: boolean; note: string | undefined }>;
 
 /** Checks whether an exception excuses a resource from a rule today. The note explains why an expired or incomplete exception does not. */
-export function judgeException(
+export function evaluateException(
   exceptions: readonly RuleException[],
   { rule, resource, today }: Readonly<{ rule: string; resource: string; today: Date }>,
 ): Bearing {
   const found = exceptions.find((exception) => exception.rule === rule && exception.resource === resource);
   if (found === undefined) return { excused: false, note: undefined };
   const day = today.toISOString().slice(0, 10);
-  if (found.reason.trim() === "")
-    return { excused: false, note: "its exception gives no reason, so it does not count" };
+  if (found.reason.trim() === "") return { excused: false, note: "its exception has no reason, so it is ignored" };
   if (!/^\d{4}-\d{2}-\d{2}$/.test(found.expires)) {
     return {
       excused: false,
-      note: `its exception expires "${found.expires}", which is not YYYY-MM-DD, so it does not count`,
+      note: `its exception expires "${found.expires}", which is not YYYY-MM-DD, so it is ignored`,
     };
   }
   if (day > found.expires)

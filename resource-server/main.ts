@@ -1,9 +1,9 @@
 import { createAuditLog } from "#daemon/audit/audit-log.ts";
 import { createApp } from "#daemon/http/app.ts";
-import { FairSlots } from "#daemon/fair-places.ts";
+import { FairSlots } from "#daemon/fair-shares.ts";
 import { listenHttp } from "#daemon/http/listener.ts";
 import { listenForOperations } from "#daemon/http/operations-listener.ts";
-import { followPort, judgeReadiness } from "#daemon/http/readiness.ts";
+import { followPort, evaluateReadiness } from "#daemon/http/readiness.ts";
 import { MemoryBudget, readMemoryLimits } from "#daemon/memory/memory-budget.ts";
 import { findClientAddress, type ClientAddress } from "#daemon/http/proxies/client-address.ts";
 import type { Service, ServiceContext } from "#daemon/service.ts";
@@ -12,13 +12,13 @@ import { toEnvironmentName } from "#daemon/settings/leaf.ts";
 import { openClaimLedger } from "./claims/open-claim-ledger.ts";
 import { createDrainSignal } from "./drain-time.ts";
 import { completeRoutes } from "./facilitators/completed-offers.ts";
+import { openChannels } from "./channels/open-channels.ts";
 import { openFacilitation } from "./facilitators/open-facilitation.ts";
 import { createHttpClient } from "./http-client.ts";
-import { createSelling } from "./http.ts";
+import { createSelling } from "./sold-request.ts";
 import { createPaymentMetrics } from "./sale/payment-metrics.ts";
 import { keepResponses } from "./claims/retained-responses.ts";
-import { addPaidRoutes, servePast } from "./selling-port.ts";
-import { allowOtherOrigins } from "./other-requests.ts";
+import { allowOtherOrigins, createSellingPort } from "./selling-port.ts";
 import { createPaymentOwners } from "./claims/payment-owners.ts";
 import type { Route } from "./routes/route.ts";
 import { openSoldRoutes } from "./sold-routes.ts";
@@ -41,8 +41,7 @@ export const resourceServer: Service<typeof resourceServerSettings.schema> = {
 
 async function start(settings: ResourceServerSettings, context: ServiceContext) {
   const { log, metrics: registry, mask, resources, isHandedOver, yields } = context;
-  const fetch = createHttpClient();
-  const clock = Date.now;
+  const [fetch, clock] = [createHttpClient(), Date.now];
   const routes = resources.use(await openSoldRoutes(settings, context));
   const issuer = await openTokenIssuer(routes.current(), settings.accessTokens, { clock });
   const signal = createDrainSignal(context.signal, settings.shutdown.graceMs);
@@ -50,15 +49,16 @@ async function start(settings: ResourceServerSettings, context: ServiceContext) 
   const audit = createAuditLog(log);
   const { ledger } = claims;
   const facilitating = { fetch, log, metrics: registry, clock, signal, audit, isHandedOver, yields };
-  const facilitation = resources.use(await openFacilitation(settings, routes, facilitating));
-  const offered = completeRoutes(routes, facilitation.supported);
+  const facilitator = resources.use(await openFacilitation(settings, routes, facilitating));
+  const facilitation = resources.use(await openChannels(settings, routes, facilitator, { ...facilitating, ...claims }));
+  const find = completeRoutes(routes, facilitation.supported);
   const owners = createPaymentOwners();
   const metrics = createPaymentMetrics({ ledger, owners, registry });
   const sale = { ledger, facilitation, owners, onSettled: metrics.charge, clock, audit };
   const responses = keepResponses({ bytesMax: settings.ledger.responseBytes }, ledger);
   const port = followPort(context.signal);
   const readiness = () =>
-    judgeReadiness({ facilitator: facilitation.readiness(), ledger: claims.readiness(), sales: port.check() });
+    evaluateReadiness({ facilitator: facilitation.readiness(), ledger: claims.readiness(), sales: port.check() });
   const connections = resources.use(boundProcessConnections(settings.listen, { metrics: registry }));
   // Opened before the selling port, so that it outlives it and shows the shutdown while in-flight purchases complete.
   const operations = resources.use(
@@ -82,7 +82,7 @@ async function start(settings: ResourceServerSettings, context: ServiceContext) 
   app.get("/health", (c) => c.json({ status: "ok" }));
   if (issuer !== undefined) app.get("/.well-known/jwks.json", (c) => c.json(issuer.keySet));
   const serveSold = createSelling(
-    { routes: offered, publicUrl: settings.publicUrl, ...settings.listen, ...settings.payment, client },
+    { find, publicUrl: settings.publicUrl, ...settings.listen, ...settings.payment, client },
     {
       settlesNothing: facilitation.settlesNothing,
       findClaim: createClaimSearch(ledger),
@@ -93,9 +93,8 @@ async function start(settings: ResourceServerSettings, context: ServiceContext) 
       log,
     },
   );
-  addPaidRoutes(app, offered, serveSold);
   const listener = resources.use(
-    await listenHttp(servePast(app, routes, { serveSold, metrics: registry, log }), {
+    await listenHttp(createSellingPort(app, { find, serveSold, bodyLimitBytes, metrics: registry, log }), {
       ...buildSellingPort(settings.listen, client),
       connections: connections.listener({ name: "resource-server" }),
     }),
@@ -112,10 +111,11 @@ async function start(settings: ResourceServerSettings, context: ServiceContext) 
   return { urls, announced: { url: operations.url } };
 }
 
-function createPage({ chain, payTo, operations }: ResourceServerSettings, listRoutes: () => readonly Route[]) {
-  const tags = ["sells HTTP routes by x402", `paid to ${payTo}`];
+function createPage({ payTo, operations }: ResourceServerSettings, listRoutes: () => readonly Route[]) {
+  const networks = new Set(listRoutes().flatMap(({ accepts }) => accepts.map(({ network }) => network)));
+  const tags = ["sells HTTP routes by x402", `paid to ${payTo}`, ...networks];
   const describeBuyers = () => formatSpendControls(listRoutes().flatMap(({ accepts }) => accepts));
-  const page = { service: "resource-server", tags, chainId: chain.id, pages: operations.pages } as const;
+  const page = { service: "resource-server", tags, pages: operations.pages } as const;
   return createServicePage({ ...page, describeBuyers });
 }
 

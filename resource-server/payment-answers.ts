@@ -23,7 +23,7 @@ const recoveryRetryAfterSeconds = "3";
  * Maps the outcome of a payment to HTTP, as the only place that does (specification, "States and transitions" and "Errors"; x402 version 2
  * headers). Never exposes a facilitator's text about itself; its message about a payment is in the body. 402 means that this payment buys
  * nothing, and invites another one; if the server can't be sure, it returns another status, so that no client pays a second time for what
- * the first payment may yet buy.
+ * the first payment may still buy.
  *
  * | outcome | response |
  * |---|---|
@@ -57,51 +57,50 @@ export function answerWithoutOffer(outcome: Exclude<SaleOutcome, { kind: "invali
     case "failed":
       return answerJson(
         outcome.status,
-        `${outcome.message}; you were not charged, the payment can be used again.`,
+        `${outcome.message}; you were not charged, and the payment can be reused.`,
         outcome.status === 503 ? { "Retry-After": recoveryRetryAfterSeconds } : {},
       );
     case "pending":
-      return answerJson(202, "the settlement is not confirmed yet; send the same payment again to get the resource.", {
+      return answerJson(202, "the settlement is not confirmed yet; resend the same payment to get the resource.", {
         "PAYMENT-RESPONSE": encodePaymentResponseHeader(outcome.settlement),
         "Retry-After": retryAfterSeconds,
       });
     case "in-progress":
-      return answerJson(409, "this payment is being worked on; send it again to get the resource.", {
+      return answerJson(409, "this payment is being processed; resend it to get the resource.", {
         "Retry-After": retryAfterSeconds,
       });
     case "other-request":
       return answerJson(
         409,
-        "this payment, or its payment-identifier, is for another request or other terms; send that request, or pay for this one.",
+        "this payment or its payment-identifier belongs to another request or other terms; send that request, or pay for this one.",
         {},
       );
     case "busy":
-      return answerJson(503, "too many payments are being worked on; you were not charged, try again.", {
+      return answerJson(503, "too many payments are being processed; you were not charged, retry.", {
         "Retry-After": retryAfterSeconds,
       });
     case "no-ledger":
-      return answerJson(
-        503,
-        "payments can't be recorded now; send the same payment again, it is never charged twice.",
-        {
-          "Retry-After": recoveryRetryAfterSeconds,
-        },
-      );
+      return answerJson(503, "payments can't be recorded now; resend the same payment, it is never charged twice.", {
+        "Retry-After": recoveryRetryAfterSeconds,
+      });
     case "no-verdict":
-      return answerJson(503, "payments can't be checked now; you were not charged, send the same payment again.", {
+      return answerJson(503, "payments can't be verified now; you were not charged, resend the same payment.", {
         "Retry-After": recoveryRetryAfterSeconds,
       });
   }
 }
 
-/** Responds to a method with which a path is not for sale. */
-export function answerOtherMethod(allowed: readonly string[]): Answer {
-  return answerJson(405, `this path is served by ${allowed.join(", ")}`, { Allow: allowed.join(", ") });
+/** Responds to a request that names no route; `allowed` lists the methods of its path. */
+export function answerNoRoute(method: string, path: string, allowed: readonly string[]): Answer {
+  if (allowed.length > 0)
+    return answerJson(405, `this path supports ${allowed.join(", ")}`, { Allow: allowed.join(", ") });
+  const body = JSON.stringify({ error: `no such route: ${method} ${path}` });
+  return { status: 404, headers: { "content-type": "application/json" }, body };
 }
 
 /** Responds to a request without a payment while none could be settled, so that no client signs one. */
 export function answerUnsettled(): Answer {
-  return answerJson(503, "payments can't be settled now, so none is requested; try again later.", {
+  return answerJson(503, "payments can't be settled now, so none is requested; retry later.", {
     "Retry-After": recoveryRetryAfterSeconds,
   });
 }
@@ -114,7 +113,7 @@ export function requirePayment(
   route: Route,
   url: string,
   error: string,
-  { message, settlement }: Readonly<{ message?: string | undefined; settlement?: SettleResponse }> = {},
+  { message, settlement, corrected }: Omit<Extract<SaleOutcome, { kind: "invalid" }>, "kind" | "reason"> = {},
 ): Answer {
   const instructions: PaymentRequired = {
     x402Version: 2,
@@ -124,7 +123,8 @@ export function requirePayment(
       ...(route.description === undefined ? {} : { description: route.description }),
       ...(route.mimeType === undefined ? {} : { mimeType: route.mimeType }),
     },
-    accepts: [...route.accepts],
+    // First, because buyers read the first offer of their scheme.
+    accepts: [...(corrected === undefined ? [] : [corrected]), ...route.accepts],
     extensions: route.extensions === undefined ? offeredIdentifier : { ...offeredIdentifier, ...route.extensions },
   };
   const body = {
@@ -136,6 +136,31 @@ export function requirePayment(
     "PAYMENT-REQUIRED": encodePaymentRequiredHeader(instructions),
     ...(settlement === undefined ? {} : { "PAYMENT-RESPONSE": encodePaymentResponseHeader(settlement) }),
   });
+}
+
+/** Returns the response to a request without a payment; `url` is its absolute URL. */
+export type RememberedOffers = (
+  route: Route,
+  request: Readonly<{ target: string; url: string; isHead: boolean }>,
+) => Answer;
+
+/** Responses remembered per route: clients choose the URL that a response names. */
+const rememberedMax = 256;
+
+/** Creates the requests for payment, and remembers them until their route changes: encoding one costs more than all the rest of its request. */
+export function rememberOffers({ publicUrl }: Readonly<{ publicUrl: string | undefined }>): RememberedOffers {
+  const byRoute = new WeakMap<Route, Map<string, Answer>>();
+  return (route, { target, url, isHead }) => {
+    const answers = byRoute.get(route) ?? new Map<string, Answer>();
+    const name = `${isHead ? "HEAD" : "GET"} ${publicUrl === undefined ? url : target}`;
+    const known = answers.get(name);
+    if (known !== undefined) return known;
+    const error = `PAYMENT-SIGNATURE header is required${isHead ? ", with GET" : ""}`;
+    const answer = requirePayment(route, new URL(target, publicUrl ?? url).href, error);
+    if (answers.size === rememberedMax) answers.clear();
+    byRoute.set(route, answers.set(name, answer));
+    return answer;
+  };
 }
 
 function answerResource(response: SoldResponse, settlement: SettleResponse): Answer {

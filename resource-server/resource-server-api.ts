@@ -24,7 +24,7 @@ export function describeResourceServerApi(
   return {
     title: "Gatehouse resource server",
     description:
-      "For operators. What is sold stands in the routes file, each route at the port that sells: unpaid requests are answered 402 with PAYMENT-REQUIRED (x402 version 2).",
+      "For operators. The routes file lists the routes for sale; unpaid requests to them on the buyers' port get 402 with PAYMENT-REQUIRED (x402 version 2).",
     operations: [...operationsApi, ...servicePageApi, ...selling],
   };
 }

@@ -1,87 +1,131 @@
-import type { Histogram, Registry } from "prom-client";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { cors } from "hono/cors";
+import { METHOD_NAME_ALL } from "hono/router";
+import type { Registry } from "prom-client";
 import type { App } from "#daemon/http/app.ts";
-import { createBoundedLog } from "#daemon/log/bounded-log.ts";
+import { discardLimits, discardRequest, rejectLargeBody } from "#daemon/http/held-body.ts";
+import { createRequestReports } from "#daemon/http/request-reports.ts";
+import { readRequestTrace, type RequestTrace } from "#daemon/http/request-trace.ts";
 import type { Logger } from "#daemon/log/log.ts";
-import { formatTraceInfo } from "#daemon/http/request-trace.ts";
-import type { ServeSold } from "./http.ts";
-import { answerNoRoute, otherOriginHeaders } from "./other-requests.ts";
-import type { Answer } from "./payment-answers.ts";
-import type { LiveRoutes } from "./routes/live-routes.ts";
+import type { FindOfferedRoute } from "./facilitators/completed-offers.ts";
+import { answerNoRoute, type Answer } from "./payment-answers.ts";
 import { routeMethods } from "./routes/route.ts";
-import { getBindings, readRequestId, readTrace, type NodeBindings } from "./selling-request.ts";
+import type { ServeSold, SoldRequest } from "./sold-request.ts";
 
-/** Adds the routes for sale to an application. */
-export function addPaidRoutes(app: App, routes: Pick<LiveRoutes, "find">, serveSold: ServeSold): void {
-  app.all("*", async (c) => {
-    const { incoming, outgoing } = getBindings(c);
-    const { method, url: target = "" } = incoming;
-    const isHead = method === "HEAD";
-    const named = routes.find(isHead ? "GET" : c.req.method, c.req.path);
-    if (named !== undefined) c.set("route", named.path);
-    const sold = isHead ? "GET" : routeMethods.find((known) => known === method);
-    const noRoute = (headers: Readonly<Record<string, string>> = {}) => {
-      for (const [name, value] of Object.entries(headers)) c.header(name, value);
-      return answerNoRoute(c, target, routes);
-    };
-    if (sold === undefined) return noRoute();
-    const trace = () => ({ requestId: c.get("requestId"), trace: c.get("trace") });
-    const request = { incoming, outgoing, url: c.req.url, trace, body: () => c.req.raw.body, answerNoRoute: noRoute };
-    const answer = await serveSold(request, sold);
-    return answer instanceof Response ? answer : new Response(answer.body, answer);
-  });
-}
+/** `node:http` objects that the listener passes with each request. */
+export type NodeBindings = Readonly<{ incoming: IncomingMessage; outgoing: ServerResponse }>;
 
-/** Dependencies of the short way; `metrics` has the application's measurements. */
-type ShortWay = Readonly<{ serveSold: ServeSold; metrics: Registry; log: Logger }>;
+/** Serves the requests at the selling port. */
+export type SellingPort = Readonly<{
+  fetch: (request: Request, bindings: NodeBindings) => Response | Promise<Response>;
+}>;
+
+type SellingPortDependencies = Readonly<{
+  find: FindOfferedRoute;
+  serveSold: ServeSold;
+  /** Larger bodies get a 413 response. */
+  bodyLimitBytes: number;
+  /** Must be those of the application: all requests count in one metric. */
+  metrics: Registry;
+  log: Logger;
+}>;
 
 /**
- * Serves GET of a sold route, without a body, past the application and its middleware, which cost more than a request for payment; all
- * other requests reach the application. What a client, the log and the metrics get is the same either way.
+ * Serves requests for sold routes, and those with a payment, without the application, whose middleware costs more than a request for
+ * payment. All other requests reach the application, whose own routes exist already, and which this function gives its 404 and 405. What a
+ * client, the log and the metrics get is the same either way.
  */
-export function servePast(
-  app: Pick<App, "fetch">,
-  { find }: Pick<LiveRoutes, "find">,
-  { serveSold, metrics, log }: ShortWay,
-) {
-  const duration = metrics.getSingleMetric("gatehouse_http_request_duration_seconds") as Histogram;
-  const lines = createBoundedLog(log);
+export function createSellingPort(
+  app: App,
+  { find, serveSold, bodyLimitBytes, metrics, log }: SellingPortDependencies,
+): SellingPort {
+  const reports = createRequestReports({ log, metrics });
+  const listMethods = (path: string) => {
+    const sold = routeMethods.filter((method) => find(method, path) !== undefined);
+    return sold.length === 0 ? [] : [...(sold.includes("GET") ? ["HEAD"] : []), ...sold, "OPTIONS"];
+  };
+  const answerUnsold = (method: string, path: string) => answerNoRoute(method, path, listMethods(path));
+  const ownPaths = new Set(app.routes.filter(({ method }) => method !== METHOD_NAME_ALL).map(({ path }) => path));
+  app.all("*", (c) => {
+    const { incoming } = c.env as NodeBindings;
+    const { body, ...init } = answerUnsold(c.req.method, readPath(incoming));
+    return new Response(body, init);
+  });
+
+  const serve = (
+    request: Omit<SoldRequest, "trace" | "answerUnsold">,
+    finish: (answer: Answer, trace: RequestTrace) => Response,
+  ): Response | Promise<Response> => {
+    const { incoming, path, offered } = request;
+    const trace = readRequestTrace(incoming.headers);
+    const fail = async (error: unknown) => {
+      const { status, body } = reports.answerError(error, trace, offered?.route.path ?? unsold);
+      const isWhole = incoming.complete || (await discardRequest(incoming, discardLimits));
+      const headers = { "content-type": "application/json", ...(isWhole ? {} : { connection: "close" }) };
+      return finish({ status, headers, body: JSON.stringify(body) }, trace);
+    };
+    try {
+      rejectLargeBody(incoming, bodyLimitBytes);
+      const answer = serveSold({ ...request, trace, answerUnsold: () => answerUnsold(incoming.method ?? "", path) });
+      if (!(answer instanceof Promise)) return finish(answer, trace);
+      return answer.then((late) => finish(late, trace)).catch(fail);
+    } catch (error) {
+      return fail(error);
+    }
+  };
   return {
-    fetch(request: Request, env: NodeBindings): Response | Promise<Response> {
-      const { incoming, outgoing } = env;
-      const { headers, method, url: target = "" } = incoming;
-      const isBare = headers["content-length"] === undefined && headers["transfer-encoding"] === undefined;
-      const route = method === "GET" && isBare ? find("GET", target.split("?", 1)[0] ?? "") : undefined;
-      if (route === undefined) return app.fetch(request, env);
-      const beganMs = performance.now();
-      const requestId = readRequestId(headers);
-      const finish = (answer: Answer | Response): Response => {
-        if (answer instanceof Response) return answer;
-        const { status, body } = answer;
-        duration.observe({ method, route: route.path, status }, (performance.now() - beganMs) / 1_000);
-        return new Response(body, {
-          status,
-          headers: { ...otherOriginHeaders, "x-request-id": requestId, ...answer.headers },
-        });
-      };
-      const fail = (error: unknown): Response => {
-        const facts = {
-          event: "request-failed",
-          err: error,
-          ...formatTraceInfo(readTrace(headers, requestId)),
-        } as const;
-        lines.error({ ...facts, route: route.path }, "request failed");
-        const body = JSON.stringify({ error: "internal error", requestId });
-        return finish({ status: 500, headers: { "content-type": "application/json" }, body });
-      };
-      const trace = () => readTrace(headers, requestId);
-      const noRoute = () => app.fetch(request, env);
-      try {
-        const asked = { incoming, outgoing, url: request.url, trace, body: () => null, answerNoRoute: noRoute };
-        const answer = serveSold(asked, "GET");
-        return answer instanceof Promise ? answer.then(finish).catch(fail) : finish(answer);
-      } catch (error) {
-        return fail(error);
-      }
+    fetch: (request, bindings) => {
+      const { incoming } = bindings;
+      const isHead = incoming.method === "HEAD";
+      const method = isHead ? "GET" : routeMethods.find((known) => known === incoming.method);
+      const path = readPath(incoming);
+      const offered = method && find(method, path);
+      // A client may send a payment with every request.
+      const isPaid = !isHead && incoming.headers["payment-signature"] !== undefined && !ownPaths.has(path);
+      if (method === undefined || (offered === undefined && !isPaid)) return app.fetch(request, bindings);
+      const end = reports.start();
+      return serve({ ...bindings, method, path, offered, url: request.url }, ({ status, headers, body }, trace) => {
+        end({ method: incoming.method ?? "", route: offered?.route.path ?? unsold, status });
+        const all = { ...otherOriginHeaders, "x-request-id": trace.requestId, ...headers };
+        return new Response(isHead ? null : body, { status, headers: all });
+      });
     },
   };
+}
+
+/** Route of a request that names none, in metrics and logs, as Hono calls it. */
+const unsold = "/*";
+
+/** Response headers that a page of another origin may read, in addition to those that the Fetch standard lists as safe. */
+const exposedHeaders = [
+  "PAYMENT-REQUIRED",
+  "PAYMENT-RESPONSE",
+  "Allow",
+  "Content-Disposition",
+  "ETag",
+  "Link",
+  "Location",
+  "Retry-After",
+  "X-Request-Id",
+];
+
+/**
+ * Allows pages of every origin to buy: only the payment counts, and no cookie is set. Preflights also succeed for paths that are not for
+ * sale, so that a page gets what it bought from a removed route, and can read a 404. All requested request headers are allowed, because
+ * `@x402/fetch` sends more than the payment.
+ */
+export const allowOtherOrigins = cors({
+  allowMethods: ["HEAD", ...routeMethods],
+  exposeHeaders: exposedHeaders,
+  maxAge: 600,
+});
+
+/** The headers that it adds to a response, by name in lower case. */
+const otherOriginHeaders = {
+  "access-control-allow-origin": "*",
+  "access-control-expose-headers": exposedHeaders.join(","),
+} as const;
+
+function readPath({ url = "" }: IncomingMessage): string {
+  return url.split("?", 1)[0] ?? "";
 }

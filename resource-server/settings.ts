@@ -1,9 +1,10 @@
 import { removedAuditLog } from "#daemon/audit/audit-log.ts";
 import { defineSettings, section } from "#daemon/settings/settings.ts";
-import { defineOperationsSettings, connectionSettings, proxySettings } from "#daemon/http/settings.ts";
+import { connectionSettings, connectionsMax, defineOperationsSettings, proxySettings } from "#daemon/http/settings.ts";
 import { postgresSettings } from "#daemon/sql/postgres-settings.ts";
 import { secret } from "#daemon/secrets/secret.ts";
-import { stackServices } from "#daemon/stack-services.ts";
+import { defaultPorts } from "#daemon/default-ports.ts";
+import { networkChainSchema } from "#facilitator/chain/settings.ts";
 import {
   address,
   bytes,
@@ -12,16 +13,16 @@ import {
   host,
   httpUrl,
   milliseconds,
-  nonNegativeInteger,
   port,
   positiveInteger,
-  privateKey,
+  privateKeys,
   seconds,
 } from "#daemon/settings/types.ts";
 import { z } from "zod";
+import { fixed } from "#daemon/settings/fixed.ts";
 
 /** Settings that most deployments set. */
-const essentials = ["facilitator.url", "chain.id", "publicUrl"];
+const usual = ["facilitator.url", "chain.id", "publicUrl", "listen.port"];
 
 /**
  * Settings of the resource server (specification, "x402 route protection configuration"). With `facilitator.url`, payments are verified and
@@ -29,17 +30,19 @@ const essentials = ["facilitator.url", "chain.id", "publicUrl"];
  */
 export const resourceServerSettings = defineSettings(
   "resource-server",
-  essentials,
+  usual,
   {
     listen: section({
       host: host.default("127.0.0.1").describe("Listen address of the resource server"),
-      port: port.default(stackServices["resource-server"].ports.http).describe("Listen port of the resource server"),
-      requestTimeoutMs: milliseconds.default(30_000).describe("Timeout for receiving a complete request"),
+      port: port.default(defaultPorts["resource-server"].http).describe("Listen port of the resource server"),
+      /** Timeout for receiving a complete request. */
+      requestTimeoutMs: fixed(30_000),
       bodyLimitBytes: bytes.default(1_048_576).describe("Max size of a request body that is read and forwarded"),
       ...connectionSettings,
+      connections: fixed(connectionsMax),
       ...proxySettings,
     }),
-    operations: defineOperationsSettings({ port: stackServices["resource-server"].ports.operations, nothing: "sold" }),
+    operations: defineOperationsSettings({ port: defaultPorts["resource-server"].operations, nothing: "sold" }),
     publicUrl: httpUrl
       .optional()
       .describe("Public URL of the server, used in payment instructions. Default: the URL in the client's request"),
@@ -69,39 +72,63 @@ export const resourceServerSettings = defineSettings(
         .optional()
         .describe("API key for the facilitator, if it requires one (its setting `apiKeys`)")
         .meta({ expected: "a key of 16 to 256 visible characters without a comma" }),
-      verifyTimeoutMs: milliseconds.default(10_000).describe("Verification timeout"),
-      settleTimeoutMs: milliseconds.default(60_000).describe("How long a request waits for its settlement"),
+      /** Verification timeout. */
+      verifyTimeoutMs: fixed(10_000),
+      /** How long a request waits for its settlement. */
+      settleTimeoutMs: fixed(60_000),
     }),
     settlement: section({
-      privateKey: secret(privateKey)
+      privateKey: privateKeys
         .optional()
-        .describe("Private key that pays for settlement if facilitator.url is unset"),
+        .describe("Private keys of the accounts that pay for settlement if facilitator.url is unset"),
       rpcUrl: httpUrl.optional().describe("JSON-RPC endpoint for the chain if facilitator.url is unset"),
       rpcTimeoutMs: milliseconds.default(30_000).describe("Timeout for one JSON-RPC call to the chain"),
+      networks: z
+        .array(networkChainSchema)
+        .max(32)
+        .default([])
+        .describe(
+          "Further networks on which routes may sell if facilitator.url is unset, with the keys of the facilitator's `chain`; the routes' offers name the tokens",
+        )
+        .meta({ expected: 'a list of networks, e.g. [{id: 8453, rpcUrl: "https://…"}]' }),
       ledgerPath: filePath
         .default(".gatehouse/resource-server/settlement.sqlite")
         .describe(
           "SQLite file for in-flight settlements if facilitator.url is unset; with ledger.url they are stored there",
         ),
     }),
+    channels: section({
+      privateKey: privateKeys
+        .optional()
+        .describe(
+          "Private key that authorizes claims and refunds of channels (scheme `batch-settlement`), followed by the earlier keys of channels that are still unclaimed; it needs no funds; never share it between ledgers. Default: settlement.privateKey",
+        ),
+      withdrawDelaySeconds: z
+        .int()
+        .min(900)
+        .max(2_592_000)
+        .default(86_400)
+        .describe(
+          "Delay after which a buyer can withdraw from its channel without the seller; another delay means new channels",
+        )
+        .meta({ expected: "seconds, a whole number from 900 to 2592000" }),
+      claimWithinSeconds: seconds
+        .default(3_600)
+        .describe("Max time until charges of channels are claimed; a third of withdrawDelaySeconds if that is less"),
+    }),
     payment: section({
       validitySeconds: seconds
         .default(300)
         .describe("Max validity of a client's signed authorization (`maxTimeoutSeconds`)"),
-      formerOfferMs: nonNegativeInteger
-        .max(3_600_000)
-        .default(60_000)
-        .describe(
-          "How long a payment may accept an offer removed by a routes file change, if the route still pays the same account for the same content; in milliseconds",
-        ),
+      /** How long a payment may accept an offer removed by a routes file change, if the route still pays the same account for the same content. */
+      formerOfferMs: fixed(60_000),
       inFlightMax: positiveInteger
         .default(256)
         .describe(
           "Max payments in progress, including responses being delivered; further payments get 503. Clients of one address (IPv6: /64) get at most three quarters of them, less as others use more; at most half of their payments may await a verdict",
         ),
-      deliveryTimeoutMs: milliseconds
-        .default(120_000)
-        .describe("Timeout for delivering a purchased response; the same payment gets it again"),
+      /** Timeout for delivering a purchased response. */
+      deliveryTimeoutMs: fixed(120_000),
       resumeIntervalMs: milliseconds
         .default(2_000)
         .describe("Interval between checks for settlements with an unknown outcome"),
@@ -141,7 +168,7 @@ export const resourceServerSettings = defineSettings(
       responseBytes: bytes
         .default(1_073_741_824)
         .describe(
-          "Max bytes of stored responses; above three quarters, the oldest delivered responses are deleted, then undelivered responses of expired payments. While the rest is in use, only payers with less than a 64th may buy, and at the limit nobody",
+          "Max bytes of stored responses; above three quarters, the oldest delivered responses are deleted, then undelivered responses of expired payments. While those don't suffice, only payers that use less than 1/64 may buy; at the limit, nobody may",
         ),
     }),
   },

@@ -1,30 +1,33 @@
 import type { ServiceContext } from "#daemon/service.ts";
 import { toEnvironmentName } from "#daemon/settings/leaf.ts";
 import { openLiveRoutes, type LiveRoutes } from "./routes/live-routes.ts";
-import type { Route } from "./routes/route.ts";
+import { isKind, type Route, type SoldKind } from "./routes/route.ts";
 import { resourceServerSettings, type ResourceServerSettings } from "./settings.ts";
 import { explainUnsignedTokens } from "./token-issuer.ts";
 
 /** Routes for sale on a running server. */
 export type SoldRoutes = LiveRoutes &
-  Readonly<{ /** Names of the schemes that routes were sold by at the start. */ schemes: readonly string[] }>;
+  Readonly<{ /** Kinds of payment that routes were sold by at the start. */ kinds: readonly SoldKind[] }>;
 
 /**
- * Opens the configured routes. Rejects a change to a scheme that was not in use at startup, because the facilitator's support for it is
+ * Opens the configured routes. Rejects a change to a scheme or network that was not in use at startup, because the facilitator's support for it is
  * unchecked.
  *
  * @throws {StartupError} describing the problems of the routes file.
  */
 export async function openSoldRoutes(
-  { routesPath, chain, token, payTo, payment, accessTokens }: ResourceServerSettings,
+  { routesPath, chain, token, payTo, payment, accessTokens, facilitator, settlement }: ResourceServerSettings,
   { log, files, mask }: Pick<ServiceContext, "log" | "files" | "mask">,
 ): Promise<SoldRoutes> {
-  let schemes: readonly string[] | undefined;
+  let kinds: readonly SoldKind[] | undefined;
+  const network = `eip155:${chain.id}` as const;
+  const further = settlement.networks.map(({ id }) => `eip155:${id}`);
   const routes = await openLiveRoutes(
     {
       path: routesPath,
       setting: toEnvironmentName(resourceServerSettings.service, ["routesPath"]),
-      token: { network: `eip155:${chain.id}`, ...token },
+      token: { network, ...token },
+      networks: facilitator.url === undefined ? [network, ...further] : undefined,
       payTo,
       validitySeconds: payment.validitySeconds,
       formerOfferMs: payment.formerOfferMs,
@@ -33,20 +36,22 @@ export async function openSoldRoutes(
       log,
       files,
       clock: Date.now,
-      check: (read) => explainUnsignedTokens(read, accessTokens) ?? refuseNewSchemes(read, schemes),
-      took: (read) => mask.hide(read.map(({ upstream }) => upstream?.href)),
+      check: (read) => explainUnsignedTokens(read, accessTokens) ?? refuseNewKinds(read, kinds),
+      onRoutes: (read) => mask.hide(read.map(({ upstream }) => upstream?.href)),
     },
   );
-  schemes = listSchemes(routes.current());
-  return { ...routes, schemes };
+  kinds = listKinds(routes.current());
+  return { ...routes, kinds };
 }
 
-function listSchemes(routes: readonly Route[]): readonly string[] {
-  return [...new Set(routes.flatMap(({ accepts }) => accepts.map(({ scheme }) => scheme)))];
+function listKinds(routes: readonly Route[]): readonly SoldKind[] {
+  const all = routes.flatMap(({ accepts }) => accepts);
+  return all.filter((offer, index) => all.findIndex((other) => isKind(offer, other)) === index);
 }
 
-function refuseNewSchemes(routes: readonly Route[], known: readonly string[] | undefined): string | undefined {
-  const added = known === undefined ? [] : listSchemes(routes).filter((scheme) => !known.includes(scheme));
+function refuseNewKinds(routes: readonly Route[], known: readonly SoldKind[] | undefined): string | undefined {
+  const added = listKinds(routes).filter((kind) => known?.some((other) => isKind(kind, other)) === false);
   if (added.length === 0) return undefined;
-  return `no route was sold by ${added.join(", ")} when the server started; restart it to sell by a new scheme.`;
+  const names = added.map(({ scheme, network }) => `${scheme} on ${network}`).join(", ");
+  return `no route used ${names} when the server started; restart it to use a new scheme or network.`;
 }

@@ -35,7 +35,7 @@ describe("a token issuer", () => {
     const seller = { ...route, key: "POST /access", upstream: undefined, token: { tier: "paid", seconds: 60 } };
     expect(await openTokenIssuer([route], options, { clock })).toBeUndefined();
     await expect(openTokenIssuer([route, seller], options, { clock })).rejects.toThrow(
-      /^POST \/access: sells a token, and GATEHOUSE_RESOURCE_SERVER_ACCESS_TOKENS_PRIVATE_KEY is not set/,
+      /^POST \/access: sells a token, but GATEHOUSE_RESOURCE_SERVER_ACCESS_TOKENS_PRIVATE_KEY is not set/,
     );
   });
 
@@ -46,7 +46,7 @@ describe("a token issuer", () => {
       /^GATEHOUSE_RESOURCE_SERVER_ACCESS_TOKENS_PRIVATE_KEY: it can't be read; expected a private key in PEM/,
     );
     await expect(openTokenIssuer([], { ...options, privateKey: pem(privateKey) }, { clock })).rejects.toThrow(
-      "it is of the type secp384r1",
+      "its type is secp384r1",
     );
   });
 });

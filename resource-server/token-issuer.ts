@@ -47,7 +47,7 @@ export function explainUnsignedTokens(
 ): string | undefined {
   const seller = routes.find(({ token }) => token !== undefined);
   if (privateKey !== undefined || seller === undefined) return undefined;
-  return `${seller.key}: sells a token, and ${keyName} is not set; set it to ${keyForm}.`;
+  return `${seller.key}: sells a token, but ${keyName} is not set; set it to ${keyForm}.`;
 }
 
 async function createTokenIssuer(
@@ -90,7 +90,7 @@ function readKey(privateKey: Secret): KeyObject {
   const key = parseKey(privateKey.reveal());
   const type = key?.asymmetricKeyDetails?.namedCurve ?? key?.asymmetricKeyType;
   if (key !== undefined && (type === "ed25519" || type === "prime256v1")) return key;
-  const found = key === undefined ? "it can't be read" : `it is of the type ${type ?? "unknown"}`;
+  const found = key === undefined ? "it can't be read" : `its type is ${type ?? "unknown"}`;
   throw new StartupError(`${keyName}: ${found}; expected ${keyForm}.`);
 }
 

@@ -4,12 +4,12 @@ import type { Service, ServiceContext } from "#daemon/service.ts";
 import { systemClock } from "#daemon/clock.ts";
 import { addOpenApiRoute } from "#daemon/http/open-api.ts";
 import { createSettingNames } from "#gateway/settings/names.ts";
-import { guardNode, listGuardedConditions } from "#gateway/guarded-node.ts";
+import { startGatewayForNode, listGuardedConditions } from "#gateway/guarded-node.ts";
 import { resolveNodeLayout } from "#node/layout.ts";
-import { useNodeNamesInLog } from "#node/own-names.ts";
+import { withNodeNamesInLog } from "#node/node-names.ts";
 import { sendRequest } from "#daemon/http/send-request.ts";
 import { showVerdict } from "#status/verdict-metric.ts";
-import { judgeVerdict } from "#status/verdict.ts";
+import { deriveVerdict } from "#status/verdict.ts";
 import type { ConditionType } from "#status/condition.ts";
 import { watchNodeStorage } from "./node-storage.ts";
 import { describeSidecarApi } from "./sidecar-api.ts";
@@ -29,19 +29,19 @@ export const sidecar: Service<typeof sidecarSettings.schema> = { definition: sid
 async function start(settings: SidecarSettings, context: ServiceContext) {
   const { metrics, mask, resources, finishes, files } = context;
   let upkeep: Upkeep | undefined;
-  const log = useNodeNamesInLog(context.log, () => upkeep?.places() ?? resolveNodeLayout(settings.node));
+  const log = withNodeNamesInLog(context.log, () => upkeep?.places() ?? resolveNodeLayout(settings.node));
   const clock = systemClock;
   const state = resources.use(await claimState(settings, context));
   const events = auditEvents(createStoredEventLog(state.store, clock), createAuditLog(log));
   const names = createSettingNames(sidecarSettings.service, "gateway");
   const { batchCallsMax } = resolveNodeLayout(settings.node).family.chain;
   const guardedNode = { ...settings, node: { ...settings.node, batchCallsMax } };
-  const guarded = await guardNode(guardedNode, { context, clock, events, settingNames: names });
+  const guarded = await startGatewayForNode(guardedNode, { context, clock, events, settingNames: names });
   const { board, charts, health, operations } = guarded;
   // The listener starts before the upkeep, so that a port conflict is reported before the sidecar touches the node.
   let releases: ReleaseWatch | undefined;
   const scope = { mode: settings.upkeep.mode, watched: listWatchedConditions(settings) };
-  const verdict = () => judgeVerdict(board.list(), scope);
+  const verdict = () => deriveVerdict(board.list(), scope);
   showVerdict(metrics, verdict);
   if (needsEngine(settings)) passOnEngineRequests(settings.docker.engine, { metrics, log });
   let url: string | undefined;
@@ -99,8 +99,7 @@ function listWatchedConditions({
     "ConfigReconciled",
     "VersionConsistent",
     ...listIf((upgrade.releasesPath ?? upgrade.releasesUrl) !== undefined, "VersionSupported"),
-    "NodeCliWorking",
-    "AutoPruneEnabled",
+    "Pruning",
     ...listIf(pushgateway.url !== undefined, "MetricsArriving"),
     "DiskSpaceSufficient",
     ...listIf(volume.claim !== undefined, "VolumeSizeSufficient"),

@@ -76,7 +76,7 @@ function watchNodeVolume(
   const { dataPath, signal, resources } = dependencies;
   const api = resources.use(createKubernetesApi({ ...kubernetes, timeoutMs: restart.timeoutMs }));
   const fileDeadline = createFileDeadline(
-    { withinMs: upkeep.fileTimeoutMs, setting: "upkeep.fileTimeoutMs", signal },
+    { withinMs: upkeep.fileTimeoutMs, signal },
     { clock: dependencies.clock, onBack: () => undefined },
   );
   const freeRatio = () => measureFreeRatio(dataPath(), fileDeadline);

@@ -1,8 +1,9 @@
 import type { z } from "zod";
 import { removedAuditLog } from "#daemon/audit/audit-log.ts";
 import { defineSettings } from "#daemon/settings/settings.ts";
-import { gatewaySection } from "#gateway/settings/gateway.ts";
-import { healthSection, lagSection, listenSection, removedCertificate } from "#health/settings.ts";
+import { gatewaySection, removedGatewaySettings } from "#gateway/settings/sections.ts";
+import { healthSection, lagSection, removedCertificate } from "#health/settings.ts";
+import { listenSection } from "#status/listen-settings.ts";
 import { nodeSection, pushgatewaySection } from "./settings/node.ts";
 import { upgradeSection } from "./settings/upgrade.ts";
 import { volumeSection } from "./settings/volume.ts";
@@ -10,21 +11,28 @@ import { composeSection, dockerSection, kubernetesSection, opsSection } from "./
 import { monitorSection, nodeCliSection, pruneSection, restartSection, upkeepSection } from "./settings/upkeep.ts";
 
 /** Settings that most deployments set. */
-const essentials = ["node.workspace", "node.httpUrl", "node.chainId", "restart.driver", "gateway.public.port"];
+const usual = ["node.workspace", "node.httpUrl", "node.chainId", "restart.driver", "gateway.public.port"];
 
 const removed = {
   auditLog: removedAuditLog,
   certificate: removedCertificate,
-  "upgrade.autoRestore": "run gatehouse restore --snapshot (docs/runbooks/data-suspect.md)",
-  "upgrade.autoRestoreAfterMs": "nothing is restored by itself",
+  ...Object.fromEntries(Object.entries(removedGatewaySettings).map(([key, instead]) => [`gateway.${key}`, instead])),
+  "compose.exec": "it is what precedes restart in compose.command, and exec",
+  "compose.ps": "it is what precedes restart in compose.command, and ps",
+  "upkeep.json5": "write a JSON5 node.conf as JSON",
+  "upgrade.autoRestore": "replace the data with a snapshot by hand (docs/runbooks/data-suspect.md)",
+  "upgrade.autoRestoreAfterMs": "nothing is restored automatically",
   "upgrade.window": "run gatehouse upgrade from cron (docs/upgrades.md)",
+  "upgrade.snapshot": "files are cloned if the file system supports it, otherwise copied",
+  "upgrade.preCopyTimeoutMs": "the data is copied while the node is stopped",
+  "upgrade.lateMs": "the data is copied while the node is stopped",
   "upgrade.lateBlocks": "run gatehouse upgrade from cron (docs/upgrades.md)",
 };
 
 /** All settings for one node's sidecar: the node, its desired state, and how to reach it. Each section is in `settings/`. */
 export const sidecarSettings = defineSettings(
   "sidecar",
-  essentials,
+  usual,
   {
     listen: listenSection,
     node: nodeSection,

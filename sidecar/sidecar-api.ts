@@ -5,11 +5,9 @@ import { describeStatusOperation, nodePageShape, pageOperation } from "#status/s
 import {
   adoptResponse,
   adoptRequest,
-  cancelResponse,
   controlPath,
   controlView,
   restartResponse,
-  restoreRequest,
   resumeResponse,
   upgradeResponse,
   upgradeRequest,
@@ -36,7 +34,7 @@ const page: readonly ApiOperation[] = [
   {
     method: "get",
     path: "/runbooks/{name}",
-    summary: "A runbook: what is wrong, how to see it, what to do",
+    summary: "A runbook: what is wrong, what to check, what to do",
     pathParameters: [
       {
         name: "name",
@@ -90,19 +88,8 @@ const control: readonly ApiOperation[] = [
   describeControlOperation(upgradeResponse, {
     method: "post",
     path: `${controlPath}/upgrade`,
-    summary: "Show an upgrade of the node, or start or schedule the one that was shown",
+    summary: "Preview an upgrade of the node, or start the previewed one",
     body: upgradeRequest,
-  }),
-  describeControlOperation(upgradeResponse, {
-    method: "post",
-    path: `${controlPath}/restore`,
-    summary: "Show a restore of the node's data from a snapshot, or start the one that was shown",
-    body: restoreRequest,
-  }),
-  describeControlOperation(cancelResponse, {
-    method: "post",
-    path: `${controlPath}/upgrade/cancel`,
-    summary: "Cancel an upgrade that has not stopped the node yet",
   }),
 ];
 

@@ -16,12 +16,10 @@ const ofSilence: Effects = {
   WebSocketResponding: "any",
   GatewayServing: "any",
   CallsSucceeding: "any",
-  PruneAdvancing: "any",
   MetricsArriving: ["Missing", "Stale"],
   VersionConsistent: ["VersionUnknown"],
   ConfigReconciled: ["VersionUnknown", "Drift"],
-  NodeCliWorking: toolFails,
-  AutoPruneEnabled: ["EnableFailed", "Disabled", ...toolFails],
+  Pruning: ["EnableFailed", "Disabled", "PruningStalled", ...toolFails],
   RollbackReady: ["NoBackup"],
   NoRestartPending: "any",
 };
@@ -31,7 +29,7 @@ const ofStandstill: Effects = {
   NodeSynced: "any",
   GatewayServing: "any",
   CallsSucceeding: ["NotServing"],
-  PruneAdvancing: "any",
+  Pruning: ["PruningStalled"],
   NoRestartPending: "any",
 };
 
@@ -82,8 +80,7 @@ export const causes: readonly Cause[] = [
       Reconciling: "any",
       ConfigReconciled: "any",
       DiskSpaceSufficient: ["ReadFailed"],
-      AutoPruneEnabled: toolFails,
-      NodeCliWorking: toolFails,
+      Pruning: toolFails,
       NoRestartPending: ["ConfigUnusable"],
       MetricsArriving: ["IdentityUnknown"],
       VersionConsistent: ["VersionUnknown"],
@@ -104,24 +101,19 @@ export const causes: readonly Cause[] = [
     effects: {
       NoRestartPending: ["WaitingForApproval"],
       ConfigReconciled: ["Drift"],
-      AutoPruneEnabled: ["Disabled"],
+      Pruning: ["Disabled"],
       MetricsArriving: ["Missing"],
     },
-  },
-  {
-    type: "SoleWriter",
-    effects: { NoRestartPending: ["Contested", "StartRewrites"], ConfigReconciled: ["Locked", "LockFailed", "Drift"] },
   },
   {
     type: "VersionConsistent",
     effects: { ConfigReconciled: ["VersionUnknown"], MetricsArriving: ["IdentityUnknown"] },
   },
-  { type: "NodeCliWorking", effects: { AutoPruneEnabled: toolFails, VersionConsistent: ["VersionUnknown"] } },
+  { type: "Pruning", reasons: toolFails, effects: { VersionConsistent: ["VersionUnknown"] } },
   {
     type: "ConfigReconciled",
     effects: { MetricsArriving: ["Missing", "Stale", "JobShared"], NoRestartPending: "any" },
   },
-  { type: "AutoPruneEnabled", effects: { PruneAdvancing: "any" } },
 ];
 
 /** Returns whether a cause, in its current state, can have made another condition False. */

@@ -1,13 +1,3 @@
-/** Reasons for which the node's tool fails; shared by `NodeCliWorking` and `AutoPruneEnabled`. */
-const nodeCliFailures = [
-  "NotFound",
-  "NotExecutable",
-  "TimedOut",
-  "TooMuchOutput",
-  "UnexpectedOutput",
-  "Failed",
-] as const;
-
 /**
  * Every condition, in display order, with the reasons that each status can have. A component that reports another reason, or a reason under
  * the wrong status, does not compile. A check compares the table in this directory's README with this one.
@@ -77,6 +67,8 @@ export const conditionReasons = {
       "VersionUnknown",
       "PushAddressUnknown",
       "EditRejected",
+      "Contested",
+      "StartRewrites",
       "Locked",
       "LockFailed",
       "BackupFailed",
@@ -84,23 +76,27 @@ export const conditionReasons = {
     ],
     Unknown: [],
   },
-  SoleWriter: { True: ["Uncontested"], False: ["Contested", "StartRewrites", "Locked"], Unknown: [] },
   VersionConsistent: { True: ["Consistent"], False: ["Mismatch", "VersionUnknown"], Unknown: [] },
   VersionSupported: {
     True: ["Supported"],
     False: ["OutdatedSoon", "Outdated"],
     Unknown: ["NotCompared", "CheckFailed"],
   },
-  NodeCliWorking: { True: ["Working"], False: nodeCliFailures, Unknown: ["NotRun", "CheckFailed"] },
-  AutoPruneEnabled: {
+  Pruning: {
     True: ["Enabled", "DisabledBySetting"],
-    False: ["Disabled", "EnableFailed", "CannotDisable", ...nodeCliFailures],
-    Unknown: ["NoPruneInfo"],
-  },
-  PruneAdvancing: {
-    True: ["Advancing", "NothingToPrune"],
-    False: ["PruningStalled"],
-    Unknown: ["Disabled", "NotReported", "NoPruneInfo"],
+    False: [
+      "Disabled",
+      "EnableFailed",
+      "CannotDisable",
+      "PruningStalled",
+      "NotFound",
+      "NotExecutable",
+      "TimedOut",
+      "TooMuchOutput",
+      "UnexpectedOutput",
+      "Failed",
+    ],
+    Unknown: ["NotRun", "CheckFailed"],
   },
   MetricsArriving: {
     True: ["Fresh"],
@@ -145,9 +141,9 @@ export const conditionReasons = {
     Unknown: ["Assumed", "NotYet", "NoRestarts"],
   },
   UpgradeVerified: {
-    True: ["Verified", "ResolvedManually", "Canceled"],
-    False: ["RolledBack", "RollbackFailed", "Blocked", "NotStarted"],
-    Unknown: ["Upgrading", "Preparing"],
+    True: ["Verified", "ResolvedManually"],
+    False: ["RolledBack", "RollbackFailed", "Blocked"],
+    Unknown: ["Upgrading"],
   },
   DataIntact: { True: ["Intact"], False: ["Suspect"], Unknown: ["Inconclusive", "NeverHealthy", "NotInspected"] },
   NotPaused: { True: ["NotPaused"], False: ["Paused"], Unknown: [] },

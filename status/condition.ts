@@ -112,7 +112,6 @@ const titles: { readonly [Type in ConditionType]: Titles<Type> } = {
     healthy: "node.conf matches the desired configuration",
     unhealthy: "node.conf differs from the desired configuration",
   },
-  SoleWriter: { healthy: "No other program writes node.conf", unhealthy: "Another program writes node.conf" },
   VersionConsistent: { healthy: "The version is consistent", unhealthy: "Version sources disagree" },
   VersionSupported: {
     healthy: "The chain supports this version",
@@ -122,24 +121,10 @@ const titles: { readonly [Type in ConditionType]: Titles<Type> } = {
       CheckFailed: "The version was not checked against the release list",
     },
   },
-  NodeCliWorking: {
-    healthy: "node_cli works",
-    unhealthy: "node_cli fails",
-    unknown: { NotRun: "node_cli has not been run", CheckFailed: "node_cli's status is unknown" },
-  },
-  AutoPruneEnabled: {
-    healthy: "Auto-pruning matches the setting",
-    unhealthy: "Auto-pruning differs from the setting",
-    unknown: { NoPruneInfo: "Auto-pruning status is unknown" },
-  },
-  PruneAdvancing: {
-    healthy: "Pruning advances",
-    unhealthy: "Pruning has stalled",
-    unknown: {
-      Disabled: "Auto-pruning is off",
-      NotReported: "The pruning height is not reported",
-      NoPruneInfo: "Pruning progress is unknown",
-    },
+  Pruning: {
+    healthy: "Pruning is as the setting demands",
+    unhealthy: "Pruning is not as the setting demands",
+    unknown: { NotRun: "Pruning is not monitored: node_cli is not run", CheckFailed: "Pruning status is unknown" },
   },
   MetricsArriving: {
     healthy: "Metrics arrive",
@@ -183,7 +168,6 @@ const titles: { readonly [Type in ConditionType]: Titles<Type> } = {
     unhealthy: "The last upgrade failed",
     unknown: {
       Upgrading: "The node is being upgraded",
-      Preparing: "Data is being copied for an upgrade",
     },
   },
   DataIntact: {
@@ -208,9 +192,13 @@ const reasonTitles: Readonly<Record<string, string>> = {
   "UpgradeVerified ResolvedManually": "The last upgrade was resolved manually",
   "UpgradeVerified Blocked": "The node's upgrade is blocked",
   "VersionSupported OutdatedSoon": "The version will soon be outdated for the chain",
-  "UpgradeVerified NotStarted": "The upgrade did not start",
-  "UpgradeVerified Canceled": "The upgrade was canceled",
   "CallsSucceeding Overloaded": "Calls are rejected: overloaded",
+  ...Object.fromEntries(
+    ["NotFound", "NotExecutable", "TimedOut", "TooMuchOutput", "UnexpectedOutput", "Failed"].map((reason) => [
+      `Pruning ${reason}`,
+      "node_cli fails",
+    ]),
+  ),
   "NoRestartPending Running": "The node is being restarted",
   "NoRestartPending Settling": "The node is about to be restarted",
   "NoRestartPending ProgramMissing": "The node can't be restarted",

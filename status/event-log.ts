@@ -44,7 +44,7 @@ export type EventChange = Readonly<{
 export const doneBySidecar = { by: "sidecar", outcome: "success" } as const;
 
 /** A change that is about to be made. */
-export type BeginningChange = Omit<EventChange, "outcome">;
+export type StartedChange = Omit<EventChange, "outcome">;
 
 /** The latest events, newest first; retained across sidecar restarts. */
 export type EventLog = Readonly<{
@@ -53,9 +53,9 @@ export type EventLog = Readonly<{
     (kind: ChangeKind, message: string, why: string | undefined, change: EventChange): void;
   };
   /** Records in the audit log that a change is about to be made, with outcome `unknown`. Adds no visible event. */
-  begin: (kind: ChangeKind, message: string, why: string | undefined, change: BeginningChange) => void;
+  begin: (kind: ChangeKind, message: string, why: string | undefined, change: StartedChange) => void;
   /** Records in the audit log that a change failed, and why. Adds no visible event, because a condition shows the failure. */
-  fail: (kind: ChangeKind, message: string, why: string, change: BeginningChange) => void;
+  fail: (kind: ChangeKind, message: string, why: string, change: StartedChange) => void;
   list: () => readonly SidecarEvent[];
 }>;
 

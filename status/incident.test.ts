@@ -4,7 +4,7 @@ import type { Condition, ConditionType } from "./condition.ts";
 import { conditionReasons } from "./condition-reasons.ts";
 import { writeHeadline } from "./headline.ts";
 import { findIncidents } from "./incident.ts";
-import { judgeVerdict } from "./verdict.ts";
+import { deriveVerdict } from "./verdict.ts";
 
 const since = "2026-03-04T12:00:00.000Z";
 
@@ -21,7 +21,7 @@ const nodeGone = [
   condition("HeightAdvancing", "NoNewBlock"),
   condition("WebSocketResponding", "ConnectionRefused"),
   condition("GatewayServing", "NodeUnhealthy", "Unknown"),
-  condition("PruneAdvancing", "PruningStalled"),
+  condition("Pruning", "PruningStalled"),
   condition("MetricsArriving", "Stale"),
   condition("NoRestartPending", "NoDriver"),
 ];
@@ -34,7 +34,7 @@ function shown(conditions: readonly Condition[]): readonly string[] {
 }
 
 function headline(...conditions: readonly Condition[]): string {
-  const verdict = judgeVerdict(conditions, { mode: "enforce", watched: [] });
+  const verdict = deriveVerdict(conditions, { mode: "enforce", watched: [] });
   const { state, cause } = writeHeadline(verdict, conditions, findIncidents(conditions));
   return `${state}: ${cause}`;
 }
@@ -103,7 +103,7 @@ test("a full disk explains what can't be written", () => {
 });
 
 test("a healthy node has no incident; what settings switch off is counted, not shown", () => {
-  const healthy = [...right, condition("NodeCliWorking", "NotRun", "Unknown")];
+  const healthy = [...right, condition("Pruning", "NotRun", "Unknown")];
   expect(shown(healthy)).toEqual([]);
   expect(headline(...right)).toBe("Healthy: All 2 checks pass.");
   expect(headline(...healthy)).toBe("Healthy: 2 checks pass; 1 not known or off.");

@@ -1,6 +1,7 @@
 import { explains, rankCondition } from "./causes.ts";
 import type { Condition } from "./condition.ts";
-import { barsTraffic, isAtWork, isBlind, neededForTraffic } from "./verdict.ts";
+import { barsTraffic, neededForTraffic } from "./node-readiness.ts";
+import { isSidecarWorking, isUnexpectedlyUnknown } from "./verdict.ts";
 
 /**
  * Urgency of an incident. `critical`: the node serves no callers, or is unattended; `warning`: it serves callers, but something is wrong;
@@ -25,7 +26,7 @@ export function findIncidents(conditions: readonly Condition[]): readonly Incide
   for (let cause = left[0]; cause !== undefined; cause = left[0]) {
     const consequences = findConsequences(cause, left.slice(1));
     const grouped = new Set<Condition>([cause, ...consequences]);
-    found.push({ cause, consequences, severity: judgeSeverity(cause, consequences) });
+    found.push({ cause, consequences, severity: deriveSeverity(cause, consequences) });
     left = left.filter((condition) => !grouped.has(condition));
   }
   return found.toSorted((a, b) => severities.indexOf(a.severity) - severities.indexOf(b.severity));
@@ -45,11 +46,13 @@ const notYetSeen: ReadonlySet<string> = new Set(["NotReconciledYet", "WaitingFor
 /** Returns whether to report a condition. A condition that has not been checked yet is not reported. */
 function isProblem(condition: Condition): boolean {
   const { status, reason } = condition;
-  return status === "False" || reason === "NodeUnhealthy" || (isBlind(condition) && !notYetSeen.has(reason));
+  return (
+    status === "False" || reason === "NodeUnhealthy" || (isUnexpectedlyUnknown(condition) && !notYetSeen.has(reason))
+  );
 }
 
-function judgeSeverity(cause: Condition, consequences: readonly Condition[]): IncidentSeverity {
-  if (isAtWork(cause) || cause.reason === "Upgrading") return "working";
+function deriveSeverity(cause: Condition, consequences: readonly Condition[]): IncidentSeverity {
+  if (isSidecarWorking(cause) || cause.reason === "Upgrading") return "working";
   const all = [cause, ...consequences];
   const isDown = all.some((one) => neededForTraffic.some((type) => type === one.type) && barsTraffic(one));
   if (

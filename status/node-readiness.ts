@@ -1,6 +1,17 @@
-import { judgeReadiness, type Readiness, type ReadinessCheck } from "#daemon/http/readiness.ts";
+import { evaluateReadiness, type Readiness, type ReadinessCheck } from "#daemon/http/readiness.ts";
 import type { ConditionBoard } from "./condition-board.ts";
-import { barsTraffic, neededForTraffic } from "./verdict.ts";
+import type { Condition } from "./condition.ts";
+
+/** Conditions that must be met for the node to take traffic; `/readyz` requires the same ones. */
+export const neededForTraffic = ["RpcResponding", "ChainIdMatches", "HeightAdvancing", "GatewayServing"] as const;
+
+/**
+ * Returns whether a condition that is needed for traffic blocks it. A node serves the blocks that it has as long as no reference reports a
+ * missing block. A gateway whose node can't take traffic does not serve, although another condition reports the fault.
+ */
+export function barsTraffic({ status, reason }: Pick<Condition, "status" | "reason">): boolean {
+  return reason === "NodeUnhealthy" || (status === "False" && reason !== "NoNewBlock");
+}
 
 /** Reads from the board whether the node can take traffic, for `/readyz` and the verdict. */
 export function readNodeReadiness(board: ConditionBoard): Readiness {
@@ -13,5 +24,5 @@ export function readNodeReadiness(board: ConditionBoard): Readiness {
   // A slow gateway still serves, and the node is not at fault, so this is reported but does not stop traffic.
   const slow = board.get("GatewayResponsive");
   const responsive = { ok: true, message: slow?.message ?? "not known yet" };
-  return judgeReadiness({ ...Object.fromEntries(checks), GatewayResponsive: responsive });
+  return evaluateReadiness({ ...Object.fromEntries(checks), GatewayResponsive: responsive });
 }

@@ -1,7 +1,7 @@
 import type { z } from "zod";
 import { parseHttpEndpoint } from "#daemon/http/endpoint.ts";
 import { getJson } from "#daemon/http/get.ts";
-import { stackServices } from "#daemon/stack-services.ts";
+import { defaultPorts } from "#daemon/default-ports.ts";
 
 const timeoutMs = 5_000;
 /** Max size of a response; a sidecar's response, with all its charts, is about 200 KB. */
@@ -20,12 +20,12 @@ export async function requestStatus<Status>(
 ): Promise<StatusResponse<Status>> {
   const { href } = new URL("/status", listenerUrl);
   const { url: shownUrl } = parseHttpEndpoint(href);
-  const advice = `name the status listener of the sidecar or gateway with ${option} (its setting listen.port, ${stackServices.sidecar.ports.status} by default).`;
+  const advice = `specify the status listener of the sidecar or gateway with ${option} (setting listen.port, default ${defaultPorts.sidecar.status}).`;
   const fail = (what: string) => ({ ok: false, message: `${shownUrl} ${what}; ${advice}` }) as const;
   const got = await getJson(href, { timeoutMs, answerBytesMax });
   if (!got.ok) return fail(`can't be queried (${got.why})`);
-  if (got.status !== 200) return fail(`answered HTTP ${got.status}`);
-  if (got.body === undefined) return fail("can't be queried (its answer is not JSON)");
+  if (got.status !== 200) return fail(`returned HTTP ${got.status}`);
+  if (got.body === undefined) return fail("can't be queried (its response is not JSON)");
   const read = shape.safeParse(got.body);
-  return read.success ? { ok: true, raw: got.body, status: read.data } : fail("answered something else than a status");
+  return read.success ? { ok: true, raw: got.body, status: read.data } : fail("returned something other than a status");
 }

@@ -98,9 +98,9 @@ test("--json is what the listener said", async () => {
 });
 
 test.each([
-  [404, "Not found", "URL/status answered HTTP 404; name the status listener"],
-  [200, "<html>", "URL/status can't be queried (its answer is not JSON); name the status listener"],
-  [200, "{}", "URL/status answered something else than a status; name the status listener"],
+  [404, "Not found", "URL/status returned HTTP 404; specify the status listener"],
+  [200, "<html>", "URL/status can't be queried (its response is not JSON); specify the status listener"],
+  [200, "{}", "URL/status returned something other than a status; specify the status listener"],
 ])("an answer that is no status is 1 and says what to do: %s %s", async (status, body, words) => {
   const { out, error, code } = await shown(status, body);
   expect([out, error, code]).toEqual(["", expect.stringContaining(words), 1]);
@@ -132,7 +132,7 @@ test("one of several that gives no status is 1, and is named; the others are sho
   await using second = await startListener(404, "Not found");
   const targets = [findTarget("node-8", second.url), findTarget("node-7", first.url)];
   const { out, error, code } = await run(targets);
-  const words = `${second.url}/status answered HTTP 404; name the status listener of the sidecar or gateway with --targets`;
+  const words = `${second.url}/status returned HTTP 404; specify the status listener of the sidecar or gateway with --targets`;
   expect([error, code]).toEqual([expect.stringContaining(`status: node-8: ${words}`), 1]);
   expect(out).toContain("Node down\n");
   const listed = await run(targets, true);
@@ -149,7 +149,7 @@ test("one of several that gives no status is 1, and is named; the others are sho
 test("credentials of a URL are in no message", async () => {
   await using listener = await startListener(404, "Not found");
   const { error } = await run(listener.url.replace("//", "//reader:word@"));
-  expect(error).toContain(`status: ${listener.url}/status answered HTTP 404`);
+  expect(error).toContain(`status: ${listener.url}/status returned HTTP 404`);
 });
 
 test("what a node says of itself can't steer the terminal", async () => {

@@ -36,7 +36,7 @@ export const statusHeadline = z.object({
   state: z.string().describe("Two or three words, e.g. Healthy or Node down"),
   cause: z.string(),
   since: z.iso.datetime().optional(),
-  beganEarlier: z.boolean().optional().describe("Whether it was already so when the sidecar started"),
+  beganEarlier: z.boolean().optional().describe("Whether this was already the case when the sidecar started"),
 });
 
 const dated = { at: z.iso.datetime(), old: z.boolean() };
@@ -49,9 +49,16 @@ export const statusPayments = z.object({
   refused: z.array(z.object({ reason: z.string(), count: z.number() })).describe("Most frequent first"),
   unpaid: z.number().describe("Requests without a payment, which got 402"),
   overMs: z.number().describe("Time span of the counts"),
-  balance: z.number().optional().describe("Signer's balance for gas"),
-  balanceUnit: z.string(),
-  balanceDays: z.number().optional().describe("Days until the balance runs out at the rate over that time span"),
+  balances: z
+    .array(
+      z.object({
+        network: z.string(),
+        signer: z.string(),
+        balance: z.number(),
+        days: z.number().optional().describe("Days until the balance runs out at the rate over that time span"),
+      }),
+    )
+    .describe("Balance for gas of each signer, on each network"),
 });
 
 /** The figures in a `/status` response; unknown figures are absent. */

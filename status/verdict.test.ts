@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { conditionReasons } from "./condition-reasons.ts";
 import type { Condition, ReasonOf } from "./condition.ts";
-import { judgeVerdict as judge, type UpkeepMode } from "./verdict.ts";
+import { deriveVerdict as judge, type UpkeepMode } from "./verdict.ts";
 
 const since = "2026-01-01T00:00:00.000Z";
 
@@ -133,7 +133,7 @@ test("what is watched and was not, or could not be, looked at keeps a node from 
     message: "No reference endpoint answered. All other checks pass.",
   });
   const off: Condition = {
-    type: "NodeCliWorking",
+    type: "Pruning",
     status: "Unknown",
     reason: "NotRun",
     message: "It is not run.",
@@ -141,7 +141,7 @@ test("what is watched and was not, or could not be, looked at keeps a node from 
   };
   expect(verdictOf([...conditions(), off], "enforce")).toMatchObject({
     level: "healthy",
-    message: "No action needed: 5 of 6 conditions are True. Not checked: NodeCliWorking.",
+    message: "No action needed: 5 of 6 conditions are True. Not checked: Pruning.",
   });
 });
 
@@ -189,12 +189,8 @@ test("of each reason for which a condition is Unknown it is decided whether the 
     "Reconciling NotReconciledYet: unknown",
     "VersionSupported NotCompared: unknown",
     "VersionSupported CheckFailed: unknown",
-    "NodeCliWorking NotRun: healthy",
-    "NodeCliWorking CheckFailed: unknown",
-    "AutoPruneEnabled NoPruneInfo: healthy",
-    "PruneAdvancing Disabled: healthy",
-    "PruneAdvancing NotReported: healthy",
-    "PruneAdvancing NoPruneInfo: healthy",
+    "Pruning NotRun: healthy",
+    "Pruning CheckFailed: unknown",
     "MetricsArriving NotPushing: healthy",
     "MetricsArriving IdentityUnknown: unknown",
     "MetricsArriving CheckFailed: unknown",
@@ -208,7 +204,6 @@ test("of each reason for which a condition is Unknown it is decided whether the 
     "RollbackReady NotYet: healthy",
     "RollbackReady NoRestarts: healthy",
     "UpgradeVerified Upgrading: unknown",
-    "UpgradeVerified Preparing: healthy",
     "DataIntact Inconclusive: unknown",
     "DataIntact NeverHealthy: healthy",
     "DataIntact NotInspected: unknown",

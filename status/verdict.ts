@@ -1,3 +1,4 @@
+import { barsTraffic, neededForTraffic } from "./node-readiness.ts";
 import { findConditionTitle, type Condition, type ConditionType } from "./condition.ts";
 
 /** The sidecar's mode: wait for `gatehouse adopt`, act at once, or only observe. */
@@ -21,17 +22,6 @@ export type VerdictScope = Readonly<{
   watched: readonly ConditionType[];
 }>;
 
-/** Conditions that must be met for the node to take traffic; `/readyz` requires the same ones. */
-export const neededForTraffic = ["RpcResponding", "ChainIdMatches", "HeightAdvancing", "GatewayServing"] as const;
-
-/**
- * Returns whether a condition that is needed for traffic blocks it. A node serves the blocks that it has as long as no reference reports a
- * missing block. A gateway whose node can't take traffic does not serve, although another condition reports the fault.
- */
-export function barsTraffic({ status, reason }: Pick<Condition, "status" | "reason">): boolean {
-  return reason === "NodeUnhealthy" || (status === "False" && reason !== "NoNewBlock");
-}
-
 /** Reasons for `NoRestartPending` that mean that the sidecar itself is working on the node. */
 const atWork: ReadonlySet<string> = new Set(["Running", "Settling"]);
 
@@ -41,7 +31,6 @@ const atWork: ReadonlySet<string> = new Set(["Running", "Settling"]);
  */
 const excusedReasons: ReadonlySet<string> = new Set([
   "NotRun",
-  "NoPruneInfo",
   "Disabled",
   "NotReported",
   "NotPushing",
@@ -49,7 +38,6 @@ const excusedReasons: ReadonlySet<string> = new Set([
   "NoRestarts",
   "Assumed",
   "NotYet",
-  "Preparing",
   "NeverHealthy",
   "NotChecked",
   "TooFewCalls",
@@ -57,12 +45,12 @@ const excusedReasons: ReadonlySet<string> = new Set([
 ]);
 
 /** Returns whether the sidecar itself is working on the node's process. */
-export function isAtWork({ type, status, reason }: Condition): boolean {
+export function isSidecarWorking({ type, status, reason }: Condition): boolean {
   return type === "NoRestartPending" && status === "False" && atWork.has(reason);
 }
 
 /** Returns whether a condition is Unknown although it should be known. */
-export function isBlind({ status, reason }: Condition): boolean {
+export function isUnexpectedlyUnknown({ status, reason }: Condition): boolean {
   return status === "Unknown" && !excusedReasons.has(reason);
 }
 
@@ -78,7 +66,7 @@ function findBarring(conditions: readonly Condition[]): readonly Condition[] {
 }
 
 /** Derives the verdict on the node from its conditions. Pure. */
-export function judgeVerdict(conditions: readonly Condition[], { mode, watched }: VerdictScope): Verdict {
+export function deriveVerdict(conditions: readonly Condition[], { mode, watched }: VerdictScope): Verdict {
   const find = (type: ConditionType) => conditions.find((condition) => condition.type === type);
   const wrong = conditions.filter(({ status }) => status === "False");
   const bars = findBarring(conditions);
@@ -87,7 +75,7 @@ export function judgeVerdict(conditions: readonly Condition[], { mode, watched }
   const upkeep = find("Reconciling");
   const isLookedAfter = upkeep?.status !== "False";
   const restart = find("NoRestartPending");
-  if (isLookedAfter && restart !== undefined && isAtWork(restart)) {
+  if (isLookedAfter && restart !== undefined && isSidecarWorking(restart)) {
     const message = `No action needed yet. ${restart.message}`;
     return { level: "working", title: "The sidecar is fixing the node", message };
   }
@@ -138,7 +126,7 @@ function findUnknownVerdict(conditions: readonly Condition[], watched: readonly 
     const message = `The sidecar has just started and has not checked everything yet: ${waitsFor.join(", ") || "node.conf"}.`;
     return { level: "unknown", title: "Not known yet", message };
   }
-  const blind = conditions.filter(isBlind);
+  const blind = conditions.filter(isUnexpectedlyUnknown);
   if (blind.length === 0) return undefined;
   const message = `${blind.map((condition) => condition.message).join(" ")} All other checks pass.`;
   return { level: "unknown", title: "Not known: some checks can't be made", message };

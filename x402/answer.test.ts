@@ -32,7 +32,7 @@ test.each<readonly [SettleAnswer, object, ReturnType<typeof readSettleState>]>([
       success: false,
       errorReason: "settlement_pending",
       errorMessage:
-        "the transaction is sent and its outcome is not known yet; settle the same payment again to learn it.",
+        "the transaction was sent but its outcome is not known yet; settle the same payment again to get it.",
       transaction: "",
     },
     "pending",
@@ -43,7 +43,7 @@ test.each<readonly [SettleAnswer, object, ReturnType<typeof readSettleState>]>([
       success: false,
       errorReason: "duplicate_settlement",
       errorMessage:
-        "the payment belongs to the call that settled it first. Deliver nothing for this one. To get the outcome of your own settlement, send the same Idempotency-Key each time.",
+        "the payment belongs to the call that settled it first. Do not deliver anything for this one. To get the outcome of your own settlement, send the same Idempotency-Key each time.",
       transaction,
     },
     "refused",

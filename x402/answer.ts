@@ -28,15 +28,15 @@ export type VerifyAnswer = Extract<Answer, { state: "valid" | "refused" }>;
 export type SettleAnswer = Exclude<Answer, { state: "valid" }>;
 
 /**
- * Response about a payment, with its payer once the account was read. `tellsAmount` means that the payer does not know the amount, because
+ * Response about a payment, with its payer once the account was read. `reportsAmount` means that the payer does not know the amount, because
  * the payment has a maximum.
  */
 export type Answered<Said extends Answer> = Readonly<{
   answer: Said;
   payer: string | undefined;
-  tellsAmount?: boolean;
-  /** Amount to tell instead, and what else the scheme tells. */
-  told?: Readonly<{ amount?: string; extra?: Record<string, unknown> }>;
+  reportsAmount?: boolean;
+  /** Amount to report instead, and what else the scheme reports. */
+  reported?: Readonly<{ amount?: string; extra?: Record<string, unknown> }>;
 }>;
 
 /** Names the reason of a refused or failed payment as the clients of its kind know it. */
@@ -60,8 +60,8 @@ export function answerValidUnless(refusal: Refusal | undefined): VerifyAnswer {
 }
 
 /** Builds the body of a response to `/verify`. */
-export function buildVerifyResponse({ answer, payer, told }: Answered<VerifyAnswer>): VerifyResponse {
-  if (answer.state === "valid") return { isValid: true, ...buildPayer(payer), ...told };
+export function buildVerifyResponse({ answer, payer, reported }: Answered<VerifyAnswer>): VerifyResponse {
+  if (answer.state === "valid") return { isValid: true, ...buildPayer(payer), ...reported };
   const { reason: invalidReason, message } = answer.refusal;
   return { isValid: false, invalidReason, invalidMessage: message, ...buildPayer(payer) };
 }
@@ -70,15 +70,15 @@ type Network = SettleResponse["network"];
 
 /** Builds the body of a response to `/settle`. */
 export function buildSettleResponse(
-  { answer, payer, tellsAmount = false, told }: Answered<SettleAnswer>,
+  { answer, payer, reportsAmount = false, reported }: Answered<SettleAnswer>,
   network: Network,
 ): SettleResponse {
   if (answer.state === "settled") {
-    const amount = tellsAmount && answer.amount !== undefined ? { amount: String(answer.amount) } : {};
-    return { success: true, transaction: answer.transaction, network, ...amount, ...buildPayer(payer), ...told };
+    const amount = reportsAmount && answer.amount !== undefined ? { amount: String(answer.amount) } : {};
+    return { success: true, transaction: answer.transaction, network, ...amount, ...buildPayer(payer), ...reported };
   }
   if (answer.state === "unused")
-    return { success: true, transaction: "", network, amount: "0", ...buildPayer(payer), ...told };
+    return { success: true, transaction: "", network, amount: "0", ...buildPayer(payer), ...reported };
   const { reason: errorReason, message } = getRefusal(answer);
   const transaction = answer.state === "refused" ? "" : answer.transaction;
   return { success: false, errorReason, errorMessage: message, transaction, network, ...buildPayer(payer) };
@@ -105,12 +105,12 @@ const unknownYet: Readonly<Record<"duplicate" | "pending", Refusal>> = {
   duplicate: {
     reason: reason.duplicate,
     message:
-      "the payment belongs to the call that settled it first. Deliver nothing for this one. To get the outcome of your own " +
+      "the payment belongs to the call that settled it first. Do not deliver anything for this one. To get the outcome of your own " +
       "settlement, send the same Idempotency-Key each time.",
   },
   pending: {
     reason: reason.pending,
-    message: "the transaction is sent and its outcome is not known yet; settle the same payment again to learn it.",
+    message: "the transaction was sent but its outcome is not known yet; settle the same payment again to get it.",
   },
 };
 

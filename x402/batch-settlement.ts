@@ -1,13 +1,64 @@
-import { channelPayload, type ChannelPayload } from "./batch-settlement/payload.ts";
+import { hash } from "node:crypto";
+import { buyerPayload, channelPayload, type BuyerPayload, type ChannelPayload } from "./batch-settlement/payload.ts";
+import { encodeInteger } from "./hex.ts";
 import { parsePart } from "./malformed-payment-error.ts";
-import type { SettledScheme } from "./scheme.ts";
+import { convertPriceToAmount } from "./price.ts";
+import { reason } from "./reason.ts";
+import type { Scheme } from "./scheme.ts";
+import { hashWords } from "./typed-data.ts";
 
 /**
- * Scheme `batch-settlement`: a deposit into a channel, then vouchers of cumulative amounts, which the seller keeps, and claims and settles
- * through the facilitator when it chooses. Our own sellers and buyers don't use it yet.
+ * Scheme `batch-settlement`: a deposit into a channel, then vouchers, each for the total that the channel was charged plus the price. The
+ * seller keeps the vouchers, and later claims and settles through its facilitator.
  */
-export const batchSettlement: SettledScheme<ChannelPayload> = {
+export const batchSettlement: Scheme<ChannelPayload> = {
   name: "batch-settlement",
-  read: (payload) => parsePart(channelPayload, payload, ""),
+  isMax: true,
+  busy: reason.channelBusy,
+  buysNothing: ({ type }) => type === "refund",
+  read: (payload, audience) =>
+    audience === "client" ? parsePart(buyerPayload, payload, "") : parsePart(channelPayload, payload, ""),
+  key(payment, { network, asset, amount }) {
+    const { channelConfig, voucher } = requireBuyers(payment);
+    // One sale fits on top of what was charged before: that is what two payments can't both be for.
+    const price = payment.type === "refund" || !/^\d{1,78}$/.test(amount) ? 0n : BigInt(amount);
+    const before = BigInt.asUintN(256, voucher.maxClaimableAmount - price);
+    const nonce = `0x${hashWords(voucher.channelId.slice(2), encodeInteger(before))}`;
+    return { network, asset: asset.toLowerCase(), payer: channelConfig.payer.toLowerCase(), nonce };
+  },
+  digest(payment) {
+    const { type, voucher } = requireBuyers(payment);
+    const { erc3009Authorization, permit2Authorization } =
+      payment.type === "deposit" ? payment.deposit.authorization : {};
+    const deposit = (erc3009Authorization ?? permit2Authorization)?.signature;
+    const amount = payment.type === "refund" ? payment.amount : undefined;
+    const parts = [type, voucher.channelId, voucher.maxClaimableAmount, voucher.signature, deposit, amount];
+    return hash("sha256", parts.map((part) => String(part ?? "").toLowerCase()).join("\n"));
+  },
+  // A voucher never ends; once its sale is forgotten, its channel's total rejects it.
+  expiresAt: () => 0,
+  quote: async (price, { address, name, version, decimals }, method) => ({
+    amount: convertPriceToAmount(price, decimals),
+    asset: address,
+    extra: { name, version, ...(method === "permit2" ? { assetTransferMethod: method } : {}) },
+  }),
+  objectionTo: ({ extra }) =>
+    typeof extra?.["receiverAuthorizer"] === "string" ? undefined : "extra.receiverAuthorizer is missing",
+  async signer(account) {
+    const { BatchSettlementEvmScheme } = await import("@x402/evm/batch-settlement/client");
+    return new BatchSettlementEvmScheme(account);
+  },
+  authorization(payload) {
+    const payment = requireBuyers(parsePart(channelPayload, payload, ""));
+    const { channelConfig, voucher } = payment;
+    const value = String(payment.type === "deposit" ? payment.deposit.amount : voucher.maxClaimableAmount);
+    const { payer: from, receiver: to } = channelConfig;
+    return { from, to, value, validAfter: "0", validBefore: "0", nonce: voucher.channelId };
+  },
   settling: async () => (await import("./batch-settlement/settling.ts")).createChannelSettling(),
 };
+
+function requireBuyers(payment: ChannelPayload): BuyerPayload {
+  if ("voucher" in payment) return payment;
+  throw new TypeError(`a seller's ${payment.type} is no payment`);
+}

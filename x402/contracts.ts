@@ -1,4 +1,4 @@
-import type { Address, Hex } from "viem";
+import type { Hex } from "./hex.ts";
 
 /** What a facilitator does with the contracts, by its name in options and output. */
 export const contractUses = {
@@ -11,7 +11,7 @@ export const contractUses = {
 export type ContractUse = keyof typeof contractUses;
 
 /** A contract that has the same address on every chain that has it. */
-export type CanonicalContract = Readonly<{ name: string; address: Address; uses: readonly ContractUse[] }>;
+export type CanonicalContract = Readonly<{ name: string; address: Hex; uses: readonly ContractUse[] }>;
 
 /**
  * The contracts that kinds of payment call. Sources: the EVM specifications of the schemes `exact`, `upto` and `batch-settlement`, and
@@ -60,6 +60,9 @@ export const canonicalContracts = {
 
 export type ContractId = keyof typeof canonicalContracts;
 
+/** Set of contracts, by lowercase address. */
+export type KnownContracts = Pick<ReadonlySet<string>, "has">;
+
 /** Lists the ids of the contracts of a use, or of all, in the order in which they can be deployed. */
 export function listContracts(use?: ContractUse): readonly ContractId[] {
   const ids = Object.keys(canonicalContracts) as ContractId[];
@@ -73,7 +76,7 @@ export function listContracts(use?: ContractUse): readonly ContractId[] {
  * and its errors are passed on.
  */
 export async function findDeployedContracts(
-  getCode: (address: Address) => Promise<Hex | undefined>,
+  getCode: (address: Hex) => Promise<Hex | undefined>,
   ids: readonly ContractId[] = listContracts(),
 ): Promise<ReadonlySet<ContractId>> {
   const found = await Promise.all(

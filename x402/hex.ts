@@ -4,6 +4,11 @@ export type Hex = `0x${string}`;
 /** 32-byte ABI word: 64 lowercase hexadecimal digits, no prefix. */
 export type Word = string;
 
+/** Returns whether two numbers, e.g. addresses, are the same in whatever case they are written. */
+export function isSameHex(one: string, other: string | undefined): boolean {
+  return one.toLowerCase() === other?.toLowerCase();
+}
+
 /** Encodes an unsigned integer as a word. */
 export function encodeInteger(value: bigint): Word {
   return value.toString(16).padStart(64, "0");

@@ -34,7 +34,7 @@ export function readPaymentIdentifier(paymentPayload: unknown): string | undefin
 }
 
 /**
- * Hashes what an identifier stands for from its first use on: the terms of the payment, and the resource (extension `payment-identifier`,
+ * Hashes what an identifier means from its first use on: the terms of the payment, and the resource (extension `payment-identifier`,
  * "Request Binding"). The same identifier with another fingerprint is a conflict. Hexadecimal SHA-256.
  */
 export function fingerprintPayment(

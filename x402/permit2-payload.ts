@@ -37,6 +37,12 @@ export function formatPermit2Nonce(nonce: string): Hex {
   return `0x${encodeInteger(BigInt(nonce))}`;
 }
 
+/** Locates a nonce in Permit2's bitmaps of an account: the position of its word, and the mask of its bit. */
+export function locatePermit2Nonce(nonce: string): Readonly<{ word: bigint; mask: bigint }> {
+  const position = BigInt(nonce);
+  return { word: position >> 8n, mask: 1n << (position & 0xffn) };
+}
+
 /** Returns the digest of {@link Scheme.digest}. */
 export function hashPermit2Payment({ signature, permit2Authorization: permit }: Permit2Payment): string {
   const { permitted, from, spender, nonce, deadline, witness } = permit;
@@ -67,5 +73,6 @@ export function describePermit2({ permit2Authorization: permit }: Permit2Payment
     validAfter,
     validBefore: deadline,
     nonce: formatPermit2Nonce(nonce),
+    method: "permit2",
   };
 }

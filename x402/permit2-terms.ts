@@ -36,19 +36,18 @@ type Presented = Readonly<{
  *
  * @throws {MalformedPaymentError} with the path of the first invalid field.
  */
-export function judgePermit2(
+export function checkPermit2(
   { payment, scheme, terms, extensions, isMax = false }: Presented,
-  { isSigned, contracts, signer }: Pick<Transfers, "isSigned" | "contracts" | "signer">,
+  { isSigned, contracts }: Pick<Transfers, "isSigned" | "contracts">,
 ): SignedPayment | Refusal {
   const proxy = permit2Proxies[scheme];
   if (![permit2Address, proxy].every((contract) => contracts.has(contract.toLowerCase()))) {
-    const message = `this chain has no code at Permit2 (${permit2Address}) or its proxy (${proxy}).`;
+    const message = `Permit2 (${permit2Address}) or its proxy (${proxy}) is not deployed on this chain.`;
     return { reason: reason.permit2Proxy, message };
   }
   const permit = parsePermit(payment, scheme);
   const { payTo, asset, amount, network } = terms.required;
-  const facilitator = scheme === "upto" ? signer : undefined;
-  const refusal = refusePermit(permit, { proxy, payTo, asset, facilitator }) ?? refuseAmount(permit, amount, isMax);
+  const refusal = refusePermit(permit, { proxy, payTo, asset }) ?? refuseAmount(permit, amount, isMax);
   if (refusal !== undefined) return refusal;
   const approval = readApproval(extensions, permit);
   if (approval !== undefined && isRefusal(approval)) return approval;
@@ -89,17 +88,16 @@ function parsePermit({ permit2Authorization: sent }: Permit2Payment, scheme: Per
   };
 }
 
-type ExpectedPermit = Readonly<{ proxy: Hex; payTo: Hex; asset: Hex; facilitator: Hex | undefined }>;
+type ExpectedPermit = Readonly<{ proxy: Hex; payTo: Hex; asset: Hex }>;
 
-function refusePermit(permit: Permit, { proxy, payTo, asset, facilitator }: ExpectedPermit): Refusal | undefined {
+function refusePermit(permit: Permit, { proxy, payTo, asset }: ExpectedPermit): Refusal | undefined {
   const compared = [
     ["token", asset, reason.permit2Token],
     ["spender", proxy, reason.permit2Spender],
     ["to", payTo, reason.permit2Recipient],
-    ["facilitator", facilitator, reason.uptoFacilitator],
   ] as const;
   for (const [field, expected, code] of compared) {
-    if (permit[field]?.toLowerCase() === expected?.toLowerCase()) continue;
+    if (permit[field].toLowerCase() === expected.toLowerCase()) continue;
     return { reason: code, message: `the permit's ${field} is ${permit[field]}, expected ${expected}.` };
   }
   return undefined;
@@ -112,7 +110,7 @@ function refuseAmount({ amount: permitted }: Permit, required: bigint, isMax: bo
   if (isMax || required === permitted) return undefined;
   return {
     reason: reason.permit2Amount,
-    message: `the permit is for ${permitted}, the requirements ask for exactly ${required}.`,
+    message: `the permit is for ${permitted}, but the requirements specify exactly ${required}.`,
   };
 }
 
@@ -138,7 +136,7 @@ export function readApproval(
   const { info } = parsePart(approvalExtension, sent, `${paths.payment}.extensions.${sponsoringExtension}`);
   const signature = parseSignature(info.signature);
   if (signature === undefined)
-    return { reason: reason.approvalFormat, message: "the approval's signature is not one of 65 bytes." };
+    return { reason: reason.approvalFormat, message: "the approval's signature is not 65 bytes long." };
   const expected = { from: permit.from, asset: permit.token, spender: permit2Address };
   const codes = { from: reason.approvalFrom, asset: reason.approvalAsset, spender: reason.approvalSpender };
   for (const field of ["from", "asset", "spender"] as const) {

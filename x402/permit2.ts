@@ -1,7 +1,7 @@
 import * as AbiFunction from "ox/AbiFunction";
 import { canonicalContracts } from "./contracts.ts";
 import { encodeAddress, encodeInteger, type Hex, type Word } from "./hex.ts";
-import { computeTypedDataDigest, hashText, hashWords } from "./typed-data.ts";
+import { cacheSeparator, computeTypedDataDigest, hashText, hashWords } from "./typed-data.ts";
 
 /** Permit2, at the same address on every chain that has it. */
 export const permit2Address = canonicalContracts.permit2.address;
@@ -63,13 +63,13 @@ export function computePermitDigest(permit: Permit, chainId: number): Uint8Array
     encodeInteger(deadline),
     hashWords(witnessTypeHashes[scheme], encodeWitness(permit)),
   );
-  return computeTypedDataDigest(computePermit2Separator(chainId), struct);
+  return computeTypedDataDigest(getPermit2Separator(chainId), struct);
 }
 
-/** Computes the separator of Permit2's EIP-712 domain. */
-export function computePermit2Separator(chainId: number): Word {
-  return hashWords(domainTypeHash, hashText("Permit2"), encodeInteger(BigInt(chainId)), encodeAddress(permit2Address));
-}
+/** Returns the separator of Permit2's EIP-712 domain. */
+export const getPermit2Separator = cacheSeparator((chainId) =>
+  hashWords(domainTypeHash, hashText("Permit2"), encodeInteger(BigInt(chainId)), encodeAddress(permit2Address)),
+);
 
 function getScheme({ facilitator }: Permit): Permit2Scheme {
   return facilitator === undefined ? "exact" : "upto";
@@ -137,6 +137,18 @@ const exactSelectors = [settleExact, settleExactWithPermit].map((item) => AbiFun
 /** Words of an approval, which come before the permit, and of a permit with its owner and witness, all of fixed size. */
 const approvalWords = 5;
 const termWords = 7;
+
+const uptoSelectors = [settleUpto, settleUptoWithPermit].map((item) => AbiFunction.getSelector(item));
+/** Words before the facilitator in the call: the permit, the amount, the owner and the recipient. */
+const facilitatorWord = 7;
+
+/** Reads the only account that may submit a call of the proxy of `upto`, in lower case; undefined for any other call. */
+export function readNamedFacilitator(callData: Hex): Hex | undefined {
+  const call = uptoSelectors.indexOf(callData.slice(0, 10).toLowerCase() as Hex);
+  if (call === -1) return undefined;
+  const end = 10 + (call * approvalWords + facilitatorWord + 1) * 64;
+  return `0x${callData.slice(end - 40, end).toLowerCase()}`;
+}
 
 /** Reads the signed terms from a call of the proxy of `exact`, in lower case; undefined for any other call. */
 export function readSettleTerms(callData: Hex): string | undefined {

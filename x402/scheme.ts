@@ -1,8 +1,9 @@
 import type { PaymentPayload, PaymentRequirements, SchemeNetworkClient } from "@x402/core/types";
 import type { Answered, SettleAnswer, VerifyAnswer } from "./answer.ts";
+import type { KnownContracts } from "./contracts.ts";
 import type { Audience } from "./fields.ts";
 import type { Hex } from "./hex.ts";
-import type { Refusal } from "./reason.ts";
+import type { Reason, Refusal } from "./reason.ts";
 import type { AcceptedAsset, SignatureCheck, SignedPayment } from "./signed-payment.ts";
 
 /** Permanent identity of a payment: the token accepts an account's nonce only once. All fields except `network` are lowercase. */
@@ -17,7 +18,17 @@ export type PayingAccount = Readonly<{
     primaryType: string;
     message: Record<string, unknown>;
   }) => Promise<`0x${string}`>;
+  /** Calls a view function of a contract. With it, a payment by Permit2 carries the payer's approval if the seller accepts that. */
+  readContract?: ReadContract;
 }>;
+
+/** Calls a view function of a contract, in viem's shape. */
+export type ReadContract = (call: {
+  address: `0x${string}`;
+  abi: readonly unknown[];
+  functionName: string;
+  args?: readonly unknown[];
+}) => Promise<unknown>;
 
 /** Token in which prices are charged, on one network; `name` and `version` are those of its EIP-712 domain. */
 export type ChargedToken = Readonly<{
@@ -42,8 +53,10 @@ export type SignedAuthorization = Readonly<{
   validAfter: string;
   /** Unix seconds. */
   validBefore: string;
-  /** 32 bytes, hexadecimal; the token accepts each only once from one account. */
+  /** 32 bytes, hexadecimal; accepted only once from one account: by the token, or by Permit2 if `method` says so. */
   nonce: string;
+  /** Default: `eip3009`. */
+  method?: TransferMethod;
 }>;
 
 /**
@@ -60,7 +73,7 @@ export type Scheme<Payment = unknown> = Readonly<{
    */
   read(payload: Readonly<Record<string, unknown>>, audience: Audience): Payment;
   /** Returns the payment's key in ledgers. Two payments with the same key can't both be settled. */
-  key(payment: Payment, accepted: Pick<PaymentRequirements, "network" | "asset">): PaymentKey;
+  key(payment: Payment, accepted: Pick<PaymentRequirements, "network" | "asset" | "amount">): PaymentKey;
   /** Returns a hexadecimal SHA-256 that only a holder of the signed payment can compute. Ledgers store it, so it never changes for a payment. */
   digest(payment: Payment): string;
   /** Returns the Unix seconds from which on the payment can't be settled. */
@@ -73,6 +86,14 @@ export type Scheme<Payment = unknown> = Readonly<{
   ): Promise<Pick<PaymentRequirements, "amount" | "asset" | "extra">>;
   /** Whether the offer's amount is a maximum, below which the seller charges what was used. */
   isMax?: boolean;
+  /**
+   * Present if payments restate the total that an account was charged: reason for a payment while another request of the account is in
+   * flight. Such a payment may come again for another request if it was charged nothing, so that only a payment-identifier marks a
+   * repetition.
+   */
+  busy?: Reason;
+  /** Whether the payment asks for its money back rather than for the resource. */
+  buysNothing?(payment: Payment): boolean;
   /** Returns why no client pays such an offer, whatever its limits; undefined if clients may pay it. */
   objectionTo(offer: PaymentRequirements): string | undefined;
   /** Creates a signer of payments for a client's account, as required by the SDK's client. */
@@ -89,7 +110,7 @@ export type SettledScheme<Payment = unknown> = Pick<Scheme<Payment>, "name" | "r
 /** Facilitator's part of a scheme: verification and settlement of its payments. */
 export type Settling<Payment = unknown> = Readonly<{
   /** Lists the scheme's kinds for `/supported`, each with what its buyers need to know; empty while its contracts are not on the chain. */
-  kinds(transfers: Pick<Transfers, "contracts" | "signer">): readonly Readonly<Record<string, unknown>>[];
+  kinds(about: Pick<Transfers, "contracts"> & Readonly<{ signer: Hex }>): readonly Readonly<Record<string, unknown>>[];
   /** Returns, before a payload is parsed, why its kind within the scheme is not supported here; undefined if it is. */
   refusePayload(payload: Readonly<Record<string, unknown>>): Refusal | undefined;
   /**
@@ -124,10 +145,8 @@ export type Transfers = Readonly<{
   assets: ReadonlyMap<string, AcceptedAsset>;
   /** Returns whether the payer's key signed; recovers a signature once. */
   isSigned: SignatureCheck;
-  /** Canonical contracts that the chain has, by lowercase address. */
-  contracts: ReadonlySet<string>;
-  /** Account that submits the transactions. */
-  signer: Hex;
+  /** Canonical contracts that the chain has, by lowercase address; any while the chain is not checked. */
+  contracts: KnownContracts;
   /** Returns why a payee is not served here. */
   refusePayee(payTo: Hex): Refusal | undefined;
   /** Returns why a signature that needs the payer's contract is invalid. @throws as documented in `Facilitator`. */

@@ -1,6 +1,7 @@
+import { batchSettlement } from "./batch-settlement.ts";
 import { exact } from "./exact.ts";
 import type { Scheme } from "./scheme.ts";
 import { upto } from "./upto.ts";
 
 /** All known schemes. */
-export const schemes: readonly Scheme[] = [exact, upto];
+export const schemes: readonly Scheme[] = [exact, upto, batchSettlement];

@@ -1,5 +1,6 @@
 import secp256k1 from "secp256k1";
 import { type Hex, encodeAddress, encodeBytes, encodeInteger, type Word } from "./hex.ts";
+import type { KnownContracts } from "./contracts.ts";
 import { paths, signatureLengthMax, signatureSentence } from "./fields.ts";
 import { keccak256 } from "./keccak.ts";
 import { MalformedPaymentError } from "./malformed-payment-error.ts";
@@ -31,15 +32,15 @@ export type SignedPayment = Readonly<{
   walletSignature?: Hex | undefined;
   /** Permitted maximum of a payment that may be settled for less; undefined if it is settled for all of it. */
   max?: bigint | undefined;
-  /** Whether it pays no seller anew, so that whoever asks for it again learns its outcome. */
+  /** Whether it makes no new payment to a seller, so that any caller that requests it again gets its outcome. */
   isRelayed?: boolean;
 }>;
 
 /** Checks whether the payer's key signed; `recover` determines it, at a cost, if it is unknown. */
 export type SignatureCheck = (payment: Pick<SignedPayment, "id" | "callData">, recover: () => boolean) => boolean;
 
-/** Checks that a payment needs, and the canonical contracts on the chain, in lower case. */
-export type SigningContext = Readonly<{ isSigned: SignatureCheck; contracts: ReadonlySet<string> }>;
+/** Checks that a payment needs, and the canonical contracts on the chain with the accepted wallet factories, in lower case. */
+export type SigningContext = Readonly<{ isSigned: SignatureCheck; contracts: KnownContracts }>;
 
 /** Selectors of `transferWithAuthorization` with a signature as `(v, r, s)`, which every EIP-3009 token supports, and as `bytes`. */
 const transferSelector = "0xe3ee160e";
@@ -97,9 +98,16 @@ export function signCall(
   }
   const wallet = parseWalletSignature(text);
   if (wallet === undefined)
-    return { reason: reason.signature, message: "the signature is not in hexadecimal with 0x, two digits a byte." };
+    return {
+      reason: reason.signature,
+      message: "the signature is not 0x-prefixed hexadecimal with two digits per byte.",
+    };
   if (wallet.creation !== undefined && !contracts.has(multicall3Address.toLowerCase())) {
-    const message = `the payer's wallet has to be created first (ERC-6492), which needs Multicall3 at ${multicall3Address}; this chain has none.`;
+    const message = `the payer's wallet must be created first (ERC-6492), which needs Multicall3 at ${multicall3Address}; it is not deployed on this chain.`;
+    return { reason: reason.signature, message };
+  }
+  if (wallet.creation !== undefined && !contracts.has(wallet.creation.to.toLowerCase())) {
+    const message = `the payer's wallet must be created first (ERC-6492), but its factory ${wallet.creation.to} is not in chain.walletFactories.`;
     return { reason: reason.signature, message };
   }
   const { to: contract, data: callData } = callAfterCreation(encodeCall(wallet.signature), wallet.creation);

@@ -33,7 +33,7 @@ export type Terms = Readonly<{ required: Requirements; accepted: Requirements; a
  *
  * @throws {MalformedPaymentError} with the path of the first invalid field.
  */
-export function judgeTerms(
+export function checkTerms(
   { requirements, accepted: sent }: Pick<Order<unknown>, "requirements" | "accepted">,
   assets: Transfers["assets"],
   { isMax = false }: Readonly<{ isMax?: boolean }> = {},
@@ -42,7 +42,7 @@ export function judgeTerms(
   const accepted = parseRequirements(sent, `${paths.payment}.accepted`);
   const refusal = refuseAccepted(accepted, required, isMax);
   if (refusal !== undefined) return refusal;
-  const asset = judgeAsset(required, assets);
+  const asset = checkAsset(required, assets);
   return isRefusal(asset) ? asset : { required, accepted, asset };
 }
 
@@ -75,7 +75,7 @@ function formatForComparison(value: string | number | bigint): string {
   return text.startsWith("0x") ? text.toLowerCase() : text;
 }
 
-function judgeAsset(
+function checkAsset(
   { asset, name, version, method }: Requirements,
   assets: Transfers["assets"],
 ): AcceptedAsset | Refusal {

@@ -38,6 +38,19 @@ export function computeTypedDataDigest(separator: Word, struct: Word): Uint8Arra
   return keccak256(Buffer.from(`1901${separator}${struct}`, "hex"));
 }
 
+/**
+ * Creates a function that returns the separator of a contract's domain on each chain, computed once. Few chains are ever asked for: those
+ * of the requirements that are served.
+ */
+export function cacheSeparator(compute: (chainId: number) => Word): (chainId: number) => Word {
+  const known = new Map<number, Word>();
+  return (chainId) => {
+    const separator = known.get(chainId) ?? compute(chainId);
+    known.set(chainId, separator);
+    return separator;
+  };
+}
+
 /** Computes the domain separator of a token (EIP-712, `hashStruct(eip712Domain)`), as returned by the token's `DOMAIN_SEPARATOR()`. */
 export function computeDomainSeparator({ address, name, version, chainId }: TokenDomain): Hex {
   const words = [hashText(name), hashText(version), encodeInteger(BigInt(chainId)), encodeAddress(address)];

@@ -1,7 +1,7 @@
 import { Command } from "@commander-js/extra-typings";
 import type { Mask } from "#daemon/secrets/mask.ts";
 import { askToConfirm, createTerminalOutput } from "../terminal.ts";
-import { findControlTarget, addControlOptions } from "./control-target.ts";
+import { addControlOptions } from "./option-values.ts";
 
 /** Creates `gatehouse adopt`: shows and approves the changes that a sidecar would make to a node that it doesn't manage yet. */
 export function createAdoptCommand({ mask }: Readonly<{ mask: Mask }>) {
@@ -18,6 +18,7 @@ export function createAdoptCommand({ mask }: Readonly<{ mask: Mask }>) {
       false,
     )
     .action(async ({ yes, json, ...options }) => {
+      const { findControlTarget } = await import("./control-target.ts");
       const target = findControlTarget("adopt", options, { mask });
       if (target === undefined) return;
       const { runAdoptCommand: run } = await import("#sidecar/upkeep/control/adopt-command.ts");

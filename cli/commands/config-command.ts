@@ -1,9 +1,11 @@
 import { Argument, Command } from "@commander-js/extra-typings";
 import type { Mask } from "#daemon/secrets/mask.ts";
-import { serviceNames } from "../service-names.ts";
+import { serviceNames } from "../service-definitions.ts";
 import { createTerminalOutput } from "../terminal.ts";
+import { createLintCommand } from "./lint-command.ts";
+import { createPlanCommand } from "./plan-command.ts";
 
-/** Creates `gatehouse config`; its `dump` shows the settings that a service would start with, and their sources. */
+/** Creates `gatehouse config`: checks and corrects a node.conf, and shows the settings that a service would start with and their sources. */
 export function createConfigCommand({ mask }: Readonly<{ mask: Mask }>) {
   const dump = new Command("dump")
     .summary("Show every setting of a service with its value and its source")
@@ -16,10 +18,14 @@ export function createConfigCommand({ mask }: Readonly<{ mask: Mask }>) {
     .option("--json", "one JSON document: [{ key, value, origin }]", false)
     .action(async (service, { settings: file, changed, json }) => {
       const { printConfigDump } = await import("../config-dump.ts");
-      process.exitCode = printConfigDump(
+      process.exitCode = await printConfigDump(
         { service, file, changed, json },
         { mask, output: createTerminalOutput({ mask }) },
       );
     });
-  return new Command("config").summary("Show a service's effective settings").addCommand(dump);
+  return new Command("config")
+    .summary("Check or correct a node.conf; show a service's effective settings")
+    .addCommand(createLintCommand({ mask }))
+    .addCommand(createPlanCommand({ mask }))
+    .addCommand(dump);
 }

@@ -1,10 +1,9 @@
 import { Command, Option } from "@commander-js/extra-typings";
 import type { Hex } from "viem";
-import { z } from "zod";
+import type { z } from "zod";
 import { explainUnreadable, readNamedText } from "#daemon/files/regular-file.ts";
 import { Secret } from "#daemon/secrets/secret.ts";
 import type { Mask } from "#daemon/secrets/mask.ts";
-import { privateKey } from "#daemon/settings/types.ts";
 import { canonicalContracts, contractUses, listContracts, type ContractUse } from "#x402/contracts.ts";
 import { askToConfirm, createTerminalOutput } from "../terminal.ts";
 import { parseHttpUrl } from "./option-values.ts";
@@ -31,11 +30,11 @@ const collect = (value: string, before: readonly string[]) => [...before, value]
 
 function createDeployCommand(mask: Mask) {
   return addChainOptions(new Command("deploy"))
-    .summary("Put the missing contracts at their canonical addresses")
+    .summary("Deploy the missing contracts at their canonical addresses")
     .description(
       "Shows the planned transactions and their max cost, and asks. Gatehouse contains no code of these contracts: it comes from files or from another chain, and is sent only if it results in the canonical address. After an interruption, run it again. Exits 0 if none is missing, else 1.",
     )
-    .requiredOption("--key-file <path>", "file that holds the private key of the account that pays")
+    .requiredOption("--key-file <path>", "file with the private key of the paying account")
     .option(
       "--init-code <file>",
       "hexadecimal init code (with the constructor's arguments, perhaps after its salt) or presigned transaction; repeat for more",
@@ -46,6 +45,7 @@ function createDeployCommand(mask: Mask) {
     .option("--yes", "agree without asking for confirmation", false)
     .action(async ({ rpcUrl, for: use, keyFile, initCode, copyFrom, yes }, command) => {
       for (const url of [rpcUrl, ...copyFrom]) mask.hide(url);
+      const { hexBytes, privateKey } = await import("#daemon/settings/types.ts");
       const read = (option: string, file: string, schema: z.ZodType<string>) => {
         const problem = (why: string) => command.error(`contracts deploy: ${option} ${file}: ${why}`);
         return readHexFile(file, schema, problem);
@@ -65,11 +65,6 @@ function createDeployCommand(mask: Mask) {
 }
 
 const collectUrl = (value: string, before: readonly string[]) => [...before, parseHttpUrl(value)];
-
-const hexBytes = z
-  .string()
-  .regex(/^0x(?:[0-9a-fA-F]{2})+$/)
-  .meta({ expected: "bytes in hexadecimal after 0x" });
 
 /** Max size in bytes of a key or code file; no chain accepts longer init code (EIP-3860: 49,152 bytes). */
 const fileBytes = 200_000;

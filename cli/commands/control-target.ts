@@ -7,9 +7,8 @@ import type { Mask } from "#daemon/secrets/mask.ts";
 import { Secret } from "#daemon/secrets/secret.ts";
 import { findUserStateDirectory } from "#daemon/files/user-state-directory.ts";
 import type { ControlOptions } from "#sidecar/upkeep/control/control-options.ts";
-import { findControlLocations } from "#sidecar/upkeep/control/control-places.ts";
+import { findControlLocations } from "#sidecar/upkeep/control/control-locations.ts";
 import { readSidecarSettings } from "./sidecar-settings.ts";
-import type { Command } from "@commander-js/extra-typings";
 
 /** Environment variable that holds the token if no token file is given. */
 const tokenVariable = "GATEHOUSE_SIDECAR_UPKEEP_CONTROL_TOKEN";
@@ -38,8 +37,8 @@ export function findControlTarget(command: string, typed: ControlOptions, { mask
   );
   fail(
     commands.length === 0
-      ? `${command}: this user sees no sidecar that runs here. Name it by --state-directory, --settings with its settings, --url, or its GATEHOUSE_SIDECAR_NODE_WORKSPACE.`
-      : `${command}: which sidecar? Several run here:${commands.join("")}`,
+      ? `${command}: no running sidecar found for this user. Specify one with --state-directory, --settings with its settings, --url, or its GATEHOUSE_SIDECAR_NODE_WORKSPACE.`
+      : `${command}: several sidecars run here; choose one:${commands.join("")}`,
   );
   return undefined;
 }
@@ -67,7 +66,7 @@ function readToken(command: string, path: string): string | undefined {
   try {
     return readNamedText(path, tokenBytes).trim();
   } catch (error) {
-    fail(`${command}: ${path} can't be read (${explainUnreadable(error)}); name a file that holds the token.`);
+    fail(`${command}: ${path} can't be read (${explainUnreadable(error)}); expected a file with the token.`);
     return undefined;
   }
 }
@@ -75,13 +74,4 @@ function readToken(command: string, path: string): string | undefined {
 function fail(message: string): void {
   process.stderr.write(`${message}\n`);
   process.exitCode = 1;
-}
-
-/** Adds the options that select the running sidecar. */
-export function addControlOptions(command: Command) {
-  return command
-    .option("--state-directory <path>", "the sidecar's state directory, as shown on its page and in its log")
-    .option("--settings <file>", "JSON5 file with the sidecar's settings; environment variables win over it")
-    .option("--url <url>", "the sidecar's status listener, e.g. http://10.0.0.7:9600, where upkeep.controlToken is set")
-    .option("--token-file <path>", "file with that token; default: GATEHOUSE_SIDECAR_UPKEEP_CONTROL_TOKEN");
 }

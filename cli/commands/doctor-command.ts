@@ -22,7 +22,10 @@ export function createDoctorCommand({ mask }: Readonly<{ mask: Mask }>) {
     .option("--bundle <file>", "also write everything to a new tar.gz for a bug report, without secrets")
     .option("--log <file>", "log file whose tail goes into the bundle; may be repeated", collect, [])
     .option("--drift", "only compare the running services of a deployed stack with their deployed configuration", false)
-    .option("--outputs <file>", 'with --drift: what "pulumi stack output --json" prints; - is standard input')
+    .option(
+      "--outputs <file>",
+      'with --drift: file with the output of "pulumi stack output --json"; - is standard input',
+    )
     .option("--json", "print JSON for machines", false)
     .action(async ({ drift, outputs, url: urls, settings, json, stateDir, bundle, log: logs }) => {
       const output = createTerminalOutput({ mask });
@@ -55,11 +58,10 @@ const looked = ["sidecar", "gateway", "facilitator", "resource-server"];
 
 /** Describes conflicting options; undefined if there are none. */
 function findMisuse({ outputs, urls, settings, bundle, logs }: Given): string | undefined {
-  if (outputs !== undefined) return "--outputs goes with --drift.";
-  if (logs.length > 0 && bundle === undefined) return "--log goes with --bundle.";
+  if (outputs !== undefined) return "--outputs requires --drift.";
+  if (logs.length > 0 && bundle === undefined) return "--log requires --bundle.";
   const unknownName = [...Object.keys(urls), ...Object.keys(settings)].find((service) => !looked.includes(service));
-  if (unknownName !== undefined)
-    return `there is no service ${unknownName} to look at; there are ${looked.join(", ")}.`;
+  if (unknownName !== undefined) return `unknown service ${unknownName}; the services are ${looked.join(", ")}.`;
   return undefined;
 }
 

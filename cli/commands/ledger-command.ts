@@ -1,13 +1,14 @@
 import { Command, InvalidArgumentError, Option } from "@commander-js/extra-typings";
 import type { Mask } from "#daemon/secrets/mask.ts";
+import { createRefundCommand } from "./refund-command.ts";
 import { reportFailure } from "./report-failure.ts";
 
-/** Creates `gatehouse ledger`; its `export` writes the facilitator's settlements as CSV. */
+/** Creates `gatehouse ledger`; its `export` writes the facilitator's settlements as CSV, its `refund` sends one back. */
 export function createLedgerCommand({ mask }: Readonly<{ mask: Mask }>) {
   const exported = new Command("export")
     .summary("Write the facilitator's settlements as CSV, each compared with the chain")
     .description(
-      "Reads the ledger from the facilitator's settings, and each settlement's receipt from its node: charged amount, transaction, gas cost, and refund. Exits 1 when a settlement does not reconcile with the chain. A SQLite ledger is locked while its facilitator runs, except with --hand-over.",
+      "Reads the ledger from the facilitator's settings, and each settlement's receipt from its network's node: charged amount, transaction, gas cost, and refund. Exits 1 when a settlement does not reconcile with the chain. A SQLite ledger is locked while its facilitator runs, except with --hand-over.",
     )
     .option("--settings <file>", "JSON5 file with the facilitator's settings; environment variables win over it")
     .addOption(
@@ -34,14 +35,17 @@ export function createLedgerCommand({ mask }: Readonly<{ mask: Mask }>) {
           resources.use(await (await import("#resource-server/claims/claim-states.ts")).openClaimStates(claims));
         const findClaim = states ? states.find : undefined;
         const range = { fromMs: from, toMs: to, seller };
-        const unreconciled = await exportLedger(range, settings, { ...books, write, findClaim });
+        const unreconciled = await exportLedger(range, { ...books, write, findClaim });
         if (unreconciled === 0) return 0;
         const where = 'columns chain and refund_chain have "differs" or "not found"';
         process.stderr.write(`ledger export: ${unreconciled} settlements do not reconcile with the chain; ${where}.\n`);
         return 1;
       });
     });
-  return new Command("ledger").summary("Export the facilitator's ledger").addCommand(exported);
+  return new Command("ledger")
+    .summary("Export the facilitator's ledger, or refund a payment")
+    .addCommand(exported)
+    .addCommand(createRefundCommand({ mask }));
 }
 
 /** Writes to standard output. Resolves once the reader has consumed the text; rejects if the reader has closed the pipe. */

@@ -2,7 +2,7 @@ import { Command, Option } from "@commander-js/extra-typings";
 import type { Mask } from "#daemon/secrets/mask.ts";
 import { createTerminalOutput } from "../terminal.ts";
 
-/** Creates `gatehouse lint`: checks node.conf files without a node. */
+/** Creates `gatehouse config lint`: checks node.conf files without a node. */
 export function createLintCommand({ mask }: Readonly<{ mask: Mask }>) {
   return new Command("lint")
     .summary("Check a node.conf without a node")

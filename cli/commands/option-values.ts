@@ -1,9 +1,17 @@
-import { InvalidArgumentError } from "@commander-js/extra-typings";
-import { httpUrl } from "#daemon/settings/types.ts";
-import { stackServices } from "#daemon/stack-services.ts";
+import { InvalidArgumentError, type Command } from "@commander-js/extra-typings";
+import { defaultPorts } from "#daemon/default-ports.ts";
 
 /** Default URL of a local sidecar's status listener. */
-export const defaultStatusUrl = `http://127.0.0.1:${stackServices.sidecar.ports.status}`;
+export const defaultStatusUrl = `http://127.0.0.1:${defaultPorts.sidecar.status}`;
+
+/** Adds the options that select the running sidecar. */
+export function addControlOptions(command: Command) {
+  return command
+    .option("--state-directory <path>", "the sidecar's state directory, as shown on its page and in its log")
+    .option("--settings <file>", "JSON5 file with the sidecar's settings; environment variables win over it")
+    .option("--url <url>", "the sidecar's status listener, e.g. http://10.0.0.7:9600, where upkeep.controlToken is set")
+    .option("--token-file <path>", "file with that token; default: GATEHOUSE_SIDECAR_UPKEEP_CONTROL_TOKEN");
+}
 
 /**
  * Parses a listener URL from an option.
@@ -11,7 +19,7 @@ export const defaultStatusUrl = `http://127.0.0.1:${stackServices.sidecar.ports.
  * @throws {InvalidArgumentError} if it isn't an http or https URL.
  */
 export function parseListenerUrl(text: string): string {
-  if (/^https?:$/.test(URL.parse(text)?.protocol ?? "")) return text;
+  if (isHttpUrl(text)) return text;
   throw new InvalidArgumentError(`Expected a URL such as ${defaultStatusUrl}.`);
 }
 
@@ -21,8 +29,13 @@ export function parseListenerUrl(text: string): string {
  * @throws {InvalidArgumentError} if it isn't an http or https URL.
  */
 export function parseHttpUrl(text: string): string {
-  if (httpUrl.safeParse(text).success) return text;
-  throw new InvalidArgumentError(`Expected ${httpUrl.meta()?.["expected"]}.`);
+  if (isHttpUrl(text)) return text;
+  throw new InvalidArgumentError("Expected an http:// or https:// URL.");
+}
+
+/** Checks for an `http:` or `https:` URL. */
+export function isHttpUrl(text: string): boolean {
+  return /^https?:$/.test(URL.parse(text)?.protocol ?? "");
 }
 
 /**
@@ -77,7 +90,15 @@ const portMax = 65_535;
 const limitSecondsMax = 604_800;
 const longLimitSecondsMin = 120;
 
-function parseWholeNumber(text: string, { what, min, max }: Readonly<{ what: string; min: number; max: number }>) {
+/**
+ * Parses a whole number within limits.
+ *
+ * @throws {InvalidArgumentError} if it isn't one; `what` describes what is expected.
+ */
+export function parseWholeNumber(
+  text: string,
+  { what, min, max }: Readonly<{ what: string; min: number; max: number }>,
+) {
   const number = Number(text);
   if (text.trim() !== "" && Number.isInteger(number) && number >= min && number <= max) return number;
   throw new InvalidArgumentError(`Expected ${what} from ${min} to ${max}.`);

@@ -1,19 +1,9 @@
 import { Command, InvalidArgumentError, Option } from "@commander-js/extra-typings";
-import { z } from "zod";
 import { exitStatus, exitStatusHelp } from "#client/exit-status.ts";
 import { parseHttpEndpoint } from "#daemon/http/endpoint.ts";
 import type { Mask } from "#daemon/secrets/mask.ts";
-import { readKeyFile } from "./key-file.ts";
-import { Secret, secret } from "#daemon/secrets/secret.ts";
-import { httpUrl, privateKey } from "#daemon/settings/types.ts";
-import { defineSettings, readSettings, section } from "#daemon/settings/settings.ts";
 import { SettingsError } from "#daemon/settings/problem.ts";
-
-/** Settings that `gatehouse pay` reads from the environment, because any process can read a key given on the command line. */
-const paySettings = defineSettings("pay", [], {
-  signer: section({ privateKey: secret(privateKey).optional().describe("Private key of the paying account") }),
-  chain: section({ rpcUrl: httpUrl.optional().describe("JSON-RPC endpoint of the chain") }),
-});
+import { parseWholeNumber } from "./option-values.ts";
 
 const keyVariable = "GATEHOUSE_PAY_SIGNER_PRIVATE_KEY";
 
@@ -30,10 +20,14 @@ export function createPayCommand({ mask }: Readonly<{ mask: Mask }>) {
     .option("--max-amount <amount>", "max payment: whole tokens with a point (0.05), or smallest units (50000)")
     .option("--asset <address>", "token contract allowed for payment; repeat for more", collect, [])
     .option("--network <name>", "chain in CAIP-2 form", "eip155:1672")
-    .option("--max-total <amount>", "max total of payments (default: --max-amount)")
+    .option("--max-total <amount>", "max total of payments and deposits (default: --max-amount)")
+    .option(
+      "--channels <directory>",
+      "pay through channels, too: deposits up to --max-total, at most 5 payments; remembers them in this directory",
+    )
     .option(
       "--rpc-url <url>",
-      "JSON-RPC endpoint of the chain: reads the token's decimals and your balance before paying",
+      "JSON-RPC endpoint of the chain: reads the token's decimals and your balance before paying, and approves Permit2 by a signature if needed",
     )
     .addOption(
       new Option("--decimals <n>", "decimals of the token, if --rpc-url is not given").argParser(parseDecimals),
@@ -42,7 +36,7 @@ export function createPayCommand({ mask }: Readonly<{ mask: Mask }>) {
     .option("--json", "write one JSON document to stdout: offers, payment, settlement, response, outcome")
     .option("--verbose", "print the decoded headers of the payment")
     .option("-o, --output <file>", "write the resource to a file instead of stdout")
-    .option("--key-file <path>", "file that holds the payer's private key")
+    .option("--key-file <path>", "file with the payer's private key")
     .option("-X, --method <method>", "HTTP method", "GET")
     .option("-H, --header <name:value>", "request header; repeat for more", collectHeader, {})
     .option("-d, --data <body>", "request body")
@@ -57,7 +51,7 @@ export function createPayCommand({ mask }: Readonly<{ mask: Mask }>) {
       mask.hide(url);
       mask.hide(options.rpcUrl);
       const isPurchase = options.dryRun !== true && options.maxAmount !== undefined && asset.length > 0;
-      const environment = readEnvironment(keyFile, { needsKey: isPurchase, mask });
+      const environment = await readEnvironment(keyFile, { needsKey: isPurchase, mask });
       if (environment === undefined) return;
       const { pay } = await import("#client/pay.ts");
       // A reader such as `head` may close the pipe early; the purchase completes anyway.
@@ -104,16 +98,15 @@ function splitCredentials(url: string, headers: Readonly<Record<string, string>>
 }
 
 /** Reads the key, if given or needed, and the chain's endpoint. On invalid input, reports it and returns undefined. */
-function readEnvironment(keyFile: string | undefined, { needsKey, mask }: Readonly<{ needsKey: boolean; mask: Mask }>) {
+async function readEnvironment(
+  keyFile: string | undefined,
+  { needsKey, mask }: Readonly<{ needsKey: boolean; mask: Mask }>,
+) {
+  const { readPayer } = await import("./signing-key.ts");
   try {
-    const { signer, chain } = readSettings(paySettings, { env: process.env });
-    mask.hide(chain);
-    const key = keyFile === undefined ? signer.privateKey?.reveal() : readKeyFile(keyFile);
-    if (key !== undefined) mask.hide(new Secret(key));
-    if (key === undefined && needsKey)
-      return refuse(`pay: no key to pay with; name its file with --key-file or ${keyVariable}_FILE.`);
-    const { rpcUrl } = chain;
-    return { ...(key === undefined ? {} : { privateKey: key }), ...(rpcUrl === undefined ? {} : { rpcUrl }) };
+    const payer = readPayer(keyFile, { mask });
+    if (payer.privateKey !== undefined || !needsKey) return payer;
+    return refuse(`pay: no private key; specify its file with --key-file or ${keyVariable}_FILE.`);
   } catch (error) {
     if (error instanceof SettingsError) return refuse(error.message);
     return refuse(`pay: --key-file: ${(error as Error).message}`);
@@ -134,9 +127,7 @@ function collectHeader(line: string, before: Readonly<Record<string, string>>): 
 }
 
 function parseMilliseconds(value: string): number {
-  const parsed = z.coerce.number().int().min(1).max(600_000).safeParse(value);
-  if (!parsed.success) throw new InvalidArgumentError("Expected milliseconds, a whole number from 1 to 600000.");
-  return parsed.data;
+  return parseWholeNumber(value, { what: "milliseconds, a whole number", min: 1, max: 600_000 });
 }
 
 function parseDecimals(value: string): number {

@@ -1,11 +1,8 @@
 import { Command } from "@commander-js/extra-typings";
-import { findUserStateDirectory } from "#daemon/files/user-state-directory.ts";
 import type { Mask } from "#daemon/secrets/mask.ts";
-import { findControlLocations } from "#sidecar/upkeep/control/control-places.ts";
-import { readSidecarSettings } from "./sidecar-settings.ts";
 import { createTerminalOutput } from "../terminal.ts";
 
-/** Creates `gatehouse plan`: prints the changes that the sidecar would make to a node.conf, for an operator or a pipeline. */
+/** Creates `gatehouse config plan`: prints the changes that the sidecar would make to a node.conf, for an operator or a pipeline. */
 export function createPlanCommand({ mask }: Readonly<{ mask: Mask }>) {
   return new Command("plan")
     .summary("Show or apply the changes that a node.conf needs for a version")
@@ -18,8 +15,11 @@ export function createPlanCommand({ mask }: Readonly<{ mask: Mask }>) {
     .option("--json", "print JSON for machines", false)
     .option("--write", "apply the plan to the file, atomically", false)
     .action(async ({ config, nodeVersion, settings: file, json, write }) => {
+      const { readSidecarSettings } = await import("./sidecar-settings.ts");
       const settings = readSidecarSettings(file, { mask });
       if (settings === undefined) return;
+      const { findControlLocations } = await import("#sidecar/upkeep/control/control-locations.ts");
+      const { findUserStateDirectory } = await import("#daemon/files/user-state-directory.ts");
       const node = { ...settings.node, configPath: settings.node.configPath ?? config };
       const stateDirectories = findControlLocations({ ...settings, node }, findUserStateDirectory(process.env)) ?? [];
       const { runPlanCommand: run } = await import("#sidecar/upkeep/plan-command.ts");

@@ -1,21 +1,11 @@
 import { Command, InvalidArgumentError, Option } from "@commander-js/extra-typings";
 import type { Mask } from "#daemon/secrets/mask.ts";
-import { secret, type Secret } from "#daemon/secrets/secret.ts";
-import { defineSettings, readSettings, section } from "#daemon/settings/settings.ts";
-import { privateKey } from "#daemon/settings/types.ts";
-import { SettingsError } from "#daemon/settings/problem.ts";
 import { askToConfirm, createTerminalOutput } from "../terminal.ts";
-import { readKeyFile } from "./key-file.ts";
 import { reportFailure } from "./report-failure.ts";
-
-/** Settings that `gatehouse refund` reads from the environment, besides the facilitator's. */
-const refundSettings = defineSettings("refund", [], {
-  signer: section({ privateKey: secret(privateKey).optional().describe("Private key of the payee") }),
-});
 
 const keyVariable = "GATEHOUSE_REFUND_SIGNER_PRIVATE_KEY";
 
-/** Creates `gatehouse refund <payment>`. */
+/** Creates `gatehouse ledger refund <payment>`. */
 export function createRefundCommand({ mask }: Readonly<{ mask: Mask }>) {
   return new Command("refund")
     .summary("Send a settled payment back to its payer, once")
@@ -29,7 +19,7 @@ export function createRefundCommand({ mask }: Readonly<{ mask: Mask }>) {
         parseAmount,
       ),
     )
-    .option("--key-file <path>", "file that holds the payee's private key")
+    .option("--key-file <path>", "file with the payee's private key")
     .option("--yes", "agree without asking for confirmation", false)
     .option(
       "--again",
@@ -39,10 +29,12 @@ export function createRefundCommand({ mask }: Readonly<{ mask: Mask }>) {
     .addHelpText("after", `\nThe key: --key-file, or ${keyVariable}_FILE, or ${keyVariable} in the environment.`)
     .action(async (payment, { settings: file, amount, keyFile, yes, again }) => {
       process.exitCode = await reportFailure("refund", { mask }, async (resources) => {
-        const key = readKey(keyFile);
+        const { readPayee } = await import("./signing-key.ts");
+        const key = readPayee(keyFile, keyVariable);
         mask.hide(key);
         const { booksSettings, openBooks } = await import("#facilitator/commands/open-books.ts");
         const { refundPayment } = await import("#facilitator/commands/refund.ts");
+        const { readSettings } = await import("#daemon/settings/settings.ts");
         const { createStopSignal } = await import("#daemon/process/stop-signal.ts");
         const { systemClock } = await import("#daemon/clock.ts");
         const { pause } = await import("#daemon/time.ts");
@@ -52,11 +44,7 @@ export function createRefundCommand({ mask }: Readonly<{ mask: Mask }>) {
         const confirm = yes ? async () => true : confirmOnTerminal;
         const parts = { output: createTerminalOutput({ mask }), confirm, pause, signal: createStopSignal() };
         const { monotonicMs } = systemClock;
-        await refundPayment(
-          settings,
-          { payment, amount, key, again },
-          { ...books, ...parts, clock: Date.now, monotonicMs },
-        );
+        await refundPayment({ payment, amount, key, again }, { ...books, ...parts, clock: Date.now, monotonicMs });
         return 0;
       });
     });
@@ -64,16 +52,6 @@ export function createRefundCommand({ mask }: Readonly<{ mask: Mask }>) {
 
 async function confirmOnTerminal(): Promise<boolean> {
   return process.stdin.isTTY && (await askToConfirm("Send it? [y/N] "));
-}
-
-function readKey(keyFile: string | undefined): Secret {
-  const variable = `${keyVariable}_FILE`;
-  const { signer } = readSettings(refundSettings, {
-    env: keyFile === undefined ? process.env : { [keyVariable]: readKeyFile(keyFile) },
-  });
-  if (signer.privateKey !== undefined) return signer.privateKey;
-  const message = `no key of the payee; name its file with --key-file or ${variable}.`;
-  throw new SettingsError("refund", [{ name: keyVariable, message }]);
 }
 
 function parseAmount(text: string): bigint {

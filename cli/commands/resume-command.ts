@@ -1,6 +1,6 @@
 import { Command } from "@commander-js/extra-typings";
 import type { Mask } from "#daemon/secrets/mask.ts";
-import { findControlTarget, addControlOptions } from "./control-target.ts";
+import { addControlOptions } from "./option-values.ts";
 import { createTerminalOutput } from "../terminal.ts";
 
 /** Creates `gatehouse resume`: lifts the pause that the sidecar set after a node failed to recover. */
@@ -13,6 +13,7 @@ export function createResumeCommand({ mask }: Readonly<{ mask: Mask }>) {
   return addControlOptions(command)
     .option("--json", "one JSON document: { result: lifted, none or busy, hold, next, node }", false)
     .action(async ({ json, ...options }) => {
+      const { findControlTarget } = await import("./control-target.ts");
       const target = findControlTarget("resume", options, { mask });
       if (target === undefined) return;
       const { runResumeCommand: run } = await import("#sidecar/upkeep/control/resume-command.ts");

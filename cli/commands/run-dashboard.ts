@@ -24,7 +24,7 @@ export async function runDashboard(
     const targets = readTargets(where);
     await using overview = await startOverview(
       targets,
-      { ...listen, setting: "--port" },
+      { ...listen, setting: "--page" },
       { clock: systemClock, log, mask },
     );
     const what = targets.length === 1 ? "one target" : `${targets.length} targets`;

@@ -2,9 +2,7 @@ import type { Command } from "@commander-js/extra-typings";
 import type { z } from "zod";
 import { endProcess } from "#daemon/process/end-process.ts";
 import type { Mask } from "#daemon/secrets/mask.ts";
-import { toEnvironmentName } from "#daemon/settings/leaf.ts";
 import type { Service } from "#daemon/service.ts";
-import { formatSettingsHelp } from "../settings-help.ts";
 
 /** Command of a long-running service. */
 export type ServiceCommand<Schema extends z.ZodObject> = Readonly<{
@@ -22,19 +20,12 @@ export type ServiceCommand<Schema extends z.ZodObject> = Readonly<{
   hidden?: boolean;
 }>;
 
-/** Adds `gatehouse <service>`: runs the service until SIGINT or SIGTERM; its `--help` starts with the essential settings. */
+/** Adds `gatehouse <service>`: runs the service until SIGINT or SIGTERM. */
 export function addServiceCommand<Schema extends z.ZodObject>(
   program: Command,
   { name, summary, load, handsOver, hidden = false }: ServiceCommand<Schema>,
   { mask }: Readonly<{ mask: Mask }>,
 ): void {
-  const loaded: { service?: Service<Schema> } = {};
-  const service = async () => (loaded.service ??= await load());
-  // Help output is synchronous, so the settings are loaded before help is requested. A hot restart's supervisor needs no settings, so it
-  // doesn't load them, which saves memory.
-  program.hook("preSubcommand", async (_, chosen) => {
-    if (chosen.name() === name && !process.argv.includes("--hand-over")) await service();
-  });
   const command = program
     .command(name, { hidden })
     .summary(summary)
@@ -44,32 +35,27 @@ export function addServiceCommand<Schema extends z.ZodObject>(
   if (handsOver !== undefined) {
     command.option("--hand-over", "apply settings file changes by hot restart, without downtime");
   }
-  command
-    .addHelpText("after", () =>
-      loaded.service === undefined
-        ? `\n"gatehouse ${name} --help" lists the settings.`
-        : formatSettingsHelp(loaded.service.definition, command.opts().all === true ? "all" : "essential"),
-    )
-    .action(async ({ settings, all }) => {
-      if (all === true) command.error(`${name}: --all goes with --help: gatehouse ${name} --help --all`);
-      const { handOver } = command.opts() as Readonly<{ handOver?: true }>;
-      if (handOver === true) {
-        const settingsPath = settings ?? process.env[toEnvironmentName(name, ["settingsPath"])];
-        if (settingsPath === undefined) {
-          return command.error(`${name}: --hand-over needs a settings file; name one by --settings`);
-        }
-        const { superviseService } = await import("#daemon/hand-over/supervisor.ts");
-        const supervised = {
-          service: name,
-          settingsPath,
-          environment: process.env,
-          servesOn: handsOver === "or-serves-on",
-        };
-        await endProcess(await superviseService(supervised));
+  command.action(async ({ settings, all }) => {
+    if (all === true) command.error(`${name}: --all requires --help: gatehouse ${name} --help --all`);
+    const { handOver } = command.opts() as Readonly<{ handOver?: true }>;
+    if (handOver === true) {
+      const { toEnvironmentName } = await import("#daemon/settings/leaf.ts");
+      const settingsPath = settings ?? process.env[toEnvironmentName(name, ["settingsPath"])];
+      if (settingsPath === undefined) {
+        return command.error(`${name}: --hand-over requires a settings file; specify one with --settings`);
       }
-      // Imported here, so that no other command loads logging, metrics and their libraries.
-      const { runService } = await import("#daemon/service.ts");
-      // Exits the process once the service has stopped, even if a library keeps a handle open.
-      await endProcess(await runService(await service(), { settingsFile: settings }, { mask }));
-    });
+      const { superviseService } = await import("#daemon/hand-over/supervisor.ts");
+      const supervised = {
+        service: name,
+        settingsPath,
+        environment: process.env,
+        servesOn: handsOver === "or-serves-on",
+      };
+      await endProcess(await superviseService(supervised));
+    }
+    // Imported here, so that no other command loads logging, metrics and their libraries.
+    const { runService } = await import("#daemon/service.ts");
+    // Exits the process once the service has stopped, even if a library keeps a handle open.
+    await endProcess(await runService(await load(), { settingsFile: settings }, { mask }));
+  });
 }

@@ -1,11 +1,11 @@
 import { resolve } from "node:path";
 import { InvalidArgumentError } from "@commander-js/extra-typings";
-import { nodeVersionText } from "#node/versions.ts";
 import { exitStatus, type CommandOutput } from "#daemon/command-line/command-output.ts";
 import { createStopSignal } from "#daemon/process/stop-signal.ts";
 import { findUserStateDirectory } from "#daemon/files/user-state-directory.ts";
 import type { ControlOptions } from "#sidecar/upkeep/control/control-options.ts";
 import { askToConfirm } from "../terminal.ts";
+import { isHttpUrl } from "./option-values.ts";
 
 type Limits = Readonly<{
   proveWithin?: number | undefined;
@@ -25,7 +25,7 @@ type StackOptions = Limits &
 
 /** Other options of the command, which may conflict with those for a stack. */
 type TypedAlongside = Pick<ControlOptions, "settings" | "stateDirectory" | "tokenFile"> &
-  Readonly<{ directory: string | undefined; cancel: boolean; json: boolean }>;
+  Readonly<{ directory: string | undefined; json: boolean }>;
 
 /** Describes conflicting options; undefined if there are none. Pure. */
 export function findStackMisuse(options: StackOptions & TypedAlongside): string | undefined {
@@ -35,15 +35,15 @@ export function findStackMisuse(options: StackOptions & TypedAlongside): string 
     if (!isContinued && stackOnly.every((option) => option === undefined)) return undefined;
     return "--node-image, --continue, --cwd, --config-file and the --…-within options go with --stack.";
   }
-  if (options.directory !== undefined || options.cancel || options.json) {
-    return "a directory, --cancel and --json do not go with --stack.";
+  if (options.directory !== undefined || options.json) {
+    return "a directory and --json do not go with --stack.";
   }
   const { settings, stateDirectory, tokenFile } = options;
   if ([settings, stateDirectory, tokenFile].some((option) => option !== undefined)) {
     return "--settings, --state-directory and --token-file do not go with --stack, whose outputs say where its sidecar is.";
   }
   if ((nodeImage === undefined) !== isContinued) return "with --stack, expected --node-image, or --continue alone.";
-  if (url !== undefined && !/^https?:$/.test(URL.parse(url)?.protocol ?? "")) {
+  if (url !== undefined && !isHttpUrl(url)) {
     return "--url: expected an address such as http://10.0.0.7:9600.";
   }
   return undefined;
@@ -54,6 +54,7 @@ type StackWork = StackOptions & Readonly<{ stack: string; version: string | unde
 /** Upgrades the node of a stack to another image, or resumes such an upgrade; returns the exit status. */
 export async function upgradeStack(options: StackWork, output: CommandOutput): Promise<number> {
   const { stack, nodeImage: image, version, cwd = ".", configFile, url, dryRun, yes } = options;
+  const { nodeVersionText } = await import("#node/versions.ts");
   if (version !== undefined && !nodeVersionText.test(version)) {
     output.error("upgrade: --node-version: expected a version such as 0.16.2.\n");
     return exitStatus.error;

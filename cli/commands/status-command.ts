@@ -2,28 +2,46 @@ import { Command, Option } from "@commander-js/extra-typings";
 import { exitStatus } from "#daemon/command-line/command-output.ts";
 import type { Mask } from "#daemon/secrets/mask.ts";
 import { createStopSignal } from "#daemon/process/stop-signal.ts";
-import { defaultStatusUrl, parseListenerUrl, parseIntervalSeconds } from "./option-values.ts";
-import { TargetError } from "#sidecar/overview/targets.ts";
-import { readTargets } from "../target-list.ts";
+import { defaultStatusUrl, parseIntervalSeconds, parseListenerUrl, parseListenPort } from "./option-values.ts";
 import { createTerminalOutput } from "../terminal.ts";
 
-/** Creates `gatehouse status`: shows the state of one or more nodes in a terminal. */
+/** Default port of the page. */
+const pagePort = 9610;
+
+/** Creates `gatehouse status`: shows the state of one or more nodes in a terminal, or of all on one page. */
 export function createStatusCommand({ mask }: Readonly<{ mask: Mask }>) {
   return new Command("status")
     .summary("Show the status of one node, or of several")
     .description(
-      "Prints the verdict, what is wrong, since when and what to do, and the last events. Exits 0 when all is healthy, 2 when something is not, 1 when a listener could not be reached.",
+      "Prints the verdict, what is wrong, since when and what to do, and the last events. Exits 0 when all is healthy, 2 when something is not, 1 when a listener could not be reached. With --page, serves a page that checks all targets, also facilitators and resource servers, every five seconds, until Ctrl-C.",
     )
     .option("--url <url>", "status listener of the sidecar or gateway", parseListenerUrl, defaultStatusUrl)
     .addOption(
       new Option(
         "--targets <where...>",
-        "several sidecars or gateways: URLs, e.g. node-7=http://10.0.0.7:9600 (a name is optional), or files with one on each line; at most 64",
+        "several: URLs, e.g. node-7=http://10.0.0.7:9600 (a name is optional), or files with one on each line; at most 64",
       ).conflicts("url"),
     )
     .option("--watch [seconds]", "refresh every so many seconds (default 5) until Ctrl-C", parseIntervalSeconds)
+    .addOption(
+      new Option("--page [port]", `serve one page for all targets (default ${pagePort}; 0 picks a free port)`)
+        .argParser(parseListenPort)
+        .preset(pagePort)
+        .conflicts(["url", "watch", "json"]),
+    )
+    .option("--host <address>", "listen address of the page", "127.0.0.1")
+    .option("--allowed-host <name...>", "host name allowed in requests for the page, besides addresses and localhost")
     .option("--json", "the whole status as JSON; with --targets a list, [{ name, url, status }]")
-    .action(async ({ url, targets, watch, json }) => {
+    .action(async ({ url, targets, watch, page, host, allowedHost = [], json }, command) => {
+      if (page !== undefined) {
+        if (targets === undefined) return command.error("status --page requires --targets");
+        const { runDashboard } = await import("./run-dashboard.ts");
+        const listen = { host, port: page, allowedHosts: allowedHost };
+        process.exitCode = await runDashboard({ where: targets, listen }, { mask, signal: createStopSignal() });
+        return;
+      }
+      const { TargetError } = await import("#sidecar/overview/targets.ts");
+      const { readTargets } = await import("../target-list.ts");
       const { runStatusCommand: run } = await import("#status/status-command.ts");
       const everyMs = watch === undefined ? undefined : (watch === true ? 5 : watch) * 1_000;
       const output = createTerminalOutput({ mask });

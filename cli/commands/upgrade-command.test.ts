@@ -16,8 +16,8 @@ const stack = ["--stack", "prod", "--node-image", "node:0.17.0"];
 
 describe("gatehouse upgrade --stack", () => {
   it.each([
-    ["a document, which it does not print", ["--json"], "--json do not go with --stack"],
-    ["a directory", ["/srv/release"], "a directory, --cancel"],
+    ["a document, which it does not print", ["--json"], "and --json do not go with --stack"],
+    ["a directory", ["/srv/release"], "a directory and --json"],
     [
       "the settings of a sidecar",
       ["--settings", "a.json5"],

@@ -2,8 +2,7 @@ import { resolve } from "node:path";
 import { Command } from "@commander-js/extra-typings";
 import type { Mask } from "#daemon/secrets/mask.ts";
 import { askToConfirm, createTerminalOutput } from "../terminal.ts";
-import { addControlOptions, findControlTarget } from "./control-target.ts";
-import { parseLimitSeconds, parseLongLimitSeconds } from "./option-values.ts";
+import { addControlOptions, parseLimitSeconds, parseLongLimitSeconds } from "./option-values.ts";
 import { findStackMisuse, parseImage, parseStack, upgradeStack } from "./stack-upgrade-options.ts";
 
 /** Creates `gatehouse upgrade`: makes a sidecar upgrade its node to another version, and roll back if verification fails. */
@@ -14,7 +13,7 @@ export function createUpgradeCommand({ mask }: Readonly<{ mask: Mask }>) {
       "Has the running sidecar stop its node, copy the data, install the binaries from a directory, migrate node.conf, start and verify the new version. A failed upgrade is rolled back: data, binaries and node.conf. Shows every step first and asks. Exits 0 when the new version is verified, 1 otherwise. With --stack it upgrades the node of a stack on Docker or Kubernetes to another image, where pulumi up is run: stop, copy of the data (on Kubernetes a VolumeSnapshot, through kubectl), the image in the configuration, pulumi up, verification; a failed upgrade is rolled back: image, data and configuration.",
     );
   return addOptions(command).action(async (directory, typed) => {
-    const { nodeVersion: version, cancel, dryRun, yes, json, ...options } = typed;
+    const { nodeVersion: version, dryRun, yes, json, ...options } = typed;
     const misuse = findStackMisuse({ ...typed, directory });
     if (misuse !== undefined) command.error(`upgrade: ${misuse}`);
     const output = createTerminalOutput({ mask });
@@ -22,17 +21,12 @@ export function createUpgradeCommand({ mask }: Readonly<{ mask: Mask }>) {
       process.exitCode = await upgradeStack({ ...options, stack: options.stack, version, dryRun, yes }, output);
       return;
     }
-    if ((directory === undefined) !== cancel) {
-      command.error("upgrade: expected a directory with the new programs, or --cancel alone.");
-    }
+    if (directory === undefined) return command.error("upgrade: expected a directory with the new programs.");
     const confirm = process.stdin.isTTY ? askToConfirm : undefined;
+    const { findControlTarget } = await import("./control-target.ts");
     const target = findControlTarget("upgrade", options, { mask });
     if (target === undefined) return;
-    const { runUpgradeCommand: run, runCancelCommand } = await import("#sidecar/upkeep/control/upgrade-command.ts");
-    if (directory === undefined) {
-      process.exitCode = await runCancelCommand(target, output, { json });
-      return;
-    }
+    const { runUpgradeCommand: run } = await import("#sidecar/upkeep/control/upgrade-command.ts");
     const source = resolve(directory);
     process.exitCode = await run(target, { source, version, dryRun, yes, json, confirm }, output);
   });
@@ -42,11 +36,6 @@ function addOptions(command: Command) {
   return addControlOptions(command)
     .argument("[directory]", "directory with the new version's binaries (ops, node_cli, …), on the sidecar's machine")
     .option("--node-version <version>", "the new version, if its node_cli does not report it")
-    .option(
-      "--cancel",
-      "cancel an upgrade whose data is still being copied while the node runs (upgrade.snapshot rsync)",
-      false,
-    )
     .option("--stack <name>", "upgrade the node of this Pulumi stack, whose version is its image", parseStack)
     .option("--node-image <reference>", "with --stack: the new image, with a digest", parseImage)
     .option("--continue", "with --stack: continue the upgrade that was interrupted or stranded", false)

@@ -1,7 +1,7 @@
 import { z } from "zod";
-import { getText, type Got } from "#daemon/http/get.ts";
+import { getText, type GetResult } from "#daemon/http/get.ts";
 import { parseJson } from "#daemon/json-rpc.ts";
-import { operatorPaths } from "#daemon/stack-services.ts";
+import { operatorPaths } from "#daemon/http/operator-paths.ts";
 import { defaultSource, isDoctored, type KnownService } from "./known-service.ts";
 
 /** Configuration that a service reports. */
@@ -21,11 +21,11 @@ export const status = z.object({
 
 /** A service's raw responses, keyed by file name in the bundle. */
 type Answers = Readonly<{
-  "configuration.json": Got<string>;
-  "readyz.json": Got<string>;
-  "metrics.txt": Got<string>;
+  "configuration.json": GetResult<string>;
+  "readyz.json": GetResult<string>;
+  "metrics.txt": GetResult<string>;
   /** Only for a service that has a node. */
-  "status.json"?: Got<string>;
+  "status.json"?: GetResult<string>;
 }>;
 
 /** Limits of one request: time in ms, and response size in bytes. */
@@ -39,8 +39,6 @@ export type InspectedService = KnownService &
     configuration: z.output<typeof inUse> | undefined;
     readiness: z.output<typeof readiness> | undefined;
     status: z.output<typeof status> | undefined;
-    /** Reads an unlabelled sample from the service's metrics. */
-    metric: (name: string) => number | undefined;
   }>;
 
 /** Requests everything that checks and bundles need from a service, once. */
@@ -48,7 +46,7 @@ export async function inspectService(known: KnownService): Promise<InspectedServ
   const { url } = known;
   const nothing = { configuration: undefined, readiness: undefined, status: undefined };
   if (url === undefined) {
-    return { ...known, ...nothing, answers: undefined, metric: () => undefined };
+    return { ...known, ...nothing, answers: undefined };
   }
   const get = (path: string) => getText(new URL(path, url).href, checkLimits);
   const hasNode = known.service === "sidecar" || known.service === "gateway";
@@ -74,16 +72,9 @@ export async function inspectService(known: KnownService): Promise<InspectedServ
     configuration: used,
     readiness: parseAnswer(ready, readiness),
     status: nodeStatus && parseAnswer(nodeStatus, status),
-    metric: (name) => (metrics.ok ? readSample(metrics.body, name) : undefined),
   };
 }
 
-function parseAnswer<Shape>(got: Got<string>, shape: z.ZodType<Shape>): Shape | undefined {
+function parseAnswer<Shape>(got: GetResult<string>, shape: z.ZodType<Shape>): Shape | undefined {
   return got.ok ? shape.safeParse(parseJson(got.body)).data : undefined;
-}
-
-/** Reads the value of an unlabelled series in Prometheus's text format. */
-function readSample(text: string, name: string): number | undefined {
-  const value = new RegExp(String.raw`^${name} (\S+)`, "m").exec(text)?.[1];
-  return value === undefined ? undefined : Number(value);
 }

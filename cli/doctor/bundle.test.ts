@@ -20,7 +20,7 @@ test("a bundle holds all of it, is its owner's alone, has no planted secret, and
   const bundle = join(folder, "bundle.tgz");
   const env = facilitator("http://me:planted-pass@127.0.0.1:1/");
   const run = await runDoctor({ env, urls: { facilitator: url }, bundle, logs: [log] });
-  expect(run.error).toContain(`${bundle} is written`);
+  expect(run.error).toContain(`${bundle} was written`);
   expect((await stat(bundle)).mode & 0o777).toBe(0o600);
   await extract({ file: bundle, cwd: folder });
   const read = (name: string) => readFile(join(folder, name), "utf8");
@@ -37,6 +37,6 @@ test("a bundle holds all of it, is its owner's alone, has no planted secret, and
   const all = (await Promise.all([...names, ...answers].map(read))).join("\n");
   for (const secret of [key.slice(2), "planted-token", "planted-pass"]) expect(all).not.toContain(secret);
   const before = await readFile(bundle);
-  expect((await runDoctor({ env, bundle })).error).toContain("it is there already; name another file");
+  expect((await runDoctor({ env, bundle })).error).toContain("it already exists; specify another file");
   expect(await readFile(bundle)).toEqual(before);
 });

@@ -28,14 +28,14 @@ const entriesMax = 64;
 
 const introduction = `What "gatehouse doctor --bundle" found, for a bug report.
 
-findings.json        what was looked at, and what was found
+findings.json        all checks and their results
 versions.json        versions of Gatehouse, Node and the system
-<service>/           settings with the origin of each, and what the service answered: /configuration, /readyz, /status, /metrics
-log/                 the ends of log files
+<service>/           settings with their origins, and the service's responses: /configuration.json, /readyz, /status, /metrics
+log/                 tails of log files
 
-Taken out: what the settings know to be secret, credentials in URLs, and what looks like a key, a token, a password or a signature. Every
-hexadecimal number of 32 bytes or more is its own mark, transaction hashes among them: [hex 1a2b3c4d].
-Left in: host names, IP addresses, accounts, paths. Look through it before you publish it.
+Removed: secret settings, credentials in URLs, and anything that looks like a key, token, password or signature. Every hexadecimal
+number of 32 bytes or more, including transaction hashes, is replaced by a digest: [hex 1a2b3c4d].
+Included: host names, IP addresses, accounts, paths. Review it before you publish it.
 `;
 
 /**
@@ -113,7 +113,7 @@ async function readEnd(path: string): Promise<string> {
 }
 
 function limitText(text: string): string {
-  return text.length <= entryBytesMax ? text : `${text.slice(0, entryBytesMax)}\n… the rest is left out\n`;
+  return text.length <= entryBytesMax ? text : `${text.slice(0, entryBytesMax)}\n… truncated\n`;
 }
 
 function formatJson(value: unknown): string {

@@ -23,7 +23,7 @@ test("a sidecar that is right is 0; what nobody named is shown as not checked", 
   const run = await runDoctor({ urls: { sidecar: url } });
   expect(run.status).toBe(0);
   expect(listFindings(run, "service")).toEqual([`right: runs at ${url} and is ready`]);
-  expect(listFindings(run, "versions")).toEqual([`right: runs ${version}, as this command`]);
+  expect(listFindings(run, "versions")).toEqual([`right: runs ${version}, the same as this command`]);
   expect(listFindings(run, "conditions")).toEqual(["right: 1 of 1 conditions of its node are True"]);
   expect(listFindings(run, "settings")).toEqual([expect.stringMatching(/^skipped: /)]);
 });
@@ -41,20 +41,20 @@ test("what a service says of itself is wrong as it says it", async () => {
   expect(listFindings(run, "service")).toEqual([
     "wrong: is not ready: rpc: no answer",
     "wrong: is degraded: facilitator: away",
-    "wrong: /etc/policy.json5 (GATEHOUSE_X) can't be used: ranges: no such key; what stood there before is in force until you fix it",
+    "wrong: /etc/policy.json5 (GATEHOUSE_X) is invalid: ranges: no such key; its previous content stays active until you fix it",
   ]);
-  expect(listFindings(run, "versions")[0]).toMatch(/^wrong: runs 0\.0\.9, .*run the doctor of 0\.0\.9$/);
+  expect(listFindings(run, "versions")[0]).toMatch(/^wrong: runs 0\.0\.9, .*run gatehouse doctor of 0\.0\.9$/);
   expect(listFindings(run, "conditions")).toEqual(["wrong: DiskSpaceSufficient: Free some."]);
 });
 
 test("another program, another service, and nobody at an address are three things", async () => {
   const other = await serve((_, response) => response.writeHead(404).end("<html>"));
   expect(listFindings(await runDoctor({ urls: { sidecar: other } }), "service")[0]).toMatch(
-    /^wrong: .* answers HTTP 404, and not as a service of Gatehouse does.*ss -ltnp/,
+    /^wrong: .* returned HTTP 404, but not like a Gatehouse service.*ss -ltnp/,
   );
   const seller = await startServiceThat({ service: "resource-server" });
   expect(listFindings(await runDoctor({ urls: { facilitator: seller } }), "service")[0]).toContain(
-    "is the resource-server's",
+    "belongs to the resource-server",
   );
   const nobody = await runDoctor({ urls: { facilitator: "http://127.0.0.1:1" } });
   expect([nobody.status, listFindings(nobody, "service")[0]]).toEqual([
@@ -69,18 +69,18 @@ test("of a service that does not run, its settings, keys, ports and signer are l
     env: facilitator(rpcUrl, { GATEHOUSE_FACILITATOR_OPERATIONS_PORT: "1", GATEHOUSE_FACILITATOR_LISTEN_PORT: "2" }),
   });
   expect(run.status).toBe(2);
-  expect(listFindings(run, "service")[0]).toMatch(/^wrong: does not run: /);
+  expect(listFindings(run, "service")[0]).toMatch(/^wrong: is not running: /);
   expect(listFindings(run, "service")[0]).toContain(`start it: ${formatOwnCommand()} facilitator`);
   expect(listFindings(run, "settings")).toEqual(["right: can be read (the environment)"]);
   expect(listFindings(run, "keys")).toEqual([
-    "right: signer.privateKey is given by the variable GATEHOUSE_FACILITATOR_SIGNER_PRIVATE_KEY",
+    "right: signer.privateKey is set by the variable GATEHOUSE_FACILITATOR_SIGNER_PRIVATE_KEY",
   ]);
   expect(listFindings(run, "ports")).toEqual([
-    expect.stringContaining("is free for its start"),
-    expect.stringContaining("is free for its start"),
+    expect.stringContaining(") is free"),
+    expect.stringContaining(") is free"),
   ]);
   expect(listFindings(run, "signer")[0]).toMatch(
-    /^right: its signer 0x19E7E376E7C213B7E7e7e46cc70A5dD086DAff2A holds 10 of native currency, enough for 100/,
+    /^right: its signer 0x19E7E376E7C213B7E7e7e46cc70A5dD086DAff2A holds 10 in native currency, enough for 100/,
   );
   expect(JSON.stringify(run)).not.toContain(key.slice(2));
 });
@@ -89,7 +89,7 @@ test("a signer that holds too little is wrong, with the account and what to send
   const rpcUrl = await startNodeThat({ eth_getBalance: "0x2386f26fc10000" });
   const run = await runDoctor({ env: facilitator(rpcUrl) });
   expect(listFindings(run, "signer")[0]).toMatch(
-    /^wrong: its signer 0x19E7.* holds 0\.01 of native currency, enough for 50 settlements at today's gas price; send it more, 0\.02 is enough for 100$/,
+    /^wrong: its signer 0x19E7.* holds 0\.01 in native currency, enough for 50 settlements at today's gas price; top it up: 0\.02 is enough for 100$/,
   );
 });
 
@@ -112,10 +112,10 @@ test("a port that another program has, and one that two listeners want, are wron
   });
   const ports = listFindings(run, "ports").join("\n");
   expect(ports).toContain(
-    `127.0.0.1:${taken} (GATEHOUSE_FACILITATOR_LISTEN_PORT) is taken by something else; \`ss -ltnp 'sport = :${taken}'\``,
+    `127.0.0.1:${taken} (GATEHOUSE_FACILITATOR_LISTEN_PORT) is used by another process; find it with \`ss -ltnp 'sport = :${taken}'\``,
   );
   expect(ports).toContain(
-    "GATEHOUSE_FACILITATOR_OPERATIONS_PORT and GATEHOUSE_RESOURCE_SERVER_OPERATIONS_PORT both want port 1",
+    "GATEHOUSE_FACILITATOR_OPERATIONS_PORT and GATEHOUSE_RESOURCE_SERVER_OPERATIONS_PORT both use port 1",
   );
 });
 
@@ -139,7 +139,7 @@ test("a key's file that others can read is wrong, with the command that fixes it
   const { GATEHOUSE_FACILITATOR_SIGNER_PRIVATE_KEY: _, ...env } = facilitator("http://127.0.0.1:1");
   const look = async () =>
     listFindings(await runDoctor({ env: { ...env, GATEHOUSE_FACILITATOR_SIGNER_PRIVATE_KEY_FILE: file } }), "keys");
-  expect(await look()).toEqual([`right: signer.privateKey is given by ${file}, which others can't read`]);
+  expect(await look()).toEqual([`right: signer.privateKey is in ${file}, which other users can't read`]);
   await chmod(file, 0o644);
   expect(await look()).toEqual([expect.stringContaining(`\`chmod o= ${file}\``)]);
 });

@@ -61,7 +61,7 @@ async function runChecks(diagnosis: Diagnosis): Promise<readonly Finding[]> {
       } catch (error) {
         // A failing check is reported as such and does not hide the others.
         return [
-          { check: name, subject: "doctor", state: "unknown", message: `could not look: ${String(error)}` } as const,
+          { check: name, subject: "doctor", state: "unknown", message: `the check failed: ${String(error)}` } as const,
         ];
       }
     }),
@@ -83,15 +83,15 @@ async function saveBundle(
   try {
     await writeBundle(path, { ...content, clock, mask });
     print(
-      `doctor: ${path} is written, without what is or looks like a secret; look through it before you publish it.\n`,
+      `doctor: ${path} was written, with secrets and anything like them removed; review it before you publish it.\n`,
     );
     return exitStatus.clean;
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     const advice =
       code === "EEXIST"
-        ? "it is there already; name another file"
-        : `it can't be written (${code ?? String(error)}); name a file that can`;
+        ? "it already exists; specify another file"
+        : `it can't be written (${code ?? String(error)}); specify a writable path`;
     print(`doctor: --bundle ${path}: ${advice}.\n`);
     return exitStatus.error;
   }

@@ -1,7 +1,7 @@
 import { basename } from "node:path";
 import { z } from "zod";
 import { getJson } from "#daemon/http/get.ts";
-import { operatorPaths } from "#daemon/stack-services.ts";
+import { operatorPaths } from "#daemon/http/operator-paths.ts";
 import { readiness, status } from "./answers.ts";
 import { createFindings } from "./check.ts";
 import type { Finding } from "./finding.ts";
@@ -15,14 +15,7 @@ const inUse = z.object({
 });
 
 /** Sidecar conditions that concern node.conf and the connections to the node and the Pushgateway. */
-const driftConditions = new Set([
-  "ConfigValid",
-  "ConfigReconciled",
-  "SoleWriter",
-  "NotPaused",
-  "RpcResponding",
-  "MetricsArriving",
-]);
+const driftConditions = new Set(["ConfigValid", "ConfigReconciled", "NotPaused", "RpcResponding", "MetricsArriving"]);
 
 const answerBytes = 4_194_304;
 const answerMs = 10_000;
@@ -40,24 +33,25 @@ export async function findDrift(services: StackServices): Promise<readonly Findi
 
 async function findServiceDrift(name: string, service: Service): Promise<readonly Finding[]> {
   const { url } = service;
-  const look = (state: Finding["state"], message: string) => createFindings("drift")(name, state, message);
-  if (url === undefined) return [look("skipped", `no address of it is known here; name one by --url ${name}=…`)];
+  const createFinding = (state: Finding["state"], message: string) => createFindings("drift")(name, state, message);
+  if (url === undefined)
+    return [createFinding("skipped", `its address is unknown here; specify it with --url ${name}=…`)];
   const [configuration, checks] = [
     await requestAnswer(url, operatorPaths.configuration, inUse),
     await requestAnswer(url, operatorPaths.ready, readiness),
   ];
-  if ("failure" in configuration) return [look("unknown", configuration.failure)];
+  if ("failure" in configuration) return [createFinding("unknown", configuration.failure)];
   const { version, settingsSha256, files } = configuration.answer;
   const conditions = name === "sidecar" ? await requestAnswer(url, "/status", status) : undefined;
   return [
     settingsSha256 === service.settingsSha256
-      ? look("right", `runs version ${version} with the settings that the stack gave it`)
-      : look("wrong", "runs with other settings than the stack gave it; `pulumi up --refresh` puts that right"),
-    ...Object.entries(service.files).map(([file, sha256]) => look(...judgeFile(file, sha256, files))),
+      ? createFinding("right", `runs version ${version} with the stack's settings`)
+      : createFinding("wrong", "its settings differ from the stack's; fix with `pulumi up --refresh`"),
+    ...Object.entries(service.files).map(([file, sha256]) => createFinding(...judgeFile(file, sha256, files))),
     ...("failure" in checks
-      ? [look("unknown", checks.failure)]
-      : listFailedChecks(checks.answer).map((text) => look("wrong", text))),
-    ...(conditions === undefined ? [] : judgeConditions(conditions).map((one) => look(...one))),
+      ? [createFinding("unknown", checks.failure)]
+      : listFailedChecks(checks.answer).map((text) => createFinding("wrong", text))),
+    ...(conditions === undefined ? [] : judgeConditions(conditions).map((one) => createFinding(...one))),
   ];
 }
 
@@ -67,17 +61,16 @@ function judgeFile(
   files: z.output<typeof inUse>["files"],
 ): readonly [Finding["state"], string] {
   const found = files.find(({ path }) => basename(path) === file);
-  if (found === undefined)
-    return ["wrong", `does not read ${file}, which the stack gave it; \`pulumi up --refresh\` puts that right`];
+  if (found === undefined) return ["wrong", `does not use the stack's file ${file}; fix with \`pulumi up --refresh\``];
   if (found.refused !== undefined)
-    return ["wrong", `${found.path} can't be used (${found.refused}); what stood there before is in force`];
+    return ["wrong", `${found.path} is invalid (${found.refused}); its previous content stays active`];
   if (found.sha256 !== sha256) {
     return [
       "wrong",
-      `${found.path} is not what the stack gave it; after a change on Kubernetes wait two minutes, else \`pulumi up --refresh --replace\` its file delivery (the container …-files or …-live) or Secret`,
+      `${found.path} differs from the stack's; after a change on Kubernetes, wait two minutes, otherwise \`pulumi up --refresh --replace\` its file delivery (the container …-files or …-live) or Secret`,
     ];
   }
-  return ["right", `${found.path} is what the stack gave it`];
+  return ["right", `${found.path} matches the stack's`];
 }
 
 function listFailedChecks({ checks }: z.output<typeof readiness>): readonly string[] {
@@ -93,7 +86,7 @@ function judgeConditions(
 ): readonly (readonly [Finding["state"], string])[] {
   if ("failure" in answered) return [["unknown", answered.failure]];
   const failing = answered.answer.conditions.filter((one) => driftConditions.has(one.type) && one.status === "False");
-  if (failing.length === 0) return [["right", "finds node.conf as desired"]];
+  if (failing.length === 0) return [["right", "node.conf matches the desired configuration"]];
   return failing.map(({ type, message }) => ["wrong", `${type}: ${message}`] as const);
 }
 
@@ -106,10 +99,10 @@ async function requestAnswer<Answer>(
   const url = new URL(path, origin).href;
   const got = await getJson(url, { timeoutMs: answerMs, answerBytesMax: answerBytes });
   if (!got.ok)
-    return { failure: `${url} can't be queried (${got.why}); does it run, and can it be reached from here?` };
+    return { failure: `${url} can't be queried (${got.why}); check that it is running and reachable from here` };
   const parsed = schema.safeParse(got.body);
   if (parsed.success) return { answer: parsed.data };
   return {
-    failure: `${url} answers ${got.status}, and not what a service of this version does; is the address right?`,
+    failure: `${url} returned HTTP ${got.status}, but not like a service of this version; check the address`,
   };
 }

@@ -5,7 +5,7 @@ import { findReachedHost, formatAuthority } from "#daemon/http/address.ts";
 import { listRunningServices, type RunningService } from "#daemon/running-services.ts";
 import { toEnvironmentName } from "#daemon/settings/leaf.ts";
 import { SettingsError } from "#daemon/settings/problem.ts";
-import { listOperatedServices } from "#daemon/stack-services.ts";
+import { listOperatedServices } from "#infra/stack-services.ts";
 import { deriveEmbeddedAccounts } from "../stack/accounts.ts";
 import { planStack } from "../stack/stack-plan.ts";
 import { locateStateDirectory } from "../stack/state-directory.ts";

@@ -1,5 +1,5 @@
 import type { Secret } from "#daemon/secrets/secret.ts";
-import { listOperatedServices, type OperatedService } from "#daemon/stack-services.ts";
+import { listOperatedServices, type OperatedService } from "#infra/stack-services.ts";
 import type { DumpedSetting } from "../config-dump.ts";
 
 /** Services that `gatehouse doctor` checks. */
@@ -37,9 +37,9 @@ export type KnownSettings = Readonly<
 /** A listener that a service is configured to open. */
 export type RequestedListener = Readonly<{ host: string; port: number; setting: string }>;
 
-/** The account that pays for settlements. */
+/** The accounts that pay for settlements; without keys, those of keys that are not in the settings. */
 export type GasPayer = Readonly<{
-  privateKey: Secret;
+  privateKeys: readonly Secret[];
   rpcUrl: string;
   gasLimit: number;
   maxFeePerGasGwei: number;
@@ -50,7 +50,8 @@ export type GasPayer = Readonly<{
 export type ServiceInfo = Readonly<{
   operations: Readonly<{ host: string; port: number }>;
   listeners: readonly RequestedListener[];
-  gasPayer?: GasPayer | undefined;
+  /** One per network on which it settles. */
+  gasPayers: readonly GasPayer[];
 }>;
 
 /** A secret given to a service: its variable or file, never its value. */

@@ -2,6 +2,7 @@ import type { Mask } from "#daemon/secrets/mask.ts";
 import { toEnvironmentName, listSettingsLeaves } from "#daemon/settings/leaf.ts";
 import { SettingsError } from "#daemon/settings/problem.ts";
 import { readSettings, type SettingsDefinition, type SettingsSources } from "#daemon/settings/settings.ts";
+import { listNetworks } from "#facilitator/network-options.ts";
 import { facilitatorSettings, type FacilitatorSettings } from "#facilitator/settings.ts";
 import { gatewaySettings, type GatewayAloneSettings } from "#gateway/settings.ts";
 import { resourceServerSettings, type ResourceServerSettings } from "#resource-server/settings.ts";
@@ -54,6 +55,7 @@ function describeSidecar({ listen, gateway }: SidecarSettings): ServiceInfo {
       { ...listen, setting: toEnvironmentName("sidecar", ["listen", "port"]) },
       ...listGatewayListeners("sidecar", ["gateway"], gateway),
     ],
+    gasPayers: [],
   };
 }
 
@@ -65,6 +67,7 @@ function describeGateway(settings: GatewayAloneSettings): ServiceInfo {
       { ...listen, setting: toEnvironmentName("gateway", ["listen", "port"]) },
       ...listGatewayListeners("gateway", [], settings),
     ],
+    gasPayers: [],
   };
 }
 
@@ -82,21 +85,23 @@ function listGatewayListeners(
     });
 }
 
-function describeFacilitator({ listen, operations, chain, signer, settlement }: FacilitatorSettings): ServiceInfo {
-  const { nativeDecimals, rpcUrl } = chain;
-  const { gasLimit, maxFeePerGasGwei } = settlement;
+function describeFacilitator(settings: FacilitatorSettings): ServiceInfo {
+  const { listen, operations, signer } = settings;
   return {
     operations,
     listeners: [
       { ...listen, setting: toEnvironmentName("facilitator", ["listen", "port"]) },
       { ...operations, setting: toEnvironmentName("facilitator", ["operations", "port"]) },
     ],
-    gasPayer: { privateKey: signer.privateKey, rpcUrl, gasLimit, maxFeePerGasGwei, nativeDecimals },
+    gasPayers: listNetworks(settings).map(({ chain: { rpcUrl, nativeDecimals }, settlement }) => {
+      const { gasLimit, maxFeePerGasGwei } = settlement;
+      return { privateKeys: signer.privateKey ?? [], rpcUrl, gasLimit, maxFeePerGasGwei, nativeDecimals };
+    }),
   };
 }
 
 function describeResourceServer({ listen, operations, facilitator, settlement }: ResourceServerSettings): ServiceInfo {
-  const { rpcUrl, privateKey } = settlement;
+  const { rpcUrl, privateKey, networks } = settlement;
   const settlesItself = facilitator.url === undefined && rpcUrl !== undefined;
   return {
     operations,
@@ -104,7 +109,12 @@ function describeResourceServer({ listen, operations, facilitator, settlement }:
       { ...listen, setting: toEnvironmentName("resource-server", ["listen", "port"]) },
       { ...operations, setting: toEnvironmentName("resource-server", ["operations", "port"]) },
     ],
-    gasPayer: settlesItself && privateKey !== undefined ? { ...getDefaultGas(), rpcUrl, privateKey } : undefined,
+    gasPayers:
+      settlesItself && privateKey !== undefined
+        ? [{ rpcUrl }, ...networks].map((chain) =>
+            Object.assign(getDefaultGas(), { privateKeys: privateKey }, { rpcUrl: chain.rpcUrl }),
+          )
+        : [],
   };
 }
 

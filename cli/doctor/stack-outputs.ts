@@ -30,7 +30,7 @@ export function readStackOutputs(path: string, urls: Readonly<Record<string, str
   if (!parsed.success) {
     const [issue] = parsed.error.issues;
     throw new Error(
-      `${place}: ${issue?.path.join(".") ?? ""}: ${issue?.message ?? ""}; expected what "pulumi stack output --json" prints after a "pulumi up" of this version.`,
+      `${place}: ${issue?.path.join(".") ?? ""}: ${issue?.message ?? ""}; expected the output of "pulumi stack output --json" after a "pulumi up" of this version.`,
     );
   }
   const { configuration, urls: listedUrls } = parsed.data;
@@ -41,9 +41,7 @@ export function readStackOutputs(path: string, urls: Readonly<Record<string, str
   };
   const unknownName = Object.keys(urls).find((name) => configuration[name] === undefined);
   if (unknownName !== undefined) {
-    throw new Error(
-      `--url ${unknownName}: the stack has no such service; it has ${Object.keys(configuration).join(", ")}.`,
-    );
+    throw new Error(`--url ${unknownName}: unknown service; the stack has ${Object.keys(configuration).join(", ")}.`);
   }
   return Object.fromEntries(
     Object.entries(configuration).map(([name, given]) => [name, { ...given, url: known[name] }]),
@@ -54,6 +52,6 @@ function parseOutputs(text: string, place: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    throw new Error(`${place}: this is not JSON; give what "pulumi stack output --json" prints.`);
+    throw new Error(`${place}: not JSON; expected the output of "pulumi stack output --json".`);
   }
 }

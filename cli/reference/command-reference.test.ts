@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { createMask } from "#daemon/secrets/mask.ts";
-import { serviceDefinitions } from "../service-definitions.ts";
+import { isServiceName } from "../service-definitions.ts";
 import { commandExamples, listCommands } from "../command-examples.ts";
 import { printCommandReference } from "./command-reference.ts";
 import { createProgram } from "../program.ts";
@@ -15,8 +15,9 @@ test("docs/command-line.md is what the commands say of themselves, as `npm run d
   expect(page).toBe(printCommandReference(program));
   for (const name of commands.keys()) expect(page).toMatch(new RegExp(`^## ${name}$`, "m"));
   const exits = read("exit-codes.md");
-  for (const [name = ""] of [...commands.keys()].map((words) => words.split(" "))) {
-    const title = Object.hasOwn(serviceDefinitions, name) ? "services" : `\`${name}\``;
+  for (const name of commands.keys()) {
+    const [group] = name.split(" ");
+    const title = isServiceName(name) ? "services" : `\`(?:${name}|${group})\``;
     expect(exits).toMatch(name === "pay" ? /^## pay$[^#]*^- 0: \S/m : new RegExp(`^\\| ${title} +\\| \\S`, "m"));
   }
 });

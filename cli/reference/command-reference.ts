@@ -1,7 +1,7 @@
 import type { Command, Option } from "commander";
 import { escapeCell, wrapLines } from "#daemon/markdown.ts";
 import { commandExamples, listCommands } from "../command-examples.ts";
-import { serviceDefinitions } from "../service-definitions.ts";
+import { isServiceName } from "../service-definitions.ts";
 
 /** Formats the command reference for the docs in Markdown: usage, options and examples of each command. */
 export function printCommandReference(program: Command): string {
@@ -16,7 +16,7 @@ export function printCommandReference(program: Command): string {
 }
 
 function formatSection(name: string, command: Command): readonly string[] {
-  const isSet = Object.hasOwn(serviceDefinitions, name);
+  const isSet = isServiceName(name);
   const settings = isSet ? ` ([settings](settings.md#gatehouse-${name}))` : "";
   return [
     `## ${name}`,

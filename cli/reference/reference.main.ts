@@ -1,8 +1,5 @@
 import { writeFile } from "node:fs/promises";
 import { printSettingsReference } from "./settings-reference.ts";
-import { serviceDefinitions } from "../service-definitions.ts";
+import { loadDefinitions } from "../service-definitions.ts";
 
-await writeFile(
-  new URL("../../docs/settings.md", import.meta.url),
-  printSettingsReference(Object.values(serviceDefinitions)),
-);
+await writeFile(new URL("../../docs/settings.md", import.meta.url), printSettingsReference(await loadDefinitions()));

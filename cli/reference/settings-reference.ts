@@ -1,7 +1,7 @@
 import { wrapLines } from "#daemon/markdown.ts";
 import type { SettingsDefinition } from "#daemon/settings/settings.ts";
 import { toEnvironmentName, listSettingsLeaves, type SettingsLeaf } from "#daemon/settings/leaf.ts";
-import { listEssentialLeaves } from "../settings-help.ts";
+import { listUsualLeaves } from "../settings-help.ts";
 
 /** Values implied by a setting's key suffix, which the reference explains once. */
 const usual: readonly (readonly [end: RegExp, expected: string])[] = [
@@ -46,10 +46,10 @@ function formatService(
 ): string[] {
   const { service } = definition;
   const leaves = listSettingsLeaves(service, definition.schema);
-  const essentials = listEssentialLeaves(definition, leaves);
+  const usuals = listUsualLeaves(definition, leaves);
   const inner = service === embedded ? undefined : all.find((one) => one.service === embedded);
   const nested = inner === undefined ? [] : leaves.filter((leaf) => isNested(leaf, inner));
-  const rest = leaves.filter((leaf) => !nested.includes(leaf));
+  const rest = leaves.filter((leaf) => !nested.includes(leaf) && !usuals.includes(leaf));
   const shared = Map.groupBy(rest, (leaf) => earlier.find((one) => hasSame(one, leaf))?.service);
   const own = Map.groupBy(shared.get(undefined) ?? [], ({ path: [section = ""] }) => section);
   return [
@@ -57,13 +57,13 @@ function formatService(
     "",
     `Settings file: \`--settings <file>\` or \`${toEnvironmentName(service, ["settingsPath"])}\`. Prefix of the variables: \`${toEnvironmentName(service, [""])}\`.`,
     "",
-    ...(essentials.length === 0 ? [] : [...wrapLines(`Set first: ${listKeys(essentials)}.`), ""]),
     ...(nested.length === 0
       ? []
       : [
           `\`${embedded}.\` takes every setting of [\`gatehouse ${embedded}\`](#gatehouse-${embedded}) that is not listed here: \`${embedded}.public.port\` for \`public.port\`.`,
           "",
         ]),
+    ...formatSection("Usual settings", usuals),
     ...[...shared].flatMap(([other, same]) => (other === undefined ? [] : formatShared(other, same))),
     ...[...own].flatMap(([section, some]) => formatSection(section, some)),
   ];

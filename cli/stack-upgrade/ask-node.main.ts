@@ -1,5 +1,5 @@
 import { formatAuthority } from "#daemon/http/address.ts";
-import { stackServices } from "#daemon/stack-services.ts";
+import { defaultPorts } from "#daemon/default-ports.ts";
 import { createStackQueries } from "./node-status.ts";
 
 /**
@@ -7,7 +7,7 @@ import { createStackQueries } from "./node-status.ts";
  * the response as JSON, or `null` if there is none.
  */
 const [kind, number] = process.argv.slice(2);
-const { ports } = stackServices.sidecar;
+const ports = defaultPorts.sidecar;
 const formatAddress = (port: number) => `http://${formatAuthority("127.0.0.1", port)}`;
 const queries = createStackQueries({ statusUrl: formatAddress(ports.status), rpcUrl: formatAddress(ports.rpc) });
 process.stdout.write(`${JSON.stringify((await query()) ?? null)}\n`);

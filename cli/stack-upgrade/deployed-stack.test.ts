@@ -53,7 +53,7 @@ describe("where a stack runs", () => {
       "is rendered to YAML",
     ],
     ["a stack on Kubernetes that was never deployed", { "gatehouse:target": "kubernetes" }, {}, "run pulumi up with"],
-    ["the devnet node", { "gatehouse:nodeImage": "" }, outputs, "names no nodeImage"],
+    ["the devnet node", { "gatehouse:nodeImage": "" }, outputs, "no readable nodeImage"],
     [
       "an image that reports no version",
       { "gatehouse:nodeImage": "registry.example/node:latest" },
@@ -88,9 +88,13 @@ describe("what the configuration says of the new version", () => {
       { image: "registry.example/node@sha256:00", version: "0.17.0" },
       { image: "registry.example/node@sha256:00", version: "0.17.0", nodeVersion: "0.17.0" },
     ],
-    ["nothing, where nothing shows it", {}, { image: "registry.example/node:next", version: undefined }, undefined],
   ])("learns %s", (_, more, asked, side) => {
     expect(decideNewSide(read(more), asked)).toEqual(side);
+  });
+
+  it("has to be given where nothing shows it", () => {
+    const requested = { image: "registry.example/node:next", version: undefined };
+    expect(() => decideNewSide(read(), requested)).toThrow("contains no version; specify it: --node-version");
   });
 
   it("goes back to a configuration without nodeVersion", () => {

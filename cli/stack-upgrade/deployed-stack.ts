@@ -2,17 +2,20 @@ import { z } from "zod";
 import { parseJson } from "#daemon/json-rpc.ts";
 import { parseImageVersion, parseNodeVersion } from "#node/versions.ts";
 import type { ConfigChange, ConfigValues } from "./pulumi/pulumi-cli.ts";
-import type { UpgradeSide } from "./stack-record.ts";
-import { urlOnKubernetes, type DockerTarget, type KubernetesTarget, type StackTarget } from "./stack-target.ts";
+import {
+  Refused,
+  type DockerTarget,
+  type KubernetesTarget,
+  type StackRecord,
+  type UpgradeSide,
+} from "./stack-record.ts";
 
 /** A deployed stack as described by its configuration and outputs. */
-export type DeployedStack = Readonly<{
-  stack: string;
-  project: string;
-  prefix: string;
-  target: StackTarget;
-  from: UpgradeSide;
-}>;
+export type DeployedStack = Pick<StackRecord, "stack" | "project" | "prefix" | "target" | "from">;
+
+/** Rejection of `--url` for a stack on Kubernetes. */
+export const urlOnKubernetes =
+  "--url is for stacks on Docker: on Kubernetes the sidecar is queried in its pod, through kubectl.";
 
 /** Image to upgrade to, and its version if given. */
 export type RequestedVersion = Readonly<{ image: string; version: string | undefined }>;
@@ -21,7 +24,7 @@ const dockerOutputs = z.object({
   urls: z.object({ public: z.object({ gateway: z.url() }), operations: z.object({ status: z.url() }) }),
 });
 
-/** Outputs on Kubernetes: they include the sidecar's address, though this machine can't reach it. */
+/** Outputs on Kubernetes, which include the sidecar's address, though this machine can't reach it. */
 const kubernetesOutputs = z.object({ urls: z.object({ operations: z.object({ status: z.url() }) }) });
 
 const defaultEngine = "unix:///var/run/docker.sock";
@@ -31,7 +34,7 @@ const defaultNamespace = "gatehouse";
  * Reads a stack's location from its configuration and outputs.
  *
  * @param statusUrl URL of its sidecar, overriding the stack's output.
- * @throws {Error} if this command can't upgrade the stack; the message describes the alternative.
+ * @throws {Refused} if this command can't upgrade the stack; the message describes the alternative.
  */
 export function readDeployedStack(
   stack: string,
@@ -42,17 +45,14 @@ export function readDeployedStack(
   const image = value("nodeImage") ?? "";
   const nodeVersion = value("nodeVersion");
   const version = nodeVersion ?? parseImageVersion(image)?.text;
-  if (version === undefined) throw new Error("the stack does not say which version its node is: set nodeVersion.");
+  if (version === undefined) throw new Refused("the stack does not specify its node's version: set nodeVersion.");
   const deployed = { stack, value, outputs };
-  const target =
-    value("target") === "kubernetes"
-      ? readKubernetesTarget(deployed, statusUrl)
-      : readDockerTarget(deployed, statusUrl);
+  const readTarget = value("target") === "kubernetes" ? readKubernetesTarget : readDockerTarget;
   return {
     stack,
     project,
     prefix: `${project}-${stack.split("/").at(-1) ?? stack}`,
-    target,
+    target: readTarget(deployed, statusUrl),
     from: { image, version, ...(nodeVersion === undefined ? {} : { nodeVersion }) },
   };
 }
@@ -73,13 +73,11 @@ const snapshotsShape = z.object({ className: z.string().optional() });
 
 function readKubernetesTarget({ stack, value, outputs }: Deployed, statusUrl: string | undefined): KubernetesTarget {
   if (value("renderTo") !== undefined) {
-    throw new Error(
-      "the stack is rendered to YAML (renderTo), which others apply: set nodeImage, render again and commit; docs/gitops.md says how to keep the data.",
+    throw new Refused(
+      "the stack is rendered to YAML (renderTo), which others apply: set nodeImage, render again and commit; docs/gitops.md explains how to keep the data.",
     );
   }
-  if (statusUrl !== undefined) {
-    throw new Error(urlOnKubernetes);
-  }
+  if (statusUrl !== undefined) throw new Refused(urlOnKubernetes);
   parseOutputs(kubernetesOutputs, stack, outputs);
   const context = value("kubernetesContext");
   const snapshotClass = snapshotsShape.safeParse(parseJson(value("volumeSnapshots") ?? "{}")).data?.className;
@@ -94,7 +92,9 @@ function readKubernetesTarget({ stack, value, outputs }: Deployed, statusUrl: st
 function parseOutputs<Shape>(shape: z.ZodType<Shape>, stack: string, outputs: unknown): Shape {
   const parsed = shape.safeParse(outputs);
   if (parsed.success) return parsed.data;
-  throw new Error(`the stack ${stack} has no outputs of a deployed Gatehouse; run pulumi up with this release first.`);
+  throw new Refused(
+    `the stack ${stack} has no outputs of a deployed Gatehouse; run pulumi up with this release first.`,
+  );
 }
 
 /** Finds the project's name, which is the namespace for the stack's configuration keys. */
@@ -104,20 +104,23 @@ function findProject(config: ConfigValues): string {
   );
   const [project] = found;
   if (project !== undefined && found.length === 1) return project;
-  throw new Error(
-    "the stack's configuration names no nodeImage that can be read: the devnet node is Gatehouse's own and comes with its release.",
+  throw new Refused(
+    "the stack's configuration has no readable nodeImage: the devnet node is Gatehouse's own and is upgraded with its release.",
   );
 }
 
-/** Derives the stack's configuration for the new version; undefined if neither the request nor the image's tag specifies the version. Pure. */
-export function decideNewSide(
-  { from }: Pick<DeployedStack, "from">,
-  requested: RequestedVersion,
-): UpgradeSide | undefined {
+/**
+ * Derives the stack's configuration for the new version.
+ *
+ * @throws {Refused} if neither the request nor the image's tag specifies the version.
+ */
+export function decideNewSide({ from }: Pick<DeployedStack, "from">, requested: RequestedVersion): UpgradeSide {
   const version = parseNodeVersion(requested.version ?? "")?.text ?? parseImageVersion(requested.image)?.text;
-  if (version === undefined) return undefined;
-  const saysVersion = requested.version !== undefined || from.nodeVersion !== undefined;
-  return { image: requested.image, version, ...(saysVersion ? { nodeVersion: version } : {}) };
+  if (version === undefined) {
+    throw new Refused(`the tag of ${requested.image} contains no version; specify it: --node-version`);
+  }
+  const setsVersion = requested.version !== undefined || from.nodeVersion !== undefined;
+  return { image: requested.image, version, ...(setsVersion ? { nodeVersion: version } : {}) };
 }
 
 /** Builds the configuration change that deploys one side, regardless of which side is deployed now. Pure. */

@@ -4,22 +4,21 @@ import { createKubectlCluster } from "./kubernetes/kubectl.ts";
 import { createKubernetesPlatform } from "./kubernetes/kubernetes-platform.ts";
 import { createPodQueries } from "./kubernetes/pod-queries.ts";
 import { createStackQueries, type StackQueries } from "./node-status.ts";
-import { Refused } from "./stack-record.ts";
+import { Refused, type StackTarget } from "./stack-record.ts";
 import type { StackPlatform } from "./stack-platform.ts";
-import type { StackTarget } from "./stack-target.ts";
 
 /**
  * Creates the platform for a stack.
  *
  * @throws {Refused} if the engine runs on another machine.
  */
-export function createPlatform(target: StackTarget): StackPlatform {
+export function createPlatform(prefix: string, target: StackTarget): StackPlatform {
   if (target.kind === "kubernetes") {
-    return createKubernetesPlatform(target, { cluster: createKubectlCluster(target) });
+    return createKubernetesPlatform({ prefix, target }, { cluster: createKubectlCluster(target) });
   }
   const engine = createEngine(target.engine);
-  if (engine !== undefined) return createDockerPlatform(target, { engine });
-  throw new Refused(`the stack's engine is at ${target.engine}; run this on the machine where that engine is`);
+  if (engine !== undefined) return createDockerPlatform({ prefix, target }, engine);
+  throw new Refused(`the stack's engine is at ${target.engine}; run this command on that engine's machine`);
 }
 
 /** Creates the queries for a stack: on Docker, sent to its addresses; on Kubernetes, sent from the node's pod. */

@@ -1,6 +1,6 @@
-import type { Clock } from "#daemon/clock.ts";
-import type { Pause } from "#daemon/time.ts";
-import { parseNodeVersion, type NodeVersion } from "#node/versions.ts";
+import { waitUntil } from "#daemon/time.ts";
+import { parseNodeVersion } from "#node/versions.ts";
+import { StageError } from "#sidecar/upgrade/next-stage.ts";
 import { findDataConcern, findHeightConcern, findVersionConcern } from "#sidecar/upgrade/node-before.ts";
 import {
   findCondition,
@@ -9,94 +9,80 @@ import {
   type SidecarStatus,
   type StackQueries,
 } from "./node-status.ts";
-import type { NodeBefore } from "./stack-record.ts";
+import type { StackNodeBefore } from "./stack-record.ts";
+import type { StackWork } from "./stack-work.ts";
 
 /** Evidence required to verify a version, and the deadline. */
 export type ProofOptions = Readonly<{
   version: string;
   image: string;
-  before: NodeBefore;
+  before: StackNodeBefore;
   /** Whether the sidecar may be paused: allowed for the old version, because a failed restart of the new one sets a pause. */
-  mayBeHeld: boolean;
+  mayBePaused: boolean;
   withinMs: number;
   /** Time during which all checks must pass without interruption: a crash-looping node responds between crashes. */
   steadyMs: number;
   everyMs: number;
 }>;
 
-export type ProofDependencies = Pick<StackQueries, "look" | "blockHash"> &
-  Readonly<{ clock: Pick<Clock, "monotonicMs">; pause: Pause }>;
+export type ProofDependencies = Pick<StackQueries, "look" | "blockHash"> & Pick<StackWork, "clock" | "pause">;
 
-/** Outcome of a verification, and whether the node itself reported its version. */
-export type Proof = Readonly<{ kind: "done"; reportedVersion: boolean } | { kind: "failed"; why: string }>;
-
-/** Sidecar conditions that must be True. */
+/** Sidecar conditions that must be True, and those of them that a pause leaves False. */
 const wanted = ["RpcResponding", "ConfigReconciled", "NoRestartPending", "VersionConsistent"] as const;
+const falseInPause: ReadonlySet<string> = new Set(["ConfigReconciled", "NoRestartPending"]);
 
 /**
  * Waits until the node is verified: it runs the expected version with a matching node.conf, is above its old height with the same blocks,
- * and prunes and pushes metrics if it did before. All checks must pass for a while. If an old block has a different hash, verification
- * fails at once, because waiting can't fix that.
+ * and prunes and pushes metrics if it did before. All checks must pass for a while.
+ *
+ * @throws {StageError} at the deadline; at once if an old block has a different hash, because waiting can't fix that.
  */
-export async function proveNode(options: ProofOptions, dependencies: ProofDependencies): Promise<Proof> {
+export async function proveNode(options: ProofOptions, dependencies: ProofDependencies): Promise<void> {
   const { withinMs, steadyMs, everyMs } = options;
   const { clock, pause } = dependencies;
-  const untilMs = clock.monotonicMs() + withinMs;
-  let rightSinceMs: number | undefined;
-  for (;;) {
-    const found = await findDoubt(options, dependencies);
-    if (found.isFinal === true) return { kind: "failed", why: found.doubt ?? "" };
+  let healthySinceMs: number | undefined;
+  const look = async () => {
+    const doubt = await findDoubt(options, dependencies);
     const nowMs = clock.monotonicMs();
-    rightSinceMs = found.doubt === undefined ? (rightSinceMs ?? nowMs) : undefined;
-    if (rightSinceMs !== undefined && nowMs - rightSinceMs >= steadyMs) {
-      return { kind: "done", reportedVersion: found.reportedVersion };
-    }
-    if (nowMs >= untilMs) {
-      const why = found.doubt ?? `it has not been well for ${steadyMs} ms yet`;
-      return { kind: "failed", why: `within ${withinMs} ms: ${why}` };
-    }
-    await pause(everyMs);
-  }
+    healthySinceMs = doubt === undefined ? (healthySinceMs ?? nowMs) : undefined;
+    return { doubt, isSteady: healthySinceMs !== undefined && nowMs - healthySinceMs >= steadyMs };
+  };
+  const found = await waitUntil(look, ({ isSteady }) => isSteady, { everyMs, withinMs }, { ...clock, pause });
+  if (found.isSteady) return;
+  throw new StageError(`within ${withinMs} ms: ${found.doubt ?? `it was not healthy for ${steadyMs} ms yet`}`);
 }
 
-/** Reason, if any, why a node fails verification now; `isFinal`: waiting would not help. */
-type Finding = Readonly<{ doubt: string | undefined; isFinal?: true; reportedVersion: boolean }>;
-
-async function findDoubt(options: ProofOptions, { look, blockHash }: ProofDependencies): Promise<Finding> {
+/** Explains why a node fails verification now. */
+async function findDoubt(options: ProofOptions, { look, blockHash }: ProofDependencies): Promise<string | undefined> {
   const looked = await look();
-  if (!looked.ok) return { doubt: looked.message, reportedVersion: false };
+  if (!looked.ok) return looked.message;
   const { said } = looked;
   const { before } = options;
-  const reported = readReportedVersion(said, options.image);
-  const reportedVersion = reported !== undefined;
   // An unhealthy node is queried too: a different hash matters more than its other problems.
   const hash = before.block === undefined || !said.node.answers ? undefined : await blockHash(before.block.number);
   const ofData = findDataConcern(before, hash);
-  if (ofData !== undefined && hash !== undefined) return { doubt: ofData, isFinal: true, reportedVersion };
-  const doubt = findSidecarDoubt(said, reported, options) ?? findChainDoubt(said, options) ?? ofData;
-  return { doubt, reportedVersion };
+  if (ofData !== undefined && hash !== undefined) throw new StageError(ofData);
+  return findSidecarDoubt(said, options) ?? findChainDoubt(said, options) ?? ofData;
 }
 
 function findSidecarDoubt(
   said: SidecarStatus,
-  reported: NodeVersion | undefined,
-  { version, before, mayBeHeld }: ProofOptions,
+  { version, image, before, mayBePaused }: ProofOptions,
 ): string | undefined {
-  if (!said.node.answers) return "the node does not answer";
-  const ofVersion = findVersionConcern({ version: parseNodeVersion(version) }, before, {
-    reported: reported && { version: reported },
-  });
+  if (!said.node.answers) return "the node does not respond";
+  const reported = readReportedVersion(said, image);
+  const expected = { version: parseNodeVersion(version) };
+  const ofVersion = findVersionConcern(expected, before, { reported: reported && { version: reported } });
   if (ofVersion !== undefined) return ofVersion;
-  const hold = findCondition(said, "NotPaused");
-  if (!mayBeHeld && hold?.status === "False") return `the sidecar holds (NotPaused): ${hold.message}`;
+  const pause = findCondition(said, "NotPaused");
+  if (!mayBePaused && pause?.status === "False") return `the sidecar is paused (NotPaused): ${pause.message}`;
   const needed = [
-    ...(mayBeHeld ? wanted.filter((type) => type !== "NoRestartPending" && type !== "ConfigReconciled") : wanted),
-    ...(before.autoPrune ? ["AutoPruneEnabled"] : []),
+    ...wanted.filter((type) => !mayBePaused || !falseInPause.has(type)),
+    ...(before.autoPrune ? ["Pruning"] : []),
     ...(before.metrics ? ["MetricsArriving"] : []),
   ];
   const missing = needed.find((type) => !hasCondition(said, type));
-  if (missing === undefined) return undefined;
-  return `${missing}: ${findCondition(said, missing)?.message ?? "the sidecar says nothing of it yet"}`;
+  return missing && `${missing}: ${findCondition(said, missing)?.message ?? "the sidecar does not report it yet"}`;
 }
 
 function findChainDoubt(said: SidecarStatus, { before }: ProofOptions): string | undefined {

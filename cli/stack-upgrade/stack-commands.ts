@@ -19,12 +19,6 @@ export function formatRefreshCommand({ stack, directory, configFile }: CommandLo
   return joinWords("pulumi", "-C", directory, "up", "--refresh", "--stack", stack, "--config-file", configFile);
 }
 
-/** Formats the command that clears Pulumi's pending creations and refreshes only these resources. Pure. */
-export function formatClearCommand({ stack, directory, configFile }: CommandLocation, urns: readonly string[]): string {
-  const options = ["--clear-pending-creates", "--yes", "--stack", stack, "--config-file", configFile];
-  return joinWords("pulumi", "-C", directory, "refresh", ...options, ...urns.flatMap((urn) => ["--target", urn]));
-}
-
 /** Formats a `docker` command for a stack's engine, independent of docker's default. Pure. */
 export function formatDockerCommand(engine: string, ...words: readonly string[]): string {
   return joinWords("docker", "--host", engine, ...words);

@@ -1,29 +1,26 @@
 import type { StackCheck } from "./check-stack.ts";
-import { stackRoute } from "./stack-route.ts";
-import { formatContinueCommand } from "./stack-commands.ts";
-import { describePlatform } from "./describe-platform.ts";
 import type { DeployedStack } from "./deployed-stack.ts";
+import { stackRoute } from "./run-stack-upgrade.ts";
+import { formatContinueCommand } from "./stack-commands.ts";
+import type { StackPlatform } from "./stack-platform.ts";
 import type { StackRecord, UpgradeSide } from "./stack-record.ts";
 
 /** Formats an upgrade's plan for the operator to confirm, printed after the stack's name. Pure. */
 export function formatStackPlan(
-  place: DeployedStack,
+  { from, stack }: DeployedStack,
   to: UpgradeSide,
+  { plan }: Pick<StackPlatform, "plan">,
   { problems, warnings, copyWords }: Pick<StackCheck, "problems" | "warnings" | "copyWords">,
   { proveMs }: StackRecord["limits"],
 ): string {
-  const { from, stack } = place;
-  const { plan } = describePlatform(place);
-  const set = [
-    `nodeImage ${to.image}`,
-    ...(to.nodeVersion === undefined || to.nodeVersion === from.nodeVersion ? [] : [`nodeVersion ${to.nodeVersion}`]),
-  ];
+  const isVersionSet = to.nodeVersion !== undefined && to.nodeVersion !== from.nodeVersion;
+  const version = isVersionSet ? ` and nodeVersion ${to.nodeVersion}` : "";
   const steps = [
     plan.stop,
     plan.copy(copyWords),
-    `Set ${set.join(" and ")} in the configuration of ${stack}.`,
+    `Set nodeImage ${to.image}${version} in the configuration of ${stack}.`,
     plan.update,
-    `Wait for proof for at most ${proveMs} ms: it answers as ${to.version}, is above the old height with the same blocks, node.conf is as it needs it, and it prunes and pushes metrics if it did.`,
+    `Verify the node for at most ${proveMs} ms: it reports ${to.version}, exceeds its old height with the same blocks, has its node.conf as desired, and prunes and pushes metrics if it did before.`,
     plan.clean,
   ];
   const lines = [
@@ -37,22 +34,21 @@ export function formatStackPlan(
 
 /** Describes the upgrade in flight in one line. Pure. */
 export function describeRecord({ stack, from, to, stage, end, beganMs }: StackRecord): string {
-  const where = end === "stranded" ? "stranded: its way back failed" : `was ${stackRoute.words[stage]}`;
+  const where = end === "stranded" ? "stranded: its rollback failed" : `was ${stackRoute.words[stage]}`;
   return `the upgrade of ${stack} from ${from.version} to ${to.image}, begun ${new Date(beganMs).toISOString()}, ${where}`;
 }
 
 /** Formats the outcome of an upgrade for the operator. Pure. */
-export function formatEnd(record: StackRecord): string {
-  const { stack, from, to, end, failure, note, reportedVersion } = record;
+export function formatEnd(record: StackRecord, { imageProof }: Pick<StackPlatform, "imageProof">): string {
+  const { stack, from, to, end, failure = "unknown", note, before } = record;
   const notes = note === undefined ? "" : `\n${note}`;
-  const proof =
-    reportedVersion === true ? "as it says itself" : `${describePlatform(record).imageProof}: it reports no version`;
+  const proof = before.tellsVersion ? "as it reports itself" : `${imageProof}: ${from.version} reported no version`;
   switch (end) {
     case "committed":
-      return `Proved: ${stack} runs ${to.version} (${to.image}), ${proof}. Commit its changed configuration.${notes}`;
+      return `Verified: ${stack} runs ${to.version} (${to.image}), ${proof}. Commit its changed configuration.${notes}`;
     case "rolled-back":
-      return `Rolled back: ${stack} runs ${from.version} (${from.image}) with the old data, and that is proved. Why: ${failure ?? "not known"}${notes}`;
+      return `Rolled back: ${stack} runs ${from.version} (${from.image}) with the old data, which is verified. Reason: ${failure}${notes}`;
     default:
-      return `RollbackFailed: neither version is proved, and the node may stand still. It went back because: ${failure ?? "not known"}; and then:${notes}\nFix that, and say: ${formatContinueCommand(record)}`;
+      return `RollbackFailed: neither version is verified, and the node may be down. Reason for the rollback: ${failure}; then:${notes}\nFix that, then run: ${formatContinueCommand(record)}`;
   }
 }

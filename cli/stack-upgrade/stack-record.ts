@@ -4,14 +4,14 @@ import { z } from "zod";
 import { replaceFile, syncDirectory } from "#daemon/files/atomic-file.ts";
 import { readRegularText } from "#daemon/files/regular-file.ts";
 import { parseJson } from "#daemon/json-rpc.ts";
-import { pulumiBackend } from "./pulumi/pulumi-backend.ts";
+import { nodeBefore } from "#sidecar/upgrade/node-before.ts";
+import { progress } from "#sidecar/upgrade/next-stage.ts";
 import { formatContinueCommand } from "./stack-commands.ts";
-import { stackTarget } from "./stack-target.ts";
 
 /** Steps to the new image, in order. */
 export const forwardStages = ["stopping", "copying", "configuring", "updating", "proving", "cleaning"] as const;
 
-/** Steps back to the old image; stack-route.ts chooses and orders them. */
+/** Steps back to the old image; run-stack-upgrade.ts chooses and orders them. */
 export const backwardStages = [
   "back-stopping",
   "back-discarding",
@@ -23,11 +23,7 @@ export const backwardStages = [
   "back-cleaning",
 ] as const;
 
-export type ForwardStage = (typeof forwardStages)[number];
 export type BackwardStage = (typeof backwardStages)[number];
-export type StackStage = ForwardStage | BackwardStage;
-
-const end = z.enum(["committed", "rolled-back", "stranded"]);
 
 /** Configuration of the node in a stack, and the version that it implies. */
 const side = z.object({
@@ -39,17 +35,29 @@ const side = z.object({
 
 export type UpgradeSide = Readonly<z.output<typeof side>>;
 
-/** Facts about the node before it was stopped, for verification of either version. */
-const nodeBefore = z.object({
-  height: z.number(),
-  /** A block too deep for a reorg; absent if the node did not return it. */
-  block: z.object({ number: z.number(), hash: z.string() }).optional(),
-  tellsVersion: z.boolean(),
-  autoPrune: z.boolean(),
-  metrics: z.boolean(),
-});
+/** Engine or cluster of a stack, and the addresses there. */
+const target = z.discriminatedUnion("kind", [
+  z.object({
+    kind: z.literal("docker"),
+    /** Address of the engine. */
+    engine: z.string(),
+    /** The sidecar's status listener, and the node's RPC through the gateway. */
+    statusUrl: z.string(),
+    rpcUrl: z.string(),
+  }),
+  z.object({
+    kind: z.literal("kubernetes"),
+    /** Kubeconfig context; absent if there is none, e.g. in a pod with its own service account. */
+    context: z.string().optional(),
+    namespace: z.string(),
+    /** VolumeSnapshotClass that the stack specifies; absent: the cluster's default. */
+    snapshotClass: z.string().optional(),
+  }),
+]);
 
-export type NodeBefore = Readonly<z.output<typeof nodeBefore>>;
+export type StackTarget = Readonly<z.output<typeof target>>;
+export type DockerTarget = Extract<StackTarget, { kind: "docker" }>;
+export type KubernetesTarget = Extract<StackTarget, { kind: "kubernetes" }>;
 
 const limits = z.object({ copyMs: z.number(), updateMs: z.number(), proveMs: z.number() });
 
@@ -59,37 +67,26 @@ export type StackLimits = Readonly<z.output<typeof limits>>;
 /** Default limits, and minimums for the rollback. */
 export const defaultLimits: StackLimits = { copyMs: 14_400_000, updateMs: 1_800_000, proveMs: 1_800_000 };
 
-/** A `pulumi up` that was started: it continues if the command is killed. */
-const runningUpdate = z.object({ pid: z.int().positive(), startedAt: z.string(), beganMs: z.number() });
-
-const recordShape = z.object({
+const recordShape = progress.extend({
   /** Identifies the copy of the data in the node's volume. */
   id: z.string().regex(/^[\w-]+$/),
   stack: z.string(),
   /** Directory of the Pulumi program and the stack's configuration; absolute. */
   directory: z.string(),
   configFile: z.string(),
-  /** Backend that has the stack's state. */
-  backend: pulumiBackend,
+  /** Address of the backend that has the stack's state. */
+  backend: z.string(),
   project: z.string(),
   /** Name prefix of the stack's containers and volumes; on Kubernetes, a label of its objects. */
   prefix: z.string(),
-  target: stackTarget,
+  target,
   /** Gatehouse image that copies the data: its id on Docker, its reference on Kubernetes. */
   toolImage: z.string(),
   from: side,
   to: side,
-  before: nodeBefore,
+  before: nodeBefore.extend({ metrics: z.boolean() }),
   limits,
-  beganMs: z.number(),
   stage: z.enum([...forwardStages, ...backwardStages]),
-  stageSinceMs: z.number(),
-  /** Number of failed rollback attempts. */
-  attempts: z.number(),
-  /** Number of command runs that exited within this stage. */
-  interruptions: z.number(),
-  /** Whether the new version may have been started, and so may have written to the data. */
-  newRan: z.boolean(),
   /** Whether the configuration may specify the new image. */
   configured: z.boolean(),
   /**
@@ -99,25 +96,14 @@ const recordShape = z.object({
   lastStart: z.string().optional(),
   /** Progress of restoring the old data. */
   restored: z.enum(["begun", "whole"]).optional(),
-  update: runningUpdate.optional(),
-  /** Earlier updates: a killed one may have left its lock. */
-  earlierUpdates: z.array(runningUpdate).optional(),
-  /** Reason why the last run waited in this stage: another party's lock on the stack, or something else. */
-  waitsFor: z.enum(["lock", "other"]).optional(),
-  /** Whether the new version itself reported its version during verification. */
-  reportedVersion: z.boolean().optional(),
-  failure: z.string().optional(),
-  end: end.optional(),
-  note: z.string().optional(),
+  /** Whether the last run ended in this stage because it had to wait. */
+  waited: z.boolean().optional(),
+  end: z.enum(["committed", "rolled-back", "stranded"]).optional(),
 });
 
 /** Record of a stack upgrade: the confirmed plan, and its progress. */
 export type StackRecord = Readonly<z.output<typeof recordShape>>;
-
-/** Findings of a step that must outlive the command. */
-export type StackAmendment = Readonly<
-  Partial<Pick<StackRecord, "lastStart" | "restored" | "update" | "earlierUpdates" | "waitsFor" | "reportedVersion">>
->;
+export type StackNodeBefore = StackRecord["before"];
 
 /** The record can't be read or written; the message explains the remedy. */
 export class RecordError extends Error {
@@ -151,7 +137,9 @@ export function readRecord(path: string): StackRecord | undefined {
   }
   const parsed = recordShape.safeParse(parseJson(text));
   if (parsed.success) return parsed.data;
-  throw new RecordError(`${path} holds no upgrade of this version of gatehouse; go on with the version that began it`);
+  throw new RecordError(
+    `${path} contains no upgrade of this version of gatehouse; continue with the version that started it`,
+  );
 }
 
 /**
@@ -164,8 +152,8 @@ export async function writeRecord(path: string, record: StackRecord): Promise<vo
     await replaceFile(path, `${JSON.stringify(record, undefined, 2)}\n`, { mode: 0o600 });
   } catch (cause) {
     const { code, message } = cause as NodeJS.ErrnoException;
-    const what = `how far the upgrade is can't be written to ${path} (${code ?? message}); make room or rights for that`;
-    throw new RecordError(`${what}, and say: ${formatContinueCommand(record)}`, { cause });
+    const what = `the upgrade's progress can't be written to ${path} (${code ?? message}); free space or fix its permissions`;
+    throw new RecordError(`${what}, then run: ${formatContinueCommand(record)}`, { cause });
   }
 }
 

@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
 import { backAttempts, interruptionsMax } from "#sidecar/upgrade/next-stage.ts";
-import { describePendingCreations } from "./docker/pending-creations.ts";
 import { formatEnd } from "./stack-plan.ts";
 import { createStackWorld, type StackWorld } from "./testing/stack-world.ts";
 import { createTyping, runToEnd } from "./testing/typed-again.ts";
@@ -8,7 +7,7 @@ import { names, newImage, oldImage, torn } from "./testing/world-state.ts";
 import { expectOld } from "./testing/expect-old.ts";
 
 /** Killed during `pulumi up`, which continues. */
-const whileUpdating = { inStage: "updating", changes: 2 } as const;
+const whileUpdating = { inStage: "updating", changes: 1 } as const;
 
 /** Killed as soon as it begins to wait. */
 const atOnce = { at: 1, isAfter: false } as const;
@@ -21,8 +20,8 @@ describe("a pulumi up that outlives the command", () => {
     await typing.type(whileUpdating);
     for (let kill = 0; kill <= interruptionsMax; kill += 1) expect(await typing.type(atOnce)).toBeUndefined();
     const ended = await typing.type();
-    expect(ended?.record.failure).toContain(`the command was ended ${interruptionsMax + 1} times`);
-    expect(typing.lines).toContain("pulumi up of an earlier run (process 100) is still at work; waiting for its end.");
+    expect(ended?.record.failure).toContain(`the command exited ${interruptionsMax + 1} times`);
+    expect(typing.lines).toContain("pulumi up of an earlier run (process 100) is still running; waiting for it.");
     expectOld(world, ended?.record);
   });
 
@@ -37,14 +36,6 @@ describe("a pulumi up that outlives the command", () => {
     expect(typing.lines).toContain("It takes longer than 1000 ms; interrupting it.");
     expect([ended?.record.end, world.image()]).toEqual(["committed", newImage]);
   });
-
-  it("is not one that the command began without noting it: that never begins", async () => {
-    const world = createStackWorld("good");
-    const typing = createTyping(world);
-    await typing.type({ inStage: "updating", changes: 1 });
-    expect([typing.record().update, world.state.lockedBy]).toEqual([undefined, undefined]);
-    expect((await typing.type())?.record.end).toBe("committed");
-  });
 });
 
 describe("a stack that somebody else has locked", () => {
@@ -56,7 +47,6 @@ describe("a stack that somebody else has locked", () => {
       const ended = await typing.type();
       expect(ended?.waits).toContain("pulumi -C /srv/gatehouse cancel --yes --stack prod");
     }
-    for (let time = 0; time <= interruptionsMax + 1; time += 1) await typing.type({ at: 3, isAfter: true });
     expect(typing.record()).toMatchObject({ stage: "updating", interruptions: 0 });
     world.state.lockedBy = undefined;
     expect((await typing.type())?.record.end).toBe("committed");
@@ -67,59 +57,23 @@ describe("a node that a killed update has left", () => {
   it("ends within its grace before it is removed: it is at work over the only data", async () => {
     const world = createStackWorld("silent");
     const typing = createTyping(world);
-    expect(await typing.type({ inStage: "back-updating", changes: 6 })).toBeUndefined();
+    expect(await typing.type({ inStage: "back-updating", changes: 5 })).toBeUndefined();
     world.crashUpdates();
+    world.state.lockedBy = undefined;
     const ended = await typing.type();
     expect(typing.lines.join("\n")).toContain("removing it");
     expectOld(world, ended?.record);
   });
 
-  it("leaves its lock, which is removed: this upgrade began it, and it is no more", async () => {
+  it("leaves its lock: the command that removes it is printed, and then the upgrade goes on", async () => {
     const world = createStackWorld("good");
     const typing = createTyping(world);
     await typing.type(whileUpdating);
     world.crashUpdates();
+    expect((await typing.type())?.waits).toContain("pulumi -C /srv/gatehouse cancel --yes --stack prod");
+    world.state.lockedBy = undefined;
     const ended = await typing.type();
-    expect(typing.lines).toContain(
-      "The stack is locked by process 100, a pulumi up of this upgrade that was killed; removing its lock.",
-    );
     expect([ended?.record.end, world.image()]).toEqual(["committed", newImage]);
-  });
-});
-
-describe("a creation that a killed update has left pending", () => {
-  const urn = `urn:pulumi:prod::gatehouse::docker:index/container:Container::${names.node}`;
-  const command = `pulumi -C /srv/gatehouse refresh --clear-pending-creates --yes --stack prod --config-file /srv/gatehouse/Pulumi.prod.yaml --target ${urn}`;
-
-  it("is named at the end, with the command that ends Pulumi's warning", async () => {
-    const world = createStackWorld("silent");
-    const typing = createTyping(world);
-    await typing.type({ inStage: "back-updating", changes: 6 });
-    world.crashUpdates();
-    const ended = await typing.type();
-    expectOld(world, ended?.record);
-    expect(world.state.pendingCreations).toEqual([names.node]);
-    expect(ended?.record.note).toContain(`A pulumi up was killed while it made ${names.node}, which is there`);
-    expect(ended?.record.note).toContain(command);
-  });
-
-  it("is left alone where somebody else's is the only one, and not cleared unseen along with the upgrade's own", async () => {
-    const strange = createStackWorld("good");
-    strange.state.pendingCreations = ["gatehouse-prod-postgres"];
-    expect((await createTyping(strange).type())?.record).toMatchObject({ end: "committed", note: undefined });
-    const both = createStackWorld("good");
-    both.state.pendingCreations = ["gatehouse-prod-postgres", names.node];
-    const ended = await createTyping(both).type();
-    expect(ended?.record.end).toBe("committed");
-    expect(ended?.record.note).toContain("the pending creations of gatehouse-prod-postgres, too: look at them first");
-  });
-
-  it("is not settled while Pulumi knows no such container", async () => {
-    const engine = { inspect: async () => undefined };
-    const state = { containers: new Map(), statefulSets: new Map(), pendingCreations: [urn] };
-    const pulumi = { readState: async () => state };
-    const place = { stack: "prod", directory: "/srv", configFile: "/srv/Pulumi.prod.yaml", names: [names.node] };
-    expect(await describePendingCreations(place, { pulumi, engine })).toBeUndefined();
   });
 });
 
@@ -138,7 +92,7 @@ describe("a job on the data", () => {
     const world = createStackWorld("good");
     world.state.copyMs = 5_000;
     const { record } = await runToEnd(world);
-    expect(record.failure).toContain("did not end within 1000 ms");
+    expect(record.failure).toContain("did not finish within 1000 ms");
     expectOld(world, record);
     expect(world.state.begun).toEqual(["copy", "remove", names.node, names.sidecar, "remove"]);
   });
@@ -149,7 +103,7 @@ describe("a job on the data", () => {
     const typing = createTyping(world);
     const stranded = await typing.type();
     expect(stranded?.record).toMatchObject({ end: "stranded", attempts: backAttempts });
-    expect(stranded?.record.note).toContain("did not end within");
+    expect(stranded?.record.note).toContain("did not finish within");
     world.state.copyMs = 100;
     expectOld(world, (await typing.type())?.record);
   });
@@ -165,7 +119,7 @@ describe("a node that somebody starts", () => {
     world.time.advance(1_000);
     expect(world.state.copy).toContain(torn);
     const ended = await typing.type();
-    expect(ended?.record.failure).toContain("was started while its data were copied");
+    expect(ended?.record.failure).toContain("was started while its data was copied");
     expectOld(world, ended?.record);
     expect(world.state.copy).toBeUndefined();
   });
@@ -179,8 +133,8 @@ describe("a node that somebody starts", () => {
     const typing = createTyping(world);
     const stranded = await typing.type();
     expect(stranded?.record).toMatchObject({ end: "stranded", attempts: 1 });
-    expect(stranded?.record.note).toContain("was started while the old data were put back");
-    expect(stranded?.record.note).toContain("in .gatehouse-upgrade/2027-01-05/copy on that volume");
+    expect(stranded?.record.note).toContain("was started while the old data was restored");
+    expect(stranded?.record.note).toContain("in .gatehouse-upgrade/2027-01-05/restoring on that volume");
     expect((await typing.type())?.record.end).toBe("rolled-back");
   });
 
@@ -203,8 +157,8 @@ describe("a version that the node does not report", () => {
     const world = createStackWorld("reports no version");
     const ended = await createTyping(world, untold(world)).type();
     expect(ended?.record.end).toBe("committed");
-    expect(ended && formatEnd(ended.record)).toContain(
-      "Proved: prod runs 0.17.0 (node:0.17.0), by the id of its image alone",
+    expect(ended && formatEnd(ended.record, world.createPlatform())).toContain(
+      "Verified: prod runs 0.17.0 (node:0.17.0), by the id of its image alone",
     );
   });
 
@@ -212,7 +166,7 @@ describe("a version that the node does not report", () => {
     const world = createStackWorld("reports no version");
     world.during("look", () => world.state.containers.set(names.node, { image: oldImage, running: true, starts: 9 }));
     const ended = await createTyping(world, untold(world)).type();
-    expect(ended?.record.failure).toContain(`${names.node} is not one of ${newImage}`);
+    expect(ended?.record.failure).toContain(`${names.node} does not run ${newImage}`);
     expect(ended?.record.end).toBe("rolled-back");
   });
 });
@@ -224,7 +178,7 @@ describe("a way back", () => {
     world.during("copy", () => world.state.containers.set(names.node, { image: newImage, running: false, starts: 1 }));
     const ended = await createTyping(world, untold(world)).type();
     expect(ended?.record).toMatchObject({ end: "stranded", attempts: backAttempts });
-    expect(ended?.record.note).toContain(`${names.node} is not one of ${oldImage}`);
+    expect(ended?.record.note).toContain(`${names.node} does not run ${oldImage}`);
   });
 
   it("requests nothing of Pulumi where nothing was configured yet", async () => {

@@ -1,84 +1,52 @@
-import type { StackQueries } from "./node-status.ts";
-import type { StageOutcome } from "#sidecar/upgrade/next-stage.ts";
+import { StageError } from "#sidecar/upgrade/next-stage.ts";
+import type { StageSteps } from "#sidecar/upgrade/run-upgrade.ts";
 import { proveNode } from "./prove-node.ts";
-import { updateStack, type UpdateDependencies } from "./stack-update.ts";
-import type { PulumiCli } from "./pulumi/pulumi-cli.ts";
-import { endUpdate, type EndUpdateDependencies } from "./running-update.ts";
-import type { AmendRecord, StackStep, StackSteps } from "./run-stack-upgrade.ts";
-import { describePlatform } from "./describe-platform.ts";
+import { endUpdate, updateStack } from "./stack-update.ts";
+import { PulumiError } from "./pulumi/pulumi-process.ts";
 import { formatRefreshCommand } from "./stack-commands.ts";
 import { buildConfigChange } from "./deployed-stack.ts";
+import { findCondition } from "./node-status.ts";
 import { PlatformError, type StackPlatform } from "./stack-platform.ts";
-import {
-  defaultLimits,
-  type StackLimits,
-  type StackRecord,
-  type StackStage,
-  type UpgradeSide,
-} from "./stack-record.ts";
-import { copyStopped, restoreStopped, stopToCopy, stopToRestore } from "./stopped-node.ts";
+import { defaultLimits, type StackLimits, type StackRecord } from "./stack-record.ts";
+import type { AmendRecord, StackWork } from "./stack-work.ts";
+import { copyStopped, restoreStopped, stopNodeForCopy, stopToRestore } from "./stopped-node.ts";
 
-/** Timing of a node's verification. */
-export type ProofPace = Readonly<{
-  /** Check interval, and the time for which the node has to stay healthy. */
-  everyMs: number;
-  steadyMs: number;
-}>;
-
-export type StackStepsDependencies = Omit<UpdateDependencies, "pulumi" | "processes"> &
-  EndUpdateDependencies &
-  Readonly<{
-    pulumi: Pick<PulumiCli, "setConfig" | "update" | "readState" | "refresh" | "removeLocks">;
-    platform: StackPlatform;
-    queries: Pick<StackQueries, "look" | "blockHash">;
-    proof: ProofPace;
-    /** Min time limits of the rollback, independent of those requested for the upgrade. */
-    backLimits?: StackLimits;
-  }>;
-
-const done = { kind: "done" } as const;
-
-/** Max number of earlier updates to record; an upgrade starts fewer, not counting those that wait for a lock. */
-const earlierMax = 20;
+type Side = "from" | "to";
 
 /** The error that the program reports for a container that is not running (infra/docker/health-wait.ts). */
 const leftStopped = /is exited and not healthy/;
 
-/** Creates the steps of a stack upgrade. An engine or cluster that does not respond has changed nothing, so a step waits for it. */
-export function createStackSteps(dependencies: StackStepsDependencies): StackSteps {
-  const { platform, backLimits = defaultLimits, say } = dependencies;
+/** Creates the steps of a stack upgrade. */
+export function createStackSteps(work: StackWork): StageSteps<StackRecord> {
+  const { platform, pulumi, backLimits = defaultLimits, say } = work;
   const back = (record: StackRecord) => ({ ...record, limits: raiseLimits(record.limits, backLimits) });
-  const steps: StackSteps = {
-    stopping: (record, { amend }) => stopToCopy(record, platform, amend),
+  const setSide = ({ project, from, to }: StackRecord, side: Side) =>
+    pulumi.setConfig(side === "to" ? buildConfigChange(project, to, from) : buildConfigChange(project, from, to));
+  return {
+    stopping: (record, { amend }) => stopNodeForCopy(record, platform, amend),
     copying: (record) => copyStopped(record, platform),
-    configuring: (record) => setSide(record, record.to, dependencies),
-    updating: (record, { amend }) => update(record, record.to, dependencies, amend),
-    proving: (record, { amend }) => proveNew(record, dependencies, amend),
-    cleaning: async (record) =>
-      noteAll([(await platform.removeCopy(record)).note, ...(await platform.describeLeftovers(record, dependencies))]),
+    configuring: (record) => setSide(record, "to"),
+    updating: (record) => update(record, "to", work),
+    proving: (record) => prove(record, "to", work),
+    cleaning: async (record, { amend }) => amend({ note: await removeCopy(record, platform) }),
     "back-stopping": async (record, { amend }) => {
-      const ended = await endUpdate(record, dependencies);
-      return ended.kind === "done" ? await stopToRestore(record, platform, amend) : ended;
+      await endUpdate(record, work);
+      await stopToRestore(record, platform, amend);
     },
     "back-discarding": async (record) => {
-      const { note } = await platform.removeCopy(record);
+      const note = await removeCopy(record, platform);
       if (note !== undefined) say(note);
-      return done;
     },
-    "back-starting": (record) => platform.start(record),
-    "back-configuring": (record) => setSide(record, record.from, dependencies),
+    "back-starting": () => platform.start(),
+    "back-configuring": (record) => setSide(record, "from"),
     "back-data": async (record, { amend }) => {
-      const ended = await endUpdate(record, dependencies);
-      return ended.kind === "done" ? await restoreStopped(back(record), platform, amend) : ended;
+      await endUpdate(record, work);
+      await restoreStopped(back(record), platform, amend);
     },
-    "back-updating": (record, { amend }) => update(back(record), record.from, dependencies, amend),
-    "back-proving": (record) => proveOld(back(record), dependencies),
-    "back-cleaning": (record) => finishBack(record, dependencies),
+    "back-updating": (record) => update(back(record), "from", work),
+    "back-proving": (record) => prove(back(record), "from", work),
+    "back-cleaning": (record, { amend }) => finishBack(record, work, amend),
   };
-  return Object.fromEntries(Object.entries(steps).map(([stage, step]) => [stage, waitForPlatform(step)])) as Record<
-    StackStage,
-    StackStep
-  >;
 }
 
 function raiseLimits(limits: StackLimits, least: StackLimits): StackLimits {
@@ -89,133 +57,74 @@ function raiseLimits(limits: StackLimits, least: StackLimits): StackLimits {
   };
 }
 
-function waitForPlatform(step: StackStep): StackStep {
-  return async (...args) => {
-    try {
-      return await step(...args);
-    } catch (error) {
-      if (!(error instanceof PlatformError) || !error.mayPass) throw error;
-      return { kind: "waits", why: error.message };
-    }
-  };
-}
-
-async function setSide(
-  record: StackRecord,
-  side: UpgradeSide,
-  { pulumi }: StackStepsDependencies,
-): Promise<StageOutcome> {
-  const other = side === record.to ? record.from : record.to;
-  await pulumi.setConfig(buildConfigChange(record.project, side, other));
-  return done;
-}
-
-async function update(
-  record: StackRecord,
-  { image }: UpgradeSide,
-  dependencies: StackStepsDependencies,
-  amend: AmendRecord,
-): Promise<StageOutcome> {
-  const ended = await endUpdate(record, dependencies);
-  if (ended.kind !== "done") return ended;
-  const { platform, pulumi, say } = dependencies;
-  const runPulumiUp = createUpdate(record, dependencies, amend);
-  let updated = await runPulumiUp();
-  // Pulumi does not start a stopped sidecar with an unchanged definition, so the program waits in vain for it to become healthy.
-  if (updated.kind === "failed" && leftStopped.test(updated.why) && (await platform.runsImage(record, image))) {
-    await platform.start(record);
-    updated = await runPulumiUp();
+/** Runs `pulumi up` until the node has the image of that side, and starts what Pulumi leaves stopped. */
+async function update(record: StackRecord, side: Side, work: StackWork): Promise<void> {
+  await endUpdate(record, work);
+  const { image } = record[side];
+  const { platform, pulumi, say } = work;
+  const runPulumiUp = () => updateStack(record, work);
+  try {
+    await runPulumiUp();
+  } catch (error) {
+    // Pulumi does not start a stopped sidecar with an unchanged definition, so the program waits in vain for it to become healthy.
+    const isLeft = error instanceof PulumiError && leftStopped.test(error.message) && (await platform.runsImage(image));
+    if (!isLeft) throw error;
+    await platform.start();
+    await runPulumiUp();
   }
-  if (updated.kind !== "done") return updated;
   // Checks the node's actual image, not Pulumi's state: another image must not be started on this data.
-  if (await platform.runsImage(record, image)) return await platform.start(record);
-  const forgotten = await platform.listForgotten(record, dependencies);
-  if (forgotten.length > 0) {
-    say("Pulumi believes that the node has this image, and it has another; looking at it, and once more.");
-    await pulumi.refresh(forgotten, record.limits.updateMs);
-    const again = await runPulumiUp();
-    if (again.kind !== "done") return again;
-    if (await platform.runsImage(record, image)) return await platform.start(record);
+  if (!(await platform.runsImage(image))) {
+    const forgotten = await platform.listForgotten(work);
+    if (forgotten.length > 0) {
+      say(
+        "In Pulumi's state the node has this image, but it has another; refreshing the state and running pulumi up again.",
+      );
+      await pulumi.refresh(forgotten, record.limits.updateMs);
+      await runPulumiUp();
+    }
+    await requireImage(record, side, platform);
   }
-  return { kind: "failed", why: `after pulumi up, ${explainOtherImage(record, image)}` };
+  await platform.start();
 }
 
-function createUpdate(
-  record: StackRecord,
-  dependencies: StackStepsDependencies,
-  amend: AmendRecord,
-): () => Promise<StageOutcome> {
-  const { platform, processes, clock } = dependencies;
-  const begun = [...(record.earlierUpdates ?? []), ...(record.update === undefined ? [] : [record.update])];
-  return () =>
-    updateStack(
-      {
-        ...record,
-        withinMs: record.limits.updateMs,
-        removeStrays: (said) => platform.removeStrays(record, said, dependencies),
-        onBegin: async (pid) => {
-          const startedAt = await processes.startOf(pid);
-          if (startedAt === undefined) return;
-          const now = { pid, startedAt, beganMs: clock.wallMs() };
-          await amend({ update: now, earlierUpdates: begun.slice(-earlierMax) });
-          begun.push(now);
-        },
-        begun,
-        onLocked: () => amend({ waitsFor: "lock" }),
-      },
-      dependencies,
-    );
+/** @throws {StageError} unless the node has the image of that side. */
+async function requireImage(record: StackRecord, side: Side, platform: StackPlatform): Promise<void> {
+  const { image } = record[side];
+  if (await platform.runsImage(image)) return;
+  throw new StageError(`${platform.node} does not run ${image}; inspect it, then run: ${formatRefreshCommand(record)}`);
 }
 
-function explainOtherImage(record: StackRecord, image: string): string {
-  return `${describePlatform(record).node} is not one of ${image}; look at it, and run: ${formatRefreshCommand(record)}`;
+/** Verifies one version. A node that reports no version is identified only by its image; its tag may have moved, unlike the version. */
+async function prove(record: StackRecord, side: Side, work: StackWork): Promise<void> {
+  const { before, limits } = record;
+  const { queries, proof, platform } = work;
+  const options = { ...record[side], before, mayBePaused: side === "from", withinMs: limits.proveMs, ...proof };
+  await proveNode(options, { ...work, ...queries });
+  if (side === "to" || !before.tellsVersion) await requireImage(record, side, platform);
 }
 
-/** Verifies the new version. A node that reports no version is identified only by its image. */
-async function proveNew(
-  record: StackRecord,
-  { queries, clock, pause, proof, platform }: StackStepsDependencies,
-  amend: AmendRecord,
-): Promise<StageOutcome> {
-  const { before, limits, to } = record;
-  const options = { ...to, before, mayBeHeld: false, withinMs: limits.proveMs, ...proof };
-  const proved = await proveNode(options, { ...queries, clock, pause });
-  if (proved.kind === "failed") return proved;
-  if (!(await platform.runsImage(record, to.image))) {
-    return { kind: "failed", why: explainOtherImage(record, to.image) };
+/** Removes the copy, which no later step depends on: returns a note for the operator if that fails. */
+async function removeCopy(record: StackRecord, platform: StackPlatform): Promise<string | undefined> {
+  try {
+    await platform.removeCopy(record);
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof PlatformError)) throw error;
+    return `The copy of the data could not be removed (${error.message}). Remove it: ${platform.formatDiscardCommand(record)}`;
   }
-  await amend({ reportedVersion: proved.reportedVersion });
-  return done;
-}
-
-/** Verifies the old version. Another command may have left a different version here; a node that reports no version is identified only by its image. */
-async function proveOld(
-  record: StackRecord,
-  { queries, clock, pause, proof, platform }: StackStepsDependencies,
-): Promise<StageOutcome> {
-  const { before, limits, from } = record;
-  const options = { ...from, before, mayBeHeld: true, withinMs: limits.proveMs, ...proof };
-  const proved = await proveNode(options, { ...queries, clock, pause });
-  if (proved.kind === "failed") return proved;
-  if (proved.reportedVersion || (await platform.runsImage(record, from.image))) return done;
-  return { kind: "failed", why: explainOtherImage(record, from.image) };
 }
 
 /** Removes the copy and lists leftovers. The old version is already verified: failures are reported but undo nothing. */
-async function finishBack(record: StackRecord, dependencies: StackStepsDependencies): Promise<StageOutcome> {
-  const { platform, queries } = dependencies;
-  const removed = await platform.removeCopy(record);
+async function finishBack(record: StackRecord, { platform, queries }: StackWork, amend: AmendRecord): Promise<void> {
+  const removed = await removeCopy(record, platform);
   const looked = await queries.look();
-  const isHeld =
-    looked.ok && looked.said.conditions.some(({ type, status }) => type === "NotPaused" && status === "False");
-  return noteAll([
-    removed.note,
-    ...(await platform.describeLeftovers(record, dependencies)),
-    isHeld ? `The sidecar holds. Lift it: ${describePlatform(record).resume}` : undefined,
-  ]);
-}
-
-function noteAll(all: readonly (string | undefined)[]): StageOutcome {
-  const notes = all.filter((note) => note !== undefined);
-  return { kind: "done", ...(notes.length === 0 ? {} : { note: notes.join("\n") }) };
+  const isPaused = looked.ok && findCondition(looked.said, "NotPaused")?.status === "False";
+  const notes = [
+    removed,
+    record.newRan && platform.keepsFailedData
+      ? `The data of the new version is kept on the node's volume. Remove it once it is no longer needed: ${platform.formatDiscardCommand(record)}`
+      : undefined,
+    isPaused ? `The sidecar is paused. Resume it: ${platform.resumeCommand}` : undefined,
+  ].filter((note) => note !== undefined);
+  if (notes.length > 0) await amend({ note: notes.join("\n") });
 }

@@ -1,12 +1,15 @@
-import { systemClock, type Clock } from "#daemon/clock.ts";
+import { mkdirSync } from "node:fs";
+import { stat } from "node:fs/promises";
+import { join } from "node:path";
+import { createProcessLock } from "#daemon/files/process-lock.ts";
+import { systemClock } from "#daemon/clock.ts";
 import { exitStatus, type CommandOutput } from "#daemon/command-line/command-output.ts";
-import { pause as pauseForReal, type Pause } from "#daemon/time.ts";
+import { sendSignal } from "#daemon/process/send-signal.ts";
+import { pause as pauseForReal } from "#daemon/time.ts";
 import { beginUpgrade, findStack, type BeginOptions } from "./begin-upgrade.ts";
-import { findConfigFile } from "./config-file.ts";
 import type { StackQueries } from "./node-status.ts";
 import { createPlatform, createQueries } from "./platforms.ts";
 import { findCurrentContext } from "./kubernetes/kubectl.ts";
-import { explainBackendMismatch } from "./pulumi/pulumi-backend.ts";
 import { createPulumiCli, type PulumiCli } from "./pulumi/pulumi-cli.ts";
 import { createPulumiProcess, PulumiError } from "./pulumi/pulumi-process.ts";
 import {
@@ -16,27 +19,22 @@ import {
   RecordError,
   removeRecord,
   writeRecord,
-  type StackLimits,
   type StackRecord,
+  type StackTarget,
 } from "./stack-record.ts";
-import { systemProcesses, type Processes } from "./pulumi/processes.ts";
-import { runStackUpgrade, type RunResult } from "./run-stack-upgrade.ts";
-import { formatContinueCommand } from "./stack-commands.ts";
-import { lockStack } from "./stack-lock.ts";
-import type { RequestedVersion } from "./deployed-stack.ts";
+import { runStackUpgrade } from "./run-stack-upgrade.ts";
+import { formatContinueCommand, type CommandLocation } from "./stack-commands.ts";
 import { describeRecord, formatEnd } from "./stack-plan.ts";
 import { PlatformError, type StackPlatform } from "./stack-platform.ts";
-import { urlOnKubernetes, type StackTarget } from "./stack-target.ts";
-import { createStackSteps, type StackStepsDependencies } from "./stack-steps.ts";
+import { urlOnKubernetes, type RequestedVersion } from "./deployed-stack.ts";
+import type { StackWork } from "./stack-work.ts";
 
 /** The requested upgrade of one stack, and how the operator confirms it. */
-export type StackUpgradeOptions = Pick<BeginOptions, "stack" | "statusUrl" | "limits" | "dryRun" | "yes" | "confirm"> &
+export type StackUpgradeOptions = Omit<BeginOptions, "requested" | "configFile"> &
   Readonly<{
     /** Absent only with `isContinued`. */
     requested: RequestedVersion | undefined;
     isContinued: boolean;
-    /** Directory of the Pulumi program, absolute. */
-    directory: string;
     /** The stack's configuration file, absolute; default: Pulumi's own. */
     configFile: string | undefined;
     /** Directory of the locks shared by this user's programs. */
@@ -47,22 +45,24 @@ export type StackUpgradeOptions = Pick<BeginOptions, "stack" | "statusUrl" | "li
 export type StackUpgradeDependencies = Readonly<{
   output: CommandOutput;
   signal: AbortSignal;
-  pulumi?: (place: Readonly<{ stack: string; directory: string; configFile: string }>) => PulumiCli;
-  platform?: (target: StackTarget) => StackPlatform;
+  pulumi?: (place: CommandLocation) => PulumiCli;
+  platform?: (prefix: string, target: StackTarget) => StackPlatform;
   queries?: (target: StackTarget) => StackQueries;
   currentContext?: () => Promise<string | undefined>;
-  processes?: Processes;
-  clock?: Clock;
-  pause?: Pause;
-  proof?: StackStepsDependencies["proof"];
-  backLimits?: StackLimits;
-}>;
+}> &
+  Partial<Pick<StackWork, "interrupt" | "clock" | "pause" | "proof" | "backLimits">>;
 
-/** The node must stay healthy for a while, because a crash-looping node responds between crashes. */
-const defaultProof = { everyMs: 2_000, steadyMs: 30_000 };
-
-/** Complete dependencies. */
-type StackWork = Required<Omit<StackUpgradeDependencies, "backLimits">> & Pick<StackUpgradeDependencies, "backLimits">;
+const defaults = {
+  pulumi: (place: CommandLocation) => createPulumiCli(place, { run: createPulumiProcess(place.directory) }),
+  platform: createPlatform,
+  queries: createQueries,
+  currentContext: findCurrentContext,
+  interrupt: (pid: number) => sendSignal(pid, "SIGINT"),
+  clock: systemClock,
+  pause: pauseForReal,
+  // The node must stay healthy for a while, because a crash-looping node responds between crashes.
+  proof: { everyMs: 2_000, steadyMs: 30_000 },
+};
 
 /**
  * Upgrades the node of a stack to another image, or resumes such an upgrade, and reports the outcome. Returns the exit status: 0 if the new
@@ -72,70 +72,52 @@ export async function runStackUpgradeCommand(
   options: StackUpgradeOptions,
   given: StackUpgradeDependencies,
 ): Promise<number> {
-  const { output } = given;
-  const work: StackWork = {
-    pulumi: (place) => createPulumiCli(place, { run: createPulumiProcess(place.directory) }),
-    platform: createPlatform,
-    queries: createQueries,
-    currentContext: findCurrentContext,
-    processes: systemProcesses,
-    clock: systemClock,
-    pause: pauseForReal,
-    proof: defaultProof,
-    ...given,
-  };
   try {
-    const run = await runStack(options, work);
-    if (typeof run === "number") return run;
-    const { record, waits } = run;
-    if (waits !== undefined) {
-      output.error(
-        `upgrade: not ended: ${waits}\nThe node may stand still meanwhile. Go on: ${formatContinueCommand(record)}\n`,
-      );
-      return exitStatus.error;
-    }
-    const isProved = record.end === "committed";
-    (isProved ? output.out : output.error)(`${formatEnd(record)}\n`);
-    return isProved ? exitStatus.clean : exitStatus.error;
+    return await runStack(options, { ...defaults, ...given });
   } catch (error) {
     const isExpected = [Refused, PulumiError, PlatformError, RecordError].some((kind) => error instanceof kind);
     if (!isExpected) throw error;
-    output.error(`upgrade: ${(error as Error).message}\n`);
+    given.output.error(`upgrade: ${(error as Error).message}\n`);
     return exitStatus.error;
   }
 }
 
-/**
- * Upgrades the node of a stack by `pulumi up`; resumes an upgrade left by an earlier run. Returns the exit status if the run started no
- * upgrade.
- *
- * @throws {Refused} with the remedy.
- */
-async function runStack(options: StackUpgradeOptions, work: StackWork): Promise<RunResult | number> {
+/** @throws {Refused} with the remedy. */
+async function runStack(
+  options: StackUpgradeOptions,
+  given: StackUpgradeDependencies & typeof defaults,
+): Promise<number> {
   const { stack, directory, requested, stateDirectory } = options;
   const path = findRecordPath(directory, stack);
   const known = readRecord(path);
-  const nothing = new Refused(`no upgrade of ${stack} is under way in ${directory}`);
+  const nothing = new Refused(`no upgrade of ${stack} is in flight in ${directory}`);
   if (known === undefined && requested === undefined) throw nothing;
   const configFile = await findConfigFile(options, known);
-  const pulumi = work.pulumi({ stack: known?.stack ?? stack, directory, configFile });
-  const place = known ?? (await findStack(options, { ...work, pulumi }));
-  using lock = lockStack(stateDirectory, place);
-  if (lock === undefined) throw new Refused(`another gatehouse upgrade of ${place.prefix} is at work`);
+  const pulumi = given.pulumi({ stack: known?.stack ?? stack, directory, configFile });
+  const place = known ?? (await findStack(options, { ...given, pulumi }));
+  using lock = lockStack(stateDirectory, place.prefix);
+  if (lock === undefined) throw new Refused(`another gatehouse upgrade of ${place.prefix} is running`);
   // Another run that had the lock until now may have started an upgrade or finished this one.
   const current = readRecord(path);
   if (current?.id !== known?.id) {
-    throw new Refused(`another gatehouse upgrade of ${stack} was at work; look, and say it again`);
+    throw new Refused(
+      `another gatehouse upgrade of ${stack} was running; check its outcome, then run the command again`,
+    );
   }
   if (current !== undefined) {
     await requireBackend(current, pulumi);
     const record = resumeRequested(current, { ...options, configFile });
-    return await runSteps(record, { ...work, pulumi, path, isResumed: true });
+    return await runSteps(record, { path, isResumed: true }, connect(record.target));
   }
   if (requested === undefined) throw nothing;
-  const record = await beginUpgrade({ ...options, requested, configFile }, { ...work, pulumi });
-  if (typeof record === "number") return record;
-  return await runSteps(record, { ...work, pulumi, path, isResumed: false });
+  const work = connect(place.target);
+  const record = await beginUpgrade(place, { ...options, requested, configFile }, work);
+  return typeof record === "number" ? record : await runSteps(record, { path, isResumed: false }, work);
+
+  function connect(target: StackTarget) {
+    const say = (line: string) => given.output.out(`${line}\n`);
+    return { ...given, say, pulumi, platform: given.platform(place.prefix, target), queries: given.queries(target) };
+  }
 }
 
 /**
@@ -143,13 +125,14 @@ async function runStack(options: StackUpgradeOptions, work: StackWork): Promise<
  * own; starting the node doesn't need it.
  */
 async function requireBackend(known: StackRecord, pulumi: PulumiCli): Promise<void> {
-  try {
-    const backend = await pulumi.readBackend();
-    if (backend.sha256 === known.backend.sha256) return;
-    throw new Refused(`${describeRecord(known)}; ${explainBackendMismatch(known.backend, backend)}`);
-  } catch (error) {
-    if (!(error instanceof PulumiError)) throw error;
-  }
+  const backend = await pulumi.readBackend().catch((error: unknown) => {
+    if (error instanceof PulumiError) return known.backend;
+    throw error;
+  });
+  if (backend === known.backend) return;
+  throw new Refused(
+    `${describeRecord(known)}; it was started with the backend ${known.backend}, but Pulumi is logged in to ${backend}: log in to the former (pulumi login)`,
+  );
 }
 
 /**
@@ -164,7 +147,7 @@ function resumeRequested(
   const isSame = isContinued || requested?.image === known.to.image;
   if (!isSame || dryRun || !isSameStack(stack, known.stack)) {
     throw new Refused(
-      `${describeRecord(known)}; go on with it: ${formatContinueCommand({ ...known, directory, configFile })}`,
+      `${describeRecord(known)}; continue it: ${formatContinueCommand({ ...known, directory, configFile })}`,
     );
   }
   const { target } = known;
@@ -183,24 +166,58 @@ function isSameStack(typed: string, known: string): boolean {
   return typed === known || !typed.includes("/") || !known.includes("/");
 }
 
-type CarryOutDependencies = Omit<StackWork, "pulumi"> &
-  Readonly<{ pulumi: PulumiCli; path: string; isResumed: boolean }>;
+/**
+ * Locks a stack for this process; undefined if another of this user's processes holds the lock.
+ *
+ * @throws {RecordError} if the file can't be locked.
+ */
+function lockStack(stateDirectory: string, prefix: string): Disposable | undefined {
+  const path = join(stateDirectory, `stack-upgrade-${prefix}.lock`);
+  try {
+    mkdirSync(stateDirectory, { recursive: true, mode: 0o700 });
+  } catch (cause) {
+    throw new RecordError(`${stateDirectory} can't be created (${(cause as Error).message})`, { cause });
+  }
+  const lock = createProcessLock(path, prefix);
+  const taken = lock.acquire();
+  if (taken.ok) return lock;
+  if (taken.reason === "Locked") return undefined;
+  throw new RecordError(`${path} can't be locked; make it and its directory writable for this user`);
+}
 
+/**
+ * Finds a stack's configuration file: the one given on the command line, or else the one with which the upgrade was begun.
+ *
+ * @throws {Refused} if it can't be read.
+ */
+async function findConfigFile(
+  { stack, directory, configFile }: Pick<StackUpgradeOptions, "stack" | "directory" | "configFile">,
+  known: StackRecord | undefined,
+): Promise<string> {
+  const path = configFile ?? known?.configFile ?? join(directory, `Pulumi.${stack.split("/").at(-1) ?? stack}.yaml`);
+  const isFile = await stat(path).then(
+    (found) => found.isFile(),
+    () => false,
+  );
+  if (isFile) return path;
+  throw new Refused(`${path} is not a readable file; specify it by --config-file, or the program's directory by --cwd`);
+}
+
+/** Runs the upgrade's steps, prints its outcome and returns the exit status. */
 async function runSteps(
   begun: StackRecord,
-  { output, path, isResumed, platform, queries, backLimits, ...rest }: CarryOutDependencies,
-): Promise<RunResult> {
-  const say = (line: string) => output.out(`${line}\n`);
-  if (isResumed) say(`Goes on: ${describeRecord(begun)}.`);
-  const common = { ...rest, say };
-  const steps = createStackSteps({
-    ...common,
-    platform: platform(begun.target),
-    queries: queries(begun.target),
-    ...(backLimits === undefined ? {} : { backLimits }),
-  });
+  { path, isResumed }: Readonly<{ path: string; isResumed: boolean }>,
+  { output, ...work }: StackWork & Readonly<{ output: CommandOutput }>,
+): Promise<number> {
+  if (isResumed) work.say(`Resuming ${describeRecord(begun)}.`);
   const remember = (record: StackRecord) => writeRecord(path, record);
-  const result = await runStackUpgrade(begun, { isResumed }, { ...common, steps, remember });
-  if (result.waits === undefined && result.record.end !== "stranded") await removeRecord(path);
-  return result;
+  const { record, waits } = await runStackUpgrade(begun, { isResumed, remember }, work);
+  if (waits !== undefined) {
+    output.error(`upgrade: not finished: ${waits}\nThe node may be down. Continue: ${formatContinueCommand(record)}\n`);
+    return exitStatus.error;
+  }
+  if (record.end !== "stranded") await removeRecord(path);
+  const isVerified = record.end === "committed";
+  (isVerified ? output.out : output.error)(`${formatEnd(record, work.platform)}\n`);
+  return isVerified ? exitStatus.clean : exitStatus.error;
 }

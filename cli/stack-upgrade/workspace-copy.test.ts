@@ -60,6 +60,7 @@ describe("data that are put back", () => {
     await rename(join(volume, "data/db"), join(work(), "aside/data/db"));
     await write("of a node that was started");
     await putWorkspaceBack(volume, id);
+    expect((await checkWorkspace(volume)).copies).toEqual([id]);
     expect(await readFile(join(volume, "data/db/log"), "utf8")).toBe("before");
     expect(await files(join(work(), "aside"))).toEqual(["blocks", "of a node that was started", "of the new version"]);
   });
@@ -69,7 +70,7 @@ describe("data that are put back", () => {
     await copyWorkspace(volume, id);
     await rename(join(volume, "data"), join(volume, "gone"));
     await write("of a node that was started");
-    await writeFile(join(work(), "emptied"), "");
+    await rename(join(work(), "copy"), join(work(), "restoring"));
     await putWorkspaceBack(volume, id);
     expect(await files(join(volume, "data"))).toEqual(["before", "blocks"]);
     expect(await files(join(work(), "aside"))).toEqual(["of a node that was started"]);

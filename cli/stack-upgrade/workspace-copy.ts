@@ -3,9 +3,11 @@ import { mkdir, rename, rm } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { syncDirectory } from "#daemon/files/atomic-file.ts";
 import { canClone } from "#daemon/files/clone.ts";
-import { hasRoomFor, readDiskSpace } from "#daemon/files/disk-space.ts";
+import { readDiskSpace } from "#daemon/files/disk-space.ts";
+import { isThere } from "#daemon/files/is-there.ts";
 import { syncTree } from "#daemon/files/sync-tree.ts";
-import { copyTree, isThere, makeMark, measureTree, listNames, readIfThere } from "./workspace-files.ts";
+import { copyTree, measureTree, listNames, readIfThere } from "./workspace-files.ts";
+import type { VolumeReport } from "./workspace-report.ts";
 
 /**
  * Copies and restores a node's data on its volume; runs in a separate container that mounts the volume. Imports little more than Node's own
@@ -21,28 +23,19 @@ const kept = ["data", "conf"] as const;
 
 const workDirectory = ".gatehouse-upgrade";
 
-/** Content of a volume. */
-export type WorkspaceCheck = Readonly<{
-  bytes: number;
-  freeBytes: number;
-  /** Whether its file system supports clones. */
-  clones: boolean;
-  /** Ids of earlier upgrades that left copies or set-aside data. */
-  leftovers: readonly string[];
-  /** Leftovers that include a copy; as far as can be seen here, their upgrades have not finished. */
-  copies: readonly string[];
-  /** node.conf in base64; absent if there is none. */
-  conf?: string | undefined;
-}>;
-
 /** Measures the data to copy and the free space, and lists leftovers. Leaves no changes. */
-export async function checkWorkspace(volume: string): Promise<WorkspaceCheck> {
-  const bytes = await measureKept(volume);
+export async function checkWorkspace(volume: string): Promise<VolumeReport> {
+  let bytes = 0;
+  for (const name of kept) bytes += await measureTree(join(volume, name));
   const { freeBytes } = await readDiskSpace(volume);
   const conf = await readIfThere(join(volume, "conf/node.conf"));
   const leftovers = await listNames(join(volume, workDirectory));
   const copies: string[] = [];
-  for (const id of leftovers) if (await isThere(locatePlaces(volume, id).copy)) copies.push(id);
+  for (const id of leftovers) {
+    const { copy, restoring, restored } = locatePlaces(volume, id);
+    const found = await Promise.all([copy, restoring, restored].map(isThere));
+    if (found.includes(true)) copies.push(id);
+  }
   return {
     bytes,
     freeBytes,
@@ -55,10 +48,17 @@ export async function checkWorkspace(volume: string): Promise<WorkspaceCheck> {
 
 /** Copies the directories of a stopped node; restarts a half-finished copy, and removes a failed one. */
 export async function copyWorkspace(volume: string, id: string): Promise<void> {
-  const { work, done } = locatePlaces(volume, id);
-  if (await isThere(done.copied)) return;
+  const { work, part, copy } = locatePlaces(volume, id);
+  if (await isThere(copy)) return;
   try {
-    await copyKept(volume, volume, id);
+    await rm(part, { recursive: true, force: true });
+    await mkdir(part, { recursive: true, mode: 0o700 });
+    for (const name of kept) {
+      if (await isThere(join(volume, name))) await copyTree(join(volume, name), join(part, name));
+    }
+    await syncDirectory(part);
+    await rename(part, copy);
+    for (const directory of [work, join(volume, workDirectory), volume]) await syncDirectory(directory);
   } catch (error) {
     // The node is started again and needs the space.
     await rm(work, { recursive: true, force: true });
@@ -66,65 +66,28 @@ export async function copyWorkspace(volume: string, id: string): Promise<void> {
   }
 }
 
-async function copyKept(from: string, volume: string, id: string): Promise<void> {
-  const { copy, done } = locatePlaces(volume, id);
-  await rm(copy, { recursive: true, force: true });
-  await mkdir(copy, { recursive: true, mode: 0o700 });
-  for (const name of kept) {
-    if (await isThere(join(from, name))) await copyTree(join(from, name), join(copy, name));
-  }
-  await syncDirectory(copy);
-  await makeMark(done.copied);
-  await syncDirectory(join(volume, workDirectory));
-  await syncDirectory(volume);
-}
-
-/** Flushes the data of a stopped node to disk, so that a snapshot includes it. */
-export async function flushWorkspace(volume: string): Promise<void> {
-  for (const name of kept) if (await isThere(join(volume, name))) await syncTree(join(volume, name));
-  await syncDirectory(volume);
-}
-
 /**
- * Restores the data from another volume, which holds a snapshot of this one, and sets the current data aside. Without space for both,
- * deletes the current data first, because the snapshot remains. Resumes after a kill.
- */
-export async function restoreWorkspace(volume: string, id: string, snapshot: string): Promise<void> {
-  const { copy, done } = locatePlaces(volume, id);
-  if (!(await isThere(done.restored)) && !(await isThere(done.copied))) {
-    await rm(copy, { recursive: true, force: true });
-    const bytes = await measureKept(snapshot);
-    if (bytes === 0) throw new Error("the snapshot holds no data of a node");
-    const { freeBytes } = await readDiskSpace(volume);
-    if (!hasRoomFor({ bytes, freeBytes })) {
-      for (const name of kept) await clearDirectory(join(volume, name));
-    }
-    await copyKept(snapshot, volume, id);
-  }
-  await putWorkspaceBack(volume, id);
-}
-
-/**
- * Restores the copy and sets the current data aside. Resumes after a kill: until all data is set aside, a directory's entries belong to the
- * new version; after that, they belong to the copy.
+ * Restores the copy and sets the current data aside. Resumes after a kill: while the copy is called `copy`, a directory's entries belong to
+ * the new version, and once it is called `restoring`, to the copy.
  */
 export async function putWorkspaceBack(volume: string, id: string): Promise<void> {
-  const { copy, aside, done } = locatePlaces(volume, id);
-  if (await isThere(done.restored)) return;
-  if (!(await isThere(done.copied))) throw new Error(`there is no whole copy ${id} on the volume`);
-  if (!(await isThere(done.emptied))) {
+  const { work, copy, restoring, restored, aside } = locatePlaces(volume, id);
+  if (await isThere(restored)) return;
+  if (!(await isThere(restoring))) {
+    if (!(await isThere(copy))) throw new Error(`there is no complete copy ${id} on the volume`);
     for (const name of kept) await renameEntries(join(volume, name), join(aside, name), join(aside, name));
-    await makeMark(done.emptied);
+    await rename(copy, restoring);
+    await syncDirectory(work);
   }
-  for (const name of kept) await renameEntries(join(copy, name), join(volume, name), join(aside, name));
-  await makeMark(done.restored);
+  for (const name of kept) await renameEntries(join(restoring, name), join(volume, name), join(aside, name));
+  await rename(restoring, restored);
+  await syncDirectory(work);
 }
 
-/** Removes the copy and the marks of a finished upgrade, but not the data of a failed version. */
+/** Removes the copy of a finished upgrade, but not the data of a failed version. */
 export async function removeCopy(volume: string, id: string): Promise<void> {
-  const { work, copy, aside, done } = locatePlaces(volume, id);
-  await rm(copy, { recursive: true, force: true });
-  for (const path of Object.values(done)) await rm(path, { force: true });
+  const { work, part, copy, restoring, restored, aside } = locatePlaces(volume, id);
+  for (const path of [part, copy, restoring, restored]) await rm(path, { recursive: true, force: true });
   if (!(await isThere(aside))) await rm(work, { recursive: true, force: true });
 }
 
@@ -133,10 +96,38 @@ export async function discardWork(volume: string, id: string): Promise<void> {
   await rm(locatePlaces(volume, id).work, { recursive: true, force: true });
 }
 
+/** Flushes the data of a stopped node to disk, so that a snapshot includes it. */
+export async function flushWorkspace(volume: string): Promise<void> {
+  for (const name of kept) if (await isThere(join(volume, name))) await syncTree(join(volume, name));
+  await syncDirectory(volume);
+}
+
+/** Replaces the data with that of another volume, which holds a snapshot of this one. Starts over after a kill. */
+export async function restoreWorkspace(volume: string, snapshot: string): Promise<void> {
+  if ((await listNames(join(snapshot, kept[0]))).length === 0) throw new Error("the snapshot contains no node data");
+  for (const name of kept) {
+    const directory = join(volume, name);
+    for (const entry of await listNames(directory)) await rm(join(directory, entry), { recursive: true, force: true });
+    await mkdir(directory, { recursive: true });
+    for (const entry of await listNames(join(snapshot, name))) {
+      await copyTree(join(snapshot, name, entry), join(directory, entry));
+    }
+    await syncDirectory(directory);
+  }
+  await syncDirectory(volume);
+}
+
+/** Lists the places of an upgrade on a volume. The name of its copy shows how far it is. */
 function locatePlaces(volume: string, id: string) {
   const work = join(volume, workDirectory, id);
-  const done = { copied: join(work, "copied"), emptied: join(work, "emptied"), restored: join(work, "restored") };
-  return { work, copy: join(work, "copy"), aside: join(work, "aside"), done };
+  const within = (name: string) => join(work, name);
+  const copies = {
+    part: within("part"),
+    copy: within("copy"),
+    restoring: within("restoring"),
+    restored: within("restored"),
+  };
+  return { work, ...copies, aside: within("aside") };
 }
 
 /** Moves the entries of one directory into another on the same file system; resumes after a kill. Sets aside entries that a node has created there since. */
@@ -157,17 +148,4 @@ async function putAside(path: string, aside: string): Promise<void> {
   await mkdir(aside, { recursive: true, mode: 0o700 });
   await rename(path, join(aside, `${basename(path)}.${randomUUID()}`));
   await syncDirectory(aside);
-}
-
-async function measureKept(volume: string): Promise<number> {
-  let bytes = 0;
-  for (const name of kept) bytes += await measureTree(join(volume, name));
-  return bytes;
-}
-
-async function clearDirectory(directory: string): Promise<void> {
-  const names = await listNames(directory);
-  if (names.length === 0) return;
-  for (const name of names) await rm(join(directory, name), { recursive: true, force: true });
-  await syncDirectory(directory);
 }

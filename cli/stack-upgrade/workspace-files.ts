@@ -75,18 +75,6 @@ export async function measureTree(path: string): Promise<number> {
   return bytes;
 }
 
-/** Creates an empty file on disk to mark a completed step. */
-export async function makeMark(path: string): Promise<void> {
-  await using file = await open(path, "w", 0o600);
-  await file.sync();
-  await syncDirectory(dirname(path));
-}
-
-/** Returns whether an entry of that name exists, including a broken link. */
-export async function isThere(path: string): Promise<boolean> {
-  return (await lstat(path).catch(skipMissing)) !== undefined;
-}
-
 /** Lists the entries of a directory; empty if there is none. */
 export async function listNames(directory: string): Promise<readonly string[]> {
   return (await readdir(directory).catch(skipMissing)) ?? [];

@@ -5,9 +5,13 @@ import { PlatformError } from "./stack-platform.ts";
 const shape = z.object({
   bytes: z.number(),
   freeBytes: z.number(),
+  /** Whether the volume's file system supports clones. */
   clones: z.boolean(),
-  leftovers: z.array(z.string()),
-  copies: z.array(z.string()),
+  /** Ids of earlier upgrades that left copies or set-aside data. */
+  leftovers: z.array(z.string()).readonly(),
+  /** Leftovers with a copy, restored or not; as far as can be seen here, their upgrades have not finished. */
+  copies: z.array(z.string()).readonly(),
+  /** node.conf in base64; absent if there is none. */
   conf: z.string().optional(),
 });
 
@@ -22,24 +26,12 @@ export type VolumeReport = Readonly<z.output<typeof shape>>;
 export function parseVolumeReport(printed: string, volume: string): VolumeReport {
   const { data } = shape.safeParse(parseJson(printed));
   if (data !== undefined) return data;
-  throw new PlatformError(`the look at ${volume} printed something else than expected`, false);
-}
-
-/** Formats a human-readable size. Pure. */
-export function formatSize(bytes: number): string {
-  return `${(bytes / 2 ** 30).toFixed(2)} GiB`;
-}
-
-/** Lists warnings about leftovers of earlier upgrades on a volume, other than copies. Pure. */
-export function listLeftovers({ leftovers, copies }: VolumeReport, volume: string): readonly string[] {
-  return leftovers
-    .filter((id) => !copies.includes(id))
-    .map((id) => `${volume} still holds .gatehouse-upgrade/${id} of an earlier upgrade`);
+  throw new PlatformError(`the check of ${volume} printed something unexpected`, false);
 }
 
 /** Explains what to do about an existing copy. Pure. */
 export function explainCopy(holder: string, command: string): string {
-  return `${holder} holds the copy of an upgrade that is not over: go on with it where it was begun (--continue); or, if it is of no use any more, remove it: ${command}`;
+  return `${holder} contains the copy of an unfinished upgrade: continue that upgrade where it was started (--continue), or remove the copy if it is no longer needed: ${command}`;
 }
 
 /** Program in Gatehouse's image that works on a node's volume. */
@@ -48,13 +40,10 @@ export const workspaceProgram = "/app/cli/stack-upgrade/workspace-copy.main.ts";
 /** Mount path of the volume in a job's container. */
 export const volumeLocation = "/volume";
 
-/** Node's message about a missing program. */
-const missingModule = "Cannot find module";
-
 /** Explains the remedy if the output shows that the image lacks a program; undefined otherwise. Pure. */
 export function explainMissingProgram(printed: string, program: string): string | undefined {
-  if (!printed.includes(missingModule)) return undefined;
-  return `the stack's image of Gatehouse is of an earlier release, without ${program}: run pulumi up with this release first`;
+  if (!printed.includes("Cannot find module")) return undefined;
+  return `the stack's Gatehouse image is from an earlier release, without ${program}: run pulumi up with this release first`;
 }
 
 /** Explains from a job's output why it failed. Pure. */
@@ -63,5 +52,5 @@ export function explainJobEnd(
   { status, printed, program }: Readonly<{ status: number | string; printed: string; program: string }>,
 ): string {
   const missing = explainMissingProgram(printed, program);
-  return missing ?? `${name} ended with status ${status}: ${printed.trim().split("\n").at(-1) ?? ""}`;
+  return missing ?? `${name} exited with status ${status}: ${printed.trim().split("\n").at(-1) ?? ""}`;
 }

@@ -35,7 +35,7 @@ export function watchLauncher(env: Variables): LauncherWatch {
   if (env["npm_lifecycle_event"] === undefined) return { gone: gone.signal, [Symbol.dispose]: () => undefined };
   const before = readLaunchers();
   const timer = setInterval(() => {
-    if (readLaunchers() !== before) gone.abort("what ran this script is gone");
+    if (readLaunchers() !== before) gone.abort("the parent of this script exited");
   }, intervalMs).unref();
   return { gone: gone.signal, [Symbol.dispose]: () => clearInterval(timer) };
 }

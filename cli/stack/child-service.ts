@@ -36,7 +36,7 @@ export type ChildService = AsyncDisposable &
   }>;
 
 const logTrimIntervalMs = 30_000;
-const lastWordsCharactersMax = 2_000;
+const lastOutputCharactersMax = 2_000;
 
 /**
  * Starts a service and waits until it accepts requests. Its output goes to `<logDirectory>/<name>.log`, which is trimmed. The child watches
@@ -77,7 +77,7 @@ function trimLater(logPath: string): void {
   try {
     trimLogFile(logPath);
   } catch (error) {
-    process.stderr.write(`${logPath} can't be kept small for now: ${String(error)}\n`);
+    process.stderr.write(`${logPath} can't be truncated for now: ${String(error)}\n`);
   }
 }
 
@@ -114,13 +114,13 @@ async function waitForReady(child: ChildProcess): Promise<Record<string, string>
 
 async function failIfEndedEarly(name: string, exited: Promise<string>, logPath: string): Promise<never> {
   const how = await exited;
-  const said = readFileSync(logPath, "utf8").trim().slice(-lastWordsCharactersMax);
-  throw new StartupError(`${name} ended with ${how} before it was ready; the end of ${logPath}:\n${said}`);
+  const said = readFileSync(logPath, "utf8").trim().slice(-lastOutputCharactersMax);
+  throw new StartupError(`${name} exited with ${how} before it was ready; the tail of ${logPath}:\n${said}`);
 }
 
 async function failIfAborted(signal: AbortSignal): Promise<never> {
   await waitForAbort(signal);
-  throw new StartupError("the start was cut off");
+  throw new StartupError("the startup was interrupted");
 }
 
 const logBytesMax = 10_485_760;

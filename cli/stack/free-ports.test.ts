@@ -14,13 +14,13 @@ test("a port that another stack has names the process to stop", async () => {
   await once(server, "listening");
   const { port } = server.address() as AddressInfo;
   const wanted = [{ host: "127.0.0.1", port, owner: "sidecar", setting: "GATEHOUSE_SIDECAR_LISTEN_PORT" }];
-  const taken = `port ${port} on 127.0.0.1, wanted by the sidecar, is taken; stop what uses it or set GATEHOUSE_SIDECAR_LISTEN_PORT to another port.`;
+  const taken = `port ${port} on 127.0.0.1, needed by the sidecar, is in use; stop the process that uses it, or set GATEHOUSE_SIDECAR_LISTEN_PORT to another port.`;
   const problems = () => requireFreePorts(wanted, env).then(String, (error: unknown) => (error as Error).message);
   try {
     expect(await problems()).toBe(taken);
     const url = `http://127.0.0.1:${port}`;
     using _ = announceService({ service: "sidecar", pid: process.pid, stopPid: 4_321, url }, env);
-    expect(await problems()).toBe(`${taken}\nGatehouse already runs here (sidecar): stop it with kill 4321.`);
+    expect(await problems()).toBe(`${taken}\nGatehouse is already running here (sidecar): stop it with kill 4321.`);
   } finally {
     server.close();
     await rm(directory, { recursive: true });

@@ -20,7 +20,7 @@ export async function requireFreePorts(
   const conflicts = wanted.filter((_, index) => taken[index]);
   const lines = conflicts.map(
     ({ host, port, owner, setting }) =>
-      `port ${port} on ${host}, wanted by the ${owner}, is taken; stop what uses it or set ${setting} to another port.`,
+      `port ${port} on ${host}, needed by the ${owner}, is in use; stop the process that uses it, or set ${setting} to another port.`,
   );
   if (lines.length > 0) throw new StartupError([...lines, ...describeOwners(conflicts, env)]);
 }
@@ -31,7 +31,7 @@ function describeOwners(conflicts: readonly RequestedPort[], env: Readonly<Recor
   const byPid = Map.groupBy(owners, ({ stopPid }) => stopPid);
   return [...byPid].map(
     ([pid, services]) =>
-      `Gatehouse already runs here (${services.map(({ service }) => service).join(", ")}): stop it with kill ${pid}.`,
+      `Gatehouse is already running here (${services.map(({ service }) => service).join(", ")}): stop it with kill ${pid}.`,
   );
 }
 

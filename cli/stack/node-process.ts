@@ -100,7 +100,7 @@ export async function runOps(args: readonly string[], { directory, deadlineMs, s
     if (status !== 0) throw new StartupError(`${what} failed: ${said.trim() || `status ${status}`}`);
   } catch (cause) {
     if (cause instanceof StartupError) throw cause;
-    const how = stop.aborted ? `did not end within ${deadlineMs} ms` : "can't be run";
+    const how = stop.aborted ? `did not exit within ${deadlineMs} ms` : "can't be run";
     throw new StartupError(`${what} ${how}: ${said.trim() || String(cause)}`, { cause });
   }
 }

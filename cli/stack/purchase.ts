@@ -36,7 +36,7 @@ export async function purchase(
   const balance = () =>
     readTokenBalance({ rpcUrl: order.rpcUrl, token: order.token, account: order.payee, timeoutMs: order.timeoutMs });
   const before = await balance();
-  stdout.write(`The seller ${order.payee} holds ${formatUsdc(before)}\n\n`);
+  stdout.write(`The balance of the seller ${order.payee} is ${formatUsdc(before)}\n\n`);
   const document: string[] = [];
   const status = await pay(
     {
@@ -52,11 +52,13 @@ export async function purchase(
     },
     order.json ? { stdout: { write: (text) => document.push(String(text)) }, stderr: stdout } : { stdout },
   );
-  if (status !== 0) throw new StartupError(`the purchase of ${order.url} failed; what it printed above says why.`);
+  if (status !== 0) throw new StartupError(`the purchase of ${order.url} failed; see its output above.`);
   const after = await balance();
-  stdout.write(`\nThe seller holds ${formatUsdc(after)}: ${paint("green", `${formatUsdc(after - before)} more`)}\n`);
+  stdout.write(
+    `\nThe seller's balance is ${formatUsdc(after)}: ${paint("green", `${formatUsdc(after - before)} more`)}\n`,
+  );
   if (after <= before) {
-    throw new StartupError(`${order.url} was delivered, but the payee's balance on the chain did not grow.`);
+    throw new StartupError(`${order.url} was delivered, but the payee's balance on the chain did not increase.`);
   }
   return order.json ? JSON.parse(document.join("")) : undefined;
 }

@@ -3,7 +3,7 @@ import { formatAuthority } from "#daemon/http/address.ts";
 import type { HttpListener } from "#daemon/http/listener.ts";
 import { createLog } from "#daemon/log/log.ts";
 import { createMask } from "#daemon/secrets/mask.ts";
-import { isOperatedService } from "#daemon/stack-services.ts";
+import { isOperatedService } from "#infra/stack-services.ts";
 import { startOverview } from "#sidecar/overview/overview.ts";
 import { parseTargets } from "#sidecar/overview/targets.ts";
 import type { StackPlan } from "./stack-plan.ts";

@@ -1,7 +1,7 @@
 import { toEnvironmentName } from "#daemon/settings/leaf.ts";
 import { readSettings, type SettingsDefinition } from "#daemon/settings/settings.ts";
 import { findReachedHost, formatAuthority } from "#daemon/http/address.ts";
-import { isOperatedService, listScrapedServices, stackServices, type ScrapedService } from "#daemon/stack-services.ts";
+import { isOperatedService, listScrapedServices, stackServices, type ScrapedService } from "#infra/stack-services.ts";
 import type { DevnetSettings } from "#devnet/prepared-node.ts";
 import { pushgatewaySettings } from "#devnet/pushgateway/settings.ts";
 import { devnetSettings } from "#devnet/settings.ts";

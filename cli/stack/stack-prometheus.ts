@@ -30,8 +30,8 @@ export type StackPrometheus = AsyncDisposable & Readonly<{ alertsUrl: string; re
 
 /** Short, because a user waits for results; the alert rules tolerate up to two minutes. */
 const intervalSeconds = 5;
-const lookEveryMs = 200;
-const lastWordsCharactersMax = 2_000;
+const pollIntervalMs = 200;
+const lastOutputCharactersMax = 2_000;
 
 /**
  * Shell script that runs the program, and kills it once the other end of the script's standard input is closed, including by a kill; the
@@ -46,8 +46,8 @@ const endsWithItsParent =
 export function requirePrometheus(): void {
   if (spawnSync("prometheus", ["--version"], { stdio: "ignore" }).status === 0) return;
   throw new StartupError(
-    "--observe runs the program `prometheus`, which is not on PATH. Install it (Debian and Ubuntu: `apt install prometheus`; macOS: " +
-      "`brew install prometheus`; others: https://prometheus.io/download), or leave --observe out.",
+    "--observe needs the program `prometheus`, which is not on PATH. Install it (Debian and Ubuntu: `apt install prometheus`; macOS: " +
+      "`brew install prometheus`; others: https://prometheus.io/download), or omit --observe.",
   );
 }
 
@@ -122,7 +122,7 @@ function spawnPrometheus({
 
 async function waitForReady(url: string, signal: AbortSignal): Promise<void> {
   const look = () => fetch(`${url}/-/ready`, { signal: AbortSignal.timeout(1_000) }).catch(() => undefined);
-  const answer = await waitUntil(look, (found) => found?.ok === true, { everyMs: lookEveryMs, signal });
+  const answer = await waitUntil(look, (found) => found?.ok === true, { everyMs: pollIntervalMs, signal });
   if (answer?.ok !== true) throw signal.reason;
 }
 
@@ -134,9 +134,9 @@ async function findAlertsPage(url: string): Promise<string> {
 
 async function failIfEndedEarly(exited: Promise<unknown[]>, logPath: string): Promise<never> {
   const [status, signal] = await exited;
-  const said = readFileSync(logPath, "utf8").trim().slice(-lastWordsCharactersMax);
+  const said = readFileSync(logPath, "utf8").trim().slice(-lastOutputCharactersMax);
   throw new StartupError(
-    `prometheus ended with ${String(signal ?? status)} before it was ready; the end of ${logPath}:\n${said}`,
+    `prometheus exited with ${String(signal ?? status)} before it was ready; the tail of ${logPath}:\n${said}`,
   );
 }
 

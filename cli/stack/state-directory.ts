@@ -57,7 +57,7 @@ export function renderRoutesFile(chainId: number, payee: Address, upstreamUrl: s
     "GET /api/info": route("/api/info", "What the sample upstream is"),
   };
   return [
-    "// The routes that are sold. The embedded stack writes this file at each start; give your own with",
+    "// The routes for sale. The embedded stack writes this file at each start; use your own with",
     "// GATEHOUSE_RESOURCE_SERVER_ROUTES_PATH.",
     JSON.stringify(routes, null, 2),
     "",
@@ -75,7 +75,9 @@ const lockName = "stack.lock";
 export async function lockStateDirectory({ root }: StateDirectory, fresh: boolean): Promise<Disposable> {
   const path = join(root, lockName);
   if (fresh && existsSync(root) && !existsSync(path) && readdirSync(root).length > 0) {
-    throw new StartupError(`${root} was not made by a stack, so --fresh leaves it alone; name another --state-dir.`);
+    throw new StartupError(
+      `${root} was not created by a stack, so --fresh does not delete it; specify another --state-dir.`,
+    );
   }
   await mkdir(root, { recursive: true, mode: 0o700 });
   const lock = new DatabaseSync(path, { timeout: 0 });
@@ -84,7 +86,7 @@ export async function lockStateDirectory({ root }: StateDirectory, fresh: boolea
     lock.exec("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; COMMIT;");
   } catch (cause) {
     lock.close();
-    throw new StartupError(`another stack runs on ${root}; stop it, or name another --state-dir.`, { cause });
+    throw new StartupError(`another stack uses ${root}; stop it, or specify another --state-dir.`, { cause });
   }
   return { [Symbol.dispose]: () => lock.close() };
 }

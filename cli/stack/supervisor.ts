@@ -35,18 +35,18 @@ export async function supervise(
       restarts.push(now);
       if (restarts.filter((at) => now - at < options.windowMs).length > options.restartsMax) {
         announce(
-          `${spec.name} ended with ${how}, again; not started any more. Read ${options.logDirectory}/${spec.name}.log`,
+          `${spec.name} exited with ${how} again and is not restarted. Check ${options.logDirectory}/${spec.name}.log`,
         );
         return;
       }
-      announce(`${spec.name} ended with ${how}; starting it again`);
+      announce(`${spec.name} exited with ${how}; restarting it`);
       await pause(options.pauseMs, signal);
       if (signal.aborted) return;
       try {
         current = await startChildService(spec, { ...options, signal });
       } catch (error) {
         if (signal.aborted) return;
-        how = `a start that failed: ${error instanceof Error ? error.message : String(error)}`;
+        how = `a failed start: ${error instanceof Error ? error.message : String(error)}`;
         continue;
       }
       announce(`${spec.name} is ready again after ${current.readyAfterMs} ms`);
@@ -95,7 +95,7 @@ export function createPartGroup(): PartGroup {
     [Symbol.asyncDispose]: async () => {
       const results = await Promise.allSettled(parts.map((part) => part[Symbol.asyncDispose]()));
       const reasons = results.flatMap((result) => (result.status === "rejected" ? [result.reason as unknown] : []));
-      if (reasons.length > 0) throw new AggregateError(reasons, "some parts did not stop cleanly");
+      if (reasons.length > 0) throw new AggregateError(reasons, "some services did not stop cleanly");
     },
   };
 }

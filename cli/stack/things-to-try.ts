@@ -28,11 +28,11 @@ export function formatThingsToTry(places: StackLocations, paint: Paint): string 
   });
   const things: readonly (readonly [string, string])[] = [
     [
-      "request too many blocks; the gateway says which range would work",
+      "request too many blocks; the gateway suggests a range that works",
       `curl -s ${places.gatewayUrl} -H 'content-type: application/json' -d '${getLogs}'`,
     ],
     [
-      "break node.conf and see it healed (the sidecar also restarts the node)",
+      "break node.conf and watch the sidecar fix it (it also restarts the node)",
       `sed -i.bak 's/storage_enable_cetina/enable_pamir_cetina/' ${config} && until grep -n storage_enable_cetina ${config}; do sleep 0.2; done`,
     ],
     ["read the sidecar's metrics", `curl -s ${places.sidecarUrl}/metrics | grep ^gatehouse_`],
@@ -40,14 +40,10 @@ export function formatThingsToTry(places: StackLocations, paint: Paint): string 
       "pay again",
       `${gatehouse} pay ${places.resourceUrl} --max-amount 0.05 --rpc-url ${places.gatewayUrl} --network ${places.network} --asset ${places.token} --key-file ${key}`,
     ],
-    ["see how the node is", `${gatehouse} status --url ${places.sidecarUrl}`],
+    ["check the node's status", `${gatehouse} status --url ${places.sidecarUrl}`],
   ];
   const lines = things.map(([what, line], index) => `${index + 1}. ${what}:\n   ${paint("cyan", line)}`);
-  return [
-    paint("bold", "Five things to try, each a line to paste:"),
-    "",
-    ...lines,
-    "",
-    "Ctrl-C stops everything.",
-  ].join("\n");
+  return [paint("bold", "Five things to try; paste any line:"), "", ...lines, "", "Ctrl-C stops everything."].join(
+    "\n",
+  );
 }

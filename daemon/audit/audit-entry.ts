@@ -1,20 +1,19 @@
 /** Audited changes to money or a node: each log line's `event.action` and its meaning. */
 export const auditActions = {
   "payment-settled": "A payment is on the chain: the payer was charged, the payee paid.",
-  "payment-failed": "A settlement ended for good without a charge; the signer may have paid for gas.",
-  "payment-charged": "The resource server learned that a payment is settled, and owes its response.",
-  "node-conf-written": "The sidecar changed or restored node.conf, or could not.",
+  "payment-failed": "A settlement finally failed without a charge; the signer may have paid for gas.",
+  "payment-charged": "The resource server learned that a payment is settled; its response is owed.",
+  "node-conf-written": "The sidecar changed or restored node.conf, or failed to.",
   "node-conf-edited":
-    "Somebody else changed, removed or wrote node.conf, as the sidecar saw when it looked; the message names the keys, never a value.",
-  "auto-pruning-switched-on": "The sidecar switched the node's auto-pruning on.",
-  "node-restart": "A restart of the node began, ended, or failed.",
-  "node-rolled-back": "The node did not come back, and its last healthy configuration was restored, or was not.",
-  "hold-changed": "A hold was set, or lifted.",
-  "sidecar-adopted": "A person let the sidecar act on the node.",
-  "node-upgrade":
-    "An upgrade of the node, or a restore of its data by the sidecar, was accepted or withdrawn, began, went on or ended.",
-  "volume-grown": "The volume of the node's data was made larger.",
-  "node-data-restored": "The node's data directory was filled from an archive.",
+    "The sidecar found node.conf changed, removed or created by another program or user; the message has the keys, never a value.",
+  "auto-pruning-switched-on": "The sidecar enabled the node's auto-pruning.",
+  "node-restart": "A restart of the node started, completed or failed.",
+  "node-rolled-back": "The node did not recover; its last healthy configuration was restored, or could not be.",
+  "hold-changed": "The sidecar paused or resumed.",
+  "sidecar-adopted": "An operator approved that the sidecar acts on the node.",
+  "node-upgrade": "An upgrade of the node was accepted, began, went on or ended.",
+  "volume-grown": "The node's data volume was expanded.",
+  "node-data-restored": "The node's data directory was restored from an archive.",
 } as const;
 
 export type AuditAction = keyof typeof auditActions;

@@ -4,15 +4,15 @@ import { StartupError } from "../process/startup-error.ts";
 
 /** Advice on operating system errors. */
 const advice: Readonly<Record<string, string>> = {
-  EACCES: "let this process's user do that, or name another place in the settings",
-  EPERM: "let this process's user do that, or name another place in the settings",
-  EROFS: "the file system is read-only: mount it for writing, or name another place in the settings",
-  ENOSPC: "make room on that disk",
-  EDQUOT: "make room on that disk",
-  ENOENT: "make it, or correct the path in the settings",
-  ENOTDIR: "a file stands where a directory is wanted; correct the path in the settings",
-  EEXIST: "a file stands where a directory is wanted; correct the path in the settings",
-  EISDIR: "a directory stands where a file is wanted; correct the path in the settings",
+  EACCES: "grant this process's user the permission, or change the path in the settings",
+  EPERM: "grant this process's user the permission, or change the path in the settings",
+  EROFS: "the file system is read-only: mount it read-write, or change the path in the settings",
+  ENOSPC: "free space on that disk",
+  EDQUOT: "free space on that disk",
+  ENOENT: "create it, or correct the path in the settings",
+  ENOTDIR: "expected a directory, found a file; correct the path in the settings",
+  EEXIST: "expected a directory, found a file; correct the path in the settings",
+  EISDIR: "expected a file, found a directory; correct the path in the settings",
   EMFILE: "raise the limit of open files (ulimit -n)",
 };
 
@@ -20,7 +20,7 @@ const advice: Readonly<Record<string, string>> = {
 export function formatFailure(error: unknown): readonly string[] {
   if (error instanceof SettingsError) return error.lines;
   if (error instanceof StartupError) return error.problems;
-  if (error instanceof DeadlineError) return [`${error.message}; what was left is ended with the process.`];
+  if (error instanceof DeadlineError) return [`${error.message}; the process exits and drops the rest.`];
   if (error instanceof SuppressedError) return [...formatFailure(error.suppressed), ...formatFailure(error.error)];
   if (error instanceof AggregateError) return error.errors.flatMap(formatFailure);
   if (!(error instanceof Error)) return [String(error)];

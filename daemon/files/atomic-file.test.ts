@@ -3,7 +3,7 @@ import { mkdtemp, readFile, readdir, rm, stat, writeFile, chmod } from "node:fs/
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { removeTemporaries, replaceFile } from "./atomic-file.ts";
+import { removeTemporaryFiles, replaceFile } from "./atomic-file.ts";
 
 let directory: string;
 beforeEach(async () => {
@@ -41,16 +41,16 @@ describe("replaceFile", () => {
   });
 });
 
-describe("removeTemporaries", () => {
+describe("removeTemporaryFiles", () => {
   it("removes what a killed replacement of our file left, and nothing else", async () => {
     const left = `node.conf.${randomUUID()}.tmp`;
     const others = ["node.conf", "node.conf.tmp", "node.conf.1.tmp", `other.conf.${randomUUID()}.tmp`];
     for (const name of [left, ...others]) await writeFile(join(directory, name), "");
-    await removeTemporaries(directory, (name) => name === "node.conf");
+    await removeTemporaryFiles(directory, (name) => name === "node.conf");
     expect((await readdir(directory)).sort()).toEqual([...others].sort());
   });
 
   it("has nothing to do in a directory that is not there", async () => {
-    await removeTemporaries(join(directory, "gone"), () => true);
+    await removeTemporaryFiles(join(directory, "gone"), () => true);
   });
 });

@@ -48,7 +48,7 @@ export async function replaceFile(
  * Removes temporary files that killed calls of {@link replaceFile} left in a directory, for target names that `isOurs` accepts. Only safe
  * for the sole writer of those files: if another writer were replacing a file, its temporary file would be removed.
  */
-export async function removeTemporaries(directory: string, isOurs: (name: string) => boolean): Promise<void> {
+export async function removeTemporaryFiles(directory: string, isOurs: (name: string) => boolean): Promise<void> {
   for (const name of await listNames(directory)) {
     const replaced = name.replace(temporaryEnd, "");
     if (replaced !== name && isOurs(replaced)) await rm(join(directory, name), { force: true });

@@ -30,14 +30,14 @@ type Overdue = Readonly<{ what: string; since: string }>;
 
 /** Creates the deadline for calls to one file system. */
 export function createFileDeadline(
-  { withinMs, setting, signal }: Readonly<{ withinMs: number; setting: string; signal: AbortSignal }>,
+  { withinMs, signal }: Readonly<{ withinMs: number; signal: AbortSignal }>,
   { clock, onBack }: Readonly<{ clock: Clock; onBack: () => void }>,
 ): FileDeadline {
   const overdue = new Set<Overdue>();
   const fail = ({ what, since }: Overdue) =>
     new HangingFileSystem(
-      `${what} has not come back since ${since} (allowed: ${withinMs} ms, ${setting}): its file system hangs. ` +
-        "See that its server or disk answers (stat -f, dmesg), or mount it again",
+      `${what} has hung since ${since} (limit: ${withinMs} ms): the file system does not respond. ` +
+        "Check its server or disk (stat -f, dmesg), or remount it",
     );
   return {
     hangs: () => overdue.size > 0,

@@ -16,7 +16,7 @@ export type FileInForce = Readonly<{
 /** The hot-reloaded files of a process. */
 export type FilesLoaded = Readonly<{
   /** Records that a file's content is now active. */
-  noteInForce: (file: Pick<FileInForce, "setting" | "path" | "sha256">) => void;
+  recordActive: (file: Pick<FileInForce, "setting" | "path" | "sha256">) => void;
   /** Records that a file's current content is invalid; the previous content stays active. */
   refused: (setting: string, problems: readonly string[]) => void;
   list: () => readonly FileInForce[];
@@ -32,7 +32,7 @@ export function createFilesInForce(metrics: Registry, clock: () => number = Date
     registers: [metrics],
   });
   return {
-    noteInForce: (file) => {
+    recordActive: (file) => {
       files.set(file.setting, { ...file, readAt: new Date(clock()).toISOString() });
       gauge.set({ setting: file.setting }, 1);
     },

@@ -13,7 +13,7 @@ export function readJson5File(path: string): Json5FileResult {
   try {
     text = readRegularText(path, json5Bytes);
   } catch (cause) {
-    return { ok: false, message: `can't be read (${explainUnreadable(cause)}); name a readable JSON5 file.` };
+    return { ok: false, message: `can't be read (${explainUnreadable(cause)}); expected a readable JSON5 file.` };
   }
   try {
     return { ok: true, value: JSON5.parse(text), text };

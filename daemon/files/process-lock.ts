@@ -114,7 +114,7 @@ function explainLockFailure(
     const holder = readHolder(holderPath);
     return holder === undefined ? { ok: false, reason: "Locked" } : { ok: false, reason: "Locked", holder };
   }
-  const remedy = code === full ? "free some space on its disk" : "make the directory writable for the sidecar";
+  const remedy = code === full ? "free space on its disk" : "make the directory writable for the sidecar";
   return { ok: false, reason: "LockFailed", why: `(${cause.message}); ${remedy}` };
 }
 

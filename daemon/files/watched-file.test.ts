@@ -72,7 +72,7 @@ it.each(open)(
     breakFolder();
     vi.advanceTimersByTime(1_000);
     await vi.waitUntil(() => problems() !== undefined, { timeout: 20_000 });
-    expect(problems()).toEqual(["can't be read (ELOOP); name a readable JSON5 file."]);
+    expect(problems()).toEqual(["can't be read (ELOOP); expected a readable JSON5 file."]);
     expect(lines.join("")).toContain(`a.setting: ${path}: can't be read (ELOOP)`);
     expect(taken).toEqual([{ at: 1 }]);
     hold("{ at: 2 }");
@@ -84,7 +84,7 @@ it.each(open)(
 
 it.each(open)("ends a start where its folder can't be read, where it is read %s", async (_, opened) => {
   breakFolder();
-  const wrong = `a.setting: ${path}: can't be read (ELOOP); name a readable JSON5 file.`;
+  const wrong = `a.setting: ${path}: can't be read (ELOOP); expected a readable JSON5 file.`;
   await expect(opened(() => undefined, reporting())).rejects.toThrow(new StartupError(wrong));
 });
 

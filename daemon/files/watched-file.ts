@@ -51,7 +51,7 @@ export function watchFile<Value>(
     const reading = read(content.value);
     if (!reading.ok) return reading.problems;
     apply(reading.value);
-    watched.noteInForce(content.text);
+    watched.recordActive(content.text);
     return [];
   };
   watched.requireUsable(load());
@@ -78,7 +78,7 @@ export async function openWatchedFile<Value>(
     const reading = await read(content.value);
     if (!reading.ok) return reading.problems;
     apply(reading.value);
-    watched.noteInForce(content.text);
+    watched.recordActive(content.text);
     return [];
   };
   watched.requireUsable(await load());
@@ -99,17 +99,17 @@ function createWatchedFile(
       stamp = readStamp(path);
       return readJson5File(path);
     },
-    noteInForce: (text: string) => files.noteInForce({ setting, path, sha256: hash("sha256", text) }),
+    recordActive: (text: string) => files.recordActive({ setting, path, sha256: hash("sha256", text) }),
     requireUsable: (problems: readonly string[]) => {
       if (problems.length > 0) throw new StartupError(problems.map((problem) => `${setting}: ${path}: ${problem}`));
     },
     /** Reports the result of a reload. */
     report: (problems: readonly string[]) => {
-      if (problems.length === 0) return log.info({ event: "file-reloaded", path }, `${setting} was read again`);
+      if (problems.length === 0) return log.info({ event: "file-reloaded", path }, `${setting} was reloaded`);
       files.refused(setting, problems);
       log.error(
         { event: "file-rejected", path },
-        `what was read before stays in force; ${setting}: ${path}: ${problems.join(" ")}`,
+        `the previous content stays active; ${setting}: ${path}: ${problems.join(" ")}`,
       );
     },
     follow: (reload: () => void): AsyncDisposable => {

@@ -53,8 +53,8 @@ export function keepSettings({
         await within(`writing ${path}`, fileMs, write(path, text));
       } catch (error) {
         warn(
-          `the settings in force can't be kept in ${path} (${explainFailure(error)}), so ${service} would not start again while ${settingsPath} can't be used; ` +
-            "make that directory writable, or set XDG_STATE_HOME to one that is",
+          `the active settings can't be saved to ${path} (${explainFailure(error)}), so ${service} could not restart while ${settingsPath} is invalid; ` +
+            "make that directory writable, or set XDG_STATE_HOME to a writable one",
         );
       }
     },

@@ -26,10 +26,10 @@ export type ServiceProcess = Readonly<{
 }>;
 
 /** Characters of standard error retained to explain why a process exited. */
-const wordsKept = 4_096;
+const outputKept = 4_096;
 
 /** Time to wait for the last output from an exited process: its children may hold the pipe open. */
-const lastWordsMs = 500;
+const lastOutputMs = 500;
 
 /** Time limit for a process to read its settings, even on a busy machine. */
 const preparedWithinMs = 120_000;
@@ -101,10 +101,10 @@ function followService(child: ChildProcess): ServiceProcess {
   outlivesReader(process.stderr);
   child.stderr?.on("data", (piece: Buffer) => {
     process.stderr.write(piece);
-    words = `${words}${piece.toString()}`.slice(-wordsKept);
+    words = `${words}${piece.toString()}`.slice(-outputKept);
   });
   // The exit reports a broken channel or a failed spawn.
-  child.on("error", (error) => (words = `${words}${error.message}\n`.slice(-wordsKept)));
+  child.on("error", (error) => (words = `${words}${error.message}\n`.slice(-outputKept)));
   const late = setTimeout(() => child.kill("SIGKILL"), preparedWithinMs).unref();
   void steps.prepared.promise.then(() => clearTimeout(late));
   const ended = waitForExit(child).then((status) => {
@@ -132,7 +132,7 @@ async function waitForExit(child: ChildProcess): Promise<number | null> {
       if (child.pid === undefined) resolve(1);
     });
   });
-  await Promise.race([closed, pause(lastWordsMs)]);
+  await Promise.race([closed, pause(lastOutputMs)]);
   return status;
 }
 

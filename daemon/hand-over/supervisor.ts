@@ -25,13 +25,13 @@ export type SupervisedService = Readonly<{
 }>;
 
 /** Interval between checks of the files. */
-const lookEveryMs = 500;
+const checkIntervalMs = 500;
 
 /** Longer than any `shutdown.graceMs` and any request: a process that hangs longer would hang forever. */
 const leaveWithinMs = 660_000;
 
 /** Max consecutive kills of new processes before their settings are rejected. */
-const triesMost = 3;
+const triesMax = 3;
 
 /** Backoff between attempts to replace a process that serves without the resources it released. */
 const tryAgain = { initialMs: 1_000, maxMs: 10_000 } as const;
@@ -85,7 +85,7 @@ class Supervisor {
   }
 
   async run(): Promise<number> {
-    let look = await checkFiles(this.#files);
+    let check = await checkFiles(this.#files);
     let source = await readSettingsSource(this.#files);
     const { first, isServing } = await this.#begin(source);
     if (!isServing) return (await first.ended) ?? 1;
@@ -93,11 +93,11 @@ class Supervisor {
     const isSettled = createSettling(this.#files);
     for (;;) {
       const { process: serving } = this.#inForce ?? { process: first };
-      const status = await Promise.race([serving.ended, pause(lookEveryMs)]);
+      const status = await Promise.race([serving.ended, pause(checkIntervalMs)]);
       if (status !== undefined) return status ?? 1;
       const now = await checkFiles(this.#files);
-      if (!isSettled(now) || (now === look && this.#tries === 0) || this.#leaving.size > 0) continue;
-      look = now;
+      if (!isSettled(now) || (now === check && this.#tries === 0) || this.#leaving.size > 0) continue;
+      check = now;
       const found = await readSettingsSource(this.#files);
       if (found.stamp === source.stamp && this.#tries === 0) continue;
       source = found;
@@ -108,12 +108,12 @@ class Supervisor {
   /** Starts with the current files; if their settings are unusable, starts with the last settings that worked. */
   async #begin(source: SettingsSource): Promise<Readonly<{ first: ServiceProcess; isServing: boolean }>> {
     const first = this.#start(this.#supervised.settingsPath);
-    if (await first.reached("prepared")) return { first, isServing: await this.#bring(first, source) };
+    if (await first.reached("prepared")) return { first, isServing: await this.#startNext(first, source) };
     const wasKilled = (await first.ended) === null;
     const text = wasKilled || this.#stopping.aborted ? undefined : await this.#kept.recall();
     if (text === undefined || text === source.text) return { first, isServing: false };
     const back = this.#start(this.#kept.path);
-    const isServing = (await back.reached("prepared")) && (await this.#bring(back, rememberSource(text)));
+    const isServing = (await back.reached("prepared")) && (await this.#startNext(back, rememberSource(text)));
     if (!isServing) return { first, isServing };
     await this.#refuse(first);
     return { first: back, isServing };
@@ -170,10 +170,10 @@ class Supervisor {
     let [next, theirs] = [first, source];
     for (let isAway = false; ; isAway = true) {
       // A draining process receives no more messages.
-      if ((await next.reached("prepared")) && (await this.#bring(next, theirs))) this.#tries = 0;
+      if ((await next.reached("prepared")) && (await this.#startNext(next, theirs))) this.#tries = 0;
       if (this.#inForce !== old || this.#stopping.aborted) return;
       const back = this.#start(await this.#copyOf(old.source));
-      const isBack = (await back.reached("prepared")) && (await this.#bring(back, old.source));
+      const isBack = (await back.reached("prepared")) && (await this.#startNext(back, old.source));
       if (isBack) {
         // The dependency recovered between the two attempts: the new settings are still untested.
         if (isAway) this.#tries = 1;
@@ -184,7 +184,7 @@ class Supervisor {
         this.#inForce = { ...old, process: back };
         return;
       }
-      this.#report(`neither a process with them nor one with the previous settings can start: ${next.lastWords()}`);
+      this.#report(`no process can start, either with the new settings or with the previous ones: ${next.lastWords()}`);
       await Promise.race([pause(backoff.nextMs(), this.#stopping), old.process.ended]);
       theirs = await readSettingsSource(this.#files);
       next = this.#start(this.#supervised.settingsPath);
@@ -192,7 +192,7 @@ class Supervisor {
   }
 
   /** Starts serving with a process that has read its settings; returns whether it succeeds. */
-  async #bring(one: ServiceProcess, source: SettingsSource): Promise<boolean> {
+  async #startNext(one: ServiceProcess, source: SettingsSource): Promise<boolean> {
     const held: HeldSockets = this.#inForce?.sockets ?? new Map();
     for (const [name, handles] of held) for (const handle of handles) one.send({ type: "socket", name }, handle);
     this.#report(undefined, { process: one, source });
@@ -215,10 +215,10 @@ class Supervisor {
     const wasKilled = (await next.ended) === null;
     if (this.#stopping.aborted) return;
     this.#tries = wasKilled ? this.#tries + 1 : 0;
-    if (wasKilled && this.#tries < triesMost) return;
+    if (wasKilled && this.#tries < triesMax) return;
     this.#tries = 0;
-    const killed = "the process that was to serve by them was killed; look whether there is memory for two";
-    this.#report(wasKilled ? killed : next.lastWords() || "the process that was to serve by them ended without a word");
+    const killed = "the new process was killed; check that there is enough memory for two processes";
+    this.#report(wasKilled ? killed : next.lastWords() || "the new process exited without a message");
   }
 
   #report(refused?: string, inForce: Pick<InForce, "process" | "source"> | undefined = this.#inForce): void {

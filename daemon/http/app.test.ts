@@ -8,7 +8,7 @@ import { createApp } from "./app.ts";
 import { listenHttp } from "./listener.ts";
 import { createLog } from "../log/log.ts";
 import { createMask } from "../secrets/mask.ts";
-import { judgeReadiness } from "./readiness.ts";
+import { evaluateReadiness } from "./readiness.ts";
 import { addOperationsRoutes } from "./operations-listener.ts";
 import { generousMs, until } from "../testing/until.ts";
 
@@ -16,7 +16,7 @@ function testApp(nodeAnswers = true) {
   const metrics = new Registry();
   const app = createApp({ bodyLimitBytes: 16 }, { log: createLog({ service: "test", level: "silent" }), metrics });
   const readiness = () =>
-    judgeReadiness({ node: { ok: nodeAnswers, message: nodeAnswers ? "answers" : "no answer for 5 s" } });
+    evaluateReadiness({ node: { ok: nodeAnswers, message: nodeAnswers ? "answers" : "no answer for 5 s" } });
   addOperationsRoutes(app, { metrics, readiness });
   app.post("/echo", async (c) => c.text(await c.req.text()));
   app.post("/forgiving", async (c) => c.text(await c.req.text().catch(() => "made something of it")));
@@ -29,7 +29,7 @@ function testApp(nodeAnswers = true) {
 describe("createApp", () => {
   it("answers a body over the limit with 413 and a JSON error", async () => {
     const response = await testApp().request("/echo", { method: "POST", body: "x".repeat(17) });
-    expect([response.status, await response.json()]).toEqual([413, { error: "body larger than 16 bytes; send less" }]);
+    expect([response.status, await response.json()]).toEqual([413, { error: "the body exceeds 16 bytes; send less" }]);
   });
 
   it("reads no body in chunks before its handler does, and only as far as a body may come", async () => {
@@ -45,7 +45,7 @@ describe("createApp", () => {
       const response = await app.request(path, { method: "POST", body, duplex: "half" });
       expect([response.status, await response.json()]).toEqual([
         413,
-        { error: "body larger than 16 bytes; send less" },
+        { error: "the body exceeds 16 bytes; send less" },
       ]);
     }
   });

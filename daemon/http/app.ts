@@ -3,29 +3,24 @@ import { constants, gzip } from "node:zlib";
 import type { HttpBindings } from "@hono/node-server";
 import { Hono, type Context, type MiddlewareHandler } from "hono";
 import { HTTPException } from "hono/http-exception";
-import { requestId, type RequestIdVariables } from "hono/request-id";
 import { routePath } from "hono/route";
 import type { Registry } from "prom-client";
-import { createBoundedLog } from "../log/bounded-log.ts";
 import { BodyTooLargeError, discardBody } from "../bytes.ts";
 import type { Logger } from "../log/log.ts";
 import type { Mask } from "../secrets/mask.ts";
-import { createRequestMeter } from "./request-meter.ts";
-import { startTrace, formatTraceInfo } from "./request-trace.ts";
+import { ClientGoneError, discardLimits } from "./held-body.ts";
+import { createRequestReports, describeLargeBody, type RequestReports } from "./request-reports.ts";
+import { chooseRequestId, startTrace } from "./request-trace.ts";
 import { readTraceContext, type TraceContext } from "./trace-context.ts";
 
 /** Variables in every handler's context. */
 export type AppVariables = {
-  Variables: RequestIdVariables & {
+  Variables: {
+    requestId: string;
     /** The client's trace context, or a new one. */
     trace: TraceContext;
-    /** The route's name for metrics and logs, for a handler that serves many routes that Hono doesn't know. */
-    route?: string;
   };
 };
-
-/** Limits on draining a body that was rejected because of its size. */
-const discardLimits = { bytesMax: 16_777_216, deadlineMs: 2_000 } as const;
 
 /** A service's HTTP application. */
 export type App = Hono<AppVariables>;
@@ -55,13 +50,15 @@ export type AppDependencies = Readonly<{
  */
 export function createApp(options: AppOptions, { log, metrics, mask }: AppDependencies): App {
   const app: App = new Hono<AppVariables>();
-  const lines = createBoundedLog(log);
-  app.use(requestId());
+  const reports = createRequestReports({ log, metrics });
   app.use((c, next) => {
+    const requestId = chooseRequestId(c.req.header("X-Request-Id"));
+    c.set("requestId", requestId);
+    c.header("X-Request-Id", requestId);
     c.set("trace", readTraceContext(c.req.header("traceparent"), c.req.header("tracestate")) ?? startTrace());
     return next();
   });
-  if (metrics !== undefined) app.use(measureRequests(metrics));
+  app.use(measureRequests(reports));
   if (options.crossOrigin !== undefined) app.use(options.crossOrigin);
   // Installed before the mask, which reads the response as text.
   if (options.compressed !== undefined) app.use(options.compressed, compressAnswers());
@@ -73,21 +70,10 @@ export function createApp(options: AppOptions, { log, metrics, mask }: AppDepend
     // Thrown by Hono's own middleware to reject a request.
     if (error instanceof HTTPException) return error.getResponse();
     if (error instanceof BodyTooLargeError) return rejectBody(c, options.bodyLimitBytes);
-    if (hasLeft(c)) {
-      log.debug({ err: error }, "a client went in the middle of its request");
-      // The client never reads this response; metrics count it as a client error.
-      return c.body(null, 400);
-    }
-    lines.error(
-      {
-        event: "request-failed",
-        err: error,
-        ...formatTraceInfo({ requestId: c.get("requestId"), trace: c.get("trace") }),
-        route: c.get("route") ?? routePath(c, -1),
-      },
-      "request failed",
-    );
-    return c.json({ error: "internal error", requestId: c.get("requestId") }, 500);
+    const cause = hasLeft(c) ? new ClientGoneError(error.message, { cause: error }) : error;
+    const trace = { requestId: c.get("requestId"), trace: c.get("trace") };
+    const { status, body } = reports.answerError(cause, trace, routePath(c, -1));
+    return c.json(body, status);
   });
   return app;
 }
@@ -123,7 +109,7 @@ function limitBodies(limitBytes: number): MiddlewareHandler<AppVariables> {
 async function rejectBody(c: Context<AppVariables>, limitBytes: number): Promise<Response> {
   const whole = await discardBody(c.req.raw.body, discardLimits);
   const headers: Record<string, string> = whole ? {} : { Connection: "close" };
-  return c.json({ error: `body larger than ${limitBytes} bytes; send less` }, 413, headers);
+  return c.json(describeLargeBody(limitBytes), 413, headers);
 }
 
 /** Checks whether the client disconnected before its request was complete. A request that did not arrive over a socket has no client. */
@@ -139,7 +125,7 @@ function createHostCheck(
   return (c, next) => {
     const host = c.req.header("Host");
     if (isAllowedHost(host)) return next();
-    const error = `this host is not served here: ${host ?? "none"}; use an address, or add its name to allowedHosts`;
+    const error = `the host ${host ?? "(none)"} is not allowed; use an IP address, or add the name to allowedHosts`;
     return Promise.resolve(c.json({ error }, 403));
   };
 }
@@ -184,11 +170,10 @@ function maskAnswers(mask: Mask): MiddlewareHandler<AppVariables> {
 }
 
 /** Measures the duration of each request. */
-function measureRequests(metrics: Registry): MiddlewareHandler<AppVariables> {
-  const meter = createRequestMeter(metrics);
+function measureRequests(reports: RequestReports): MiddlewareHandler<AppVariables> {
   return async (c, next) => {
-    const end = meter.start();
+    const end = reports.start();
     await next();
-    end({ method: c.req.method, route: c.get("route") ?? routePath(c, -1), status: c.res.status });
+    end({ method: c.req.method, route: routePath(c, -1), status: c.res.status });
   };
 }

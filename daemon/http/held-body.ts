@@ -9,35 +9,20 @@ export class ClientGoneError extends Error {
 }
 
 /**
+ * Checks the announced length of a request's body.
+ *
+ * @throws {BodyTooLargeError} when it exceeds `limitBytes`.
+ */
+export function rejectLargeBody({ headers }: IncomingMessage, limitBytes: number): void {
+  if (Number(headers["content-length"] ?? 0) > limitBytes) throw new BodyTooLargeError(limitBytes);
+}
+
+/**
  * Reads a request's body of at most `limitBytes` into a buffer that grows by doubling. The buffer's size is charged to the client's memory,
  * as bytes that wait for the client. Returns undefined and releases the memory when the memory limit is reached; the rest of the body is
  * not read.
  *
  * @throws {BodyTooLargeError} when the body exceeds `limitBytes`, after releasing the memory.
- */
-export async function readHeldBody(
-  body: ReadableStream<Uint8Array> | null,
-  limitBytes: number,
-  memory: ClientBytes,
-): Promise<Uint8Array<ArrayBuffer> | undefined> {
-  if (body === null) return new Uint8Array();
-  const reader = body.getReader();
-  const held = holdBody(limitBytes, memory);
-  try {
-    for (;;) {
-      const { done, value } = await reader.read();
-      if (done) return held.takeWhole();
-      if (!held.append(value)) return undefined;
-    }
-  } finally {
-    held[Symbol.dispose]();
-    reader.releaseLock();
-  }
-}
-
-/**
- * Does the same as `readHeldBody`, at a fraction of the cost, for a request parsed by node:http.
- *
  * @throws {ClientGoneError} when the client disconnects before the end.
  */
 export async function readHeldRequest(
@@ -57,7 +42,7 @@ export async function readHeldRequest(
   const onEnd = () => resolve(held.takeWhole());
   const onClose = () => {
     // "close" is also emitted right after "end".
-    if (!request.complete) reject(new ClientGoneError("the client went in the middle of its request"));
+    if (!request.complete) reject(new ClientGoneError("the client disconnected before its request was complete"));
   };
   request.on("data", onData).on("end", onEnd).on("error", onClose).on("close", onClose);
   try {
@@ -66,6 +51,9 @@ export async function readHeldRequest(
     request.off("data", onData).off("end", onEnd).off("error", onClose).off("close", onClose);
   }
 }
+
+/** Limits on draining a body that is not read, so that a client that is still sending can read the response. */
+export const discardLimits = { bytesMax: 16_777_216, deadlineMs: 2_000 } as const satisfies DiscardLimits;
 
 /**
  * Reads and discards the rest of a request's body, as `discardBody` does. Returns whether it ended within the limits.

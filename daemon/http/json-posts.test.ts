@@ -90,7 +90,7 @@ test("a body over the limit is answered 413, by its length or as it arrives, and
     `${head}Transfer-Encoding: chunked\r\n\r\n${chunk}${chunk}0\r\n\r\n`,
     `${head}Content-Length: 1\r\nConnection: close\r\n\r\n1`,
   );
-  expect(answers).toMatch(/^HTTP\/1\.1 413 [^]*body larger than 16 bytes; send less[^]*HTTP\/1\.1 200 [^]*"echo":"1"/);
+  expect(answers).toMatch(/^HTTP\/1\.1 413 [^]*the body exceeds 16 bytes; send less[^]*HTTP\/1\.1 200 [^]*"echo":"1"/);
 });
 
 test("an unread body that does not end is drained for a while, and then its connection is closed", async () => {

@@ -1,17 +1,13 @@
-import { randomUUID } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Registry } from "prom-client";
-import { BodyTooLargeError } from "../bytes.ts";
-import { createBoundedLog } from "../log/bounded-log.ts";
 import type { Logger } from "../log/log.ts";
 import { ConnectionMemory } from "../memory/connection-memory.ts";
 import type { MemoryBudget } from "../memory/memory-budget.ts";
 import type { Mask } from "../secrets/mask.ts";
-import { ClientGoneError, discardRequest, readHeldRequest } from "./held-body.ts";
+import { discardLimits, discardRequest, readHeldRequest, rejectLargeBody } from "./held-body.ts";
 import { toAddressKey } from "./proxies/client-address.ts";
-import { createRequestMeter } from "./request-meter.ts";
-import { formatTraceInfo, startTrace, type RequestTrace } from "./request-trace.ts";
-import { readTraceContext } from "./trace-context.ts";
+import { createRequestReports } from "./request-reports.ts";
+import { readHeader, readRequestTrace, type RequestTrace } from "./request-trace.ts";
 
 /** POST request, before its body is read. */
 export type JsonPost = Readonly<{
@@ -56,29 +52,23 @@ export function createJsonPosts(
   options: JsonPostOptions,
   dependencies: JsonPostDependencies,
 ): ServePost {
-  const meter = createRequestMeter(dependencies.metrics);
-  const lines = createBoundedLog(dependencies.log);
+  const reports = createRequestReports(dependencies);
   const byPath = new Map(Object.entries(handlers));
 
   const serve = async (path: string, handle: JsonPostHandlers[string], { request, response }: Exchange) => {
-    const end = meter.start();
+    const end = reports.start();
     using memory = new ConnectionMemory(dependencies.memory, {
       address: () => readAddress(request),
       cut: () => request.destroy(),
     });
-    const trace = readTrace(request);
+    const trace = readRequestTrace(request.headers);
     const post = createPost({ request, response }, { trace, memory, limitBytes: options.bodyLimitBytes });
     let answer: JsonAnswer;
     try {
-      answer = hasLargeBody(request, options) ? rejectBody(options) : await handle(post);
+      rejectLargeBody(request, options.bodyLimitBytes);
+      answer = await handle(post);
     } catch (error) {
-      if (error instanceof BodyTooLargeError) answer = rejectBody(options);
-      // The client never reads this response; metrics count it as a client error.
-      else if (error instanceof ClientGoneError) answer = { status: 400, body: {} };
-      else {
-        lines.error({ event: "request-failed", err: error, ...formatTraceInfo(trace), route: path }, "request failed");
-        answer = { status: 500, body: { error: "internal error", requestId: trace.requestId } };
-      }
+      answer = reports.answerError(error, trace, path);
     }
     const isWhole = request.complete || (await discardRequest(request, discardLimits));
     end({ method: "POST", route: path, status: answer.status });
@@ -96,9 +86,6 @@ export function createJsonPosts(
 
 type Exchange = Readonly<{ request: IncomingMessage; response: ServerResponse }>;
 
-/** Limits on draining a body that is not read, so that a client that is still sending can read the response. */
-const discardLimits = { bytesMax: 16_777_216, deadlineMs: 2_000 } as const;
-
 const decoder = new TextDecoder();
 
 function createPost(
@@ -110,10 +97,7 @@ function createPost(
     if (!response.writableFinished) gone.abort();
   });
   return {
-    header: (name) => {
-      const value = request.headers[name];
-      return Array.isArray(value) ? value.join(", ") : value;
-    },
+    header: (name) => readHeader(request.headers, name),
     address: readAddress(request),
     trace,
     signal: gone.signal,
@@ -131,26 +115,6 @@ function readAddress({ socket }: IncomingMessage): string {
 function readPath({ url = "" }: IncomingMessage): string {
   const end = url.search(/[?#]/);
   return end === -1 ? url : url.slice(0, end);
-}
-
-/** Max length and characters of a client's request id, as in Hono's middleware. */
-const requestIdForm = /^[\w\-=]{1,255}$/;
-
-function readTrace({ headers }: IncomingMessage): RequestTrace {
-  const { traceparent, tracestate } = headers;
-  const sent = headers["x-request-id"];
-  const requestId = typeof sent === "string" && requestIdForm.test(sent) ? sent : randomUUID();
-  const state = Array.isArray(tracestate) ? tracestate.join(",") : tracestate;
-  const known = typeof traceparent === "string" ? readTraceContext(traceparent, state) : undefined;
-  return { requestId, trace: known ?? startTrace() };
-}
-
-function hasLargeBody({ headers }: IncomingMessage, { bodyLimitBytes }: JsonPostOptions): boolean {
-  return Number(headers["content-length"] ?? 0) > bodyLimitBytes;
-}
-
-function rejectBody({ bodyLimitBytes }: JsonPostOptions): JsonAnswer {
-  return { status: 413, body: { error: `body larger than ${bodyLimitBytes} bytes; send less` } };
 }
 
 function send(

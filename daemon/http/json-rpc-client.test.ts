@@ -93,7 +93,7 @@ it("takes an error without the request's id as its refusal", async () => {
 });
 
 it.each([
-  ["/mixed", { kind: "another-id", status: 200 }, 'the answer to another request (expected the id 1, found "a")'],
+  ["/mixed", { kind: "another-id", status: 200 }, 'the response to another request (expected the id 1, found "a")'],
   ["/page", { kind: "not-json", status: 404, text: "<html>" }, "text that is not JSON (HTTP 404)"],
   [
     "/other",

@@ -71,7 +71,8 @@ async function socketsAt(port: number): Promise<number> {
   return lines.filter((line) => line.slice(6, 22).includes(at) && / 0A /.test(line.slice(20, 40))).length;
 }
 
-const taken = (port: number) => `port ${port} on ${host} is taken; stop what uses it or set PORT to another port.`;
+const taken = (port: number) =>
+  `port ${port} on ${host} is in use; stop the process that uses it, or set PORT to another port.`;
 
 /** A server on a system that refuses to share a port, as macOS does. */
 function unable(server: Server): Server {
@@ -119,11 +120,11 @@ describe("several sockets", () => {
         { host, port: 0, setting: "PORT", requestTimeoutMs: 5_000, connections },
       ),
     );
-    const sockets = Array.from({ length: connections.most + 20 }, () => open(port));
+    const sockets = Array.from({ length: connections.max + 20 }, () => open(port));
     for (const socket of sockets) socket.resume().write(request);
     await Promise.any(sockets.map((socket) => once(socket, "close")));
     expect(await socketsAt(port)).toBe(6);
-    expect(connections.size).toBe(connections.most);
+    expect(connections.size).toBe(connections.max);
     for (const socket of sockets) socket.destroy();
   });
 
@@ -223,6 +224,6 @@ describe("a system that can't share a port", () => {
     const connections = budget().listener({ name: "public" });
     await expect(
       listen(unable(createHttpServer()), { host, port: one.port, setting: "PORT", connections }),
-    ).rejects.toThrow(`port ${one.port} on ${host} is taken`);
+    ).rejects.toThrow(`port ${one.port} on ${host} is in use`);
   });
 });

@@ -167,13 +167,13 @@ export async function listen(server: Server, options: Omit<ListenOptions, "reque
 }
 
 /** Number of sockets per busy listener; more sockets didn't shorten the wait for new connections. */
-const mostSockets = 16;
+const socketsMax = 16;
 /** Number of connections per listening socket. Each socket uses a file descriptor, so a listener with a low limit, or for operators, has a single socket. */
 const connectionsOfSocket = 32;
 
 function chooseSocketCount(connections: ListenerConnections | undefined): number {
   if (connections === undefined) return 1;
-  return Math.max(1, Math.min(mostSockets, Math.floor(connections.most / connectionsOfSocket)));
+  return Math.max(1, Math.min(socketsMax, Math.floor(connections.max / connectionsOfSocket)));
 }
 
 function explainListenFailure(
@@ -181,15 +181,19 @@ function explainListenFailure(
   { host, port, setting }: Omit<ListenOptions, "requestTimeoutMs">,
 ): Error {
   if (error.code === "EADDRINUSE") {
-    return new StartupError(`port ${port} on ${host} is taken; stop what uses it or set ${setting} to another port.`);
+    return new StartupError(
+      `port ${port} on ${host} is in use; stop the process that uses it, or set ${setting} to another port.`,
+    );
   }
   if (error.code === "EADDRNOTAVAIL" || error.code === "ENOTFOUND") {
     return new StartupError(
-      `can't listen on ${host}: it is not an address of this machine; correct the host next to ${setting}.`,
+      `can't listen on ${host}: it is not an address of this machine; correct the host setting next to ${setting}.`,
     );
   }
   if (error.code === "EACCES") {
-    return new StartupError(`may not listen on port ${port}; set ${setting} to a port above 1023 or grant the right.`);
+    return new StartupError(
+      `no permission to listen on port ${port}; set ${setting} to a port above 1023, or grant CAP_NET_BIND_SERVICE.`,
+    );
   }
   return error;
 }

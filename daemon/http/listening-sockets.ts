@@ -134,7 +134,7 @@ export async function startListening(server: NetServer, where: ListenOptions | S
     const onListening = () => {
       server.off("error", onError);
       const warn = boundLines(defaultBound, (omitted) => {
-        process.emitWarning(`${omitted} more connections could not be taken, for reasons like the last ones`);
+        process.emitWarning(`${omitted} more connections could not be accepted, for similar reasons`);
       });
       server.on("error", (error) => warn(() => process.emitWarning(error)));
       resolve();

@@ -10,7 +10,7 @@ export class UnresolvedNameError extends Error {
   readonly hostname: string;
 
   constructor(hostname: string, cause: unknown) {
-    super(`no name server says what address ${hostname} has`, { cause });
+    super(`no DNS server resolves ${hostname}`, { cause });
     this.hostname = hostname;
   }
 }
@@ -90,7 +90,7 @@ export function createNameLookup({ lookUp }: Readonly<{ lookUp: SystemLookup }>)
 }
 
 function buildNoAddressError(hostname: string): NodeJS.ErrnoException {
-  return Object.assign(new Error(`${hostname} has no address of the family that is wanted`), { code: "ENOTFOUND" });
+  return Object.assign(new Error(`${hostname} has no address of the required family`), { code: "ENOTFOUND" });
 }
 
 /** The DNS lookup of this process, whose thread pool is shared by all its sockets. */

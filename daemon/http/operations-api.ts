@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { operatorPaths } from "../stack-services.ts";
+import { operatorPaths } from "./operator-paths.ts";
 import type { ConfigurationInUse } from "./operations-listener.ts";
 import type { ApiOperation } from "./open-api.ts";
 import { openMetricsType } from "./open-metrics.ts";

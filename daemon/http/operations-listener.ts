@@ -3,7 +3,7 @@ import { type Registry, Gauge } from "prom-client";
 import type { Logger } from "../log/log.ts";
 import type { Mask } from "../secrets/mask.ts";
 import type { FileInForce } from "../files/files-in-force.ts";
-import { operatorPaths } from "../stack-services.ts";
+import { operatorPaths } from "./operator-paths.ts";
 import { createAllowedHostCheck, type AllowedHosts } from "./address.ts";
 import { createApp, type App } from "./app.ts";
 import { listenHttp, type DrainingListener, type ListenOptions } from "./listener.ts";

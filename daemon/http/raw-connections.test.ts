@@ -41,10 +41,14 @@ async function connected(port: number, server: Server): Promise<Readonly<{ accep
 }
 
 describe("a socket whose reads are taken", () => {
-  it("hands on every read by its push, and none by its stream, until they are given back", async () => {
+  it.each([
+    ["into a shared buffer", {}],
+    ["by its push, on a Node without the private symbols", { useUserBuffer: undefined }],
+  ])("hands on every read %s, and none by its stream, until they are given back", async (_, missing) => {
     const server = createServer();
     await using at = await listening(server);
     const { accepted, client } = await connected(at.port, server);
+    Object.assign((accepted as Socket & Readonly<{ _handle: object }>)._handle, missing);
     const taken: string[] = [];
     const streamed: string[] = [];
     const reads = divertReads(accepted, (bytes) => taken.push(bytes.toString()) > 0);

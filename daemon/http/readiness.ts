@@ -10,7 +10,7 @@ export type ReadinessCheck = Readonly<{
 export type Readiness = Readonly<{ ready: boolean; checks: Readonly<Record<string, ReadinessCheck>> }>;
 
 /** Determines readiness: a service is ready when every check is ok or tolerated. */
-export function judgeReadiness(checks: Readonly<Record<string, ReadinessCheck>>): Readiness {
+export function evaluateReadiness(checks: Readonly<Record<string, ReadinessCheck>>): Readiness {
   return { ready: Object.values(checks).every((check) => check.ok || check.tolerated === true), checks };
 }
 

@@ -1,8 +1,29 @@
 import { randomUUID } from "node:crypto";
-import type { TraceContext } from "./trace-context.ts";
+import type { IncomingHttpHeaders } from "node:http";
+import { readTraceContext, type TraceContext } from "./trace-context.ts";
 
 /** Ids that correlate the log lines of a request across services. */
 export type RequestTrace = Readonly<{ requestId: string; trace: TraceContext }>;
+
+/** Form of a request id that is taken over from the client. */
+const requestIdForm = /^[\w\-=]{1,255}$/;
+
+/** Returns the client's request id if it is well-formed, otherwise a new one. */
+export function chooseRequestId(sent: string | undefined): string {
+  return sent !== undefined && requestIdForm.test(sent) ? sent : randomUUID();
+}
+
+/** Reads a client's request id and trace from the headers of a request parsed by node:http, or starts new ones. */
+export function readRequestTrace(headers: IncomingHttpHeaders): RequestTrace {
+  const context = readTraceContext(readHeader(headers, "traceparent"), readHeader(headers, "tracestate"));
+  return { requestId: chooseRequestId(readHeader(headers, "x-request-id")), trace: context ?? startTrace() };
+}
+
+/** Reads a header's value; several of one name are joined (RFC 9110, section 5.3). */
+export function readHeader(headers: IncomingHttpHeaders, name: string): string | undefined {
+  const value = headers[name];
+  return Array.isArray(value) ? value.join(", ") : value;
+}
 
 /** Starts a trace for a request without one (W3C Trace Context, section 3.2.2); requests no spans. */
 export function startTrace(): TraceContext {

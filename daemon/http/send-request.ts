@@ -40,5 +40,5 @@ export const sendRequest: SendRequest = ({ url, body, agent = false, ...options 
 /** Returns the error code of a failed connection; the error's message may contain secrets. */
 export function requestFailureCode(error: unknown): string {
   const { code } = error as NodeJS.ErrnoException;
-  return typeof code === "string" ? code : "no usable HTTP answer";
+  return typeof code === "string" ? code : "no valid HTTP response";
 }

@@ -1,26 +1,26 @@
 import { z } from "zod";
 import { pageLinks } from "./page-links.ts";
-import { positiveInteger, yesOrNo, allowedHosts, host, milliseconds, port } from "../settings/types.ts";
+import { positiveInteger, yesOrNo, allowedHosts, host, port } from "../settings/types.ts";
 import { section } from "../settings/settings.ts";
+import { fixed } from "../settings/fixed.ts";
+
+/** Max open connections per listener where nobody sets them. */
+export const connectionsMax = 20_000;
 
 /** Settings for client connections, as part of a service's section. */
 export const connectionSettings = {
   connections: positiveInteger
-    .default(20_000)
+    .default(connectionsMax)
     .describe("Max open connections per listener; limits on file descriptors and memory may lower it"),
   connectionsPerAddress: positiveInteger
     .default(1_024)
     .describe(
       "Max open connections per client address (IPv6: /64), at most half of all connections; trusted proxies are exempt",
     ),
-  newConnectionsPerAddress: positiveInteger
-    .default(300)
-    .describe(
-      "Max new connections per second and client address (IPv6: /64), after a burst of as many as the address may have open; further connections are closed without a response. Trusted proxies are exempt",
-    ),
-  descriptorReserve: positiveInteger
-    .default(192)
-    .describe("File descriptors reserved for the rest of the process; under a low limit, three quarters of the limit"),
+  /** Max new connections per second and client address (IPv6: /64), after a burst of as many as the address may have open. */
+  newConnectionsPerAddress: fixed(300),
+  /** File descriptors reserved for the rest of the process. */
+  descriptorReserve: fixed(192),
 } as const;
 
 /** Connection limits of a service, as parsed from its settings. */
@@ -79,7 +79,8 @@ export function defineOperationsSettings(options: Readonly<{ port: number; nothi
       .default(options.port)
       .describe("Port of the health and metrics listener: /livez, /readyz, /metrics, and a status page at /"),
     allowedHosts,
-    requestTimeoutMs: milliseconds.default(5_000).describe("Timeout for receiving a request on that listener"),
+    /** Timeout for receiving a request on that listener. */
+    requestTimeoutMs: fixed(5_000),
     pages: pageLinks,
   });
 }

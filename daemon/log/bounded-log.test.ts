@@ -32,7 +32,7 @@ test("of thousands of lines of a kind some are written, and one says how many mo
     {
       "log.level": "warn",
       "event.action": "call-slow",
-      message: "slow call: more of these were left out",
+      message: "slow call: more like this were omitted",
       gatehouse: { omitted: 4_980, withinMs: 50 },
     },
   ]);

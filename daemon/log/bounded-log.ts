@@ -4,7 +4,7 @@ import type { EventInfo, Logger } from "./log.ts";
 /** Max lines of one kind per interval; further lines are only counted. */
 export type LineBound = Readonly<{ lines: number; everyMs: number }>;
 
-/** Writes lines caused by clients. The message is one of a few constants; the facts distinguish lines with the same message. */
+/** Writes log lines that clients trigger, at a limited rate. The message is one of a few constants; the facts distinguish lines with the same message. */
 export type BoundedLog = Readonly<{
   [Level in "info" | "warn" | "error"]: (facts: EventInfo<LogEvent<Level>>, message: string) => void;
 }>;
@@ -27,7 +27,7 @@ export function createBoundedLog(log: Logger, bound: LineBound = defaultBound): 
         byMessage.get(message) ??
         boundLines(bound, (omitted) => {
           const left = { event, omitted, withinMs: bound.everyMs };
-          report(left, `${message}: more of these were left out`);
+          report(left, `${message}: more like this were omitted`);
         });
       byMessage.set(message, lines);
       lines(() => report(facts, message));
@@ -39,7 +39,7 @@ export function createBoundedLog(log: Logger, bound: LineBound = defaultBound): 
   };
 }
 
-/** For lines about settled payments. More than can settle in that time, because each payment should be logged. */
+/** For lines about settled payments: more than can settle in that time, so that every payment is logged. */
 export const boundOfSales: LineBound = { lines: 1_000, everyMs: 10_000 };
 
 /** Limits lines of one kind that are not written to a log. */

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createLog } from "./log.ts";
+import { addFacts, createLog } from "./log.ts";
 import { version } from "../version.ts";
 
 function written() {
@@ -53,4 +53,18 @@ test("no key and no signature is in a line, however deep", () => {
   log.info({ signature: secret, payment: { signature: secret, of: { privateKey: secret } } }, "shown");
   expect(lines[0]).toMatchObject({ gatehouse: { signature: "[secret]", payment: { signature: "[secret]" } } });
   expect(JSON.stringify(lines)).not.toContain(secret);
+});
+
+test("facts added to a log are on each of its lines, with or without facts of their own", () => {
+  const { lines, log } = written();
+  const network = addFacts(log, { network: "eip155:1672" });
+  network.info({ event: "service-ready", url: "http://127.0.0.1:1" }, "ready");
+  network.info("alone");
+  log.info("another's");
+  expect(lines.map(({ gatehouse }) => gatehouse)).toEqual([
+    { network: "eip155:1672", url: "http://127.0.0.1:1" },
+    { network: "eip155:1672" },
+    undefined,
+  ]);
+  expect(lines[0]).toMatchObject({ "event.action": "service-ready", message: "ready" });
 });

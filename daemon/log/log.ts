@@ -29,9 +29,21 @@ export type Logger = {
   warn: Write<LogEvent<"warn">>;
   info: WriteFreely<LogEvent<"info">>;
   debug: WriteFreely<never>;
-  /** Creates a log with its own level and the same destination. */
-  child: (bindings: Readonly<Record<string, never>>, options: Readonly<{ level: string }>) => Logger;
+  /** Creates a log with its own level, and perhaps its own fields, and the same destination. */
+  child: (
+    bindings: Readonly<Record<string, never>>,
+    options: Readonly<{
+      level: string;
+      formatters?: { log: (facts: object) => object };
+    }>,
+  ) => Logger;
 };
+
+/** Creates a log that adds facts to each of its lines. */
+export function addFacts(log: Logger, added: Readonly<Record<string, unknown>>): Logger {
+  const formatters = { log: (facts: object) => toFields({ ...added, ...facts }) };
+  return log.child({}, { level: log.level, formatters });
+}
 
 /**
  * Creates a service's log: one JSON object per line, on standard output unless there is a `destination`, with the fields of `log-fields.ts`
@@ -64,12 +76,12 @@ export function createLog(
     createBoundedOutput(process.stdout, {
       dropped: (lines) => {
         const facts = { event: "log-lines-dropped", lines } as const;
-        log.warn(facts, "lines of this log were dropped: nothing read standard output");
+        log.warn(facts, "log lines were dropped because standard output was not read");
       },
       failed: ({ message }) => {
         // The reader of standard error has usually closed as well.
         outlivesReader(process.stderr);
-        process.stderr.write(`${service}: the log can't be written (${message}); the service goes on without it.\n`);
+        process.stderr.write(`${service}: the log can't be written (${message}); the service continues without it.\n`);
       },
     });
   const readable = pretty === undefined ? output : rewriteLines(output, pretty);

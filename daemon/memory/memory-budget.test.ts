@@ -7,7 +7,7 @@ function startBudget(cachedBytes = 0, scale = 1) {
   const state = { cachedBytes };
   const cache = {
     bytes: () => state.cachedBytes,
-    giveUp: (bytes: number) => {
+    evict: (bytes: number) => {
       state.cachedBytes = Math.max(0, state.cachedBytes - bytes);
     },
   };

@@ -5,9 +5,9 @@ import { readProcessMemoryBytes } from "../process/process-memory.ts";
 export type MemoryBudgetOptions = Readonly<{ totalBytes: number; addressBytes: number; connectionBytes: number }>;
 
 /** Cached responses, which are evicted first. */
-export type GivingWay = Readonly<{ bytes: () => number; giveUp: (bytes: number) => void }>;
+export type Evictable = Readonly<{ bytes: () => number; evict: (bytes: number) => void }>;
 
-const nothingKept: GivingWay = { bytes: () => 0, giveUp: () => undefined };
+const nothingKept: Evictable = { bytes: () => 0, evict: () => undefined };
 
 /** Something that holds memory: a connection, which is closed when its memory is needed elsewhere. */
 export type MemoryHolder = Readonly<{
@@ -32,12 +32,12 @@ type Share = { bytes: number; readonly holders: Set<MemoryHolder> };
  */
 export class MemoryBudget {
   readonly options: MemoryBudgetOptions;
-  readonly #cache: GivingWay;
+  readonly #cache: Evictable;
   readonly #shares = new Map<string, Share>();
   #bytes = 0;
   #progress = 0;
 
-  constructor(options: MemoryBudgetOptions, { cache = nothingKept }: Readonly<{ cache?: GivingWay }> = {}) {
+  constructor(options: MemoryBudgetOptions, { cache = nothingKept }: Readonly<{ cache?: Evictable }> = {}) {
     this.options = options;
     this.#cache = cache;
   }
@@ -94,7 +94,7 @@ export class MemoryBudget {
 
   #hasRoomInAll(bytes: number): boolean {
     const excess = this.#bytes + bytes + this.#cache.bytes() - this.options.totalBytes;
-    if (excess > 0) this.#cache.giveUp(excess);
+    if (excess > 0) this.#cache.evict(excess);
     return this.#bytes + bytes + this.#cache.bytes() <= this.options.totalBytes;
   }
 
@@ -123,7 +123,7 @@ export type MemorySettings = Readonly<{
 /** Memory that the process may use: that of the machine or container, and that of its own heap. */
 export type MemoryLimits = Readonly<{ processBytes: number; heapBytes: number }>;
 
-const mostBytes = 1_073_741_824;
+const bytesMax = 1_073_741_824;
 
 export function readMemoryLimits(): MemoryLimits {
   return { processBytes: readProcessMemoryBytes(), heapBytes: getHeapStatistics().heap_size_limit };
@@ -134,7 +134,7 @@ export function readMemoryLimits(): MemoryLimits {
  * process takes about 130 MiB: a quarter of 512 MiB, and of the heap, leaves space for all three.
  */
 export function deriveMemoryBounds(settings: MemorySettings, limits: MemoryLimits): MemoryBudgetOptions {
-  const whole = Math.floor(Math.min(limits.processBytes / 4, limits.heapBytes / 4, mostBytes));
+  const whole = Math.floor(Math.min(limits.processBytes / 4, limits.heapBytes / 4, bytesMax));
   const totalBytes = settings.totalBytes ?? whole;
   return {
     totalBytes,

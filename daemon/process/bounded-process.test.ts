@@ -28,7 +28,7 @@ const words = (result: ProcessResult) => (result.ok ? result.output : result.mes
 describe("a program that is of no use is named with what is wrong", () => {
   test("missing", async () => {
     expect(words(await run("missing", undefined))).toBe(
-      "missing is not there; set the program's name or put it there.",
+      "missing does not exist; correct the program's path, or install it there.",
     );
   });
 
@@ -39,12 +39,14 @@ describe("a program that is of no use is named with what is wrong", () => {
 
   test("hanging, with a child that hangs, too: both are ended", async () => {
     const result = await run("hanging", "#!/bin/sh\nsleep 60 &\necho $!\nsleep 60\n", 300);
-    expect(words(result)).toBe("hanging did not finish within 300 ms and was ended; run it by hand to see why.");
+    expect(words(result)).toBe("hanging did not finish within 300 ms and was killed; run it manually to see why.");
   });
 
   test("printing without end", async () => {
     const result = await run("endless", "#!/bin/sh\nwhile :; do echo 0123456789012345678901234567890123456789; done\n");
-    expect(words(result)).toBe("endless printed more than 1000 bytes and was ended; is it the right program?");
+    expect(words(result)).toBe(
+      "endless printed more than 1000 bytes, the limit, and was killed; check that it is the right program.",
+    );
   });
 
   test("failing: status and its first words", async () => {
@@ -56,7 +58,7 @@ describe("a program that is of no use is named with what is wrong", () => {
     const signal = new AbortController().signal;
     const options = { directory: join(directory, "gone"), timeoutMs: 1_000, outputLimitBytes: 10, signal };
     const result = await runProcess({ command: ["/bin/true"], ...options });
-    expect(words(result)).toContain("the directory gone is not there");
+    expect(words(result)).toContain("the directory gone does not exist");
   });
 });
 
@@ -74,7 +76,7 @@ describe("a program that the system refuses to run is a failure, never a rejecti
         onTestFinished(() => writer.close());
         return [file];
       },
-      "busy can't be run (ETXTBSY): another process still writes it; `fuser -v busy` shows which.",
+      "busy can't be run (ETXTBSY): another process is writing it; `fuser -v busy` shows which.",
     ],
     [
       "ENOTDIR",
@@ -91,7 +93,7 @@ describe("a program that the system refuses to run is a failure, never a rejecti
         await symlink(file, file);
         return [file];
       },
-      "loop can't be run (ELOOP): it is a link that leads back to itself; `ls -l loop` shows it. Put the program there.",
+      "loop can't be run (ELOOP): it is a circular link; `ls -l loop` shows it. Replace it with the program.",
     ],
     [
       "E2BIG",

@@ -21,13 +21,13 @@ export type ProcessOptions = Readonly<{
 /** Reason why a program run failed. */
 export type ProcessFailureReason = "NotFound" | "NotExecutable" | "TimedOut" | "TooMuchOutput" | "Failed";
 
-/** Result of running a program. Status 0 doesn't guarantee success: `complaint` may explain why not. */
+/** Result of running a program. Status 0 doesn't guarantee success: `failureOutput` may explain why not. */
 export type ProcessResult = Readonly<
   | {
       ok: true;
       output: string;
       /** First line of the program's standard error. */
-      complaint?: string;
+      failureOutput?: string;
       /** Whether the program did its work but has not exited, and was left running. */
       isLeft?: true;
     }
@@ -37,15 +37,15 @@ export type ProcessResult = Readonly<
       message: string;
       /** Present if the program exited by itself. */
       exitStatus?: number;
-      /** First line of the program's complaint. */
+      /** First line of the program's error output. */
       said?: string;
     }
 >;
 
 /** Builds the result of a program that exited with status 0. */
 export function reportSuccess(output: string, errors: string): ProcessResult {
-  const complaint = takeFirstLine(errors);
-  return { ok: true, output, ...(complaint === "" ? {} : { complaint }) };
+  const failureOutput = takeFirstLine(errors);
+  return { ok: true, output, ...(failureOutput === "" ? {} : { failureOutput }) };
 }
 
 /** Returns the first non-empty line, cut to fit a message. */
@@ -60,7 +60,7 @@ const pipeGraceMs = 100;
 
 /**
  * Runs a program. If the program exceeds a limit, kills its whole process group. If the program exits with 0, resolves to its standard
- * output and any complaint that it printed; a failure includes a message, and the first line of standard error. For a program that may
+ * output and any error output; a failure includes a message, and the first line of standard error. For a program that may
  * leave a process behind, use `runLastingProcess`: the closed pipes would kill that process.
  */
 export async function runProcess(options: ProcessOptions): Promise<ProcessResult> {
@@ -103,7 +103,7 @@ function followToEnd(child: Child, file: string, options: ProcessOptions): Promi
     };
     // Must come first: an unhandled `error` event exits this process.
     for (const emitter of [child, child.stdout, child.stderr]) {
-      emitter.on("error", (error) => end("Failed", `can't be followed (${describeCode(error)}) and was ended.`));
+      emitter.on("error", (error) => end("Failed", `can't be monitored (${describeCode(error)}) and was killed.`));
     }
     const stop = () => end("Failed", endedByStop);
     const late = () => end("TimedOut", explainTimeout(options.timeoutMs));
@@ -116,7 +116,7 @@ function followToEnd(child: Child, file: string, options: ProcessOptions): Promi
       if (output.length <= options.outputLimitBytes) return;
       end(
         "TooMuchOutput",
-        `printed more than ${options.outputLimitBytes} bytes and was ended; is it the right program?`,
+        `printed more than ${options.outputLimitBytes} bytes, the limit, and was killed; check that it is the right program.`,
       );
     });
     child.stderr.setEncoding("utf8").on("data", (chunk: string) => {
@@ -140,7 +140,7 @@ export function buildExitResult(
   if (code === 0) return reportSuccess(output, errors);
   const said = takeFirstLine(errors) || takeFirstLine(output);
   if (code === null) {
-    const message = `${file} was ended by ${signal}${said === "" ? "" : ` (${said})`}.`;
+    const message = `${file} was killed by ${signal}${said === "" ? "" : ` (${said})`}.`;
     return { ok: false, reason: "Failed", message, said };
   }
   const message = `${file} exited with status ${code}${said === "" ? "." : `: ${said}`}`;
@@ -149,11 +149,11 @@ export function buildExitResult(
 
 /** Explains that a program exceeded its time limit and was killed. */
 export function explainTimeout(timeoutMs: number): string {
-  return `did not finish within ${timeoutMs} ms and was ended; run it by hand to see why.`;
+  return `did not finish within ${timeoutMs} ms and was killed; run it manually to see why.`;
 }
 
 /** Explains that a program was killed because this process stops. */
-export const endedByStop = "was ended because Gatehouse stops.";
+export const endedByStop = "was stopped because Gatehouse is stopping.";
 
 /** Kills the process group. If that fails, returns a message about what is left: this function runs in timers, where nothing would catch an error. */
 export function endGroup(child: ChildProcess): string {
@@ -165,7 +165,7 @@ export function endGroup(child: ChildProcess): string {
     const { code } = error as NodeJS.ErrnoException;
     // The process exited at the same moment.
     if (code === "ESRCH") return "";
-    return ` It could not be killed (${code ?? String(error)}); end process ${child.pid} by hand.`;
+    return ` It could not be killed (${code ?? String(error)}); stop process ${child.pid} manually.`;
   }
 }
 
@@ -178,7 +178,7 @@ async function explainFailedStart(
   const code = describeCode(error);
   const place = await lookAtDirectory(directory);
   if (place === "missing") {
-    const message = `${file} can't be run: the directory ${directory} is not there; set node.workspace or node.binDirectory.`;
+    const message = `${file} can't be run: the directory ${directory} does not exist; set node.workspace or node.binDirectory.`;
     return { ok: false, reason: "NotFound", message };
   }
   if (place === "no directory") {
@@ -186,7 +186,11 @@ async function explainFailedStart(
     return { ok: false, reason: "Failed", message };
   }
   if (code === "ENOENT") {
-    return { ok: false, reason: "NotFound", message: `${file} is not there; set the program's name or put it there.` };
+    return {
+      ok: false,
+      reason: "NotFound",
+      message: `${file} does not exist; correct the program's path, or install it there.`,
+    };
   }
   if (code === "EACCES" || code === "ENOEXEC") {
     return { ok: false, reason: "NotExecutable", message: `${file} can't be executed (${code}); run chmod +x on it.` };
@@ -205,16 +209,16 @@ async function lookAtDirectory(directory: string): Promise<"there" | "missing" |
 
 /** Explains an errno of exec or fork (execve(2), fork(2)), as the continuation of "… can't be run". */
 function explainCode(code: string, path: string): string | undefined {
-  const limit = "it is tried again. Raise the limit (ulimit -n, LimitNOFILE=, --ulimit nofile).";
+  const limit = "retrying. Raise the limit (ulimit -n, LimitNOFILE=, --ulimit nofile).";
   const words: Readonly<Record<string, string>> = {
-    EMFILE: `: this process has no file descriptor left (EMFILE); ${limit}`,
-    ENFILE: `: this machine has no file descriptor left (ENFILE); ${limit}`,
-    ETXTBSY: ` (ETXTBSY): another process still writes it; \`fuser -v ${path}\` shows which.`,
+    EMFILE: `: this process has no file descriptors left (EMFILE); ${limit}`,
+    ENFILE: `: this machine has no file descriptors left (ENFILE); ${limit}`,
+    ETXTBSY: ` (ETXTBSY): another process is writing it; \`fuser -v ${path}\` shows which.`,
     ENOTDIR: " (ENOTDIR): a part of its path is not a directory; correct the path.",
-    ELOOP: ` (ELOOP): it is a link that leads back to itself; \`ls -l ${path}\` shows it. Put the program there.`,
+    ELOOP: ` (ELOOP): it is a circular link; \`ls -l ${path}\` shows it. Replace it with the program.`,
     E2BIG: " (E2BIG): its arguments are too long; shorten the command.",
-    EAGAIN: " (EAGAIN): this user has as many processes as it may; raise the limit (ulimit -u, TasksMax=).",
-    ENOMEM: " (ENOMEM): this machine, or this container, has no memory left; `free -m` shows it.",
+    EAGAIN: " (EAGAIN): this user has reached its process limit; raise it (ulimit -u, TasksMax=).",
+    ENOMEM: " (ENOMEM): this machine or container is out of memory; check `free -m`.",
     EIO: ` (EIO): its disk can't be read; \`dmesg\` and \`cat ${path} >/dev/null\` show why.`,
   };
   return words[code];

@@ -48,7 +48,7 @@ export function createOutputFiles(
     } catch (error) {
       if (!areKept) return undefined;
       areKept = false;
-      const message = `the output of the node's programs can't be kept in ${directory}; make it writable`;
+      const message = `the output of the node's programs can't be saved to ${directory}; make it writable`;
       log.warn({ event: "program-output-not-saved", err: error }, message);
       return undefined;
     }
@@ -56,7 +56,7 @@ export function createOutputFiles(
   const watching = poll(
     // `tryFiles` reports failures.
     { name: "program-output", failed: () => undefined, intervalMs: everyMs, signal: closing.signal },
-    () => tryFiles("looking at the files in", () => clearLarge(directory, fileBytes)),
+    () => tryFiles("checking the files in", () => clearLarge(directory, fileBytes)),
     { log },
   );
   return {

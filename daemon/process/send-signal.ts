@@ -12,3 +12,12 @@ export function sendSignal(target: number, signal: NodeJS.Signals): void {
     if (code !== "ESRCH" && code !== "EPERM") throw error;
   }
 }
+
+/** Returns whether a process has this id, whoever owns it. */
+export function isProcessAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "EPERM";
+  }
+}

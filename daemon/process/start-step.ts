@@ -5,15 +5,12 @@ import { StartupError } from "./startup-error.ts";
 /** Pending steps of a service's startup, oldest first. Kept in async context, so that the set need not be passed to each step. */
 const waitingFor = new AsyncLocalStorage<Set<string>>();
 
-/** Time limit of a startup, and the setting that specifies it. */
-export type StartDeadline = Readonly<{ deadlineMs: number; setting: string }>;
-
 /**
  * Runs a service's startup with a deadline.
  *
  * @throws {StartupError} that lists the pending steps when the deadline expires.
  */
-export async function startWithin<T>({ deadlineMs, setting }: StartDeadline, start: () => Promise<T>): Promise<T> {
+export async function startWithin<T>(deadlineMs: number, start: () => Promise<T>): Promise<T> {
   const steps = new Set<string>();
   try {
     return await within("the start", deadlineMs, waitingFor.run(steps, start));
@@ -21,8 +18,10 @@ export async function startWithin<T>({ deadlineMs, setting }: StartDeadline, sta
     if (!(error instanceof DeadlineError)) throw error;
     const what = steps.size === 0 ? "its own work" : [...steps].join(" and ");
     throw new StartupError(
-      `did not start within ${deadlineMs} ms: it still waits for ${what}. See that it answers, or raise ${setting}.`,
-      { cause: error },
+      `did not start within ${deadlineMs} ms: it is still waiting for ${what}. Check that this responds.`,
+      {
+        cause: error,
+      },
     );
   }
 }

@@ -16,7 +16,7 @@ export function createStopSignal(): AbortSignal {
     });
   }
   if (process.connected) {
-    process.once("disconnect", () => controller.abort("parent process gone"));
+    process.once("disconnect", () => controller.abort("parent process exited"));
     // Listening for the parent's exit must not keep an otherwise finished service alive.
     process.channel?.unref();
   }

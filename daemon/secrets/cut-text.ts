@@ -5,6 +5,6 @@ export const cutMark = "…";
  * Truncates external text to a number of characters, and marks the cut. This may truncate a secret as well: at the mark, the process's mask
  * also recognises the start of a secret.
  */
-export function cutText(text: string, most: number): string {
-  return text.length <= most ? text : `${text.slice(0, most)}${cutMark}`;
+export function cutText(text: string, max: number): string {
+  return text.length <= max ? text : `${text.slice(0, max)}${cutMark}`;
 }

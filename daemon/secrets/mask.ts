@@ -31,7 +31,7 @@ const cutUserInfo = new RegExp(
 
 /** Min characters of a secret that are masked at a cut, and max positions checked per text. */
 const cutLength = 4;
-const cutsMost = 256;
+const cutsMax = 256;
 
 /** Masks the credentials of every URL in a text. */
 export function maskCredentials(text: string): string {
@@ -46,7 +46,7 @@ type Hidden = readonly (readonly [found: string, shown: string])[];
 function maskCut(text: string, secrets: Hidden): string {
   let rest = text;
   let shown = "";
-  for (let marks = 0, at = rest.lastIndexOf(cutMark); at > 0 && marks < cutsMost; at = rest.lastIndexOf(cutMark)) {
+  for (let marks = 0, at = rest.lastIndexOf(cutMark); at > 0 && marks < cutsMax; at = rest.lastIndexOf(cutMark)) {
     const left = secrets.reduce((most, [secret]) => Math.max(most, measureCut(rest, at, secret)), 0);
     shown = `${left > 0 ? shownInstead : ""}${rest.slice(at)}${shown}`;
     rest = rest.slice(0, at - left);

@@ -22,7 +22,7 @@ export const timeZone = z
 function findCronProblem(text: string): string | undefined {
   try {
     const next = new Cron(text, { paused: true, timezone: "UTC" }).nextRun();
-    return next === null ? "no such time will come" : undefined;
+    return next === null ? "it never matches a future time" : undefined;
   } catch (error) {
     return (error as Error).message.replace(/^[A-Za-z]+: /, "");
   }

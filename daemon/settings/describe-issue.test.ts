@@ -41,7 +41,7 @@ const refusals: Readonly<Record<z.core.$ZodIssue["code"], readonly (readonly [z.
     [z.string().includes("/"), "x", 'expected text with "/" in it'],
     [z.string().regex(/^a+$/), "x", "expected text of the form /^a+$/"],
   ],
-  unrecognized_keys: [[z.strictObject({}), { a: 1, b: 2 }, 'no such key as "a", "b"; correct or remove it']],
+  unrecognized_keys: [[z.strictObject({}), { a: 1, b: 2 }, 'no such key: "a", "b"; correct or remove it']],
   invalid_key: [[z.record(z.string().min(2), z.string()), { a: "x" }, "expected at least 2 characters"]],
   invalid_element: [
     [z.map(z.object({}), z.string()), new Map([[{}, 1]]), "expected text"],
@@ -54,7 +54,7 @@ const refusals: Readonly<Record<z.core.$ZodIssue["code"], readonly (readonly [z.
     [
       z.union([z.strictObject({}), z.strictObject({ b: z.int().optional() })]),
       { a: 1 },
-      'expected no such key as "a"; correct or remove it',
+      'expected no such key: "a"; correct or remove it',
     ],
     [z.union([z.string().refine(() => false, { abort: true }), z.int()]), "x", "expected another value or a number"],
     [

@@ -67,7 +67,7 @@ function readRequirement(issue: Issue): Requirement {
       return { expected: describeFormat(issue as z.core.$ZodIssueInvalidStringFormat) };
     case "unrecognized_keys":
       return {
-        wrong: `no such key as ${(issue.keys as readonly string[]).map((key) => JSON.stringify(key)).join(", ")}; correct or remove it`,
+        wrong: `no such key: ${(issue.keys as readonly string[]).map((key) => JSON.stringify(key)).join(", ")}; correct or remove it`,
       };
     case "invalid_key":
     case "invalid_element":

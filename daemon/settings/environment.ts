@@ -1,7 +1,8 @@
 import JSON5 from "json5";
 import { readRegularText, explainUnreadable } from "../files/regular-file.ts";
 import { toEnvironmentName, type SettingsLeaf } from "./leaf.ts";
-import { type RemovedSettings, type SettingsProblem, explainRemoved, isNear, findNearestWord } from "./problem.ts";
+import { type SettingsProblem, isSimilar, findNearestWord } from "./problem.ts";
+import { type RemovedSettings, explainRemovedSetting } from "./removed.ts";
 
 /** Environment variables by name. */
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -47,7 +48,7 @@ export function findUnknownVariables(
       if (!name.startsWith(prefix)) return findMisspeltService(name, prefix, [...known]);
       const [, instead] =
         Object.entries(removed).find(([key]) => isOf(name, toEnvironmentName(service, key.split(".")))) ?? [];
-      if (instead !== undefined) return [{ name, message: explainRemoved(instead) }];
+      if (instead !== undefined) return [{ name, message: `${explainRemovedSetting(instead)}.` }];
       const meant = findNearestWord(name, [...known]);
       const hint = meant === undefined ? "no such setting;" : `no such setting; did you mean ${meant}?`;
       const list = `"gatehouse ${service} --help" lists them.`;
@@ -65,7 +66,7 @@ function findMisspeltService(name: string, prefix: string, known: readonly strin
   const count = own.split("_").length;
   const head = [count - 1, count, count + 1]
     .map((length) => words.slice(0, length).join("_"))
-    .find((start) => start !== "" && isNear(start, own));
+    .find((start) => start !== "" && isSimilar(start, own));
   if (head === undefined) return [];
   const meant = findNearestWord(`${prefix}${name.slice(`GATEHOUSE_${head}_`.length)}`, known);
   if (meant === undefined) return [];
@@ -89,7 +90,7 @@ function readEnvironmentText(leaf: SettingsLeaf, env: Environment, problems: Set
   } catch (cause) {
     problems.push({
       name: `${leaf.env}_FILE`,
-      message: `can't read "${path}" (${explainUnreadable(cause)}); name a readable file that holds ${leaf.expected}.`,
+      message: `can't read "${path}" (${explainUnreadable(cause)}); expected a readable file with ${leaf.expected}.`,
     });
     return undefined;
   }

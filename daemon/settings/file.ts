@@ -43,8 +43,8 @@ function takeSecrets(
   const found = leaves.filter((leaf) => leaf.secret && getValueAt(values, leaf.path) !== undefined);
   return found.flatMap(({ path, env }) => {
     assignAt(values, path, undefined);
-    const message = "is a secret, which may not stand in a settings file; remove it.";
-    const where = `give the secret here, or the path of a file that holds it in ${env}_FILE.`;
+    const message = "is a secret, which a settings file may not contain; remove it.";
+    const where = `set the secret here, or set ${env}_FILE to the path of a file with it.`;
     return [
       { name: place(path), message },
       { name: env, message: where },

@@ -3,7 +3,8 @@ import { describeExpected, fallback } from "./describe-issue.ts";
 import { createMask } from "../secrets/mask.ts";
 import type { SettingsFile } from "./file.ts";
 import { describeExpectedAt, type SettingsLeaf } from "./leaf.ts";
-import { type RemovedSettings, type SettingsProblem, explainRemoved, findNearestWord } from "./problem.ts";
+import { type SettingsProblem, findNearestWord } from "./problem.ts";
+import { type RemovedSettings, explainRemovedSetting } from "./removed.ts";
 import { getValueAt } from "./value.ts";
 
 /** Origin of the values that a schema validated. */
@@ -50,7 +51,8 @@ function describeUnknownKey(
   origin: SettingsOrigin,
 ): SettingsProblem {
   const instead = origin.removed?.[path.join(".")];
-  if (instead !== undefined) return { name: formatKeyPlace(path, origin), message: explainRemoved(instead) };
+  if (instead !== undefined)
+    return { name: formatKeyPlace(path, origin), message: `${explainRemovedSetting(instead)}.` };
   const siblings = leaves.filter((candidate) => path.slice(0, -1).every((key, index) => candidate.path[index] === key));
   const words = [...new Set(siblings.flatMap((candidate) => candidate.path[path.length - 1] ?? []))];
   const meant = findNearestWord(path.at(-1) ?? "", words);
@@ -64,7 +66,7 @@ function describeUnknownKey(
 function describeMissing(leaf: SettingsLeaf, { file }: SettingsOrigin): string {
   const expected = leaf.expected === "" ? "expected a value" : `expected ${leaf.expected}`;
   const inFile = file === undefined || leaf.secret ? "" : `, or ${leaf.path.join(".")} in ${file.path}`;
-  const ways = leaf.secret ? `${leaf.env}, or ${leaf.env}_FILE with the path of a file that holds it` : leaf.env;
+  const ways = leaf.secret ? `${leaf.env}, or ${leaf.env}_FILE with the path of a file with it` : leaf.env;
   return `missing; ${expected}${formatPurpose(leaf)}. Set ${ways}${inFile}.`;
 }
 
@@ -80,7 +82,7 @@ function describeValue(
   const expected = describeExpectedAt(schema, path);
   const own = expected === undefined ? describeExpected(issue) : `expected ${expected}`;
   const found = getValueAt(raw, path);
-  const shown = leaf.secret ? "a value that does not fit" : formatMasked(found);
+  const shown = leaf.secret ? "an invalid value" : formatMasked(found);
   return `${found === undefined ? "nothing" : `found ${shown}`}${at}; ${custom ?? own}${formatPurpose(leaf)}.`;
 }
 

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { isFixed } from "./fixed.ts";
 
 /** Text form of a value (environment, secret file), which determines how it is parsed for the schema. */
 export type LeafShape = "text" | "list" | "json5";
@@ -33,6 +34,7 @@ export function listSettingsLeaves(service: string, schema: z.ZodObject): readon
 
 function collect(service: string, path: readonly string[], object: z.ZodObject): SettingsLeaf[] {
   return Object.entries(object.shape).flatMap(([key, child]) => {
+    if (isFixed(child)) return [];
     const here = [...path, key];
     const layers = listLayers(child as z.ZodType);
     const core = layers.at(-1);

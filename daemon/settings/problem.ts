@@ -10,13 +10,6 @@ export type SettingsProblem = Readonly<{
   message: string;
 }>;
 
-/** Settings, or sections, removed since earlier versions, and the replacement of each, as in "use b.c instead". */
-export type RemovedSettings = Readonly<Record<string, string>>;
-
-export function explainRemoved(instead: string): string {
-  return `this setting was removed: ${instead}, and remove the setting.`;
-}
-
 /** Returns the origin of a setting's value, e.g. `default`, `/etc/gatehouse.json5: line 3` or its environment variable. */
 export type NameOrigin = (leaf: SettingsLeaf) => string;
 
@@ -51,11 +44,11 @@ export class SettingsError extends Error {
 export function findNearestWord(written: string, words: readonly string[]): string | undefined {
   if (words.length === 0) return undefined;
   const nearest = closest(written, words);
-  return isNear(written, nearest) ? nearest : undefined;
+  return isSimilar(written, nearest) ? nearest : undefined;
 }
 
 /** Checks whether a word differs from another only by typos: one in a word of up to five letters, two in a longer word. */
-export function isNear(written: string, word: string): boolean {
+export function isSimilar(written: string, word: string): boolean {
   const errorsMax = word.length > 5 ? 2 : 1;
   return distance(written.toLowerCase(), word.toLowerCase()) <= Math.max(errorsMax, Math.floor(word.length / 6));
 }

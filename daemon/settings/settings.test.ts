@@ -7,12 +7,13 @@ import { z } from "zod";
 import { secret } from "../secrets/secret.ts";
 import { address, httpUrl, milliseconds, port, privateKey } from "./types.ts";
 import { SettingsError } from "./problem.ts";
+import { fixed } from "./fixed.ts";
 import { defineSettings, readSettings, section } from "./settings.ts";
 
 const shape = {
   listen: section({ port: port.default(3000).describe("Port of the till") }),
   signer: section({ privateKey: secret(privateKey).describe("Key that pays") }),
-  chain: section({ rpcUrl: httpUrl.describe("The node"), timeoutMs: milliseconds.default(30_000) }),
+  chain: section({ rpcUrl: httpUrl.describe("The node"), timeoutMs: milliseconds.default(30_000), attempts: fixed(3) }),
   assets: z.array(address).default([]).describe("Tokens taken").meta({ expected: "a list of addresses" }),
 };
 const removed = { "chain.waitMs": "set chain.timeoutMs", lottery: "play elsewhere" };
@@ -96,14 +97,14 @@ describe("readSettings", () => {
   it("names every problem at once, with the name, what was found and what was expected", () => {
     expect(problemsOf({ GATEHOUSE_TILL_LISTEN_PORT: "abc", GATEHOUSE_TILL_SIGNER_PRIVATE_KEY: "0xsecret" })).toEqual([
       'till: GATEHOUSE_TILL_LISTEN_PORT: found "abc"; expected a port number from 0 to 65535 (0: any free port) (Port of the till).',
-      "till: GATEHOUSE_TILL_SIGNER_PRIVATE_KEY: found a value that does not fit; expected a private key: 64 hexadecimal digits (0x optional) (Key that pays).",
+      "till: GATEHOUSE_TILL_SIGNER_PRIVATE_KEY: found an invalid value; expected a private key: 64 hexadecimal digits (0x optional) (Key that pays).",
       "till: GATEHOUSE_TILL_CHAIN_RPC_URL: missing; expected an http:// or https:// URL (The node). Set GATEHOUSE_TILL_CHAIN_RPC_URL.",
     ]);
   });
 
   it("says how to give a missing secret", () => {
     expect(problemsOf({ GATEHOUSE_TILL_CHAIN_RPC_URL: "http://a" })).toEqual([
-      "till: GATEHOUSE_TILL_SIGNER_PRIVATE_KEY: missing; expected a private key: 64 hexadecimal digits (0x optional) (Key that pays). Set GATEHOUSE_TILL_SIGNER_PRIVATE_KEY, or GATEHOUSE_TILL_SIGNER_PRIVATE_KEY_FILE with the path of a file that holds it.",
+      "till: GATEHOUSE_TILL_SIGNER_PRIVATE_KEY: missing; expected a private key: 64 hexadecimal digits (0x optional) (Key that pays). Set GATEHOUSE_TILL_SIGNER_PRIVATE_KEY, or GATEHOUSE_TILL_SIGNER_PRIVATE_KEY_FILE with the path of a file with it.",
     ]);
   });
 
@@ -114,7 +115,7 @@ describe("readSettings", () => {
     expect(
       problemsOf({ GATEHOUSE_TILL_CHAIN_RPC_URL: "http://a", GATEHOUSE_TILL_SIGNER_PRIVATE_KEY_FILE: "/nowhere" }),
     ).toEqual([
-      'till: GATEHOUSE_TILL_SIGNER_PRIVATE_KEY_FILE: can\'t read "/nowhere" (ENOENT); name a readable file that holds a private key: 64 hexadecimal digits (0x optional).',
+      'till: GATEHOUSE_TILL_SIGNER_PRIVATE_KEY_FILE: can\'t read "/nowhere" (ENOENT); expected a readable file with a private key: 64 hexadecimal digits (0x optional).',
     ]);
   });
 
@@ -140,13 +141,24 @@ describe("readSettings", () => {
     expect(problemsOf({ ...right, GATEHOUSE_TEST_LOG: "1", GATEHOUSE_BANK_LISTEN_PORT: "1" })).toEqual([]);
   });
 
+  it("has the constants of a section, and refuses to have them set", () => {
+    expect(readSettings(definition, { env: right }).chain.attempts).toBe(3);
+    const file = temporaryFile("{ chain: { attempts: 3 } }");
+    expect(problemsOf({ ...right, GATEHOUSE_TILL_CHAIN_ATTEMPTS: "4" })).toEqual([
+      "till: GATEHOUSE_TILL_CHAIN_ATTEMPTS: was removed: it is always 3; remove it.",
+    ]);
+    expect(problemsOf(right, file)).toEqual([
+      `till: ${file}: line 1: chain.attempts: was removed: it is always 3; remove it.`,
+    ]);
+  });
+
   it("says what replaces a setting, or a section, that was removed", () => {
     const file = temporaryFile("{ chain: { waitMs: 1 }, lottery: { on: true } }");
     expect(problemsOf({ ...right, GATEHOUSE_TILL_CHAIN_WAIT_MS: "1", GATEHOUSE_TILL_LOTTERY_ON: "1" }, file)).toEqual([
-      "till: GATEHOUSE_TILL_CHAIN_WAIT_MS: this setting was removed: set chain.timeoutMs, and remove the setting.",
-      "till: GATEHOUSE_TILL_LOTTERY_ON: this setting was removed: play elsewhere, and remove the setting.",
-      `till: ${file}: line 1: chain.waitMs: this setting was removed: set chain.timeoutMs, and remove the setting.`,
-      `till: ${file}: line 1: lottery: this setting was removed: play elsewhere, and remove the setting.`,
+      "till: GATEHOUSE_TILL_CHAIN_WAIT_MS: was removed: set chain.timeoutMs; remove it.",
+      "till: GATEHOUSE_TILL_LOTTERY_ON: was removed: play elsewhere; remove it.",
+      `till: ${file}: line 1: chain.waitMs: was removed: set chain.timeoutMs; remove it.`,
+      `till: ${file}: line 1: lottery: was removed: play elsewhere; remove it.`,
     ]);
   });
 
@@ -181,8 +193,8 @@ describe("readSettings", () => {
   it("refuses a secret in the settings file and says where it belongs", () => {
     const file = temporaryFile(`{ signer: { privateKey: "${key}" }, chain: { rpcUrl: "http://a" } }`);
     expect(problemsOf({}, file)).toEqual([
-      `till: ${file}: line 1: signer.privateKey: is a secret, which may not stand in a settings file; remove it.`,
-      "till: GATEHOUSE_TILL_SIGNER_PRIVATE_KEY: give the secret here, or the path of a file that holds it in GATEHOUSE_TILL_SIGNER_PRIVATE_KEY_FILE.",
+      `till: ${file}: line 1: signer.privateKey: is a secret, which a settings file may not contain; remove it.`,
+      "till: GATEHOUSE_TILL_SIGNER_PRIVATE_KEY: set the secret here, or set GATEHOUSE_TILL_SIGNER_PRIVATE_KEY_FILE to the path of a file with it.",
     ]);
   });
 

@@ -2,9 +2,11 @@ import { z } from "zod";
 import { logFormats } from "../log/log-format.ts";
 import { readEnvironment, findUnknownVariables, type Environment } from "./environment.ts";
 import { readSettingsFile } from "./file.ts";
+import { explainFixed, fixed, listFixed } from "./fixed.ts";
 import { describeIssues } from "./issue.ts";
 import { toEnvironmentName, listSettingsLeaves, type SettingsLeaf } from "./leaf.ts";
-import { SettingsError, type RemovedSettings, type NameOrigin, type SettingsProblem } from "./problem.ts";
+import { SettingsError, type NameOrigin, type SettingsProblem } from "./problem.ts";
+import type { RemovedSettings } from "./removed.ts";
 import { assignAt, getValueAt } from "./value.ts";
 
 /** A service's name and the schema of its settings. The deployment validates with the same object. */
@@ -12,7 +14,7 @@ export type SettingsDefinition<Schema extends z.ZodObject = z.ZodObject> = Reado
   service: string;
   schema: Schema;
   /** The few settings that most deployments set, by their path in the settings file; listed first in help and documentation. */
-  essentials: readonly string[];
+  usual: readonly string[];
   removed?: RemovedSettings | undefined;
 }>;
 
@@ -21,7 +23,7 @@ export function section<Shape extends z.core.$ZodLooseShape>(shape: Shape) {
   return z.strictObject(shape).prefault({} as never);
 }
 
-const common = {
+const forEvery = {
   log: section({
     level: z
       .enum(["fatal", "error", "warn", "info", "debug", "trace", "silent"])
@@ -34,14 +36,12 @@ const common = {
       .describe("json: one object per line; pretty: human-readable; auto: pretty on a terminal, otherwise json")
       .meta({ expected: "auto, json or pretty" }),
   }),
+};
+
+const forServices = {
   start: section({
-    deadlineMs: z
-      .int()
-      .min(100)
-      .max(3_600_000)
-      .default(120_000)
-      .describe("Startup timeout; the process then exits and reports what it was waiting for")
-      .meta({ expected: "milliseconds, a whole number from 100 to 3600000" }),
+    /** Startup timeout. */
+    deadlineMs: fixed(120_000),
   }),
   shutdown: section({
     graceMs: z
@@ -54,8 +54,16 @@ const common = {
   }),
 };
 
+/** The shutdown of a service that has nothing to finish, or always the same. */
+export function defineShutdown(graceMs: number) {
+  return section({
+    /** Shutdown timeout; the process then exits regardless. */
+    graceMs: fixed(graceMs),
+  });
+}
+
 /**
- * Defines the settings of a service; adds `log`, `start` and `shutdown`, which every service has. `essentials` are the few that most
+ * Defines the settings of a service; adds `log`, `start` and `shutdown`, which every service has. `usual` are the few that most
  * deployments set, by their path in the settings file; required settings are always included.
  *
  * @example
@@ -65,11 +73,24 @@ const common = {
  */
 export function defineSettings<Shape extends z.core.$ZodLooseShape>(
   service: string,
-  essentials: readonly string[],
+  usual: readonly string[],
   shape: Shape,
   removed?: RemovedSettings,
 ) {
-  return { service, essentials, removed, schema: z.strictObject({ ...shape, ...common }) } as const;
+  // The service's own sections come first, and win: it may have its own shutdown.
+  return defineCommandSettings(service, usual, { ...shape, ...forServices, ...shape }, removed);
+}
+
+/** Defines the settings of a command that runs to its end, like {@link defineSettings}; adds `log`. */
+export function defineCommandSettings<Shape extends z.core.$ZodLooseShape>(
+  service: string,
+  usual: readonly string[],
+  shape: Shape,
+  removed?: RemovedSettings,
+) {
+  const schema = z.strictObject({ ...shape, ...forEvery });
+  const constants = listFixed(schema).map(({ path, value }) => [path.join("."), explainFixed(value)] as const);
+  return { service, usual, schema, removed: { ...Object.fromEntries(constants), ...removed } } as const;
 }
 
 /** Sources of a service's settings. */

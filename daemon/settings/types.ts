@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { Secret } from "../secrets/secret.ts";
 
 /**
  * Schemas shared by settings. Each has `expected`, the wording for messages about an invalid value; the setting's name includes the unit of
@@ -49,8 +50,6 @@ export const filePath = z.string().min(1).meta({ expected: "a file system path" 
 /** An `http:` or `https:` URL. */
 export const httpUrl = z.url({ protocol: /^https?$/ }).meta({ expected: "an http:// or https:// URL" });
 
-/** An `https:` URL. */
-
 /** A `ws:` or `wss:` URL. */
 export const webSocketUrl = z.url({ protocol: /^wss?$/ }).meta({ expected: "a ws:// or wss:// URL" });
 
@@ -66,6 +65,19 @@ export const privateKey = z
   .regex(/^(0x)?[0-9a-fA-F]{64}$/)
   .overwrite((key) => (key.startsWith("0x") ? key : `0x${key}`))
   .meta({ expected: "a private key: 64 hexadecimal digits (0x optional)" });
+
+/** Bytes in hexadecimal. */
+export const hexBytes = z
+  .string()
+  .regex(/^0x(?:[0-9a-fA-F]{2})+$/)
+  .meta({ expected: "bytes in hexadecimal after 0x" });
+
+/** Secret private keys, at most 32, one per line or separated by commas; parsed to one {@link Secret} each, so that each is masked. */
+export const privateKeys = z
+  .string()
+  .regex(/^[\s,]*(0x)?[0-9a-fA-F]{64}([\s,]+(0x)?[0-9a-fA-F]{64}){0,31}[\s,]*$/)
+  .transform((text) => (text.match(/[0-9a-fA-F]{64}/g) ?? []).map((key) => new Secret(`0x${key}`)))
+  .meta({ secret: true, expected: "private keys of 64 hexadecimal digits each (0x optional), one a line" });
 
 /** An EIP-155 chain id. */
 export const chainId = positiveInteger.meta({ expected: "an EIP-155 chain id, a whole number, 1 or more" });

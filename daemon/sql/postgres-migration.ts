@@ -27,7 +27,7 @@ export async function migrate(client: ClientBase, { schema, migrations, setting 
     throw new StartupError(`${setting}: the server is PostgreSQL ${name}; use version 13 or later.`);
   }
   if (standby) {
-    throw new StartupError(`${setting}: the server is a standby, which takes no writes; name the primary server.`);
+    throw new StartupError(`${setting}: the server is a read-only standby; use the primary server.`);
   }
   await client.query("BEGIN");
   try {
@@ -53,7 +53,7 @@ async function applyMissing(client: ClientBase, { schema, migrations, setting }:
   const done = last.rows[0]?.version ?? 0;
   if (done > migrations.length) {
     throw new StartupError(
-      `${setting}: schema ${schema} of the database has version ${done}, this program knows ${migrations.length}; run the newer version.`,
+      `${setting}: schema ${schema} of the database has version ${done}, but this program supports only up to ${migrations.length}; run a newer version.`,
     );
   }
   for (const [index, migration] of migrations.entries()) {

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { secret, type Secret } from "../secrets/secret.ts";
-import { milliseconds } from "../settings/types.ts";
 import { StartupError } from "../process/startup-error.ts";
+import { fixed } from "../settings/fixed.ts";
 
 /** A `postgresql:` URL, which may contain a password. */
 const postgresUrl = z
@@ -13,15 +13,12 @@ export const postgresSettings = {
   url: secret(postgresUrl)
     .optional()
     .describe("PostgreSQL database shared by replicas, instead of the SQLite file; required for two or more replicas"),
-  poolSize: z
-    .int()
-    .min(2)
-    .max(100)
-    .default(10)
-    .describe("Max PostgreSQL connections per process")
-    .meta({ expected: "a whole number from 2 to 100" }),
-  connectTimeoutMs: milliseconds.default(5_000).describe("Timeout for acquiring a PostgreSQL connection"),
-  statementTimeoutMs: milliseconds.default(5_000).describe("Timeout for one PostgreSQL statement"),
+  /** Max PostgreSQL connections per process. */
+  poolSize: fixed(10),
+  /** Timeout for acquiring a PostgreSQL connection. */
+  connectTimeoutMs: fixed(5_000),
+  /** Timeout for one PostgreSQL statement. */
+  statementTimeoutMs: fixed(5_000),
 };
 
 /** {@link postgresSettings}, parsed. */
@@ -35,7 +32,7 @@ export type PostgresSettings = Readonly<{
 /** Rejects two ledgers: which of them contains the payments would be ambiguous. */
 export function rejectBothLedgers(pathSetting: string, urlSetting: string): StartupError {
   return new StartupError(
-    `${pathSetting} and ${urlSetting} are both set, and a ledger stands in one place; remove ${urlSetting} for one process with ` +
+    `${pathSetting} and ${urlSetting} are both set, but only one is allowed; remove ${urlSetting} for one process with ` +
       `a SQLite file, or ${pathSetting} for replicas with PostgreSQL.`,
   );
 }

@@ -22,21 +22,21 @@ export function describeStartFailure(error: unknown, { url, setting, schema }: P
     case "28P01":
     case "28000":
       return report(
-        `${server} refuses user "${user}" for database "${database}" (${message}); correct user and password, or pg_hba.conf.`,
+        `${server} rejected user "${user}" for database "${database}" (${message}); correct user and password, or pg_hba.conf.`,
       );
     case "3D000":
       return report(`${server} has no database "${database}"; create it (CREATE DATABASE), or correct the URL.`);
     case "42501":
       return report(
         `user "${user}" may not use schema ${schema} of database "${database}" (${message}); ` +
-          `GRANT CREATE ON DATABASE to the user, or make the schema with the user as its owner.`,
+          `GRANT CREATE ON DATABASE to the user, or create the schema with the user as its owner.`,
       );
     case "57P03":
     case "53300":
-      return report(`${server} takes no connections now (${message}); wait until it does and start again.`);
+      return report(`${server} accepts no connections now (${message}); wait until it does, then restart.`);
     default:
       return report(
-        `can't use ${server} (${message === "" ? code : message}); correct the URL, or see that the server runs and is reached from here.`,
+        `can't use ${server} (${message === "" ? code : message}); correct the URL, or check that the server is running and reachable from here.`,
       );
   }
 }

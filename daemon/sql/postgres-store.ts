@@ -60,7 +60,7 @@ export async function openPostgresStore(
     onConnect: (client) => prepareSession(client, options.schema),
   });
   // The server may close an idle connection; the next query opens another.
-  pool.on("error", (error) => log.debug({ err: error }, "PostgreSQL ended an idle connection"));
+  pool.on("error", (error) => log.debug({ err: error }, "PostgreSQL closed an idle connection"));
   try {
     await startStep(formatLocation(options), async () => {
       const client = await pool.connect();
@@ -156,14 +156,14 @@ function createNumericTypes(): TypeOverrides {
 type Failure = Readonly<{ code?: string; message: string }>;
 
 /** serialization_failure and deadlock_detected: PostgreSQL asks the client to retry the transaction (PostgreSQL manual, "Serialization Failure Handling"). */
-const runAgain = new Set(["40001", "40P01"]);
+const rerun = new Set(["40001", "40P01"]);
 
 /** SQLSTATE classes of errors in the statement or its values: a retry would not help. */
 const lasting = /^(22|23|42)[0-9A-Z]{3}$/;
 
 /** Checks whether PostgreSQL asks the client to retry the transaction. */
 export function isSerializationFailure(error: unknown): boolean {
-  return runAgain.has((error as Failure).code ?? "");
+  return rerun.has((error as Failure).code ?? "");
 }
 
 /** Converts an error to the one that a store throws: `StoreError`, unless the statement itself is faulty. */
@@ -173,7 +173,7 @@ export function toStoreFailure(error: unknown): Error {
   if (error instanceof Error && code !== undefined && lasting.test(code)) return error;
   // If several addresses refused the connection, the error has no message.
   const text = message === "" || message === undefined ? (code ?? "no answer") : message;
-  return new StoreError(`PostgreSQL can't be used now: ${text}`, { cause: error });
+  return new StoreError(`PostgreSQL is not available: ${text}`, { cause: error });
 }
 
 /** Creates a socket for the PostgreSQL driver, which has no lookup option and connects by port and host, or by a socket path. */

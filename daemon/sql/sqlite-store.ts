@@ -99,10 +99,10 @@ function runQuery<T>(work: () => T): T {
     return work();
   } catch (cause) {
     if (hasCode(cause, takenCodes)) {
-      throw new StoreError("another process has kept the ledger's file to itself for too long", { cause });
+      throw new StoreError("another process has locked the ledger's file for too long", { cause });
     }
     if (!hasCode(cause, diskCodes)) throw cause;
-    throw new StoreError(`the ledger's file can't be used (${(cause as Error).message}); look at its disk`, { cause });
+    throw new StoreError(`the ledger's file can't be used (${(cause as Error).message}); check its disk`, { cause });
   }
 }
 

@@ -46,7 +46,7 @@ describe("openSqlite", () => {
     const refusal = () => openSqlite(path, [first], { setting: "GATEHOUSE_TILL_LEDGER_PATH" });
     expect(refusal).toThrow(StartupError);
     expect(refusal).toThrow(
-      `${path} is damaged, or no SQLite database (file is not a database); put back a copy of it and of the files next to it, or set GATEHOUSE_TILL_LEDGER_PATH to another place.`,
+      `${path} is damaged or not a SQLite database (file is not a database); restore a backup of it and of the files next to it, or set GATEHOUSE_TILL_LEDGER_PATH to another path.`,
     );
     rmSync(path);
     const whole = openSqlite(path, [first]);
@@ -57,19 +57,19 @@ describe("openSqlite", () => {
     const bytes = readFileSync(path);
     bytes.fill(0xff, 8_192, 12_288);
     writeFileSync(path, bytes);
-    expect(refusal).toThrow(`${path} is damaged, or no SQLite database (`);
+    expect(refusal).toThrow(`${path} is damaged or not a SQLite database (`);
   });
 
   it("says in one line that a folder or file can't be written", () => {
     writeFileSync(join(folder, "file"), "");
     const inFile = join(folder, "file", "ledger.db");
     expect(() => openSqlite(inFile, [first], { setting: "GATEHOUSE_TILL_LEDGER_PATH" })).toThrow(
-      /ledger\.db can't be opened for writing \(E\w+\); let user \d+ write to .*, or set GATEHOUSE_TILL_LEDGER_PATH to another place\.$/,
+      /ledger\.db can't be opened for writing \(E\w+\); grant user \d+ write access to .*, or set GATEHOUSE_TILL_LEDGER_PATH to another path\.$/,
     );
     const directory = join(folder, "ledger.db");
     mkdirSync(directory);
     expect(() => openSqlite(directory, [first])).toThrow(
-      /can't be opened for writing \(unable to open database file\); let/,
+      /can't be opened for writing \(unable to open database file\); grant/,
     );
   });
 
@@ -77,7 +77,7 @@ describe("openSqlite", () => {
     const path = join(folder, "ledger.db");
     openSqlite(path, [first, second]).close();
     expect(() => openSqlite(path, [first])).toThrow(
-      /has schema version 2, this program knows 1; run the newer version/,
+      /has schema version 2, but this program supports only up to 1; run a newer version/,
     );
   });
 });

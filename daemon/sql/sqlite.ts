@@ -48,7 +48,7 @@ function migrate(database: DatabaseSync, path: string, migrations: Migrations): 
   const row = database.prepare("PRAGMA user_version").get();
   const done = Number(row?.["user_version"] ?? 0);
   if (done > migrations.length) {
-    const message = `${path} has schema version ${done}, this program knows ${migrations.length}; run the newer version.`;
+    const message = `${path} has schema version ${done}, but this program supports only up to ${migrations.length}; run a newer version.`;
     throw new StartupError(message);
   }
   for (const [index, migration] of migrations.entries()) {
@@ -103,15 +103,15 @@ function explainStartFailure(error: unknown, path: string, setting: string | und
   // Extended result codes contain the primary one in their lowest byte.
   const kind = errcode === undefined ? bySystemCode[code] : byResultCode[errcode & 0xff];
   if (kind === undefined) return error;
-  const elsewhere = setting === undefined ? "name another place" : `set ${setting} to another place`;
+  const elsewhere = setting === undefined ? "change its path" : `set ${setting} to another path`;
   const why = errcode === undefined ? code : error.message;
   const user = process.getuid === undefined ? "this user" : `user ${process.getuid()}`;
   const lines = {
-    unwritable: `${path} can't be opened for writing (${why}); let ${user} write to ${dirname(path)}, or ${elsewhere}.`,
-    full: `${path} can't be written (${why}); make room on its disk, or ${elsewhere}.`,
+    unwritable: `${path} can't be opened for writing (${why}); grant ${user} write access to ${dirname(path)}, or ${elsewhere}.`,
+    full: `${path} can't be written (${why}); free space on its disk, or ${elsewhere}.`,
     damaged:
-      `${path} is damaged, or no SQLite database (${why}); put back a copy of it and of the files next to it, or ${elsewhere}. ` +
-      `Keep the damaged file: "sqlite3 ${path} .recover" saves what can be read.`,
+      `${path} is damaged or not a SQLite database (${why}); restore a backup of it and of the files next to it, or ${elsewhere}. ` +
+      `Keep the damaged file: "sqlite3 ${path} .recover" recovers the readable data.`,
   };
   return new StartupError(lines[kind], { cause: error });
 }

@@ -94,7 +94,7 @@ function keepEnd(stream: Readable): Output {
 
 async function waitForUrl(child: Child, exited: Promise<string>, output: Output): Promise<string> {
   const gone = exited.then((how) => {
-    throw new Error(`it ended (${how})`);
+    throw new Error(`it exited (${how})`);
   });
   for (;;) {
     const address = /Listening on (\S+)/.exec(output.text())?.[1];
@@ -115,7 +115,7 @@ function superviseProcess(child: Child, { url, pid, directory, exited, errors }:
   const { promise: ended, resolve } = Promise.withResolvers<Error>();
   child.once("exit", (status, signal) => {
     if (child.killed) return;
-    resolve(new Error(`anvil (process ${pid}) ended (${status ?? signal}); it printed: ${errors.text()}`));
+    resolve(new Error(`anvil (process ${pid}) exited (${status ?? signal}); it printed: ${errors.text()}`));
   });
   const end = async () => {
     child.kill("SIGKILL");
@@ -129,7 +129,7 @@ function superviseProcess(child: Child, { url, pid, directory, exited, errors }:
 function endOrphan(directory: string, log: Logger): void {
   const pid = readPid(directory);
   if (pid === undefined || !readCommandLine(pid).includes(locateCache(directory))) return;
-  log.warn({ event: "anvil-left-behind", pid }, "ending the anvil that an earlier run left behind");
+  log.warn({ event: "anvil-left-behind", pid }, "terminating an anvil process left over from an earlier run");
   try {
     process.kill(pid, "SIGKILL");
   } catch (error) {

@@ -52,7 +52,7 @@ it("throws the chain's own error with its code and data", async () => {
 it("an answer over the limit ends the request and gives its connection free for the next call", async () => {
   const failure = await client.request("flood").catch((error: unknown) => error);
   expect(failure).toBeInstanceOf(AnvilUnreachableError);
-  expect((failure as Error).message).toBe("no answer from the chain to flood: the body is larger than 100000 bytes");
+  expect((failure as Error).message).toBe("no response from the chain to flood: the body is larger than 100000 bytes");
   expect(await client.request("eth_blockNumber")).toBe("0x1");
   for (const socket of [...sockets].slice(0, -1))
     if (!socket.destroyed) await new Promise((resolve) => socket.once("close", resolve));

@@ -55,7 +55,7 @@ export function createAnvilClient(options: AnvilClientOptions): AnvilClient {
       try {
         answer = await call(method, params);
       } catch (cause) {
-        throw new AnvilUnreachableError(`no answer from the chain to ${method}: ${(cause as Error).message}`, {
+        throw new AnvilUnreachableError(`no response from the chain to ${method}: ${(cause as Error).message}`, {
           cause,
         });
       }

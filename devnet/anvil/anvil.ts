@@ -3,9 +3,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Hex } from "viem";
 import type { Logger } from "#daemon/log/log.ts";
-import { pause } from "#daemon/time.ts";
 import { startAnvilProcess } from "./anvil-process.ts";
 import { createAnvilClient } from "./anvil-request.ts";
+import { startBlockProduction } from "./block-production.ts";
 import { openChainStore } from "./chain-store.ts";
 import { openChain, type Chain, type ChainBlock } from "./chain.ts";
 
@@ -122,44 +122,4 @@ function openDirectory(stateDirectory: string | undefined, resources: AsyncDispo
   }
   mkdirSync(stateDirectory, { recursive: true, mode: 0o700 });
   return { directory: stateDirectory, store: resources.use(openChainStore(stateDirectory)) };
-}
-
-export type BlockProductionOptions = Readonly<{ blockTimeMs: number }>;
-
-export type BlockProductionParts = Readonly<{
-  /** Mines a block and does all work that belongs to it. */
-  produce: () => Promise<void>;
-  now: () => number;
-  log: Logger;
-}>;
-
-/**
- * Mines a block at every multiple of `blockTimeMs` on the wall clock, so that the chain's time never runs ahead: under load, blocks get
- * fuller, not more frequent. Logs a failed block and retries at the next block time. Disposing of it waits for the block in progress.
- */
-export function startBlockProduction(options: BlockProductionOptions, parts: BlockProductionParts): AsyncDisposable {
-  const stop = new AbortController();
-  const running = makeBlocks(options, parts, stop.signal);
-  return {
-    [Symbol.asyncDispose]: async () => {
-      stop.abort();
-      await running;
-    },
-  };
-}
-
-async function makeBlocks(
-  { blockTimeMs }: BlockProductionOptions,
-  { produce, now, log }: BlockProductionParts,
-  signal: AbortSignal,
-): Promise<void> {
-  while (!signal.aborted) {
-    await pause(blockTimeMs - (now() % blockTimeMs), signal);
-    if (signal.aborted) return;
-    try {
-      await produce();
-    } catch (error) {
-      log.error({ event: "block-not-made", err: error }, "no block was made; trying again at the next block's time");
-    }
-  }
 }

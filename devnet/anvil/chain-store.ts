@@ -63,7 +63,7 @@ function openForOneProcess(path: string): DatabaseSync {
     return database;
   } catch (cause) {
     if (!/locked|busy/.test((cause as Error).message)) throw cause;
-    throw new StartupError(`another node runs on ${path}; stop it, or give this node another data directory.`, {
+    throw new StartupError(`another node uses ${path}; stop it, or use another data directory for this node.`, {
       cause,
     });
   }

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { createSerial, SerialFullError } from "./chain.ts";
+import { createSerial, QueueFullError } from "./chain.ts";
 
 test("work runs in its order and never at the same time, also when some of it fails", async () => {
   await fc.assert(
@@ -26,7 +26,7 @@ test("work runs in its order and never at the same time, also when some of it fa
 test("more work than may wait is refused, and room comes back", async () => {
   const serial = createSerial({ waitingMax: 1 });
   const first = serial.run(async () => 1);
-  await expect(serial.run(async () => 2)).rejects.toThrow(SerialFullError);
+  await expect(serial.run(async () => 2)).rejects.toThrow(QueueFullError);
   expect(await first).toBe(1);
   expect(await serial.run(async () => 3)).toBe(3);
 });

@@ -127,23 +127,20 @@ async function applyJournal(journal: readonly JournalEntry[], client: AnvilClien
   let number = Number(head.number);
   for (const entry of journal) {
     if (entry.kind === "block") await mineBlock(client, (number += 1), entry.timestampSeconds);
-    else await sendAgain(entry.raw, entry.hash, client, log);
+    else await resend(entry.raw, entry.hash, client, log);
   }
   const blocks = journal.filter((entry) => entry.kind === "block").length;
-  log.info({ blocks, transactions: journal.length - blocks }, "made again what came after the last saved state");
+  log.info({ blocks, transactions: journal.length - blocks }, "replayed the journal since the last saved state");
   return blocks;
 }
 
 /** Resends a transaction. A transaction that the chain no longer accepts (e.g. replaced by another with the same nonce) must not stop the node. */
-async function sendAgain(raw: Hex, hash: Hex, client: AnvilClient, log: Logger): Promise<void> {
+async function resend(raw: Hex, hash: Hex, client: AnvilClient, log: Logger): Promise<void> {
   try {
     await client.request("eth_sendRawTransaction", [raw]);
   } catch (error) {
     if (!(error instanceof AnvilRequestError)) throw error;
-    log.warn(
-      { event: "transaction-dropped", hash, reason: error.message },
-      "a transaction that waited for a block is dropped",
-    );
+    log.warn({ event: "transaction-dropped", hash, reason: error.message }, "a pending transaction was dropped");
   }
 }
 
@@ -154,7 +151,7 @@ export type Serial = Readonly<{
 }>;
 
 /** The queue is full. */
-export class SerialFullError extends Error {
+export class QueueFullError extends Error {
   override readonly name = "SerialFullError";
   readonly code = "serial_full";
 }
@@ -165,7 +162,7 @@ export function createSerial({ waitingMax }: Readonly<{ waitingMax: number }>): 
   let waiting = 0;
   return {
     async run<T>(work: () => Promise<T>): Promise<T> {
-      if (waiting >= waitingMax) throw new SerialFullError(`more than ${waitingMax} writes wait for the chain`);
+      if (waiting >= waitingMax) throw new QueueFullError(`more than ${waitingMax} writes are queued for the chain`);
       waiting += 1;
       const mine = last.then(work);
       last = mine.then(

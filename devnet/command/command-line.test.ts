@@ -27,8 +27,8 @@ async function failure(work: Promise<string>): Promise<{ status: number; message
 
 describe.each(["0.16.2", "0.11.0"])("node_cli of v%s", (version) => {
   test.each([
-    ["", "no command was given."],
-    ["pruning", 'there is no command "pruning".'],
+    ["", "no command given."],
+    ["pruning", 'unknown command "pruning".'],
     ["prune", "expected one of --get and --enable_auto_prune."],
     ["prune --c ./node.conf", "expected one of --get and --enable_auto_prune."],
     ["prune --c ./node.conf --get --enable_auto_prune", "expected one of --get and --enable_auto_prune."],
@@ -68,8 +68,8 @@ describe("node_cli before v0.11", () => {
 });
 
 test.each([
-  ["", "no command was given."],
-  ["restart", 'there is no command "restart".'],
+  ["", "no command given."],
+  ["restart", 'unknown command "restart".'],
   ["start", "--config <node.conf> is missing."],
   ["start --force", "Unknown option '--force'."],
   ["start --config", "Option '--config <value>' argument missing."],

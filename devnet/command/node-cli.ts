@@ -20,7 +20,7 @@ export async function runNodeCliCommand(workspace: string, words: readonly strin
   if (subcommand === "--version" && profile === "standard") return `node_cli ${version}\n`;
   if (subcommand === "--help") return `${usage}\n`;
   if (subcommand !== "prune") {
-    const found = subcommand === undefined ? "no command was given" : `there is no command "${subcommand}"`;
+    const found = subcommand === undefined ? "no command given" : `unknown command "${subcommand}"`;
     throw new CommandError(`${found}.\n${usage}`, 2);
   }
   const info = await requestPruneInfo(join(workspace, "run"), parsePruneCommand(rest, takesConfig, usage));
@@ -32,7 +32,7 @@ function formatUsage(takesConfig: boolean): string {
   return [
     "Usage:",
     `  node_cli prune${config} --get                 print the pruning settings of the running node`,
-    `  node_cli prune${config} --enable_auto_prune   turn auto-pruning on`,
+    `  node_cli prune${config} --enable_auto_prune   enable auto-pruning`,
     "  node_cli --version",
   ].join("\n");
 }

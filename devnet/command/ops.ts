@@ -7,8 +7,8 @@ import { readParameters } from "../workspace/node-parameters.ts";
 
 const usage = [
   "Usage:",
-  "  ops start --config <node.conf>   start the node in the background; returns when its JSON-RPC answers",
-  "  ops stop [--force]               stop the node; with --force it is killed when it does not stop in time",
+  "  ops start --config <node.conf>   start the node in the background; returns when its JSON-RPC responds",
+  "  ops stop [--force]               stop the node; with --force, kill it if it does not stop in time",
 ].join("\n");
 
 /**
@@ -28,7 +28,7 @@ export async function runOpsCommand(workspace: string, words: readonly string[])
     const { force } = parseOptions(rest, { force: "boolean" }, usage);
     return stopNode({ workspace, mode: force === true ? "kill" : "wait" });
   }
-  const found = subcommand === undefined ? "no command was given" : `there is no command "${subcommand}"`;
+  const found = subcommand === undefined ? "no command given" : `unknown command "${subcommand}"`;
   throw new CommandError(`${found}.\n${usage}`, 2);
 }
 
@@ -62,7 +62,7 @@ async function stopNode({ workspace, mode }: StopNodeOptions): Promise<string> {
   }
   send(node, "SIGKILL");
   if (await hasEnded(node, killedStopMs)) return `the node is killed (process ${node.pid}): it did not stop in time\n`;
-  throw new CommandError(`the node (process ${node.pid}) can't be killed; look at it with: ps -l ${node.pid}`, 1);
+  throw new CommandError(`the node (process ${node.pid}) can't be killed; check it with: ps -l ${node.pid}`, 1);
 }
 
 function send(node: ProcessIdentity, signal: NodeJS.Signals): void {

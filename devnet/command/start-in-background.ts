@@ -16,7 +16,7 @@ export type StartInBackgroundOptions = Readonly<{ workspace: string; configPath:
 
 const startDeadlineMs = 30_000;
 const blockNumberBytesMax = 65_536;
-const lastWordsBytesMax = 4_000;
+const lastOutputBytesMax = 4_000;
 const program = locateProgramFile("../node/node.main.ts", import.meta.url);
 
 type Ready = Readonly<{ httpUrl: string; webSocketUrl: string }>;
@@ -34,7 +34,7 @@ export async function startInBackground({ workspace, configPath }: StartInBackgr
   // A node from the public family starts anyway, and then exits because the running node has locked the data.
   if (running !== undefined && profile !== "pharos") {
     throw new CommandError(
-      `the node runs already (process ${running.pid}); it reads ${configPath} at its start only: ./ops stop --force first`,
+      `the node is already running (process ${running.pid}) and reads ${configPath} only at startup; first run: ./ops stop --force`,
       1,
     );
   }
@@ -95,15 +95,15 @@ const strictLookMs = 300;
 /** Rejects with the process's output when it exits. */
 async function waitForEarlyEnd(child: ChildProcess, runDirectory: string): Promise<never> {
   const [status, signal] = (await once(child, "exit")) as [number | null, NodeJS.Signals | null];
-  const words = readFileSync(join(runDirectory, "node.err"), "utf8").slice(-lastWordsBytesMax).trim();
-  throw new CommandError(words || `the node ended with ${signal ?? `status ${status}`}; see its log`, 1);
+  const words = readFileSync(join(runDirectory, "node.err"), "utf8").slice(-lastOutputBytesMax).trim();
+  throw new CommandError(words || `the node exited with ${signal ?? `status ${status}`}; see its log`, 1);
 }
 
 async function readBlockNumber(url: string): Promise<number> {
   const call = createJsonRpcClient({ url, timeoutMs: startDeadlineMs, answerBytesMax: blockNumberBytesMax });
   const answer = await call("eth_blockNumber", []).catch((cause: unknown) => {
-    throw new CommandError(`no answer of ${url} to eth_blockNumber: ${(cause as Error).message}`, 1, { cause });
+    throw new CommandError(`no response from ${url} to eth_blockNumber: ${(cause as Error).message}`, 1, { cause });
   });
-  if (!answer.ok) throw new CommandError(`${url} does not answer eth_blockNumber; see the node's log`, 1);
+  if (!answer.ok) throw new CommandError(`${url} does not respond to eth_blockNumber; see the node's log`, 1);
   return Number(answer.result);
 }

@@ -26,8 +26,8 @@ interface IDepositCollector {
 }
 
 /// @title The devnet's x402BatchSettlement: channels of prepaid tokens, claimed by cumulative vouchers.
-/// @dev Written for the devnet, after the published interface and specification of the scheme, and not audited; the real contract's
-/// errors, events and order of checks were not known. It needs no constructor.
+/// @dev Written for the devnet, after the published interface and specification of the scheme, and not audited. Its rules are
+/// the real one's, but it checks the signature of an older claim, too; its errors and most events differ. It needs no constructor.
 contract BatchSettlement is ReentrancyGuard {
     using SafeERC20 for IERC20;
 
@@ -81,6 +81,7 @@ contract BatchSettlement is ReentrancyGuard {
     error ClaimExceedsVoucher();
     error ClaimExceedsBalance();
     error NoWithdrawal();
+    error WithdrawalPending();
     error WithdrawalTooEarly();
 
     bytes32 public constant CHANNEL_CONFIG_TYPEHASH = keccak256(
@@ -179,6 +180,7 @@ contract BatchSettlement is ReentrancyGuard {
     function initiateWithdraw(ChannelConfig calldata config, uint128 amount) external {
         require(msg.sender == config.payer || msg.sender == config.payerAuthorizer, Unauthorized());
         bytes32 id = getChannelId(config);
+        require(pendingWithdrawals[id].initiatedAt == 0, WithdrawalPending());
         require(amount > 0 && amount <= _getAvailable(id), InvalidAmount());
         pendingWithdrawals[id] = Withdrawal(amount, uint40(block.timestamp));
     }

@@ -41,8 +41,8 @@ export function startMetricsPusher(
     if (stop.signal.aborted) return;
     if (reason !== undefined) failures.inc();
     if (reason !== undefined && !failing)
-      log.warn({ event: "metrics-not-pushed", url, reason }, "metrics can't be pushed; trying on");
-    if (reason === undefined && failing) log.info({ url }, "metrics are pushed again");
+      log.warn({ event: "metrics-not-pushed", url, reason }, "metrics can't be pushed; retrying");
+    if (reason === undefined && failing) log.info({ url }, "pushing metrics works again");
     failing = reason !== undefined;
   };
   let underWay = push();
@@ -81,7 +81,7 @@ async function putMetrics(
       signal: AbortSignal.any([stopped, AbortSignal.timeout(deadlineMs)]),
     });
     await response.body?.cancel();
-    return response.ok ? undefined : `the Pushgateway answered ${response.status}`;
+    return response.ok ? undefined : `the Pushgateway returned HTTP ${response.status}`;
   } catch (error) {
     const { message, cause } = error as Error;
     return cause instanceof Error ? cause.message : message;

@@ -26,13 +26,13 @@ export function createNodeMetrics(
   gauge("gatehouse_devnet_auto_prune_enabled", "1 when auto-pruning is on.", () => pruning.info().enable_auto_prune);
   gauge(
     "gatehouse_devnet_prune_reserved_version",
-    "Storage version below which everything is to be pruned.",
+    "Target: storage versions below this are to be pruned.",
     () => pruning.info().prune_reserved_version,
   );
   gauge("gatehouse_devnet_flushed_version", "Newest storage version on disk.", () => pruning.info().flushed_version);
   gauge(
     "gatehouse_devnet_real_prune_reserved_version",
-    "Storage version below which everything has been pruned.",
+    "Storage versions below this have been pruned.",
     () => pruning.info().real_prune_reserved_version,
   );
   new Gauge({

@@ -76,7 +76,7 @@ test.each([
   [
     "a key file that is not there",
     (text: string) => text.replace("domain.key", "none.key"),
-    "chain.secret_config.domain_key_path: there is no file",
+    /chain\.secret_config\.domain_key_path: \S+none\.key does not exist/,
   ],
 ])("%s: the message names file and key", async (_, change, message) => {
   const { made, text } = await workspace();

@@ -69,7 +69,7 @@ export function readNodeConf(file: string): NodeConf {
     const other = findWorkspaceOf(at(value));
     if (own === undefined || other === undefined || realpathSync(own) === realpathSync(other)) continue;
     throw new StartupError(
-      `${file}: ${at(value)} is of another devnet workspace, of which this one is a copy; ${formatMove(other, own, file)}`,
+      `${file}: ${at(value)} belongs to another devnet workspace, of which this one is a copy; ${formatMove(other, own, file)}`,
     );
   }
   for (const [key, value] of Object.entries(chain.secret_config)) {
@@ -79,7 +79,7 @@ export function readNodeConf(file: string): NodeConf {
     const remedy = isMoved
       ? `if this workspace was moved, ${formatMove(dirname(dirname(keyPath)), own, file)}`
       : "correct the path.";
-    throw new StartupError(`${file}: chain.secret_config.${key}: there is no file ${keyPath}; ${remedy}`);
+    throw new StartupError(`${file}: chain.secret_config.${key}: ${keyPath} does not exist; ${remedy}`);
   }
   return {
     httpPort: Number(init.http_port),
@@ -106,7 +106,7 @@ function readValue(file: string): unknown {
   try {
     text = readRegularText(file, limitBytes);
   } catch (cause) {
-    throw new StartupError(`${file}: can't be read (${explainUnreadable(cause)}); name a readable node.conf.`);
+    throw new StartupError(`${file}: can't be read (${explainUnreadable(cause)}); expected a readable node.conf.`);
   }
   const read = parseText(text.replace(/^\uFEFF/, ""));
   if (read.ok) return read.parsed.value;

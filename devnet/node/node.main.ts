@@ -35,7 +35,7 @@ async function runNode([workspace = "", configPath = "", readyDescriptor = ""]: 
     writeSync(Number(readyDescriptor), `${JSON.stringify({ httpUrl, webSocketUrl })}\n`);
   const failure = await Promise.race([waitForAbort(signal), node.ended]);
   if (failure === undefined) log.info({ event: "service-stopping", cause: String(signal.reason) }, "stopping");
-  else log.fatal({ event: "chain-lost", err: failure }, "the chain is lost; stopping");
+  else log.fatal({ event: "chain-lost", err: failure }, "the chain exited; stopping");
   await within("stopping the node", stopDeadlineMs, node[Symbol.asyncDispose]());
   if (failure !== undefined) throw failure;
   log.info({ event: "service-stopped" }, "stopped");
@@ -77,7 +77,7 @@ async function watchOwner(owner: ProcessIdentity | undefined): Promise<OwnerWatc
   const gone = new AbortController();
   if (owner === undefined || !(await isRunning(owner))) return { gone: gone.signal, [Symbol.dispose]: () => undefined };
   const look = async () => {
-    if (!(await isRunning(owner))) gone.abort(`process ${owner.pid}, which this node belongs to, is gone`);
+    if (!(await isRunning(owner))) gone.abort(`process ${owner.pid}, which owns this node, has exited`);
   };
   // A check that fails for lack of file descriptors is inconclusive; the next one may succeed.
   const timer = setInterval(() => void look().catch(() => undefined), intervalMs).unref();

@@ -140,7 +140,8 @@ async function startControlServer(runDirectory: string, pruning: Pruning): Promi
     if (route !== "POST /prune/auto") return answer(response, 404, { error: `no such route: ${route}` });
     pruning.enable().then(
       () => answer(response, 200, pruning.info()),
-      (error: unknown) => answer(response, 500, { error: `auto-pruning can't be kept on: ${String(error)}` }),
+      (error: unknown) =>
+        answer(response, 500, { error: `auto-pruning can't be enabled persistently: ${String(error)}` }),
     );
   });
   // This process has the workspace's lock, so an existing socket is a leftover of a killed node.

@@ -4,6 +4,7 @@ import { DatabaseSync } from "node:sqlite";
 import { z } from "zod";
 import { replaceFile } from "#daemon/files/atomic-file.ts";
 import { parseJson } from "#daemon/json-rpc.ts";
+import { isProcessAlive } from "#daemon/process/send-signal.ts";
 import { StartupError } from "#daemon/process/startup-error.ts";
 import { skipMissing } from "#daemon/skip-missing.ts";
 
@@ -68,7 +69,7 @@ export async function readProcessIdentity(pid: number): Promise<ProcessIdentity 
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code !== "ENOENT" && code !== "ESRCH") throw error;
-    return process.platform === "linux" || !answersSignals(pid) ? undefined : { pid, startTicks: 0 };
+    return process.platform === "linux" || !isProcessAlive(pid) ? undefined : { pid, startTicks: 0 };
   }
   // The name in brackets may contain spaces and brackets; the fields after the last bracket are fixed: state, …, start time.
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
@@ -80,13 +81,4 @@ export async function readProcessIdentity(pid: number): Promise<ProcessIdentity 
 /** Checks whether exactly this process is still running. */
 export async function isRunning(identity: ProcessIdentity): Promise<boolean> {
   return (await readProcessIdentity(identity.pid))?.startTicks === identity.startTicks;
-}
-
-function answersSignals(pid: number): boolean {
-  try {
-    return process.kill(pid, 0);
-  } catch {
-    // ESRCH: no such process.
-    return false;
-  }
 }

@@ -4,10 +4,13 @@ import { isOnPath, startRealPushgateway } from "./real-pushgateway.ts";
 import { pushgatewaySettings } from "./settings.ts";
 import { startStandIn } from "./stand-in.ts";
 
+/** The real Pushgateway's program, as Debian names it. */
+const program = "prometheus-pushgateway";
+
 /** A Pushgateway: Prometheus's own if its program is on PATH, otherwise the stand-in, which logs at startup that it is a stand-in. */
 export const pushgateway: Service<typeof pushgatewaySettings.schema> = {
   definition: pushgatewaySettings,
-  async start({ implementation, program, persistenceFile, listen }, { log, metrics, resources }) {
+  async start({ implementation, persistenceFile, listen }, { log, metrics, resources }) {
     if (implementation === "stand-in" || !(await isOnPath(program))) {
       log.warn(
         { event: "pushgateway-is-stand-in" },
@@ -17,9 +20,9 @@ export const pushgateway: Service<typeof pushgatewaySettings.schema> = {
       return { urls: { pushgateway: standIn.url } };
     }
     const real = resources.use(await startRealPushgateway({ ...listen, program, persistenceFile }));
-    log.info({ event: "pushgateway-is-real", program }, "this is Prometheus's own Pushgateway");
+    log.info({ event: "pushgateway-is-real", program }, "this is the real Prometheus Pushgateway");
     void real.ended.then((how) => {
-      log.fatal({ event: "pushgateway-ended", how }, "the Pushgateway ended; ending");
+      log.fatal({ event: "pushgateway-ended", how }, "the Pushgateway exited; stopping");
       return endProcess(1);
     });
     return { urls: { pushgateway: real.url } };

@@ -62,7 +62,7 @@ export async function startRealPushgateway(options: RealPushgatewayOptions): Pro
   if (found !== "ready") {
     child.kill("SIGKILL");
     throw new StartupError(
-      `${program} is not ready at ${url}${found === "running" ? ` within ${startDeadlineMs} ms` : ""}; see what it printed, or set GATEHOUSE_PUSHGATEWAY_IMPLEMENTATION to stand-in.`,
+      `${program} is not ready at ${url}${found === "running" ? ` within ${startDeadlineMs} ms` : ""}; check its output, or set GATEHOUSE_PUSHGATEWAY_IMPLEMENTATION to stand-in.`,
     );
   }
   return {

@@ -3,7 +3,7 @@ import type { Registry } from "prom-client";
 import { createApp, type AppVariables } from "#daemon/http/app.ts";
 import { listenHttp, type HttpListener } from "#daemon/http/listener.ts";
 import type { Logger } from "#daemon/log/log.ts";
-import { operatorPaths } from "#daemon/stack-services.ts";
+import { operatorPaths } from "#daemon/http/operator-paths.ts";
 import {
   formatFamilies,
   formatSample,
@@ -43,7 +43,7 @@ export function startStandIn(
   const receive = (c: Context<AppVariables>, mode: "replace" | "merge") => {
     const isText = !c.req.header("content-type")?.startsWith("application/vnd.google.protobuf");
     if (!isText || (c.req.header("content-encoding") ?? "identity") !== "identity") {
-      return c.text("this stand-in reads Prometheus's text format, not compressed; send that", 415);
+      return c.text("this stand-in accepts only Prometheus's uncompressed text format", 415);
     }
     return answer(c, async (key) => storePush(groups, { key, text: await c.req.text(), mode }, limits), 200);
   };

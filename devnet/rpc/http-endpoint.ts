@@ -44,7 +44,7 @@ async function answer(
 
 function refuse(request: IncomingMessage): Readonly<{ status: number; text: string }> | undefined {
   const path = request.url?.split("?")[0];
-  if (path !== "/") return { status: 404, text: "no such path; JSON-RPC is served at /" };
+  if (path !== "/") return { status: 404, text: "not found; JSON-RPC is served at /" };
   if (request.method === "GET") return undefined;
   if (request.method !== "POST") return { status: 405, text: "method not allowed; send POST" };
   const type = request.headers["content-type"]?.split(";")[0]?.trim().toLowerCase();

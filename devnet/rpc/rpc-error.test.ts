@@ -27,7 +27,7 @@ test("a revert passes with its data", () => {
 test("a chain that does not answer is this node's fault, a thrown TypeError is a defect", () => {
   expect(toWireError(new AnvilUnreachableError("refused"))).toEqual({
     code: -32603,
-    message: "the chain does not answer",
+    message: "the chain is not responding",
   });
   expect(toWireError(new RpcError(-32602, "no"))).toEqual({ code: -32602, message: "no" });
   expect(toWireError(new TypeError("x"))).toBeUndefined();

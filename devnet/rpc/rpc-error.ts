@@ -44,7 +44,8 @@ const notFound = -32001;
 export function toWireError(error: unknown): WireError | undefined {
   if (error instanceof RpcError) return withData(error.code, error.message, error.data);
   if (error instanceof AnvilRequestError) return convertChainError(error);
-  if (error instanceof AnvilUnreachableError) return { code: errorCode.internal, message: "the chain does not answer" };
+  if (error instanceof AnvilUnreachableError)
+    return { code: errorCode.internal, message: "the chain is not responding" };
   return undefined;
 }
 

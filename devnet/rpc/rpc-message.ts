@@ -98,7 +98,7 @@ async function call({ method, params }: Request, context: CallContext, parts: Me
     parts.observe(run === undefined ? "unknown" : method, "error");
     const known = toWireError(error);
     if (known !== undefined) return { error: known };
-    parts.log.error({ event: "devnet-call-failed", err: error, method }, "a call failed by this node's own fault");
+    parts.log.error({ event: "devnet-call-failed", err: error, method }, "a call failed because of an internal error");
     return { error: { code: errorCode.internal, message: "internal error" } };
   }
 }

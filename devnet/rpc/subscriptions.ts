@@ -32,7 +32,7 @@ export function createSubscriptions(): Subscriptions {
   return {
     subscribe: (topic) => {
       if (noted.size + active.size >= subscriptionsMax) {
-        throw new RpcError(errorCode.server, `too many subscriptions, at most ${subscriptionsMax} a connection`);
+        throw new RpcError(errorCode.server, `too many subscriptions, at most ${subscriptionsMax} per connection`);
       }
       const id: Hex = `0x${randomBytes(16).toString("hex")}`;
       noted.set(id, topic);

@@ -42,7 +42,9 @@ export function createWebSocketEndpoint(parts: WebSocketEndpointParts): WebSocke
   });
   const sockets = new WebSocketServer({ server, maxPayload: bodyBytesMax, perMessageDeflate: false });
   // The WebSocket server re-emits the HTTP server's errors, which that server's own listener handles.
-  sockets.on("error", (error) => parts.log.debug({ err: error }, "the WebSocket listener could not take a connection"));
+  sockets.on("error", (error) =>
+    parts.log.debug({ err: error }, "the WebSocket listener could not accept a connection"),
+  );
   const clients = new Map<WebSocket, Client>();
   sockets.on("connection", (socket) => {
     if (clients.size >= connectionsMax) return socket.close(closeCode.tryAgainLater, "too many connections");
@@ -63,7 +65,7 @@ export function createWebSocketEndpoint(parts: WebSocketEndpointParts): WebSocke
     [Symbol.dispose]: () => {
       clearInterval(pinging);
       for (const socket of clients.keys()) {
-        socket.close(closeCode.goingAway, "the node stops");
+        socket.close(closeCode.goingAway, "the node is stopping");
         setTimeout(() => socket.terminate(), closeDeadlineMs).unref();
       }
       sockets.close();
@@ -77,11 +79,11 @@ function serve(socket: WebSocket, client: Client, { handler, log }: WebSocketEnd
   let waiting = 0;
   socket.on("message", (data: RawData) => {
     waiting += 1;
-    if (waiting > waitingMessagesMax) return socket.close(closeCode.policy, "too many requests without an answer");
+    if (waiting > waitingMessagesMax) return socket.close(closeCode.policy, "too many unanswered requests");
     last = last
       .then(() => answer(socket, readText(data), client.subscriptions, handler))
       .catch((error: unknown) =>
-        log.error({ event: "devnet-message-failed", err: error }, "a WebSocket message could not be answered"),
+        log.error({ event: "devnet-message-failed", err: error }, "a WebSocket message got no response"),
       )
       .finally(() => (waiting -= 1));
   });
@@ -104,7 +106,7 @@ function notify(socket: WebSocket, client: Client, pending: BlockNotifications, 
   client.pending = client.pending
     .then(() => notifyTopics(socket, topics, pending))
     .catch((error: unknown) =>
-      log.error({ event: "devnet-heads-not-told", err: error }, "subscribers could not be notified of a block"),
+      log.error({ event: "devnet-heads-not-announced", err: error }, "subscribers could not be notified of a block"),
     );
 }
 

@@ -1,6 +1,6 @@
 import { createApp } from "#daemon/http/app.ts";
 import { listenHttp } from "#daemon/http/listener.ts";
-import { judgeReadiness } from "#daemon/http/readiness.ts";
+import { evaluateReadiness } from "#daemon/http/readiness.ts";
 import type { Service } from "#daemon/service.ts";
 import { upstreamSettings } from "./settings.ts";
 import { addOperationsRoutes } from "#daemon/http/operations-listener.ts";
@@ -13,7 +13,7 @@ export const upstream: Service<typeof upstreamSettings.schema> = {
   definition: upstreamSettings,
   async start({ listen }, { log, metrics, resources }) {
     const app = createApp({ bodyLimitBytes: 65_536 }, { log, metrics });
-    addOperationsRoutes(app, { metrics, readiness: () => judgeReadiness({}) });
+    addOperationsRoutes(app, { metrics, readiness: () => evaluateReadiness({}) });
     let handedOut = 0;
     app.get("/data", (c) => {
       handedOut += 1;

@@ -1,14 +1,15 @@
-import { defineSettings, section } from "#daemon/settings/settings.ts";
+import { defineSettings, defineShutdown, section } from "#daemon/settings/settings.ts";
 import { host, port } from "#daemon/settings/types.ts";
-import { stackServices } from "#daemon/stack-services.ts";
+import { defaultPorts } from "#daemon/default-ports.ts";
 
 /** Settings that most deployments set. */
-const essentials = ["listen.port"];
+const usual = ["listen.port"];
 
 /** Settings of the sample upstream. */
-export const upstreamSettings = defineSettings("upstream", essentials, {
+export const upstreamSettings = defineSettings("upstream", usual, {
+  shutdown: defineShutdown(5_000),
   listen: section({
     host: host.default("127.0.0.1").describe("Listen address of the sample upstream"),
-    port: port.default(stackServices.upstream.ports.http).describe("Listen port of the sample upstream"),
+    port: port.default(defaultPorts.upstream.http).describe("Listen port of the sample upstream"),
   }),
 });

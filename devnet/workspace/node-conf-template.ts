@@ -17,7 +17,7 @@ export type MonitorTarget = Readonly<{
 export type NodeConfOptions = Readonly<{
   version: string;
   workspace: Workspace;
-  /** Address that the node announces to its peers. */
+  /** Address that the node advertises to its peers. */
   hostIp: string;
   ports: NodePorts;
   /** If unset, there is no `monitor_config`. */

@@ -44,7 +44,7 @@ export function readParameters(path: string): NodeParameters {
       cause instanceof z.ZodError
         ? cause.issues.map(({ path: key, message }) => [...key, message].join(": ")).join("; ")
         : (cause as Error).message;
-    throw new StartupError(`${path} can't be used: ${reason}. Make the workspace again with "gatehouse devnet".`, {
+    throw new StartupError(`${path} can't be used: ${reason}. Recreate the workspace with "gatehouse devnet".`, {
       cause,
     });
   }

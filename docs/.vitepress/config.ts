@@ -35,7 +35,7 @@ export default defineConfig({
   srcExclude: ["CHANGELOG.md", "test/**", "dist/**", ".gatehouse/**", "**/node_modules/**"],
   cacheDir: "../node_modules/.cache/vitepress",
   rewrites: (page) => page.replace(/README\.md$/, "index.md"),
-  // Tables need the room of the outline, and names in them break where they must.
+  // Tables need the space of the outline, and names in them break where they must.
   transformPageData: ({ frontmatter, relativePath }) => {
     const text = readFileSync(join(root, relativePath.replace(/index\.md$/, "README.md")), "utf8");
     if (/^\|(?:[^|\n]+\|){4,}$/m.test(text)) frontmatter["aside"] = false;

@@ -4,13 +4,14 @@ import { rejectServingAnyone, type ServedCallers } from "./api-keys.ts";
 
 const token = { address: `0x${"0a".repeat(20)}` as const, name: "USDC", version: "2" };
 
-function served(changes: Partial<ServedCallers>): () => void {
+type Changes = Partial<ServedCallers & ServedCallers["networks"][number]>;
+
+function served({ payees = [], assets = [{ ...token, minAmount: 1_000 }], ...changes }: Changes): () => void {
   const nobody = {
     listen: { host: "0.0.0.0" },
     apiKeys: undefined,
-    payees: [],
     openToAnybody: false,
-    assets: [{ ...token, minAmount: 1_000 }],
+    networks: [{ payees, assets }],
   };
   return () => rejectServingAnyone({ ...nobody, ...changes });
 }
@@ -31,12 +32,18 @@ test.each(["127.0.0.1", "127.1.2.3", "::1", "localhost"])("on %s anybody is serv
   expect(served({ listen: { host } })).not.toThrow();
 });
 
-test.each<[string, Partial<ServedCallers>]>([
+test.each<[string, Changes]>([
   ["API keys", { apiKeys: new Secret("a-key-of-sixteen-or-more") }],
   ["payees", { payees: [`0x${"02".repeat(20)}`] }],
   ["the setting that says so", { openToAnybody: true }],
 ])("%s let it listen to other machines", (_, changes) => {
   expect(served(changes)).not.toThrow();
+});
+
+test("payees of one network don't open another one", () => {
+  const assets = [{ ...token, minAmount: 1_000 }];
+  const limited = { payees: [`0x${"02".repeat(20)}` as const], assets };
+  expect(served({ networks: [limited, { payees: [], assets }] })).toThrow(/any payment to anyone/);
 });
 
 test("payees alone do not, where a token has no minimum amount", () => {

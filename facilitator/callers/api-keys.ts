@@ -3,6 +3,7 @@ import { Secret } from "#daemon/secrets/secret.ts";
 import { isLoopback } from "#daemon/http/address.ts";
 import { toEnvironmentName } from "#daemon/settings/leaf.ts";
 import { StartupError } from "#daemon/process/startup-error.ts";
+import type { NetworkOptions } from "../network-options.ts";
 import type { FacilitatorSettings } from "../settings.ts";
 
 /** API keys of the permitted sellers, stored as hashes. */
@@ -31,7 +32,7 @@ export function readApiKeys(
   const missing = sellers.find(({ name }) => !keys.some(({ seller }) => seller === name));
   if (missing !== undefined) {
     throw new StartupError(
-      `${nameSetting("sellers")} has ${missing.name}, but ${nameSetting("apiKeys")} has no key of it; add ${missing.name}=<key>, from "openssl rand -hex 32".`,
+      `${nameSetting("sellers")} has ${missing.name}, but ${nameSetting("apiKeys")} has no key for it; add ${missing.name}=<key>, from "openssl rand -hex 32".`,
     );
   }
   if (list === undefined) return undefined;
@@ -58,7 +59,7 @@ function readKey(text: string, names: ReadonlySet<string>): KnownKey {
   const key = text.slice(name.length + 1);
   if (key.length >= keyCharactersMin) return { seller: name, key: new Secret(key), digest: hashKey(key) };
   throw new StartupError(
-    `${nameSetting("apiKeys")}: the key of ${name} has less than ${keyCharactersMin} characters; use one from "openssl rand -hex 32".`,
+    `${nameSetting("apiKeys")}: the key of ${name} has fewer than ${keyCharactersMin} characters; use one from "openssl rand -hex 32".`,
   );
 }
 
@@ -83,8 +84,11 @@ function hashKey(key: string): Buffer {
 }
 
 /** Settings that control who may use the facilitator. */
-export type ServedCallers = Pick<FacilitatorSettings, "apiKeys" | "payees" | "openToAnybody" | "assets"> &
-  Readonly<{ listen: Readonly<{ host: string }> }>;
+export type ServedCallers = Pick<FacilitatorSettings, "apiKeys" | "openToAnybody"> &
+  Readonly<{
+    listen: Readonly<{ host: string }>;
+    networks: readonly Pick<NetworkOptions, "payees" | "assets">[];
+  }>;
 
 /**
  * Prevents paying gas for arbitrary payments by accident: a caller on another machine needs an API key, or can settle only payments to the
@@ -92,15 +96,16 @@ export type ServedCallers = Pick<FacilitatorSettings, "apiKeys" | "payees" | "op
  *
  * @throws {StartupError} when it listens beyond loopback, has neither list or tokens without a minimum, and no setting opts in.
  */
-export function rejectServingAnyone({ listen: { host }, apiKeys, payees, openToAnybody, assets }: ServedCallers): void {
+export function rejectServingAnyone({ listen: { host }, apiKeys, openToAnybody, networks }: ServedCallers): void {
   if (isLoopback(host) || apiKeys !== undefined || openToAnybody) return;
   const reached = `${nameSetting("listen", "host")} is ${host}, which other machines can reach, and the signer would pay the gas of`;
-  if (payees.length === 0) {
+  if (networks.some(({ payees }) => payees.length === 0)) {
     throw new StartupError(
-      `${reached} any payment to anybody. Set ${nameSetting("payees")} to the accounts that may be paid, or ${nameSetting("apiKeys")} to the ` +
-        `keys of those who may call; ${nameSetting("openToAnybody")}=true serves everybody all the same.`,
+      `${reached} any payment to anyone. Set ${nameSetting("payees")} to the accounts that may be paid, or ${nameSetting("apiKeys")} to the ` +
+        `keys of the allowed callers; to serve everyone anyway, set ${nameSetting("openToAnybody")}=true.`,
     );
   }
+  const assets = networks.flatMap((network) => network.assets);
   const free = assets.find(({ minAmount, nativePrice }) => minAmount === undefined && nativePrice === undefined);
   if (free === undefined) return;
   throw new StartupError(

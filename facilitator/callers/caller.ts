@@ -98,3 +98,12 @@ const idempotencyKeyCharactersMax = 255;
 function hashParts(parts: readonly string[]): string {
   return hash("sha256", JSON.stringify(parts));
 }
+
+/** Finds the network of requirements, as received or parsed. */
+export function findNetwork<Network extends Readonly<{ network: string }>>(
+  requirements: unknown,
+  networks: readonly Network[],
+): Network | undefined {
+  if (typeof requirements !== "object" || requirements === null || !("network" in requirements)) return undefined;
+  return networks.find(({ network }) => network === requirements.network);
+}

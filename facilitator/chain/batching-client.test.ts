@@ -99,12 +99,12 @@ test("a node that is not there is a fault of the chain, and its URL is shown to 
 });
 
 test.each([
-  ["a page", "<html>maintenance</html>", "the node answered something else than JSON"],
-  ["other JSON", '{"status":"ok"}', "the node answered something else than a JSON-RPC response"],
+  ["a page", "<html>maintenance</html>", "the node returned something other than JSON"],
+  ["other JSON", '{"status":"ok"}', "the node returned something other than a JSON-RPC response"],
   [
     "a refusal",
     '{"jsonrpc":"2.0","id":null,"error":{"code":-32005,"message":"limit"}}',
-    "the node refused: limit (code -32005)",
+    "the node returned an error: limit (code -32005)",
   ],
 ])("%s in place of an answer is said as what it is", async (_, body, message) => {
   await using node = await startNode(() => body);
@@ -124,7 +124,7 @@ test("a call's time begins when it is made, however many wait before it", async 
   expect(ended.every(({ status }) => status === "rejected")).toBe(true);
   // Those that waited have left with those which the node had; sent in turn they would be 40 more.
   expect(node.bodies.length).toBeLessThan(20);
-  await expect(last).rejects.toMatchObject({ fault: "timeout", message: "the node did not answer within 500 ms" });
+  await expect(last).rejects.toMatchObject({ fault: "timeout", message: "the node did not respond within 500 ms" });
 });
 
 test("what keeps the chain watched and settled is sent while every request for verifying hangs", async () => {
@@ -150,7 +150,7 @@ test("no more calls wait than may, in one line or the other", async () => {
     end.status === "rejected" ? end.reason : {},
   );
   const refused = reasons.filter(({ fault }) => fault === "refused");
-  expect(refused.map(({ message }) => message)).toEqual(["20000 calls wait for the node already"]);
+  expect(refused.map(({ message }) => message)).toEqual(["20000 calls are already queued for the node, the limit"]);
   expect(reasons.at(-1)).toMatchObject({ fault: "timeout" });
 });
 

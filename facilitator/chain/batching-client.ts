@@ -1,5 +1,5 @@
 import { parseJson, readResponses, writeCalls, type JsonRpcResponse } from "#daemon/json-rpc.ts";
-import { CallLines, lines, type CallLocation, type WaitingCall } from "./call-lines.ts";
+import { CallQueues, lines, type CallLocation, type WaitingCall } from "./call-queues.ts";
 import { ChainError, type ChainFault } from "./chain-error.ts";
 import type { HttpTransport } from "./http-transport.ts";
 
@@ -37,7 +37,7 @@ export function createBatchingClient(
   { timeoutMs, batchCallsMax = usualBatchCallsMax }: BatchingClientOptions,
   { transport, observe }: Readonly<{ transport: HttpTransport; observe: JsonRpcObserver }>,
 ): BatchingClient {
-  const waiting = new CallLines({ timeoutMs, waitingMax: waitingCallsMax });
+  const waiting = new CallQueues({ timeoutMs, waitingMax: waitingCallsMax });
   let requestsInFlight = 0;
   let isFlushPlanned = false;
 
@@ -46,14 +46,14 @@ export function createBatchingClient(
     const report = (outcome: "ok" | ChainFault) =>
       observe({ calls: batch.length, durationMs: performance.now() - startedMs, outcome });
     const over = new AbortController();
-    const giveUp = () => over.abort(new ChainError("timeout", "nobody waits for the node's answer any more"));
+    const giveUp = () => over.abort(new ChainError("timeout", "no caller is waiting for the node's response"));
     void Promise.allSettled(batch.map(({ ended }) => ended)).then(giveUp);
     try {
       const answers = requireAnswers(await transport.post(writeCalls(batch.map(({ call }) => call)), over.signal));
       report("ok");
       for (const [place, { answer, fail, call }] of batch.entries()) {
         const given = answers.get(place);
-        if (given === undefined) fail(new ChainError("bad_answer", `the node left ${call.method} unanswered`));
+        if (given === undefined) fail(new ChainError("bad_answer", `the node did not respond to ${call.method}`));
         else answer(given);
       }
     } catch (error) {
@@ -94,7 +94,7 @@ function requireAnswers(text: string): ReadonlyMap<number, JsonRpcResponse> {
   const read = readResponses(text);
   if (read?.ok === true) return read.byPlace;
   if (read?.ok === false)
-    throw new ChainError("refused", `the node refused: ${read.error.message} (code ${read.error.code})`);
+    throw new ChainError("refused", `the node returned an error: ${read.error.message} (code ${read.error.code})`);
   const expected = parseJson(text) === undefined ? "JSON" : "a JSON-RPC response";
-  throw new ChainError("bad_answer", `the node answered something else than ${expected}`);
+  throw new ChainError("bad_answer", `the node returned something other than ${expected}`);
 }

@@ -1,21 +1,24 @@
 import { describe, expect, it } from "vitest";
 import { generousMs, until } from "#daemon/testing/until.ts";
+import type { Pause } from "#daemon/time.ts";
 import type { Hex } from "#x402/hex.ts";
 import type { Chain } from "./chain.ts";
 import { startChainWatch } from "./chain-watch.ts";
+import { createSignerWatch } from "./signer-watch.ts";
+import { createTransactionSigner } from "./transaction-signer.ts";
 
 const token: Hex = `0x${"02".repeat(20)}`;
 const separator: Hex = `0x${"ab".repeat(32)}`;
 const options = {
   chainId: 1_672,
   rpcUrl: "http://node.example:18100",
-  nativeDecimals: 18,
-  signer: `0x${"01".repeat(20)}`,
-  gasLimit: 150_000,
   assets: [{ address: token, name: "USDC", version: "2", separator }],
+  walletFactories: [],
 } as const;
 const nowMs = 1_800_000_000_000;
 
+const account: Hex = `0x${"01".repeat(20)}`;
+const signature = { compact: new Uint8Array(64), yParity: 0 };
 const quote = async () => ({ maxFeePerGas: 1n, maxPriorityFeePerGas: 1n });
 
 /** A node as the watch queries it; `has` is the token's answer at its head, and `ageMs` the age of that. */
@@ -31,8 +34,14 @@ function createNode() {
   } satisfies Partial<Chain> as unknown as Chain;
   const warned: unknown[] = [];
   const log = { warn: (facts: unknown) => warned.push(facts), error: (facts: unknown) => warned.push(facts) };
-  const start = () => startChainWatch(options, { chain, fees: { quote }, clock: () => nowMs, log: log as never });
-  return { node, start, warned };
+  const given = { chain, log: log as never };
+  const signers = createSignerWatch(
+    { chainId: 1_672, nativeDecimals: 18, gasLimit: 150_000 },
+    { signers: [createTransactionSigner({ address: account, signDigest: () => signature })], ...given },
+  );
+  const start = (waits: Readonly<{ pause?: Pause }> = {}) =>
+    startChainWatch(options, { ...given, ...waits, fees: { quote }, signers, clock: () => nowMs });
+  return { node, start, warned, signers };
 }
 
 describe("a token that the node does not have", () => {
@@ -47,12 +56,14 @@ describe("a token that the node does not have", () => {
     expect(chain).toEqual({ ok: false, message: expect.stringMatching(reason) });
     expect(chain.message).toContain(`there is no token at ${token} on chain 1672`);
     expect(warned).toHaveLength(1);
+    expect(watch.contracts(), "which may be there, too").toBeUndefined();
     Object.assign(node, { isSyncing: false, ageMs: 1_000, has: separator });
     await until("the token is found", generousMs, () => watch.checks().chain.ok);
+    expect(watch.contracts()).toEqual(new Set());
   });
 
   it("ends the start of a service whose node is up to date: waiting would not help", async () => {
-    await expect(createNode().start()).rejects.toThrow(`there is no token at ${token} on chain 1672; correct assets.`);
+    await expect(createNode().start()).rejects.toThrow(`no token at ${token} on chain 1672; correct assets.`);
   });
 });
 
@@ -63,7 +74,20 @@ it("does not end the start for a signer without gas, whose reason says what to s
   expect(watch.checks().signer).toEqual({
     ok: false,
     message: expect.stringMatching(
-      /^0x(01)+ holds 0 to pay for gas, one settlement may cost 0\.00000000000015; send it 0\.000000000015 for 100 of them in/,
+      /^the balance of 0x(01)+ for gas is 0, but one settlement may cost 0\.00000000000015; send it 0\.000000000015 in .* for 100 settlements/,
     ),
   });
+});
+
+/** Ends only when it is cut short. */
+const waitUntilCut: Pause = (_, signal) =>
+  new Promise((resolve) => void signal?.addEventListener("abort", () => resolve()));
+
+it("looks at once, not ten seconds later, when a problem takes the last signer out of use", async () => {
+  const { node, start, signers } = createNode();
+  Object.assign(node, { has: separator });
+  await using watch = await start({ pause: waitUntilCut });
+  signers.recordProblem(account, "the key does not sign");
+  expect(watch.checks().signer).toEqual({ ok: false, message: `${account}: the key does not sign` });
+  await until("the key was tried again", generousMs, () => watch.checks().signer.ok);
 });

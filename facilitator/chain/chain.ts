@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { formatQuantity, type Hex } from "#x402/hex.ts";
-import type { CallLocation } from "./call-lines.ts";
+import type { CallLocation } from "./call-queues.ts";
 import type { BatchingClient } from "./batching-client.ts";
 import type { JsonRpcResponse } from "#daemon/json-rpc.ts";
 import { sendOutcome, type SendOutcome, ChainError } from "./chain-error.ts";
@@ -43,13 +43,13 @@ const receiptSchema = z
 export type Head = Readonly<z.output<typeof headSchema>>;
 
 /** Event emitted by a transaction. */
-export type EventLog = Readonly<z.output<typeof logSchema>>;
+export type ContractLog = Readonly<z.output<typeof logSchema>>;
 
 /** Receipt of a transaction; `status` is 1 for success and 0 for a revert, the gas price is in wei. */
 export type Receipt = Readonly<NonNullable<z.output<typeof receiptSchema>>>;
 
 /** Message call (`eth_call`, `eth_estimateGas`). */
-type MessageCall = Readonly<{ from?: Hex; to: Hex; data: Hex; gas?: number }>;
+type MessageCall = Readonly<{ from?: Hex; to: Hex; data: Hex; gas?: number; gasPrice?: bigint }>;
 
 /** Chain node, in terms of this service. Concurrent calls share one request. Each method throws `ChainError` when the node returns no usable response. */
 export type Chain = Readonly<{
@@ -59,8 +59,8 @@ export type Chain = Readonly<{
   syncing: () => Promise<boolean>;
   /** In wei. */
   balance: (account: Hex) => Promise<bigint>;
-  /** Counts the account's mined transactions; with `pending`, also those in the node's pool. */
-  transactionCount: (account: Hex, block: "latest" | "pending") => Promise<number>;
+  /** Counts the account's mined transactions, up to a block if given; with `pending`, also those in the node's pool. */
+  transactionCount: (account: Hex, block: "latest" | "pending" | number) => Promise<number>;
   /** In wei. */
   priorityFee: () => Promise<bigint>;
   receipt: (hash: Hex) => Promise<Receipt | undefined>;
@@ -75,12 +75,13 @@ export type Chain = Readonly<{
   estimateGas: (call: MessageCall) => Promise<JsonRpcResponse>;
   /** Returns the result of a view method, at a block if given; a node behind that block refuses. */
   read: (call: MessageCall, blockNumber?: number) => Promise<Hex>;
-  /** Returns a contract's events in the {@link logBlocksMax} blocks up to `headNumber`; of an array of topics, any matches. */
+  /** Returns a contract's events since `fromBlock`, at most in the {@link logBlocksMax} blocks up to `headNumber`; of an array of topics any matches, of null all do. */
   recentLogs: (
     contract: Hex,
-    topics: readonly (Hex | readonly Hex[])[],
+    topics: readonly (Hex | readonly Hex[] | null)[],
     headNumber: number,
-  ) => Promise<readonly (EventLog & Placed)[]>;
+    fromBlock?: number,
+  ) => Promise<readonly (ContractLog & Placed)[]>;
 }>;
 
 /** Transaction that emitted an event. */
@@ -102,7 +103,8 @@ export function createChain({ rpc, place }: Readonly<{ rpc: BatchingClient; plac
       return answer.ok && answer.result !== false;
     },
     balance: (account) => query("eth_getBalance", [account, "latest"], hexQuantity),
-    transactionCount: (account, block) => query("eth_getTransactionCount", [account, block], hexCount),
+    transactionCount: (account, block) =>
+      query("eth_getTransactionCount", [account, typeof block === "number" ? formatQuantity(block) : block], hexCount),
     priorityFee: () => query("eth_maxPriorityFeePerGas", [], hexQuantity),
     receipt: async (hash) => (await query("eth_getTransactionReceipt", [hash], receiptSchema)) ?? undefined,
     transactionCall: async (hash) => (await query("eth_getTransactionByHash", [hash], transactionSchema)) ?? undefined,
@@ -114,20 +116,21 @@ export function createChain({ rpc, place }: Readonly<{ rpc: BatchingClient; plac
       const block = blockNumber === undefined ? "latest" : formatQuantity(blockNumber);
       return query("eth_call", [buildCallObject(message), block], hexData);
     },
-    recentLogs: (address, topics, headNumber) => {
-      const fromBlock = formatQuantity(Math.max(0, headNumber - logBlocksMax + 1));
+    recentLogs: (address, topics, headNumber, from = 0) => {
+      const fromBlock = formatQuantity(Math.max(from, headNumber - logBlocksMax + 1));
       const filter = { address, topics, fromBlock, toBlock: formatQuantity(headNumber) };
       return query("eth_getLogs", [filter], z.array(logSchema.extend({ transactionHash: hexData })));
     },
   };
 }
 
-function buildCallObject({ from, to, data, gas }: MessageCall): Record<string, unknown> {
+function buildCallObject({ from, to, data, gas, gasPrice }: MessageCall): Record<string, unknown> {
   return {
     to,
     data,
     ...(from === undefined ? {} : { from }),
     ...(gas === undefined ? {} : { gas: formatQuantity(gas) }),
+    ...(gasPrice === undefined ? {} : { gasPrice: formatQuantity(gasPrice) }),
   };
 }
 
@@ -138,9 +141,12 @@ function buildCallObject({ from, to, data, gas }: MessageCall): Record<string, u
  */
 function requireResult<Output>(method: string, answer: JsonRpcResponse, schema: z.ZodType<Output>): Output {
   if (!answer.ok) {
-    throw new ChainError("refused", `the node refused ${method}: ${answer.error.message} (code ${answer.error.code})`);
+    throw new ChainError(
+      "refused",
+      `the node returned an error for ${method}: ${answer.error.message} (code ${answer.error.code})`,
+    );
   }
   const parsed = schema.safeParse(answer.result);
   if (parsed.success) return parsed.data;
-  throw new ChainError("bad_answer", `the node's answer to ${method} has not the method's shape`);
+  throw new ChainError("bad_answer", `the node's response to ${method} is malformed`);
 }

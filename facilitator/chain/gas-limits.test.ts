@@ -43,9 +43,9 @@ test("an error of the node leaves no estimate, and what is not an amount of gas 
   expect(limits.find(sampleSettlement)).toBeUndefined();
 });
 
-test("within a minute of an estimate the payee's payments are called with it and half the margin, and estimated if they need more", async () => {
-  let nowMs = 0;
-  let need = 80_000;
+/** A chain whose calls need some gas, and the calls and estimates that it was asked for. */
+function recordCalls() {
+  let need = 0;
   const made: (readonly [string, number])[] = [];
   const chain = {
     estimateGas: async () => {
@@ -59,9 +59,43 @@ test("within a minute of an estimate the payee's payments are called with it and
         : { ok: false, error: { code: 3, message: "execution reverted" } };
     },
   } as unknown as Chain;
+  return { chain, made, needs: (gas: number) => void (need = gas) };
+}
+
+test("within a minute of its estimate a batch's gas serves the payee's other batches, and those that need more are estimated", async () => {
+  let nowMs = 0;
+  const { chain, made, needs } = recordCalls();
+  const limits = create(20, 10, () => nowMs);
+  const estimate = async (gas: number, payees: readonly string[]) => {
+    needs(gas);
+    const transfers = payees.map((payee) => ({ ...sampleSettlement, payTo: `0x${payee.repeat(20)}` as const }));
+    const call = { to: sampleSettlement.contract, data: "0x" } as const;
+    return limits.estimateBatch(transfers, { call, gasMax: 400_000n }, chain);
+  };
+  expect(await estimate(121_000, ["01", "01"])).toBe(145_200n);
+  expect(await estimate(170_999, ["01", "01", "01"])).toBe(205_204n);
+  expect(await estimate(200_000, ["01", "01", "01"]), "a wallet that needs more").toBe(240_000n);
+  expect(await estimate(121_000, ["01", "02"]), "two payees").toBe(145_200n);
+  expect(await estimate(350_000, ["01", "01", "01", "01", "01", "01", "01"]), "at most the max").toBe(400_000n);
+  nowMs = 60_000;
+  expect(await estimate(121_000, ["01", "01"])).toBe(145_200n);
+  expect(made).toEqual([
+    ["estimate", 121_000],
+    ["call", 188_104],
+    ["call", 188_104],
+    ["estimate", 200_000],
+    ["estimate", 121_000],
+    ["call", 400_000],
+    ["estimate", 121_000],
+  ]);
+});
+
+test("within a minute of an estimate the payee's payments are called with it and half the margin, and estimated if they need more", async () => {
+  let nowMs = 0;
+  const { chain, made, needs } = recordCalls();
   const limits = create(20, 10, () => nowMs);
   const simulate = async (id: number, gas: number, payTo = sampleSettlement.payTo) => {
-    need = gas;
+    needs(gas);
     expect(await limits.simulate({ ...sampleSettlement, id: idOf(id), payTo }, chain)).toMatchObject({ ok: true });
     return limits.find({ ...sampleSettlement, id: idOf(id) });
   };

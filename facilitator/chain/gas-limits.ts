@@ -7,12 +7,21 @@ import type { ContractCall } from "#x402/wallet-signature.ts";
 import { keepNewest } from "../payment/recent-verdicts.ts";
 import type { Chain } from "./chain.ts";
 import { ChainError } from "./chain-error.ts";
+import type { FeeQuotes } from "./fees.ts";
+import { getNamedSigner } from "./transfer-method.ts";
 
 /** Max gas of one settlement, margin over the estimate in percent, and max number of cached estimates. */
 export type GasLimitOptions = Readonly<{ gasLimit: number; gasMarginPercent: number; entriesMax: number }>;
 
 /** Token transfer authorized by a payment. */
-type AuthorizedTransfer = Readonly<{ id: Hex; asset: Hex; contract: Hex; payTo: Hex; callData: Hex }>;
+type AuthorizedTransfer = Readonly<{
+  id: Hex;
+  asset: Hex;
+  contract: Hex;
+  payTo: Hex;
+  callData: Hex;
+  walletSignature?: Hex | undefined;
+}>;
 
 /** Gas limits of payment transactions, based on the node's estimates. */
 export type GasLimits = Readonly<{
@@ -25,14 +34,24 @@ export type GasLimits = Readonly<{
   estimate: (transfer: AuthorizedTransfer, chain: Chain) => Promise<JsonRpcResponse>;
   /** Returns the limit for a payment's transaction: the estimate plus the margin, capped at `most`; undefined without an estimate. */
   find: (transfer: Pick<AuthorizedTransfer, "id" | "callData">) => bigint | undefined;
-  /** Estimates a call with several payments. Returns its limit, with the margin and at most `gasMax`; undefined if the call would fail. */
-  estimateBatch: (call: ContractCall, gasMax: bigint, chain: Chain) => Promise<bigint | undefined>;
+  /**
+   * Returns the gas limit of a call with several payments, all of which have to succeed: its estimate plus the margin, at most `gasMax`;
+   * undefined if the call would fail. The estimate of a batch to one payee serves further batches to it as in `simulate`.
+   */
+  estimateBatch: (
+    transfers: readonly AuthorizedTransfer[],
+    batch: Readonly<{ call: ContractCall; gasMax: bigint }>,
+    chain: Chain,
+  ) => Promise<bigint | undefined>;
   /** Returns the max gas of a settlement; a claim of several vouchers may use it for each. */
   most: (transfer: Pick<AuthorizedTransfer, "contract" | "callData">) => bigint;
 }>;
 
 /** Max gas of a transaction (EIP-7825). */
 export const transactionGasMax = 16_777_216n;
+
+/** Gas of a transaction that does nothing. */
+const emptyTransactionGas = 21_000n;
 
 /** Max age of an estimate that is reused for a payee's other payments. */
 const estimateAgeMaxMs = 60_000;
@@ -42,53 +61,95 @@ const estimateSchema = z
   .regex(/^0x[0-9a-fA-F]{1,16}$/)
   .transform(BigInt);
 
-/** Creates the gas limits for one signer's transactions. Evicts the oldest estimates first. */
+/** Creates the gas limits of transactions; `signer` stands for any that may submit them. Evicts the oldest estimates first. */
 export function createGasLimits(
   { gasLimit, gasMarginPercent, entriesMax }: GasLimitOptions,
-  { signer, monotonicMs }: Readonly<{ signer: Hex }> & Pick<Clock, "monotonicMs">,
+  { signer, fees, monotonicMs }: Readonly<{ signer: Hex; fees?: FeeQuotes }> & Pick<Clock, "monotonicMs">,
 ): GasLimits {
+  const halfMarginPercent = Math.floor(gasMarginPercent / 2);
   const most: GasLimits["most"] = (transfer) => {
     const call = readChannelCall(transfer);
     const limit = BigInt(gasLimit) * BigInt(call === undefined || call.kind === "deposit" ? 1 : call.parts);
     return limit < transactionGasMax ? limit : transactionGasMax;
   };
   const byPayment = new Map<Hex, Readonly<{ gas: bigint; limit: bigint; callData: Hex }>>();
-  const byPayee = new Map<string, Readonly<{ gas: bigint; atMs: number }>>();
-  const isFresh = (known: Readonly<{ atMs: number }> | undefined) =>
-    known !== undefined && monotonicMs() - known.atMs < estimateAgeMaxMs;
+  const byPayee = createRecentEstimates({ entriesMax }, { monotonicMs });
+  /** Gas that each payment adds to a batch. */
+  const byPayeeInBatch = createRecentEstimates({ entriesMax }, { monotonicMs });
+  /** Without a gas price, a wallet's contract could tell a simulation from a transaction, and reject only the latter. */
+  const quoteFor = async ({ walletSignature }: AuthorizedTransfer) =>
+    walletSignature === undefined || fees === undefined ? {} : { gasPrice: (await fees.quote()).maxFeePerGas };
   const estimate: GasLimits["estimate"] = async (transfer, chain) => {
     const { id, contract, callData } = transfer;
     const name = namePayee(transfer);
-    const answer = await chain.estimateGas({ from: signer, to: contract, data: callData, gas: Number(most(transfer)) });
+    const from = getNamedSigner(transfer) ?? signer;
+    const price = await quoteFor(transfer);
+    const answer = await chain.estimateGas({
+      from,
+      to: contract,
+      data: callData,
+      gas: Number(most(transfer)),
+      ...price,
+    });
     if (!answer.ok) return answer;
     const gas = parseEstimate(answer.result);
     keepNewest(byPayment, id, { gas, limit: most(transfer), callData }, entriesMax);
-    const known = byPayee.get(name);
-    // One payer's dear wallet must not raise the limit of others' payments: those that need more are estimated anyway.
-    if (known === undefined || !isFresh(known) || gas < known.gas)
-      keepNewest(byPayee, name, { gas, atMs: monotonicMs() }, entriesMax);
+    byPayee.keepLeast(name, gas);
     return answer;
   };
   return {
     most,
     estimate,
-    estimateBatch: async (call, gasMax, chain) => {
+    estimateBatch: async (transfers, { call, gasMax }, chain) => {
+      const [name = "", ...others] = new Set(transfers.map(namePayee));
+      const each = others.length === 0 ? byPayeeInBatch.find(name) : undefined;
+      if (each !== undefined) {
+        const expected = emptyTransactionGas + each * BigInt(transfers.length);
+        const gas = Number(addPercent(expected, halfMarginPercent, gasMax));
+        const { ok } = await chain.simulate({ from: signer, ...call, gas });
+        if (ok) return addPercent(expected, gasMarginPercent, gasMax);
+      }
       const answer = await chain.estimateGas({ from: signer, ...call, gas: Number(gasMax) });
-      return answer.ok ? addPercent(parseEstimate(answer.result), gasMarginPercent, gasMax) : undefined;
+      if (!answer.ok) return undefined;
+      const gas = parseEstimate(answer.result);
+      if (others.length === 0)
+        byPayeeInBatch.keepLeast(name, (gas - emptyTransactionGas) / BigInt(transfers.length) + 1n);
+      return addPercent(gas, gasMarginPercent, gasMax);
     },
     simulate: async (transfer, chain) => {
-      const known = byPayee.get(namePayee(transfer));
-      if (known === undefined || !isFresh(known)) return estimate(transfer, chain);
+      const known = byPayee.find(namePayee(transfer));
+      if (known === undefined) return estimate(transfer, chain);
       const { id, contract, callData } = transfer;
-      const gas = Number(addPercent(known.gas, Math.floor(gasMarginPercent / 2), most(transfer)));
-      const answer = await chain.simulate({ from: signer, to: contract, data: callData, gas });
+      const gas = Number(addPercent(known, halfMarginPercent, most(transfer)));
+      const from = getNamedSigner(transfer) ?? signer;
+      const answer = await chain.simulate({ from, to: contract, data: callData, gas, ...(await quoteFor(transfer)) });
       if (!answer.ok) return estimate(transfer, chain);
-      keepNewest(byPayment, id, { gas: known.gas, limit: most(transfer), callData }, entriesMax);
+      keepNewest(byPayment, id, { gas: known, limit: most(transfer), callData }, entriesMax);
       return answer;
     },
     find: ({ id, callData }) => {
       const known = byPayment.get(id);
       return known?.callData !== callData ? undefined : addPercent(known.gas, gasMarginPercent, known.limit);
+    },
+  };
+}
+
+/** Creates a cache of estimates by name, which keeps each for a minute. */
+function createRecentEstimates(
+  { entriesMax }: Pick<GasLimitOptions, "entriesMax">,
+  { monotonicMs }: Pick<Clock, "monotonicMs">,
+) {
+  const estimates = new Map<string, Readonly<{ gas: bigint; atMs: number }>>();
+  const find = (name: string): bigint | undefined => {
+    const known = estimates.get(name);
+    return known !== undefined && monotonicMs() - known.atMs < estimateAgeMaxMs ? known.gas : undefined;
+  };
+  return {
+    find,
+    /** One payer's expensive wallet must not raise the limit of others' payments: those that need more are estimated anyway. */
+    keepLeast: (name: string, gas: bigint): void => {
+      const known = find(name);
+      if (known === undefined || gas < known) keepNewest(estimates, name, { gas, atMs: monotonicMs() }, entriesMax);
     },
   };
 }
@@ -102,10 +163,12 @@ function addPercent(gas: bigint, percent: number, limit: bigint): bigint {
 function parseEstimate(result: unknown): bigint {
   const gas = estimateSchema.safeParse(result);
   if (gas.success) return gas.data;
-  throw new ChainError("bad_answer", "the node's answer to eth_estimateGas is not an amount of gas");
+  throw new ChainError("bad_answer", "the node's response to eth_estimateGas is not an amount of gas");
 }
 
-/** Names payments of about the same gas: of one token to one payee by the same method, whose call data tells by its length. */
+/**
+ * Key of payments that need about the same gas: of one token to one payee by the same method, which the length of their call data reveals.
+ */
 function namePayee({ asset, contract, payTo, callData }: AuthorizedTransfer): string {
   return `${asset} ${contract} ${payTo} ${callData.length}`.toLowerCase();
 }

@@ -42,7 +42,7 @@ export function createHttpTransport({ url, timeoutMs, connectionsMax }: HttpTran
     const response = await pool.request({ ...request, body, signal });
     const text = await response.body.text();
     if (response.statusCode >= 200 && response.statusCode < 300) return text;
-    throw new ChainError("bad_answer", `the node answered HTTP ${response.statusCode} instead of a JSON-RPC response`);
+    throw new ChainError("bad_answer", `the node returned HTTP ${response.statusCode} instead of a JSON-RPC response`);
   };
   const postWithRetry = async (body: string, signal: AbortSignal): Promise<string> => {
     for (let retries = 0; ; retries += 1) {
@@ -76,7 +76,7 @@ function toChainError(error: unknown): ChainError {
   if (error instanceof ChainError) return error;
   const { code, message } = error as NodeJS.ErrnoException;
   if (timeoutCodes.has(code ?? "")) {
-    return new ChainError("timeout", `the node did not answer in time (${code})`, { cause: error });
+    return new ChainError("timeout", `the node did not respond in time (${code})`, { cause: error });
   }
   return new ChainError("unreachable", `the node can't be reached (${code ?? message})`, { cause: error });
 }

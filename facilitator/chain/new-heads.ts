@@ -54,7 +54,7 @@ export function followNewHeads(
       await connectOnce();
       if (stop.signal.aborted) return;
       const reconnectAfterMs = backoff.nextMs();
-      log.debug({ reconnectAfterMs }, "no newHeads; polling alone until the connection is back");
+      log.debug({ reconnectAfterMs }, "newHeads is unavailable; polling the chain until the connection is restored");
       await pause(reconnectAfterMs, stop.signal);
     }
   };

@@ -1,13 +1,21 @@
 import { z } from "zod";
-import { chainId, httpUrl, milliseconds, positiveInteger, webSocketUrl, yesOrNo } from "#daemon/settings/types.ts";
+import {
+  address,
+  chainId,
+  httpUrl,
+  milliseconds,
+  positiveInteger,
+  webSocketUrl,
+  yesOrNo,
+} from "#daemon/settings/types.ts";
 import { section } from "#daemon/settings/settings.ts";
-import { stackServices } from "#daemon/stack-services.ts";
+import { defaultPorts } from "#daemon/default-ports.ts";
 
 /** Settings of the chain that payments are settled on, and of its nodes. */
 export const chain = section({
   id: chainId.default(1_672).describe("Chain on which payments are settled, eip155:<id>"),
   rpcUrl: httpUrl
-    .default(`http://127.0.0.1:${stackServices.node.ports.http}`)
+    .default(`http://127.0.0.1:${defaultPorts.node.http}`)
     .describe("JSON-RPC endpoint of the chain's node"),
   fallbackRpcUrls: z
     .array(httpUrl)
@@ -28,6 +36,14 @@ export const chain = section({
     .describe(
       "Whether the chain charges the whole gas limit of a transaction, used or not; metrics account for it. Default: known from chain.id",
     ),
+  walletFactories: z
+    .array(address)
+    .max(100)
+    .default([])
+    .describe(
+      "Factories that settlements call to create a payer's wallet (ERC-6492); a payment with another factory is rejected, because a factory may make the signer pay for anything",
+    )
+    .meta({ expected: "a list of addresses" }),
   nativeDecimals: z
     .int()
     .min(0)
@@ -36,3 +52,6 @@ export const chain = section({
     .describe("Decimals of the chain's native currency, in which the signer pays gas")
     .meta({ expected: "a whole number from 0 to 30" }),
 });
+
+/** The same of a further network, whose chain and node have no default. */
+export const networkChainSchema = z.strictObject({ ...chain.unwrap().shape, id: chainId, rpcUrl: httpUrl });

@@ -31,9 +31,9 @@ export async function checkToken(asset: AcceptedAsset, { chainId, chain }: Token
     (domain) => computeDomainSeparator({ address, chainId, ...domain }) === found,
   );
   const correction =
-    own === undefined ? "correct assets" : `it is name "${own.name}", version "${own.version}"; correct assets`;
+    own === undefined ? "correct assets" : `the token has name "${own.name}", version "${own.version}"; correct assets`;
   throw new StartupError(
-    `the token at ${address} on chain ${chainId} has another EIP-712 domain than name "${name}", version "${version}": ${correction}.`,
+    `the token at ${address} on chain ${chainId} does not have the EIP-712 domain name "${name}", version "${version}": ${correction}.`,
   );
 }
 

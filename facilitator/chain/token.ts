@@ -21,6 +21,9 @@ export const authorizationUsedTopic = topic("AuthorizationUsed(address,bytes32)"
 /** Topic of `AuthorizationCanceled(address indexed authorizer, bytes32 indexed nonce)` (EIP-3009). */
 export const authorizationCanceledTopic = topic("AuthorizationCanceled(address,bytes32)");
 
+/** Topic of `UnorderedNonceInvalidation(address indexed owner, uint256 word, uint256 mask)` (Permit2, SignatureTransfer). */
+export const nonceInvalidationTopic = topic("UnorderedNonceInvalidation(address,uint256,uint256)");
+
 /** Call data that requests the token's EIP-712 domain separator; most EIP-3009 tokens have the method, and the EIP requires it. */
 export const domainSeparatorCall: Hex = selector("DOMAIN_SEPARATOR()");
 

@@ -24,48 +24,70 @@ type Transaction = Readonly<{
 /** Account that signs EIP-1559 transactions. */
 export type TransactionSigner = Readonly<{
   address: Hex;
-  sign: (transaction: Transaction) => SignedTransaction;
-  /** Reads the gas limit of a transaction signed by this signer, in this run or an earlier one. */
-  readGasLimit: (rawTransaction: Hex) => bigint;
+  /** @throws {ChainError} of fault `signer` when a remote key does not sign in time. */
+  sign: (transaction: Transaction) => Promise<SignedTransaction>;
+  /** Signs something that is not a transaction, to check whether the key signs. Throws like `sign`. */
+  check: () => Promise<void>;
 }>;
 
-/**
- * Creates a signer from a private key (32 bytes, 0x-prefixed hexadecimal). Signatures are deterministic (RFC 6979).
- *
- * @throws {StartupError} when the number is not a valid private key: zero, or not below the group's order.
- */
-export function createTransactionSigner(privateKey: Secret): TransactionSigner {
-  const key = Buffer.from(privateKey.reveal().slice(2), "hex");
-  if (!secp256k1.privateKeyVerify(key)) {
-    throw new StartupError(
-      "signer.privateKey is not a private key of secp256k1 (zero or too large); set the signer's own key.",
-    );
-  }
-  const publicKey = Buffer.from(secp256k1.publicKeyCreate(key, false)).toString("hex");
+/** Signing accounts of one chain, the first of which does what any of them can. */
+export type TransactionSigners = readonly [TransactionSigner, ...TransactionSigner[]];
+
+/** Signature by secp256k1: 64 bytes with a low `s` (EIP-2), and the parity of the point's `y`. */
+export type DigestSignature = Readonly<{ compact: Uint8Array; yParity: number }>;
+
+/** Key of an account, here or at a remote service; the only part that knows where keys are. */
+export type SigningKey = Readonly<{
+  address: Hex;
+  signDigest: (digest: Uint8Array) => DigestSignature | Promise<DigestSignature>;
+}>;
+
+/** Creates a signer of transactions from a key. */
+export function createTransactionSigner({ address, signDigest }: SigningKey): TransactionSigner {
   return {
-    address: Address.fromPublicKey(PublicKey.fromHex(`0x${publicKey}`), { checksum: true }),
-    sign: (transaction) => {
+    address,
+    sign: async (transaction) => {
       const unsigned = TxEnvelopeEip1559.from({ ...transaction, nonce: BigInt(transaction.nonce) });
       const digest = keccak256(toBytes(TxEnvelopeEip1559.serialize(unsigned)));
-      const { signature, recid } = secp256k1.ecdsaSign(digest, key);
+      const { compact, yParity } = await signDigest(digest);
       const rawTransaction = TxEnvelopeEip1559.serialize(unsigned, {
-        signature: {
-          r: readInteger(signature.subarray(0, 32)),
-          s: readInteger(signature.subarray(32)),
-          yParity: recid,
-        },
+        signature: { r: readInteger(compact.subarray(0, 32)), s: readInteger(compact.subarray(32)), yParity },
       });
       return { hash: `0x${keccak256(toBytes(rawTransaction)).toString("hex")}`, rawTransaction };
     },
-    readGasLimit,
+    check: async () => void (await signDigest(keccak256(Buffer.from("gatehouse: whether this key signs")))),
   };
+}
+
+/**
+ * Creates the key of a private key (32 bytes, 0x-prefixed hexadecimal) from a setting. Signatures are deterministic (RFC 6979).
+ *
+ * @throws {StartupError} when the number is not a valid private key: zero, or not below the group's order.
+ */
+export function createLocalKey(privateKey: Secret, setting = "signer.privateKey"): SigningKey {
+  const key = Buffer.from(privateKey.reveal().slice(2), "hex");
+  if (!secp256k1.privateKeyVerify(key)) {
+    throw new StartupError(`${setting} is not a secp256k1 private key (zero or too large); set the signer's key.`);
+  }
+  return {
+    address: computeAddress(secp256k1.publicKeyCreate(key, false)),
+    signDigest: (digest) => {
+      const { signature, recid } = secp256k1.ecdsaSign(digest, key);
+      return { compact: signature, yParity: recid };
+    },
+  };
+}
+
+/** Computes the account of an uncompressed public key (65 bytes). */
+export function computeAddress(publicKey: Uint8Array): Hex {
+  return Address.fromPublicKey(PublicKey.fromHex(`0x${Buffer.from(publicKey).toString("hex")}`), { checksum: true });
 }
 
 function toBytes(hex: Hex): Buffer {
   return Buffer.from(hex.slice(2), "hex");
 }
 
-/** Reads the gas limit of a signed transaction. */
+/** Reads the gas limit of a transaction signed by any signer, in this run or an earlier one. */
 export function readGasLimit(rawTransaction: Hex): bigint {
   return TxEnvelopeEip1559.deserialize(`0x02${rawTransaction.slice(4)}`).gas ?? 0n;
 }

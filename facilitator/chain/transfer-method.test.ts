@@ -8,7 +8,7 @@ import {
 } from "#x402/batch-settlement/channel.ts";
 import { canonicalContracts } from "#x402/contracts.ts";
 import { encodeInteger, type Hex } from "#x402/hex.ts";
-import type { EventLog, Receipt } from "./chain.ts";
+import type { ContractLog, Receipt } from "./chain.ts";
 import { encodeAddressTopic, authorizationUsedTopic, transferTopic } from "./token.ts";
 import type { Settlement } from "../settlement/settlement.ts";
 import { getNonceSpace, isNonceUsed, showsAuthorizedTransfer, showsTransfer } from "./transfer-method.ts";
@@ -29,7 +29,7 @@ const settlement: Settlement = {
 const { payer, payTo, authorizationNonce } = settlement;
 const address = settlement.asset.toLowerCase() as Hex;
 
-function transfer(to: Hex = payTo, value = 10_000n): EventLog {
+function transfer(to: Hex = payTo, value = 10_000n): ContractLog {
   return {
     address,
     topics: [transferTopic, encodeAddressTopic(payer), encodeAddressTopic(to)],
@@ -37,11 +37,11 @@ function transfer(to: Hex = payTo, value = 10_000n): EventLog {
   };
 }
 
-function use(nonce: Hex = authorizationNonce): EventLog {
+function use(nonce: Hex = authorizationNonce): ContractLog {
   return { address, topics: [authorizationUsedTopic, encodeAddressTopic(payer), nonce], data: "0x" };
 }
 
-function receipt(...logs: EventLog[]): Receipt {
+function receipt(...logs: ContractLog[]): Receipt {
   return { status: 1, blockNumber: 1, transactionHash: `0x${"aa".repeat(32)}`, gasUsed: 65_000n, logs };
 }
 
@@ -79,7 +79,7 @@ test("a channel's deposit is proven by the payer's transfer to its collector, a 
   expect(showsAuthorizedTransfer(receipt(use(), transfer(collector)), deposit)).toBe(true);
   expect(getNonceSpace(deposit)).toBe(settlement.asset);
 
-  const paidBy = (to: Hex): EventLog => ({
+  const paidBy = (to: Hex): ContractLog => ({
     ...transfer(to, 7n),
     topics: [transferTopic, encodeAddressTopic(channelsAddress), encodeAddressTopic(to)],
   });

@@ -1,10 +1,18 @@
-import { channelsAddress, readChannelCall, type ChannelCall } from "#x402/batch-settlement/channel.ts";
+import { channelsAddress, readChannelCall } from "#x402/batch-settlement/channel.ts";
 import { canonicalContracts } from "#x402/contracts.ts";
-import { encodeInteger, type Hex } from "#x402/hex.ts";
-import { approvesPermit2, permit2Address, permit2Proxies, readSettleTerms } from "#x402/permit2.ts";
+import { encodeInteger, isSameHex, type Hex } from "#x402/hex.ts";
+import {
+  approvesPermit2,
+  permit2Address,
+  permit2Proxies,
+  readNamedFacilitator,
+  readSettleTerms,
+} from "#x402/permit2.ts";
+import { locatePermit2Nonce } from "#x402/permit2-payload.ts";
 import { reason, type Refusal } from "#x402/reason.ts";
 import { buildAuthorizationUseTopics, findAuthorizationUse, type AuthorizationId } from "./authorization-use.ts";
-import type { Chain, EventLog, Receipt } from "./chain.ts";
+import type { Chain, ContractLog, Receipt } from "./chain.ts";
+import { findPermit2Cancellation } from "./permit2-cancellation.ts";
 import {
   encodeAddressTopic,
   encodeAllowanceCall,
@@ -36,13 +44,14 @@ function usesPermit2(transfer: Pick<Transfer, "contract" | "callData">): boolean
 }
 
 /** Returns whether the call moves only what is in channels already, and uses no payer's nonce: the channels' contract does it once. */
-function isWithinChannels(call: ChannelCall | undefined): boolean {
+export function isWithinChannels(transfer: Parameters<typeof readChannelCall>[0]): boolean {
+  const call = readChannelCall(transfer);
   return call !== undefined && call.kind !== "deposit";
 }
 
 /** Returns the contract that accepts each nonce of a payer once. */
 export function getNonceSpace(transfer: Pick<Transfer, "asset" | "contract" | "callData">): Hex {
-  if (isWithinChannels(readChannelCall(transfer))) return channelsAddress;
+  if (isWithinChannels(transfer)) return channelsAddress;
   return usesPermit2(transfer) ? permit2Address : transfer.asset;
 }
 
@@ -57,16 +66,15 @@ export async function isNonceUsed(
   blockNumber?: number,
 ): Promise<boolean> {
   const { asset, payer, authorizationNonce } = transfer;
-  if (isWithinChannels(readChannelCall(transfer))) return false;
+  if (isWithinChannels(transfer)) return false;
   if (!usesPermit2(transfer)) {
     const call = { to: asset, data: encodeAuthorizationState(payer, authorizationNonce) };
     const state = await chain.read(call, blockNumber);
     return state.slice(2) === encodeInteger(1n);
   }
-  const nonce = BigInt(authorizationNonce);
-  const call = { to: permit2Address, data: encodeNonceBitmapCall(payer, nonce >> 8n) };
-  const bitmap = await chain.read(call, blockNumber);
-  return ((parseWord(bitmap) >> (nonce & 0xffn)) & 1n) === 1n;
+  const { word, mask } = locatePermit2Nonce(authorizationNonce);
+  const bitmap = await chain.read({ to: permit2Address, data: encodeNonceBitmapCall(payer, word) }, blockNumber);
+  return (parseWord(bitmap) & mask) !== 0n;
 }
 
 /** What a payer has for a payment, and whether the amount that Permit2 may move, rather than the balance, is the limit. */
@@ -82,8 +90,7 @@ export async function readCover(
   { asset, contract, payer, callData }: Pick<Transfer, "asset" | "contract" | "payer" | "callData">,
   chain: Pick<Chain, "read">,
 ): Promise<Cover> {
-  const call = readChannelCall({ contract, callData });
-  if (call !== undefined && call.kind !== "deposit") return { held: 2n ** 256n, isAllowance: false };
+  if (isWithinChannels({ contract, callData })) return { held: 2n ** 256n, isAllowance: false };
   const needsAllowance = usesPermit2({ contract, callData }) && !approvesPermit2(callData);
   const [balance, allowance] = await Promise.all([
     chain.read({ to: asset, data: encodeBalanceOfCall(payer) }).then(parseWord),
@@ -102,8 +109,11 @@ export function refuseUncovered(
   { held, isAllowance }: Cover,
 ): Refusal {
   if (!isAllowance)
-    return { reason: reason.balance, message: `${payer} holds ${held} of ${asset}, the payment is ${amount}.` };
-  const message = `Permit2 may move ${held} of ${payer}'s ${asset}, the payment is ${amount}; approve ${permit2Address} on the token, or send the extension eip2612GasSponsoring.`;
+    return {
+      reason: reason.balance,
+      message: `the balance of ${payer} is ${held} of ${asset}, the payment is ${amount}.`,
+    };
+  const message = `Permit2's allowance is ${held} of ${payer}'s ${asset}, but the payment is ${amount}; approve ${permit2Address} on the token, or send the extension eip2612GasSponsoring.`;
   return { reason: reason.permit2Allowance, message };
 }
 
@@ -117,7 +127,7 @@ export function showsTransfer(
   transfer: Pick<Transfer, "asset" | "contract" | "payer" | "payTo" | "amount" | "callData">,
 ): boolean {
   const call = readChannelCall(transfer);
-  if (!isWithinChannels(call)) return receipt.logs.some((log) => isTransfer(log, transfer));
+  if (!isWithinChannels(transfer)) return receipt.logs.some((log) => isTransfer(log, transfer));
   // The amount may have grown by another claim since it was read, so any transfer to the recipient counts.
   const { asset, payer, payTo } = transfer;
   const recipient = call?.kind === "refund" ? payer : payTo;
@@ -132,6 +142,11 @@ export function showsTransfer(
 function listRecipients({ payTo, ...transfer }: Pick<Transfer, "payTo" | "contract" | "callData">): readonly Hex[] {
   const call = readChannelCall(transfer);
   return call?.kind === "deposit" ? [call.collector, channelsAddress] : [payTo];
+}
+
+/** Returns the only account that may submit the payment, in lower case: the facilitator that the payer of `upto` named. */
+export function getNamedSigner({ contract, callData }: Pick<Transfer, "contract" | "callData">): Hex | undefined {
+  return isSameHex(contract, permit2Proxies.upto) ? readNamedFacilitator(callData) : undefined;
 }
 
 /** Returns whether a payment can share a transaction: its contract moves the tokens for any caller, and calls nothing before. */
@@ -172,8 +187,7 @@ export async function findForeignUse(
     return receipt && { receipt, isPaid: showsAuthorizedTransfer(receipt, transfer) };
   }
   // Only the facilitator that the payer named can settle a payment with a maximum.
-  if (isSameHex(transfer.contract, permit2Proxies.upto)) return undefined;
-  const recipients = listRecipients(transfer);
+  const recipients = isSameHex(transfer.contract, permit2Proxies.upto) ? [] : listRecipients(transfer);
   const found = recipients.map((to) =>
     chain.recentLogs(asset, [transferTopic, encodeAddressTopic(payer), encodeAddressTopic(to)], headNumber),
   );
@@ -187,7 +201,9 @@ export async function findForeignUse(
     const receipt = await chain.receipt(transactionHash);
     return receipt && { receipt, isPaid: true };
   }
-  return undefined;
+  const cancellation = await findPermit2Cancellation(transfer, headNumber, chain);
+  const receipt = cancellation === undefined ? undefined : await chain.receipt(cancellation);
+  return receipt && { receipt, isPaid: false };
 }
 
 /** Returns whether a transaction's call is of the payment, whatever the form of its signature: such a call executes it or reverts. */
@@ -211,7 +227,7 @@ export function showsAuthorizedTransfer(receipt: Receipt, transfer: Transfer): b
 }
 
 function isTransfer(
-  { address, topics, data }: EventLog,
+  { address, topics, data }: ContractLog,
   transfer: Pick<Transfer, "asset" | "contract" | "payer" | "payTo" | "amount" | "callData">,
 ): boolean {
   const { asset, payer, amount } = transfer;
@@ -225,14 +241,10 @@ function isTransfer(
   );
 }
 
-function isAuthorizationUse({ address, topics }: EventLog, authorization: AuthorizationId): boolean {
+function isAuthorizationUse({ address, topics }: ContractLog, authorization: AuthorizationId): boolean {
   return isSameHex(address, authorization.asset) && hasSameTopics(topics, buildAuthorizationUseTopics(authorization));
 }
 
 function hasSameTopics(found: readonly Hex[], expected: readonly Hex[]): boolean {
   return found.length === expected.length && expected.every((topic, index) => isSameHex(topic, found[index]));
-}
-
-function isSameHex(a: Hex, b: Hex | undefined): boolean {
-  return a.toLowerCase() === b?.toLowerCase();
 }

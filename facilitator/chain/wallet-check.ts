@@ -28,9 +28,9 @@ export function createWalletCheck(
   return async ({ id, contract, payer, walletSignature }, chain) => {
     if (walletSignature === undefined) return undefined;
     const account = payer.toLowerCase();
-    const message = `the payment was not signed by ${payer}, or not for this token and chain.`;
+    const message = `the signature is not by ${payer}, or not for this token and chain.`;
     const refusal: Refusal = { reason: reason.signature, message };
-    // One that a settlement creates (ERC-6492) may exist any moment.
+    // One that a settlement creates (ERC-6492) may exist at any moment.
     const knownAtMs = contract === multicall3Address ? undefined : accountsAtMs.get(account);
     if (knownAtMs !== undefined && monotonicMs() - knownAtMs < accountMs) return refusal;
     const answer = await chain.simulate({ to: payer, data: encodeSignatureCheck(id, walletSignature), gas: checkGas });

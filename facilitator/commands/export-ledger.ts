@@ -1,7 +1,6 @@
 import type { Hex } from "#x402/hex.ts";
 import { namePayment, type PaymentKey } from "#x402/scheme.ts";
 import type { Receipt } from "../chain/chain.ts";
-import { readGasLimit } from "../chain/transaction-signer.ts";
 import { describeLack } from "../settlement/comparison/ledger-walk.ts";
 import {
   readSettlements,
@@ -12,13 +11,14 @@ import { showsTransfer } from "../chain/transfer-method.ts";
 import { isExecuted } from "../settlement/track/decision.ts";
 import { computeGasCost } from "../settlement/track/mined-gas.ts";
 import { formatCsv } from "./csv.ts";
-import type { Books, BooksSettings } from "./open-books.ts";
+import type { NetworkOptions } from "../network-options.ts";
+import type { Books } from "./open-books.ts";
 
 export type ExportDependencies = Books &
   Readonly<{
     /** Resolves when the reader has taken the text. */
     write: (text: string) => Promise<void>;
-    /** Returns what the resource server's claims say of a payment; undefined without those. */
+    /** Returns what the resource server's claims say about a payment; undefined without claims. */
     findClaim: ((key: PaymentKey) => Promise<string>) | undefined;
   }>;
 
@@ -27,7 +27,7 @@ type Comparison = "agrees" | "differs" | "not found" | "pending";
 
 type Receipts = ReadonlyMap<Hex, Receipt>;
 
-/** A settlement with what was found about it. */
+/** A settlement with the findings about it. */
 type Found = ExportedSettlement & Readonly<{ receipts: Receipts; gas: bigint; key: PaymentKey; claim: string }>;
 
 /** Columns of the export; programs read them by name. */
@@ -53,18 +53,26 @@ const columns: Readonly<Record<string, (found: Found) => string>> = {
 };
 
 /**
- * Writes the settlements of a ledger as CSV, each compared with its receipts on the chain. Returns how many do not reconcile. Reads page
+ * Writes the settlements of a ledger as CSV, network by network, each compared with its receipts on the chain. Returns how many do not reconcile. Reads page
  * after page, so that memory stays the same for any ledger.
  *
  * @throws {ChainError | StoreError} when the node or the ledger does not respond.
  */
-export async function exportLedger(
-  range: ExportRange,
-  { chain: { id: chainId } }: BooksSettings,
-  { store, chain, chargesGasLimit, write, findClaim }: ExportDependencies,
-): Promise<number> {
+export async function exportLedger(range: ExportRange, dependencies: ExportDependencies): Promise<number> {
   let unreconciled = 0;
-  await write(formatCsv(Object.keys(columns)));
+  await dependencies.write(formatCsv(Object.keys(columns)));
+  for (const network of dependencies.networks) unreconciled += await exportNetwork(range, network, dependencies);
+  return unreconciled;
+}
+
+async function exportNetwork(
+  range: ExportRange,
+  network: NetworkOptions,
+  { store, connect, write, findClaim }: ExportDependencies,
+): Promise<number> {
+  const chainId = network.chain.id;
+  const { chain, chargesGasLimit } = await connect(network);
+  let unreconciled = 0;
   for await (const page of readSettlements(range, { chainId }, { store })) {
     const hashes = [...new Set(page.flatMap(listTransactions))];
     const mined = await Promise.all(hashes.map((hash) => chain.receipt(hash)));
@@ -72,7 +80,7 @@ export async function exportLedger(
     const find = async (exported: ExportedSettlement): Promise<Found> => {
       const { asset, payer, authorizationNonce: nonce } = exported.settlement;
       const key = { network: `eip155:${chainId}`, asset, payer, nonce };
-      const gas = computeGasCost(exported, receipts, { chargesGasLimit, readGasLimit });
+      const gas = computeGasCost(exported, receipts, { chargesGasLimit });
       return { ...exported, receipts, gas, key, claim: (await findClaim?.(key)) ?? "" };
     };
     const found = await Promise.all(page.map(find));

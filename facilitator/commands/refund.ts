@@ -6,26 +6,27 @@ import { encodeAddress, encodeInteger, type Hex } from "#x402/hex.ts";
 import type { Chain } from "../chain/chain.ts";
 import { createFeeQuotes } from "../chain/fees.ts";
 import { createGasLimits } from "../chain/gas-limits.ts";
-import { createTransactionSigner, type TransactionSigner } from "../chain/transaction-signer.ts";
+import { createLocalKey, createTransactionSigner, type TransactionSigner } from "../chain/transaction-signer.ts";
 import type { Settlement } from "../settlement/settlement.ts";
 import { findSettled } from "../settlement/ledger/exported-settlements.ts";
 import { createRefunds, type Refund, type Refunds } from "../settlement/ledger/refunds.ts";
 import { showsTransfer } from "../chain/transfer-method.ts";
-import type { Books, BooksSettings } from "./open-books.ts";
+import type { NetworkOptions } from "../network-options.ts";
+import type { Books } from "./open-books.ts";
 
-/** Refund to make: of a payment by its name or its settlement's id, whole without an amount. */
+/** Refund to make: of a payment by its name or its settlement's id, in full if no amount is given. */
 export type RefundRequest = Readonly<{
   payment: string;
   amount: bigint | undefined;
   key: Secret;
-  /** Sign another transaction although one was recorded, whose nonce something else has used. */
+  /** Sign another transaction although one was recorded, because its nonce was used by something else. */
   again: boolean;
 }>;
 
 export type RefundDependencies = Books &
   Readonly<{
     output: CommandOutput;
-    /** Asks the operator to agree. */
+    /** Asks the operator to confirm. */
     confirm: () => Promise<boolean>;
     clock: () => number;
     monotonicMs: () => number;
@@ -39,8 +40,14 @@ export class RefundError extends Error {
   readonly code = "not_refunded";
 }
 
-/** A settlement to refund, the account that pays it back, and the record of refunds. */
-type Case = Readonly<{ settlement: Settlement; signer: TransactionSigner; refunds: Refunds }>;
+/** A settlement to refund, its network, the account that pays it back, and the record of refunds. */
+type Case = Readonly<{
+  settlement: Settlement;
+  network: NetworkOptions;
+  chain: Chain;
+  signer: TransactionSigner;
+  refunds: Refunds;
+}>;
 
 const pollMs = 500;
 
@@ -50,29 +57,26 @@ const pollMs = 500;
  *
  * @throws {RefundError} when it is not refunded, or not yet.
  */
-export async function refundPayment(
-  settings: BooksSettings,
-  request: RefundRequest,
-  dependencies: RefundDependencies,
-): Promise<void> {
+export async function refundPayment(request: RefundRequest, dependencies: RefundDependencies): Promise<void> {
   const { store, clock, output } = dependencies;
-  const chainId = settings.chain.id;
-  const settlement = await findSettled(request.payment, { chainId }, { store });
-  if (settlement === undefined)
+  const paid = await findPaid(request.payment, dependencies);
+  if (paid === undefined)
     throw new RefundError(
       `the ledger has no settled payment ${request.payment}; "gatehouse ledger export" lists them.`,
     );
+  const { network, settlement } = paid;
   if (readChannelCall(settlement) !== undefined)
     throw new RefundError(
-      `${request.payment} belongs to a channel (batch-settlement), and is not the seller's to send back; the channel's seller refunds the channel.`,
+      `${request.payment} belongs to a channel (batch-settlement), and can't be refunded here; the channel's seller refunds the channel.`,
     );
-  const signer = createTransactionSigner(request.key);
+  const signer = createTransactionSigner(createLocalKey(request.key));
   if (signer.address.toLowerCase() !== settlement.payTo.toLowerCase())
     throw new RefundError(
-      `the key is that of ${signer.address}, but ${settlement.payTo} was paid; give the payee's key.`,
+      `the key belongs to ${signer.address}, but ${settlement.payTo} was paid; use the payee's key.`,
     );
-  const refunds = createRefunds({ chainId }, { store, clock });
-  const found: Case = { settlement, signer, refunds };
+  const refunds = createRefunds({ chainId: network.chain.id }, { store, clock });
+  const { chain } = await dependencies.connect(network);
+  const found: Case = { settlement, signer, refunds, chain, network };
   const recorded = await refunds.find(settlement.id);
   if (
     recorded !== undefined &&
@@ -80,26 +84,38 @@ export async function refundPayment(
     recorded.state !== "failed" &&
     recorded.amount !== request.amount
   )
-    throw new RefundError(`a refund of ${recorded.amount} is recorded already; leave out --amount to end it.`);
-  if (recorded?.state === "refunded") return output.out(`refunded before: ${recorded.amount} by ${recorded.hash}\n`);
-  const isLost = request.again && recorded?.state === "sent" && (await hasLost(recorded, signer, dependencies.chain));
-  if (recorded?.state === "sent" && !isLost) return follow(recorded, found, settings, dependencies);
+    throw new RefundError(`a refund of ${recorded.amount} is already recorded; omit --amount to complete it.`);
+  if (recorded?.state === "refunded") return output.out(`already refunded: ${recorded.amount} by ${recorded.hash}\n`);
+  const isLost = request.again && recorded?.state === "sent" && (await hasLost(recorded, signer, chain));
+  if (recorded?.state === "sent" && !isLost) return follow(recorded, found, dependencies);
   const lost = isLost ? recorded?.hash : undefined;
-  const signed = await signRefund(found, request, settings, dependencies);
+  const signed = await signRefund(found, request, dependencies);
   if (signed === undefined) throw new RefundError("not confirmed; nothing was sent.");
   if (!(await refunds.begin(signed, lost)))
-    throw new RefundError("another run has just recorded a refund of it; run the same command again to follow that.");
-  return follow({ ...signed, state: "sent" }, found, settings, dependencies);
+    throw new RefundError("another run has just recorded a refund of it; rerun the same command to follow that one.");
+  return follow({ ...signed, state: "sent" }, found, dependencies);
+}
+
+/** Finds a settled payment on any of the networks. */
+async function findPaid(payment: string, { networks, store }: Books) {
+  for (const network of networks) {
+    const settlement = await findSettled(payment, { chainId: network.chain.id }, { store });
+    if (settlement !== undefined) return { network, settlement };
+  }
+  return undefined;
 }
 
 /** Shows a refund, and signs it once the operator agrees. */
 async function signRefund(
-  { settlement, signer }: Case,
+  { settlement, signer, chain, network }: Case,
   { amount = settlement.amount }: RefundRequest,
-  { chain: { id: chainId }, settlement: limits }: BooksSettings,
-  { chain, monotonicMs, output, confirm }: RefundDependencies,
+  { monotonicMs, output, confirm }: RefundDependencies,
 ): Promise<Omit<Refund, "state"> | undefined> {
   const { id, asset, payer } = settlement;
+  const {
+    settlement: limits,
+    chain: { id: chainId },
+  } = network;
   if (amount <= 0n || amount > settlement.amount)
     throw new RefundError(`the payment was ${settlement.amount}; refund from 1 to that, in the token's smallest unit.`);
   const transfer = { ...settlement, contract: asset, callData: encodeTransfer(payer, amount) };
@@ -108,7 +124,7 @@ async function signRefund(
   const gasLimit = gas.find(transfer);
   if (!estimate.ok || gasLimit === undefined)
     throw new RefundError(
-      `the token refuses the transfer${estimate.ok ? "" : `: ${estimate.error.message}`}; fund ${signer.address} with ${asset}.`,
+      `the token rejects the transfer${estimate.ok ? "" : `: ${estimate.error.message}`}; fund ${signer.address} with ${asset}.`,
     );
   const fees = await createFeeQuotes(limits, { chain, monotonicMs }).quote();
   const cost = gasLimit * fees.maxFeePerGas;
@@ -117,7 +133,7 @@ async function signRefund(
   );
   if (!(await confirm())) return undefined;
   const nonce = await chain.transactionCount(signer.address, "pending");
-  const signed = signer.sign({ chainId, nonce, to: asset, data: transfer.callData, gas: gasLimit, ...fees });
+  const signed = await signer.sign({ chainId, nonce, to: asset, data: transfer.callData, gas: gasLimit, ...fees });
   return { id, amount, nonce, ...signed };
 }
 
@@ -126,14 +142,14 @@ function encodeTransfer(to: Hex, amount: bigint): Hex {
   return `0xa9059cbb${encodeAddress(to)}${encodeInteger(amount)}`;
 }
 
-/** Sends a recorded refund, again if need be, until its outcome is on the chain and recorded. */
+/** Sends a recorded refund, repeatedly if necessary, until its outcome is on the chain and recorded. */
 async function follow(
   refund: Refund,
-  { settlement, signer, refunds }: Case,
-  { settlement: { receiptTimeoutMs, confirmations } }: BooksSettings,
-  { chain, output, monotonicMs, pause, signal }: RefundDependencies,
+  { settlement, network, chain, signer, refunds }: Case,
+  { output, monotonicMs, pause, signal }: RefundDependencies,
 ): Promise<void> {
   const { hash, amount, nonce } = refund;
+  const { receiptTimeoutMs, confirmations } = network.settlement;
   const transfer = { ...settlement, payer: settlement.payTo, payTo: settlement.payer, amount };
   const untilMs = monotonicMs() + receiptTimeoutMs;
   let answer = "";
@@ -143,23 +159,23 @@ async function follow(
     const [receipt, head] = await Promise.all([chain.receipt(hash), chain.head()]);
     if (receipt !== undefined && head.number - receipt.blockNumber + 1 >= confirmations) {
       if (receipt.status === 1 && !showsTransfer(receipt, transfer))
-        throw new RefundError(`${hash} succeeded without the transfer; look at it by hand, nothing is sent again.`);
+        throw new RefundError(`${hash} succeeded without the transfer; check it manually, nothing is resent.`);
       await refunds.end(refund, receipt.status === 1 ? "refunded" : "failed");
       if (receipt.status === 1) return output.out(`refunded ${amount} by ${hash}\n`);
       throw new RefundError(
-        `the transaction ${hash} was reverted and moved nothing; run the command again for another.`,
+        `the transaction ${hash} reverted and transferred nothing; rerun the command to send another.`,
       );
     }
     if (receipt !== undefined || isSent) continue;
     if (isUsed)
       throw new RefundError(
-        `the node does not have ${hash}, and another transaction of ${signer.address} has its nonce, ${nonce}. Look for it elsewhere; only if no node has it, run the command with --again.`,
+        `the node does not have ${hash}, and another transaction of ${signer.address} used its nonce, ${nonce}. Check other nodes; only if none has it, rerun the command with --again.`,
       );
     const outcome = await chain.send(refund.rawTransaction);
     isSent = outcome.kind === "accepted";
     answer = isSent ? "" : ` (the node: ${"message" in outcome ? outcome.message : ""})`;
   }
-  throw new RefundError(`${hash} is recorded and not on the chain yet${answer}; run the same command again.`);
+  throw new RefundError(`${hash} is recorded but not on the chain yet${answer}; rerun the same command.`);
 }
 
 /** Returns whether a transaction can't be mined any more: something else has its nonce. */

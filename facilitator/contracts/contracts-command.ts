@@ -4,7 +4,7 @@ import { privateKeyToAccount } from "viem/accounts";
 import { exitStatus, type CommandOutput } from "#daemon/command-line/command-output.ts";
 import { parseHttpEndpoint } from "#daemon/http/endpoint.ts";
 import { contractUses, type CanonicalContract } from "#x402/contracts.ts";
-import { copyCreation } from "./copied-creation.ts";
+import { findCreationOnChain } from "./copied-creation.ts";
 import { readCreation, type Creation } from "./creation.ts";
 import { DeploymentError, deployContracts } from "./deploy-contracts.ts";
 import { formatPlan, planDeployment, sumCost } from "./deployment-plan.ts";
@@ -55,7 +55,7 @@ export async function runContractsDeploy(options: DeployOptions, output: Command
     const end = plan.impossible.length === 0 ? exitStatus.clean : exitStatus.error;
     output.out(formatPlan(plan));
     if (plan.steps.length === 0) {
-      output.out(end === exitStatus.clean ? "every contract is there\n" : "nothing can be deployed\n");
+      output.out(end === exitStatus.clean ? "all contracts are deployed\n" : "nothing can be deployed\n");
       return end;
     }
     const [chainId, balance] = [await chain.getChainId(), await chain.getBalance(account)];
@@ -67,7 +67,7 @@ export async function runContractsDeploy(options: DeployOptions, output: Command
     if (!options.yes && (await options.confirm?.("Send these transactions? [y/N] ")) !== true) {
       return refuse(
         output,
-        `nothing was sent.${options.confirm === undefined ? " Without a terminal, say --yes." : ""}`,
+        `nothing was sent.${options.confirm === undefined ? " Without a terminal, pass --yes." : ""}`,
       );
     }
     await deployContracts(plan, { chain, transport, account, report: (line) => output.out(`${line}\n`) });
@@ -90,9 +90,9 @@ async function findCreationIn(
     const creation = await readCreation(address, bytes);
     if (creation !== undefined) return creation;
   }
-  let why = "no --init-code file has its code; name one, or with --copy-from a chain that has it";
+  let why = "no --init-code file has its code; specify one, or use --copy-from with a chain that has it";
   for (const url of copyFrom) {
-    const creation = await copyCreation(connect(url).chain, address).catch(describeFailure);
+    const creation = await findCreationOnChain(connect(url).chain, address).catch(describeFailure);
     if (typeof creation !== "string") return creation;
     why = `${new URL(url).host}: ${creation}`;
   }
@@ -115,7 +115,7 @@ async function reportFailure(command: string, rpcUrl: string, output: CommandOut
   }
 }
 
-/** Describes why a chain could not be queried, or a deployment ended. Throws other errors again. */
+/** Describes why a chain could not be queried, or a deployment failed. Throws other errors again. */
 function describeFailure(error: unknown): string {
   if (error instanceof DeploymentError) return error.message;
   if (!(error instanceof BaseError)) throw error;

@@ -10,15 +10,15 @@ import { canonicalContracts } from "#x402/contracts.ts";
 import { readCreation, type Creation } from "./creation.ts";
 
 /**
- * Finds the transaction that created a contract on another chain, and returns it as a creation that any chain takes. Needs an archive node:
- * it looks for the first block whose state has the code.
+ * Finds the transaction that created a contract on another chain, and returns it as a creation that any chain accepts. Needs an archive
+ * node: it looks for the first block whose state has the code.
  *
  * @returns a phrase that says why there is none.
  * @throws {BaseError} when the node does not respond, or has no old states.
  */
-export async function copyCreation(source: PublicClient, address: Address): Promise<Creation | string> {
-  if (!(await hasCode(source, address))) return "that chain lacks it, too";
-  if (await hasCode(source, address, 0n)) return "that chain has it from its genesis on, without a transaction";
+export async function findCreationOnChain(source: PublicClient, address: Address): Promise<Creation | string> {
+  if (!(await hasCode(source, address))) return "that chain does not have it either";
+  if (await hasCode(source, address, 0n)) return "that chain has it since genesis, without a transaction";
   let [without, withCode] = [0n, await source.getBlockNumber()];
   while (withCode - without > 1n) {
     const middle = (without + withCode) / 2n;
@@ -31,7 +31,7 @@ export async function copyCreation(source: PublicClient, address: Address): Prom
     const creation = bytes === undefined ? undefined : await readCreation(address, bytes);
     if (creation !== undefined) return creation;
   }
-  return `it was created in block ${withCode} of that chain by no transaction that another chain takes`;
+  return `the transaction that created it in block ${withCode} of that chain can't be replayed on another chain`;
 }
 
 async function hasCode(chain: PublicClient, address: Address, blockNumber?: bigint): Promise<boolean> {

@@ -9,7 +9,7 @@ import {
 import { canonicalContracts } from "#x402/contracts.ts";
 import type { DeploymentPlan, PlannedStep } from "./deployment-plan.ts";
 
-/** A deployment that ended before all was deployed; run again, it goes on where it ended. */
+/** A deployment that ended before everything was deployed; run again, it continues where it left off. */
 export class DeploymentError extends Error {
   override readonly name = "DeploymentError";
   readonly code = "deployment_failed";
@@ -28,7 +28,7 @@ const receiptPollMs = 250;
 
 /**
  * Sends what the plan shows, one transaction after the other, each with the gas and fees that were shown. Nothing is remembered: what the
- * chain has got is left out of the next plan.
+ * chain already has is left out of the next plan.
  *
  * @throws {DeploymentError} when transactions of the account are pending, which may be those of an interrupted run; when one is rejected,
  * fails, or is not in a block in time.
@@ -40,7 +40,7 @@ export async function deployContracts({ steps, fees }: DeploymentPlan, parts: De
   const [mined, sent] = await Promise.all([count("latest"), count("pending")]);
   if (sent > mined) {
     throw new DeploymentError(
-      `${address} has transactions in flight (${sent - mined}); run this again once they are mined`,
+      `${address} has transactions in flight (${sent - mined}); rerun this once they are mined`,
     );
   }
   const wallet = createWalletClient({ account, transport });
@@ -73,7 +73,7 @@ async function sendPresigned(
     if (known === undefined) {
       throw new DeploymentError(
         `the node rejected the presigned transaction ${hash}: ${error.details}. It has no chain id, which some nodes reject over RPC ` +
-          "(geth accepts it with --rpc.allow-unprotected-txs): name another node of this chain with --rpc-url and run this again",
+          "(geth accepts it with --rpc.allow-unprotected-txs): specify another node of this chain with --rpc-url and rerun this",
         { cause: error },
       );
     }

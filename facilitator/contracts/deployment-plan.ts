@@ -5,7 +5,7 @@ import type { Creation } from "./creation.ts";
 /** Fees of each transaction, in wei per unit of gas; fixed when the plan is shown. */
 type PlannedFees = Readonly<{ maxFeePerGas: bigint; maxPriorityFeePerGas: bigint }>;
 
-/** What is sent for one contract, and its greatest cost in wei, `fund` included. */
+/** What is sent for one contract, and its max cost in wei, `fund` included. */
 export type PlannedStep = Readonly<{
   contract: CanonicalContract;
   creation: Creation;
@@ -47,7 +47,7 @@ export async function planDeployment(
     const step = await planStep(contract, fees, parts);
     if (typeof step === "string") impossible.push({ contract, why: step });
     else if (step.creation.kind === "create2" && !hasDeployer) {
-      impossible.push({ contract, why: `the chain lacks the CREATE2 deployer (${deployer})` });
+      impossible.push({ contract, why: `the chain does not have the CREATE2 deployer (${deployer})` });
     } else steps.push(step);
     hasDeployer ||= typeof step !== "string" && contract.address === deployer;
   }
@@ -75,12 +75,12 @@ async function planStep(
     chain.getTransactionCount({ address: sender }),
     chain.getBlock(),
   ]);
-  if (used > 0) return `${sender} has spent its first transaction on this chain otherwise`;
+  if (used > 0) return `${sender} already used its first nonce on this chain for another transaction`;
   // It would fail, and it can be sent only once.
-  if (needed > gas) return `its presigned transaction has ${gas} gas and this chain takes ${needed}`;
+  if (needed > gas) return `its presigned transaction has ${gas} gas, but this chain needs ${needed}`;
   const baseFee = baseFeePerGas ?? 0n;
   if (baseFee > gasPrice) {
-    return `its presigned transaction pays ${formatGwei(gasPrice)} gwei for gas and this chain charges ${formatGwei(baseFee)} now; try again later`;
+    return `its presigned transaction pays ${formatGwei(gasPrice)} gwei for gas, but this chain now charges ${formatGwei(baseFee)}; retry later`;
   }
   const fund = gas * gasPrice > balance ? gas * gasPrice - balance : 0n;
   return { contract, creation, gas, fund, costMax: fund === 0n ? 0n : fund + transferGas * fees.maxFeePerGas };

@@ -52,25 +52,25 @@ test.each([
   ["counts no more when it is", verdictFreshMs, false],
 ])("what the chain said %s", (_, ageMs, counts) => {
   const { recent, time } = remember();
-  recent.noteGood(payment("01"), time.nowMs);
+  recent.recordGood(payment("01"), time.nowMs);
   time.nowMs += ageMs;
   expect(recent.acquireGood(payment("01"))).toBe(counts);
 });
 
 test("what the chain said counts once, and for the payment that was queried", () => {
   const { recent, time } = remember();
-  recent.noteGood(payment("01"), time.nowMs);
+  recent.recordGood(payment("01"), time.nowMs);
   expect(recent.acquireGood(payment("02"))).toBe(false);
-  recent.noteGood(payment("01"), (time.nowMs += 1));
+  recent.recordGood(payment("01"), (time.nowMs += 1));
   expect([recent.acquireGood(payment("01")), recent.acquireGood(payment("01"))]).toEqual([true, false]);
 });
 
 test("of two payments that one payer had verified, the second is checked again once the first is settled", () => {
   const { recent, time } = remember();
-  recent.noteGood(payment("01"), time.nowMs);
-  recent.noteGood(payment("02"), time.nowMs);
+  recent.recordGood(payment("01"), time.nowMs);
+  recent.recordGood(payment("02"), time.nowMs);
   const others = [payment("03", { payer: asset }), payment("04", { asset: payer })];
-  for (const other of others) recent.noteGood(other, time.nowMs);
+  for (const other of others) recent.recordGood(other, time.nowMs);
   expect([recent.acquireGood(payment("01")), recent.acquireGood(payment("02"))]).toEqual([true, false]);
   expect(others.map(recent.acquireGood), "another payer's, and the payer's in another token").toEqual([true, true]);
 });
@@ -80,9 +80,9 @@ test("an answer that was on its way while a settlement of the payer began or end
   const verifiedAtMs = time.nowMs;
   time.nowMs += 1;
   recent.forgetPayer(payment("01", { payer: payer.toLowerCase() as typeof payer }));
-  recent.noteGood(payment("02"), verifiedAtMs);
+  recent.recordGood(payment("02"), verifiedAtMs);
   expect(recent.acquireGood(payment("02"))).toBe(false);
-  recent.noteGood(payment("02"), (time.nowMs += 1));
+  recent.recordGood(payment("02"), (time.nowMs += 1));
   expect(recent.acquireGood(payment("02"))).toBe(true);
 });
 
@@ -91,7 +91,7 @@ test("no more is kept than its bound, the newest", () => {
   const many = ["01", "02", "03"].map((name) => payment(name, { payer: `0x${name.repeat(20)}` }));
   let recoveries = 0;
   for (const one of many) {
-    recent.noteGood(one, time.nowMs);
+    recent.recordGood(one, time.nowMs);
     recent.isSigned(one, () => true);
   }
   expect(many.toReversed().map(recent.acquireGood)).toEqual([true, true, false]);

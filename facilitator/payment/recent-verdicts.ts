@@ -9,8 +9,10 @@ export const verdictFreshMs = 2_000;
 export type RecentVerdicts = Readonly<{
   /** Checks the payer's signature: with a cached check of this exact signature, else with `recover`. */
   isSigned: SignatureCheck;
-  /** Records that the chain, queried at that monotonic time, would accept the payment. */
-  noteGood: (payment: SignedPayment, verifiedAtMs: number) => void;
+  /** Records that the chain, queried for a caller at that monotonic time, would accept the payment. */
+  recordGood: (payment: SignedPayment, verifiedAtMs: number, caller?: string) => void;
+  /** Returns whether the chain would have accepted the payment when a caller asked, however long ago. */
+  wasGood: (payment: Pick<SignedPayment, "id">, caller: string) => boolean;
   /**
    * Returns whether the chain's verdict about a payment to settle is still valid. A verdict is valid once, and consuming it invalidates
    * those about the payer's other payments in the token, because together they may exceed the payer's balance.
@@ -28,6 +30,7 @@ export function createRecentVerdicts(
   /** Call data by payment; it contains the signature in canonical form. */
   const signed = new Map<Hex, Hex>();
   const payers = new Map<string, PayerVerdicts>();
+  const good = new Map<string, true>();
 
   const forgetPayer: RecentVerdicts["forgetPayer"] = (payment) =>
     keepNewest(payers, namePayer(payment), { changedAtMs: monotonicMs(), verdicts: new Map() }, entriesMax);
@@ -38,7 +41,9 @@ export function createRecentVerdicts(
       keepNewest(signed, id, callData, entriesMax);
       return true;
     },
-    noteGood: (payment, verifiedAtMs) => {
+    wasGood: ({ id }, caller) => good.has(`${id} ${caller}`),
+    recordGood: (payment, verifiedAtMs, caller = "") => {
+      keepNewest(good, `${payment.id} ${caller}`, true, entriesMax);
       const name = namePayer(payment);
       const payer = payers.get(name) ?? { changedAtMs: undefined, verdicts: new Map<Hex, Verdict>() };
       // The verdict predates a settlement that started while the query was in flight.
@@ -50,7 +55,7 @@ export function createRecentVerdicts(
     acquireGood: (payment) => {
       const verdict = payers.get(namePayer(payment))?.verdicts.get(payment.id);
       forgetPayer(payment);
-      // The same payment may come with another signature, amount or call around it, which nobody has checked.
+      // The same payment may arrive with a different signature, amount or call data, which were not checked.
       const isSame = verdict?.callData === payment.callData && verdict.contract === payment.contract;
       return isSame && monotonicMs() - verdict.atMs < verdictFreshMs;
     },

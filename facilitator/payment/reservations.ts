@@ -6,13 +6,13 @@ export type Reservations = Readonly<{
   /** Reserves a payment's maximum until it expires, and returns the sum of the payer's reservations in its token, this one included. */
   add: (payment: SignedPayment) => bigint;
   release: (payment: Pick<SignedPayment, "id">) => void;
-  /** Evicts the oldest reservations beyond the max. Called for covered payments only, so that none that is refused evicts another. */
+  /** Evicts the oldest reservations beyond the max. Called only for covered payments, so that a rejected one never evicts another. */
   trim: () => void;
 }>;
 
 type Reservation = Readonly<{ account: string; amount: bigint; untilSeconds: bigint }>;
 
-/** Creates at most `entriesMax` reservations; the oldest give way. */
+/** Creates at most `entriesMax` reservations; evicts the oldest. */
 export function createReservations(
   { entriesMax }: Readonly<{ entriesMax: number }>,
   { clock }: Readonly<{ clock: () => number }>,

@@ -2,64 +2,123 @@ import type { Clock } from "#daemon/clock.ts";
 import type { Logger } from "#daemon/log/log.ts";
 import { doubleWait } from "#daemon/time.ts";
 import type { Hex } from "#x402/hex.ts";
+import { keccak256 } from "#x402/keccak.ts";
 import { reason, type Refusal } from "#x402/reason.ts";
 import { keepNewest } from "./recent-verdicts.ts";
 
-/** Who made a transaction fail that the chain accepted in its simulation. */
-export type Culprit = "token" | "payer";
+/** Party that made a transaction fail although the chain had accepted it in simulation; a wallet is a payer with code, `0x` if its payment was to create it. */
+export type Culprit = Readonly<{ kind: "token" | "payer" } | { kind: "wallet"; code: Hex }>;
 
 type Parties = Readonly<{ asset: Hex; payer: Hex }>;
+
+/** Payment, as far as it tells by what its payer has paid here before. */
+export type PaidBy = Parties & Readonly<{ contract: Hex; callData: Hex }>;
 
 /** Tokens and payers whose payments cost gas for nothing, and are rejected for a while: at first one minute, doubled by each failure. */
 export type Suspensions = Readonly<{
   add: (culprit: Culprit, parties: Parties) => void;
-  /** Forgets the failures of a token and a payer, of which a payment was settled. */
+  /** Forgets the failures of a token and a payer, because one of their payments was settled. */
   end: (parties: Parties) => void;
   /** Returns why a payment is rejected now. */
   refuse: (parties: Parties) => Refusal | undefined;
+  /** Returns whether some wallets may be rejected now. */
+  refusesWallets: () => boolean;
+  /**
+   * Returns why a payment is rejected now if its payer is a wallet that never paid here: those with the same code share their failures, and
+   * all of them share an hourly budget, because anybody can create any number of either. Throws `StoreError`.
+   */
+  refuseWallet: (payment: PaidBy, code: Hex) => Promise<Refusal | undefined>;
 }>;
 
-const suspension = { initialMs: 60_000, maxMs: 3_600_000 };
-const entriesMax = 1_000;
+export type SuspensionDependencies = Pick<Clock, "monotonicMs"> &
+  Readonly<{
+    log: Logger;
+    /** Returns whether a payment of the payer, in this token and by this method, was ever settled here. */
+    hasPaid: (payment: PaidBy) => Promise<boolean>;
+  }>;
 
-const causes: Readonly<Record<Culprit, string>> = {
+const hourMs = 3_600_000;
+const suspension = { initialMs: 60_000, maxMs: hourMs };
+/** Shorter, because it also affects payers that never failed and merely use the same contract code. */
+const codeSuspension = { initialMs: 60_000, maxMs: 600_000 };
+const entriesMax = 1_000;
+/** Number of failed wallets with the same code after which those that never paid here are rejected for a while. */
+const wastedMax = 3;
+/** Wallets of any code that failed within an hour, before those that never paid here are rejected until the first of them is an hour ago. */
+const wastedPerHour = 10;
+
+const causes: Readonly<Record<Culprit["kind"], string>> = {
   token: "failed a transfer that it had accepted in a simulation",
   payer: "cancelled a payment, or moved its funds, before it was settled",
+  wallet: "rejected a signature that it had confirmed in a simulation",
 };
 
+type Entry = Readonly<{ failures: number; untilMs: number }>;
+
 /** Creates the suspensions of this process; the oldest is forgotten first. */
-export function createSuspensions({
-  monotonicMs,
-  log,
-}: Pick<Clock, "monotonicMs"> & Readonly<{ log: Logger }>): Suspensions {
-  const entries = new Map<string, Readonly<{ failures: number; untilMs: number }>>();
+export function createSuspensions({ monotonicMs, log, hasPaid }: SuspensionDependencies): Suspensions {
+  const entries = new Map<string, Entry>();
+  const codes = new Map<string, Entry>();
+  let codesUntilMs = 0;
+  const wastedAtMs: number[] = [];
+  /** When the hourly budget has room again; 0 while it has. */
+  const budgetUntilMs = () => (wastedAtMs.length < wastedPerHour ? 0 : (wastedAtMs[0] ?? 0) + hourMs);
+  /** Records the first failure of a wallet. The suspension doubles with each failure, and is reset after an hour without one. */
+  const noteWallet = (code: Hex) => {
+    const [name, nowMs] = [hashCode(code), monotonicMs()];
+    const before = codes.get(name) ?? { failures: 0, untilMs: nowMs };
+    const failures = nowMs - before.untilMs > hourMs ? 1 : before.failures + 1;
+    const forMs = failures < wastedMax ? 0 : doubleWait(failures - wastedMax + 1, codeSuspension);
+    keepNewest(codes, name, { failures, untilMs: nowMs + forMs }, entriesMax);
+    codesUntilMs = Math.max(codesUntilMs, nowMs + forMs);
+    wastedAtMs.push(nowMs);
+    if (wastedAtMs.length > wastedPerHour) wastedAtMs.shift();
+  };
   return {
     add: (culprit, parties) => {
-      const name = nameOf(culprit, parties);
+      const { kind } = culprit;
+      const name = nameOf(kind, parties);
       const failures = (entries.get(name)?.failures ?? 0) + 1;
       const forMs = doubleWait(failures, suspension);
       keepNewest(entries, name, { failures, untilMs: monotonicMs() + forMs }, entriesMax);
+      if (culprit.kind === "wallet" && failures === 1) noteWallet(culprit.code);
       log.warn(
-        { event: "payments-suspended", culprit, address: name, failures, forMs },
-        `the ${culprit} ${causes[culprit]}; its payments are rejected for a while`,
+        { event: "payments-suspended", culprit: kind, address: name, failures, forMs },
+        `the ${kind} ${causes[kind]}; its payments are rejected for a while`,
       );
     },
     end: (parties) => {
-      for (const culprit of ["token", "payer"] as const) entries.delete(nameOf(culprit, parties));
+      for (const kind of ["token", "payer"] as const) entries.delete(nameOf(kind, parties));
     },
     refuse: (parties) => {
-      for (const culprit of ["token", "payer"] as const) {
-        const name = nameOf(culprit, parties);
+      for (const kind of ["token", "payer"] as const) {
+        const name = nameOf(kind, parties);
         const leftMs = (entries.get(name)?.untilMs ?? 0) - monotonicMs();
         if (leftMs <= 0) continue;
-        const message = `the ${culprit} ${name} ${causes[culprit]}; its payments are rejected for another ${Math.ceil(leftMs / 1_000)} s.`;
+        const message = `the ${kind} ${name} ${causes[kind]}; its payments are rejected for another ${Math.ceil(leftMs / 1_000)} s.`;
         return { reason: reason.transaction, message };
       }
       return undefined;
     },
+    refusesWallets: () => Math.max(codesUntilMs, budgetUntilMs()) > monotonicMs(),
+    refuseWallet: async (payment, code) => {
+      const ofCode = codes.get(hashCode(code));
+      const isOfCode = ofCode !== undefined && ofCode.untilMs > budgetUntilMs();
+      const leftMs = (isOfCode ? ofCode.untilMs : budgetUntilMs()) - monotonicMs();
+      if (leftMs <= 0 || (await hasPaid(payment))) return undefined;
+      const [failed, such] = isOfCode
+        ? [`${ofCode.failures} wallets with the code of ${payment.payer}`, "such wallets"]
+        : [`${wastedPerHour} wallets`, "contract wallets"];
+      const message = `${failed} ${causes.wallet}; ${such} that never paid here are rejected for another ${Math.ceil(leftMs / 1_000)} s. Pay from an account with a key, or try again then.`;
+      return { reason: reason.transaction, message };
+    },
   };
 }
 
-function nameOf(culprit: Culprit, { asset, payer }: Parties): string {
-  return (culprit === "token" ? asset : payer).toLowerCase();
+function nameOf(kind: Culprit["kind"], { asset, payer }: Parties): string {
+  return (kind === "token" ? asset : payer).toLowerCase();
+}
+
+function hashCode(code: Hex): string {
+  return keccak256(Buffer.from(code.slice(2), "hex")).toString("hex");
 }

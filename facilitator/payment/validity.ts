@@ -16,11 +16,14 @@ export function rejectTime(
   if (validBefore < now + settlementMarginSeconds) {
     return {
       reason: reason.validBefore,
-      message: `the authorization ends at ${validBefore}, it is ${now}, and settling takes up to ${settlementMarginSeconds} s; sign a new one.`,
+      message: `the authorization expires at ${validBefore}, it is now ${now}, and settling takes up to ${settlementMarginSeconds} s; sign a new one.`,
     };
   }
   if (validAfter >= now) {
-    return { reason: reason.validAfter, message: `the authorization starts at ${validAfter}, it is ${now}; wait.` };
+    return {
+      reason: reason.validAfter,
+      message: `the authorization is valid from ${validAfter}, it is now ${now}; wait.`,
+    };
   }
   return undefined;
 }

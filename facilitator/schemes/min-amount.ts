@@ -28,6 +28,6 @@ export function createMinAmounts(
 /** Rejects an amount below the minimum; returns undefined otherwise. */
 export function rejectAmount(amount: bigint, least: bigint): Refusal | undefined {
   if (amount >= least) return undefined;
-  const message = `the amount is ${amount}, the minimum that is settled here is ${least} (the facilitator's assets[].minAmount); charge more.`;
+  const message = `the amount is ${amount}, the minimum here is ${least} (the facilitator's assets[].minAmount); charge more.`;
   return { reason: reason.requirements, message };
 }

@@ -7,83 +7,123 @@ import type { Hex } from "#x402/hex.ts";
 import type { Transfers, Order, ReadPayment, SettledScheme, Settling } from "#x402/scheme.ts";
 import { readEnvelope, readPayload, readRequirements } from "#x402/envelope.ts";
 import { paths } from "#x402/fields.ts";
-import { countCaller, identifyCaller, type Caller, type CallerInfo } from "../callers/caller.ts";
+import { countCaller, identifyCaller, type Caller, type CallerInfo, findNetwork } from "../callers/caller.ts";
 import type { TokenDecimals } from "../chain/chain-watch.ts";
-import type { FacilitatorMetrics } from "../facilitator-metrics.ts";
+import type { EndMeasurement, FacilitatorMetrics } from "../facilitator-metrics.ts";
 
-/** Supported network and schemes, and the settling account. */
-export type OperationsOptions = Readonly<{
+/** Network on which payments are settled. */
+export type SettledNetwork = Readonly<{
   network: `eip155:${number}`;
-  signer: Hex;
+  /** Accounts that submit settlements; they need native currency for gas. */
+  signers: readonly [Hex, ...Hex[]];
+  /** Returns the transfers that schemes use to settle on behalf of a caller. */
+  transfersFor: (caller: Caller) => Transfers;
+  /** Returns why an account, or without one every account, can't settle; undefined if it can. */
+  shortage: (account?: Hex) => string | undefined;
+  /** Decimals of the accepted tokens; empty until known. */
+  decimals: () => TokenDecimals;
+  /** Canonical contracts that the chain has, by lowercase address; undefined until known. */
+  contracts: () => ReadonlySet<string> | undefined;
+}>;
+
+/** Supported networks and schemes; at least one of each. */
+export type OperationsOptions = Readonly<{
+  networks: readonly [SettledNetwork, ...SettledNetwork[]];
   schemes: readonly SettlingScheme[];
 }>;
 
 /** Accepted token. Its decimals let a seller check its prices. */
-type SettledAsset = Readonly<{ address: Hex; decimals: number | undefined }>;
+type SettledAsset = Readonly<{ network: string; address: Hex; decimals: number | undefined }>;
 
 /** Three operations of an x402 facilitator; see `Facilitator`. */
 export type Operations = Readonly<{
   verify: (request: PaymentRequest, caller: CallerInfo) => Promise<VerifyResponse>;
   settle: (request: PaymentRequest, caller: CallerInfo) => Promise<SettleResponse>;
-  /** Returns no kinds, and an error, while the signer can't pay for gas, because no client should sign a payment then. */
+  /** Leaves out the kinds of a network while no signer can settle there, and gives an error, because no client should sign a payment then. */
   supported: () => SupportedResponse & Readonly<{ error?: string; assets?: readonly SettledAsset[] }>;
 }>;
 
-export type OperationsDependencies = Readonly<{
-  /** Returns the transfers that schemes use to settle on behalf of a caller. */
-  transfersFor: (caller: Caller) => Transfers;
-  metrics: Pick<FacilitatorMetrics, "startVerify" | "startSettle">;
-  shortage?: () => string | undefined;
-  /** Decimals of the accepted tokens; empty until known. */
-  decimals?: () => TokenDecimals;
-  /** Canonical contracts that the chain has, by lowercase address; empty until known. */
-  contracts?: () => ReadonlySet<string>;
-}>;
-
-/** Creates the operations of x402 version 2 for these schemes. */
+/** Creates the operations of x402 version 2 for these networks and schemes. */
 export function createOperations(
   options: OperationsOptions,
-  {
-    transfersFor,
-    metrics,
-    shortage = () => undefined,
-    decimals = () => new Map(),
-    contracts: found = () => new Set(),
-  }: OperationsDependencies,
+  { metrics }: Readonly<{ metrics: Pick<FacilitatorMetrics, "startVerify" | "startSettle"> }>,
 ): Operations {
-  const { network, signer, schemes } = options;
+  const { networks, schemes } = options;
   const verify: Operations["verify"] = async (request, facts) => {
     const read = readRequest(request, options);
     if ("refusal" in read) return buildVerifyResponse(buildRefusal(read.refusal));
-    return buildVerifyResponse(await read.by.settling.verify(read.order, transfersFor(readCaller(request, facts))));
+    const transfers = read.on.transfersFor(readCaller(request, facts));
+    return buildVerifyResponse(await read.by.settling.verify(read.order, transfers));
   };
   const settle: Operations["settle"] = async (request, facts) => {
     const read = readRequest(request, options);
-    if ("refusal" in read) return buildSettleResponse(buildRefusal(read.refusal), network);
-    return buildSettleResponse(
-      await read.by.settling.settle(read.order, transfersFor(readCaller(request, facts))),
-      network,
-    );
+    if ("refusal" in read) return buildSettleResponse(buildRefusal(read.refusal), networks[0].network);
+    const transfers = read.on.transfersFor(readCaller(request, facts));
+    return buildSettleResponse(await read.by.settling.settle(read.order, transfers), read.on.network);
+  };
+  /** Measures a call, by the network of its payment. */
+  const measure = async <T>(
+    end: EndMeasurement,
+    { paymentRequirements }: PaymentRequest,
+    work: Promise<T>,
+    outcome: (result: T) => string,
+  ): Promise<T> => {
+    const network = findNetwork(paymentRequirements, networks)?.network ?? "";
+    try {
+      const result = await work;
+      end(outcome(result), network);
+      return result;
+    } catch (error) {
+      end(error instanceof Error && "code" in error ? String(error.code) : "internal_error", network);
+      throw error;
+    }
   };
   return {
-    verify: (...call) =>
-      measure(metrics.startVerify(), verify(...call), ({ invalidReason }) => invalidReason ?? "valid"),
-    settle: (...call) => measure(metrics.startSettle(), settle(...call), ({ errorReason }) => errorReason ?? "settled"),
+    verify: (request, facts) =>
+      measure(metrics.startVerify(), request, verify(request, facts), ({ invalidReason = "valid" }) => invalidReason),
+    settle: (request, facts) =>
+      measure(metrics.startSettle(), request, settle(request, facts), ({ errorReason = "settled" }) => errorReason),
     supported: () => {
-      const error = shortage();
-      const contracts = found();
-      const assets = [...decimals()].map(([address, digits]) => ({ address, decimals: digits }));
-      const kinds = schemes.flatMap(({ scheme, settling }) =>
-        settling.kinds({ contracts, signer }).map((extra) => buildKind(scheme.name, network, extra)),
-      );
-      const extensions = contracts.has(permit2Address.toLowerCase()) ? [sponsoringExtension] : [];
-      const signers = { "eip155:*": [signer] };
-      return { ...(error === undefined ? { kinds } : { kinds: [], error }), extensions, signers, assets };
+      const listed = networks.map((network) => listSupported(network, schemes));
+      const error = describeProblems(listed);
+      const signers = { "eip155:*": [...new Set(networks.flatMap((network) => network.signers))] };
+      return {
+        kinds: listed.flatMap(({ kinds }) => kinds),
+        ...(error === undefined ? {} : { error }),
+        extensions: [...new Set(listed.flatMap(({ extensions }) => extensions))],
+        signers,
+        assets: listed.flatMap(({ assets }) => assets),
+      };
     },
   };
 }
 
-function buildKind(scheme: string, network: OperationsOptions["network"], extra: Readonly<Record<string, unknown>>) {
+/** Lists what is supported on one network, or why nothing is. */
+function listSupported(
+  { network, signers, shortage, decimals, contracts: found }: SettledNetwork,
+  schemes: readonly SettlingScheme[],
+) {
+  const [problem, contracts] = [shortage(), found() ?? new Set<string>()];
+  const assets = [...decimals()].map(([address, digits]) => ({ network, address, decimals: digits }));
+  // A payer of `upto` names one account, so offer one that can settle.
+  const signer = signers.find((account) => shortage(account) === undefined) ?? signers[0];
+  const kinds = schemes.flatMap(({ scheme, settling }) =>
+    settling.kinds({ contracts, signer }).map((extra) => buildKind(scheme.name, network, extra)),
+  );
+  const extensions = contracts.has(permit2Address.toLowerCase()) ? [sponsoringExtension] : [];
+  return { network, problem, kinds: problem === undefined ? kinds : [], extensions, assets };
+}
+
+/** Joins the problems of networks, each with its network if there are several networks; undefined if there is no problem. */
+export function describeProblems(
+  networks: readonly Readonly<{ network: string; problem: string | undefined }>[],
+): string | undefined {
+  const failing = networks.filter(({ problem }) => problem !== undefined);
+  if (failing.length === 0) return undefined;
+  return failing.map(({ network, problem }) => (networks.length === 1 ? problem : `${network}: ${problem}`)).join("; ");
+}
+
+function buildKind(scheme: string, network: SettledNetwork["network"], extra: Readonly<Record<string, unknown>>) {
   const kind = { x402Version: 2, scheme, network };
   return Object.keys(extra).length === 0 ? kind : { ...kind, extra: { ...extra } };
 }
@@ -102,21 +142,6 @@ function readCaller(request: PaymentRequest, facts: CallerInfo): Caller {
   };
 }
 
-async function measure<T>(
-  end: (outcome: string) => void,
-  work: Promise<T>,
-  outcome: (result: T) => string,
-): Promise<T> {
-  try {
-    const result = await work;
-    end(outcome(result));
-    return result;
-  } catch (error) {
-    end(error instanceof Error && "code" in error ? String(error.code) : "internal_error");
-    throw error;
-  }
-}
-
 /** Scheme and the facilitator's operations for it. */
 type SettlingScheme = Readonly<{ scheme: SettledScheme; settling: Settling }>;
 
@@ -125,18 +150,17 @@ export type PaymentRequest = Readonly<
   { paymentRequirements: unknown } & ({ paymentPayload: unknown } | { read: ReadPayment })
 >;
 
-/** Parsed request: the scheme that settles the payment, or why none can. */
-export type ReadRequest = Readonly<{ by: SettlingScheme; order: Order<unknown> } | { refusal: Refusal }>;
+/** Parsed request: the scheme and the network by which the payment is settled, or why it can't be. */
+export type ReadRequest = Readonly<
+  { by: SettlingScheme; on: SettledNetwork; order: Order<unknown> } | { refusal: Refusal }
+>;
 
 /**
  * Parses the request. Checks version, scheme and network first, because other versions, schemes and networks have different fields.
  *
  * @throws {MalformedPaymentError} with the path of the first invalid field.
  */
-function readRequest(
-  request: PaymentRequest,
-  { network, schemes }: Readonly<{ network: string; schemes: readonly SettlingScheme[] }>,
-): ReadRequest {
+function readRequest(request: PaymentRequest, { networks, schemes }: OperationsOptions): ReadRequest {
   const sent = getSentPayment(request);
   const version = refuseVersion(sent);
   if (version !== undefined) return { refusal: version };
@@ -145,7 +169,8 @@ function readRequest(
     "read" in request ? { ...request.read, payload: request.read.sent.payload } : readEnvelope(sent, paths.payment);
   const by = schemes.find(({ scheme }) => scheme.name === requirements.scheme);
   if (by === undefined) return { refusal: refuseScheme(requirements, schemes) };
-  if (requirements.network !== network) return { refusal: refuseNetwork(requirements, network) };
+  const on = findNetwork(requirements, networks);
+  if (on === undefined) return { refusal: refuseNetwork(requirements, networks) };
   const refusal = by.settling.refusePayload(envelope.payload);
   if (refusal !== undefined) return { refusal };
   const isRead = "read" in request && request.read.scheme === by.scheme;
@@ -154,7 +179,7 @@ function readRequest(
     : readPayload(by.scheme, envelope, { path: paths.payment, audience: "seller" });
   // The SDK's schema admits null.
   const extensions = envelope.sent.extensions ?? {};
-  return { by, order: { payment, requirements, accepted: envelope.accepted, extensions } };
+  return { by, on, order: { payment, requirements, accepted: envelope.accepted, extensions } };
 }
 
 /** Returns the payment as sent by its client. */
@@ -169,15 +194,16 @@ function refuseVersion(paymentPayload: unknown): Refusal | undefined {
   if (typeof x402Version !== "number" || x402Version === 2) return undefined;
   return {
     reason: reason.version,
-    message: `x402 version ${x402Version} is not spoken here; send a version 2 payment.`,
+    message: `x402 version ${x402Version} is not supported; send a version 2 payment.`,
   };
 }
 
 function refuseScheme({ scheme }: PaymentRequirements, schemes: readonly SettlingScheme[]): Refusal {
   const known = schemes.map((settling) => `"${settling.scheme.name}"`).join(" or ");
-  return { reason: reason.scheme, message: `scheme "${scheme}" is not settled here; use ${known}.` };
+  return { reason: reason.scheme, message: `scheme "${scheme}" is not supported; use ${known}.` };
 }
 
-function refuseNetwork({ network: required }: PaymentRequirements, network: string): Refusal {
-  return { reason: reason.network, message: `network "${required}" is not settled here; use "${network}".` };
+function refuseNetwork({ network: required }: PaymentRequirements, networks: OperationsOptions["networks"]): Refusal {
+  const served = networks.map(({ network }) => `"${network}"`).join(" or ");
+  return { reason: reason.network, message: `network "${required}" is not supported; use ${served}.` };
 }

@@ -4,16 +4,17 @@ import { reason, type Refusal } from "#x402/reason.ts";
 import { multicall3Address } from "#x402/wallet-signature.ts";
 import type { SignedPayment } from "#x402/signed-payment.ts";
 import type { Caller } from "../callers/caller.ts";
-import type { CallLocation } from "../chain/call-lines.ts";
-import { ChainError } from "../chain/chain-error.ts";
+import type { CallLocation } from "../chain/call-queues.ts";
+import { ChainError, requireExecutionError } from "../chain/chain-error.ts";
 import type { Chain } from "../chain/chain.ts";
 import type { GasLimits } from "../chain/gas-limits.ts";
-import { readCover, refuseUncovered, type Cover } from "../chain/transfer-method.ts";
+import { refuseSuspended } from "../chain/suspended-payment.ts";
+import { getNamedSigner, isWithinChannels, readCover, refuseUncovered, isNonceUsed } from "../chain/transfer-method.ts";
 import { createWalletCheck, type WalletCheck } from "../chain/wallet-check.ts";
 import { createRecentVerdicts, type RecentVerdicts } from "../payment/recent-verdicts.ts";
 import { createReservations } from "../payment/reservations.ts";
 import type { Suspensions } from "../payment/suspensions.ts";
-import { checkOnChain } from "./chain-check.ts";
+import type { JsonRpcFailure } from "#daemon/json-rpc.ts";
 
 /** Checks of payments on the chain. Each throws {@link ChainError} when the node can't respond, or when nothing can be settled now. */
 export type PaymentChecks = Readonly<{
@@ -37,9 +38,11 @@ export type PaymentCheckDependencies = Readonly<{
   /** Creates the chain for calls in a line. */
   chainAt: (place: CallLocation) => Chain;
   gas: GasLimits;
-  /** Returns why the signer can't pay for a settlement; undefined if it can. */
-  shortage: () => string | undefined;
-  suspensions: Pick<Suspensions, "refuse">;
+  /** Returns why an account, or without one every account, can't settle; undefined if it can. */
+  shortage: (account?: Hex) => string | undefined;
+  /** Returns whether an account that can settle can pay for that much gas. */
+  canPay: (gas: bigint) => boolean;
+  suspensions: Pick<Suspensions, "refuse" | "refusesWallets" | "refuseWallet">;
   clock: () => number;
   monotonicMs: () => number;
 }>;
@@ -47,37 +50,50 @@ export type PaymentCheckDependencies = Readonly<{
 const openApproval: Refusal = {
   reason: reason.permit2Allowance,
   message:
-    "another payment of the payer waits for its settlement, and a signed approval serves one payment; approve Permit2 on the token.",
+    "another payment of this payer is awaiting settlement, and a signed approval is valid for only one payment; approve Permit2 on the token.",
 };
+
+/** Returns why a seller's call of several claims can't be paid for: it is signed as a whole, so that only the seller can split it. */
+function refuseCostly(
+  payment: SignedPayment,
+  { gas, shortage, canPay }: Pick<PaymentCheckDependencies, "gas" | "shortage" | "canPay">,
+): Refusal | undefined {
+  const limit = gas.find(payment) ?? gas.most(payment);
+  if (!isWithinChannels(payment) || shortage() !== undefined || canPay(limit)) return undefined;
+  const message = `up to ${limit} gas costs more than any of the facilitator's accounts has; claim fewer vouchers at once.`;
+  return { reason: reason.simulation, message };
+}
 
 /** Creates the checks, which remember at most `entriesMax` payments. */
 export function createPaymentChecks(
   limits: Readonly<{ entriesMax: number }>,
-  { chainAt, gas, shortage, suspensions, clock, monotonicMs }: PaymentCheckDependencies,
+  { chainAt, gas, shortage, canPay, suspensions, clock, monotonicMs }: PaymentCheckDependencies,
 ): PaymentChecks {
   const recent = createRecentVerdicts(limits, { monotonicMs });
   const reservations = createReservations(limits, { clock });
   const askWallet = createWalletCheck(limits, { monotonicMs });
   const chainFor = ({ waiting }: Caller) => chainAt({ line: "verifying", caller: "", ...waiting });
+  const checkWallet: PaymentChecks["checkWallet"] = (payment, caller) => askWallet(payment, chainFor(caller));
   return {
     recent,
     check: async (payment, caller) => {
       // A payment reported as valid will be settled.
-      const why = shortage();
-      if (why !== undefined) throw new ChainError("refused", `nothing can be settled now: ${why}`);
-      return suspensions.refuse(payment) ?? checkOnChain(payment, { chain: chainFor(caller), gas });
+      const why = shortage(getNamedSigner(payment));
+      if (why !== undefined) throw new ChainError("refused", `settlement is not available: ${why}`);
+      const chain = chainFor(caller);
+      return (await refuseSuspended(payment, { suspensions, chain })) ?? checkOnChain(payment, { chain, gas });
     },
     checkAgain: async (payment) => {
-      const refusal = suspensions.refuse(payment);
+      const chain = chainAt({ line: "settling", caller: "" });
+      const refusal = await refuseSuspended(payment, { suspensions, chain });
       if (refusal !== undefined || recent.acquireGood(payment)) return refusal;
-      return checkOnChain(payment, { chain: chainAt({ line: "settling", caller: "" }), gas });
+      return (await checkOnChain(payment, { chain, gas })) ?? refuseCostly(payment, { gas, shortage, canPay });
     },
-    checkWallet: (payment, caller) => askWallet(payment, chainFor(caller)),
+    checkWallet,
     checkSigner: async (payment, caller) => {
-      const chain = chainFor(caller);
-      const refusal = await askWallet(payment, chain);
+      const refusal = await checkWallet(payment, caller);
       const isCreated = refusal !== undefined && payment.contract === multicall3Address;
-      return isCreated ? checkOnChain(payment, { chain, gas }) : refusal;
+      return isCreated ? checkOnChain(payment, { chain: chainFor(caller), gas }) : refusal;
     },
     reserve: async (payment, caller) => {
       if (payment.max === undefined) return undefined;
@@ -86,16 +102,58 @@ export function createPaymentChecks(
         reservations.release(payment);
         return openApproval;
       }
-      let cover: Cover | undefined;
-      try {
-        cover = await readCover(payment, chainFor(caller));
-      } finally {
-        if (cover === undefined || cover.held < amount) reservations.release(payment);
-        else reservations.trim();
+      const cover = await readCover(payment, chainFor(caller)).catch((error: unknown) => {
+        reservations.release(payment);
+        throw error;
+      });
+      if (cover.held >= amount) {
+        reservations.trim();
+        return undefined;
       }
-      return cover.held < amount ? refuseUncovered({ ...payment, amount }, cover) : undefined;
+      reservations.release(payment);
+      return refuseUncovered({ ...payment, amount }, cover);
     },
     releaseReservation: reservations.release,
     read: (call, caller) => chainFor(caller).read(call),
+  };
+}
+
+/** Chain node, and the gas limits of payments. */
+type ChainCheckDependencies = Readonly<{ chain: Chain; gas: GasLimits }>;
+
+/**
+ * Checks on the chain whether a payment would settle now. One simulated call or estimate suffices for a good payment: the token itself
+ * checks balance, nonce, time and signature, and the result sets the transaction's gas limit. Only if it fails do further requests
+ * determine the reason.
+ *
+ * @throws {ChainError} when the node can't respond.
+ */
+async function checkOnChain(
+  payment: SignedPayment,
+  { chain, gas }: ChainCheckDependencies,
+): Promise<Refusal | undefined> {
+  const answer = await gas.simulate(payment, chain);
+  if (answer.ok) return undefined;
+  return (await diagnose(payment, chain)) ?? explainSimulation(answer.error, gas.most(payment));
+}
+
+async function diagnose(payment: SignedPayment, chain: Chain): Promise<Refusal | undefined> {
+  const { asset, payer, amount, authorization } = payment;
+  const [isUsed, { held, isAllowance }] = await Promise.all([
+    isNonceUsed({ ...payment, authorizationNonce: authorization.nonce }, chain),
+    readCover(payment, chain),
+  ]);
+  if (isUsed) {
+    const message = "the authorization was already used or cancelled; sign one with a new nonce.";
+    return { reason: reason.nonceUsed, message };
+  }
+  return held < amount ? refuseUncovered({ asset, payer, amount }, { held, isAllowance }) : undefined;
+}
+
+function explainSimulation(error: JsonRpcFailure, gasLimit: bigint): Refusal {
+  requireExecutionError(error);
+  return {
+    reason: reason.simulation,
+    message: `the token rejects the transfer (with up to ${gasLimit} gas): ${error.message}.`,
   };
 }

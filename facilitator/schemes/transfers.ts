@@ -7,19 +7,23 @@ import { namePayment, type Transfers } from "#x402/scheme.ts";
 import { reason, type Refusal } from "#x402/reason.ts";
 import type { SignedPayment } from "#x402/signed-payment.ts";
 import type { Caller } from "../callers/caller.ts";
+import { getNamedSigner } from "../chain/transfer-method.ts";
 import { rejectAmount, type MinAmount } from "./min-amount.ts";
 import type { PaymentChecks } from "./payment-checks.ts";
 import type { RecentVerdicts } from "../payment/recent-verdicts.ts";
 import { rejectTime } from "../payment/validity.ts";
 import type { Engine } from "../settlement/engine.ts";
-import { payerNotesMax } from "../settlement/ownership.ts";
+import type { AdoptForeign } from "../settlement/foreign-settlement.ts";
+import { payerNotesMax, type Ownership } from "../settlement/ownership.ts";
 import { OverloadError } from "../settlement/settlement-bound.ts";
 import type { Recorded } from "../settlement/settlement.ts";
 
 /** Supported network, tokens and payees. */
-export type TransferOptions = Pick<Transfers, "assets" | "signer"> &
+export type TransferOptions = Pick<Transfers, "assets"> &
   Readonly<{
     network: string;
+    /** Lowercase addresses of the accounts that submit payments. */
+    signers: ReadonlySet<string>;
     /** Lowercase addresses; empty allows everyone. */
     payees: ReadonlySet<string>;
     minAmount: MinAmount;
@@ -27,51 +31,54 @@ export type TransferOptions = Pick<Transfers, "assets" | "signer"> &
 
 export type TransferDependencies = Omit<PaymentChecks, "recent" | "checkAgain"> &
   Readonly<{
-    engine: Pick<Engine, "settle" | "progress" | "noteVerified" | "forgetRefused">;
-    /** Canonical contracts that the chain has, by lowercase address. */
-    contracts: () => ReadonlySet<string>;
-    recent: Pick<RecentVerdicts, "isSigned" | "noteGood" | "forgetPayer">;
+    engine: Pick<Engine, "settle" | "progress" | "recordVerified" | "forgetRejected"> &
+      Pick<Ownership, "wasVerified"> &
+      Readonly<{ adopt: AdoptForeign }>;
+    /** Canonical contracts that the chain has, by lowercase address; undefined until known. */
+    contracts: () => ReadonlySet<string> | undefined;
+    recent: Pick<RecentVerdicts, "isSigned" | "recordGood" | "wasGood" | "forgetPayer">;
     clock: () => number;
     monotonicMs: () => number;
     log: Logger;
   }>;
 
+/** Contracts of a chain that was not checked yet: it may have all, and queries about a payment fail until it is. */
+const uncheckedContracts: Transfers["contracts"] = { has: () => true };
+
 /** Creates the transfers that schemes use to settle, for each caller, whatever scheme they were signed for. */
 export function createTransfers(
-  { network, assets, signer, payees, minAmount }: TransferOptions,
+  options: TransferOptions,
   dependencies: TransferDependencies,
 ): (caller: Caller) => Transfers {
   const { engine, check, checkWallet, checkSigner, reserve, releaseReservation, recent, clock, monotonicMs, log } =
     dependencies;
-  const logAnswer = createAnswerLog(network, log);
+  const logAnswer = createAnswerLog(options.network, log);
   const settleAndForgetPayer = async (payment: SignedPayment, caller: Caller): Promise<SettleAnswer> => {
     try {
-      return await engine.settle(payment, caller);
+      const answer = await engine.settle(payment, caller);
+      return (await adoptForeign(payment, { caller, answer }, dependencies)) ?? answer;
     } finally {
       recent.forgetPayer(payment);
       releaseReservation(payment);
     }
   };
-  const refuseUnserved = ({ payTo, asset, amount, max = amount }: SignedPayment) =>
-    refusePayee(payTo, payees) ?? rejectAmount(max, minAmount(asset));
   const judge = async (payment: SignedPayment, caller: Caller): Promise<Refusal | undefined> => {
     const recorded = await engine.progress(payment);
     if (recorded !== undefined) return refuseRecorded(recorded, caller);
     const verifiedAtMs = monotonicMs();
     const refusal =
-      refuseUnserved(payment) ??
+      refuseUnserved(payment, options) ??
       rejectTime(payment.authorization, clock()) ??
       (await check(payment, caller)) ??
       (await reserve(payment, caller));
-    if (refusal === undefined) recent.noteGood(payment, verifiedAtMs);
-    return refusal;
+    if (refusal === undefined) recent.recordGood(payment, verifiedAtMs, nameAsker(caller));
+    return refusal && refuseUnlessBegun(payment, { refusal, caller, engine });
   };
   return (caller) => ({
-    assets,
-    contracts: dependencies.contracts(),
-    signer,
+    assets: options.assets,
+    contracts: dependencies.contracts() ?? uncheckedContracts,
     isSigned: recent.isSigned,
-    refusePayee: (payTo) => refusePayee(payTo, payees),
+    refusePayee: (payTo) => refusePayee(payTo, options.payees),
     checkWallet: (signed) => checkWallet(signed, caller),
     read: (call) => dependencies.read(call, caller),
     clock,
@@ -79,17 +86,17 @@ export function createTransfers(
       const unsigned = await checkSigner(payment, caller);
       if (unsigned !== undefined) return buildRefused(payment, unsigned);
       // Note it before reading the progress: of two concurrent copies, whichever settles first sees the note of the other.
-      const isNoted = caller.kind !== "seller" || (await engine.noteVerified(payment, caller.owner));
+      const isNoted = caller.kind !== "seller" || (await engine.recordVerified(payment, caller.owner));
       if (!isNoted) throw new OverloadError("payer", payerNotesMax);
       const refusal = await judge(payment, caller);
       // Any caller can sign payments that are rejected, each with another seller.
-      if (caller.kind === "seller" && refusal !== undefined) await engine.forgetRefused(payment.id, caller.owner);
+      if (caller.kind === "seller" && refusal !== undefined) await engine.forgetRejected(payment.id, caller.owner);
       return { answer: answerValidUnless(refusal), payer: payment.payer };
     },
     async settle(payment) {
       const unsigned = await checkSigner(payment, caller);
       if (unsigned !== undefined) return buildRefused(payment, unsigned);
-      const unserved = refuseUnserved(payment);
+      const unserved = refuseUnserved(payment, options);
       if (unserved !== undefined && (await engine.progress(payment)) === undefined)
         return buildRefused(payment, unserved);
       const answer = await settleAndForgetPayer(
@@ -103,6 +110,8 @@ export function createTransfers(
       const unsigned = await checkSigner(payment, caller);
       if (unsigned !== undefined) return buildRefused(payment, unsigned);
       if ((await engine.progress(payment)) !== undefined) return this.settle(payment);
+      const unnamed = refuseNamed(payment, options);
+      if (unnamed !== undefined) return buildRefused(payment, unnamed);
       releaseReservation(payment);
       return { answer: { state: "unused" }, payer: payment.payer };
     },
@@ -127,8 +136,46 @@ function createAnswerLog(network: string, log: Logger) {
   };
 }
 
+/**
+ * Looks for who else executed a payment whose nonce is used, if the caller had it verified before: else it has paid somebody else. For a
+ * seller with a key, the ledger knows that after a restart, too.
+ */
+async function adoptForeign(
+  payment: SignedPayment,
+  { caller, answer }: Readonly<{ caller: Caller; answer: SettleAnswer }>,
+  { engine, recent }: Pick<TransferDependencies, "engine" | "recent">,
+): Promise<SettleAnswer | undefined> {
+  const isUsed = answer.state === "refused" && answer.refusal.reason === reason.nonceUsed;
+  if (!isUsed) return undefined;
+  const wasGood =
+    recent.wasGood(payment, nameAsker(caller)) ||
+    (caller.kind === "seller" && (await engine.wasVerified(payment.id, caller.owner)));
+  return wasGood ? engine.adopt(payment, caller) : undefined;
+}
+
+/** Names the seller, or the address, that a payment is verified and settled for. */
+function nameAsker({ waiting }: Caller): string {
+  return waiting?.caller ?? "";
+}
+
 function buildRefused({ payer }: SignedPayment, refusal: Refusal) {
   return { answer: { state: "refused", refusal }, payer } as const;
+}
+
+/** Rejects a payment that is not settled here. Applies only to settlements that have not started, as its parts do. */
+function refuseUnserved(payment: SignedPayment, options: TransferOptions): Refusal | undefined {
+  const { payTo, asset, amount, max = amount } = payment;
+  return (
+    refuseNamed(payment, options) ?? refusePayee(payTo, options.payees) ?? rejectAmount(max, options.minAmount(asset))
+  );
+}
+
+/** Rejects a payment that names another facilitator; a recorded one may name an account that signs no longer. */
+function refuseNamed(payment: SignedPayment, { signers }: Pick<TransferOptions, "signers">): Refusal | undefined {
+  const named = getNamedSigner(payment);
+  if (named === undefined || signers.has(named)) return undefined;
+  const message = `the permit's facilitator is ${named}, expected ${[...signers].join(" or ")}.`;
+  return { reason: reason.uptoFacilitator, message };
 }
 
 /**
@@ -137,7 +184,7 @@ function buildRefused({ payer }: SignedPayment, refusal: Refusal) {
  */
 function refusePayee(payTo: Hex, payees: ReadonlySet<string>): Refusal | undefined {
   if (payees.size === 0 || payees.has(payTo.toLowerCase())) return undefined;
-  return { reason: reason.requirements, message: `payee ${payTo} is not served here.` };
+  return { reason: reason.requirements, message: `payee ${payTo} is not allowed here.` };
 }
 
 /**
@@ -150,6 +197,15 @@ function refuseRecorded(recorded: Recorded, caller: Caller): Refusal | undefined
   return recorded.state === "settled" ? settledBefore : beingSettled;
 }
 
+/** Returns a rejection, unless another call started the payment's settlement meanwhile, which then has the payer's funds. */
+async function refuseUnlessBegun(
+  payment: SignedPayment,
+  { refusal, caller, engine }: Readonly<{ refusal: Refusal; caller: Caller; engine: Pick<Engine, "progress"> }>,
+): Promise<Refusal | undefined> {
+  const begun = await engine.progress(payment);
+  return begun === undefined ? refusal : refuseRecorded(begun, caller);
+}
+
 const beingSettled: Refusal = {
   reason: reason.duplicate,
   message: "the payment is being settled for another call; ask the client for another payment.",
@@ -157,7 +213,7 @@ const beingSettled: Refusal = {
 
 const settledBefore: Refusal = {
   reason: reason.nonceUsed,
-  message: "the payment was settled before; ask the client for another payment.",
+  message: "the payment was already settled; ask the client for another payment.",
 };
 
 function formatAnswerFacts(answer: SettleAnswer): Readonly<Record<string, string>> {

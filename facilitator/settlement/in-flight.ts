@@ -4,16 +4,16 @@ import type { SettleAnswer } from "#x402/answer.ts";
 import type { Attempt, Settlement } from "./settlement.ts";
 
 /** In-flight settlement. Its state is mutable; updates must not await between read and write. Times are monotonic, in milliseconds. */
-export type InFlight = {
+export type InFlightSettlement = {
   readonly settlement: Settlement;
-  /** Response for waiting callers, or the error because of which nothing was sent. Never rejects. */
+  /** Response for waiting callers, or the error that prevented sending. Never rejects. */
   readonly ended: Promise<SettleAnswer | Error>;
   readonly end: (answer: SettleAnswer | Error) => void;
   /** Signed and journaled transactions, oldest first; empty until the first is signed. */
   attempts: readonly Attempt[];
-  /** Time at which a transaction was last sent to a node; undefined if none was since this process started. */
+  /** Time at which this process last sent a transaction to a node; undefined if it has sent none. */
   sentAtMs: number | undefined;
-  /** Time since which the newest transaction offers its fee; if an earlier process signed it, based on its wall-clock age. */
+  /** Time at which the newest transaction's fee was set; if an earlier process signed it, based on its wall-clock age. */
   pricedAtMs: number;
   /** Caller that gets a success; undefined while there is no owner. */
   owner: string | undefined;
@@ -21,47 +21,47 @@ export type InFlight = {
   queued: boolean;
   /** Whether the ledger had no record of it when it was requested. */
   unrecorded: boolean;
-  /** Whether a transaction was signed, which is sent once it is journaled: from then on no caller can give up. */
+  /** Whether a transaction was signed. It is sent once it is journaled, so from then on callers can't give up. */
   signed: boolean;
   /** Whether its caller gave up before anything was signed; nothing will be signed. */
   abandoned: boolean;
-  /** Whether it gets a transaction of its own, because one that it shared failed or was rejected. */
-  alone: boolean;
+  /** Whether it gets its own transaction, because a shared one failed or was rejected. */
+  isSeparate: boolean;
   /** Whether its last transaction ran out of gas; the next one gets the max gas of a settlement. */
   lackedGas: boolean;
   /** Time since which its transactions appear lost: their nonces are used and they have no receipt. */
   lostSinceMs: number | undefined;
   /** Last inconclusive diagnosis, while its cause persists: number of diagnoses, and the time of the next. */
-  diagnosed: Readonly<{ cause: string; times: number; againAtMs: number }> | undefined;
+  diagnosed: Readonly<{ cause: string; times: number; retryAtMs: number }> | undefined;
 };
 
 /** In-flight settlements, by payment and by the authorization nonce that they use. */
-export type InFlightBook = Readonly<{
-  get: (id: Hex) => InFlight | undefined;
+export type InFlightSettlements = Readonly<{
+  get: (id: Hex) => InFlightSettlement | undefined;
   /** Returns whether another settlement uses the same authorization nonce. */
-  hasRival: (settlement: Settlement) => boolean;
-  add: (settlement: Settlement, attempts: readonly Attempt[]) => InFlight;
+  hasConflict: (settlement: Settlement) => boolean;
+  add: (settlement: Settlement, attempts: readonly Attempt[]) => InFlightSettlement;
   /** Ends a settlement: removes it and reports its outcome to all waiting callers. */
-  end: (entry: InFlight, answer: SettleAnswer | Error) => void;
-  all: () => IteratorObject<InFlight>;
+  end: (entry: InFlightSettlement, answer: SettleAnswer | Error) => void;
+  all: () => IteratorObject<InFlightSettlement>;
   size: () => number;
   /** Returns the age of the oldest settlement, in milliseconds since its first request; 0 if none. */
   oldestMs: () => number;
 }>;
 
-export function createInFlightBook({
+export function createInFlightSettlements({
   clock,
   monotonicMs,
-}: Readonly<{ clock: () => number; monotonicMs: () => number }>): InFlightBook {
-  const byId = new Map<Hex, InFlight>();
+}: Readonly<{ clock: () => number; monotonicMs: () => number }>): InFlightSettlements {
+  const byId = new Map<Hex, InFlightSettlement>();
   const idByAuthorization = new Map<string, Hex>();
   return {
     get: (id) => byId.get(id),
-    hasRival: (settlement) =>
+    hasConflict: (settlement) =>
       (idByAuthorization.get(formatAuthorizationKey(settlement)) ?? settlement.id) !== settlement.id,
     add: (settlement, attempts) => {
       const { promise, resolve } = Promise.withResolvers<SettleAnswer | Error>();
-      const entry: InFlight = {
+      const entry: InFlightSettlement = {
         settlement,
         ended: promise,
         end: resolve,
@@ -73,7 +73,7 @@ export function createInFlightBook({
         unrecorded: false,
         signed: attempts.length > 0,
         abandoned: false,
-        alone: false,
+        isSeparate: false,
         lackedGas: false,
         lostSinceMs: undefined,
         diagnosed: undefined,

@@ -16,10 +16,12 @@ export type Ownership = Readonly<{
   /** Removes the owner permanently. Returns true only for the call that did so. */
   close: (id: Hex, owner: string) => Promise<boolean>;
   /** Records that a seller is about to verify a payment. Returns false, and records nothing, while its payer has {@link payerNotesMax} notes. */
-  noteVerified: (payment: Readonly<{ id: Hex; payer: Hex }>, owner: string) => Promise<boolean>;
-  /** Records that a payment verified by a seller was rejected, so the seller delivers nothing for it. */
-  forgetRefused: (id: Hex, owner: string) => Promise<void>;
-  /** Returns whether a seller verified a payment at most once, not counting rejections. */
+  recordVerified: (payment: Readonly<{ id: Hex; payer: Hex }>, owner: string) => Promise<boolean>;
+  /** Removes the record of a verification whose payment was rejected, because the seller delivers nothing for it. */
+  forgetRejected: (id: Hex, owner: string) => Promise<void>;
+  /** Returns whether a seller verified a payment successfully. */
+  wasVerified: (id: Hex, owner: string) => Promise<boolean>;
+  /** Returns whether a seller verified a payment successfully no more than once. */
   verifiedOnce: (id: Hex, owner: string) => Promise<boolean>;
   /**
    * Deletes notes from a time range, except those of a payment's owner that prevent a second success. Processes about `max` notes, and
@@ -44,14 +46,14 @@ const closeSql = `UPDATE settlement SET owner = '${closed}' WHERE chain_id = $1 
  */
 export const payerNotesMax = 500;
 
-const noteVerifiedSql = `INSERT INTO verification (chain_id, id, owner, times, at_ms, payer)
+const recordVerifiedSql = `INSERT INTO verification (chain_id, id, owner, times, at_ms, payer)
   SELECT CAST($1 AS bigint), $2, $3, 1, CAST($4 AS bigint), $5
   WHERE (SELECT count(*) FROM verification WHERE chain_id = $1 AND payer = $5) < ${payerNotesMax}
   ON CONFLICT (chain_id, id, owner) DO UPDATE SET times = verification.times + 1, at_ms = excluded.at_ms`;
 const ofVerification = "chain_id = $1 AND id = $2 AND owner = $3";
 const forgetFirstSql = `DELETE FROM verification WHERE ${ofVerification} AND times = 1`;
 const forgetLaterSql = `UPDATE verification SET times = times - 1 WHERE ${ofVerification} AND times > 1`;
-const verifiedSql = "SELECT times FROM verification WHERE chain_id = $1 AND id = $2 AND owner = $3 AND times > 1";
+const verifiedSql = `SELECT times FROM verification WHERE ${ofVerification}`;
 
 const stepEndSql = "SELECT at_ms FROM verification WHERE at_ms >= $1 AND at_ms < $2 ORDER BY at_ms LIMIT 1 OFFSET $3";
 // For a recorded payment, one verification is equivalent to none, and another one would be rejected.
@@ -70,14 +72,16 @@ export function createOwnership(
       await store.change(releaseSql, [chainId, id, owner]);
     },
     close: async (id, owner) => (await store.change(closeSql, [chainId, id, owner])) === 1,
-    noteVerified: async ({ id, payer }, owner) =>
-      (await store.change(noteVerifiedSql, [chainId, id, owner, clock(), payer.toLowerCase()])) === 1,
-    forgetRefused: async (id, owner) => {
+    recordVerified: async ({ id, payer }, owner) =>
+      (await store.change(recordVerifiedSql, [chainId, id, owner, clock(), payer.toLowerCase()])) === 1,
+    forgetRejected: async (id, owner) => {
       // A concurrent verification between the two statements leaves one extra note, which denies a second success.
       if ((await store.change(forgetFirstSql, [chainId, id, owner])) === 1) return;
       await store.change(forgetLaterSql, [chainId, id, owner]);
     },
-    verifiedOnce: async (id, owner) => (await store.rows(verifiedSql, [chainId, id, owner])).length === 0,
+    wasVerified: async (id, owner) => (await store.rows(verifiedSql, [chainId, id, owner])).length > 0,
+    verifiedOnce: async (id, owner) =>
+      (await store.rows(`${verifiedSql} AND times > 1`, [chainId, id, owner])).length === 0,
     forgetNotes: async ({ fromMs, beforeMs }, max) => {
       const [end] = await store.rows(stepEndSql, [fromMs, beforeMs, max]);
       const nextMs = end && Math.max(Number(end["at_ms"]), fromMs + 1);

@@ -74,7 +74,7 @@ test("a balance that was read while another settlement ended is read again", asy
   first.resolve();
   await tick();
   answered.resolve();
-  expect((await reserved)?.message).toContain("holds 5 of");
+  expect((await reserved)?.message).toContain("is 5 of");
   expect(node.reads).toBe(2);
 });
 

@@ -12,7 +12,7 @@ export type Spending = Readonly<{ asset: Hex; contract: Hex; payer: Hex; amount:
 type ReserveOptions = Readonly<{ isSimulated: boolean; recheck?: () => Promise<Refusal | undefined> }>;
 
 /** Settlement being checked; disposal ends the check. */
-export type JudgedSpending = Disposable &
+export type CheckedSpending = Disposable &
   Readonly<{
     /**
      * Waits until the payer's balance covers the amount in addition to the payer's other in-flight settlements, and reserves it until
@@ -28,7 +28,7 @@ export type JudgedSpending = Disposable &
 /** Sums of the in-flight settlement amounts, by payer and token: each settlement passes a simulation on its own, but only the first would be paid. */
 export type PayerFunds = Readonly<{
   /** Opens an account for a settlement about to be checked. */
-  open: (spending: Spending) => JudgedSpending;
+  open: (spending: Spending) => CheckedSpending;
   /** Adds a settlement whose transaction was already sent, until it ends. */
   add: (spending: Spending, ended: Promise<unknown>) => void;
 }>;
@@ -136,7 +136,7 @@ type ReserveDependencies = Readonly<{
 }> &
   Pick<Clock, "monotonicMs">;
 
-/** See {@link JudgedSpending}. */
+/** See {@link CheckedSpending}. */
 async function reserve(
   { spending, account, endsBefore }: Opened,
   { isSimulated, recheck }: ReserveOptions,

@@ -1,4 +1,4 @@
-import type { FairSlots } from "#daemon/fair-places.ts";
+import type { FairSlots } from "#daemon/fair-shares.ts";
 import type { Caller } from "../callers/caller.ts";
 
 /**
@@ -12,7 +12,7 @@ export class OverloadError extends Error {
   constructor(full: "caller" | "payer" | "all", most: number) {
     super(
       {
-        caller: "as many of your settlements as may be are under way; try again in a moment",
+        caller: "too many of your settlements are in flight; try again in a moment",
         payer: `${most} verified payments of this payer wait for their settlement, which is the most; settle them, or wait for an hour`,
         all: `${most} settlements are under way, which is the most; try again in a moment`,
       }[full],
@@ -25,9 +25,9 @@ export class OverloadError extends Error {
  *
  * @throws {OverloadError} when the caller has used its share, or no slot is free.
  */
-export function acquireSettlementSlot(places: FairSlots, { waiting }: Pick<Caller, "waiting">): Disposable | undefined {
+export function acquireSettlementSlot(slots: FairSlots, { waiting }: Pick<Caller, "waiting">): Disposable | undefined {
   if (waiting === undefined || waiting.caller === "") return undefined;
-  const entry = places.enter(waiting.caller);
-  if (!entry.ok) throw new OverloadError(entry.full, places.most);
-  return entry.place;
+  const entry = slots.enter(waiting.caller);
+  if (!entry.ok) throw new OverloadError(entry.full, slots.max);
+  return entry.slot;
 }

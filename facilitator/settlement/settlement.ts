@@ -1,5 +1,8 @@
+import type { AuditEntry } from "#daemon/audit/audit-entry.ts";
 import type { Hex } from "#x402/hex.ts";
 import type { Reason } from "#x402/reason.ts";
+import { namePayment } from "#x402/scheme.ts";
+import type { SignedPayment } from "#x402/signed-payment.ts";
 
 /** Payment to be submitted to the chain: all data needed to sign its transaction again and to recognise its success. */
 export type Settlement = Readonly<{
@@ -51,3 +54,38 @@ export type Outcome = Readonly<
 
 /** Started settlement without an outcome, with its transactions in the order of signing. */
 export type Unfinished = Readonly<{ settlement: Settlement; attempts: readonly Attempt[] }>;
+
+/** Builds the settlement of a payment, with its requester and time. */
+export function toSettlement(payment: SignedPayment, owner: string, begunAtMs: number): Settlement {
+  const { id, asset, contract, payer, payTo, amount, authorization, callData } = payment;
+  const { nonce, validBefore } = authorization;
+  const terms = { id, asset, contract, payer, payTo, amount, authorizationNonce: nonce, validBefore };
+  return { ...terms, callData, begunAtMs, owner };
+}
+
+/** Builds the audit entry of an ended settlement. */
+export function auditSettlement(
+  { id, payer, payTo, asset, amount, authorizationNonce: nonce }: Settlement,
+  outcome: Outcome,
+  network: string,
+): AuditEntry {
+  const isSettled = outcome.state === "settled";
+  return {
+    action: isSettled ? "payment-settled" : "payment-failed",
+    outcome: isSettled ? "success" : "failure",
+    by: "facilitator",
+    message: isSettled ? "A payment was settled on the chain." : "A payment was not settled.",
+    ...(isSettled ? {} : { reason: `${outcome.reason}: ${outcome.message}` }),
+    payment: namePayment({ network, asset, payer, nonce }),
+    before: { state: "begun" },
+    after: {
+      state: outcome.state,
+      settlement: id,
+      transaction: outcome.transaction,
+      payer: payer.toLowerCase(),
+      payTo: payTo.toLowerCase(),
+      asset: asset.toLowerCase(),
+      amount: String(amount),
+    },
+  };
+}

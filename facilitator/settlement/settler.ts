@@ -1,4 +1,4 @@
-import { FairSlots } from "#daemon/fair-places.ts";
+import { FairSlots } from "#daemon/fair-shares.ts";
 import { StoreError } from "#daemon/sql/store.ts";
 import type { Caller } from "../callers/caller.ts";
 import { ChainError } from "../chain/chain-error.ts";
@@ -7,24 +7,24 @@ import { reason, type Refusal } from "#x402/reason.ts";
 import type { Pause } from "#daemon/time.ts";
 import type { SignedPayment } from "#x402/signed-payment.ts";
 import { rejectTime } from "../payment/validity.ts";
-import type { InFlight, InFlightBook } from "./in-flight.ts";
+import type { InFlightSettlement, InFlightSettlements } from "./in-flight.ts";
 import type { Ledger } from "./ledger/ledger.ts";
 import { answerFor, type Ownership } from "./ownership.ts";
 import type { PayerFunds } from "./payer-funds.ts";
 import { acquireSettlementSlot, OverloadError } from "./settlement-bound.ts";
-import type { Recorded, Settlement } from "./settlement.ts";
-import type { Submitter } from "./submit/submitter.ts";
+import { toSettlement, type Recorded } from "./settlement.ts";
+import type { SignerQueues } from "./submit/signer-queues.ts";
 
 /** Time limits for awaiting outcomes, and max in-flight settlements. */
 export type SettlerOptions = ReceiptTime & Readonly<{ inFlightMax: number }>;
 
 export type SettlerDependencies = Readonly<{
-  book: InFlightBook;
+  book: InFlightSettlements;
   funds: Pick<PayerFunds, "open">;
   ledger: Ledger;
   ownership: Ownership;
-  submitter: Pick<Submitter, "submit">;
-  /** Returns whether the chain would accept the payment now. */
+  queues: Pick<SignerQueues, "submit">;
+  /** Returns why the chain would not accept the payment now; undefined if it would. */
   check: (payment: SignedPayment) => Promise<Refusal | undefined>;
   clock: () => number;
   pause: Pause;
@@ -44,18 +44,21 @@ export type Settler = Readonly<{
 
 /**
  * Creates the settler. A payment is identified by the digest that its payer signed: a call for an in-flight payment joins it, and a call
- * for an ended one gets the same outcome from the ledger, after any number of restarts; `ownership.ts` decides which callers do.
+ * for a finished one gets the same outcome from the ledger, even after restarts; `ownership.ts` decides which callers may.
  */
 export function createSettler(options: SettlerOptions, dependencies: SettlerDependencies): Settler {
-  const { book, funds, ledger, ownership, submitter, check, clock } = dependencies;
-  const places = new FairSlots(options.inFlightMax);
+  const { book, funds, ledger, ownership, queues, check, clock } = dependencies;
+  const slots = new FairSlots(options.inFlightMax);
 
-  const judge = async (entry: InFlight, payment: SignedPayment): Promise<SettleAnswer | undefined> => {
+  const checkSettlement = async (
+    entry: InFlightSettlement,
+    payment: SignedPayment,
+  ): Promise<SettleAnswer | undefined> => {
     const recorded = await ledger.progress(payment.id);
     entry.unrecorded = recorded === undefined;
     if (recorded !== undefined) entry.owner = await resolveOwner(recorded, entry);
     if (recorded !== undefined && recorded.state !== "begun") return recorded;
-    if (await ledger.hasRival(entry.settlement)) return { state: "refused", refusal: nonceUsed };
+    if (await ledger.hasConflict(entry.settlement)) return { state: "refused", refusal: nonceUsed };
     using spending = funds.open(entry.settlement);
     const refusal =
       rejectTime(payment.authorization, clock()) ??
@@ -64,11 +67,11 @@ export function createSettler(options: SettlerOptions, dependencies: SettlerDepe
     return refusal === undefined ? undefined : { state: "refused", refusal };
   };
 
-  const begin = async (entry: InFlight, payment: SignedPayment): Promise<void> => {
+  const begin = async (entry: InFlightSettlement, payment: SignedPayment): Promise<void> => {
     try {
-      const answer = await judge(entry, payment);
+      const answer = await checkSettlement(entry, payment);
       if (entry.abandoned) return;
-      if (answer === undefined) submitter.submit(entry);
+      if (answer === undefined) queues.submit([entry]);
       else book.end(entry, answer);
     } catch (error) {
       if (!entry.abandoned) book.end(entry, error instanceof Error ? error : new Error(String(error)));
@@ -76,16 +79,16 @@ export function createSettler(options: SettlerOptions, dependencies: SettlerDepe
   };
 
   /** Returns the owner of a recorded settlement; if there is none, makes the requester of `entry` the owner. */
-  const resolveOwner = async ({ owner }: Recorded, { settlement, owner: claimant }: InFlight) => {
+  const resolveOwner = async ({ owner }: Recorded, { settlement, owner: claimant }: InFlightSettlement) => {
     if (owner !== undefined || claimant === undefined) return owner;
     return (await ownership.acquire(settlement.id, claimant)) ? claimant : undefined;
   };
 
-  const startSettlement = (payment: SignedPayment, caller: Caller): InFlight | undefined => {
+  const startSettlement = (payment: SignedPayment, caller: Caller): InFlightSettlement | undefined => {
     const settlement = toSettlement(payment, caller.owner, clock());
-    if (book.hasRival(settlement)) return undefined;
+    if (book.hasConflict(settlement)) return undefined;
     if (book.size() >= options.inFlightMax) throw new OverloadError("all", options.inFlightMax);
-    const place = acquireSettlementSlot(places, caller);
+    const place = acquireSettlementSlot(slots, caller);
     // Add it to the book before querying the ledger, so that concurrent callers with the same payment find it there.
     const entry = book.add(settlement, []);
     void entry.ended.then(() => place?.[Symbol.dispose]());
@@ -116,18 +119,10 @@ export function createSettler(options: SettlerOptions, dependencies: SettlerDepe
 }
 
 /** Makes a caller the owner of an unowned settlement. */
-async function setOwner(entry: InFlight, { owner }: Caller, ownership: Ownership): Promise<void> {
+async function setOwner(entry: InFlightSettlement, { owner }: Caller, ownership: Ownership): Promise<void> {
   // Set immediately, so that the second of two concurrent callers finds the first.
   entry.owner = owner;
   if (!(await ownership.acquire(entry.settlement.id, owner))) entry.owner = undefined;
-}
-
-/** Builds the settlement of a payment, with its requester and time. */
-export function toSettlement(payment: SignedPayment, owner: string, begunAtMs: number): Settlement {
-  const { id, asset, contract, payer, payTo, amount, authorization, callData } = payment;
-  const { nonce, validBefore } = authorization;
-  const terms = { id, asset, contract, payer, payTo, amount, authorizationNonce: nonce, validBefore };
-  return { ...terms, callData, begunAtMs, owner };
 }
 
 /** Two payments with the same authorization nonce can't both settle. */
@@ -138,8 +133,8 @@ export const nonceUsed: Refusal = {
 };
 
 /**
- * Waits until another call for the same payment is sent or ends: one with another signature, amount or call around it, which may be
- * rejected although this one is good.
+ * Waits until a different call for the same payment is sent or finished: one with another signature, amount or call data may be rejected
+ * although this one is valid.
  */
 async function waitForOther(
   { id, callData }: SignedPayment,
@@ -153,7 +148,7 @@ async function waitForOther(
 }
 
 async function waitFor(
-  entry: InFlight,
+  entry: InFlightSettlement,
   caller: Caller,
   time: ReceiptTime,
   { book, ...wait }: Pick<SettlerDependencies, "book" | "pause" | "signal">,
@@ -176,10 +171,10 @@ function requireAnswer(ended: SettleAnswer | Error): SettleAnswer {
   return ended;
 }
 
-/** Time that a caller waits for an outcome: normally, and at most while the process is stopping. */
+/** How long a caller waits for an outcome: normally, and while the process is stopping. */
 export type ReceiptTime = Readonly<{ receiptTimeoutMs: number; drainMs: number }>;
 
-/** Waits for the end; returns `undefined` on timeout or when `signal` reports that the process is stopping. */
+/** Waits for the outcome; returns `undefined` on timeout or when `signal` reports that the process is stopping. */
 export async function waitWithinReceiptTimeout<Ending>(
   ended: Promise<Ending>,
   { receiptTimeoutMs, drainMs }: ReceiptTime,

@@ -1,23 +1,20 @@
-import type { AuditEntry } from "#daemon/audit/audit-entry.ts";
 import type { AuditLog } from "#daemon/audit/audit-log.ts";
 import type { Logger } from "#daemon/log/log.ts";
 import type { Chain } from "../chain/chain.ts";
 import type { FeeQuotes } from "../chain/fees.ts";
 import type { GasLimits } from "../chain/gas-limits.ts";
-import type { TransactionSigner } from "../chain/transaction-signer.ts";
+import type { SignerWatch } from "../chain/signer-watch.ts";
+import type { TransactionSigners } from "../chain/transaction-signer.ts";
 import type { Pause } from "#daemon/time.ts";
 import type { Hex } from "#x402/hex.ts";
-import { namePayment } from "#x402/scheme.ts";
 import type { Suspensions } from "../payment/suspensions.ts";
 import type { FacilitatorSettings } from "../settings.ts";
-import { createInFlightBook, type InFlight, type InFlightBook } from "./in-flight.ts";
+import { createInFlightSettlements, type InFlightSettlement, type InFlightSettlements } from "./in-flight.ts";
 import type { Ledger } from "./ledger/ledger.ts";
-import type { Outcome, Settlement } from "./settlement.ts";
+import { auditSettlement, type Outcome } from "./settlement.ts";
 import { createPayerFunds, type PayerFunds } from "./payer-funds.ts";
-import { createNonceAllocator } from "./submit/nonces.ts";
 import { createPollLoop } from "./track/poll-loop.ts";
-import { createSendBatch } from "./submit/send-batch.ts";
-import { createSubmitter, type Submitter } from "./submit/submitter.ts";
+import { createSignerQueues, type SignerQueues } from "./submit/signer-queues.ts";
 import { createTracker, type TrackerDependencies } from "./track/tracker.ts";
 
 /** Settings for settlement. */
@@ -28,30 +25,30 @@ export type SettlingDependencies = Readonly<{
   chain: Chain;
   fees: FeeQuotes;
   gas: GasLimits;
-  signer: TransactionSigner;
+  signers: TransactionSigners;
+  signerWatch: Pick<SignerWatch, "shortage" | "recordProblem" | "canPay">;
   clock: () => number;
   monotonicMs: () => number;
   pause: Pause;
   /** In the range [0, 1). */
   random: () => number;
   log: Logger;
-  /** Canonical contracts that the chain has, by lowercase address. */
-  contracts: () => ReadonlySet<string>;
+  /** Canonical contracts that the chain has, by lowercase address; undefined until known. */
+  contracts: () => ReadonlySet<string> | undefined;
   suspensions: Suspensions;
   audit?: AuditLog | undefined;
-  noteMined?: TrackerDependencies["noteMined"];
+  recordMined?: TrackerDependencies["recordMined"];
 }>;
 
 /**
- * Signs, sends and tracks the transactions of one signer. Only one instance may run at a time, because it assigns the signer's nonces.
+ * Signs, sends and tracks the transactions of all signers. Only one instance may run at a time, because it assigns the signers' nonces.
  * Disposal waits until signed transactions are sent; the next instance resumes settlements without an outcome.
  */
 export type Settling = AsyncDisposable &
   Readonly<{
-    book: InFlightBook;
+    book: InFlightSettlements;
     funds: PayerFunds;
-    submitter: Pick<Submitter, "submit">;
-    nextNonce: () => number;
+    queues: Pick<SignerQueues, "submit" | "states">;
     /** Notifies of a new block. */
     onHead: () => void;
   }>;
@@ -61,79 +58,55 @@ export async function startSettling(
   { settlement, chainId }: SettlingOptions,
   dependencies: SettlingDependencies,
 ): Promise<Settling> {
-  const { ledger, signer, log, audit } = dependencies;
+  const { ledger, log, audit } = dependencies;
   const unfinished = (await ledger.unfinished()).filter(({ attempts }) => attempts.length > 0);
-  const book = createInFlightBook(dependencies);
+  const book = createInFlightSettlements(dependencies);
   const funds = createPayerFunds(dependencies);
-  const nonces = createNonceAllocator();
   /** Lowercase; at most the accepted tokens. */
   const loggingAssets = new Set<string>();
   const logsUses = (asset: Hex) => loggingAssets.has(asset.toLowerCase());
-  const noteUses = (asset: Hex) => void loggingAssets.add(asset.toLowerCase());
-  const sendBatch = createSendBatch({ ...settlement, chainId }, { ...dependencies, book, nonces, logsUses });
-  const submitter = createSubmitter(settlement, { book, log, sendBatch, onSent: () => poll.wake() });
+  const recordUses = (asset: Hex) => void loggingAssets.add(asset.toLowerCase());
+  const onSent = () => poll.wake();
+  const queues = createSignerQueues({ ...settlement, chainId }, { ...dependencies, book, logsUses, onSent });
   const network = `eip155:${chainId}`;
-  const onOutcomes = async (outcomes: ReadonlyMap<InFlight, Outcome>) => {
+  const onOutcomes = async (outcomes: ReadonlyMap<InFlightSettlement, Outcome>) => {
     for (const [entry, outcome] of outcomes) audit?.add(auditSettlement(entry.settlement, outcome, network));
   };
-  const { address, readGasLimit } = signer;
-  const tracking = { ...dependencies, book, nonces, submitter, signer: address, readGasLimit, onOutcomes, noteUses };
-  const tracker = createTracker(settlement, tracking);
+  const tracker = createTracker(settlement, { ...dependencies, book, queues, onOutcomes, recordUses });
   const hasPending = () => book.all().some(({ attempts }) => attempts.length > 0);
   const poll = createPollLoop(
     { intervalMs: settlement.pollIntervalMs },
-    { ...dependencies, hasWork: hasPending, look: tracker.look },
+    { ...dependencies, hasWork: hasPending, poll: tracker.track },
   );
   for (const { settlement: begun, attempts } of unfinished) {
     funds.add(begun, book.add(begun, attempts).ended);
-    for (const attempt of attempts) if (attempt.signer === signer.address) nonces.hold(attempt.nonce);
+    for (const { signer, nonce } of attempts) queues.nonces.get(signer)?.hold(nonce);
   }
+  const senders = new Set(unfinished.flatMap(({ attempts }) => attempts.map(({ signer }) => signer)));
+  const removed = [...senders].filter((signer) => !queues.nonces.has(signer));
+  if (removed.length > 0)
+    log.warn(
+      { event: "signers-removed", signers: removed },
+      "transactions of removed signers are still in flight; they are tracked, but not replaced at a higher fee",
+    );
   if (unfinished.length > 0) {
     log.info(
-      { event: "settlements-taken-up", settlements: unfinished.length },
-      "taking up settlements that were begun before",
+      { event: "settlements-resumed", settlements: unfinished.length },
+      "resuming settlements that an earlier process started",
     );
     poll.wake();
   }
   return {
     book,
     funds,
-    submitter,
-    nextNonce: nonces.next,
+    queues,
     onHead: () => {
       if (hasPending()) poll.wake();
     },
     [Symbol.asyncDispose]: async () => {
-      await submitter.idle();
+      await queues.idle();
       await poll[Symbol.asyncDispose]();
-      await submitter.idle();
-    },
-  };
-}
-
-/** Builds the audit entry of an ended settlement. */
-function auditSettlement(
-  { id, payer, payTo, asset, amount, authorizationNonce: nonce }: Settlement,
-  outcome: Outcome,
-  network: string,
-): AuditEntry {
-  const isSettled = outcome.state === "settled";
-  return {
-    action: isSettled ? "payment-settled" : "payment-failed",
-    outcome: isSettled ? "success" : "failure",
-    by: "facilitator",
-    message: isSettled ? "A payment was settled on the chain." : "A payment was not settled.",
-    ...(isSettled ? {} : { reason: `${outcome.reason}: ${outcome.message}` }),
-    payment: namePayment({ network, asset, payer, nonce }),
-    before: { state: "begun" },
-    after: {
-      state: outcome.state,
-      settlement: id,
-      transaction: outcome.transaction,
-      payer: payer.toLowerCase(),
-      payTo: payTo.toLowerCase(),
-      asset: asset.toLowerCase(),
-      amount: String(amount),
+      await queues.idle();
     },
   };
 }

@@ -167,10 +167,10 @@ function testRivals(scene: Scene): void {
   test("another payment with the same authorization nonce is a rival until the first has failed", async () => {
     await using ledger = await scene();
     const rival = { ...settlement, id: `0x${"2e".repeat(32)}` } as const;
-    expect(await ledger.hasRival(rival)).toBe(false);
+    expect(await ledger.hasConflict(rival)).toBe(false);
     await ledger.begin([{ settlement, attempt }]);
-    expect(await ledger.hasRival(rival)).toBe(true);
-    expect(await ledger.hasRival(settlement), "no rival of itself").toBe(false);
+    expect(await ledger.hasConflict(rival)).toBe(true);
+    expect(await ledger.hasConflict(settlement), "no rival of itself").toBe(false);
     await expect(ledger.begin([{ settlement: rival, attempt: second }])).rejects.toThrow(/unique/i);
     const failed = {
       state: "failed",
@@ -185,7 +185,7 @@ function testRivals(scene: Scene): void {
       ]),
     );
     expect(await ledger.progress(settlement.id)).toEqual({ ...failed, owner: "the first" });
-    expect(await ledger.hasRival(rival)).toBe(false);
+    expect(await ledger.hasConflict(rival)).toBe(false);
   });
 }
 

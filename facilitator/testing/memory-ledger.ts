@@ -45,7 +45,8 @@ export function createMemoryLedger(database: MemoryDatabase, link: Link, writer:
         const row = tables.settlements.get(id);
         return row && rows.toRecorded(row, undefined);
       }),
-    hasRival: (settlement) => runStatement(link, "hasRival", () => rows.hasRival(tables.settlements, settlement)),
+    hasConflict: (settlement) =>
+      runStatement(link, "hasConflict", () => rows.hasConflict(tables.settlements, settlement)),
     begin: async (begun) => {
       if (begun.length === 0) return;
       const ids = begun.map(({ settlement }) => settlement.id);
@@ -103,11 +104,11 @@ function createRequests({ tables }: MemoryDatabase, link: Link): Requests {
     add: async (settlement) => {
       for (;;) {
         if (await runStatement(link, "add", () => rows.insertSettlement(tables, settlement))) return true;
-        const [isThere, hasRival] = await runStatement(link, "what is in the way", () => [
+        const [isThere, hasConflict] = await runStatement(link, "what is in the way", () => [
           tables.settlements.has(settlement.id),
-          rows.hasRival(tables.settlements, settlement),
+          rows.hasConflict(tables.settlements, settlement),
         ]);
-        if (isThere || hasRival) return isThere;
+        if (isThere || hasConflict) return isThere;
       }
     },
     states: (ids) => runStatement(link, "states", () => new Map(ids.flatMap(listStates))),
@@ -189,21 +190,22 @@ function createOwnership({ tables, nowMs }: MemoryDatabase, link: Link): Ownersh
       await runStatement(link, "release", () => setOwner(id, (before) => before === owner, undefined));
     },
     close: (id, owner) => runStatement(link, "close", () => setOwner(id, (before) => before === owner, "closed")),
-    noteVerified: ({ id, payer }, owner) =>
-      runStatement(link, "noteVerified", () => {
+    recordVerified: ({ id, payer }, owner) =>
+      runStatement(link, "recordVerified", () => {
         const ofPayer = [...tables.verifications.values()].filter((note) => note.payer === payer.toLowerCase());
         if (ofPayer.length >= payerNotesMax) return false;
         const times = (tables.verifications.get(`${id} ${owner}`)?.times ?? 0) + 1;
         tables.verifications.set(`${id} ${owner}`, { id, owner, times, atMs: nowMs(), payer: payer.toLowerCase() });
         return true;
       }),
-    forgetRefused: (id, owner) =>
-      runStatement(link, "forgetRefused", () => {
+    forgetRejected: (id, owner) =>
+      runStatement(link, "forgetRejected", () => {
         const note = tables.verifications.get(`${id} ${owner}`);
         if (note !== undefined && note.times > 1)
           tables.verifications.set(`${id} ${owner}`, { ...note, times: note.times - 1 });
         else tables.verifications.delete(`${id} ${owner}`);
       }),
+    wasVerified: (id, owner) => runStatement(link, "wasVerified", () => tables.verifications.has(`${id} ${owner}`)),
     verifiedOnce: (id, owner) =>
       runStatement(link, "verifiedOnce", () => (tables.verifications.get(`${id} ${owner}`)?.times ?? 0) <= 1),
     forgetNotes: (place, max) => runStatement(link, "forgetNotes", () => rows.deleteNotes(tables, place, max)),

@@ -46,7 +46,7 @@ export function runAtomically<T>(tables: Tables, work: () => T): T {
 
 /** Inserts a started settlement. Returns false, and changes nothing, when its id or its authorization is taken. */
 export function insertSettlement({ settlements }: Tables, settlement: Settlement): boolean {
-  if (settlements.has(settlement.id) || hasRival(settlements, settlement)) return false;
+  if (settlements.has(settlement.id) || hasConflict(settlements, settlement)) return false;
   const [, payer, nonce] = toAuthorizationKey(settlement) as [Hex, Hex, Hex];
   const asset = settlement.asset.toLowerCase() as Hex;
   settlements.set(settlement.id, {
@@ -58,7 +58,7 @@ export function insertSettlement({ settlements }: Tables, settlement: Settlement
 }
 
 /** Returns whether another settlement that has not failed has the same authorization. */
-export function hasRival(
+export function hasConflict(
   settlements: Tables["settlements"],
   wanted: Pick<Settlement, "id" | "asset" | "contract" | "payer" | "authorizationNonce" | "callData">,
 ): boolean {

@@ -17,15 +17,15 @@ function createScenes(open: (name: string) => Promise<LedgerUnderTest>) {
 function testPayerLimit(scene: ReturnType<typeof createScenes>): void {
   test("notes no more of a payer than may be, until its settlements end", async () => {
     await using ledger = await scene();
-    const { noteVerified } = ledger.ownership;
-    for (let note = 0; note < payerNotesMax - 1; note += 1) await noteVerified(settlement, `seller ${note}`);
-    expect(await noteVerified({ ...settlement, id: "0x01" }, owner)).toBe(true);
-    expect(await noteVerified({ ...settlement, id: "0x02" }, owner)).toBe(false);
-    expect(await noteVerified({ id: "0x02", payer: `0x${"77".repeat(20)}` }, owner)).toBe(true);
+    const { recordVerified } = ledger.ownership;
+    for (let note = 0; note < payerNotesMax - 1; note += 1) await recordVerified(settlement, `seller ${note}`);
+    expect(await recordVerified({ ...settlement, id: "0x01" }, owner)).toBe(true);
+    expect(await recordVerified({ ...settlement, id: "0x02" }, owner)).toBe(false);
+    expect(await recordVerified({ id: "0x02", payer: `0x${"77".repeat(20)}` }, owner)).toBe(true);
     await ledger.begin([{ settlement, attempt }]);
-    expect(await noteVerified({ ...settlement, id: "0x02" }, owner)).toBe(false);
+    expect(await recordVerified({ ...settlement, id: "0x02" }, owner)).toBe(false);
     await ledger.finish(new Map([[settlement.id, settled]]));
-    expect(await noteVerified({ ...settlement, id: "0x02" }, owner)).toBe(true);
+    expect(await recordVerified({ ...settlement, id: "0x02" }, owner)).toBe(true);
   });
 }
 
@@ -37,12 +37,12 @@ export function testNotes(open: (name: string) => Promise<LedgerUnderTest>): voi
 
   test("counts how often each seller verified a payment, until the notes are old", async () => {
     await using ledger = await scene();
-    const { noteVerified, verifiedOnce, forgetNotes } = ledger.ownership;
+    const { recordVerified, verifiedOnce, forgetNotes } = ledger.ownership;
     const answers = async () => Promise.all([owner, "another"].map((name) => verifiedOnce(settlement.id, name)));
     expect(await answers()).toEqual([true, true]);
-    await Promise.all([noteVerified(settlement, owner), noteVerified(settlement, "another")]);
+    await Promise.all([recordVerified(settlement, owner), recordVerified(settlement, "another")]);
     expect(await answers()).toEqual([true, true]);
-    await noteVerified(settlement, owner);
+    await recordVerified(settlement, owner);
     expect(await answers()).toEqual([false, true]);
     expect(await forgetNotes({ fromMs: 0, beforeMs: contractMs }, most)).toBeUndefined();
     expect(await answers()).toEqual([false, true]);
@@ -52,9 +52,9 @@ export function testNotes(open: (name: string) => Promise<LedgerUnderTest>): voi
 
   test("several verified copies stay noted for the owner of a payment on record, as long as it is there, and for nobody else", async () => {
     await using ledger = await scene();
-    const { noteVerified, verifiedOnce, forgetNotes } = ledger.ownership;
+    const { recordVerified, verifiedOnce, forgetNotes } = ledger.ownership;
     const answers = async () => Promise.all([owner, "another"].map((name) => verifiedOnce(settlement.id, name)));
-    for (const name of [owner, owner, "another", "another"]) await noteVerified(settlement, name);
+    for (const name of [owner, owner, "another", "another"]) await recordVerified(settlement, name);
     await ledger.begin([{ settlement, attempt }]);
     await forgetNotes(all, most);
     expect(await answers()).toEqual([false, true]);
@@ -68,8 +68,8 @@ export function testNotes(open: (name: string) => Promise<LedgerUnderTest>): voi
 
   test("a step of forgetting ends soon, and says where the next one begins", async () => {
     await using ledger = await scene();
-    const { noteVerified, verifiedOnce, forgetNotes } = ledger.ownership;
-    for (const name of [owner, owner, "another", "another"]) await noteVerified(settlement, name);
+    const { recordVerified, verifiedOnce, forgetNotes } = ledger.ownership;
+    for (const name of [owner, owner, "another", "another"]) await recordVerified(settlement, name);
     const place = { fromMs: 0, beforeMs: contractMs + 10 };
     const next = await forgetNotes(place, 1);
     expect(next, "what is of one millisecond is not split").toBe(contractMs);
@@ -81,16 +81,16 @@ export function testNotes(open: (name: string) => Promise<LedgerUnderTest>): voi
 
   test("forgets a verification that was refused, and none of the others", async () => {
     await using ledger = await scene();
-    const { noteVerified, forgetRefused, verifiedOnce } = ledger.ownership;
-    for (let times = 0; times < 3; times += 1) await noteVerified(settlement, owner);
+    const { recordVerified, forgetRejected, verifiedOnce } = ledger.ownership;
+    for (let times = 0; times < 3; times += 1) await recordVerified(settlement, owner);
     const answers: boolean[] = [];
     for (let times = 0; times < 3; times += 1) {
-      await forgetRefused(settlement.id, owner);
+      await forgetRejected(settlement.id, owner);
       answers.push(await verifiedOnce(settlement.id, owner));
     }
     expect(answers).toEqual([false, true, true]);
-    await forgetRefused(settlement.id, owner);
-    for (let times = 0; times < 2; times += 1) await noteVerified(settlement, owner);
+    await forgetRejected(settlement.id, owner);
+    for (let times = 0; times < 2; times += 1) await recordVerified(settlement, owner);
     expect(await verifiedOnce(settlement.id, owner)).toBe(false);
   });
 }

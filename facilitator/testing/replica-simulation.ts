@@ -1,6 +1,6 @@
 import { createLog } from "#daemon/log/log.ts";
 import type { Hex } from "#x402/hex.ts";
-import { toSettlement } from "../settlement/settler.ts";
+import { toSettlement } from "../settlement/settlement.ts";
 import { createMemoryDatabase, type MemoryDatabase, type Sabotage } from "./memory-database.ts";
 import { createScheduler, type Scheduler } from "./scheduler.ts";
 import { createSimulatedChain } from "./simulated-chain.ts";
@@ -125,7 +125,7 @@ function watchLeaders(
     for (const { engine, process } of replicas.values()) {
       // A stopped or just resumed replica can't know yet. A replica whose query is delayed may restart its own term.
       const canKnow = !process.isDead && process.stoppedUntilMs < nowMs() && process.name !== replica;
-      if (canKnow && engine.nextNonce() !== undefined)
+      if (canKnow && engine.signerStates() !== undefined)
         report(`${replica} begins term ${term} while ${process.name} settles`);
     }
   };

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { SqlStore } from "#daemon/sql/store.ts";
 import { findSettled, readSettlements } from "../settlement/ledger/exported-settlements.ts";
-import { createLedger } from "../settlement/ledger/ledger.ts";
+import { createLedger, createPaidCheck } from "../settlement/ledger/ledger.ts";
 import { createRefunds } from "../settlement/ledger/refunds.ts";
 import { createSales, payerIdentifiersMax } from "../settlement/ledger/sales.ts";
 import { attempt, settled, settlement } from "./ledger-contract.ts";
@@ -25,11 +25,12 @@ async function openScene(open: Open) {
 /** Defines the tests of sales, refunds and their export, whatever their storage. `open` opens an empty ledger. */
 export function testSales(open: Open): void {
   testSellers(open);
+  testPayers(open);
   testRefunds(open);
 }
 
 function testSellers(open: Open): void {
-  test("gas is added to its seller's day once, however often it is reported, and a new day begins at nothing", async () => {
+  test("gas counts for its seller once, however often it is reported, and for 24 hours, whenever midnight is", async () => {
     await using scene = await openScene(open);
     const { sales, time } = scene;
     for (const id of ["0x1", "0x2"] as const) await sales.add({ id, payer, seller: "alice", identifier: undefined });
@@ -37,10 +38,49 @@ function testSellers(open: Open): void {
     const gas = new Map([["0x1", wei] as const, ["0x2", 5n] as const, ["0x3", 7n] as const]);
     expect(await sales.addGas(gas)).toEqual(new Map([["alice", wei + 5n]]));
     expect(await sales.addGas(new Map([["0x1", wei]]))).toEqual(new Map());
-    expect(await sales.gasToday("alice")).toEqual({ spent: wei + 5n, dearest: wei });
+    const first = { spent: wei + 5n, dearest: wei, forgottenMs: 20_001 * dayMs + 3_600_000 };
+    expect(await sales.gasOfDay("alice")).toEqual([first]);
+    time.nowMs += dayMs - 1;
+    expect(await sales.addGas(new Map([["0x4", 3n]]))).toEqual(new Map());
+    await sales.add({ id: "0x4", payer, seller: "alice", identifier: undefined });
+    await sales.addGas(new Map([["0x4", 3n]]));
+    time.nowMs += 1;
+    const later = { spent: 3n, dearest: 3n, forgottenMs: 20_002 * dayMs };
+    expect(await sales.gasOfDay("alice"), "after midnight").toEqual([first, later]);
+    time.nowMs += 3_600_000;
+    expect(await sales.gasOfDay("alice")).toEqual([later]);
     time.nowMs += dayMs;
-    expect(await sales.gasToday("alice")).toEqual({ spent: 0n, dearest: 0n });
-    expect(await sales.forget(time.nowMs - 1, 10)).toBe(2);
+    expect(await sales.gasOfDay("alice")).toEqual([]);
+    expect(await sales.forget(time.nowMs - 1, 10)).toBe(3);
+  });
+
+  test("gas that an earlier release recorded by day counts until a day after that day's first hour", async () => {
+    await using scene = await openScene(open);
+    const { sales, store, time } = scene;
+    const day = new Date(time.nowMs).toISOString().slice(0, 10);
+    const row =
+      "INSERT INTO seller_day (chain_id, seller, day, gas_paid, dearest) VALUES (1672, 'alice', $1, '7', '4')";
+    await store.change(row, [day]);
+    time.nowMs += dayMs - 1;
+    const old = { spent: 7n, dearest: 4n, forgottenMs: 20_001 * dayMs + 3_600_000 };
+    expect(await sales.gasOfDay("alice")).toEqual([old]);
+    time.nowMs += 3_600_001;
+    expect(await sales.gasOfDay("alice")).toEqual([]);
+  });
+}
+
+function testPayers(open: Open): void {
+  test("who paid is known in the token that was paid in, once the payment is settled", async () => {
+    await using scene = await openScene(open);
+    const { ledger, store } = scene;
+    const ask = (changes: object = {}) => createPaidCheck({ ...chain, store })({ ...settlement, ...changes });
+    expect(await ask()).toBe(false);
+    await ledger.begin([{ settlement, attempt }]);
+    expect(await ask(), "begun").toBe(false);
+    await ledger.finish(new Map([[settlement.id, settled]]));
+    expect(await ask({ asset: `0x${"A5".repeat(20)}` })).toBe(true);
+    expect(await ask({ asset: payer, contract: payer }), "another token").toBe(false);
+    expect(await ask({ payer }), "another payer").toBe(false);
   });
 
   test("a payer has so many identifiers, the newest, and evicts nobody else's", async () => {
@@ -58,6 +98,9 @@ function testSellers(open: Open): void {
     const found = [await conflicts(payer, "0"), await conflicts(payer, "1"), await conflicts(other, "0")];
     expect(found).toEqual([false, true, true]);
     expect(await add(payer, "1", "b"), "a conflict is not recorded").toBe(false);
+    const elsewhere = createSales({ chainId: 1, firstChainId: chain.chainId }, { ...scene, clock: () => time.nowMs });
+    const reused = { id: "1", fingerprint: "b" };
+    expect(await elsewhere.isConflict(payer, reused), "an identifier is of all networks").toBe(true);
     expect(await add(payer, "1"), "the same is none").toBe(true);
   });
 

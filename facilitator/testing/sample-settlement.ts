@@ -1,3 +1,5 @@
+import * as TxEnvelopeEip1559 from "ox/TxEnvelopeEip1559";
+import type { Hex } from "#x402/hex.ts";
 import type { Attempt, Settlement } from "../settlement/settlement.ts";
 
 /** Time of samples, in milliseconds since 1970. */
@@ -18,12 +20,17 @@ export const sampleSettlement: Settlement = {
   owner: "sample",
 };
 
+/** Encodes a transaction with this gas limit, as if it were signed. */
+export function encodeSample(gas: bigint): Hex {
+  return TxEnvelopeEip1559.serialize({ type: "eip1559", chainId: 1_672, gas });
+}
+
 /** Transaction of it, signed one second ago. */
 export const sampleAttempt: Attempt = {
   hash: `0x${"aa".repeat(32)}`,
   signer: `0x${"51".repeat(20)}`,
   nonce: 5,
-  rawTransaction: "0x02",
+  rawTransaction: encodeSample(78_000n),
   maxFeePerGas: 2n,
   maxPriorityFeePerGas: 1n,
   signedAtMs: sampleMs - 1_000,

@@ -1,15 +1,16 @@
 import { hash as hashBytes } from "node:crypto";
 import type { JsonRpcResponse } from "#daemon/json-rpc.ts";
-import type { Chain, EventLog, Receipt } from "../chain/chain.ts";
+import type { Chain, ContractLog, Receipt } from "../chain/chain.ts";
 import type { SendOutcome } from "../chain/chain-error.ts";
 import { encodeAddressTopic, encodeBalanceOfCall, authorizationUsedTopic, transferTopic } from "../chain/token.ts";
 import type { TransactionSigner } from "../chain/transaction-signer.ts";
 import * as AbiFunction from "ox/AbiFunction";
+import * as TxEnvelopeEip1559 from "ox/TxEnvelopeEip1559";
 import { encodeInteger, type Hex } from "#x402/hex.ts";
 import type { Settlement } from "../settlement/settlement.ts";
 
 /** Transaction as encoded in its raw bytes here. */
-type Transaction = Readonly<{ hash: Hex; nonce: number; data: Hex; fee: number; gas: number }>;
+type Transaction = Readonly<{ hash: Hex; nonce: number; data: Hex; fee: number; gas: bigint }>;
 
 /** Chain with one signer and one token, on which a transaction's call data identifies its settlement; Multicall3 makes several calls. */
 export type SimulatedChain = Readonly<{
@@ -51,11 +52,11 @@ export function createSimulatedChain(
     const calls = readCalls(data);
     const payable = calls.filter(isPayable);
     const needed = calls.reduce((sum, call) => sum + gasOf(call), 0n);
-    const isShort = payable.length > 0 && BigInt(gas) < needed;
+    const isShort = payable.length > 0 && gas < needed;
     const paid = isShort ? [] : payable.flatMap((call) => byCallData.get(call) ?? []);
     for (const { authorizationNonce } of paid) used.set(authorizationNonce, hash);
     const isGood = !isShort && (calls.length > 1 || paid.length > 0);
-    const spent = { gasUsed: isShort ? BigInt(gas) : needed, effectiveGasPrice: gwei };
+    const spent = { gasUsed: isShort ? gas : needed, effectiveGasPrice: gwei };
     const at = { blockNumber: headNumber, transactionHash: hash };
     receipts.set(hash, { status: isGood ? 1 : 0, ...at, ...spent, logs: paid.flatMap(buildTransferLogs) });
   };
@@ -79,7 +80,7 @@ export function createSimulatedChain(
 
   const node = { head, isPayable, pendingNonce, nextNonce: () => nextNonce, receipts, used, take, onSend };
   return {
-    signer: { address, sign, readGasLimit: (raw) => BigInt(readTransaction(raw).gas) },
+    signer: { address, sign, check: async () => undefined },
     connect: (leg) => connect(node, leg),
     mine: () => {
       headNumber += 1;
@@ -155,8 +156,11 @@ function connect(node: SimulatedNode, leg: () => Promise<void>): Chain {
       }),
     recentLogs: (_, topics) =>
       ask(() => {
-        const hash = node.used.get(topics.flat().at(-1) ?? "0x");
-        return hash === undefined ? [] : [{ address, topics: topics.flat(), data: "0x" as Hex, transactionHash: hash }];
+        const [hash, found] = [
+          node.used.get(topics.flat().at(-1) ?? "0x"),
+          topics.flat().filter((each) => each !== null),
+        ];
+        return hash === undefined ? [] : [{ address, topics: found, data: "0x" as Hex, transactionHash: hash }];
       }),
   };
 }
@@ -183,17 +187,30 @@ function encodeResults(successes: readonly boolean[]): Hex {
 
 const reverted: JsonRpcResponse = { ok: false, error: { code: 3, message: "execution reverted" } };
 
-const readTransaction = (raw: Hex) => JSON.parse(raw.slice(2)) as Transaction;
+function readTransaction(raw: Hex): Transaction {
+  const {
+    nonce = 0n,
+    data = "0x",
+    gas = 0n,
+    maxFeePerGas = 0n,
+  } = TxEnvelopeEip1559.deserialize(raw as `0x02${string}`);
+  return { hash: nameTransaction(raw), nonce: Number(nonce), data, gas, fee: Number(maxFeePerGas) };
+}
 
-const sign: TransactionSigner["sign"] = ({ nonce = 0, data = "0x", gas, maxFeePerGas = 0n }) => {
-  const sent: Hex = `0x${hashBytes("sha256", `${nonce} ${data} ${maxFeePerGas}`)}`;
-  return {
-    hash: sent,
-    rawTransaction: `0x${JSON.stringify({ hash: sent, nonce, data, gas: Number(gas), fee: Number(maxFeePerGas) })}`,
-  };
+const sign: TransactionSigner["sign"] = async (transaction) => {
+  const rawTransaction = TxEnvelopeEip1559.serialize({
+    type: "eip1559",
+    ...transaction,
+    nonce: BigInt(transaction.nonce),
+  });
+  return { hash: nameTransaction(rawTransaction), rawTransaction };
 };
 
-function buildTransferLogs({ asset, payer, payTo, amount, authorizationNonce }: Settlement): EventLog[] {
+function nameTransaction(raw: Hex): Hex {
+  return `0x${hashBytes("sha256", raw)}`;
+}
+
+function buildTransferLogs({ asset, payer, payTo, amount, authorizationNonce }: Settlement): ContractLog[] {
   return [
     { address: asset, topics: [authorizationUsedTopic, encodeAddressTopic(payer), authorizationNonce], data: "0x" },
     {

@@ -80,7 +80,8 @@ export function startSimulatedReplica(name: string, clockRate: number, shared: S
       { ...options.settlement, entriesMax: 2 },
       { signer: chain.signer.address, monotonicMs: scheduler.nowMs },
     ),
-    signer: chain.signer,
+    signers: [chain.signer],
+    signerWatch: { shortage: () => undefined, canPay: () => true, recordProblem: () => undefined },
     check: async ({ id }) => {
       await scheduler.turn(process);
       const settlement = shared.settlements.find((one) => one.id === id);
@@ -93,7 +94,7 @@ export function startSimulatedReplica(name: string, clockRate: number, shared: S
     random: scheduler.random,
     signal: stopping.signal,
     log: shared.log,
-    suspensions: createSuspensions({ monotonicMs: scheduler.nowMs, log: shared.log }),
+    suspensions: createSuspensions({ monotonicMs: scheduler.nowMs, log: shared.log, hasPaid: async () => false }),
     contracts: () => new Set([multicall3Address.toLowerCase()]),
   });
   return {

@@ -18,10 +18,10 @@ export type Sale = Readonly<{ payment: SignedPayment; caller: Caller; afterMs: n
 export type Report = (problem: string) => void;
 
 /** Creates payments of one payer. With a rival, the second one has the authorization nonce of the first. */
-export function createSamplePayments(count: number, hasRival: boolean): readonly SignedPayment[] {
+export function createSamplePayments(count: number, hasConflict: boolean): readonly SignedPayment[] {
   return Array.from({ length: count }, (_, index): SignedPayment => {
     const digit = String(index + 1);
-    const nonce: Hex = `0x${(hasRival && index === 1 ? "1" : digit).repeat(64)}`;
+    const nonce: Hex = `0x${(hasConflict && index === 1 ? "1" : digit).repeat(64)}`;
     const from: Hex = `0x${"01".repeat(20)}`;
     const to: Hex = `0x${"02".repeat(20)}`;
     return {

@@ -1,6 +1,6 @@
 import type { ListenerName, Audience, Method } from "../catalogue/method.ts";
 import type { Tier } from "../settings/policy.ts";
-import { buildAddedMethod } from "../catalogue/added-method.ts";
+import { buildAddedMethod } from "../catalogue/catalogue.ts";
 import type { Policy } from "../policy.ts";
 
 /** Caller of a request, and its limits. */

@@ -1,7 +1,9 @@
 import { expect, it } from "vitest";
 import { measureHeap } from "#daemon/testing/heap-size.ts";
 import { createProcessRateLimiter } from "../limits/rate-limiter.ts";
-import { identifyByCredential } from "./identify.ts";
+import { identifyByCredential, logProxyNotices } from "./identify.ts";
+import { createLog } from "#daemon/log/log.ts";
+import { createSettingNames } from "../settings/names.ts";
 
 it("remembers an address that sent a token without the head that it was cut from", async () => {
   const [heads, headBytes] = [500, 16_384];
@@ -34,4 +36,45 @@ it("remembers an address that sent a token without the head that it was cut from
   }
   expect(verifications.clients()).toBe(heads);
   expect(measureHeap() - before).toBeLessThan((heads * headBytes) / 4);
+});
+
+const plain = { remoteAddress: "10.0.0.1", forwardedFor: undefined, forwarded: undefined };
+const forwarded = { ...plain, forwardedFor: "198.51.100.7" };
+
+/** Notices of a gateway with these settings, what they logged, and the clock in milliseconds. */
+function notices(proxyProtocol: boolean) {
+  const lines: string[] = [];
+  const clock = { now: 0 };
+  const log = createLog(
+    { service: "test", level: "warn" },
+    { write: (line) => void lines.push((JSON.parse(line) as { message: string }).message) },
+  );
+  const names = createSettingNames("sidecar", "gateway");
+  const dependencies = { log, settingNames: names, now: () => clock.now };
+  return { notice: logProxyNotices({ forwardedHeader: "x-forwarded-for", proxyProtocol }, dependencies), lines, clock };
+}
+
+it("reports a proxy that the settings lack, once an hour", () => {
+  const { notice, lines, clock } = notices(false);
+  notice(false, plain);
+  expect(lines).toEqual([]);
+  notice(false, forwarded);
+  notice(false, { ...plain, forwarded: "for=198.51.100.7" });
+  expect(lines).toEqual([
+    "10.0.0.1 sends a forwarded client address but is not trusted; if it is your proxy, its clients share the limits of one address: add it to gateway.callers.trustedProxies",
+  ]);
+  clock.now = 3_600_000;
+  notice(false, forwarded);
+  expect(lines).toHaveLength(2);
+});
+
+it("reports a trusted proxy that does not say whom it serves, unless its connections do", () => {
+  const { notice, lines } = notices(false);
+  notice(true, { ...plain, forwarded: "for=198.51.100.7" });
+  expect(lines).toEqual([
+    "the trusted proxy 10.0.0.1 sends requests without x-forwarded-for: its clients share the limits of one address; make it send that header, or set gateway.callers.forwardedHeader to the one that it sends",
+  ]);
+  const reported = notices(true);
+  reported.notice(true, plain);
+  expect(reported.lines).toEqual([]);
 });

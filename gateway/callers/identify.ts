@@ -1,19 +1,20 @@
-import { toAddressKey, type ClientAddress } from "#daemon/http/proxies/client-address.ts";
+import { toAddressKey, type ClientAddress, type ForwardedBy } from "#daemon/http/proxies/client-address.ts";
 import { memoize } from "#daemon/memoize.ts";
 import type { RequestInfo } from "./request-facts.ts";
 import type { Rates, RateLimiter } from "../limits/rate-limiter.ts";
 import type { PolicySource } from "../policy.ts";
-import type { ApiKeys, KeyHolder } from "./api-keys.ts";
+import type { ApiKeys, KeyHolder } from "./api-key-file.ts";
 import type { CallerIdentity } from "./caller.ts";
 import type { ListenerName } from "../catalogue/method.ts";
-import type { ProxyNotice } from "./proxy-notice.ts";
 import type { Tokens } from "./tokens.ts";
+import type { Logger } from "#daemon/log/log.ts";
+import type { SettingNames } from "../settings/names.ts";
 
 /** Identifies the caller of a request. */
 export type Identify = (facts: RequestInfo) => CallerIdentity | Promise<CallerIdentity>;
 
 /** Max number of cached identities, and max length of a cached name; others are computed on each request. */
-const kept = { most: 10_000, nameLength: 256 };
+const kept = { max: 10_000, nameLength: 256 };
 
 /** Matches lists whose characters could only form IPv4 addresses. */
 const plainList = /^[\d., ]+$/;
@@ -75,11 +76,11 @@ export const verificationRates: Rates = {
 
 const refused: CallerIdentity = {
   kind: "refused",
-  message: "an API key or a token is needed; send Authorization: Bearer and a key or token that is valid",
+  message: "an API key or token is required; send Authorization: Bearer with a valid key or token",
 };
 
 function refuseTokens(waitMs: number): CallerIdentity {
-  const message = "this address sends more new tokens than are verified for one; send this one again later";
+  const message = "this address sends too many new tokens; resend this one later";
   return { kind: "refused", message, retryAfterSeconds: Math.max(1, Math.ceil(waitMs / 1_000)) };
 }
 
@@ -108,5 +109,36 @@ export function identifyByCredential({
     const waitMs = verifications.acquire(`address ${addressOf(facts)}`, 1, verificationRates);
     if (typeof waitMs === "number") return refuseTokens(waitMs);
     return tokens.verify(credential).then((holder) => identity("token", holder));
+  };
+}
+
+/** Called for a request that is counted by the address of its connection, whether or not that address belongs to a trusted proxy. */
+export type ProxyNotice = (isTrusted: boolean, facts: ForwardedBy & Readonly<{ remoteAddress: string }>) => void;
+
+/** Min interval between two log lines of the same kind: anyone can send such requests. */
+const pauseMs = 3_600_000;
+
+/**
+ * Logs signs that a proxy does not match the settings, because all its clients would then share one client's limits: an untrusted peer
+ * sends a forwarding header with an address, or a trusted proxy sends no address in the configured header.
+ */
+export function logProxyNotices(
+  { forwardedHeader, proxyProtocol }: Readonly<{ forwardedHeader: string; proxyProtocol: boolean }>,
+  { log, settingNames, now }: Readonly<{ log: Logger; settingNames: SettingNames; now: () => number }>,
+): ProxyNotice {
+  const nextAt = { untrusted: 0, silent: 0 };
+  const trusted = settingNames.key("callers.trustedProxies");
+  const header = settingNames.key("callers.forwardedHeader");
+  return (isTrusted, { remoteAddress, forwardedFor, forwarded }) => {
+    const kind = isTrusted ? "silent" : "untrusted";
+    if (!isTrusted && forwardedFor === undefined && forwarded === undefined) return;
+    // A proxy that sends the client's address via the PROXY protocol sends none for its own requests, such as health checks.
+    if (isTrusted && proxyProtocol) return;
+    if (now() < nextAt[kind]) return;
+    nextAt[kind] = now() + pauseMs;
+    const what = isTrusted
+      ? `the trusted proxy ${remoteAddress} sends requests without ${forwardedHeader}: its clients share the limits of one address; make it send that header, or set ${header} to the one that it sends`
+      : `${remoteAddress} sends a forwarded client address but is not trusted; if it is your proxy, its clients share the limits of one address: add it to ${trusted}`;
+    log.warn({ event: isTrusted ? "proxy-header-missing" : "proxy-not-trusted", remoteAddress }, what);
   };
 }

@@ -100,7 +100,7 @@ function startRemoteKeySet(
       const setting = settingNames.key("jwt.jwksUrl");
       log.warn(
         { event: "key-set-unreadable", err: error },
-        `the key set of ${setting} can't be read; its keys are good for ${keysKeptMs} ms from their last reading`,
+        `the key set of ${setting} can't be read; its cached keys remain valid for ${keysKeptMs} ms after the last read`,
       );
     });
   };

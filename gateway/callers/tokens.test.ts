@@ -5,9 +5,10 @@ import { exportJWK, generateKeyPair, SignJWT } from "jose";
 import { Registry } from "prom-client";
 import { afterAll, expect, it } from "vitest";
 import { createFilesInForce } from "#daemon/files/files-in-force.ts";
+import { parseSettings } from "#daemon/testing/parse-settings.ts";
 import { createLog } from "#daemon/log/log.ts";
 import { createSettingNames } from "../settings/names.ts";
-import { gatewaySection } from "../settings/gateway.ts";
+import { gatewaySection } from "../settings/sections.ts";
 import { createTokens } from "./tokens.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "gatehouse-tokens-"));
@@ -17,7 +18,7 @@ it("remembers as many verified tokens as may be, and then forgets them all and v
   const jwksPath = join(folder, "jwks.json");
   const { publicKey, privateKey } = await generateKeyPair("ES256");
   writeFileSync(jwksPath, JSON.stringify({ keys: [await exportJWK(publicKey)] }));
-  const { jwt } = gatewaySection.parse({ jwt: { jwksPath, cacheEntries: 3 } });
+  const { jwt } = parseSettings(gatewaySection, { jwt: { jwksPath, cacheEntries: 3 } });
   await using tokens = createTokens(jwt, {
     log: createLog({ service: "test", level: "silent" }),
     files: createFilesInForce(new Registry()),

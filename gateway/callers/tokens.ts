@@ -1,7 +1,7 @@
 import { jwtVerify } from "jose";
 import type { WatchedFileDependencies } from "#daemon/files/watched-file.ts";
 import type { SettingNames } from "../settings/names.ts";
-import type { KeyHolder } from "./api-keys.ts";
+import type { KeyHolder } from "./api-key-file.ts";
 import { startKeySet, type KeySetOptions } from "./key-set.ts";
 
 /** Rules for verifying callers' tokens. */
@@ -63,7 +63,7 @@ export function createTokens(
       if (begunIn === generation) known.set(token, { holder, expiresAtMs: payload.exp * 1_000 });
       return holder;
     } catch (error) {
-      log.debug({ err: error }, "a token was refused");
+      log.debug({ err: error }, "a token was rejected");
       return undefined;
     }
   };

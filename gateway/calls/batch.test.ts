@@ -4,7 +4,7 @@ import { roomyMemory } from "../testing/roomy-memory.ts";
 import type { NodeCall } from "../upstream/node-call.ts";
 import { createNodeBatches } from "../upstream/node-batches.ts";
 import { SharedTurns, createTurns, turnBytes } from "../wire/shared-turns.ts";
-import { discardedResponse, finishedFlow, type ResponseSink } from "../answers/answer-sink.ts";
+import { discardedResponse, finishedFlow, type ResponseSink } from "../responses/response-sink.ts";
 import { runBatch } from "./batch.ts";
 
 test("a batch whose client goes while its calls are started sends those that another caller waits for, too", async () => {

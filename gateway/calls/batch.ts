@@ -3,12 +3,12 @@ import { isBad, type BadCall, type Call } from "../json-rpc/call.ts";
 import { collectionErrors, type CollectionFailure } from "../errors.ts";
 import type { HeldBytes } from "#daemon/memory/connection-memory.ts";
 import { HeldScope } from "../memory/held-scope.ts";
-import type { ResponseFlow, ResponseSink } from "../answers/answer-sink.ts";
-import { OrderedWriter } from "../answers/ordered-writer.ts";
+import type { ResponseFlow, ResponseSink } from "../responses/response-sink.ts";
+import { OrderedWriter } from "../responses/ordered-writer.ts";
 import type { NodeBatch } from "../upstream/node-batches.ts";
 import type { Turns } from "../wire/shared-turns.ts";
 import type { PlainReads } from "./plain-reads.ts";
-import { TextSink, type LongResponse, type RunReceiver, type TextResponse } from "../answers/text-sink.ts";
+import { TextSink, type LongResponse, type RunReceiver, type TextResponse } from "../responses/text-sink.ts";
 
 /** Min bytes that each call in a batch counts for in an event loop tick. */
 const callBytes = 128;
@@ -125,7 +125,7 @@ class BatchRun implements ResponseFlow, RunReceiver {
     if (retryAfterSeconds === undefined) this.#isServed ||= entry !== "";
     else this.#retryAfterSeconds = Math.max(retryAfterSeconds, this.#retryAfterSeconds ?? 0);
     this.#writer.put(place, entry, entry === "" ? undefined : source);
-    this.#goOnOrCut();
+    this.#continueOrCut();
   }
 
   hasRoom(place: number, bytes: number): boolean {
@@ -137,7 +137,7 @@ class BatchRun implements ResponseFlow, RunReceiver {
     this.#settled.fill(1, first, first + count);
     this.#isServed = true;
     this.#writer.putRun(text, count, "node");
-    this.goOn();
+    this.#continueOrCut();
   }
 
   receiveLong({ parts, source }: LongResponse, place: number): void {
@@ -146,7 +146,7 @@ class BatchRun implements ResponseFlow, RunReceiver {
     const hasEntry = this.#calls[place]?.id !== undefined;
     this.#isServed ||= hasEntry;
     this.#writer.put(place, hasEntry ? withoutEnd(parts) : "", hasEntry ? source : undefined);
-    this.#goOnOrCut();
+    this.#continueOrCut();
   }
 
   resume(): void {
@@ -164,11 +164,11 @@ class BatchRun implements ResponseFlow, RunReceiver {
   }
 
   /** Cancels the calls in progress once a response does not fit: the node's responses would be discarded. */
-  #goOnOrCut(): void {
+  #continueOrCut(): void {
     if (this.#writer.isFull) {
       const left = this.#flows.splice(0);
       for (const flow of left) flow?.cancel();
-      // Releases what the cancelled calls had collected: from now on, no call collects anything.
+      // Releases the buffers of the cancelled calls: from now on, no call buffers anything.
       this.memory[Symbol.dispose]();
       for (const [place, flow] of left.entries()) if (flow !== undefined) this.receive("tooLong", place);
     }

@@ -7,9 +7,9 @@ import { rememberChecks } from "../limits/checked-params.ts";
 import { createPolicy } from "../policy.ts";
 import { roomyMemory } from "../testing/roomy-memory.ts";
 import { testSettings } from "../testing/test-gateway.ts";
-import { finishedFlow } from "../answers/answer-sink.ts";
+import { finishedFlow } from "../responses/response-sink.ts";
 import { createCallHandler } from "./call-handler.ts";
-import { createTextSink, type TextResponse } from "../answers/text-sink.ts";
+import { createTextSink, type TextResponse } from "../responses/text-sink.ts";
 
 const now = () => 0;
 const tier = {

@@ -1,17 +1,24 @@
 import { formatErrorJsonResponse, formatResultResponse } from "../json-rpc/read-answer.ts";
 import { buildCallKey, isBad, type BadCall, type Call } from "../json-rpc/call.ts";
 import { methodNotFound, paramsTooLarge, rpcErrors } from "../errors.ts";
+import type { ParamLimit } from "../catalogue/method.ts";
 import { mayNameGas } from "../limits/call-gas.ts";
 import { checkParams } from "../limits/check-params.ts";
 import { findLogsCap, findTraceCap } from "../policy.ts";
 import { hashParts, rememberHash } from "../json-rpc/key-hash.ts";
-import { isOffChain, readInPieces, readOne, explainUnfit } from "./read-call.ts";
-import { finishedFlow, type ResponseFlow, type ResponseSink } from "../answers/answer-sink.ts";
-import { answerCall, failCall, answerWithoutNode } from "./call-end.ts";
-import type { CallContext, SubscriptionResponse } from "./call-context.ts";
-import type { CallDependencies } from "./call-dependencies.ts";
+import {
+  isOffChain,
+  readInPieces,
+  readOne,
+  explainUnfit,
+  answerCall,
+  failCall,
+  answerWithoutNode,
+  chargeCall,
+} from "./answer-call.ts";
+import { finishedFlow, type ResponseFlow, type ResponseSink } from "../responses/response-sink.ts";
+import type { CallContext, SubscriptionResponse, CallDependencies } from "./call-context.ts";
 import { CallRecord, noMethod } from "./call-record.ts";
-import { chargeCall } from "./charge.ts";
 
 /** Handles one call: checks the catalogue and limits, then tries constants, the cache and the node. An invalid call is also charged. Never throws. */
 export type CallHandler = (call: Call | BadCall, context: CallContext, sink: ResponseSink) => ResponseFlow;
@@ -52,9 +59,13 @@ function admit(record: CallRecord): ResponseFlow {
       formatResultResponse(record.id, record.dependencies.openRpc(record.policy, record.context.caller.listener)),
     );
   }
-  const isChecked = method.limit !== undefined && (method.limit.kind !== "gas" || mayNameGas(params));
-  if (isChecked) return readWithin(record, params);
+  if (method.limit !== undefined && isLimited(method.limit, params)) return readWithin(record, params);
   return readOne(record, params, call.key ?? buildKey(method.name, params, call.hash));
+}
+
+/** Whether a limit may apply to parameters: a plain call that specifies no gas has none. */
+function isLimited(limit: ParamLimit, params: string): boolean {
+  return limit.kind !== "gas" || limit.isRepeated === true || mayNameGas(params);
 }
 
 function buildKey(method: string, params: string, hash: number | undefined): string {
@@ -69,11 +80,10 @@ function readWithin(record: CallRecord, params: string): ResponseFlow {
   const { policy, tier, dependencies, method } = record;
   const head = dependencies.head.known();
   const checked = dependencies.checks({ policy, head, tier, method }, params, () => {
-    const { errorCode } = policy.settings.ranges;
     const splitBlocks = tier.splitBlocks ?? 0;
     return checkParams(method, params, head, {
-      logs: () => ({ capBlocks: findLogsCap(policy, tier), splitBlocks, errorCode }),
-      trace: () => ({ capBlocks: findTraceCap(policy, tier), splitBlocks, errorCode }),
+      logs: () => ({ capBlocks: findLogsCap(policy, tier), splitBlocks }),
+      trace: () => ({ capBlocks: findTraceCap(policy, tier), splitBlocks }),
       ...policy.settings.limits,
     });
   });

@@ -6,7 +6,7 @@ import { createPolicy } from "../policy.ts";
 import { limitlessTier } from "../testing/limitless-tier.ts";
 import { roomyMemory } from "../testing/roomy-memory.ts";
 import { testSettings } from "../testing/test-gateway.ts";
-import { discardedResponse, finishedFlow } from "../answers/answer-sink.ts";
+import { discardedResponse, finishedFlow } from "../responses/response-sink.ts";
 import { CallRecord } from "./call-record.ts";
 
 const kib = 1_024;

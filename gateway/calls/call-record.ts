@@ -4,6 +4,7 @@ import { never, defineNodeMethod } from "../catalogue/method-parts.ts";
 import type { NodeFailure } from "../errors.ts";
 import { isBad, type BadCall, type Call } from "../json-rpc/call.ts";
 import type { CallGate, LoadRejection } from "../limits/load-gate.ts";
+import { NodeTime, runsCode } from "../limits/node-time.ts";
 import type { HeldBytes } from "#daemon/memory/connection-memory.ts";
 import type { CallOutcome } from "../observe/meter.ts";
 import type { Policy } from "../policy.ts";
@@ -11,9 +12,8 @@ import type { NodeRead, ReadOutcome } from "../reads/node-read.ts";
 import type { Tier } from "../settings/policy.ts";
 import type { NodeSender } from "../upstream/node-call.ts";
 import type { TraceContext } from "#daemon/http/trace-context.ts";
-import type { ResponseSink, ResponseSource } from "../answers/answer-sink.ts";
-import type { CallContext } from "./call-context.ts";
-import type { CallDependencies } from "./call-dependencies.ts";
+import type { ResponseSink, ResponseSource } from "../responses/response-sink.ts";
+import type { CallContext, CallDependencies } from "./call-context.ts";
 
 /** Interval in bytes at which a streamed response is charged, and the max bytes for which a disconnecting caller is not charged. */
 const stepBytes = 65_536;
@@ -64,6 +64,10 @@ export class CallRecord implements NodeRead, ResponseSink, HeldBytes {
   /** The gate that admitted the call to the node, and the time of admission. */
   #gate: CallGate | undefined;
   #requestedAt = 0;
+  /** Time when a streamed response began: after that, its reader sets the pace. */
+  #beganAt: number | undefined;
+  /** Undefined if the call runs no contract code. */
+  #nodeTime: NodeTime | undefined;
   #heldBytes = 0;
   #hasLeft = false;
 
@@ -127,14 +131,19 @@ export class CallRecord implements NodeRead, ResponseSink, HeldBytes {
     if (refusal !== undefined) return refusal;
     this.#gate = gate;
     this.#requestedAt = dependencies.now();
+    if (runsCode(this.method)) {
+      this.#nodeTime = gate === context.batch?.gate ? context.batch.nodeTime : new NodeTime();
+      this.#nodeTime.pay(this.costUnits);
+    }
     if (context.trace !== undefined) this.traceContext = context.trace.requestNode();
     return undefined;
   }
 
-  /** Takes over the slot of a call that a gate admitted to the node. */
+  /** Takes over the slot of a plain read that its batch's gate admitted to the node. */
   takeOver(gate: CallGate, requestedAt: number): void {
     this.#gate = gate;
     this.#requestedAt = requestedAt;
+    if (runsCode(this.method)) this.#nodeTime = this.context.batch?.nodeTime;
   }
 
   /** Releases the call's slot and its memory. */
@@ -147,8 +156,11 @@ export class CallRecord implements NodeRead, ResponseSink, HeldBytes {
   done(outcome: ReadOutcome): void {
     if (this.#hasLeft) return;
     this.leave();
-    const { now, meter } = this.dependencies;
+    const { now, meter, limiter } = this.dependencies;
     const endedAt = now();
+    const { caller, tier } = this;
+    const timed = { caller, tier, startedAt: this.#requestedAt, endedAt: this.#beganAt ?? endedAt };
+    if (outcome !== "coalesced") this.#nodeTime?.charge(timed, this.policy.settings.rateLimit, limiter);
     // A call that shared another call's read has no node time of its own; the node time of a cancelled call is unknown.
     if (outcome !== "coalesced" && outcome !== "cancelled")
       meter.node(this.#label, (endedAt - this.#requestedAt) / 1_000, this.context.trace?.sampledTraceId);
@@ -185,6 +197,7 @@ export class CallRecord implements NodeRead, ResponseSink, HeldBytes {
   }
 
   begin(lengthBytes: number | undefined, source: ResponseSource): void {
+    this.#beganAt = this.dependencies.now();
     this.#client.begin(lengthBytes, source);
   }
 

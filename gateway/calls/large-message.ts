@@ -2,19 +2,18 @@ import type { Message, MessageLimits } from "../json-rpc/call.ts";
 import { beginMessage, isBatch, readMessage } from "../json-rpc/read-message.ts";
 import { rpcErrors } from "../errors.ts";
 import { HeldScope } from "../memory/held-scope.ts";
-import type { ResponseFlow, ResponseSink } from "../answers/answer-sink.ts";
-import { rejectCall, EndingFlow, EndingSink, LateFlow } from "./call-end.ts";
-import type { CallContext } from "./call-context.ts";
-import type { CallDependencies } from "./call-dependencies.ts";
+import { type ResponseFlow, type ResponseSink, EndingFlow, EndingSink, LateFlow } from "../responses/response-sink.ts";
+import { rejectCall, chargeCall } from "./answer-call.ts";
+import type { CallContext, CallDependencies } from "./call-context.ts";
 import { CallRecord } from "./call-record.ts";
-import { chargeCall } from "./charge.ts";
 import { type SharedTurns, createTurns, turnBytes } from "../wire/shared-turns.ts";
+import { fallbackTier, type Caller } from "../callers/caller.ts";
+import type { RateLimiter } from "../limits/rate-limiter.ts";
+import type { Meter } from "../observe/meter.ts";
+import type { PolicySource } from "../policy.ts";
 
 /** Size at which a message is charged before it is parsed, and is parsed over several ticks. */
 export const largeBytes = 65_536;
-
-/** Max length of a message that is parsed at once, regardless of load, and that is not counted as buffered until it is answered. */
-export const smallBytes = 4_096;
 
 const bytesOfKiB = 1_024;
 
@@ -75,4 +74,35 @@ export function readInTurns(
   };
   createTurns(turns, caller).run(step, () => flow.isCancelled);
   return flow;
+}
+
+export type BodyAdmissionDependencies = Readonly<{
+  policy: PolicySource;
+  limiter: Pick<RateLimiter, "waitFor">;
+  limited: Meter["limited"];
+}>;
+
+/** Decides from a request's head whether to accept its body. Does not charge: the body is charged once it is complete. */
+export type BodyAdmission = Readonly<{
+  /** Whether a body of this length is checked before it arrives. Shorter bodies are not worth checking. */
+  isLarge: (lengthBytes: number) => boolean;
+  /** Returns the seconds until the caller can pay for the body; undefined if the body is accepted now. */
+  waitSeconds: (caller: Caller, lengthBytes: number) => number | undefined;
+  /** Counts a rejection. */
+  refused: (caller: Caller) => void;
+}>;
+
+/** Creates the body admission that all listeners share. */
+export function admitBodies({ policy, limiter, limited }: BodyAdmissionDependencies): BodyAdmission {
+  return {
+    isLarge: (lengthBytes) => lengthBytes > largeBytes,
+    waitSeconds: ({ key, tierName }, lengthBytes) => {
+      const { settings, tiers } = policy();
+      if (!settings.rateLimit.enabled) return undefined;
+      const units = priceBytes(lengthBytes, settings.rateLimit.unitsPerKiB);
+      const waitMs = limiter.waitFor(key, units, tiers.get(tierName) ?? fallbackTier);
+      return waitMs === undefined ? undefined : Math.max(1, Math.ceil(waitMs / 1_000));
+    },
+    refused: ({ tierName }) => limited("rate", tierName),
+  };
 }

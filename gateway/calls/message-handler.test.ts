@@ -10,12 +10,12 @@ import { createPolicy } from "../policy.ts";
 import { messageBytes } from "../testing/generated-messages.ts";
 import { roomyMemory } from "../testing/roomy-memory.ts";
 import { testSettings } from "../testing/test-gateway.ts";
-import { finishedFlow } from "../answers/answer-sink.ts";
+import { finishedFlow } from "../responses/response-sink.ts";
 import { createCallHandler } from "./call-handler.ts";
 import { createMessageCharge } from "./large-message.ts";
 import { createMessageHandler } from "./message-handler.ts";
 import type { NodeRead } from "../reads/node-read.ts";
-import { createTextSink } from "../answers/text-sink.ts";
+import { createTextSink } from "../responses/text-sink.ts";
 
 const generous = {
   requestsPerSecond: 1e6,

@@ -5,14 +5,21 @@ import type { Tracing } from "../observe/tracing.ts";
 import { HeldScope } from "../memory/held-scope.ts";
 import type { PolicySource } from "../policy.ts";
 import type { NodeBatches } from "../upstream/node-batches.ts";
-import { discardedResponse, finishedFlow, type ResponseFlow, type ResponseSink } from "../answers/answer-sink.ts";
+import {
+  discardedResponse,
+  finishedFlow,
+  type ResponseFlow,
+  type ResponseSink,
+  EndingFlow,
+  EndingSink,
+} from "../responses/response-sink.ts";
 import { runBatch } from "./batch.ts";
-import { chooseBatchStrategy, startInTurn } from "./batch-way.ts";
+import { chooseBatchStrategy, startInTurn } from "./batch-strategy.ts";
 import type { CallContext, MessageContext } from "./call-context.ts";
 import { PlainReads, type PlainReadsDependencies } from "./plain-reads.ts";
 import type { CallHandler } from "./call-handler.ts";
-import { EndingFlow, EndingSink } from "./call-end.ts";
-import { largeBytes, readInTurns, smallBytes, type MessageCharge } from "./large-message.ts";
+import { largeBytes, readInTurns, type MessageCharge } from "./large-message.ts";
+import { smallMessageBytes } from "../wire/received-bytes.ts";
 import { type SharedTurns, createTurns } from "../wire/shared-turns.ts";
 
 /** Answers one request body or WebSocket message. An empty response means that nothing is sent. Never throws. */
@@ -74,7 +81,7 @@ export function createMessageHandler(dependencies: MessageDependencies): Message
     // The message gets its empty response before the call ends.
     const own = new HeldScope(arrived.memory);
     const paramsBytes = isBad(call) ? 0 : (call.params?.length ?? 0);
-    if (paramsBytes > smallBytes) own.hold(paramsBytes);
+    if (paramsBytes > smallMessageBytes) own.hold(paramsBytes);
     handle(call, context, new EndingSink(discardedResponse, () => own[Symbol.dispose]()));
     sink.text("", "gateway");
     return finishedFlow;
@@ -84,7 +91,7 @@ export function createMessageHandler(dependencies: MessageDependencies): Message
     const { limits } = policy().settings;
     const hasPaidBytes = body.length > largeBytes;
     const arrived = { caller, memory, traceContext, requestId, subscriptions, startedAt: turns.now(), hasPaidBytes };
-    if (body.length <= smallBytes) return answer(readMessage(body, limits), arrived, sink);
+    if (body.length <= smallMessageBytes) return answer(readMessage(body, limits), arrived, sink);
     const { key } = caller;
     return charge(body, { context: arrived, sink }, (held) => {
       const readAtOnce = () => answer(readMessage(body, limits), arrived, held);

@@ -3,7 +3,7 @@ import type { Method } from "../catalogue/method.ts";
 import type { ChainHead } from "../chain/head.ts";
 import type { Policy } from "../policy.ts";
 import type { Tier } from "../settings/policy.ts";
-import { isBatchable } from "./read-call.ts";
+import { isBatchable } from "./answer-call.ts";
 
 /** Snapshot of the policy, head and clock, shared by plain reads that start in the same event loop tick: none of these changes within a tick. */
 export class PlainMoment {

@@ -1,8 +1,7 @@
-import { buildCallKey } from "../json-rpc/call.ts";
-import type { TypicalCall } from "../json-rpc/usual-call.ts";
+import { buildCallKey, type TypicalCall } from "../json-rpc/call.ts";
 import type { Method } from "../catalogue/method.ts";
 import type { NodeFailure } from "../errors.ts";
-import type { ResponseFlow } from "../answers/answer-sink.ts";
+import type { ResponseFlow } from "../responses/response-sink.ts";
 import type { HeldScope } from "../memory/held-scope.ts";
 import type { TraceContext } from "#daemon/http/trace-context.ts";
 import type { CacheLifetime } from "../reads/cache/cache-lifetime.ts";
@@ -11,7 +10,7 @@ import type { NodeRead } from "../reads/node-read.ts";
 import type { ReadInFlight } from "../reads/reads-in-flight.ts";
 import type { BatchPiece } from "../upstream/batch-piece.ts";
 import type { NodeSender } from "../upstream/node-call.ts";
-import type { TypicalResponses } from "../upstream/usual-answers.ts";
+import type { TypicalResponses } from "../upstream/typical-responses.ts";
 import type { PieceCall, PieceEntry } from "../upstream/piece-entry.ts";
 import type { PlainMoment } from "./plain-moment.ts";
 
@@ -34,7 +33,6 @@ export type PlainReadOwner = Readonly<{
  * to the node alone.
  */
 export class PlainRead implements ResponseFlow, PieceCall, ReadInFlight, ReadMoment {
-  readonly isOver = false;
   readonly call: TypicalCall;
   readonly place: number;
   readonly method: Method;
@@ -98,6 +96,11 @@ export class PlainRead implements ResponseFlow, PieceCall, ReadInFlight, ReadMom
 
   get timeoutMs(): number {
     return this.method.timeoutMs;
+  }
+
+  /** A piece that is being answered has this read even after the read has been cancelled and replaced by its entry. */
+  get isOver(): boolean {
+    return this.#own?.entry?.isOver ?? false;
   }
 
   get caller(): string {

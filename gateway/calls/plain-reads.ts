@@ -1,10 +1,10 @@
-import { explainRefusal, TextSink, type RunReceiver } from "../answers/text-sink.ts";
+import { explainRefusal, TextSink, type RunReceiver } from "../responses/text-sink.ts";
 import type { Method } from "../catalogue/method.ts";
 import { mayNameGas } from "../limits/call-gas.ts";
 import type { ChainHead } from "../chain/head.ts";
-import { TypicalCall } from "../json-rpc/usual-call.ts";
-import type { BadCall, Call } from "../json-rpc/call.ts";
+import { TypicalCall, type BadCall, type Call } from "../json-rpc/call.ts";
 import { copyText, readAnswer } from "../json-rpc/read-answer.ts";
+import { runsCode } from "../limits/node-time.ts";
 import type { CallGate } from "../limits/load-gate.ts";
 import { HeldScope } from "../memory/held-scope.ts";
 import { deriveCacheLifetime, deriveHeadLifetime, type CacheLifetime } from "../reads/cache/cache-lifetime.ts";
@@ -12,12 +12,11 @@ import type { CoalescedRead } from "../reads/coalesced-read.ts";
 import type { PlainNodeReads } from "../reads/node-reads.ts";
 import type { NodeBatch } from "../upstream/node-batches.ts";
 import type { PieceCall } from "../upstream/piece-entry.ts";
-import type { TypicalResponses } from "../upstream/usual-answers.ts";
+import type { TypicalResponses } from "../upstream/typical-responses.ts";
 import type { TraceContext } from "#daemon/http/trace-context.ts";
-import type { CallContext } from "./call-context.ts";
-import type { CallDependencies } from "./call-dependencies.ts";
+import type { CallContext, CallDependencies } from "./call-context.ts";
 import { CallRecord } from "./call-record.ts";
-import { leastOwedBytes, chargeResponse } from "./charge.ts";
+import { leastOwedBytes, chargeResponse } from "./answer-call.ts";
 import { PlainMoment } from "./plain-moment.ts";
 import { PlainRead, type PlainReadOwner } from "./plain-read.ts";
 
@@ -25,7 +24,7 @@ import { PlainRead, type PlainReadOwner } from "./plain-read.ts";
 export type PlainReadsDependencies = CallDependencies & Readonly<{ plain: PlainNodeReads }>;
 
 /** How one client's batch reaches the node. */
-export type PlainExposure = Readonly<{ toNode: NodeBatch; gate: CallGate; isTogether: () => boolean }>;
+export type PlainExposure = Readonly<{ toNode: NodeBatch; gate: CallGate; isGrouped: () => boolean }>;
 
 /**
  * The plain reads in one client's batch, which make up most of its calls: they are valid, cost what their method costs, and go to the node
@@ -135,6 +134,10 @@ export class PlainReads implements PlainReadOwner {
     this.#answeredFrom = moment;
     this.#answered.set(method, (this.#answered.get(method) ?? 0) + 1);
     if (answerBytes >= leastOwedBytes) chargeResponse(limiter, answerBytes, this.caller, moment);
+    if (!runsCode(method)) return;
+    const { tier, startedAt, policy } = moment;
+    const call = { caller: this.caller, tier, startedAt, endedAt: this.#dependencies.now() };
+    this.#context.batch?.nodeTime.charge(call, policy.settings.rateLimit, limiter);
   }
 
   share(read: PlainRead): CoalescedRead {
@@ -152,7 +155,7 @@ export class PlainReads implements PlainReadOwner {
   /** Takes the snapshot for the rest of this tick; returns undefined if no read is plain in this tick. */
   #enterMoment(): PlainMoment | undefined {
     const { policy, plain, nodeFitness, limiter, now } = this.#dependencies;
-    if (nodeFitness() !== "fit" || limiter.acquireNow === undefined || !this.#way.isTogether()) return undefined;
+    if (nodeFitness() !== "fit" || limiter.acquireNow === undefined || !this.#way.isGrouped()) return undefined;
     this.#moment = new PlainMoment(policy(), this.#context.caller, { ...plain.moment(), startedAt: now() });
     queueMicrotask(this.#leaveMoment);
     return this.#moment;
@@ -165,7 +168,10 @@ export class PlainReads implements PlainReadOwner {
     if (gate.enter(this.caller, tier, method.costUnits, overload) !== undefined) return false;
     if (!rateLimit.enabled) return true;
     const units = method.costUnits + (this.#context.hasPaidBytes === true ? 0 : kib * rateLimit.unitsPerKiB);
-    if (this.#dependencies.limiter.acquireNow?.(this.caller, units, tier) === undefined) return true;
+    if (this.#dependencies.limiter.acquireNow?.(this.caller, units, tier) === undefined) {
+      if (runsCode(method)) this.#context.batch?.nodeTime.pay(method.costUnits);
+      return true;
+    }
     gate.leave(this.caller, method.costUnits, overload);
     return false;
   }

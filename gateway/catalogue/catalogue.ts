@@ -1,10 +1,9 @@
 import type { MethodChange } from "../settings/policy.ts";
-import { buildAddedMethod } from "./added-method.ts";
-import { chainMethods } from "./chain-methods.ts";
+import { blockMethods } from "./block-methods.ts";
 import { debugMethods } from "./debug-methods.ts";
 import { extensionMethods } from "./extension-methods.ts";
-import type { Method } from "./method.ts";
-import { never } from "./method-parts.ts";
+import type { Method, ParamLimit } from "./method.ts";
+import { never, listParamsBytes, defineNodeMethod, searchedParamsBytes, unknownParamsBytes } from "./method-parts.ts";
 import { networkMethods } from "./network-methods.ts";
 import { placeholderMethods, unimplementedMethods } from "./placeholder-methods.ts";
 import { stateMethods } from "./state-methods.ts";
@@ -12,7 +11,7 @@ import { stateMethods } from "./state-methods.ts";
 /** Every method in the specification, in the same order: the only list of methods. */
 export const specifiedMethods: readonly Method[] = [
   ...stateMethods,
-  ...chainMethods,
+  ...blockMethods,
   ...networkMethods,
   ...debugMethods,
   ...extensionMethods,
@@ -44,4 +43,35 @@ function applyChange(method: Method, change: MethodChange): Method {
     cache: change.cache === false ? never : method.cache,
     answeredBy: method.answeredBy === "nobody" && change.audience !== undefined ? "node" : method.answeredBy,
   };
+}
+
+/**
+ * Builds a method that is not in the specification but is added or allowed by the operator's settings. A call to it is sent to the node at
+ * most once, because its effects are unknown.
+ */
+export function buildAddedMethod(name: string): Method {
+  const limit = findLimit(name);
+  return defineNodeMethod({
+    name,
+    summary: "Added by the operator's settings",
+    params: [],
+    result: "what the node answers",
+    audience: "private",
+    cache: never,
+    repeatable: false,
+    costUnits: 50,
+    paramsBytes: findParamsBytes(limit),
+    ...(limit === undefined ? {} : { limit }),
+  });
+}
+
+/** Returns the limit that an added method inherits, so that no alias evades it: log filters inherit range limits, other trace methods inherit tracer limits. */
+function findLimit(name: string): ParamLimit | undefined {
+  if (name === "eth_newFilter") return { kind: "logsAtOnce" };
+  return name.startsWith("debug_trace") ? { kind: "lastTracer" } : undefined;
+}
+
+function findParamsBytes(limit: ParamLimit | undefined): number {
+  if (limit?.kind === "lastTracer") return searchedParamsBytes;
+  return limit === undefined ? unknownParamsBytes : listParamsBytes;
 }

@@ -9,7 +9,7 @@ export const blockHash: Param = { name: "blockHash", shape: "blockHash" };
 export const blockNumberOrHash: Param = { name: "block", shape: "blockNumberOrHash" };
 export const callObject: Param = { name: "call", shape: "callObject" };
 export const fullTransactions: Param = { name: "fullTransactions", shape: "boolean" };
-export const index: Param = { name: "index", shape: "quantity" };
+export const indexParam: Param = { name: "index", shape: "quantity" };
 export const transactionHash: Param = { name: "transactionHash", shape: "hash" };
 export const tracerOptions: Param = { name: "options", shape: "tracerOptions", optional: true };
 
@@ -31,10 +31,11 @@ export const unknownParamsBytes = 65_536;
 export const searchedParamsBytes = 16_384;
 
 /**
- * Factor applied to the gas of a traced call. The trace contains the input and output of each inner call: if those are long, the node
- * spends many times the CPU of the call itself (`npm run bench:gateway -- --only node`).
+ * Factor applied to the gas of a traced call and of an access list. A trace contains the input and output of each inner call, and an access
+ * list is found by running the call until the list no longer changes: the node may spend many times the CPU of the call itself
+ * (`npm run bench:gateway -- --only node`).
  */
-export const tracedTimes = 5;
+export const tracingGasFactor = 5;
 
 type Given = Pick<Method, "name" | "summary" | "params" | "result" | "cache" | "costUnits"> & Partial<Method>;
 

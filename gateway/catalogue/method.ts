@@ -41,10 +41,11 @@ export type CacheRule =
 /**
  * Limit that the gateway checks on a method's parameters. `logs`, `logsAtOnce` (never in pieces) and `traceRange`: a block range; `tracer`:
  * tracer options at parameter `at`, with state and block overrides if settings allow `overrides`; `lastTracer`: tracer options in the last
- * parameter, whatever its index; `gas`: the first parameter is a call with a gas cap.
+ * parameter, whatever its index; `gas`: the first parameter is a call with a gas cap, which the node may run many times if `isRepeated`.
  */
 export type ParamLimit =
-  | Readonly<{ kind: "logs" | "logsAtOnce" | "traceRange" | "lastTracer" | "gas" }>
+  | Readonly<{ kind: "logs" | "logsAtOnce" | "traceRange" | "lastTracer" }>
+  | Readonly<{ kind: "gas"; isRepeated?: true }>
   | Readonly<{ kind: "tracer"; at: number; overrides?: true }>;
 
 /** One JSON-RPC method, with all its metadata. */

@@ -1,6 +1,6 @@
 import { rpcCodes } from "../errors.ts";
 import type { Method, Param } from "./method.ts";
-import { block, blockHash, index, never } from "./method-parts.ts";
+import { block, blockHash, indexParam, never } from "./method-parts.ts";
 
 function definePlaceholder(name: string, constant: string, params: readonly Param[] = []): Method {
   return {
@@ -28,8 +28,8 @@ export const placeholderMethods: readonly Method[] = [
   definePlaceholder("eth_getCompilers", "[]"),
   definePlaceholder("eth_getUncleCountByBlockHash", "null", [blockHash]),
   definePlaceholder("eth_getUncleCountByBlockNumber", "null", [block]),
-  definePlaceholder("eth_getUncleByBlockHashAndIndex", "null", [blockHash, index]),
-  definePlaceholder("eth_getUncleByBlockNumberAndIndex", "null", [block, index]),
+  definePlaceholder("eth_getUncleByBlockHashAndIndex", "null", [blockHash, indexParam]),
+  definePlaceholder("eth_getUncleByBlockNumberAndIndex", "null", [block, indexParam]),
 ];
 
 function defineUnimplemented(name: string): Method {

@@ -2,22 +2,22 @@ import { formatTable } from "#daemon/markdown.ts";
 import { policySchema, type PolicySettings } from "../settings/policy.ts";
 import { specifiedMethods } from "./catalogue.ts";
 import type { CacheRule, Method, ParamLimit } from "./method.ts";
-import { tracedTimes, unknownParamsBytes } from "./method-parts.ts";
+import { tracingGasFactor, unknownParamsBytes } from "./method-parts.ts";
 
 const columns = ["Method", "Parameters", "Result", "Audience", "Units", "Cached", "Limits and more"];
 
-/** The calls that cost anvil the most CPU per unit, as measured by the `node` part of the benchmark. */
+/** The calls that cost a node the most CPU per unit, as measured by the `node` part of the benchmark. */
 const worstCalls: readonly (readonly string[])[] = [
-  ["`eth_call`, no gas", "KECCAK256 of 64 KiB", "26", "21 ms"],
-  ["`debug_traceCall`, 50,000,000 gas", "calls that take and return 64 KiB", "500", "16 ms"],
-  ["`eth_estimateGas`, no gas", "KECCAK256 of 64 KiB", "40", "14 ms"],
-  ["`eth_createAccessList`, no gas", "KECCAK256 of 64 KiB", "40", "12 ms"],
-  ["`eth_estimateGas`, 50,000,000 gas", "KECCAK256 of 64 KiB", "100", "11 ms"],
-  ["`eth_call`, no gas", "TSTORE", "26", "9 ms"],
-  ["`eth_call`, 50,000,000 gas", "KECCAK256 of 64 KiB", "100", "9 ms"],
-  ["`eth_createAccessList`, 50,000,000 gas", "KECCAK256 of 64 KiB", "100", "8 ms"],
-  ["`eth_estimateGas`, no gas", "TSTORE", "40", "7 ms"],
-  ["`eth_createAccessList`, no gas", "TSTORE", "40", "6 ms"],
+  ["geth", "`eth_call`, no gas", "CODECOPY of 24 KiB", "104", "1.5 ms"],
+  ["geth", "`debug_traceCall`, 50,000,000 gas", "calls that take and return 64 KiB", "29,902", "1.4 ms"],
+  ["geth", "`eth_call`, 50,000,000 gas", "CODECOPY of 24 KiB", "104", "1.2 ms"],
+  ["geth", "`debug_traceCall`, 50,000,000 gas", "SHA-256 of 64 KiB", "6,615", "1.1 ms"],
+  ["geth", "`eth_estimateGas`, 50,000,000 gas", "TSTORE", "100", "1.1 ms"],
+  ["geth", "`eth_call`, no gas", "calls that take and return 64 KiB", "137", "1.1 ms"],
+  ["anvil", "`eth_estimateGas`, no gas", "SHA-256 of 64 KiB", "41", "1.1 ms"],
+  ["anvil", "`eth_call`, no gas", "MULMOD of 32 bytes", "68", "1.0 ms"],
+  ["anvil", "`eth_call`, no gas", "EXP of 32 bytes", "46", "1.0 ms"],
+  ["anvil", "`eth_call`, 50,000,000 gas", "KECCAK256 of 64 KiB", "445", "1.0 ms"],
 ];
 
 /** Renders the method reference for the docs in Markdown, from the catalogue and the policy; the policy defaults to the default settings. */
@@ -33,20 +33,21 @@ export function printMethodReference(policy: PolicySettings = policySchema.parse
     "",
     "- Without tracer options `callTracer` is meant; options of the struct logger without a tracer are rejected.",
     "- Gas above the limit is capped (`gateway.limits.callGas`), as by geth. Block ranges are limited by `gateway.ranges` and by tier.",
-    `- A unit buys ${rateLimit.gasPerUnit} gas (\`gateway.rateLimit.gasPerUnit\`); a traced call's gas counts ${tracedTimes} times, as the limit if it specifies none.`,
-    `- Parameters: up to ${formatKib(limits.paramsBytes)} (\`gateway.limits.paramsBytes\`) unless listed; of an added method ${formatKib(unknownParamsBytes)}.`,
-    `- Each whole KiB of a call costs ${rateLimit.unitsPerKiB} units more (\`gateway.rateLimit.unitsPerKiB\`).`,
-    "- The node has 10 s to respond unless listed. `behind`: also served while the node is behind.",
+    `- A unit buys ${rateLimit.gasPerUnit} gas; the gas of a traced call or an access list counts ${tracingGasFactor} times, as the limit if it specifies none.`,
+    `- Methods with a gas limit or \`callTracer\`: each millisecond that the node takes costs ${rateLimit.unitsPerNodeMs} unit, less what the call cost before. In a batch, calls share the time.`,
+    `- Parameters: up to ${formatKib(limits.paramsBytes)} unless listed; of an added method ${formatKib(unknownParamsBytes)}.`,
+    `- Each whole KiB of a call costs ${rateLimit.unitsPerKiB} units more.`,
+    "- Timeout at the node: 10 s unless listed. `behind`: also served while the node is behind.",
     "",
     ...formatTable(columns, rows),
     "",
-    "## Calls that cost a node most",
+    "## Most expensive calls for a node",
     "",
-    "CPU of anvil for a unit, the worst of 162 calls that `npm run bench:gateway -- --only node` tries (geth too, where it is on the PATH).",
-    "A unit of `eth_getBalance` takes 0.01 ms. A call that names no gas costs its method's units, since most use little of what a node allows:",
-    "bound it at the node (geth: `--rpc.gascap`, `--rpc.evmtimeout`), or raise `costUnits` in `gateway.methods`.",
+    "CPU for a unit: the worst of 163 calls that `npm run bench:gateway -- --only node` tries on anvil 1.7 and geth 1.16.",
+    "A unit of `eth_getBalance` takes 0.01 ms. Of these units, most are for the time that the call took. Debt is at most one `computeUnitBurst`, so also bound",
+    "the calls at the node (geth: `--rpc.gascap`, `--rpc.evmtimeout`).",
     "",
-    ...formatTable(["Call", "Loop of", "Units", "CPU of a unit"], worstCalls),
+    ...formatTable(["Node", "Call", "Loop of", "Units", "CPU of a unit"], worstCalls),
     "",
   ].join("\n");
 }

@@ -146,9 +146,11 @@ export const stateMethods: readonly Method[] = [
     summary: "Access list and gas of a call (EIP-2930)",
     params: [callObject, block],
     result: "access list result",
-    limit: { kind: "gas" },
+    limit: { kind: "gas", isRepeated: true },
     cache: byBlock(1),
     paramsBytes: dataParamsBytes,
     costUnits: 40,
+    // geth bounds an eth_call to 5 s (--rpc.evmtimeout), and this method not at all.
+    timeoutMs: 5_000,
   }),
 ];

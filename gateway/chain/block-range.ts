@@ -27,10 +27,10 @@ function resolveBound(bound: BlockBound, head: ChainHead, safe: bigint): bigint 
 }
 
 /** Builds the error for a range above its cap, in the wording from which clients parse the permitted range. */
-export function rangeAboveCap(range: BlockRange, capBlocks: number, code: number): RpcError {
+export function rangeAboveCap(range: BlockRange, capBlocks: number): RpcError {
   const blocks = range.to - range.from + 1n;
   const permitted = `[${formatQuantity(range.from)}, ${formatQuantity(range.from + BigInt(capBlocks) - 1n)}]`;
-  return rangeTooLarge(code, { blocks, capBlocks, permitted });
+  return rangeTooLarge({ blocks, capBlocks, permitted });
 }
 
 /** Formats a number as a JSON-RPC quantity. */

@@ -1,4 +1,13 @@
-import type { BadCall, Call, MessageLimits } from "./call.ts";
+import {
+  type BadCall,
+  type Call,
+  type MessageLimits,
+  buildCall,
+  nameBytes,
+  parseString,
+  TypicalCall,
+  readName,
+} from "./call.ts";
 import {
   createAmpleBudget,
   isAt,
@@ -11,10 +20,7 @@ import {
   type ScanBudget,
 } from "./json-scanner.ts";
 import { rpcErrors } from "../errors.ts";
-import { buildCall, nameBytes, parseString } from "./build-call.ts";
 import { hashCall } from "./key-hash.ts";
-import { TypicalCall } from "./usual-call.ts";
-import { readName } from "./method-names.ts";
 
 /** Max members in an envelope; JSON-RPC defines four. */
 const envelopeMembers = 64;

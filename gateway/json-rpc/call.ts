@@ -1,4 +1,5 @@
-import type { RpcError } from "../errors.ts";
+import { type RpcError, rpcErrors } from "../errors.ts";
+import { isAt } from "./json-scanner.ts";
 
 /** One call from a client. Its parts are slices of the received bytes, as binary strings (one character per byte). */
 export type Call = Readonly<{
@@ -52,3 +53,136 @@ export type MessageLimits = Readonly<{
   /** Max total number of values, keys and escaped characters in one call. */
   callValues: number;
 }>;
+
+/** Max length of an id or a method name, as JSON text. */
+export const nameBytes = 1_024;
+
+/** Builds a call from the JSON text of its members, or returns the error to respond with. */
+export function buildCall(
+  version: string | undefined,
+  id: string | undefined,
+  method: string | undefined,
+  params: string | undefined,
+): Call | BadCall {
+  const validId = id === undefined || isId(id);
+  const name = method === undefined || method.length > nameBytes ? "" : parseString(method);
+  const isVersion2 = version === '"2.0"' || (version !== undefined && parseString(version) === "2.0");
+  if (!isVersion2 || !validId || name === "") {
+    return { id: validId ? (id ?? "null") : "null", error: rpcErrors.invalidRequest };
+  }
+  return { id, method: name, params: params === "null" ? undefined : params };
+}
+
+function isId(text: string): boolean {
+  const code = text.charCodeAt(0);
+  return code !== 0x7b && code !== 0x5b && text.length <= nameBytes;
+}
+
+/** Returns the value of a JSON string as a binary string; returns an empty one if the text is not a string. */
+export function parseString(json: string): string {
+  if (json.charCodeAt(0) !== 0x22) return "";
+  if (!json.includes("\\")) return json.slice(1, -1);
+  const text = Buffer.from(json, "latin1").toString("utf8");
+  return Buffer.from(JSON.parse(text) as string, "utf8").toString("latin1");
+}
+
+/** Offsets of a call within its message's text. */
+export type CallLocation = Readonly<{
+  startsAt: number;
+  endsAt: number;
+  paramsAt: number;
+  /** Number of parameters, and the offset of the last one. */
+  paramsCount: number;
+  lastParamAt: number;
+}>;
+
+/**
+ * A call in a batch, in the usual form: byte for byte what `formatCall` would produce from its parts, with a plain integer as id. Its texts
+ * are sliced from the message lazily, which for most calls means never.
+ */
+export class TypicalCall implements Call {
+  readonly id: string;
+  readonly method: string;
+  /** The `hashKey` of the call's key. */
+  readonly hash: number;
+  readonly kib: number;
+  /** The whole message, and the offsets of the call within it. */
+  readonly text: string;
+  readonly startsAt: number;
+  readonly endsAt: number;
+  readonly #paramsAt: number;
+  readonly #paramsCount: number;
+  readonly #lastParamAt: number;
+
+  constructor(
+    text: string,
+    id: string,
+    method: string,
+    hash: number,
+    { startsAt, endsAt, paramsAt, paramsCount, lastParamAt }: CallLocation,
+  ) {
+    this.id = id;
+    this.method = method;
+    this.hash = hash;
+    this.kib = (endsAt - startsAt) >>> 10;
+    this.text = text;
+    this.startsAt = startsAt;
+    this.endsAt = endsAt;
+    this.#paramsAt = paramsAt;
+    this.#paramsCount = paramsCount;
+    this.#lastParamAt = lastParamAt;
+  }
+
+  get params(): string {
+    return this.text.slice(this.#paramsAt, this.endsAt - 1);
+  }
+
+  get paramsBytes(): number {
+    return this.endsAt - 1 - this.#paramsAt;
+  }
+
+  get wire(): string {
+    return this.text.slice(this.startsAt, this.endsAt);
+  }
+
+  /** Whether the parameter at `index` is the last one and equals this JSON text. */
+  hasLastParam(index: number, json: string): boolean {
+    const isLast = this.#paramsCount === index + 1 && this.endsAt - 2 - this.#lastParamAt === json.length;
+    return isLast && this.text.startsWith(json, this.#lastParamAt);
+  }
+}
+
+/** Max cached names; a power of two. */
+const places = 64;
+/** Max length of a cached name. */
+const longest = 64;
+const quote = 0x22;
+
+/** Characters of a method name that need no escaping in JSON. */
+const ofName = Uint8Array.from({ length: 256 }, (_, code) => Number(/\w/.test(String.fromCharCode(code))));
+
+/** The most recent names, shared by all callers, because a name reveals nothing about its sender. */
+const known: (string | undefined)[] = Array.from({ length: places });
+
+/**
+ * Reads the name in the JSON string at `at` if it is short and contains no escape, as is the case for every known method; otherwise returns
+ * undefined. A known name is the same string object each time: a slice of a message would keep the whole message alive and need hashing on
+ * each map lookup.
+ */
+export function readName(bytes: Buffer, at: number): string | undefined {
+  if (bytes[at] !== quote) return undefined;
+  const start = at + 1;
+  let end = start;
+  let hash = 0;
+  while (ofName[bytes[end] ?? 0] === 1 && end - start <= longest) {
+    hash = (Math.imul(hash, 31) + (bytes[end] ?? 0)) | 0;
+    end += 1;
+  }
+  if (bytes[end] !== quote || end === start || end - start > longest) return undefined;
+  const place = hash & (places - 1);
+  const before = known[place];
+  if (before !== undefined && before.length === end - start && isAt(bytes, start, before)) return before;
+  const name = bytes.toString("latin1", start, end);
+  known[place] = name;
+  return name;
+}

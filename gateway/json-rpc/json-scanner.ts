@@ -147,17 +147,17 @@ export function skipKey(bytes: Uint8Array, at: number, budget: ScanBudget): numb
 }
 
 /** Max nesting depth that any setting can allow. */
-const mostDepth = 10_000;
+const depthMax = 10_000;
 
 /** Closing brackets of the open containers. All scans share one array, because scans are never nested. */
-const closers = new Uint8Array(mostDepth);
+const closers = new Uint8Array(depthMax);
 
 /**
  * Returns the offset after the JSON value that starts at `at` (with no whitespace before it), or {@link notJson}, which is also returned if
  * arrays and objects nest deeper than `maxDepth` or the value exceeds the budget.
  */
 export function skipValue(bytes: Uint8Array, at: number, maxDepth: number, budget: ScanBudget): number {
-  const most = Math.min(maxDepth, mostDepth);
+  const most = Math.min(maxDepth, depthMax);
   let open = 0;
   for (;;) {
     budget.values -= 1;

@@ -14,7 +14,7 @@ export type MessageReading = Readonly<{
 
 /**
  * Parses a JSON-RPC 2.0 message: one call or a batch. Never throws; an invalid call becomes the error that geth's `rpc` package returns for
- * it. Of duplicate keys in an envelope the last counts, as in geth; the node never sees the earlier ones.
+ * it. If an envelope has duplicate keys, the last one counts, as in geth; the node never sees the earlier ones.
  */
 export function readMessage(body: Buffer, limits: MessageLimits): Message {
   const reading = beginMessage(body, limits);

@@ -57,13 +57,13 @@ export class ValueScan {
   step(stepBytes: number): number | undefined {
     const until = this.#at + stepBytes;
     while (this.#at < until) {
-      if (!this.#goOn(until)) return notJson;
+      if (!this.#proceed(until)) return notJson;
       if (this.#place === "next" && this.#open === 0) return this.#at;
     }
     return undefined;
   }
 
-  #goOn(until: number): boolean {
+  #proceed(until: number): boolean {
     if (this.#place === "value") return this.#readValue();
     return this.#place === "next" ? this.#readNext() : this.#readString(until);
   }

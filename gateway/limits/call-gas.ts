@@ -1,3 +1,4 @@
+import { tracingGasFactor } from "../catalogue/method-parts.ts";
 import { invalidParams } from "../errors.ts";
 import { splitElements } from "../json-rpc/read-object.ts";
 import { asBinary } from "../json-rpc/read-answer.ts";
@@ -16,14 +17,12 @@ export function mayNameGas(params: string): boolean {
 
 /**
  * Caps the gas of a call object, which is the first parameter. Like geth (`--rpc.gascap`), it does so silently, since a client that asks
- * for more wants the max available. Calls without gas get the node's own cap; if `chargesUnnamed` is set, they are counted as if they
- * specified the cap.
+ * for more wants the max available. A call object without gas gets the node's own cap, and counts as 0 gas.
  */
-export function limitGas(params: string, cap: number, chargesUnnamed = false): CheckedParams {
+export function limitGas(params: string, cap: number): CheckedParams {
   const [call = "", ...rest] = splitElements(params);
-  const unnamed = chargesUnnamed ? { gas: cap } : {};
   if (!call.startsWith("{")) return { kind: "pass", params };
-  if (!mayNameGas(call)) return { kind: "pass", params, ...unnamed };
+  if (!mayNameGas(call)) return { kind: "pass", params, gas: 0 };
   const fields = readFields(call);
   if (fields === undefined) return refuse(invalidParams(`expected a call object of at most ${maxFields} fields`));
   let gas = 0;
@@ -32,7 +31,14 @@ export function limitGas(params: string, cap: number, chargesUnnamed = false): C
     gas = Math.max(gas, Math.min(asked, cap));
     return `${asBinary(JSON.stringify(name))}:${asked > cap ? `"0x${cap.toString(16)}"` : value}`;
   });
-  return { kind: "pass", params: `[${[`{${capped.join(",")}}`, ...rest].join(",")}]`, gas, ...(gas === 0 && unnamed) };
+  return { kind: "pass", params: `[${[`{${capped.join(",")}}`, ...rest].join(",")}]`, gas };
+}
+
+/** Caps the gas of a call that the node may run many times, and counts it as often: as the cap if the call object specifies none. */
+export function limitRepeatedGas(params: string, cap: number): CheckedParams {
+  const capped = limitGas(params, cap);
+  if (capped.kind !== "pass" || capped.gas === undefined) return capped;
+  return { ...capped, gas: tracingGasFactor * (capped.gas || cap) };
 }
 
 /** Max length of a gas amount as JSON text. */

@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { buildAddedMethod } from "../catalogue/added-method.ts";
-import { createCatalogue } from "../catalogue/catalogue.ts";
+import { buildAddedMethod, createCatalogue } from "../catalogue/catalogue.ts";
 import { checkParams } from "./check-params.ts";
 
 const catalogue = createCatalogue({});
@@ -14,7 +13,7 @@ function check(
   { known = head as typeof head | null, splitBlocks = 0, overrides = false } = {},
 ) {
   const method = catalogue.get(name) ?? buildAddedMethod(name);
-  const limit = (capBlocks: number) => () => ({ capBlocks, splitBlocks, errorCode: -32_602 });
+  const limit = (capBlocks: number) => () => ({ capBlocks, splitBlocks });
   const text = typeof params === "string" ? params : JSON.stringify(params);
   return checkParams(method, text, known ?? undefined, {
     logs: limit(100),
@@ -310,5 +309,23 @@ describe("tracer options", () => {
         gas: 5 * 50_000_000,
       });
     }
+  });
+});
+
+function chargedGas(call: object): number | string | undefined {
+  const checked = check("eth_createAccessList", [call, "latest"]);
+  return checked.kind === "pass" ? checked.gas : checked.kind;
+}
+
+describe("eth_createAccessList", () => {
+  it("is charged for several runs of its gas, which is the cap if it specifies none", () => {
+    expect(chargedGas({ to: address })).toBe(250_000_000);
+    expect(chargedGas({ to: address, gas: "0xffffffff" })).toBe(250_000_000);
+    expect(chargedGas({ to: address, gas: "0x186a0" })).toBe(500_000);
+  });
+
+  it("reaches the node as it came, without a gas limit of the gateway's", () => {
+    const params = JSON.stringify([{ to: address }, "latest"]);
+    expect(check("eth_createAccessList", params)).toMatchObject({ kind: "pass", params });
   });
 });

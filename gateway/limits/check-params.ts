@@ -1,7 +1,6 @@
 import type { Method } from "../catalogue/method.ts";
-import { tracedTimes } from "../catalogue/method-parts.ts";
 import type { ChainHead } from "../chain/head.ts";
-import { limitGas } from "./call-gas.ts";
+import { limitGas, limitRepeatedGas } from "./call-gas.ts";
 import type { CheckedParams, RangeLimit } from "./checked-params.ts";
 import { checkLogParams } from "./log-filter.ts";
 import { checkTraceParams } from "./trace-filter.ts";
@@ -31,17 +30,17 @@ export function checkParams(
     case "traceRange":
       return checkTraceParams(params, head, limits.trace());
     case "gas":
-      return limitGas(params, limits.callGas);
+      return (method.limit.isRepeated === true ? limitRepeatedGas : limitGas)(params, limits.callGas);
     case "tracer": {
       // Only calls have overrides and gas.
-      const capped = method.limit.overrides === true ? limitGas(params, limits.callGas, true) : undefined;
+      const capped = method.limit.overrides === true ? limitRepeatedGas(params, limits.callGas) : undefined;
       if (capped?.kind === "refuse") return capped;
       const { params: checked, gas } = capped?.kind === "pass" ? capped : { params };
       const traced = checkTracerParams(checked, method.limit.at, {
         maxMs: method.timeoutMs,
         overrides: method.limit.overrides === true && limits.traceCallOverrides,
       });
-      return traced.kind === "pass" && gas !== undefined ? { ...traced, gas: gas * tracedTimes } : traced;
+      return traced.kind === "pass" && gas !== undefined ? { ...traced, gas } : traced;
     }
     case "lastTracer":
       return checkLastTracer(params, method.timeoutMs);

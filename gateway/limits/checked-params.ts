@@ -17,7 +17,7 @@ export type CheckedParams =
   | Readonly<{ kind: "split"; pieces: readonly string[] }>;
 
 /** Limit on a block range: its cap, and the max range that is split into pieces. */
-export type RangeLimit = Readonly<{ capBlocks: number; splitBlocks: number; errorCode: number }>;
+export type RangeLimit = Readonly<{ capBlocks: number; splitBlocks: number }>;
 
 /** Accepts parameters in the form of this value, so that the node reads exactly what the gateway checked. */
 export function pass(value: unknown): CheckedParams {

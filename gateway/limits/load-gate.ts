@@ -1,5 +1,5 @@
-import { KeyCounts } from "#daemon/key-counts.ts";
-import { type QueueBounds, WaitingTurns } from "#daemon/waiting-turns.ts";
+import { KeyCounts } from "#daemon/key-places.ts";
+import { type QueueBounds, FairQueue } from "#daemon/fair-queue.ts";
 import type { PolicySettings, Tier } from "../settings/policy.ts";
 
 /** Reason why a call is not admitted to the node now. */
@@ -47,7 +47,7 @@ export function createLoadGate(
   { loopDelayMs }: Readonly<{ loopDelayMs: () => number }>,
 ): LoadGate {
   const byCaller = new KeyCounts();
-  const queue = new WaitingTurns<QueuedCall>();
+  const queue = new FairQueue<QueuedCall>();
   /** The caller being served: its next call takes precedence over its other queued calls. */
   let served: string | undefined;
   let calls = 0;
@@ -103,4 +103,27 @@ export function createLoadGate(
       if (isAwaited(caller)) queueMicrotask(() => serve(caller));
     },
   };
+}
+
+/** Interval between two ticks; the delay is how late a tick runs. Ten ticks per second cost an idle process nothing measurable. */
+const tickMs = 100;
+/** Number of ticks retained: half a second. */
+const ticksKept = 5;
+
+/** Monitor of this process's event loop delay. */
+export type LoopDelay = Disposable & Readonly<{ delayMs: () => number }>;
+
+/** Starts the monitor; the reported delay is the worst in the last half second. */
+export function watchLoopDelay({ now }: Readonly<{ now: () => number }>): LoopDelay {
+  const delays = Array.from({ length: ticksKept }, () => 0);
+  let tickedAt = now();
+  let ticks = 0;
+  const timer = setInterval(() => {
+    const at = now();
+    delays[ticks % ticksKept] = Math.max(0, at - tickedAt - tickMs);
+    tickedAt = at;
+    ticks += 1;
+  }, tickMs);
+  timer.unref();
+  return { delayMs: () => Math.max(...delays), [Symbol.dispose]: () => clearInterval(timer) };
 }

@@ -78,8 +78,7 @@ export function checkLogParams(params: string, head: ChainHead | undefined, limi
   if (blocks <= BigInt(limit.capBlocks)) {
     return pass([{ fromBlock: from ?? "latest", toBlock: to ?? "latest", ...selection }]);
   }
-  if (blocks > BigInt(limit.splitBlocks))
-    return refuse(rangeAboveCap(range, limit.capBlocks, limit.errorCode), "blockRange");
+  if (blocks > BigInt(limit.splitBlocks)) return refuse(rangeAboveCap(range, limit.capBlocks), "blockRange");
   return splitFilter(range, limit.capBlocks, selection);
 }
 

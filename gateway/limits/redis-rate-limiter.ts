@@ -1,8 +1,10 @@
-import { Redis, type RedisOptions } from "ioredis";
+import { Redis, type RedisOptions, AbstractConnector } from "ioredis";
 import type { Logger } from "#daemon/log/log.ts";
 import { LatestEntries } from "./latest-entries.ts";
-import { RedisConnector } from "./redis-connector.ts";
 import type { RateDecision, RateLimiter, Rates } from "./rate-limiter.ts";
+import { createConnection } from "node:net";
+import { connect as createTlsConnection } from "node:tls";
+import { lookupName } from "#daemon/http/name-lookup.ts";
 
 /** URL of the store for the shared accounts, and the timeout for its responses. */
 export type RedisRateLimiterOptions = Readonly<{ url: string; timeoutMs: number; clients: number }>;
@@ -83,11 +85,11 @@ export function createRedisRateLimiter(
     isShared = shared;
     if (shared === reported) return;
     reported = shared;
-    if (shared) log.info({ event: "rate-store-connected" }, "rate limits hold across replicas");
+    if (shared) log.info({ event: "rate-store-connected" }, "rate limits apply across replicas");
     else
       log.warn(
         { event: "rate-store-lost", err: error },
-        "the rate store does not answer; rates are limited by this process alone",
+        "the rate store is not responding; each replica limits rates on its own",
       );
   };
   redis.on("ready", () => report(true));
@@ -148,4 +150,30 @@ function connectRedis({ url, timeoutMs }: Pick<RedisRateLimiterOptions, "url" | 
       gatehouseOwe: { lua: debtScript, numberOfKeys: 1 },
     },
   });
+}
+
+/**
+ * Connects to a Redis-protocol store like ioredis' own connector, but resolves the host name in the same way as the process's other
+ * sockets. ioredis has no option for this: it retries every two seconds, and while a name server does not respond, each retry would block
+ * another thread of the process's small thread pool.
+ */
+export class RedisConnector extends AbstractConnector {
+  readonly #place: Readonly<{ host: string; port: number; lookup: typeof lookupName }>;
+  readonly #isSecure: boolean;
+
+  constructor({ host = "localhost", port = 6_379, tls, disconnectTimeout = 2_000 }: RedisOptions) {
+    super(disconnectTimeout);
+    this.#place = { host, port, lookup: lookupName };
+    this.#isSecure = tls !== undefined;
+  }
+
+  override async connect() {
+    this.connecting = true;
+    // The code that creates the client attaches its event listeners only after this await.
+    await Promise.resolve();
+    if (!this.connecting) throw new Error("Connection is closed.");
+    this.stream = this.#isSecure ? createTlsConnection(this.#place) : createConnection(this.#place);
+    this.stream.once("error", (error) => (this.firstError = error));
+    return this.stream;
+  }
 }

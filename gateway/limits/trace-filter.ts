@@ -34,7 +34,7 @@ const filterAddresses = 1_000;
 const address = /^0x[0-9a-fA-F]{40}$/;
 
 /**
- * Checks the parameters of `trace_filter` (specification, Trace filter and Limits). As in nodes, a missing `fromBlock` means block 0 and a
+ * Checks the parameters of `trace_filter` (specification, "Trace filter" and "Limits"). As in nodes, a missing `fromBlock` means block 0 and a
  * missing `toBlock` means latest. Like the log filter, the filter is sent to the node in its checked form, with bounds as hexadecimal
  * numbers: the specification allows no other form here.
  */
@@ -76,7 +76,7 @@ export function checkTraceParams(params: string, head: ChainHead | undefined, li
   }
   const paged = selection["count"] !== undefined || selection["after"] !== undefined;
   if (paged || blocks > BigInt(limit.splitBlocks)) {
-    return refuse(rangeAboveCap(range, limit.capBlocks, limit.errorCode), "blockRange");
+    return refuse(rangeAboveCap(range, limit.capBlocks), "blockRange");
   }
   return splitFilter(range, limit.capBlocks, selection);
 }

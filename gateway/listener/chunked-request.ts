@@ -13,6 +13,14 @@ const sizeLineStart = /^[0-9a-fA-F]{0,8}(?:;[^\n]*)?\r?$/;
 const carriageReturn = 0x0d;
 const newline = 0x0a;
 const headEnd = "\r\n\r\n";
+/** Value of each byte as a hexadecimal digit. */
+const notDigit = 16;
+const digits = Uint8Array.from({ length: 256 }, (_, byte) => {
+  const digit = Number.parseInt(String.fromCharCode(byte), 16);
+  return Number.isNaN(digit) ? notDigit : digit;
+});
+/** Max digits of a chunk size. */
+const sizeDigits = 8;
 
 /** A chunked body as parsed so far. `partial`: incomplete; `odd`: not in a form that is parsed here; `wasteful`: see {@link isWasteful}. */
 export type ChunkedReading =
@@ -24,6 +32,9 @@ export type ChunkedReading =
 const partial = { kind: "partial" } as const;
 const odd = { kind: "odd" } as const;
 const wasteful = { kind: "wasteful" } as const;
+
+/** A chunk's size line: the size, the offset after the line, and the length of the chunk's extensions. */
+type SizeLine = Readonly<{ size: number; endsAt: number; extensionBytes: number }>;
 
 /**
  * Parses a request's chunked body from offset `startsAt` of its bytes (RFC 9112, section 7.1). Chunk extensions are skipped and trailers
@@ -48,24 +59,35 @@ export class ChunkedRequest {
 
   read(bytes: Buffer): ChunkedReading {
     for (;;) {
-      const lineEnd = bytes.indexOf(newline, this.#at) + 1;
-      if (lineEnd === 0) return this.#mayBecomeLine(bytes) ? partial : odd;
-      const line = bytes.toString("latin1", this.#at, Math.min(lineEnd, this.#at + sizeLineBytes));
-      if (!sizeLine.test(line)) return odd;
-      const size = Number.parseInt(line, 16);
+      const line = readPlainLine(bytes, this.#at) ?? this.#readLine(bytes);
+      if ("kind" in line) return line;
+      const { size, endsAt: lineEnd } = line;
       if (size === 0) return this.#readEnd(bytes, lineEnd);
       const end = lineEnd + size;
       if (this.#length + size > this.#limitBytes) return odd;
       if (bytes.length < end + 2) return partial;
       if (bytes[end] !== carriageReturn || bytes[end + 1] !== newline) return odd;
-      const extensionAt = line.indexOf(";");
-      if (extensionAt !== -1) this.#extensionBytes += line.length - extensionAt;
+      this.#extensionBytes += line.extensionBytes;
       if (this.#extensionBytes > extensionBytes) return odd;
       this.#at = end + 2;
       this.#length += size;
       this.#chunks += 1;
       if (isWasteful(this.#chunks, this.#length)) return wasteful;
     }
+  }
+
+  /** Parses a line that has extensions, is incomplete, or is not in a form that is parsed here. */
+  #readLine(bytes: Buffer): SizeLine | typeof partial | typeof odd {
+    const endsAt = bytes.indexOf(newline, this.#at) + 1;
+    if (endsAt === 0) return this.#mayBecomeLine(bytes) ? partial : odd;
+    const line = bytes.toString("latin1", this.#at, Math.min(endsAt, this.#at + sizeLineBytes));
+    if (!sizeLine.test(line)) return odd;
+    const extensionAt = line.indexOf(";");
+    return {
+      size: Number.parseInt(line, 16),
+      endsAt,
+      extensionBytes: extensionAt === -1 ? 0 : line.length - extensionAt,
+    };
   }
 
   #mayBecomeLine(bytes: Buffer): boolean {
@@ -101,15 +123,28 @@ export class ChunkedRequest {
   }
 }
 
+/** Parses a line that has nothing but a size, as nearly all have: a body in tiny chunks has thousands. */
+function readPlainLine(bytes: Buffer, startsAt: number): SizeLine | undefined {
+  let size = 0;
+  let at = startsAt;
+  for (; at < startsAt + sizeDigits; at += 1) {
+    const digit = digits[bytes[at] ?? newline] ?? notDigit;
+    if (digit === notDigit) break;
+    size = size * 16 + digit;
+  }
+  const isLine = at > startsAt && bytes[at] === carriageReturn && bytes[at + 1] === newline;
+  return isLine ? { size, endsAt: at + 2, extensionBytes: 0 } : undefined;
+}
+
 /** Number of chunks per body that may be of any size: a client that writes a call token by token sends a few thousand. */
-export const freeChunks = 4_096;
-/** Min average bytes of the chunks beyond `freeChunks`. */
-export const leastBytes = 64;
+export const uncheckedChunks = 4_096;
+/** Min average bytes of the chunks beyond `uncheckedChunks`. */
+export const averageBytesMin = 64;
 
 /**
  * Whether a body's chunks are so small that parsing them costs far more than their bytes: node:http takes about a microsecond per chunk and
  * about a nanosecond per byte.
  */
 export function isWasteful(chunks: number, bodyBytes: number): boolean {
-  return chunks > freeChunks && bodyBytes < chunks * leastBytes;
+  return chunks > uncheckedChunks && bodyBytes < chunks * averageBytesMin;
 }

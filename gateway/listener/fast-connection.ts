@@ -1,23 +1,27 @@
 import type { Socket } from "node:net";
-import type { ConnectionServer, ConnectionStanding } from "#daemon/http/connections/held-connection.ts";
-import { badRequest, requestTimeout } from "#daemon/http/connections/refused-connection.ts";
+import type { ConnectionServer, ConnectionActivity } from "#daemon/http/connections/held-connection.ts";
+import { badRequestResponse, requestTimeoutResponse } from "#daemon/http/connections/refused-connection.ts";
 import { divertReads, type SocketReads } from "#daemon/http/raw-connections.ts";
 import type { CallerIdentity } from "../callers/caller.ts";
-import type { ResponseFlow, ResponseSink } from "../answers/answer-sink.ts";
+import type { ResponseFlow, ResponseSink } from "../responses/response-sink.ts";
 import { ConnectionMemory } from "#daemon/memory/connection-memory.ts";
 import { holdUntil } from "../memory/held-scope.ts";
 import { ClientBacklog } from "../wire/client-backlog.ts";
 import { TurnWait } from "../wire/shared-turns.ts";
 import { ReaderPace } from "../wire/slow-readers.ts";
-import { goOn, type FastResponseContext, type FastResponseHeads } from "./fast-answer.ts";
-import type { FastConnectionDependencies } from "./fast-connection-dependencies.ts";
+import {
+  continueHead,
+  type FastPath,
+  type FastResponseContext,
+  type FastResponseHeads,
+  createFastSink,
+} from "./fast-response.ts";
 import { toPeerInfo } from "../callers/request-facts.ts";
 import { httpErrors, formatRawRejection, rejectCredential } from "./http-errors.ts";
 import { isBlank, readFastRequests, type FastRequest, type FastRequests } from "./fast-requests.ts";
-import { createFastSink } from "./fast-sink.ts";
 import { FastWait } from "./fast-wait.ts";
 import { endConnection } from "./connection-end.ts";
-import { HeldRequests } from "./held-requests.ts";
+import { HeldRequests } from "../wire/received-bytes.ts";
 
 /** Max bytes buffered during a response before reading pauses; and the read size that usually means that more data is pending. */
 const [earlyBytes, longRead] = [65_536, 16_384];
@@ -28,7 +32,7 @@ const [earlyBytes, longRead] = [65_536, 16_384];
  */
 export class FastConnection implements ConnectionServer {
   readonly #socket: Socket;
-  readonly #dependencies: FastConnectionDependencies;
+  readonly #path: FastPath;
   readonly #requests: FastRequests;
   /** Address that its memory and its rounds are counted for. */
   readonly #address: () => string;
@@ -39,7 +43,7 @@ export class FastConnection implements ConnectionServer {
   #flow: ResponseFlow | undefined;
   /** Unanswered bytes: complete pipelined requests, or the start of one. */
   readonly #unread: HeldRequests;
-  #context: FastResponseContext = { extraHeaders: "", isLast: false, mayChunk: true };
+  #head: FastResponseContext = { extraHeaders: "", isLast: false, mayChunk: true };
   #isServing = false;
   /** Waits for other callers' rounds before it reads or answers more. */
   readonly #turn: TurnWait;
@@ -50,20 +54,20 @@ export class FastConnection implements ConnectionServer {
   readonly #pace: ReaderPace;
   readonly #wait: FastWait;
 
-  constructor(socket: Socket, dependencies: FastConnectionDependencies) {
-    const { heads, outbox, waits, clock } = dependencies;
+  constructor(socket: Socket, path: FastPath) {
+    const { context, outbox, waits, clock, keepHead } = path;
     this.#socket = socket;
-    this.#dependencies = dependencies;
-    const awaited = () => outbox.write(socket, goOn);
-    this.#requests = readFastRequests(socket.remoteAddress ?? "", { ...dependencies, awaited });
-    this.#address = () => dependencies.addressOf(this.#requests.facts() ?? toPeerInfo(socket));
-    this.#memory = new ConnectionMemory(dependencies.memory, { address: this.#address, cut: () => socket.destroy() });
+    this.#path = path;
+    const awaited = () => outbox.write(socket, continueHead);
+    this.#requests = readFastRequests(socket.remoteAddress ?? "", context, { keepHead, awaited });
+    this.#address = () => context.addressOf(this.#requests.facts() ?? toPeerInfo(socket));
+    this.#memory = new ConnectionMemory(context.memory, { address: this.#address, cut: () => socket.destroy() });
     this.#unread = new HeldRequests(this.#memory);
     this.#backlog = new ClientBacklog(socket, this.#memory);
     this.#pace = new ReaderPace(socket, waits);
-    this.#turn = new TurnWait(dependencies.turns, () => this.#goOn(true));
-    const answering = { context: () => this.#context, finish: (isLast: boolean) => this.#finish(isLast) };
-    this.#sink = createFastSink(socket, { heads, outbox, backlog: this.#backlog, ...answering });
+    this.#turn = new TurnWait(context.turns, () => this.#proceed(true));
+    const current = { context: () => this.#head, finish: (isLast: boolean) => this.#finish(isLast) };
+    this.#sink = createFastSink(socket, path, this.#backlog, current);
     this.#wait = new FastWait(waits, clock);
     this.#listeners = [
       ["drain", () => this.#drained()],
@@ -77,31 +81,27 @@ export class FastConnection implements ConnectionServer {
   }
 
   /** Returns the connection's state; unsent bytes count as a response in progress. */
-  standing(): ConnectionStanding {
-    return this.#wait.standing(this.#isBusy || this.#isSending || this.#turn.isWaiting);
+  activity(): ConnectionActivity {
+    return this.#wait.activity(this.#isBusy || this.#backlog.isSending || this.#turn.isWaiting);
   }
 
   close(): void {
-    if (this.#wait.isUnfinished) this.#leave(requestTimeout);
+    if (this.#wait.isUnfinished) this.#leave(requestTimeoutResponse);
     else this.#backlog.afterAll(() => this.#leave());
   }
 
   /** Closes the connection if it was idle for too long, or its client reads its response too slowly. */
   expire(now: number): void {
     if (this.#isGone) return;
-    const over = this.#isBusy || this.#isSending ? undefined : this.#wait.over(now);
+    const over = this.#isBusy || this.#backlog.isSending ? undefined : this.#wait.over(now);
     if (this.#pace.isTooSlow(now) || over === "anything") this.#socket.destroy();
-    else if (over === "request") this.#leave(requestTimeout);
-  }
-
-  get #isSending(): boolean {
-    return this.#backlog.isWaiting || this.#socket.writableLength > 0;
+    else if (over === "request") this.#leave(requestTimeoutResponse);
   }
 
   #receive(bytes: Buffer): boolean {
     if (this.#isGone) return false;
-    this.#wait.noteActivity();
-    if (this.#isBusy && this.#context.isLast) {
+    this.#wait.recordActivity();
+    if (this.#isBusy && this.#head.isLast) {
       // Nothing may follow a last request; a client that sends more is cut off, as in node:http.
       if (!isBlank(bytes)) this.#socket.destroy();
       return true;
@@ -137,29 +137,29 @@ export class FastConnection implements ConnectionServer {
   /** Serves the next request. Returns whether it was complete and was started. */
   #serveNext(mayBegin: boolean): boolean {
     const { bytes } = this.#unread;
-    const request = this.#dependencies.isDraining() ? ({ kind: "odd" } as const) : this.#requests.next(bytes);
+    const request = this.#path.context.isDraining() ? ({ kind: "odd" } as const) : this.#requests.next(bytes);
     if (request.kind === "partial") {
-      this.#wait.noteUnfinished();
+      this.#wait.recordUnfinished();
       return false;
     }
-    this.#wait.noteWhole();
+    this.#wait.recordComplete();
     if (request.kind === "odd") this.#handOver(bytes);
     if (request.kind === "wasteful") this.#leave(formatRawRejection(httpErrors.wastefulChunks));
     if (request.kind !== "whole") return false;
     // Only the request's head identifies the caller: a proxy's connection carries many callers.
-    if (!mayBegin && this.#turn.waitToBegin(() => this.#dependencies.addressOf(request.facts))) return false;
+    if (!mayBegin && this.#turn.waitToBegin(() => this.#path.context.addressOf(request.facts))) return false;
     this.#requests.consumed();
     this.#unread.drop(request.endsAt);
     this.#isBusy = true;
-    this.#context = request.answer;
+    this.#head = request.answer;
     const { method } = request;
     if (method === "POST") this.#call(request);
-    else this.#send((heads) => heads.empty(method, this.#context));
+    else this.#send((heads) => heads.empty(method, this.#head));
     return true;
   }
 
   #call(request: FastRequest): void {
-    const identity = this.#dependencies.identify(request.facts);
+    const identity = this.#path.context.identify(request.facts);
     if (!(identity instanceof Promise)) return this.#answer(identity, request);
     const late = { ...request, body: Buffer.from(request.body) };
     return void holdUntil(this.#memory, late.body.length, identity).then((known) => this.#answerLate(known, late));
@@ -170,32 +170,32 @@ export class FastConnection implements ConnectionServer {
     this.#isServing = true;
     this.#answer(identity, request);
     this.#isServing = false;
-    if (!this.#isBusy) this.#goOn(false);
+    if (!this.#isBusy) this.#proceed(false);
   }
 
   #answer(who: CallerIdentity, { facts, body }: FastRequest): void {
     if (this.#socket.destroyed) return;
-    if (who.kind === "refused") return this.#send((heads) => heads.refusal(rejectCredential(who), this.#context));
+    if (who.kind === "refused") return this.#send((heads) => heads.refusal(rejectCredential(who), this.#head));
     const { traceContext, requestId } = facts;
     const context = { caller: who.caller, memory: this.#memory, traceContext, requestId };
-    const flow = this.#dependencies.handle(body, context, this.#sink);
+    const flow = this.#path.context.handle(body, context, this.#sink);
     if (this.#isBusy) this.#flow = flow;
   }
 
   #send(answer: (heads: FastResponseHeads) => string): void {
-    this.#dependencies.outbox.write(this.#socket, answer(this.#dependencies.heads));
-    this.#finish(this.#context.isLast);
+    this.#path.outbox.write(this.#socket, answer(this.#path.heads));
+    this.#finish(this.#head.isLast);
   }
 
   #finish(isLast: boolean): void {
     this.#isBusy = false;
     this.#flow = undefined;
-    this.#wait.noteActivity();
-    if (isLast || this.#dependencies.isDraining()) this.#backlog.afterAll(() => this.#leave());
-    else this.#goOn(false);
+    this.#wait.recordActivity();
+    if (isLast || this.#path.context.isDraining()) this.#backlog.afterAll(() => this.#leave());
+    else this.#proceed(false);
   }
 
-  #goOn(isOwnTurn: boolean): void {
+  #proceed(isOwnTurn: boolean): void {
     if (this.#isGone) return;
     if (this.#unread.length > 0) this.#serve(isOwnTurn);
     if (this.#hasEnded && !this.#isGone && !this.#turn.isWaiting) this.#end();
@@ -211,30 +211,30 @@ export class FastConnection implements ConnectionServer {
   /** Closes the connection after the bytes written so far and an optional last response. */
   #leave(answer?: string): void {
     this.#isGone = true;
-    this.#dependencies.outbox.after(this.#socket, (socket) => endConnection(socket, answer));
+    this.#path.outbox.after(this.#socket, (socket) => endConnection(socket, answer));
   }
 
   #handOver(unread: Buffer): void {
     this.#isGone = true;
-    this.#dependencies.outbox.flush();
+    this.#path.outbox.flush();
     for (const [event, listener] of this.#listeners) this.#socket.off(event, listener);
     this.#socket.setTimeout(0);
     this.#reads.release();
     this.#memory[Symbol.dispose]();
-    this.#dependencies.closed();
-    this.#dependencies.handOver(this.#socket, Buffer.from(unread));
+    this.#path.closed(this.#socket);
+    this.#path.handOver(this.#socket, Buffer.from(unread));
   }
 
   /** Closes a connection whose client has ended its side: the rest of a partial request will never arrive. A complete waiting request is served first. */
   #end(): void {
-    this.#dependencies.outbox.flush();
-    if (this.#wait.isUnfinished) this.#leave(badRequest);
+    this.#path.outbox.flush();
+    if (this.#wait.isUnfinished) this.#leave(badRequestResponse);
     else this.#backlog.afterAll(() => this.#socket.end());
   }
 
   #drained(): void {
     const mayCome = this.#backlog.drained();
-    if (!this.#isBusy) return this.#goOn(false);
+    if (!this.#isBusy) return this.#proceed(false);
     if (mayCome) this.#flow?.resume();
     if (this.#mayRead()) this.#reads.resume();
   }
@@ -242,7 +242,7 @@ export class FastConnection implements ConnectionServer {
   #closed(): void {
     this.#isGone = true;
     this.#memory[Symbol.dispose]();
-    this.#dependencies.closed();
+    this.#path.closed(this.#socket);
     this.#flow?.cancel();
     this.#flow = undefined;
   }

@@ -1,20 +1,10 @@
 import { headEnd, findBodyLocation, type KeepMessageHead, type MessageHead } from "../wire/message-head.ts";
-import { formatHeaderLines, type ResponseHeaders } from "./answer-head.ts";
+import { formatHeaderLines } from "./response-headers.ts";
 import { ChunkedRequest } from "./chunked-request.ts";
-import type { FastResponseContext } from "./fast-answer.ts";
+import type { FastResponseContext } from "./fast-response.ts";
 import { fastHeadBytes, mayBeFast, readFastHead, type FastHead, type FastMethod } from "./fast-head.ts";
 import type { RequestInfo } from "../callers/request-facts.ts";
-
-/** Rules for a request, besides its form. */
-export type FastRequestRules = Readonly<{
-  bodyBytes: () => number;
-  isAllowedHost: (host: string | undefined) => boolean;
-  /** Whether a body of this length is accepted; if not, node:http rejects the request by its head. */
-  mayCome: (facts: RequestInfo, lengthBytes: number) => boolean;
-  /** Returns the headers for a browser page of this origin; undefined if the origin is not allowed. */
-  corsHeaders: (origin: string) => ResponseHeaders | undefined;
-  keepHead: KeepMessageHead;
-}>;
+import type { RequestContext } from "./listener-context.ts";
 
 /** Facts about a request that are known before its body, and the inputs for its response head. */
 type FastOrigin = Readonly<{ method: FastMethod; facts: RequestInfo; answer: FastResponseContext }>;
@@ -55,8 +45,10 @@ const odd = { kind: "odd" } as const;
 /** Creates the request parser for a connection from this address; `awaited` is called when a client waits for 100 Continue. */
 export function readFastRequests(
   remoteAddress: string,
-  rules: FastRequestRules & Readonly<{ awaited: () => void }>,
+  context: RequestContext,
+  { keepHead, awaited }: Readonly<{ keepHead: KeepMessageHead; awaited: () => void }>,
 ): FastRequests {
+  const bodyBytes = () => context.policy().settings.limits.bodyBytes;
   /** The last head and its parsed content: a client usually repeats the same head. */
   let known: (FastOrigin & Readonly<{ head: MessageHead | undefined }>) | undefined;
   let begun: Begun | undefined;
@@ -79,15 +71,15 @@ export function readFastRequests(
     const startsAt = end + headEnd.length;
     const text = bytes.toString("latin1", 0, startsAt);
     const head = readFastHead(text, bytes);
-    const origin = head === undefined ? undefined : buildOrigin(head, remoteAddress, rules);
+    const origin = head === undefined ? undefined : buildOrigin(head, remoteAddress, context);
     if (head === undefined || origin === undefined) return odd;
     // Behind a proxy, every head may contain its own ids, which makes caching useless.
     unknownHeads += 1;
     const isKept = !head.isAwaited && !head.isLast && (unknownHeads <= unknownHeadsMax || unknownHeads % keptOf === 0);
-    known = { ...origin, head: isKept ? rules.keepHead(text) : undefined };
-    if (head.framing.kind === "chunked") return { ...origin, body: new ChunkedRequest(startsAt, rules.bodyBytes()) };
+    known = { ...origin, head: isKept ? keepHead(text) : undefined };
+    if (head.framing.kind === "chunked") return { ...origin, body: new ChunkedRequest(startsAt, bodyBytes()) };
     const request = withLength(origin, startsAt, head.framing.bytes);
-    if (head.isAwaited && !("kind" in request)) rules.awaited();
+    if (head.isAwaited && !("kind" in request)) awaited();
     return request;
   };
   const withLength = (
@@ -95,7 +87,7 @@ export function readFastRequests(
     startsAt: number,
     lengthBytes: number,
   ): Begun | typeof odd =>
-    lengthBytes > rules.bodyBytes() || !rules.mayCome(facts, lengthBytes)
+    lengthBytes > bodyBytes() || !mayCome(facts, lengthBytes, context)
       ? odd
       : { method, facts, answer, body: { startsAt, endsAt: startsAt + lengthBytes } };
 
@@ -131,11 +123,18 @@ function readBody(body: Begun["body"], bytes: Buffer) {
 function buildOrigin(
   { method, version, authorization, forwardedFor, forwarded, traceContext, requestId, origin, host, isLast }: FastHead,
   remoteAddress: string,
-  { isAllowedHost, corsHeaders }: FastRequestRules,
+  { isAllowedHost, corsHeaders }: RequestContext,
 ): FastOrigin | undefined {
   const cors = origin === undefined ? [] : corsHeaders(origin);
   if (cors === undefined || !isAllowedHost(host)) return undefined;
   const facts = { remoteAddress, authorization, forwardedFor, forwarded, traceContext, requestId };
   const extraHeaders = cors.length === 0 ? "" : formatHeaderLines(cors);
   return { method, facts, answer: { extraHeaders, isLast, mayChunk: version === "1.1" } };
+}
+
+/** Whether a body of this length is accepted; if not, node:http rejects the request by its head. */
+function mayCome(facts: RequestInfo, lengthBytes: number, { identify, bodies }: RequestContext): boolean {
+  const identity = bodies.isLarge(lengthBytes) ? identify(facts) : undefined;
+  if (identity === undefined || identity instanceof Promise) return true;
+  return identity.kind === "caller" && bodies.waitSeconds(identity.caller, lengthBytes) === undefined;
 }

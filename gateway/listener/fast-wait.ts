@@ -1,8 +1,14 @@
-import type { ConnectionStanding } from "#daemon/http/connections/held-connection.ts";
-import type { FastConnectionWaits } from "./fast-connection-dependencies.ts";
+import type { ConnectionActivity } from "#daemon/http/connections/held-connection.ts";
+
+/** Timeouts of a fast connection, in ms; `requestTimeoutMs` applies to a whole request. */
+export type FastConnectionWaits = Readonly<{
+  idleTimeoutMs: number;
+  requestTimeoutMs: number;
+  slowReaderTimeoutMs: number;
+}>;
 
 /** Max interval between two sweeps for timed-out connections. */
-const longestSweepMs = 1_000;
+const sweepMsMax = 1_000;
 /** Timeout for the first bytes of a new connection, as in node:http. */
 const firstBytesMs = 10_000;
 
@@ -12,7 +18,7 @@ export function computeSweepIntervalMs({
   requestTimeoutMs,
   slowReaderTimeoutMs,
 }: FastConnectionWaits): number {
-  return Math.min(longestSweepMs, idleTimeoutMs / 2, requestTimeoutMs / 2, slowReaderTimeoutMs / 2);
+  return Math.min(sweepMsMax, idleTimeoutMs / 2, requestTimeoutMs / 2, slowReaderTimeoutMs / 2);
 }
 
 /**
@@ -41,17 +47,17 @@ export class FastWait {
   }
 
   /** Records that bytes arrived or a response was sent. */
-  noteActivity(): void {
+  recordActivity(): void {
     this.#activeAt = this.#clock();
   }
 
   /** Records that a request is incomplete. */
-  noteUnfinished(): void {
+  recordUnfinished(): void {
     this.#begunAt ??= this.#clock();
   }
 
   /** Records that a request is complete, or is being read elsewhere. */
-  noteWhole(): void {
+  recordComplete(): void {
     this.#begunAt = undefined;
     this.#hasRequested = true;
     this.#timeoutMs = this.#waits.idleTimeoutMs;
@@ -66,7 +72,7 @@ export class FastWait {
     return now - this.#activeAt > this.#timeoutMs + slackMs ? "anything" : undefined;
   }
 
-  standing(isBusy: boolean): ConnectionStanding {
+  activity(isBusy: boolean): ConnectionActivity {
     if (isBusy) return { kind: "busy", sinceMs: this.#activeAt };
     if (this.#begunAt !== undefined) return { kind: "unfinished", sinceMs: this.#begunAt };
     return { kind: this.#hasRequested ? "kept" : "new", sinceMs: this.#activeAt };

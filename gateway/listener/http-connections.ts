@@ -1,14 +1,8 @@
 import type { Socket } from "node:net";
 import { ConnectionMemory } from "#daemon/memory/connection-memory.ts";
-import type { MemoryBudget } from "#daemon/memory/memory-budget.ts";
 import type { SlowReaders } from "../wire/slow-readers.ts";
 import type { PeerInfo } from "../callers/request-facts.ts";
-
-export type HttpConnectionsDependencies = Readonly<{
-  memory: MemoryBudget;
-  readers: SlowReaders;
-  addressOf: (peer: PeerInfo) => string;
-}>;
+import type { RequestContext } from "./listener-context.ts";
 
 /** Memory of the connections that node:http serves; each connection is monitored for how fast its client reads responses. */
 export type HttpConnections = Readonly<{ memoryOf: (socket: Socket, facts: PeerInfo) => ConnectionMemory }>;
@@ -16,7 +10,7 @@ export type HttpConnections = Readonly<{ memoryOf: (socket: Socket, facts: PeerI
 type Known = { readonly memory: ConnectionMemory; facts: PeerInfo };
 
 /** Creates the memory of each connection on its first request and retains it until the connection closes. */
-export function createHttpConnections({ memory, readers, addressOf }: HttpConnectionsDependencies): HttpConnections {
+export function createHttpConnections({ memory, addressOf }: RequestContext, readers: SlowReaders): HttpConnections {
   const bySocket = new Map<Socket, Known>();
   const begin = (socket: Socket, facts: PeerInfo): Known => {
     const cut = () => socket.destroy();

@@ -3,7 +3,7 @@ import { createServer } from "node:http";
 import { connect, type AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createFastResponseHeads } from "./fast-answer.ts";
+import { createFastResponseHeads } from "./fast-response.ts";
 import {
   addressNotAdmitted,
   bodyTooLarge,

@@ -1,8 +1,8 @@
 import { STATUS_CODES } from "node:http";
 import { formatRejection } from "#daemon/http/connections/refused-connection.ts";
 import type { RejectedIdentity } from "../callers/caller.ts";
-import type { ResponseHeaders } from "./answer-head.ts";
-import { freeChunks, leastBytes } from "./chunked-request.ts";
+import type { ResponseHeaders } from "./response-headers.ts";
+import { uncheckedChunks, averageBytesMin } from "./chunked-request.ts";
 
 /** Rejection of an HTTP request or an upgrade, sent as plain text with its own headers, before there is a JSON-RPC response. */
 export type HttpError = Readonly<{ status: number; text: string; headers: ResponseHeaders }>;
@@ -12,18 +12,18 @@ export const httpErrors = {
   manyHosts: { status: 400, text: "more than one Host header; send one", headers: [] },
   wastefulChunks: {
     status: 400,
-    text: `more than ${freeChunks} chunks of fewer than ${leastBytes} bytes on average; send larger chunks`,
+    text: `more than ${uncheckedChunks} chunks of fewer than ${averageBytesMin} bytes on average; send larger chunks`,
     headers: [],
   },
-  foreignHost: { status: 403, text: "this Host is not served here", headers: [] },
-  foreignOrigin: { status: 403, text: "this Origin may not call", headers: [] },
+  foreignHost: { status: 403, text: "this Host is not allowed", headers: [] },
+  foreignOrigin: { status: 403, text: "this Origin is not allowed", headers: [] },
   notFound: { status: 404, text: "not found; POST to /", headers: [] },
   notFoundForUpgrade: { status: 404, text: "not found; connect to /", headers: [] },
   methodNotAllowed: { status: 405, text: "method not allowed; use POST", headers: [["Allow", "POST, OPTIONS"]] },
   unsupportedType: { status: 415, text: "invalid content type, only application/json is supported", headers: [] },
   tooMuchHeld: {
     status: 503,
-    text: "too much is held in memory for requests that are not whole and answers that are not taken; try again later",
+    text: "too much is buffered for incomplete requests and unread responses; try again later",
     headers: [["Retry-After", "1"]],
   },
   tooManyClients: { status: 503, text: "too many clients", headers: [] },
@@ -39,7 +39,7 @@ export function rejectCredential({ message, retryAfterSeconds }: RejectedIdentit
 
 /** Builds the rejection for a peer whose address is not allowed; `setting` is the setting that lists the allowed addresses. */
 export function addressNotAdmitted(setting: string): HttpError {
-  return { status: 403, text: `this address may not call here; ${setting} names those that may`, headers: [] };
+  return { status: 403, text: `this address is not allowed; ${setting} lists the allowed ones`, headers: [] };
 }
 
 /** Builds the rejection for a body that is longer than `limitBytes`. */

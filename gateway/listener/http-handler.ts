@@ -1,42 +1,26 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { CallerIdentity } from "../callers/caller.ts";
-import type { Identify } from "../callers/identify.ts";
-import type { BodyAdmission } from "../calls/body-admission.ts";
-import type { MessageHandler } from "../calls/message-handler.ts";
-import type { PolicySource } from "../policy.ts";
 import type { ConnectionMemory } from "#daemon/memory/connection-memory.ts";
 import { holdUntil } from "../memory/held-scope.ts";
 import { ClientBacklog } from "../wire/client-backlog.ts";
-import type { ResponseHeaders } from "./answer-head.ts";
+import type { ResponseHeaders } from "./response-headers.ts";
 import { isWasteful } from "./chunked-request.ts";
-import { HeldRequests } from "./held-requests.ts";
+import { HeldRequests } from "../wire/received-bytes.ts";
 import type { HttpConnections } from "./http-connections.ts";
 import { bodyTooLarge, httpErrors, rejectCredential } from "./http-errors.ts";
 import { refuse, rejectBody, rejectDebtor, type RejectedRest } from "./http-refusals.ts";
 import { createHttpSink, steer } from "./http-sink.ts";
 import type { RejectedBodies } from "./refused-bodies.ts";
-import { toRequestInfo, isJsonRpcType, type PeerInfo, type RequestInfo } from "../callers/request-facts.ts";
+import { toRequestInfo, isJsonRpcType, type RequestInfo } from "../callers/request-facts.ts";
 import { readTarget } from "./header-lines.ts";
+import type { ListenerContext } from "./listener-context.ts";
 
-export type HttpHandlerDependencies = Readonly<{
-  policy: PolicySource;
-  identify: Identify;
-  handle: MessageHandler;
-  connections: HttpConnections;
-  bodies: BodyAdmission;
+/** What node:http adds to a listener's context. */
+export type HttpContext = Readonly<{
+  clients: HttpConnections;
   refusedBodies: RejectedBodies;
-  /** Returns the address against which a client's bytes are counted. */
-  addressOf: (peer: PeerInfo) => string;
-  /** Returns the headers for a browser page of this origin; undefined if the origin is not allowed. */
-  corsHeaders: (origin: string) => ResponseHeaders | undefined;
-  /** Returns the headers appended to a response's own. */
-  ageHeaders: () => ResponseHeaders;
-  /** Whether a Host header matches this listener. */
-  isAllowedHost: (host: string | undefined) => boolean;
   /** Whether the connection closes after the response, whatever the client requests. May become true before the response arrives. */
   isLast: (request: IncomingMessage) => boolean;
-  /** Called for each request that takes this slow path. */
-  tookSlowPath: () => void;
 }>;
 
 /**
@@ -44,17 +28,17 @@ export type HttpHandlerDependencies = Readonly<{
  * browser's preflight request. Responds with 404 outside the root path, and with 405, 413 and 415 as appropriate. Every JSON-RPC outcome
  * has status 200.
  */
-export function createHttpHandler(dependencies: HttpHandlerDependencies) {
+export function createHttpHandler(context: ListenerContext, http: HttpContext) {
   return (request: IncomingMessage, response: ServerResponse, { isAwaited } = { isAwaited: false }): void => {
     // A "close" event follows, which cancels the response in progress.
     request.on("error", () => response.destroy());
-    dependencies.tookSlowPath();
+    context.tookSlowPath();
     const { headers, method } = request;
-    if (dependencies.isLast(request)) response.shouldKeepAlive = false;
-    const cors = headers.origin === undefined ? [] : dependencies.corsHeaders(headers.origin);
+    if (http.isLast(request)) response.shouldKeepAlive = false;
+    const cors = headers.origin === undefined ? [] : context.corsHeaders(headers.origin);
     const target = readTarget(request);
     if (target === undefined) return refuse(request, response, httpErrors.manyHosts);
-    if (!dependencies.isAllowedHost(target.host)) return refuse(request, response, httpErrors.foreignHost);
+    if (!context.isAllowedHost(target.host)) return refuse(request, response, httpErrors.foreignHost);
     if (cors === undefined) return refuse(request, response, httpErrors.foreignOrigin);
     if (target.path !== "/") return refuse(request, response, httpErrors.notFound);
     if (method === "OPTIONS") {
@@ -66,7 +50,7 @@ export function createHttpHandler(dependencies: HttpHandlerDependencies) {
     if (method !== "POST") return refuse(request, response, httpErrors.methodNotAllowed);
     if (!isJsonRpcType(headers["content-type"])) return refuse(request, response, httpErrors.unsupportedType);
     const facts = toRequestInfo(request);
-    const given = { facts, cors, dependencies };
+    const given = { facts, cors, context, http };
     if (refuseByHead(request, response, given)) return undefined;
     if (isAwaited) response.writeContinue();
     return answerBody(request, response, given);
@@ -74,10 +58,10 @@ export function createHttpHandler(dependencies: HttpHandlerDependencies) {
 }
 
 /** A request with a call in its body: the facts from its head, and the inputs for its response. */
-type Exchange = Readonly<{ facts: RequestInfo; cors: ResponseHeaders; dependencies: HttpHandlerDependencies }>;
+type Exchange = Readonly<{ facts: RequestInfo; cors: ResponseHeaders; context: ListenerContext; http: HttpContext }>;
 
-function buildRest({ facts, dependencies: { refusedBodies, addressOf } }: Exchange): RejectedRest {
-  return { refusedBodies, address: addressOf(facts) };
+function buildRest({ facts, context, http: { refusedBodies } }: Exchange): RejectedRest {
+  return { refusedBodies, address: context.addressOf(facts) };
 }
 
 function answerEmpty(response: ServerResponse, cors: ResponseHeaders): void {
@@ -90,8 +74,8 @@ function answerEmpty(response: ServerResponse, cors: ResponseHeaders): void {
  * the body was rejected.
  */
 function refuseByHead(request: IncomingMessage, response: ServerResponse, exchange: Exchange): boolean {
-  const { facts, cors, dependencies } = exchange;
-  const { policy, identify, bodies } = dependencies;
+  const { facts, cors, context } = exchange;
+  const { policy, identify, bodies } = context;
   const lengthBytes = Number(request.headers["content-length"] ?? 0);
   const { bodyBytes } = policy().settings.limits;
   if (lengthBytes > bodyBytes) {
@@ -113,9 +97,9 @@ function refuseByHead(request: IncomingMessage, response: ServerResponse, exchan
 }
 
 function answerBody(request: IncomingMessage, response: ServerResponse, exchange: Exchange): void {
-  const { facts, dependencies } = exchange;
-  const { bodyBytes } = dependencies.policy().settings.limits;
-  const memory = dependencies.connections.memoryOf(request.socket, facts);
+  const { facts, context, http } = exchange;
+  const { bodyBytes } = context.policy().settings.limits;
+  const memory = http.clients.memoryOf(request.socket, facts);
   const received = new HeldRequests(memory);
   const letGo = () => received.drop(received.length);
   let parts = 0;
@@ -142,7 +126,7 @@ function answerBody(request: IncomingMessage, response: ServerResponse, exchange
     const body = received.bytes;
     // From here on the body counts for as long as it is used, which may be longer than the request exists.
     letGo();
-    const identity = dependencies.identify(facts);
+    const identity = context.identify(facts);
     const given = { ...exchange, body, memory };
     if (identity instanceof Promise) {
       void holdUntil(memory, body.length, identity).then((known) =>
@@ -158,7 +142,7 @@ type Given = Exchange & Readonly<{ body: Buffer; memory: ConnectionMemory; ident
 function answer(
   request: IncomingMessage,
   response: ServerResponse,
-  { facts: { traceContext, requestId }, cors, body, memory, identity, dependencies }: Given,
+  { facts: { traceContext, requestId }, cors, body, memory, identity, context, http }: Given,
 ): void {
   // A client that disconnected during the token check gets no response: nothing would notify the call that its reader is gone.
   if (response.destroyed) return;
@@ -167,11 +151,7 @@ function answer(
     return;
   }
   const backlog = new ClientBacklog(response, memory);
-  const around = { before: cors, after: dependencies.ageHeaders(), isLast: () => dependencies.isLast(request) };
+  const around = { before: cors, after: context.ageHeaders(), isLast: () => http.isLast(request) };
   const sink = createHttpSink(response, backlog, around);
-  steer(
-    response,
-    backlog,
-    dependencies.handle(body, { caller: identity.caller, memory, traceContext, requestId }, sink),
-  );
+  steer(response, backlog, context.handle(body, { caller: identity.caller, memory, traceContext, requestId }, sink));
 }

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { rejectConnection } from "#daemon/http/connections/refused-connection.ts";
 import { formatErrorResponse } from "../json-rpc/read-answer.ts";
 import { rateExceeded } from "../errors.ts";
-import { buildRejectedHeaders, type ResponseHeaders } from "./answer-head.ts";
+import { buildRejectedHeaders, type ResponseHeaders } from "./response-headers.ts";
 import type { RejectedBodies } from "./refused-bodies.ts";
 import { formatBody, buildHeaders, formatRawRejection, type HttpError } from "./http-errors.ts";
 

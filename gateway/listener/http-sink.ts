@@ -1,9 +1,14 @@
 import type { ServerResponse } from "node:http";
-import type { ResponseFlow, ResponseSink } from "../answers/answer-sink.ts";
+import type { ResponseFlow, ResponseSink } from "../responses/response-sink.ts";
 import type { ClientBacklog } from "../wire/client-backlog.ts";
 import { createCorks } from "../wire/outbox.ts";
 import { ScratchBuffers } from "../wire/scratch-buffers.ts";
-import { buildRejectedHeaders, buildStreamHeaders, buildWholeHeaders, type ResponseHeaders } from "./answer-head.ts";
+import {
+  buildRejectedHeaders,
+  buildStreamHeaders,
+  buildWholeHeaders,
+  type ResponseHeaders,
+} from "./response-headers.ts";
 
 /** Headers before and after a response's own, and whether the connection closes after the response, which may become true before the response arrives. */
 export type HeadersAround = Readonly<{ before: ResponseHeaders; after: ResponseHeaders; isLast: () => boolean }>;

@@ -1,22 +1,13 @@
 import { createServer, type IncomingMessage, type Server } from "node:http";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
-import type { ListenerConnections } from "#daemon/http/connections/listener-connections.ts";
 import { listen, takeLeave, type HttpListener } from "#daemon/http/listener.ts";
 import { takeProxyHeaders } from "#daemon/http/proxies/proxy-header.ts";
 import type { Pause } from "#daemon/time.ts";
 import { rejectConnection } from "#daemon/http/connections/refused-connection.ts";
 import { putBefore } from "#daemon/http/raw-connections.ts";
-import type { Identify } from "../callers/identify.ts";
-import type { BodyAdmission } from "../calls/body-admission.ts";
-import type { MessageHandler } from "../calls/message-handler.ts";
-import type { Meter } from "../observe/meter.ts";
-import type { PolicySource } from "../policy.ts";
-import type { MemoryBudget } from "#daemon/memory/memory-budget.ts";
 import { SlowReaders } from "../wire/slow-readers.ts";
-import type { SharedTurns } from "../wire/shared-turns.ts";
-import type { SubscriptionHub } from "../notifications/subscription-hub.ts";
-import { toRequestInfo, type PeerInfo } from "../callers/request-facts.ts";
+import { toRequestInfo } from "../callers/request-facts.ts";
 import { httpErrors, addressNotAdmitted, formatRawRejection } from "./http-errors.ts";
 import { rejectUpgrade } from "./http-refusals.ts";
 import {
@@ -24,10 +15,10 @@ import {
   type WebSocketClients,
   type WebSocketClientsOptions,
 } from "./websocket/websocket-clients.ts";
-import type { ResponseHeaders } from "./answer-head.ts";
 import { serveFastConnections } from "./fast-connections.ts";
 import { createHttpConnections } from "./http-connections.ts";
 import { createHttpHandler } from "./http-handler.ts";
+import type { ListenerContext } from "./listener-context.ts";
 import { RejectedBodies } from "./refused-bodies.ts";
 import { readTarget } from "./header-lines.ts";
 
@@ -48,31 +39,8 @@ export type ListenerOptions = Readonly<{
   webSocket: WebSocketClientsOptions;
 }>;
 
-export type ListenerDependencies = Readonly<{
-  policy: PolicySource;
-  identify: Identify;
-  handle: MessageHandler;
-  turns: SharedTurns;
-  hub: SubscriptionHub;
-  memory: MemoryBudget;
-  /** Returns the address against which a client's memory is counted. */
-  addressOf: (peer: PeerInfo) => string;
-  corsHeaders: (origin: string) => ResponseHeaders | undefined;
-  isAllowedHost: (host: string | undefined) => boolean;
-  /** Returns the headers appended to a response's own. */
-  ageHeaders: () => ResponseHeaders;
-  /** The listener's share of the process's connections. */
-  connections: ListenerConnections;
-  /** Whether a peer is a proxy, whose connections are shared by many callers. If absent, there are no proxies, and connections are not limited by address. */
-  isProxy?: (remoteAddress: string) => boolean;
-  dropped: (reason: "slow" | "lost" | "silent" | "withdrawn") => void;
-  limited: Meter["limited"];
-  /** Called for each request that node:http serves. */
-  tookSlowPath: () => void;
-  bodies: BodyAdmission;
-  /** Waits while clients are asked to close their connections. */
-  pause: Pause;
-}>;
+/** Dependencies of a listener: what its clients share, and how it waits while clients are asked to close their connections. */
+export type ListenerDependencies = Omit<ListenerContext, "isDraining"> & Readonly<{ pause: Pause }>;
 
 /** A running listener. Disposal lets in-flight calls finish and closes WebSockets with code 1001. */
 export type Listener = AsyncDisposable &
@@ -88,18 +56,20 @@ const closeGraceMs = 1_000;
  *
  * @throws {StartupError} when the port is in use or the address is not local to this machine.
  */
-export async function startListener(options: ListenerOptions, dependencies: ListenerDependencies): Promise<Listener> {
-  const { connections } = dependencies;
+export async function startListener(
+  options: ListenerOptions,
+  { pause, ...shared }: ListenerDependencies,
+): Promise<Listener> {
   const draining = { now: false };
-  const isDraining = () => draining.now;
+  const context: ListenerContext = { ...shared, isDraining: () => draining.now };
+  const { connections } = context;
   const readers = new SlowReaders(options);
-  const clients = createWebSocketClients(options.webSocket, { ...dependencies, readers });
+  const clients = createWebSocketClients(options.webSocket, context, readers);
   const refusedBodies = new RejectedBodies();
-  const answer = createHttpHandler({
-    ...dependencies,
+  const answer = createHttpHandler(context, {
     refusedBodies,
-    connections: createHttpConnections({ ...dependencies, readers }),
-    isLast: ({ socket }) => draining.now || (options.fastPath && isShared(socket, dependencies)),
+    clients: createHttpConnections(context, readers),
+    isLast: ({ socket }) => draining.now || (options.fastPath && isShared(socket, context)),
   });
   const server = createServer(
     {
@@ -114,32 +84,32 @@ export async function startListener(options: ListenerOptions, dependencies: List
     },
     (request, response) => answer(request, response),
   );
-  // A client gets no 100 Continue for a body that is rejected by its head.
+  // A client gets no 100 Continue if its request is rejected by the head alone.
   server.on("checkContinue", (request, response) => answer(request, response, { isAwaited: true }));
   server.on("upgrade", (request, socket: Duplex, head) => void upgrade(request, socket, head));
   const upgrade = async (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     // A "close" event follows, which the owner of the WebSocket handles.
     socket.on("error", () => socket.destroy());
     const { headers } = request;
-    const foreign = headers.origin !== undefined && dependencies.corsHeaders(headers.origin) === undefined;
+    const foreign = headers.origin !== undefined && context.corsHeaders(headers.origin) === undefined;
     const target = readTarget(request);
     if (target === undefined) rejectUpgrade(request, httpErrors.manyHosts);
-    else if (foreign || !dependencies.isAllowedHost(target.host)) {
+    else if (foreign || !context.isAllowedHost(target.host)) {
       rejectUpgrade(request, foreign ? httpErrors.foreignOrigin : httpErrors.foreignHost);
     } else if (target.path !== "/") {
       rejectUpgrade(request, httpErrors.notFoundForUpgrade);
     } else if (draining.now) rejectUpgrade(request, httpErrors.goingAway);
     else {
       const facts = toRequestInfo(request);
-      const identity = await dependencies.identify(facts);
-      const identifyAgain = () => dependencies.identify(facts);
-      const address = dependencies.addressOf(facts);
+      const identity = await context.identify(facts);
+      const identifyAgain = () => context.identify(facts);
+      const address = context.addressOf(facts);
       clients.upgrade(request, socket, head, { identity, address, traceContext: facts.traceContext, identifyAgain });
     }
   };
-  const fast = options.fastPath ? serveFastConnections(server, options, { ...dependencies, isDraining }) : undefined;
+  const fast = options.fastPath ? serveFastConnections(server, options, context) : undefined;
   if (options.peers !== undefined) admitPeers(server, options.peers);
-  if (dependencies.isProxy !== undefined) connections.boundAddresses(server, dependencies.isProxy);
+  if (context.isProxy !== undefined) connections.boundAddresses(server, context.isProxy);
   if (options.isTrustedProxy !== undefined) takeProxyHeaders(server, options.isTrustedProxy);
   connections.bound(server);
   const listening = await listen(server, { ...options, connections });
@@ -149,7 +119,7 @@ export async function startListener(options: ListenerOptions, dependencies: List
     webSockets: clients.size,
     subscriptions: clients.subscriptions,
     [Symbol.asyncDispose]: async () => {
-      await runDrain(listening, { draining, clients, ...dependencies });
+      await runDrain(listening, { draining, clients, connections, pause });
       refusedBodies[Symbol.dispose]();
       fast?.[Symbol.dispose]();
       readers[Symbol.dispose]();
@@ -178,7 +148,7 @@ async function runDrain(listening: HttpListener, { draining, clients, connection
 }
 
 /** Whether the connection also carries other callers' requests: these would stay off the fast path because of the current request. */
-function isShared({ remoteAddress = "" }: Socket, { isProxy }: ListenerDependencies): boolean {
+function isShared({ remoteAddress = "" }: Socket, { isProxy }: ListenerContext): boolean {
   return isProxy?.(remoteAddress) === true;
 }
 

@@ -13,22 +13,22 @@ import {
 import type { Pause } from "#daemon/time.ts";
 import { watchFile, type WatchedFileDependencies } from "#daemon/files/watched-file.ts";
 import type { ListenerName } from "../catalogue/method.ts";
-import { readApiKeys, type ApiKeys } from "../callers/api-keys.ts";
-import { identifyByAddress, identifyByCredential, type Identify } from "../callers/identify.ts";
-import { logProxyNotices } from "../callers/proxy-notice.ts";
+import { readApiKeys, type ApiKeys } from "../callers/api-key-file.ts";
+import { identifyByAddress, identifyByCredential, type Identify, logProxyNotices } from "../callers/identify.ts";
 import { startTokens } from "../callers/start-tokens.ts";
-import type { BodyAdmission } from "../calls/body-admission.ts";
+import type { BodyAdmission } from "../calls/large-message.ts";
 import type { MessageHandler } from "../calls/message-handler.ts";
 import { createDropCounter, createSlowPathCounter } from "../observe/call-metrics.ts";
 import type { Meter } from "../observe/meter.ts";
 import type { PolicySource } from "../policy.ts";
 import type { SettingNames } from "../settings/names.ts";
-import type { GatewaySettings } from "../settings/gateway.ts";
+import type { GatewaySettings } from "../settings/sections.ts";
 import type { MemoryBudget } from "#daemon/memory/memory-budget.ts";
 import type { SharedTurns } from "../wire/shared-turns.ts";
 import type { SubscriptionHub } from "../notifications/subscription-hub.ts";
 import type { PeerInfo } from "../callers/request-facts.ts";
-import { buildHeadAgeHeaders, headAgeHeader, sourceHeader, type ResponseHeaders } from "./answer-head.ts";
+import { createCorsHeaders } from "./cors-headers.ts";
+import { buildHeadAgeHeaders } from "./response-headers.ts";
 import { startListener, type Listener } from "./listener.ts";
 
 /** Dependencies shared by the gateway's listeners. */
@@ -110,7 +110,7 @@ export async function startListeners(
     byName.set(name, starting.use(listener));
   };
   if (settings.public.enabled) {
-    await start("public", identifyByAddress("public", settings.public.tier, { client, notice }));
+    await start("public", identifyByAddress("public", "public", { client, notice }));
   }
   if (settings.private.enabled) {
     const keys = starting.use(watchApiKeys(settings.callers.keysPath, { log, files, settingNames }));
@@ -119,7 +119,7 @@ export async function startListeners(
     await start("private", identifyByCredential({ ...credentials, ...boundVerifications(settings, client) }));
   }
   if (settings.internal.enabled) {
-    await start("internal", identifyByAddress("internal", settings.internal.tier, { client: direct }));
+    await start("internal", identifyByAddress("internal", "internal", { client: direct }));
   }
   const sum = (count: (listener: Listener) => number) => byName.values().reduce((all, one) => all + count(one), 0);
   const resources = starting.move();
@@ -160,24 +160,6 @@ function watchApiKeys(
       ? undefined
       : watchFile({ path, setting: settingNames.key("callers.keysPath"), read: readApiKeys, apply }, dependencies);
   return { current: () => state.keys, [Symbol.asyncDispose]: async () => watcher?.[Symbol.asyncDispose]() };
-}
-
-/**
- * Creates the function that builds the headers for a browser page of an origin. The function returns undefined if the origin is not allowed
- * (WHATWG Fetch, CORS protocol).
- */
-function createCorsHeaders(allowedOrigins: readonly string[]): (origin: string) => ResponseHeaders | undefined {
-  return (origin) => {
-    if (!allowedOrigins.includes("*") && !allowedOrigins.includes(origin)) return undefined;
-    return [
-      ["Access-Control-Allow-Origin", allowedOrigins.includes("*") ? "*" : origin],
-      ["Access-Control-Allow-Methods", "POST, OPTIONS"],
-      ["Access-Control-Allow-Headers", "Authorization, Content-Type"],
-      ["Access-Control-Expose-Headers", `Retry-After, ${sourceHeader}, ${headAgeHeader}`],
-      ["Access-Control-Max-Age", "600"],
-      ["Vary", "Origin"],
-    ];
-  };
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { Readable, Writable } from "node:stream";
-import { CallerRounds } from "../wire/caller-rounds.ts";
+import { CallerRounds } from "../wire/shared-turns.ts";
 
 /** Interval between two ticks, each of which reads more of some rejected bodies. */
 const tickMs = 10;

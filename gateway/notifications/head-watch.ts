@@ -1,6 +1,6 @@
 import type { Head } from "../chain/head.ts";
 import { requestNode } from "../upstream/request-node.ts";
-import type { NodePool } from "../upstream/node-pool.ts";
+import type { NodeSender } from "../upstream/node-call.ts";
 import { readBlock } from "./recent-blocks.ts";
 import type { SubscriptionHub } from "./subscription-hub.ts";
 
@@ -16,7 +16,7 @@ const missedHeads = 3;
 export type HeadWatch = Disposable & Readonly<{ linkOpened: () => void; linkLost: () => void }>;
 
 export type HeadWatchDependencies = Readonly<{
-  pool: Pick<NodePool, "send">;
+  pool: NodeSender;
   hub: Pick<SubscriptionHub, "subscribe">;
   head: Head;
   /** Called when the subscription is open but misses heads. */
@@ -61,7 +61,7 @@ export function startHeadWatch(
     }
     await finalize();
   };
-  const look = () => {
+  const pollNow = () => {
     if (state.isQuerying) return;
     state.isQuerying = true;
     const over = () => {
@@ -75,8 +75,8 @@ export function startHeadWatch(
     if (block !== undefined) head.advance(block);
   };
   const heads = followHeads(hub, notify);
-  const timer = setInterval(look, options.pollIntervalMs);
-  look();
+  const timer = setInterval(pollNow, options.pollIntervalMs);
+  pollNow();
   return {
     linkOpened: () => {
       // From here on, the connection shows whether the node was away.
@@ -87,7 +87,7 @@ export function startHeadWatch(
       heads.linkLost();
       state.missed = 0;
       head.lose();
-      look();
+      pollNow();
     },
     [Symbol.dispose]: () => clearInterval(timer),
   };

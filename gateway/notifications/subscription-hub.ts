@@ -1,6 +1,6 @@
 import type { RpcError } from "../errors.ts";
 import type { NodeResponse } from "../json-rpc/read-answer.ts";
-import { unanswered } from "../upstream/link-calls.ts";
+import { unanswered } from "../upstream/node-link.ts";
 import { readBackfill, type RequestNode } from "./backfill.ts";
 import {
   serializeNotification,
@@ -14,7 +14,7 @@ import {
   createSubscriptionSlots,
   type SubscriptionSlots,
   type SubscriptionSlotsOptions,
-} from "./subscription-places.ts";
+} from "./subscription-slots.ts";
 
 /** Limits within which gaps in the node's connection are bridged. */
 export type HubOptions = SubscriptionSlotsOptions &
@@ -33,7 +33,7 @@ export type HubDependencies = Readonly<{
 }>;
 
 /** Outcome of a subscription request: the function that ends the subscription, the node's error as JSON text, or the reason that the node is not queried. */
-export type Subscribed =
+export type SubscribeOutcome =
   | Readonly<{ kind: "subscribed"; unsubscribe: () => void }>
   | Readonly<{ kind: "error"; json: string }>
   | Readonly<{ kind: "refused"; error: RpcError }>;
@@ -71,7 +71,7 @@ export class SubscriptionHub implements Disposable {
   }
 
   /** Adds a subscriber. `params` is the JSON text of `eth_subscribe` parameters in canonical form: equal texts share a subscription. */
-  async subscribe(params: string, subscriber: Subscriber): Promise<Subscribed> {
+  async subscribe(params: string, subscriber: Subscriber): Promise<SubscribeOutcome> {
     await this.#bridging;
     if (this.#isGap) return { kind: "error", json: unanswered.json };
     const shared = this.#byParams.get(params) ?? this.#begin(params, subscriber.caller);

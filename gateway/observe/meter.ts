@@ -1,5 +1,10 @@
 import type { TraceContext } from "#daemon/http/trace-context.ts";
-import type { ResponseSource } from "../answers/answer-sink.ts";
+import type { ResponseSource } from "../responses/response-sink.ts";
+import { randomUUID } from "node:crypto";
+import { readTraceId } from "#daemon/http/request-trace.ts";
+import { createBoundedLog } from "#daemon/log/bounded-log.ts";
+import type { Logger } from "#daemon/log/log.ts";
+import { createBusySignal } from "#daemon/process/busy-signal.ts";
 
 /** Outcome of a call, for the metrics: the source of its response, or the reason that there is none. */
 export type CallOutcome =
@@ -54,3 +59,56 @@ export type Meter = Readonly<{
   /** Counts a call, batch, subscription or connection rejected by a limit. */
   limited: (limit: LimitName, tier: string) => void;
 }>;
+
+/** Which calls are logged: a random share, and calls that take at least `slowMs` (0: none). */
+export type AccessLogOptions = Readonly<{ sampleRatio: number; slowMs: number }>;
+
+/**
+ * Adds an access log, whose options may change at any time, to a meter. It logs a share of the calls, plus slow calls up to a limit,
+ * because clients can make any number of slow calls; it never logs parameters.
+ */
+export function withAccessLog(
+  meter: Meter,
+  options: () => AccessLogOptions,
+  { log, random }: Readonly<{ log: Logger; random: () => number }>,
+): Meter {
+  const lines = createBoundedLog(log);
+  return {
+    ...meter,
+    call: (ended, count = 1) => {
+      meter.call(ended, count);
+      const { sampleRatio, slowMs } = options();
+      const isSlow = slowMs > 0 && ended.seconds * 1_000 >= slowMs;
+      if (!isSlow && sampleRatio === 0) return;
+      for (let call = 0; call < count; call += 1) {
+        if (isSlow) lines.warn({ event: "call-slow", ...buildEntry(ended) }, "slow call");
+        else if (random() < sampleRatio) log.info({ event: "call", ...buildEntry(ended) }, "call");
+      }
+    },
+  };
+}
+
+/** Builds the entry for a call. The trace id is read only here, since few calls are logged. */
+function buildEntry({ method, tier, outcome, seconds, requestId, traceContext }: CompletedCall) {
+  const traceId = traceContext && readTraceId(traceContext);
+  const ms = Math.round(seconds * 1e6) / 1_000;
+  return { method, tier, outcome, ms, requestId: requestId ?? randomUUID(), traceId };
+}
+
+/** Calls per second at which a gateway counts as busy. */
+const busyCalls = 1_000;
+
+/**
+ * Reports once when that many calls complete within a second. Until then a sidecar's code is kept small for the node's sake; a busy gateway
+ * needs fast code, which takes a third less CPU per forwarded call.
+ */
+export function withBusySignal(meter: Meter, options: Readonly<{ now: () => number; becameBusy: () => void }>): Meter {
+  const add = createBusySignal({ busyCalls, ...options });
+  return {
+    ...meter,
+    call: (call, count = 1) => {
+      add(count);
+      meter.call(call, count);
+    },
+  };
+}

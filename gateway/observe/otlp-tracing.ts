@@ -161,7 +161,7 @@ function createLoggedExporter(
     export: (spans, done) => {
       exporter.export(spans, (result) => {
         const works = result.error === undefined && result.code === 0;
-        if (works !== isWorking && works) log.info({ event: "spans-recovered", url }, "spans are sent again");
+        if (works !== isWorking && works) log.info({ event: "spans-recovered", url }, "sending spans works again");
         else if (works !== isWorking)
           log.warn(
             { event: "spans-not-sent", err: result.error, url },

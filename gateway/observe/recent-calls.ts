@@ -2,7 +2,7 @@ import type { CallOutcome } from "./meter.ts";
 import type { Traffic } from "./traffic.ts";
 
 /** Max samples retained per window. */
-const looksKept = 30;
+const snapshotsMax = 30;
 
 /** Outcomes caused by the call or its caller rather than by the node or the gateway: these are not counted. */
 const ofTheCaller: ReadonlySet<CallOutcome> = new Set(["refused", "limited", "cancelled"]);
@@ -34,12 +34,12 @@ export function sumCalls({ calls }: Pick<Traffic, "calls">): CallTotals {
 }
 
 /** One sample of the totals. */
-type Look = Readonly<{ atMs: number; totals: CallTotals }>;
+type CallSnapshot = Readonly<{ atMs: number; totals: CallTotals }>;
 
 /** Outcomes of the gateway's calls within a window. They are derived from totals read periodically, so that no call bears the cost. */
 export class CallHistory {
   readonly #windowMs: number;
-  #looks: Look[] = [];
+  #snapshots: CallSnapshot[] = [];
 
   constructor(windowMs: number) {
     this.#windowMs = windowMs;
@@ -47,16 +47,17 @@ export class CallHistory {
 
   /** Records the current totals. Returns the difference from the totals at the start of the window, or from the first sample after `clear`. */
   add(totals: CallTotals, atMs: number): RecentCalls {
-    const last = this.#looks.at(-1);
-    if (last === undefined || atMs - last.atMs >= this.#windowMs / looksKept) this.#looks.push({ atMs, totals });
+    const last = this.#snapshots.at(-1);
+    if (last === undefined || atMs - last.atMs >= this.#windowMs / snapshotsMax) this.#snapshots.push({ atMs, totals });
     // Retains the newest sample that is old enough to compare with.
-    while (this.#looks[1] !== undefined && this.#looks[1].atMs <= atMs - this.#windowMs) this.#looks.shift();
-    return { windowMs: this.#windowMs, ...computeDifference(totals, this.#looks[0]?.totals ?? totals) };
+    while (this.#snapshots[1] !== undefined && this.#snapshots[1].atMs <= atMs - this.#windowMs)
+      this.#snapshots.shift();
+    return { windowMs: this.#windowMs, ...computeDifference(totals, this.#snapshots[0]?.totals ?? totals) };
   }
 
   /** Drops all samples so far. */
   clear(): void {
-    this.#looks = [];
+    this.#snapshots = [];
   }
 }
 

@@ -1,5 +1,5 @@
 import type { DiskCheck } from "#health/disk-watch.ts";
-import type { NodeHealth } from "#health/node-health.ts";
+import type { RpcState } from "#health/rpc-state.ts";
 import type { TrafficRates } from "./traffic-rates.ts";
 
 /** A figure, the time when it was measured (ISO 8601), and whether it is too old to count as current. */
@@ -17,7 +17,7 @@ export type Figures = Readonly<{
 
 /** Latest observations from which the figures are derived; undefined where there is none. */
 export type FigureSources = Readonly<{
-  health: NodeHealth;
+  health: RpcState;
   traffic: TrafficRates | undefined;
   restarts: Readonly<{ used: number; perHour: number }> | undefined;
   disk: Readonly<{ look: Pick<DiskCheck, "freeBytes" | "freeBytesRatio">; atMs: number }> | undefined;
@@ -47,7 +47,7 @@ export function buildFigures({ health, traffic, restarts, disk }: FigureSources,
 }
 
 function buildBlockFigure(
-  health: NodeHealth,
+  health: RpcState,
   { nowMs, monotonicMs, blockOldAfterMs }: FigureRules,
 ): Pick<Figures, "lastBlock"> {
   const { height, heightSinceMs, failure } = health;
@@ -57,7 +57,7 @@ function buildBlockFigure(
   return { lastBlock: { height, at: new Date(nowMs - ageMs).toISOString(), old } };
 }
 
-function buildRpcFigure({ latencyMs, failure, answeredAtMs }: NodeHealth, now: string): Pick<Figures, "rpc"> {
+function buildRpcFigure({ latencyMs, failure, answeredAtMs }: RpcState, now: string): Pick<Figures, "rpc"> {
   if (failure !== undefined) return { rpc: { failure: failure.reason, at: now, old: false } };
   if (latencyMs === undefined || answeredAtMs === undefined) return {};
   return { rpc: { latencyMs, at: new Date(answeredAtMs).toISOString(), old: false } };

@@ -1,6 +1,6 @@
 import type { Clock } from "#daemon/clock.ts";
 import type { Traffic } from "#gateway/observe/traffic.ts";
-import type { NodeHealth } from "#health/node-health.ts";
+import type { RpcState } from "#health/rpc-state.ts";
 import type { Charts } from "#status/charts.ts";
 import { buildColumns, type Columns, type Sample } from "./samples.ts";
 import { listCounts, computeRates, sumTotals, type TrafficRates } from "./traffic-rates.ts";
@@ -23,7 +23,7 @@ const lookedBack = 60_000 / sampleEveryMs;
 /** Sources of the history; none of them queries the node. */
 export type HistorySources = Readonly<{
   clock: Pick<Clock, "wallMs" | "monotonicMs">;
-  health: () => NodeHealth;
+  health: () => RpcState;
   charts: Charts;
   traffic: () => Promise<Traffic>;
   /** Age from which pruning data no longer counts as current. */

@@ -35,7 +35,7 @@ const diskOldAfterMs = 150_000;
 export function describeNodePage(options: NodePageOptions, sources: NodePageSources) {
   const { state, events, clock, health, advise } = sources;
   const verdict = sources.verdict();
-  const { headline, incidents } = state.look();
+  const { headline, incidents } = state.read();
   const traffic = state.history.traffic();
   const { blockOldAfterMs } = options;
   const rules = { nowMs: clock.wallMs(), monotonicMs: clock.monotonicMs(), blockOldAfterMs, diskOldAfterMs };

@@ -8,14 +8,14 @@ import { servesTraffic, type Verdict } from "#status/verdict.ts";
 import { createHistory, sampleEveryMs, type History, type HistorySources } from "./history.ts";
 
 /** Interval at which the page records whether the node serves. */
-const noteEveryMs = 1_000;
+const recordIntervalMs = 1_000;
 
 /** State that the page remembers and derives, in addition to the conditions. */
 export type PageState = Readonly<{
   history: History;
   outages: Outages;
   /** Evaluates the current state and records it together with the outages. */
-  look: () => Readonly<{ headline: Headline; incidents: readonly Incident[] }>;
+  read: () => Readonly<{ headline: Headline; incidents: readonly Incident[] }>;
 }>;
 
 export type PageStateSources = HistorySources & Readonly<{ board: ConditionBoard; verdict: () => Verdict }>;
@@ -27,7 +27,7 @@ export function createPageState(sources: PageStateSources): PageState {
   return {
     history: createHistory(sources),
     outages,
-    look: () => {
+    read: () => {
       const conditions = board.list();
       const incidents = findIncidents(conditions);
       const headline = writeHeadline(verdict(), conditions, incidents);
@@ -42,12 +42,14 @@ export function createPageState(sources: PageStateSources): PageState {
 const failed = () => undefined;
 
 /** Fills the page's state at intervals until disposed of. */
-export function watchPageState({ history, look }: PageState, { log }: Readonly<{ log: Logger }>): AsyncDisposable {
+export function watchPageState({ history, read }: PageState, { log }: Readonly<{ log: Logger }>): AsyncDisposable {
   const stopping = new AbortController();
   const { signal } = stopping;
   const done = Promise.all([
     poll({ name: "page history", failed, intervalMs: sampleEveryMs, signal }, () => history.sample(), { log }),
-    poll({ name: "outages", failed, intervalMs: noteEveryMs, signal }, () => Promise.resolve(void look()), { log }),
+    poll({ name: "outages", failed, intervalMs: recordIntervalMs, signal }, () => Promise.resolve(void read()), {
+      log,
+    }),
   ]);
   return {
     [Symbol.asyncDispose]: async () => {

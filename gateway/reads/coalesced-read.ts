@@ -1,15 +1,14 @@
 import type { NodeFailure } from "../errors.ts";
-import type { ResponseFlow, ResponseSink, ResponseSource } from "../answers/answer-sink.ts";
-import { CollectedResponse } from "../upstream/collected-answer.ts";
-import { JoinedRead, notifyJoined } from "./joined-read.ts";
+import type { ResponseFlow, ResponseSink, ResponseSource } from "../responses/response-sink.ts";
+import { CollectedResponse } from "../upstream/collected-response.ts";
+import { JoinedRead, notifyJoined, type ReadInFlight } from "./reads-in-flight.ts";
 import { type NodeRead, PassThrough, passFailure } from "./node-read.ts";
 import { formatCall, copyText, readAnswer } from "../json-rpc/read-answer.ts";
 import type { NodeCall, NodeFlow } from "../upstream/node-call.ts";
-import type { NodePool } from "../upstream/node-pool.ts";
+import type { NodeSender } from "../upstream/node-call.ts";
 import type { HeldBytes } from "#daemon/memory/connection-memory.ts";
 import type { TraceContext } from "#daemon/http/trace-context.ts";
 import type { CacheLifetime } from "./cache/cache-lifetime.ts";
-import type { ReadInFlight } from "./reads-in-flight.ts";
 
 /** How long the response to a read may be reused, and the state when the read was requested. */
 export type ReadMoment = Readonly<{
@@ -26,7 +25,7 @@ export type ReadMoment = Readonly<{
 
 /** Dependencies shared by all coalesced reads: the pool, the response limit and callbacks. */
 export type SharedReadOwner = Readonly<{
-  pool: Pick<NodePool, "send">;
+  pool: NodeSender;
   /** Max size of a shared response. */
   limitBytes: number;
   /** Called when no more readers can join. */
@@ -53,7 +52,7 @@ export class CoalescedRead implements ResponseFlow, ResponseSink, NodeCall, Read
   readonly hash: number;
   readonly isKept: boolean;
   readonly #owner: SharedReadOwner;
-  #hasFirst = true;
+  #hasInitiator = true;
   #isStreaming = false;
   /** Created when a second reader joins: most reads have one reader. */
   #joined: Set<JoinedRead> | undefined;
@@ -127,8 +126,8 @@ export class CoalescedRead implements ResponseFlow, ResponseSink, NodeCall, Read
   }
 
   cancel(): void {
-    if (!this.#hasFirst && !this.#isStreaming) return;
-    this.#hasFirst = false;
+    if (!this.#hasInitiator && !this.#isStreaming) return;
+    this.#hasInitiator = false;
     this.#isStreaming = false;
     this.read.done("cancelled");
     this.#endUnread();
@@ -198,8 +197,8 @@ export class CoalescedRead implements ResponseFlow, ResponseSink, NodeCall, Read
 
   #close(): Readonly<{ first: NodeRead | undefined; joined: Iterable<JoinedRead> }> {
     this.#owner.closed(this);
-    const all = { first: this.#hasFirst ? this.read : undefined, joined: this.#joined ?? [] };
-    this.#hasFirst = false;
+    const all = { first: this.#hasInitiator ? this.read : undefined, joined: this.#joined ?? [] };
+    this.#hasInitiator = false;
     this.#joined = undefined;
     return all;
   }
@@ -211,7 +210,7 @@ export class CoalescedRead implements ResponseFlow, ResponseSink, NodeCall, Read
   }
 
   #endUnread(): void {
-    if (this.#hasFirst || (this.#joined?.size ?? 0) > 0) return;
+    if (this.#hasInitiator || (this.#joined?.size ?? 0) > 0) return;
     this.#owner.closed(this);
     this.#flow?.cancel();
   }

@@ -1,4 +1,4 @@
-import type { ResponseSink, ResponseSource } from "../answers/answer-sink.ts";
+import type { ResponseSink, ResponseSource } from "../responses/response-sink.ts";
 import type { Method } from "../catalogue/method.ts";
 import { findRetryAfterSeconds, type NodeFailure, nodeFailureErrors } from "../errors.ts";
 import type { HeldBytes } from "#daemon/memory/connection-memory.ts";

@@ -1,22 +1,19 @@
-import type { ResponseCache } from "./cache/answer-cache.ts";
+import type { ResponseCache } from "./cache/response-cache.ts";
 import { deriveCacheLifetime } from "./cache/cache-lifetime.ts";
 import { hashKey } from "../json-rpc/key-hash.ts";
 import type { ChainHead, Head } from "../chain/head.ts";
-import { keepResult } from "./keep-result.ts";
 import { createReadsInFlight, type ReadInFlight, type ReadsInFlight } from "./reads-in-flight.ts";
 import { CoalescedRead, type ReadMoment, type SharedReadOwner } from "./coalesced-read.ts";
 import type { Method } from "../catalogue/method.ts";
-import { formatCall } from "../json-rpc/read-answer.ts";
+import { formatCall, isEmptyResult } from "../json-rpc/read-answer.ts";
 import type { NodeFlow, NodeSender } from "../upstream/node-call.ts";
-import type { NodePool } from "../upstream/node-pool.ts";
-import type { ResponseFlow } from "../answers/answer-sink.ts";
+import type { ResponseFlow } from "../responses/response-sink.ts";
 import { type NodeRead, PassThrough } from "./node-read.ts";
-import { carriedId, RenamedResponse } from "./renamed-answer.ts";
+import { carriedId, RenamedResponse } from "./renamed-response.ts";
 
-/** Switches for the two ways of saving reads, caching (`enabled`) and sharing, and limits on responses. */
+/** Size of the cache, 0 without one; identical reads in flight always share one. */
 export type NodeReadsOptions = Readonly<{
-  enabled: boolean;
-  coalesce: boolean;
+  totalBytes: number;
   /** Max size of a response that is cached or shared. */
   entryBytes: number;
 }>;
@@ -71,11 +68,11 @@ const shortDigits = 15;
 /** Creates the reads for one node. */
 export function createNodeReads(
   options: NodeReadsOptions,
-  { pool, cache, head }: Readonly<{ pool: Pick<NodePool, "send">; cache: ResponseCache; head: Head }>,
+  { pool, cache, head }: Readonly<{ pool: NodeSender; cache: ResponseCache; head: Head }>,
 ): NodeReads & Readonly<{ plain: PlainNodeReads | undefined }> {
   const underWay = createReadsInFlight();
 
-  const isCached = (method: Method) => options.enabled && method.cache.kind !== "none";
+  const isCached = (method: Method) => options.totalBytes > 0 && method.cache.kind !== "none";
   const alone = (read: NodeRead, sender: NodeSender = pool): ResponseFlow => {
     const { method, caller, memory, params, wire, traceContext } = read;
     const plain = isPlainId(read.id);
@@ -100,22 +97,22 @@ export function createNodeReads(
     alone: (read) => alone(read),
   };
   return {
-    plain: options.enabled && options.coalesce ? createPlainNodeReads({ cache, head, underWay, owner }) : undefined,
+    plain: options.totalBytes > 0 ? createPlainNodeReads({ cache, head, underWay, owner }) : undefined,
     cached: (method, key) => (isCached(method) ? cache.get(key, head.generation()) : undefined),
     lasting: (method, key) => (isCached(method) ? cache.getLasting(key) : undefined),
     read: (read) => {
       const lifetime = deriveCacheLifetime(read.method, read.params, head.known());
-      if (lifetime === "none" || !isPlainId(read.id) || !(options.enabled || options.coalesce)) {
+      if (lifetime === "none" || !isPlainId(read.id)) {
         return alone(read, read.sender);
       }
       const generation = head.generation();
       const hash = hashKey(read.key);
       const running = underWay.get(hash, read.key);
       if (running !== undefined && running.generation === generation) return running.join(read);
-      const isKept = options.enabled && cache.admits(hash);
+      const isKept = options.totalBytes > 0 && cache.admits(hash);
       const moment = { lifetime, generation, epoch: cache.epoch(), hash, isKept };
       const shared = new CoalescedRead(read, moment, owner);
-      if (options.coalesce) underWay.add(shared);
+      underWay.add(shared);
       shared.start();
       return shared;
     },
@@ -164,4 +161,16 @@ class LoneFlow implements ResponseFlow {
     this.#flow.cancel();
     this.#read.done("cancelled");
   }
+}
+
+/** Caches the result of a read until it can no longer be used. The result is a text that is not a slice of another. */
+export function keepResult(
+  { cache, head }: Readonly<{ cache: ResponseCache; head: Head }>,
+  { key, lifetime, generation, epoch }: ReadMoment & Readonly<{ key: string }>,
+  json: string,
+): void {
+  if (isEmptyResult(json)) return;
+  if (lifetime === "ever") cache.putForEver(key, json, epoch);
+  // If the head changed while the call was in flight, the response may belong to either head.
+  else if (lifetime === "head" && head.generation() === generation) cache.putForHead(key, json, generation);
 }

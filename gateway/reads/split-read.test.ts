@@ -2,7 +2,7 @@ import { roomyMemory } from "../testing/roomy-memory.ts";
 import { describe, expect, it } from "vitest";
 import { createCatalogue } from "../catalogue/catalogue.ts";
 import type { NodeRead } from "./node-read.ts";
-import { finishedFlow, type ResponseSink } from "../answers/answer-sink.ts";
+import { finishedFlow, type ResponseSink } from "../responses/response-sink.ts";
 import { parseSplit } from "./split-read.ts";
 
 const method = createCatalogue({}).get("eth_getLogs")!;

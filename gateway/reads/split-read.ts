@@ -6,11 +6,11 @@ import {
 } from "../json-rpc/read-answer.ts";
 import { buildCallKey } from "../json-rpc/call.ts";
 import { collectionErrors, rpcErrors, type CollectionFailure } from "../errors.ts";
-import type { ResponseFlow, ResponseSink, ResponseSource } from "../answers/answer-sink.ts";
+import type { ResponseFlow, ResponseSink, ResponseSource } from "../responses/response-sink.ts";
 import type { NodeRead } from "./node-read.ts";
 import type { NodeReads } from "./node-reads.ts";
-import { OrderedWriter, type OrderedWriterDependencies } from "../answers/ordered-writer.ts";
-import { createTextSink, type TextResponse } from "../answers/text-sink.ts";
+import { OrderedWriter, type OrderedWriterDependencies } from "../responses/ordered-writer.ts";
+import { createTextSink, type TextResponse } from "../responses/text-sink.ts";
 
 /** A range split into permitted pieces, each with its own parameters. */
 export type SplitOptions = Readonly<{

@@ -1,7 +1,7 @@
 import { z } from "zod";
-import { bytes, milliseconds, nonNegativeInteger, positiveInteger, yesOrNo } from "#daemon/settings/types.ts";
+import { bytes, nonNegativeInteger, positiveInteger, yesOrNo } from "#daemon/settings/types.ts";
 import { section } from "#daemon/settings/settings.ts";
-import { reservedCodes, rpcCodes } from "../errors.ts";
+import { fixed } from "#daemon/settings/fixed.ts";
 
 export const tierName = z
   .string()
@@ -109,66 +109,44 @@ const unknownMethods = section({
 
 const rateLimit = section({
   enabled: yesOrNo.default(true).describe("Enables rate limits; when disabled, eth_getLogs uses its fallback cap"),
-  unitsPerKiB: nonNegativeInteger
-    .max(1_000)
-    .default(2)
-    .describe(
-      "Compute units per whole KiB of a call, on top of its method's cost; charged per KiB of a message over 64 KiB",
-    ),
-  unitsPerAnswerKiB: nonNegativeInteger
-    .max(1_000)
-    .default(1)
-    .describe("Compute units per whole KiB of a response beyond freeAnswerKiB; charged as debt before the next call"),
-  gasPerUnit: positiveInteger
-    .default(500_000)
-    .describe("Gas covered by one compute unit in calls that specify gas; the method's cost is the minimum"),
-  freeAnswerKiB: nonNegativeInteger
-    .max(1_048_576)
-    .default(16)
-    .describe("KiB of each response covered by the method's cost"),
+  /** Compute units per whole KiB of a call, on top of its method's cost. */
+  unitsPerKiB: fixed(2),
+  /** Compute units per whole KiB of a response beyond freeAnswerKiB. */
+  unitsPerAnswerKiB: fixed(1),
+  /** Gas covered by one compute unit in calls that specify gas. */
+  gasPerUnit: fixed(500_000),
+  /** Compute units per millisecond of the node's time for calls that run contract code, beyond their cost. */
+  unitsPerNodeMs: fixed(1),
+  /** KiB of each response covered by the method's cost. */
+  freeAnswerKiB: fixed(16),
 });
 
 const ranges = section({
   logsBlocks: positiveInteger.default(100).describe("Max blocks per eth_getLogs while rate limits are enabled"),
-  logsFallbackBlocks: positiveInteger
-    .default(10_000)
-    .describe("Max blocks per eth_getLogs while rate limits are disabled"),
-  traceBlocks: positiveInteger.default(500).describe("Max blocks per trace_filter"),
-  errorCode: z
-    .int()
-    .min(reservedCodes.lowest)
-    .max(reservedCodes.highest)
-    .default(rpcCodes.invalidParams)
-    .describe(`JSON-RPC error code for a block range over its cap; some clients expect ${rpcCodes.limitExceeded}`)
-    .meta({ expected: `a whole number from ${reservedCodes.lowest} to ${reservedCodes.highest}` }),
-  splitParallel: positiveInteger.max(64).default(4).describe("Max pieces of a split range requested concurrently"),
+  /** Max blocks per eth_getLogs while rate limits are disabled. */
+  logsFallbackBlocks: fixed(10_000),
+  /** Max blocks per trace_filter. */
+  traceBlocks: fixed(500),
+  /** Max pieces of a split range requested concurrently. */
+  splitParallel: fixed(4),
 });
 
 const limits = section({
   bodyBytes: bytes
     .max(268_435_456)
     .default(5_242_880)
-    .describe("Max request body size; for WebSocket messages, see webSocket.messageBytes"),
-  callBytes: bytes
-    .max(268_435_456)
-    .default(524_288)
-    .describe("Max size of a single call, alone or in a batch; larger calls are rejected unparsed"),
-  callValues: positiveInteger
-    .max(10_000_000)
-    .default(20_000)
-    .describe("Max total of values, keys and escaped characters per call"),
-  paramsBytes: bytes
-    .max(268_435_456)
-    .default(4_096)
-    .describe("Max params size for methods that have no own limit in the catalogue or gateway.methods"),
+    .describe("Max request body size; a WebSocket message has at most 1 MiB if its tier sets none"),
+  /** Max size of a single call, alone or in a batch. */
+  callBytes: fixed(524_288),
+  /** Max total of values, keys and escaped characters per call. */
+  callValues: fixed(20_000),
+  /** Max params size for methods that have no own limit in the catalogue or gateway.methods. */
+  paramsBytes: fixed(4_096),
   batchItems: positiveInteger.default(1_000).describe("Max calls per batch"),
-  batchParallel: positiveInteger
-    .max(256)
-    .default(16)
-    .describe("Max concurrent calls per batch, besides reads batched together (upstream.batchItems)"),
-  batchResponseBytes: bytes
-    .default(26_214_400)
-    .describe("Max response bytes per batch, and per response over WebSocket; calls beyond it are rejected"),
+  /** Max concurrent calls per batch, besides reads batched together (upstream.batchItems). */
+  batchParallel: fixed(16),
+  /** Max response bytes per batch, and per response over WebSocket. */
+  batchResponseBytes: fixed(26_214_400),
   responseBytes: bytes.default(134_217_728).describe("Max size of a forwarded node response"),
   traceCallOverrides: yesOrNo
     .default(false)
@@ -176,23 +154,25 @@ const limits = section({
   callGas: positiveInteger
     .default(50_000_000)
     .describe("Max gas for a call; higher values are lowered to it, like geth's --rpc.gascap"),
-  depth: positiveInteger.max(10_000).default(256).describe("Max nesting depth of arrays and objects in a request"),
+  /** Max nesting depth of arrays and objects in a request. */
+  depth: fixed(256),
 });
 
 const overload = section({
-  waitMs: milliseconds
-    .default(5_000)
-    .describe("How long a call waits while its caller is at its tier's concurrency limit before it is rejected"),
+  /** How long a call waits while its caller is at its tier's concurrency limit before it is rejected. */
+  waitMs: fixed(5_000),
   callsInFlight: positiveInteger
     .default(2_048)
     .describe("In-flight calls to the node above which all calls are rejected"),
-  heavyCallsInFlight: positiveInteger
-    .default(256)
-    .describe("In-flight calls to the node above which heavy calls are rejected"),
-  heavyCostUnits: positiveInteger.default(75).describe("Min cost of a heavy call"),
+  /** In-flight calls to the node above which heavy calls are rejected. */
+  heavyCallsInFlight: fixed(256),
+  /** Min cost of a heavy call. */
+  heavyCostUnits: fixed(75),
   heavyParallel: positiveInteger.default(16).describe("Max concurrent heavy calls to the node"),
-  loopDelayMs: milliseconds.default(200).describe("Event loop delay above which heavy calls are rejected"),
-  retryAfterSeconds: positiveInteger.max(3_600).default(1).describe("Retry-After for calls rejected at overload"),
+  /** Event loop delay above which heavy calls are rejected. */
+  loopDelayMs: fixed(200),
+  /** Retry-After for calls rejected at overload. */
+  retryAfterSeconds: fixed(1),
 });
 
 const behind = section({

@@ -1,12 +1,13 @@
 import { Registry } from "prom-client";
 import { generousMs, until } from "#daemon/testing/until.ts";
+import { parseSettings } from "#daemon/testing/parse-settings.ts";
 import { createFilesInForce } from "#daemon/files/files-in-force.ts";
 import { createLog } from "#daemon/log/log.ts";
 import { pause, type Pause } from "#daemon/time.ts";
 import { startGateway, type Gateway } from "../gateway.ts";
 import type { NodeFitness } from "../chain/head.ts";
 import { createSettingNames } from "../settings/names.ts";
-import { gatewaySection, type GatewaySettings } from "../settings/gateway.ts";
+import { gatewaySection, type GatewaySettings } from "../settings/sections.ts";
 import { boundProcessConnections } from "#daemon/http/connections/connection-budget.ts";
 
 /** A gateway under test, with its metrics. */
@@ -15,7 +16,7 @@ export type TestGateway = Gateway & Readonly<{ url: string; metrics: Registry }>
 /** Builds settings that use free ports. */
 export function testSettings(given: Record<string, object | string> = {}): GatewaySettings {
   const free = { port: 0 };
-  return gatewaySection.parse({
+  return parseSettings(gatewaySection, {
     ...given,
     // On a busy machine, the event loop of a test runs late, which is not what most tests are about.
     overload: { loopDelayMs: 60_000, ...(given["overload"] as object) },

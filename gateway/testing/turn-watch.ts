@@ -1,13 +1,13 @@
 import { Registry } from "prom-client";
 import { createLog } from "#daemon/log/log.ts";
-import { createResponseCache } from "../reads/cache/answer-cache.ts";
+import { createResponseCache } from "../reads/cache/response-cache.ts";
 import { createHead } from "../chain/head.ts";
 import { buildOpenRpcTexts } from "../calls/openrpc-texts.ts";
 import { createCallHandler } from "../calls/call-handler.ts";
 import { createMessageCharge } from "../calls/large-message.ts";
 import { createMessageHandler } from "../calls/message-handler.ts";
 import { createNodeReads } from "../reads/node-reads.ts";
-import { finishedFlow, type ResponseSink } from "../answers/answer-sink.ts";
+import { finishedFlow, type ResponseSink } from "../responses/response-sink.ts";
 import { createLoadGate } from "../limits/load-gate.ts";
 import { SharedTurns } from "../wire/shared-turns.ts";
 import { createProcessRateLimiter } from "../limits/rate-limiter.ts";
@@ -56,7 +56,7 @@ export function watchTurns(): (body: Buffer) => Promise<TurnTimes> {
     },
   };
   const cache = createResponseCache({ totalBytes: 1e8, entryBytes: 262_144 });
-  const reads = createNodeReads({ enabled: true, coalesce: true, entryBytes: 262_144 }, { pool, cache, head });
+  const reads = createNodeReads({ totalBytes: 1e8, entryBytes: 262_144 }, { pool, cache, head });
   const calls = {
     policy: () => policy,
     limiter: createProcessRateLimiter({ clients: 10 }, { now }),

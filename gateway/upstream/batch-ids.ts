@@ -1,4 +1,5 @@
 import { isDigit } from "../json-rpc/json-scanner.ts";
+import type { PieceCall } from "./piece-entry.ts";
 
 /**
  * The ids (JSON text) of the calls in a batch. Most clients count upwards: an integer larger than all previous ids is new, so no set of ids
@@ -40,4 +41,21 @@ export class BatchIds {
     for (let at = 0; at < length; at += 1) if (!isDigit(id.charCodeAt(at))) return false;
     return true;
   }
+}
+
+/** Joins calls into a batch. Calls that are adjacent in the same text, separated by a comma, are sliced from it together. */
+export function joinBodies(calls: readonly Pick<PieceCall, "text" | "startsAt" | "endsAt">[]): string {
+  let batch = "[";
+  let from = 0;
+  let to = -1;
+  let text = "";
+  for (const call of calls) {
+    if (call.startsAt !== to + 1 || call.text !== text || to === -1) {
+      if (to !== -1) batch += `${text.slice(from, to)},`;
+      text = call.text;
+      from = call.startsAt;
+    }
+    to = call.endsAt;
+  }
+  return `${batch}${text.slice(from, to)}]`;
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { roomyMemory } from "../testing/roomy-memory.ts";
 import { SharedTurns } from "../wire/shared-turns.ts";
-import type { ResponseSink } from "../answers/answer-sink.ts";
+import type { ResponseSink } from "../responses/response-sink.ts";
 import { BatchPiece } from "./batch-piece.ts";
 import type { NodeCall } from "./node-call.ts";
 

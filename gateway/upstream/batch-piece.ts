@@ -1,13 +1,12 @@
 import type { NodeFailure } from "../errors.ts";
-import { ResponseParts, type PartsFailure, type ResponseSink } from "../answers/answer-sink.ts";
+import { ResponseParts, type PartsFailure, type ResponseSink } from "../responses/response-sink.ts";
 import { createTurns, type SharedTurns } from "../wire/shared-turns.ts";
 import type { HeldBytes } from "#daemon/memory/connection-memory.ts";
 import { batchId, type NodeCall, type NodeFlow, type NodeSender } from "./node-call.ts";
 import { PieceEntry, type PieceCall } from "./piece-entry.ts";
-import { BatchIds } from "./batch-ids.ts";
-import { joinBodies } from "./join-bodies.ts";
-import { readTypicalResponses, type TypicalResponses } from "./usual-answers.ts";
-import { BatchResponseReading, ofTheBatch } from "./read-batch-answer.ts";
+import { BatchIds, joinBodies } from "./batch-ids.ts";
+import { readTypicalResponses, type TypicalResponses } from "./typical-responses.ts";
+import { BatchResponseReading, ofTheBatch } from "./batch-responses.ts";
 
 /** Max size of one batch's body; geth accepts 5 MiB. */
 const bodyBytes = 1_048_576;
@@ -114,7 +113,7 @@ export class BatchPiece implements ResponseSink {
     this.#waiting -= 1;
     if (this.#waiting > 0) return;
     this.#flow?.cancel();
-    this.#letGo();
+    this.#releaseAll();
   }
 
   text(json: string): void {
@@ -150,11 +149,11 @@ export class BatchPiece implements ResponseSink {
   }
 
   fail(failure: NodeFailure): void {
-    this.#letGo();
-    if (failure === "badAnswer") this.#refuse("it answers a batch with something other than JSON-RPC");
+    this.#releaseAll();
+    if (failure === "badAnswer") this.#refuse("it returned something other than JSON-RPC for a batch");
     else if (failure === "tooLarge") this.#requestAlone();
     else {
-      if (failure === "timeout") this.#dependencies.refused("a batch took longer than a call may");
+      if (failure === "timeout") this.#dependencies.refused("a batch exceeded the timeout of a call");
       for (const entry of this.#clear()) entry.fail(failure);
     }
   }
@@ -184,7 +183,7 @@ export class BatchPiece implements ResponseSink {
   }
 
   #answerUsual(answers: TypicalResponses): void {
-    this.#letGo();
+    this.#releaseAll();
     const calls = this.#clear();
     let place = 0;
     for (let call = calls[place]; call !== undefined; call = calls[place]) {
@@ -192,15 +191,15 @@ export class BatchPiece implements ResponseSink {
     }
   }
 
-  #letGo(): void {
+  #releaseAll(): void {
     this.#parts?.release();
   }
 
   #report({ answers }: BatchResponseReading, why?: PartsFailure): void {
-    this.#letGo();
+    this.#releaseAll();
     const cut = why !== undefined;
     if (answers === undefined && !cut) {
-      this.#refuse("it answers a batch with something other than an answer to each call");
+      this.#refuse("its batch response does not have one response per call");
       return;
     }
     // The memory available now says nothing about the memory available for later responses.
@@ -214,7 +213,7 @@ export class BatchPiece implements ResponseSink {
         entry.requestAlone(this.#dependencies.pool);
       }
     }
-    if (isLacking) this.#dependencies.refused("it leaves calls of a batch unanswered");
+    if (isLacking) this.#dependencies.refused("it did not respond to all calls of a batch");
   }
 
   #refuse(why: string): void {

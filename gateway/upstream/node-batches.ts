@@ -61,7 +61,7 @@ export function createNodeBatches(
     quietUntil = now() + smallForMs;
     log.warn(
       { event: "batch-not-served", why },
-      "the node did not serve a batch: the calls of its caller's batches go to it alone for a minute",
+      "the node failed to serve a batch; this caller's calls are sent one by one for a minute",
     );
   };
   return {

@@ -3,8 +3,8 @@ import type { Socket } from "node:net";
 import { formatTraceHeaders } from "#daemon/http/trace-context.ts";
 import type { KeepMessageHead } from "../wire/message-head.ts";
 import type { ScratchBuffers } from "../wire/scratch-buffers.ts";
-import { ResponseBody } from "./answer-body.ts";
-import type { NodeAddress } from "./node-address.ts";
+import { ResponseBody } from "./response-body.ts";
+import { type NodeAddress, openNodeSocket } from "./node-socket.ts";
 import {
   beginsAsJsonRpc,
   readErrorResponse,
@@ -13,11 +13,10 @@ import {
   createResponseHeadReader,
   type ResponseHead,
 } from "./response-head.ts";
-import type { ResponseSink } from "../answers/answer-sink.ts";
-import type { NodeTicket } from "./node-ticket.ts";
+import type { ResponseSink } from "../responses/response-sink.ts";
+import type { NodeTicket } from "./node-call.ts";
 import type { Outbox } from "../wire/outbox.ts";
 import { type SharedTurns, TurnWait } from "../wire/shared-turns.ts";
-import { openNodeSocket } from "./node-socket.ts";
 
 /** Max size of a response head. */
 const headBytes = 16_384;
@@ -100,7 +99,7 @@ export class NodeConnection implements Disposable {
   resume(ticket: NodeTicket): void {
     if (this.#ticket !== ticket || !this.#paused) return;
     this.#deadline = this.#limits.deadlineIn(ticket.call.timeoutMs);
-    this.#goOn();
+    this.#proceed();
   }
 
   /** Key of the caller whose call is in flight. */
@@ -206,7 +205,7 @@ export class NodeConnection implements Disposable {
     this.#dependencies.held(this, true);
   }
 
-  #goOn(): void {
+  #proceed(): void {
     if (!this.#paused) return;
     this.#paused = false;
     if (!this.#turn.isWaiting) this.#socket.resume();
@@ -219,7 +218,7 @@ export class NodeConnection implements Disposable {
     this.#sink = undefined;
     this.#body = undefined;
     this.#served += 1;
-    this.#goOn();
+    this.#proceed();
     notify();
     if (!head.keepAlive) this.#socket.destroy();
     else if (!this.#socket.destroyed) this.#dependencies.idle(this);

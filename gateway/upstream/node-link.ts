@@ -3,8 +3,60 @@ import { lookupName } from "#daemon/http/name-lookup.ts";
 import type { Logger } from "#daemon/log/log.ts";
 import { pauseWhileRunning, createBackoff } from "#daemon/time.ts";
 import { readObject } from "../json-rpc/read-object.ts";
-import type { NodeResponse } from "../json-rpc/read-answer.ts";
-import { createLinkCalls, unanswered } from "./link-calls.ts";
+import { type NodeResponse, formatCall } from "../json-rpc/read-answer.ts";
+import { formatRpcError, rpcErrors } from "../errors.ts";
+
+/** Response to a call while the link is down, is lost, or the node takes too long. */
+export const unanswered: NodeResponse = {
+  kind: "error",
+  json: formatRpcError(rpcErrors.nodeUnavailable),
+};
+
+/** Calls over the node's WebSocket that are awaiting a response. */
+export type LinkCalls = Readonly<{
+  send: (socket: WebSocket, method: string, params: string) => Promise<NodeResponse>;
+  /** Completes the call whose id is in the message. */
+  settle: (message: ReadonlyMap<string, string>) => void;
+  /** Ends all calls after the connection is lost: no more responses will arrive. */
+  dropAll: () => void;
+}>;
+
+export function createLinkCalls(timeoutMs: number): LinkCalls {
+  const waiting = new Map<string, (answer: NodeResponse) => void>();
+  let lastId = 0;
+  return {
+    send: (socket, method, params) => {
+      lastId += 1;
+      const id = String(lastId);
+      socket.send(Buffer.from(formatCall(id, method, params), "latin1"), { binary: false });
+      const over = new AbortController();
+      const { promise, resolve } = Promise.withResolvers<NodeResponse>();
+      waiting.set(id, (answer) => {
+        over.abort();
+        resolve(answer);
+      });
+      // Responses that the node sent while this process was suspended are read before the timeout fires.
+      return pauseWhileRunning(timeoutMs, over.signal).then(() => {
+        if (over.signal.aborted) return promise;
+        waiting.delete(id);
+        return unanswered;
+      });
+    },
+    settle: (message) => {
+      const id = message.get("id") ?? "";
+      const answered = waiting.get(id);
+      waiting.delete(id);
+      const result = message.get("result");
+      const error = message.get("error");
+      if (result !== undefined) answered?.({ kind: "result", json: result });
+      else answered?.(error === undefined ? unanswered : { kind: "error", json: error });
+    },
+    dropAll: () => {
+      for (const answered of waiting.values()) answered(unanswered);
+      waiting.clear();
+    },
+  };
+}
 
 /** Max size of a message from the node over WebSocket. */
 const messageBytes = 67_108_864;
@@ -115,7 +167,7 @@ export function startNodeLink(options: NodeLinkOptions, { events, log, random }:
 /** Aborts a handshake when it times out. The timeout in `ws` would also count time during which this process was suspended. */
 async function giveUpAfter(ms: number, settled: AbortSignal, giveUp: (error: Error) => void): Promise<void> {
   await pauseWhileRunning(ms, settled);
-  if (!settled.aborted) giveUp(new Error(`no answer to the handshake within ${ms} ms`));
+  if (!settled.aborted) giveUp(new Error(`no response to the handshake within ${ms} ms`));
 }
 
 type LinkWord = "open" | "lost" | "unreachable";
@@ -129,11 +181,11 @@ function createLinkLogger(url: string, log: Logger): (word: LinkWord, error?: Er
     last = word;
     if (word === "open") log.info({ event: "upstream-connected", host }, "connected to the node's WebSocket");
     else if (word === "lost")
-      log.warn({ event: "upstream-disconnected", host }, "lost the node's WebSocket; connecting again");
+      log.warn({ event: "upstream-disconnected", host }, "lost the node's WebSocket; reconnecting");
     else {
       log.warn(
         { event: "upstream-unreachable", err: error, host },
-        "the node's WebSocket can't be reached; trying on, ever more slowly. Until then heads are requested over HTTP and subscriptions refused; check node.webSocketUrl",
+        "the node's WebSocket can't be reached; retrying with backoff. Until then, heads are polled over HTTP and subscriptions are rejected; check node.webSocketUrl",
       );
     }
   };

@@ -1,7 +1,7 @@
 import type { NodeFailure } from "../errors.ts";
 import type { HeldBytes } from "#daemon/memory/connection-memory.ts";
 import type { TraceContext } from "#daemon/http/trace-context.ts";
-import type { TypicalResponses } from "./usual-answers.ts";
+import type { TypicalResponses } from "./typical-responses.ts";
 import type { NodeCall, NodeFlow, NodeSender } from "./node-call.ts";
 
 /** Callbacks from an entry to its piece. */

@@ -1,6 +1,6 @@
-import { CollectedResponse } from "./collected-answer.ts";
+import { CollectedResponse } from "./collected-response.ts";
 import { formatCall, readAnswer } from "../json-rpc/read-answer.ts";
-import type { NodePool } from "./node-pool.ts";
+import type { NodeSender } from "./node-call.ts";
 
 /** Max size of the response to a query from the gateway itself. */
 const answerBytes = 8_388_608;
@@ -10,7 +10,7 @@ const ownCaller = "gateway";
 
 /** Queries the node on behalf of the gateway itself. Returns undefined if the node does not respond or responds with an error. */
 export function requestNode(
-  pool: Pick<NodePool, "send">,
+  pool: NodeSender,
   call: Readonly<{ method: string; params: string; timeoutMs: number }>,
 ): Promise<string | undefined> {
   return new Promise((resolve) => {

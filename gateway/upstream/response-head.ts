@@ -9,7 +9,7 @@ import {
 } from "../wire/message-head.ts";
 import { formatErrorJsonResponse } from "../json-rpc/read-answer.ts";
 import { readObject } from "../json-rpc/read-object.ts";
-import type { ResponseSink } from "../answers/answer-sink.ts";
+import type { ResponseSink } from "../responses/response-sink.ts";
 import { skipSpace } from "../json-rpc/json-scanner.ts";
 import { batchId, type NodeCall } from "./node-call.ts";
 

@@ -47,6 +47,11 @@ export class ClientBacklog implements Disposable {
     return this.#queue.length > 0 || this.#target.writableNeedDrain;
   }
 
+  /** Whether any bytes wait to be sent, here or in the target. */
+  get isSending(): boolean {
+    return this.isWaiting || this.#target.writableLength > 0;
+  }
+
   /** Number of bytes that are waiting here, excluding those buffered by the target. */
   get bytes(): number {
     return this.#bytes;

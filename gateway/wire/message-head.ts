@@ -25,7 +25,7 @@ export function createMessageHead(head: string): MessageHead | undefined {
 }
 
 /** Max number of shared heads, and max length of each. */
-const shared = { most: 64, nameLength: 2_048 };
+const shared = { max: 64, nameLength: 2_048 };
 
 /** Stores heads, like `createMessageHead`. */
 export type KeepMessageHead = typeof createMessageHead;
@@ -73,4 +73,31 @@ function hasAt(bytes: Buffer, offset: number, part: Uint8Array): boolean {
   if (bytes.length < offset + length) return false;
   for (let at = 0; at < length; at += 1) if (bytes[offset + at] !== part[at]) return false;
   return true;
+}
+
+/** Max number of texts retained; beyond that, all are dropped. */
+const most = 1_024;
+
+/**
+ * Message heads that differ only in the body's length, each of which is built once. A text that is concatenated for each message has to be
+ * flattened when it is written, which takes longer than writing it.
+ */
+export class TextsByLength {
+  readonly #format: (lengthBytes: number) => string;
+  readonly #texts = new Map<number, string>();
+
+  /** `format` returns a binary string. */
+  constructor(format: (lengthBytes: number) => string) {
+    this.#format = format;
+  }
+
+  of(lengthBytes: number): string {
+    const known = this.#texts.get(lengthBytes);
+    if (known !== undefined) return known;
+    if (this.#texts.size >= most) this.#texts.clear();
+    // The copy is a flat string.
+    const text = Buffer.from(this.#format(lengthBytes), "latin1").toString("latin1");
+    this.#texts.set(lengthBytes, text);
+    return text;
+  }
 }

@@ -90,7 +90,7 @@ export function createOutbox(): Outbox {
 }
 
 /** Max number of corked sockets. */
-const socketsMost = 128;
+const socketsMax = 128;
 
 /** Corks sockets until the event loop has read everything received, then writes everything together: the counterpart of `Outbox` for node:http. */
 export type Corks = Readonly<{ add: (socket: Socket) => void }>;
@@ -105,7 +105,7 @@ export function createCorks(): Corks {
   return {
     add: (socket) => {
       if (sockets.has(socket)) return;
-      if (sockets.size >= socketsMost) release();
+      if (sockets.size >= socketsMax) release();
       socket.cork();
       sockets.add(socket);
       if (isArmed) return;

@@ -1,3 +1,5 @@
+import type { ClientBytes } from "#daemon/memory/connection-memory.ts";
+
 const nothing = Buffer.alloc(0);
 
 /**
@@ -66,4 +68,46 @@ export class ReceivedBytes {
 /** Returns bytes that keep nothing else alive: a slice of a buffer more than twice as large is copied. */
 export function copyToOwnMemory(bytes: Buffer): Buffer {
   return bytes.buffer.byteLength > 2 * bytes.length ? Buffer.from(bytes) : bytes;
+}
+
+/** Max length of a message that is parsed immediately, whatever the load, and never counted as buffered while it awaits its answer. */
+export const smallMessageBytes = 4_096;
+
+/** Size from which the bytes of an incomplete request are counted: most requests never have to wait. */
+const waitingBytes = 16_384;
+
+/** Received but unanswered bytes on a connection, counted in the connection's memory. */
+export class HeldRequests extends ReceivedBytes {
+  readonly #memory: ClientBytes;
+  #counted = 0;
+
+  constructor(memory: ClientBytes) {
+    super();
+    this.#memory = memory;
+  }
+
+  /**
+   * Appends a piece whose buffer is reused after its read. A message that is not small is copied, because processing it may take longer; if
+   * anything else remains after the read, `own` must copy it.
+   */
+  borrow(piece: Buffer): void {
+    this.append(piece);
+    if (piece.length > smallMessageBytes) this.own();
+  }
+
+  override drop(count: number): void {
+    super.drop(count);
+    if (this.#counted > 0) this.count();
+  }
+
+  /** Counts the waiting bytes. Returns false if they exceed the memory limit. */
+  count(): boolean {
+    if (this.length <= waitingBytes && this.#counted === 0) return true;
+    const more = (this.length > waitingBytes ? this.heldBytes : 0) - this.#counted;
+    if (more > 0 && !this.#memory.tryAcquire(more)) return false;
+    if (more < 0) this.#memory.release(-more);
+    this.#memory.waits(more);
+    this.#counted += more;
+    return true;
+  }
 }

@@ -1,6 +1,6 @@
 /** Sizes of the smallest and largest buffers: longer messages get their own memory. */
-const leastBytes = 16_384;
-const mostBytes = 131_072;
+const bytesMin = 16_384;
+const bytesMax = 131_072;
 
 /**
  * Reusable buffers for assembling messages. If a message can't be sent at once, its buffer belongs to the message from then on. Buffer
@@ -18,7 +18,7 @@ export class ScratchBuffers {
   /** Returns a buffer of this length with arbitrary content. The caller owns the buffer until `release`, which need not be called. */
   acquire(length: number): Buffer {
     const size = computeSize(length);
-    if (size > mostBytes) return Buffer.allocUnsafeSlow(length);
+    if (size > bytesMax) return Buffer.allocUnsafeSlow(length);
     const buffer = this.#free.get(size)?.pop() ?? Buffer.allocUnsafeSlow(size);
     return buffer.subarray(0, length);
   }
@@ -27,7 +27,7 @@ export class ScratchBuffers {
   release(acquired: Buffer): void {
     const { buffer } = acquired;
     const size = buffer.byteLength;
-    if (size < leastBytes || size > mostBytes || size !== computeSize(size)) return;
+    if (size < bytesMin || size > bytesMax || size !== computeSize(size)) return;
     const free = this.#free.get(size) ?? [];
     this.#free.set(size, free);
     if (free.length < this.#keptOfSize) free.push(Buffer.from(buffer));
@@ -35,7 +35,7 @@ export class ScratchBuffers {
 }
 
 function computeSize(length: number): number {
-  let size = leastBytes;
+  let size = bytesMin;
   while (size < length) size *= 2;
   return size;
 }

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { BatchPiece } from "../upstream/batch-piece.ts";
-import { type ResponseSink, finishedFlow } from "../answers/answer-sink.ts";
+import { type ResponseSink, finishedFlow } from "../responses/response-sink.ts";
 import type { NodeCall } from "../upstream/node-call.ts";
-import { SharedTurns, createTurns, turnBytes } from "./shared-turns.ts";
+import { SharedTurns, createTurns, turnBytes, CallerRounds } from "./shared-turns.ts";
 
 /** Turns over a clock that only work moves, and of which each is begun by hand. */
 function turnsByHand() {
@@ -184,4 +184,18 @@ describe("work in a turn whose time is over", () => {
     next();
     expect(answers).toEqual([answer(1), answer(2)]);
   });
+});
+
+it("takes one of each caller's after the other, and each caller's in the order in which they came", () => {
+  const rounds = new CallerRounds<string>();
+  for (const waiting of ["a1", "a2", "a3"]) rounds.add("a", waiting);
+  rounds.add("b", "b1");
+  expect(rounds.next()).toBe("a1");
+  rounds.add("c", "c1");
+  rounds.add("b", "b2");
+  const taken: (string | undefined)[] = [];
+  while (!rounds.isEmpty) taken.push(rounds.next());
+  expect(taken).toEqual(["b1", "a2", "c1", "b2", "a3"]);
+  expect(rounds.has("a")).toBe(false);
+  expect(rounds.next()).toBeUndefined();
 });

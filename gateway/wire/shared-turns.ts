@@ -1,9 +1,7 @@
-import { CallerRounds } from "./caller-rounds.ts";
-
 /** Time per event loop tick for deferrable work; a single step may exceed it. */
 const turnMs = 1;
 /** Max number of work items started in one tick: part of their work, mainly further reading, is done after the tick. */
-const mostInTurn = 8;
+const perTurnMax = 8;
 
 /** A clock, and a way to run functions in a later event loop tick. */
 export type TurnSource = Readonly<{
@@ -66,7 +64,7 @@ export class SharedTurns {
     this.#endsAt = undefined;
     if (this.#waiting.isEmpty) return;
     this.#begin();
-    for (let served = 0; served < mostInTurn; served += 1) {
+    for (let served = 0; served < perTurnMax; served += 1) {
       const goOn = this.#waiting.next();
       if (goOn === undefined) return;
       goOn();
@@ -149,5 +147,36 @@ export class TurnWait {
       this.#isWaiting = false;
       this.#goOn();
     });
+  }
+}
+
+/** Waiting work by caller, served round-robin: one item per caller, however many the caller has. */
+export class CallerRounds<Waiting> {
+  /** Work in round-robin order: the caller served last is at the end. */
+  readonly #waiting = new Map<string, Waiting[]>();
+
+  get isEmpty(): boolean {
+    return this.#waiting.size === 0;
+  }
+
+  has(caller: string): boolean {
+    return this.#waiting.has(caller);
+  }
+
+  add(caller: string, waiting: Waiting): void {
+    const own = this.#waiting.get(caller);
+    if (own === undefined) this.#waiting.set(caller, [waiting]);
+    else own.push(waiting);
+  }
+
+  /** Removes and returns the next item; returns undefined if nothing is waiting. */
+  next(): Waiting | undefined {
+    for (const [caller, own] of this.#waiting) {
+      const waiting = own.shift();
+      this.#waiting.delete(caller);
+      if (own.length > 0) this.#waiting.set(caller, own);
+      return waiting;
+    }
+    return undefined;
   }
 }

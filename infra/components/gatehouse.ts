@@ -1,5 +1,5 @@
 import { all, ComponentResource, type ComponentResourceOptions, type Output, type Resource } from "@pulumi/pulumi";
-import { isOperatedService } from "#daemon/stack-services.ts";
+import { isOperatedService } from "../stack-services.ts";
 import type { Platform } from "../platform.ts";
 import { describeGivenConfiguration, type GivenConfiguration } from "../services/built-service.ts";
 import { buildServices, listBuilt, type StackServices } from "../services/built-stack.ts";

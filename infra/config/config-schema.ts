@@ -15,7 +15,16 @@ const secrets = {
   signerPrivateKey: privateKey
     .optional()
     .describe(
-      "Private key of the account that submits settlements and pays their gas; required unless devAccounts is true",
+      "Private key of the account that submits settlements and pays their gas; required unless devAccounts is true or settings.facilitator.signer has remote keys",
+    ),
+  stackSecret: z
+    .string()
+    .min(32)
+    .max(200)
+    .optional()
+    .meta({ expected: "32 to 200 characters" })
+    .describe(
+      "Random text from which the stack derives the key of its access tokens and Grafana's password, and which outlives changes of signers. Default: signerPrivateKey; required without it",
     ),
   databaseUrl: z
     .url({ protocol: /^postgres(ql)?$/ })
@@ -41,7 +50,7 @@ const secrets = {
     .max(200)
     .optional()
     .meta({ expected: "12 to 200 characters" })
-    .describe("Password of Grafana's admin user; default: derived from the signer's key"),
+    .describe("Password of Grafana's admin user; default: derived from stackSecret"),
   domainKey: nodeKey.optional().describe("Contents of a real node's domain.key; required with nodeImage"),
   stabilizingKey: nodeKey.optional().describe("Contents of a real node's stabilizing.key; required with nodeImage"),
   ...nodeSecrets,

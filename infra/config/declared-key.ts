@@ -40,7 +40,7 @@ function buildDeclaration(key: string, schema: z.ZodType) {
     notSet ?? (type === "string" || type === "array" || type === "object" ? notSetByType[type] : undefined);
   // A list or object is set as a whole, so an empty one means the same as the default.
   const value = type === "array" || type === "object" ? absent : (schema.safeParse(undefined).data ?? absent);
-  if (value === undefined) throw new Error(`${key} has neither a default nor a value that stands for "not set"`);
+  if (value === undefined) throw new Error(`${key} has neither a default nor a value that means "not set"`);
   const declaration: DeclaredKey = { type, ...(items && { items }), default: value, description };
   return { declaration, notSet: value === absent && typeof absent !== "string" ? JSON.stringify(absent) : undefined };
 }

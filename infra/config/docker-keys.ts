@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { port, yesOrNo } from "#daemon/settings/types.ts";
-import { stackServices } from "#daemon/stack-services.ts";
+import { stackServices } from "../stack-services.ts";
 import { imageArchitectures } from "../images/image-architecture.ts";
 import { imageReference } from "./config-types.ts";
 
@@ -24,7 +24,7 @@ export const dockerKeys = {
     .int()
     .min(0)
     .optional()
-    .meta({ notSet: -1, expected: "the number of the group that may use the engine's socket" })
+    .meta({ notSet: -1, expected: "the ID of the group with access to the engine's socket" })
     .describe("Group with access to the engine's socket; detected if the engine is on this machine"),
   publishAddress: z
     .union([z.ipv4(), z.ipv6()])

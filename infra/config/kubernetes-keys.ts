@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { port, yesOrNo } from "#daemon/settings/types.ts";
 import { text } from "./config-types.ts";
-import { gatewayApiSchema, ingressSchema } from "./public-way.ts";
+import { gatewayApiSchema, ingressSchema } from "./exposure.ts";
 
 const toleration = z.strictObject({
   key: z.string().optional().describe("Taint key; default: all keys"),
@@ -49,7 +49,7 @@ export const kubernetesKeys = {
   imagePullSecrets: z
     .array(z.string().min(1).max(253))
     .default([])
-    .meta({ expected: "a list of names of Secrets" })
+    .meta({ expected: "a list of Secret names" })
     .describe("Kubernetes: image pull Secrets in the namespace"),
   nodeScheduling: nodeScheduling
     .optional()
@@ -82,7 +82,7 @@ export const kubernetesKeys = {
   hostIp: z
     .union([z.ipv4(), z.ipv6(), z.hostname().regex(/[a-z]/i)])
     .optional()
-    .meta({ expected: "the IP address or host name that peers reach the node at" })
+    .meta({ expected: "the IP address or host name at which peers reach the node" })
     .describe(
       "Address that the node advertises to peers; on Kubernetes it may be a host name, resolved at each pod start. Default on Kubernetes: the address of the pod or its machine",
     ),

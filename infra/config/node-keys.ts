@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { chainId, port, seconds } from "#daemon/settings/types.ts";
-import { stackServices } from "#daemon/stack-services.ts";
+import { stackServices } from "../stack-services.ts";
 import { nodeFamilies } from "#node/families.ts";
 import { nodeVersion } from "#node/version-setting.ts";
 import { imageReference } from "./config-types.ts";
@@ -62,7 +62,7 @@ export const nodeKeys = {
     .min(1)
     .max(2_147_483_647)
     .optional()
-    .meta({ notSet: 0, expected: "the number of the user that the node's image runs as" })
+    .meta({ notSet: 0, expected: "the user ID that the node's image runs as" })
     .describe("User ID that nodeImage runs as; required with nodeImage, unless its family has one"),
   nodeKeysSecret: z
     .string()
@@ -85,7 +85,7 @@ export const nodeKeys = {
     .min(1)
     .max(50)
     .optional()
-    .meta({ expected: 'a command that nodeImage has, such as ["bash", "-c", "exec 3<>/dev/tcp/127.0.0.1/18100"]' })
+    .meta({ expected: 'a command in nodeImage, such as ["bash", "-c", "exec 3<>/dev/tcp/127.0.0.1/18100"]' })
     .describe("Docker: health check command in the node's container; exit status 0 means healthy"),
   pushgatewayImage: imageReference
     .optional()

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { port } from "#daemon/settings/types.ts";
-import { stackServices } from "#daemon/stack-services.ts";
+import { stackServices } from "../stack-services.ts";
 import { nobodysRunbooks } from "../observability/alert.ts";
 import { imageReference } from "./config-types.ts";
 
@@ -61,7 +61,7 @@ const prometheus = z.strictObject({
     .min(1)
     .max(65_536)
     .default(10)
-    .describe("Volume size in GiB; samples use at most four fifths, and the oldest are deleted first"),
+    .describe("Volume size in GiB; samples use at most 80 %, and the oldest are deleted first"),
   port: operatorsPort(stackServices.prometheus.ports.http, "Prometheus"),
 });
 

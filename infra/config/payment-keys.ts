@@ -32,7 +32,7 @@ export const paymentKeys = {
     .min(1)
     .max(2_147_483_647)
     .default(999)
-    .meta({ expected: "the number of the user postgres of postgresImage" })
+    .meta({ expected: "the user ID of postgres in postgresImage" })
     .describe("User ID of postgres in postgresImage: 999 in Debian images, 70 in Alpine images"),
   facilitatorReplicas: replicas.describe(
     "Kubernetes: facilitator replicas, {min, max}; more than 1 requires databaseUrl; default: 1",

@@ -21,13 +21,13 @@ export type ProblemParts = Readonly<{
 
 /** Formats a problem for the author of a stack's configuration. */
 export function formatForStack({ wrong, remedy }: ProblemParts): string {
-  const begin = typeof wrong === "string" ? wrong : "no such key; Pulumi.yaml lists the keys.";
+  const begin = typeof wrong === "string" ? wrong : "unknown key; Pulumi.yaml lists the keys.";
   return joinWords([begin, remedy.map((part) => (typeof part === "string" ? part : formatStackChange(part))).join("")]);
 }
 
 /** Formats a problem for the author of a component's inputs; `key` is the input at fault. */
 export function formatForInputs(key: string, { wrong, remedy }: ProblemParts): string {
-  const begin = typeof wrong === "string" ? wrong : "no such input.";
+  const begin = typeof wrong === "string" ? wrong : "unknown input.";
   return joinWords([
     begin,
     remedy.map((part) => (typeof part === "string" ? part : formatInputChange(key, part))).join(""),

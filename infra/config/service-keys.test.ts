@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { listStackServices } from "#daemon/stack-services.ts";
+import { listStackServices } from "../stack-services.ts";
 import { serviceKeys } from "./service-keys.ts";
 
 it.each(listStackServices())("a stack may limit the service %s", (service) => {

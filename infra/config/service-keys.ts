@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { listSettableServices, listStackServices } from "#daemon/stack-services.ts";
+import { listSettableServices, listStackServices } from "../stack-services.ts";
 import { apiKeyHolder, apiKeyShape } from "#gateway/settings/api-keys.ts";
 
 const limits = z.strictObject({

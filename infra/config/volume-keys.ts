@@ -11,12 +11,6 @@ const restore = z.strictObject({
 });
 
 const volumeGrowth = z.strictObject({
-  growBelowFreeRatio: z
-    .number()
-    .min(0.01)
-    .max(0.9)
-    .optional()
-    .describe("Free ratio of the volume below which it grows; default: the sidecar's"),
   stepGibibytes: z.int().min(1).optional().describe("Growth step in GiB; default: the sidecar's"),
   ceilingGibibytes: z.int().min(1).describe("Max volume size in GiB"),
 });
@@ -42,10 +36,8 @@ export const volumeKeys = {
     .describe("Kubernetes: initial size of the node's volume, in GiB"),
   volumeGrowth: volumeGrowth
     .optional()
-    .meta({ expected: "{ceilingGibibytes, stepGibibytes, growBelowFreeRatio}; see infra/README.md" })
-    .describe(
-      "Kubernetes: growth of the node's volume as it fills: {ceilingGibibytes, stepGibibytes, growBelowFreeRatio}",
-    ),
+    .meta({ expected: "{ceilingGibibytes, stepGibibytes}; see infra/README.md" })
+    .describe("Kubernetes: growth of the node's volume as it fills: {ceilingGibibytes, stepGibibytes}"),
   volumeSnapshots: volumeSnapshots
     .optional()
     .meta({

@@ -108,7 +108,7 @@ function listMounts(spec: ServiceSpec, placement: Placement): docker.ContainerAr
   const mounted = spec.volumes.map((volume) => {
     const volumeName = placement.volumes[toVolumeKey(volume)];
     if (volumeName === undefined)
-      throw new Error(`${spec.name} mounts the volume ${toVolumeKey(volume)}, which the host does not have`);
+      throw new Error(`${spec.name} mounts the volume ${toVolumeKey(volume)}, which does not exist on the host`);
     return { volumeName, containerPath: volume.path, readOnly: volume.readOnly };
   });
   const programs =

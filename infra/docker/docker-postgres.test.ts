@@ -134,7 +134,7 @@ describe("a configuration with its own PostgreSQL server", () => {
 
   it("never shows a password that does not fit", () => {
     const [problem = ""] = problemsOf({ postgresPassword: "with:special@characters" });
-    expect(problem).toMatch(/^postgresPassword: found a value that does not fit; expected 16 to 64 letters/);
+    expect(problem).toMatch(/^postgresPassword: found an invalid value; expected 16 to 64 letters/);
     expect(problem).not.toContain("special");
   });
 });

@@ -129,7 +129,7 @@ describe("a Docker engine that is not there", () => {
   it("is named before anything is made", async () => {
     const { findEngineSocket } = await import("./engine.ts");
     expect(() => findEngineSocket("unix:///nowhere/docker.sock")).toThrow(
-      /gatehouse:dockerEngine: found unix:\/\/\/nowhere\/docker.sock, where no socket is; start the Docker engine/,
+      /gatehouse:dockerEngine: found unix:\/\/\/nowhere\/docker.sock, which is not a socket; start the Docker engine/,
     );
   });
 });

@@ -1,7 +1,7 @@
 import * as docker from "@pulumi/docker";
 import type { StackConfig } from "../config/config-schema.ts";
 import type { Scope } from "../platform.ts";
-import { listImages, findUnnamedImages } from "../services/stack-images.ts";
+import { listImages, findUnconfiguredImages } from "../services/stack-images.ts";
 import { listHostPorts } from "../services/host-ports.ts";
 import { DockerHost, type DockerHostArgs } from "./docker-host.ts";
 import { findEngineSocket, findSocketGroup, readEngineTraits, readImageArchitecture } from "./engine.ts";
@@ -28,7 +28,7 @@ export async function createDockerHost(
       baseImage: config.baseImage,
       nodeUser: config.nodeUser,
       named: listImages(config),
-      buildsDevnet: findUnnamedImages(config).includes("devnet"),
+      buildsDevnet: findUnconfiguredImages(config).includes("devnet"),
       root,
       prefix,
       begin,

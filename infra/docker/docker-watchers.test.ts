@@ -146,7 +146,7 @@ describe("a Docker stack that brings its own Prometheus, Alertmanager and Grafan
   });
 
   it.each([
-    ["no YAML", "route: {", /^found text that is no YAML\. .*`amtool check-config/],
+    ["no YAML", "route: {", /^found invalid YAML\. .*`amtool check-config/],
     ["no receivers", "route: {}\nhidden: hidden-token", /^found no `route` with a `receiver`/],
     ["a route to nobody", receivers.replace("name: pager", "name: x"), /^found a `route` to a receiver that/],
   ])("refuses an Alertmanager's configuration with %s, without showing it", (_, text, said) => {

@@ -18,7 +18,7 @@ export function findEngineSocket(dockerEngine: string): string {
   if (statSync(path, { throwIfNoEntry: false })?.isSocket() === true) return path;
   const key = "dockerEngine";
   const remedy = ["start the Docker engine, or set its address", { kind: "set", key }, "."] as const;
-  throw new ConfigError([describeProblem(key, { wrong: `found ${dockerEngine}, where no socket is;`, remedy })]);
+  throw new ConfigError([describeProblem(key, { wrong: `found ${dockerEngine}, which is not a socket;`, remedy })]);
 }
 
 /** Returns the group that has access to the engine's socket and that the engine proxy joins; returns `undefined` if this machine has no such file. */
@@ -37,7 +37,7 @@ export type EngineTraits = Readonly<{
   startInterval: boolean;
 }>;
 
-/** Min minor version of Engine API 1 that supports a start interval: Docker 25. */
+/** First minor version of Engine API 1 that supports a start interval: Docker 25. */
 const startIntervalMinor = 44;
 
 /**

@@ -41,7 +41,9 @@ it("goes on where the engine does not respond for a while, and says so where tha
   await wait(busy, 60);
   expect(requests).toBe(2);
   await expect(wait(silent, 0)).rejects.toThrow(
-    new Error("gh-facilitator is not known to be healthy; the engine does not respond: The operation was aborted."),
+    new Error(
+      "the health of gh-facilitator is unknown because the engine is not responding: The operation was aborted.",
+    ),
   );
 });
 

@@ -1,6 +1,6 @@
 import { ResourceHook, RunError, runtime } from "@pulumi/pulumi";
 import { z } from "zod";
-import { operatorPaths } from "#daemon/stack-services.ts";
+import { operatorPaths } from "#daemon/http/operator-paths.ts";
 import { waitUntil } from "#daemon/time.ts";
 import type { EngineClient } from "../preflight/engine-client.ts";
 import { runInContainer } from "./engine-exec.ts";
@@ -86,7 +86,8 @@ async function checkLive(
 }
 
 function describeUnhealthy(name: string, found: ContainerState | undefined, failure: string | undefined): string {
-  if (failure !== undefined) return `${name} is not known to be healthy; the engine does not respond: ${failure}.`;
+  if (failure !== undefined)
+    return `the health of ${name} is unknown because the engine is not responding: ${failure}.`;
   const [, ...command] = found?.Config.Healthcheck?.Test ?? [];
   const output = found?.State.Health?.Log?.at(-1)?.Output ?? "";
   const response = output.replaceAll(/\s+/g, " ").trim().slice(0, responseCharactersMax);

@@ -50,8 +50,8 @@ export function prepareNode(
     restore === undefined ? undefined : createRestoreContainer(restore, options, { ...own, dependsOn: before });
   const restoreStep = {
     containerName: named("restore"),
-    failure: "the chain data were not restored",
-    next: "run `pulumi up --refresh`: it goes on where it ended",
+    failure: "the chain data was not restored",
+    next: "run `pulumi up --refresh`, which resumes it",
   };
   const labels =
     restored === undefined
@@ -68,7 +68,7 @@ export function prepareNode(
   const seeded = new docker.Container(named("conf"), args, { ...own, dependsOn: before });
   const seedStep = {
     containerName: named("conf"),
-    failure: "the node is not started",
+    failure: "the node was not started",
     next: "run `pulumi up --refresh`",
   };
   const done = entryPoint === undefined ? {} : { [`${labelPrefix}.prepared`]: requireDone(seeded, seedStep) };
@@ -140,7 +140,7 @@ function requireDone(container: docker.Container, { containerName, failure, next
   return all([container.id, container.exitCode]).apply(([id, code]) => {
     if (code === 0) return id;
     throw new RunError(
-      `${failure}: ${containerName} ended with status ${code}, and \`docker logs ${containerName}\` says why. Put that right, \`docker rm ${containerName}\`, and ${next}.`,
+      `${failure}: ${containerName} exited with status ${code}; find the cause with \`docker logs ${containerName}\` and fix it, then \`docker rm ${containerName}\` and ${next}.`,
     );
   });
 }

@@ -1,4 +1,4 @@
-import { listPublishedPorts, type HostPortName } from "#daemon/stack-services.ts";
+import { listPublishedPorts, type HostPortName } from "../stack-services.ts";
 import { findPublishedAddress } from "../services/published.ts";
 import type { PortSpec, ServiceSpec } from "../services/service-spec.ts";
 import type { Placement } from "./container-args.ts";

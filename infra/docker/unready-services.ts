@@ -1,4 +1,4 @@
-import { listOperatedServices } from "#daemon/stack-services.ts";
+import { listOperatedServices } from "../stack-services.ts";
 import type { EngineClient } from "../preflight/engine-client.ts";
 import { buildReadyCheck, describeReasons, type UnreadyService } from "../unready-service.ts";
 import { runInContainer } from "./engine-exec.ts";

@@ -40,5 +40,5 @@ export function findMissingFiles(paths: readonly string[]): readonly string[] {
 export function markGenesis(data: string, mark: string): string | undefined {
   if (existsSync(mark) || readdirSync(data).every((name) => name === "lost+found")) return undefined;
   mkdirSync(mark, { recursive: true });
-  return `${data} has data without ${mark}; made it, so that genesis is not run over them`;
+  return `${data} has data but no ${mark}; created it, so that genesis does not overwrite the data`;
 }

@@ -27,7 +27,7 @@ const blockNumber = '{"jsonrpc":"2.0","method":"eth_blockNumber","params":[],"id
 const isSuccess = ({ status, text }) =>
   status >= 200 && status < 300 ? undefined : `HTTP ${status}: ${text.slice(0, 2_000)}`;
 const isBlockNumber = ({ text }) =>
-  /"result"\s*:\s*"0x[0-9a-f]+"/.test(text) ? undefined : "eth_blockNumber gave no block number";
+  /"result"\s*:\s*"0x[0-9a-f]+"/.test(text) ? undefined : "eth_blockNumber returned no block number";
 
 const checks = {
   http: async (url) => isSuccess(await ask(url, {})),
@@ -47,7 +47,7 @@ function ask(url, options, body) {
       });
       response.once("end", () => resolve({ status: response.statusCode, text }));
     });
-    const timer = setTimeout(() => outgoing.destroy(new Error(`nothing within ${deadlineMs} ms`)), deadlineMs);
+    const timer = setTimeout(() => outgoing.destroy(new Error(`no response within ${deadlineMs} ms`)), deadlineMs);
     outgoing.once("close", () => clearTimeout(timer));
     outgoing.once("error", reject);
     outgoing.end(body);
@@ -75,7 +75,7 @@ if (check === undefined || target === undefined) {
   process.exitCode = 2;
 } else {
   if (wasJustWell()) await new Promise((resolve) => setTimeout(resolve, Number(rest)));
-  const problem = await check(target).catch((error) => `no answer from ${target}: ${error.message}`);
+  const problem = await check(target).catch((error) => `no response from ${target}: ${error.message}`);
   noteWell(problem === undefined);
   if (problem !== undefined) {
     process.stderr.write(`${problem}\n`);

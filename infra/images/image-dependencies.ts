@@ -147,7 +147,7 @@ function runNpmCi(directory: string, options: readonly string[]): void {
     const { stderr, message } = error as Error & { stderr?: Buffer };
     const reason = stderr === undefined || stderr.length === 0 ? message : stderr.toString().trim().slice(-2_000);
     throw new ImageDependenciesError(
-      `the images' dependencies could not be installed from package-lock.json; nothing was changed. \`npm ci\` said:\n${reason}\nSee to it that npm is on the PATH and reaches its registry, or name ready images with gatehouseImage and devnetImage.`,
+      `the images' dependencies could not be installed from package-lock.json; nothing was changed. Output of \`npm ci\`:\n${reason}\nCheck that npm is on the PATH and reaches its registry, or use prebuilt images with gatehouseImage and devnetImage.`,
     );
   }
 }

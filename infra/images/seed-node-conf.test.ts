@@ -44,17 +44,17 @@ it("leaves one that is there as it is, but for the address", () => {
   seed("10.0.0.7");
   const kept = readFileSync(to, "utf8").replace("by hand", "by the sidecar");
   writeFileSync(to, kept);
-  expect(seed().said).toBe(`${to} is there; left as it is`);
-  expect(seed("10.0.0.7").said).toBe(`${to} is there; left as it is`);
+  expect(seed().said).toBe(`${to} exists; left unchanged`);
+  expect(seed("10.0.0.7").said).toBe(`${to} exists; left unchanged`);
   expect(readFileSync(to, "utf8")).toBe(kept);
-  expect(seed("10.0.0.8").said).toBe(`${to} is there; host_ip is now 10.0.0.8`);
+  expect(seed("10.0.0.8").said).toBe(`${to} exists; host_ip is now 10.0.0.8`);
   expect(readFileSync(to, "utf8")).toBe(kept.replace("10.0.0.7", "10.0.0.8"));
 });
 
 it("changes the address behind a byte order mark, and adds it where there is none", () => {
   seed();
   writeFileSync(to, `\uFEFF${conf("10.0.0.7")}`);
-  expect(seed("10.0.0.8").said).toBe(`${to} is there; host_ip is now 10.0.0.8`);
+  expect(seed("10.0.0.8").said).toBe(`${to} exists; host_ip is now 10.0.0.8`);
   expect(readFileSync(to, "utf8")).toBe(`\uFEFF${conf("10.0.0.8")}`);
   writeFileSync(to, '{\n  "chain": { "startup_config": {} } // mine\n}\n');
   seed("10.0.0.8");
@@ -66,7 +66,7 @@ it("changes the address behind a byte order mark, and adds it where there is non
 it("leaves one that is not JSON to the sidecar", () => {
   seed();
   writeFileSync(to, "{");
-  expect(seed("10.0.0.7").said).toContain("is not JSON; left as it is");
+  expect(seed("10.0.0.7").said).toContain("is not JSON; left unchanged");
   expect(readFileSync(to, "utf8")).toBe("{");
 });
 
@@ -129,10 +129,10 @@ describe("next to a real node, whose programs are its image's", () => {
   it("takes over the node.conf of an earlier release from among the programs, and leaves that one where it was", () => {
     mkdirSync(join(volume, "bin"));
     writeFileSync(old, conf("192.0.2.1"));
-    expect(place().said).toContain(`took over ${old} as ${kept}`);
+    expect(place().said).toContain(`copied ${old} to ${kept}`);
     expect(readFileSync(kept, "utf8")).toBe(conf("192.0.2.1"));
     writeFileSync(old, conf("192.0.2.2"));
-    expect(place().said).toContain(`${kept} is there; left as it is`);
+    expect(place().said).toContain(`${kept} exists; left unchanged`);
     expect(readFileSync(old, "utf8")).toBe(conf("192.0.2.2"));
   });
 
@@ -196,7 +196,7 @@ describe("before the entry point of an image", () => {
     seed("", path, options);
     expect(lstatSync(mark, { throwIfNoEntry: false })).toBeUndefined();
     mkdirSync(join(data, "public"));
-    expect(seed("", path, options).said).toContain(`${data} has data without ${mark}`);
+    expect(seed("", path, options).said).toContain(`${data} has data but no ${mark}`);
     expect(lstatSync(mark).isDirectory()).toBe(true);
     expect(seed("", path, options).said).not.toContain("meta_store");
   });

@@ -5,7 +5,7 @@ import { parseArgs } from "node:util";
 import { setValue } from "#node/conf/editor.ts";
 import { parseText } from "#node/conf/parsed-text.ts";
 import { findMissingFiles, markGenesis, putFile } from "./entry-point-files.ts";
-import { findStrayLocations } from "./named-places.ts";
+import { findStrayLocations } from "./stray-locations.ts";
 import { copyPrograms, linkTo } from "./node-programs.ts";
 
 /**
@@ -19,8 +19,8 @@ import { copyPrograms, linkTo } from "./node-programs.ts";
  * directories fails with status 1, before the node would start without its data.
  *
  * For a node whose image has an entry point that prepares it: `--place <source>=<path>` (repeatable) installs a file from the stack;
- * `--genesis-mark <directory>` is created if there is data but no mark; and if a file specified by `--require <path>` (repeatable) is
- * missing or empty, the program fails with status 1: the entry point would generate another key.
+ * `--genesis-mark <directory>` is created if the node has data but no such directory; and if a file specified by `--require <path>` (repeatable)
+ * is missing or empty, the program fails with status 1, because the entry point would otherwise generate a new key.
  */
 const hostIpPath = ["chain", "startup_config", "init_config", "host_ip"];
 
@@ -50,14 +50,14 @@ function installConf(from: string, to: string, former: readonly string[], addres
   const found = existsSync(to);
   const text = readFileSync(found ? to : (adopted ?? from), "utf8");
   const edited = address === "" ? text : withHostIp(text, address);
-  if (found && edited === undefined) return `${to} is there and is not JSON; left as it is for the sidecar to repair`;
-  if (found && edited === text) return `${to} is there; left as it is`;
+  if (found && edited === undefined) return `${to} exists but is not JSON; left unchanged for the sidecar to repair`;
+  if (found && edited === text) return `${to} exists; left unchanged`;
   mkdirSync(dirname(to), { recursive: true });
   replace(to, edited ?? text);
-  if (found) return `${to} is there; host_ip is now ${address}`;
+  if (found) return `${to} exists; host_ip is now ${address}`;
   return adopted === undefined
     ? `seeded ${to}`
-    : `took over ${adopted} as ${to}; the old one stays and is read no more`;
+    : `copied ${adopted} to ${to}; the old file stays but is no longer read`;
 }
 
 const { positionals, values } = parseArgs({
@@ -95,7 +95,7 @@ if (from === undefined || to === undefined || (programs !== undefined && link ==
   const missing = findMissingFiles(values.require);
   if (missing.length > 0) {
     process.stderr.write(
-      `the node's keys are missing or empty: ${missing.join(", ")}. The image would make others and start as another node, so it is not started. Give the stack its keys: domainKey and stabilizingKey, nodeKeysDirectory or nodeKeysSecret.\n`,
+      `the node's keys are missing or empty: ${missing.join(", ")}. The image would generate new ones and start as a different node, so it is not started. Configure its keys: domainKey and stabilizingKey, nodeKeysDirectory or nodeKeysSecret.\n`,
     );
     process.exitCode = 1;
   }
@@ -105,7 +105,7 @@ if (from === undefined || to === undefined || (programs !== undefined && link ==
       : findStrayLocations(readFileSync(to, "utf8"), { bin, data, keys });
   if (stray.length > 0) {
     process.stderr.write(
-      `${to} names what the node would not find:\n${stray.map((line) => `  ${line}`).join("\n")}\nPut the data or keys there and correct ${to}; the node is not started before.\n`,
+      `${to} has paths that do not exist in this deployment:\n${stray.map((line) => `  ${line}`).join("\n")}\nMove the data or keys there and correct ${to}; the node does not start until then.\n`,
     );
     process.exitCode = 1;
   }

@@ -18,7 +18,7 @@ type Ask = (question: string) => Promise<string>;
  */
 export async function initStack(name: string, directory: string, output: Output): Promise<number> {
   if (!existsSync(join(directory, "Pulumi.yaml"))) {
-    output.error(`init-stack: ${directory} has no Pulumi.yaml; it belongs to the clone of Gatehouse.\n`);
+    output.error(`init-stack: ${directory} has no Pulumi.yaml; run this in a clone of Gatehouse.\n`);
     return 1;
   }
   const terminal = createInterface({ input: process.stdin, output: process.stdout });
@@ -38,7 +38,7 @@ export async function initStack(name: string, directory: string, output: Output)
       // Passes the value on standard input: other users of the machine can read command lines.
       await runPulumi(directory, ["config", "set", "--stack", name, secret ? "--secret" : "--plaintext", key], value);
     }
-    output.out(`Pulumi.${name}.yaml is written. Deploy it: pulumi up --stack ${name} --policy-pack policies\n`);
+    output.out(`Wrote Pulumi.${name}.yaml. Deploy it: pulumi up --stack ${name} --policy-pack policies\n`);
     return 0;
   } catch (error) {
     if (!(error instanceof InputEnded || error instanceof PulumiFailed)) throw error;
@@ -51,7 +51,7 @@ export async function initStack(name: string, directory: string, output: Output)
 
 class InputEnded extends Error {
   override readonly name = "InputEnded";
-  override readonly message = "the input ended before every question was answered; nothing was written.";
+  override readonly message = "the input ended before all questions were answered; nothing was written.";
 }
 
 class PulumiFailed extends Error {
@@ -126,5 +126,5 @@ async function runPulumi(directory: string, args: readonly string[], input = "")
   if (status === "ENOENT")
     throw new PulumiFailed("pulumi is not on the PATH; install it (https://www.pulumi.com/docs/install/).");
   if (status !== 0)
-    throw new PulumiFailed(`pulumi ${args.slice(0, 2).join(" ")} ended with ${status}; its message is above.`);
+    throw new PulumiFailed(`pulumi ${args.slice(0, 2).join(" ")} exited with ${status}; see its output above.`);
 }

@@ -41,7 +41,7 @@ export function nameProgramsVolume(spec: ServiceSpec): string {
 }
 
 /** Restrictions on every Gatehouse container (Pod Security Standards, `restricted`). */
-export const restricted: types.input.core.v1.SecurityContext = {
+export const restrictedSecurityContext: types.input.core.v1.SecurityContext = {
   allowPrivilegeEscalation: false,
   readOnlyRootFilesystem: true,
   capabilities: { drop: ["ALL"] },
@@ -61,7 +61,7 @@ export function buildContainer(spec: ServiceSpec, image: Input<string>): Contain
       })),
     ],
     ports: spec.ports.map(({ name, number }) => ({ name, containerPort: number, protocol: "TCP" })),
-    securityContext: { ...restricted, runAsUser: spec.user.uid, runAsGroup: spec.user.gid },
+    securityContext: { ...restrictedSecurityContext, runAsUser: spec.user.uid, runAsGroup: spec.user.gid },
     resources: {
       limits: { cpu: String(spec.limits.cpus), memory: `${spec.limits.memoryMebibytes}Mi` },
       requests: { cpu: String(spec.limits.cpus / 4), memory: `${Math.ceil(spec.limits.memoryMebibytes / 2)}Mi` },

@@ -1,5 +1,5 @@
 import type { types } from "@pulumi/kubernetes";
-import { findServiceRow } from "#daemon/stack-services.ts";
+import { findServiceRow } from "../stack-services.ts";
 import type { ServiceSpec } from "../services/service-spec.ts";
 import { buildContainer } from "./container.ts";
 import { buildFilesInstaller, buildFilesVolumes } from "./files.ts";

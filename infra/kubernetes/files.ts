@@ -15,7 +15,7 @@ import {
   nameFilesVolume,
   formatLiveFilesVolumeName,
   nameLiveSecretsVolume,
-  restricted,
+  restrictedSecurityContext,
 } from "./container.ts";
 import { buildObjectLabels, type Component } from "./labels.ts";
 import type { KubernetesOptions } from "./kubernetes-options.ts";
@@ -106,7 +106,7 @@ export function buildFilesInstaller(spec: ServiceSpec, image: Input<string>): re
       name: `${spec.name}-install-files`,
       image,
       command: ["node", "/app/infra/images/install-files.ts", "copy", incomingDirectory, filesDirectory],
-      securityContext: { ...restricted, runAsUser: spec.user.uid, runAsGroup: spec.user.gid },
+      securityContext: { ...restrictedSecurityContext, runAsUser: spec.user.uid, runAsGroup: spec.user.gid },
       resources: { limits: { cpu: "0.5", memory: "128Mi" }, requests: { cpu: "0.05", memory: "64Mi" } },
       volumeMounts: [
         { name: `${nameFilesVolume(spec)}-incoming`, mountPath: incomingDirectory, readOnly: true },

@@ -109,7 +109,7 @@ describe("a stack with a host port", () => {
     const warning = warnOfPeers({ ...parsed, peers: "host-port" });
     expect(warning?.key).toBe("peers");
     expect(warning?.message).toMatch(
-      /^found host-port, .* the namespace gatehouse lets in any pod\. Prefer node-port or load-balancer/,
+      /^found host-port, .* the namespace gatehouse admits any pod\. Prefer node-port or load-balancer/,
     );
   });
 });

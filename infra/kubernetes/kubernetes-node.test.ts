@@ -85,52 +85,6 @@ describe("a real node on Kubernetes", () => {
     expect(findUnknownFields(manifests)).toEqual([]);
   });
 
-  it("shares its files with the sidecar: both run as the image's user, in the group of the volumes", () => {
-    const { initContainers, containers, securityContext } = template(manifests, "StatefulSet", "node").spec;
-    const own = [...initContainers, ...containers].map((container) => container.securityContext);
-    expect(own).toEqual(own.map(() => expect.objectContaining({ runAsUser: 1_000, runAsGroup: 10_001 })));
-    expect(securityContext).toMatchObject({ fsGroup: 10_001 });
-  });
-
-  it("restores chain data before it has a configuration, as its own user", () => {
-    const [first] = template(manifests, "StatefulSet", "node").spec.initContainers;
-    expect(first).toMatchObject({ name: "restore", args: ["restore"], securityContext: { runAsUser: 1_000 } });
-  });
-
-  it("mounts what is data, never the workspace: the programs are the image's, copied again into every pod", () => {
-    const { initContainers, containers, volumes } = template(manifests, "StatefulSet", "node").spec;
-    expect(containers[0]?.volumeMounts).toEqual([
-      { name: "node-workspace", mountPath: "/data/data", subPath: "data", readOnly: false },
-      { name: "node-workspace", mountPath: "/data/conf", subPath: "conf", readOnly: false },
-      { name: "node-bin", mountPath: "/data/bin" },
-      { name: "node-files", mountPath: "/data/keys", readOnly: true },
-      { name: "tmp", mountPath: "/tmp", subPath: "node" },
-    ]);
-    expect(volumes).toContainEqual({ name: "node-bin", emptyDir: { sizeLimit: "16Gi" } });
-    const order = [
-      "restore",
-      "copy-programs",
-      "seed-node-conf",
-      "sidecar-install-files",
-      "node-install-files",
-      "sidecar",
-    ];
-    expect(initContainers.map(({ name }) => name)).toEqual(order.filter((name) => name !== "sidecar-install-files"));
-    const copy = initContainers.find(({ name }) => name === "copy-programs");
-    expect(copy).toMatchObject({
-      image: config.nodeImage,
-      command: ["cp", "-RP", "/data/bin/.", "/run/gatehouse/bin"],
-    });
-    const sidecar = initContainers.find(({ name }) => name === "sidecar");
-    expect(sidecar?.volumeMounts).toEqual(
-      expect.arrayContaining([
-        { name: "node-workspace", mountPath: "/data/conf", subPath: "conf", readOnly: false },
-        { name: "node-workspace", mountPath: "/data/data", subPath: "data", readOnly: true },
-      ]),
-    );
-    expect(sidecar?.env).toContainEqual({ name: "GATEHOUSE_SIDECAR_NODE_CONFIG_PATH", value: "/data/conf/node.conf" });
-  });
-
   it("hands the node its keys from a Secret of the stack, or from one that is there, and nobody else", async () => {
     expect(findManifest(manifests, "Secret", "node-files")).toMatchObject({
       stringData: { "domain.key": "[secret]", "stabilizing.key": "[secret]" },
@@ -157,52 +111,11 @@ describe("a real node on Kubernetes", () => {
     );
   });
 
-  it("has a sidecar that restarts it when it hangs; the cluster itself sees its port alone, and waits a day for that to open", () => {
-    const { containers } = template(manifests, "StatefulSet", "node").spec;
-    expect(sidecarSettings).toMatchObject({ restart: { hungAfterMs: 900_000 } });
-    expect(containers[0]).toMatchObject({
-      startupProbe: { tcpSocket: { port: 18_100 }, periodSeconds: 2, failureThreshold: 43_200 },
-      livenessProbe: { tcpSocket: { port: 18_100 } },
-    });
-  });
-
-  it("lets the sidecar make the node's volume larger, and no other claim", () => {
-    const { rules } = findManifest(manifests, "Role", "node") as unknown as { rules: unknown[] };
-    expect(rules).toContainEqual({
-      apiGroups: [""],
-      resources: ["persistentvolumeclaims"],
-      verbs: ["get", "patch"],
-      resourceNames: ["node-workspace"],
-    });
+  it("has a sidecar that restarts it when it hangs, and that may make its volume larger", () => {
     expect(sidecarSettings).toMatchObject({
+      restart: { hungAfterMs: 900_000 },
       volume: { claim: "node-workspace", ceilingGibibytes: 4_000, stepGibibytes: 250 },
     });
-    expect(findManifest(manifests, "PersistentVolumeClaim", "node-workspace").spec).toMatchObject({
-      resources: { requests: { storage: "750Gi" } },
-    });
-  });
-
-  it("takes snapshots of the node's volume on a schedule, with an account that can do that alone", () => {
-    const { schedule, jobTemplate } = findManifest(manifests, "CronJob", "volume-snapshot").spec;
-    expect(schedule).toBe("0 3 * * *");
-    const { spec } = (jobTemplate as { spec: { template: Template } }).spec.template;
-    expect(spec.containers[0]).toMatchObject({ args: ["volume-snapshot"] });
-    expect(spec.containers[0]?.env).toContainEqual({
-      name: "GATEHOUSE_VOLUME_SNAPSHOT_CLAIM",
-      value: "node-workspace",
-    });
-    expect((findManifest(manifests, "Role", "volume-snapshot") as unknown as { rules: unknown }).rules).toEqual([
-      { apiGroups: ["snapshot.storage.k8s.io"], resources: ["volumesnapshots"], verbs: ["create", "list", "delete"] },
-    ]);
-  });
-
-  it("gives peers the port and the machine at which the NodePort is reached", () => {
-    const service = findManifest(manifests, "Service", "node-peers").spec;
-    expect(service).toMatchObject({ type: "NodePort", ports: [{ port: 30_900, nodePort: 30_900 }] });
-    expect(initConfig(manifests)["tcp_port"]).toBe("30900");
-    expect(seedOf(manifests)?.env).toEqual([
-      { name: "HOST_IP", valueFrom: { fieldRef: { fieldPath: "status.hostIP" } } },
-    ]);
   });
 
   it("gives peers the load balancer's address where there is one, and its own within the cluster otherwise", async () => {
@@ -211,25 +124,6 @@ describe("a real node on Kubernetes", () => {
     expect(initConfig(balanced)).toMatchObject({ host_ip: "203.0.113.10", tcp_port: "19000" });
     const inner = await deploy({ peers: "none" });
     expect(seedOf(inner)?.env).toEqual([{ name: "HOST_IP", valueFrom: { fieldRef: { fieldPath: "status.podIP" } } }]);
-  });
-
-  it("is public through a Gateway's HTTPS listener: the gateway and the resource server, nothing else", () => {
-    const routes = manifests.filter(({ kind }) => kind === "HTTPRoute");
-    expect(routes.map(({ spec }) => spec)).toEqual([
-      {
-        parentRefs: [{ name: "public", namespace: "gateways", sectionName: "https" }],
-        hostnames: ["rpc.example"],
-        rules: [{ backendRefs: [{ name: "gateway", port: 8_545 }] }],
-      },
-      {
-        parentRefs: [{ name: "public", namespace: "gateways", sectionName: "https" }],
-        hostnames: ["paid.example"],
-        rules: [{ backendRefs: [{ name: "resource-server", port: 4_021 }] }],
-      },
-    ]);
-    expect(JSON.stringify(findManifest(manifests, "NetworkPolicy", "resource-server").spec["ingress"])).toContain(
-      '"kubernetes.io/metadata.name":"gateways"',
-    );
   });
 
   it("rolls the facilitator when its key changes, and shows nothing of the key", async () => {

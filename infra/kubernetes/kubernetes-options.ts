@@ -2,7 +2,7 @@ import type { Input } from "@pulumi/pulumi";
 import type { StackConfig } from "../config/config-schema.ts";
 import type { NodeScheduling } from "../config/kubernetes-keys.ts";
 import type { Observability } from "../config/observability-keys.ts";
-import type { GatewayExposure, IngressExposure } from "../config/public-way.ts";
+import type { GatewayExposure, IngressExposure } from "../config/exposure.ts";
 import type { ImageName } from "../services/service-spec.ts";
 
 /** How the node's peers reach the node from outside the cluster. */

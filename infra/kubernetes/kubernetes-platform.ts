@@ -14,7 +14,7 @@ import { denyAll, buildEdgePolicies } from "./network-policies.ts";
 import { buildNodeConfMap } from "./node-conf-map.ts";
 import { buildNodeStatefulSet } from "./node-stateful-set.ts";
 import { buildDashboardMaps, buildMonitors } from "./existing-prometheus.ts";
-import { buildPublicIngress, buildPublicRoutes } from "./public-way.ts";
+import { buildPublicIngress, buildPublicRoutes } from "./public-ingress.ts";
 import { buildSnapshotJob } from "./snapshot-job.ts";
 import { buildNodeServices, buildPodsService, buildKubernetesService } from "./services.ts";
 import { buildNamespace } from "./namespace.ts";

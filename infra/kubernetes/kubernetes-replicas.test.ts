@@ -152,7 +152,7 @@ describe("the replicated stack on Kubernetes", () => {
     expect(problemsOf({ facilitatorReplicas: '{"min": 3, "max": 2}' })[0]).toMatch(/found max 2 below min 3/);
     expect(problemsOf({ facilitatorReplicas: '{"min": 0, "max": 2}' })[0]).toMatch(/^facilitatorReplicas\.min: /);
     const [url = ""] = problemsOf({ databaseUrl: "mysql://gatehouse:hidden-password@db.example/x" });
-    expect(url).toMatch(/^databaseUrl: found a value that does not fit; expected a URL like postgresql:/);
+    expect(url).toMatch(/^databaseUrl: found an invalid value; expected a URL like postgresql:/);
     expect(url).not.toContain("hidden-password");
   });
 });

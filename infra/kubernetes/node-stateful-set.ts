@@ -4,7 +4,7 @@ import type { NodeSpecs } from "../platform.ts";
 import { workspaceDirectory, workspaceVolume } from "../services/node/node-layout.ts";
 import { buildSeedCommand, stagedBin } from "../services/node/node-conf.ts";
 import { findFilesDirectory, type ServiceSpec } from "../services/service-spec.ts";
-import { buildContainer, nameFilesVolume, nameProgramsVolume, restricted } from "./container.ts";
+import { buildContainer, nameFilesVolume, nameProgramsVolume, restrictedSecurityContext } from "./container.ts";
 import { buildFilesInstaller, buildFilesVolumes, listPlacedFiles, namePlacedVolume } from "./files.ts";
 import { type KubernetesOptions, findImage } from "./kubernetes-options.ts";
 import { buildObjectLabels, buildPodLabels, buildSelectorLabels } from "./labels.ts";
@@ -145,7 +145,7 @@ function buildProgramsCopier(node: ServiceSpec, options: KubernetesOptions): rea
       name: "copy-programs",
       image: findImage(options, node.image),
       command: ["cp", "-RP", `${node.programs}/.`, stagedBin],
-      securityContext: { ...restricted, runAsUser: node.user.uid, runAsGroup: node.user.gid },
+      securityContext: { ...restrictedSecurityContext, runAsUser: node.user.uid, runAsGroup: node.user.gid },
       resources: { limits: { cpu: "1", memory: "256Mi" }, requests: { cpu: "0.05", memory: "64Mi" } },
       volumeMounts: [{ name: nameProgramsVolume(node), mountPath: stagedBin }],
     },
@@ -162,7 +162,7 @@ function buildConfSeeder(image: Input<string>, node: ServiceSpec): readonly Cont
       image,
       command: ["node", ...buildSeedCommand(seed, { conf: `${seedDirectory}/node.conf`, placed: placedDirectory })],
       env: [buildHostIp(seed.host)],
-      securityContext: { ...restricted, runAsUser: user.uid, runAsGroup: user.gid },
+      securityContext: { ...restrictedSecurityContext, runAsUser: user.uid, runAsGroup: user.gid },
       resources: { limits: { cpu: "0.5", memory: "128Mi" }, requests: { cpu: "0.05", memory: "64Mi" } },
       volumeMounts: [
         { name: nodeConfName, mountPath: seedDirectory, readOnly: true },

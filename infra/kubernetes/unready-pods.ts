@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { findOperationsPort, isOperatedService } from "#daemon/stack-services.ts";
+import { findOperationsPort, isOperatedService } from "../stack-services.ts";
 import { waitUntil } from "#daemon/time.ts";
 import { buildReadyCheck, describeReasons, type UnreadyService } from "../unready-service.ts";
 

@@ -1,4 +1,5 @@
 import { counter, gauge, histogram, type MetricDefinition } from "./metric-definition.ts";
+import { resourceServer } from "./resource-server-metrics.ts";
 
 /** Metrics that every service exposes on its operator listener. */
 const everyService = {
@@ -39,7 +40,7 @@ const node = {
   gatehouse_condition_info: gauge("Active reason of each condition; always 1.", "type", "reason"),
   gatehouse_verdict: gauge("Overall state of the node, as on the status page: 1 for the active level.", "level"),
   gatehouse_command_info: gauge(
-    "1 for each command that changes this sidecar, as an operator types it here.",
+    "1 for each command that changes this sidecar, as typed on this host.",
     "verb",
     "command",
   ),
@@ -57,7 +58,7 @@ const node = {
   gatehouse_node_config_corrections_total: counter("Writes of node.conf by the sidecar."),
   gatehouse_node_restarts_total: counter("Restarts of the node started by the sidecar.", "cause"),
   gatehouse_node_upgrades_total: counter(
-    "Finished upgrades of the node: committed, rolled-back, given-up before its stop, or stranded between two versions.",
+    "Finished upgrades of the node: committed, rolled-back, or stranded between two versions.",
     "end",
   ),
   gatehouse_node_restarts_in_last_hour: gauge("Restarts counted against the budget."),
@@ -67,7 +68,7 @@ const node = {
   gatehouse_node_prune_flushed_version: gauge("flushed_version of PruneInfo."),
   gatehouse_node_prune_real_reserved_version: gauge("real_prune_reserved_version of PruneInfo."),
   gatehouse_reconciles_total: counter("Completed reconciles."),
-  gatehouse_reconcile_failures_total: counter("Reconciles that failed or took longer than upkeep.passDeadlineMs."),
+  gatehouse_reconcile_failures_total: counter("Reconciles that failed or took longer than 30 seconds."),
   gatehouse_reconcile_last_success_timestamp_seconds: gauge(
     "Time of the last complete reconcile (seconds since 1970); 0 before the first.",
   ),
@@ -136,10 +137,12 @@ const facilitator = {
   gatehouse_facilitator_verify_duration_seconds: histogram(
     "Time to verify a payment, by outcome: valid, a reason code, or an error's code.",
     "outcome",
+    "network",
   ),
   gatehouse_facilitator_settle_duration_seconds: histogram(
     "Time from a settle request to its response, by outcome: settled, a reason code, or an error's code.",
     "outcome",
+    "network",
   ),
   gatehouse_facilitator_verifications_rejected_total: counter(
     "/verify calls rejected because too many were in flight, by limit: of one seller, or of all.",
@@ -148,18 +151,35 @@ const facilitator = {
   gatehouse_facilitator_rpc_duration_seconds: histogram(
     "Duration of one HTTP request to the chain's node, by outcome.",
     "outcome",
+    "network",
   ),
-  gatehouse_facilitator_rpc_calls_total: counter("JSON-RPC calls to the chain's node; several may share one request."),
-  gatehouse_facilitator_settlements_pending: gauge("In-flight settlements."),
+  gatehouse_facilitator_rpc_calls_total: counter("JSON-RPC calls to the node; several may share a request.", "network"),
+  gatehouse_facilitator_settlements_pending: gauge("In-flight settlements.", "network"),
   gatehouse_facilitator_oldest_settlement_seconds: gauge(
     "Age of the oldest in-flight settlement in the ledger; 0 if none, and in standby replicas.",
+    "network",
   ),
-  gatehouse_facilitator_signer_next_nonce: gauge("Nonce of the signer's next transaction."),
-  gatehouse_facilitator_leader: gauge("1 in the process that settles, 0 in standby replicas."),
-  gatehouse_facilitator_signer_balance_native: gauge("Signer's balance for gas, in the chain's native currency."),
+  gatehouse_facilitator_signer_next_nonce: gauge(
+    "Nonce of a signer's next transaction; none in standby replicas.",
+    "signer",
+    "network",
+  ),
+  gatehouse_facilitator_signer_transactions_pending: gauge("A signer's transactions in flight.", "signer", "network"),
+  gatehouse_facilitator_signer_usable: gauge(
+    "1 for a signer that can settle, 0 for one with too little for gas or a key that can't sign.",
+    "signer",
+    "network",
+  ),
+  gatehouse_facilitator_leader: gauge("1 in the process that settles, 0 in standby replicas.", "network"),
+  gatehouse_facilitator_signer_balance_native: gauge(
+    "A signer's balance for gas, in native currency.",
+    "signer",
+    "network",
+  ),
   gatehouse_facilitator_gas_paid_native_total: counter(
     "Gas paid by the signer, in the chain's native currency, by payee of the settlement (of `payees`; else other).",
     "payee",
+    "network",
   ),
   gatehouse_facilitator_seller_calls_total: counter(
     "Sellers' calls (of `sellers`), by operation and result: served, or limited by the seller's own rate limit.",
@@ -170,34 +190,20 @@ const facilitator = {
   gatehouse_facilitator_seller_gas_paid_native_total: counter(
     "Gas paid by the signer, in the chain's native currency, by seller (of `sellers`).",
     "seller",
+    "network",
   ),
   gatehouse_facilitator_seller_gas_day_native: gauge(
-    "Cost of a seller's settlements (of `sellers`) since midnight UTC, in the chain's native currency, from the ledger; NaN while it can't be read.",
+    "Cost of a seller's settlements (of `sellers`) in the last 24 hours, in the chain's native currency, from the ledger; NaN while it can't be read.",
     "seller",
+    "network",
   ),
   gatehouse_facilitator_ledger_mismatches: gauge(
     "Settlements that are settled in the ledger but missing on the chain, found in the last hour; NaN after a failed check.",
+    "network",
   ),
   gatehouse_facilitator_ledger_reconciled_timestamp_seconds: gauge(
     "Time of the last successful comparison of the ledger with the chain, in seconds since 1970.",
-  ),
-} as const satisfies Readonly<Record<string, MetricDefinition>>;
-
-const resourceServer = {
-  gatehouse_payment_requests_total: counter("Requests for paid routes, by route and outcome.", "route", "outcome"),
-  gatehouse_payment_charged_units_total: counter(
-    "Total amount charged, in the token's smallest units, by route.",
-    "route",
-  ),
-  gatehouse_payments_in_flight: gauge("Payments being processed or delivered."),
-  gatehouse_payment_claims: gauge(
-    "Payments in the ledger, by state, up to 100,000 of each; settling that stays above 0 means settlements with an unknown outcome.",
-    "state",
-  ),
-  gatehouse_upstream_duration_seconds: histogram(
-    "Upstream response time for paid requests, by route and result.",
-    "route",
-    "result",
+    "network",
   ),
 } as const satisfies Readonly<Record<string, MetricDefinition>>;
 

@@ -29,10 +29,10 @@ export function printMetricReference(): string {
   return [
     "# Metrics",
     "",
-    "Printed by `npm run docs` from the catalogue that alerts and dashboards are made from, which a test compares with running services; do not edit.",
+    "Printed by `npm run docs` from the catalogue behind the alerts and dashboards, which a test compares with running services; do not edit.",
     "In brackets are type and labels. Each service also has Prometheus's usual metrics of its process and of Node (`process_…`, `nodejs_…`). A histogram `x`",
     "has the series `x_bucket`, `x_sum` and `x_count`. The unit is the end of a name; a `…_timestamp_seconds` counts from 1970. Labels come from closed lists, settings and",
-    "files, never from a request. [Observability](observability.md) says how to scrape, the [runbooks](runbooks/README.md) list the alerts.",
+    "files, never from a request. [Observability](observability.md) explains scraping; the [runbooks](runbooks/README.md) list the alerts.",
     "",
     ...(Object.keys(parts) as Part[]).flatMap(formatSection),
   ].join("\n");

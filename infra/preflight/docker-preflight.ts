@@ -7,7 +7,7 @@ import { findPublishedAddress } from "../services/published.ts";
 import { choosePeerPort } from "../services/node/peers.ts";
 import type { ImageName } from "../services/service-spec.ts";
 import { findImageKey } from "../services/row-keys.ts";
-import { listImages, findUnnamedImages } from "../services/stack-images.ts";
+import { listImages, findUnconfiguredImages } from "../services/stack-images.ts";
 import type { EngineClient } from "./engine-client.ts";
 import { findCapacityProblems, type HostCapacity } from "./host-capacity.ts";
 import { findMissingPrograms } from "./registry-images.ts";
@@ -66,16 +66,16 @@ async function findEngineProblems(
     if (Number(api?.split(".")[1] ?? 0) >= apiMinorMin) return [];
     const found =
       api === undefined
-        ? `${dockerEngine}, which answers HTTP ${status} to /version`
+        ? `${dockerEngine}, which returned HTTP ${status} for /version`
         : `an engine with API version ${api}`;
     return [{ key, message: `found ${found}; expected 1.${apiMinorMin} or later. Update Docker to 20.10 or later.` }];
   } catch (error) {
     const { code, message: said } = error as NodeJS.ErrnoException;
     const remedy: ProblemParts["remedy"] =
       code === "EACCES"
-        ? ["you may not use this socket; join its group (often `docker`) or run as a user who may."]
+        ? ["no permission for this socket; join its group (often `docker`), or run as a user with access."]
         : ["start the Docker engine, or set its address", { kind: "set", key }, "."];
-    return [describeProblem(key, { wrong: `found ${dockerEngine}, which does not answer (${said});`, remedy })];
+    return [describeProblem(key, { wrong: `found ${dockerEngine}, which is not responding (${said});`, remedy })];
   }
 }
 
@@ -95,9 +95,9 @@ async function findPortProblems(
       const holder = holders.get(port);
       if (holder?.startsWith(`${prefix}-`) === true || restarting.has(port)) return [];
       const taken =
-        holder === undefined ? await probe?.(address, port) : `the container ${holder} publishes it already`;
+        holder === undefined ? await probe?.(address, port) : `the container ${holder} already publishes it`;
       if (taken === undefined) return [];
-      const remedy = ["Free it, or take another one", { kind: "set", key }, "."] as const;
+      const remedy = ["Free it, or use another one", { kind: "set", key }, "."] as const;
       return [describeProblem(key, { wrong: `found ${port}, but ${taken}.`, remedy })];
     }),
   );
@@ -137,7 +137,7 @@ function findClashes(config: StackConfig): readonly ConfigProblem[] {
     const other = seen.get(port);
     seen.set(port, key);
     if (other === undefined) return [];
-    const remedy = ["give each its own", { kind: "set", key }, "."] as const;
+    const remedy = ["set different ports", { kind: "set", key }, "."] as const;
     return [describeProblem(key, { wrong: `found ${port}, as is ${other};`, remedy })];
   });
 }
@@ -186,11 +186,11 @@ async function findBaseProblems(
     const isOld = Number.parseInt(version, 10) < oldestNode;
     return isOld ? problem(`has Node ${version}`, `Node ${oldestNode} or later`) : [];
   }
-  const buildsDevnet = findUnnamedImages(config).includes("devnet");
+  const buildsDevnet = findUnconfiguredImages(config).includes("devnet");
   const programs = buildsDevnet ? ["node", "/bin/sh"] : ["node"];
   const missing = await findMissingPrograms(requestEngine, name, { programs, environment });
   if (missing.length === 0) return [];
-  const shell = buildsDevnet ? ", and with a shell for the devnet's" : "";
+  const shell = buildsDevnet ? ", and a shell for the devnet's" : "";
   return problem(`has no ${missing.join(" and no ")}`, `Node ${oldestNode} or later on its PATH${shell}`);
 }
 
@@ -206,7 +206,7 @@ export const probePort: PortProbe = (address, port) =>
   });
 
 function describeObstacle(code: string | undefined, address: string): string | undefined {
-  if (code === "EADDRINUSE") return `another program on this machine listens on it at ${address}`;
+  if (code === "EADDRINUSE") return `another process on this machine listens on it at ${address}`;
   if (code === "EADDRNOTAVAIL") return `${address} is not an address of this machine`;
   // Privileged ports are left to the engine.
   return undefined;

@@ -21,7 +21,7 @@ export function createEngineClient(dockerEngine: string, hasCertificates: boolea
   const send = createClient(isSocket ? `unix://${pathname}` : `http://${hostname}:${port === "" ? 2375 : port}`);
   return async (path, { method = "GET", body } = {}) => {
     const response = await send({ method, path, body, signal: AbortSignal.timeout(deadlineMs) });
-    if (response.isTruncated) throw new Error(`${path}: the engine's answer is too large`);
+    if (response.isTruncated) throw new Error(`${path}: the engine's response is too large`);
     return { status: response.status, headers: response.headers, body: parseEngineBody(response) };
   };
 }

@@ -29,7 +29,7 @@ describe("the capacity of a Docker host", () => {
     const small = { cpus: 4, memory: 16 };
     expect(await problemsOf({}, small)).toEqual([]);
     expect(await problemsOf(real, small)).toEqual([
-      "limits.node: found 8 CPUs and 32768 MiB, but this Docker host has 4 CPUs and 16384 MiB. Lower both limits with `pulumi config set --path limits.node.cpus 4` and with `pulumi config set --path limits.node.memoryMebibytes 16384`, or take a larger host.",
+      "limits.node: found 8 CPUs and 32768 MiB, but this Docker host has 4 CPUs and 16384 MiB. Lower both limits with `pulumi config set --path limits.node.cpus 4` and with `pulumi config set --path limits.node.memoryMebibytes 16384`, or use a larger host.",
     ]);
     const limits = JSON.stringify({
       node: { cpus: 3, memoryMebibytes: 9_000 },
@@ -44,7 +44,7 @@ describe("the capacity of a Docker host", () => {
     const kernel = { openFiles: 1_048_576 };
     expect(await problemsOf(real, kernel)).toEqual([]);
     expect(await problemsOf(family, kernel)).toEqual([
-      "nodeUlimits.nofile: found 10000000, but this host's fs.nr_open is 1048576, and the engine would not start the node. Raise it with `sudo sysctl -w fs.nr_open=10000000`, and in /etc/sysctl.d for the next start of the machine, or lower the limit with `pulumi config set --path nodeUlimits.nofile 1048576`.",
+      "nodeUlimits.nofile: found 10000000, but this host's fs.nr_open is 1048576, so the engine would not start the node. Raise it with `sudo sysctl -w fs.nr_open=10000000`, and in /etc/sysctl.d to persist it, or lower the limit with `pulumi config set --path nodeUlimits.nofile 1048576`.",
     ]);
     expect(await problemsOf({ ...family, nodeUlimits: '{"nofile": 1000000}' }, kernel)).toEqual([]);
   });

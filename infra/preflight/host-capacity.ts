@@ -72,7 +72,7 @@ function findLimitProblems(
             key: `${key}.memoryMebibytes`,
             value: String(Math.min(limit.memoryMebibytes, memoryMebibytes)),
           },
-          ", or take a larger host.",
+          ", or use a larger host.",
         ],
       });
     });
@@ -87,9 +87,9 @@ async function findOpenFilesProblems(
   if (wanted === undefined || most === undefined || wanted <= most) return [];
   return [
     describeProblem("nodeUlimits.nofile", {
-      wrong: `found ${wanted}, but this host's fs.nr_open is ${most}, and the engine would not start the node.`,
+      wrong: `found ${wanted}, but this host's fs.nr_open is ${most}, so the engine would not start the node.`,
       remedy: [
-        `Raise it with \`sudo sysctl -w fs.nr_open=${wanted}\`, and in /etc/sysctl.d for the next start of the machine, or lower the limit`,
+        `Raise it with \`sudo sysctl -w fs.nr_open=${wanted}\`, and in /etc/sysctl.d to persist it, or lower the limit`,
         { kind: "set", key: "nodeUlimits.nofile", value: String(most) },
         ".",
       ],
@@ -107,7 +107,7 @@ async function findDiskProblems(
   return [
     {
       key: "nodeImage",
-      message: `found ${gibibytes} GiB free in ${directory}, where the engine keeps the node's data; expected ${diskGibibytesMin} GiB or more. Free some, or have the engine keep its data on another disk (data-root in /etc/docker/daemon.json).`,
+      message: `found ${gibibytes} GiB free in ${directory}, where the engine keeps the node's data; expected ${diskGibibytesMin} GiB or more. Free space, or move the engine's data to another disk (data-root in /etc/docker/daemon.json).`,
     },
   ];
 }

@@ -27,7 +27,7 @@ export function findContextProblems(context: string | undefined, home: Kubernete
   const found = files.flatMap((path) => readKubeconfig(path));
   if (found.length === 0) {
     if (home.inCluster && context === undefined) return [];
-    const message = `no kubeconfig found (looked at ${files.join(", ")}); log in to the cluster, or name the file in KUBECONFIG.`;
+    const message = `no kubeconfig found (checked ${files.join(", ")}); log in to the cluster, or set KUBECONFIG to the file.`;
     return [{ key, message }];
   }
   const names = found.flatMap(({ contexts }) => contexts ?? []).map(({ name }) => name);

@@ -89,10 +89,10 @@ describe("before anything is made on Docker", () => {
     });
     expect(found).toEqual([
       "signerPrivateKey: missing; expected the key of the account that submits settlements. Set it with `pulumi config set --secret signerPrivateKey …`.",
-      "payTo: missing; expected the account that is paid. Set it with `pulumi config set payTo …`.",
-      "tokenAddress: missing; expected the contract of the token that prices are charged in. Set it with `pulumi config set tokenAddress …`.",
-      `resourceServerPort: found ${othersPort}, but the container other publishes it already. Free it, or take another one with \`pulumi config set resourceServerPort …\`.`,
-      `statusPort: found ${port}, but another program on this machine listens on it at 127.0.0.1. Free it, or take another one with \`pulumi config set statusPort …\`.`,
+      "payTo: missing; expected the account that receives payments. Set it with `pulumi config set payTo …`.",
+      "tokenAddress: missing; expected the contract of the payment token. Set it with `pulumi config set tokenAddress …`.",
+      `resourceServerPort: found ${othersPort}, but the container other already publishes it. Free it, or use another one with \`pulumi config set resourceServerPort …\`.`,
+      `statusPort: found ${port}, but another process on this machine listens on it at 127.0.0.1. Free it, or use another one with \`pulumi config set statusPort …\`.`,
       "devnetImage: found registry.example/devnet:1, which the engine does not have and can't pull (manifest unknown); correct it with `pulumi config set devnetImage …`, or load it into the engine.",
       "pushgatewayImage: found prom/pushgateway:v1.11.3@sha256:74fa117cef2d7e383112d25139ff1c2d2e309c35389a9e0554a47136a1482e48, which the engine does not have and can't pull (manifest unknown); correct it with `pulumi config set pushgatewayImage …`, or load it into the engine.",
       "baseImage: found node:20, which has Node 20.1.0; expected an image with Node 24 or later. Correct it with `pulumi config set baseImage …`.",
@@ -117,7 +117,7 @@ describe("before anything is made on Docker", () => {
       limits: JSON.stringify({ node: { cpus: "0.5", memoryMebibytes: 64 } }),
       settings: JSON.stringify({
         facilitator: { signer: { privateKye: 1 } },
-        "engine-proxy": { stopTimeoutMaxSeconds: -1 },
+        "engine-proxy": { restartsPerHour: -1 },
       }),
       routes: JSON.stringify(routes),
     });
@@ -127,7 +127,7 @@ describe("before anything is made on Docker", () => {
     const found = (error as ConfigError).problems.map(({ key, message }) => `${key}: ${message.split(";")[0]}`);
     expect(found).toEqual([
       "chainId: found none",
-      "signerPrivateKey: found a value that does not fit",
+      "signerPrivateKey: found an invalid value",
       "hostIp: missing",
       "nodeUser: missing",
       "nodeVersion: missing",
@@ -135,10 +135,10 @@ describe("before anything is made on Docker", () => {
       "stabilizingKey: missing",
       "payTo: missing",
       "tokenAddress: missing",
-      expect.stringMatching(/^settings\.facilitator\.signer\.privateKye: facilitator has no such setting/),
+      expect.stringMatching(/^settings\.facilitator\.signer\.privateKye: unknown setting of facilitator/),
       "routes: GET /b: upstream: expected a URL. Correct it with `pulumi config set --path 'routes[\"GET /b\"].…' …`.",
       expect.stringMatching(/^routes: GET \/a: accepts\.price: "cheap" is not a price/),
-      expect.stringMatching(/^settings\.engine-proxy\.stopTimeoutMaxSeconds: /),
+      expect.stringMatching(/^settings\.engine-proxy\.restartsPerHour: /),
       expect.stringMatching(`^gatewayPort: found ${othersPort}, but the container other`),
     ]);
   });
@@ -154,7 +154,7 @@ describe("before anything is made on Docker", () => {
     const { port } = taken.address() as AddressInfo;
     const observability = { prometheus: { image: "push:1", port }, grafana: { image: "registry.example/grafana:1" } };
     expect(await problemsOf({ observability: JSON.stringify(observability) })).toEqual([
-      `observability.prometheus.port: found ${port}, but another program on this machine listens on it at 127.0.0.1. Free it, or take another one with \`pulumi config set --path observability.prometheus.port …\`.`,
+      `observability.prometheus.port: found ${port}, but another process on this machine listens on it at 127.0.0.1. Free it, or use another one with \`pulumi config set --path observability.prometheus.port …\`.`,
       expect.stringMatching(
         /^observability\.grafana\.image: .*`pulumi config set --path observability\.grafana\.image …`/,
       ),
@@ -187,7 +187,7 @@ describe("before anything is made on Docker", () => {
   it("an engine that does not answer is named", async () => {
     const [only, ...others] = await problemsOf({ dockerEngine: `unix://${directory}/none.sock` });
     expect(only).toMatch(
-      /^dockerEngine: found unix:.*none\.sock, which does not answer \(.*ENOENT.*\); start the Docker engine/,
+      /^dockerEngine: found unix:.*none\.sock, which is not responding \(.*ENOENT.*\); start the Docker engine/,
     );
     expect(others).toEqual([]);
   });
@@ -198,7 +198,7 @@ it("what is to be rendered is not applied by a provider that the program has", a
   const config = parseConfig({ ...raw, tokenAddress: `0x${"02".repeat(20)}` });
   await preflight(config, { prefix: "gh", environment: {} });
   await expect(preflight(config, { prefix: "gh", environment: {}, hasProvider: true })).rejects.toThrow(
-    "renderTo: found together with a provider, given or inherited, which applies to its own cluster",
+    "renderTo: found together with an explicit or inherited provider, which applies to its own cluster",
   );
 });
 
@@ -226,7 +226,7 @@ describe("the context of a Kubernetes stack", () => {
 
   it("needs a kubeconfig, but for a program that runs in the cluster", () => {
     const none = { ...home, kubeconfig: join(directory, "none") };
-    expect(findContextProblems(undefined, none)[0]?.message).toMatch(/^no kubeconfig found \(looked at .*none\)/);
+    expect(findContextProblems(undefined, none)[0]?.message).toMatch(/^no kubeconfig found \(checked .*none\)/);
     expect(findContextProblems(undefined, { ...none, inCluster: true })).toEqual([]);
   });
 });

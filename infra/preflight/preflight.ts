@@ -3,17 +3,19 @@ import { secretKeys, type StackConfig } from "../config/config-schema.ts";
 import { ConfigError, describeProblem, type ConfigProblem } from "../config/config-problem.ts";
 import { findRootKey } from "../config/problem-parts.ts";
 import { findServiceProblems } from "../services/built-stack.ts";
-import { findMissingKeys } from "../services/node/node-keys.ts";
+import { findSignerKey, findStackSecret, hasRemoteSigner } from "../services/node/dev-accounts.ts";
+import { findMissingKeys, keyFiles } from "../services/node/node-keys.ts";
 import { findMissingNodeValues } from "../services/node/node-image.ts";
 import { findDockerProblems, probePort } from "./docker-preflight.ts";
 import { createEngineClient } from "./engine-client.ts";
 import { hostCapacity } from "./host-capacity.ts";
-import { findHostKeyProblems } from "./host-keys.ts";
 import { findContextProblems } from "./kubernetes-context.ts";
 import { findRegistryProblems } from "./registry-images.ts";
+import { statSync } from "node:fs";
+import { join } from "node:path";
 
 /** Names, environment and provider, which together with the configuration determine whether a stack can be deployed. */
-export type Surroundings = Readonly<{
+export type PreflightContext = Readonly<{
   prefix: string;
   environment: Readonly<Record<string, string | undefined>>;
   /** Problems already found while parsing. */
@@ -28,7 +30,7 @@ export type Surroundings = Readonly<{
  *
  * @throws {ConfigError} with all problems at once, one per line.
  */
-export async function preflight(config: StackConfig, surroundings: Surroundings): Promise<void> {
+export async function preflight(config: StackConfig, surroundings: PreflightContext): Promise<void> {
   const { prefix, problems: found = [] } = surroundings;
   const rejected = new Set(found.map(({ key }) => findRootKey(key)));
   const others = [
@@ -45,12 +47,12 @@ export async function preflight(config: StackConfig, surroundings: Surroundings)
 const renderedByAProvider: ConfigProblem = {
   key: "renderTo",
   message:
-    "found together with a provider, given or inherited, which applies to its own cluster and writes no files here. Remove one of the two.",
+    "found together with an explicit or inherited provider, which applies to its own cluster and writes no files here. Remove one of the two.",
 };
 
 async function findTargetProblems(
   config: StackConfig,
-  { prefix, environment, hasProvider = false }: Surroundings,
+  { prefix, environment, hasProvider = false }: PreflightContext,
 ): Promise<readonly ConfigProblem[]> {
   if (config.target === "kubernetes") {
     if (config.renderTo !== undefined) return hasProvider ? [renderedByAProvider] : [];
@@ -79,17 +81,19 @@ async function findTargetProblems(
 
 /** Reports missing required values, by the stack's own keys, before the services' schemas report them by theirs. */
 export function findMissingValues(config: StackConfig): readonly ConfigProblem[] {
-  const { devAccounts, signerPrivateKey, payTo, tokenAddress } = config;
+  const { devAccounts, payTo, tokenAddress } = config;
+  const [isRemote, hasKey] = [hasRemoteSigner(config), findSignerKey(config) !== undefined];
   return [
     ...findMissingKeys(config),
     ...findMissingNodeValues(config),
-    ...(devAccounts || signerPrivateKey !== undefined
+    ...(hasKey || isRemote
       ? []
       : [describeMissing("signerPrivateKey", "the key of the account that submits settlements")]),
-    ...(devAccounts || payTo !== undefined ? [] : [describeMissing("payTo", "the account that is paid")]),
-    ...(tokenAddress !== undefined
-      ? []
-      : [describeMissing("tokenAddress", "the contract of the token that prices are charged in")]),
+    ...(isRemote && findStackSecret(config) === undefined
+      ? [describeMissing("stackSecret", "random text, e.g. from openssl rand -hex 32, because only remote keys sign")]
+      : []),
+    ...(devAccounts || payTo !== undefined ? [] : [describeMissing("payTo", "the account that receives payments")]),
+    ...(tokenAddress !== undefined ? [] : [describeMissing("tokenAddress", "the contract of the payment token")]),
   ];
 }
 
@@ -99,4 +103,39 @@ function describeMissing(key: string, expected: string): ConfigProblem {
     wrong: `missing; expected ${expected}.`,
     remedy: ["Set it", { kind: "set", key, secret }, "."],
   });
+}
+
+/**
+ * Lists problems with a node's keys in a directory on the Docker host, which is this machine: a key that is missing, belongs to a user
+ * other than the node's, or is readable or writable by anyone but its owner. An engine would create an empty directory in place of a
+ * missing key.
+ */
+export function findHostKeyProblems({ nodeKeysDirectory, nodeUser }: StackConfig): readonly ConfigProblem[] {
+  if (nodeKeysDirectory === undefined) return [];
+  return Object.values(keyFiles).flatMap((name) => {
+    const path = join(nodeKeysDirectory, name);
+    const found = readState(path);
+    if (typeof found === "string") return [buildProblem(`found no ${path} (${found})`, "Put the key there.")];
+    const mode = (found.mode & 0o7777).toString(8).padStart(4, "0");
+    if (found.isFile && found.uid === nodeUser && mode === "0400") return [];
+    const what = found.isFile ? `${path} with mode ${mode} owned by user ${found.uid}` : `${path}, which is not a file`;
+    const right = `mode 0400 owned by user ${nodeUser}, which the node runs as`;
+    return [buildProblem(`found ${what}; expected ${right}`, `\`chown ${nodeUser} ${path} && chmod 0400 ${path}\`.`)];
+  });
+}
+
+function buildProblem(found: string, remedy: string): ConfigProblem {
+  return { key: "nodeKeysDirectory", message: `${found}. ${remedy}` };
+}
+
+type Found = Readonly<{ isFile: boolean; uid: number; mode: number }>;
+
+/** Returns the state of the file at a path; the error code if it can't be read. */
+function readState(path: string): Found | string {
+  try {
+    const found = statSync(path);
+    return { uid: found.uid, mode: found.mode, isFile: found.isFile() };
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code ?? String(error);
+  }
 }

@@ -1,5 +1,5 @@
 import { hkdfSync } from "node:crypto";
-import { stackServices } from "#daemon/stack-services.ts";
+import { stackServices } from "../stack-services.ts";
 import type { Addresses } from "./addresses.ts";
 import type { DeploymentSecret } from "../config/deployment-secret.ts";
 import type { AccessTokens } from "./resource-server-spec.ts";
@@ -15,25 +15,25 @@ export type TokenContext = Readonly<{
 const ed25519Prefix = Buffer.from("302e020100300506032b657004220420", "hex");
 
 /**
- * Derives a stack's tokens. The key for the tokens is derived from the signer's key (HKDF, RFC 5869), which every stack has: nothing else
- * needs to be stored, and neither key reveals the other. A new signer key invalidates tokens sold earlier.
+ * Derives a stack's tokens. The key for the tokens is derived from the stack's secret (HKDF, RFC 5869): nothing else needs to be stored, and
+ * neither reveals the other. A new secret invalidates tokens sold earlier.
  *
- * @param signerPrivateKey undefined if the stack has none, which the facilitator rejects.
+ * @param stackSecret undefined if the stack has none, which preflight rejects.
  */
 export function deriveAccessTokens(
-  signerPrivateKey: string | undefined,
+  stackSecret: string | undefined,
   { prefix, addresses, secret }: TokenContext,
 ): AccessTokens {
   return {
-    privateKey: signerPrivateKey === undefined ? undefined : secret(deriveTokenKey(signerPrivateKey, prefix)),
+    privateKey: stackSecret === undefined ? undefined : secret(deriveTokenKey(stackSecret, prefix)),
     keySetUrl: `http://${addresses["resource-server"]}:${stackServices["resource-server"].ports.http}/.well-known/jwks.json`,
     issuer: `${prefix}-resource-server`,
     audience: `${prefix}-gateway`,
   };
 }
 
-function deriveTokenKey(signerPrivateKey: string, prefix: string): string {
-  const seed = hkdfSync("sha256", signerPrivateKey, prefix, "gatehouse access tokens", 32);
+function deriveTokenKey(stackSecret: string, prefix: string): string {
+  const seed = hkdfSync("sha256", stackSecret, prefix, "gatehouse access tokens", 32);
   const der = Buffer.concat([ed25519Prefix, Buffer.from(seed)]).toString("base64");
   return `-----BEGIN PRIVATE KEY-----\n${der}\n-----END PRIVATE KEY-----\n`;
 }

@@ -1,4 +1,4 @@
-import { listStackServices } from "#daemon/stack-services.ts";
+import { listStackServices } from "../stack-services.ts";
 import type { ServiceName } from "./service-spec.ts";
 
 /** Services that have one host name; the sidecar has several. */

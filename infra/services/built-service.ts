@@ -10,7 +10,7 @@ import {
   mergeTrees,
   type SettingsTree,
 } from "./rendered-settings.ts";
-import { listSettingsEdges } from "./upstream-edges.ts";
+import { listEdgesOfSettings } from "./upstream-edges.ts";
 import {
   stateDirectory,
   oneReplica,
@@ -80,7 +80,7 @@ export function buildService(outline: Outline, common: CommonArgs): BuiltService
       files: [...files, ...rendered.files],
       liveFiles: [...liveFiles, ...rendered.liveFiles],
       liveSecrets: rendered.liveSecrets,
-      edges: [...edges, ...listSettingsEdges(common.settings ?? {})],
+      edges: [...edges, ...listEdgesOfSettings(common.settings ?? {})],
       limits: common.limits ?? limits,
       replicas,
       user,

@@ -1,8 +1,8 @@
-import { listStackServices } from "#daemon/stack-services.ts";
+import { listStackServices } from "../stack-services.ts";
 import { deploymentSecret } from "../config/pulumi-config.ts";
 import type { ConfigProblem } from "../config/config-problem.ts";
 import type { StackConfig } from "../config/config-schema.ts";
-import { buildBundled } from "./brought-services.ts";
+import { buildBundled } from "./bundled-services.ts";
 import type { BuiltService } from "./built-service.ts";
 import { engineProxySpec } from "./engine-proxy-spec.ts";
 import { facilitatorSpec } from "./facilitator-spec.ts";

@@ -1,6 +1,5 @@
 import { engineProxySettings } from "#engine-proxy/settings.ts";
 import { buildService, type BuiltService, type CommonArgs } from "./built-service.ts";
-import { nodeStopGraceSeconds } from "./node/node-layout.ts";
 import type { EntryPointLocations } from "./service-spec.ts";
 import { engineSocketDirectory, engineSocketPath, engineSocketVolume } from "./sidecar-spec.ts";
 
@@ -31,7 +30,6 @@ export function engineProxySpec(args: EngineProxyArgs): BuiltService {
         nodeCli: args.cli?.tool,
         configArgument: args.cli?.configArgument,
         listen: { socketPath: engineSocketPath },
-        stopTimeoutMaxSeconds: nodeStopGraceSeconds,
       },
       ports: [],
       volumes: [

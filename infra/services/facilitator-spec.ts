@@ -1,10 +1,11 @@
-import { stackServices } from "#daemon/stack-services.ts";
+import { stackServices } from "../stack-services.ts";
 import { facilitatorSettings } from "#facilitator/settings.ts";
 import { buildService, type BuiltService, type CommonArgs } from "./built-service.ts";
 import { describeProblem } from "../config/config-problem.ts";
 import { daemonHealth } from "./health-spec.ts";
 import type { DeploymentSecret } from "../config/deployment-secret.ts";
-import { buildLedgerParts, type Database } from "./replication.ts";
+import { findRenderedValue } from "./rendered-settings.ts";
+import { buildLedgerStorage, type Database } from "./replication.ts";
 import type { Replicas } from "./service-spec.ts";
 
 export type FacilitatorArgs = CommonArgs &
@@ -22,7 +23,7 @@ export type FacilitatorArgs = CommonArgs &
     chainId: number;
     /** JSON-RPC endpoint of the chain's node. */
     rpcUrl: string;
-    /** Key of the account that submits settlements; if it is missing, the facilitator's own schema rejects that. */
+    /** Key of the account that submits settlements; if it is missing, and the settings have no remote key, the facilitator's own schema rejects that. */
     signerPrivateKey: DeploymentSecret | undefined;
     /** Tokens accepted for payments. */
     tokens: readonly Token[];
@@ -78,7 +79,7 @@ const missingKey = describeProblem("signerPrivateKey", {
 export function facilitatorSpec(args: FacilitatorArgs): BuiltService {
   const { isHandedOver = false } = args;
   const place = { service: "facilitator", file: "facilitator.sqlite", isHandedOver };
-  const ledger = buildLedgerParts(args.database, place);
+  const ledger = buildLedgerStorage(args.database, place);
   const built = buildService(
     {
       name: "facilitator",
@@ -101,7 +102,13 @@ export function facilitatorSpec(args: FacilitatorArgs): BuiltService {
         { name: "operations", number: ports.operations, audience: "system" },
       ],
       volumes: ledger.volumes,
-      edges: [{ to: "node", port: "http" }, ...ledger.edges],
+      edges: [
+        { to: "node", port: "http" },
+        ...ledger.edges,
+        ...(findRenderedValue(args.settings ?? {}, ["signer", "kmsKeys"]) === undefined
+          ? []
+          : [{ to: "internet" } as const]),
+      ],
       startsAfter: ["node", "postgres"],
       metrics: { port: operations },
       replicas: args.replicas,

@@ -42,7 +42,7 @@ test.each([
     { ops: { sha256, tier: "paid" } },
     { gateway: { callers: { keysPath: "/data/keys.json5" } } },
     "gatewayApiKeys",
-    "of no effect",
+    "have no effect",
   ],
 ])("%s: is a problem at the preview", (_, keys, settings, key, message) => {
   const { problems } = renderApiKeys(keys, settings);

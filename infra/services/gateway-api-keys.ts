@@ -27,7 +27,7 @@ export function renderApiKeys(keys: GatewayApiKeys = {}, settings: SettingsTree 
   const holders = Object.entries(keys);
   const ownFile = findRenderedValue(settings, pathOfKeys);
   if (ownFile !== undefined) {
-    const message = `settings.sidecar.${pathOfKeys.join(".")} names the gateway's file of API keys, so these would be of no effect. Remove one of the two.`;
+    const message = `settings.sidecar.${pathOfKeys.join(".")} sets the gateway's file of API keys, so these would have no effect. Remove one of the two.`;
     return { keysPath: undefined, liveFiles: [], problems: holders.length === 0 ? [] : [{ key, message }] };
   }
   const content = { keys: holders.map(([name, { sha256, tier }]) => ({ name, sha256, tier })) };
@@ -48,7 +48,7 @@ function findUnknownTiers(keys: GatewayApiKeys, settings: SettingsTree): readonl
     .filter(([, { tier }]) => !known.includes(tier))
     .map(([name, { tier }]) => ({
       key: `${key}.${name}.tier`,
-      message: `The gateway has no tier "${tier}", only ${known.join(", ")}. Name one of them, or add it to settings.sidecar.gateway.tiers.`,
+      message: `The gateway has no tier "${tier}", only ${known.join(", ")}. Use one of them, or add it to settings.sidecar.gateway.tiers.`,
     }));
 }
 
@@ -58,6 +58,8 @@ function findSharedKeys(keys: GatewayApiKeys): readonly ConfigProblem[] {
     const other = holderOf.get(sha256);
     holderOf.set(sha256, other ?? name);
     if (other === undefined) return [];
-    return [{ key: `${key}.${name}.sha256`, message: `It is the key of ${other}, too. Give each holder another key.` }];
+    return [
+      { key: `${key}.${name}.sha256`, message: `It is also the key of ${other}. Use a different key for each holder.` },
+    ];
   });
 }

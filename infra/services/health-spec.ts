@@ -1,4 +1,4 @@
-import { operatorPaths } from "#daemon/stack-services.ts";
+import { operatorPaths } from "#daemon/http/operator-paths.ts";
 
 /** Probe of a service; `rpc` is `eth_blockNumber` over HTTP (specification, "Node command line"). */
 export type HealthSpec = NetworkHealth | PortHealth | SocketHealth | CommandHealth;

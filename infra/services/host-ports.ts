@@ -1,6 +1,6 @@
-import { listPublishedPorts, type PublishedPort } from "#daemon/stack-services.ts";
+import { listPublishedPorts, type PublishedPort } from "../stack-services.ts";
 import { declaredKeys, type StackConfig } from "../config/config-schema.ts";
-import { hasService } from "./brought-services.ts";
+import { hasService } from "./bundled-services.ts";
 import { findPortKey, readHostPort } from "./row-keys.ts";
 
 /** Port on the Docker host on which a stack publishes a service. */

@@ -9,7 +9,6 @@ import {
   confVolume,
   keysDirectory,
   nodePorts,
-  nodeStopGraceSeconds,
   workspaceDirectory,
   workspace,
 } from "./node/node-layout.ts";
@@ -25,6 +24,9 @@ import {
   chooseNodeUser,
 } from "./service-spec.ts";
 import { listPathVariables } from "./node/node-image.ts";
+
+/** Stop timeout for the node; killing it earlier can damage its chain data. */
+export const nodeStopGraceSeconds = 300;
 
 export type NodeArgs = CommonArgs &
   Readonly<{
@@ -109,7 +111,6 @@ function buildDevnetNode(args: NodeArgs): BuiltService {
           pushPort: args.conf.pushPort,
           pushIntervalSeconds: args.conf.pushIntervalSeconds,
         },
-        shutdown: { graceMs: 60_000 },
       },
       ports,
       volumes: [workspace],

@@ -1,8 +1,8 @@
-import { stackServices } from "#daemon/stack-services.ts";
+import { stackServices } from "../stack-services.ts";
 import type { DeploymentSecret } from "../config/deployment-secret.ts";
 import type { StackConfig } from "../config/config-schema.ts";
 import { describeProblem, type ConfigProblem } from "../config/config-problem.ts";
-import type { BroughtService } from "./brought-service.ts";
+import type { BundledService } from "./bundled-service.ts";
 import type { BuiltService } from "./built-service.ts";
 import { filesDirectory, oneReplica, serviceUser, type ResourceLimits, type ServiceSpec } from "./service-spec.ts";
 
@@ -64,8 +64,8 @@ export function postgresSpec(args: PostgresArgs): BuiltService {
 const readinessCommand = ["pg_isready", "--quiet", "--host=127.0.0.1", `--port=${postgresPort}`];
 
 /** The stack's own PostgreSQL server. */
-export const postgres: BroughtService<PostgresArgs> = {
-  isBrought: ({ postgresImage }) => postgresImage !== undefined,
+export const postgres: BundledService<PostgresArgs> = {
+  isBundled: ({ postgresImage }) => postgresImage !== undefined,
   readArgs: ({ postgresPassword, postgresUser, limits }, { secret }) =>
     postgresPassword === undefined
       ? undefined
@@ -90,7 +90,7 @@ export function findOwnDatabaseProblems(config: StackConfig): readonly ConfigPro
   if (target !== "docker") {
     return [
       describeProblem("postgresImage", {
-        wrong: `found together with target ${target}, where the database is one that runs already.`,
+        wrong: `found together with target ${target}, which uses an existing database.`,
         remedy: ["Remove it, and ", { kind: "set-to", said: "set ", ...databaseExample }, "."],
       }),
     ];
@@ -99,7 +99,7 @@ export function findOwnDatabaseProblems(config: StackConfig): readonly ConfigPro
   if (databaseUrl !== undefined) {
     problems.push(
       describeProblem("postgresImage", {
-        wrong: "found together with databaseUrl; the ledgers stand in one database.",
+        wrong: "found together with databaseUrl; the ledgers use only one database.",
         remedy: ["Remove one of the two", { kind: "remove" }, "."],
       }),
     );
@@ -108,7 +108,7 @@ export function findOwnDatabaseProblems(config: StackConfig): readonly ConfigPro
     const key = "postgresPassword";
     problems.push(
       describeProblem(key, {
-        wrong: "missing; expected the password that the server of postgresImage is made with.",
+        wrong: "missing; expected the password for the server of postgresImage.",
         remedy: ["Set it", { kind: "set", key, secret: true, value: '"$(openssl rand -hex 32)"' }, "."],
       }),
     );

@@ -1,4 +1,4 @@
-import type { PublishedPort } from "#daemon/stack-services.ts";
+import type { PublishedPort } from "../stack-services.ts";
 import type { ServiceName } from "./service-spec.ts";
 
 /** Services that a stack publishes on a host: operator ports on loopback, public ports at an address. */

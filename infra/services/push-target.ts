@@ -1,5 +1,5 @@
 import { isLoopback } from "#daemon/http/address.ts";
-import { stackServices } from "#daemon/stack-services.ts";
+import { stackServices } from "../stack-services.ts";
 import type { StackConfig } from "../config/config-schema.ts";
 import type { Addresses } from "./addresses.ts";
 import { describeProblem, type ConfigProblem } from "../config/config-problem.ts";
@@ -33,7 +33,7 @@ export function findPushgatewayProblems({ pushgatewayImage, pushgatewayUrl }: St
   if (pushgatewayImage !== undefined) {
     problems.push(
       describeProblem("pushgatewayImage", {
-        wrong: "found together with pushgatewayUrl, with which none is deployed.",
+        wrong: "found together with pushgatewayUrl, which disables the stack's own Pushgateway.",
         remedy: ["Remove one of the two", { kind: "remove" }, "."],
       }),
     );
@@ -43,12 +43,11 @@ export function findPushgatewayProblems({ pushgatewayImage, pushgatewayUrl }: St
   const key = "pushgatewayUrl";
   const remedy = ["Correct it", { kind: "set", key, value: "http://host:9091" }, "."] as const;
   if (more) {
-    const wrong =
-      "found more than a host and a port; the node pushes to those two alone, without a path or a password.";
+    const wrong = "found more than a host and a port; the node supports only these, no path or password.";
     problems.push(describeProblem(key, { wrong, remedy }));
   }
   if (isOwnHost(parseHostAndPort(pushgatewayUrl).host)) {
-    const wrong = `found ${pushgatewayUrl}, which inside the node's container is the container itself; name the address of the machine that the Pushgateway runs on.`;
+    const wrong = `found ${pushgatewayUrl}, which inside the node's container is the container itself; use the address of the Pushgateway's machine.`;
     problems.push(describeProblem(key, { wrong, remedy }));
   }
   return problems;

@@ -1,5 +1,5 @@
-import { stackServices } from "#daemon/stack-services.ts";
-import type { BroughtService } from "./brought-service.ts";
+import { stackServices } from "../stack-services.ts";
+import type { BundledService } from "./bundled-service.ts";
 import type { BuiltService } from "./built-service.ts";
 import { buildPrometheusProject } from "./observability/prometheus-project.ts";
 import type { ResourceLimits, ServiceSpec } from "./service-spec.ts";
@@ -43,8 +43,8 @@ export function pushgatewaySpec(args: PushgatewayArgs): BuiltService {
 }
 
 /** The stack's own Pushgateway, for a stack that does not use the operator's. */
-export const pushgateway: BroughtService<PushgatewayArgs> = {
-  isBrought: ({ pushgatewayUrl }) => pushgatewayUrl === undefined,
+export const pushgateway: BundledService<PushgatewayArgs> = {
+  isBundled: ({ pushgatewayUrl }) => pushgatewayUrl === undefined,
   readArgs: ({ limits }) => ({ limits: limits.pushgateway }),
   build: pushgatewaySpec,
 };

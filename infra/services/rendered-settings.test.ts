@@ -73,7 +73,7 @@ describe("renderSettings", () => {
       {
         key: "settings.facilitator.chain.identifier",
         message:
-          'facilitator has no such setting; "gatehouse facilitator --help --all" lists them. Correct the name or remove it.',
+          'unknown setting of facilitator; "gatehouse facilitator --help --all" lists them. Correct the name or remove it.',
       },
     ]);
   });
@@ -84,7 +84,7 @@ describe("renderSettings", () => {
     });
     expect(problems.map(({ key: name, message }) => `${name}: ${message}`)).toEqual([
       expect.stringContaining(
-        "restart.budgetPerHours: sidecar has no such setting; did you mean restart.budgetPerHour?",
+        "restart.budgetPerHours: unknown setting of sidecar; did you mean restart.budgetPerHour?",
       ),
       expect.stringMatching(/restart\.maintenanceCron: found "every night"; .*expected a cron expression/),
       expect.stringMatching(/restart\.maintenanceTimeZone: found "Mars\/Olympus"; expected a time zone/),

@@ -1,6 +1,7 @@
 import { parseText } from "#daemon/settings/environment.ts";
 import { listSettingsLeaves, toEnvironmentName, type SettingsLeaf } from "#daemon/settings/leaf.ts";
-import { SettingsError, findNearestWord } from "#daemon/settings/problem.ts";
+import { findNearestWord, SettingsError } from "#daemon/settings/problem.ts";
+import { explainRemovedSetting } from "#daemon/settings/removed.ts";
 import { readSettings, type SettingsDefinition } from "#daemon/settings/settings.ts";
 import { assignAt } from "#daemon/settings/value.ts";
 import type { ConfigProblem } from "../config/config-problem.ts";
@@ -129,11 +130,14 @@ function findUnknownKeys(
   return listLeafPaths(tree, (path) => known.has(path.join(".")))
     .filter((path) => !known.has(path.join(".")))
     .map((path) => {
+      const key = buildSettingKey(definition.service, path);
+      const instead = definition.removed?.[path.join(".")];
+      if (instead !== undefined) return { key, message: `${explainRemovedSetting(instead)}.` };
       const meant = findNearestWord(path.join("."), [...known]);
       const hint = meant === undefined ? ";" : `; did you mean ${meant}?`;
       return {
-        key: buildSettingKey(definition.service, path),
-        message: `${definition.service} has no such setting${hint} "gatehouse ${definition.service} --help --all" lists them. Correct the name or remove it.`,
+        key,
+        message: `unknown setting of ${definition.service}${hint} "gatehouse ${definition.service} --help --all" lists them. Correct the name or remove it.`,
       };
     });
 }

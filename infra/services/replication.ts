@@ -20,7 +20,7 @@ export type LedgerParts = Readonly<{
  * Stores a service's ledger in the database, or in a file with this name on the service's own volume. A service with hot restart always has
  * a volume, which holds the last working settings.
  */
-export function buildLedgerParts(
+export function buildLedgerStorage(
   database: Database | undefined,
   { service, file, isHandedOver }: Readonly<{ service: string; file: string; isHandedOver: boolean }>,
 ): LedgerParts {
@@ -66,10 +66,10 @@ export function findReplicationProblems(config: StackConfig): readonly ConfigPro
     if (config.target === "docker") {
       problems.push({
         key,
-        message: `found ${max}; on Docker a service is one container. Use target kubernetes, or 1.`,
+        message: `found ${max}; on Docker, a service has one container. Use target kubernetes, or 1.`,
       });
     } else if (config.databaseUrl === undefined) {
-      const wrong = `found ${max} without databaseUrl; replicas share a PostgreSQL database, one with its own ledger would sell a payment a second time.`;
+      const wrong = `found ${max} without databaseUrl; replicas must share a PostgreSQL database, because one with its own ledger would accept a payment a second time.`;
       problems.push(
         describeProblem(key, { wrong, remedy: [{ kind: "set-to", said: "Set ", ...databaseExample }, "."] }),
       );

@@ -5,12 +5,12 @@ import { buildService, type BuiltService, type CommonArgs } from "./built-servic
 import { daemonHealth } from "./health-spec.ts";
 import type { DeploymentSecret } from "../config/deployment-secret.ts";
 import { listOperatorHosts, type Published } from "./published.ts";
-import { buildLedgerParts, type Database } from "./replication.ts";
+import { buildLedgerStorage, type Database } from "./replication.ts";
 import { liveFilesDirectory, type Replicas } from "./service-spec.ts";
 import type { PublicProxies } from "./trusted-proxies.ts";
 import { listUpstreamEdges } from "./upstream-edges.ts";
 import { z } from "zod";
-import { stackServices } from "#daemon/stack-services.ts";
+import { stackServices } from "../stack-services.ts";
 import type { Token } from "./facilitator-spec.ts";
 
 /** Paid routes, keyed by `<METHOD> <path>` (specification, "x402 route protection configuration"). */
@@ -82,7 +82,7 @@ const handedSettings = {
  */
 export function resourceServerSpec(args: ResourceServerArgs): BuiltService {
   const { accessTokens: tokens, isHandedOver = false } = args;
-  const ledger = buildLedgerParts(args.database, { service: "resource-server", file: "claims.sqlite", isHandedOver });
+  const ledger = buildLedgerStorage(args.database, { service: "resource-server", file: "claims.sqlite", isHandedOver });
   const built = buildService(
     {
       name: "resource-server",

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { findServiceRow, listPublishedPorts, listStackServices, stackServices } from "#daemon/stack-services.ts";
+import { findServiceRow, listPublishedPorts, listStackServices, stackServices } from "../stack-services.ts";
 import { configSchema } from "../config/config-schema.ts";
 import { findImageKey, findPortKey, readHostPort, readImage } from "./row-keys.ts";
 

@@ -1,4 +1,4 @@
-import type { HostPortName } from "#daemon/stack-services.ts";
+import type { HostPortName } from "../stack-services.ts";
 import { declaredKeys, type StackConfig } from "../config/config-schema.ts";
 import { findRenderedValue } from "./rendered-settings.ts";
 import type { ImageName } from "./service-spec.ts";

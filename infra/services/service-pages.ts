@@ -1,4 +1,4 @@
-import { listOperatedServices, findServiceRow } from "#daemon/stack-services.ts";
+import { listOperatedServices, findServiceRow } from "../stack-services.ts";
 import type { StackConfig } from "../config/config-schema.ts";
 import { listHostPorts } from "./host-ports.ts";
 

@@ -1,5 +1,5 @@
 import type { Input } from "@pulumi/pulumi";
-import type { stackServices, StackServiceName } from "#daemon/stack-services.ts";
+import type { stackServices, StackServiceName } from "../stack-services.ts";
 import type { HealthSpec } from "./health-spec.ts";
 
 /** Name of a service in the stack, from which the names of containers, Kubernetes objects and hosts are derived. */

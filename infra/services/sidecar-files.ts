@@ -6,7 +6,7 @@ export const livePolicy = { at: ["gateway"], keys: Object.keys(policyShape), fil
 /**
  * All other settings, in a separate file. When the file changes, a new process replaces the sidecar while the gateway keeps responding.
  * Settings that identify the node or how to reach it stay in the environment, where policies see them; changing them replaces the
- * container. The file contains no secrets either.
+ * container. Nor does the file contain secrets.
  */
 export const handedSettings = {
   file: "settings.json5",

@@ -1,5 +1,6 @@
 import { formatAuthority } from "#daemon/http/address.ts";
-import { operatorPaths, stackServices } from "#daemon/stack-services.ts";
+import { operatorPaths } from "#daemon/http/operator-paths.ts";
+import { stackServices } from "../stack-services.ts";
 import { nodeFamilies, type NodeFamily } from "#node/families.ts";
 import { sidecarSettings } from "#sidecar/settings.ts";
 import { buildService, type BuiltService, type CommonArgs } from "./built-service.ts";
@@ -9,10 +10,10 @@ import {
   confVolume,
   locateConf,
   nodePorts,
-  nodeStopGraceSeconds,
   workspaceDirectory,
   workspace,
 } from "./node/node-layout.ts";
+import { nodeStopGraceSeconds } from "./node-spec.ts";
 import { listOperatorHosts, type Published } from "./published.ts";
 import type { PushTarget } from "./push-target.ts";
 import type { AccessTokens } from "./resource-server-spec.ts";
@@ -63,9 +64,8 @@ export type SidecarArgs = CommonArgs &
     published?: Published | undefined;
   }>;
 
-/** Threshold, step and limit for growing the node's volume. */
+/** Step and limit for growing the node's volume. */
 export type VolumeGrowth = Readonly<{
-  growBelowFreeRatio?: number | undefined;
   stepGibibytes?: number | undefined;
   ceilingGibibytes: number;
 }>;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { configSchema } from "../config/config-schema.ts";
-import { listImages, findUnnamedImages } from "./stack-images.ts";
+import { listImages, findUnconfiguredImages } from "./stack-images.ts";
 
 const nodeImage = "registry.example/node:0.16.2@sha256:0";
 const routes = { "GET /data": { upstream: "http://data.example" } };
@@ -14,17 +14,17 @@ describe("the images of a stack", () => {
       postgres: "postgres:17",
       pushgateway: expect.stringMatching(/^prom\/pushgateway:/) as string,
     });
-    expect(findUnnamedImages(config)).toEqual(["gatehouse"]);
-    expect(findUnnamedImages(configSchema.parse({}))).toEqual(["gatehouse", "devnet"]);
+    expect(findUnconfiguredImages(config)).toEqual(["gatehouse"]);
+    expect(findUnconfiguredImages(configSchema.parse({}))).toEqual(["gatehouse", "devnet"]);
   });
 
   it("have no devnet among them for a real node that sells its own routes, even where one is named", () => {
     const config = configSchema.parse({ nodeImage, routes, pushgatewayUrl, devnetImage: "devnet:1" });
     expect(listImages(config)).toEqual({ node: nodeImage });
-    expect(findUnnamedImages(config)).toEqual(["gatehouse"]);
+    expect(findUnconfiguredImages(config)).toEqual(["gatehouse"]);
   });
 
   it("have the devnet's for the sample that a real node's stack sells while it names no routes", () => {
-    expect(findUnnamedImages(configSchema.parse({ nodeImage }))).toEqual(["gatehouse", "devnet"]);
+    expect(findUnconfiguredImages(configSchema.parse({ nodeImage }))).toEqual(["gatehouse", "devnet"]);
   });
 });

@@ -1,12 +1,15 @@
-import { findServiceRow, stackServices } from "#daemon/stack-services.ts";
+import { findServiceRow, stackServices } from "../stack-services.ts";
 import type { StackConfig } from "../config/config-schema.ts";
-import { listBundled } from "./brought-services.ts";
+import { listIncludedServices } from "./bundled-services.ts";
 import { readImage } from "./row-keys.ts";
 import type { ImageName } from "./service-spec.ts";
 
 /** Whether a stack uses the devnet's image, either for the devnet node or for an optional service. */
 export function usesDevnetImage(config: StackConfig): boolean {
-  return config.nodeImage === undefined || listBundled(config).some((name) => stackServices[name].image === "devnet");
+  return (
+    config.nodeImage === undefined ||
+    listIncludedServices(config).some((name) => stackServices[name].image === "devnet")
+  );
 }
 
 /** Lists the images of a stack that have a reference. On Docker, Gatehouse's two own images are built if they have no reference. */
@@ -16,7 +19,7 @@ export function listImages(config: StackConfig): Readonly<Partial<Record<ImageNa
     devnet: usesDevnetImage(config) ? config.devnetImage : undefined,
     node: config.nodeImage,
   };
-  const brought = listBundled(config)
+  const brought = listIncludedServices(config)
     .map((name) => ({ image: stackServices[name].image, official: findServiceRow(name).official }))
     .filter(({ image }) => !Object.hasOwn(own, image))
     .map(({ image, official }) => [image, readImage(config, image) ?? official] as const);
@@ -24,7 +27,7 @@ export function listImages(config: StackConfig): Readonly<Partial<Record<ImageNa
 }
 
 /** Lists the images of a stack without a configured reference. */
-export function findUnnamedImages(config: StackConfig): readonly ("gatehouse" | "devnet")[] {
+export function findUnconfiguredImages(config: StackConfig): readonly ("gatehouse" | "devnet")[] {
   const named = listImages(config);
   const own = usesDevnetImage(config) ? (["gatehouse", "devnet"] as const) : (["gatehouse"] as const);
   return own.filter((name) => named[name] === undefined);

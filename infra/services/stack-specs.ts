@@ -1,11 +1,11 @@
-import { stackServices, type OperatedService } from "#daemon/stack-services.ts";
+import { stackServices, type OperatedService } from "../stack-services.ts";
 import type { StackConfig } from "../config/config-schema.ts";
-import { findPublicHosts } from "../config/public-way.ts";
+import { findPublicHosts } from "../config/exposure.ts";
 import { deriveAccessTokens } from "./access-tokens.ts";
 import type { Addresses } from "./addresses.ts";
-import type { BundledContext } from "./brought-service.ts";
-import { readBundledArgs, type BundledArgs } from "./brought-services.ts";
-import { devAccounts, devnetMnemonic, findSignerKey } from "./node/dev-accounts.ts";
+import type { BundledContext } from "./bundled-service.ts";
+import { readBundledArgs, type BundledArgs } from "./bundled-services.ts";
+import { devAccounts, devnetMnemonic, findSignerKey, findStackSecret } from "./node/dev-accounts.ts";
 import type { FacilitatorArgs, Token } from "./facilitator-spec.ts";
 import type { ProgramLocation } from "./node/node-conf.ts";
 import { chooseNodeFamily, hasEntryPoint, listPlacedFiles, listSecretVariables } from "./node/node-image.ts";
@@ -69,7 +69,7 @@ export function stackArgs(config: StackConfig, context: StackContext): StackArgs
   const jobName = `${prefix}-node`;
   const push = findPushTarget(config, addresses);
   const database = findDatabase(config, context);
-  const tokens = deriveAccessTokens(signer, context);
+  const tokens = deriveAccessTokens(findStackSecret(config), context);
   const publicProxies = findPublicProxies(config);
   // A cluster rolls pods; a Docker host has one container per service, in which a new process replaces the old one.
   const isHandedOver = context.restart.driver === "docker";

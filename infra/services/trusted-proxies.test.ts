@@ -31,7 +31,7 @@ describe.each(["ingress", "gatewayApi"] as const)("a stack with %s", (way) => {
     const warning = warnOfTrustedProxies(stack);
     expect(warning?.key).toBe(`${way}.trustedProxies`);
     expect(warning?.message).toBe(
-      `not set, so X-Forwarded-For is believed from every private address (10.0.0.0/8, 172.16.0.0/12, 192.168.0.0/16, 100.64.0.0/10, fc00::/7). That is right where network policies are enforced, since they let in the pods of ${namespace} alone, and where those pods have private addresses. Else write down the range that they have (\`kubectl get pods -n ${namespace} -o wide\` shows it): \`pulumi config set --path '${way}.trustedProxies[0]' 10.244.0.0/16\`.`,
+      `not set, so X-Forwarded-For is trusted from every private address (10.0.0.0/8, 172.16.0.0/12, 192.168.0.0/16, 100.64.0.0/10, fc00::/7). This is safe only if network policies are enforced (they admit only the pods of ${namespace}) and these pods have private addresses. Otherwise, set their address range (\`kubectl get pods -n ${namespace} -o wide\` shows it): \`pulumi config set --path '${way}.trustedProxies[0]' 10.244.0.0/16\`.`,
     );
   });
 
@@ -55,7 +55,7 @@ describe.each(["ingress", "gatewayApi"] as const)("a stack with %s", (way) => {
       sidecar: { gateway: { callers: { trustedProxies: [] } } },
       "resource-server": { listen: { trustedProxies: [] } },
     };
-    const why = `found an empty list with ${way}, behind which every client would have the controller's address and share the limits of one. Remove it, or name the controller's addresses in ${way}.trustedProxies.`;
+    const why = `found an empty list with ${way}, so every client would have the controller's address and share one client's limits. Remove it, or list the controller's addresses in ${way}.trustedProxies.`;
     expect(listConfigProblems(() => stackWith(way, {}, settings))).toEqual([
       `settings.sidecar.gateway.callers.trustedProxies: ${why}`,
       `settings.resource-server.listen.trustedProxies: ${why}`,

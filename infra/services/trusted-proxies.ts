@@ -33,9 +33,9 @@ export function warnOfTrustedProxies({ target, ingress, gatewayApi }: StackConfi
     way.controllerNamespace ?? (gatewayApi === undefined ? "the controller's namespace" : gatewayApi.namespace);
   const first = { key: `${key}.trustedProxies[0]`, value: "10.244.0.0/16" };
   return describeProblem(`${key}.trustedProxies`, {
-    wrong: `not set, so X-Forwarded-For is believed from every private address (${podNetworks.join(", ")}).`,
+    wrong: `not set, so X-Forwarded-For is trusted from every private address (${podNetworks.join(", ")}).`,
     remedy: [
-      `That is right where network policies are enforced, since they let in the pods of ${namespace} alone, and where those pods have private addresses. Else write down the range that they have (\`kubectl get pods -n ${namespace} -o wide\` shows it): `,
+      `This is safe only if network policies are enforced (they admit only the pods of ${namespace}) and these pods have private addresses. Otherwise, set their address range (\`kubectl get pods -n ${namespace} -o wide\` shows it): `,
       { kind: "set-to", said: "", ...first },
       ".",
     ],
@@ -59,6 +59,6 @@ export function findTrustedProxiesProblems(config: StackConfig): readonly Config
     })
     .map(({ service, path }) => ({
       key: `settings.${service}.${path.join(".")}`,
-      message: `found an empty list with ${way}, behind which every client would have the controller's address and share the limits of one. Remove it, or name the controller's addresses in ${way}.trustedProxies.`,
+      message: `found an empty list with ${way}, so every client would have the controller's address and share one client's limits. Remove it, or list the controller's addresses in ${way}.trustedProxies.`,
     }));
 }

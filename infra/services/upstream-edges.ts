@@ -67,7 +67,7 @@ const connectedSettings = [
 ] as const;
 
 /** Lists the server connections in the settings that a stack passes to a service. Invalid URLs are rejected by the service's schema. */
-export function listSettingsEdges(settings: SettingsTree): readonly Edge[] {
+export function listEdgesOfSettings(settings: SettingsTree): readonly Edge[] {
   return connectedSettings
     .flatMap((path) => findRenderedValue(settings, path))
     .flatMap((value) => (typeof value === "string" ? (URL.parse(value) ?? []) : []))

@@ -1,7 +1,7 @@
-import { stackServices } from "#daemon/stack-services.ts";
+import { stackServices } from "../stack-services.ts";
 import { upstreamSettings } from "#devnet/upstream/settings.ts";
 import type { StackConfig } from "../config/config-schema.ts";
-import type { BroughtService } from "./brought-service.ts";
+import type { BundledService } from "./bundled-service.ts";
 import { buildService, type BuiltService, type CommonArgs } from "./built-service.ts";
 import { daemonHealth } from "./health-spec.ts";
 
@@ -31,8 +31,8 @@ export function sellsSample({ routes }: Pick<StackConfig, "routes">): boolean {
 }
 
 /** The sample upstream. */
-export const upstream: BroughtService<CommonArgs> = {
-  isBrought: sellsSample,
+export const upstream: BundledService<CommonArgs> = {
+  isBundled: sellsSample,
   readArgs: ({ limits, settings }) => ({ limits: limits.upstream, settings: settings.upstream }),
   build: upstreamSpec,
 };

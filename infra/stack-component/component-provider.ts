@@ -26,7 +26,7 @@ async function createComponent(
   inputs: Inputs,
   options: ComponentResourceOptions,
 ): Promise<ConstructResult> {
-  if (type !== componentType) throw new Error(`there is no component ${type}; ${componentType} is one`);
+  if (type !== componentType) throw new Error(`unknown component ${type}; expected ${componentType}`);
   const stack = new Stack(name, inputs as StackInputs, options);
   try {
     await stack.deployed();

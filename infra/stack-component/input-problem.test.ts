@@ -18,13 +18,16 @@ function problemsOf(raw: Readonly<Record<string, string>>): readonly ConfigProbl
 
 it.each([
   [{ chainId: "0" }, "chainId: found 0; expected an EIP-155 chain id, a whole number, 1 or more. Correct it."],
-  [{ chainID: "1" }, "chainID: no such input. Correct the name or remove it."],
-  [kubernetes, "devnetImage: missing; on Kubernetes images come from a registry. Push the image and set the input"],
+  [{ chainID: "1" }, "chainID: unknown input. Correct the name or remove it."],
+  [
+    kubernetes,
+    "devnetImage: missing; on Kubernetes, images must come from a registry. Push the image and set the input",
+  ],
   [
     { ...kubernetes, devnetImage: "registry.example/devnet:1", facilitatorReplicas: '{"min":2,"max":2}' },
     "Set the input `databaseUrl` to `postgresql://<user>:<password>@<host>:5432/<database>`.",
   ],
-  [{ ...realNode, hostIp: "192.0.2.1" }, "domainKey: missing; expected the node's key that node.conf names as"],
+  [{ ...realNode, hostIp: "192.0.2.1" }, "domainKey: missing; expected the node's key for"],
   [{ ...realNode, hostIp: "192.0.2.1" }, "and set the input `nodeKeysDirectory` to `/that/directory`."],
   [
     { observability: '{"grafana":{}}' },

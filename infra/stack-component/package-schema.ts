@@ -68,17 +68,17 @@ const texts: Property = { type: "object", additionalProperties: text };
 /** Outputs of the component, as in `StackOutputs`. */
 const outputTypes: Readonly<Record<string, ObjectType>> = {
   Urls: buildObjectType({
-    public: { ...texts, description: "What the public reaches: gateway, gatewayWebSocket, resourceServer" },
-    tokenHolders: { ...texts, description: "What holders of a bought token reach: privateGateway" },
-    operations: { ...texts, description: "What operators reach: status, metrics, ready, and what watches the stack" },
+    public: { ...texts, description: "Public endpoints: gateway, gatewayWebSocket, resourceServer" },
+    tokenHolders: { ...texts, description: "Endpoints for holders of a purchased token: privateGateway" },
+    operations: { ...texts, description: "Endpoints for operators: status, metrics, ready and monitoring" },
   }),
   Signer: buildObjectType({
     address: { ...text, description: "Address of the account" },
-    howToFund: { ...text, description: "What to do so that it can pay for gas" },
+    howToFund: { ...text, description: "How to fund it for gas" },
   }),
   GivenConfiguration: buildObjectType({
     settingsSha256: { ...text, description: "Digest of the service's settings" },
-    files: { ...texts, description: "Digests of the files that the service reads as they change, by their names" },
+    files: { ...texts, description: "Digests of the service's hot-reloaded files, by name" },
   }),
   UnreadyService: buildObjectType({
     service: { ...text, description: "Name of the service" },
@@ -86,25 +86,25 @@ const outputTypes: Readonly<Record<string, ObjectType>> = {
     check: { ...text, description: "Command that checks it again" },
   }),
   Grafana: buildObjectType({
-    user: { ...text, description: "Name to enter with" },
-    password: { ...text, description: "Password to enter with", secret: true },
+    user: { ...text, description: "User name" },
+    password: { ...text, description: "Password", secret: true },
   }),
 };
 
 const outputs: Readonly<Record<string, Property>> = {
-  urls: { ...buildReference("Urls"), description: "URLs by who may use them" },
-  status: { ...text, description: "URL of the sidecar's status as JSON; without its path it is the page" },
+  urls: { ...buildReference("Urls"), description: "URLs by audience" },
+  status: { ...text, description: "URL of the sidecar's status as JSON; without the path, the status page" },
   tryThis: { type: "array", items: text, description: "Commands that show what runs" },
-  signer: { ...buildReference("Signer"), description: "The account that pays the gas of settlements" },
+  signer: { ...buildReference("Signer"), description: "Account that pays gas for settlements" },
   configuration: {
     type: "object",
     additionalProperties: buildReference("GivenConfiguration"),
-    description: "What the services were given, by their names, for gatehouse doctor --drift",
+    description: "Configuration of each service, by name, for gatehouse doctor --drift",
   },
   notReady: {
     type: "array",
     items: buildReference("UnreadyService"),
-    description: "Services that run and are not ready yet; absent where a given provider alone reaches them",
+    description: "Services that run but are not ready yet; absent if only a given provider can reach them",
   },
   grafana: {
     ...buildReference("Grafana"),
@@ -127,7 +127,7 @@ export function buildPackageSchema(): PackageSchema {
   return {
     name: packageName,
     version,
-    description: "A guarded EVM node, its public RPC and routes that are paid per request.",
+    description: "A guarded EVM node, its public RPC and pay-per-request routes.",
     license: "Apache-2.0",
     language: Object.fromEntries(languages.map((language) => [language, { respectSchemaVersion: true }])),
     resources: {

@@ -41,15 +41,15 @@ const oldEngine = () => Promise.resolve({ status: 200, body: { ApiVersion: "1.20
 const emptyRegistry = (url: string | URL | Request) =>
   Promise.resolve(Response.json({}, { status: String(url).includes("/manifests/") ? 404 : 200 }));
 
-it("names a value that does not fit", async () => {
+it("names an invalid value", async () => {
   expect(await textsOf(parsed({ chainId: "0", hostIp: "here", signerPrivateKey: "0x1" }))).toMatchInlineSnapshot(`
     "
     stack chainId: found 0; expected an EIP-155 chain id, a whole number, 1 or more. Correct it with \`pulumi config set chainId …\`.
     input chainId: found 0; expected an EIP-155 chain id, a whole number, 1 or more. Correct it.
-    stack signerPrivateKey: found a value that does not fit; expected a private key: 64 hexadecimal digits (0x optional). Correct it with \`pulumi config set --secret signerPrivateKey …\`.
-    input signerPrivateKey: found a value that does not fit; expected a private key: 64 hexadecimal digits (0x optional). Correct it.
-    stack hostIp: found here; expected an IP address, because on Docker no start of the node looks up a name. Correct it with \`pulumi config set hostIp …\`.
-    input hostIp: found here; expected an IP address, because on Docker no start of the node looks up a name. Correct it.
+    stack signerPrivateKey: found an invalid value; expected a private key: 64 hexadecimal digits (0x optional). Correct it with \`pulumi config set --secret signerPrivateKey …\`.
+    input signerPrivateKey: found an invalid value; expected a private key: 64 hexadecimal digits (0x optional). Correct it.
+    stack hostIp: found here; expected an IP address, because on Docker the node's start does not resolve names. Correct it with \`pulumi config set hostIp …\`.
+    input hostIp: found here; expected an IP address, because on Docker the node's start does not resolve names. Correct it.
     "
   `);
   const limits = JSON.stringify({ node: { memory: 5 } });
@@ -59,8 +59,8 @@ it("names a value that does not fit", async () => {
     input limits.node.cpus: missing; expected a number. Correct it.
     stack limits.node.memoryMebibytes: missing; expected a number. Correct it with \`pulumi config set --path limits.node.memoryMebibytes …\`.
     input limits.node.memoryMebibytes: missing; expected a number. Correct it.
-    stack limits.node: no such key as "memory"; correct or remove it. Correct it with \`pulumi config set --path limits.node …\`.
-    input limits.node: no such key as "memory"; correct or remove it. Correct it.
+    stack limits.node: no such key: "memory"; correct or remove it. Correct it with \`pulumi config set --path limits.node …\`.
+    input limits.node: no such key: "memory"; correct or remove it. Correct it.
     stack observability.grafana.port: found no; expected a number, not text. Correct it with \`pulumi config set --path observability.grafana.port …\`.
     input observability.grafana.port: found no; expected a number, not text. Correct it.
     "
@@ -70,8 +70,8 @@ it("names a value that does not fit", async () => {
 it("names an unknown key", async () => {
   expect(await textsOf(parsed({ chainID: "1" }))).toMatchInlineSnapshot(`
     "
-    stack chainID: no such key; Pulumi.yaml lists the keys. Correct the name or remove it with \`pulumi config rm\`.
-    input chainID: no such input. Correct the name or remove it.
+    stack chainID: unknown key; Pulumi.yaml lists the keys. Correct the name or remove it with \`pulumi config rm\`.
+    input chainID: unknown input. Correct the name or remove it.
     "
   `);
 });
@@ -82,18 +82,18 @@ it("names what is missing", async () => {
     "
     stack signerPrivateKey: missing; expected the key of the account that submits settlements. Set it with \`pulumi config set --secret signerPrivateKey …\`.
     input signerPrivateKey: missing; expected the key of the account that submits settlements. Set it.
-    stack payTo: missing; expected the account that is paid. Set it with \`pulumi config set payTo …\`.
-    input payTo: missing; expected the account that is paid. Set it.
-    stack tokenAddress: missing; expected the contract of the token that prices are charged in. Set it with \`pulumi config set tokenAddress …\`.
-    input tokenAddress: missing; expected the contract of the token that prices are charged in. Set it.
+    stack payTo: missing; expected the account that receives payments. Set it with \`pulumi config set payTo …\`.
+    input payTo: missing; expected the account that receives payments. Set it.
+    stack tokenAddress: missing; expected the contract of the payment token. Set it with \`pulumi config set tokenAddress …\`.
+    input tokenAddress: missing; expected the contract of the payment token. Set it.
     "
   `);
   expect(await textsOf(parsed({ target: "kubernetes", signerPrivateKey: key }))).toMatchInlineSnapshot(`
     "
-    stack gatehouseImage: missing; on Kubernetes images come from a registry. Push the image and set \`pulumi config set gatehouseImage registry/name@sha256:…\`.
-    input gatehouseImage: missing; on Kubernetes images come from a registry. Push the image and set the input \`gatehouseImage\` to \`registry/name@sha256:…\`.
-    stack devnetImage: missing; on Kubernetes images come from a registry. Push the image and set \`pulumi config set devnetImage registry/name@sha256:…\`.
-    input devnetImage: missing; on Kubernetes images come from a registry. Push the image and set the input \`devnetImage\` to \`registry/name@sha256:…\`.
+    stack gatehouseImage: missing; on Kubernetes, images must come from a registry. Push the image and set \`pulumi config set gatehouseImage registry/name@sha256:…\`.
+    input gatehouseImage: missing; on Kubernetes, images must come from a registry. Push the image and set the input \`gatehouseImage\` to \`registry/name@sha256:…\`.
+    stack devnetImage: missing; on Kubernetes, images must come from a registry. Push the image and set \`pulumi config set devnetImage registry/name@sha256:…\`.
+    input devnetImage: missing; on Kubernetes, images must come from a registry. Push the image and set the input \`devnetImage\` to \`registry/name@sha256:…\`.
     "
   `);
 });
@@ -102,25 +102,25 @@ it("names an engine that does not answer or is too old", async () => {
   const config = parseConfig({ dockerEngine: "unix:///nowhere/engine.sock" });
   expect(await textsOf(() => [findEngineSocket(config.dockerEngine)].flatMap(() => []))).toMatchInlineSnapshot(`
     "
-    stack dockerEngine: found unix:///nowhere/engine.sock, where no socket is; start the Docker engine, or set its address with \`pulumi config set dockerEngine …\`.
-    input dockerEngine: found unix:///nowhere/engine.sock, where no socket is; start the Docker engine, or set its address.
+    stack dockerEngine: found unix:///nowhere/engine.sock, which is not a socket; start the Docker engine, or set its address with \`pulumi config set dockerEngine …\`.
+    input dockerEngine: found unix:///nowhere/engine.sock, which is not a socket; start the Docker engine, or set its address.
     "
   `);
   const look = { prefix: "pay", probe: undefined };
   expect(await textsOf(() => findDockerProblems(config, { ...look, requestEngine: failing("ENOENT") })))
     .toMatchInlineSnapshot(`
     "
-    stack dockerEngine: found unix:///nowhere/engine.sock, which does not answer (connect ENOENT); start the Docker engine, or set its address with \`pulumi config set dockerEngine …\`.
-    input dockerEngine: found unix:///nowhere/engine.sock, which does not answer (connect ENOENT); start the Docker engine, or set its address.
+    stack dockerEngine: found unix:///nowhere/engine.sock, which is not responding (connect ENOENT); start the Docker engine, or set its address with \`pulumi config set dockerEngine …\`.
+    input dockerEngine: found unix:///nowhere/engine.sock, which is not responding (connect ENOENT); start the Docker engine, or set its address.
     "
   `);
   expect(await textsOf(() => findDockerProblems(config, { ...look, requestEngine: failing("EACCES") })))
     .toMatchInlineSnapshot(`
-    "
-    stack dockerEngine: found unix:///nowhere/engine.sock, which does not answer (connect EACCES); you may not use this socket; join its group (often \`docker\`) or run as a user who may.
-    input dockerEngine: found unix:///nowhere/engine.sock, which does not answer (connect EACCES); you may not use this socket; join its group (often \`docker\`) or run as a user who may.
-    "
-  `);
+      "
+      stack dockerEngine: found unix:///nowhere/engine.sock, which is not responding (connect EACCES); no permission for this socket; join its group (often \`docker\`), or run as a user with access.
+      input dockerEngine: found unix:///nowhere/engine.sock, which is not responding (connect EACCES); no permission for this socket; join its group (often \`docker\`), or run as a user with access.
+      "
+    `);
   expect(await textsOf(() => findDockerProblems(config, { ...look, requestEngine: oldEngine }))).toMatchInlineSnapshot(`
     "
     stack dockerEngine: found an engine with API version 1.20; expected 1.41 or later. Update Docker to 20.10 or later.
@@ -149,12 +149,12 @@ it("names taken ports and missing images", async () => {
   const look = { requestEngine, probe: undefined, prefix: "pay" };
   expect(await textsOf(() => findDockerProblems(config, look))).toMatchInlineSnapshot(`
     "
-    stack statusPort: found 9600, as is gatewayPort; give each its own with \`pulumi config set statusPort …\`.
-    input statusPort: found 9600, as is gatewayPort; give each its own.
-    stack observability.prometheus.port: found 9600, as is statusPort; give each its own with \`pulumi config set --path observability.prometheus.port …\`.
-    input observability.prometheus.port: found 9600, as is statusPort; give each its own.
-    stack resourceServerPort: found 4021, but the container other publishes it already. Free it, or take another one with \`pulumi config set resourceServerPort …\`.
-    input resourceServerPort: found 4021, but the container other publishes it already. Free it, or take another one.
+    stack statusPort: found 9600, as is gatewayPort; set different ports with \`pulumi config set statusPort …\`.
+    input statusPort: found 9600, as is gatewayPort; set different ports.
+    stack observability.prometheus.port: found 9600, as is statusPort; set different ports with \`pulumi config set --path observability.prometheus.port …\`.
+    input observability.prometheus.port: found 9600, as is statusPort; set different ports.
+    stack resourceServerPort: found 4021, but the container other already publishes it. Free it, or use another one with \`pulumi config set resourceServerPort …\`.
+    input resourceServerPort: found 4021, but the container other already publishes it. Free it, or use another one.
     stack observability.prometheus.image: found registry.example/prometheus:1, which the engine does not have and can't pull (manifest unknown); correct it with \`pulumi config set --path observability.prometheus.image …\`, or load it into the engine.
     input observability.prometheus.image: found registry.example/prometheus:1, which the engine does not have and can't pull (manifest unknown); correct it, or load it into the engine.
     stack baseImage: found node:20, which has Node 20.1.0; expected an image with Node 24 or later. Correct it with \`pulumi config set baseImage …\`.
@@ -265,16 +265,16 @@ it("words warnings for their reader, too", async () => {
   const texts = await textsOf(() => warnings);
   expect(texts).toMatchInlineSnapshot(`
     "
-    stack observability.prometheus: alerts fire in Prometheus and notify nobody. For an Alertmanager, \`pulumi config set --path observability.alertmanager.port 9093\`.
-    input observability.prometheus: alerts fire in Prometheus and notify nobody. For an Alertmanager, set the input \`observability.alertmanager.port\` to \`9093\`.
-    stack observability.runbookBaseUrl: not set, so that the links of alerts and dashboards lead nowhere. With the URL of the folder docs/runbooks where your people read it, \`pulumi config set --path observability.runbookBaseUrl <URL>\`.
-    input observability.runbookBaseUrl: not set, so that the links of alerts and dashboards lead nowhere. With the URL of the folder docs/runbooks where your people read it, set the input \`observability.runbookBaseUrl\` to \`<URL>\`.
-    stack observability.alertmanager: no receiver is set, so that it shows alerts and notifies nobody. Write an alertmanager.yml, and \`pulumi config set --secret alertmanagerConfig < alertmanager.yml\`.
-    input observability.alertmanager: no receiver is set, so that it shows alerts and notifies nobody. Write an alertmanager.yml, and set the input \`alertmanagerConfig\`.
-    stack peers: found host-port, which Pod Security admission allows at the level privileged only, so the namespace gatehouse lets in any pod. Prefer node-port or load-balancer, which keep it at restricted; else let nobody but this program make pods there.
-    input peers: found host-port, which Pod Security admission allows at the level privileged only, so the namespace gatehouse lets in any pod. Prefer node-port or load-balancer, which keep it at restricted; else let nobody but this program make pods there.
-    stack ingress.trustedProxies: not set, so X-Forwarded-For is believed from every private address (10.0.0.0/8, 172.16.0.0/12, 192.168.0.0/16, 100.64.0.0/10, fc00::/7). That is right where network policies are enforced, since they let in the pods of ingress-nginx alone, and where those pods have private addresses. Else write down the range that they have (\`kubectl get pods -n ingress-nginx -o wide\` shows it): \`pulumi config set --path 'ingress.trustedProxies[0]' 10.244.0.0/16\`.
-    input ingress.trustedProxies: not set, so X-Forwarded-For is believed from every private address (10.0.0.0/8, 172.16.0.0/12, 192.168.0.0/16, 100.64.0.0/10, fc00::/7). That is right where network policies are enforced, since they let in the pods of ingress-nginx alone, and where those pods have private addresses. Else write down the range that they have (\`kubectl get pods -n ingress-nginx -o wide\` shows it): set the input \`ingress.trustedProxies[0]\` to \`10.244.0.0/16\`.
+    stack observability.prometheus: alerts fire in Prometheus but nobody is notified. For an Alertmanager, \`pulumi config set --path observability.alertmanager.port 9093\`.
+    input observability.prometheus: alerts fire in Prometheus but nobody is notified. For an Alertmanager, set the input \`observability.alertmanager.port\` to \`9093\`.
+    stack observability.runbookBaseUrl: not set, so links in alerts and dashboards are broken. With the URL at which your team reads docs/runbooks, \`pulumi config set --path observability.runbookBaseUrl <URL>\`.
+    input observability.runbookBaseUrl: not set, so links in alerts and dashboards are broken. With the URL at which your team reads docs/runbooks, set the input \`observability.runbookBaseUrl\` to \`<URL>\`.
+    stack observability.alertmanager: no receiver is set, so it shows alerts but notifies nobody. Write an alertmanager.yml, and \`pulumi config set --secret alertmanagerConfig < alertmanager.yml\`.
+    input observability.alertmanager: no receiver is set, so it shows alerts but notifies nobody. Write an alertmanager.yml, and set the input \`alertmanagerConfig\`.
+    stack peers: found host-port, which Pod Security admission allows only at level privileged, so the namespace gatehouse admits any pod. Prefer node-port or load-balancer, which keep it at level restricted; otherwise, let only this program create pods there.
+    input peers: found host-port, which Pod Security admission allows only at level privileged, so the namespace gatehouse admits any pod. Prefer node-port or load-balancer, which keep it at level restricted; otherwise, let only this program create pods there.
+    stack ingress.trustedProxies: not set, so X-Forwarded-For is trusted from every private address (10.0.0.0/8, 172.16.0.0/12, 192.168.0.0/16, 100.64.0.0/10, fc00::/7). This is safe only if network policies are enforced (they admit only the pods of ingress-nginx) and these pods have private addresses. Otherwise, set their address range (\`kubectl get pods -n ingress-nginx -o wide\` shows it): \`pulumi config set --path 'ingress.trustedProxies[0]' 10.244.0.0/16\`.
+    input ingress.trustedProxies: not set, so X-Forwarded-For is trusted from every private address (10.0.0.0/8, 172.16.0.0/12, 192.168.0.0/16, 100.64.0.0/10, fc00::/7). This is safe only if network policies are enforced (they admit only the pods of ingress-nginx) and these pods have private addresses. Otherwise, set their address range (\`kubectl get pods -n ingress-nginx -o wide\` shows it): set the input \`ingress.trustedProxies[0]\` to \`10.244.0.0/16\`.
     "
   `);
   const inputs = texts.split("\n").filter((line) => line.startsWith("input "));
@@ -284,7 +284,7 @@ it("words warnings for their reader, too", async () => {
 
 it("repeats to the letter what a person wrote, even where it reads like a command", async () => {
   const hostIp = "host with `pulumi config set hostIp 1`";
-  const found = `found ${hostIp}; expected the IP address or host name that peers reach the node at. Correct it`;
+  const found = `found ${hostIp}; expected the IP address or host name at which peers reach the node. Correct it`;
   expect(await textsOf(parsed({ hostIp }))).toBe(
     `\nstack hostIp: ${found} with \`pulumi config set hostIp …\`.\ninput hostIp: ${found}.\n`,
   );

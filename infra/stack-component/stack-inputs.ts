@@ -4,7 +4,7 @@ import { ConfigError, type ConfigProblem } from "../config/config-problem.ts";
 import { configSchema, type StackConfig } from "../config/config-schema.ts";
 import { imageReference } from "../config/config-types.ts";
 import { findImageKey } from "../services/row-keys.ts";
-import { findUnnamedImages } from "../services/stack-images.ts";
+import { findUnconfiguredImages } from "../services/stack-images.ts";
 import { parseConfig } from "../stack-config.ts";
 
 const prefix = z
@@ -45,9 +45,9 @@ export function parseInputs(
   const begin = prefix.safeParse(given ?? `${name}-${stack}`);
   if (!begin.success) throw new ConfigError([describePrefix(given ?? `${name}-${stack}`)]);
   const config = parseConfig(toText(values));
-  const unnamed = findUnnamedImages(config).map((image) => ({
+  const unnamed = findUnconfiguredImages(config).map((image) => ({
     key: findImageKey(image),
-    message: "missing; a component builds no image. Name the one that is in a registry.",
+    message: "missing; a component does not build images. Specify one in a registry.",
   }));
   if (unnamed.length > 0) throw new ConfigError(unnamed);
   return { config, prefix: begin.data };

@@ -25,7 +25,7 @@ import { parseInputs, type StackInputs } from "./stack-inputs.ts";
 
 /** Message for a preview that can't show the resources of a new or existing stack. The engine shows unregistered resources as deleted. */
 const unknownInputs =
-  "some inputs are not known in this preview, so it shows the component alone, and all that is below it as deleted where it is deployed already, which protectData refuses. Have the resource that they come from made or changed first with `pulumi up --target <its URN>`, or leave out the preview with `pulumi up --skip-preview`.";
+  "some inputs are unknown in this preview, so it shows only the component, and its existing children as deleted, which protectData rejects. Create or update the resource that provides them first with `pulumi up --target <its URN>`, or skip the preview with `pulumi up --skip-preview`.";
 
 /** Outputs of a deployed stack. */
 type PublishedData = StackOutputs &

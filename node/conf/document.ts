@@ -36,7 +36,7 @@ export function parseConfig(bytes: Uint8Array): ConfigParseResult {
   const { parsed } = read;
   const { value } = parsed;
   if (!isJsonObject(value)) {
-    return refuse("NotAnObject", `holds ${describeType(value)}; expected one JSON object with a chain object.`);
+    return refuse("NotAnObject", `is ${describeType(value)}; expected a JSON object with a chain object.`);
   }
   const chain = value["chain"];
   if (!isJsonObject(chain)) {
@@ -80,8 +80,9 @@ function readUtf8(bytes: Uint8Array): string | undefined {
 
 /** Messages for text that can't be parsed, by reason. */
 const messages: Readonly<Record<TextProblem["reason"], (words: string) => string>> = {
-  Truncated: (words) => `is not complete JSON (${words}); it may be half written: write the whole file again.`,
-  TooDeep: (words) => `is ${words}; is it a node's configuration file? Write it flatter, or restore it from a backup.`,
+  Truncated: (words) => `is incomplete JSON (${words}), perhaps partly written: write the whole file again.`,
+  TooDeep: (words) =>
+    `is ${words}; check that it is a node's configuration file. Reduce the nesting, or restore it from a backup.`,
 };
 
 function refuse(reason: ConfigProblem["reason"], message: string): ConfigParseResult {

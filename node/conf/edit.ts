@@ -12,9 +12,12 @@ const monitorPath = ["chain", "monitor_config"];
 
 /**
  * Applies changes to `chain.monitor_config` in a JSON text, with or without comments; preserves every other byte. Reparses the result and
- * compares it with the intended value. Rejects the text on a mismatch or a duplicate key.
+ * compares it with the intended value. Rejects the text on a mismatch, a duplicate key or JSON5.
  */
 export function editConfig(document: ConfigDocument, changes: readonly ConfigChange[]): ConfigEditResult {
+  if (document.format === "json5") {
+    return { ok: false, message: "is JSON5, which can't be edited in place; write it as JSON (comments may stay)." };
+  }
   const twice = findDuplicateKey(document);
   if (twice !== undefined) return { ok: false, message: twice };
   const after = changes.reduce(applyChange, document as ParsedText | undefined);
@@ -23,7 +26,7 @@ export function editConfig(document: ConfigDocument, changes: readonly ConfigCha
   if (after === undefined || !isDeepStrictEqual(after.value, intended)) {
     return {
       ok: false,
-      message: "can't be edited without touching something else; correct chain.monitor_config by hand.",
+      message: "can't be edited without changing other content; correct chain.monitor_config manually.",
     };
   }
   return { ok: true, text: after.text };
@@ -64,46 +67,6 @@ function findDuplicateKey({ root }: ParsedText): string | undefined {
       }
       seen.add(name);
     }
-  }
-  return undefined;
-}
-
-/**
- * Rewrites a JSON5 document as JSON with the changes, if the settings allow it. No editor exists for JSON5 text, so comments are lost.
- * Rejects numbers that JSON can't represent.
- */
-export function rewriteConfig(
-  document: ConfigDocument,
-  changes: readonly ConfigChange[],
-  allowed: "refuse" | "rewrite",
-): ConfigEditResult {
-  if (allowed === "refuse") {
-    const message =
-      "is JSON5, which can't be edited in place; write it as JSON (comments may stay), or set upkeep.json5 to rewrite.";
-    return { ok: false, message };
-  }
-  const unsafe = findUnsafeNumber(document.value, []);
-  if (unsafe !== undefined) {
-    return {
-      ok: false,
-      message: `has a number at ${unsafe} that would change when rewritten; write the file as JSON.`,
-    };
-  }
-  const chain = { ...document.chain, monitor_config: applyChanges(document.chain["monitor_config"], changes) };
-  const eol = document.text.includes("\r\n") ? "\r\n" : "\n";
-  const text = JSON.stringify({ ...document.value, chain }, null, 2).replaceAll("\n", eol) + eol;
-  return { ok: true, text };
-}
-
-function findUnsafeNumber(value: unknown, path: readonly string[]): string | undefined {
-  if (typeof value === "number") {
-    const kept = Number.isFinite(value) && (!Number.isInteger(value) || Number.isSafeInteger(value));
-    return kept ? undefined : path.join(".");
-  }
-  if (typeof value !== "object" || value === null) return undefined;
-  for (const [key, child] of Object.entries(value)) {
-    const found = findUnsafeNumber(child, [...path, key]);
-    if (found !== undefined) return found;
   }
   return undefined;
 }

@@ -3,7 +3,7 @@ import type { ObjectNode, ValueNode } from "@humanwhocodes/momoa";
 import { readJson5Key } from "#daemon/files/json5-tree.ts";
 import type { ConfigDocument } from "./document.ts";
 import { nodeReleases, findRelease, type NodeReleases, type NodeVersion } from "../versions.ts";
-import { listKeySets, type KeySet } from "./monitor-keys.ts";
+import { listKeySets, type KeySet } from "./monitor-config.ts";
 
 /** Format number written by {@link deriveMeaning}. The first format had no number. */
 const format = "2";
@@ -27,7 +27,7 @@ export function deriveMeaning(document: ConfigDocument, releases: NodeReleases =
 /**
  * Returns whether a node of the given version would read a configuration the same way as a stored meaning, so that no restart is needed.
  * Ignores `monitor_config` names that the version ignores; for an unknown version, all names count. If the stored meaning has an earlier
- * format or fewer namings, the document is split the way it was then. Pure.
+ * format or fewer namings, the document is converted the way that release did. Pure.
  */
 export function hasSameMeaning(
   kept: string,

@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject } from "./document.ts";
-import { monitorFields, listOtherNames, type Naming } from "./monitor-keys.ts";
+import { monitorFields, listOtherNames, type Naming } from "./monitor-config.ts";
 import { formatValue } from "./shown-value.ts";
 import type { MonitorValue, RequestedMonitor } from "./monitor-values.ts";
 
@@ -24,7 +24,7 @@ export function findConfigChanges(current: unknown, wanted: RequestedMonitor, na
     const left = others.filter((name) => name !== renamed);
     const changes: ConfigChange[] = [];
     if (renamed !== undefined) changes.push({ kind: "rename", key: renamed, to: own, reason: naming.rule });
-    for (const key of left) changes.push({ kind: "remove", key, reason: `${naming.rule}, and ${own} is there` });
+    for (const key of left) changes.push({ kind: "remove", key, reason: `${naming.rule}, and ${own} exists` });
     const target = wanted[field];
     if (target === undefined) return changes;
     const from = current[renamed ?? own];
@@ -44,8 +44,7 @@ function removeInstances(
   { otherInstanceKeys, instanceKey, rule }: Naming,
 ): readonly ConfigChange[] {
   const found = otherInstanceKeys.filter((key) => Object.hasOwn(current, key));
-  const why =
-    instanceKey === undefined ? "which have none for the instance" : `of which ${instanceKey} is the instance's`;
+  const why = instanceKey === undefined ? "which have no instance key" : `of which ${instanceKey} is the instance's`;
   return found.map((key) => ({
     kind: "remove",
     key,

@@ -1,7 +1,7 @@
 import type { MonitorField } from "../versions.ts";
 import type { JsonObject } from "./document.ts";
 import { formatValue } from "./shown-value.ts";
-import { listOtherNames, type Naming } from "./monitor-keys.ts";
+import { listOtherNames, type Naming } from "./monitor-config.ts";
 
 /** A value of `monitor_config`. */
 export type MonitorValue = string | number | boolean;
@@ -32,8 +32,7 @@ export function decideMonitor(
   const address = pick("pushAddress");
   const portOfAddress = desired.pushAddress === undefined ? fromAddress(current, naming) : undefined;
   const fields = {
-    enabled:
-      address === undefined ? undefined : { value: true, reason: "metrics pushing is desired (monitor.enabled)" },
+    enabled: address === undefined ? undefined : { value: true, reason: "monitor.enabled is true" },
     jobName: pick("jobName"),
     pushAddress: address,
     pushIntervalSeconds: pick("pushIntervalSeconds"),
@@ -50,17 +49,17 @@ export function decideMonitor(
 function decideDisabled(current: JsonObject | undefined, naming: Naming): RequestedMonitor {
   const names = [naming.own.enabled, ...listOtherNames(naming, "enabled")];
   const stands = current !== undefined && names.some((name) => Object.hasOwn(current, name));
-  return stands ? { enabled: { value: false, reason: "metrics pushing is not desired (monitor.enabled)" } } : {};
+  return stands ? { enabled: { value: false, reason: "monitor.enabled is false" } } : {};
 }
 
 function fromSetting(field: MonitorField, value: MonitorValue | undefined): WantedValue | undefined {
-  return value === undefined ? undefined : { value, reason: `desired by the setting monitor.${field}` };
+  return value === undefined ? undefined : { value, reason: `set by monitor.${field}` };
 }
 
 function fromDefault(field: MonitorField, value: MonitorValue | undefined): WantedValue | undefined {
   if (value === undefined) return undefined;
-  const made = field === "jobName" ? ", made from this machine's name and the data path" : "";
-  return { value, reason: `default of monitor.${field}${made}, because neither setting nor file has it` };
+  const made = field === "jobName" ? ", derived from this machine's name and the data path" : "";
+  return { value, reason: `default of monitor.${field}${made}, because it is in neither the settings nor the file` };
 }
 
 function fromFile(field: MonitorField, current: JsonObject | undefined, naming: Naming): WantedValue | undefined {
@@ -69,7 +68,7 @@ function fromFile(field: MonitorField, current: JsonObject | undefined, naming: 
     const value = found === undefined ? undefined : parseMonitorValue(field, found);
     if (value === undefined) continue;
     const reason =
-      value === found ? `the file's own value of ${key}` : `${key} was ${formatValue(found)}; ${typeRule[field]}`;
+      value === found ? `existing value of ${key} in the file` : `${key} was ${formatValue(found)}; ${typeRule[field]}`;
     return { value, reason };
   }
   return undefined;
@@ -78,7 +77,7 @@ function fromFile(field: MonitorField, current: JsonObject | undefined, naming: 
 function fromEarlier(field: MonitorField, earlier: readonly JsonObject[], naming: Naming): WantedValue | undefined {
   for (const monitor of earlier) {
     const value = fromFile(field, monitor, naming)?.value;
-    if (value !== undefined) return { value, reason: "as in the last node.conf that the node ran well with" };
+    if (value !== undefined) return { value, reason: "as in the last healthy node.conf" };
   }
   return undefined;
 }
@@ -96,7 +95,7 @@ function fromAddress(current: JsonObject | undefined, naming: Naming): WantedVal
 /** Values that the node expects (specification, "monitor_config keys"). */
 export const typeRule: Readonly<Record<MonitorField, string>> = {
   enabled: "expected true or false",
-  jobName: "expected a name that is not empty",
+  jobName: "expected a non-empty name",
   pushAddress: "expected a host name or IP address without protocol, port or path",
   pushIntervalSeconds: "expected a whole number of seconds, 1 or more",
   pushPort: "expected a whole number from 1 to 65535",
@@ -160,6 +159,4 @@ export type DesiredMonitor = Readonly<{
 export type Desired = Readonly<{
   monitor: DesiredMonitor;
   prune: Readonly<{ enabled: boolean }>;
-  /** What to do with a JSON5 node.conf, which can't be edited in place. */
-  json5: "refuse" | "rewrite";
 }>;

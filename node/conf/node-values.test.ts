@@ -21,12 +21,15 @@ function documentOf(change: (text: string) => string = (text) => text): ConfigDo
 const values = readNodeValues(documentOf(), pathsDirectory);
 
 test.each([
-  ["/srv/a/data", "storage.mygrid_env.storage_data_path is /b there, the node has /srv/a/data"],
-  ["/srv/a/meta", "chain.startup_config.init_config.meta_path is /b there, the node has /srv/a/meta"],
-  ["/srv/a/keys/domain.key", "chain.secret_config.domain_key_path is /b there, the node has /srv/a/keys/domain.key"],
+  ["/srv/a/data", "storage.mygrid_env.storage_data_path is /b in the backup, but /srv/a/data on the node"],
+  ["/srv/a/meta", "chain.startup_config.init_config.meta_path is /b in the backup, but /srv/a/meta on the node"],
+  [
+    "/srv/a/keys/domain.key",
+    "chain.secret_config.domain_key_path is /b in the backup, but /srv/a/keys/domain.key on the node",
+  ],
   [
     "../keys/stabilizing.key",
-    "chain.secret_config.stabilizing_key_path is /b there, the node has /srv/a/keys/stabilizing.key",
+    "chain.secret_config.stabilizing_key_path is /b in the backup, but /srv/a/keys/stabilizing.key on the node",
   ],
 ])("a copy with another %s is another node's", (value, words) => {
   const copy = readNodeValues(
@@ -43,13 +46,13 @@ test("a port belongs to a running node's configuration, but is no sign of anothe
   );
   expect(findOwnershipDifference(copy, values)).toBeUndefined();
   expect(findValueDifference(copy, values)).toBe(
-    "chain.startup_config.init_config.ws_port is 28200 there, the node has 18200",
+    "chain.startup_config.init_config.ws_port is 28200 in the backup, but 18200 on the node",
   );
   const without = readNodeValues(
     documentOf((text) => text.replace(',"ws_port":"18200"', "")),
     pathsDirectory,
   );
-  expect(findValueDifference(without, values)).toContain("ws_port is not set there");
+  expect(findValueDifference(without, values)).toContain("ws_port is not set in the backup");
 });
 
 test("what may drift is no such value, and a path is the same however it is written", () => {

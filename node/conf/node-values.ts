@@ -56,7 +56,7 @@ function findFirstDifference(
   const name = names.map((path) => path.join(".")).find((each) => copy[each] !== node[each]);
   return name === undefined
     ? undefined
-    : `${name} is ${copy[name] ?? "not set"} there, the node has ${node[name] ?? "none"}`;
+    : `${name} is ${copy[name] ?? "not set"} in the backup, but ${node[name] ?? "not set"} on the node`;
 }
 
 function readText(value: JsonObject, path: readonly string[]): string | undefined {

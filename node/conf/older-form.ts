@@ -3,27 +3,26 @@ import { nodeReleases, type NodeReleases } from "../versions.ts";
 /** A top-level key that only earlier releases have, a message about the file, and how to update it. */
 export type OlderForm = Readonly<{ key: string; message: string; fix: string }>;
 
-const inline = "keys that it holds inline go into files, which domain_key_path and stabilizing_key_path name.";
+const inline = "move its inline keys into files, and set domain_key_path and stabilizing_key_path to their paths.";
 
 /** Top-level keys in releases from about December 2025, before 0.11. */
 const roots: Readonly<Record<string, Omit<OlderForm, "key">>> = {
   aldaba: {
-    message: "is the root that releases of about December 2025 had in place of chain.",
+    message: "is the root key that releases of about December 2025 used instead of chain.",
     fix: `rename it to chain; ${inline}`,
   },
   cubenet: {
-    message: "is a root of releases of about December 2025, which later ones do not read.",
-    fix: "remove it, and begin with the configuration file that comes with the node's release.",
+    message: "is a root key of releases of about December 2025, which later ones ignore.",
+    fix: "remove it, and start from the configuration file in the node's release.",
   },
 };
 
 const flat: Omit<OlderForm, "key"> = {
-  message:
-    "stands at the top, as in the monitor.conf of releases before 0.11, which holds nothing but the metrics keys.",
+  message: "is at the top level, as in the monitor.conf of releases before 0.11, which contains only the metrics keys.",
   fix: "move the metrics keys into chain.monitor_config of the configuration file.",
 };
 
-/** Finds the top-level keys that only earlier releases have. Of the metrics keys, returns only the first. Pure. */
+/** Finds the top-level keys that only earlier releases have. Returns only the first of the metrics keys. Pure. */
 export function findOlderForms(
   value: Readonly<Record<string, unknown>>,
   releases: NodeReleases = nodeReleases,

@@ -14,7 +14,7 @@ export function findDuplicateKeys(tree: ConfigTree): readonly LintFinding[] {
       seen.set(id, keyPosition.line);
       return [];
     }
-    const message = `the key stands twice in one object (first in line ${first}); readers differ in which one counts.`;
+    const message = `duplicate key in one object (first on line ${first}); parsers differ in which value they use.`;
     return [{ rule: "duplicate-key", path: path.join("."), ...keyPosition, message, fix: "remove one of the two." }];
   });
 }
@@ -34,8 +34,8 @@ export function findOlderParts(tree: ConfigTree, releases: NodeReleases): readon
 export function findSecretsInFile(tree: ConfigTree): readonly LintFinding[] {
   return tree.properties().flatMap(({ path, key, value, position }): LintFinding[] => {
     if (!looksSecret(key, value)) return [];
-    const message = "looks like a secret; the node needs the path of a file that holds it.";
-    const fix = "put the secret into a file of mode 0600, name its path here, and replace the secret that was shown.";
+    const message = "looks like a secret; the node expects the path of a file with it.";
+    const fix = "move the secret to a file with mode 0600, set its path here, and rotate the exposed secret.";
     return [{ rule: "secret", path: path.join("."), ...position, message, fix }];
   });
 }
@@ -44,8 +44,8 @@ export function findSecretsInFile(tree: ConfigTree): readonly LintFinding[] {
 export function findSecretsInComments(tree: ConfigTree): readonly LintFinding[] {
   return tree.comments().flatMap(({ written, position }): LintFinding[] => {
     if (withoutSecretShapes(written) === written) return [];
-    const message = "a comment holds what looks like a secret.";
-    const fix = "remove it from the comment, and replace the secret that was shown.";
+    const message = "a comment contains what looks like a secret.";
+    const fix = "remove it from the comment, and rotate the exposed secret.";
     return [{ rule: "secret", path: "", ...position, message, fix }];
   });
 }

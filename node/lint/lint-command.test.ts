@@ -32,7 +32,7 @@ beforeEach(async () => {
 
 afterEach(() => rm(directory, { recursive: true }));
 
-test("gatehouse lint prints places and fixes, and exits with 2, 0 or 1", async () => {
+test("gatehouse config lint prints places and fixes, and exits with 2, 0 or 1", async () => {
   const asked = {
     nodeVersion: "0.16.2",
     format: "text",
@@ -43,5 +43,5 @@ test("gatehouse lint prints places and fixes, and exits with 2, 0 or 1", async (
   expect(await runLintCommand({ ...asked, configPaths: [configPath] }, dependencies)).toBe(2);
   expect(printed).toContain(`${configPath}:3:25: chain.monitor_config.enable_pamir_cetina is silently ignored`);
   expect(await runLintCommand({ ...asked, configPaths: [join(directory, "none")] }, dependencies)).toBe(1);
-  expect(errors).toContain("none can't be read (ENOENT); name a node's configuration file.");
+  expect(errors).toContain("none can't be read (ENOENT); expected a node's configuration file.");
 });

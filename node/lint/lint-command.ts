@@ -5,10 +5,10 @@ import { parseNodeVersion, type NodeVersion } from "../versions.ts";
 import { lintConfig } from "./lint-config.ts";
 import { formatGithubReport } from "./report/github-report.ts";
 import type { LintDocument, LintedFile } from "./report/lint-document.ts";
-import { standardInput } from "./report/repository-place.ts";
+import { standardInput } from "./report/repository-location.ts";
 import { formatSarifReport } from "./report/sarif-report.ts";
 
-/** Options of `gatehouse lint`. */
+/** Options of `gatehouse config lint`. */
 export type LintCommandOptions = Readonly<{
   /** Files; `-` is standard input. */
   configPaths: readonly string[];
@@ -47,7 +47,7 @@ export async function runLintCommand(options: LintCommandOptions, { output, stdi
   for (const configPath of new Set(configPaths)) {
     const file = await lintFile(configPath, version, stdin);
     if (file.error !== undefined)
-      output.error(`lint: ${configPath} can't be read (${file.error}); name a node's configuration file.\n`);
+      output.error(`lint: ${configPath} can't be read (${file.error}); expected a node's configuration file.\n`);
     files.push(file);
   }
   const status = decideStatus(files);

@@ -25,7 +25,7 @@ function findings(from: string | RegExp, to: string, version = "0.16.2"): readon
   );
 }
 
-describe("gatehouse lint", () => {
+describe("gatehouse config lint", () => {
   test("finds nothing in a right file", () => {
     expect(findings("", "")).toEqual([]);
   });
@@ -48,10 +48,10 @@ describe("gatehouse lint", () => {
       '3:50 wrong-type chain.monitor_config.storage_enable_cetina is "true"; expected true or false. write true.',
     ]);
     expect(findings("storage_enable_cetina", "storage_enabel_cetina")).toEqual([
-      "3:25 unknown-key chain.monitor_config.storage_enabel_cetina is not a key that a node reads. correct the spelling, or remove it.",
+      "3:25 unknown-key chain.monitor_config.storage_enabel_cetina is not a key that any node version uses. correct the spelling, or remove it.",
     ]);
     expect(findings('"meta_path": "meta",', '"meta_path": "meta", "meta_path": "other",')[0]).toBe(
-      `7:30 duplicate-key ${init}.meta_path the key stands twice in one object (first in line 7); readers differ in which one counts. remove one of the two.`,
+      `7:30 duplicate-key ${init}.meta_path duplicate key in one object (first on line 7); parsers differ in which value they use. remove one of the two.`,
     );
   });
 
@@ -82,7 +82,7 @@ describe("gatehouse lint", () => {
   });
 
   test("a file that can't be read, or is JSON5", () => {
-    expect(findings(/}\n$/, "")[0]).toMatch(/^13:1 unreadable  is not complete JSON/);
+    expect(findings(/}\n$/, "")[0]).toMatch(/^13:1 unreadable  is incomplete JSON/);
     expect(findings('"chain"', "chain")[0]).toMatch(/^1:1 json5 {2}is JSON5, which can't be corrected in place\./);
   });
 
@@ -107,7 +107,7 @@ describe("gatehouse lint", () => {
   test("a secret in a comment, without showing it", () => {
     const found = findings('"storage": {', `// was "api_key": "k3y-of-ours"\n  "storage": {`);
     expect(found).toEqual([
-      "12:3 secret  a comment holds what looks like a secret. remove it from the comment, and replace the secret that was shown.",
+      "12:3 secret  a comment contains what looks like a secret. remove it from the comment, and rotate the exposed secret.",
     ]);
   });
 
@@ -181,9 +181,9 @@ describe("files of the public node", () => {
       .replace('"domain_key_path":"../keys/domain.key"', `"domain_key":"${"Mig/7b+T".repeat(8)}=="`);
     const found = lint(text);
     expect(found.map((finding) => finding.slice(0, 70))).toEqual([
-      "older-release cubenet is a root of releases of about December 2025, wh",
-      "older-release aldaba is the root that releases of about December 2025 ",
-      "secret aldaba.secret_config.domain_key looks like a secret; the node n",
+      "older-release cubenet is a root key of releases of about December 2025",
+      "older-release aldaba is the root key that releases of about December 2",
+      "secret aldaba.secret_config.domain_key looks like a secret; the node e",
     ]);
     expect(found.join()).not.toContain("Mig");
     expect(lint(published({}, {}).replace('"storage"', '"aldaba":{},"storage"'))).toHaveLength(1);
@@ -193,7 +193,7 @@ describe("files of the public node", () => {
   test("a monitor.conf, with the metrics keys at the top, is named as what it is", () => {
     const flat = { enable_pamir_cetina: true, pamir_cetina_job_name: "n", pamir_cetina_push_address: "10.0.0.1" };
     expect(lint(JSON.stringify({ ...flat, pamir_cetina_push_interval: 5, pamir_cetina_push_port: 9091 }))).toEqual([
-      "older-release enable_pamir_cetina stands at the top, as in the monitor.conf of releases before 0.11, which holds nothing but the metrics keys. move the metrics keys into chain.monitor_config of the configuration file.",
+      "older-release enable_pamir_cetina is at the top level, as in the monitor.conf of releases before 0.11, which contains only the metrics keys. move the metrics keys into chain.monitor_config of the configuration file.",
     ]);
   });
 });
@@ -204,7 +204,7 @@ describe("monitor_config", () => {
   test("a switch that is on alone", () => {
     for (const version of ["0.16.2", undefined]) {
       expect(monitor({ storage_enable_cetina: true }, version)).toEqual([
-        "lone-switch chain.monitor_config.storage_enable_cetina is on, and none of the keys is there that say where and as what the node pushes. add storage_cetina_job_name, storage_cetina_push_address, storage_cetina_push_interval, storage_cetina_push_port, or let `gatehouse plan --write` do it.",
+        "lone-switch chain.monitor_config.storage_enable_cetina is enabled, but the keys for the push address and job name are missing. add storage_cetina_job_name, storage_cetina_push_address, storage_cetina_push_interval, storage_cetina_push_port, or let `gatehouse config plan --write` do it.",
       ]);
     }
     expect(monitor({ storage_enable_cetina: false }, "0.16.2")).toEqual([]);
@@ -217,7 +217,7 @@ describe("monitor_config", () => {
     expect(monitor(named, "0.15.9")).toEqual([]);
     expect(monitor(named)).toEqual([]);
     expect(monitor({ pamir_cetina_instance_name: "node-7" }, "0.16.2")).toEqual([
-      "other-version chain.monitor_config.pamir_cetina_instance_name is silently ignored: node 0.16.2 reads the storage_* names (0.16.0 and later), and none for the instance. remove it, and give each node of the job its own job name.",
+      "other-version chain.monitor_config.pamir_cetina_instance_name is silently ignored: node 0.16.2 reads the storage_* names (0.16.0 and later), which have no instance key. remove it, and give each node of the job its own job name.",
     ]);
   });
 
@@ -226,7 +226,7 @@ describe("monitor_config", () => {
     expect(monitor(pasted)[0]).toContain('write "10.0.0.5". Set pamir_cetina_push_port to 9091.');
     expect(monitor({ ...pasted, pamir_cetina_push_port: 9091 })[0]).toMatch(/write "10\.0\.0\.5"\.$/);
     expect(monitor({ ...pasted, pamir_cetina_push_port: 9092 })[0]).toContain(
-      "pamir_cetina_push_port is 9092, not the port 9091 that stands here; keep the right one there.",
+      "pamir_cetina_push_port is 9092, not the port 9091 in this address; correct the one that is wrong.",
     );
   });
 });

@@ -6,20 +6,20 @@ type RuleWords = Readonly<{
   summary: string;
 }>;
 
-/** Rules of `gatehouse lint`, in the order of `docs/lint.md`. */
+/** Rules of `gatehouse config lint`, in the order of `docs/lint.md`. */
 export const lintRules: Readonly<Record<LintRule, RuleWords>> = {
   unreadable: { level: "error", summary: "The text is not a JSON object with a chain section." },
-  json5: { level: "warning", summary: "JSON5 can be read, but not corrected in place." },
-  "duplicate-key": { level: "error", summary: "A key stands twice in one object." },
-  "missing-key": { level: "error", summary: "A key that a node needs is missing." },
-  "wrong-type": { level: "error", summary: "A value is of a type or range that a node does not read." },
+  json5: { level: "warning", summary: "JSON5 is readable, but can't be corrected in place." },
+  "duplicate-key": { level: "error", summary: "An object has a duplicate key." },
+  "missing-key": { level: "error", summary: "A required key is missing." },
+  "wrong-type": { level: "error", summary: "A value has a type or range that the node does not accept." },
   "port-clash": { level: "error", summary: "Two listeners have the same port." },
-  "push-address": { level: "error", summary: "The Pushgateway's address has more than a host in it." },
-  "other-version": { level: "error", summary: "A metrics key is named as another version of the node names it." },
-  "lone-switch": { level: "error", summary: "Metrics pushing is on, and none of its other keys is there." },
-  "older-release": { level: "error", summary: "The file, or a part of it, has the form of an earlier release." },
-  "unknown-key": { level: "warning", summary: "No node reads this metrics key." },
-  secret: { level: "error", summary: "A secret stands in the file." },
+  "push-address": { level: "error", summary: "The Pushgateway's address contains more than a host." },
+  "other-version": { level: "error", summary: "A metrics key has another node version's name." },
+  "lone-switch": { level: "error", summary: "Metrics pushing is enabled, but all of its other keys are missing." },
+  "older-release": { level: "error", summary: "The file, or part of it, has an earlier release's format." },
+  "unknown-key": { level: "warning", summary: "No node version uses this metrics key." },
+  secret: { level: "error", summary: "The file contains a secret." },
 };
 
 /** One problem in a node.conf. */

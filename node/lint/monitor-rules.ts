@@ -1,5 +1,5 @@
 import type { MonitorField, MonitorKeys, NodeReleases, NodeVersion } from "../versions.ts";
-import { listKeySets, monitorFields, findNaming } from "../conf/monitor-keys.ts";
+import { listKeySets, monitorFields, findNaming } from "../conf/monitor-config.ts";
 import { parseAddress, parseMonitorValue, typeRule } from "../conf/monitor-values.ts";
 import { formatValue } from "../conf/shown-value.ts";
 import type { ConfigTree, FoundProperty } from "./config-tree.ts";
@@ -47,8 +47,8 @@ function checkLoneSwitch(
     const [own, ...others] = found.filter(({ key }) => findField(key, keys) !== undefined);
     if (own?.key !== keys.enabled || others.length > 0 || parseMonitorValue("enabled", own.value) !== true) return [];
     const missing = monitorFields.filter((field) => field !== "enabled").map((field) => keys[field]);
-    const message = "is on, and none of the keys is there that say where and as what the node pushes.";
-    const fix = `add ${missing.join(", ")}, or let \`gatehouse plan --write\` do it.`;
+    const message = "is enabled, but the keys for the push address and job name are missing.";
+    const fix = `add ${missing.join(", ")}, or let \`gatehouse config plan --write\` do it.`;
     return [{ rule: "lone-switch", path: own.path.join("."), ...own.keyPosition, message, fix }];
   });
 }
@@ -63,7 +63,7 @@ function checkKey(
   const field = set && findField(key, set.keys);
   const here = path.join(".");
   if (field === undefined && !sets.some(({ instanceKey }) => instanceKey === key)) {
-    const message = "is not a key that a node reads.";
+    const message = "is not a key that any node version uses.";
     return [{ rule: "unknown-key", path: here, ...keyPosition, message, fix: "correct the spelling, or remove it." }];
   }
   const naming = version === undefined ? checkMixedNaming(all, releases) : checkNaming(key, field, version, releases);
@@ -89,7 +89,7 @@ function checkNaming(
   if (name === key) return undefined;
   if (name !== undefined)
     return { rule: "other-version", message: `is silently ignored: ${rule}.`, fix: `rename it to ${name}.` };
-  const message = `is silently ignored: ${rule}, and none for the instance.`;
+  const message = `is silently ignored: ${rule}, which have no instance key.`;
   return { rule: "other-version", message, fix: "remove it, and give each node of the job its own job name." };
 }
 
@@ -100,7 +100,7 @@ function checkMixedNaming(found: readonly FoundProperty[], releases: NodeRelease
     .map(({ key }) => key)
     .filter((key) => sets.some(({ keys }) => findField(key, keys) !== undefined));
   if (sets.some(({ keys }) => known.every((key) => findField(key, keys) !== undefined))) return undefined;
-  const message = "is of one naming while other keys are of the other; a node reads only one of them.";
+  const message = "has one version's name, but other keys have another version's; a node uses only one set.";
   const each = sets.map(({ words, range }, index) => {
     return index === sets.length - 1 ? `the ${words} names before` : `the ${words} names for ${range}`;
   });
@@ -115,8 +115,7 @@ function checkValue(
   const meant = parseMonitorValue(field, value);
   if (meant === value) return undefined;
   const more = field === "pushAddress" ? explainPort(value, port) : "";
-  const fix =
-    meant === undefined ? `write a value of this kind: ${typeRule[field]}.` : `write ${JSON.stringify(meant)}.${more}`;
+  const fix = meant === undefined ? `correct the value: ${typeRule[field]}.` : `write ${JSON.stringify(meant)}.${more}`;
   const message = `is ${formatValue(value)}; ${typeRule[field]}.`;
   const rule = field === "pushAddress" && typeof value === "string" ? "push-address" : "wrong-type";
   return { rule, message, fix };
@@ -128,7 +127,7 @@ function explainPort(address: unknown, { key, value }: Readonly<{ key: string; v
   if (pasted === undefined || pasted === value) return "";
   return value === undefined
     ? ` Set ${key} to ${pasted}.`
-    : ` ${key} is ${formatValue(value)}, not the port ${pasted} that stands here; keep the right one there.`;
+    : ` ${key} is ${formatValue(value)}, not the port ${pasted} in this address; correct the one that is wrong.`;
 }
 
 function findField(key: string, keys: MonitorKeys): MonitorField | undefined {

@@ -13,9 +13,9 @@ export const chainData: ResourceRule = {
   scope: "resource",
   name: "chain-data",
   severity: "critical",
-  why: "Chain data takes days to synchronise again, and a lost ledger forgets payments that are under way.",
+  why: "Chain data takes days to resync, and a lost ledger loses payments in flight.",
   remedy:
-    "Protect the volume or claim (protect: true, retainOnDelete: true), and never keep it in an emptyDir or tmpfs.",
+    "Protect the volume or claim (protect: true, retainOnDelete: true), and never store it in an emptyDir or tmpfs.",
   check: (resource) => [...checkProtection(resource), ...checkMounts(resource), ...checkClaims(resource)],
 };
 
@@ -24,11 +24,11 @@ function checkProtection({ type, name, props, protect }: PolicyResource): readon
   // Bind mount of a directory of another volume; it contains no other data.
   if (readFields(props["driverOpts"])["o"] === "bind") return [];
   if (type === "docker:index/volume:Volume" && precious.test(readText(props["name"]) ?? name)) {
-    return ["holds chain data or a ledger and is not protected"];
+    return ["contains chain data or a ledger but is not protected"];
   }
   if (type === "kubernetes:core/v1:PersistentVolumeClaim") {
     const claim = readText(readFields(props["metadata"])["name"]) ?? name;
-    return precious.test(claim) ? ["holds chain data or a ledger and is not protected"] : [];
+    return precious.test(claim) ? ["contains chain data or a ledger but is not protected"] : [];
   }
   return [];
 }
@@ -40,7 +40,7 @@ function checkMounts(resource: PolicyResource): readonly string[] {
     .containers()
     .flatMap((container) => container.mounts())
     .filter((mount) => kept.has(mount.path) && mount.temporary)
-    .map((mount) => `keeps chain data (${mount.path}) in a volume that goes with the pod`);
+    .map((mount) => `stores chain data (${mount.path}) in a volume that is deleted with the pod`);
 }
 
 function checkClaims({ type, props }: PolicyResource): readonly string[] {

@@ -10,7 +10,7 @@ export const defaultDeny: StackRule = {
   severity: "high",
   why: "In a namespace without a default-deny policy every pod of the cluster reaches every service.",
   remedy:
-    "Kubernetes: a NetworkPolicy without rules that selects every pod of the namespace, or every pod of the stack. Docker: a network of the stack's own, not the default one.",
+    "Kubernetes: a NetworkPolicy without rules that selects every pod of the namespace, or every pod of the stack. Docker: a separate network for the stack, not the default one.",
   check: (resources) => [...findOpenNamespaces(resources), ...findDefaultNetworks(resources)],
 };
 
@@ -58,6 +58,6 @@ function findDefaultNetworks(resources: readonly PolicyResource[]): ReturnType<S
     })
     .map(({ name }) => ({
       resource: name,
-      message: "joins the engine's default network, where every container is reached",
+      message: "joins the engine's default network, where every container can reach it",
     }));
 }

@@ -8,8 +8,8 @@ export const engineSocket: ResourceRule = {
   scope: "resource",
   name: "engine-socket",
   severity: "critical",
-  why: "Who can use the engine's socket can start a privileged container, and so is root on the host.",
-  remedy: "Go through `gatehouse engine-proxy`, which lets through inspect, restart and node_cli of one container.",
+  why: "Access to the engine's socket allows starting a privileged container, which is root on the host.",
+  remedy: "Use `gatehouse engine-proxy`, which allows only inspect, restart and node_cli of one container.",
   check: (resource) =>
     checkContainers(resource, (container, workload) =>
       container

@@ -13,8 +13,8 @@ export const imagePinned: ResourceRule = {
   scope: "resource",
   name: "image-pinned",
   severity: "high",
-  why: "A tag can be moved to another image after it was reviewed; a digest can't.",
-  remedy: "Name the image as registry/name@sha256:…, from a registry in the pack's allowedRegistries.",
+  why: "A tag can be moved to another image after review; a digest can't.",
+  remedy: "Specify the image as registry/name@sha256:…, from a registry in the pack's allowedRegistries.",
   check: (resource, options) => {
     if (resource.type === "docker:index/remoteImage:RemoteImage")
       return checkImage(readText(resource.props["name"]), "pulls", options);
@@ -31,9 +31,9 @@ function checkImage(
   verb: "pulls" | "runs",
   { allowedRegistries }: RuleOptions,
 ): readonly string[] {
-  if (image === undefined) return ["names no image"];
+  if (image === undefined) return ["has no valid image"];
   const name = byDigest.exec(image)?.groups?.["name"];
-  if (name === undefined) return [`${verb} ${image}, which names no digest`];
+  if (name === undefined) return [`${verb} ${image}, which has no digest`];
   if (allowedRegistries.length === 0) return [];
   const registry = name.includes("/") ? (name.split("/")[0] ?? "") : "";
   return allowedRegistries.includes(registry)

@@ -25,8 +25,8 @@ export const noHostAccess: ResourceRule = {
   scope: "resource",
   name: "no-host-access",
   severity: "critical",
-  why: "A privileged container, or one in the host's namespaces or system directories, is root on the host once it is taken over.",
-  remedy: "Drop privileged, host namespaces and host paths; give the one device, port or volume that is needed.",
+  why: "A compromised container that is privileged or has the host's namespaces or system directories gives root on the host.",
+  remedy: "Remove privileged, host namespaces and host paths; allow only the required device, port or volume.",
   check: (resource) => {
     const namespaces = findWorkload(resource)?.hostNamespaces() ?? [];
     return [
@@ -54,7 +54,7 @@ export const confined: ResourceRule = {
   scope: "resource",
   name: "confined",
   severity: "high",
-  why: "Capabilities, setuid programs and unfiltered system calls are the ways from a service to its host.",
+  why: "Capabilities, setuid programs and unfiltered system calls let an attacker escape to the host.",
   remedy:
     "Drop ALL capabilities, forbid new privileges, keep the engine's seccomp profile (Kubernetes: RuntimeDefault).",
   check: (resource) =>

@@ -26,8 +26,8 @@ export const noPlainSecrets: ResourceRule = {
   scope: "resource",
   name: "no-plain-secrets",
   severity: "critical",
-  why: "A container's environment is shown by inspect, by dumps and to every child process.",
-  remedy: "Deliver the secret as a file, and name the file in the variable of the same name with _FILE added.",
+  why: "A container's environment is visible in inspect, in dumps and to every child process.",
+  remedy: "Deliver the secret as a file, and set the variable of the same name plus _FILE to its path.",
   check: (resource) =>
     checkContainers(resource, (container) =>
       container

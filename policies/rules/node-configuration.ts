@@ -6,7 +6,7 @@ import type { Variable } from "../workload.ts";
 
 /** Sidecar settings that must not be `false`, each with the consequence of `false`. */
 const mustNotBeFalse: Readonly<Record<string, string>> = {
-  GATEHOUSE_SIDECAR_PRUNE_ENABLED: "auto-pruning is left as it is, and the node's disk fills",
+  GATEHOUSE_SIDECAR_PRUNE_ENABLED: "auto-pruning is not enabled, so the node's disk fills",
   GATEHOUSE_SIDECAR_MONITOR_ENABLED: "the node pushes no metrics",
 };
 
@@ -15,9 +15,9 @@ export const nodeConfiguration: StackRule = {
   scope: "stack",
   name: "node-configuration",
   severity: "high",
-  why: "A node with metrics keys of another version pushes nothing and says nothing; one without auto-pruning fills its disk.",
+  why: "A node with another version's metrics keys silently pushes nothing; one without auto-pruning fills its disk.",
   remedy:
-    "Leave prune.enabled and monitor.enabled on, give the sidecar the image's version, and use that version's key names.",
+    "Keep prune.enabled and monitor.enabled on, configure the sidecar with the image's version, and use that version's key names.",
   check: (resources) => {
     const sidecars = resources.flatMap(findSidecar);
     return [

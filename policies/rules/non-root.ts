@@ -6,12 +6,12 @@ export const nonRoot: ResourceRule = {
   scope: "resource",
   name: "non-root",
   severity: "high",
-  why: "Root in a container is one kernel mistake away from root on the host.",
-  remedy: "Set a user by number that is not 0 (Docker: user; Kubernetes: runAsUser, or runAsNonRoot: true).",
+  why: "Root in a container is one kernel bug away from root on the host.",
+  remedy: "Set a non-zero user ID (Docker: user; Kubernetes: runAsUser, or runAsNonRoot: true).",
   check: (resource) =>
     checkContainers(resource, (container) => {
       const user = container.user();
-      if (user === undefined || user === "") return ["names no user, so it can run as root"];
+      if (user === undefined || user === "") return ["has no user, so it can run as root"];
       return /^(0|root)(:|$)/.test(user) ? [`runs as ${user}`] : [];
     }),
 };

@@ -1,25 +1,26 @@
+import { defaultPorts } from "../../daemon/default-ports.ts";
 import type { PolicyResource, ResourceRule } from "../rule.ts";
 import { readFields, readItems, readText, readWhole } from "../values.ts";
 import { findWorkload } from "../workload-of.ts";
 
 /** Port on which each caller needs a token, so that an Ingress with TLS may expose it; without TLS, the tokens would leak. */
-const privateGateway = 8_547;
+const privateGateway = defaultPorts.sidecar["private-rpc"];
 
 /** Ports for controlling nodes or for data: the node's RPC and internal RPC, the Pushgateway, and the services' status and metrics. */
 const reserved: Readonly<Record<number, string>> = {
-  18_100: "the node's JSON-RPC over HTTP",
-  18_200: "the node's JSON-RPC over WebSocket",
-  20_000: "the node's internal RPC",
-  9_091: "the Pushgateway",
-  9_600: "the sidecar's status",
-  9_601: "the resource server's health and metrics",
-  9_602: "the facilitator's health and metrics",
+  [defaultPorts.node.http]: "the node's JSON-RPC over HTTP",
+  [defaultPorts.node.webSocket]: "the node's JSON-RPC over WebSocket",
+  [defaultPorts.node.rpc]: "the node's internal RPC",
+  [defaultPorts.pushgateway.http]: "the Pushgateway",
+  [defaultPorts.sidecar.status]: "the sidecar's status",
+  [defaultPorts["resource-server"].operations]: "the resource server's health and metrics",
+  [defaultPorts.facilitator.operations]: "the facilitator's health and metrics",
   9_090: "Prometheus",
   9_093: "Alertmanager",
-  3_000: "the facilitator or Grafana",
+  [defaultPorts.facilitator.http]: "the facilitator or Grafana",
   5_432: "PostgreSQL",
   [privateGateway]: "the gateway's private listener",
-  8_548: "the gateway's internal listener",
+  [defaultPorts.gateway["internal-rpc"]]: "the gateway's internal listener",
 };
 
 const loopback = /^(127\.|::1$|localhost$)/;
@@ -29,7 +30,7 @@ export const privatePorts: ResourceRule = {
   scope: "resource",
   name: "private-ports",
   severity: "critical",
-  why: "The node's own RPC has no limits and no audiences, and the Pushgateway takes whatever is pushed to it.",
+  why: "The node's own RPC has no limits or access control, and the Pushgateway accepts any push.",
   remedy: "Publish the gateway (8545) and the resource server (4021) only; bind operators' ports to loopback.",
   check: (resource) => [
     ...checkContainerPorts(resource),

@@ -6,7 +6,7 @@ export const probes: ResourceRule = {
   scope: "resource",
   name: "probes",
   severity: "medium",
-  why: "Without a probe a service that hangs keeps getting requests.",
+  why: "Without a probe, a hung service keeps getting requests.",
   remedy:
     "Docker: a health check; for a node's own image nodeHealthCommand. Kubernetes: a readiness and a liveness probe. One-shot containers need none.",
   check: (resource) =>

@@ -8,7 +8,7 @@ export const publicTls: ResourceRule = {
   scope: "resource",
   name: "public-tls",
   severity: "high",
-  why: "A payment's signature is as good as money while it is on its way, and the facilitator spends the signer's gas.",
+  why: "A payment's signature is as good as money in transit, and the facilitator spends the signer's gas.",
   remedy:
     "Give the Ingress or Gateway a certificate for every host; reach the facilitator from the resource server only.",
   check: (resource) => [
@@ -73,7 +73,7 @@ function checkRoute({ type, props }: PolicyResource): readonly string[] {
       .filter(({ sectionName }) => readText(sectionName) === undefined)
       .map(
         ({ name }) =>
-          `names no listener of the Gateway ${readText(name) ?? "unnamed"}, so it is served without TLS too`,
+          `specifies no listener of the Gateway ${readText(name) ?? "unnamed"}, so it is also served without TLS`,
       ),
     ...backends
       .filter(({ name }) => /facilitator/.test(readText(name) ?? ""))

@@ -6,9 +6,9 @@ export const readOnlyRoot: ResourceRule = {
   scope: "resource",
   name: "read-only-root",
   severity: "medium",
-  why: "An intruder who can't write to the container's files can't leave programs in it.",
+  why: "An attacker who can't write to the container's files can't install programs in it.",
   remedy:
-    "Make the root file system read-only; give a volume or tmpfs for what is written. One-shot containers are let be.",
+    "Make the root file system read-only, with a volume or tmpfs for writable paths. One-shot containers are exempt.",
   check: (resource) =>
     checkContainers(resource, (container, workload) => {
       if (workload.kind === "docker" && container.oneShot()) return [];

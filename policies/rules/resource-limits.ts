@@ -6,7 +6,7 @@ export const resourceLimits: ResourceRule = {
   scope: "resource",
   name: "resource-limits",
   severity: "medium",
-  why: "A service without limits takes the memory and processors that the node needs.",
+  why: "A service without limits can starve the node of memory and CPU.",
   remedy: "Set a CPU and a memory limit.",
   check: (resource) =>
     checkContainers(resource, (container) => {

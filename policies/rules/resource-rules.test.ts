@@ -36,12 +36,12 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
     [
       "a Docker image by tag",
       buildDockerContainer({ image: "gatehouse:latest" }),
-      /gatehouse:latest, which names no digest/,
+      /gatehouse:latest, which has no digest/,
     ],
     [
       "an image that is pulled by tag",
       remoteImage("registry.example/x:1"),
-      /pulls registry.example\/x:1, which names no digest/,
+      /pulls registry.example\/x:1, which has no digest/,
     ],
     ["an image that is pulled by digest", remoteImage(`registry.example/x@sha256:${"b".repeat(64)}`), undefined],
     [
@@ -49,7 +49,7 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
       remoteImage(`evil.example/x@sha256:${"b".repeat(64)}`),
       /pulls evil.*allowed/,
     ],
-    ["an image that is not text", buildDockerContainer({ image: 7 }), /names no image/],
+    ["an image that is not text", buildDockerContainer({ image: 7 }), /has no valid image/],
     ["an image from an allowed registry", buildStatefulSet(), undefined],
     [
       "an image from elsewhere",
@@ -96,8 +96,8 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
   "non-root": [
     ["a numbered user", buildDockerContainer(), undefined],
     ["root", buildDockerContainer({ user: "0:0" }), /runs as 0:0/],
-    ["nobody named", buildDockerContainer({ user: undefined }), /names no user/],
-    ["a user of the wrong type", buildDockerContainer({ user: 0 }), /names no user/],
+    ["nobody named", buildDockerContainer({ user: undefined }), /has no user/],
+    ["a user of the wrong type", buildDockerContainer({ user: 0 }), /has no user/],
     ["a pod that is non-root", buildStatefulSet(), undefined],
     ["a pod as root", buildStatefulSet({ securityContext: { runAsUser: 0 } }), /runs as 0/],
   ],
@@ -217,7 +217,7 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
         { volumeMounts: [{ name: "d", mountPath: "/data" }] },
         { volumes: [{ name: "d", emptyDir: {} }] },
       ),
-      /goes with the pod/,
+      /is deleted with the pod/,
     ],
     [
       "claims that are deleted",
@@ -279,7 +279,7 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
     ],
     ["a facilitator on the host", buildDockerContainer({ ports: [{ internal: 3_000 }] }), /publishes the facilitator/],
     ["a route of one listener", route({ sectionName: "https" }, "gateway"), undefined],
-    ["a route of every listener", route({}, "gateway"), /names no listener of the Gateway public/],
+    ["a route of every listener", route({}, "gateway"), /specifies no listener of the Gateway public/],
     ["a route to the facilitator", route({ sectionName: "https" }, "facilitator"), /makes the facilitator public/],
     [
       "an HTTP listener",

@@ -82,14 +82,14 @@ describe("node-configuration", () => {
       sidecar("GATEHOUSE_SIDECAR_PRUNE_ENABLED=false", "GATEHOUSE_SIDECAR_MONITOR_ENABLED=false"),
     ]);
     expect(found.map(({ message }) => message)).toEqual([
-      expect.stringContaining("auto-pruning is left as it is"),
+      expect.stringContaining("auto-pruning is not enabled"),
       expect.stringContaining("the node pushes no metrics"),
     ]);
   });
 
   it("names a version that is not the image's", () => {
     const found = nodeConfiguration.check([sidecar("GATEHOUSE_SIDECAR_NODE_IMAGE=registry.example/node:0.15.1")]);
-    expect(found[0]?.message).toBe("the sidecar is set up for a node of version 0.16.2, but its image is 0.15.1");
+    expect(found[0]?.message).toBe("the sidecar is configured for node version 0.16.2, but its image is 0.15.1");
   });
 
   it("passes a rendered node.conf with the version's own keys", () => {
@@ -101,7 +101,7 @@ describe("node-configuration", () => {
     const found = nodeConfiguration.check([sidecar(), configMap(conf(old))]);
     expect(found.map(({ message }) => message)).toEqual([
       "node.conf (line 21, column 7) chain.monitor_config.pamir_cetina_push_port is silently ignored: node 0.16.2 reads the storage_* names (0.16.0 and later). Fix: rename it to storage_cetina_push_port.",
-      "node.conf chain.monitor_config lacks storage_cetina_push_port, which node 0.16.2 reads",
+      "node.conf chain.monitor_config does not have storage_cetina_push_port, which node 0.16.2 needs",
     ]);
   });
 
@@ -122,7 +122,7 @@ describe("node-configuration", () => {
   });
 
   it("names a node.conf that is not JSON, or has no metrics at all", () => {
-    expect(nodeConfiguration.check([sidecar(), configMap("{")])[0]?.message).toContain("is not complete JSON");
+    expect(nodeConfiguration.check([sidecar(), configMap("{")])[0]?.message).toContain("is incomplete JSON");
     expect(nodeConfiguration.check([sidecar(), configMap(conf(undefined))])[0]?.message).toContain(
       "has no chain.monitor_config",
     );

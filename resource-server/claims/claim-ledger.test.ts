@@ -85,7 +85,7 @@ describe("claim ledger in a SQLite file that two processes share for a while", (
     const { key } = createClaim();
     expect(await next.acquire(key)).toBeUndefined();
     expect(await next.releaseAbandoned()).toBe(0);
-    await expect(next.release(key)).rejects.toThrow("no longer this process's");
+    await expect(next.release(key)).rejects.toThrow("no longer belongs to this process");
     expect(await old.owned(10)).toEqual([{ key, isWorking: true }]);
   });
 

@@ -24,11 +24,11 @@ export type ClaimLedger = Readonly<{
   /** Gives up ownership of the claim. */
   disown(key: ClaimKey): Promise<void>;
   /** working → settling, with the upstream's response and the amount to settle. */
-  settling(key: ClaimKey, response: SoldResponse, amount: string): Promise<void>;
+  settling(key: ClaimKey, response: SoldResponse, amount: string, options?: WriteOptions): Promise<void>;
   /** settling → settling, with the pending transaction. */
   pending(key: ClaimKey, settlement: SettleResponse): Promise<void>;
   /** settling → settled. */
-  settled(key: ClaimKey, settlement: SettleResponse): Promise<void>;
+  settled(key: ClaimKey, settlement: SettleResponse, options?: WriteOptions): Promise<void>;
   /** settled, delivered → delivered; deletes the signature and the owner. */
   delivered(key: ClaimKey): Promise<void>;
   /** working, settling → (none): nothing was charged. */
@@ -55,6 +55,9 @@ export type ClaimLedger = Readonly<{
   forget(before: number): Promise<number>;
 }>;
 
+/** Whether a write may be lost in a power failure, because another one flushes it or tells as much. Default: it may not. */
+type WriteOptions = Readonly<{ isUnsynced?: boolean | undefined }>;
+
 /** Dependencies of the claim ledger. `clock` returns milliseconds since 1970. */
 export type ClaimLedgerDependencies = Readonly<{
   store: SqlStore;
@@ -66,12 +69,7 @@ export type ClaimLedgerDependencies = Readonly<{
 export function createClaimLedger({ store, owner, clock }: ClaimLedgerDependencies): ClaimLedger {
   const sql = buildClaimSql(store.nowMs);
   const mine = (key: ClaimKey) => [...listKeyValues(key), owner.id] as const;
-  const move = async (
-    what: string,
-    text: string,
-    parameters: readonly SqlValue[],
-    run = store.change,
-  ): Promise<void> => {
+  const move = async (what: string, text: string, parameters: readonly SqlValue[], run = store.change) => {
     if ((await run(text, parameters)) !== 1) throw new ClaimMovedError(what);
   };
   return {
@@ -96,10 +94,13 @@ export function createClaimLedger({ store, owner, clock }: ClaimLedgerDependenci
     async disown(key) {
       await store.change(sql.disown, mine(key));
     },
-    settling: (key, { status, headers, body }, amount) =>
-      move("settling", sql.settling, [...mine(key), status, JSON.stringify(headers), body, clock(), amount]),
+    settling: (key, { status, headers, body }, amount, by = {}) => {
+      const values = [...mine(key), status, JSON.stringify(headers), body, clock(), amount];
+      return move("settling", sql.settling, values, chooseWrite(store, by));
+    },
     pending: (key, settlement) => move("pending", sql.pending, [...mine(key), JSON.stringify(settlement), clock()]),
-    settled: (key, settlement) => move("settled", sql.settled, [...mine(key), JSON.stringify(settlement), clock()]),
+    settled: (key, settlement, by = {}) =>
+      move("settled", sql.settled, [...mine(key), JSON.stringify(settlement), clock()], chooseWrite(store, by)),
     delivered: (key) => move("delivered", sql.delivered, [...mine(key), clock()], store.changeUnsynced),
     release: (key) => move("released", sql.release, mine(key)),
     async owned(countMax) {
@@ -125,12 +126,15 @@ export function createClaimLedger({ store, owner, clock }: ClaimLedgerDependenci
     payersAbove: async (bytes) =>
       new Set((await store.rows(sql.payersAbove, [bytes])).map((row) => String(row["payer"]))),
     async count() {
-      const rows = await store.rows(sql.count);
-      const counts = rows.map((row) => [String(row["state"]), Number(row["claims"])] as const);
+      const counts = (await store.rows(sql.count)).map((row) => [String(row["state"]), Number(row["claims"])] as const);
       return Object.fromEntries(counts.filter(([, claims]) => claims > 0));
     },
     forget: (before) => store.change(sql.forget, [before, Math.floor(clock() / 1_000), forgottenMax]),
   };
+}
+
+function chooseWrite({ change, changeUnsynced }: SqlStore, { isUnsynced = false }: WriteOptions): SqlStore["change"] {
+  return isUnsynced ? changeUnsynced : change;
 }
 
 /** Time for which a client whose connection broke at the end of a delivery can get the response again, even if its payment expires meanwhile. */
@@ -155,7 +159,9 @@ export class ClaimMovedError extends Error {
   readonly code = "claim_moved";
 
   constructor(what: string) {
-    super(`a payment claim can't become ${what}: it is not in the state before that, or no longer this process's.`);
+    super(
+      `a payment claim can't become ${what}: it is not in the preceding state, or no longer belongs to this process.`,
+    );
   }
 }
 

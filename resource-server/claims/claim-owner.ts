@@ -69,11 +69,10 @@ export async function joinClaimOwners({ store, log }: Readonly<{ store: SqlStore
       if (stop.signal.aborted) return;
       try {
         await renew();
-        if (!state.ok) log.info({ event: "ledger-answers" }, "the ledger answers again");
+        if (!state.ok) log.info({ event: "ledger-recovered" }, "the ledger responds again");
         state = { ok: true, message: "answers" };
       } catch (error) {
-        if (state.ok)
-          log.warn({ event: "ledger-lost", err: error }, "the ledger does not answer; payments are answered 503");
+        if (state.ok) log.warn({ event: "ledger-lost", err: error }, "the ledger is not responding; payments get 503");
         state = { ok: false, message: error instanceof Error ? error.message : String(error) };
       }
     }
@@ -95,8 +94,8 @@ export async function joinClaimOwners({ store, log }: Readonly<{ store: SqlStore
         await store.change("DELETE FROM claim_owner WHERE id = $1", [id]);
       } catch (error) {
         log.warn(
-          { event: "replicas-not-told", err: error },
-          "can't notify the other replicas of this end; they notice in a few seconds",
+          { event: "replicas-not-notified", err: error },
+          "can't notify the other replicas of this result; they will notice within seconds",
         );
       }
     },

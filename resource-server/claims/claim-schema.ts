@@ -11,11 +11,42 @@ const addIdentifier = `ALTER TABLE claims ADD COLUMN identifier TEXT;
 const addAmount = "ALTER TABLE claims ADD COLUMN amount TEXT";
 
 /**
- * Answers how many bytes are retained, for whom, and which expire first, without a look at the rows: these are asked every few seconds, and
+ * Covers the queries for how many bytes are retained, for whom, and which expire first, so that no row is read: these are asked every few seconds, and
  * a row of a retained response is large.
  */
 const indexResponses = `DROP INDEX claims_with_response;
    CREATE INDEX claims_by_response ON claims (state, valid_before, updated_at_ms, payer, (length(body)), status) WHERE status IS NOT NULL`;
+
+/**
+ * Channels of scheme `batch-settlement`; see `channel-ledger.ts`. Amounts are decimal text. An owed channel has charges that are not
+ * claimed.
+ */
+const addChannels = (integer: "INTEGER" | "bigint") => `CREATE TABLE channels (
+     id TEXT PRIMARY KEY,
+     network TEXT NOT NULL,
+     config TEXT NOT NULL,
+     charged TEXT NOT NULL,
+     max_claimable TEXT,
+     signature TEXT,
+     sale TEXT,
+     balance TEXT NOT NULL,
+     claimed TEXT NOT NULL,
+     withdraw_requested_at ${integer} NOT NULL,
+     refund_nonce TEXT NOT NULL,
+     synced_at_ms ${integer} NOT NULL,
+     owed_since_ms ${integer},
+     refund TEXT
+   );
+   CREATE INDEX channels_owed ON channels (owed_since_ms) WHERE owed_since_ms IS NOT NULL`;
+
+/** When the chain last rejected a channel's claim; it is sold nothing more until one is accepted. */
+const addRejection = (integer: "INTEGER" | "bigint") => `ALTER TABLE channels ADD COLUMN rejected_at_ms ${integer}`;
+
+/** How many claims of a channel were rejected in a row, so that the next one waits longer. */
+const addRejectedClaims = "ALTER TABLE channels ADD COLUMN rejected_claims INTEGER NOT NULL DEFAULT 0";
+
+/** Highest total that the chain reported although this ledger had not charged it. */
+const addAdopted = "ALTER TABLE channels ADD COLUMN adopted TEXT NOT NULL DEFAULT '0'";
 
 /**
  * SQLite tables of the ledger; append-only. `body` (the purchased response) and `payload` (with a signature) are retained only while
@@ -52,6 +83,10 @@ export const sqliteClaimMigrations: Migrations = [
   addIdentifier,
   addAmount,
   indexResponses,
+  addChannels("INTEGER"),
+  addRejection("INTEGER"),
+  addRejectedClaims,
+  addAdopted,
 ];
 
 /** The same tables in PostgreSQL; append-only. */
@@ -86,6 +121,10 @@ export const postgresClaimMigrations: Migrations = [
   addIdentifier,
   addAmount,
   indexResponses,
+  addChannels("bigint"),
+  addRejection("bigint"),
+  addRejectedClaims,
+  addAdopted,
 ];
 
 const keyColumns = z.object({ network: z.string(), asset: z.string(), payer: z.string(), nonce: z.string() });

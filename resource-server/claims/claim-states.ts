@@ -35,7 +35,7 @@ async function openStore(place: string): Promise<SqlStore> {
     const log = createLog({ service: resourceServerSettings.service, level: "silent" });
     return openPostgresStore({ ...options, migrations: postgresClaimMigrations }, { log });
   }
-  if (!existsSync(place)) throw new StartupError(`--claims ${place}: no such ledger; name the resource server's.`);
+  if (!existsSync(place)) throw new StartupError(`--claims ${place}: ledger not found; specify the resource server's.`);
   const rival = "the resource server";
   return openSqliteStore({ path: place, migrations: sqliteClaimMigrations, rival, setting, isShared: true });
 }

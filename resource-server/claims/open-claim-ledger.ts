@@ -2,6 +2,7 @@ import type { Logger } from "#daemon/log/log.ts";
 import { toEnvironmentName } from "#daemon/settings/leaf.ts";
 import { openSqliteStore } from "#daemon/sql/sqlite-store.ts";
 import { rejectBothLedgers } from "#daemon/sql/postgres-settings.ts";
+import { createChannelLedger, type ChannelLedger } from "./channel-ledger.ts";
 import { createClaimLedger, type ClaimLedger } from "./claim-ledger.ts";
 import { joinClaimOwners, createSoleClaimOwner } from "./claim-owner.ts";
 import type { ReadinessCheck } from "#daemon/http/readiness.ts";
@@ -9,7 +10,8 @@ import { postgresClaimMigrations, sqliteClaimMigrations } from "./claim-schema.t
 import { resourceServerSettings, type ResourceServerSettings } from "../settings.ts";
 
 /** Ledger opened by this process. Disposal disowns the process's claims and closes the database. */
-export type OpenClaimLedger = AsyncDisposable & Readonly<{ ledger: ClaimLedger; readiness: () => ReadinessCheck }>;
+export type OpenClaimLedger = AsyncDisposable &
+  Readonly<{ ledger: ClaimLedger; channels: ChannelLedger; readiness: () => ReadinessCheck }>;
 
 /** Default path of the ledger's file. */
 export const defaultLedgerPath = ".gatehouse/resource-server/claims.sqlite";
@@ -47,6 +49,7 @@ export async function openClaimLedger(
   const owned = resources.move();
   return {
     ledger: createClaimLedger({ store, owner, clock }),
+    channels: createChannelLedger({ store, clock }),
     readiness: owner.readiness,
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };

@@ -5,7 +5,7 @@ import type { PaymentKey } from "#x402/scheme.ts";
 
 /**
  * States in which one payment becomes one response. Money changes state only in the claim; each transition is one atomic write. Two are
- * on disk before the sale goes on: `settling` before the settlement is requested, `settled` before the response is sent. A power failure
+ * on disk before the sale continues: `settling` before the settlement is requested, `settled` before the response is sent. A power failure
  * may lose the others, which does no harm: a lost `working` counts as released, a lost `delivered` as settled.
  *
  *     (none) ──claim──▶ working ──work done──▶ settling ──settled──▶ settled ──delivered──▶ delivered

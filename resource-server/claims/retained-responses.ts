@@ -1,4 +1,3 @@
-import { repeatForgetting } from "./repeat-forgetting.ts";
 import { forgottenMax, type ClaimLedger } from "./claim-ledger.ts";
 
 /** Responses in the ledger: those that may be requested again, and those not fetched yet. */
@@ -39,4 +38,12 @@ export function keepResponses({ bytesMax }: Readonly<{ bytesMax: number }>, ledg
     },
     hasRoom: (payer) => bytes <= commonBytes || (bytes <= bytesMax && !large.has(payer)),
   };
+}
+
+/** Times that {@link repeatForgetting} deletes at most. */
+const roundsMax = 20;
+
+/** Deletes in short steps, each of at most `together`, until one finds less; the rest is left for the next time. */
+export async function repeatForgetting(forget: () => Promise<number>, together: number): Promise<void> {
+  for (let round = 0; round < roundsMax; round += 1) if ((await forget()) < together) return;
 }

@@ -1,43 +1,77 @@
+import { isDeepStrictEqual } from "node:util";
 import type { PaymentRequirements } from "@x402/core/types";
 import { schemes as knownSchemes } from "#x402/schemes.ts";
 import type { LiveRoutes } from "../routes/live-routes.ts";
+import type { Route } from "../routes/route.ts";
 import { exact } from "#x402/exact.ts";
 import { offeredSponsoring, sponsoringExtension } from "#x402/sponsored-approval.ts";
-import type { Facilitation, SupportedKinds } from "./facilitation.ts";
+import { findKind, type Facilitation, type SupportedKinds } from "./facilitation.ts";
 
 /** Adds to an offer what only the facilitator knows; undefined while nobody could pay the offer. */
-export function completeOffer(
-  offer: PaymentRequirements,
-  kinds: SupportedKinds["kinds"],
-): PaymentRequirements | undefined {
-  const extra = kinds.find(
-    ({ x402Version, scheme, network }) => x402Version === 2 && scheme === offer.scheme && network === offer.network,
-  )?.extra;
+function completeOffer(offer: PaymentRequirements, kinds: SupportedKinds["kinds"]): PaymentRequirements | undefined {
+  const extra = findKind(kinds, offer)?.extra;
   const completed = extra === undefined ? offer : { ...offer, extra: { ...extra, ...offer.extra } };
   const scheme = knownSchemes.find(({ name }) => name === offer.scheme);
   return scheme?.objectionTo(completed) === undefined ? completed : undefined;
 }
 
-/** Completes routes by what the facilitator lists now: their offers, and the extension by which it submits approvals of Permit2. */
+/** Completes offers, without those that nobody could pay. */
+export function completeOffers(
+  offers: readonly PaymentRequirements[],
+  kinds: SupportedKinds["kinds"],
+): readonly PaymentRequirements[] {
+  return offers.flatMap((offer) => completeOffer(offer, kinds) ?? []);
+}
+
+/** A route for sale now, with its offers as a buyer may pay them. */
+export type OfferedRoute = Readonly<{
+  route: Route;
+  /** Returns the offers that a payment may accept; see {@link LiveRoutes}. */
+  taken: () => readonly PaymentRequirements[];
+}>;
+
+/** Finds the route of a method and a path, matched byte for byte. */
+export type FindOfferedRoute = (method: string, path: string) => OfferedRoute | undefined;
+
+type Listed = ReturnType<Facilitation["supported"]>;
+
+/**
+ * Completes routes by what the facilitator lists now: their offers, and the extension by which it submits approvals of Permit2. A route
+ * stays the same object until its file or the list changes.
+ */
 export function completeRoutes(
   routes: Pick<LiveRoutes, "find" | "taken">,
   supported: Facilitation["supported"],
-): Pick<LiveRoutes, "find" | "taken"> {
-  const complete = (offers: readonly PaymentRequirements[]) =>
-    offers.flatMap((offer) => completeOffer(offer, supported().kinds) ?? []);
-  return {
-    find: (method, target) => {
-      const route = routes.find(method, target);
-      // Most offers are complete.
-      if (route === undefined || route.accepts.every(isPaidToToken)) return route;
-      const extensions = supported().extensions.includes(sponsoringExtension) ? offeredSponsoring : undefined;
-      return { ...route, accepts: complete(route.accepts), extensions };
-    },
-    taken: ({ method, path }) => {
-      const route = routes.find(method, path);
-      return route === undefined ? [] : complete(routes.taken(route));
-    },
+): FindOfferedRoute {
+  let last: Listed | undefined;
+  let completed = new WeakMap<Route, OfferedRoute>();
+  const complete = (route: Route, listed: Listed): OfferedRoute => ({
+    route: completeRoute(route, listed),
+    taken: () => completeOffers(routes.taken(route), listed.kinds),
+  });
+  return (method, path) => {
+    const route = routes.find(method, path);
+    if (route === undefined) return undefined;
+    const { kinds, extensions } = supported();
+    if (last === undefined || !isDeepStrictEqual(last, { kinds, extensions })) {
+      last = { kinds, extensions };
+      completed = new WeakMap();
+    }
+    const known = completed.get(route);
+    if (known !== undefined) return known;
+    const offered = complete(route, last);
+    completed.set(route, offered);
+    return offered;
   };
+}
+
+function completeRoute(route: Route, { kinds, extensions }: Listed): Route {
+  // No buyer should sign for a network whose signer can't pay.
+  const settled = route.accepts.filter((offer) => kinds.length === 0 || findKind(kinds, offer) !== undefined);
+  // Most offers are complete.
+  if (settled.length === route.accepts.length && settled.every(isPaidToToken)) return route;
+  const sponsoring = extensions.includes(sponsoringExtension) ? offeredSponsoring : undefined;
+  return { ...route, accepts: completeOffers(settled, kinds), extensions: sponsoring };
 }
 
 function isPaidToToken({ scheme, extra }: PaymentRequirements): boolean {

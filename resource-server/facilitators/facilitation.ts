@@ -5,6 +5,7 @@ import { cutMark, cutText } from "#daemon/secrets/cut-text.ts";
 import { reason } from "#x402/reason.ts";
 import type { ReadPayment } from "#x402/scheme.ts";
 import type { ReadinessCheck } from "#daemon/http/readiness.ts";
+import { isKind, type SoldKind } from "../routes/route.ts";
 
 /** Payment for a facilitator: as parsed by this process, or as sent to an earlier process, which left it in the ledger. */
 export type PresentedPayment = Readonly<ReadPayment | { sent: PaymentPayload }>;
@@ -27,6 +28,11 @@ export type Facilitation = AsyncDisposable &
       idempotencyKey: string,
       request?: RequestTrace,
     ): Promise<SettleResponse>;
+    /**
+     * Returns whether it settles a payment by a durable write to this seller's own ledger, so that the writes around it need not be
+     * flushed: they are on disk with it, and it recognizes the sale when it is settled again. Default: never.
+     */
+    settlesInLedger?: (payload: PaymentPayload) => boolean;
     /** Returns whether it is usable now, from cached state. */
     readiness(): ReadinessCheck;
     /** Returns the kinds of payment and the extensions that it listed last. */
@@ -102,7 +108,7 @@ for (const unclear of [
 const worded = z.object({ error: z.string() }).transform(({ error }, context) => {
   const [, found = "", rest] = /^(\w+)(?:: (.*))?$/s.exec(error) ?? [];
   if (definite.has(found)) return { reason: found, message: message.parse(rest) };
-  context.addIssue("the error is not a reason of x402");
+  context.addIssue("the error is not an x402 reason");
   return z.NEVER;
 });
 
@@ -116,12 +122,14 @@ export const verifyResponse = z.union([
       invalidReasonDetails: message,
       payer: text,
       extensions: extra,
+      extra,
     })
     .transform(({ invalidReasonDetails, ...answer }) => {
       const { invalidReason, invalidMessage = invalidReasonDetails } = answer;
       const isReverted = invalidReason === "unexpected_error" && reverted.test(invalidMessage ?? "");
       const known = isReverted ? reason.simulation : invalidReason;
-      return removeAbsent<VerifyResponse>({ ...answer, invalidReason: known, invalidMessage });
+      const told = answer.isValid ? answer.extra : undefined;
+      return removeAbsent<VerifyResponse>({ ...answer, invalidReason: known, invalidMessage, extra: told });
     }),
   worded.transform(({ reason: invalidReason, message: invalidMessage }) =>
     removeAbsent<VerifyResponse>({ isValid: false, invalidReason, invalidMessage }),
@@ -140,6 +148,7 @@ export const settleResponse = z.union([
       network: text,
       amount: text,
       extensions: extra,
+      extra,
     })
     .refine(({ success, transaction, network }) => !success || (transaction !== undefined && network !== undefined))
     .transform(({ transaction = "", network = "", ...answer }) =>
@@ -156,7 +165,7 @@ export const settleResponse = z.union([
   ),
 ]);
 
-const settledAsset = z.object({ address: z.string(), decimals: z.number().optional() });
+const settledAsset = z.object({ network: z.string().optional(), address: z.string(), decimals: z.number().optional() });
 
 /** Token that a Gatehouse facilitator settles; other facilitators don't list theirs. */
 export type SettledAsset = Readonly<z.output<typeof settledAsset>>;
@@ -164,7 +173,12 @@ export type SettledAsset = Readonly<z.output<typeof settledAsset>>;
 /** Relevant fields of a facilitator's response to `/supported`. */
 export const supportedResponse = z.object({
   kinds: z.array(
-    z.object({ x402Version: z.number(), scheme: z.string(), network: z.string(), extra: extra.catch(undefined) }),
+    z.object({
+      x402Version: z.number(),
+      scheme: z.string(),
+      network: z.string(),
+      extra: extra.optional().catch(undefined),
+    }),
   ),
   extensions: z.array(z.string()).catch([]).default([]),
   error: text,
@@ -172,3 +186,8 @@ export const supportedResponse = z.object({
 });
 
 export type SupportedKinds = Readonly<z.output<typeof supportedResponse>>;
+
+/** Finds a kind of payment in those that a facilitator lists; undefined if it does not settle it. */
+export function findKind(kinds: SupportedKinds["kinds"], sold: SoldKind): SupportedKinds["kinds"][number] | undefined {
+  return kinds.find((kind) => kind.x402Version === 2 && isKind(kind, sold));
+}

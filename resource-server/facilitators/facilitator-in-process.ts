@@ -13,17 +13,18 @@ import type { ReadinessCheck } from "#daemon/http/readiness.ts";
 import type { Secret } from "#daemon/secrets/secret.ts";
 import type { ServiceContext } from "#daemon/service.ts";
 import { computeResponseTimeMs } from "../drain-time.ts";
-import { supportedResponse, FacilitationError, type Facilitation, type PresentedPayment } from "./facilitation.ts";
+import { FacilitationError, type Facilitation, type PresentedPayment } from "./facilitation.ts";
 import { rememberFitness } from "./facilitator-watch.ts";
 import { explainDecimals } from "./terms-check.ts";
 import type { ResourceServerSettings } from "../settings.ts";
 
 /** Section `settlement` without a facilitator URL; key and RPC URL are then required. */
-export type InProcessOptions = ResourceServerSettings["settlement"] & Readonly<{ privateKey: Secret; rpcUrl: string }>;
+export type InProcessOptions = ResourceServerSettings["settlement"] &
+  Readonly<{ privateKey: readonly Secret[]; rpcUrl: string }>;
 
 export type InProcessDependencies = Readonly<{
   /** Offers of the routes, whose tokens are settled besides the usual one. */
-  offers?: readonly Pick<PaymentRequirements, "asset" | "extra">[];
+  offers?: readonly Pick<PaymentRequirements, "network" | "asset" | "extra">[];
   log: Logger;
   audit?: AuditLog | undefined;
   metrics: Registry;
@@ -43,17 +44,21 @@ export function planSettlementWithin(graceMs: number): FacilitatorOptions["settl
 
 /** Creates a facilitator that verifies and settles in this process (specification, "States and transitions": "verifies locally"). */
 export async function createFacilitatorInProcess(
-  { privateKey, rpcUrl, rpcTimeoutMs, ledgerPath }: InProcessOptions,
+  { privateKey, rpcUrl, rpcTimeoutMs, ledgerPath, networks }: InProcessOptions,
   { chain, token, ledger: claims, shutdown }: Pick<ResourceServerSettings, "chain" | "token" | "ledger" | "shutdown">,
   dependencies: InProcessDependencies,
 ): Promise<Facilitation> {
+  const usual = { network: `eip155:${chain.id}`, asset: token.address, extra: token } as const;
+  const offers = [usual, ...(dependencies.offers ?? [])];
+  const further = networks.map((each) => ({ chain: each, assets: listAssets(`eip155:${each.id}`, offers) }));
   const facilitator = await createFacilitator(
     {
       chain: { ...facilitatorDefaults.chain, id: chain.id, rpcUrl, rpcTimeoutMs },
       signer: { privateKey },
-      assets: listAssets(token, dependencies.offers ?? []),
+      assets: listAssets(usual.network, offers),
+      networks: further.filter(({ assets }) => assets.length > 0),
       payees: [],
-      // Replicas that share their claims also share their settlements, because they settle with one signer.
+      // Replicas that share their claims also share their settlements, because they settle with the same signers.
       ledger: {
         ...claims,
         path: claims.url === undefined ? ledgerPath : undefined,
@@ -66,9 +71,10 @@ export async function createFacilitatorInProcess(
   );
   dependencies.yields(facilitator.yieldTerm);
   const followed = rememberFitness();
-  const decimals = () => explainDecimals(facilitator.supported(), [{ asset: token.address, extra: {} }]);
+  const explainUsualDecimals = (listed: ReturnType<Facilitator["supported"]>) =>
+    explainDecimals(listed, [{ ...usual, extra: {} }]);
   const readiness = () => {
-    const fault = decimals();
+    const fault = explainUsualDecimals(facilitator.supported());
     return followed(fault === undefined ? deriveReadiness(facilitator) : { ok: false, message: fault });
   };
   // The node may already be down by the time of the first request.
@@ -76,23 +82,28 @@ export async function createFacilitatorInProcess(
   return {
     ...callInProcess(facilitator),
     readiness,
-    supported: () => supportedResponse.parse(facilitator.supported()),
-    settlesNothing: () => (facilitator.shortage() ?? decimals()) !== undefined,
+    supported: facilitator.supported,
+    settlesNothing: () => {
+      const listed = facilitator.supported();
+      return listed.kinds.length === 0 || explainUsualDecimals(listed) !== undefined;
+    },
     [Symbol.asyncDispose]: () => facilitator[Symbol.asyncDispose](),
   };
 }
 
-/** Lists the tokens of offers, with the usual one first. */
+/** Lists the tokens of offers on a network, each once, as first named. */
 function listAssets(
-  token: ResourceServerSettings["token"],
-  offers: readonly Pick<PaymentRequirements, "asset" | "extra">[],
+  network: string,
+  offers: readonly Pick<PaymentRequirements, "network" | "asset" | "extra">[],
 ): FacilitatorOptions["assets"] {
-  const others = offers.map(({ asset, extra }) => {
-    const [address, name, version] = [asset, extra["name"], extra["version"]].map(String);
-    return { address, name, version } as FacilitatorOptions["assets"][number];
-  });
-  const all = [token, ...others].map((asset) => [asset.address.toLowerCase(), asset] as const);
-  return [...new Map(all.toReversed()).values()].toReversed();
+  const all = offers
+    .filter((offer) => offer.network === network)
+    .map(({ asset, extra }) => {
+      const [address, name, version] = [asset, extra["name"], extra["version"]].map(String);
+      return { address, name, version } as FacilitatorOptions["assets"][number];
+    });
+  const byAddress = all.map((asset) => [asset.address.toLowerCase(), asset] as const);
+  return [...new Map(byAddress.toReversed()).values()].toReversed();
 }
 
 /** Calls an in-process facilitator, which need not parse payments that this process has already parsed. */

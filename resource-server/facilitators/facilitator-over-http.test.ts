@@ -4,11 +4,18 @@ import { Secret } from "#daemon/secrets/secret.ts";
 import { createLog } from "#daemon/log/log.ts";
 import { readSettleState, readVerifyState } from "#x402/answer.ts";
 import type { Fetch } from "../http-client.ts";
+import type { SoldKind } from "../routes/route.ts";
 import { createFacilitatorOverHttp } from "./facilitator-over-http.ts";
 import { offer, createPayload } from "../testing/payments.ts";
 import { settledResponse } from "../testing/facilitation-stub.ts";
 
-type Options = Readonly<{ url?: string; timeoutMs?: number; apiKey?: Secret; offers?: () => (typeof offer)[] }>;
+type Options = Readonly<{
+  url?: string;
+  timeoutMs?: number;
+  apiKey?: Secret;
+  offers?: () => (typeof offer)[];
+  kinds?: SoldKind[];
+}>;
 type Answer = (path: string, body: unknown, headers: Headers) => Response | Promise<Response>;
 
 function facilitator(answer: Answer, { timeoutMs = 5_000, ...options }: Options = {}) {
@@ -26,7 +33,7 @@ function facilitator(answer: Answer, { timeoutMs = 5_000, ...options }: Options 
       url: "http://facilitator.test/",
       verifyTimeoutMs: timeoutMs,
       settleTimeoutMs: timeoutMs,
-      network: "eip155:1672",
+      kinds: [{ scheme: "exact", network: "eip155:1672" }],
       ...options,
     },
     { fetch, log: createLog({ service: "test", level: "silent" }), signal: new AbortController().signal },
@@ -198,16 +205,16 @@ describe("facilitatorOverHttp", () => {
     [
       "simulates first, where the token has another name",
       () => ({ isValid: false, invalidReason: "invalid_exact_evm_transaction_simulation_failed" }),
-      `it rejects every payment to the seller's terms (token, payTo, price): token ${offer.asset} has another EIP-712 domain than name "USDC", version "2"; correct token.name, token.version`,
+      `it rejects every payment to the seller's terms (token, payTo, price): token ${offer.asset} does not have the EIP-712 domain name "USDC", version "2"; correct token.name, token.version`,
     ],
     [
       "serves other payees",
       () => ({
         isValid: false,
         invalidReason: "invalid_payment_requirements",
-        invalidMessage: "payee 0x is not served here.",
+        invalidMessage: "payee 0x is not allowed here.",
       }),
-      "it rejects every payment to the seller's terms (token, payTo, price): invalid_payment_requirements: payee 0x is not served here.",
+      "it rejects every payment to the seller's terms (token, payTo, price): invalid_payment_requirements: payee 0x is not allowed here.",
     ],
   ])("has the terms of its offers judged: one that %s", async (_, verdict, message) => {
     const answer: Answer = (path, body) => {
@@ -242,6 +249,26 @@ describe("facilitatorOverHttp", () => {
     await using client = facilitator(() => Response.json(kinds(network)));
     await expect.poll(() => client.readiness()).toEqual(state);
     expect(client.settlesNothing()).toBe(!state.ok);
+  });
+
+  const both = ["eip155:1672", "eip155:1673"] as const;
+  const sold = both.map((network) => ({ scheme: "exact", network }));
+  const offersOnBoth = sold.map(({ network }) => Object.assign({}, offer, { network }));
+
+  it.each([
+    ["is not settled", both.slice(0, 1), "does not settle exact on eip155:1673: eip155:1673: 0xs holds 0"],
+    ["has no verdict", both, 'no verdict on eip155:1673: http://facilitator.test/verify answered 500: "{}"'],
+  ])("keeps selling on one network while another one %s", async (_, listed, message) => {
+    const answer: Answer = (path, body) => {
+      const error = "eip155:1673: 0xs holds 0";
+      if (path === "/supported") return Response.json({ kinds: listed.flatMap((each) => kinds(each).kinds), error });
+      const { paymentRequirements } = body as { paymentRequirements: { network: string } };
+      if (paymentRequirements.network === "eip155:1673") return Response.json({}, { status: 500 });
+      return Response.json({ isValid: false, invalidReason: "invalid_exact_evm_insufficient_balance" });
+    };
+    await using client = facilitator(answer, { kinds: sold, offers: () => offersOnBoth });
+    await expect.poll(() => client.readiness()).toEqual({ ok: false, message, tolerated: true });
+    expect(client.settlesNothing()).toBe(false);
   });
 
   it("says why a facilitator settles nothing now", async () => {

@@ -6,7 +6,6 @@ import { parseJson } from "#daemon/json-rpc.ts";
 import { requestTraceHeaders } from "#daemon/http/request-trace.ts";
 import type { Logger } from "#daemon/log/log.ts";
 import type { Secret } from "#daemon/secrets/secret.ts";
-import { exact } from "#x402/exact.ts";
 import { readText } from "#daemon/bytes.ts";
 import { runWithin, type Fetch } from "../http-client.ts";
 import {
@@ -16,6 +15,7 @@ import {
   supportedResponse,
   verifyResponse,
 } from "./facilitation.ts";
+import type { SoldKind } from "../routes/route.ts";
 import { watchFacilitator } from "./facilitator-watch.ts";
 import { createTermsCheck } from "./terms-check.ts";
 
@@ -26,10 +26,8 @@ export type FacilitatorOverHttpOptions = Readonly<{
   apiKey?: Secret | undefined;
   verifyTimeoutMs: number;
   settleTimeoutMs: number;
-  /** Payment network, which the facilitator must support. */
-  network: string;
-  /** Schemes of the offers, each of which the facilitator must support. Default: `exact`. */
-  schemes?: readonly string[];
+  /** Kinds of the offers, which the facilitator must support. */
+  kinds: readonly SoldKind[];
   /** Returns the current offers, whose terms the facilitator must accept. Default: none. */
   offers?: () => readonly PaymentRequirements[];
 }>;
@@ -94,7 +92,7 @@ export function createFacilitatorOverHttp(
       });
     } catch (cause) {
       const code = hasNeverConnected(cause) ? "unreachable" : "unknown";
-      throw new FacilitationError(code, `no answer from ${where}: ${String(cause)}`, { cause });
+      throw new FacilitationError(code, `no response from ${where}: ${String(cause)}`, { cause });
     }
   }
 
@@ -123,10 +121,10 @@ export function createFacilitatorOverHttp(
 
 /** Monitors whether the facilitator settles the current offers. */
 function watchOffered(
-  { network, offers = () => [], schemes = [exact.name] }: FacilitatorOverHttpOptions,
+  { kinds, offers = () => [] }: FacilitatorOverHttpOptions,
   { verify, ...from }: Pick<Facilitation, "verify"> & Pick<Parameters<typeof watchFacilitator>[1], "log" | "supported">,
 ) {
-  return watchFacilitator({ network, schemes }, { ...from, rejectedTerms: createTermsCheck(offers, { verify }) });
+  return watchFacilitator({ kinds }, { ...from, rejectedTerms: createTermsCheck(offers, { verify }) });
 }
 
 /** Puts the key into the unused header: credentials in the URL, for a proxy in front of the facilitator, occupy Authorization. */

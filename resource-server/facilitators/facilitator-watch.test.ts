@@ -1,12 +1,12 @@
 import { expect, test } from "vitest";
-import { judgeReadiness } from "#daemon/http/readiness.ts";
+import { evaluateReadiness } from "#daemon/http/readiness.ts";
 import { rememberFitness } from "./facilitator-watch.ts";
 
 test("a failure is tolerated from the first time on that payments could be judged", () => {
   const followed = rememberFitness();
   const ready = (ok: boolean) => {
     const check = followed({ ok, message: "m" });
-    return [check.ok, judgeReadiness({ check }).ready];
+    return [check.ok, evaluateReadiness({ check }).ready];
   };
   expect(ready(false)).toEqual([false, false]);
   expect(ready(true)).toEqual([true, true]);

@@ -1,7 +1,8 @@
 import type { Logger } from "#daemon/log/log.ts";
 import type { ReadinessCheck } from "#daemon/http/readiness.ts";
 import { pauseInBackground, poll } from "#daemon/time.ts";
-import type { Facilitation, SupportedKinds } from "./facilitation.ts";
+import type { SoldKind } from "../routes/route.ts";
+import { findKind, type Facilitation, type SupportedKinds } from "./facilitation.ts";
 import type { RejectedTerms } from "./terms-check.ts";
 
 /** Check interval while the facilitator is ready, and while it is not. */
@@ -12,11 +13,11 @@ const unfitPauseMs = 500;
 export type FacilitatorWatch = AsyncDisposable & Pick<Facilitation, "readiness" | "settlesNothing" | "supported">;
 
 /**
- * Checks periodically whether a facilitator responds to `/supported` with the schemes on the network, and accepts the terms of the current
+ * Checks periodically whether a facilitator responds to `/supported` with the kinds of payment sold, and accepts the terms of the current
  * offers; logs each change. Once it was ready, failures are tolerated ({@link rememberFitness}).
  */
 export function watchFacilitator(
-  { network, schemes }: Readonly<{ network: string; schemes: readonly string[] }>,
+  { kinds: sold }: Readonly<{ kinds: readonly SoldKind[] }>,
   {
     log,
     supported,
@@ -28,46 +29,46 @@ export function watchFacilitator(
   }>,
 ): FacilitatorWatch {
   const stop = new AbortController();
-  let state: ReadinessCheck = { ok: false, message: "not asked yet" };
+  let state: ReadinessCheck = { ok: false, message: "not checked yet" };
   const followed = rememberFitness();
   let settlesNothing = false;
   let listed: Pick<SupportedKinds, "kinds" | "extensions"> = { kinds: [], extensions: [] };
 
-  async function look(): Promise<ReadinessCheck> {
+  async function checkFacilitator(): Promise<ReadinessCheck> {
     try {
       const answer = await supported();
       listed = answer;
-      const { kinds, error } = answer;
-      const settled = kinds.filter((kind) => kind.x402Version === 2 && kind.network === network);
-      const missing = schemes.filter((name) => settled.every(({ scheme }) => scheme !== name));
-      settlesNothing = missing.length === schemes.length;
-      const why = error === undefined ? "" : `: ${error}`;
-      if (missing.length > 0)
-        return { ok: false, message: `does not settle ${missing.join(" and ")} on ${network}${why}` };
+      const missing = sold.filter((kind) => findKind(answer.kinds, kind) === undefined);
+      settlesNothing = missing.length === sold.length;
+      const isPartial =
+        new Set(missing.map(({ network }) => network)).size < new Set(sold.map(({ network }) => network)).size;
+      if (missing.length > 0) return tolerateIf(isPartial, describeMissing(missing, answer));
       const rejected = await rejectedTerms(answer);
       settlesNothing = rejected?.areAll === true;
-      return { ok: rejected === undefined, message: rejected?.message ?? "answers" };
+      return rejected === undefined
+        ? { ok: true, message: "answers" }
+        : tolerateIf(rejected.isPartial, rejected.message);
     } catch (error) {
       return { ok: false, message: error instanceof Error ? error.message : String(error) };
     }
   }
 
-  async function lookAndLog(): Promise<void> {
-    const next = await look();
+  async function checkAndLog(): Promise<void> {
+    const next = await checkFacilitator();
     if (next.ok !== state.ok || next.message !== state.message) {
       const check = next.message;
-      if (next.ok) log.info({ event: "facilitator-fit", check }, "facilitator is fit");
-      else log.warn({ event: "facilitator-unfit", check }, "facilitator is unfit");
+      if (next.ok) log.info({ event: "facilitator-available", check }, "the facilitator is usable");
+      else log.warn({ event: "facilitator-unavailable", check }, "the facilitator is not usable");
     }
     state = followed(next);
   }
 
   const intervalMs = () => (state.ok ? fitPauseMs : unfitPauseMs);
   const noteFailure = (error: unknown) => {
-    state = followed({ ok: false, message: `it could not be looked at: ${String(error)}` });
+    state = followed({ ok: false, message: `it could not be checked: ${String(error)}` });
   };
   const options = { name: "facilitator watch", failed: noteFailure, intervalMs, signal: stop.signal };
-  const watching = poll(options, lookAndLog, { log, pause: pauseInBackground });
+  const watching = poll(options, checkAndLog, { log, pause: pauseInBackground });
   return {
     readiness: () => state,
     settlesNothing: () => settlesNothing,
@@ -77,6 +78,17 @@ export function watchFacilitator(
       await watching;
     },
   };
+}
+
+/** A failure; `isPartial` means that payments on another network are not affected. */
+function tolerateIf(isPartial: boolean, message: string): ReadinessCheck {
+  return isPartial ? { ok: false, message, tolerated: true } : { ok: false, message };
+}
+
+function describeMissing(missing: readonly SoldKind[], { error }: Pick<SupportedKinds, "error">): string {
+  const byNetwork = [...Map.groupBy(missing, ({ network }) => network)];
+  const parts = byNetwork.map(([network, kinds]) => `${kinds.map(({ scheme }) => scheme).join(" and ")} on ${network}`);
+  return `does not settle ${parts.join(", ")}${error === undefined ? "" : `: ${error}`}`;
 }
 
 /**

@@ -28,7 +28,7 @@ export type FacilitationDependencies = Readonly<{
  */
 export async function openFacilitation(
   settings: ResourceServerSettings,
-  { schemes, current }: Pick<SoldRoutes, "schemes" | "current">,
+  { kinds, current }: Pick<SoldRoutes, "kinds" | "current">,
   dependencies: FacilitationDependencies,
 ): Promise<Facilitation> {
   const { url, ...how } = settings.facilitator;
@@ -39,16 +39,15 @@ export async function openFacilitation(
           `with its own key. Remove one of the two.`,
       );
     }
-    const network = `eip155:${settings.chain.id}`;
     const offers = () => current().flatMap(({ accepts }) => accepts);
-    return createFacilitatorOverHttp({ url, ...how, network, schemes, offers }, dependencies);
+    return createFacilitatorOverHttp({ url, ...how, kinds, offers }, dependencies);
   }
   const { privateKey, rpcUrl } = settings.settlement;
   if (privateKey === undefined || rpcUrl === undefined) {
     const missing = [...(privateKey === undefined ? ["privateKey"] : []), ...(rpcUrl === undefined ? ["rpcUrl"] : [])];
     const names = missing.map((key) => nameSetting("settlement", key)).join(" and ");
     throw new StartupError(
-      `${nameSetting("facilitator", "url")} is not set, so that payments are settled by this process, and that needs ${names}. ` +
+      `${nameSetting("facilitator", "url")} is not set, so this process settles payments, which requires ${names}. ` +
         `Set ${names}, or the facilitator's URL.`,
     );
   }

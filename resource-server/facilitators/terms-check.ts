@@ -1,11 +1,11 @@
 import type { PaymentPayload, PaymentRequirements } from "@x402/core/types";
-import { completeOffer } from "./completed-offers.ts";
+import { completeOffers } from "./completed-offers.ts";
 import { tokenDecimals } from "#x402/price.ts";
 import { reason } from "#x402/reason.ts";
 import { schemes as knownSchemes } from "#x402/schemes.ts";
-import type { Facilitation, SettledAsset, SupportedKinds } from "./facilitation.ts";
+import { FacilitationError, type Facilitation, type SettledAsset, type SupportedKinds } from "./facilitation.ts";
 
-/** Reasons to reject a payment because of the seller's terms, whoever signs it. */
+/** Reasons to reject a payment because of the seller's terms, regardless of its signer. */
 const ofTerms = new Set<string | undefined>([
   reason.missingDomain,
   reason.tokenName,
@@ -23,8 +23,8 @@ const payeesMax = 8;
 /** Pause between two checks of rejected terms, in milliseconds. */
 const recheckMs = 10_000;
 
-/** Terms that a facilitator rejects, and whether it rejects all terms. */
-export type RejectedTerms = Readonly<{ message: string; areAll: boolean }>;
+/** Terms that a facilitator rejects; `areAll` if it rejects all, `isPartial` if those on another network are accepted. */
+export type RejectedTerms = Readonly<{ message: string; areAll: boolean; isPartial: boolean }>;
 
 /**
  * Creates a check that a facilitator accepts payments on the offers' terms, repeated when they change. It verifies a payment from an empty
@@ -40,25 +40,56 @@ export function createTermsCheck(
   let known: Readonly<{ terms: string; rejected: RejectedTerms | undefined; atMs: number }> | undefined;
   return async (supported) => {
     const decimals = explainDecimals(supported, offers());
-    if (decimals !== undefined) return { message: decimals, areAll: true };
-    const payable = offers().flatMap((offer) => completeOffer(offer, supported.kinds) ?? []);
-    const byPayee = Map.groupBy(payable, ({ payTo, asset, scheme }) => `${payTo} ${asset} ${scheme}`);
+    if (decimals !== undefined) return { message: decimals, areAll: true, isPartial: false };
+    const payable = completeOffers(offers(), supported.kinds);
+    const byPayee = Map.groupBy(
+      payable,
+      ({ payTo, asset, scheme, network }) => `${payTo} ${asset} ${scheme} ${network}`,
+    );
     const checked = [...byPayee.values()]
       .slice(0, payeesMax)
       .flatMap((each) => each.toSorted(compareAmounts).slice(0, 1));
     const terms = JSON.stringify(checked);
     const isFresh = known?.rejected === undefined || performance.now() - known.atMs < recheckMs;
     if (known?.terms === terms && isFresh) return known.rejected;
-    const messages: string[] = [];
-    for (const offer of checked) messages.push(...(await explainRejection(offer, verify)));
-    const message = `it rejects every payment to the seller's terms (token, payTo, price): ${[...new Set(messages)].join("; ")}`;
-    const rejected = messages.length === 0 ? undefined : { message, areAll: messages.length === checked.length };
+    const rejected = await judgeOffers(checked, verify);
     known = { terms, rejected, atMs: performance.now() };
     return rejected;
   };
 }
 
-/** Returns why payments of an offer are rejected whoever signs them, in one sentence; empty if they are not. */
+/**
+ * Checks offers. If there is no verdict on one network, because its node fails, those on the others still count.
+ *
+ * @throws {FacilitationError} when no network is without a fault.
+ */
+async function judgeOffers(
+  offers: readonly PaymentRequirements[],
+  verify: Facilitation["verify"],
+): Promise<RejectedTerms | undefined> {
+  const judged = await Promise.all(
+    offers.map(async (offer) => {
+      try {
+        return { ...offer, messages: await explainRejection(offer, verify), fault: undefined };
+      } catch (fault) {
+        if (!(fault instanceof FacilitationError)) throw fault;
+        return { ...offer, messages: [], fault };
+      }
+    }),
+  );
+  const failing = judged.filter(({ messages, fault }) => messages.length > 0 || fault !== undefined);
+  if (failing.length === 0) return undefined;
+  const isPartial = judged.some(({ network }) => failing.every((one) => one.network !== network));
+  const fault = failing.find((one) => one.fault !== undefined)?.fault;
+  if (fault !== undefined && !isPartial) throw fault;
+  const messages = [...new Set(failing.flatMap((one) => one.messages))].join("; ");
+  const rejection = `it rejects every payment to the seller's terms (token, payTo, price): ${messages}`;
+  const faults = failing.flatMap((one) => (one.fault ? `no verdict on ${one.network}: ${one.fault.message}` : []));
+  const message = [...(messages === "" ? [] : [rejection]), ...new Set(faults)].join("; ");
+  return { message, areAll: judged.every((one) => one.messages.length > 0), isPartial };
+}
+
+/** Returns why an offer's payments are rejected regardless of their signer, in one sentence; empty if they are not. */
 async function explainRejection(
   offer: PaymentRequirements,
   verify: Facilitation["verify"],
@@ -70,7 +101,7 @@ async function explainRejection(
   if (!ofAccount.has(invalidReason) || (await judge(nothing)).invalidReason !== reason.simulation) return [];
   const { name, version } = offer.extra;
   return [
-    `token ${offer.asset} has another EIP-712 domain than name "${name}", version "${version}"; correct token.name, token.version`,
+    `token ${offer.asset} does not have the EIP-712 domain name "${name}", version "${version}"; correct token.name, token.version`,
   ];
 }
 
@@ -92,14 +123,16 @@ type SettledAssets = Readonly<{ assets?: readonly SettledAsset[] | undefined }>;
 /** Describes a mismatch between the decimals of an offer's token and those used to convert prices; undefined if none is known. */
 export function explainDecimals(
   { assets = [] }: SettledAssets,
-  offers: readonly Pick<PaymentRequirements, "asset" | "extra">[],
+  offers: readonly Pick<PaymentRequirements, "asset" | "extra" | "network">[],
 ): string | undefined {
-  for (const { asset, extra } of offers) {
+  for (const { asset, extra, network } of offers) {
     const charged = Number(extra["decimals"] ?? tokenDecimals);
-    const settled = assets.find(({ address }) => address.toLowerCase() === asset.toLowerCase());
+    const settled = assets.find(
+      (each) => (each.network ?? network) === network && each.address.toLowerCase() === asset.toLowerCase(),
+    );
     if (settled?.decimals === undefined || settled.decimals === charged) continue;
     const setting = "decimals" in extra ? "the route's asset.decimals" : "token.address";
-    return `token ${settled.address} has ${settled.decimals} decimals, and prices are charged in one of ${charged}; correct ${setting}`;
+    return `token ${settled.address} has ${settled.decimals} decimals, but prices use ${charged}; correct ${setting}`;
   }
   return undefined;
 }

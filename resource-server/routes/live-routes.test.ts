@@ -25,10 +25,10 @@ function write(offered: Offered, product: object = { upstream: "http://upstream.
 /** Opens routes that are sold for 1; `change` rewrites them and waits until they are read. */
 async function openRoutes(product?: object) {
   let now = 1_000_000;
-  const reader = { took: (_amount: string): void => undefined };
+  const reader = { onRoutes: (_amount: string): void => undefined };
   const seen = (amount: string) =>
     new Promise<void>((resolve) => {
-      reader.took = (found) => (found === amount ? resolve() : undefined);
+      reader.onRoutes = (found) => (found === amount ? resolve() : undefined);
     });
   write({ price: "1" }, product);
   const routes = await openLiveRoutes(
@@ -36,7 +36,7 @@ async function openRoutes(product?: object) {
     {
       clock: () => now,
       check: () => undefined,
-      took: ([route]) => reader.took(route?.accepts[0]?.amount ?? ""),
+      onRoutes: ([route]) => reader.onRoutes(route?.accepts[0]?.amount ?? ""),
       log: createLog({ service: "test", level: "silent" }),
       files: createFilesInForce(new Registry()),
     },

@@ -30,8 +30,8 @@ export type LiveRoutesDependencies = WatchedFileDependencies &
     clock: () => number;
     /** Returns any other problem of well-formed routes, in one sentence; undefined if there is none. */
     check: (routes: readonly Route[]) => string | undefined;
-    /** Called with routes before they go on sale. */
-    took: (routes: readonly Route[]) => void;
+    /** Called with each version of the routes before it takes effect. */
+    onRoutes: (routes: readonly Route[]) => void;
   }>;
 
 /** Max former offers accepted per route; beyond that, the oldest are dropped. */
@@ -57,7 +57,7 @@ function shareOffers({ accepts: _before, ...before }: Route, { accepts: _after, 
  */
 export async function openLiveRoutes(
   { path, setting, formerOfferMs, ...making }: LiveRoutesOptions,
-  { log, files, clock, check, took }: LiveRoutesDependencies,
+  { log, files, clock, check, onRoutes }: LiveRoutesDependencies,
 ): Promise<LiveRoutes> {
   let routes: ReadonlyMap<string, Route> = new Map();
   let former: ReadonlyMap<string, readonly FormerOffer[]> = new Map();
@@ -72,7 +72,7 @@ export async function openLiveRoutes(
         return problem === undefined ? reading : { ok: false, problems: [problem] };
       },
       apply: (read: readonly Route[]) => {
-        took(read);
+        onRoutes(read);
         const until = clock() + formerOfferMs;
         former = new Map(
           read.map((route) => {

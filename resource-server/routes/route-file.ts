@@ -15,9 +15,9 @@ const routeKey = z.string().superRefine((key, context) => {
   if (!routeMethods.some((known) => known === method))
     refuse(`method "${method}" is not one of ${routeMethods.join(", ")}`);
   if (!plainPath.test(path) || path.split("/").some((segment) => segment === "." || segment === "..")) {
-    refuse(`path "${path}" must begin with / and have letters, digits and . _ ~ - between single slashes`);
+    refuse(`path "${path}" must begin with / and contain only letters, digits and . _ ~ - between single slashes`);
   }
-  if (ownPaths.has(path)) refuse(`${path} is a path of the server itself; sell another`);
+  if (ownPaths.has(path)) refuse(`${path} is reserved by the server; use another path`);
 });
 
 const offerBy = (schemes: readonly string[]) =>
@@ -75,7 +75,7 @@ const routesMax = 1_000;
 export function createRouteFileSchema(schemes: readonly string[]) {
   return z
     .record(routeKey, routeBy(offerBy(schemes)))
-    .refine((routes) => Object.keys(routes).length > 0, "it sells nothing; add a route")
+    .refine((routes) => Object.keys(routes).length > 0, "it has no routes; add one")
     .refine((routes) => Object.keys(routes).length <= routesMax, `more than ${routesMax} routes`);
 }
 

@@ -3,20 +3,28 @@ import { PriceError, convertPriceToAmount } from "#x402/price.ts";
 import { schemes as knownSchemes } from "#x402/schemes.ts";
 import { createOffersSchema, createRouteFileSchema, type RouteOffer } from "./route-file.ts";
 
+/** What a server charges by. */
+type Charging = Readonly<{
+  /** Names of its schemes; default: all known. */
+  schemes?: readonly string[];
+  /** Networks on which it settles; default: any, because a facilitator settles for it. */
+  networks?: readonly string[] | undefined;
+}>;
+
 /**
- * Lists the problems of a routes file's content for a server that charges on one network with these schemes: one line per problem, with the
- * route and the field. Empty if it is valid.
+ * Lists the problems of a routes file's content for a server whose usual token is on a network: one line per problem, with the route and
+ * the field. Empty if it is valid.
  */
 export function findRouteProblems(
   content: unknown,
   network: string,
-  schemes: readonly string[] = knownSchemes.map(({ name }) => name),
+  { schemes = knownSchemes.map(({ name }) => name), networks }: Charging = {},
 ): readonly string[] {
   const { error } = createRouteFileSchema(schemes).safeParse(content);
   const offers = Object.entries(createOffersSchema(schemes).safeParse(content).data ?? {}).flatMap(([key, route]) =>
     [route?.accepts ?? []]
       .flat()
-      .flatMap((offer) => findOfferProblems(offer, network).map((text) => `${key}: accepts.${text}`)),
+      .flatMap((offer) => findOfferProblems(offer, network, networks).map((text) => `${key}: accepts.${text}`)),
   );
   return [...describeSchemaIssues(error?.issues ?? []), ...offers];
 }
@@ -42,12 +50,19 @@ function listInnermost(issue: Issue): readonly Problem[] {
   return issue.errors.find((inner) => inner.some(({ path }) => path.length > 0)) ?? issue.errors[0] ?? [];
 }
 
-function findOfferProblems(offer: RouteOffer, network: string): string[] {
+function findOfferProblems(offer: RouteOffer, network: string, networks: Charging["networks"]): string[] {
   const problems: string[] = [];
-  if (offer.network !== network) {
-    problems.push(`network: found "${offer.network}"; this server charges on "${network}" only (setting chain.id).`);
+  if (offer.network !== network && offer.asset === undefined) {
+    problems.push(
+      `network: found "${offer.network}"; this server charges on "${network}" only (setting chain.id), unless the offer names its asset.`,
+    );
+  } else if (networks?.includes(offer.network) === false) {
+    const settled = networks.map((each) => `"${each}"`).join(" or ");
+    problems.push(
+      `network: found "${offer.network}"; this server settles on ${settled} (setting settlement.networks).`,
+    );
   }
-  if (offer.assetTransferMethod !== undefined && offer.scheme !== "exact")
+  if (offer.assetTransferMethod !== undefined && offer.scheme === "upto")
     problems.push(`assetTransferMethod: scheme "${offer.scheme}" has its own; remove it.`);
   try {
     convertPriceToAmount(offer.price, offer.asset?.decimals);

@@ -14,7 +14,7 @@ export type Route = Readonly<{
   /** Matched exactly, byte for byte. */
   path: string;
   accepts: readonly PaymentRequirements[];
-  /** Extensions of x402 that its offers have beyond the usual. */
+  /** x402 extensions of its offers, in addition to the default ones. */
   extensions?: Readonly<Record<string, unknown>> | undefined;
   description: string | undefined;
   mimeType: string | undefined;
@@ -22,3 +22,11 @@ export type Route = Readonly<{
   upstream: URL | undefined;
   token: TokenTerms | undefined;
 }>;
+
+/** Kind of payment that routes are sold by. */
+export type SoldKind = Readonly<{ scheme: string; network: string }>;
+
+/** Returns whether two offers or kinds are of the same kind. */
+export function isKind(one: SoldKind, other: SoldKind): boolean {
+  return one.scheme === other.scheme && one.network === other.network;
+}

@@ -7,6 +7,7 @@ import { Registry } from "prom-client";
 import { createFilesInForce } from "#daemon/files/files-in-force.ts";
 import { createLog } from "#daemon/log/log.ts";
 import { openLiveRoutes } from "./live-routes.ts";
+import type { Route } from "./route.ts";
 
 const folders: string[] = [];
 afterEach(() => folders.splice(0).forEach((folder) => rmSync(folder, { recursive: true })));
@@ -19,20 +20,22 @@ const token = {
   version: "2",
 } as const;
 
-async function read(text: string) {
+type Changes = Readonly<{ networks?: readonly string[] }>;
+
+async function read(text: string, changes: Changes = {}) {
   const folder = mkdtempSync(join(tmpdir(), "routes-"));
   folders.push(folder);
   const path = join(folder, "routes.json5");
   writeFileSync(path, text);
-  const result = await open(path).catch((error: Error) => error);
+  const result = await open(path, changes).catch((error: Error) => error);
   if (result instanceof Error) return result.message.replaceAll(path, "routes.json5");
   await using routes = result;
   return routes.current();
 }
 
-function open(path: string) {
-  const options = { path, setting: "routesPath", token, payTo, validitySeconds: 300, formerOfferMs: 0 };
-  const dependencies = { clock: Date.now, check: () => undefined, took: () => undefined };
+function open(path: string, changes: Changes = {}) {
+  const options = { ...changes, path, setting: "routesPath", token, payTo, validitySeconds: 300, formerOfferMs: 0 };
+  const dependencies = { clock: Date.now, check: () => undefined, onRoutes: () => undefined };
   const log = createLog({ service: "test", level: "silent" });
   return openLiveRoutes(options, { ...dependencies, log, files: createFilesInForce(new Registry()) });
 }
@@ -75,13 +78,13 @@ describe("openLiveRoutes", () => {
 
   it.each([
     ["{", /routes\.json5: line 1, column 2: .*expected JSON5/],
-    ["{}", /routes\.json5: the whole file: it sells nothing; add a route/],
+    ["{}", /routes\.json5: the whole file: it has no routes; add one/],
     ["[]", /routes\.json5: the whole file: .*expected an object \{ … \}, not a list/],
     [`{ "GET": ${"{}"} }`, /routes\.json5: GET: expected "<METHOD> <path>", e\.g\. "GET \/data"/],
     [`{ "HEAD /data": {} }`, /HEAD \/data: method "HEAD" is not one of GET, POST, PUT, PATCH, DELETE/],
     [`{ "GET /a//b": {} }`, /GET \/a\/\/b: path "\/a\/\/b" must begin with \//],
     [`{ "GET /a/../b": {} }`, /path "\/a\/\.\.\/b" must/],
-    [`{ "GET /health": {} }`, /\/health is a path of the server itself; sell another/],
+    [`{ "GET /health": {} }`, /\/health is reserved by the server; use another path/],
     [`{ "GET /d": { accepts: ${offer} } }`, /GET \/d: upstream: /],
     [`{ "GET /d": { accepts: ${offer}, upstream: "ftp://x" } }`, /GET \/d: upstream: /],
     [`{ "GET /d": { accepts: ${offer}, upstream: "http://u.test", typo: 1 } }`, /GET \/d: .*typo/],
@@ -91,10 +94,26 @@ describe("openLiveRoutes", () => {
     ],
     [
       `{ "GET /d": { accepts: { scheme: "exact", price: "1", network: "eip155:1" }, upstream: "http://u.test" } }`,
-      /GET \/d: accepts\.network: found "eip155:1"; this server charges on "eip155:1672" only/,
+      /GET \/d: accepts\.network: found "eip155:1"; this server charges on "eip155:1672" only .* unless the offer names its asset/,
     ],
   ])("says what is wrong with %s", async (text, message) => {
     expect(await read(text)).toMatch(message);
+  });
+
+  it("sells on another network in a token that the offer names, where the server settles there", async () => {
+    const address = "0x0000000000000000000000000000000000000001";
+    const asset = `{ address: "${address}", name: "Dai", version: "1", decimals: 18 }`;
+    const text = `{ "GET /d": { accepts: [${offer}, { scheme: "exact", price: "0.5", network: "eip155:8453", asset: ${asset} }], upstream: "http://u.test" } }`;
+    const [route] = (await read(text)) as readonly Route[];
+    expect(route?.accepts[1]).toMatchObject({
+      network: "eip155:8453",
+      asset: address,
+      amount: "500000000000000000",
+      extra: { name: "Dai", version: "1", decimals: 18 },
+    });
+    expect(await read(text, { networks: ["eip155:1672", "eip155:10"] })).toMatch(
+      /GET \/d: accepts\.network: found "eip155:8453"; this server settles on "eip155:1672" or "eip155:10" \(setting settlement\.networks\)/,
+    );
   });
 
   it("names all problems at once", async () => {
@@ -105,7 +124,7 @@ describe("openLiveRoutes", () => {
 
   it("says that a file is not there", async () => {
     await expect(open("/nowhere/routes.json5")).rejects.toThrow(
-      "/nowhere/routes.json5: can't be read (ENOENT); name a readable JSON5 file.",
+      "/nowhere/routes.json5: can't be read (ENOENT); expected a readable JSON5 file.",
     );
   });
 });

@@ -8,7 +8,10 @@ import { routeMethods, type Route } from "./route.ts";
 
 /** Options for building routes from the content of a routes file. */
 export type RouteOptions = Readonly<{
+  /** Token of offers that name none. */
   token: ChargedToken;
+  /** Networks on which the server settles; default: any. */
+  networks?: readonly string[] | undefined;
   /** Recipient for offers that specify none. */
   payTo: string;
   /** `maxTimeoutSeconds` of every offer. */
@@ -21,14 +24,18 @@ export type RouteOptions = Readonly<{
 export async function buildRoutes(content: unknown, options: RouteOptions): Promise<FileReading<readonly Route[]>> {
   const { schemes = knownSchemes } = options;
   const names = schemes.map(({ name }) => name);
-  const problems = findRouteProblems(content, options.token.network, names);
+  const problems = findRouteProblems(content, options.token.network, { ...options, schemes: names });
   if (problems.length > 0) return { ok: false, problems };
   const routes = Object.entries(createRouteFileSchema(names).parse(content));
   const value = await Promise.all(routes.map(([key, entry]) => buildRoute(key, entry, { ...options, schemes })));
   return { ok: true, value };
 }
 
-async function buildRoute(key: string, entry: RouteFile[string], options: Required<RouteOptions>): Promise<Route> {
+async function buildRoute(
+  key: string,
+  entry: RouteFile[string],
+  options: RouteOptions & Required<Pick<RouteOptions, "schemes">>,
+): Promise<Route> {
   const [method, path = ""] = key.split(" ");
   const known = routeMethods.find((candidate) => candidate === method);
   if (known === undefined) throw new TypeError(`${key}: the routes file's schema let an unknown method pass`);
@@ -36,11 +43,13 @@ async function buildRoute(key: string, entry: RouteFile[string], options: Requir
     [entry.accepts].flat().map(async (offer): Promise<PaymentRequirements> => {
       const selling = options.schemes.find(({ name }) => name === offer.scheme);
       if (selling === undefined) throw new TypeError(`${key}: the routes file's schema let an unknown scheme pass`);
-      const token = offer.asset === undefined ? options.token : { network: options.token.network, ...offer.asset };
+      // The schema guarantees the form of the network, which its type does not have.
+      const network = offer.network as ChargedToken["network"];
+      const token = offer.asset === undefined ? options.token : { network, ...offer.asset };
       const { amount, asset, extra } = await selling.quote(offer.price, token, offer.assetTransferMethod);
       return {
         scheme: offer.scheme,
-        network: options.token.network,
+        network,
         amount,
         asset,
         payTo: offer.payTo ?? options.payTo,

@@ -8,7 +8,12 @@ import {
 } from "../facilitators/facilitation.ts";
 import { readSettleState } from "#x402/answer.ts";
 import { reason } from "#x402/reason.ts";
+import { namePayment } from "#x402/scheme.ts";
+import type { AuditEntry } from "#daemon/audit/audit-entry.ts";
+import type { AuditLog } from "#daemon/audit/audit-log.ts";
+import type { ClaimLedger } from "../claims/claim-ledger.ts";
 import type { PaymentClaim } from "../claims/payment-claim.ts";
+import { isUnused } from "./running-account.ts";
 
 /** Faults after which nothing can have been charged. */
 const didNothing: ReadonlySet<FacilitationErrorCode> = new Set(["unreachable", "refused", "denied"]);
@@ -69,5 +74,47 @@ function buildPendingSettlement({ settlement, requirements, key }: PaymentClaim,
     transaction: named === "" ? (settlement?.transaction ?? "") : named,
     network: requirements.network,
     payer: key.payer,
+  };
+}
+
+/** Where the outcome of a settlement is recorded. */
+export type SettlementRecords = Readonly<{
+  ledger: ClaimLedger;
+  facilitation: Pick<Facilitation, "settlesInLedger">;
+  /** Called once for each charged payment. */
+  onSettled: (claim: PaymentClaim) => void;
+  audit?: AuditLog | undefined;
+}>;
+
+/** Records the outcome of a claim's settlement. */
+export async function recordSettlement(
+  claim: PaymentClaim,
+  settlement: SettleResponse | FacilitationError,
+  { ledger, facilitation, onSettled, audit }: SettlementRecords,
+): Promise<void> {
+  const { key, payload } = claim;
+  const state = settlement instanceof FacilitationError ? "refused" : readSettleState(settlement);
+  if (settlement instanceof FacilitationError || state === "refused") return ledger.release(key);
+  if (state === "pending") return ledger.pending(key, settlement);
+  // Before the ledger: after a kill in between, the outcome is requested and reported again.
+  audit?.add(describeCharge(claim, settlement));
+  const isUnsynced = payload !== undefined && facilitation.settlesInLedger?.(payload);
+  await (isUnused(claim) ? ledger.release(key) : ledger.settled(key, settlement, { isUnsynced }));
+  onSettled(claim);
+}
+
+/** Builds the audit entry of a payment charged for a response. */
+function describeCharge(
+  { key, route, amount, requirements: { payTo } }: PaymentClaim,
+  { transaction }: SettleResponse,
+): AuditEntry {
+  return {
+    action: "payment-charged",
+    outcome: "success",
+    by: key.payer,
+    message: `A payment for ${route} was charged.`,
+    payment: namePayment(key),
+    before: { state: "settling" },
+    after: { state: "settled", transaction, ...key, payTo: payTo.toLowerCase(), amount },
   };
 }

@@ -1,5 +1,5 @@
-import type { FairSlots } from "#daemon/fair-places.ts";
-import type { Payment } from "./payment.ts";
+import type { FairSlots } from "#daemon/fair-shares.ts";
+import type { Payment } from "./payment-header.ts";
 import type { Delivery, SaleOutcome, SaleWithoutLedger } from "./sale-outcome.ts";
 import type { SaleRequest } from "./sale.ts";
 import { StoreError } from "#daemon/sql/store.ts";
@@ -10,14 +10,14 @@ import { ClaimMovedError, type ClaimLedger } from "../claims/claim-ledger.ts";
  * sold response occupies its slot until its delivery ends.
  */
 export function boundSale(
-  places: Pick<FairSlots, "enter">,
+  slots: Pick<FairSlots, "enter">,
   sell: (request: SaleRequest) => Promise<SaleOutcome>,
 ): (request: SaleRequest) => Promise<SaleOutcome> {
   return async (request) => {
-    const entry = places.enter(request.client);
+    const entry = slots.enter(request.client);
     if (!entry.ok) return { kind: "busy" };
     using kept = new DisposableStack();
-    kept.use(entry.place);
+    kept.use(entry.slot);
     const outcome = await sell(request);
     return outcome.kind === "sold" ? { ...outcome, delivery: keepUntilEnd(outcome.delivery, kept.move()) } : outcome;
   };
@@ -51,7 +51,7 @@ export function guardSale(
   };
 }
 
-/** Creates a search for whether a payment has a claim, in any state. */
+/** Creates a function that returns whether a payment has a claim, in any state. */
 export function createClaimSearch(
   ledger: Pick<ClaimLedger, "find">,
 ): (payment: Payment) => Promise<boolean | SaleWithoutLedger> {

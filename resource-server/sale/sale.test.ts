@@ -1,9 +1,9 @@
 import { afterEach, describe, expect, it } from "vitest";
-import { FairSlots } from "#daemon/fair-places.ts";
+import { FairSlots } from "#daemon/fair-shares.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
 import { FacilitationError } from "../facilitators/facilitation.ts";
 import { createPaymentOwners } from "../claims/payment-owners.ts";
-import { findAcceptedOffer, type Payment } from "./payment.ts";
+import { findAcceptedOffer, type Payment } from "./payment-header.ts";
 import { resumeSettlement, sell, type SellingDependencies, type SaleRequest } from "./sale.ts";
 import { createFacilitationStub, pendingResponse, settledResponse, transaction } from "../testing/facilitation-stub.ts";
 import { openTestLedger } from "../testing/claim-store.ts";
@@ -266,7 +266,7 @@ describe("sell", () => {
 
 describe("sell, when the upstream gives nothing to sell", () => {
   it.each<UpstreamResult>([
-    { kind: "failed", status: 502, message: "the upstream answered 500" },
+    { kind: "failed", status: 502, message: "the upstream returned HTTP 500" },
     { kind: "declined", response: { ...response, status: 404 } },
   ])("does not settle ($kind), and the payment can be used again", async (result) => {
     const results = [result, resource];

@@ -2,8 +2,6 @@ import { randomUUID } from "node:crypto";
 import type { PaymentRequirements, SettleResponse } from "@x402/core/types";
 import type { HeldBytes } from "#daemon/memory/connection-memory.ts";
 import type { RequestTrace } from "#daemon/http/request-trace.ts";
-import type { AuditLog } from "#daemon/audit/audit-log.ts";
-import type { ClaimLedger } from "../claims/claim-ledger.ts";
 import { FacilitationError, type Facilitation } from "../facilitators/facilitation.ts";
 import { reason } from "#x402/reason.ts";
 import { readSettleState } from "#x402/answer.ts";
@@ -17,11 +15,10 @@ import {
 } from "../claims/payment-claim.ts";
 import type { RetainedResponses } from "../claims/retained-responses.ts";
 import type { PaymentOwners } from "../claims/payment-owners.ts";
-import type { Payment } from "./payment.ts";
-import { describeCharge } from "./charge-entry.ts";
-import type { SaleOutcome } from "./sale-outcome.ts";
-import { createSoldOutcome } from "./sold-outcome.ts";
-import { resumeClaim, settleClaim } from "./claim-settlement.ts";
+import type { Payment } from "./payment-header.ts";
+import { createSoldOutcome, type SaleOutcome } from "./sale-outcome.ts";
+import { recordSettlement, resumeClaim, settleClaim, type SettlementRecords } from "./claim-settlement.ts";
+import { describeBusy, isRepetition, isUnused, refuseBusy, skipWork } from "./running-account.ts";
 import { chargeWork } from "./used-amount.ts";
 import { requestVerdict, type Verifier } from "./verdict.ts";
 import type { UpstreamResult } from "../upstream/upstream.ts";
@@ -46,16 +43,13 @@ export type SaleRequest = Readonly<{
 /** Request whose payment accepts an offer of the route. */
 type Order = SaleRequest & Readonly<{ requirements: PaymentRequirements }>;
 
-export type SaleDependencies = Readonly<{
-  ledger: ClaimLedger;
-  facilitation: Facilitation;
-  owners: PaymentOwners;
-  /** Unix milliseconds. */
-  clock: () => number;
-  /** Called once for each charged payment. */
-  onSettled: (claim: PaymentClaim) => void;
-  audit?: AuditLog | undefined;
-}>;
+export type SaleDependencies = SettlementRecords &
+  Readonly<{
+    facilitation: Facilitation;
+    owners: PaymentOwners;
+    /** Unix milliseconds. */
+    clock: () => number;
+  }>;
 
 export type SellingDependencies = SaleDependencies &
   Pick<Verifier, "unverified"> &
@@ -68,10 +62,12 @@ export type SellingDependencies = SaleDependencies &
 export async function sell(request: SaleRequest, dependencies: SellingDependencies): Promise<SaleOutcome> {
   const { key } = request.payment;
   const claim = await dependencies.ledger.find(key);
-  if (claim?.digest === request.payment.digest) {
+  if (isRepetition(claim, request)) {
     const isRepeated = claim.state === "delivered";
     return runAsOwner(key, dependencies, () => collect(key, { ...request, isRepeated }, dependencies));
   }
+  const busy = refuseBusy(claim, request);
+  if (busy !== undefined) return busy;
   const { requirements } = request;
   if (requirements === undefined) return { kind: "invalid", reason: noOffer };
   const latest = dependencies.clock() / 1_000 + requirements.maxTimeoutSeconds + clockSkewSeconds;
@@ -82,13 +78,16 @@ export async function sell(request: SaleRequest, dependencies: SellingDependenci
   if (earlier !== undefined && !isSamePurchase(earlier, order)) return { kind: "other-request" };
   const refusal = await requestVerdict(order, dependencies);
   if (refusal === undefined) {
-    if (earlier === undefined) return runAsOwner(key, dependencies, () => buy(key, order, dependencies));
+    if (earlier === undefined) {
+      const bought = await runAsOwner(key, dependencies, () => buy(key, order, dependencies));
+      return bought.kind === "in-progress" ? (describeBusy(request.payment) ?? bought) : bought;
+    }
     const again = { ...request, isIdentified: true, isRepeated: earlier.state === "delivered" };
     return runAsOwner(earlier.key, dependencies, () => collect(earlier.key, again, dependencies));
   }
   // A payment being settled is no longer valid, and the settlement may come from another copy of this same request.
   const begun = refusal.kind === "invalid" ? await dependencies.ledger.find(key) : undefined;
-  if (begun?.digest !== request.payment.digest) return refusal;
+  if (!isRepetition(begun, request)) return refusal;
   return runAsOwner(key, dependencies, () => collect(key, request, dependencies));
 }
 
@@ -101,7 +100,8 @@ export async function resumeSettlement(
   if (!owners.acquire(key)) return;
   try {
     const claim = await ledger.acquire(key);
-    if (claim?.state === "settling") await record(claim, await resumeClaim(claim, facilitation), dependencies);
+    if (claim?.state === "settling")
+      await recordSettlement(claim, await resumeClaim(claim, facilitation), dependencies);
     await ledger.disown(key);
   } finally {
     owners.release(key);
@@ -159,13 +159,13 @@ async function buy(key: ClaimKey, request: Order, dependencies: SaleDependencies
     return collect(key, request, dependencies);
   let result: ReturnType<typeof chargeWork> | undefined;
   try {
-    result = chargeWork(await request.work(), requirements);
+    result = chargeWork(skipWork(read) ?? (await request.work()), requirements);
   } finally {
     if (result?.kind !== "resource") await ledger.release(key);
   }
   if (result.kind !== "resource") return result;
   const { response, amount } = result;
-  await ledger.settling(key, response, amount);
+  await ledger.settling(key, response, amount, { isUnsynced: facilitation.settlesInLedger?.(payload) });
   const claim: PaymentClaim = { ...begun, state: "settling", amount, response, settlement: undefined };
   return recordOutcome(claim, await settleClaim(claim, read, facilitation, request.trace), dependencies);
 }
@@ -208,11 +208,11 @@ async function recordOutcome(
   settlement: SettleResponse | FacilitationError,
   dependencies: SaleDependencies,
 ): Promise<SaleOutcome> {
-  await record(claim, settlement, dependencies);
+  await recordSettlement(claim, settlement, dependencies);
   if (settlement instanceof FacilitationError) return { kind: "no-verdict", cause: settlement };
   switch (readSettleState(settlement)) {
     case "settled":
-      return createSoldOutcome({ ...claim, state: "settled", settlement }, dependencies);
+      return createSoldOutcome({ ...claim, state: "settled", settlement }, dependencies, isUnused(claim));
     case "refused":
       return {
         kind: "invalid",
@@ -222,24 +222,5 @@ async function recordOutcome(
       };
     case "pending":
       return { kind: "pending", settlement };
-  }
-}
-
-async function record(
-  claim: PaymentClaim,
-  settlement: SettleResponse | FacilitationError,
-  { ledger, onSettled, audit }: SaleDependencies,
-): Promise<void> {
-  if (settlement instanceof FacilitationError) return ledger.release(claim.key);
-  switch (readSettleState(settlement)) {
-    case "settled":
-      // Before the ledger: after a kill in between, the outcome is requested and reported again.
-      audit?.add(describeCharge(claim, settlement));
-      await ledger.settled(claim.key, settlement);
-      return onSettled(claim);
-    case "pending":
-      return ledger.pending(claim.key, settlement);
-    case "refused":
-      return ledger.release(claim.key);
   }
 }

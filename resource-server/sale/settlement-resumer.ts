@@ -1,7 +1,6 @@
 import type { Logger } from "#daemon/log/log.ts";
-import { repeatForgetting } from "../claims/repeat-forgetting.ts";
 import { forgottenMax, type ClaimLedger } from "../claims/claim-ledger.ts";
-import type { RetainedResponses } from "../claims/retained-responses.ts";
+import { repeatForgetting, type RetainedResponses } from "../claims/retained-responses.ts";
 import { pauseInBackground, type Pause } from "#daemon/time.ts";
 import { resumeSettlement, type SaleDependencies } from "./sale.ts";
 
@@ -15,7 +14,7 @@ export type SettlementResumerDependencies = SaleDependencies &
   Readonly<{ ledger: ClaimLedger; responses: Pick<RetainedResponses, "trim">; log: Logger; pause?: Pause }>;
 
 /** Max claims per check, and max of them settled concurrently. */
-const claimsPerLookMax = 100;
+const claimsPerRunMax = 100;
 const parallelMax = 4;
 
 /**
@@ -31,7 +30,7 @@ export function resumeSettlements(
 
   /** Releases claims that this process owns in the ledger without a request working on them, because the end of their request could not be written. */
   async function releaseOrphans(): Promise<void> {
-    for (const { key, isWorking } of await ledger.owned(claimsPerLookMax)) {
+    for (const { key, isWorking } of await ledger.owned(claimsPerRunMax)) {
       if (!owners.acquire(key)) continue;
       try {
         await (isWorking ? ledger.release(key) : ledger.disown(key));
@@ -41,12 +40,12 @@ export function resumeSettlements(
     }
   }
 
-  async function look(): Promise<void> {
+  async function resumeDue(): Promise<void> {
     await releaseOrphans();
     const released = await ledger.releaseAbandoned();
     if (released > 0)
-      log.warn({ event: "claims-released", released }, "released payments that a process was working on when it ended");
-    const claims = (await ledger.unsettled(claimsPerLookMax))[Symbol.iterator]();
+      log.warn({ event: "claims-released", released }, "released payments that a process was handling when it exited");
+    const claims = (await ledger.unsettled(claimsPerRunMax))[Symbol.iterator]();
     const worker = async () => {
       for (const claim of claims) {
         if (stop.signal.aborted) return;
@@ -61,9 +60,9 @@ export function resumeSettlements(
   async function run(): Promise<void> {
     while (!stop.signal.aborted) {
       try {
-        await look();
+        await resumeDue();
       } catch (error) {
-        log.error({ event: "settlements-not-taken-up", err: error }, "settlements can't be taken up; trying again");
+        log.error({ event: "settlements-not-resumed", err: error }, "can't resume settlements; retrying");
       }
       await pause(options.intervalMs, stop.signal);
     }

@@ -1,9 +1,9 @@
 import type { PaymentRequirements } from "@x402/core/types";
-import type { FairSlots } from "#daemon/fair-places.ts";
+import type { FairSlots } from "#daemon/fair-shares.ts";
 import type { RequestTrace } from "#daemon/http/request-trace.ts";
 import { readVerifyState } from "#x402/answer.ts";
 import { FacilitationError, type Facilitation } from "../facilitators/facilitation.ts";
-import type { Payment } from "./payment.ts";
+import type { Payment } from "./payment-header.ts";
 import type { SaleOutcome } from "./sale-outcome.ts";
 
 /** SDK's reason for a payment that is not well-formed. */
@@ -27,13 +27,16 @@ export async function requestVerdict(
 ): Promise<SaleOutcome | undefined> {
   const entry = unverified.enter(client);
   if (!entry.ok) return { kind: "busy" };
-  using _place = entry.place;
+  using _slot = entry.slot;
   try {
     const verdict = await facilitation.verify(payment.read, requirements, trace);
     const state = readVerifyState(verdict);
     if (state === "valid") return undefined;
-    const { invalidReason, invalidMessage: message } = verdict;
-    if (state === "refused") return { kind: "invalid", reason: invalidReason ?? malformed, message };
+    const { invalidReason, invalidMessage: message, extra } = verdict;
+    if (state === "refused") {
+      const corrected = extra && { ...requirements, extra: { ...requirements.extra, ...extra } };
+      return { kind: "invalid", reason: invalidReason ?? malformed, message, corrected };
+    }
     const cause = new FacilitationError("failed", `the facilitator's verdict is its own fault: ${invalidReason}`);
     return { kind: "no-verdict", cause };
   } catch (error) {

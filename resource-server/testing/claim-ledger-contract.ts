@@ -141,7 +141,7 @@ function testOwners(place: () => Promise<LedgerLocation>): void {
     const claim = createClaim();
     await ledger.claim(claim);
     await ledger.disown(claim.key);
-    await expect(ledger.settling(claim.key, response, "10000")).rejects.toThrow("no longer this process's");
+    await expect(ledger.settling(claim.key, response, "10000")).rejects.toThrow("no longer belongs to this process");
     expect(await ledger.owned(10)).toEqual([]);
     expect(await ledger.acquire(claim.key)).toMatchObject({ state: "working" });
     expect(await ledger.owned(10)).toEqual([{ key: claim.key, isWorking: true }]);

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { encodePaymentSignatureHeader } from "@x402/core/http";
 import type { PaymentPayload, PaymentRequirements } from "@x402/core/types";
-import { readPayment, type Payment } from "../sale/payment.ts";
+import { readPayment, type Payment } from "../sale/payment-header.ts";
 import type { Route } from "../routes/route.ts";
 
 /** Offer of a test route. */

@@ -43,7 +43,7 @@ export function createResponseRooms(): ResponseRooms {
       length += chunk.byteLength;
       if (length > heldBytes) {
         largest.set(route, Math.max(length, largest.get(route) ?? 0));
-        if (!memory.tryAcquire(length - heldBytes)) throw new NoRoomError("no room for the upstream's response");
+        if (!memory.tryAcquire(length - heldBytes)) throw new NoRoomError("no memory left for the upstream's response");
         heldBytes = length;
       }
       yield chunk;

@@ -79,13 +79,13 @@ describe("upstream", () => {
   });
 
   it.each<[string, Answer, object]>([
-    ["500", () => new Response("oops", { status: 500 }), { status: 502, message: "the upstream answered 500" }],
-    ["a redirect", () => Response.redirect("http://elsewhere.test/"), { message: "the upstream answered 302" }],
-    ["402", () => new Response("pay me", { status: 402 }), { message: "the upstream answered 402" }],
+    ["500", () => new Response("oops", { status: 500 }), { status: 502, message: "the upstream returned HTTP 500" }],
+    ["a redirect", () => Response.redirect("http://elsewhere.test/"), { message: "the upstream returned HTTP 302" }],
+    ["402", () => new Response("pay me", { status: 402 }), { message: "the upstream returned HTTP 402" }],
     [
       "another media type",
       () => new Response("<p>", { headers: { "Content-Type": "text/html" } }),
-      { status: 502, message: "the upstream answered text/html where application/json is sold" },
+      { status: 502, message: "the upstream returned text/html, but the route sells application/json" },
     ],
     [
       "too large a body",

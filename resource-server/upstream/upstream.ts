@@ -13,7 +13,7 @@ import type { SoldResponse } from "../claims/payment-claim.ts";
 import { createResponseRooms, NoRoomError } from "./response-room.ts";
 import type { TokenIssuer } from "../token-issuer.ts";
 
-/** Header by which an upstream says what a request used (the SDK's `SETTLEMENT_OVERRIDES_HEADER`), JSON with `amount`. */
+/** Header by which an upstream reports what a request used (the SDK's `SETTLEMENT_OVERRIDES_HEADER`), JSON with `amount`. */
 const usedAmountHeader = "settlement-overrides";
 
 /** Request to forward once it is paid. */
@@ -30,7 +30,7 @@ export type PaidRequest = Readonly<{
 
 /**
  * Result of a forwarded request:
- * - `resource`: the purchased response (2xx), and what the upstream says that it used (header `Settlement-Overrides`);
+ * - `resource`: the purchased response (2xx), and what the upstream reports that it used (header `Settlement-Overrides`);
  * - `declined`: the upstream's own rejection (4xx), passed to the client unchanged and uncharged;
  * - `failed`: nothing to sell; the client is not charged;
  * - `busy`: no memory to buffer the response, before or after the request; the client is not charged.
@@ -96,7 +96,7 @@ async function judgeResponse(
   const declined = status >= 400 && status < 500 && status !== 402 && status !== 407;
   if (!sellable && !declined) {
     await response.body?.cancel();
-    return buildFailure(502, `the upstream answered ${status}`);
+    return buildFailure(502, `the upstream returned HTTP ${status}`);
   }
   const hosts = { requestedHost: origin.host, upstreamHost: route.upstream?.hostname ?? "" };
   const headers = [...buildSoldHeaders(response.headers, hosts)];
@@ -104,7 +104,7 @@ async function judgeResponse(
     const given = headers.find(([name]) => name === "content-type")?.[1];
     if (given !== undefined && readMediaType(given) !== readMediaType(route.mimeType)) {
       await response.body?.cancel();
-      return buildFailure(502, `the upstream answered ${readMediaType(given)} where ${route.mimeType} is sold`);
+      return buildFailure(502, `the upstream returned ${readMediaType(given)}, but the route sells ${route.mimeType}`);
     }
     if (given === undefined) headers.push(["content-type", route.mimeType]);
   }

@@ -6,7 +6,7 @@ import type { VerdictLevel } from "#status/verdict.ts";
 export type TargetLevel = VerdictLevel | "stale";
 
 /** A target's state, for its card. Times are measured by this machine's clock. */
-export type DescribedTarget = Readonly<{
+export type TargetCard = Readonly<{
   level: TargetLevel;
   state: string;
   cause: string;
@@ -35,7 +35,11 @@ export const targetStatus = z.object({
   figures: statusFigures.extend({
     rpc: statusFigures.shape.rpc.unwrap().extend({ failure: shownText.optional() }).optional(),
     payments: statusPayments
-      .extend({ service: shownText, balanceUnit: shownText, refused: statusPayments.shape.refused.max(64) })
+      .extend({
+        service: shownText,
+        balances: statusPayments.shape.balances.max(64).default([]),
+        refused: statusPayments.shape.refused.max(64),
+      })
       .optional(),
   }),
 });
@@ -44,7 +48,7 @@ export const targetStatus = z.object({
 export function describeTarget(
   { at, verdict, headline, figures }: z.output<typeof targetStatus>,
   nowMs: number,
-): DescribedTarget {
+): TargetCard {
   const skewMs = nowMs - Date.parse(at);
   const shift = <Value extends Readonly<{ at: string }>>(value: Value | undefined) =>
     value && { ...value, at: new Date(Date.parse(value.at) + skewMs).toISOString() };

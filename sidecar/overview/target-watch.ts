@@ -3,10 +3,10 @@ import { getJson } from "#daemon/http/get.ts";
 import type { Logger } from "#daemon/log/log.ts";
 import { poll } from "#daemon/time.ts";
 import type { Target } from "./targets.ts";
-import { targetStatus, describeTarget, type TargetLevel, type DescribedTarget } from "./described-target.ts";
+import { targetStatus, describeTarget, type TargetLevel, type TargetCard } from "./described-target.ts";
 
 /** A target as shown on the page. */
-export type DisplayedTarget = Omit<DescribedTarget, "sinceMs"> &
+export type DisplayedTarget = Omit<TargetCard, "sinceMs"> &
   Readonly<{
     name: string;
     /** URL of the target's own page. */
@@ -20,13 +20,13 @@ export type DisplayedTarget = Omit<DescribedTarget, "sinceMs"> &
 /** A watched target. */
 export type TargetWatch = AsyncDisposable & Readonly<{ current: () => DisplayedTarget }>;
 
-const lookEveryMs = 5_000;
+const checkIntervalMs = 5_000;
 /** Limits for one poll. The response limit is several times larger than any service's real response, and up to sixty-four responses may arrive at once. */
 const limits = { timeoutMs: 4_000, answerBytesMax: 1_048_576 } as const;
 
-type Look = Readonly<{ ok: true; described: DescribedTarget } | { ok: false; why: string }>;
+type TargetResponse = Readonly<{ ok: true; described: TargetCard } | { ok: false; why: string }>;
 
-const unasked: DescribedTarget = { level: "unknown", state: "Not queried yet", cause: "", figures: {} };
+const unasked: TargetCard = { level: "unknown", state: "Not queried yet", cause: "", figures: {} };
 
 /** Polls a target until disposed of. */
 export function watchTarget(
@@ -36,13 +36,13 @@ export function watchTarget(
   const stopping = new AbortController();
   const beganMs = clock.wallMs();
   let answeredAtMs: number | undefined;
-  let seen: Readonly<{ described: DescribedTarget; answers: boolean; sinceMs: number; beganEarlier: boolean }> = {
+  let seen: Readonly<{ described: TargetCard; answers: boolean; sinceMs: number; beganEarlier: boolean }> = {
     described: unasked,
     answers: false,
     sinceMs: beganMs,
     beganEarlier: true,
   };
-  const note = (described: DescribedTarget, answers: boolean) => {
+  const note = (described: TargetCard, answers: boolean) => {
     const nowMs = clock.wallMs();
     const isSame = seen.described.state === described.state;
     const isFirst = seen.described === unasked;
@@ -57,16 +57,18 @@ export function watchTarget(
   // The card keeps the last known figures, marked as stale.
   const noteStale = (cause: string) => {
     const { figures } = seen.described;
-    note({ level: "stale" satisfies TargetLevel, state: "No answer", cause, figures }, false);
+    note({ level: "stale" satisfies TargetLevel, state: "Not responding", cause, figures }, false);
   };
-  const look = async () => {
-    const found = await lookAt(target, clock);
+  const checkTarget = async () => {
+    const found = await requestTarget(target, clock);
     if (found.ok) note(found.described, true);
     else noteStale(found.why);
   };
   const failed = (error: unknown) => noteStale(`The check failed: ${String(error)}.`);
   const { signal } = stopping;
-  const done = poll({ name: `overview of ${target.name}`, failed, intervalMs: lookEveryMs, signal }, look, { log });
+  const done = poll({ name: `overview of ${target.name}`, failed, intervalMs: checkIntervalMs, signal }, checkTarget, {
+    log,
+  });
   return {
     current: () => {
       const { sinceMs: _, ...described } = seen.described;
@@ -81,15 +83,14 @@ export function watchTarget(
   };
 }
 
-async function lookAt({ url }: Target, clock: Pick<Clock, "wallMs">): Promise<Look> {
+async function requestTarget({ url }: Target, clock: Pick<Clock, "wallMs">): Promise<TargetResponse> {
   const status = await getJson(new URL("/status", url).href, limits);
   if (!status.ok) return { ok: false, why: `It can't be queried (${status.why}).` };
   const found = targetStatus.safeParse(status.body);
   if (found.success) return { ok: true, described: describeTarget(found.data, clock.wallMs()) };
-  if (status.status !== 404)
-    return { ok: false, why: `It answered /status with HTTP ${status.status}, and no status.` };
+  if (status.status !== 404) return { ok: false, why: `/status returned HTTP ${status.status} without a status.` };
   return {
     ok: false,
-    why: "It is no Gatehouse service's listener for operators (its setting operations.port or listen.port).",
+    why: "This is not a Gatehouse admin port (operations.port or listen.port).",
   };
 }

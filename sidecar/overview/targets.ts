@@ -39,15 +39,15 @@ export function listTargetLines(text: string): readonly string[] {
  * @throws {TargetError} for any other form, for an empty list, for more than {@link targetsMax}, and for a duplicate name.
  */
 export function parseTargets(lines: readonly string[]): readonly Target[] {
-  if (lines.length === 0) throw new TargetError("there is no target; give URLs, or a file with one on each line.");
+  if (lines.length === 0) throw new TargetError("no targets given; pass URLs, or a file with one URL per line.");
   if (lines.length > targetsMax) {
-    throw new TargetError(`there are ${lines.length} targets; at most ${targetsMax} are possible.`);
+    throw new TargetError(`${lines.length} targets given; the limit is ${targetsMax}.`);
   }
   const targets = lines.map(parseTarget);
   const names = new Set<string>();
   for (const { name } of targets) {
     if (names.has(name))
-      throw new TargetError(`two targets are named ${name}; name them, e.g. node-7=http://10.0.0.7:9600.`);
+      throw new TargetError(`two targets are named ${name}; give each its own name, e.g. node-7=http://10.0.0.7:9600.`);
     names.add(name);
   }
   return targets;
@@ -57,11 +57,11 @@ function parseTarget(line: string): Target {
   const { name, url = "" } = form.exec(line)?.groups ?? {};
   const parsed = URL.parse(url);
   // Even an invalid URL may contain a password.
-  if (parsed === null) throw new TargetError("a target is not of the form http://host:port or name=http://host:port.");
+  if (parsed === null) throw new TargetError("invalid target; expected http://host:port or name=http://host:port.");
   parseHttpEndpoint(url);
   if (parsed.pathname !== "/" || parsed.search !== "" || parsed.hash !== "") {
     throw new TargetError(
-      `the target at ${parsed.host} has a path or a query; give the listener for operators alone, http://host:port, since /status and /readyz are read there.`,
+      `the target at ${parsed.host} has a path or a query; expected only the admin port, http://host:port: Gatehouse adds /status and /readyz.`,
     );
   }
   return { name: name ?? parsed.host, url, shownUrl: `${parsed.origin}/` };

@@ -1,6 +1,6 @@
 import { escapeCell, wrapLines } from "#daemon/markdown.ts";
 import { readSettings } from "#daemon/settings/settings.ts";
-import { stackServices } from "#daemon/stack-services.ts";
+import { defaultPorts } from "#daemon/default-ports.ts";
 import { conditionReasons } from "#status/condition-reasons.ts";
 import type { Condition, ConditionType } from "#status/condition.ts";
 import { sidecarSettings } from "../settings.ts";
@@ -52,12 +52,12 @@ function formatAdvice(type: ConditionType, reason: string): string {
   const settings = readSettings(sidecarSettings, { env: { GATEHOUSE_SIDECAR_NODE_WORKSPACE: "/data/node" } });
   const deployment = buildDeployment(settings, {
     command: (verb) => `gatehouse ${verb}`,
-    statusUrl: `http://127.0.0.1:${stackServices.sidecar.ports.status}`,
+    statusUrl: `http://127.0.0.1:${defaultPorts.sidecar.status}`,
     ops: { directory: "/data/node/bin", start: ["./ops", "start", "--config", "./node.conf"] },
     configPath: "/data/node/bin/node.conf",
     dataPath: "/data/node/data",
   });
   const condition = { type, reason, status: "False", message: "", since: "" } as Condition;
   const steps = listSteps(condition, deployment).map(({ text }) => escapeCell(text));
-  return steps.length === 0 ? "nothing; it ends by itself, or another condition has the steps." : steps.join(" ");
+  return steps.length === 0 ? "nothing; it resolves itself, or another condition has the steps." : steps.join(" ");
 }

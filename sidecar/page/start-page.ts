@@ -1,13 +1,13 @@
 import type { Clock } from "#daemon/clock.ts";
 import type { ReadinessCheck } from "#daemon/http/readiness.ts";
 import type { Logger } from "#daemon/log/log.ts";
-import { stackServices } from "#daemon/stack-services.ts";
+import { defaultPorts } from "#daemon/default-ports.ts";
 import type { GuardedNode } from "#gateway/guarded-node.ts";
 import type { DiskCheck } from "#health/disk-watch.ts";
 import type { EventLog } from "#status/event-log.ts";
 import type { Verdict } from "#status/verdict.ts";
 import type { SidecarSettings } from "../settings.ts";
-import { createCommandText } from "../upkeep/command-words.ts";
+import { createCommandText } from "../upkeep/command-text.ts";
 import type { ControlView } from "../upkeep/control/control-answers.ts";
 import type { Upkeep } from "../upkeep/upkeep.ts";
 import { buildDeployment } from "./advice/deployment.ts";
@@ -50,11 +50,11 @@ export function startPage(settings: SidecarSettings, dependencies: PageDependenc
   const sources = { board, verdict, clock, health: health.current, charts, traffic, pruningOldAfterMs };
   const state = createPageState(sources);
   let disk: Readonly<{ look: DiskCheck; atMs: number }> | undefined;
-  const command = createCommandText(settings.upkeep, dependencies.stateDirectory);
+  const command = createCommandText(settings.upkeep);
   const deployment = () =>
     buildDeployment(settings, {
       command,
-      statusUrl: dependencies.url() ?? `http://127.0.0.1:${stackServices.sidecar.ports.status}`,
+      statusUrl: dependencies.url() ?? `http://127.0.0.1:${defaultPorts.sidecar.status}`,
       dataPath: upkeep()?.dataPath(),
       ...(upkeep()?.places() ?? { ops: undefined, configPath: undefined }),
     });
@@ -73,11 +73,11 @@ export function startPage(settings: SidecarSettings, dependencies: PageDependenc
     state,
     deployment,
     figures: () => ({ restarts: upkeep()?.restarts(), disk }),
-    giveOwnNames: (value) => upkeep()?.giveOwnNames(value) ?? value,
+    withNodeNames: (value) => upkeep()?.withNodeNames(value) ?? value,
     configured: () => upkeep()?.configured() ?? starting,
-    plan: () => upkeep()?.control.look().plan,
+    plan: () => upkeep()?.control.view().plan,
     actions: () =>
-      settings.upkeep.controlToken && listActions(upkeep()?.control.look(), settings.restart.driver !== "none"),
+      settings.upkeep.controlToken && listActions(upkeep()?.control.view(), settings.restart.driver !== "none"),
   });
   addPageRoutes(operations, runbooks);
   const watch = watchPageState(state, { log });

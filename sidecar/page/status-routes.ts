@@ -26,8 +26,8 @@ export type StatusSources = Omit<NodePageSources, "advise"> &
     deployment: () => Deployment;
     /** The runbooks that this listener serves, by file name. */
     runbooks: Pick<ReadonlyMap<string, string>, "has">;
-    /** Replaces the specification's file and tool names in texts with the node's own names. */
-    giveOwnNames: <Value extends object>(value: Value) => Value;
+    /** Replaces the specification's file and tool names in strings with those of this node. */
+    withNodeNames: <Value extends object>(value: Value) => Value;
     /** Whether the configuration is correct, for `/startupz`. */
     configured: () => ReadinessCheck;
     /** Changes that the sidecar plans or would make; undefined before the sidecar's first check. */
@@ -42,11 +42,11 @@ export type PageAction = "resume" | "adopt" | "restart";
 /** Adds `GET /status` (conditions, health and events as JSON) and `GET /startupz` (200 once the configuration is correct). */
 export function addStatusRoutes(app: App, options: StatusOptions, sources: StatusSources): void {
   app.get("/startupz", (c) => {
-    const state = sources.giveOwnNames(sources.configured());
+    const state = sources.withNodeNames(sources.configured());
     return c.json({ status: state.ok ? "ok" : "unready", checks: { configured: state } }, state.ok ? 200 : 503);
   });
   app.get("/status", (c) =>
-    c.json(sources.giveOwnNames(buildStatus(options, sources)), 200, { "Cache-Control": "no-store" }),
+    c.json(sources.withNodeNames(buildStatus(options, sources)), 200, { "Cache-Control": "no-store" }),
   );
 }
 

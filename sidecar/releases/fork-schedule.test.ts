@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { judgeForks, type ForkSituation } from "./fork-schedule.ts";
+import { evaluateForks, type ForkSituation } from "./fork-schedule.ts";
 import { readReleaseList, type Fork } from "./release-list.ts";
 
 const hourMs = 3_600_000;
@@ -11,7 +11,7 @@ const march: Fork = { name: "Net-260301", version: 12, epoch: 354, commit: "bbbb
 const atMarch = epochs.startMs + 354 * epochs.lengthMs;
 
 const judge = (more: Partial<ForkSituation>) =>
-  judgeForks(
+  evaluateForks(
     { own: [early], published: [march, early], commit: undefined, epochs, nowMs: atMarch - 3 * dayMs, ...more },
     weekSeconds,
   );
@@ -21,12 +21,14 @@ test("a fork that the programs do not know is said days ahead, by epoch and time
     status: "False",
     reason: "OutdatedSoon",
     message:
-      "The next fork is at epoch 354, in 3 days (2026-03-01T00:00Z): spec 12 (Net-260301); this node has spec 10. Upgrade it before, programs and VERSION: gatehouse upgrade.",
+      "The next fork is at epoch 354, in 3 days (2026-03-01T00:00Z): spec 12 (Net-260301); this node has spec 10. Upgrade the binaries and VERSION before then: gatehouse upgrade.",
   });
   expect(judge({ nowMs: atMarch - 20 * dayMs })).toMatchObject({ reason: "Supported" });
   expect(judge({ nowMs: atMarch })).toMatchObject({
     reason: "Outdated",
-    message: expect.stringContaining("From epoch 354 on the chain needs spec 12 (Net-260301), which has begun"),
+    message: expect.stringContaining(
+      "From epoch 354, the chain requires spec 12 (Net-260301), which is already active",
+    ),
   });
 });
 
@@ -38,7 +40,7 @@ test("a node that knows the next fork is right, and says when that is", () => {
   });
   expect(judge({ own: [early, march], nowMs: atMarch })).toMatchObject({
     status: "True",
-    message: "No fork is to come by the schedule; this node has spec 12.",
+    message: "The schedule has no upcoming fork; this node has spec 12.",
   });
 });
 
@@ -51,7 +53,7 @@ test("programs count by the commit that a fork names, not by a VERSION file that
 test("where nobody knows when epoch 0 began, the epoch alone is said", () => {
   expect(judge({ epochs: undefined })).toMatchObject({
     status: "Unknown",
-    message: expect.stringMatching(/^From epoch 354 on the chain needs spec 12.*set upgrade\.epochZeroMs/),
+    message: expect.stringMatching(/^From epoch 354, the chain requires spec 12.*set upgrade\.epochZeroMs/),
   });
   expect(judge({ epochs: undefined, own: [march] })).toMatchObject({ status: "True" });
 });

@@ -19,7 +19,7 @@ const type = "VersionSupported";
 const dayMs = 86_400_000;
 
 /** Determines whether the programs support the listed forks, both active and upcoming. Pure. */
-export function judgeForks(situation: ForkSituation, warnBeforeSeconds: number): ConditionReport<typeof type> {
+export function evaluateForks(situation: ForkSituation, warnBeforeSeconds: number): ConditionReport<typeof type> {
   const { own, published, epochs, nowMs } = situation;
   const names = new Set(published.map(({ name }) => name));
   const all = [...(own ?? []).filter(({ name }) => !names.has(name)), ...published].toSorted(
@@ -28,7 +28,7 @@ export function judgeForks(situation: ForkSituation, warnBeforeSeconds: number):
   const spec = findSpec(all, situation);
   if (spec === undefined) {
     const message =
-      "Which spec the node's programs have is not known: no fork names their commit, and they have no VERSION file.";
+      "The spec of the node's binaries is unknown: no listed fork has their commit, and there is no VERSION file next to them.";
     return { type, status: "Unknown", reason: "NotCompared", message };
   }
   const has = `this node has spec ${spec}`;
@@ -37,22 +37,22 @@ export function judgeForks(situation: ForkSituation, warnBeforeSeconds: number):
   if (epochs === undefined) {
     if (first === undefined)
       return { type, status: "True", reason: "Supported", message: `No later fork is listed; ${has}.` };
-    const message = `${describeFork(first)}, and ${has}. When that epoch begins is not known: set upgrade.epochZeroMs (GATEHOUSE_SIDECAR_UPGRADE_EPOCH_ZERO_MS).`;
+    const message = `${describeFork(first)}, and ${has}. The start of that epoch is unknown: set upgrade.epochZeroMs (GATEHOUSE_SIDECAR_UPGRADE_EPOCH_ZERO_MS).`;
     return { type, status: "Unknown", reason: "NotCompared", message };
   }
   const findStart = ({ epoch }: Fork) => epochs.startMs + epoch * epochs.lengthMs;
   const passed = missing.findLast((fork) => findStart(fork) <= nowMs);
   if (passed !== undefined) {
-    const message = `${describeFork(passed)}, which has begun, and ${has}. Upgrade it now, programs and VERSION.`;
+    const message = `${describeFork(passed)}, which is already active, and ${has}. Upgrade the binaries and VERSION now: gatehouse upgrade.`;
     return { type, status: "False", reason: "Outdated", message };
   }
   const next = all.find((fork) => findStart(fork) > nowMs);
   if (next === undefined) {
-    return { type, status: "True", reason: "Supported", message: `No fork is to come by the schedule; ${has}.` };
+    return { type, status: "True", reason: "Supported", message: `The schedule has no upcoming fork; ${has}.` };
   }
   const message = `The next fork is ${describeStart(findStart(next), next, nowMs)}; ${has}.`;
   if (first === undefined) return { type, status: "True", reason: "Supported", message };
-  const upgrade = `${message} Upgrade it before, programs and VERSION: gatehouse upgrade.`;
+  const upgrade = `${message} Upgrade the binaries and VERSION before then: gatehouse upgrade.`;
   return findStart(first) - nowMs <= warnBeforeSeconds * 1_000
     ? { type, status: "False", reason: "OutdatedSoon", message: upgrade }
     : { type, status: "True", reason: "Supported", message: upgrade };
@@ -71,7 +71,7 @@ function findSpec(all: readonly Fork[], { own, commit }: ForkSituation): number 
 }
 
 function describeFork({ version, epoch, name }: Fork): string {
-  return `From epoch ${epoch} on the chain needs spec ${version} (${name})`;
+  return `From epoch ${epoch}, the chain requires spec ${version} (${name})`;
 }
 
 function describeStart(startMs: number, { epoch, version, name }: Fork, nowMs: number): string {

@@ -18,15 +18,15 @@ type Needed = Release & Readonly<{ minVersionAt: number }>;
 const type = "VersionSupported";
 
 /** Determines whether the running version is new enough for the chain, now and at upcoming heights. Pure. */
-export function judgeVersion(
+export function evaluateVersion(
   list: readonly Release[],
   node: RunningNode,
   warnBeforeSeconds: number,
 ): ConditionReport<typeof type> {
   const { version, height } = node;
   if (version === undefined || height === undefined) {
-    const what = version === undefined ? "version (VersionConsistent says why)" : "height (RpcResponding says why)";
-    return { type, status: "Unknown", reason: "NotCompared", message: `The node's ${what} is not known.` };
+    const what = version === undefined ? "version (see VersionConsistent)" : "height (see RpcResponding)";
+    return { type, status: "Unknown", reason: "NotCompared", message: `The node's ${what} is unknown.` };
   }
   const needed = list
     .flatMap((row) => (row.minVersionAt === undefined ? [] : [{ ...row, minVersionAt: row.minVersionAt }]))
@@ -41,7 +41,7 @@ export function judgeVersion(
       type,
       status: "True",
       reason: "Supported",
-      message: `${version.text} is new enough for every height that is listed.`,
+      message: `${version.text} is recent enough for all listed heights.`,
     };
   }
   const leftSeconds = computeSecondsUntil(coming, node);
@@ -63,19 +63,19 @@ function computeSecondsUntil({ minVersionAt }: Needed, { height, secondsPerBlock
 }
 
 function explainPassed(row: Needed, { version, height }: RunningNode): string {
-  return `The node is ${version?.text} at block ${height}; from block ${row.minVersionAt} on the chain needs ${row.version}${formatNote(row)}. Upgrade it now.`;
+  return `The node is ${version?.text} at block ${height}; from block ${row.minVersionAt}, the chain requires ${row.version}${formatNote(row)}. Upgrade it now: gatehouse upgrade.`;
 }
 
 function explainComing(row: Needed, { version, height, nowMs }: RunningNode, leftSeconds: number | undefined): string {
   const when =
     leftSeconds === undefined
-      ? "at a time that can't be estimated, because the node has returned no times of its blocks yet"
+      ? "time unknown, because the node has returned no block timestamps yet"
       : leftSeconds > yearSeconds
-        ? "in more than a year at the present rate"
-        : `about ${formatRoundedTime(nowMs + leftSeconds * 1_000)} at the present rate`;
+        ? "in more than a year at the current rate"
+        : `about ${formatRoundedTime(nowMs + leftSeconds * 1_000)} at the current rate`;
   return (
-    `The node is ${version?.text}; from block ${row.minVersionAt} on (${when}; it is at ${height}) the chain needs ${row.version}${formatNote(row)}. ` +
-    "Upgrade it before: gatehouse upgrade."
+    `The node is ${version?.text}; from block ${row.minVersionAt} (${when}; now at ${height}), the chain requires ${row.version}${formatNote(row)}. ` +
+    "Upgrade it before then: gatehouse upgrade."
   );
 }
 

@@ -9,7 +9,9 @@ import type { NodeLayout } from "#node/layout.ts";
 import type { ReleaseCommits } from "#node/versions.ts";
 import type { SidecarSettings } from "../settings.ts";
 import { emptyList, listCommits, readReleaseList, type Fork, type Release, type ReleaseList } from "./release-list.ts";
-import { fetchReleaseList, readStoredList } from "./release-url.ts";
+import { hash } from "node:crypto";
+import { replaceFile } from "#daemon/files/atomic-file.ts";
+import { getText } from "#daemon/http/get.ts";
 
 /** A node's family, and the directory that contains its programs. */
 export type ProgramsLocation = Pick<NodeLayout, "family" | "binDirectory">;
@@ -35,8 +37,8 @@ export type ReleaseLists = AsyncDisposable &
   Readonly<{ read: (place: ProgramsLocation) => Promise<ListedReleases>; commits: () => ReleaseCommits }>;
 
 /** Interval for rereading sources that are not watched: the schedule next to the programs, and a list at a URL. */
-const ownAgainMs = 60_000;
-const urlAgainMs = 3_600_000;
+const ownRefreshMs = 60_000;
+const urlRefreshMs = 3_600_000;
 const urlRetryMs = 300_000;
 const ownBytesMax = 1_048_576;
 
@@ -60,13 +62,13 @@ export function openReleaseLists(
     const fetched = await fetchReleaseList(place, { log });
     const kept = fetched === undefined && due.url === -Infinity ? await readStoredList(place) : undefined;
     ofUrl = fetched ?? kept ?? ofUrl;
-    due.url = clock.monotonicMs() + (fetched === undefined ? urlRetryMs : urlAgainMs);
+    due.url = clock.monotonicMs() + (fetched === undefined ? urlRetryMs : urlRefreshMs);
   };
   return {
     read: async (place) => {
       if (clock.monotonicMs() >= due.own) {
         own = await readOwnForks(place);
-        due.own = clock.monotonicMs() + ownAgainMs;
+        due.own = clock.monotonicMs() + ownRefreshMs;
       }
       if (url !== undefined && clock.monotonicMs() >= due.url) await fetchAgain({ url, directory: stateDirectory });
       return {
@@ -90,4 +92,48 @@ async function readOwnForks({
   const found = await readRegularFile(join(binDirectory, basename(forksPath)), ownBytesMax).catch(() => undefined);
   const reading = found && readReleaseList(parseJson(Buffer.from(found.bytes).toString("utf8")));
   return reading?.ok === true && reading.value.forks.length > 0 ? reading.value.forks : undefined;
+}
+
+/** Limits for fetching a list. */
+const timeoutMs = 10_000;
+const bytesMax = 1_048_576;
+
+/** A list at a URL, and the file that persists its last valid version across restarts. */
+export type ReleaseUrl = Readonly<{ url: string; directory: string }>;
+
+/** Reads the stored list; returns undefined if there is none. */
+export async function readStoredList(place: ReleaseUrl): Promise<ReleaseList | undefined> {
+  try {
+    const { bytes } = await readRegularFile(locateKept(place), bytesMax);
+    const reading = readReleaseList(parseJson(Buffer.from(bytes).toString("utf8")));
+    return reading.ok ? reading.value : undefined;
+  } catch {
+    // If the stored list is missing or damaged, the next fetch replaces it.
+    return undefined;
+  }
+}
+
+/** Fetches and stores the list; logs the reason and returns undefined if it can't be fetched or used. */
+export async function fetchReleaseList(
+  place: ReleaseUrl,
+  { log }: Readonly<{ log: Logger }>,
+): Promise<ReleaseList | undefined> {
+  const { url } = place;
+  const got = await getText(url, { timeoutMs, answerBytesMax: bytesMax });
+  const answered = got.ok && got.status !== 200 ? `HTTP ${got.status}` : undefined;
+  const reading = got.ok && answered === undefined ? readReleaseList(parseJson(got.body)) : undefined;
+  if (got.ok && reading?.ok === true) {
+    await replaceFile(locateKept(place), Buffer.from(got.body));
+    return reading.value;
+  }
+  const why = got.ok ? (answered ?? (reading?.ok === false ? reading.problems.join(" ") : "")) : got.why;
+  log.warn(
+    { event: "releases-not-fetched", url },
+    `the previous list stays active; upgrade.releasesUrl: ${url}: ${why}`,
+  );
+  return undefined;
+}
+
+function locateKept({ url, directory }: ReleaseUrl): string {
+  return join(directory, `releases-${hash("sha256", url).slice(0, 16)}.json`);
 }

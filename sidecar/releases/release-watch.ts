@@ -4,13 +4,13 @@ import type { Clock } from "#daemon/clock.ts";
 import type { Logger } from "#daemon/log/log.ts";
 import { poll } from "#daemon/time.ts";
 import type { ConditionBoard } from "#status/condition-board.ts";
-import { reportFailedCheck, type WatchedCheck } from "#status/failed-look.ts";
+import { reportFailedCheck, type WatchedCheck } from "#status/failed-check.ts";
 import type { NodeLayout } from "#node/layout.ts";
 import type { ProgramIdentity, ReleaseCommits } from "#node/versions.ts";
 import type { ConditionReport } from "#status/condition.ts";
 import type { SidecarSettings } from "../settings.ts";
-import { judgeVersion } from "./needed-version.ts";
-import { judgeForks, type ForkSituation } from "./fork-schedule.ts";
+import { evaluateVersion } from "./needed-version.ts";
+import { evaluateForks, type ForkSituation } from "./fork-schedule.ts";
 import { openReleaseLists, type ProgramsLocation, type ReleaseListsDependencies } from "./release-lists.ts";
 
 export type ReleaseWatchDependencies = ReleaseListsDependencies &
@@ -24,9 +24,9 @@ export type ReleaseWatchDependencies = ReleaseListsDependencies &
   }>;
 
 /** Interval between queries for the block rate, which changes slowly. Also the delay after a query that got no response. */
-const rateAgainMs = 600_000;
-const noRateAgainMs = 30_000;
-const rateTimeoutMs = 10_000;
+const blockTimeIntervalMs = 600_000;
+const blockTimeRetryMs = 30_000;
+const blockTimeTimeoutMs = 10_000;
 const answerBytesMax = 16_777_216;
 
 /** Number of blocks over which the rate is measured. */
@@ -56,20 +56,20 @@ export function watchReleases(
   const stopping = new AbortController();
   const { signal } = stopping;
   const lists = openReleaseLists(upgrade, { ...others, clock, log });
-  const call = createJsonRpcClient({ url: node.httpUrl, timeoutMs: rateTimeoutMs, answerBytesMax });
-  let lookedMs: number | undefined;
+  const call = createJsonRpcClient({ url: node.httpUrl, timeoutMs: blockTimeTimeoutMs, answerBytesMax });
+  let lastCheckMs: number | undefined;
   let againMs = 0;
   // While the node does not respond, its last known rate applies.
   let secondsPerBlock: number | undefined;
   const measureRate = async (height: number) => {
     const beganMs = clock.monotonicMs();
-    if (lookedMs !== undefined && beganMs - lookedMs <= againMs) return;
-    lookedMs = beganMs;
+    if (lastCheckMs !== undefined && beganMs - lastCheckMs <= againMs) return;
+    lastCheckMs = beganMs;
     const measured = await readSecondsPerBlock(height, call, signal);
-    againMs = measured === undefined ? noRateAgainMs : rateAgainMs;
+    againMs = measured === undefined ? blockTimeRetryMs : blockTimeIntervalMs;
     secondsPerBlock = measured ?? secondsPerBlock;
   };
-  const look = async () => {
+  const checkReleases = async () => {
     const { own, published, releases, isNamed } = await lists.read(places());
     const { height } = health.current();
     if (releases.length > 0 && height !== undefined) await measureRate(height);
@@ -79,16 +79,16 @@ export function watchReleases(
     const epochs = findEpochs(places(), node, upgrade);
     const reports = [];
     if (releases.length > 0 || (isNamed && published.length === 0)) {
-      reports.push(judgeVersion(releases, { version, height, secondsPerBlock, nowMs }, warnBeforeSeconds));
+      reports.push(evaluateVersion(releases, { version, height, secondsPerBlock, nowMs }, warnBeforeSeconds));
     }
     if (own !== undefined || published.length > 0) {
-      reports.push(judgeForks({ own, published, commit, epochs, nowMs }, warnBeforeSeconds));
+      reports.push(evaluateForks({ own, published, commit, epochs, nowMs }, warnBeforeSeconds));
     }
     const worst = pickWorst(reports);
     if (worst !== undefined) board.set(worst);
   };
   const failed = (error: unknown) => reportFailedCheck(watchedLook, error, board);
-  const watching = poll({ name: "releases", failed, intervalMs, signal }, look, { log });
+  const watching = poll({ name: "releases", failed, intervalMs, signal }, checkReleases, { log });
   return {
     commits: lists.commits,
     [Symbol.asyncDispose]: async () => {

@@ -7,7 +7,7 @@ import { replaceFile } from "#daemon/files/atomic-file.ts";
 import { parseHttpEndpoint } from "#daemon/http/endpoint.ts";
 import type { Logger } from "#daemon/log/log.ts";
 import { createProgress } from "./progress.ts";
-import { RestoreError, readJson, type RestoreLocation } from "./restore-place.ts";
+import { RestoreError, readJson, type RestoreLocation } from "./restore-location.ts";
 import type { RestoreSettings } from "./settings.ts";
 
 export type DownloadDependencies = Readonly<{ log: Logger; fetch: typeof fetch; signal: AbortSignal }>;
@@ -29,7 +29,7 @@ export async function downloadArchive(
   await mkdir(dirname(place.archive), { recursive: true });
   const part = await readPart(url, place);
   const stalled = new AbortController();
-  const timer = setTimeout(() => stalled.abort(new Error(`no byte for ${settings.stallMs} ms`)), settings.stallMs);
+  const timer = setTimeout(() => stalled.abort(new Error(`no data for ${settings.stallMs} ms`)), settings.stallMs);
   try {
     const signal = AbortSignal.any([dependencies.signal, stalled.signal]);
     const endpoint = parseHttpEndpoint(url);
@@ -57,12 +57,12 @@ export async function downloadArchive(
       if (progress.doneBytes() > settings.archive.limitBytes)
         throw createSizeError(url, progress.doneBytes(), settings);
     }
-    if (totalBytes !== undefined && progress.doneBytes() < totalBytes) throw new Error("the connection ended early");
+    if (totalBytes !== undefined && progress.doneBytes() < totalBytes) throw new Error("the connection closed early");
     await file.sync();
     return hash.digest("hex");
   } catch (cause) {
     if (cause instanceof RestoreError || dependencies.signal.aborted) throw cause;
-    throw new RestoreError(`${stripQuery(url)} can't be read to its end (${explainCause(cause)})`, {
+    throw new RestoreError(`${stripQuery(url)} can't be downloaded completely (${explainCause(cause)})`, {
       retryable: true,
       cause,
     });
@@ -111,7 +111,7 @@ function readRangeStart(response: Response, expectedBytes: number, url: string):
   if (response.status === 206 && Number(begin) === expectedBytes) return expectedBytes;
   const retryable = response.status === 429 || response.status >= 500 || response.status === 206;
   const advice = retryable ? "" : "; correct the URL";
-  throw new RestoreError(`${stripQuery(url)} answers HTTP ${response.status}${advice}`, { retryable });
+  throw new RestoreError(`${stripQuery(url)} returned HTTP ${response.status}${advice}`, { retryable });
 }
 
 function readTotal({ headers }: Response, fromBytes: number): number | undefined {
@@ -130,9 +130,7 @@ async function hashFile(hash: Hash, path: string, sizeBytes: number): Promise<vo
 }
 
 function createSizeError(url: string, foundBytes: number, { archive }: RestoreSettings): RestoreError {
-  return new RestoreError(
-    `${stripQuery(url)} has ${foundBytes} bytes; at most ${archive.limitBytes} are taken (GATEHOUSE_RESTORE_ARCHIVE_LIMIT_BYTES)`,
-  );
+  return new RestoreError(`${stripQuery(url)} has ${foundBytes} bytes; the limit is ${archive.limitBytes}`);
 }
 
 /** Strips a URL's query, which may contain a signature. */

@@ -22,7 +22,7 @@ import {
   requireReplaceable,
   takeTree,
   type RestoreLocation,
-} from "./restore-place.ts";
+} from "./restore-location.ts";
 import { restoreSettings, type RestoreSettings } from "./settings.ts";
 import {
   downloadArchive,
@@ -58,7 +58,7 @@ export async function runRestoreCommand(
     if (sources.json) out(`${JSON.stringify({ result, dataPath: settings.dataPath })}\n`);
     return 0;
   } catch (cause) {
-    if (signal.aborted) error("restore: stopped; run it again and it goes on where it ended.\n");
+    if (signal.aborted) error("restore: interrupted; rerun the command to continue.\n");
     else if (cause instanceof RestoreError) error(mask.text(`restore: ${cause.message}.\n`));
     else if (cause instanceof SettingsError) error(`${cause.message}\n`);
     else throw cause;
@@ -87,7 +87,10 @@ async function restore(settings: RestoreSettings, dependencies: RestoreDependenc
   const sha256 = settings.archive.sha256?.toLowerCase();
   const marker = await readMarker(place);
   if (marker !== undefined) {
-    log.info({ event: "restore-left", marker }, `${place.dataPath} was restored at ${marker.at}; left as it is`);
+    log.info(
+      { event: "restore-leftover", marker },
+      `${place.dataPath} was already restored at ${marker.at}; nothing to do`,
+    );
     return "restored-before";
   }
   if (place.part === undefined && !(await isEmpty(place.target))) return await keepData(place, sha256, dependencies);
@@ -97,7 +100,7 @@ async function restore(settings: RestoreSettings, dependencies: RestoreDependenc
   if (sha256 === undefined) {
     log.warn(
       { event: "restore-unverified", sha256: found },
-      `no checksum was given (GATEHOUSE_RESTORE_ARCHIVE_SHA256), so the archive is unpacked unchecked; it has the SHA-256 ${found}`,
+      `no checksum given (GATEHOUSE_RESTORE_ARCHIVE_SHA256), so the archive is not verified; its SHA-256 is ${found}`,
     );
   } else if (found !== sha256) {
     await dropArchive(place);
@@ -108,14 +111,13 @@ async function restore(settings: RestoreSettings, dependencies: RestoreDependenc
   await clearTree(place);
   await refuseFullDisk(place);
   await unpackArchive(settings, place, dependencies);
-  log.info({ event: "restore-progress" }, "unpacked; waiting until all of it is on the disk");
+  log.info({ event: "restore-progress" }, "unpacked; flushing to disk");
   await syncTree(place.tree, dependencies.signal);
   await requireReplaceable(place, family, settings.replace);
   const aside = await takeTree(place);
   audit.add(auditRestore(place, found, { isChecked: sha256 !== undefined }));
   await finish(place, found);
-  const left =
-    aside === undefined ? "" : `; the data that were there are in ${aside}, remove them when they are of no use`;
+  const left = aside === undefined ? "" : `; the previous data is in ${aside}; remove it when you no longer need it`;
   log.info({ event: "restore-done" }, `restored ${place.target}${left}`);
   return "restored";
 }
@@ -125,7 +127,7 @@ function auditRestore(
   archiveSha256: string | undefined,
   { isChecked }: Readonly<{ isChecked: boolean }>,
 ): AuditEntry {
-  const message = `${dataPath} was filled from an archive${isChecked ? "" : " without a checksum"}.`;
+  const message = `${dataPath} was restored from an archive${isChecked ? "" : " without a checksum"}.`;
   const state = part === undefined ? "empty" : "of genesis";
   const sides = { before: { dataPath, state }, after: { dataPath, archiveSha256 } };
   return { action: "node-data-restored", outcome: "success", by: "gatehouse restore", message, ...sides };
@@ -143,7 +145,7 @@ async function keepData(
     log.info({ event: "restore-done" }, `restored ${place.dataPath}`);
     return "restored-before";
   }
-  log.info({ event: "restore-left" }, `${place.dataPath} is not empty; left as it is`);
+  log.info({ event: "restore-leftover" }, `${place.dataPath} is not empty; nothing was restored`);
   return "not-empty";
 }
 
@@ -161,13 +163,13 @@ async function downloadWithRetries(
       if (!(error instanceof RestoreError) || !error.retryable) throw error;
       inVain = (await countDownloadedBytes(place)) > before ? 0 : inVain + 1;
       if (inVain >= settings.attempts) {
-        throw new RestoreError(`${error.message}, ${inVain} times in a row; look at the server, then run it again`, {
+        throw new RestoreError(`${error.message}, ${inVain} times in a row; check the server, then rerun the command`, {
           cause: error,
         });
       }
       dependencies.log.warn(
         { event: "restore-interrupted", inVain },
-        `${error.message}; going on where it ended in ${settings.retryMs} ms`,
+        `${error.message}; resuming in ${settings.retryMs} ms`,
       );
       await pause(settings.retryMs, dependencies.signal);
       dependencies.signal.throwIfAborted();
@@ -181,6 +183,6 @@ async function refuseFullDisk(place: RestoreLocation): Promise<void> {
   const neededBytes = await countDownloadedBytes(place);
   if (freeBytes >= neededBytes) return;
   throw new RestoreError(
-    `${dirname(place.dataPath)} has ${freeBytes} bytes left and the archive alone has ${neededBytes}; make the volume larger`,
+    `${dirname(place.dataPath)} has ${freeBytes} bytes free, but the archive alone has ${neededBytes}; expand the volume`,
   );
 }

@@ -1,13 +1,14 @@
 import { z } from "zod";
 import { removedAuditLog } from "#daemon/audit/audit-log.ts";
 import { nodeFamilies } from "#node/families.ts";
-import { bytes, filePath, httpUrl, milliseconds, positiveInteger, yesOrNo } from "#daemon/settings/types.ts";
-import { defineSettings, section } from "#daemon/settings/settings.ts";
+import { filePath, httpUrl, yesOrNo } from "#daemon/settings/types.ts";
+import { defineCommandSettings, section } from "#daemon/settings/settings.ts";
+import { fixed } from "#daemon/settings/fixed.ts";
 
 /** The settings for restoring chain data. */
-export const restoreSettings = defineSettings(
+export const restoreSettings = defineCommandSettings(
   "restore",
-  [],
+  ["archive.sha256"],
   {
     archive: section({
       url: httpUrl.describe("Snapshot URL: a tar archive, uncompressed or compressed with zstd or gzip"),
@@ -24,7 +25,8 @@ export const restoreSettings = defineSettings(
         .default(0)
         .describe("Leading path components to strip from the archive")
         .meta({ expected: "a whole number from 0 to 16" }),
-      limitBytes: bytes.default(8_796_093_022_208).describe("Max size of the archive, and of all unpacked files"),
+      /** Max size of the archive, and of all unpacked files. */
+      limitBytes: fixed(70_368_744_177_664),
     }),
     dataPath: filePath.describe(
       "Data directory of the node; filled if empty or absent, otherwise left unchanged. A family whose snapshots contain only part of the data needs the rest there, so run genesis first",
@@ -37,12 +39,14 @@ export const restoreSettings = defineSettings(
     replace: yesOrNo
       .default(false)
       .describe("Whether data that the snapshot replaces may exist, such as data from genesis; it is moved aside"),
-    stallMs: milliseconds.default(60_000).describe("Time without data after which a download is resumed"),
-    retryMs: milliseconds.default(5_000).describe("Delay between attempts"),
-    attempts: positiveInteger
-      .default(20)
-      .describe("Max consecutive attempts without new data before the restore fails"),
-    progressMs: milliseconds.default(10_000).describe("Interval between progress messages"),
+    /** Time without data after which a download is resumed. */
+    stallMs: fixed(60_000),
+    /** Delay between attempts. */
+    retryMs: fixed(5_000),
+    /** Max consecutive attempts without new data before the restore fails. */
+    attempts: fixed(20),
+    /** Interval between progress messages. */
+    progressMs: fixed(10_000),
   },
   { auditLog: removedAuditLog },
 );

@@ -5,7 +5,7 @@ import { pipeline } from "node:stream/promises";
 import { createGunzip, createZstdDecompress } from "node:zlib";
 import type { Logger } from "#daemon/log/log.ts";
 import { createProgress, type Progress } from "./progress.ts";
-import { RestoreError, type RestoreLocation } from "./restore-place.ts";
+import { RestoreError, type RestoreLocation } from "./restore-location.ts";
 import type { RestoreSettings } from "./settings.ts";
 
 /** Limits for an archive, and the interval between progress reports. */
@@ -60,7 +60,7 @@ export async function unpackArchive(
   } catch (cause) {
     if (signal.aborted) throw cause;
     if (refusing.signal.aborted) throw refusing.signal.reason;
-    throw new RestoreError(`the archive can't be unpacked (${(cause as Error).message}); name a tar archive of files`, {
+    throw new RestoreError(`the archive can't be unpacked (${(cause as Error).message}); expected a tar archive`, {
       cause,
     });
   }
@@ -75,10 +75,10 @@ function checkEntry(
   progress: Progress,
 ): string | undefined {
   if (!allowedTypes.has(entry.type)) {
-    return `the archive holds ${path}, a ${entry.type}; chain data is files and directories alone`;
+    return `the archive contains ${path}, a ${entry.type}; only files and directories are allowed`;
   }
   if (path.startsWith("/") || path.split("/").includes("..")) {
-    return `the archive holds ${path}, which leads out of the data directory`;
+    return `the archive contains ${path}, which is outside the data directory`;
   }
   const { part } = settings;
   const below = path
@@ -86,12 +86,12 @@ function checkEntry(
     .filter((name) => name !== "" && name !== ".")
     .slice(settings.archive.strip);
   if (part !== undefined && below.length > 0 && below[0] !== part) {
-    return `the archive holds ${path}; a snapshot of this family has one top directory, ${part}`;
+    return `the archive contains ${path}; a snapshot of this family has only one top-level directory, ${part}`;
   }
   progress.add(entry.size);
   const { limitBytes } = settings.archive;
   if (progress.doneBytes() <= limitBytes) return undefined;
-  return `the archive unpacks to more than ${limitBytes} bytes (GATEHOUSE_RESTORE_ARCHIVE_LIMIT_BYTES)`;
+  return `the archive unpacks to more than ${limitBytes} bytes`;
 }
 
 /** Creates the stream that decompresses an archive. The format is detected from the first bytes (RFC 8878, section 3.1.1; RFC 1952, section 2.3.1). */

@@ -1,6 +1,7 @@
 import { z } from "zod";
-import { filePath, httpUrl } from "#daemon/settings/types.ts";
+import { filePath } from "#daemon/settings/types.ts";
 import { section } from "#daemon/settings/settings.ts";
+import { fixed } from "#daemon/settings/fixed.ts";
 
 const command = (example: string) =>
   z
@@ -32,23 +33,12 @@ export const opsSection = section({
   ),
 });
 
-/** Default command for the `compose` driver. */
-export const composeRestart = ["docker", "compose", "restart"] as const;
-
 /** The `compose` driver. */
 export const composeSection = section({
   command: command('["docker","compose","restart"]')
-    .default([...composeRestart])
+    .default(["docker", "compose", "restart"])
     .describe(
-      "Command to restart the node's container; --timeout 300 and compose.service (if set) are appended to the default",
-    ),
-  exec: command('["docker","compose","exec"]')
-    .default(["docker", "compose", "exec"])
-    .describe("Command to run a binary in a service; runs node_cli in the node's container"),
-  ps: command('["docker","compose","ps","--all","--format","json"]')
-    .default(["docker", "compose", "ps", "--all", "--format", "json"])
-    .describe(
-      "Command to list containers as JSON, with the service as last argument; detects whether the node's process has exited",
+      "Command to restart the node's container; --timeout 300 and compose.service (if set) are appended to the default. What precedes `restart` also runs `exec` and `ps`, e.g. docker compose --file node.yaml",
     ),
   service: name
     .optional()
@@ -72,7 +62,8 @@ export const dockerSection = section({
 
 /** The `kubernetes` driver, which uses the API server with the pod's own service account. */
 export const kubernetesSection = section({
-  apiUrl: httpUrl.default("https://kubernetes.default.svc").describe("Kubernetes API server"),
+  /** The API server, as pods reach it. */
+  apiUrl: fixed("https://kubernetes.default.svc"),
   namespace: name.optional().describe("Pod namespace; default: the service account's"),
   pod: name.optional().describe("Name of the node's pod; required by the kubernetes driver"),
   container: name.default("node").describe("Name of the node's container in the pod"),
@@ -86,7 +77,6 @@ export const kubernetesSection = section({
   processName: name
     .optional()
     .describe("Name of the node's process or its binary, for the signal strategy; default: by node family, e.g. node"),
-  serviceAccountDirectory: filePath
-    .default("/var/run/secrets/kubernetes.io/serviceaccount")
-    .describe("Directory with the service account's token, namespace and ca.crt"),
+  /** Directory with the service account's token, namespace and ca.crt. */
+  serviceAccountDirectory: fixed("/var/run/secrets/kubernetes.io/serviceaccount"),
 });

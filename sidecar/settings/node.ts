@@ -1,9 +1,10 @@
 import { z } from "zod";
-import { chainId, filePath, httpUrl, milliseconds, webSocketUrl } from "#daemon/settings/types.ts";
+import { chainId, filePath, httpUrl, webSocketUrl } from "#daemon/settings/types.ts";
 import { section } from "#daemon/settings/settings.ts";
-import { stackServices } from "#daemon/stack-services.ts";
+import { defaultPorts } from "#daemon/default-ports.ts";
 import { nodeFamilies } from "#node/families.ts";
 import { nodeVersion } from "#node/version-setting.ts";
+import { fixed } from "#daemon/settings/fixed.ts";
 
 /** The node: its paths and how to reach its RPC. */
 export const nodeSection = section({
@@ -45,11 +46,9 @@ export const nodeSection = section({
     .optional()
     .describe("Container image of the node; its tag determines the version if no other source reports one")
     .meta({ expected: "an image reference such as registry/node:0.16.2" }),
-  httpUrl: httpUrl
-    .default(`http://127.0.0.1:${stackServices.node.ports.http}`)
-    .describe("HTTP JSON-RPC endpoint of the node"),
+  httpUrl: httpUrl.default(`http://127.0.0.1:${defaultPorts.node.http}`).describe("HTTP JSON-RPC endpoint of the node"),
   webSocketUrl: webSocketUrl
-    .default(`ws://127.0.0.1:${stackServices.node.ports.webSocket}`)
+    .default(`ws://127.0.0.1:${defaultPorts.node.webSocket}`)
     .describe("WebSocket JSON-RPC endpoint of the node"),
   environment: z
     .array(z.string().regex(/^(?!GATEHOUSE_)[A-Za-z_]\w*$/))
@@ -65,15 +64,10 @@ export const nodeSection = section({
 /** The Pushgateway that the node pushes to, at an address that the sidecar can reach. The sidecar checks whether metrics arrive. */
 export const pushgatewaySection = section({
   url: httpUrl.optional().describe("Pushgateway to check for the node's metrics; default: no check"),
-  staleAfterMs: milliseconds
-    .default(60_000)
-    .describe("Age of the last push from which metrics count as missing; at least three push intervals"),
-  timeoutMs: milliseconds.default(3_000).describe("Timeout for Pushgateway requests"),
-  responseLimitBytes: z
-    .int()
-    .min(1_024)
-    .max(1_073_741_824)
-    .default(16_777_216)
-    .describe("Max size of a Pushgateway response")
-    .meta({ expected: "a number of bytes from 1024 to 1073741824" }),
+  /** Age of the last push from which metrics count as missing, or three push intervals if that is more. */
+  staleAfterMs: fixed(60_000),
+  /** Timeout for Pushgateway requests. */
+  timeoutMs: fixed(3_000),
+  /** Max size of a Pushgateway response. */
+  responseLimitBytes: fixed(16_777_216),
 });

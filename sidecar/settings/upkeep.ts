@@ -1,8 +1,9 @@
 import { z } from "zod";
-import { bytes, filePath, milliseconds, nonNegativeInteger, port, seconds, yesOrNo } from "#daemon/settings/types.ts";
+import { filePath, milliseconds, nonNegativeInteger, port, seconds, yesOrNo } from "#daemon/settings/types.ts";
 import { secret } from "#daemon/secrets/secret.ts";
 import { section } from "#daemon/settings/settings.ts";
 import { cronExpression, timeZone } from "#daemon/settings/cron.ts";
+import { fixed } from "#daemon/settings/fixed.ts";
 
 /** Upkeep of the node's configuration. */
 export const upkeepSection = section({
@@ -45,26 +46,19 @@ export const upkeepSection = section({
     .describe(
       "Token for gatehouse resume, restart, adopt, upgrade and restore with --url, and for the status page's buttons; without it there are no buttons, and commands work only through the socket in the state directory",
     ),
-  rereadIntervalMs: milliseconds.default(5_000).describe("Interval for rereading node.conf without file events"),
+  /** Interval for rereading node.conf without file events. */
+  rereadIntervalMs: fixed(5_000),
   restoreAfterMs: nonNegativeInteger
     .max(86_400_000)
     .default(60_000)
     .describe("How long node.conf may be unusable and unchanged before the last good version is restored; 0: never")
     .meta({ expected: "milliseconds, a whole number from 0 to 86400000" }),
-  passDeadlineMs: milliseconds
-    .default(30_000)
-    .describe("Duration from which a node check and its reconcile count as hung"),
-  fileTimeoutMs: milliseconds
-    .default(5_000)
-    .describe("Timeout for the file systems of node.conf and the state directory before they count as hung"),
-  configLimitBytes: bytes
-    .default(65_536)
-    .describe("Max node.conf size; a real one has 2.5 KB, and larger files may take seconds to read"),
-  json5: z
-    .enum(["refuse", "rewrite"])
-    .default("refuse")
-    .describe("Handling of a JSON5 node.conf, which can't be edited in place: refuse, or rewrite without comments")
-    .meta({ expected: "refuse or rewrite" }),
+  /** Duration from which a node check and its reconcile count as hung. */
+  passDeadlineMs: fixed(30_000),
+  /** Timeout for the file systems of node.conf and the state directory before they count as hung. */
+  fileTimeoutMs: fixed(5_000),
+  /** Max node.conf size. */
+  configLimitBytes: fixed(65_536),
 });
 
 /** The desired `chain.monitor_config`. An unset setting leaves the file's value unchanged, under whichever naming it has. */
@@ -95,10 +89,10 @@ export const pruneSection = section({
   enabled: yesOrNo
     .default(true)
     .describe("Whether auto-pruning should be on; false leaves it unchanged and reports it"),
-  intervalMs: milliseconds.default(30_000).describe("Interval between queries of the pruning settings"),
-  stalledAfterMs: milliseconds
-    .default(600_000)
-    .describe("Time without progress, while blocks advance, from which pruning counts as stalled"),
+  /** Interval between queries of the pruning settings. */
+  intervalMs: fixed(30_000),
+  /** Time without progress, while blocks advance, from which pruning counts as stalled. */
+  stalledAfterMs: fixed(600_000),
 });
 
 /** The node's command-line tool. */
@@ -134,8 +128,10 @@ export const nodeCliSection = section({
       "Value for --c (v0.11 and later); default: the configuration file's path, in a container by node family, e.g. ./node.conf",
     )
     .meta({ expected: "a path" }),
-  timeoutMs: milliseconds.default(10_000).describe("Timeout for one run of the tool"),
-  outputLimitBytes: bytes.default(65_536).describe("Max output of the tool before it is killed"),
+  /** Timeout for one run of the tool. */
+  timeoutMs: fixed(10_000),
+  /** Max output of the tool before it is killed. */
+  outputLimitBytes: fixed(65_536),
 });
 
 /** Node restarts: how, when and how often. */
@@ -150,7 +146,8 @@ export const restartSection = section({
     .default(6)
     .describe("Max restarts per hour; preserved across sidecar restarts")
     .meta({ expected: "a whole number from 0 to 3600" }),
-  settleMs: milliseconds.default(200).describe("Changes within this time are combined into one restart"),
+  /** Changes within this time are combined into one restart. */
+  settleMs: fixed(200),
   timeoutMs: milliseconds.default(360_000).describe("Timeout for the restart command"),
   answersWithinMs: milliseconds
     .default(600_000)
@@ -158,9 +155,8 @@ export const restartSection = section({
   healthyWithinMs: milliseconds
     .default(120_000)
     .describe("Time from the first response after a restart within which the node's height must advance"),
-  metricsWithinMs: milliseconds
-    .default(120_000)
-    .describe("Time after that within which metrics must reach the Pushgateway, if it is checked"),
+  /** Time after that within which metrics must reach the Pushgateway, if it is checked. */
+  metricsWithinMs: fixed(120_000),
   hungAfterMs: nonNegativeInteger
     .max(86_400_000)
     .default(0)
@@ -174,7 +170,7 @@ export const restartSection = section({
     .max(32)
     .optional()
     .describe(
-      "Command that exits with status 0 if the node can start with node.conf, run in the bin directory before a restart for an external change; default: none, only gatehouse lint findings block it",
+      "Command that exits with status 0 if the node can start with node.conf, run in the bin directory before a restart for an external change; default: none, only gatehouse config lint findings block it",
     )
     .meta({ expected: 'a command and its arguments as a list, e.g. ["./node","--check","./node.conf"]' }),
   maintenanceCron: cronExpression

@@ -1,6 +1,7 @@
 import { z } from "zod";
-import { milliseconds, positiveInteger } from "#daemon/settings/types.ts";
+import { positiveInteger } from "#daemon/settings/types.ts";
 import { section } from "#daemon/settings/settings.ts";
+import { fixed } from "#daemon/settings/fixed.ts";
 
 /** Growth of the node's volume on Kubernetes, through its claim. Without a claim, the volume does not grow. */
 export const volumeSection = section({
@@ -10,17 +11,12 @@ export const volumeSection = section({
     .optional()
     .describe("PersistentVolumeClaim of the node's data, which grows as it fills; default: no growth")
     .meta({ expected: "a claim's name" }),
-  growBelowFreeRatio: z
-    .number()
-    .min(0.01)
-    .max(0.9)
-    .default(0.15)
-    .describe("Free ratio of the volume below which it grows")
-    .meta({ expected: "a number from 0.01 to 0.9" }),
+  /** Free ratio of the volume below which it grows. */
+  growBelowFreeRatio: fixed(0.15),
   stepGibibytes: positiveInteger.max(65_536).default(100).describe("Growth step in GiB"),
   ceilingGibibytes: positiveInteger.max(1_048_576).default(2_000).describe("Max volume size in GiB"),
-  pauseMs: milliseconds
-    .default(21_600_000)
-    .describe("Min time between resizes; some providers allow only one in six hours"),
-  intervalMs: milliseconds.default(60_000).describe("Interval between volume checks"),
+  /** Min time between resizes; some providers allow only one in six hours. */
+  pauseMs: fixed(21_600_000),
+  /** Interval between volume checks. */
+  intervalMs: fixed(60_000),
 });

@@ -10,7 +10,6 @@ export const begunUpgrade: UpgradeRecord = {
   configPath: "/node/bin/node.conf",
   directory: "/node/.gatehouse-upgrade/1",
   stores: [],
-  method: "auto",
   keepsCopy: false,
   before: { height: 10, autoPrune: true, tellsVersion: true },
   beganMs: 1,

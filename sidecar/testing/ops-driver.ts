@@ -37,7 +37,7 @@ export async function buildOpsDriver({
     () => ({ directory, binDirectory: directory, start, passes }),
     {
       processes: createNodeProcesses({ httpUrl, binDirectory: () => directory, processName: () => undefined }),
-      look: () => checkRpc(httpUrl),
+      check: () => checkRpc(httpUrl),
       clock: systemClock,
       events,
       log: pino({ level: "silent" }),

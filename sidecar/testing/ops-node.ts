@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { sendRequest } from "#daemon/http/send-request.ts";
 import { readUntil } from "#daemon/testing/until.ts";
 import { createRpcClient, RpcFailure } from "#health/rpc-client.ts";
-import type { NodeHealth } from "#health/node-health.ts";
+import type { RpcState } from "#health/rpc-state.ts";
 import { createFakeNode, type FakeNode } from "./fake-node.ts";
 import { nodeProgram } from "./fake-node-programs.ts";
 
@@ -111,7 +111,7 @@ export async function createOpsNode(
 }
 
 /** Checks the RPC once, like the health watch. */
-export async function checkRpc(url: string): Promise<NodeHealth> {
+export async function checkRpc(url: string): Promise<RpcState> {
   const call = createRpcClient({ url, timeoutMs: 1_000 }, { send: sendRequest });
   try {
     return { answers: 1, height: Number(await call("eth_blockNumber", [], new AbortController().signal)) };

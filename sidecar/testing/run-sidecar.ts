@@ -5,7 +5,7 @@ import { pino } from "pino";
 import { Registry } from "prom-client";
 import { createFilesInForce } from "#daemon/files/files-in-force.ts";
 import { createMask } from "#daemon/secrets/mask.ts";
-import { readSettings } from "#daemon/settings/settings.ts";
+import { readWithConstants } from "#daemon/testing/read-with-constants.ts";
 import { sidecar } from "../main.ts";
 import { sidecarSettings } from "../settings.ts";
 
@@ -18,17 +18,15 @@ export async function runSidecar(
   environment: Readonly<Record<string, string>>,
 ): Promise<RunningSidecar> {
   const stateDirectory = await mkdtemp(join(tmpdir(), "gatehouse-sidecar-"));
-  const settings = readSettings(sidecarSettings, {
-    env: {
-      GATEHOUSE_SIDECAR_NODE_WORKSPACE: workspace,
-      GATEHOUSE_SIDECAR_UPKEEP_STATE_DIRECTORY: stateDirectory,
-      GATEHOUSE_SIDECAR_UPKEEP_MODE: "enforce",
-      GATEHOUSE_SIDECAR_RESTART_DRIVER: "none",
-      GATEHOUSE_SIDECAR_LISTEN_PORT: "0",
-      GATEHOUSE_SIDECAR_GATEWAY_PUBLIC_PORT: "0",
-      GATEHOUSE_SIDECAR_HEALTH_WEB_SOCKET: "false",
-      ...environment,
-    },
+  const settings = readWithConstants(sidecarSettings, {
+    GATEHOUSE_SIDECAR_NODE_WORKSPACE: workspace,
+    GATEHOUSE_SIDECAR_UPKEEP_STATE_DIRECTORY: stateDirectory,
+    GATEHOUSE_SIDECAR_UPKEEP_MODE: "enforce",
+    GATEHOUSE_SIDECAR_RESTART_DRIVER: "none",
+    GATEHOUSE_SIDECAR_LISTEN_PORT: "0",
+    GATEHOUSE_SIDECAR_GATEWAY_PUBLIC_PORT: "0",
+    GATEHOUSE_SIDECAR_HEALTH_WEB_SOCKET: "false",
+    ...environment,
   });
   const resources = new AsyncDisposableStack();
   const stopping = new AbortController();

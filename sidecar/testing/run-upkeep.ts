@@ -4,12 +4,13 @@ import { join } from "node:path";
 import { pino } from "pino";
 import { Registry } from "prom-client";
 import type { AuditEntry } from "#daemon/audit/audit-entry.ts";
-import { readSettings } from "#daemon/settings/settings.ts";
+import { readWithConstants } from "#daemon/testing/read-with-constants.ts";
 import type { Environment } from "#daemon/settings/environment.ts";
 import { createMask } from "#daemon/secrets/mask.ts";
 import { systemClock, type Clock } from "#daemon/clock.ts";
 import { startHealth } from "#health/health.ts";
 import { sendRequest } from "#daemon/http/send-request.ts";
+import { readUntil } from "#daemon/testing/until.ts";
 import { watchNodeStorage } from "../node-storage.ts";
 import { sidecarSettings } from "../settings.ts";
 import { createCharts } from "#status/charts.ts";
@@ -37,6 +38,8 @@ export type RunningUpkeep = AsyncDisposable &
     stateDirectory: string;
     /** Counts how often node.conf was corrected. */
     corrections: () => Promise<number>;
+    /** Waits until this many more iterations have completed. */
+    passes: (count: number) => Promise<void>;
     /** Waits until a condition has the given reason; after the deadline, fails with a list of all conditions. */
     reason: (type: ConditionType, reason: string, withinMs?: number) => Promise<Condition>;
   }>;
@@ -49,22 +52,20 @@ export async function runUpkeep(
 ): Promise<RunningUpkeep> {
   const stateDirectory = options.stateDirectory ?? (await mkdtemp(join(tmpdir(), "gatehouse-state-")));
   const clock = options.clock ?? systemClock;
-  const settings = readSettings(sidecarSettings, {
-    env: {
-      GATEHOUSE_SIDECAR_NODE_WORKSPACE: node.workspace,
-      GATEHOUSE_SIDECAR_NODE_HTTP_URL: node.httpUrl,
-      GATEHOUSE_SIDECAR_UPKEEP_STATE_DIRECTORY: stateDirectory,
-      GATEHOUSE_SIDECAR_UPKEEP_MODE: "enforce",
-      GATEHOUSE_SIDECAR_HEALTH_WEB_SOCKET: "false",
-      GATEHOUSE_SIDECAR_HEALTH_INTERVAL_MS: "50",
-      GATEHOUSE_SIDECAR_HEALTH_TIMEOUT_MS: "1000",
-      GATEHOUSE_SIDECAR_RESTART_ANSWERS_WITHIN_MS: "5000",
-      GATEHOUSE_SIDECAR_RESTART_HEALTHY_WITHIN_MS: "2500",
-      GATEHOUSE_SIDECAR_RESTART_SETTLE_MS: "50",
-      // A node of this family reports only the commit of its programs.
-      ...(testProfile === "pharos" ? { GATEHOUSE_SIDECAR_NODE_VERSION: "0.16.2" } : {}),
-      ...environment,
-    },
+  const settings = readWithConstants(sidecarSettings, {
+    GATEHOUSE_SIDECAR_NODE_WORKSPACE: node.workspace,
+    GATEHOUSE_SIDECAR_NODE_HTTP_URL: node.httpUrl,
+    GATEHOUSE_SIDECAR_UPKEEP_STATE_DIRECTORY: stateDirectory,
+    GATEHOUSE_SIDECAR_UPKEEP_MODE: "enforce",
+    GATEHOUSE_SIDECAR_HEALTH_WEB_SOCKET: "false",
+    GATEHOUSE_SIDECAR_HEALTH_INTERVAL_MS: "50",
+    GATEHOUSE_SIDECAR_HEALTH_TIMEOUT_MS: "1000",
+    GATEHOUSE_SIDECAR_RESTART_ANSWERS_WITHIN_MS: "5000",
+    GATEHOUSE_SIDECAR_RESTART_HEALTHY_WITHIN_MS: "2500",
+    GATEHOUSE_SIDECAR_RESTART_SETTLE_MS: "50",
+    // A node of this family reports only the commit of its programs.
+    ...(testProfile === "pharos" ? { GATEHOUSE_SIDECAR_NODE_VERSION: "0.16.2" } : {}),
+    ...environment,
   });
   const log = pino({ level: process.env["GATEHOUSE_TEST_LOG"] ?? "silent" });
   const metrics = new Registry();
@@ -96,8 +97,7 @@ export async function runUpkeep(
     upkeep,
     metrics,
     stateDirectory,
-    corrections: async () =>
-      (await metrics.getSingleMetric("gatehouse_node_config_corrections_total")?.get())?.values[0]?.value ?? 0,
+    ...countIterations(metrics),
     reason,
     [Symbol.asyncDispose]: async () => {
       await control[Symbol.asyncDispose]();
@@ -106,6 +106,18 @@ export async function runUpkeep(
       await health[Symbol.asyncDispose]();
       state[Symbol.dispose]();
       if (options.stateDirectory === undefined) await rm(stateDirectory, { recursive: true, force: true });
+    },
+  };
+}
+
+function countIterations(metrics: Registry): Pick<RunningUpkeep, "corrections" | "passes"> {
+  const read = async (name: string) => (await metrics.getSingleMetric(name)?.get())?.values[0]?.value ?? 0;
+  const made = () => read("gatehouse_reconciles_total");
+  return {
+    corrections: () => read("gatehouse_node_config_corrections_total"),
+    passes: async (count) => {
+      const before = await made();
+      await readUntil(made, (now) => now >= before + count);
     },
   };
 }

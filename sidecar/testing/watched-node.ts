@@ -3,7 +3,7 @@ import type { AddressInfo } from "node:net";
 import { pino } from "pino";
 import { Registry } from "prom-client";
 import { WebSocketServer } from "ws";
-import { readSettings } from "#daemon/settings/settings.ts";
+import { readWithConstants } from "#daemon/testing/read-with-constants.ts";
 import { systemClock } from "#daemon/clock.ts";
 import { startHealth } from "#health/health.ts";
 import { sendRequest } from "#daemon/http/send-request.ts";
@@ -55,15 +55,13 @@ export function answersRpc(
 
 /** Watches a node with short intervals; `words` waits until a condition has a reason, and returns its message. */
 export function watchNode(url: string, environment: Readonly<Record<string, string>> = {}) {
-  const settings = readSettings(sidecarSettings, {
-    env: {
-      GATEHOUSE_SIDECAR_NODE_HTTP_URL: url,
-      GATEHOUSE_SIDECAR_HEALTH_INTERVAL_MS: "20",
-      GATEHOUSE_SIDECAR_HEALTH_TIMEOUT_MS: "300",
-      GATEHOUSE_SIDECAR_HEALTH_STALE_AFTER_MS: "300",
-      GATEHOUSE_SIDECAR_HEALTH_WEB_SOCKET: "false",
-      ...environment,
-    },
+  const settings = readWithConstants(sidecarSettings, {
+    GATEHOUSE_SIDECAR_NODE_HTTP_URL: url,
+    GATEHOUSE_SIDECAR_HEALTH_INTERVAL_MS: "20",
+    GATEHOUSE_SIDECAR_HEALTH_TIMEOUT_MS: "300",
+    GATEHOUSE_SIDECAR_HEALTH_STALE_AFTER_MS: "300",
+    GATEHOUSE_SIDECAR_HEALTH_WEB_SOCKET: "false",
+    ...environment,
   });
   const metrics = new Registry();
   const events = { add: () => undefined, begin: () => undefined, fail: () => undefined, list: () => [] };

@@ -1,48 +1,55 @@
+import { z } from "zod";
+
 /** Recorded progress of an upgrade on any platform: facts that can't be observed on the node. Times are wall-clock times. */
-export type Progress<Stage extends string> = Readonly<{
-  beganMs: number;
-  stage: Stage;
-  stageSinceMs: number;
+export const progress = z.object({
+  beganMs: z.number(),
+  stage: z.string(),
+  stageSinceMs: z.number(),
   /** Number of failed rollback attempts. */
-  attempts: number;
+  attempts: z.number(),
   /** Number of processes that exited during this stage. */
-  interruptions: number;
+  interruptions: z.number(),
   /** Whether the new version may have been started, by any process or person, and so may have written to the data. */
-  newRan: boolean;
+  newRan: z.boolean(),
   /** Reason for the rollback; absent while moving to the new version. */
-  failure?: string | undefined;
-  end?: string | undefined;
+  failure: z.string().optional(),
+  end: z.string().optional(),
   /** Note on the outcome, for the operator. */
-  note?: string | undefined;
-}>;
+  note: z.string().optional(),
+});
+
+export type Progress = Readonly<z.output<typeof progress>>;
 
 /**
- * Outcome of a stage. `waits`: the stage could not run or was interrupted, because another process is at work or something does not
- * respond; the stage is neither done nor failed, so the next run retries it. `isFinal`: another rollback attempt would make things worse.
+ * Failure of a stage, as is any other error that a stage throws. `waits`: the stage could not run or was interrupted, because another
+ * process is running or something does not respond; the next run retries it. `final`: another rollback attempt would make things worse.
  */
-export type StageOutcome = Readonly<
-  | { kind: "done"; note?: string | undefined }
-  | { kind: "failed"; why: string; isFinal?: boolean }
-  | { kind: "waits"; why: string }
->;
+export class StageError extends Error {
+  override readonly name: string = "StageError";
+  readonly code: string = "stage_failed";
+  readonly kind: "failed" | "final" | "waits";
 
-type EndedStage = Exclude<StageOutcome, { kind: "waits" }>;
+  constructor(message: string, kind: StageError["kind"] = "failed", options?: ErrorOptions) {
+    super(message, options);
+    this.kind = kind;
+  }
+}
 
 /** The stages for one kind of upgrade. Each stage is idempotent, even when half done, because an earlier process may have been killed while running it. */
-export type Route<Stage extends string, Upgrade extends Progress<Stage>> = Readonly<{
+export type Route<Upgrade extends Progress> = Readonly<{
   /** Stages to the new version, in order. */
-  forward: (upgrade: Upgrade) => readonly Stage[];
+  forward: readonly Upgrade["stage"][];
   /** Stages of the rollback, in order. */
-  back: (upgrade: Upgrade) => readonly [Stage, ...Stage[]];
+  back: (upgrade: Upgrade) => readonly [Upgrade["stage"], ...Upgrade["stage"][]];
   /** Cleanup stages after the verdict, each with the outcome that follows: a failed cleanup is recorded and undoes nothing. */
-  cleanups: Partial<Readonly<Record<Stage, NonNullable<Upgrade["end"]>>>>;
+  cleanups: Partial<Readonly<Record<Upgrade["stage"], NonNullable<Upgrade["end"]>>>>;
   /** Facts that become true when a stage starts. */
-  facts: (stage: Stage) => Partial<Upgrade>;
+  facts: (stage: Upgrade["stage"]) => Partial<Upgrade>;
   /** Decides how to resume an upgrade that an earlier process left unfinished; default: {@link decideAfterInterruption}. */
   resume?: (upgrade: Upgrade, nowMs: number) => Upgrade;
   /** The process that runs the stages, and a description of each stage's work, as in "it was copying the data". */
   runner: string;
-  words: Readonly<Record<Stage, string>>;
+  words: Readonly<Record<Upgrade["stage"], string>>;
 }>;
 
 /** Max rollback attempts before the rollback is left to the operator: a node may be killed during verification. */
@@ -69,77 +76,58 @@ export function formatWorkId(nowMs: number): string {
 }
 
 /** Decides what follows a stage. Pure. Every upgrade terminates within a limited number of calls. */
-export function decideAfterStage<Stage extends string, Upgrade extends Progress<Stage>>(
+export function decideAfterStage<Upgrade extends Progress>(
   upgrade: Upgrade,
-  outcome: EndedStage,
+  failed: Pick<StageError, "message" | "kind"> | undefined,
   nowMs: number,
-  route: Route<Stage, Upgrade>,
+  route: Route<Upgrade>,
 ): Upgrade {
-  const { stage, failure } = upgrade;
-  const end = route.cleanups[stage];
-  if (end !== undefined) return { ...upgrade, end, note: outcome.kind === "done" ? outcome.note : outcome.why };
-  if (outcome.kind === "done") {
-    const way = failure === undefined ? route.forward(upgrade) : route.back(upgrade);
-    const next = way[way.indexOf(stage) + 1];
-    if (next !== undefined) return beginStage(upgrade, next, nowMs, route);
-    return { ...upgrade, end: "rolled-back", note: outcome.note };
+  const { stage, failure }: Progress = upgrade;
+  const end = route.cleanups[stage as Upgrade["stage"]];
+  if (end !== undefined) return { ...upgrade, end, ...(failed === undefined ? {} : { note: failed.message }) };
+  if (failed === undefined) {
+    const stages = failure === undefined ? route.forward : route.back(upgrade);
+    const next = stages[stages.indexOf(stage) + 1];
+    return next === undefined ? { ...upgrade, end: "rolled-back" } : beginStage(upgrade, next, nowMs, route);
   }
-  if (failure === undefined) return rollBack(upgrade, outcome.why, nowMs, route);
+  if (failure === undefined) return startRollback(upgrade, { failure: failed.message, attempts: 0 }, nowMs, route);
   const attempts = upgrade.attempts + 1;
-  if (attempts >= backAttempts || outcome.isFinal === true) {
-    return { ...upgrade, attempts, end: "stranded", note: outcome.why };
-  }
-  const again = { ...upgrade, attempts };
-  return beginStage(again, getFirstBack(again, route), nowMs, route);
+  const isOver = attempts >= backAttempts || failed.kind === "final";
+  if (isOver) return { ...upgrade, attempts, end: "stranded", note: failed.message };
+  return startRollback(upgrade, { attempts }, nowMs, route);
 }
 
 /** Decides how to resume an upgrade whose process exited during a stage. Pure. */
-export function decideAfterInterruption<Stage extends string, Upgrade extends Progress<Stage>>(
+export function decideAfterInterruption<Upgrade extends Progress>(
   upgrade: Upgrade,
   nowMs: number,
-  route: Route<Stage, Upgrade>,
+  route: Route<Upgrade>,
 ): Upgrade {
   const interruptions = upgrade.interruptions + 1;
-  const { stage, failure } = upgrade;
-  const goesOn = failure !== undefined || route.cleanups[stage] !== undefined || interruptions <= interruptionsMax;
-  if (goesOn) return { ...upgrade, interruptions };
-  const why = `${route.runner} was ended ${interruptions} times while it was ${route.words[stage]}`;
-  return rollBack(upgrade, why, nowMs, route);
+  const stage: Upgrade["stage"] = upgrade.stage;
+  const continues =
+    upgrade.failure !== undefined || route.cleanups[stage] !== undefined || interruptions <= interruptionsMax;
+  if (continues) return { ...upgrade, interruptions };
+  const failure = `${route.runner} exited ${interruptions} times while ${route.words[stage]}`;
+  return startRollback(upgrade, { failure, attempts: 0 }, nowMs, route);
 }
 
-/** Starts the rollback. Pure. */
-export function rollBack<Stage extends string, Upgrade extends Progress<Stage>>(
+/** Starts the rollback, with changes to the record. Pure. */
+export function startRollback<Upgrade extends Progress>(
   upgrade: Upgrade,
-  failure: string,
+  changes: Partial<Progress>,
   nowMs: number,
-  route: Route<Stage, Upgrade>,
+  route: Route<Upgrade>,
 ): Upgrade {
-  const failed = { ...upgrade, failure, attempts: 0 };
-  return beginStage(failed, getFirstBack(failed, route), nowMs, route);
+  const changed = { ...upgrade, ...changes };
+  return beginStage(changed, route.back(changed)[0], nowMs, route);
 }
 
-/** Restarts the rollback of a stranded upgrade. Pure. */
-export function retryRollback<Stage extends string, Upgrade extends Progress<Stage>>(
+function beginStage<Upgrade extends Progress>(
   upgrade: Upgrade,
+  stage: Upgrade["stage"],
   nowMs: number,
-  route: Route<Stage, Upgrade>,
-): Upgrade {
-  const again = { ...upgrade, end: undefined, note: undefined, attempts: 0 };
-  return beginStage(again, getFirstBack(again, route), nowMs, route);
-}
-
-function getFirstBack<Stage extends string, Upgrade extends Progress<Stage>>(
-  upgrade: Upgrade,
-  route: Route<Stage, Upgrade>,
-): Stage {
-  return route.back(upgrade)[0];
-}
-
-function beginStage<Stage extends string, Upgrade extends Progress<Stage>>(
-  upgrade: Upgrade,
-  stage: Stage,
-  nowMs: number,
-  route: Route<Stage, Upgrade>,
+  route: Route<Upgrade>,
 ): Upgrade {
   return { ...upgrade, ...route.facts(stage), stage, stageSinceMs: nowMs, interruptions: 0 };
 }

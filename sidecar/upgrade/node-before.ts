@@ -1,16 +1,19 @@
+import { z } from "zod";
 import { findSettledBlock } from "#node/settled-block.ts";
 import { compareProgram, nameProgram, type ProgramIdentity } from "#node/versions.ts";
 import type { NodeRpc } from "./node-rpc.ts";
 
 /** Facts about the running node, recorded before it is stopped and used to verify either version. */
-export type NodeBefore = Readonly<{
-  height: number;
+export const nodeBefore = z.object({
+  height: z.number(),
   /** A block too deep for any reorganization to reach; absent if the node did not return it. */
-  block?: Readonly<{ number: number; hash: string }> | undefined;
-  autoPrune: boolean;
+  block: z.object({ number: z.number(), hash: z.string() }).optional(),
+  autoPrune: z.boolean(),
   /** Whether the running node reports its version itself. */
-  tellsVersion: boolean;
-}>;
+  tellsVersion: z.boolean(),
+});
+
+export type NodeBefore = Readonly<z.output<typeof nodeBefore>>;
 
 /** Reads the block used to verify that either version has the old data. */
 export async function readKnownBlock(
@@ -27,11 +30,9 @@ export async function readKnownBlock(
 export function listNodeWarnings(before: NodeBefore | undefined, peers: number | undefined): readonly string[] {
   return [
     ...(before !== undefined && before.block === undefined
-      ? [
-          "the node returns no block by its number (eth_getBlockByNumber): that the new version has the old data can't be proved",
-        ]
+      ? ["the node returns no block by its number (eth_getBlockByNumber), so the new version's data can't be verified"]
       : []),
-    ...(peers === 0 ? ["the node has no peer: whether the new version finds any is not known"] : []),
+    ...(peers === 0 ? ["the node has no peers: it is unknown whether the new version finds any"] : []),
   ];
 }
 
@@ -45,7 +46,7 @@ export function findVersionConcern(
   { reported, found = reported }: Readonly<Partial<Record<"reported" | "found", ProgramIdentity | undefined>>>,
 ): string | undefined {
   if (reported === undefined && tellsVersion) {
-    return `it does not report its version, which has to be ${nameProgram(wanted)}`;
+    return `it does not report its version, which must be ${nameProgram(wanted)}`;
   }
   if (found === undefined || compareProgram(found, wanted) !== "other") return undefined;
   return `it runs as ${nameProgram(found)}, not as ${nameProgram(wanted)}`;
@@ -55,7 +56,7 @@ export function findVersionConcern(
 export function findDataConcern({ block }: Pick<NodeBefore, "block">, hash: string | undefined): string | undefined {
   if (block === undefined || hash === block.hash) return undefined;
   const what = hash === undefined ? "is not returned" : `has the hash ${hash}`;
-  return `its data are others: block ${block.number}, which had the hash ${block.hash}, ${what}`;
+  return `its data differs: block ${block.number}, which had the hash ${block.hash}, ${what}`;
 }
 
 /** Explains why a height does not show that the node advances. `isIdle`: the chain has not produced a block for longer than usual. Pure. */

@@ -61,6 +61,7 @@ const info = {
   flushedVersion: 100n,
   realPruneReservedVersion: 80n,
 };
+const toolMissing = { type: "Pruning", status: "False", reason: "NotFound", message: "It is gone." } as const;
 const look = { info, nowMs: 100_000, height: 50, stalledAfterMs: 60_000 };
 const progress = { reserved: 80n, sinceMs: 99_000, sinceHeight: 40 };
 const due = { cause: "configuration", reason: "node.conf changed", urgent: false } as const;
@@ -68,8 +69,6 @@ const problem = { reason: "Truncated", message: "/n/node.conf:3:1 ends too soon.
 const failed = (reason: "WriteFailed" | "BackupFailed" | "LockFailed" | "Locked") =>
   ({ ok: false, reason, message: "it can't be done" }) as const;
 const atMs = Date.parse("2026-01-02T03:04:05.000Z");
-
-const preCopy = { request: { source: "/releases/0.16.2" }, digest: "d1" };
 
 const upgraded: UpgradeRecord = {
   from: "0.15.0",
@@ -79,7 +78,6 @@ const upgraded: UpgradeRecord = {
   binDirectory: "/b",
   configPath: "/b/node.conf",
   directory: "/w",
-  method: "auto",
   keepsCopy: false,
   beganMs: 1,
   stageSinceMs: 1,
@@ -116,26 +114,26 @@ const cases: readonly (readonly [ConditionType, string, Found, string])[] = [
     "VersionConsistent",
     "VersionUnknown",
     { version: { resolution: { disagreements: [], heard: [] } } },
-    "nothing shows it",
+    "no source reports it",
   ],
   [
     "VersionConsistent",
     "VersionUnknown",
     { version: { resolution: { disagreements: [], heard: ["the image is x"] } } },
-    "the image is x, which names no version",
+    "the image is x, which is not a known version",
   ],
-  ["ConfigValid", "Valid", { config: { validity: { ok: true, path: "/n/node.conf" } } }, "/n/node.conf can be used."],
+  ["ConfigValid", "Valid", { config: { validity: { ok: true, path: "/n/node.conf" } } }, "/n/node.conf is valid."],
   [
     "ConfigValid",
     "Truncated",
     { config: { validity: { ok: false, problem, next: "stays" } } },
-    "too soon. The last good one stays in force.",
+    "too soon. The last good version stays active.",
   ],
   [
     "ConfigValid",
     "Truncated",
     { config: { validity: { ok: false, problem, next: { restoredAtMs: atMs } } } },
-    "is written back at 2026-01-02T03:04:05.000Z unless",
+    "it is restored at 2026-01-02T03:04:05.000Z unless",
   ],
   [
     "ConfigValid",
@@ -153,8 +151,8 @@ const cases: readonly (readonly [ConditionType, string, Found, string])[] = [
   [
     "ConfigReconciled",
     "VersionUnknown",
-    compared(planned({ reason: "VersionUnknown", message: "the version is not known" })),
-    "The version is not known",
+    compared(planned({ reason: "VersionUnknown", message: "the version is unknown" })),
+    "The version is unknown",
   ],
   [
     "ConfigReconciled",
@@ -162,9 +160,9 @@ const cases: readonly (readonly [ConditionType, string, Found, string])[] = [
     compared(planned({ reason: "EditRejected", message: "node.conf has a twin key" })),
     "node.conf has a twin key",
   ],
-  ["ConfigReconciled", "Drift", compared(drift), "and corrections are slowed down to one a second"],
-  ["ConfigReconciled", "Drift", compared(drift, { idle: "a hold is in force" }), "and a hold is in force"],
-  ["ConfigReconciled", "Locked", compared(drift, { result: failed("Locked") }), "may not write it (SoleWriter)"],
+  ["ConfigReconciled", "Drift", compared(drift), "and corrections are limited to one per second"],
+  ["ConfigReconciled", "Drift", compared(drift, { idle: "Gatehouse is paused" }), "and Gatehouse is paused"],
+  ["ConfigReconciled", "Locked", compared(drift, { result: failed("Locked") }), "node.conf differs from the desired"],
   ["ConfigReconciled", "WriteFailed", compared(drift, { result: failed("WriteFailed") }), "it can't be done"],
   ["ConfigReconciled", "BackupFailed", compared(drift, { result: failed("BackupFailed") }), "it can't be done"],
   [
@@ -179,10 +177,8 @@ const cases: readonly (readonly [ConditionType, string, Found, string])[] = [
     { config: { comparison: { notPutBack: "LockFailed", message: "No lock." } } },
     "No lock.",
   ],
-  ["SoleWriter", "Uncontested", { config: { otherWriter: "none" } }, "Nobody else"],
-  ["SoleWriter", "Locked", { config: { otherWriter: { kind: "locked", message: "process 7 has it" } } }, "Process 7"],
   [
-    "SoleWriter",
+    "ConfigReconciled",
     "Contested",
     {
       config: {
@@ -190,79 +186,38 @@ const cases: readonly (readonly [ConditionType, string, Found, string])[] = [
         otherWriter: { kind: "contested", perMinute: 61, untilMs: atMs, path: "/n/node.conf" },
       },
     },
-    "61 times within a minute: another program keeps writing it. Stop that program; only the sidecar may write the file. Last undone: x; y.",
+    "61 times within a minute: another program keeps writing it. Stop that program; only the sidecar may write the file. Last corrected: x; y.",
   ],
   [
-    "SoleWriter",
+    "ConfigReconciled",
     "Contested",
     { config: { otherWriter: { kind: "contested", perMinute: undefined, untilMs: atMs, path: "/n/node.conf" } } },
-    "until 2026-01-02T03:04:05.000Z, or until `npx gatehouse-evm resume` is run.",
+    "until 2026-01-02T03:04:05.000Z or until you run `npx gatehouse-evm resume`.",
   ],
   [
-    "SoleWriter",
+    "ConfigReconciled",
     "StartRewrites",
     { config: { corrected: ["x"], otherWriter: { kind: "start", path: "/n/node.conf" } } },
-    "at each of the last two restarts. Last undone: x. Set that in what the start renders /n/node.conf from",
+    "at each of the last two restarts. Last reverted: x. Set these values in the source of /n/node.conf",
   ],
   [
     "UpgradeVerified",
     "Upgrading",
     { upgrade: { record: upgraded } },
-    "is under way: copying the data and the old programs (step 2 of 6)",
-  ],
-  [
-    "UpgradeVerified",
-    "Preparing",
-    { upgrade: { record: { ...upgraded, stage: "pre-copying", preCopy } } },
-    "is under way: copying the data while the node runs (step 1 of 7) since 1970-01-01T00:00:00.001Z. Withdraw it: npx gatehouse-evm upgrade --cancel",
-  ],
-  [
-    "UpgradeVerified",
-    "Preparing",
-    { upgrade: { record: { ...upgraded, stage: "pre-copying", preCopy }, trouble: "a hold is in force" } },
-    "The data are copied, and the node can't be stopped now: a hold is in force. Withdraw it: npx gatehouse-evm upgrade --cancel",
-  ],
-  [
-    "UpgradeVerified",
-    "Preparing",
-    { upgrade: { record: { ...upgraded, stage: "giving-up", preCopy, failure: "the disk is full" } } },
-    "did not begin: the disk is full. The node was not stopped for it. Now removing what was copied, since 1970-01-01T00:00:00.001Z.",
-  ],
-  [
-    "UpgradeVerified",
-    "NotStarted",
-    { upgrade: { record: { ...upgraded, stage: "giving-up", preCopy, failure: "the disk is full", end: "given-up" } } },
-    "did not begin: the disk is full. The node was not stopped for it. Request it again, or give it up: npx gatehouse-evm upgrade --cancel",
-  ],
-  [
-    "UpgradeVerified",
-    "Canceled",
-    {
-      upgrade: {
-        record: {
-          ...upgraded,
-          stage: "giving-up",
-          preCopy,
-          failure: "it was withdrawn",
-          end: "given-up",
-          isWithdrawn: true,
-        },
-      },
-    },
-    "did not begin: it was withdrawn. The node was not stopped for it.",
+    "is in flight: copying the data and the old programs (step 2 of 6)",
   ],
   ["UpgradeVerified", "Blocked", { upgrade: { record: upgraded, blocked: "No driver." } }, "No driver."],
   [
     "UpgradeVerified",
     "Verified",
     { upgrade: { record: { ...upgraded, end: "committed" } } },
-    "from 0.15.0 to 0.16.2 is proved.",
+    "from 0.15.0 to 0.16.2 is verified.",
   ],
   [
     "UpgradeVerified",
     "RolledBack",
-    { upgrade: { record: { ...upgraded, end: "rolled-back", newRan: true, failure: "its height stayed 5" } } },
-    "0.16.2 failed: its height stayed 5. The data as they were with 0.16.2 in place are in /w/aside; remove them when they are of no use: rm -r -- /w",
+    { upgrade: { record: { ...upgraded, end: "rolled-back", newRan: true, failure: "its height stayed at 5" } } },
+    "0.16.2 failed: its height stayed at 5. The data of 0.16.2 is in /w/aside; remove it once it is no longer needed: rm -r -- /w",
   ],
   [
     "UpgradeVerified",
@@ -281,26 +236,26 @@ const cases: readonly (readonly [ConditionType, string, Found, string])[] = [
         },
       },
     },
-    "are in /my disk/w/aside and /w2/aside; remove them when they are of no use: rm -r -- '/my disk/w' /w2",
+    "is in /my disk/w/aside and /w2/aside; remove it once it is no longer needed: rm -r -- '/my disk/w' /w2",
   ],
   [
     "UpgradeVerified",
     "RollbackFailed",
     { upgrade: { record: { ...upgraded, end: "stranded", stage: "back-data", note: "no space is left" } } },
-    "so did the way back, while putting the old data back: No space is left. Nothing more is tried until the hold is lifted. By hand: stop the node, restore /data from /w/copy",
+    "so did the rollback, while restoring the old data: No space is left. Nothing more is tried until gatehouse resume. Manually: stop the node, restore /data from /w/copy",
   ],
   [
     "UpgradeVerified",
     "ResolvedManually",
-    { upgrade: { record: { ...upgraded, end: "settled", stage: "back-data", failure: "its height stayed 5" } } },
-    "The upgrade from 0.15.0 to 0.16.2 failed, and so did the way back; the node answers again since, so nothing more is tried. 0.16.2 failed: its height stayed 5. What is kept is in these directories; remove them when they are of no use: rm -r -- /w",
+    { upgrade: { record: { ...upgraded, end: "settled", stage: "back-data", failure: "its height stayed at 5" } } },
+    "The upgrade from 0.15.0 to 0.16.2 failed, and so did the rollback; the node responds again since, so nothing more is tried. 0.16.2 failed: its height stayed at 5. Its copies are kept; remove them once they are no longer needed: rm -r -- /w",
   ],
-  ["DataIntact", "Intact", { data: { found: { kind: "sound" } } }, "has the blocks that it had before"],
+  ["DataIntact", "Intact", { data: { found: { kind: "sound" } } }, "still has its earlier blocks"],
   [
     "DataIntact",
     "Suspect",
     { data: { found: { kind: "suspect", signs: ["block 7 is gone"] } } },
-    "Signs against the node's data: block 7 is gone. node.conf, binaries, keys, ports, memory, disk space and the chain are as when the node was last healthy. If the node's log confirms it, restore them from a snapshot: npx gatehouse-evm restore --snapshot",
+    "Symptoms of corrupt data: block 7 is gone. node.conf, binaries, keys, ports, memory, disk space and the chain are the same as when the node was last healthy. If the node's log confirms it, replace them with a snapshot (docs/runbooks/data-suspect.md).",
   ],
   [
     "DataIntact",
@@ -310,19 +265,24 @@ const cases: readonly (readonly [ConditionType, string, Found, string])[] = [
         found: { kind: "doubt", signs: ["block 7 is gone"], missing: ["a peer", "room"] },
       },
     },
-    "Signs against the node's data: block 7 is gone. Other causes are not ruled out; missing: a peer; room. If the node's log",
+    "Symptoms of corrupt data: block 7 is gone. Not ruled out: a peer; room. If the node's log",
   ],
-  ["DataIntact", "NeverHealthy", { data: { found: { kind: "another-chain" } } }, "another first block than before"],
+  [
+    "DataIntact",
+    "NeverHealthy",
+    { data: { found: { kind: "another-chain" } } },
+    "a different genesis block than before",
+  ],
   [
     "DataIntact",
     "NotInspected",
     {
       data: {
         found: { kind: "suspect", signs: ["block 7 is gone"] },
-        failed: { why: "looking at /data hangs", againAtMs: Date.UTC(2026, 0, 1) },
+        failed: { why: "checking /data hangs", againAtMs: Date.UTC(2026, 0, 1) },
       },
     },
-    "The node's data can't be read: looking at /data hangs. Whether they are whole is not known. The last look that was made found: Signs against the node's data: block 7 is gone.",
+    "The node's data can't be read: checking /data hangs. Whether it is intact is unknown. The last completed check found: Symptoms of corrupt data: block 7 is gone.",
   ],
   [
     "DataIntact",
@@ -330,10 +290,10 @@ const cases: readonly (readonly [ConditionType, string, Found, string])[] = [
     {
       data: {
         found: { kind: "sound" },
-        failed: { why: "looking at /data hangs", againAtMs: Date.UTC(2026, 0, 1) },
+        failed: { why: "checking /data hangs", againAtMs: Date.UTC(2026, 0, 1) },
       },
     },
-    "Whether they are whole is not known. The next look is at 2026-01-01T00:00:00.000Z.",
+    "Whether it is intact is unknown. The next check is at 2026-01-01T00:00:00.000Z.",
   ],
   ["Adopted", "Observing", { adoption: { plan, authority: "observes" } }, "upkeep.mode is observe"],
   [
@@ -346,90 +306,90 @@ const cases: readonly (readonly [ConditionType, string, Found, string])[] = [
     "Adopted",
     "Adopted",
     { adoption: { plan, authority: "acts", adopted: { by: "earlier version", atMs } } },
-    "(it acted before).",
+    "(it acted on this node before).",
   ],
   [
     "Adopted",
     "WaitingForApproval",
     { adoption: { plan, authority: "waits" } },
-    "Its plan: 1. one; 2. two. Not planned yet: three. To let it act, run `npx gatehouse-evm adopt`.",
+    "Plan: 1. one; 2. two. Not planned yet: three. To approve, run `npx gatehouse-evm adopt`.",
   ],
   [
     "Adopted",
     "WaitingForApproval",
     { adoption: { plan: { steps: [], problems: [], digest: "" }, authority: "waits" } },
-    "nothing to change now.",
+    "Plan: no changes.",
   ],
-  ["AutoPruneEnabled", "NoPruneInfo", { prune: { autoPrune: { kind: "unknown" } } }, "NodeCliWorking"],
-  ["AutoPruneEnabled", "Enabled", { prune: { autoPrune: { kind: "on" } } }, "reads 1"],
-  ["AutoPruneEnabled", "DisabledBySetting", { prune: { autoPrune: { kind: "offAsDesired" } } }, "off, as desired"],
+  ["Pruning", "NotFound", { prune: { tool: toolMissing, autoPrune: { kind: "on" } } }, "It is gone."],
+  ["Pruning", "Enabled", { prune: { autoPrune: { kind: "on" } } }, "reads 1"],
+  ["Pruning", "DisabledBySetting", { prune: { autoPrune: { kind: "offAsDesired" } } }, "off, as desired"],
+  ["Pruning", "CannotDisable", { prune: { autoPrune: { kind: "staysOn", message: "It stays." } } }, "It stays."],
   [
-    "AutoPruneEnabled",
-    "CannotDisable",
-    { prune: { autoPrune: { kind: "staysOn", message: "It stays." } } },
-    "It stays.",
-  ],
-  [
-    "AutoPruneEnabled",
+    "Pruning",
     "Disabled",
     {
-      prune: { autoPrune: { kind: "off", idle: "a hold is in force", command: "node_cli prune --enable_auto_prune" } },
+      prune: { autoPrune: { kind: "off", idle: "Gatehouse is paused", command: "node_cli prune --enable_auto_prune" } },
     },
-    "and a hold is in force",
+    "and Gatehouse is paused",
   ],
   [
-    "AutoPruneEnabled",
+    "Pruning",
     "TimedOut",
     { prune: { autoPrune: { kind: "notSwitchedOn", reason: "TimedOut", message: "Too late." } } },
     "Too late.",
   ],
-  ["PruneAdvancing", "Advancing", { prune: { progress, looked: look } }, "before 80"],
+  ["Pruning", "Enabled", { prune: { autoPrune: { kind: "on" }, progress, lastCheck: look } }, "before 80"],
   [
-    "PruneAdvancing",
+    "Pruning",
     "PruningStalled",
-    { prune: { progress: { ...progress, sinceMs: 0 }, looked: look } },
+    { prune: { autoPrune: { kind: "on" }, progress: { ...progress, sinceMs: 0 }, lastCheck: look } },
     "has been 80 for more than 60 s",
   ],
   [
-    "PruneAdvancing",
-    "Advancing",
-    { prune: { progress: { ...progress, sinceMs: 0, sinceHeight: 50 }, looked: look } },
+    "Pruning",
+    "Enabled",
+    {
+      prune: {
+        autoPrune: { kind: "on" },
+        progress: { ...progress, sinceMs: 0, sinceHeight: 50 },
+        lastCheck: look,
+      },
+    },
     "before 80",
   ],
-  [
-    "PruneAdvancing",
-    "Disabled",
-    { prune: { progress, looked: { ...look, info: { ...info, autoPrune: false } } } },
-    "off",
-  ],
-  ["NotPaused", "NotPaused", { restarts: { hold: "none" } }, "No hold"],
+  ["NotPaused", "NotPaused", { restarts: { hold: "none" } }, "Gatehouse is not paused."],
   [
     "NotPaused",
     "Paused",
-    { restarts: { hold: { message: "It did not come back." } } },
-    "It did not come back. Change the desired state, or run `npx gatehouse-evm resume`",
+    { restarts: { hold: { message: "It did not recover." } } },
+    "It did not recover. Fix the cause, then run `npx gatehouse-evm resume`, or change the desired state.",
   ],
-  ["RollbackReady", "NoRestarts", { restarts: { rollBack: { kind: "noRestarts" } } }, "never has to go back"],
+  ["RollbackReady", "NoRestarts", { restarts: { rollBack: { kind: "noRestarts" } } }, "never rolls back"],
   ["RollbackReady", "Ready", { restarts: { rollBack: { kind: "advanced", directory: "/s" } } }, "/s/healthy.conf."],
-  ["RollbackReady", "Assumed", { restarts: { rollBack: { kind: "assumed", directory: "/s" } } }, "is not known"],
+  ["RollbackReady", "Assumed", { restarts: { rollBack: { kind: "assumed", directory: "/s" } } }, "It is unverified"],
   [
     "RollbackReady",
     "BackupFailed",
     { restarts: { rollBack: { kind: "notKept", directory: "/s" } } },
     "Make /s writable",
   ],
-  ["RollbackReady", "NotYet", { restarts: { rollBack: { kind: "nothing", because: "notYet" } } }, "Nothing is kept"],
+  [
+    "RollbackReady",
+    "NotYet",
+    { restarts: { rollBack: { kind: "nothing", because: "notYet" } } },
+    "No rollback configuration yet",
+  ],
   [
     "RollbackReady",
     "NoBackup",
     { restarts: { rollBack: { kind: "nothing", because: "unread" } } },
-    "was changed long after the node had started",
+    "was changed long after the node loaded it",
   ],
   [
     "RollbackReady",
     "NoBackup",
     { restarts: { rollBack: { kind: "nothing", because: "unknown" } } },
-    "No node.conf is known",
+    "No working node.conf is known",
   ],
   [
     "NoRestartPending",
@@ -453,22 +413,18 @@ const cases: readonly (readonly [ConditionType, string, Found, string])[] = [
     "NoRestartPending",
     "EditRejected",
     { restarts: { settled: { refusedEdit: "a key is missing." } } },
-    "a key is missing. The node runs on with what it has read. Correct node.conf; if you know better, restart the node by hand (`ops stop --force`, then `ops start`).",
+    "a key is missing. The node keeps running with the version it loaded. Correct node.conf; to use it anyway, restart the node manually (`ops stop --force`, then `ops start`).",
   ],
   [
     "NoRestartPending",
     "EditNotChecked",
-    { restarts: { settled: { unjudgedEdit: "looking at /keys hangs." } } },
-    "can't be told: looking at /keys hangs. The node runs on with what it has read, and is restarted once that can be looked at; if you know that it starts, restart it by hand (`ops stop --force`, then `ops start`).",
+    { restarts: { settled: { unjudgedEdit: "checking /keys hangs." } } },
+    "is unknown: checking /keys hangs. The node keeps running with the version it loaded and is restarted once this can be checked; if you know that it starts, restart it manually (`ops stop --force`, then `ops start`).",
   ],
 ];
 
-test("pruning is not known to advance while node_cli prints nothing, whatever it printed before", () => {
-  const reported = conditions({ prune: { autoPrune: { kind: "unknown" }, progress, looked: look } });
-  expect(reported.map(({ type, status, reason }) => [type, status, reason])).toEqual([
-    ["AutoPruneEnabled", "Unknown", "NoPruneInfo"],
-    ["PruneAdvancing", "Unknown", "NoPruneInfo"],
-  ]);
+test("nothing is said of pruning before node_cli has printed anything", () => {
+  expect(conditions({ prune: { autoPrune: { kind: "unknown" }, progress, lastCheck: look } })).toEqual([]);
 });
 
 describe("conditions, from what the passes have found", () => {
@@ -482,7 +438,7 @@ describe("conditions, from what the passes have found", () => {
     expect(conditionReasons[type][status]).toContain(reason);
   });
 
-  it("are absent before anything was looked at", () => {
+  it("are absent before the first check", () => {
     expect(conditions({})).toEqual([]);
   });
 
@@ -499,12 +455,12 @@ test("a sidecar that may act by its setting names no date", () => {
       type: "Adopted",
       status: "True",
       reason: "Adopted",
-      message: "upkeep.mode is enforce: the sidecar acts by itself.",
+      message: "upkeep.mode is enforce: the sidecar acts without approval.",
     },
   ]);
 });
 
 test("a node that another driver restarts is restarted by hand by that driver's tool", () => {
   const reported = conditions({ restarts: { settled: { refusedEdit: "no key." } } }, { ...words, driver: "docker" });
-  expect(reported[0]?.message).toContain("by hand (by its own tool)");
+  expect(reported[0]?.message).toContain("manually (with its own tool)");
 });

@@ -1,7 +1,7 @@
 import type { ConditionReport } from "#status/condition.ts";
 import type { SidecarSettings } from "../settings.ts";
 import { deriveAdoptionConditions, type AdoptionObservation } from "./adoption/adoption-observation.ts";
-import type { CommandText } from "./command-words.ts";
+import type { CommandText } from "./command-text.ts";
 import { deriveConfigConditions } from "./config/config-conditions.ts";
 import type { ConfigObservation } from "./config/config-observation.ts";
 import { deriveDataConditions, type DataObservation } from "./corruption/data-observation.ts";
@@ -46,7 +46,7 @@ export function deriveConditions(
     ...deriveAdoptionConditions(seen.adoption, mode, command),
     ...derivePruneConditions(seen.prune),
     ...deriveRestartConditions(seen.restarts, { driver, command }),
-    ...deriveUpgradeConditions(seen.upgrade, command),
-    ...deriveDataConditions(seen.data, command),
+    ...deriveUpgradeConditions(seen.upgrade),
+    ...deriveDataConditions(seen.data),
   ];
 }

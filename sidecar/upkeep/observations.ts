@@ -1,7 +1,7 @@
 import type { ConditionBoard } from "#status/condition-board.ts";
 import type { SidecarSettings } from "../settings.ts";
 import { observeAdoption, type ObservedAdoption } from "./adoption/adoption-observation.ts";
-import type { CommandText } from "./command-words.ts";
+import type { CommandText } from "./command-text.ts";
 import { deriveConditions } from "./conditions.ts";
 import { observeConfig, type ObservedConfig } from "./config/config-observation.ts";
 import { observeData, type ObservedData } from "./corruption/data-observation.ts";
@@ -66,6 +66,6 @@ export function observeAll(
 }
 
 /** Lists the work that runs in parallel with the iterations. */
-export function listRunning({ restarts, prune, upgrade, data }: Observations) {
-  return [restarts.now().running, prune.now().running, upgrade.now().preCopying?.done, data.now().looking];
+export function listRunning({ restarts, prune, data }: Observations) {
+  return [restarts.now().running, prune.now().running, data.now().looking];
 }

@@ -5,12 +5,12 @@ import type { HealthWatch } from "#health/health-watch.ts";
 import type { Charts } from "#status/charts.ts";
 import type { EventLog } from "#status/event-log.ts";
 import type { SidecarSettings } from "../settings.ts";
-import { explainIdle, type Authority } from "./adoption/authority.ts";
-import type { ClockThen } from "./clock-then.ts";
-import type { CommandText } from "./command-words.ts";
+import { explainInaction, type Authority } from "./adoption/authority.ts";
+import type { ClockThen } from "./clock-reading.ts";
+import type { CommandText } from "./command-text.ts";
 import { createConfigStep } from "./config/config-step.ts";
 import { watchData, type DataWatch } from "./corruption/watch-data.ts";
-import type { StoredParts } from "./kept-parts.ts";
+import type { StoredParts } from "./stored-parts.ts";
 import type { Observations } from "./observations.ts";
 import type { IterationSteps } from "./pass.ts";
 import { createPlanStep } from "./plan-step.ts";
@@ -20,7 +20,6 @@ import { createRestartStep } from "./restart/restart-step.ts";
 import type { VerificationDependencies } from "./restart/restart-verification.ts";
 import { checkState } from "./state/state-observation.ts";
 import { applyUpgrade } from "./upgrade/apply-upgrade.ts";
-import { checkUpgrade } from "./upgrade/check-upgrade.ts";
 import type { UpkeepMetrics } from "./upkeep-metrics.ts";
 import type { UpkeepNode } from "./upkeep-node.ts";
 import { createVersionStep } from "./version/version-step.ts";
@@ -63,9 +62,9 @@ export function createIterationSteps(seen: Observations, parts: StepParts): Iter
   const { state } = kept;
   const restarting = { ...common, ...node, ...kept, command, metrics, clockThen, lastPush, window, finishes };
   return {
-    state: { directory: state.directory, look: () => checkState(seen.config.now().goodNotKept, seen.state, kept) },
+    state: { directory: state.directory, check: () => checkState(seen.config.now().goodNotKept, seen.state, kept) },
     version: createVersionStep(seen.version, { ...common, ...node }),
-    authority: { decide: authority, explainIdle: (now) => explainIdle(now, state) },
+    authority: { decide: authority, explainInaction: (now) => explainInaction(now, state) },
     config: createConfigStep(settings.upkeep, seen.config, {
       ...common,
       ...kept,
@@ -84,18 +83,10 @@ export function createIterationSteps(seen: Observations, parts: StepParts): Iter
 
 function createUpgradeStep(
   seen: Observations,
-  { common, node, kept, authority, isRestarting, metrics, lastPush, finishes }: StepParts,
+  { common, node, kept, metrics, lastPush, finishes }: StepParts,
 ): IterationSteps["upgrade"] {
-  const checking = { ...common, ...node, ...kept, authority, isRestarting };
   return {
-    apply: (allowed) =>
-      applyUpgrade(allowed, seen, {
-        ...checking,
-        metrics,
-        lastPush,
-        finishes,
-        check: (request) => checkUpgrade(request, checking, { isPreCopied: true }),
-      }),
+    apply: (allowed) => applyUpgrade(allowed, seen, { ...common, ...node, ...kept, metrics, lastPush, finishes }),
   };
 }
 

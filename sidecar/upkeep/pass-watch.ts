@@ -23,8 +23,8 @@ export function watchIterations(
   let failedSinceMs: number | undefined;
   const describeOld = () =>
     madeAtMs === undefined
-      ? "Nothing is known of node.conf, pruning and restarts yet, and nobody looks after them."
-      : `What is known of node.conf, pruning and restarts is from ${formatTime(madeAtMs)}; nobody has looked after them since.`;
+      ? "node.conf, pruning and restarts have not been checked yet and are not being managed."
+      : `node.conf, pruning and restarts were last checked at ${formatTime(madeAtMs)} and have not been managed since.`;
   board.set({ type, status: "Unknown", reason: "NotReconciledYet", message: "The node has not been checked yet." });
   return {
     made: () => {
@@ -35,22 +35,22 @@ export function watchIterations(
         type,
         status: "True",
         reason: "Reconciling",
-        message: `The node was looked at ${formatTime(madeAtMs)}.`,
+        message: `The last reconcile completed at ${formatTime(madeAtMs)}.`,
       });
     },
     failed: (error) => {
       failedSinceMs ??= clock.wallMs();
       metrics.failed();
       const words = error instanceof Error ? error.message : String(error);
-      const message = `${describeOld()} Each look since ${formatTime(failedSinceMs)} has failed, and is tried again every second: ${words}`;
+      const message = `${describeOld()} All reconciles since ${formatTime(failedSinceMs)} have failed; retrying every second: ${words}`;
       board.set({ type, status: "False", reason: "Failing", message });
     },
     late: (waitsFor) => {
       failedSinceMs ??= clock.wallMs();
       metrics.failed();
       const message =
-        `The look that began before ${formatTime(clock.wallMs() - deadlineMs)} has not ended (allowed: ${deadlineMs} ms, upkeep.passDeadlineMs): ` +
-        `it is still ${waitsFor}. See that this answers, or restart the sidecar. ${describeOld()}`;
+        `The reconcile that started before ${formatTime(clock.wallMs() - deadlineMs)} has not finished (limit: ${deadlineMs} ms): ` +
+        `it is still ${waitsFor}. Fix that, or restart the sidecar. ${describeOld()}`;
       board.set({ type, status: "False", reason: "Stuck", message });
     },
   };

@@ -35,12 +35,12 @@ function runOver(found: Found = {}): Story {
   const note = (call: string) => void calls.push(call);
   const resolution = { disagreements: [], heard: [] };
   const steps: IterationSteps = {
-    state: { directory: "/state", look: async () => note("state") },
+    state: { directory: "/state", check: async () => note("state") },
     version: async () => {
       note("version");
       return found.isVersionKnown === false ? undefined : { resolution, moved, doubtOfPlace: undefined };
     },
-    authority: { decide: () => authority, explainIdle: (now) => (now === "acts" ? undefined : "it waits") },
+    authority: { decide: () => authority, explainInaction: (now) => (now === "acts" ? undefined : "it waits") },
     config: {
       path: () => "/n/node.conf",
       read: async () => {
@@ -69,7 +69,7 @@ function runOver(found: Found = {}): Story {
     prune: { apply: (_, idle) => note(`prune, ${idle ?? "may"}`), isRunning: () => false },
     restart: {
       driverName: "ops",
-      forgetLook: () => note("forget"),
+      forgetCheck: () => note("forget"),
       remember: async () => note("remember"),
       apply: async () => {
         note("restart");
@@ -125,7 +125,7 @@ describe("a pass", () => {
 
   it("judges a node.conf whose file system hangs, and ends with what could not be seen", async () => {
     const { run, calls, made } = runOver({ reading: hanging });
-    await expect(run()).rejects.toThrow("/n/node.conf can't be looked at, because its file system hangs");
+    await expect(run()).rejects.toThrow("/n/node.conf can't be read, because its file system hangs");
     expect(calls).toEqual(untilJudged.filter((call) => !call.startsWith("renew")));
     expect(made()).toBe(0);
   });

@@ -8,12 +8,12 @@ import type { VersionStep } from "./version/version-step.ts";
 
 /** Steps of an iteration, each created once with its dependencies. A step reads and records the observations of its own subject. */
 export type IterationSteps = Readonly<{
-  state: Readonly<{ directory: string; look: () => Promise<void> }>;
+  state: Readonly<{ directory: string; check: () => Promise<void> }>;
   version: VersionStep;
   authority: Readonly<{
     decide: () => Authority;
     /** Returns the reason why the sidecar currently changes nothing; undefined if it may make changes. */
-    explainIdle: (authority: Authority) => string | undefined;
+    explainInaction: (authority: Authority) => string | undefined;
   }>;
   config: ConfigStep;
   plan: PlanStep;
@@ -57,9 +57,9 @@ export async function runIteration(
 ): Promise<IterationResult> {
   const { state, config, restart } = steps;
   const isFirst = !progress.passed;
-  restart.forgetLook();
-  progress.step = `looking at the state directory ${state.directory}`;
-  await state.look();
+  restart.forgetCheck();
+  progress.step = `checking the state directory ${state.directory}`;
+  await state.check();
   const followed = await steps.version();
   if (followed === undefined) return { wakeInMs: checkAgainMs };
   const { resolution, moved, doubtOfPlace } = followed;
@@ -67,23 +67,23 @@ export async function runIteration(
   const authority = steps.authority.decide();
   const path = config.path();
   progress.step = `reading ${path}`;
-  const look = await config.read();
-  const { reading } = look;
+  const check = await config.read();
+  const { reading } = check;
   const isHanging = !reading.ok && reading.problem.reason === "Unresponsive";
   // Renewing the watch queries the file system without a time limit.
   if (!moved && !isHanging) await config.renewWatch(reading, { isFirst });
   progress.step = `judging ${path}`;
-  const judged = await config.judge(look, authority);
-  if (isHanging) throw new NothingSeen(`${path} can't be looked at, because its file system hangs`);
+  const judged = await config.judge(check, authority);
+  if (isHanging) throw new NothingSeen(`${path} can't be read, because its file system hangs`);
   if (isFirst && authority === "acts") await config.tidy();
   await config.keepBefore(reading, { isFirst });
   if (judged.again) return { wakeInMs: 1 };
   const { planned, desired } = await steps.plan(reading, { resolution, doubtOfPlace });
   steps.upgrade.apply(authority);
-  progress.step = `remembering what the node runs with in ${state.directory}`;
+  progress.step = `storing the node's configuration in ${state.directory}`;
   await restart.remember(reading, version);
   // Evaluated once per iteration: an adoption in the middle of an iteration takes effect in the next one.
-  const idle = steps.authority.explainIdle(authority);
+  const idle = steps.authority.explainInaction(authority);
   progress.step = `writing ${path}`;
   const written = await config.write(planned, reading, { idle, judged, version });
   if (written?.again === true) {
@@ -93,7 +93,7 @@ export async function runIteration(
     return { wakeInMs: 1 };
   }
   // Irreversible work isn't started without a node.conf, because the node may be a different one or may not exist.
-  steps.prune.apply(planned, idle ?? (reading.ok ? undefined : "node.conf can't be used (ConfigValid)"));
+  steps.prune.apply(planned, idle ?? (reading.ok ? undefined : "node.conf is invalid (see ConfigValid)"));
   progress.step = `querying the driver ${restart.driverName} about the node`;
   const { isRunning: isPruning } = steps.prune;
   const restarted = await restart.apply({ planned, reading, version, desired, authority, isPruning });

@@ -17,7 +17,7 @@ import { looksSecret, withoutCredentials, withoutSecretShapes } from "#node/conf
 import type { PlanDocument } from "./plan/plan-document.ts";
 import { findWrite, type Plan } from "./plan/plan.ts";
 
-/** Options of `gatehouse plan`. */
+/** Options of `gatehouse config plan`. */
 export type PlanCommandOptions = Readonly<{
   configPath: string;
   nodeVersion: string;
@@ -56,9 +56,7 @@ export async function runPlanCommand(
   const written = await writePlanned(planned, { options, reading, settings });
   if (written?.ok === false) output.error(`plan: ${written.message}\n`);
   if (written?.ok === true && written.attributesLost !== undefined)
-    output.error(
-      `plan: ACLs and extended attributes of the file, if it had any, are lost: ${written.attributesLost}\n`,
-    );
+    output.error(`plan: any ACLs and extended attributes of the file were lost: ${written.attributesLost}\n`);
   if (options.json)
     output.out(renderJson(buildDocument(reading, planned, { ...options, written: written?.ok === true })));
   if (planned.problems.length > 0 || written?.ok === false) return exitStatus.error;
@@ -154,7 +152,7 @@ function redactChange(change: ConfigChange, reading: ReadConfig): ConfigChange {
 
 function render(configPath: string, reading: ReadConfig, planned: Plan, { isColored }: CommandOutput): string {
   const action = findWrite(planned);
-  if (action === undefined) return planned.problems.length === 0 ? `${configPath}: nothing to do.\n` : "";
+  if (action === undefined) return planned.problems.length === 0 ? `${configPath}: no changes.\n` : "";
   const diff = formatDiff(configPath, reading, planned);
   const reasons = withoutSecrets(action.changes.map((change) => `  ${describeChange(change)}`).join("\n"), reading);
   const warning = action.warning === undefined ? "" : `\nWarning: ${action.warning}`;

@@ -1,15 +1,15 @@
 import { findDataPath } from "#node/conf/data-path.ts";
-import { isRightForSomeVersion } from "#node/conf/right-for-some-version.ts";
+import { isRightForSomeVersion } from "#node/conf/any-version-match.ts";
 import type { Logger } from "#daemon/log/log.ts";
 import type { PruneInfo } from "#node/prune-info.ts";
 import type { SidecarSettings } from "../settings.ts";
-import { noteAdoption, type ObservedAdoption } from "./adoption/adoption-observation.ts";
+import { recordAdoption, type ObservedAdoption } from "./adoption/adoption-observation.ts";
 import { decideAuthority } from "./adoption/authority.ts";
 import type { ConfigReading } from "./config/config-file.ts";
 import type { ConfigVersions } from "./config/config-versions.ts";
 import { planWithEarlierValues } from "./config/healthy-config.ts";
 import type { ObservedConfig } from "./config/config-observation.ts";
-import type { NodeLocation } from "./config/node-place.ts";
+import type { NodeLocation } from "./config/node-location.ts";
 import type { NodeDriver } from "./drivers/driver.ts";
 import type { NodeCli } from "./drivers/node-cli.ts";
 import { hashDesiredState, createDesiredState } from "./plan/desired-state.ts";
@@ -77,7 +77,7 @@ export function createPlanStep(seen: PlanSeen, dependencies: PlanStepDependencie
     };
     const view = createPlanView(planned, pruneInfo, means);
     const authority = decideAuthority(settings.upkeep.mode, state);
-    noteAdoption({ plan: view, authority, adopted: state.adopted.get() }, seen.adoption, dependencies);
+    recordAdoption({ plan: view, authority, adopted: state.adopted.get() }, seen.adoption, dependencies);
     return { planned, desired: held };
   };
 }

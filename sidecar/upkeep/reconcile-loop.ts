@@ -48,7 +48,7 @@ export function startReconcileLoop(
       return Math.min(maxIdleMs, Math.max(1, wakeInMs ?? maxIdleMs));
     } catch (error) {
       if (signal.aborted) return 0;
-      log.error({ event: "reconcile-failed", err: error }, "a pass of the upkeep failed; it is tried again");
+      log.error({ event: "reconcile-failed", err: error }, "a reconcile failed; retrying");
       watch.failed(error);
       return Math.min(maxIdleMs, retryMs);
     }

@@ -9,18 +9,17 @@ test("restarts and upgrades are counted from zero, so that the first of each is 
     (await registry.metrics()).split("\n").filter((line) => /^gatehouse_node_(?:restarts|upgrades)_total/.test(line));
   expect(await counts()).toEqual([
     'gatehouse_node_restarts_total{cause="configuration"} 0',
-    'gatehouse_node_restarts_total{cause="unwell"} 0',
+    'gatehouse_node_restarts_total{cause="unhealthy"} 0',
     'gatehouse_node_restarts_total{cause="interrupted"} 0',
     'gatehouse_node_restarts_total{cause="unverified"} 0',
     'gatehouse_node_restarts_total{cause="retried"} 0',
-    'gatehouse_node_restarts_total{cause="asked"} 0',
+    'gatehouse_node_restarts_total{cause="requested"} 0',
     'gatehouse_node_upgrades_total{end="committed"} 0',
     'gatehouse_node_upgrades_total{end="rolled-back"} 0',
-    'gatehouse_node_upgrades_total{end="given-up"} 0',
     'gatehouse_node_upgrades_total{end="stranded"} 0',
   ]);
-  metrics.restarted("unwell");
+  metrics.restarted("unhealthy");
   metrics.upgraded("committed");
-  expect(await counts()).toContain('gatehouse_node_restarts_total{cause="unwell"} 1');
+  expect(await counts()).toContain('gatehouse_node_restarts_total{cause="unhealthy"} 1');
   expect(await counts()).toContain('gatehouse_node_upgrades_total{end="committed"} 1');
 });

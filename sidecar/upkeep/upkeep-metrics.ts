@@ -3,12 +3,12 @@ import { createSampleGauge } from "#status/charts.ts";
 import type { PruneInfo } from "#node/prune-info.ts";
 import { restartCauses } from "./restart/restart-decision.ts";
 import type { UpgradeRecord } from "./state/upgrade-record.ts";
-import { controlVerbs, type CommandText } from "./command-words.ts";
+import { controlVerbs, type CommandText } from "./command-text.ts";
 
 type UpgradeEnd = NonNullable<UpgradeRecord["end"]>;
 
 /** Outcomes of an upgrade, as in the upgrade's record. */
-const upgradeEnds = ["committed", "rolled-back", "given-up", "stranded"] as const satisfies readonly UpgradeEnd[];
+const upgradeEnds = ["committed", "rolled-back", "stranded"] as const satisfies readonly UpgradeEnd[];
 
 /** Metrics about the node's configuration, pruning and restarts. */
 export type UpkeepMetrics = Readonly<{
@@ -44,14 +44,14 @@ export function createUpkeepMetrics(registry: Registry): UpkeepMetrics {
   for (const cause of restartCauses) restarts.inc({ cause }, 0);
   const upgrades = new Counter({
     name: "gatehouse_node_upgrades_total",
-    help: "Finished upgrades of the node: committed, rolled-back, given-up before its stop, or stranded between two versions.",
+    help: "Finished upgrades of the node: committed, rolled-back, or stranded between two versions.",
     labelNames: ["end"],
     registers,
   });
   for (const end of upgradeEnds) upgrades.inc({ end }, 0);
   const info = new Gauge({
     name: "gatehouse_command_info",
-    help: "1 for each command that changes this sidecar, as an operator types it here.",
+    help: "1 for each command that changes this sidecar, as typed on this host.",
     labelNames: ["verb", "command"],
     registers,
   });
@@ -99,7 +99,7 @@ export function createIterationMetrics(registry: Registry): IterationMetrics {
   });
   const failures = new Counter({
     name: "gatehouse_reconcile_failures_total",
-    help: "Reconciles that failed or took longer than upkeep.passDeadlineMs.",
+    help: "Reconciles that failed or took longer than 30 seconds.",
     registers,
   });
   const lastSuccess = new Gauge({

@@ -4,11 +4,11 @@ import { createFileDeadline } from "#daemon/files/file-deadline.ts";
 import type { Logger } from "#daemon/log/log.ts";
 import { createOutputFiles } from "#daemon/process/output-files.ts";
 import type { HealthWatch } from "#health/health-watch.ts";
-import type { ConditionBoard } from "#status/condition-board.ts";
+import type { ConditionReport } from "#status/condition.ts";
 import type { EventLog } from "#status/event-log.ts";
 import type { ReleaseCommits } from "#node/versions.ts";
 import type { SidecarSettings } from "../settings.ts";
-import { findNode } from "./config/node-place.ts";
+import { findNode } from "./config/node-location.ts";
 import { createNodeProcesses } from "./drivers/node-processes.ts";
 import { reachDriver, reachNodeCli, type NodeReach } from "./drivers/reached-node.ts";
 import { selectDriver, selectNodeCli } from "./drivers/select-driver.ts";
@@ -22,11 +22,12 @@ export type ReachNodeDependencies = Readonly<{
   health: HealthWatch;
   commits: () => ReleaseCommits;
   clock: Clock;
-  board: ConditionBoard;
   events: EventLog;
   stateDirectory: string;
   log: Logger;
   signal: AbortSignal;
+  /** Called with the reason why node_cli reports nothing, if it does not. */
+  onTool: (report: ConditionReport<"Pruning"> | undefined) => void;
   /** Called on each new observation. */
   wake: () => void;
 }>;
@@ -38,7 +39,7 @@ export type ReachNodeDependencies = Readonly<{
  */
 export function reachNode(
   settings: SidecarSettings,
-  { health, commits, clock, board, events, stateDirectory, log, signal, wake }: ReachNodeDependencies,
+  { health, commits, clock, events, stateDirectory, log, signal, onTool, wake }: ReachNodeDependencies,
 ) {
   const connections = new AsyncDisposableStack();
   // Anything that may throw comes before anything that must be closed.
@@ -61,13 +62,13 @@ export function reachNode(
   const binDirectory = () => layout().binDirectory;
   const processName = () => layout().family.programs.process;
   const processes = createNodeProcesses({ httpUrl, binDirectory, processName });
-  const driving = { output, processes, look: health.look, clock, events, log };
+  const driving = { output, processes, check: health.check, clock, events, log };
   const reaching = selectDriver(settings, layout, connections, driving);
   const driver = reaching && reachDriver(reaching, buildReach("driver"));
   const place = findNode(settings.node, settings.upkeep, { log, clock, signal, onEvent: wake });
   const observer = observeNode(
     { ...settings.node, toolCommand: cli.command, intervalMs: settings.prune.intervalMs, signal },
-    { nodeCli, health: health.current, commits, clock, board, log, onChange: wake },
+    { nodeCli, health: health.current, commits, clock, log, onTool, onChange: wake },
   );
   return {
     place,
@@ -98,6 +99,6 @@ function openOutputFiles(
     wake,
   }: Pick<ReachNodeDependencies, "stateDirectory" | "clock" | "log" | "signal" | "wake">,
 ) {
-  const deadline = createFileDeadline({ withinMs, setting: "upkeep.fileTimeoutMs", signal }, { clock, onBack: wake });
+  const deadline = createFileDeadline({ withinMs, signal }, { clock, onBack: wake });
   return createOutputFiles(join(stateDirectory, "output"), { deadline, log });
 }

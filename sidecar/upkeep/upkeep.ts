@@ -4,8 +4,8 @@ import type { Registry } from "prom-client";
 import type { Logger } from "#daemon/log/log.ts";
 import type { Clock } from "#daemon/clock.ts";
 import { decideAuthority } from "./adoption/authority.ts";
-import { readClocks } from "./clock-then.ts";
-import { createCommandText } from "./command-words.ts";
+import { readClocks } from "./clock-reading.ts";
+import { createCommandText } from "./command-text.ts";
 import { createUpkeepControl, type UpkeepControl } from "./control/upkeep-control.ts";
 import type { SendRequest } from "#daemon/http/send-request.ts";
 import type { HealthWatch } from "#health/health-watch.ts";
@@ -13,15 +13,15 @@ import type { SidecarSettings } from "../settings.ts";
 import type { Charts } from "#status/charts.ts";
 import type { ConditionBoard } from "#status/condition-board.ts";
 import type { EventLog } from "#status/event-log.ts";
-import { findOpsLocation, type OpsLocation } from "./drivers/ops-place.ts";
-import { judgeConfigured } from "./configured.ts";
-import { openStoredParts } from "./kept-parts.ts";
+import { findOpsLocation, type OpsLocation } from "./drivers/ops-location.ts";
+import { checkConfigured } from "./configured.ts";
+import { openStoredParts } from "./stored-parts.ts";
 import { listRunning, observeAll, type Observations } from "./observations.ts";
 import { createMaintenanceWindow } from "./restart/maintenance-window.ts";
 import { findDataPath } from "#node/conf/data-path.ts";
 import type { ConfigDocument } from "#node/conf/document.ts";
 import type { NodeLayout } from "#node/layout.ts";
-import { giveOwnNames } from "#node/own-names.ts";
+import { withNodeNames } from "#node/node-names.ts";
 import { knownCommits, listImageCommits, type ProgramIdentity, type ReleaseCommits } from "#node/versions.ts";
 import { createIterationMetrics, createUpkeepMetrics } from "./upkeep-metrics.ts";
 import { watchIterations } from "./pass-watch.ts";
@@ -30,7 +30,7 @@ import { createIterationSteps } from "./pass-steps.ts";
 import { startReconcileLoop, type ReconcileLoop } from "./reconcile-loop.ts";
 import { findUpgradedCommit } from "./state/upgrade-record.ts";
 import type { UpkeepState } from "./state/upkeep-state.ts";
-import { reachNode } from "./upkeep-node.ts";
+import { reachNode, type ReachNodeDependencies } from "./upkeep-node.ts";
 import { watchNodePushes } from "./pushgateway/node-pushes.ts";
 
 export type UpkeepDependencies = Readonly<{
@@ -62,7 +62,7 @@ export type Upkeep = AsyncDisposable &
     /** Returns the node's family and the paths of its programs and node.conf. */
     places: () => NodeLayout & Readonly<{ ops: OpsLocation }>;
     /** Replaces file names in a value's strings with the names of the node's own files. */
-    giveOwnNames: <Value extends object>(value: Value) => Value;
+    withNodeNames: <Value extends object>(value: Value) => Value;
     /** Returns the number of restarts in the last hour, and the limit. */
     restarts: () => Readonly<{ used: number; perHour: number }>;
     /** Whether the sidecar may make changes now: it has the authority, and no pause is active. */
@@ -84,10 +84,12 @@ export function startUpkeep(settings: SidecarSettings, dependencies: UpkeepDepen
   const wake = () => loop.wake();
   const window = createMaintenanceWindow(settings.restart);
   const commits = () => listKnownCommits(settings, dependencies);
-  const node = reachNode(settings, { ...dependencies, commits, stateDirectory: state.directory, signal, wake });
-  const { place, observer } = node;
-  const command = createCommandText(settings.upkeep, state.directory);
+  const command = createCommandText(settings.upkeep);
   const seen = observeAll(state, settings, command, board);
+  const onTool: ReachNodeDependencies["onTool"] = (tool) => seen.prune.note({ tool });
+  const { directory: stateDirectory } = state;
+  const node = reachNode(settings, { ...dependencies, commits, stateDirectory, signal, onTool, wake });
+  const { place, observer } = node;
   const document = () => seen.config.now().document;
   const pushes = watchNodePushes(settings, document, { ...dependencies, version: observer.version, signal });
   // Acquired at startup, so that no other sidecar starts in parallel. A problem with the lock is reported only when the lock is needed.
@@ -101,7 +103,7 @@ export function startUpkeep(settings: SidecarSettings, dependencies: UpkeepDepen
   const kept = openStoredParts(settings, { state, clock, signal, wake });
   const progress: IterationProgress = { step: "beginning", passed: false };
   // The first iteration waits for the version that the RPC reports.
-  void health.looked.then(wake);
+  void health.firstCheckDone.then(wake);
   const steps = createIterationSteps(seen, {
     common,
     node,
@@ -117,21 +119,21 @@ export function startUpkeep(settings: SidecarSettings, dependencies: UpkeepDepen
     lastPush: pushes?.lastPush,
   });
   const loop = startPasses(progress, steps, { settings, ...dependencies, signal });
-  const nameOwn = <Value extends object>(value: Value) => giveOwnNames(value, place.layout());
+  const nameOwn = <Value extends object>(value: Value) => withNodeNames(value, place.layout());
   const control = createUpkeepControl(
     { ...listFound(seen), document, isRestarting },
     { ...common, ...node, ...kept, authority, isRestarting },
   );
   return {
     wake,
-    giveOwnNames: nameOwn,
+    withNodeNames: nameOwn,
     program: () => observer.version(),
     dataPath: () => findNodeDataPath(document(), settings, place.layout().pathsDirectory),
     places: () => ({ ...place.layout(), ops: findOpsLocation(settings, place.layout()) }),
     restarts: () => ({ used: kept.budget.used(), perHour: settings.restart.budgetPerHour }),
     mayAct: () => authority() === "acts" && !isHeld(),
     configured: () =>
-      judgeConfigured({ passed: progress.passed, authority: authority(), isHeld: isHeld(), config: seen.config.now() }),
+      checkConfigured({ passed: progress.passed, authority: authority(), isHeld: isHeld(), config: seen.config.now() }),
     control: nameAnswers(control, nameOwn),
     [Symbol.asyncDispose]: async () => {
       stopping.abort();
@@ -158,15 +160,13 @@ function listKnownCommits(
 }
 
 /** Replaces file names in each control response with the names of the node's own files. */
-function nameAnswers(control: UpkeepControl, name: Upkeep["giveOwnNames"]): UpkeepControl {
+function nameAnswers(control: UpkeepControl, name: Upkeep["withNodeNames"]): UpkeepControl {
   return {
-    look: () => name(control.look()),
+    view: () => name(control.view()),
     resume: () => name(control.resume()),
     restart: () => name(control.restart()),
     adopt: (digest) => name(control.adopt(digest)),
     upgrade: async (request) => name(await control.upgrade(request)),
-    cancelUpgrade: () => name(control.cancelUpgrade()),
-    restore: async (request) => name(await control.restore(request)),
   };
 }
 

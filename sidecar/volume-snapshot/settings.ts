@@ -1,11 +1,12 @@
 import { z } from "zod";
-import { filePath, httpUrl, milliseconds, positiveInteger } from "#daemon/settings/types.ts";
-import { defineSettings, section } from "#daemon/settings/settings.ts";
+import { positiveInteger } from "#daemon/settings/types.ts";
+import { defineCommandSettings, section } from "#daemon/settings/settings.ts";
+import { fixed } from "#daemon/settings/fixed.ts";
 
 const name = z.string().min(1).meta({ expected: "a name" });
 
 /** All settings of `gatehouse volume-snapshot`. */
-export const volumeSnapshotSettings = defineSettings("volume-snapshot", [], {
+export const volumeSnapshotSettings = defineCommandSettings("volume-snapshot", ["keep"], {
   claim: name.describe("PersistentVolumeClaim to snapshot"),
   className: name.optional().describe("VolumeSnapshotClass; default: the cluster's"),
   keep: positiveInteger
@@ -13,12 +14,13 @@ export const volumeSnapshotSettings = defineSettings("volume-snapshot", [], {
     .default(7)
     .describe("Number of snapshots of the claim to retain; the oldest are deleted first"),
   kubernetes: section({
-    apiUrl: httpUrl.default("https://kubernetes.default.svc").describe("Kubernetes API server"),
+    /** The API server, as pods reach it. */
+    apiUrl: fixed("https://kubernetes.default.svc"),
     namespace: name.optional().describe("Namespace of the claim; default: the service account's"),
-    serviceAccountDirectory: filePath
-      .default("/var/run/secrets/kubernetes.io/serviceaccount")
-      .describe("Directory with the service account's token, namespace and ca.crt"),
-    timeoutMs: milliseconds.default(30_000).describe("Timeout for one API server request"),
+    /** Directory with the service account's token, namespace and ca.crt. */
+    serviceAccountDirectory: fixed("/var/run/secrets/kubernetes.io/serviceaccount"),
+    /** Timeout for one API server request. */
+    timeoutMs: fixed(30_000),
   }),
 });
 

@@ -84,18 +84,17 @@ export async function takeSnapshot(
   const made = await api.request("POST", path, signal, { group, body: manifest });
   // If a job is killed after its request and runs again within the same second, it finds the existing snapshot.
   if (made.status !== 201 && made.status !== 409)
-    throw createRefusal(`no snapshot of ${claim} was taken`, made, "create");
+    throw createRefusal(`can't take a snapshot of ${claim}`, made, "create");
   log.info({ event: "snapshot-taken", name }, `took the snapshot ${name} of ${claim}`);
   const query = `?labelSelector=${encodeURIComponent(`${claimLabel}=${claim}`)}`;
   const listed = await api.request("GET", `${path}${query}`, signal, { group });
   const parsed = listSchema.safeParse(listed.body);
-  if (listed.status !== 200 || !parsed.success) throw createRefusal("the snapshots can't be listed", listed, "list");
+  if (listed.status !== 200 || !parsed.success) throw createRefusal("can't list the snapshots", listed, "list");
   const deleted = listOldest(parsed.data.items, keep);
   for (const old of deleted) {
     const gone = await api.request("DELETE", `${path}/${encodeURIComponent(old)}`, signal, { group });
-    if (![200, 202, 404].includes(gone.status))
-      throw createRefusal(`the snapshot ${old} was not deleted`, gone, "delete");
-    log.info({ event: "snapshot-deleted", name: old }, `deleted the snapshot ${old}; ${keep} are kept`);
+    if (![200, 202, 404].includes(gone.status)) throw createRefusal(`can't delete the snapshot ${old}`, gone, "delete");
+    log.info({ event: "snapshot-deleted", name: old }, `deleted the snapshot ${old}; ${keep} are retained`);
   }
   return { name, deleted };
 }
@@ -111,6 +110,6 @@ function listOldest(items: Listed, keep: number): readonly string[] {
 
 function createRefusal(what: string, response: KubernetesResponse, verb: string): DriverError {
   return new DriverError(
-    `${what}: ${readKubernetesMessage(response)}; grant ${verb} on volumesnapshots, and see to it that the cluster has the snapshot controller.`,
+    `${what}: ${readKubernetesMessage(response)}; grant ${verb} on volumesnapshots, and check that the cluster runs the snapshot controller.`,
   );
 }

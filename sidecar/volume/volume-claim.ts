@@ -4,7 +4,7 @@ import { readKubernetesMessage, type KubernetesApi } from "../upkeep/drivers/kub
 
 /** A PersistentVolumeClaim: its requested and actual size. */
 export type VolumeClaim = Readonly<{
-  look: (signal: AbortSignal) => Promise<Readonly<{ requestedBytes: number; capacityBytes: number }>>;
+  readSize: (signal: AbortSignal) => Promise<Readonly<{ requestedBytes: number; capacityBytes: number }>>;
   /** Requests another size; the cluster resizes the volume and its file system online. */
   resize: (gibibytes: number, signal: AbortSignal) => Promise<void>;
 }>;
@@ -25,7 +25,7 @@ const claimSchema = z.object({
 export function createVolumeClaim(name: string, api: KubernetesApi): VolumeClaim {
   const path = `/persistentvolumeclaims/${encodeURIComponent(name)}`;
   return {
-    look: async (signal) => {
+    readSize: async (signal) => {
       const response = await api.request("GET", path, signal);
       const parsed = claimSchema.safeParse(response.body);
       if (response.status === 200 && parsed.success) {
@@ -33,14 +33,14 @@ export function createVolumeClaim(name: string, api: KubernetesApi): VolumeClaim
         return { requestedBytes: spec.resources.requests.storage, capacityBytes: status.capacity.storage };
       }
       const found = response.status === 200 ? "it is not bound yet" : readKubernetesMessage(response);
-      throw new DriverError(`the claim ${name} can't be looked at: ${found}; grant get on it.`);
+      throw new DriverError(`the claim ${name} can't be read: ${found}; grant get on it.`);
     },
     resize: async (gibibytes, signal) => {
       const body = { spec: { resources: { requests: { storage: `${gibibytes}Gi` } } } };
       const response = await api.request("PATCH", path, signal, { body });
       if (response.status === 200) return;
       throw new DriverError(
-        `the claim ${name} did not grow to ${gibibytes} GiB: ${readKubernetesMessage(response)}; grant patch on it, and let its storage class say allowVolumeExpansion: true.`,
+        `the claim ${name} could not be expanded to ${gibibytes} GiB: ${readKubernetesMessage(response)}; grant patch on it, and set allowVolumeExpansion: true in its storage class.`,
       );
     },
   };

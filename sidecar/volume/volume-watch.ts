@@ -6,7 +6,7 @@ import type { Logger } from "#daemon/log/log.ts";
 import type { Clock } from "#daemon/clock.ts";
 import { poll } from "#daemon/time.ts";
 import type { ConditionBoard } from "#status/condition-board.ts";
-import { reportFailedCheck, type WatchedCheck } from "#status/failed-look.ts";
+import { reportFailedCheck, type WatchedCheck } from "#status/failed-check.ts";
 import { doneBySidecar, type EventLog } from "#status/event-log.ts";
 import { createSampleGauge } from "#status/charts.ts";
 import { DriverError } from "../upkeep/drivers/driver.ts";
@@ -46,23 +46,23 @@ export async function watchVolume(options: VolumeWatchOptions, dependencies: Vol
     help: "Times the claim was expanded.",
     registers: [dependencies.metrics],
   });
-  const look = async (signal: AbortSignal): Promise<void> => {
+  const checkVolume = async (signal: AbortSignal): Promise<void> => {
     const freeRatio = await dependencies.freeRatio();
     if (typeof freeRatio === "string") return board.set(buildNotReadable(freeRatio));
-    const size = await claim.look(signal);
+    const size = await claim.readSize(signal);
     requested.set(size.requestedBytes);
     const last = grownAt.get();
     const grownMsAgo = last === undefined ? undefined : Math.abs(clock.wallMs() - last);
     const plan = planGrowth({ ...size, freeRatio, grownMsAgo }, options);
     if (plan.kind === "grow" && !dependencies.mayAct()) {
-      const message = `${formatPercent(freeRatio)} of the volume are free. It would grow to ${plan.toGibibytes} GiB, but the sidecar may not act: see Adopted and NotPaused.`;
+      const message = `${formatPercent(freeRatio)} of the volume is free. It should grow to ${plan.toGibibytes} GiB, but the sidecar may not act (see Adopted and NotPaused).`;
       board.set({ type: "VolumeSizeSufficient", status: "False", reason: "ResizeFailed", message });
       return;
     }
     if (plan.kind === "grow") {
       // The time is recorded first: a kill right after the request must not lead to a second request during the pause.
       grownAt.set(clock.wallMs());
-      const message = `The volume grows to ${plan.toGibibytes} GiB; ${formatPercent(freeRatio)} of it were free.`;
+      const message = `Expanding the volume to ${plan.toGibibytes} GiB; ${formatPercent(freeRatio)} of it was free.`;
       const sides = { before: { bytes: size.requestedBytes }, after: { gibibytes: plan.toGibibytes } };
       events.begin("volume", message, undefined, { by: "sidecar", ...sides });
       try {
@@ -70,7 +70,7 @@ export async function watchVolume(options: VolumeWatchOptions, dependencies: Vol
       } catch (error) {
         grownAt.set(last);
         if (!signal.aborted)
-          events.fail("volume", "The volume did not grow.", String(error), { by: "sidecar", ...sides });
+          events.fail("volume", "The volume could not be expanded.", String(error), { by: "sidecar", ...sides });
         throw error;
       }
       growths.inc();
@@ -89,7 +89,7 @@ export async function watchVolume(options: VolumeWatchOptions, dependencies: Vol
     },
     async (signal) => {
       try {
-        await look(signal);
+        await checkVolume(signal);
       } catch (error) {
         if (!(error instanceof DriverError) || signal.aborted) throw error;
         board.set({ type: "VolumeSizeSufficient", status: "False", reason: "ResizeFailed", message: error.message });
@@ -109,25 +109,30 @@ function buildCondition(
 ): Parameters<ConditionBoard["set"]>[0] {
   const type = "VolumeSizeSufficient";
   const { ceilingGibibytes } = seen;
-  const size = `${formatPercent(seen.freeRatio)} of the volume's ${Math.ceil(seen.requestedBytes / gibibyte)} GiB are free.`;
+  const size = `${formatPercent(seen.freeRatio)} of the volume's ${Math.ceil(seen.requestedBytes / gibibyte)} GiB is free.`;
   switch (plan.kind) {
     case "enough":
       return { type, status: "True", reason: "Sufficient", message: size };
     case "grow":
-      return { type, status: "True", reason: "Growing", message: `${size} It grows to ${plan.toGibibytes} GiB.` };
+      return {
+        type,
+        status: "True",
+        reason: "Growing",
+        message: `${size} It is being expanded to ${plan.toGibibytes} GiB.`,
+      };
     case "growing":
-      return { type, status: "True", reason: "Growing", message: `${size} The cluster is making it larger.` };
+      return { type, status: "True", reason: "Growing", message: `${size} The cluster is expanding it.` };
     case "paused": {
       const again = new Date(seen.wallMs + plan.forMs).toISOString();
       return {
         type,
         status: "True",
         reason: "Paused",
-        message: `${size} It grows again from ${again} on (volume.pauseMs).`,
+        message: `${size} It can be expanded again from ${again}: some providers allow one resize in six hours.`,
       };
     }
     case "at-ceiling": {
-      const message = `${size} It is at its ceiling of ${ceilingGibibytes} GiB; raise volume.ceilingGibibytes, or prune more.`;
+      const message = `${size} It is at its maximum of ${ceilingGibibytes} GiB; raise volume.ceilingGibibytes, or prune more.`;
       return { type, status: "False", reason: "AtMaxSize", message };
     }
   }
@@ -143,12 +148,12 @@ function formatPercent(ratio: number): string {
  */
 export async function measureFreeRatio(path: string | undefined, fileDeadline: FileDeadline): Promise<number | string> {
   if (path === undefined)
-    return "It is not known yet where the node's data are: node.conf could not be read, and node.dataPath is not set.";
+    return "The node's data directory is not known yet: node.conf could not be read, and node.dataPath is not set.";
   try {
-    const space = await fileDeadline.call(`looking at the volume of ${path}`, () => readDiskSpace(path));
+    const space = await fileDeadline.call(`checking the volume of ${path}`, () => readDiskSpace(path));
     return space.freeBytesRatio;
   } catch (error) {
     if (error instanceof HangingFileSystem) return `${error.message}.`;
-    return `The node's data directory ${path} can't be looked at (${explainUnreadable(error)}); set node.dataPath, or mount it for the sidecar.`;
+    return `The node's data directory ${path} can't be read (${explainUnreadable(error)}); set node.dataPath, or mount it in the sidecar.`;
   }
 }

@@ -8,14 +8,14 @@ export type PaymentCounts = Readonly<{
   pending: number;
   settled: number;
   refused: ReadonlyMap<string, number>;
-  /** Gas balance of a facilitator's signer, in the chain's currency. */
-  balance: number | undefined;
+  /** Gas balances of a facilitator's signers, by `<network> <signer>`. */
+  balances: ReadonlyMap<string, number>;
   /** Number of requests without a payment, to which a resource server responded with its offers. */
   unpaid: number;
 }>;
 
 /** Payments in the last hour, or in the part of it that was observed. */
-type PaymentFigures = Omit<z.output<typeof statusPayments>, "service" | "balanceUnit">;
+type PaymentFigures = Omit<z.output<typeof statusPayments>, "service">;
 
 /** Max number of rejection reasons that are counted separately; a facilitator has some thirty. */
 const reasonsMax = 64;
@@ -37,22 +37,29 @@ export type PaidService = keyof typeof counted;
 /** Reads a service's payment counts from its metrics (Prometheus text format). */
 export function readPaymentCounts(service: PaidService, metrics: string, atMs: number): PaymentCounts {
   const { pending, ended } = counted[service];
-  const found = { pending: 0, settled: 0, unpaid: 0, balance: undefined as number | undefined };
+  const found = { pending: 0, settled: 0, unpaid: 0 };
+  const balances = new Map<string, number>();
   const refused = new Map<string, number>();
   for (const line of metrics.split("\n")) {
     const { name = "", labels = "", value = "" } = sample.exec(line)?.groups ?? {};
     const count = Number(value);
-    if (name === pending) found.pending = count;
-    else if (name === "gatehouse_facilitator_signer_balance_native" && Number.isFinite(count)) found.balance = count;
-    const outcome = ended.test(name) ? /outcome="(?<outcome>[^"]*)"/.exec(labels)?.groups?.["outcome"] : undefined;
-    if (outcome === undefined || outcome === "valid") continue;
+    if (name === pending) found.pending += count;
+    else if (name === "gatehouse_facilitator_signer_balance_native" && Number.isFinite(count)) {
+      balances.set(`${readLabel(labels, "network")} ${readLabel(labels, "signer")}`, count);
+    }
+    const outcome = ended.test(name) ? readLabel(labels, "outcome") : "";
+    if (outcome === "" || outcome === "valid") continue;
     if (outcome === "settled" || outcome === "sold") found.settled += count;
     else if (outcome === "unpaid") found.unpaid += count;
     else if (refused.has(outcome) || refused.size < reasonsMax) {
       refused.set(outcome, (refused.get(outcome) ?? 0) + count);
     }
   }
-  return { atMs, ...found, refused };
+  return { atMs, ...found, balances, refused };
+}
+
+function readLabel(labels: string, name: string): string {
+  return new RegExp(`(?:^|,)${name}="([^"]*)"`).exec(labels)?.[1] ?? "";
 }
 
 const keptForMs = 3_600_000;
@@ -84,26 +91,28 @@ function computeFigures(kept: readonly PaymentCounts[], now: PaymentCounts): Pay
     .map(([reason, count]) => ({ reason, count: count - (first.refused.get(reason) ?? 0) }))
     .filter(({ count }) => count > 0)
     .toSorted((a, b) => b.count - a.count);
-  const spent = sumSpending([...kept, now]);
-  const { pending, balance, unpaid } = now;
+  const balances = [...now.balances].map(([key, balance]) => {
+    const spent = sumSpending(key, [...kept, now]);
+    const [network = "", signer = ""] = key.split(" ");
+    const of = { network, signer, balance };
+    return spent === 0 || overMs < rateOverMsMin ? of : Object.assign(of, { days: (balance * overMs) / spent / dayMs });
+  });
+  const { pending, unpaid } = now;
   return {
     pending,
     settled: now.settled - first.settled,
     refused,
     overMs,
-    ...(balance === undefined ? {} : { balance }),
+    balances,
     unpaid: unpaid - first.unpaid,
-    ...(balance === undefined || spent === 0 || overMs < rateOverMsMin
-      ? {}
-      : { balanceDays: (balance * overMs) / spent / dayMs }),
   };
 }
 
-/** Adds up what the signer has spent; deposits do not reduce the sum. */
-function sumSpending(counts: readonly PaymentCounts[]): number {
+/** Adds up what a signer has spent; deposits do not reduce the sum. */
+function sumSpending(key: string, counts: readonly PaymentCounts[]): number {
   let spent = 0;
-  for (const [index, { balance }] of counts.entries()) {
-    const before = counts[index - 1]?.balance;
+  for (const [index, { balances }] of counts.entries()) {
+    const [before, balance] = [counts[index - 1]?.balances.get(key), balances.get(key)];
     if (before !== undefined && balance !== undefined) spent += Math.max(0, before - balance);
   }
   return spent;

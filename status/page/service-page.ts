@@ -10,7 +10,6 @@ export type ServicePage = Readonly<{
   service: PaidService;
   /** What the service does and who uses it, for its page header. */
   tags: readonly string[];
-  chainId: number;
   /** Pages to which the page links, each `name=URL`. */
   pages: readonly string[];
   /** Code with which stock clients can pay this seller; default: no client pays it. */
@@ -21,7 +20,7 @@ export type ServicePage = Readonly<{
 type ServicePageSources = Readonly<{ readiness: () => Readiness; metrics: Registry }>;
 
 /** Creates the function that adds the page for a service without a node: `GET /`, the same page as a node's, and `GET /status`, its data source. */
-export function createServicePage({ service, tags, chainId, pages, describeBuyers }: ServicePage) {
+export function createServicePage({ service, tags, pages, describeBuyers }: ServicePage) {
   return (app: App, { readiness, metrics }: ServicePageSources): void => {
     const payments = createPaymentWatch();
     payments.add({
@@ -30,16 +29,16 @@ export function createServicePage({ service, tags, chainId, pages, describeBuyer
       settled: 0,
       refused: new Map(),
       unpaid: 0,
-      balance: undefined,
+      balances: new Map(),
     });
     const count = async () => {
       const figures = payments.add(readPaymentCounts(service, await metrics.metrics(), performance.now()));
-      return { service, balanceUnit: `chain ${chainId}'s currency`, ...figures };
+      return { service, ...figures };
     };
     app.get("/status", async (c) => {
       const at = new Date().toISOString();
       const figures = { payments: await count() };
-      const body = { at, service, ...describeReadiness(readiness()), figures, tags: [...tags, `eip155:${chainId}`] };
+      const body = { at, service, ...describeReadiness(readiness()), figures, tags };
       return c.json({ ...body, pages: listPageLinks(pages), buyers: describeBuyers?.() }, 200, {
         "Cache-Control": "no-store",
       });

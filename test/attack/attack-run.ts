@@ -5,7 +5,7 @@ import type { AttackedSidecar } from "./attacked-sidecar.ts";
 import { allAttacks } from "./attacks/all-attacks.ts";
 import type { Attack, Target } from "./attacks/attack.ts";
 import { startCallers, type Callers, type Sample } from "./callers.ts";
-import { startProcess, type SuiteProcess } from "./child-process.ts";
+import { startAttackers, startProcess, type SuiteProcess } from "./child-process.ts";
 import { startWitness, type Sight } from "./witness.ts";
 
 /** Addresses of the callers that are measured: of the gateway's, and of those that ask the node itself at the same time. */
@@ -52,7 +52,7 @@ export async function attackSidecar(
   const node = stack.use(startProcess("busy-node.main.ts"));
   const nodePort = Number(await node.told());
   const sidecar = stack.use(await start(nodePort));
-  const attackers = stack.use(startProcess("attackers.main.ts"));
+  const attackers = stack.use(startAttackers());
   await until("the sidecar is ready", 60_000, () => fetch(`${sidecar.statusUrl}/readyz`).then(({ ok }) => ok));
   const target = { host: "127.0.0.1", port: sidecar.gatewayPort };
   const callers = stack.use(startCallers(target, addresses.gateway));

@@ -57,7 +57,7 @@ export type AttackedService = AsyncDisposable & Pick<AttackedSidecar, "memory" |
 
 /** Starts a service from this checkout, with the descriptors and the heap that it has in its container; its memory is not bounded otherwise. */
 export async function startLocally(service: string, env: Readonly<Record<string, string>>): Promise<AttackedService> {
-  const flags = `--max-old-space-size=${limits.memoryMebibytes / 2} --disable-warning=ExperimentalWarning`;
+  const flags = `--max-old-space-size=${limits.memoryMebibytes / 2} --v8-pool-size=1 --disable-warning=ExperimentalWarning`;
   const own = { NODE_OPTIONS: flags, MALLOC_ARENA_MAX: "1" };
   const process = await startService(service, { ...env, ...own }, { descriptors: limits.descriptors });
   const status = () => readFile(`/proc/${process.pid}/status`, "utf8");

@@ -1,3 +1,5 @@
+import { existsSync, writeFileSync } from "node:fs";
+import { constants, setPriority } from "node:os";
 import { paymentAttacks } from "./payments/hostile-payments.ts";
 import { allAttacks } from "./attacks/all-attacks.ts";
 import type { Target } from "./attacks/attack.ts";
@@ -18,8 +20,18 @@ async function begin(name: string | undefined, target: Target): Promise<void> {
   running?.abort.abort();
   await running?.over;
   const before = takeReached();
+  if (name !== undefined) giveWay();
   const attack = [...allAttacks, ...paymentAttacks].find((one) => one.name === name);
   const abort = new AbortController();
   running = attack === undefined ? undefined : { abort, over: attack.run(target, abort.signal) };
   process.send?.(before);
+}
+
+/** Lets every other process run first: attackers have machines of their own, and here share one with what they attack. */
+function giveWay(): void {
+  const priority = constants.priority.PRIORITY_BELOW_NORMAL;
+  setPriority(priority);
+  // Where Linux groups processes by session, it weighs the groups first (sched(7), "The autogroup feature").
+  const group = "/proc/self/autogroup";
+  if (existsSync(group)) writeFileSync(group, String(priority));
 }

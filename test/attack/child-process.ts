@@ -4,9 +4,14 @@ import { once } from "node:events";
 /** A program of the suite in its own process. Disposing of it ends it. */
 export type SuiteProcess = AsyncDisposable & Readonly<{ child: ChildProcess; told: () => Promise<unknown> }>;
 
-/** Starts a program next to this file. */
-export function startProcess(program: string): SuiteProcess {
-  const child = fork(new URL(program, import.meta.url), { stdio: ["ignore", "inherit", "inherit", "ipc"] });
+/** Starts the attackers, in a session of their own, whose priority they lower. */
+export function startAttackers(): SuiteProcess {
+  return startProcess("attackers.main.ts", { detached: true });
+}
+
+/** Starts a program next to this file; it gets its own session if it is detached. */
+export function startProcess(program: string, { detached = false } = {}): SuiteProcess {
+  const child = fork(new URL(program, import.meta.url), { detached, stdio: ["ignore", "inherit", "inherit", "ipc"] });
   const ended = once(child, "exit").then(() => Promise.reject(new Error(`${program} ended`)));
   ended.catch(() => undefined);
   return {

@@ -47,7 +47,7 @@ export async function startWitness(sidecar: AttackedSidecar): Promise<Witness> {
     while (!stop.signal.aborted) {
       const atMs = performance.now();
       const now = await lookAt(sidecar).catch((error: unknown) => `the page did not come: ${String(error)}`);
-      const changed = typeof now === "string" ? [now] : [...listChanges(before, now), ...judgeVerdict(before, now)];
+      const changed = typeof now === "string" ? [now] : [...listChanges(before, now), ...deriveVerdict(before, now)];
       const isCalledSlow = typeof now !== "string" && now.conditions.some(isSlow);
       const notReady = await checkReadiness(sidecar).catch((error: unknown) => `readyz did not come: ${String(error)}`);
       const { nowMiB: memoryMiB } = await sidecar.memory().catch(() => ({ nowMiB: 0 }));
@@ -72,7 +72,7 @@ async function lookAt({ statusUrl }: AttackedSidecar): Promise<Page> {
 const isSlow = ({ type, status }: Condition) => type === "GatewayResponsive" && status === "False";
 
 /** Returns the verdict if it is neither what it was nor that something is wrong: the node serves throughout. */
-function judgeVerdict({ verdict: { level } }: Page, { verdict }: Page): readonly string[] {
+function deriveVerdict({ verdict: { level } }: Page, { verdict }: Page): readonly string[] {
   return verdict.level === level || verdict.level === "degraded"
     ? []
     : [`verdict ${verdict.level}: ${verdict.message}`];

@@ -10,9 +10,7 @@ type Measured = ReadonlyMap<string, readonly Measurement[]>;
  * `npm run bench -- upkeep kills`. `--save` writes the verdicts into `docs/benchmarks.md`.
  */
 const sections: Readonly<Record<string, (parts: readonly string[]) => Promise<Measured>>> = {
-  stack: async () => (await import("./stack.ts")).measureStack().then(() => new Map()),
   upkeep: async (parts) => (await import("./upkeep/upkeep.ts")).measureUpkeep(parts),
-  signatures: async () => import("./signatures.ts").then(() => new Map()),
   infra: async () => (await import("./infra.ts")).measureProgram(),
   deployment: async () => (await import("./deployment.ts")).measureDeployment(),
 };

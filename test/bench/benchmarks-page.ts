@@ -32,9 +32,9 @@ const commands: readonly (readonly string[])[] = [
 ];
 
 const options = `
-\`npm run bench\` without a name runs all sections but the gateway's, and measures the start of the embedded stack. \`--save\` writes the results into this page,
+\`npm run bench\` without a name runs all sections but the gateway's. \`--save\` writes the results into this page,
 with \`--note\` on what else the machine did. \`--only\` selects parts of the gateway's (\`clients\`, \`proxies\`, \`small\`, \`large\`, \`anvil\`, \`batch\`, \`stream\`, \`cost\`,
-\`websocket\`, \`memory\`), a name those of the upkeep (\`npm run bench -- upkeep kills\`). \`--rounds\` and \`--seconds\` set how often and how long the gateway's are
+\`websocket\`), a name those of the upkeep (\`npm run bench -- upkeep kills\`). \`--rounds\` and \`--seconds\` set how often and how long the gateway's are
 measured; many short rounds suit a shared machine.
 
 The part \`clients\` sends recorded requests of real clients (\`test/bench/gateway/client-shapes.json\`), each with its own id and address. The responder returns

@@ -9,7 +9,6 @@ import { measureProxiesAlone } from "./gateway/behind-proxies.ts";
 import { measureRealClients } from "./gateway/real-clients.ts";
 import { measureChecks } from "./gateway/cost.ts";
 import { measureNodeCost } from "./gateway/node-cost.ts";
-import { measureMemoryRun } from "./gateway/memory-run.ts";
 import { passThrough } from "./gateway/pass-through.ts";
 import { measureStreamedResponses } from "./gateway/stream.ts";
 import { judge, print, formatVerdicts, type Figure } from "./gateway/table.ts";
@@ -19,8 +18,8 @@ import { describeLoad, saveResults } from "./save-results.ts";
 
 /**
  * Measures the gateway against nginx and HAProxy as proxies, all in front of the same native responder, and against bare anvil.
- * Needs nginx, haproxy, wrk, cc and taskset on PATH. `--seconds` of each run, `--rounds` of the runs that are compared; `--only` parts, separated by commas; `--requests` of the run
- * that watches memory, which is made only when it is named, as is `node`, the search for what costs the node most; `--clients` of the WebSocket part; `--save` writes the verdicts into
+ * Needs nginx, haproxy, wrk, cc and taskset on PATH. `--seconds` of each run, `--rounds` of the runs that are compared; `--only` parts, separated by commas; `node`, the search for
+ * what costs the node most, runs only when it is named; `--clients` of the WebSocket part; `--save` writes the verdicts into
  * `docs/benchmarks.md`, with `--note` on what else the machine did.
  */
 const { values } = parseArgs({
@@ -28,7 +27,6 @@ const { values } = parseArgs({
     seconds: { type: "string", default: "4" },
     rounds: { type: "string", default: "3" },
     only: { type: "string", default: "clients,small,large,anvil,batch,stream,cost,websocket" },
-    requests: { type: "string", default: "10000000" },
     clients: { type: "string", default: "5000" },
     save: { type: "boolean", default: false },
     note: { type: "string" },
@@ -47,7 +45,6 @@ const parts = new Map<string, () => Promise<readonly Figure[]> | readonly Figure
   ["cost", measureChecks],
   ["websocket", () => measureWebSocketClients(Number(values.clients))],
   ["node", measureNodeCost],
-  ["memory", () => measureMemoryRun(Number(values.requests), { ...surroundings, seconds: 10 })],
 ]);
 try {
   const versions = [readVersion("nginx", "-v"), readVersion("haproxy", "-v"), readVersion("wrk", "-v")].join(", ");

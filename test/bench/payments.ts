@@ -11,6 +11,7 @@ import { automineLines, blockLines, setBlockTime } from "./payments/settlements.
 import { measureSales } from "./payments/sales.ts";
 import { startOwn, startReference, startX402Rs } from "./payments/sides.ts";
 import type { PaymentLines } from "./payments/surroundings.ts";
+import { voucherLines } from "./payments/vouchers.ts";
 import { verificationLines } from "./payments/verifications.ts";
 import { describeLoad, saveResults } from "./save-results.ts";
 
@@ -23,6 +24,7 @@ const suites: readonly PaymentLines[] = [
   verificationLines,
   automineLines,
   blockLines,
+  voucherLines,
   memoryLines,
   { name: "sales", measure: ({ rounds }) => measureSales({ rounds, sales: 1_500, atOnce: 64 }) },
 ];
@@ -45,7 +47,7 @@ const chain = resources.use(await startPaymentChain({ blockTimeSeconds: 3_600 })
 await setBlockTime(chain, "automine");
 const place = { rpcUrl: chain.url, token: chain.token, folder };
 const sides = [resources.use(await startOwn(place)), resources.use(await startReference(place))];
-const rust = await startX402Rs(place);
+const rust = await startX402Rs(chain, place);
 if (rust === undefined) process.stdout.write("x402-rs is not measured: x402-facilitator is not on PATH\n");
 else sides.push(resources.use(rust));
 const surroundings = { chain, place, sides, rounds: Number(values.rounds), memorySeconds: Number(values.memory) };

@@ -24,16 +24,15 @@ let internal: string;
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), "gatehouse-bounds-"));
   policyPath = join(folder, "policy.json5");
-  writeFileSync(policyPath, "{ limits: { depth: 200 } }");
+  writeFileSync(policyPath, "{ ranges: { logsBlocks: 200 } }");
   gateway = await startSmallGateway(
     {
       GATEHOUSE_GATEWAY_INTERNAL_ENABLED: "true",
       GATEHOUSE_GATEWAY_POLICY_PATH: policyPath,
       GATEHOUSE_GATEWAY_CACHE_TOTAL_BYTES: String(cacheBytes),
-      // Else an answer of as many bytes as may be sent would be more than a connection may hold.
-      GATEHOUSE_GATEWAY_MEMORY_CONNECTION_BYTES: "40000000",
     },
-    { heapMiB },
+    // Else an answer of as many bytes as may be sent would be more than a connection may hold.
+    { heapMiB, constants: { "memory.connectionBytes": 40_000_000 } },
   );
   internal = gateway.urls.internal;
 });
@@ -48,7 +47,7 @@ const answerWith = (bytes: number) =>
 const asked = () => gateway.node.requests.filter(({ method }) => method === "eth_getStorageAt").length;
 const read = (id: number) => ask(internal, storage(id));
 
-it("bytes of one cached or shared answer", async () => {
+it("size of a cached or shared response", async () => {
   const envelope = storageAnswer("").length;
   for (const [id, bytes, times] of [
     [1, 262_144 - envelope - 64, 1],
@@ -61,7 +60,7 @@ it("bytes of one cached or shared answer", async () => {
   }
 });
 
-it("bytes of the cache", async () => {
+it("cache size", async () => {
   const most = cacheBytes;
   const eachBytes = 260_000;
   answerWith(eachBytes);
@@ -78,7 +77,7 @@ it("bytes of the cache", async () => {
   expect(await gateway.metric("gatehouse_gateway_cache_bytes")).toBeLessThanOrEqual(most);
 });
 
-it("bytes of one batch's answers, or of one answer over WebSocket", async () => {
+it("response size of a batch, or over WebSocket", async () => {
   const most = 26_214_400;
   answerWith(2_000_000);
   const batch = `[${Array.from({ length: 20 }, (_, at) => storage(2_000 + at)).join(",")}]`;
@@ -94,7 +93,7 @@ it("bytes of one batch's answers, or of one answer over WebSocket", async () => 
   expect(readErrorCode(await client.ask(storage(2_101)))).toBe(-32_003);
 }, 120_000);
 
-it("bytes of one answer", async () => {
+it("response size", async () => {
   const most = 134_217_728;
   const filler = Buffer.alloc(1_048_576, "z");
   /** An answer of so many bytes, whose length is given or not. */
@@ -127,10 +126,11 @@ it("bytes of one answer", async () => {
   gateway.node.answer(() => "0x1");
 }, 120_000);
 
-const nested = (depth: number) =>
-  `{"jsonrpc":"2.0","id":1,"method":"eth_coinbase","params":[${"[".repeat(depth - 2)}${"]".repeat(depth - 2)}]}`;
+/** Reads logs of so many blocks. */
+const logs = (blocks: number) =>
+  `{"jsonrpc":"2.0","id":1,"method":"eth_getLogs","params":[{"fromBlock":"0x1","toBlock":"0x${blocks.toString(16)}"}]}`;
 
-const isTaken = async (depth: number) => readErrorCode((await ask(internal, nested(depth))).text) === undefined;
+const isTaken = async (blocks: number) => readErrorCode((await ask(internal, logs(blocks))).text) === undefined;
 
 const change = (text: string) => {
   writeFileSync(`${policyPath}.new`, text);
@@ -145,10 +145,10 @@ const refusal = async () => {
   return files.find(({ path }) => path.endsWith("policy.json5"))?.refused;
 };
 
-it("files that are read", async () => {
-  change("{ limits: { depth: 100 } }".padEnd(fileBytes));
+it("sizes of files read", async () => {
+  change("{ ranges: { logsBlocks: 100 } }".padEnd(fileBytes));
   await until("the largest is in force", generousMs, async () => !(await isTaken(150)));
-  change("{ limits: { depth: 200 } }".padEnd(fileBytes + 1));
+  change("{ ranges: { logsBlocks: 200 } }".padEnd(fileBytes + 1));
   await until("a larger one is refused", generousMs, async () => (await refusal()) !== undefined);
   expect(await refusal()).toContain(`it is larger than ${fileBytes} bytes`);
   // What was in force stays.

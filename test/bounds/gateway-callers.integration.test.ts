@@ -15,6 +15,8 @@ import { holdReads, startSmallGateway, storage, syncing, type SmallGateway } fro
 const remembered = isLong ? { callers: 100_000, tokens: 10_000 } : { callers: 2_000, tokens: 300 };
 const key = "a-key-of-the-operator";
 const constant = '{"jsonrpc":"2.0","id":1,"method":"eth_coinbase"}';
+const code = (at: number) =>
+  JSON.stringify({ jsonrpc: "2.0", id: at, method: "eth_call", params: [{ gasPrice: `0x${at}` }, "latest"] });
 /** Long enough for what a busy machine takes to sign and send all of them. */
 const longMs = 240_000;
 
@@ -29,17 +31,20 @@ beforeAll(async () => {
   writeFileSync(join(folder, "jwks.json"), JSON.stringify({ keys: [await exportJWK(publicKey)] }));
   const entry = { name: "ops", sha256: hash("sha256", key), tier: "paid" };
   writeFileSync(join(folder, "keys.json5"), JSON.stringify({ keys: [entry] }));
-  gateway = await startSmallGateway({
+  const env = {
     GATEHOUSE_GATEWAY_PRIVATE_ENABLED: "true",
-    GATEHOUSE_GATEWAY_OVERLOAD_WAIT_MS: "100",
     GATEHOUSE_GATEWAY_INTERNAL_ENABLED: "true",
     GATEHOUSE_GATEWAY_CALLERS_KEYS_PATH: join(folder, "keys.json5"),
     GATEHOUSE_GATEWAY_JWT_JWKS_PATH: join(folder, "jwks.json"),
-    GATEHOUSE_GATEWAY_JWT_CACHE_ENTRIES: String(remembered.tokens),
     GATEHOUSE_GATEWAY_METHODS:
       '{ "eth_getStorageAt": { "timeoutMs": 60000 }, "debug_traceTransaction": { "timeoutMs": 60000 } }',
-    GATEHOUSE_GATEWAY_LISTENER_NEW_CONNECTIONS_PER_ADDRESS: "100000",
-  });
+  };
+  const constants = {
+    "overload.waitMs": 100,
+    "jwt.cacheEntries": remembered.tokens,
+    "listener.newConnectionsPerAddress": 100_000,
+  };
+  gateway = await startSmallGateway(env, { constants });
 });
 afterEach(async () => {
   await until(
@@ -72,7 +77,7 @@ function holdTraces(): Readonly<{ ends: (() => void)[] }> {
   return { ends };
 }
 
-it("bytes that a caller may send", async () => {
+it("bytes sent per caller", async () => {
   // 60,000 units, which come back at 6,000 a second: a message of 5,000 KiB costs 10,000.
   const message = syncing.padEnd(5_000 * 1_024);
   const statuses: (number | undefined)[] = [];
@@ -85,7 +90,7 @@ it("bytes that a caller may send", async () => {
   expect(statuses.at(-1)).toBe(429);
 });
 
-it("bytes of answers to a caller", async () => {
+it("response bytes per caller", async () => {
   gateway.node.answer(({ method }) => (method === "eth_getStorageAt" ? "z".repeat(8_000_000) : "0x1"));
   const answers: { status: number | undefined; bytes: number }[] = [];
   for (let at = 0; at < 40 && answers.at(-1)?.status !== 429; at += 1) {
@@ -98,8 +103,22 @@ it("bytes of answers to a caller", async () => {
   gateway.node.answer(() => "0x1");
 });
 
+it("the node's time for contract code per caller", async () => {
+  gateway.node.answer(({ id, method }, response) => {
+    if (method !== "eth_call") return "0x1";
+    setTimeout(() => response.end(`{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":"0x"}`), 2_000);
+    return byHand;
+  });
+  const address = "198.51.100.90";
+  // 2,000 units for each, of 60,000 and the 12,000 that come back meanwhile; 26 of each were paid in advance.
+  const answers = await Promise.all(Array.from({ length: 48 }, (_, at) => ask(gateway.url, code(at), { address })));
+  expect(answers.map(({ status }) => status)).toEqual(Array.from({ length: 48 }, () => 200));
+  expect((await ask(gateway.url, constant, { address })).status).toBe(429);
+  gateway.node.answer(() => "0x1");
+});
+
 it.each([
-  ["calls of one caller under way, public listener", "public", 48],
+  ["concurrent calls per caller, public listener", "public", 48],
   ["the same, private listener", "paid", 56],
 ] as const)("%s", async (_, tier, most) => {
   const reads = holdReads(gateway.node);
@@ -120,7 +139,7 @@ const trace = (at: number) =>
   `{"jsonrpc":"2.0","id":${at},"method":"debug_traceTransaction","params":["0x${String(at).padStart(64, "0")}"]}`;
 
 it(
-  "calls to the node under way in all",
+  "concurrent calls to the node in total",
   async () => {
     const reads = holdReads(gateway.node);
     // As many callers as it takes, with as many calls each as may wait for the node.
@@ -153,15 +172,15 @@ it(
 );
 
 it(
-  "callers whose rates are remembered",
+  "callers with a stored rate",
   async () => {
     const { callers } = remembered;
     // What a caller has spent stays spent for the time of the test.
     const tier = { requestsPerSecond: 0.001, requestBurst: 5, computeUnitsPerSecond: 1e6, computeUnitBurst: 1e6 };
-    await using few = await startSmallGateway({
-      GATEHOUSE_GATEWAY_RATE_STORE_CLIENTS: String(callers),
-      GATEHOUSE_GATEWAY_TIERS: JSON.stringify({ public: { ...tier, concurrency: 48 } }),
-    });
+    await using few = await startSmallGateway(
+      { GATEHOUSE_GATEWAY_TIERS: JSON.stringify({ public: { ...tier, concurrency: 48 } }) },
+      { constants: { "rateStore.clients": callers } },
+    );
     const askAs = async (address: string) => (await ask(few.url, constant, { address })).status;
     let come = 0;
     const bringOthers = async (count: number) => {
@@ -196,7 +215,7 @@ const bearing = (token: string, index: number) =>
   });
 
 it(
-  "verified tokens that are remembered",
+  "cached verified tokens",
   async () => {
     const { tokens } = remembered;
     const first = await tokenOf(0);
@@ -213,15 +232,15 @@ it(
   longMs,
 );
 
-it("spans that wait to be sent", async () => {
+it("queued spans", async () => {
   const answering = Promise.withResolvers<undefined>();
   await using collector = await startCollector(answering.promise);
-  const traced = await startSmallGateway({
+  const env = {
     GATEHOUSE_GATEWAY_INTERNAL_ENABLED: "true",
     GATEHOUSE_GATEWAY_TRACING_OTLP_URL: collector.url,
     GATEHOUSE_GATEWAY_TRACING_SAMPLE_RATIO: "1",
-    GATEHOUSE_GATEWAY_TRACING_TIMEOUT_MS: "60000",
-  });
+  };
+  const traced = await startSmallGateway(env, { constants: { "tracing.timeoutMs": 60_000 } });
   const calls = 10_000;
   const batch = `[${Array.from({ length: 1_000 }, () => constant).join(",")}]`;
   for (let sent = 0; sent < calls; sent += 1_000) expect((await ask(traced.urls.internal, batch)).status).toBe(200);

@@ -32,7 +32,7 @@ const have = (gateway: SmallGateway, count: number, listener = "public") =>
 const refusal = (client: RawClient) =>
   until("it is answered", generousMs, () => /^HTTP\/1\.1 (\d+)/.exec(client.received())?.[1]);
 
-it("clients' connections in all", async () => {
+it("client connections in total", async () => {
   await using gateway = await startGateway({}, { descriptors: 400 });
   const most = 400 - 192;
   const reads = holdReads(gateway.node);
@@ -57,14 +57,16 @@ it("clients' connections in all", async () => {
 });
 
 describe("a gateway with all of its machine's descriptors", () => {
-  it("connections of one listener", async () => {
+  it("connections per listener", async () => {
     // As many as the memory of a container of 512 MiB has room for; with half a request each they take the most.
     const most = isLong ? 3_276 : 819;
-    await using gateway = await startGateway({
-      GATEHOUSE_GATEWAY_LISTENER_CONNECTIONS: String(most),
-      GATEHOUSE_GATEWAY_LISTENER_CONNECTIONS_PER_ADDRESS: "100000",
-      GATEHOUSE_GATEWAY_LISTENER_NEW_CONNECTIONS_PER_ADDRESS: "100000",
-    });
+    await using gateway = await startGateway(
+      {
+        GATEHOUSE_GATEWAY_LISTENER_CONNECTIONS: String(most),
+        GATEHOUSE_GATEWAY_LISTENER_CONNECTIONS_PER_ADDRESS: "100000",
+      },
+      { constants: { "listener.newConnectionsPerAddress": 100_000 } },
+    );
     const half = halfRequest.replace("100\r", "16000\r") + " ".repeat(15_000);
     for (const at of [2, 3, 4]) {
       gateway.open(Math.floor(most / 3), half, { localAddress: `127.0.0.${at}` });
@@ -83,8 +85,8 @@ describe("a gateway with all of its machine's descriptors", () => {
     await gateway.expectOthersServed();
   }, 120_000);
 
-  it("connections of one address (IPv6: /64)", async () => {
-    await using gateway = await startGateway({ GATEHOUSE_GATEWAY_LISTENER_REQUEST_TIMEOUT_MS: "60000" });
+  it("connections per address (IPv6: /64)", async () => {
+    await using gateway = await startGateway({}, { constants: { "listener.requestTimeoutMs": 60_000 } });
     const idle: RawClient[] = [];
     // By parts: a listener's backlog holds 511, and a connection that it had no room for may never come.
     for (const count of [250, 500, 750, 1_000]) {
@@ -105,7 +107,7 @@ describe("a gateway with all of its machine's descriptors", () => {
     await gateway.expectOthersServed();
   }, 120_000);
 
-  it("new connections of one address (IPv6: /64)", async () => {
+  it("new connections per address (IPv6: /64)", async () => {
     await using gateway = await startGateway();
     const began = performance.now();
     let served = 0;
@@ -129,7 +131,7 @@ describe("a gateway with all of its machine's descriptors", () => {
 
 // From here on each does little but wait, and has its own gateway: all at one time.
 
-it.concurrent("connections of the operators' listener", async () => {
+it.concurrent("connections of the admin listener", async () => {
   await using gateway = await startGateway({}, { listener: "operations" });
   await have(gateway, 0, "public");
   gateway.open(32, "GET /livez HTTP/1.1\r\nHost: localhost\r\n");
@@ -168,11 +170,9 @@ it.concurrent("first bytes of a trusted proxy with `proxyProtocol`", async () =>
   await gateway.expectOthersServed();
 });
 
-it.concurrent("time in which a request has to be whole", async () => {
+it.concurrent("time to receive a request", async () => {
   const waitMs = isLong ? 15_000 : 2_000;
-  await using gateway = await startGateway(
-    isLong ? {} : { GATEHOUSE_GATEWAY_LISTENER_REQUEST_TIMEOUT_MS: String(waitMs) },
-  );
+  await using gateway = await startGateway({}, isLong ? {} : { constants: { "listener.requestTimeoutMs": waitMs } });
   const began = performance.now();
   const clients = gateway.open(500, halfRequest);
   await have(gateway, 500);
@@ -182,8 +182,8 @@ it.concurrent("time in which a request has to be whole", async () => {
   await gateway.expectOthersServed();
 });
 
-it.concurrent("time in which a client has to take 64 KiB of what waits for it, or all", async () => {
-  await using gateway = await startGateway(isLong ? {} : { GATEHOUSE_GATEWAY_LISTENER_SLOW_READER_TIMEOUT_MS: "2000" });
+it.concurrent("time for a client to read 64 KiB", async () => {
+  await using gateway = await startGateway({}, isLong ? {} : { constants: { "listener.slowReaderTimeoutMs": 2_000 } });
   gateway.node.answer(({ method }) => (method === "eth_gasPrice" ? "z".repeat(200_000) : "0x1"));
   const asked = buildRequest(syncing.replace("eth_syncing", "eth_gasPrice")).repeat(100);
   const clients = gateway.open(8, asked, { localAddress: "127.0.0.2" });

@@ -39,7 +39,7 @@ async function codeOf(body: string): Promise<number | undefined> {
   return readErrorCode((await ask(gateway.url, body, { address: `198.51.100.${address}` })).text);
 }
 
-it("bytes of a request body", async () => {
+it("request body size", async () => {
   const mostBytes = 5_242_880;
   const longest = fillBatch(mostBytes);
   expect(longest).toHaveLength(mostBytes);
@@ -56,13 +56,13 @@ it("bytes of a request body", async () => {
 
 const longCall = (bytes: number) => coinbase(`"${"x".repeat(bytes - coinbase('""').length)}"`);
 
-it("bytes of one call", async () => {
+it("call size", async () => {
   const mostBytes = 524_288;
   expect(longCall(mostBytes)).toHaveLength(mostBytes);
   expect([await codeOf(longCall(mostBytes)), await codeOf(longCall(mostBytes + 1))]).toEqual([undefined, -32_600]);
 });
 
-it("values, keys and escaped characters of one call", async () => {
+it("values, keys and escaped characters per call", async () => {
   const zeros = (count: number) => coinbase(Array.from({ length: count }, () => "0").join(","));
   // The others are the call itself, its four members, and the array of its params.
   const counts = [19_980, 20_001];
@@ -73,7 +73,7 @@ it("values, keys and escaped characters of one call", async () => {
 const longParams = (bytes: number) =>
   `{"jsonrpc":"2.0","id":1,"method":"eth_gasPrice","params":["${"x".repeat(bytes - 4)}"]}`;
 
-it("bytes of a method's params", async () => {
+it("params size", async () => {
   expect([await codeOf(longParams(4_096)), await codeOf(longParams(4_097))]).toEqual([undefined, -32_602]);
 });
 
@@ -85,7 +85,7 @@ const chunked = (chunks: number) =>
 const isRefused = ({ received }: RawClient) =>
   received() === "" || /^HTTP\/1\.1 400 [^]*send larger chunks/.test(received());
 
-it("chunks of a body", async () => {
+it("chunks per body", async () => {
   expect(await exchange(chunked(4_096))).toMatch(/^HTTP\/1\.1 200 /);
   // Many at a time, with as many chunks as their bodies may have bytes.
   using clients = openMany(8, () => openRaw(gateway.url, chunked(100_000)));
@@ -96,7 +96,7 @@ it("chunks of a body", async () => {
 
 const nested = (depth: number) => coinbase(`${"[".repeat(depth)}${"]".repeat(depth)}`);
 
-it("depth of a call", async () => {
+it("nesting depth of a call", async () => {
   // The call and the array of its params are two.
   expect([await codeOf(nested(254)), await codeOf(nested(255))]).toEqual([undefined, -32_700]);
   expect(await codeOf("[".repeat(1_000_000))).toBe(-32_700);
@@ -104,13 +104,13 @@ it("depth of a call", async () => {
 
 const batch = (calls: number) => `[${Array.from({ length: calls }, (_, id) => coinbase("", id)).join(",")}]`;
 
-it("calls of a batch", async () => {
+it("calls per batch", async () => {
   const { text } = await ask(gateway.url, batch(1_000), { address: "203.0.113.2" });
   expect(JSON.parse(text)).toHaveLength(1_000);
   expect(await codeOf(batch(1_001))).toBe(-32_600);
 });
 
-it("bytes of a WebSocket message", async () => {
+it("WebSocket message size", async () => {
   for (const bytes of [1_048_576, 1_048_577]) {
     await using client = await connectTestClient(gateway.url);
     const message = fillBatch(bytes);
@@ -128,7 +128,7 @@ const sendFrames = async (count: number) => {
   return client;
 };
 
-it("frames of a WebSocket message", async () => {
+it("frames per WebSocket message", async () => {
   await using most = await sendFrames(1_024);
   await until("it is answered", generousMs, () => most.texts.length === 1);
   await using beyond = await sendFrames(1_025);
@@ -137,7 +137,7 @@ it("frames of a WebSocket message", async () => {
 
 const connections = () => gateway.metric('gatehouse_connections{listener="internal"}');
 
-it("time on the thread", async () => {
+it("time per event-loop tick", async () => {
   const before = await connections();
   const requests = Buffer.from(buildRequest(coinbase()).repeat(60_000));
   // An operator's program, whose rate nothing bounds: each of its connections has more to do than the others wait for.

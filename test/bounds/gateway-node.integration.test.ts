@@ -17,15 +17,15 @@ let reads: HeldReads;
 let opened = 0;
 
 beforeAll(async () => {
-  gateway = await startSmallGateway({
+  const env = {
     GATEHOUSE_GATEWAY_INTERNAL_ENABLED: "true",
     // Else 2,048 calls under way are the bound that is met first.
     GATEHOUSE_GATEWAY_OVERLOAD_CALLS_IN_FLIGHT: "10000",
-    // Each call has its own connection.
-    GATEHOUSE_GATEWAY_LISTENER_NEW_CONNECTIONS_PER_ADDRESS: "100000",
     // On a busy machine the first calls would be given up before the last ones are there.
     GATEHOUSE_GATEWAY_METHODS: '{ "eth_getStorageAt": { "timeoutMs": 60000 } }',
-  });
+  };
+  // Each call has its own connection.
+  gateway = await startSmallGateway(env, { constants: { "listener.newConnectionsPerAddress": 100_000 } });
   internal = gateway.urls.internal;
 });
 beforeEach(() => {
@@ -68,7 +68,7 @@ const openCalls = (count: number, of: number) =>
     opened += 1;
     return openRaw(internal, buildRequest(storage(opened, account(of))), { localAddress: `127.0.0.${of}` });
   });
-const tooMany = '"code":-32005,"message":"rate limit exceeded: too many calls wait; try again later"';
+const tooMany = '"code":-32005,"message":"rate limit exceeded: too many calls are queued; try again later"';
 const batchOf = (count: number, from: number) =>
   `[${Array.from({ length: count }, (_, at) => storage(from + at)).join(",")}]`;
 
@@ -80,7 +80,7 @@ it("connections to the node", async () => {
   expect((await Promise.all(calls)).filter(({ text }) => text.includes('"result":"0x1"'))).toHaveLength(80);
 });
 
-it("connections to the node of one caller", async () => {
+it("connections to the node per caller", async () => {
   using one = openCalls(150, 2);
   await waiting(101);
   expect(reads.held()).toHaveLength(49);
@@ -90,7 +90,7 @@ it("connections to the node of one caller", async () => {
   expect([one.clients.length, other.clients.length]).toEqual([150, 1]);
 });
 
-it("calls that wait for the node", async () => {
+it("calls queued for the node", async () => {
   // Five programs, each with as many calls on a WebSocket as may be under way there.
   const callsEach = 64;
   await using started = new AsyncDisposableStack();
@@ -140,10 +140,10 @@ it("the same, of one caller", async () => {
   expect(other.clients).toHaveLength(1);
 });
 
-it("connections to the node whose answers wait for slow clients", async () => {
+it("connections to the node held by slow clients", async () => {
   const answerBytes = 10_000_000;
   // What is beyond it, and beyond what the kernel takes, waits in the node's connection.
-  await using held = await startSmallGateway({ GATEHOUSE_GATEWAY_MEMORY_CONNECTION_BYTES: "200000" });
+  await using held = await startSmallGateway({}, { constants: { "memory.connectionBytes": 200_000 } });
   held.node.answer(({ method }) => (method === "eth_getStorageAt" ? "z".repeat(answerBytes) : "0x1"));
   const openDeaf = (address: string, count: number, from: number) =>
     openMany(count, (at) => {
@@ -168,7 +168,7 @@ it("connections to the node whose answers wait for slow clients", async () => {
   await held.expectOthersServed();
 });
 
-it("reads of a client's batch that go to the node as one batch", async () => {
+it("reads per batch to the node", async () => {
   gateway.node.answer(() => "0x1");
   gateway.node.batches.length = 0;
   const { text } = await ask(gateway.url, batchOf(250, 1_000), { address: "198.51.100.210" });
@@ -177,7 +177,7 @@ it("reads of a client's batch that go to the node as one batch", async () => {
   expect(Math.max(...gateway.node.batches)).toBe(100);
 });
 
-it("the node's answer to such a batch", async () => {
+it("response size of such a batch", async () => {
   gateway.node.answer(({ method }) => (method === "eth_getStorageAt" ? "z".repeat(300_000) : "0x1"));
   gateway.node.batches.length = 0;
   const alone = () => gateway.node.requests.length;

@@ -19,9 +19,12 @@ let gateway: SmallGateway;
 
 beforeAll(async () => {
   gateway = await startSmallGateway(
-    { GATEHOUSE_GATEWAY_WEB_SOCKET_CLIENTS: String(mostClients), GATEHOUSE_GATEWAY_WEB_SOCKET_BRIDGE_MS: "60000" },
+    {},
     // So many have room in no smaller one.
-    { heapMiB: isLong ? 512 : 128 },
+    {
+      heapMiB: isLong ? 512 : 128,
+      constants: { "webSocket.clients": mostClients, "webSocket.bridgeMs": 60_000 },
+    },
   );
   await until("the gateway follows the node's heads", generousMs, () => gateway.node.subscriptions() === 1);
 });
@@ -51,7 +54,7 @@ async function openAll(stack: AsyncDisposableStack, addresses: readonly string[]
   return all;
 }
 
-it("calls of one WebSocket client under way", async () => {
+it("concurrent calls per WebSocket client", async () => {
   await using wide = await startSmallGateway({
     GATEHOUSE_GATEWAY_TIERS: JSON.stringify({ public: { ...wideTier, concurrency: 1_000 } }),
   });
@@ -67,7 +70,7 @@ it("calls of one WebSocket client under way", async () => {
   expect(client.texts.every((text) => text.includes('"result":"0x1"'))).toBe(true);
 });
 
-it("WebSockets of one caller", async () => {
+it("WebSockets per caller", async () => {
   await using stack = new AsyncDisposableStack();
   await openAll(
     stack,
@@ -77,7 +80,7 @@ it("WebSockets of one caller", async () => {
   stack.use(await from("198.51.100.2"));
 });
 
-it("subscriptions of one WebSocket", async () => {
+it("subscriptions per WebSocket", async () => {
   await using client = await from("198.51.100.1");
   for (let made = 0; made < 64; made += 1) expect(await client.ask(subscribe(["newHeads"]))).toContain('"result":"0x');
   expect(readErrorCode(await client.ask(subscribe(["newHeads"])))).toBe(-32_005);
@@ -97,7 +100,7 @@ it("the same, begun by one caller", async () => {
   expect(await subscribeOwn(other, 128)).toContain('"result":"0x');
 });
 
-it("different subscriptions at the node", async () => {
+it("distinct subscriptions at the node", async () => {
   await using stack = new AsyncDisposableStack();
   const clients = await openAll(
     stack,
@@ -121,7 +124,7 @@ it("different subscriptions at the node", async () => {
 
 const dropped = () => gateway.metric('gatehouse_gateway_websocket_drops_total{reason="slow"}');
 
-it("bytes that wait for a WebSocket client besides answers", async () => {
+it("queued notification bytes per WebSocket client", async () => {
   await using stack = new AsyncDisposableStack();
   const [deaf, reader] = await openAll(stack, ["198.51.100.1", "198.51.100.2"]);
   const ask = subscribe(["logs", {}]);
@@ -143,7 +146,7 @@ it("bytes that wait for a WebSocket client besides answers", async () => {
   expect(reader!.socket.readyState).toBe(reader!.socket.OPEN);
 });
 
-it("blocks that a subscriber is sent after a gap", async () => {
+it("blocks backfilled per subscriber", async () => {
   const { node } = gateway;
   const known = (number: number) =>
     until(
@@ -170,7 +173,7 @@ it("blocks that a subscriber is sent after a gap", async () => {
   await until("the gateway follows the node again", generousMs, () => node.subscriptions() === 1);
 });
 
-it("WebSocket clients of one listener", async () => {
+it("WebSocket clients per listener", async () => {
   await using stack = new AsyncDisposableStack();
   const addresses = Array.from({ length: mostClients }, (_, at) => `10.${at >> 16}.${(at >> 8) & 255}.${at & 255}`);
   const clients = await openAll(stack, addresses);

@@ -73,7 +73,7 @@ const countEnds = async (outcome = "[\\w-]+") => {
 describe("a resource server in a small process, before an upstream of large responses", () => {
   afterEach(() => shop.expectWell());
 
-  it("bytes of an upstream's response", async () => {
+  it("size of an upstream's response", async () => {
     upstream.behave("too large");
     const payment = await sign();
     const refused = await buy(payment);
@@ -85,7 +85,7 @@ describe("a resource server in a small process, before an upstream of large resp
     expect((await (await buy(payment)).arrayBuffer()).byteLength).toBe(largestBytes);
   });
 
-  it("bytes of responses held for the clients of one address (IPv6: /64)", async () => {
+  it("the same, per address (IPv6: /64)", async () => {
     upstream.behave("largest");
     expect(await buyAndRead()).toEqual([200, largestBytes]);
     const [before, soldBefore, worked] = [await countEnds(), await countEnds("sold"), upstream.hits()];
@@ -98,7 +98,7 @@ describe("a resource server in a small process, before an upstream of large resp
     expect(await buyAndRead()).toEqual([200, largestBytes]);
   }, 60_000);
 
-  it("bytes of responses held for all clients of a resource server", async () => {
+  it("memory for a resource server's responses", async () => {
     upstream.behave("largest");
     const before = await countEnds();
     using deaf = await buyDeaf(Array.from({ length: 100 }, (_, at) => `127.0.4.${at + 1}`));

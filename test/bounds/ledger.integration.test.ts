@@ -66,7 +66,7 @@ async function startSmall(
   name: string,
   fill: (ledgerPath: string) => Promise<void>,
   env: Readonly<Record<string, string>> = {},
-  options: Readonly<{ args?: readonly string[] }> = {},
+  options: Parameters<typeof startSmallService>[2] = {},
 ) {
   const own = join(folder, name);
   mkdirSync(own);
@@ -88,7 +88,10 @@ async function startSmall(
 }
 
 /** Puts notes of verified payments that nobody settled into a ledger: so many, last verified so long ago, from a number on. */
-async function noteVerified(path: string, notes: readonly Readonly<{ from: number; count: number; agoMs: number }>[]) {
+async function recordVerified(
+  path: string,
+  notes: readonly Readonly<{ from: number; count: number; agoMs: number }>[],
+) {
   const own = { path, migrations: sqliteLedgerMigrations, rival: "the facilitator", setting: "ledger.path" };
   await using store = openSqliteStore(own);
   for (const { from, count, agoMs } of notes) {
@@ -103,10 +106,10 @@ async function noteVerified(path: string, notes: readonly Readonly<{ from: numbe
 /** Lists the lines of the facilitator's log about an event. */
 const reported = (output: string, event: string) => output.split("\n").filter((line) => line.includes(`"${event}"`));
 
-it("notes of verified payments that nobody settles", async () => {
+it("facilitator's notes of verified, unsettled payments", async () => {
   const [old, young] = [40_000, 1_000];
   const fill = (path: string) =>
-    noteVerified(path, [
+    recordVerified(path, [
       { from: 1, count: old, agoMs: noteLifeMs + minuteMs },
       { from: old + 1, count: young, agoMs: noteLifeMs - 10 * minuteMs },
     ]);
@@ -150,12 +153,18 @@ describe("a ledger whose settlements the chain has forgotten", () => {
 
   beforeAll(async () => {
     seen = watchReceipts();
-    const env = { GATEHOUSE_FACILITATOR_LEDGER_COMPARE_INTERVAL_MS: "1000" };
-    facilitator = resources.use(await startSmall("compared", (path) => fillLedger(path, 1_300, settle(1_300)), env));
+    facilitator = resources.use(
+      await startSmall(
+        "compared",
+        (path) => fillLedger(path, 1_300, settle(1_300)),
+        {},
+        { constants: { "ledger.compareIntervalMs": 1_000 } },
+      ),
+    );
   });
   afterEach(() => facilitator.expectServing());
 
-  it("receipts that one look of the comparison of ledger and chain requests", async () => {
+  it("receipts per comparison of ledger and chain", async () => {
     await until("three looks were made", generousMs, () => seen.asked.length >= 500 + 600 + 400);
     expect(seen.asked.slice(0, 500)).toEqual(range(1, 500));
     // A hundred that are known to be mismatched, and the next of the hour.
@@ -164,9 +173,11 @@ describe("a ledger whose settlements the chain has forgotten", () => {
     expect(seen.most()).toBe(20);
   });
 
-  it("mismatches of ledger and chain that are remembered", async () => {
+  it("stored mismatches of ledger and chain", async () => {
     await until("five looks were made", generousMs, () => seen.asked.length >= 500 + 600 + 400 + 600 + 600);
-    expect(await facilitator.metrics()).toContain("gatehouse_facilitator_ledger_mismatches 1000\n");
+    expect(await facilitator.metrics()).toContain(
+      'gatehouse_facilitator_ledger_mismatches{network="eip155:1672"} 1000\n',
+    );
     expect(reported(facilitator.output(), "ledger-mismatch")).toHaveLength(1_000);
   });
 });

@@ -53,8 +53,8 @@ async function readPlace(child: ChildProcess): Promise<Readonly<{ overview: stri
 /** An overview of sixty-four services, or of another number, in a small process. */
 async function startSmallOverview(options: Readonly<{ count?: number; hastened?: Hastening }> = {}) {
   const { count = 64, ...more } = options;
-  const args = ["--port", "0", "--targets", ...targets(count)];
-  const service = await startSmallService("dashboard", {}, { args, reports: readPlace, ...more });
+  const args = ["--page", "0", "--targets", ...targets(count)];
+  const service = await startSmallService("status", {}, { args, reports: readPlace, ...more });
   const shown = async () => {
     const reported = await (await fetch(`${service.urls["overview"]}overview`)).json();
     return (reported as Readonly<{ targets: readonly Shown[] }>).targets;
@@ -80,15 +80,15 @@ function sayStatus(bytes: number): RequestListener {
   return (_, response) => void response.end(body);
 }
 
-it("targets of the overview", async () => {
+it("overview targets", async () => {
   answer = sayStatus(4_096);
   await using overview = await startSmallOverview();
   expect(await overview.all("all were looked at", ({ answers }) => answers)).toHaveLength(64);
-  await expect(startSmallOverview({ count: 65 })).rejects.toThrow("there are 65 targets; at most 64 are possible.");
+  await expect(startSmallOverview({ count: 65 })).rejects.toThrow("65 targets given; the limit is 64.");
   await overview.expectServing();
 });
 
-it("bytes of a target's answer to the overview", async () => {
+it("response size of an overview target", async () => {
   answer = sayStatus(answerBytesMax);
   await using overview = await startSmallOverview({ count: largeCount, hastened: quick });
   await overview.all("all are read", ({ state }) => state === "Node down");
@@ -109,7 +109,7 @@ it("bytes of a target's answer to the overview", async () => {
   await overview.expectServing();
 });
 
-it("time of the overview's look at a target", async () => {
+it("time of the overview's check of a target", async () => {
   const waiting = new Map<string, number>();
   let most = 0;
   const silent: RequestListener = (request, response) => {
@@ -126,7 +126,7 @@ it("time of the overview's look at a target", async () => {
   answer = (request, response) =>
     addressOf(request) === "127.0.0.64" ? sayStatus(4_096)(request, response) : silent(request, response);
   const old = await overview.all("their time is over", ({ name, answers }) => !answers || name === "node-64");
-  expect(old[0]).toMatchObject({ state: "No answer", cause: "It can't be queried (no answer within 4000 ms)." });
+  expect(old[0]).toMatchObject({ state: "Not responding", cause: "It can't be queried (no response within 4000 ms)." });
   expect(old[0]?.figures).toMatchObject({ lastBlock: { height: 1_234_567 } });
   expect(old[63]).toMatchObject({ answers: true });
   expect(most).toBe(1);

@@ -75,7 +75,7 @@ const post = (path: string, body: unknown, localAddress = "127.0.0.1") =>
 const untilUnderWay = (count: number) =>
   until(`${count} settlements are under way`, manyMs, async () => {
     const metrics = await (await fetch(`${facilitator.urls["facilitator-operations"]}/metrics`)).text();
-    return metrics.includes(`gatehouse_facilitator_settlements_pending ${count}\n`);
+    return metrics.includes(`gatehouse_facilitator_settlements_pending{network="eip155:1672"} ${count}\n`);
   });
 const mine = async (settling: readonly Promise<unknown>[]) => {
   let isDone = false;
@@ -109,7 +109,7 @@ describe("a facilitator in a small process", () => {
     facilitator.expectWell();
   });
 
-  it("bytes of a request to the facilitator", async () => {
+  it("request size at the facilitator", async () => {
     const payment = JSON.stringify(await signPayment(chain.token));
     expect((await post("/verify", payment.padEnd(65_536))).status).toBe(200);
     const refused = await Promise.all(Array.from({ length: 50 }, () => post("/verify", payment.padEnd(65_537))));
@@ -117,7 +117,7 @@ describe("a facilitator in a small process", () => {
   });
 
   it(
-    "settlements under way at a facilitator",
+    "concurrent settlements of a facilitator",
     async () => {
       const payments = await signPayments(most.settlements);
       const settling = payments.map((payment, at) => post("/settle", payment, `127.1.${at >> 8}.${at & 255}`));
@@ -136,7 +136,7 @@ describe("a facilitator in a small process", () => {
   );
 
   it(
-    "settlements under way of one seller",
+    "concurrent settlements per seller of a facilitator",
     async () => {
       const share = Math.floor((3 * most.settlements) / 4) + 1;
       const settling = (await signPayments(share)).map((payment) => post("/settle", payment));
@@ -145,7 +145,7 @@ describe("a facilitator in a small process", () => {
       expect([refused.status, refused.headers["retry-after"], refused.text]).toEqual([
         503,
         "1",
-        expect.stringContaining("as many of your settlements as may be are under way; try again in a moment"),
+        expect.stringContaining("too many of your settlements are in flight; try again in a moment"),
       ]);
       const other = post("/settle", await signPayment(chain.token), "127.0.0.2");
       await untilUnderWay(share + 1);
@@ -160,7 +160,7 @@ describe("a facilitator in a small process", () => {
   );
 
   it(
-    "verdicts on payments that a facilitator remembers",
+    "cached verdicts of a facilitator",
     async () => {
       const payment = await signPayment(chain.token);
       await post("/verify", payment);
@@ -180,7 +180,7 @@ describe("a facilitator in a small process", () => {
     testMs,
   );
 
-  it("connections of one address to a facilitator or a resource server", async () => {
+  it("connections per address to a facilitator or resource server", async () => {
     using first = openUnfinished(1_000);
     await until("they are there", generousMs, async () => (await connections()) >= 1_000);
     using more = openUnfinished(60);
@@ -194,7 +194,7 @@ describe("a facilitator before a node that hangs", () => {
   const keys = { greedy: "greedy-seller-key", second: "second-seller-key", third: "third-seller-key" };
   let asked: SmallService;
   let node: RpcTap;
-  const buildEnvironment = (name: string, env: Readonly<Record<string, string>>) =>
+  const buildEnvironment = (name: string, env: Readonly<Record<string, string>> = {}) =>
     buildFacilitatorEnvironment({
       rpcUrl: node.url,
       token: chain.token,
@@ -224,8 +224,9 @@ describe("a facilitator before a node that hangs", () => {
 
   beforeAll(async () => {
     node = resources.use(await startRpcTap(chain.url));
-    const env = { GATEHOUSE_FACILITATOR_VERIFICATION_IN_FLIGHT_MAX: "20" };
-    asked = resources.use(await startSmallService("facilitator", buildEnvironment("before-a-node-that-hangs", env)));
+    const env = buildEnvironment("before-a-node-that-hangs");
+    const constants = { "verification.inFlightMax": 20 };
+    asked = resources.use(await startSmallService("facilitator", env, { constants }));
   });
   afterEach(async () => {
     recover();
@@ -234,7 +235,7 @@ describe("a facilitator before a node that hangs", () => {
     asked.expectWell();
   });
 
-  it("verifications under way of one seller", async () => {
+  it("concurrent verifications per seller of a facilitator", async () => {
     const payment = await signPayment(chain.token);
     node.rule(() => "hang");
     const flood = verifyMany("greedy", 200, payment);
@@ -242,7 +243,7 @@ describe("a facilitator before a node that hangs", () => {
     expect([refused.status, refused.headers["retry-after"], refused.text]).toEqual([
       429,
       "1",
-      expect.stringContaining("as many of your payments as may be are being verified; try again in a moment"),
+      expect.stringContaining("too many of your payments are being verified; retry in a few seconds"),
     ]);
     await until("all but 16 are refused", generousMs, () => flood.statuses.length >= 184);
     expect(new Set(flood.statuses)).toEqual(new Set([429]));
@@ -270,7 +271,7 @@ describe("a facilitator before a node that hangs", () => {
     node.rule(() => "hang");
     const answers = await Promise.all(Array.from({ length: 16 }, () => verify("greedy", payment, brief)));
     for (const { status, text } of answers)
-      expect([status, text]).toEqual([500, expect.stringContaining("did not answer within 500 ms")]);
+      expect([status, text]).toEqual([500, expect.stringContaining("did not respond within 500 ms")]);
   });
 
   it("gives the places of who has gone back at once", async () => {
@@ -296,14 +297,14 @@ describe("a facilitator before a node that hangs", () => {
     await Promise.all(probes);
   });
 
-  it("bytes of the node's answer to a facilitator", async () => {
+  it("response size of a facilitator's node", async () => {
     const body = JSON.stringify({ jsonrpc: "2.0", id: 0, result: "0".repeat(33_554_432) });
     node.rule((calls) => (calls.some(isSimulation) ? { status: 200, body } : "forward"));
     const payment = await signPayment(chain.token);
     for (let made = 0; made < 3; made += 1) expect((await verify("second", payment)).status).toBe(500);
   });
 
-  it("verifications under way at a facilitator", async () => {
+  it("concurrent verifications of a facilitator", async () => {
     const payment = await signPayment(chain.token);
     node.rule(() => "hang");
     const flood = verifyMany("greedy", 40, payment);
@@ -314,7 +315,7 @@ describe("a facilitator before a node that hangs", () => {
     expect([refused.status, refused.headers["retry-after"], refused.text]).toEqual([
       503,
       "1",
-      expect.stringContaining("20 payments are being verified, which is the most; try again in a moment"),
+      expect.stringContaining("20 payments are being verified, the limit; retry in a few seconds"),
     ]);
     await until("all but 4 are refused", generousMs, () => second.statuses.length >= 6);
     expect([flood.statuses.length, second.statuses.length]).toEqual([24, 6]);
@@ -357,19 +358,21 @@ describe("a resource server in a small process", () => {
     proxy = resources.use(await startFacilitatorProxy(url));
     writeFileSync(routesPath(), routes(["0.01"]));
     shop = resources.use(
-      await startSmallService("resource-server", {
-        GATEHOUSE_RESOURCE_SERVER_LISTEN_PORT: "0",
-        GATEHOUSE_RESOURCE_SERVER_OPERATIONS_PORT: "0",
-        GATEHOUSE_RESOURCE_SERVER_ROUTES_PATH: routesPath(),
-        GATEHOUSE_RESOURCE_SERVER_PAY_TO: payee.address,
-        GATEHOUSE_RESOURCE_SERVER_TOKEN_ADDRESS: chain.token,
-        GATEHOUSE_RESOURCE_SERVER_FACILITATOR_URL: proxy.url,
-        GATEHOUSE_RESOURCE_SERVER_FACILITATOR_VERIFY_TIMEOUT_MS: "2000",
-        GATEHOUSE_RESOURCE_SERVER_LEDGER_PATH: join(folder, "claims.sqlite"),
-        GATEHOUSE_RESOURCE_SERVER_PAYMENT_IN_FLIGHT_MAX: String(most.payments),
-        GATEHOUSE_RESOURCE_SERVER_UPSTREAM_TIMEOUT_MS: "60000",
-        GATEHOUSE_RESOURCE_SERVER_PAYMENT_FORMER_OFFER_MS: "600000",
-      }),
+      await startSmallService(
+        "resource-server",
+        {
+          GATEHOUSE_RESOURCE_SERVER_LISTEN_PORT: "0",
+          GATEHOUSE_RESOURCE_SERVER_OPERATIONS_PORT: "0",
+          GATEHOUSE_RESOURCE_SERVER_ROUTES_PATH: routesPath(),
+          GATEHOUSE_RESOURCE_SERVER_PAY_TO: payee.address,
+          GATEHOUSE_RESOURCE_SERVER_TOKEN_ADDRESS: chain.token,
+          GATEHOUSE_RESOURCE_SERVER_FACILITATOR_URL: proxy.url,
+          GATEHOUSE_RESOURCE_SERVER_LEDGER_PATH: join(folder, "claims.sqlite"),
+          GATEHOUSE_RESOURCE_SERVER_PAYMENT_IN_FLIGHT_MAX: String(most.payments),
+          GATEHOUSE_RESOURCE_SERVER_UPSTREAM_TIMEOUT_MS: "60000",
+        },
+        { constants: { "facilitator.verifyTimeoutMs": 2_000, "payment.formerOfferMs": 600_000 } },
+      ),
     );
     shopUrl = shop.urls["resource-server"] ?? "";
   });
@@ -384,7 +387,7 @@ describe("a resource server in a small process", () => {
       localAddress,
     });
 
-  it("bytes of requests that are not whole at a resource server", async () => {
+  it("partial request bodies at a resource server", async () => {
     const { required } = await offers();
     const invented = await sign(required.accepts[0] as PaymentRequirements, testAccount(6_000));
     const before = upstream.hits();
@@ -397,7 +400,7 @@ describe("a resource server in a small process", () => {
     expect(upstream.hits()).toBe(before);
   });
 
-  it("payments of one address whose verdict is awaited", async () => {
+  it("unverified payments per address", async () => {
     const [offer] = (await offersNow()) as [PaymentRequirements];
     proxy.fault({ on: "verify", hangs: (body) => !body.includes(payer.address) });
     const worthless = await Promise.all(
@@ -416,7 +419,7 @@ describe("a resource server in a small process", () => {
   });
 
   it(
-    "payments under way at a resource server",
+    "concurrent payments at a resource server",
     async () => {
       const [offer] = (await offersNow()) as [PaymentRequirements];
       using clients = new DisposableStack();
@@ -438,7 +441,7 @@ describe("a resource server in a small process", () => {
       const refused = await fill("127.0.1.1");
       expect([taken, share]).toEqual([most.payments, Math.ceil(0.75 * most.payments + 0.5)]);
       expect(await statusOf(refused)).toBe("503");
-      expect(refused.received()).toContain("too many payments are being worked on; you were not charged, try again.");
+      expect(refused.received()).toContain("too many payments are being processed; you were not charged, retry.");
       expect(refused.received()).toMatch(/^retry-after: \d/im);
       expect((await offers()).status).toBe(402);
       upstream.breakOff();
@@ -446,7 +449,7 @@ describe("a resource server in a small process", () => {
     testMs,
   );
 
-  it("former offers of a route that payments may accept", async () => {
+  it("former offers per route that payments may accept", async () => {
     const pricesAtOnce = 13;
     const signed: string[] = [];
     // Sixty-five former ones, and as many as the route has in the end.

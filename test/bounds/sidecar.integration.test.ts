@@ -86,7 +86,7 @@ const head = () => ({
 /** Counts the looks in each range of the page. */
 const looksOf = ({ history: { ranges } }: Status) => ranges.map(({ columns }) => columns.atMs.length);
 
-it("what the page remembers", async () => {
+it("history of the status page", async () => {
   let isDown = false;
   const answer = answersRpc({ ...goodResponses, eth_blockNumber: risingHeight, eth_getBlockByNumber: head });
   await using watched = await serveNode((request, response) =>
@@ -139,23 +139,19 @@ async function startSettled(
   const quick = {
     GATEHOUSE_SIDECAR_RESTART_DRIVER: "ops",
     GATEHOUSE_SIDECAR_RESTART_BUDGET_PER_HOUR: "60",
-    GATEHOUSE_SIDECAR_RESTART_SETTLE_MS: "50",
     GATEHOUSE_SIDECAR_RESTART_TIMEOUT_MS: "3000",
     GATEHOUSE_SIDECAR_RESTART_ANSWERS_WITHIN_MS: "3000",
     GATEHOUSE_SIDECAR_RESTART_HEALTHY_WITHIN_MS: "3000",
-    // Each look at pruning starts a process.
-    GATEHOUSE_SIDECAR_PRUNE_INTERVAL_MS: "60000",
-    GATEHOUSE_SIDECAR_UPKEEP_REREAD_INTERVAL_MS: "5000",
   };
   const sidecar = resources.use(await startSmallSidecar(name, node, { ...quick, ...env }, options));
-  await sidecar.reason("AutoPruneEnabled", "Enabled");
+  await sidecar.reason("Pruning", "Enabled");
   await sidecar.reason("ConfigReconciled", "Reconciled");
   await sidecar.reason("NoRestartPending", "NoRestart");
   const owned = resources.move();
   return { node, release, sidecar, [Symbol.asyncDispose]: () => owned.disposeAsync() };
 }
 
-it("time of a copy of the data at an upgrade, while the node stands still", async () => {
+it("time to copy the data in an upgrade", async () => {
   const slow = join(folder, "slow-disk");
   mkdirSync(slow);
   // A disk that takes a copy for ever, and can't make one by reference.
@@ -183,7 +179,7 @@ it("programs of a release", async () => {
   expect(await sidecar.upgrade(release, true)).toMatchObject({ exit: 0 });
   const one = join(release, "one-more");
   writeFileSync(one, "");
-  const refusal = `${release} has more than 1000 files or 8 GiB; name the directory of the programs`;
+  const refusal = `${release} has more than 1000 files or 8 GiB; specify the directory of the programs`;
   expect(await sidecar.upgrade(release, true)).toMatchObject({ exit: 1, printed: expect.stringContaining(refusal) });
   rmSync(one);
   truncateSync(join(release, "program-4"), 8 * 1_024 ** 3);
@@ -191,7 +187,7 @@ it("programs of a release", async () => {
   await sidecar.expectServing();
 }, 120_000);
 
-it("tries of an upgrade's way back", async () => {
+it("rollback attempts of an upgrade", async () => {
   // Each try waits for the port, and for an answer of a node that somebody else may have started.
   const longer = {
     GATEHOUSE_SIDECAR_RESTART_TIMEOUT_MS: "5000",
@@ -211,7 +207,7 @@ it("tries of an upgrade's way back", async () => {
   const { exit, printed } = await upgrading;
   thief.close();
   expect(exit).toBe(1);
-  expect(printed).toContain("failed, and so did the way back, while stopping the node to go back");
+  expect(printed).toContain("failed, and so did the rollback, while stopping the node for the rollback");
   await sidecar.reason("UpgradeVerified", "RollbackFailed");
   await sidecar.reason("NotPaused", "Paused");
   // Each try ends in its first step.

@@ -2,6 +2,7 @@ import type { ChildProcess } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { expect } from "vitest";
 import { readMostResidentMiB } from "../support/resident-memory.ts";
+import type { OtherConstants } from "../support/other-constants.ts";
 import { startService, type ReadyUrls, type ServiceProcess } from "../support/service-process.ts";
 
 /** Memory of the container that the deployment gives to each service. */
@@ -26,6 +27,7 @@ type SmallOptions = Readonly<{
   /** Reads the URLs of a command that reports them another way than a service does. */
   reports?: (child: ChildProcess) => Promise<ReadyUrls>;
   hastened?: Hastening;
+  constants?: OtherConstants;
 }>;
 
 /** URL of the module that hastens a process's clocks, imported before its program. */

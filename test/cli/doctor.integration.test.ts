@@ -70,12 +70,12 @@ describe("gatehouse doctor --drift", () => {
     const { status, stdout, stderr } = await doctor(await writeOutputs());
     expect([status, stderr]).toEqual([0, ""]);
     expect(stdout).toContain("right: drift: gateway: runs version ");
-    expect(stdout).toContain(`right: drift: gateway: ${policyPath} is what the stack gave it`);
-    expect(stdout).toContain("skipped: drift: facilitator: no address of it is known here");
+    expect(stdout).toContain(`right: drift: gateway: ${policyPath} matches the stack's`);
+    expect(stdout).toContain("skipped: drift: facilitator: its address is unknown here");
   });
 
   it("ends with 2 where the settings are others", async () => {
-    const path = await writeOutputs({ ...environment, GATEHOUSE_GATEWAY_CACHE_ENABLED: "false" });
+    const path = await writeOutputs({ ...environment, GATEHOUSE_GATEWAY_CACHE_TOTAL_BYTES: "0" });
     const { status, stdout } = await doctor(path, "--json");
     expect(status).toBe(2);
     const { findings } = JSON.parse(stdout) as { findings: readonly unknown[] };
@@ -83,7 +83,7 @@ describe("gatehouse doctor --drift", () => {
       check: "drift",
       subject: "gateway",
       state: "wrong",
-      message: expect.stringContaining("other settings than the stack gave it") as string,
+      message: expect.stringContaining("its settings differ from the stack's") as string,
     });
   });
 
@@ -91,16 +91,14 @@ describe("gatehouse doctor --drift", () => {
     const path = await writeOutputs();
     await writeFile(policyPath, "{ ranges: { logsBlocks: 51 } }\n");
     await until("the change is seen", generousMs, async () => (await doctor(path)).status === 2);
-    expect((await doctor(path)).stdout).toMatch(
-      /^wrong: drift: gateway: .*policy\.json5 is not what the stack gave it/,
-    );
+    expect((await doctor(path)).stdout).toMatch(/^wrong: drift: gateway: .*policy\.json5 differs from the stack's/);
     await writeFile(policyPath, "{ ranges: { logsBlocks: -1 } }\n");
     const seen = async () => (await doctor(path)).stdout;
     await until("the refusal is seen", generousMs, async () =>
-      (await seen()).includes("can't be used (ranges.logsBlocks"),
+      (await seen()).includes("is invalid (ranges.logsBlocks"),
     );
     await until("the condition says so", generousMs, async () => (await filesCondition()).status === "False");
-    expect((await filesCondition()).message).toContain("can't be used: ranges.logsBlocks");
+    expect((await filesCondition()).message).toContain("is invalid: ranges.logsBlocks");
     await writeFile(policyPath, policy);
     await until("the stack's own holds", generousMs, async () => (await doctor(path)).status === 0);
     await until("the condition is right again", generousMs, async () => (await filesCondition()).status === "True");

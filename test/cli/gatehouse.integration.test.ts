@@ -1,6 +1,6 @@
 import { execFileSync, fork, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { createServer, type AddressInfo, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -12,50 +12,38 @@ import { gatehouseProgram } from "../support/programs/place.ts";
 const address = `0x${"aa".repeat(20)}`;
 
 describe("gatehouse", () => {
-  it("lists its commands, and suggests the one that was meant", async () => {
+  it("lists its commands", async () => {
     const help = await runGatehouse(["--help"]);
-    for (const name of ["stack", "sidecar", "facilitator", "resource-server", "pay", "devnet"]) {
+    for (const name of ["stack", "sidecar", "facilitator", "resource-server", "pay"]) {
       expect(help.stdout).toMatch(new RegExp(`^  ${name}\\b`, "m"));
     }
-    expect(help.stdout).not.toMatch(/^  pushgateway\b/m);
-    const typo = await runGatehouse(["sidcar"]);
-    expect([typo.status, typo.stderr]).toEqual([1, expect.stringContaining("Did you mean sidecar?")]);
+    expect(help.stdout).not.toMatch(/^  (?:pushgateway|devnet|completion)\b/m);
   });
 
   it.each([
-    ["config dump sidcar", "Did you mean sidecar?"],
-    ["completion basj", "Did you mean bash?"],
-    ["lint --format jsn", "Did you mean json?"],
-    ["config dump nothing-like-it", "Choose one of sidecar, gateway,"],
-    ["sidcar", '("gatehouse --help" lists the commands)'],
-    ["sidecar --setings x", '("gatehouse sidecar --help" shows how to use it)'],
-    ["pay --max-amout 1 http://x", '("gatehouse pay --help" shows how to use it)'],
-    ["config dmp sidecar", '("gatehouse config --help" lists the commands)'],
-  ])("%s: says %s", async (typed, suggestion) => {
-    const { status, stderr } = await runGatehouse(typed.split(" "));
-    expect([status, stderr]).toEqual([expect.any(Number), expect.stringContaining(suggestion)]);
-    expect(status).not.toBe(0);
+    ["sidcar", 1, ["Did you mean sidecar?", '("gatehouse --help" lists the commands)']],
+    ["pay --max-amout 1 http://x", 2, ["Did you mean --max-amount?", '("gatehouse pay --help" shows how to use it)']],
+  ] as const)("%s: exits %i, and says what was meant and where to read on", async (typed, status, said) => {
+    const ended = await runGatehouse(typed.split(" "));
+    expect(ended.status).toBe(status);
+    for (const words of said) expect(ended.stderr).toContain(words);
   });
 
-  it("begins a facilitator's settings with what it can't start without, then with whom it serves, in 80 columns", async () => {
+  it("begins a service's settings with what it can't start without, in 80 columns, names the others, and explains all with --all", async () => {
     const { stdout } = await runGatehouse(["facilitator", "--help"]);
     const settings = stdout.slice(stdout.indexOf("Settings to begin with:"), stdout.indexOf(" more have defaults"));
     expect([...settings.matchAll(/\[([\w.]+)\]$/gm)].map(([, key]) => key)).toEqual([
-      "signer.privateKey",
       "assets",
+      "signer.privateKey",
       "payees",
       "chain.rpcUrl",
       "chain.id",
     ]);
     expect(settings.split("\n").filter((line) => line.length > 80)).toEqual([]);
-  });
-
-  it("begins a service's help with the settings that matter and names the others, and explains all with --all", async () => {
-    const { stdout } = await runGatehouse(["facilitator", "--help"]);
     expect(stdout).toContain("GATEHOUSE_FACILITATOR_SIGNER_PRIVATE_KEY  [signer.privateKey]");
-    expect(stdout).toContain("GATEHOUSE_FACILITATOR_SIGNER_PRIVATE_KEY_FILE with a file's path");
+    expect(stdout).toMatch(/GATEHOUSE_FACILITATOR_SIGNER_PRIVATE_KEY_FILE with a file's\s+path/);
     expect(stdout).not.toContain("GATEHOUSE_FACILITATOR_SETTLEMENT_BATCH_MAX");
-    expect(stdout).toMatch(/^ {2}settlement +receiptTimeoutMs, .*drainMs/m);
+    expect(stdout).toMatch(/^ {2}settlement +receiptTimeoutMs, .*confirmations/m);
     const all = await runGatehouse(["facilitator", "--help", "--all"]);
     expect(all.stdout).toContain("GATEHOUSE_FACILITATOR_SETTLEMENT_BATCH_MAX  [settlement.batchMax]");
     const mistaken = await runGatehouse(["facilitator", "--all"]);
@@ -103,7 +91,7 @@ describe("a service that can't start", () => {
     const { status, stderr } = await runGatehouse(["facilitator"]);
     expect(status).toBe(1);
     expect(stderr).toContain(
-      "facilitator: GATEHOUSE_FACILITATOR_SIGNER_PRIVATE_KEY: missing; expected a private key: 64 hexadecimal digits (0x optional)",
+      "facilitator: GATEHOUSE_FACILITATOR_SIGNER_PRIVATE_KEY: missing; expected private keys of 64 hexadecimal digits each (0x optional), one a line",
     );
   });
 
@@ -127,37 +115,39 @@ describe("a service that can't start", () => {
     const { status, stderr } = await runGatehouse(["upstream"], { GATEHOUSE_UPSTREAM_LISTEN_PORT: String(port) });
     expect([status, stderr]).toEqual([
       1,
-      `upstream: port ${port} on 127.0.0.1 is taken; stop what uses it or set GATEHOUSE_UPSTREAM_LISTEN_PORT to another port.\n`,
+      `upstream: port ${port} on 127.0.0.1 is in use; stop the process that uses it, or set GATEHOUSE_UPSTREAM_LISTEN_PORT to another port.\n`,
     ]);
     squatter.close();
   });
 });
 
+/** Makes a named pipe for a test. */
+async function makePipe(): Promise<string> {
+  const directory = await mkdtemp(join(tmpdir(), "gatehouse-pipe-"));
+  onTestFinished(() => rm(directory, { recursive: true }));
+  const pipe = join(directory, "pipe");
+  execFileSync("mkfifo", [pipe]);
+  return pipe;
+}
+
 describe("a command that reads a node.conf", () => {
+  // Both read as daemon/files/regular-file.test.ts shows of either.
   it.each([
-    ["lint", ["lint"], []],
-    ["plan", ["plan", "--config"], ["--node-version", "0.16.2"]],
-  ])("refuses a named pipe and a device at once: gatehouse %s", async (name, before, after) => {
-    const directory = await mkdtemp(join(tmpdir(), "gatehouse-pipe-"));
-    onTestFinished(() => rm(directory, { recursive: true }));
-    const pipe = join(directory, "node.conf");
-    execFileSync("mkfifo", [pipe]);
-    for (const path of [pipe, "/dev/zero"]) {
-      const { status, stderr } = await runGatehouse([...before, path, ...after]);
-      expect([status, stderr]).toEqual([
-        1,
-        expect.stringContaining(`${name}: ${path} can't be read (it is not a regular file); `),
-      ]);
-    }
+    ["lint", "a device", ["config", "lint"], []],
+    ["plan", "a named pipe", ["config", "plan", "--config"], ["--node-version", "0.16.2"]],
+  ])("gatehouse %s refuses %s at once", async (name, what, before, after) => {
+    const path = what === "a device" ? "/dev/zero" : await makePipe();
+    const { status, stderr } = await runGatehouse([...before, path, ...after]);
+    expect([status, stderr]).toEqual([
+      1,
+      expect.stringContaining(`${name}: ${path} can't be read (it is not a regular file); `),
+    ]);
   });
 });
 
 describe("a service", () => {
   it("refuses settings, policies, routes, keys and secrets that are no regular files, and waits for none", async () => {
-    const directory = await mkdtemp(join(tmpdir(), "gatehouse-pipe-"));
-    onTestFinished(() => rm(directory, { recursive: true }));
-    const pipe = join(directory, "pipe");
-    execFileSync("mkfifo", [pipe]);
+    const pipe = await makePipe();
     const guarded = {
       GATEHOUSE_GATEWAY_NODE_HTTP_URL: "http://127.0.0.1:1",
       GATEHOUSE_GATEWAY_NODE_CHAIN_ID: "1",
@@ -176,16 +166,15 @@ describe("a service", () => {
       ],
       ["facilitator", "GATEHOUSE_FACILITATOR_SIGNER_PRIVATE_KEY_FILE", {}],
     ];
+    // Each with a pipe, at which a start could wait for ever; a device differs in nothing that a service does.
     for (const [service, variable, more] of places) {
-      for (const path of [pipe, "/dev/zero"]) {
-        const { status, stderr } = await runGatehouse([service], { ...more, [variable]: path });
-        expect([service, variable, status, stderr]).toEqual([
-          service,
-          variable,
-          1,
-          expect.stringMatching(/can't (be read|read ".*") \(it is not a regular file\)/),
-        ]);
-      }
+      const { status, stderr } = await runGatehouse([service], { ...more, [variable]: pipe });
+      expect([service, variable, status, stderr]).toEqual([
+        service,
+        variable,
+        1,
+        expect.stringMatching(/can't (be read|read ".*") \(it is not a regular file\)/),
+      ]);
     }
   });
 });
@@ -273,49 +262,12 @@ describe("a running service", () => {
 });
 
 describe("gatehouse pay", () => {
-  it("says what is wrong with an option and exits 2", async () => {
+  it("says which option is missing and exits 2", async () => {
     const url = "http://127.0.0.1:1/data";
     const noKey = await runGatehouse(["pay", url, "--max-amount", "10000", "--asset", address]);
     expect([noKey.status, noKey.stderr]).toEqual([
       2,
-      "pay: no key to pay with; name its file with --key-file or GATEHOUSE_PAY_SIGNER_PRIVATE_KEY_FILE.\n",
+      "pay: no private key; specify its file with --key-file or GATEHOUSE_PAY_SIGNER_PRIVATE_KEY_FILE.\n",
     ]);
-    const noUrl = await runGatehouse(["pay"]);
-    expect([noUrl.status, noUrl.stderr]).toEqual([2, expect.stringContaining("missing required argument 'url'")]);
-    const unknown = await runGatehouse(["pay", url, "--max-amout", "1"]);
-    expect([unknown.status, unknown.stderr]).toEqual([2, expect.stringContaining("Did you mean --max-amount?")]);
-  });
-});
-
-describe("gatehouse plan and gatehouse lint", () => {
-  const conf = `{ "chain": { "monitor_config": { "enable_pamir_cetina": true } } }\n`;
-  const confFile = async () => {
-    const folder = await mkdtemp(join(tmpdir(), "gatehouse-conf-"));
-    onTestFinished(() => rm(folder, { recursive: true }));
-    const path = join(folder, "node.conf");
-    await writeFile(path, conf);
-    return path;
-  };
-
-  it("lint names the key of another version with its place and exits 2", async () => {
-    const path = await confFile();
-    const { status, stdout } = await runGatehouse(["lint", path, "--node-version", "0.16.2"]);
-    expect([status, stdout]).toEqual([
-      2,
-      expect.stringContaining(`${path}:1:34: chain.monitor_config.enable_pamir_cetina`),
-    ]);
-  });
-
-  it("plan shows the difference and exits 2; with --write it applies it and exits 0; then nothing is left to do", async () => {
-    const path = await confFile();
-    const env = { GATEHOUSE_SIDECAR_MONITOR_PUSH_ADDRESS: "127.0.0.1" };
-    const plan = (...more: string[]) =>
-      runGatehouse(["plan", "--config", path, "--node-version", "0.16.2", ...more], env);
-    const shown = await plan();
-    expect([shown.status, shown.stdout]).toEqual([2, expect.stringContaining('"storage_enable_cetina": true')]);
-    expect(await readFile(path, "utf8")).toBe(conf);
-    expect((await plan("--write")).status).toBe(0);
-    expect(await readFile(path, "utf8")).toContain('"storage_enable_cetina": true');
-    expect((await plan()).status).toBe(0);
   });
 });

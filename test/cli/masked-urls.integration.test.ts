@@ -145,10 +145,9 @@ describe.each(takeSlice(places, 2))("URLs with credentials, where %s", (_, place
       GATEHOUSE_FACILITATOR_SIGNER_PRIVATE_KEY: signer,
       GATEHOUSE_FACILITATOR_ASSETS: JSON.stringify([{ address, name: "USDC", version: "2" }]),
       GATEHOUSE_FACILITATOR_PAYEES: address,
-      GATEHOUSE_FACILITATOR_START_DEADLINE_MS: "4000",
     };
     const database = { GATEHOUSE_FACILITATOR_LEDGER_URL: `postgres://operator:${password}@${nowhere}/ledger` };
-    const refused = await runToEnd("facilitator", { ...environment, ...database });
+    const refused = await runToEnd("facilitator", { ...environment, ...database }, { "start.deadlineMs": 4_000 });
     expect(refused.status).toBe(1);
     expect(refused.stderr).toContain("PostgreSQL at");
     const ledger = { GATEHOUSE_FACILITATOR_LEDGER_PATH: join(await mkdtemp(join(folder, "ledger-")), "ledger.sqlite") };
@@ -192,7 +191,7 @@ describe.each(takeSlice(places, 2))("URLs with credentials, where %s", (_, place
     const header = Buffer.from(JSON.stringify({ x402Version: 2, accepted, payload })).toString("base64");
     const sold = await fetch(`${sells}/data`, { headers: { "PAYMENT-SIGNATURE": header } });
     const said = [sold.status, JSON.stringify([...sold.headers]), await sold.text()].join("\n");
-    expect(shop.output()).toContain("no verdict of the facilitator");
+    expect(shop.output()).toContain("no verdict from the facilitator");
     const operators = await answersOf(["/livez", "/readyz", "/metrics"].map((path) => `${operations}${path}`));
     await shop.end("SIGTERM");
     expect(listShownSecrets(said + operators + shop.output())).toEqual([]);

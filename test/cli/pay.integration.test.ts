@@ -3,13 +3,16 @@ import { once } from "node:events";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
-import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { openMarket, payee, payer, createTemporaryFolder, findUrl, type Market } from "../support/payments/shop.ts";
+import { plainTokenAddress } from "#devnet/contracts/addresses.ts";
+import { tokenAddress } from "#devnet/token/address.ts";
 import { runGatehouse } from "../support/run-command.ts";
 import type { ServiceProcess } from "../support/service-process.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
 import { gatehouseProgram } from "../support/programs/place.ts";
 
+const plainToken = { address: plainTokenAddress, name: "Devnet Plain Token", version: "1", decimals: 18 };
 let market: Market;
 let folder: Awaited<ReturnType<typeof createTemporaryFolder>>;
 let shop: ServiceProcess;
@@ -19,7 +22,11 @@ let payerFile: string;
 let allowed: readonly string[];
 
 beforeAll(async () => {
-  market = await openMarket();
+  const assets = [
+    { address: tokenAddress, name: "USDC", version: "2" },
+    { address: plainTokenAddress, name: plainToken.name, version: plainToken.version },
+  ];
+  market = await openMarket({ GATEHOUSE_FACILITATOR_ASSETS: JSON.stringify(assets) });
   folder = await createTemporaryFolder();
   shop = await market.openShop(folder.path);
   url = `${findUrl(shop)}/data`;
@@ -75,7 +82,7 @@ it("names account, balance and need when the account holds too little, and signs
   expect([status, stderr]).toEqual([
     4,
     expect.stringMatching(
-      /account 0x19E7E376E7C213B7E7e7e46cc70A5dD086DAff2A holds 0 of token 0x\w{40} on eip155:1672, the price is 0\.01; nothing was signed/,
+      /account 0x19E7E376E7C213B7E7e7e46cc70A5dD086DAff2A has 0 of token 0x\w{40} on eip155:1672, the price is 0\.01; nothing was signed/,
     ),
   ]);
   const unread = await pay(
@@ -88,14 +95,64 @@ it("names account, balance and need when the account holds too little, and signs
     "--key-file",
     keyFile,
   );
-  expect([unread.status, unread.stderr]).toEqual([4, expect.stringContaining("DAff2A holds too little of token")]);
+  expect([unread.status, unread.stderr]).toEqual([4, expect.stringContaining("the balance of account 0x")]);
+});
+
+describe("a token without EIP-3009", () => {
+  let routes: AsyncDisposable & Readonly<{ path: string }>;
+  let seller: ServiceProcess;
+  const buy = (...args: readonly string[]) => {
+    const limits = ["--max-amount", "2", "--asset", plainTokenAddress];
+    return runGatehouse(["pay", `${findUrl(seller)}/permit2`, ...limits, "--key-file", payerFile, ...args]);
+  };
+
+  beforeAll(async () => {
+    routes = await createTemporaryFolder();
+    const path = join(routes.path, "permit2.json5");
+    const price = { price: "0.000000000000000002", network: "eip155:1672", asset: plainToken };
+    const accepts = { ...price, scheme: "exact", assetTransferMethod: "permit2" };
+    await writeFile(path, JSON.stringify({ "GET /permit2": { accepts, upstream: market.upstream.url } }));
+    seller = await market.openShop(routes.path, { GATEHOUSE_RESOURCE_SERVER_ROUTES_PATH: path });
+    const isOffered = async () => (await fetch(`${findUrl(seller)}/permit2`)).status === 402;
+    await until("the seller knows its facilitator", generousMs, isOffered);
+  });
+  afterAll(async () => {
+    await seller?.[Symbol.asyncDispose]();
+    await routes?.[Symbol.asyncDispose]();
+  });
+
+  it("is paid for with a signed approval of Permit2, which reads the chain; otherwise the command names the approval", async () => {
+    const refused = await buy("--decimals", "18");
+    expect([refused.status, refused.stderr]).toEqual([
+      4,
+      expect.stringContaining(
+        `has not approved Permit2 for 0.000000000000000002 of token ${plainTokenAddress}. With --rpc-url,`,
+      ),
+    ]);
+    expect(refused.stderr).toContain(
+      `cast send ${plainTokenAddress} "approve(address,uint256)" 0x000000000022D473030F116dDEE9F6B43aC78BA3 2 --rpc-url`,
+    );
+    const bought = await buy("--rpc-url", market.chain.url);
+    expect([bought.status, bought.stdout]).toEqual([0, '{"sold":1}']);
+  });
+
+  it("is looked up at Permit2 when nothing was delivered", async () => {
+    market.upstream.behave("error");
+    const { status, stderr } = await buy("--rpc-url", market.chain.url);
+    expect([status, stderr]).toEqual([
+      5,
+      expect.stringMatching(/returned HTTP 502\. The payment of .* is not charged yet/),
+    ]);
+  });
 });
 
 it("looks on the chain what became of a payment that bought nothing", async () => {
   market.upstream.behave("error");
   const { status, stdout, stderr } = await pay(...allowed, "--key-file", payerFile);
   expect([status, stdout]).toEqual([5, ""]);
-  expect(stderr).toMatch(/was not delivered: the server answered 502\. The payment of 0\.01 .* is not charged so far/);
+  expect(stderr).toMatch(
+    /was not delivered: the server returned HTTP 502\. The payment of 0\.01 .* is not charged yet/,
+  );
 });
 
 it("goes on without a chain's endpoint that does not answer, and never shows its path", async () => {
@@ -117,9 +174,7 @@ it("says what a payment may yet cost when it is stopped after it has signed", as
   await until("the payment is on its way", generousMs, () => market.upstream.hits() === 1);
   child.kill("SIGINT");
   expect(await once(child, "close")).toEqual([5, null]);
-  expect(stderr).toMatch(
-    /can't be bought: .*The payment of 0\.01 .* is not charged so far, and can be charged until \d{4}-/,
-  );
+  expect(stderr).toMatch(/can't be bought: .*The payment of 0\.01 .* is not charged yet, but can be until \d{4}-/);
 });
 
 it("says what a shell has made of the amount", async () => {

@@ -8,6 +8,7 @@ import { text } from "node:stream/consumers";
 import { expect, onTestFinished, test } from "vitest";
 import { nodeNeeded, findOldNode } from "../support/node/old-node.ts";
 import { runGatehouse } from "../support/run-command.ts";
+import { runToEnd } from "../support/service-process.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
 
 const program = join(import.meta.dirname, "../../cli/gatehouse.js");
@@ -53,34 +54,31 @@ function facilitatorEnv(ports: Readonly<{ node: number; postgres?: number }>): R
     GATEHOUSE_FACILITATOR_OPERATIONS_PORT: "0",
     ...(ports.postgres === undefined
       ? {}
-      : {
-          GATEHOUSE_FACILITATOR_LEDGER_URL: `postgresql://u:hidden@127.0.0.1:${ports.postgres}/db`,
-          GATEHOUSE_FACILITATOR_LEDGER_CONNECT_TIMEOUT_MS: "60000",
-        }),
+      : { GATEHOUSE_FACILITATOR_LEDGER_URL: `postgresql://u:hidden@127.0.0.1:${ports.postgres}/db` }),
   };
 }
 
 test("a start that waits for a node that never answers ends at its deadline, and names it", async () => {
   const node = await silent();
-  const { status, stderr } = await runGatehouse(["facilitator"], {
-    ...facilitatorEnv({ node: node.port }),
-    GATEHOUSE_FACILITATOR_START_DEADLINE_MS: "300",
+  const { status, stderr } = await runToEnd("facilitator", facilitatorEnv({ node: node.port }), {
+    "start.deadlineMs": 300,
   });
   expect([status, stderr]).toEqual([
     1,
-    `facilitator: did not start within 300 ms: it still waits for the node at http://127.0.0.1:${node.port}. See that it answers, or raise GATEHOUSE_FACILITATOR_START_DEADLINE_MS.\n`,
+    `facilitator: did not start within 300 ms: it is still waiting for the node at http://127.0.0.1:${node.port}. Check that this responds.\n`,
   ]);
 });
 
 test("a start that waits for a PostgreSQL that never answers ends at its deadline, and names it without its password", async () => {
   const [node, postgres] = [await silent(), await silent()];
-  const { status, stderr } = await runGatehouse(["facilitator"], {
-    ...facilitatorEnv({ node: node.port, postgres: postgres.port }),
-    GATEHOUSE_FACILITATOR_START_DEADLINE_MS: "1500",
-  });
+  const { status, stderr } = await runToEnd(
+    "facilitator",
+    facilitatorEnv({ node: node.port, postgres: postgres.port }),
+    { "start.deadlineMs": 1500 },
+  );
   expect(status).toBe(1);
   expect(stderr).toContain(
-    `it still waits for PostgreSQL at 127.0.0.1:${postgres.port} (GATEHOUSE_FACILITATOR_LEDGER_URL).`,
+    `it is still waiting for PostgreSQL at 127.0.0.1:${postgres.port} (GATEHOUSE_FACILITATOR_LEDGER_URL).`,
   );
   expect(stderr).not.toContain("hidden");
 });
@@ -130,13 +128,15 @@ test("a state directory that can't be made, and one that holds no database, are 
   const unmade = await start(join(folder, "file", "state"));
   expect([unmade.status, unmade.stderr]).toEqual([
     1,
-    expect.stringMatching(/^sidecar: .*can't be made \(ENOTDIR\); .* GATEHOUSE_SIDECAR_UPKEEP_STATE_DIRECTORY\.\n$/),
+    expect.stringMatching(
+      /^sidecar: .*can't be created \(ENOTDIR\); set GATEHOUSE_SIDECAR_UPKEEP_STATE_DIRECTORY to .*\.\n$/,
+    ),
   ]);
   const damaged = await start(folder);
   expect([damaged.status, damaged.stderr]).toEqual([
     1,
     expect.stringMatching(
-      /^sidecar: .*upkeep\.sqlite is damaged, or no SQLite database \(.*\); .* set GATEHOUSE_SIDECAR_UPKEEP_STATE_DIRECTORY to another place\. .*\n$/,
+      /^sidecar: .*upkeep\.sqlite is damaged or not a SQLite database \(.*\); .* set GATEHOUSE_SIDECAR_UPKEEP_STATE_DIRECTORY to another path\. .*\n$/,
     ),
   ]);
 });

@@ -71,8 +71,8 @@ describe.skipIf(!isThere)(`the compose driver over a real deployment${skipReason
       );
       expect(await words("/", ["restart"])).toMatch(/exited with status 1: .*(can't find|no configuration file)/i);
       const gone = `${project.directory}/gone`;
-      expect(await words(gone, ["restart"])).toContain(`the directory ${gone} is not there`);
-      expect(await words(project.directory, ["restart"], 10)).toContain("did not finish within 10 ms and was ended");
+      expect(await words(gone, ["restart"])).toContain(`the directory ${gone} does not exist`);
+      expect(await words(project.directory, ["restart"], 10)).toContain("did not finish within 10 ms and was killed");
       const setting = JSON.stringify([...command, "resart"]);
       expect(await words(project.directory, ["resart"])).toContain(
         `(compose.command ${setting} in compose.directory ${project.directory})`,

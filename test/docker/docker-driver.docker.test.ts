@@ -66,7 +66,7 @@ describe.skipIf(!found.ok)(`the docker driver over a real engine${skipReason(fou
     const name = createUniqueName("gone");
     const driver = driverOf(name, 1);
     const words = `404: No such container: ${name}`;
-    await expect(driver.restart(signal)).rejects.toThrow(`container ${name} was not restarted: ${words}`);
+    await expect(driver.restart(signal)).rejects.toThrow(`container ${name} could not be restarted: ${words}`);
     await expect(driver.startedAt?.(signal)).rejects.toThrow(`container ${name} can't be inspected: ${words}`);
   });
 });

@@ -63,7 +63,7 @@ describe.skipIf(!found.ok)(`node_cli in a container of a real engine${skipReason
     expect(await run("prints", args)).toEqual({
       ok: true,
       output: "version 1 prune --c $(id) * ; exit 1 --get\n",
-      complaint: "log",
+      failureOutput: "log",
     });
   });
 
@@ -85,10 +85,10 @@ describe.skipIf(!found.ok)(`node_cli in a container of a real engine${skipReason
       return result.ok ? "" : `${result.reason}: ${result.message.replaceAll(container.name, "node")}`;
     };
     const givenUp =
-      "TimedOut: ./hangs in container node did not finish within 1000 ms and was no longer waited for; run it by hand to see why.";
+      "TimedOut: ./hangs in container node did not finish within 1000 ms and was abandoned; run it manually to see why.";
     expect(await words()).toBe(givenUp);
     expect(await words()).toMatch(
-      /^TimedOut: \.\/hangs in container node still runs since an earlier call \(process \d+ of the engine's machine\); end it, or restart the container\.$/,
+      /^TimedOut: \.\/hangs in container node is still running from an earlier call \(process \d+ on the engine's host\); kill it, or restart the container\.$/,
     );
     expect((await runDocker("top", container.name)).match(/sleep 900/g)).toHaveLength(1);
     await runDocker("exec", container.name, "sh", "-c", "kill -9 $(cat /tmp/hangs.pid)");
@@ -100,7 +100,7 @@ describe.skipIf(!found.ok)(`node_cli in a container of a real engine${skipReason
       ok: false,
       reason: "TooMuchOutput",
       message:
-        "./endless in container node printed more than 1000 bytes and was no longer read; is it the right program?",
+        "./endless in container node printed more than 1000 bytes, the limit; check that it is the right binary.",
     });
     await until("it ends", generousMs, async () => !(await runDocker("top", container.name)).includes("/dev/zero"));
   });
@@ -114,7 +114,7 @@ describe.skipIf(!found.ok)(`node_cli in a container of a real engine${skipReason
       ok: false,
       reason: "NotFound",
       message: expect.stringMatching(
-        /^\.\/absent in container node is not there \(.*no such file or directory.*\); set nodeCli\.command, or nodeCli\.containerBinDirectory\.$/,
+        /^\.\/absent in container node is missing \(.*no such file or directory.*\); set nodeCli\.command, or nodeCli\.containerBinDirectory\.$/,
       ) as string,
     });
     expect(await run("plain", [])).toEqual({
@@ -137,7 +137,7 @@ describe.skipIf(!found.ok)(`node_cli in a container of a real engine${skipReason
       )([], signal);
     const gone = createUniqueName("gone");
     expect(await nodeCliIn(gone)).toMatchObject({
-      message: `the Docker engine refused to run node_cli: 404: No such container: ${gone}`,
+      message: `the Docker engine rejected running node_cli: 404: No such container: ${gone}`,
     });
     await using stopped = await startContainer({ image: engine.nodeImage, command: ["true"] });
     await until("it has ended", generousMs, async () => (await stopped.inspect("{{.State.Running}}")) === "false");

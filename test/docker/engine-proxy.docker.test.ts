@@ -85,7 +85,7 @@ describe.skipIf(!isLocal)(`the engine proxy before a real engine${skipReason(fou
       await using _proxy = await startProxy();
       expect(await run(["--version"], signal)).toMatchObject({ reason: "TimedOut" });
       expect(await run(["--version"], signal)).toMatchObject({
-        message: expect.stringContaining("still runs since an earlier call") as string,
+        message: expect.stringContaining("is still running from an earlier call") as string,
       });
     }
     await runDocker("exec", container.name, "rm", "/tmp/hang");

@@ -13,7 +13,7 @@ const engine = found.ok ? found : { url: "", nodeImage: "" };
 /** Runs as the user that the images of Gatehouse have. */
 const asService = "--user=10001:10001";
 const plan =
-  'node /app/cli/gatehouse.js plan --config /data/bin/node.conf --node-version 0.16.2 --write 2>&1 >/dev/null; echo "status $?"';
+  'node /app/cli/gatehouse.js config plan --config /data/bin/node.conf --node-version 0.16.2 --write 2>&1 >/dev/null; echo "status $?"';
 
 /** A shell's output in a container that has this checkout. */
 function run(options: readonly string[], script: string): Promise<string> {
@@ -44,26 +44,26 @@ describe.skipIf(!found.ok)(`a node.conf where it can't be put right${skipReason(
   test("another user's, which may not be read", async () => {
     await chmod(path, 0o600);
     expect(await run([asService, mounted()], plan)).toBe(
-      "plan: /data/bin/node.conf can't be read (EACCES); let the sidecar's user read it.\nstatus 1",
+      "plan: /data/bin/node.conf can't be read (EACCES); grant the sidecar's user read access.\nstatus 1",
     );
   });
 
   test("another user's, in a directory that may not be written", async () => {
     expect(await run([asService, mounted()], plan)).toBe(
-      "plan: /data/bin/.node.conf.lock can't be made (unable to open database file); make the directory writable for the sidecar.\nstatus 1",
+      "plan: /data/bin/.node.conf.lock can't be created (unable to open database file); make the directory writable for the sidecar.\nstatus 1",
     );
   });
 
   test("another user's, in a directory that may be written: it would become the sidecar's own", async () => {
     await chmod(join(directory, "bin"), 0o777);
     expect(await run([asService, mounted()], plan)).toBe(
-      "plan: /data/bin/node.conf can't be written (EPERM: the sidecar's user may not give the new file the old one's owner; run it as the file's owner).\nstatus 1",
+      "plan: /data/bin/node.conf can't be written (EPERM: the sidecar's user can't preserve the file's owner; run the sidecar as that owner).\nstatus 1",
     );
   });
 
   test("on a read-only mount", async () => {
     expect(await run([mounted(":ro")], plan)).toBe(
-      "plan: /data/bin/.node.conf.lock can't be made (unable to open database file); make the directory writable for the sidecar.\nstatus 1",
+      "plan: /data/bin/.node.conf.lock can't be created (unable to open database file); make the directory writable for the sidecar.\nstatus 1",
     );
   });
 
@@ -72,7 +72,7 @@ describe.skipIf(!found.ok)(`a node.conf where it can't be put right${skipReason(
     const disk = "--mount=type=tmpfs,destination=/data,tmpfs-size=1m";
     const script = `${prepare}; ${plan}; cmp /from/node.conf /data/bin/node.conf && echo same`;
     expect(await run([disk, `--volume=${directory}/bin:/from:ro`], script)).toBe(
-      "plan: /data/bin/.node.conf.lock can't be made (database or disk is full); free some space on its disk.\nstatus 1\nsame",
+      "plan: /data/bin/.node.conf.lock can't be created (database or disk is full); free space on its disk.\nstatus 1\nsame",
     );
   });
 });

@@ -26,8 +26,8 @@ describe.skipIf(!found.ok)(`a node.conf that is mounted by itself${skipReason(fo
 
   afterEach(() => rm(directory, { recursive: true }));
 
-  test("can't be replaced: gatehouse plan --write says so, changes nothing and leaves nothing next to it", async () => {
-    const plan = "node /app/cli/gatehouse.js plan --config /data/bin/node.conf --node-version 0.16.2 --write";
+  test("can't be replaced: gatehouse config plan --write says so, changes nothing and leaves nothing next to it", async () => {
+    const plan = "node /app/cli/gatehouse.js config plan --config /data/bin/node.conf --node-version 0.16.2 --write";
     const script = `${plan} 2>&1 >/plan; echo "status $?"; ls -A /data/bin`;
     const options = ["--network", "none", "--volume", `${root}:/app:ro`, ...mount];
     expect(await runDocker("run", "--rm", ...options, engine.nodeImage, "sh", "-c", script)).toBe(
@@ -42,7 +42,6 @@ describe.skipIf(!found.ok)(`a node.conf that is mounted by itself${skipReason(fo
       GATEHOUSE_SIDECAR_NODE_VERSION: "0.16.2",
       GATEHOUSE_SIDECAR_NODE_CLI_RUNNER: "none",
       GATEHOUSE_SIDECAR_RESTART_DRIVER: "none",
-      GATEHOUSE_SIDECAR_UPKEEP_REREAD_INTERVAL_MS: "200",
     };
     await using sidecar = await startUpkeepContainer(engine.nodeImage, settings, mount);
     expect(await sidecar.reason("ConfigReconciled", "WriteFailed")).toContain(remedy);

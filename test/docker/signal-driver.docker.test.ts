@@ -79,13 +79,13 @@ describe.skipIf(!found.ok)(`the signal driver in a shared process namespace${ski
     await using pod = await startPod();
     const before = await started(pod.container);
     expect(await restartFrom(pod.shared, "nodule")).toContain(
-      "no process named nodule is seen in another container; set shareProcessNamespace on the pod, or kubernetes.processName.",
+      "no process named nodule is visible in another container; set shareProcessNamespace on the pod, or kubernetes.processName.",
     );
     expect(await restartFrom(pod.shared, "node", ["--user", "10001:10001"])).toMatch(
-      /process \d+ \(node\) can't be signalled \(EPERM\); run the sidecar as the node's user, or give it the capability KILL\./,
+      /process \d+ \(node\) can't be signalled \(EPERM\); run the sidecar as the node's user, or grant it CAP_KILL\./,
     );
     expect(await restartFrom(["--network", "none"], "node")).toContain(
-      "no process named node is seen in another container",
+      "no process named node is visible in another container",
     );
     expect(await started(pod.container)).toBe(before);
   });

@@ -61,12 +61,12 @@ describe.skipIf(!isLocal)(`the upkeep of a node in a container${skipReason(found
       await sidecar.reason("ConfigReconciled", "Reconciled");
       await sidecar.reason("NoRestartPending", "NoRestart");
       await sidecar.reason("HeightAdvancing", "Advancing");
-      await sidecar.reason("AutoPruneEnabled", "Enabled");
+      await sidecar.reason("Pruning", "Enabled");
       await sidecar.reason("VersionConsistent", "Consistent");
     };
     const comebacks = async () => {
       const { events } = await sidecar.status();
-      return events.filter(({ message }) => message.startsWith("The node is back and advances after")).length;
+      return events.filter(({ message }) => message.startsWith("The node recovered and advances after")).length;
     };
     await isWell();
     const [first, atFirst] = [await config(node.container), await startedMs(node.container)];

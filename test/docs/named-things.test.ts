@@ -6,7 +6,7 @@ import { metricCatalogue } from "#infra/observability/metric-catalogue.ts";
 import { ruleGroups } from "#infra/observability/rules/all-rules.ts";
 import { watchdogRules } from "#infra/observability/rules/watchdog.ts";
 import { conditionReasons } from "#status/condition-reasons.ts";
-import { serviceDefinitions } from "../../cli/service-definitions.ts";
+import { serviceNames } from "../../cli/service-definitions.ts";
 import { allSettings } from "../support/all-settings.ts";
 
 const root = join(import.meta.dirname, "../..");
@@ -35,7 +35,7 @@ const reasons: Readonly<Record<string, readonly string[]>> = Object.fromEntries(
 );
 const variables = [
   ...allSettings.map(({ env }) => env),
-  ...Object.keys(serviceDefinitions).map((service) => toEnvironmentName(service, ["settingsPath"])),
+  ...serviceNames.map((service) => toEnvironmentName(service, ["settingsPath"])),
 ];
 /** Variables that no schema has: of tests, of a command, and of scripts. */
 const otherVariables = /^GATEHOUSE_(?:TEST|FUZZ|ATTACK|PAY|IMAGE|RUNNER|ENGINE_CACHE)/;
@@ -97,21 +97,5 @@ describe.each(pages)("$path", ({ text }) => {
 
   it("names variables and options that there are", () => {
     expect([...findGoneVariables(text), ...findGoneOptions(text)]).toEqual([]);
-  });
-});
-
-describe("a page that names what is gone", () => {
-  it("is found", () => {
-    expect(findGoneMetrics("`gatehouse_node_up`, `gatehouse_no_such_total`")).toEqual(["gatehouse_no_such_total"]);
-    expect(findGoneAlerts("`GatehouseNodeDown`, `GatehouseNoSuch`")).toEqual(["GatehouseNoSuch"]);
-    expect(findGoneReasons("`NoRestartPending` is `EditRejected`, `NoRestartPending` is `Settled`")).toEqual([
-      "`NoRestartPending` is `Settled`",
-    ]);
-    expect(
-      findGoneVariables("GATEHOUSE_SIDECAR_LISTEN_PORT, GATEHOUSE_SIDECAR_NO_SUCH, GATEHOUSE_SIDECAR_MONITOR_…"),
-    ).toEqual(["GATEHOUSE_SIDECAR_NO_SUCH"]);
-    expect(findGoneOptions("`gatehouse plan --json --no-such`, `gatehouse config dump --json`")).toEqual([
-      "plan --no-such",
-    ]);
   });
 });

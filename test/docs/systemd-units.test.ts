@@ -3,7 +3,7 @@ import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { serviceDefinitions } from "../../cli/service-definitions.ts";
+import { loadDefinition, serviceNames } from "../../cli/service-definitions.ts";
 import { readSettings } from "#daemon/settings/settings.ts";
 
 const folder = join(import.meta.dirname, "../../examples/systemd");
@@ -28,7 +28,7 @@ describe("the units of systemd", () => {
 
   it.each(paths)("%s runs a command that is there, in directories of its own, without a privilege", (path) => {
     const service = findService(path);
-    expect(Object.keys(serviceDefinitions)).toContain(service);
+    expect(serviceNames).toContain(service);
     expect(readLines(path)).toEqual(
       expect.arrayContaining([
         `ExecStart=/usr/local/bin/gatehouse ${service}`,
@@ -53,13 +53,14 @@ describe("the units of systemd", () => {
     expect(readLines(path)).toContain(path.includes("sidecar") ? "ReadWritePaths=/data/node" : "DynamicUser=yes");
   });
 
-  it("passes the signer's key, which root alone reads, as a setting that the facilitator takes", () => {
+  it("passes the signer's key, which root alone reads, as a setting that the facilitator takes", async () => {
     const lines = readLines("gatehouse-facilitator.service");
     expect(lines).toContain("LoadCredential=signer-key:/etc/gatehouse/signer-key");
     const [, path] = /_SIGNER_PRIVATE_KEY_FILE=(.+)/.exec(lines.join("\n")) ?? [];
     expect(path).toBe("/run/credentials/gatehouse-facilitator.service/signer-key");
     const env = { GATEHOUSE_FACILITATOR_SIGNER_PRIVATE_KEY_FILE: path };
-    expect(() => readSettings(serviceDefinitions.facilitator, { env, file: undefined })).toThrow(`${path}`);
+    const facilitator = await loadDefinition("facilitator");
+    expect(() => readSettings(facilitator, { env, file: undefined })).toThrow(`${path}`);
   });
 
   it("limits nothing of a node that the sidecar starts, nor ends it with the sidecar", () => {

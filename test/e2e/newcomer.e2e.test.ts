@@ -12,11 +12,17 @@ import { text } from "node:stream/consumers";
 import { findStackProcesses } from "../support/stack-processes.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
 
-describe("gatehouse stack --once", () => {
-  it("brings everything up, pays for one request, shows each step and leaves nothing behind", async () => {
-    await using stack = await spawnStack(["--once", "--verbose"]);
-    expect(await stack.exited, stack.output()).toBe(0);
-    const output = stack.output();
+describe("gatehouse stack", () => {
+  it("stops at once when Ctrl-C comes while it starts", async () => {
+    await using stack = await spawnStack();
+    await until("the start is under way", generousMs, () => existsSync(`${stack.stateDirectory}/routes.json5`));
+    expect(await stack.stop()).toBe(130);
+    expect(await Promise.all(Object.values(stack.ports).map(isListening))).not.toContain(true);
+  });
+
+  it("brings everything up, pays for one request and shows each step; never empties a folder that another stack runs on; killed, it leaves no process behind; --once runs on from its state, reports to a program what runs where and was bought, and leaves nothing behind", async () => {
+    await using killed = await startStack({}, ["--verbose"]);
+    const output = killed.output();
     for (const name of ["node", "pushgateway", "sidecar", "gateway", "facilitator", "resource-server"]) {
       expect(output).toMatch(new RegExp(`│ ${name} +│ http://127.0.0.1:\\d+`));
     }
@@ -26,22 +32,8 @@ describe("gatehouse stack --once", () => {
     expect(output).toContain('"network": "eip155:1672"');
     expect(output).toContain('"payer": "0x70997970C51812dc3A010C7d01b50e0d17dc79C8"');
     expect(output).toContain("0.01 USDC more");
-    expect(await Promise.all(Object.values(stack.ports).map(isListening))).not.toContain(true);
-  });
-});
-
-describe("gatehouse stack", () => {
-  it("stops at once when Ctrl-C comes while it starts", async () => {
-    await using stack = await spawnStack();
-    await until("the start is under way", generousMs, () => existsSync(`${stack.stateDirectory}/routes.json5`));
-    expect(await stack.stop()).toBe(130);
-    expect(await Promise.all(Object.values(stack.ports).map(isListening))).not.toContain(true);
-  });
-
-  it("never empties a folder that another stack runs on; killed, it leaves no process behind, and runs on from its state at its next start, which reports to a program what runs where and was bought", async () => {
-    await using killed = await startStack();
     await using second = await spawnStack(["--once", "--fresh", "--state-dir", killed.stateDirectory]);
-    expect([await second.exited, second.output()]).toEqual([1, expect.stringContaining("another stack runs on")]);
+    expect([await second.exited, second.output()]).toEqual([1, expect.stringContaining("another stack uses")]);
     const pids = findStackProcesses(killed);
     killed.process.kill("SIGKILL");
     await killed.exited;
@@ -60,13 +52,14 @@ describe("gatehouse stack", () => {
       purchase: { end: "delivered", payment: { price: "0.01" }, settlement: { success: true } },
       paidAfterMs: expect.any(Number),
     });
+    expect(await Promise.all(Object.values(killed.ports).map(isListening))).not.toContain(true);
   });
 
   it("never empties a folder that is not its own", async () => {
     const foreign = await mkdtemp(join(tmpdir(), "gatehouse-foreign-"));
     await writeFile(join(foreign, "thesis.txt"), "irreplaceable");
     await using third = await spawnStack(["--once", "--fresh", "--state-dir", foreign]);
-    expect([await third.exited, third.output()]).toEqual([1, expect.stringContaining("was not made by a stack")]);
+    expect([await third.exited, third.output()]).toEqual([1, expect.stringContaining("was not created by a stack")]);
     expect(await readFile(join(foreign, "thesis.txt"), "utf8")).toBe("irreplaceable");
     await rm(foreign, { recursive: true });
   });
@@ -79,7 +72,7 @@ describe("gatehouse stack", () => {
     await using stack = await spawnStack(["--once"], { GATEHOUSE_FACILITATOR_LISTEN_PORT: String(port) });
     expect(await stack.exited).toBe(1);
     expect(stack.output()).toContain(
-      `port ${port} on 127.0.0.1, wanted by the facilitator, is taken; stop what uses it or set GATEHOUSE_FACILITATOR_LISTEN_PORT to another port.`,
+      `port ${port} on 127.0.0.1, needed by the facilitator, is in use; stop the process that uses it, or set GATEHOUSE_FACILITATOR_LISTEN_PORT to another port.`,
     );
     expect(stack.output()).not.toContain("ready after");
     squatter.close();

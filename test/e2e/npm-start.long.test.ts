@@ -76,7 +76,7 @@ test("Ctrl-C while the node does not stop in time: the node is killed, and a lin
   expect(await stack.stop()).toBe(1);
   await closed;
   expect(errors.trim()).toMatch(
-    /^\.\/ops stop --force in \S+ did not end within 3000 ms: .*; the node \(process \d+\) was killed\.$/,
+    /^\.\/ops stop --force in \S+ did not exit within 3000 ms: .*; the node \(process \d+\) was killed\.$/,
   );
   await until("every process has ended", generousMs, () => !processes.some(runs));
 });

@@ -2,7 +2,6 @@ import { afterAll, beforeAll, describe } from "vitest";
 import { hasPrometheus, withoutPrometheus } from "../support/prometheus/prometheus.ts";
 import { findFreePorts } from "#daemon/testing/free-ports.ts";
 import { startStack, type RunningStack } from "../support/running-stack.ts";
-import { testBadInput } from "./one-stack/bad-input.ts";
 import { testForeignClients } from "./one-stack/foreign-clients.ts";
 import { testKills } from "./one-stack/kills.ts";
 import { testObserve } from "./one-stack/observe.ts";
@@ -31,7 +30,6 @@ describe("a stack", () => {
     testObserve(running, () => prometheusUrl),
   );
   describe("serves foreign clients:", () => testForeignClients(running));
-  describe("takes bad input:", () => testBadInput(running));
   describe("outlives its parts:", () => testKills(running));
   describe("stops, and a second node is looked at in the same folder:", () =>
     testSecondNode(running, () => testStop(running, besides)));

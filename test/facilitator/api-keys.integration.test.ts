@@ -1,3 +1,4 @@
+import { createPublicClient, createWalletClient, http, parseAbi, parseSignature, type Hex } from "viem";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startPaymentChain, testAccount, type PaymentChain } from "../support/payments/payment-chain.ts";
 import { runToEnd } from "../support/service-process.ts";
@@ -9,7 +10,7 @@ import {
   type FacilitatorLocation,
   type RunningFacilitator,
 } from "../support/facilitator/running-facilitator.ts";
-import { signPayment } from "../support/facilitator/signed-payment.ts";
+import { signPayment, type PaymentBody } from "../support/facilitator/signed-payment.ts";
 
 const resources = new AsyncDisposableStack();
 let chain: PaymentChain;
@@ -78,6 +79,42 @@ test("a seller that verified two copies of a payment gets one success, however o
   expect((await settle(payment)).body).toMatchObject(duplicate);
 });
 
+test("a payment that a third party submits after verification is settled for its seller, also after a restart", async () => {
+  const env = { GATEHOUSE_FACILITATOR_API_KEYS: `${keyA}, ${keyB}` };
+  const payment = await signPayment(chain.token);
+  const before = await startFacilitator(place("third-party", env));
+  expect((await before.as(sellerA).verify(payment)).body).toMatchObject({ isValid: true });
+  await before.process.end("SIGKILL");
+  await submit(payment);
+  await using next = await startFacilitator(place("third-party", env));
+  expect((await next.as(sellerB).settle(payment)).body, "who never had it verified").toMatchObject({
+    errorReason: "invalid_exact_evm_nonce_already_used",
+  });
+  expect((await next.as(sellerA).settle(payment)).body).toMatchObject({ success: true });
+});
+
+/** Submits a payment's authorization as a third party, and waits for its block. */
+async function submit({ paymentPayload }: PaymentBody): Promise<void> {
+  const { authorization, signature } = paymentPayload.payload as {
+    authorization: Record<"from" | "to" | "value" | "validAfter" | "validBefore" | "nonce", Hex>;
+    signature: Hex;
+  };
+  const { from, to, value, validAfter, validBefore, nonce } = authorization;
+  const { r, s, v = 27n } = parseSignature(signature);
+  const { account } = testAccount(9);
+  const wallet = createWalletClient({ account, transport: http(chain.url) });
+  const hash = await wallet.writeContract({
+    address: chain.token,
+    abi: parseAbi([
+      "function transferWithAuthorization(address,address,uint256,uint256,uint256,bytes32,uint8,bytes32,bytes32)",
+    ]),
+    functionName: "transferWithAuthorization",
+    args: [from, to, BigInt(value), BigInt(validAfter), BigInt(validBefore), nonce, Number(v), r, s],
+    chain: null,
+  });
+  await createPublicClient({ transport: http(chain.url) }).waitForTransactionReceipt({ hash });
+}
+
 test("one Idempotency-Key that two sellers happen to use names two sales", async () => {
   const payment = await signPayment(chain.token);
   const [first, second] = [sellerA, sellerB].map((key) => facilitator.as({ ...key, "Idempotency-Key": "1" }));
@@ -115,12 +152,12 @@ test("a payee that is served no longer still gets what was begun, and its owner 
   await using after = await startFacilitator(place("payees", env));
   expect((await after.as("a-sale").settle(payment)).body).toMatchObject({ success: true });
   const another = await signPayment(chain.token);
-  const message = expect.stringContaining("is not served here");
+  const message = expect.stringContaining("is not allowed");
   expect((await after.as("b-sale").settle(another)).body).toMatchObject({ success: false, errorMessage: message });
   expect((await after.verify(another)).body).toMatchObject({ isValid: false, invalidMessage: message });
 });
 
-test("a named seller has its own limits, and what its gas cost today outlives kill -9", async () => {
+test("a named seller has its own limits, and what its gas cost in 24 hours outlives kill -9", async () => {
   const other = testAccount(3).address;
   const seller = { payees: [testAccount(2).address], assets: [{ address: chain.token, minAmount: 10_000 }] };
   const sellers = [
@@ -155,7 +192,7 @@ test("a named seller has its own limits, and what its gas cost today outlives ki
   const first = await toPayee();
   expect((await alice.verify(first)).body).toMatchObject({ isValid: true });
   const tooMany =
-    "alice may use 3 verifications a minute (verificationsPerMinute of alice in GATEHOUSE_FACILITATOR_SELLERS)";
+    "alice may use 3 verifications per minute (verificationsPerMinute of alice in GATEHOUSE_FACILITATOR_SELLERS)";
   expect(await alice.verify(first)).toMatchObject({ status: 429, body: { error: expect.stringContaining(tooMany) } });
   const settled = await alice.settle(first);
   expect(settled.body).toMatchObject({ success: true });
@@ -163,8 +200,10 @@ test("a named seller has its own limits, and what its gas cost today outlives ki
   expect(await bob.settle(await toPayee())).toMatchObject({ status: 429 });
   const metrics = await (await fetch(`${limited.operationsUrl}/metrics`)).text();
   expect(metrics).toMatch(/seller_calls_total\{seller="alice",operation="verify",result="limited"\} 1\n/);
-  expect(metrics).toMatch(/seller_gas_paid_native_total\{seller="alice"\} \d/);
-  const gas = /gatehouse_facilitator_seller_gas_day_native\{seller="alice"\} (\S+)/.exec(metrics)?.[1];
+  expect(metrics).toMatch(/seller_gas_paid_native_total\{seller="alice",network="eip155:1672"\} \d/);
+  const gas = /gatehouse_facilitator_seller_gas_day_native\{seller="alice",network="eip155:1672"\} (\S+)/.exec(
+    metrics,
+  )?.[1];
   expect(Number(gas)).toBeGreaterThan(0.000_000_1);
   await limited.process.end("SIGKILL");
 
@@ -172,11 +211,11 @@ test("a named seller has its own limits, and what its gas cost today outlives ki
   const { status, body } = await next.as(sellerA).settle(await toPayee());
   expect([status, body.error]).toEqual([
     429,
-    expect.stringMatching(/^alice may use 1e-7 of the native currency for gas in a day \(UTC\) \(gasPerDay of alice/),
+    expect.stringMatching(/^alice may use 1e-7 of the native currency for gas in 24 hours \(gasPerDay of alice/),
   ]);
   expect(await next.as(sellerA).settle(first), "what was settled is still answered").toEqual(settled);
   expect(await (await fetch(`${next.operationsUrl}/metrics`)).text()).toContain(
-    `gas_day_native{seller="alice"} ${gas}\n`,
+    `gas_day_native{seller="alice",network="eip155:1672"} ${gas}\n`,
   );
   expect(limited.process.output()).not.toMatch(/seller-[AB]/);
 });

@@ -97,7 +97,7 @@ test("a payer who holds too little learns what is held and what is needed", asyn
   expect((await facilitator.verify(payment)).body).toEqual({
     isValid: false,
     invalidReason: "invalid_exact_evm_insufficient_balance",
-    invalidMessage: `${testAccount(12).address} holds 0 of ${chain.token}, the payment is 10000.`,
+    invalidMessage: `the balance of ${testAccount(12).address} is 0 of ${chain.token}, the payment is 10000.`,
     payer: testAccount(12).address,
   });
   expect((await facilitator.settle(payment)).body).toMatchObject({
@@ -230,7 +230,7 @@ test("text that is not JSON, another content type and a body too large are disti
   });
   expect(await post("/verify", JSON.stringify({ filler: "x".repeat(70_000) }))).toEqual({
     status: 413,
-    body: { error: "body larger than 65536 bytes; send less" },
+    body: { error: "the body exceeds 65536 bytes; send less" },
   });
   expect(await post("/settle", "{}", { "Idempotency-Key": "x".repeat(256) })).toEqual({
     status: 400,
@@ -243,12 +243,12 @@ test.each<[string, Record<string, string>, RegExp]>([
   [
     "no key",
     { GATEHOUSE_FACILITATOR_SIGNER_PRIVATE_KEY: "" },
-    /GATEHOUSE_FACILITATOR_SIGNER_PRIVATE_KEY: missing; expected a private key/,
+    /GATEHOUSE_FACILITATOR_SIGNER_PRIVATE_KEY: missing; expected private keys/,
   ],
   [
     "a key of zeros",
     { GATEHOUSE_FACILITATOR_SIGNER_PRIVATE_KEY: `0x${"0".repeat(64)}` },
-    /signer\.privateKey is not a private key/,
+    /signer\.privateKey is not a secp256k1 private key/,
   ],
   [
     "another chain",

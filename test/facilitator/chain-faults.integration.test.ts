@@ -67,10 +67,10 @@ async function sendForeign(from: number, to: Hex, data?: Hex): Promise<Hex> {
 }
 
 test.each<[string, TapRule, RegExp]>([
-  ["answers HTML", { status: 200, body: "<html>maintenance</html>" }, /something else than JSON/],
+  ["answers HTML", { status: 200, body: "<html>maintenance</html>" }, /something other than JSON/],
   ["answers HTTP 502", { status: 502, body: "bad gateway" }, /HTTP 502/],
   ["refuses", { status: 200, body: '{"jsonrpc":"2.0","id":null,"error":{"code":-32005,"message":"limit"}}' }, /limit/],
-  ["hangs", "hang", /did not answer within 1000 ms/],
+  ["hangs", "hang", /did not respond within 1000 ms/],
   ["breaks the connection", "lose_answer", /can't be reached/],
 ])(
   "a node that %s gives no verdict: 500 with the fault, and the payment is good once it answers",

@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { getRequestListener } from "@hono/node-server";
@@ -25,10 +26,12 @@ import {
   type Hex,
 } from "viem";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { payingFetch } from "#client/paying-fetch.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
 import { plainTokenAddress } from "#devnet/contracts/addresses.ts";
 import { canonicalContracts } from "#x402/contracts.ts";
 import { startPaymentChain, testAccount, type PaymentChain } from "../support/payments/payment-chain.ts";
+import { createTemporaryFolder } from "../support/payments/shop.ts";
 import { startRpcTap, type RpcTap } from "../support/facilitator/rpc-tap.ts";
 import { runGatehouse } from "../support/run-command.ts";
 import {
@@ -134,19 +137,10 @@ const bodyOf = (payload: object, requirements = offer()) => ({
   paymentRequirements: requirements,
 });
 
-/** Client of a facilitator that lists the scheme, which ours settles but does not list yet. */
-class ListingClient extends HTTPFacilitatorClient {
-  override async getSupported(): ReturnType<HTTPFacilitatorClient["getSupported"]> {
-    const supported = await super.getSupported();
-    expect(supported.kinds.map(({ scheme }) => scheme)).toEqual(["exact", "upto"]);
-    return { ...supported, kinds: [...supported.kinds, { x402Version: 2, scheme: "batch-settlement", network }] };
-  }
-}
-
 /** Sells `GET /` for up to the price by the published middleware, and charges all of it. */
 async function openShop(at: RunningFacilitator): Promise<AsyncDisposable & { url: string; seller: Seller }> {
   const seller = new Seller(payee, { receiverAuthorizerSigner: authorizer.account });
-  const server = new x402ResourceServer(new ListingClient({ url: at.url })).register(network, seller);
+  const server = new x402ResourceServer(new HTTPFacilitatorClient({ url: at.url })).register(network, seller);
   const extra = { name: "USDC", version: "2" };
   const accepts = {
     scheme: "batch-settlement",
@@ -206,6 +200,44 @@ test("the published buyer and seller deposit, pay by vouchers, claim, settle and
   await buy(shop.url);
   expect(await buyer.refund(shop.url)).toMatchObject({ success: true, amount: "6000" });
   expect(held - (await chain.balanceOf(testAccount(1).address)), "paid what was charged").toBe(4n * price);
+});
+
+test("our buyer pays the published seller: one deposit within its limits, remembered over a restart, recovered when forgotten", async () => {
+  await using shop = await openShop(facilitator);
+  await using folder = await createTemporaryFolder();
+  const open = (name: string, maxTotal: string) =>
+    payingFetch({
+      account: testAccount(5).account,
+      assets: [{ network, address: chain.token, decimals: 6 }],
+      maxPerPayment: "0.001",
+      maxTotal,
+      channels: { directory: join(folder.path, name) },
+    });
+  const held = await chain.balanceOf(testAccount(5).address);
+  const answers = async (buy: typeof fetch, count: number) => {
+    const told: SettleResponse[] = [];
+    for (let sale = 0; sale < count; sale += 1) {
+      const response = await buy(shop.url);
+      expect([response.status, await response.text()]).toEqual([200, "sold"]);
+      told.push(decodePaymentResponseHeader(response.headers.get("PAYMENT-RESPONSE") ?? ""));
+    }
+    return told;
+  };
+  const first = open("kept", "0.004");
+  const told = await answers(first, 4);
+  expect(
+    told.map(({ amount }) => amount),
+    "all of the limit, not five payments",
+  ).toEqual(["4000", "", "", ""]);
+  await expect(first(shop.url)).rejects.toThrow(/cap is 0.004/);
+  expect(await answers(open("kept", "0.003"), 2)).toMatchObject([
+    { amount: "3000", extra: { channelState: { chargedCumulativeAmount: "5000" } } },
+    { amount: "", extra: { channelState: { chargedCumulativeAmount: "6000" } } },
+  ]);
+  expect(await answers(open("lost", "0.01"), 1), "no second channel").toMatchObject([
+    { amount: "", extra: { channelState: { chargedCumulativeAmount: "7000" } } },
+  ]);
+  expect(held - (await chain.balanceOf(testAccount(5).address)), "deposited").toBe(7_000n);
 });
 
 test("/verify says what the published facilitator says", async () => {
@@ -339,7 +371,7 @@ test("a claim survives kill -9 and is made once; the ledger agrees with the chai
   await writeFile(keyFile, testAccount(2).privateKey.slice(2));
   const paid = stdout.match(/eip155:1672\|[^,]*/g) ?? [];
   expect(paid).toHaveLength(2);
-  const refund = await runGatehouse(["refund", paid[0] ?? "", "--key-file", keyFile, "--yes"], books);
+  const refund = await runGatehouse(["ledger", "refund", paid[0] ?? "", "--key-file", keyFile, "--yes"], books);
   expect([refund.status, refund.stderr]).toEqual([1, expect.stringContaining("belongs to a channel")]);
 });
 

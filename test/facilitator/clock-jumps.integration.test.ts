@@ -33,7 +33,7 @@ async function startScene(name: string) {
   const facilitator = await createFacilitator(
     {
       chain: { ...facilitatorDefaults.chain, id: 1_672, rpcUrl: tap.url },
-      signer: { privateKey: new Secret(testAccount(0).privateKey) },
+      signer: { privateKey: [new Secret(testAccount(0).privateKey)] },
       assets: [{ address: chain.token, name: "USDC", version: "2" }],
       payees: [],
       ledger: { ...facilitatorDefaults.ledger, path: ledgers.path(name) },

@@ -107,9 +107,11 @@ test("deploys what is missing, from a file and from another chain, once it is ag
   expect(shown.status).toBe(1);
   expect(shown.printed).toMatch(/Presigned at 0x\w+, for at most 0\.0008\d*:\n {2}send 0\.0008 to 0x\w+\n/);
   expect(shown.printed).toContain(`Filed at ${filed.contract.address}, for at most 0.00`);
-  expect(shown.printed).toMatch(/Lacking at 0x\w+ can't be deployed: 127\.0\.0\.1:\d+: that chain lacks it, too/);
+  expect(shown.printed).toMatch(
+    /Lacking at 0x\w+ can't be deployed: 127\.0\.0\.1:\d+: that chain does not have it either/,
+  );
   expect(shown.printed).toMatch(/chain 1672: at most 0\.\d+ from 0x\w+, which has 1\n/);
-  expect(shown.printed).toContain("nothing was sent. Without a terminal, say --yes.");
+  expect(shown.printed).toContain("nothing was sent. Without a terminal, pass --yes.");
   expect([await countSent(), await hasCode(...contracts)]).toEqual([0, [false, false, false, false]]);
 
   expect(await run(contracts, options)).toMatchObject({ status: 1 });
@@ -118,7 +120,7 @@ test("deploys what is missing, from a file and from another chain, once it is ag
   expect(spent, "what was shown").toBeLessThanOrEqual(parseEther(/at most (\S+) from/.exec(shown.printed)?.[1] ?? "0"));
 
   const again = await run(contracts.slice(0, 3));
-  expect(again).toEqual({ status: 0, printed: expect.stringContaining("every contract is there") });
+  expect(again).toEqual({ status: 0, printed: expect.stringContaining("all contracts are deployed") });
   expect(await countSent()).toBe(3);
 
   let table = "";
@@ -146,19 +148,19 @@ test("goes on after a run that was killed: its transactions are not sent again",
   await wallet.sendTransaction({ to: sender, chain: null });
   const { status, printed } = await run([other], { initCodes: [data], rpcUrl: source.url });
   expect(status).toBe(1);
-  expect(printed).toContain(`${payer.address} has transactions in flight (1); run this again once they are mined`);
+  expect(printed).toContain(`${payer.address} has transactions in flight (1); rerun this once they are mined`);
 });
 
 test("sends no presigned transaction that would be lost, and says what to do where the node takes none", async () => {
   const poor = await makePresigned("Poor", { gas: 53_100n });
   expect((await run([poor.contract], { initCodes: [poor.raw] })).printed).toMatch(
-    /its presigned transaction has 53100 gas and this chain takes \d+\nnothing can be deployed/,
+    /its presigned transaction has 53100 gas, but this chain needs \d+\nnothing can be deployed/,
   );
   const cheap = await makePresigned("Cheap");
   await target.request("anvil_setNextBlockBaseFeePerGas", [toHex(parseGwei("100"))]);
   await target.mine();
   expect((await run([cheap.contract], { initCodes: [cheap.raw] })).printed).toContain(
-    "pays 10 gwei for gas and this chain charges",
+    "pays 10 gwei for gas, but this chain now charges",
   );
   await target.request("anvil_setNextBlockBaseFeePerGas", [toHex(parseGwei("1"))]);
   await target.mine();
@@ -172,7 +174,7 @@ test("sends no presigned transaction that would be lost, and says what to do whe
 
   const needy = await run([makeCreate2("Any").contract], { privateKey: generatePrivateKey(), initCodes: [] });
   expect(needy.printed).toContain(
-    "no --init-code file has its code; name one, or with --copy-from a chain that has it",
+    "no --init-code file has its code; specify one, or use --copy-from with a chain that has it",
   );
 });
 
@@ -197,7 +199,7 @@ test("the commands of the facilitator's guide check and deploy, and send nothing
   const deployed = await type(deploy);
   expect([deployed.status, deployed.stderr]).toEqual([1, ""]);
   expect(deployed.stdout).toMatch(
-    /Permit2 at 0x\w+ can't be deployed: 127[\d.:]+: that chain lacks it, too\n[^]*nothing can/,
+    /Permit2 at 0x\w+ can't be deployed: 127[\d.:]+: that chain does not have it either\n[^]*nothing can/,
   );
 
   const away = await runGatehouse(["contracts", "check", "--rpc-url", "http://127.0.0.1:1"]);

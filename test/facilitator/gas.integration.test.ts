@@ -69,7 +69,10 @@ const nextNonce = async () =>
 
 async function readGasPaid({ operationsUrl }: RunningFacilitator, of: string): Promise<string | undefined> {
   const metrics = await (await fetch(`${operationsUrl}/metrics`)).text();
-  return new RegExp(`^gatehouse_facilitator_gas_paid_native_total\\{payee="${of}"\\} (.*)$`, "m").exec(metrics)?.[1];
+  return new RegExp(
+    `^gatehouse_facilitator_gas_paid_native_total\\{payee="${of}",network="eip155:1672"\\} (.*)$`,
+    "m",
+  ).exec(metrics)?.[1];
 }
 
 test("a settlement gets what is estimated for it and a margin, and its payee's gas is counted as the chain charges it", async () => {

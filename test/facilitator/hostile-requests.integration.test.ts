@@ -17,10 +17,10 @@ beforeAll(async () => {
     rpcUrl: "http://127.0.0.1:1",
     token: testAccount(3).address,
     ledgerPath: join(folder, "ledger.sqlite"),
-    env: {
-      GATEHOUSE_FACILITATOR_LISTEN_BODY_LIMIT_BYTES: "1048576",
+    constants: {
+      "listen.bodyLimitBytes": 1_048_576,
       // 800,000 chunks are many seconds of work where the machine is busy; their cost is judged here, not their time.
-      GATEHOUSE_FACILITATOR_LISTEN_REQUEST_TIMEOUT_MS: "60000",
+      "listen.requestTimeoutMs": 60_000,
     },
   });
 });

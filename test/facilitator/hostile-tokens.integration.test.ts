@@ -150,3 +150,41 @@ test("a token that turned and burns all gas in a batch leaves the others in it p
   // What the good ones need, the batch that was burnt, and the bad one's own two transactions.
   expect(await sumGasSince(from)).toBeLessThan(3n * 7n * 80_000n + gasLimit);
 });
+
+/** A wallet that confirms any signature: in simulations alone by mode 0, always by 1. */
+const walletSource = `// SPDX-License-Identifier: Apache-2.0
+pragma solidity 0.8.37;
+
+contract Token {
+    uint256 public mode;
+
+    function setMode(uint256 next) external { mode = next; }
+    function isValidSignature(bytes32, bytes calldata) external view returns (bytes4) {
+        require(mode == 1 || (mode == 0 && tx.gasprice == 0), "not today");
+        return 0x1626ba7e;
+    }
+}
+`;
+
+test("a wallet that confirms a payment only in simulations is refused without gas, and one that does not tell is paid by", async () => {
+  const data = compileToken(walletSource).bytecode as Hex;
+  const transferAbi = parseAbi(["function transfer(address to, uint256 value)"]);
+  const createWallet = async (mode: number) => {
+    const wallet = (await send({ data })).contractAddress as Address;
+    await setMode(wallet, mode);
+    const account = testAccount(1).account;
+    const client = createWalletClient({ account, transport: http(chain.url) });
+    const call = encodeFunctionData({ abi: transferAbi, args: [wallet, amount] });
+    await connect().waitForTransactionReceipt({
+      hash: await client.sendTransaction({ to: chain.token, data: call, chain: null }),
+    });
+    return { wallet, body: await signPayment(chain.token, { payer: { ...testAccount(6), address: wallet } }) };
+  };
+  const from = await nextNonce();
+  const pretender = await createWallet(0);
+  expect((await facilitator.verify(pretender.body)).body).toMatchObject({ isValid: false });
+  expect((await facilitator.settle(pretender.body)).body).toMatchObject({ success: false, transaction: "" });
+  const honest = await createWallet(1);
+  expect((await facilitator.settle(honest.body)).body).toMatchObject({ success: true });
+  expect(await nextNonce()).toBe(from + 1);
+});

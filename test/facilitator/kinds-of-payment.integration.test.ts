@@ -11,6 +11,7 @@ import {
   http,
   maxUint256,
   parseAbi,
+  parseSignature,
   serializeErc6492Signature,
   toHex,
   type Address,
@@ -35,7 +36,10 @@ import { amount, signPayment } from "../support/facilitator/signed-payment.ts";
 const resources = new AsyncDisposableStack();
 let chain: PaymentChain;
 let facilitator: RunningFacilitator;
+let facilitatorPlace: Parameters<typeof startFacilitator>[0];
 const payee = testAccount(2).address;
+/** Signs, too: a payer of `upto` may name it. */
+const otherSigner = testAccount(10);
 const permit2 = canonicalContracts.permit2.address;
 const factoryAbi = parseAbi([
   "function createWallet(address owner, bytes32 salt) returns (address)",
@@ -52,9 +56,12 @@ beforeAll(async () => {
   const env = {
     GATEHOUSE_FACILITATOR_ASSETS: JSON.stringify(assets),
     GATEHOUSE_FACILITATOR_SETTLEMENT_GAS_LIMIT: "500000",
+    GATEHOUSE_FACILITATOR_CHAIN_WALLET_FACTORIES: JSON.stringify([walletFactoryAddress]),
+    GATEHOUSE_FACILITATOR_SIGNER_PRIVATE_KEY: `${testAccount(0).privateKey}\n${otherSigner.privateKey}`,
   };
-  const place = { rpcUrl: chain.url, token: chain.token, ledgerPath: ledgers.path("kinds"), env };
-  facilitator = resources.use(await startFacilitator(place));
+  facilitatorPlace = { rpcUrl: chain.url, token: chain.token, ledgerPath: ledgers.path("kinds"), env };
+  await chain.anvil.request("anvil_setBalance", [otherSigner.address, toHex(10n ** 20n)]);
+  facilitator = resources.use(await startFacilitator(facilitatorPlace));
 });
 afterAll(() => resources.disposeAsync());
 
@@ -202,6 +209,43 @@ test("upto settles what was used, and nothing for nothing", async () => {
   });
 });
 
+test("an upto payment is submitted by the signer that its payer named", async () => {
+  const accepted = await uptoOffer("20000");
+  await approve(testAccount(1), plainTokenAddress, maxUint256);
+  const named = { ...accepted, extra: { ...accepted.extra, facilitatorAddress: otherSigner.address } };
+  const body = await pay(testAccount(1), named);
+  expect((await facilitator.verify(body)).body).toMatchObject({ isValid: true });
+  const { body: settled } = await facilitator.settle(body);
+  expect(settled).toMatchObject({ success: true });
+  const { from } = await connect().getTransaction({ hash: settled.transaction as Hex });
+  expect(from.toLowerCase()).toBe(otherSigner.address.toLowerCase());
+  const foreign = { ...accepted, extra: { ...accepted.extra, facilitatorAddress: payee } };
+  expect((await facilitator.verify(await pay(testAccount(1), foreign))).body).toMatchObject({
+    isValid: false,
+    invalidReason: "upto_facilitator_mismatch",
+  });
+});
+
+test("an upto payment that was settled tells so to its owner after the signer that it names was removed", async () => {
+  const accepted = await uptoOffer("20000");
+  const named = { ...accepted, extra: { ...accepted.extra, facilitatorAddress: otherSigner.address } };
+  const [settled, unsettled] = [await pay(testAccount(1), named), await pay(testAccount(1), named)];
+  const ledgers = resources.use(await createLedgerFolder());
+  const place = { ...facilitatorPlace, ledgerPath: ledgers.path("removed-signer") };
+  let told: unknown;
+  {
+    await using all = await startFacilitator(place);
+    told = (await all.as("one").settle(settled)).body;
+    expect(told).toMatchObject({ success: true });
+  }
+  const env = { ...place.env, GATEHOUSE_FACILITATOR_SIGNER_PRIVATE_KEY: testAccount(0).privateKey };
+  await using fewer = await startFacilitator({ ...place, env });
+  expect((await fewer.as("one").settle(settled)).body).toEqual(told);
+  const nothing = { ...unsettled, paymentRequirements: { ...named, amount: "0" } };
+  for (const body of [unsettled, nothing])
+    expect((await fewer.settle(body)).body).toMatchObject({ errorReason: "upto_facilitator_mismatch" });
+});
+
 test("the maximum of every verified upto payment is reserved, so that a payer can't have two verified that it can pay once", async () => {
   const payer = testAccount(5);
   await approve(payer, plainTokenAddress, 30_000n);
@@ -267,6 +311,46 @@ test("a wallet that does not exist yet is created by its first payment (ERC-6492
   expect((await facilitator.settle(body)).body).toMatchObject({ success: true, payer: address });
   expect(await chain.balanceOf(address)).toBe(0n);
   expect(await connect().getCode({ address })).toBeDefined();
+});
+
+test("a wallet's creation by a contract that is not among the factories is refused, without a transaction", async () => {
+  const owner = testAccount(6);
+  const { address } = await findWallet(owner, toHex(7, { size: 32 }));
+  const body = await signPayment(chain.token, {
+    payer: { ...owner, address },
+    signature: (signature) => serializeErc6492Signature({ address: payee, data: "0x12345678", signature }),
+  });
+  expect((await facilitator.verify(body)).body).toMatchObject({
+    isValid: false,
+    invalidReason: "invalid_exact_evm_signature",
+    invalidMessage: expect.stringContaining("is not in chain.walletFactories"),
+  });
+  expect((await facilitator.settle(body)).body).toMatchObject({ success: false, transaction: "" });
+});
+
+test("a payment that somebody else submits between verify and settle is settled, once, for who had it verified", async () => {
+  const payer = testAccount(1);
+  const [body, other] = [await signPayment(chain.token, { payer }), await signPayment(chain.token, { payer })];
+  expect((await facilitator.as("one").verify(body)).body).toMatchObject({ isValid: true });
+  const { authorization, signature } = body.paymentPayload.payload as {
+    authorization: Record<"from" | "to" | "value" | "validAfter" | "validBefore" | "nonce", Hex>;
+    signature: Hex;
+  };
+  const { from, to, value, validAfter, validBefore, nonce } = authorization;
+  const { r, s, v = 27n } = parseSignature(signature);
+  const transfer = encodeFunctionData({
+    abi: parseAbi([
+      "function transferWithAuthorization(address,address,uint256,uint256,uint256,bytes32,uint8,bytes32,bytes32)",
+    ]),
+    args: [from, to, BigInt(value), BigInt(validAfter), BigInt(validBefore), nonce, Number(v), r, s],
+  });
+  await send(testAccount(9), chain.token, transfer);
+  // The payer's next settlement ends the first verdict, as two seconds do.
+  expect((await facilitator.as("one").settle(other)).body).toMatchObject({ success: true });
+  const { body: settled } = await facilitator.as("one").settle(body);
+  expect(settled).toMatchObject({ success: true, payer: payer.address });
+  expect((await facilitator.as("one").settle(body)).body).toEqual(settled);
+  expect((await facilitator.as("another").settle(body)).body).toMatchObject({ errorReason: "duplicate_settlement" });
 });
 
 test("a delegated account (EIP-7702) pays with what its delegate accepts", async () => {

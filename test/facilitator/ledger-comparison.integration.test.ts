@@ -21,7 +21,7 @@ test("a settlement that the chain forgets is counted and named in the log, until
   await using facilitator = await createFacilitator(
     {
       chain: { ...facilitatorDefaults.chain, id: 1_672, rpcUrl: chain.url },
-      signer: { privateKey: new Secret(testAccount(0).privateKey) },
+      signer: { privateKey: [new Secret(testAccount(0).privateKey)] },
       assets: [{ address: chain.token, name: "USDC", version: "2" }],
       payees: [],
       ledger: { ...facilitatorDefaults.ledger, path: folder.path("compared"), compareIntervalMs: 1_000 },
@@ -36,7 +36,8 @@ test("a settlement that the chain forgets is counted and named in the log, until
     },
   );
   const mismatches = async () => {
-    const [, value = ""] = /^gatehouse_facilitator_ledger_mismatches (\S+)$/m.exec(await metrics.metrics()) ?? [];
+    const [, value = ""] =
+      /^gatehouse_facilitator_ledger_mismatches\{network="eip155:1672"\} (\S+)$/m.exec(await metrics.metrics()) ?? [];
     return value;
   };
   const becomes = (value: string) =>
@@ -51,7 +52,9 @@ test("a settlement that the chain forgets is counted and named in the log, until
   const raw = await chain.anvil.request<Hex>("eth_getRawTransactionByHash", [transaction]);
   aheadMs = minuteMs;
   await until("it was compared", generousMs, async () =>
-    /^gatehouse_facilitator_ledger_reconciled_timestamp_seconds \d/m.test(await metrics.metrics()),
+    /^gatehouse_facilitator_ledger_reconciled_timestamp_seconds\{network="eip155:1672"\} \d/m.test(
+      await metrics.metrics(),
+    ),
   );
   expect(await mismatches()).toBe("0");
 

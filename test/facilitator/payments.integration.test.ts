@@ -140,6 +140,7 @@ test("the reference's client and the reference's HTTP client work unchanged", as
     kinds: [
       { x402Version: 2, scheme: "exact", network: "eip155:1672" },
       { x402Version: 2, scheme: "upto", network: "eip155:1672", extra: { facilitatorAddress: signer.address } },
+      { x402Version: 2, scheme: "batch-settlement", network: "eip155:1672" },
     ],
     extensions: ["eip2612GasSponsoring"],
     signers: { "eip155:*": [signer.address] },
@@ -158,9 +159,13 @@ test("health, readiness and metrics show how it is, and nothing prints a signatu
     checks: { chain: { ok: true }, signer: { ok: true } },
   });
   const metrics = await (await fetch(`${facilitator.operationsUrl}/metrics`)).text();
-  expect(metrics).toMatch(/gatehouse_facilitator_settle_duration_seconds_count\{outcome="settled"\} \d+/);
-  expect(metrics).toMatch(/gatehouse_facilitator_settlements_pending 0/);
-  expect(metrics).toMatch(/gatehouse_facilitator_signer_balance_native [1-9]\d+/);
+  expect(metrics).toMatch(
+    /gatehouse_facilitator_settle_duration_seconds_count\{outcome="settled",network="eip155:1672"\} \d+/,
+  );
+  expect(metrics).toMatch(/gatehouse_facilitator_settlements_pending\{network="eip155:1672"\} 0/);
+  expect(metrics).toMatch(
+    /gatehouse_facilitator_signer_balance_native\{signer="0x\w{40}",network="eip155:1672"\} [1-9]\d+/,
+  );
   const { signature } = payment.paymentPayload.payload as { signature: string };
   expect(facilitator.process.output()).not.toContain(signature.slice(2, 66));
   expect(facilitator.process.output()).not.toContain(signer.privateKey.slice(2));

@@ -31,7 +31,7 @@ it("a refund killed at any request to its node, before or after the answer, is m
   expect(payments).toHaveLength(points.length);
   let kills = 0;
   for (const [index, { at, isBefore }] of points.entries()) {
-    const args = ["refund", payments[index] ?? "", "--key-file", keyFile, "--yes"];
+    const args = ["ledger", "refund", payments[index] ?? "", "--key-file", keyFile, "--yes"];
     const before = await chain.balanceOf(testAccount(1).address);
     const killed = await runKilled(
       args,

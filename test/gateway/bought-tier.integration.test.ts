@@ -37,7 +37,6 @@ it("a client that bought a tier through x402 gets its limits at the gateway", as
   await using node = await startFakeNode();
   await using gateway = await startTestGateway(node, {
     tiers: { public: tier, plus: { ...tier, requestBurst: 20, logsBlocks: 1_000 } },
-    internal: { tier: "public" },
     private: { enabled: true },
     jwt: { jwksUrl: `${findUrl(shop)}/.well-known/jwks.json`, audience: "rpc" },
   });

@@ -1,6 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
 import { JsonRpcProvider, WebSocketProvider } from "ethers";
-import { createPublicClient, http, webSocket, type Block, type Hex } from "viem";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createSubject, type TestSubject } from "#devnet/testing/rpc-subject.ts";
 import { startTestNode, type TestNode } from "#devnet/testing/rpc-fixture.ts";
@@ -66,29 +65,6 @@ describe("the gateway in front of a devnet node", () => {
       }
     },
   );
-
-  it("serves viem over HTTP and WebSocket", async () => {
-    const overHttp = createPublicClient({ transport: http(gateway.url, { batch: true }) });
-    const overWebSocket = createPublicClient({ transport: webSocket(gateway.url.replace("http", "ws")) });
-    const [chainId, balance, block] = await Promise.all([
-      overHttp.getChainId(),
-      overHttp.getBalance({ address: subject.account as Hex }),
-      overWebSocket.getBlock({ blockHash: subject.blockHash as Hex }),
-    ]);
-    expect(chainId).toBe(1_672);
-    expect(balance).toBeGreaterThan(0n);
-    expect(block.number).toBe(BigInt(subject.blockNumber));
-    await expect(overHttp.getLogs({ fromBlock: 0n, toBlock: 100n })).rejects.toThrow(
-      "block range too large: 101 blocks requested, limited to 100 blocks",
-    );
-    const seen = Promise.withResolvers<Block>();
-    const stop = overWebSocket.watchBlocks({ onBlock: (head) => seen.resolve(head as Block), onError: seen.reject });
-    await overWebSocket.getChainId();
-    const { hash } = await node.anvil.mine();
-    expect((await seen.promise).hash).toBe(hash);
-    stop();
-    (await overWebSocket.transport.getRpcClient()).close();
-  });
 
   it("serves ethers over HTTP and WebSocket", async () => {
     const overHttp = new JsonRpcProvider(gateway.url);

@@ -124,13 +124,6 @@ describe("envelope over HTTP", () => {
     );
   });
 
-  it("answers notifications with an empty body", async () => {
-    const note = '{"jsonrpc":"2.0","method":"eth_syncing"}';
-    for (const body of [note, `[${note},${note}]`]) {
-      expect(await post(gateway.url, body)).toMatchObject({ status: 200, text: "" });
-    }
-  });
-
   it("answers what is not JSON-RPC over HTTP with its status", async () => {
     for (const type of ["text/plain", "application/json5", "application/x-www-form-urlencoded", ""]) {
       expect([type, (await post(gateway.url, "{}", { "Content-Type": type })).status]).toEqual([type, 415]);

@@ -44,19 +44,19 @@ describe("the gateway in a process with little memory", () => {
 
   beforeAll(async () => {
     node = await startLargeResponseNode();
-    gateway = await startService("gateway", {
+    const env = {
       NODE_OPTIONS: `--max-old-space-size=${heapMiB}`,
       GATEHOUSE_GATEWAY_NODE_HTTP_URL: node.httpUrl,
       GATEHOUSE_GATEWAY_NODE_CHAIN_ID: "1",
       GATEHOUSE_GATEWAY_PUBLIC_PORT: "0",
       GATEHOUSE_GATEWAY_LISTEN_PORT: "0",
       GATEHOUSE_GATEWAY_CALLERS_TRUSTED_PROXIES: "127.0.0.1",
-      GATEHOUSE_GATEWAY_LISTENER_SLOW_READER_TIMEOUT_MS: "2000",
-      // Else sixteen WebSockets of one address can't hold what is too much for it.
-      GATEHOUSE_GATEWAY_WEB_SOCKET_MESSAGE_BYTES: "5000000",
       // The node shares this test's thread: how soon it answers is not what is looked at.
       GATEHOUSE_GATEWAY_HEALTH_TIMEOUT_MS: "20000",
-    });
+    };
+    // Else sixteen WebSockets of one address can't hold what is too much for it.
+    const constants = { "listener.slowReaderTimeoutMs": 2_000, "webSocket.messageBytes": 5_000_000 };
+    gateway = await startService("gateway", env, { constants });
     url = gateway.urls["gateway"] ?? "";
   }, 60_000);
   afterAll(async () => {

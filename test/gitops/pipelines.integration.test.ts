@@ -45,7 +45,7 @@ describe("a pull request", () => {
     const { status, output } = await pipeline.runJob("pull-request.yml", "lint");
     expect(status).toBe(2);
     expect(output).toMatch(
-      /^::error file=hosts\/a b\/node\.conf,line=1,col=34,title=gatehouse lint%3A other-version::/m,
+      /^::error file=hosts\/a b\/node\.conf,line=1,col=34,title=gatehouse config lint%3A other-version::/m,
     );
     expect(output).not.toMatch(/^::error file=hosts\/c\/node\.conf,.*other-version/m);
   });
@@ -55,7 +55,7 @@ describe("a pull request", () => {
     const broken = await pipeline.runJob("pull-request.yml", "lint");
     expect(broken.status).toBe(2);
     expect(broken.output).toMatch(
-      /^::error file=broken\.node\.conf,line=1,col=\d+,title=gatehouse lint%3A unreadable::/m,
+      /^::error file=broken\.node\.conf,line=1,col=\d+,title=gatehouse config lint%3A unreadable::/m,
     );
     await pipeline.commit("away/node.conf", drifted);
     await rm(join(pipeline.directory, "away/node.conf"));
@@ -80,7 +80,7 @@ describe("a pull request", () => {
   it("previews with the policies, and reports the diff, what would stop the node, and what a policy forbids", async () => {
     const output = [
       "Previewing update (staging):",
-      "    warning: gatehouse-staging-node would be replaced: the node stops, for which it is given 300 s.",
+      "    warning: gatehouse-staging-node would be replaced: the node stops, for which it has 300 s.",
       "    [mandatory]  [severity: high]  image-pinned  (docker:index/container:Container: x)",
       "    ~~~~ </details> @everyone",
       "::error::from a pull request",

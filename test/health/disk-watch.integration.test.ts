@@ -68,7 +68,7 @@ test("a forecast comes of what was seen before the sidecar was restarted; until 
   expect(early.text).not.toMatch(forecast);
   const late = await lookOnce(stateDirectory, path, 4 * hourMs);
   expect(Number(forecast.exec(late.text)?.[1])).toBeGreaterThan(0);
-  expect(late.condition?.message).toMatch(/At the slope of the last 4\.0 hours it is full in /);
+  expect(late.condition?.message).toMatch(/At the rate of the last 4\.0 hours, it will be full in /);
 });
 
 test("a disk that can't be looked at is not known, and has no series", async () => {

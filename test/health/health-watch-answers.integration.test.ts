@@ -72,17 +72,17 @@ test.each([
   });
   await using health = watch(node.url);
   expect(await health.words("RpcResponding", reason), how).toBe(
-    `http://node answered eth_blockNumber with an error: ${words}`,
+    `http://node returned an error for eth_blockNumber: ${words}`,
   );
 });
 
 test.each([
-  [502, "<h1>Bad Gateway</h1>", 'http://node answered eth_blockNumber with HTTP 502 and "<h1>Bad Gateway</h1>"'],
-  [401, "", "http://node answered eth_blockNumber with HTTP 401 and an empty body"],
+  [502, "<h1>Bad Gateway</h1>", 'eth_blockNumber on http://node returned HTTP 502 and "<h1>Bad Gateway</h1>"'],
+  [401, "", "eth_blockNumber on http://node returned HTTP 401 and an empty body"],
 ])("an HTTP %i that is not JSON-RPC: its status is said", async (status, body, words) => {
   await using node = await serve((_request, response) => response.writeHead(status).end(body));
   await using health = watch(node.url);
   expect(await health.words("RpcResponding", "NotJsonRpc")).toBe(
-    `${words}, not JSON; is it the node's RPC port, and does node.httpUrl have the credentials that it requires?`,
+    `${words}, not JSON; check that it is the node's RPC port and that node.httpUrl has the required credentials.`,
   );
 });

@@ -30,7 +30,7 @@ test("an RPC that refuses", async () => {
   await server[Symbol.asyncDispose]();
   await using health = watch(url);
   expect(await health.words("RpcResponding", "ConnectionRefused")).toBe(
-    "http://node can't be reached (ECONNREFUSED); is the node running, and is this its address?",
+    "http://node can't be reached (ECONNREFUSED); check that the node is running and that this is its address.",
   );
   expect(readiness(health.board).ready).toBe(false);
 });
@@ -46,7 +46,7 @@ test("only a closed port shows that what answers later began after it: a node th
   await health.words("RpcResponding", "Responding");
   resets = true;
   expect(await health.words("RpcResponding", "ConnectionClosed")).toBe(
-    "http://node took the connection and closed it before its answer was whole (ECONNRESET); look at the node's log, and at that of a proxy before it.",
+    "http://node accepted the connection but closed it before its response was complete (ECONNRESET); check the logs of the node and of any proxy in front of it.",
   );
   resets = false;
   await health.words("RpcResponding", "Responding");
@@ -70,7 +70,7 @@ test.each([
 ])("an RPC that takes the connection and closes it after %s refuses none", async (_, answer) => {
   await using node = await serve((request) => void request.socket.end(answer));
   await using health = watch(node.url);
-  expect(await health.words("RpcResponding", "ConnectionClosed")).toContain("took the connection and closed it");
+  expect(await health.words("RpcResponding", "ConnectionClosed")).toContain("accepted the connection but closed it");
 });
 
 test("an RPC at an address that leads nowhere refuses no connection", async () => {
@@ -83,7 +83,7 @@ test("an RPC that hangs", async () => {
   await using node = await serve(() => undefined);
   await using health = watch(node.url);
   expect(await health.words("RpcResponding", "TimedOut")).toBe(
-    "http://node did not answer within 300 ms; look at the node's load.",
+    "http://node did not respond within 300 ms; check the node's load.",
   );
 });
 
@@ -91,7 +91,7 @@ test("an RPC that answers HTML", async () => {
   await using node = await serve((_, response) => response.end("<!doctype html><p>502</p>"));
   await using health = watch(node.url);
   expect(await health.words("RpcResponding", "NotJsonRpc")).toBe(
-    'http://node answered eth_blockNumber with "<!doctype html><p>502</p>", not JSON; is it the node\'s RPC port?',
+    'eth_blockNumber on http://node returned "<!doctype html><p>502</p>", not JSON; check that it is the node\'s RPC port.',
   );
 });
 
@@ -99,7 +99,7 @@ test("an RPC that gives the answer to another request, as a proxy that mixes ans
   await using node = await serve((_, response) => response.end('{"jsonrpc":"2.0","id":2,"result":"0x1"}'));
   await using health = watch(node.url);
   expect(await health.words("RpcResponding", "NotJsonRpc")).toBe(
-    "http://node answered eth_blockNumber with the answer to another request (expected the id 1, found 2); is it the node's RPC port, or a proxy that mixes answers?",
+    "http://node returned the response to another request (expected the id 1, found 2) for eth_blockNumber; check that it is the node's RPC port, and not a proxy that mixes up responses.",
   );
 });
 
@@ -108,7 +108,7 @@ test("an RPC that answers far too much", async () => {
     response.end("x".repeat(200_000));
   });
   await using health = watch(node.url);
-  expect(await health.words("RpcResponding", "ResponseTooLarge")).toContain("answered more than 65536 bytes");
+  expect(await health.words("RpcResponding", "ResponseTooLarge")).toContain("returned more than 65536 bytes");
 });
 
 test("an RPC of another chain", async () => {
@@ -139,7 +139,7 @@ test("heights of another chain are not this one's: a node that is back on its ch
   ownHeight = 100;
   isElsewhere = false;
   await health.words("ChainIdMatches", "Matches");
-  expect(await health.words("HeightAdvancing", "WentBackwards")).toMatch(/^Height went back from 6\d\d to 10\d;/);
+  expect(await health.words("HeightAdvancing", "WentBackwards")).toMatch(/^The height dropped from 6\d\d to 10\d;/);
 });
 
 test("another node may take the place of this one without a look that fails: each look requests the chain", async () => {
@@ -180,7 +180,7 @@ test("a height that stays, goes on, and goes backwards: no reference says that a
   await using node = await serveHeight(16);
   await using health = watch(node.url);
   expect((await health.words("HeightAdvancing", "Quiet"))?.replace(since, "since then")).toBe(
-    "No block comes: height has been 16 for more than 0.3 s, since then. Calls are served. Only references (lag.references) show whether the chain makes none or the node misses them.",
+    "No new blocks: height has been 16 for more than 0.3 s, since then. Calls are served. Set lag.references to tell a stalled node from a stalled chain.",
   );
   expect(health.board.get("HeightAdvancing")?.status).toBe("Unknown");
   expect(readiness(health.board).ready).toBe(true);
@@ -188,7 +188,7 @@ test("a height that stays, goes on, and goes backwards: no reference says that a
   await health.words("HeightAdvancing", "Advancing");
   node.state.height = 3;
   expect(await health.words("HeightAdvancing", "WentBackwards")).toBe(
-    "Height went back from 17 to 3; the node lost blocks or its data was replaced. Look at the node's log and its data directory.",
+    "The height dropped from 17 to 3; the node lost blocks or its data was replaced. Check the node's log and its data directory.",
   );
   expect(readiness(health.board).ready).toBe(false);
   // Nobody says that the chain goes on after 3, and a chain of development may be set back for good.
@@ -208,7 +208,7 @@ test("a height that rose steadily and stays is wrong, and calls are served", asy
   );
   clearInterval(rise);
   expect((await health.words("HeightAdvancing", "NoNewBlock"))?.replace(since, "since then")).toBe(
-    `Blocks came steadily and come no more: height has been ${node.state.height} for more than 1 s, since then. Calls are served. Look at the node's peers and its log; references (lag.references) would show whether the chain stands still.`,
+    `No new blocks after a steady rate: height has been ${node.state.height} for more than 1 s, since then. Calls are served. Check the node's peers and its log; set lag.references to tell a stalled node from a stalled chain.`,
   );
   expect(health.board.get("HeightAdvancing")?.status).toBe("False");
   expect(readiness(health.board).ready).toBe(true);
@@ -227,12 +227,12 @@ test("a height that stays is right while the references have no block more, and 
     GATEHOUSE_SIDECAR_LAG_INTERVAL_MS: "20",
   });
   expect((await health.words("HeightAdvancing", "Idle"))?.replace(since, "since then")).toBe(
-    "No block comes, and the references have none either: height has been 16 for more than 0.3 s, since then.",
+    "No new blocks, and none on the references either: height has been 16 for more than 0.3 s, since then.",
   );
   expect(health.board.get("HeightAdvancing")?.status).toBe("True");
   height = 17;
   expect((await health.words("HeightAdvancing", "Stalled"))?.replace(since, "since then")).toBe(
-    "The node makes no block that the chain may have: height has been 16 for more than 0.3 s, since then. Look at the node's peers and its log.",
+    "No new blocks on the node, although the chain may have some: height has been 16 for more than 0.3 s, since then. Check the node's peers and its log.",
   );
   expect(readiness(health.board).ready).toBe(false);
   height = 16;
@@ -281,7 +281,7 @@ test("a height that lags the references, one of which is wrong", async () => {
     GATEHOUSE_SIDECAR_LAG_INTERVAL_MS: "20",
   });
   expect(await health.words("NodeSynced", "Behind")).toBe(
-    "The node is at 100, 400 blocks behind the references (allowed: 50); look at its peers and its disk.",
+    "The node is at 100, 400 blocks behind the references (limit: 50); check its peers and its disk.",
   );
 });
 
@@ -303,7 +303,7 @@ test("a WebSocket that freezes while HTTP answers", async () => {
   await health.words("WebSocketResponding", "Responding");
   isFrozen = true;
   expect(await health.words("WebSocketResponding", "TimedOut")).toBe(
-    "ws://node did not answer eth_blockNumber within 300 ms; subscribers are not served. Switch the node's WebSocket on, or correct node.webSocketUrl.",
+    "ws://node did not respond to eth_blockNumber within 300 ms; subscribers are not served. Enable the node's WebSocket, or correct node.webSocketUrl.",
   );
   expect(health.board.get("RpcResponding")?.status).toBe("True");
 });
@@ -321,7 +321,7 @@ test("a WebSocket that gives the answer to another request", async () => {
     GATEHOUSE_SIDECAR_HEALTH_WEB_SOCKET_INTERVAL_MS: "20",
   });
   expect(await health.words("WebSocketResponding", "NotJsonRpc")).toBe(
-    "ws://node answered eth_blockNumber with the answer to another request (expected the id 1, found 2); subscribers are not served. Switch the node's WebSocket on, or correct node.webSocketUrl.",
+    "ws://node answered eth_blockNumber with the response to another request (expected the id 1, found 2); subscribers are not served. Enable the node's WebSocket, or correct node.webSocketUrl.",
   );
 });
 
@@ -336,6 +336,6 @@ test("credentials in the URL are sent and never shown", async () => {
   expect(await health.words("RpcResponding", "Responding")).not.toContain("secret");
   await using refused = watch(withPassword("other"));
   expect(await refused.words("RpcResponding", "NotJsonRpc")).toBe(
-    "http://node answered with a redirect (302), which is not followed; is it the node's RPC port?",
+    "http://node returned a redirect (302), which is not followed; check that it is the node's RPC port.",
   );
 });

@@ -6,16 +6,15 @@ import { createApp, type App } from "#daemon/http/app.ts";
 import { buildOpenApiDocument, addOpenApiRoute, type Api } from "#daemon/http/open-api.ts";
 import { operationsApi } from "#daemon/http/operations-api.ts";
 import { addOperationsRoutes } from "#daemon/http/operations-listener.ts";
-import { judgeReadiness } from "#daemon/http/readiness.ts";
+import { evaluateReadiness } from "#daemon/http/readiness.ts";
 import { facilitatorApi } from "#facilitator/facilitator-api.ts";
 import { addFacilitatorRoutes, createPaymentPosts } from "#facilitator/http.ts";
-import { gatewayApi } from "#gateway/gateway-api.ts";
+import { gatewayApi } from "#gateway/main.ts";
 import { describeResourceServerApi } from "#resource-server/resource-server-api.ts";
 import { resourceServerSettings } from "#resource-server/settings.ts";
 import { describeSidecarApi } from "#sidecar/sidecar-api.ts";
 import { addGuardedControlRoutes } from "#sidecar/upkeep/control/listen-control.ts";
 import { Secret } from "#daemon/secrets/secret.ts";
-import { createApiContract } from "./api-contract.ts";
 
 const sidecar = describeSidecarApi({ isControlled: true });
 const apis: readonly Api[] = [
@@ -29,8 +28,6 @@ const apis: readonly Api[] = [
 ];
 const log = pino({ level: "silent" });
 const app = () => createApp({ bodyLimitBytes: 1_024 }, { log });
-
-const contract = () => createApiContract(buildOpenApiDocument(facilitatorApi));
 const configuration = () => ({ service: "test", version: "0", settingsSha256: "", files: [] });
 const unasked = () => Promise.reject(new Error("not asked here"));
 const isControl = (operation: string) => operation.includes(" /control");
@@ -61,7 +58,7 @@ describe("what a listener answers is documented, and nothing else is", () => {
   it("at the facilitator", () => {
     const routed = app();
     const facilitator = {
-      network: "eip155:1672",
+      networks: [{ network: "eip155:1672" }],
       verify: unasked,
       settle: unasked,
       supported: () => ({ kinds: [], extensions: [], signers: {} }),
@@ -74,7 +71,7 @@ describe("what a listener answers is documented, and nothing else is", () => {
 
   it("at the port for operators", () => {
     const routed = app();
-    addOperationsRoutes(routed, { metrics: new Registry(), readiness: () => judgeReadiness({}), configuration });
+    addOperationsRoutes(routed, { metrics: new Registry(), readiness: () => evaluateReadiness({}), configuration });
     expect(routesOf(routed).toSorted()).toEqual(documented({ operations: operationsApi }).toSorted());
   });
 
@@ -82,38 +79,5 @@ describe("what a listener answers is documented, and nothing else is", () => {
     const routed = app();
     addGuardedControlRoutes(routed, () => undefined, new Secret("token"));
     expect(routesOf(routed).filter(isControl).toSorted()).toEqual(documented(sidecar).filter(isControl).toSorted());
-  });
-});
-
-describe("createApiContract", () => {
-  const type = "application/json";
-
-  it.each([
-    [{ method: "GET", path: "/nothing" }, 200, "{}", "GET /nothing is not documented"],
-    [{ method: "GET", path: "/health" }, 302, "{}", "answers 302, which is not documented"],
-    [{ method: "GET", path: "/health" }, 200, '{"status":"ill"}', "otherwise than documented"],
-    [{ method: "GET", path: "/health" }, 200, '{"status":"ok","more":1}', "otherwise than documented"],
-  ])("finds %j with %s %s", (asked, status, body, breach) => {
-    expect(contract().breach(asked, { status, type, body })).toContain(breach);
-  });
-
-  it("takes any name in a path, and any type that is documented, and no other", () => {
-    const judged = createApiContract(buildOpenApiDocument(sidecar));
-    const asked = { method: "GET", path: "/runbooks/node-down.md" };
-    for (const known of ["text/plain", "text/html"]) {
-      expect(judged.breach(asked, { status: 200, type: known, body: "" })).toBe(undefined);
-    }
-    expect(judged.unseen()).not.toContain("GET /runbooks/{name}");
-    expect(judged.breach(asked, { status: 200, type, body: "{}" })).toContain("not text/plain or text/html");
-    const deeper = { method: "GET", path: "/runbooks/a/b" };
-    expect(judged.breach(deeper, { status: 200, type: "text/plain", body: "" })).toContain("is not documented");
-  });
-
-  it("finds nothing wrong with what is documented", () => {
-    const judged = contract();
-    expect(judged.breach({ method: "GET", path: "/health" }, { status: 200, type, body: '{"status":"ok"}' })).toBe(
-      undefined,
-    );
-    expect(judged.unseen()).toEqual(["POST /verify", "POST /settle", "GET /supported", "GET /openapi.json"]);
   });
 });

@@ -1,3 +1,4 @@
+import { createPulumiCli } from "../../cli/stack-upgrade/pulumi/pulumi-cli.ts";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFile, rm } from "node:fs/promises";
@@ -108,9 +109,10 @@ export async function deployChainStack(
         return (id !== "" && id !== before && "made") || (running.hasEnded() && "ended");
       });
       if (became === "ended") throw new Error(`it ended before pulumi up: ${running.printed()}`);
-      const { update } = readOwnRecord() ?? {};
-      if (update === undefined) throw new Error("no pulumi up was noted");
-      process.kill(update.pid, "SIGKILL");
+      const pulumi = createPulumiCli({ stack: name, configFile: stack.configFile }, { run: async () => "" });
+      const updates = await pulumi.findUpdates();
+      if (updates.length === 0) throw new Error("no pulumi up runs");
+      for (const pid of updates) process.kill(pid, "SIGKILL");
     },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };

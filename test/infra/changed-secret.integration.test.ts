@@ -31,7 +31,7 @@ beforeAll(async () => {
 afterAll(() => resources.disposeAsync());
 
 /** The sidecar of a stack on Docker, at this machine's ports and folders. */
-function specWith(controlToken: string, rereadIntervalMs = 30_000): ServiceSpec {
+function specWith(controlToken: string, restoreAfterMs = 30_000): ServiceSpec {
   const { spec, problems } = sidecarSpec({
     chainId: 1_672,
     nodeVersion: "0.16.2",
@@ -51,7 +51,7 @@ function specWith(controlToken: string, rereadIntervalMs = 30_000): ServiceSpec 
         ...(node.webSocketUrl && { webSocketUrl: node.webSocketUrl }),
       },
       listen: { host: "127.0.0.1", port: 0 },
-      upkeep: { controlToken, rereadIntervalMs, stateDirectory: join(folder, "state") },
+      upkeep: { controlToken, restoreAfterMs, stateDirectory: join(folder, "state") },
       restart: { driver: "none" },
       gateway: {
         public: { host: "127.0.0.1", port: 0 },

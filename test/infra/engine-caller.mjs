@@ -6,15 +6,16 @@ const { connect } = process.getBuiltinModule("node:net");
 const [socketPath, calls] = process.argv.slice(1);
 const deadlineMs = 10_000;
 
-function send({ method, target, headers = [], body = "", bodyBytes }) {
-  const content = bodyBytes === undefined ? body : "x".repeat(bodyBytes);
-  const lines = [`${method} ${target} HTTP/1.1`, "Host: docker", `Content-Length: ${Buffer.byteLength(content)}`];
-  const closing = headers.some((header) => header.startsWith("Connection:")) ? [] : ["Connection: close"];
+function send({ method, target, body = "" }) {
+  const lines = [
+    `${method} ${target} HTTP/1.1`,
+    "Host: docker",
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    "Connection: close",
+  ];
   return new Promise((resolve) => {
     let answer = "";
-    const socket = connect(socketPath, () =>
-      socket.write(`${[...lines, ...closing, ...headers].join("\r\n")}\r\n\r\n${content}`),
-    );
+    const socket = connect(socketPath, () => socket.write(`${lines.join("\r\n")}\r\n\r\n${body}`));
     const done = () => {
       socket.destroy();
       resolve(Number(/^HTTP\/1\.1 (\d+)/.exec(answer)?.[1] ?? 0));

@@ -145,8 +145,8 @@ describe.skipIf(!found.ok)(`the images${skipReason(found)}`, () => {
   });
 
   test("show by the health check's status and words what is wrong", async () => {
-    await expect(check("http", "http://127.0.0.1:1/readyz")).rejects.toThrow(/no answer from .*ECONNREFUSED/);
-    await expect(check("socket", "/nowhere.sock")).rejects.toThrow(/no answer from \/nowhere.sock/);
+    await expect(check("http", "http://127.0.0.1:1/readyz")).rejects.toThrow(/no response from .*ECONNREFUSED/);
+    await expect(check("socket", "/nowhere.sock")).rejects.toThrow(/no response from \/nowhere.sock/);
     await expect(check("constructor", "x")).rejects.toThrow(/usage: health-check.mjs/);
   });
 });

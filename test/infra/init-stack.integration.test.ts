@@ -35,7 +35,7 @@ async function initStack(lines: readonly string[]) {
 
 test("a devnet's stack is written with an empty answer to each question", async () => {
   const { status, stdout, calls } = await initStack(["", "", ""]);
-  expect([status, stdout]).toEqual([0, expect.stringContaining("Pulumi.dev.yaml is written.")]);
+  expect([status, stdout]).toEqual([0, expect.stringContaining("Wrote Pulumi.dev.yaml.")]);
   expect(calls.split("\n")).toEqual([
     "stack init dev --non-interactive < ",
     "config set --stack dev --plaintext target --non-interactive < docker",
@@ -54,7 +54,7 @@ test("what is wrong is said for all answers at once and asked again, and secrets
   const first = [...node, key, "nobody", "no token", "", "", "not json"];
   const { status, stderr, stdout, calls } = await initStack([...first, address, address, ""]);
   expect(stderr).toMatch(/^payTo: .*\n(?:.*\n)*tokenAddress: .*\n(?:.*\n)*routes: /m);
-  expect([status, stdout]).toEqual([0, expect.stringContaining("Pulumi.dev.yaml is written.")]);
+  expect([status, stdout]).toEqual([0, expect.stringContaining("Wrote Pulumi.dev.yaml.")]);
   expect(calls).toContain(`config set --stack dev --plaintext payTo --non-interactive < ${address}\n`);
   for (const secret of ["domainKey", "stabilizingKey", "signerPrivateKey"]) {
     expect(calls).toContain(`config set --stack dev --secret ${secret} --non-interactive < 0x777`);

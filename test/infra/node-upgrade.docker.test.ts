@@ -128,7 +128,7 @@ describe.skipIf(!found.ok)(`a real node on a real engine${skipReason(found)}`, (
     expect(JSON.parse(await run("cat", "node.conf"))).toMatchObject({ chain: { edited_by: "an earlier release" } });
     expect((await starts()).map((line) => line.split(" ")[0])).toEqual(["0.15.9", "0.17.0"]);
     expect(await runDocker("logs", `${prefix}-node-conf`)).toContain(
-      "took over /data/bin/node.conf as /data/conf/node.conf",
+      "copied /data/bin/node.conf to /data/conf/node.conf",
     );
   });
 });

@@ -50,7 +50,7 @@ describe.skipIf(!found.ok)(`what the engine is queried for before anything is ma
     const [port = 0] = await findFreePorts(1);
     await using _ = await listening(createServer(), port);
     expect(await problems({ gatewayPort: String(port) })).toEqual([
-      `gatewayPort: found ${port}, but another program on this machine listens on it at 127.0.0.1. Free it, or take another one with \`pulumi config set gatewayPort …\`.`,
+      `gatewayPort: found ${port}, but another process on this machine listens on it at 127.0.0.1. Free it, or use another one with \`pulumi config set gatewayPort …\`.`,
     ]);
   });
 
@@ -62,7 +62,7 @@ describe.skipIf(!found.ok)(`what the engine is queried for before anything is ma
       command: ["node", "--eval", "setInterval(() => {}, 60_000)"],
     });
     expect(await problems({ statusPort: String(port) })).toEqual([
-      expect.stringContaining(`statusPort: found ${port}, but the container ${container.name} publishes it already`),
+      expect.stringContaining(`statusPort: found ${port}, but the container ${container.name} already publishes it`),
     ]);
     const ownPrefix = container.name.slice(0, container.name.lastIndexOf("-"));
     expect(await problems({ statusPort: String(port) }, ownPrefix)).toEqual([]);
@@ -88,7 +88,7 @@ describe.skipIf(!found.ok)(`what the engine is queried for before anything is ma
       await runDocker("tag", image, full);
       const builds = { gatehouseImage: "", devnetImage: "" };
       expect(await problems({ ...builds, baseImage: empty })).toEqual([
-        `baseImage: found ${empty}, which has no node and no /bin/sh; expected an image with Node 24 or later on its PATH, and with a shell for the devnet's. Correct it with \`pulumi config set baseImage …\`.`,
+        `baseImage: found ${empty}, which has no node and no /bin/sh; expected an image with Node 24 or later on its PATH, and a shell for the devnet's. Correct it with \`pulumi config set baseImage …\`.`,
       ]);
       expect(await problems({ ...builds, baseImage: full })).toEqual([]);
       expect(await runDocker(...looks)).not.toContain(name);
@@ -103,7 +103,7 @@ describe.skipIf(!found.ok)(`what the engine is queried for before anything is ma
     try {
       const dockerEngine = `unix://${join(directory, "engine.sock")}`;
       expect(await problems({ dockerEngine })).toEqual([
-        `dockerEngine: found ${dockerEngine}, which does not answer (connect ENOENT ${join(directory, "engine.sock")}); start the Docker engine, or set its address with \`pulumi config set dockerEngine …\`.`,
+        `dockerEngine: found ${dockerEngine}, which is not responding (connect ENOENT ${join(directory, "engine.sock")}); start the Docker engine, or set its address with \`pulumi config set dockerEngine …\`.`,
       ]);
       await using _ = await listening(
         createServer((_request, response) => response.end('{"ApiVersion":"1.40"}')),

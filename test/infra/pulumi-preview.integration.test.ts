@@ -70,7 +70,7 @@ describe.skipIf(!pulumi.ok)(`a preview of the stack on Kubernetes${skipped}`, { 
     const limits = { facilitator: { cpus: 2, memoryMebibytes: 600 }, upstream: { cpus: 2, memoryMebibytes: 600 } };
     expect(await listWarnings({ limits })).toEqual([
       expect.stringMatching(
-        /^gatehouse-preview-facilitator would recreate its pod because of spec\.template\.spec\..*: payments are answered 503/,
+        /^gatehouse-preview-facilitator would recreate its pod because of spec\.template\.spec\..*: payments get 503/,
       ),
     ]);
   });

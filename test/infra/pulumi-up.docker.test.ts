@@ -138,7 +138,7 @@ describe.skipIf(lacking.length > 0)(`pulumi up on a real engine${skipped}`, { ti
     const printed = await step("preview of a change to the node", stack.run("preview"));
     expect(printed).toContain(`warning: ${container("node")} would be replaced: the node stops`);
     // Which version the node is stands in the sidecar's environment.
-    expect(printed).toContain(`warning: ${container("sidecar")} would be replaced: the gateway answers nobody`);
+    expect(printed).toContain(`warning: ${container("sidecar")} would be replaced: the gateway is down`);
     expect(printed.match(/^ *warning: .* would be/gm)).toHaveLength(2);
   });
 
@@ -170,7 +170,7 @@ describe.skipIf(lacking.length > 0)(`pulumi up on a real engine${skipped}`, { ti
     config = { ...config, settings };
     await stack.configure(config);
     const printed = await step("preview of a change that hands over", stack.run("preview"));
-    expect(printed).toContain("brings a new settings.json5, which hands the sidecar over");
+    expect(printed).toContain("delivers a new settings.json5, which hot-restarts the sidecar");
     expect(printed).not.toContain("would be");
     const callers = await startCallers(urls.gateway, { requestsPerSecond: 20, webSockets: 4 });
     await up("a setting that the sidecar is handed over to");
@@ -202,12 +202,12 @@ describe.skipIf(lacking.length > 0)(`pulumi up on a real engine${skipped}`, { ti
     await update("another range", { gateway: { ...gateway, ranges: { logsBlocks: 60 } } });
     await update("another cache", { gateway: { ...gateway, cache: { totalBytes: 1_048_576 } } });
     await update("fewer connections", { gateway: { ...gateway, listener: { connections: 800 } } });
-    await update("fewer WebSockets", { gateway: { ...gateway, webSocket: { clients: 500 } } });
+    await update("idle connections for longer", { gateway: { ...gateway, listener: { idleTimeoutMs: 70_000 } } });
     await update("traces", { gateway: { ...gateway, tracing: { otlpUrl: "http://127.0.0.1:9/v1/traces" } } });
     await update("a quiet log", { log: { level: "warn" } });
     await update("another time for health checks", { health: { timeoutMs: 4_000 } });
     await update("fewer restarts", { restart: { budgetPerHour: 3 } });
-    await update("pruning looked at more often", { prune: { intervalMs: 7_000 } });
+    await update("a smaller lag allowed", { lag: { maxBlocks: 40 } });
     await update("an API key", {}, { gatewayApiKeys: { ops: { sha256: hash("sha256", "a key"), tier: "paid" } } });
     await until("WebSockets were opened again", generousMs, () => callers.reopened() >= 50);
     await callers.end();
@@ -247,8 +247,8 @@ describe.skipIf(lacking.length > 0)(`pulumi up on a real engine${skipped}`, { ti
       "preview of a change that hands over facilitator and resource server",
       stack.run("preview"),
     );
-    expect(printed).toContain("brings a new settings.json5, which hands the facilitator over");
-    expect(printed).toContain("brings a new settings.json5, which hands the resource server over");
+    expect(printed).toContain("delivers a new settings.json5, which hot-restarts the facilitator");
+    expect(printed).toContain("delivers a new settings.json5, which hot-restarts the resource server");
     expect(printed).not.toContain("would be");
     const buyers = startBuyers(urls.resourceServer, tokenAddress, { everyMs: 500 });
     await up("a setting of facilitator and resource server each");

@@ -1,4 +1,4 @@
-import { findOperationsPort, type OperatedService } from "#daemon/stack-services.ts";
+import { findOperationsPort, type OperatedService } from "#infra/stack-services.ts";
 
 /** Formats a program for a service's container that prints whether the settings file that stands there is in force: `true` or `false`. */
 export function formatSettingsProbe(service: OperatedService): string {

@@ -127,7 +127,7 @@ describe.skipIf(!found.ok)(`an upgrade of a stack on a real engine${skipReason(f
   test("takes a good version's image, proves it, and removes the copy", async () => {
     const before = await chain();
     const done = await upgrade(await image("0.17.0"));
-    expect(done.printed).toContain(`Proved: ${stack} runs 0.17.0`);
+    expect(done.printed).toContain(`Verified: ${stack} runs 0.17.0`);
     expect(done.status).toBe(0);
     expect((await chain()).slice(0, before.length)).toEqual(before);
     expect(await starts()).toEqual(["0.16.2", "0.17.0"]);
@@ -137,7 +137,7 @@ describe.skipIf(!found.ok)(`an upgrade of a stack on a real engine${skipReason(f
   });
 
   test.each([
-    ["0.17.1", "corrupts", "its data are others"],
+    ["0.17.1", "corrupts", "its data differs"],
     ["0.17.2", "silent", "is healthy"],
   ] as const)("rolls back image, data and configuration of a version (%s) that %s", async (version, behaviour, why) => {
     const before = await chain();
@@ -155,14 +155,14 @@ describe.skipIf(!found.ok)(`an upgrade of a stack on a real engine${skipReason(f
   test("goes on after kill -9 while it copies, while Pulumi works, and on the way back, to one of the two versions", async () => {
     const before = await chain();
     const bad = await image("0.17.4", "corrupts");
-    for (const line of ["Now copying", "Now running pulumi up", "Now putting the old data"]) {
+    for (const line of ["Now copying", "Now running pulumi up", "Now restoring the old data"]) {
       expect((await upgrade(bad, { killAtLine: line })).signal).toBe("SIGKILL");
     }
     const elsewhere = await mkdtemp(join(tmpdir(), "gatehouse-program-"));
     await cp(directory, elsewhere, { recursive: true, filter: (path) => !path.includes(".gatehouse-upgrade") });
     const refused = await upgrade(bad, { in: elsewhere });
     await rm(elsewhere, { recursive: true, force: true });
-    expect(refused.printed).toContain(`${node}-workspace holds the copy of an upgrade that is not over`);
+    expect(refused.printed).toContain(`${node}-workspace contains the copy of an unfinished upgrade`);
     const done = await upgrade("", { name: `organization/gatehouse/${stack}` });
     expect(done.printed).toContain(`Rolled back: ${stack} runs 0.17.0`);
     expect(done.status).toBe(1);
@@ -177,7 +177,7 @@ describe.skipIf(!found.ok)(`an upgrade of a stack on a real engine${skipReason(f
     await waitUntilSettled();
     const done = await upgrade(await image("0.17.6", "secretive"));
     expect(done.printed).toContain("warning: the node does not report its version");
-    expect(done.printed).toContain("by the id of its image alone: it reports no version");
+    expect(done.printed).toContain("by the id of its image alone: 0.17.5 reported no version");
     expect(done.status).toBe(0);
   });
 

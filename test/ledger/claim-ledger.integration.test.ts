@@ -4,6 +4,7 @@ import { createClaimLedger, type ClaimLedger } from "#resource-server/claims/cla
 import { joinClaimOwners } from "#resource-server/claims/claim-owner.ts";
 import { postgresClaimMigrations } from "#resource-server/claims/claim-schema.ts";
 import { createClaim, testClaimLedger } from "#resource-server/testing/claim-ledger-contract.ts";
+import { testChannelLedger } from "#resource-server/testing/channel-ledger-contract.ts";
 import { explainMissingPostgres, startPostgres, type PostgresServer } from "../support/postgres.ts";
 import { openTestStore } from "./postgres-place.ts";
 
@@ -36,6 +37,10 @@ describe.skipIf(missing !== undefined)(
       return { open: (clock) => join(url, clock) };
     });
 
+    testChannelLedger(async () =>
+      openTestStore(await server.createDatabase(), "gatehouse_resource_server", postgresClaimMigrations),
+    );
+
     it("lets one of many replicas claim a payment, and keeps the others from what it works on", async () => {
       const url = await server.createDatabase();
       const replicas = await Promise.all(Array.from({ length: 4 }, () => join(url)));
@@ -49,7 +54,7 @@ describe.skipIf(missing !== undefined)(
         if (index === owner) continue;
         expect(await replica.acquire(key)).toBeUndefined();
         expect(await replica.releaseAbandoned()).toBe(0);
-        await expect(replica.release(key)).rejects.toThrow("no longer this process's");
+        await expect(replica.release(key)).rejects.toThrow("no longer belongs to this process");
       }
       expect(await replicas[owner]?.owned(10)).toEqual([{ key, isWorking: true }]);
       await Promise.all(replicas.map((replica) => replica[Symbol.asyncDispose]()));
@@ -65,7 +70,7 @@ describe.skipIf(missing !== undefined)(
       const { key } = createClaim();
       expect(await second.acquire(key)).toMatchObject({ state: "working" });
       await expect(first.settling(key, { status: 200, headers: [], body: new Uint8Array() }, "1")).rejects.toThrow(
-        "no longer this process's",
+        "no longer belongs to this process",
       );
       await second.release(key);
       expect(await first.find(key)).toBeUndefined();

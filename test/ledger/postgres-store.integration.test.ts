@@ -37,7 +37,7 @@ describe.skipIf(missing !== undefined)(`PostgreSQL store${missing === undefined 
     await using later = await open(fresh, [table, "ALTER TABLE counter ADD COLUMN name text"]);
     expect(await later.rows("SELECT id, value, name FROM counter")).toEqual([]);
     await expect(open(fresh)).rejects.toThrow(
-      /^LEDGER_URL: schema ours .* has version 2, this program knows 1; run the newer version\.$/,
+      /^LEDGER_URL: schema ours .* has version 2, but this program supports only up to 1; run a newer version\.$/,
     );
   });
 
@@ -67,7 +67,7 @@ describe.skipIf(missing !== undefined)(`PostgreSQL store${missing === undefined 
       /^LEDGER_URL: can't use PostgreSQL at 127\.0\.0\.1:\d+ \(.*ECONNREFUSED.*\); correct the URL/,
     );
     expect(messages[1]).toMatch(/has no database "absent"; create it \(CREATE DATABASE\), or correct the URL\.$/);
-    expect(messages[2]).toMatch(/refuses user "gatehouse" for database "ledger_\d+" .*; correct user and password/);
+    expect(messages[2]).toMatch(/rejected user "gatehouse" for database "ledger_\d+" .*; correct user and password/);
     expect(messages[3]).toMatch(
       /user "gatehouse" may not use schema ours of database "template1" .*GRANT CREATE ON DATABASE/,
     );

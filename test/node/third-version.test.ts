@@ -4,7 +4,7 @@ import { formatNodeConf } from "#devnet/workspace/node-conf-template.ts";
 import { locateWorkspace } from "#devnet/workspace/workspace.ts";
 import { buildDevnetConfSeed, buildNodeConfSeed } from "#infra/services/node/node-conf.ts";
 import type { Desired } from "#node/conf/monitor-values.ts";
-import { isRightForSomeVersion } from "#node/conf/right-for-some-version.ts";
+import { isRightForSomeVersion } from "#node/conf/any-version-match.ts";
 import { deriveMeaning } from "#node/conf/meaning.ts";
 import { lintConfig } from "#node/lint/lint-config.ts";
 import {
@@ -32,7 +32,7 @@ const releases: NodeReleases = [
 ];
 
 const fallback = { jobName: "made-up", pushPort: 9091, pushIntervalSeconds: 10 };
-const desired: Desired = { monitor: { enabled: true, fallback }, prune: { enabled: true }, json5: "refuse" };
+const desired: Desired = { monitor: { enabled: true, fallback }, prune: { enabled: true } };
 const values = { enabled: true, jobName: "node-7", pushAddress: "10.0.0.1", pushIntervalSeconds: 5, pushPort: 9292 };
 const keysOf = (version: string) => findReleaseOfText(version).monitorKeys;
 const pamirKeys = keysOf("0.15.0");
@@ -132,7 +132,7 @@ test("the lint names the keys that the version reads, and knows the new ones und
   );
   expect(linted(confOf(named(lagoonKeys)))).toEqual([]);
   expect(linted(confOf({ lagoon_port: 1, [pamirKeys.pushPort]: 1 }))[0]).toBe(
-    "other-version lagoon_port is of one naming while other keys are of the other; a node reads only one of them. keep the lagoon_* names for 0.99.0 and later, the storage_* names for 0.16.0 to before 0.99.0, the pamir names before.",
+    "other-version lagoon_port has one version's name, but other keys have another version's; a node uses only one set. keep the lagoon_* names for 0.99.0 and later, the storage_* names for 0.16.0 to before 0.99.0, the pamir names before.",
   );
   expect(linted(confOf({ lagoon_port: "x" }), "0.99.0")[0]).toContain("wrong-type lagoon_port");
 });
@@ -172,7 +172,9 @@ function listPolicyFindings(monitor: Readonly<Record<string, unknown>>): readonl
 test("the policies miss a key of the new naming, and find those of another", () => {
   expect(listPolicyFindings(named(lagoonKeys))).toEqual([]);
   const { lagoon_job: _, ...without } = named(lagoonKeys);
-  expect(listPolicyFindings(without)).toEqual(["chain.monitor_config lacks lagoon_job, which node 0.99.0 reads"]);
+  expect(listPolicyFindings(without)).toEqual([
+    "chain.monitor_config does not have lagoon_job, which node 0.99.0 needs",
+  ]);
   expect(listPolicyFindings({ ...named(lagoonKeys), lagoon_enable: false })).toEqual([
     "chain.monitor_config.lagoon_enable is false, so the node pushes no metrics",
   ]);

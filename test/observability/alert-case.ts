@@ -1,4 +1,5 @@
 import type { LabelOf, SeriesName } from "#infra/observability/series-name.ts";
+import type { Severity } from "#infra/observability/alert.ts";
 import { series } from "#infra/observability/series.ts";
 
 /** The scrape target of every case. */
@@ -10,6 +11,8 @@ export type InputSeries = readonly [selector: string, values: string];
 /** Course of an alert over time: it fires in the trouble, not before, and not after. Times in minutes. */
 export type AlertCase = Readonly<{
   alert: `Gatehouse${string}`;
+  /** Severity of the rule that the case is about, for an alert that has two. */
+  severity?: Severity;
   /** Subject of the case, for an alert that has several. */
   of?: string;
   series: readonly InputSeries[];
@@ -80,6 +83,7 @@ export function buildUpgrading(span: Span): InputSeries {
 /** Builds a case of an alert that rests on a condition: wrong for long it fires, wrong for less than its `for` it does not. */
 export function buildConditionCase({
   alert,
+  severity,
   type,
   reason,
   forMinutes,
@@ -87,6 +91,7 @@ export function buildConditionCase({
   ...more
 }: Readonly<{
   alert: AlertCase["alert"];
+  severity?: Severity;
   type: string;
   reason: string;
   forMinutes: number;
@@ -99,6 +104,7 @@ export function buildConditionCase({
   const short = buildWrong(type, reason, { from, to: from + Math.max(1, forMinutes - 1), end });
   return {
     alert,
+    ...(severity === undefined ? {} : { severity }),
     of: reason,
     series: [...buildWrong(type, reason), ...others],
     silentAt: [from - 1, from + forMinutes - 1],

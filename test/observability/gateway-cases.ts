@@ -58,7 +58,8 @@ const latency = (slow: number, minutes: number, end: number): InputSeries[] => [
 
 export const gatewayCases: readonly AlertCase[] = [
   {
-    alert: "GatehouseGatewayErrorsFast",
+    alert: "GatehouseGatewayErrors",
+    severity: "critical",
     // 5 % of the calls.
     series: errorsFast(31.578947368421055),
     silentAt: [59, 61],
@@ -70,7 +71,8 @@ export const gatewayCases: readonly AlertCase[] = [
     nearMiss: { series: [...errorsFast(6), calls("refused", "0+500x300")], silentAt: [120, 159] },
   },
   {
-    alert: "GatehouseGatewayErrorsSlow",
+    alert: "GatehouseGatewayErrors",
+    severity: "warning",
     series: errorsSlow(12.244897959183673),
     silentAt: [59, 80],
     firesAt: 420,
@@ -84,7 +86,8 @@ export const gatewayCases: readonly AlertCase[] = [
     },
   },
   {
-    alert: "GatehouseGatewayLatencyFast",
+    alert: "GatehouseGatewayLatency",
+    severity: "critical",
     series: latency(150, 100, 300),
     silentAt: [59, 62],
     firesAt: 130,
@@ -94,7 +97,8 @@ export const gatewayCases: readonly AlertCase[] = [
     nearMiss: { series: latency(60, 100, 300), silentAt: [130, 159] },
   },
   {
-    alert: "GatehouseGatewayLatencySlow",
+    alert: "GatehouseGatewayLatency",
+    severity: "warning",
     series: latency(60, 500, day),
     silentAt: [59, 90],
     firesAt: 420,

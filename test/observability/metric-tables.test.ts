@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { parse } from "yaml";
-import { findOperationsPort, isOperatedService, listScrapedServices, stackServices } from "#daemon/stack-services.ts";
+import { findOperationsPort, isOperatedService, listScrapedServices, stackServices } from "#infra/stack-services.ts";
 
 const root = join(import.meta.dirname, "../..");
 

@@ -104,23 +104,24 @@ export const nodeCases: readonly AlertCase[] = [
     summary: `The node behind ${who} is 120 blocks behind the references.`,
   }),
   buildConditionCase({
-    alert: "GatehousePruningOff",
-    type: "AutoPruneEnabled",
-    labels: { type: "AutoPruneEnabled" },
+    alert: "GatehousePruningStalled",
+    type: "Pruning",
+    labels: { type: "Pruning" },
     reason: "EnableFailed",
     forMinutes: 15,
-    summary: `Auto-pruning of the node behind ${who} does not match the settings (0 of 1): EnableFailed.`,
+    summary: `The node behind ${who} does not prune as the settings demand (0 of 1): EnableFailed.`,
   }),
   buildConditionCase({
     alert: "GatehousePruningStalled",
-    type: "PruneAdvancing",
-    labels: { type: "PruneAdvancing" },
+    type: "Pruning",
+    labels: { type: "Pruning" },
     reason: "PruningStalled",
     forMinutes: 15,
-    summary: `Pruning of the node behind ${who} makes no progress (0 of 1): PruningStalled.`,
+    summary: `The node behind ${who} does not prune as the settings demand (0 of 1): PruningStalled.`,
   }),
   {
-    alert: "GatehouseDiskFullSoon",
+    alert: "GatehouseDiskSpaceLow",
+    severity: "warning",
     stepMinutes: wide.stepMinutes,
     // 100 GiB, of which 2 GiB an hour go from the tenth hour on; at the 30th somebody makes it twice as large.
     series: [
@@ -149,6 +150,7 @@ export const nodeCases: readonly AlertCase[] = [
   },
   buildConditionCase({
     alert: "GatehouseDiskSpaceLow",
+    severity: "critical",
     type: "DiskSpaceSufficient",
     reason: "Low",
     forMinutes: 5,

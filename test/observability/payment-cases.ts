@@ -1,28 +1,35 @@
 import type { SeriesName } from "#infra/observability/series-name.ts";
 import { buildPhases, buildSample, target, type AlertCase, type InputSeries } from "./alert-case.ts";
 
-const who = target.instance;
+const network = "eip155:1672";
+const who = `${target.instance} on ${network}`;
+const ofNetwork = { ...target, network };
+const signer = `0x${"51".repeat(20)}`;
 const step = { stepMinutes: 4, hours: (count: number) => count * 15 };
-const balance = (values: string): InputSeries => buildSample("gatehouse_facilitator_signer_balance_native", {}, values);
-const settler = (values: string): InputSeries => buildSample("gatehouse_facilitator_leader", {}, values);
+const balance = (values: string): InputSeries =>
+  buildSample("gatehouse_facilitator_signer_balance_native", { signer, network }, values);
+const usable = (values: string): InputSeries =>
+  buildSample("gatehouse_facilitator_signer_usable", { signer, network }, values);
+const settler = (values: string): InputSeries => buildSample("gatehouse_facilitator_leader", { network }, values);
 const verified = (outcome: string, values: string): InputSeries =>
-  buildSample("gatehouse_facilitator_verify_duration_seconds_count", { outcome }, values);
+  buildSample("gatehouse_facilitator_verify_duration_seconds_count", { outcome, network }, values);
 const settled = (values: string): InputSeries =>
-  buildSample("gatehouse_facilitator_settle_duration_seconds_count", { outcome: "settled" }, values);
-const oldest = (values: string) => buildSample("gatehouse_facilitator_oldest_settlement_seconds", {}, values);
-const pending = (values: string): InputSeries => buildSample("gatehouse_facilitator_settlements_pending", {}, values);
-const signerCheck = (values: string): InputSeries => buildSample("gatehouse_ready_check", { check: "signer" }, values);
+  buildSample("gatehouse_facilitator_settle_duration_seconds_count", { outcome: "settled", network }, values);
+const oldest = (values: string) => buildSample("gatehouse_facilitator_oldest_settlement_seconds", { network }, values);
+const pending = (values: string): InputSeries =>
+  buildSample("gatehouse_facilitator_settlements_pending", { network }, values);
 
-const mismatches = (values: string): InputSeries => buildSample("gatehouse_facilitator_ledger_mismatches", {}, values);
+const mismatches = (values: string): InputSeries =>
+  buildSample("gatehouse_facilitator_ledger_mismatches", { network }, values);
 const compared = (values: string): InputSeries =>
-  buildSample("gatehouse_facilitator_ledger_reconciled_timestamp_seconds", {}, values);
+  buildSample("gatehouse_facilitator_ledger_reconciled_timestamp_seconds", { network }, values);
 
 /** A series of another replica of the same facilitator. */
 const ofOther = (name: SeriesName, values: string): InputSeries => [
-  `${name}{job="${target.job}",instance="other:9100"}`,
+  `${name}{job="${target.job}",instance="other:9100",network="${network}"}`,
   values,
 ];
-const job = { job: target.job };
+const job = { job: target.job, network };
 
 /** So many samples of a balance that nobody could query. */
 const unknown = (count: number) => Array.from({ length: count }, () => "NaN").join(" ");
@@ -30,6 +37,7 @@ const unknown = (count: number) => Array.from({ length: count }, () => "NaN").jo
 export const paymentCases: readonly AlertCase[] = [
   {
     alert: "GatehouseSignerLow",
+    severity: "warning",
     stepMinutes: step.stepMinutes,
     // 2.4 a day from 12 on; at the 60th hour somebody sends 94.
     series: [
@@ -39,8 +47,8 @@ export const paymentCases: readonly AlertCase[] = [
     silentAt: [60],
     firesAt: 50 * 60,
     resolvedAt: 61 * 60,
-    labels: target,
-    summary: `The signer of the facilitator ${who} can pay gas for 2.9 more days at the rate of the last day.`,
+    labels: { ...ofNetwork, signer },
+    summary: `The signer ${signer} of the facilitator ${who} can pay gas for 2.9 more days at the rate of the last day.`,
     nearMiss: {
       // Nothing is spent; a balance that is not known; a replica that does not settle.
       series: [balance(`${unknown(15)} 1x${step.hours(60)}`), settler(`1x${step.hours(60)}`)],
@@ -48,14 +56,30 @@ export const paymentCases: readonly AlertCase[] = [
     },
   },
   {
-    alert: "GatehouseSignerEmpty",
-    series: [balance("0.001x90"), signerCheck(buildPhases("1", "0"))],
+    alert: "GatehouseSignerLow",
+    severity: "warning",
+    of: "one out of use among others",
+    series: [usable(buildPhases("1", "0", { from: 10, to: 100, end: 130 })), settler("1x130")],
+    silentAt: [60],
+    firesAt: 72,
+    resolvedAt: 101,
+    labels: { ...ofNetwork, signer },
+    summary: `The signer ${signer} of the facilitator ${who} can pay gas for 0.0 more days at the rate of the last day.`,
+    nearMiss: {
+      series: [usable("1x130"), settler("1x130")],
+      silentAt: [72, 120],
+    },
+  },
+  {
+    alert: "GatehouseSignerLow",
+    severity: "critical",
+    series: [balance("0.001x90"), usable(buildPhases("1", "0"))],
     silentAt: [9, 11],
     firesAt: 13,
     resolvedAt: 61,
-    labels: target,
-    summary: `The signer of the facilitator ${who} holds 0.001, less than one settlement may cost.`,
-    nearMiss: { series: [balance(unknown(90)), signerCheck("0x90")], silentAt: [13, 40] },
+    labels: { ...ofNetwork, signer },
+    summary: `The signer ${signer} of the facilitator ${who} has a balance of 0.001 and can't settle.`,
+    nearMiss: { series: [balance(unknown(90)), usable("0x90")], silentAt: [13, 40] },
   },
   {
     alert: "GatehouseSettlementStuck",
@@ -64,7 +88,7 @@ export const paymentCases: readonly AlertCase[] = [
     firesAt: 30,
     resolvedAt: 63,
     labels: job,
-    summary: `4 settlements at the facilitator ${target.job} are in flight, and none has settled for ten minutes.`,
+    summary: `Settlements at the facilitator ${target.job} on ${network} hang: one has been in flight for ten minutes, or none completes.`,
     // A busy facilitator always has some under way.
     nearMiss: { series: [pending("9x90"), settled("0+5x90")], silentAt: [30, 60] },
   },
@@ -80,7 +104,7 @@ export const paymentCases: readonly AlertCase[] = [
     firesAt: 30,
     resolvedAt: 75,
     labels: job,
-    summary: `4 settlements at the facilitator ${target.job} are in flight, and none has settled for ten minutes.`,
+    summary: `Settlements at the facilitator ${target.job} on ${network} hang: one has been in flight for ten minutes, or none completes.`,
     // One after the other, with pauses.
     nearMiss: {
       series: [pending(Array.from({ length: 9 }, () => "4x5 0x3").join(" ")), settled("0x90")],
@@ -88,30 +112,31 @@ export const paymentCases: readonly AlertCase[] = [
     },
   },
   {
-    alert: "GatehouseSettlementOld",
+    alert: "GatehouseSettlementStuck",
+    of: "while others settle",
     // The oldest grows old from the 10th minute on; the others settle.
     series: [oldest("5x9 0+60x49 5x30")],
     silentAt: [9, 20],
-    firesAt: 23,
+    firesAt: 27,
     resolvedAt: 63,
     labels: job,
-    summary: `A settlement at the facilitator ${target.job} has been in flight for 13m 0s.`,
+    summary: `Settlements at the facilitator ${target.job} on ${network} hang: one has been in flight for ten minutes, or none completes.`,
     // Each takes nine minutes, and there is always one.
     nearMiss: { series: [oldest(Array.from({ length: 9 }, () => "0+60x9").join(" "))], silentAt: [23, 40, 60, 80] },
   },
   {
-    alert: "GatehouseSettlementOld",
-    of: "while another replica takes over",
+    alert: "GatehouseSettlementStuck",
+    of: "an old one while another replica takes over",
     // The one that settles ends in the 25th minute, and the other one goes on with the ledger's settlement in the 27th.
     series: [
       oldest("5x9 0+60x15 0x64"),
       ofOther("gatehouse_facilitator_oldest_settlement_seconds", "0x26 1020+60x33 5x29"),
     ],
     silentAt: [9, 20],
-    firesAt: 27,
+    firesAt: 32,
     resolvedAt: 63,
     labels: job,
-    summary: `A settlement at the facilitator ${target.job} has been in flight for 17m 0s.`,
+    summary: `Settlements at the facilitator ${target.job} on ${network} hang: one has been in flight for ten minutes, or none completes.`,
     nearMiss: {
       series: [oldest("0+60x9 0x80"), ofOther("gatehouse_facilitator_oldest_settlement_seconds", "0x9 0+60x9 0x70")],
       silentAt: [15, 23, 40],
@@ -123,8 +148,8 @@ export const paymentCases: readonly AlertCase[] = [
     silentAt: [9, 14],
     firesAt: 16,
     resolvedAt: 61,
-    labels: target,
-    summary: `2 payments that are settled in the ledger of the facilitator ${who} are not on the chain.`,
+    labels: ofNetwork,
+    summary: `2 payments that are settled in the ledger of the facilitator ${target.instance} are not on the chain ${network}.`,
     // A replica that does not settle compares nothing; one look met a node that lagged; the looks after one failed.
     nearMiss: { series: [mismatches(`${unknown(20)} 0x9 1x3 0x9 1 ${unknown(40)}`)], silentAt: [10, 31, 40, 51] },
   },
@@ -135,8 +160,8 @@ export const paymentCases: readonly AlertCase[] = [
     silentAt: [9, 23],
     firesAt: 26,
     resolvedAt: 61,
-    labels: target,
-    summary: `The facilitator ${who} settles but has not compared its ledger with the chain for five minutes (1 settler).`,
+    labels: ofNetwork,
+    summary: `The facilitator ${target.instance} settles but has not compared its ledger with the chain ${network} for five minutes (1 settler).`,
     // A replica that does not settle; then one that has begun to, and whose first look comes a minute later.
     nearMiss: {
       series: [settler("0x29 1x60"), compared(`${unknown(32)} 1920+60x58`)],
@@ -150,8 +175,8 @@ export const paymentCases: readonly AlertCase[] = [
     silentAt: [9],
     firesAt: 11,
     resolvedAt: 61,
-    labels: target,
-    summary: `The facilitator ${who} settles but has not compared its ledger with the chain for five minutes (1 settler).`,
+    labels: ofNetwork,
+    summary: `The facilitator ${target.instance} settles but has not compared its ledger with the chain ${network} for five minutes (1 settler).`,
     nearMiss: { series: [settler("1x90"), compared("0+60x90")], silentAt: [30, 80] },
   },
   {
@@ -178,7 +203,7 @@ export const paymentCases: readonly AlertCase[] = [
     firesAt: 14,
     resolvedAt: 61,
     labels: job,
-    summary: `No replica of the facilitator ${target.job} settles (0 leaders).`,
+    summary: `No replica of the facilitator ${target.job} settles on ${network} (0 leaders).`,
     nearMiss: {
       series: [settler("0x90"), ofOther("gatehouse_facilitator_leader", "1x90")],
       silentAt: [14, 60],

@@ -20,10 +20,11 @@ const files = renderRuleFiles(ruleGroups, { runbookBaseUrl });
 const alerts = ruleGroups.flatMap((group) => group.alerts);
 const cases = [...nodeCases, ...upkeepCases, ...serviceCases, ...versionCases, ...gatewayCases, ...paymentCases];
 
-function definitionOf(name: string): Alert {
-  const found = alerts.find((alert) => alert.name === name);
-  if (found === undefined) throw new Error(`no alert is called ${name}`);
-  return found;
+function definitionOf({ alert: name, severity }: AlertCase): Alert {
+  const found = alerts.filter((alert) => alert.name === name && (severity ?? alert.severity) === alert.severity);
+  const [one, other] = found;
+  if (one === undefined || other !== undefined) throw new Error(`not one rule for ${name} ${severity}`);
+  return one;
 }
 
 /** The description as a person reads it: with this alert's labels, and what its queries find. */
@@ -35,9 +36,10 @@ function shownDescription({ description }: Alert, { series, labels }: AlertCase)
 }
 
 /** The alert's own rules alone: it, and what is recorded for it. */
-function rulesOf(name: string): string {
+function rulesOf(one: AlertCase): string {
+  const definition = definitionOf(one);
   const groups = ruleGroups.flatMap((group) => {
-    const own = group.alerts.filter((alert) => alert.name === name);
+    const own = group.alerts.filter((alert) => alert === definition);
     const recordings = group.recordings.filter(({ record }) => own.some(({ expr }) => expr.includes(record)));
     return own.length === 0 ? [] : [{ ...group, recordings, alerts: own }];
   });
@@ -50,7 +52,7 @@ function inputs(series: AlertCase["series"]) {
 
 /** A case as promtool's test file. */
 function testFile(one: AlertCase, rulesFile: string): string {
-  const definition = definitionOf(one.alert);
+  const definition = definitionOf(one);
   const interval = `${one.stepMinutes ?? 1}m`;
   const firing = {
     exp_labels: { severity: definition.severity, ...one.labels },
@@ -110,7 +112,8 @@ describe("the rules", () => {
         nameRunbookFile(name) === ".md",
     );
     expect(poor.map(({ name }) => name)).toEqual([]);
-    expect(new Set(alerts.map(({ name }) => name)).size).toBe(alerts.length);
+    // An alert that has two severities is two rules.
+    expect(new Set(alerts.map(({ name, severity }) => `${name} ${severity}`)).size).toBe(alerts.length);
   });
 
   it("are committed as they are made, in each form", () => {
@@ -120,8 +123,8 @@ describe("the rules", () => {
   });
 
   it("each have a case in which they fire", () => {
-    const tried = new Set<string>(cases.map(({ alert }) => alert));
-    expect(alerts.map(({ name }) => name).filter((name) => !tried.has(name))).toEqual([]);
+    const tried = new Set(cases.map(definitionOf));
+    expect(alerts.filter((alert) => !tried.has(alert))).toEqual([]);
   });
 });
 
@@ -140,7 +143,7 @@ describe.skipIf(!hasPromtool)(`in promtool${withoutPromtool}`, () => {
     if (!hasPromtool) return;
     const tests = cases.map((_, at) => `test-${at}.yaml`);
     const tried = cases.flatMap((one, at) => [
-      [`rules-${at}.yaml`, rulesOf(one.alert)],
+      [`rules-${at}.yaml`, rulesOf(one)],
       [`test-${at}.yaml`, testFile(one, `rules-${at}.yaml`)],
     ]);
     all = runPromtool(["test", "rules", ...tests], Object.fromEntries(tried)).output;

@@ -12,7 +12,7 @@ const scrapedUntilTrouble = buildPhases("1", "_");
 /** Cases of the alerts on processes, and on what they were given. */
 export const serviceCases: readonly AlertCase[] = [
   {
-    alert: "GatehouseSidecarDown",
+    alert: "GatehouseServiceDown",
     of: "a target that does not answer",
     series: [buildUpSample(buildPhases("1", "0")), build("sidecar", scrapedUntilTrouble)],
     silentAt: [9, 12],
@@ -21,12 +21,12 @@ export const serviceCases: readonly AlertCase[] = [
     labels: { ...target, service: "sidecar" },
     summary: `The sidecar ${who} of job gatehouse is down.`,
     nearMiss: {
-      series: [buildUpSample(buildPhases("1", "0")), build("facilitator", scrapedUntilTrouble)],
+      series: [buildUpSample(buildPhases("1", "0")), build("devnet", scrapedUntilTrouble)],
       silentAt: [14, 40],
     },
   },
   {
-    alert: "GatehouseSidecarDown",
+    alert: "GatehouseServiceDown",
     of: "a job without targets",
     series: [buildUpSample(scrapedUntilTrouble), build("sidecar", scrapedUntilTrouble)],
     silentAt: [9, 12],
@@ -50,7 +50,7 @@ export const serviceCases: readonly AlertCase[] = [
     },
   },
   {
-    alert: "GatehouseSidecarDown",
+    alert: "GatehouseServiceDown",
     of: "a target that never answered",
     // Looked at for a quarter of an hour first: a service may start that long after its Prometheus.
     series: [[labelled("up", "sidecar"), "0x59 1x30"]],
@@ -61,7 +61,7 @@ export const serviceCases: readonly AlertCase[] = [
     summary: `The sidecar ${who} of job gatehouse is down.`,
     nearMiss: {
       series: [
-        [labelled("up", "facilitator"), "0x90"],
+        [labelled("up", "devnet"), "0x90"],
         [`up{job="theirs/sidecar",instance="10.0.0.1:80"}`, "0x90"],
       ],
       silentAt: [20, 60, 89],
@@ -78,14 +78,14 @@ export const serviceCases: readonly AlertCase[] = [
     summary: `The pushgateway ${who} of job gatehouse is down.`,
     nearMiss: {
       series: [
-        [labelled("up", "sidecar"), "0x90"],
+        [labelled("up", "devnet"), "0x90"],
         [`up{job="theirs",instance="10.0.0.1:80"}`, "0x90"],
       ],
       silentAt: [20, 60, 89],
     },
   },
   {
-    alert: "GatehouseSidecarDown",
+    alert: "GatehouseServiceDown",
     of: "a target that has been away for ten days",
     stepMinutes: 4,
     // Longer than anything is remembered of it.

@@ -5,7 +5,6 @@ import {
   target,
   trouble,
   buildUpgrading,
-  buildWrong,
   type AlertCase,
   type InputSeries,
 } from "./alert-case.ts";
@@ -34,7 +33,7 @@ export const upkeepCases: readonly AlertCase[] = [
     labels: { type: "UpgradeVerified" },
     reason: "RolledBack",
     forMinutes: 1,
-    summary: `The upgrade of the node behind ${who} failed or did not start (0 of 1): RolledBack.`,
+    summary: `The upgrade of the node behind ${who} failed (0 of 1): RolledBack.`,
   }),
   buildConditionCase({
     alert: "GatehouseDataSuspect",
@@ -56,11 +55,10 @@ export const upkeepCases: readonly AlertCase[] = [
   },
   buildConditionCase({
     alert: "GatehouseConfigContested",
-    type: "SoleWriter",
-    labels: { type: "SoleWriter" },
+    type: "ConfigReconciled",
     reason: "Contested",
     forMinutes: 5,
-    summary: `Another program writes the node.conf managed by ${who} (0 of 1): Contested.`,
+    summary: `Another program writes the node.conf managed by ${who} (Contested).`,
   }),
   buildConditionCase({
     alert: "GatehouseRestartBudgetExhausted",
@@ -76,19 +74,16 @@ export const upkeepCases: readonly AlertCase[] = [
     reason: "Stale",
     labels: { type: "MetricsArriving" },
     forMinutes: 10,
-    summary: `The node behind ${who} pushes no metrics (0 of 1): Stale.`,
+    summary: `The metrics of the node behind ${who} are missing or not its own (0 of 1): Stale.`,
   }),
-  {
-    ...buildConditionCase({
-      alert: "GatehouseJobNameConflict",
-      type: "MetricsArriving",
-      reason: "JobShared",
-      forMinutes: 10,
-      labels: { type: "MetricsArriving", reason: "JobShared" },
-      summary: `Another node pushes metrics under the job name of the node behind ${who} (JobShared).`,
-    }),
-    nearMiss: { series: buildWrong("MetricsArriving", "Missing"), silentAt: [21, 40] },
-  },
+  buildConditionCase({
+    alert: "GatehouseMetricsNotArriving",
+    type: "MetricsArriving",
+    reason: "JobShared",
+    labels: { type: "MetricsArriving" },
+    forMinutes: 10,
+    summary: `The metrics of the node behind ${who} are missing or not its own (0 of 1): JobShared.`,
+  }),
   {
     alert: "GatehouseReconcileStopped",
     // A pass each minute but in the trouble; the clock begins at 0.

@@ -6,6 +6,7 @@ export const versionCases: readonly AlertCase[] = [
   {
     ...buildConditionCase({
       alert: "GatehouseVersionOutdated",
+      severity: "critical",
       type: "VersionSupported",
       labels: { type: "VersionSupported", reason: "Outdated" },
       reason: "Outdated",
@@ -16,7 +17,8 @@ export const versionCases: readonly AlertCase[] = [
   },
   {
     ...buildConditionCase({
-      alert: "GatehouseVersionOutdatedSoon",
+      alert: "GatehouseVersionOutdated",
+      severity: "warning",
       type: "VersionSupported",
       labels: { type: "VersionSupported", reason: "OutdatedSoon" },
       reason: "OutdatedSoon",

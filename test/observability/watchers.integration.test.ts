@@ -7,7 +7,7 @@ import { parse, stringify } from "yaml";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { renderPodRelabelling } from "#infra/observability/rule-files.ts";
 import { dockerAddresses } from "#infra/services/addresses.ts";
-import { buildBundled } from "#infra/services/brought-services.ts";
+import { buildBundled } from "#infra/services/bundled-services.ts";
 import { facilitatorSpec } from "#infra/services/facilitator-spec.ts";
 import { filesDirectory } from "#infra/services/service-spec.ts";
 import { sidecarSpec } from "#infra/services/sidecar-spec.ts";

@@ -68,10 +68,10 @@ it("is one file of a size to carry, with the licences of what is in it, and an S
 it("runs commands where there is no Node, no PATH and no home", async () => {
   expect(await gatehouse(["--version"])).toEqual({ status: 0, stdout: `${packageJson.version}\n`, stderr: "" });
   await writeFile(join(folder, "node.conf"), driftedConfig);
-  const plan = await gatehouse(["plan", "--config", join(folder, "node.conf"), "--node-version", "0.16.2"]);
+  const plan = await gatehouse(["config", "plan", "--config", join(folder, "node.conf"), "--node-version", "0.16.2"]);
   expect(plan).toMatchObject({ status: 2, stderr: "" });
   expect(plan.stdout).toContain("storage_enable_cetina");
-  const lint = await gatehouse(["lint", "--json", join(folder, "node.conf")]);
+  const lint = await gatehouse(["config", "lint", "--json", join(folder, "node.conf")]);
   expect(lint, lint.stderr).toMatchObject({ status: 2 });
   expect(JSON.parse(lint.stdout)).toMatchObject({ configPath: join(folder, "node.conf") });
   const doctor = await gatehouse(["doctor", "--json"]);
@@ -82,7 +82,7 @@ it.each(["stack", "devnet"])("says in one line that %s is not in it, and what to
   const { status, stdout, stderr } = await gatehouse([command]);
   expect({ status, stdout }).toEqual({ status: 1, stdout: "" });
   expect(stderr).toMatch(
-    /^\S+: this executable has no anvil in it, .*; run it in a clone, or install the npm package .*\n$/,
+    /^\S+: this executable does not include anvil, .*; run it in a clone, or install the npm package .*\n$/,
   );
 });
 

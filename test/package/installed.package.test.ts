@@ -141,7 +141,7 @@ describe("the installed command", () => {
     const commands = [...list.matchAll(/^ {2}([a-z][a-z-]+)/gm)]
       .map(([, name = ""]) => name)
       .filter((name) => name !== "help");
-    expect(commands).toEqual(expect.arrayContaining(["stack", "sidecar", "gateway", "pay", "plan", "lint"]));
+    expect(commands).toEqual(expect.arrayContaining(["stack", "sidecar", "gateway", "pay", "config"]));
     for (const command of commands) {
       const help = await installed.gatehouse([command, "--help"]);
       expect([command, help.status, help.stdout.startsWith(`Usage: gatehouse ${command}`)]).toEqual([command, 0, true]);
@@ -151,10 +151,10 @@ describe("the installed command", () => {
   it("judges and plans a node.conf", async () => {
     const path = join(installed.folder, "node.conf");
     await writeFile(path, driftedConfig);
-    const plan = await installed.gatehouse(["plan", "--config", path, "--node-version", "0.16.2"]);
+    const plan = await installed.gatehouse(["config", "plan", "--config", path, "--node-version", "0.16.2"]);
     expect(plan).toMatchObject({ status: 2, stderr: "" });
     expect(plan.stdout).toContain("storage_enable_cetina");
-    const lint = await installed.gatehouse(["lint", "--json", path]);
+    const lint = await installed.gatehouse(["config", "lint", "--json", path]);
     expect(lint.status).toBe(2);
     expect(JSON.parse(lint.stdout)).toMatchObject({ configPath: path });
   });

@@ -5,6 +5,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { payingFetch } from "#client/paying-fetch.ts";
 import { findFreePorts } from "#daemon/testing/free-ports.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
+import { hastenService } from "../support/hastened-waits.ts";
 import type { ServiceProcess } from "../support/service-process.ts";
 import {
   openMarket,
@@ -43,6 +44,7 @@ async function metric(shop: ServiceProcess, line: string): Promise<boolean> {
   return (await (await fetch(`${findOperationsUrl(shop)}/metrics`)).text()).split("\n").includes(line);
 }
 
+// The simulator (test/simulator) kills the same code between any two steps, so also right before a flush. Here a process is killed.
 describe("kill -9 of the resource server", () => {
   it("while the response is on its way: the same payment gets it, and is charged once", async () => {
     const [port = 0] = await findFreePorts(1);
@@ -97,54 +99,15 @@ describe("kill -9 of the resource server", () => {
     expect([response.status, settlementOf(response).success]).toEqual([200, true]);
     expect([market.upstream.hits(), await gain()]).toEqual([1, 10_000n]);
   });
-
-  it.each([
-    ["before the response is on disk: nothing was settled yet", 1, 0],
-    ["before the outcome is on disk: it was settled", 2, 1],
-  ])("right %s; the next start finishes it, and it is charged once", async (_name, flush, settled) => {
-    const shop = await market.openShop(folder.path, {
-      GATEHOUSE_RESOURCE_SERVER_PAYMENT_RESUME_INTERVAL_MS: "60000",
-      NODE_OPTIONS: `--import ${new URL("kill-at-flush.main.ts", import.meta.url).href}`,
-      TEST_KILL_AT_FLUSH: String(flush),
-    });
-    const header = await signPaymentFor(`${findUrl(shop)}/data`);
-    await until("its start is on disk", generousMs, async () => (await fetch(`${findOperationsUrl(shop)}/readyz`)).ok);
-    const settledBefore = market.facilitator.settled();
-    process.kill(shop.pid, "SIGUSR2");
-    expect(await buy(`${findUrl(shop)}/data`, header).catch(() => "cut off")).toBe("cut off");
-    expect(market.facilitator.settled() - settledBefore).toBe(settled);
-
-    await using restarted = await market.openShop(folder.path);
-    await until("the settlement is taken up", generousMs, () =>
-      metric(restarted, 'gatehouse_payment_claims{state="settled"} 1'),
-    );
-    const response = await buy(`${findUrl(restarted)}/data`, header);
-    expect([response.status, settlementOf(response).success]).toEqual([200, true]);
-    expect([market.upstream.hits(), await gain()]).toEqual([1, 10_000n]);
-  });
-
-  it("while the upstream works: nothing is charged, and the same payment can be used again", async () => {
-    const shop = await market.openShop(folder.path);
-    const header = await signPaymentFor(`${findUrl(shop)}/data`);
-    market.upstream.behave("hang");
-    const cut = buy(`${findUrl(shop)}/data`, header).catch(() => "cut off");
-    await until("the upstream works", generousMs, () => market.upstream.hits() === 1);
-    await shop.end("SIGKILL");
-    expect(await cut).toBe("cut off");
-    market.upstream.behave("data");
-
-    await using restarted = await market.openShop(folder.path);
-    expect(await gain()).toBe(0n);
-    expect((await buy(`${findUrl(restarted)}/data`, header)).status).toBe(200);
-    expect(await gain()).toBe(10_000n);
-  });
 });
 
 describe("a client that does not read its response", () => {
   it("is cut off after the time for delivery; the same payment then gets the response, and is charged once", async () => {
-    await using shop = await market.openShop(folder.path, {
-      GATEHOUSE_RESOURCE_SERVER_PAYMENT_DELIVERY_TIMEOUT_MS: "1000",
-    });
+    await using shop = await market.openShop(
+      folder.path,
+      // The time for a delivery.
+      hastenService({ waitsMs: [120_000], times: 120 }),
+    );
     const { port, host } = new URL(findUrl(shop));
     const url = `${findUrl(shop)}/data`;
     const header = await signPaymentFor(url);
@@ -207,7 +170,7 @@ describe("a facilitator that is not what it should be", () => {
     expect([response.status, response.headers.get("Retry-After"), await response.text()]).toEqual([
       503,
       "3",
-      '{"error":"payments can\'t be checked now; you were not charged, send the same payment again."}',
+      '{"error":"payments can\'t be verified now; you were not charged, resend the same payment."}',
     ]);
     expect(market.upstream.hits()).toBe(0);
     // It has never been fit: a rollout with a wrong URL is not to go on.
@@ -218,7 +181,7 @@ describe("a facilitator that is not what it should be", () => {
     );
   });
 
-  describe("one shop, before it knows whether it is paid", () => {
+  describe("one shop", () => {
     const resources = new AsyncDisposableStack();
     let shop: ServiceProcess;
     beforeAll(async () => {
@@ -246,6 +209,38 @@ describe("a facilitator that is not what it should be", () => {
       expect((await buy(url, header)).status).toBe(200);
       expect(await gain()).toBe(10_000n);
     });
+
+    it("raises an error while settling: 202 with Retry-After, and the settlement is taken up without the client", async () => {
+      const url = `${findUrl(shop)}/data`;
+      const header = await signPaymentFor(url);
+      market.facilitator.fault({ on: "settle", answer: { status: 500, body: '{"error":"rpc down"}' } });
+      const pending = await buy(url, header);
+      expect([pending.status, pending.headers.get("Retry-After")]).toEqual([202, "1"]);
+      market.facilitator.fault(undefined);
+      await until("it is settled", generousMs, () => metric(shop, 'gatehouse_payment_claims{state="settled"} 1'));
+      expect((await buy(url, header)).status).toBe(200);
+      expect(await gain()).toBe(10_000n);
+    });
+
+    it("refuses to settle: 402 with the reason, and nothing is charged", async () => {
+      const url = `${findUrl(shop)}/data`;
+      const header = await signPaymentFor(url);
+      const errorReason = "invalid_exact_evm_insufficient_balance";
+      const answer = { success: false, errorReason, transaction: "", network: "eip155:1672" };
+      market.facilitator.fault({ on: "settle", answer: { status: 200, body: JSON.stringify(answer) } });
+      const refused = await buy(url, header);
+      expect([refused.status, settlementOf(refused).errorReason, await gain()]).toEqual([402, errorReason, 0n]);
+    });
+
+    it("says that settlement is pending: the transaction is handed on", async () => {
+      // The last one: its claim stays open.
+      const url = `${findUrl(shop)}/data`;
+      const header = await signPaymentFor(url);
+      const transaction = `0x${"ab".repeat(32)}`;
+      const answer = { success: false, errorReason: "settlement_pending", transaction, network: "eip155:1672" };
+      market.facilitator.fault({ on: "settle", answer: { status: 200, body: JSON.stringify(answer) } });
+      expect(settlementOf(await buy(url, header))).toMatchObject({ errorReason: "settlement_pending", transaction });
+    });
   });
 
   it("loses the answer to a settlement: 202 and never a fresh 402; the same payment picks the outcome up", async () => {
@@ -262,39 +257,5 @@ describe("a facilitator that is not what it should be", () => {
     const response = await buy(url, header);
     expect([response.status, settlementOf(response).success]).toEqual([200, true]);
     expect([market.upstream.hits(), await gain()]).toEqual([1, 10_000n]);
-  });
-
-  it("raises an error while settling: 202 with Retry-After, and the settlement is taken up without the client", async () => {
-    await using shop = await market.openShop(folder.path);
-    const url = `${findUrl(shop)}/data`;
-    const header = await signPaymentFor(url);
-    market.facilitator.fault({ on: "settle", answer: { status: 500, body: '{"error":"rpc down"}' } });
-    const pending = await buy(url, header);
-    expect([pending.status, pending.headers.get("Retry-After")]).toEqual([202, "1"]);
-    market.facilitator.fault(undefined);
-    await until("it is settled", generousMs, () => metric(shop, 'gatehouse_payment_claims{state="settled"} 1'));
-    expect((await buy(url, header)).status).toBe(200);
-    expect(await gain()).toBe(10_000n);
-  });
-
-  it("says that settlement is pending: the transaction is handed on", async () => {
-    await using shop = await market.openShop(folder.path);
-    const url = `${findUrl(shop)}/data`;
-    const header = await signPaymentFor(url);
-    const transaction = `0x${"ab".repeat(32)}`;
-    const answer = { success: false, errorReason: "settlement_pending", transaction, network: "eip155:1672" };
-    market.facilitator.fault({ on: "settle", answer: { status: 200, body: JSON.stringify(answer) } });
-    expect(settlementOf(await buy(url, header))).toMatchObject({ errorReason: "settlement_pending", transaction });
-  });
-
-  it("refuses to settle: 402 with the reason, and nothing is charged", async () => {
-    await using shop = await market.openShop(folder.path);
-    const url = `${findUrl(shop)}/data`;
-    const header = await signPaymentFor(url);
-    const errorReason = "invalid_exact_evm_insufficient_balance";
-    const answer = { success: false, errorReason, transaction: "", network: "eip155:1672" };
-    market.facilitator.fault({ on: "settle", answer: { status: 200, body: JSON.stringify(answer) } });
-    const refused = await buy(url, header);
-    expect([refused.status, settlementOf(refused).errorReason, await gain()]).toEqual([402, errorReason, 0n]);
   });
 });

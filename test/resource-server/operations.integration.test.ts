@@ -89,13 +89,13 @@ it("a taken operations port ends the start with its setting's name", async () =>
     ...env,
   });
   squatter.close();
-  const words = `port ${port} on 127.0.0.1 is taken; stop what uses it or set GATEHOUSE_RESOURCE_SERVER_OPERATIONS_PORT`;
+  const words = `port ${port} on 127.0.0.1 is in use; stop the process that uses it, or set GATEHOUSE_RESOURCE_SERVER_OPERATIONS_PORT`;
   expect([status, stderr]).toEqual([1, expect.stringContaining(words)]);
 });
 
 it("connections that send nothing give way to those that do, and the operations port has its own", async () => {
   await using state = await createTemporaryFolder();
-  await using own = await market.openShop(state.path, { GATEHOUSE_RESOURCE_SERVER_LISTEN_CONNECTIONS: "4" });
+  await using own = await market.openShop(state.path, {}, { "listen.connections": 4 });
   await using _ = await openIdleConnections(findUrl(own), 12);
   expect((await fetch(`${findUrl(own)}/health`)).status).toBe(429);
   // They have a second to ask something.

@@ -179,7 +179,7 @@ describe("a payment that buys nothing", () => {
     payload.payload.authorization.nonce = `0x${"77".repeat(32)}`;
     const { result, hits } = await measureEffect(() => paid(Buffer.from(JSON.stringify(payload)).toString("base64")));
     expect([result.status, reasonOf(result), hits]).toEqual([402, "invalid_exact_evm_signature", 0]);
-    const message = expect.stringMatching(/^the payment was not signed by 0x/);
+    const message = expect.stringMatching(/^the signature is not by 0x/);
     expect(await result.json()).toMatchObject({ error: "invalid_exact_evm_signature", message });
     const line =
       shop
@@ -241,7 +241,7 @@ describe("a payment that buys nothing", () => {
     });
     expect([result.status, gain]).toEqual([behaviour === "error" ? 502 : 504, 0n]);
     expect(await result.text()).toMatch(
-      /^\{"error":"the upstream .*; you were not charged, the payment can be used again\."\}$/,
+      /^\{"error":"the upstream .*; you were not charged, and the payment can be reused\."\}$/,
     );
     const again = await measureEffect(() => paid(header, target));
     expect([again.result.status, again.gain]).toEqual([200, 10_000n]);

@@ -115,7 +115,7 @@ describe("ways around the payment", () => {
 
   it("a body over the limit is refused before anything is charged", async () => {
     const { status, answer } = await raw("POST /api/info", "Content-Length: 1048577\r\n");
-    expect([status, answer]).toEqual([413, expect.stringContaining("body larger than 1048576 bytes; send less")]);
+    expect([status, answer]).toEqual([413, expect.stringContaining("the body exceeds 1048576 bytes; send less")]);
     expect(answer).toMatch(/^access-control-allow-origin: \*\r$/im);
   });
 });
@@ -210,7 +210,7 @@ describe("a start that can't be", () => {
     [{ GATEHOUSE_RESOURCE_SERVER_ROUTES_PATH: "nowhere.json5" }, /nowhere\.json5: can't be read \(ENOENT\)/],
     [
       { GATEHOUSE_RESOURCE_SERVER_FACILITATOR_URL: "" },
-      /needs GATEHOUSE_RESOURCE_SERVER_SETTLEMENT_PRIVATE_KEY and GATEHOUSE_RESOURCE_SERVER_SETTLEMENT_RPC_URL\. Set/,
+      /requires GATEHOUSE_RESOURCE_SERVER_SETTLEMENT_PRIVATE_KEY and GATEHOUSE_RESOURCE_SERVER_SETTLEMENT_RPC_URL\. Set/,
     ],
     [
       { GATEHOUSE_RESOURCE_SERVER_SETTLEMENT_PRIVATE_KEY: testAccount(3).privateKey },

@@ -48,7 +48,7 @@ it("sells in a token whose domain has another version than 2", async () => {
     GATEHOUSE_RESOURCE_SERVER_SETTLEMENT_LEDGER_PATH: `${state.path}/settlement.sqlite`,
   };
   await expect(market.openShop(state.path, settling), "it settles by itself, in a token of version 2").rejects.toThrow(
-    'has another EIP-712 domain than name "USDC", version "2": it is name "USDC", version "1"; correct assets.',
+    'does not have the EIP-712 domain name "USDC", version "2": the token has name "USDC", version "1"; correct assets.',
   );
   await using shop = await market.openShop(state.path, { ...settling, GATEHOUSE_RESOURCE_SERVER_TOKEN_VERSION: "1" });
   const url = `${findUrl(shop)}/data`;
@@ -84,7 +84,7 @@ describe("a seller whose terms no payment can meet", () => {
         GATEHOUSE_RESOURCE_SERVER_SETTLEMENT_PRIVATE_KEY: testAccount(3).privateKey,
         GATEHOUSE_RESOURCE_SERVER_SETTLEMENT_RPC_URL: market.chain.url,
       }),
-      /^token 0x\w+ has 18 decimals, and prices are charged in one of 6; correct token\.address$/,
+      /^token 0x\w+ has 18 decimals, but prices use 6; correct token\.address$/,
     ],
   ];
 

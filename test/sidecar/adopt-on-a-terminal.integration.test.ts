@@ -43,13 +43,13 @@ test.skipIf(!hasTerminals)(`adopt asks at a terminal, and does what is answered$
   for (const answer of ["\r", "n\r", "maybe\r", "\u0004", "\u0003"]) {
     const { shown, status } = await atTerminal(upkeep.stateDirectory, answer);
     expect(shown).toContain("The sidecar would do this:");
-    expect(shown).toContain("Let the sidecar do this, and keep it so? [y/N]");
+    expect(shown).toContain("Let the sidecar apply this plan and keep the node in this state? [y/N]");
     expect(status).not.toBe(0);
     expect(upkeep.state.adopted.get()).toBeUndefined();
   }
   expect(await node.config()).toBe(driftedConfig);
   const { shown, status } = await atTerminal(upkeep.stateDirectory, "y\r");
   expect(status).toBe(0);
-  expect(shown).toContain("acts on this node from now on.");
+  expect(shown).toContain("now acts on this node.");
   await upkeep.reason("ConfigReconciled", "Reconciled");
 });

@@ -47,11 +47,11 @@ test("first contact changes nothing: the plan is shown everywhere, adopt carries
   const waiting = await waitForReason(url, "Adopted", "WaitingForApproval");
   await until("the plan holds the pruning", generousMs, async () => {
     const plan = (await statusOf(url)).plan?.steps ?? [];
-    return plan.some((step) => step.startsWith("auto-pruning is switched on (")) && plan;
+    return plan.some((step) => step.startsWith("auto-pruning is enabled (")) && plan;
   });
   const untouched = { config: driftedConfig, starts: 1, isPruning: false };
   expect(await readDeeds(node)).toEqual(untouched);
-  expect(waiting.message).toContain(`To let it act, run \`${command}\`.`);
+  expect(waiting.message).toContain(`To approve, run \`${command}\`.`);
   expect(first.output()).toContain(command);
   expect(await (await fetch(`${url}/metrics`)).text()).toContain(
     `gatehouse_command_info{verb="adopt",command="${command}"} 1`,
@@ -61,15 +61,15 @@ test("first contact changes nothing: the plan is shown everywhere, adopt carries
   expect(verdict.level).toBe("waiting");
   const file = RegExp.escape(basename(node.configPath));
   expect(plan?.steps).toEqual([
-    expect.stringMatching(/^auto-pruning is switched on .*this can't be undone.*GATEHOUSE_SIDECAR_PRUNE_ENABLED=false/),
+    expect.stringMatching(/^auto-pruning is enabled .*this can't be undone.*GATEHOUSE_SIDECAR_PRUNE_ENABLED=false/),
     expect.stringMatching(new RegExp(`^${file}: enable_pamir_cetina renamed to storage_enable_cetina`)),
     ...Array<unknown>(4).fill(
       expect.stringMatching(new RegExp(`^${file}: pamir_cetina_\\w+ renamed to storage_cetina_`)),
     ),
-    expect.stringMatching(new RegExp(`^the node is restarted \\(${file} is not what the node has read`)),
+    expect.stringMatching(new RegExp(`^the node is restarted \\(${file} differs from what the node loaded`)),
   ]);
   const unsaid = await runGatehouse(["adopt", "--state-directory", state]);
-  expect([unsaid.status, unsaid.stderr]).toEqual([1, "adopt: nothing was changed. Without a terminal, say --yes.\n"]);
+  expect([unsaid.status, unsaid.stderr]).toEqual([1, "adopt: nothing was changed. Without a terminal, pass --yes.\n"]);
   expect(unsaid.stdout).toContain(`${node.configPath} (data ${node.workspace}/data, chain 1672, machine `);
   for (const step of plan?.steps ?? []) expect(unsaid.stdout).toContain(step);
   expect(await readDeeds(node)).toEqual(untouched);
@@ -90,7 +90,7 @@ test("first contact changes nothing: the plan is shown everywhere, adopt carries
   const unheld = await runGatehouse(["resume", "--json"], firstContact(node));
   expect([unheld.status, JSON.parse(unheld.stdout)]).toMatchObject([0, { result: "none" }]);
   const again = await runGatehouse(["adopt"], firstContact(node));
-  expect([again.status, again.stdout]).toEqual([0, expect.stringContaining("acts on this node already")]);
+  expect([again.status, again.stdout]).toEqual([0, expect.stringContaining("already acts on this node")]);
 }, 120_000);
 
 test("what is adopted is what was seen: a plan that changed meanwhile is shown again, and nothing is done", async () => {
@@ -146,7 +146,7 @@ test("a sidecar that acted before there was an adopt goes on acting after its up
   await run(process.execPath, ["--no-warnings", "-e", forget, join(node.workspace, ".gatehouse/upkeep.sqlite")]);
   await using sidecar = await startService("sidecar", firstContact(node));
   const adopted = await waitForReason(sidecar.urls["sidecar"], "Adopted", "Adopted");
-  expect(adopted.message).toContain("it acted before");
+  expect(adopted.message).toContain("it acted on this node before");
 });
 
 test("resume fails where no sidecar answers, and by URL requests the token", async () => {
@@ -154,13 +154,13 @@ test("resume fails where no sidecar answers, and by URL requests the token", asy
   const nobody = await runGatehouse(["resume"], firstContact(node));
   expect(nobody.status).toBe(1);
   expect(nobody.stderr).toContain(
-    `resume: no sidecar runs with its state in ${join(node.workspace, ".gatehouse")} or in `,
+    `resume: no running sidecar has its state in ${join(node.workspace, ".gatehouse")} or in `,
   );
   const runtime = { XDG_RUNTIME_DIR: join(node.workspace, "run") };
   const none = await runGatehouse(["resume"], runtime);
   expect([none.status, none.stderr]).toEqual([
     1,
-    expect.stringContaining("resume: this user sees no sidecar that runs here. Name it by --state-directory"),
+    expect.stringContaining("resume: no running sidecar found for this user. Specify one with --state-directory"),
   ]);
   {
     const service = { service: "sidecar", stopPid: process.pid };
@@ -174,7 +174,7 @@ test("resume fails where no sidecar answers, and by URL requests the token", asy
       "",
       `  ${formatOwnCommand()} resume --state-directory /srv/a`,
       `  ${formatOwnCommand()} resume --state-directory /srv/b`,
-      "resume: which sidecar? Several run here:",
+      "resume: several sidecars run here; choose one:",
     ]);
   }
 
@@ -187,19 +187,19 @@ test("resume fails where no sidecar answers, and by URL requests the token", asy
   const unheld = await runGatehouse(["resume"], buildEnvironment(node));
   expect([unheld.status, unheld.stdout]).toEqual([
     0,
-    expect.stringMatching(new RegExp(`^No hold is in force on ${node.configPath} \\(data `)),
+    expect.stringMatching(new RegExp(`^Gatehouse is not paused on ${node.configPath} \\(data `)),
   ]);
   const byUrl = await runGatehouse(["resume", "--url", url], withToken);
   expect([byUrl.status, byUrl.stderr]).toEqual([0, ""]);
   const wrong = await runGatehouse(["resume", "--url", url], { GATEHOUSE_SIDECAR_UPKEEP_CONTROL_TOKEN: `${token}x` });
-  expect([wrong.status, wrong.stderr]).toEqual([1, expect.stringContaining("refuses the token")]);
+  expect([wrong.status, wrong.stderr]).toEqual([1, expect.stringContaining("rejected the token")]);
   expect(await (await fetch(`${url}/control`)).text()).not.toContain(node.configPath);
   expect((await fetch(`${url}/control/resume`, { method: "POST" })).status).toBe(401);
   const untold = await runGatehouse(["resume", "--url", url]);
   expect([untold.status, untold.stderr]).toEqual([1, expect.stringContaining("--url needs the token")]);
 });
 
-test("without a token the status listener has no control", async () => {
+test("without a token the status listener has no control, and its page nothing to ask", async () => {
   await using node = await startOwnedNode("node-7");
   await using sidecar = await startService("sidecar", buildEnvironment(node));
   const url = sidecar.urls["sidecar"] ?? "";
@@ -207,12 +207,15 @@ test("without a token the status listener has no control", async () => {
     ["/control", "GET"],
     ["/control/resume", "POST"],
     ["/control/adopt", "POST"],
+    ["/control/restart", "POST"],
   ] as const) {
-    expect((await fetch(`${url}${path}`, { method })).status).toBe(404);
+    const headers = { authorization: `Bearer ${token}` };
+    expect((await fetch(`${url}${path}`, { method, headers })).status).toBe(404);
   }
+  expect(await (await fetch(`${url}/status`)).json()).not.toHaveProperty("actions");
   const refused = await runGatehouse(["resume", "--url", url], { GATEHOUSE_SIDECAR_UPKEEP_CONTROL_TOKEN: token });
   expect([refused.status, refused.stderr]).toEqual([
     1,
-    expect.stringContaining("has no control: set upkeep.controlToken"),
+    expect.stringContaining("accepts no commands: set the sidecar's upkeep.controlToken"),
   ]);
 });

@@ -45,7 +45,9 @@ test("another node's state is refused by name, before anything is done to this n
   expect(stderr).toContain(
     `the state in ${state} belongs to another node: ${devnet.configPath} (data ${devnet.workspace}/data,`,
   );
-  expect(stderr).toContain(`this sidecar was pointed at ${production.configPath} (data ${production.workspace}/data,`);
+  expect(stderr).toContain(
+    `this sidecar is configured for ${production.configPath} (data ${production.workspace}/data,`,
+  );
   expect(stderr).toContain("GATEHOUSE_SIDECAR_UPKEEP_STATE_DIRECTORY");
   expect(await production.config()).toBe(before);
   expect(await production.starts()).toBe(1);
@@ -73,8 +75,8 @@ test("two sidecars from one folder have their own state; the old state stays wit
     await using first = await start(devnet);
     await waitUntilSettled(second.urls["sidecar"]);
     await waitUntilSettled(first.urls["sidecar"]);
-    expect(second.output()).toContain("state in the current directory is ignored: it is not this node's");
-    expect(first.output()).toContain("the state of an older version was taken over from the current directory");
+    expect(second.output()).toContain("state in the current directory is ignored: it belongs to another node");
+    expect(first.output()).toContain("migrated an older version's state from the current directory");
     expect(await readFile(join(production.workspace, ".gatehouse/last-good.conf"), "utf8")).toContain('"production"');
     expect(await readFile(join(devnet.workspace, ".gatehouse/last-good.conf"), "utf8")).toContain('"devnet"');
     for (const node of [devnet, production]) expect(await node.starts()).toBe(1);
@@ -122,17 +124,17 @@ test("another node's copies are never restored, even where they lie in this node
   await writeFile(production.configPath, '{ "chain": {');
   const broken = await waitForReason(url, "ConfigValid", "Truncated");
   expect(broken.message).toContain(
-    `The last good copy in ${state} is not written back: storage.mygrid_env.storage_data_path is ${devnet.workspace}/data there, the node has ${production.workspace}/data.`,
+    `The last good copy in ${state} is not restored: storage.mygrid_env.storage_data_path is ${devnet.workspace}/data in the backup, but ${production.workspace}/data on the node.`,
   );
   await writeFile(production.configPath, writeOwnedConfig(production.workspace, "crash"));
   const held = await waitForReason(url, "NotPaused", "Paused");
-  expect(held.message).toContain("did not come back after a restart");
+  expect(held.message).toContain("did not recover after a restart");
   await until("the roll-back ended", generousMs, async () => {
     const { message } = await waitForReason(url, "NotPaused", "Paused");
-    return message.includes("One more restart did not help") && message;
+    return message.includes("Another restart failed") && message;
   });
   expect((await waitForReason(url, "NotPaused", "Paused")).message).toContain(
-    `The remembered configuration in ${state} was not restored: storage.mygrid_env.storage_data_path is ${devnet.workspace}/data there`,
+    `The backup in ${state} was not restored: storage.mygrid_env.storage_data_path is ${devnet.workspace}/data in the backup`,
   );
   expect(await production.config()).toBe(writeOwnedConfig(production.workspace, "crash"));
 }, 90_000);
@@ -148,9 +150,9 @@ test("a sidecar that did not find node.conf claims nothing: pruning waits, what 
     // The public family's tool reads node.conf itself.
     const [reason, words] =
       testProfile === "pharos"
-        ? ["NoPruneInfo", "Auto-pruning status is unknown"]
-        : ["Disabled", "Auto-pruning is off, and node.conf can't be used (ConfigValid)"];
-    expect((await waitForReason(url, "AutoPruneEnabled", reason)).message).toContain(words);
+        ? ["Failed", "node_cli prune --get"]
+        : ["Disabled", "Auto-pruning is off, and node.conf is invalid (see ConfigValid)"];
+    expect((await waitForReason(url, "Pruning", reason)).message).toContain(words);
     expect(existsSync(join(node.workspace, "pruning"))).toBe(false);
   }
   {
@@ -161,15 +163,15 @@ test("a sidecar that did not find node.conf claims nothing: pruning waits, what 
       GATEHOUSE_SIDECAR_UPKEEP_STATE_DIRECTORY: join(node.workspace, "adopting"),
     });
     const { message } = await waitForReason(waiting.urls["sidecar"], "Adopted", "WaitingForApproval");
-    expect(message).toContain(`Not planned yet: ${node.configPath} is not there`);
-    expect(message).toContain("The node can't be restarted: ./ops (ops.stop, ops.start) is not there");
+    expect(message).toContain(`Not planned yet: ${node.configPath} is missing`);
+    expect(message).toContain("The node can't be restarted: ./ops (ops.stop, ops.start) is missing");
     await rename(`${ops}-elsewhere`, ops);
   }
   await using next = await runHere(node, {
     GATEHOUSE_SIDECAR_NODE_CONFIG_PATH: away,
     GATEHOUSE_SIDECAR_NODE_BIN_DIRECTORY: node.binDirectory,
   });
-  await waitForReason(next.urls["sidecar"], "AutoPruneEnabled", "Enabled");
+  await waitForReason(next.urls["sidecar"], "Pruning", "Enabled");
 });
 
 test("a node whose data were moved while the sidecar was down goes on once the move is said", async () => {

@@ -64,31 +64,31 @@ async function untilSaid(upkeep: RunningUpkeep, type: "DataIntact" | "NotPaused"
   });
 }
 
-test("data with which the node does not start are reported, with what is missing and the command, and stay as they are", async () => {
+test("data with which the node does not start are reported, with what is missing and the runbook, and stay as they are", async () => {
   await using fake = await startFake();
   const { node, upkeep } = fake;
   await ruinFake(node);
-  const condition = await untilSaid(upkeep, "DataIntact", "Inconclusive", "2 starts in a row");
-  expect(condition.message).toContain("3 starts in a row that fail alike (there are 2)");
-  expect(condition.message).toContain("restore --snapshot");
+  const condition = await untilSaid(upkeep, "DataIntact", "Inconclusive", "2 consecutive starts");
+  expect(condition.message).toContain("a temporary fault (2 of 3 consecutive starts failed in the same way)");
+  expect(condition.message).toContain("docs/runbooks/data-suspect.md");
   await upkeep.reason("NotPaused", "Paused");
   expect(upkeep.state.upgrade.get()).toBeUndefined();
   expect(await readChain(node)).toBe("ruined");
 });
 
-/** Each alone is enough: `judge-data.test.ts` has them all. */
+/** Each alone is enough: `assess-data.test.ts` has them all. */
 const hindrances = [
   [
     "a disk that is nearly full",
     { GATEHOUSE_SIDECAR_HEALTH_DISK_FREE_RATIO: "1" },
     () => Promise.resolve(),
-    "room on the disk of the data",
+    "a full disk",
   ],
   [
     "programs that were replaced",
     {},
     (node: FakeNode) => writeFile(join(node.binDirectory, "added"), "", { mode: 0o755 }),
-    "that the programs are those that the node last ran with",
+    "changed binaries (not those that the node last ran with)",
   ],
   [
     "another data directory",
@@ -101,7 +101,7 @@ const hindrances = [
       renameSync(data, `${data}-before`);
       renameSync(other, data);
     },
-    "somebody put another in its place",
+    "a replaced data directory",
   ],
 ] as const;
 
@@ -123,10 +123,10 @@ test("a start that can run no node, because its program is missing, says nothing
   await rm(join(node.binDirectory, "node-process.cjs"));
   await node.kill();
   await upkeep.reason("NotPaused", "Paused");
-  const condition = await untilSaid(upkeep, "DataIntact", "NeverHealthy", "a program was missing (node-process.cjs in");
-  expect(condition.message).toContain("put it back");
+  const condition = await untilSaid(upkeep, "DataIntact", "NeverHealthy", "a binary was missing (node-process.cjs in");
+  expect(condition.message).toContain("restore the binary");
   expect(upkeep.events.list().map(({ message }) => message)).not.toContainEqual(
-    expect.stringContaining("Signs against the node's data"),
+    expect.stringContaining("Symptoms of corrupt data"),
   );
 });
 
@@ -139,7 +139,7 @@ test("a node.conf with which the node does not start is rolled back, and says no
     upkeep,
     "NotPaused",
     "Paused",
-    "Its last healthy configuration was restored. After one more restart it is back.",
+    "Its last healthy configuration was restored. It recovered after one more restart.",
   );
   expect(await node.config()).toBe(good);
   await upkeep.reason("DataIntact", "Intact");
@@ -151,7 +151,7 @@ test("a node.conf with which the node does not start is rolled back, and says no
     GATEHOUSE_SIDECAR_RESTART_ANSWERS_WITHIN_MS: "500",
     GATEHOUSE_SIDECAR_NODE_VERSION: "0.16.2",
   });
-  await untilSaid(unwell, "DataIntact", "Inconclusive", "how the node was when it was well");
+  await untilSaid(unwell, "DataIntact", "Inconclusive", "an older fault");
   expect(unwell.state.upgrade.get()).toBeUndefined();
 });
 
@@ -176,13 +176,13 @@ test("a final block that became another is in doubt where no other node says so,
   await using fake = await startFake({ GATEHOUSE_SIDECAR_LAG_REFERENCES: reference.url });
   const { node, upkeep } = fake;
   await fork(node);
-  const doubt = "another node's word for the old hash (no reference returns that block)";
+  const doubt = "a reorganization (no reference returns that block)";
   await untilSaid(upkeep, "DataIntact", "Inconclusive", doubt);
   expect(upkeep.state.upgrade.get()).toBeUndefined();
   reference.sync();
   const suspect = await untilSaid(upkeep, "DataIntact", "Suspect", "has the hash");
   expect(suspect.status).toBe("False");
-  expect(suspect.message).toContain("restore --snapshot");
+  expect(suspect.message).toContain("docs/runbooks/data-suspect.md");
   expect(upkeep.state.upgrade.get()).toBeUndefined();
   expect(await readdir(join(node.workspace, "data"))).toContain("forked");
 });

@@ -12,7 +12,7 @@ import { watchDescriptors } from "#health/descriptor-watch.ts";
 import { watchDisk } from "#health/disk-watch.ts";
 import { createHealthMetrics } from "#health/health-metrics.ts";
 import { watchHealth } from "#health/health-watch.ts";
-import { unknownHealth, type NodeInfo } from "#health/node-health.ts";
+import { unknownHealth, type NodeInfo } from "#health/rpc-state.ts";
 import { createObservation } from "#health/observation.ts";
 import { watchReferences } from "#health/reference-watch.ts";
 import { watchWebSocket } from "#health/web-socket-watch.ts";
@@ -80,7 +80,7 @@ const watches: Readonly<Record<string, Begin>> = {
     ends(
       watchReferences(
         { references: ["http://127.0.0.1:1"], intervalMs, timeoutMs, maxBlocks: 5, signal: means.signal },
-        { ...means, send: fail, health: fail, look: fail, compared: () => undefined },
+        { ...means, send: fail, health: fail, check: fail, compared: () => undefined },
       ),
     ),
   WebSocketResponding: (means) =>
@@ -118,7 +118,7 @@ const watches: Readonly<Record<string, Begin>> = {
       }),
     );
   },
-  NodeCliWorking: (means) =>
+  Pruning: (means) =>
     ends(
       observeNode(
         { intervalMs, signal: means.signal },
@@ -127,6 +127,7 @@ const watches: Readonly<Record<string, Begin>> = {
           health,
           commits: () => ({}),
           nodeCli: { version: fail, pruneInfo: fail, enableAutoPrune: fail, enableCommand: () => "" },
+          onTool: (report) => report && means.board.set(report),
           onChange: () => undefined,
         },
       ).done,
@@ -151,7 +152,7 @@ const watches: Readonly<Record<string, Begin>> = {
         },
         {
           ...means,
-          claim: { look: fail, resize: fail },
+          claim: { readSize: fail, resize: fail },
           freeRatio: fail,
           grownAt: { get: () => undefined, set: () => undefined },
           mayAct: () => true,
@@ -169,7 +170,7 @@ const right: Readonly<Record<string, ConditionReport["reason"]>> = {
   ConnectionsAvailable: "Available",
   DiskSpaceSufficient: "Sufficient",
   VersionSupported: "Supported",
-  NodeCliWorking: "Working",
+  Pruning: "Enabled",
   MetricsArriving: "Fresh",
   VolumeSizeSufficient: "Sufficient",
 };

@@ -25,7 +25,6 @@ const call = '{"jsonrpc":"2.0","id":1,"method":"eth_blockNumber"}';
 const right = '"storage_enable_cetina": true';
 const wrong = '"storage_enable_cetina": false';
 
-/** Looks often at the file and at the tool, each time by its own process. */
 const environmentOf = (node: Readonly<{ workspace: string; httpUrl: string; webSocketUrl: string }>) => ({
   GATEHOUSE_SIDECAR_NODE_WORKSPACE: node.workspace,
   GATEHOUSE_SIDECAR_NODE_VERSION: "0.16.2",
@@ -33,7 +32,6 @@ const environmentOf = (node: Readonly<{ workspace: string; httpUrl: string; webS
   GATEHOUSE_SIDECAR_NODE_WEB_SOCKET_URL: node.webSocketUrl,
   GATEHOUSE_SIDECAR_MONITOR_PUSH_ADDRESS: "127.0.0.1",
   GATEHOUSE_SIDECAR_UPKEEP_MODE: "enforce",
-  GATEHOUSE_SIDECAR_UPKEEP_REREAD_INTERVAL_MS: "500",
   GATEHOUSE_SIDECAR_RESTART_DRIVER: "none",
   GATEHOUSE_SIDECAR_HEALTH_INTERVAL_MS: "500",
   GATEHOUSE_SIDECAR_LISTEN_PORT: "0",

@@ -8,13 +8,8 @@ const why = isPossible ? "" : " (skipped: this user may not mount a file system)
 
 test.skipIf(!isPossible)(`SIGTERM ends a sidecar whose node's file system hangs${why}`, async () => {
   await using node = await startOwnedNode("node-7");
-  await using sidecar = await startService(
-    "sidecar",
-    buildEnvironment(node, {
-      GATEHOUSE_SIDECAR_UPKEEP_FILE_TIMEOUT_MS: "500",
-      GATEHOUSE_SIDECAR_UPKEEP_REREAD_INTERVAL_MS: "200",
-    }),
-  );
+  const constants = { "upkeep.fileTimeoutMs": 500, "upkeep.rereadIntervalMs": 200 };
+  await using sidecar = await startService("sidecar", buildEnvironment(node), { constants });
   await waitUntilSettled(sidecar.urls["sidecar"]);
   using _hanging = mountHangingDisk(node.binDirectory);
   await waitForReason(sidecar.urls["sidecar"], "ConfigValid", "Unresponsive");

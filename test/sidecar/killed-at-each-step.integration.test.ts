@@ -7,8 +7,8 @@ import { startUpkeepProcess } from "../support/upkeep-process.ts";
 
 /** A correction's steps, and a restart's, which are many more and take longer: 1 is every step, 3 every third one. */
 const givenStride = process.env["GATEHOUSE_TEST_KILL_STRIDE"];
-const correctionStride = givenStride === undefined ? 12 : 1;
-const restartStride = Number(givenStride ?? 60);
+const correctionStride = givenStride === undefined ? 24 : 1;
+const restartStride = Number(givenStride ?? 120);
 
 /** First step of a run: another one by each seed, so that over time each is tried. */
 const firstStep = (stride: number) => 1 + (seed % stride);

@@ -105,7 +105,7 @@ describe.skipIf(missing !== undefined)(`rights on an API server${skipped}`, { ti
   it("do not let it delete its pod where it signals the node, and the refusal is in the API server's words", async () => {
     const driver = await driverOf("signal");
     await expect(driver.restart(signal)).rejects.toThrow(
-      /^pod node-0 was not deleted: 403: pods "node-0" is forbidden: User "system:serviceaccount:signalling:node" cannot delete .*; grant delete on it\.$/,
+      /^pod node-0 could not be deleted: 403: pods "node-0" is forbidden: User "system:serviceaccount:signalling:node" cannot delete .*; grant delete on it\.$/,
     );
     expect(await driver.startedAt?.(signal)).toBeTypeOf("number");
   });
@@ -161,9 +161,9 @@ describe.skipIf(missing !== undefined)(`rights on an API server${skipped}`, { ti
     await becomes("650Gi");
     await watched.until("AtMaxSize");
     await expect(createVolumeClaim("node-workspace", api).resize(400, signal)).rejects.toThrow(
-      /^the claim node-workspace did not grow to 400 GiB: 422: .*can not be less than/,
+      /^the claim node-workspace could not be expanded to 400 GiB: 422: .*can not be less than/,
     );
-    await expect(createVolumeClaim("sidecar-state", api).look(signal)).rejects.toThrow(
+    await expect(createVolumeClaim("sidecar-state", api).readSize(signal)).rejects.toThrow(
       /403: .*"sidecar-state" is forbidden/,
     );
   });

@@ -40,7 +40,7 @@ describe.skipIf(!isThere)(`over Prometheus's own Pushgateway${skipped}`, () => {
     });
     await upkeep.reason("ConfigReconciled", "Reconciled", 30_000);
     const missing = await upkeep.reason("MetricsArriving", "Missing", 20_000);
-    expect(missing).toMatchObject({ status: "False", message: expect.stringContaining('no group of job "node-7"') });
+    expect(missing).toMatchObject({ status: "False", message: expect.stringContaining('no group for job "node-7"') });
     await node.restart();
     const fresh = await upkeep.reason("MetricsArriving", "Fresh", 20_000);
     expect(fresh).toMatchObject({

@@ -34,7 +34,7 @@ test("a program that no file descriptor is left for is its own failure, not the 
   });
   const [without, ops, after] = JSON.parse(stdout) as string[];
   expect(without).toMatch(
-    /^\/bin\/echo can't be run: this process has no file descriptor left \(EMFILE\); .*ulimit -n/,
+    /^\/bin\/echo can't be run: this process has no file descriptors left \(EMFILE\); .*ulimit -n/,
   );
   expect(ops).toMatch(/^\.\/ops start in \/ can't be run: .*EMFILE/);
   expect(after).toBe("hello\n");

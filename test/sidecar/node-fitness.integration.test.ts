@@ -51,7 +51,7 @@ async function startSidecar(node: FakeNode, environment: Readonly<Record<string,
 }
 
 const isBehind = "the node is behind the chain's head; try again later";
-const isDown = "the node does not answer; try again later";
+const isDown = "the node is not responding; try again later";
 const isElsewhere = "the node is on another chain than this endpoint; try again later";
 const height = /^0x[0-9a-f]+$/;
 
@@ -140,7 +140,6 @@ test("another node in the place of this one is found at the next look: its subsc
     GATEHOUSE_SIDECAR_NODE_WEB_SOCKET_URL: node.webSocketUrl,
     // So rare that only the node's WebSocket, which opens again, can lead to the look.
     GATEHOUSE_SIDECAR_HEALTH_INTERVAL_MS: "3600000",
-    GATEHOUSE_SIDECAR_GATEWAY_WEB_SOCKET_RECONNECT_MS: "20",
   });
   expect(await running.answer("eth_gasPrice")).toBe("0x3e8");
   await using client = await connectTestClient(running.gateway);

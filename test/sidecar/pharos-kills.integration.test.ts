@@ -11,7 +11,7 @@ import { isLong, seed } from "../support/run-size.ts";
 import { startUpkeepProcess, type UpkeepProcess } from "../support/upkeep-process.ts";
 import { findVictims, isAt, kills, listRuns, observeBefore, type Kill } from "./pharos-kills/instants.ts";
 
-const count = isLong ? 200 : 6;
+const count = isLong ? 200 : 3;
 
 /** Nodes that are killed at once, on one machine: most of the time each waits. */
 const nodesAtOnce = isLong ? 4 : 3;

@@ -15,82 +15,72 @@ async function restart(upkeep: RunningUpkeep, more: Partial<Agreement> = {}) {
   return { status, ...printed() };
 }
 
-test("gatehouse restart restarts the node once somebody agrees, and says who is asked first", async () => {
+test("gatehouse restart restarts the node once somebody agrees, and says who is asked first; with a node.conf that is a directory, and without the program that it takes, it says so and waits", async () => {
   await using node = await startFakeNode();
   await using upkeep = await runUpkeep(node, { GATEHOUSE_SIDECAR_NODE_VERSION: "0.16.2" });
   // The first look has a correction to make, and restarts for it.
   await readUntil(node.starts, (starts) => starts === 2);
   await upkeep.reason("NoRestartPending", "NoRestart");
-  const unasked = { status: 1, errors: "restart: nothing was done. Without a terminal, say --yes.\n" };
+  const unasked = { status: 1, errors: "restart: nothing was changed. Without a terminal, pass --yes.\n" };
   expect(await restart(upkeep, { yes: false })).toMatchObject(unasked);
   const questions: string[] = [];
   const confirm = async (question: string) => questions.push(question) > 1;
   expect(await restart(upkeep, { yes: false, confirm })).toMatchObject({
     status: 1,
-    errors: "restart: nothing was done.\n",
+    errors: "restart: nothing was changed.\n",
   });
   const shown = await restart(upkeep, { yes: false, json: true });
   expect([shown.status, JSON.parse(shown.printed)]).toMatchObject([1, { result: "shown", node: {} }]);
   expect(await node.starts()).toBe(2);
   const done = await restart(upkeep, { yes: false, confirm });
-  expect(done).toMatchObject({ status: 0, errors: "", printed: expect.stringContaining("restarts the node now") });
-  expect(questions).toEqual(Array(2).fill("It serves nobody while it restarts. Restart it now? [y/N] "));
+  expect(done).toMatchObject({ status: 0, errors: "", printed: expect.stringContaining("is restarting the node") });
+  expect(questions).toEqual(Array(2).fill("The node is unavailable while it restarts. Restart it now? [y/N] "));
   await readUntil(node.starts, (starts) => starts === 3);
   await upkeep.reason("NoRestartPending", "NoRestart");
-  expect(upkeep.events.list().map(({ message }) => message)).toContain("A person requested a restart of the node.");
+  expect(upkeep.events.list().map(({ message }) => message)).toContain("An operator requested a restart of the node.");
   const outcome = await restart(upkeep, { json: true });
-  expect([outcome.status, JSON.parse(outcome.printed)]).toMatchObject([0, { result: "asked" }]);
+  expect([outcome.status, JSON.parse(outcome.printed)]).toMatchObject([0, { result: "requested" }]);
   await readUntil(node.starts, (starts) => starts === 4);
-});
-
-test("no node is stopped to be started with a node.conf that is a directory, although a person requests it", async () => {
-  await using node = await startFakeNode();
-  await using upkeep = await runUpkeep(node, { GATEHOUSE_SIDECAR_NODE_VERSION: "0.16.2" });
-  await readUntil(node.starts, (starts) => starts === 2);
   await upkeep.reason("NoRestartPending", "NoRestart");
+
+  // No node is stopped to be started with that, although a person requests it.
   const good = await node.config();
   await rm(node.configPath);
   await mkdir(node.configPath);
   await upkeep.reason("ConfigValid", "NotAFile");
   const { status, printed } = await restart(upkeep);
   expect(status).toBe(0);
-  expect(printed).not.toContain("restarts the node now");
-  expect(printed).toContain(
-    "can't begin yet: the node can't start with node.conf as it is (ConfigValid says how it is put right).",
-  );
+  expect(printed).not.toContain("is restarting the node");
+  expect(printed).toContain("can't start yet: the node can't start with the current node.conf (see ConfigValid).");
   const document = JSON.parse((await restart(upkeep, { json: true })).printed) as unknown;
-  expect(document).toMatchObject({ result: "asked", waitsFor: expect.stringContaining("ConfigValid") });
+  expect(document).toMatchObject({ result: "requested", waitsFor: expect.stringContaining("ConfigValid") });
   await upkeep.reason("NoRestartPending", "ConfigUnusable");
-  expect(await node.starts()).toBe(2);
+  expect(await node.starts()).toBe(4);
   await rmdir(node.configPath);
   await writeFile(node.configPath, good);
-  await readUntil(node.starts, (starts) => starts === 3);
+  await readUntil(node.starts, (starts) => starts === 5);
   await upkeep.reason("NoRestartPending", "NoRestart");
-});
 
-test("a restart that is requested while the program that makes it is gone says so, and waits", async () => {
-  await using node = await startFakeNode();
-  await using upkeep = await runUpkeep(node, { GATEHOUSE_SIDECAR_NODE_VERSION: "0.16.2" });
-  await readUntil(node.starts, (starts) => starts === 2);
-  await upkeep.reason("NoRestartPending", "NoRestart");
   await rename(join(node.binDirectory, "ops"), join(node.binDirectory, "ops-away"));
   await upkeep.reason("NoRestartPending", "ProgramMissing");
-  const { status, printed } = await restart(upkeep);
-  expect(status).toBe(0);
-  expect(printed).toMatch(/^The restart is requested, but can't begin yet: a program that it takes is not there/m);
+  const without = await restart(upkeep);
+  expect(without.status).toBe(0);
+  expect(without.printed).toMatch(/^The restart is requested but can't start yet: a required binary is missing/m);
 });
 
-test.each([
-  ["waits for a word to act", { GATEHOUSE_SIDECAR_UPKEEP_MODE: "adopt" }, "waits", "let it by gatehouse adopt"],
-  ["only looks", { GATEHOUSE_SIDECAR_UPKEEP_MODE: "observe" }, "observes", "upkeep.mode is observe"],
-  ["can't restart it", { GATEHOUSE_SIDECAR_RESTART_DRIVER: "none" }, "no-driver", "restart.driver is none"],
-])("a sidecar that %s does not restart the node, and says what to do", async (_, environment, result, words) => {
+test("a sidecar that waits for a word to act, only looks, or can't restart the node does not, and says what to do", async () => {
   await using node = await startFakeNode();
-  await using upkeep = await runUpkeep(node, { GATEHOUSE_SIDECAR_NODE_VERSION: "0.16.2", ...environment });
-  const starts = await node.starts();
-  expect(await restart(upkeep)).toMatchObject({ status: 1, errors: expect.stringContaining(`restart: `) });
-  expect((await restart(upkeep)).errors).toContain(words);
-  const outcome = await restart(upkeep, { json: true });
-  expect([outcome.status, JSON.parse(outcome.printed)]).toMatchObject([1, { result }]);
-  expect(await node.starts()).toBe(starts);
+  for (const [environment, result, words] of [
+    [{ GATEHOUSE_SIDECAR_UPKEEP_MODE: "adopt" }, "waits", "approve it with gatehouse adopt"],
+    [{ GATEHOUSE_SIDECAR_UPKEEP_MODE: "observe" }, "observes", "upkeep.mode is observe"],
+    [{ GATEHOUSE_SIDECAR_RESTART_DRIVER: "none" }, "no-driver", "restart.driver is none"],
+  ] as const) {
+    await using upkeep = await runUpkeep(node, { GATEHOUSE_SIDECAR_NODE_VERSION: "0.16.2", ...environment });
+    const refused = await restart(upkeep);
+    expect(refused).toMatchObject({ status: 1, errors: expect.stringContaining("restart: ") });
+    expect(refused.errors).toContain(words);
+    const outcome = await restart(upkeep, { json: true });
+    expect([outcome.status, JSON.parse(outcome.printed)]).toMatchObject([1, { result }]);
+  }
+  expect(await node.starts()).toBe(1);
 });

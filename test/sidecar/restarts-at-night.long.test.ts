@@ -25,7 +25,7 @@ test("a hand edit that only moves the data or a key elsewhere is gone back from 
   await writeFile(node.configPath, elsewhere);
   await readUntil(
     () => upkeep.board.get("NotPaused")?.message ?? "",
-    (message) => message.includes("After one more restart it is back."),
+    (message) => message.includes("It recovered after one more restart."),
     50_000,
   );
   expect(await readFile(node.configPath, "utf8")).toBe(good);
@@ -37,7 +37,7 @@ test("what was edited after the node's start is not taken for what it runs with,
   await writeFile(node.configPath, another(good));
   await using upkeep = await runUpkeep(node, { ...patient, GATEHOUSE_SIDECAR_UPKEEP_REREAD_INTERVAL_MS: "200" });
   const { message } = await upkeep.reason("RollbackReady", "Assumed");
-  expect(message).toContain("Whether the node had started with it is not known: it changed after the node's start");
+  expect(message).toContain("It is unverified: it changed after the node's start");
   await node.restart();
   await upkeep.reason("RollbackReady", "Ready", 40_000);
   const edited = another(another(good));
@@ -58,7 +58,7 @@ test("a change that restart.checkCommand refuses is not restarted for", async ()
   await upkeep.reason("NoRestartPending", "NoRestart");
   await writeFile(node.configPath, bad(good));
   const { message } = await upkeep.reason("NoRestartPending", "EditRejected");
-  expect(message).toMatch(/restart\.checkCommand refuses it: sh exited with status 1: \d+:.*a text/);
+  expect(message).toMatch(/restart\.checkCommand rejected it: sh exited with status 1: \d+:.*a text/);
   expect(upkeep.board.get("RpcResponding")?.reason).toBe("Responding");
 });
 

@@ -5,7 +5,8 @@ import { afterAll, expect, test } from "vitest";
 import { createFakeNode } from "#sidecar/testing/fake-node.ts";
 import { answersRpc, goodResponses, risingHeight, serveNode } from "#sidecar/testing/watched-node.ts";
 import type { ConditionType } from "#status/condition.ts";
-import { gatehouseProgram } from "../support/programs/place.ts";
+import type { OtherConstants } from "../support/other-constants.ts";
+import { gatehouseProgram, ownProgram } from "../support/programs/place.ts";
 import { startService } from "../support/service-process.ts";
 import { isLong } from "../support/run-size.ts";
 import { mayMount, mountNames, startSilentNameServer, whySkipped } from "../support/silent-name-server.ts";
@@ -19,14 +20,16 @@ afterAll(() => nameServer?.[Symbol.dispose]());
 const why = nameServer === undefined ? whySkipped : "";
 
 /** Starts a sidecar whose system asks that name server, and knows `node.test` by itself. */
-async function startSidecar(env: Readonly<Record<string, string>>) {
+async function startSidecar(env: Readonly<Record<string, string>>, constants?: OtherConstants) {
   await using started = new AsyncDisposableStack();
   const folder = await mkdtemp(join(tmpdir(), "gatehouse-names-"));
   started.defer(() => rm(folder, { recursive: true, force: true }));
   const fake = started.use(await createFakeNode());
   const program = join(folder, "gatehouse");
   const before = await mountNames(folder, nameServer?.address ?? "");
-  const words = [...before, process.execPath, gatehouseProgram].map((word) => `'${word}'`).join(" ");
+  const words = [...before, process.execPath, constants === undefined ? gatehouseProgram : ownProgram]
+    .map((word) => `'${word}'`)
+    .join(" ");
   await writeFile(program, `#!/bin/sh\nexec ${words} "$@"\n`);
   await chmod(program, 0o755);
   const sidecar = started.use(
@@ -43,7 +46,7 @@ async function startSidecar(env: Readonly<Record<string, string>>) {
         GATEHOUSE_SIDECAR_GATEWAY_PUBLIC_PORT: "0",
         ...env,
       },
-      { program },
+      { program, constants },
     ),
   );
   const owned = started.move();
@@ -76,11 +79,13 @@ test.skipIf(nameServer === undefined)(
   async () => {
     await using node = await serveCountedNode();
     const references = ["one", "two", "three"].map((label) => `http://${label}-reference.test:8545`);
-    await using sidecar = await startSidecar({
-      GATEHOUSE_SIDECAR_NODE_HTTP_URL: node.url.replace("127.0.0.1", "node.test"),
-      GATEHOUSE_SIDECAR_LAG_REFERENCES: JSON.stringify(references),
-      GATEHOUSE_SIDECAR_LAG_INTERVAL_MS: "500",
-    });
+    await using sidecar = await startSidecar(
+      {
+        GATEHOUSE_SIDECAR_NODE_HTTP_URL: node.url.replace("127.0.0.1", "node.test"),
+        GATEHOUSE_SIDECAR_LAG_REFERENCES: JSON.stringify(references),
+      },
+      { "lag.intervalMs": 500 },
+    );
     await until("a name server is queried for three names", generousMs, () =>
       ["one-", "two-", "three-"].every((label) => nameServer?.wasAsked(label)),
     );
@@ -96,7 +101,7 @@ test.skipIf(nameServer === undefined)(`a node whose name nobody resolves is not 
     const rpc = await sidecar.rpc();
     return rpc?.reason === "NameNotResolved" ? rpc : undefined;
   });
-  expect(said.message).toContain("the name unknown-node.test can't be resolved: no name server answers.");
+  expect(said.message).toContain("the name unknown-node.test can't be resolved: no DNS server responds.");
 });
 
 test.skipIf(nameServer === undefined)(
@@ -109,7 +114,7 @@ test.skipIf(nameServer === undefined)(
       GATEHOUSE_SIDECAR_HEALTH_TIMEOUT_MS: "400",
     });
     const condition = await until("the sidecar has looked", generousMs, () => sidecar.condition("WebSocketResponding"));
-    expect(condition.message).toMatch(/^the name unknown-socket.test can't be resolved: no name server answers\. /);
+    expect(condition.message).toMatch(/^the name unknown-socket.test can't be resolved: no DNS server responds\. /);
     const reasons = new Set<string | undefined>();
     const before = node.looks();
     await until("the node is looked at for some seconds", withinMs, async () => {
@@ -125,12 +130,13 @@ test.skipIf(nameServer === undefined)(
   async () => {
     const answer = answersRpc({ ...goodResponses, eth_blockNumber: risingHeight });
     await using node = await serveNode(answer);
-    await using sidecar = await startSidecar({
-      GATEHOUSE_SIDECAR_NODE_HTTP_URL: node.url,
-      GATEHOUSE_SIDECAR_UPKEEP_FILE_TIMEOUT_MS: "1000",
-      GATEHOUSE_SIDECAR_UPKEEP_REREAD_INTERVAL_MS: "500",
-      GATEHOUSE_SIDECAR_GATEWAY_RATE_STORE_REDIS_URL: "redis://rate-store.test:6379",
-    });
+    await using sidecar = await startSidecar(
+      {
+        GATEHOUSE_SIDECAR_NODE_HTTP_URL: node.url,
+        GATEHOUSE_SIDECAR_GATEWAY_RATE_STORE_REDIS_URL: "redis://rate-store.test:6379",
+      },
+      { "upkeep.fileTimeoutMs": 1_000, "upkeep.rereadIntervalMs": 500 },
+    );
     await until("a name server is queried for the store", generousMs, () => nameServer?.wasAsked("rate-store"));
     const reasons = new Set<string | undefined>();
     const askedAtMs = performance.now();

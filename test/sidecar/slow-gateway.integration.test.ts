@@ -35,7 +35,6 @@ test("a sidecar that stands still says that it was slow; it neither blames the n
       GATEHOUSE_SIDECAR_RESTART_HUNG_AFTER_MS: String(stoppedMs / 4),
       GATEHOUSE_SIDECAR_LAG_RESTART: "true",
       GATEHOUSE_SIDECAR_LAG_RESTART_AFTER_MS: "100",
-      GATEHOUSE_SIDECAR_UPKEEP_REREAD_INTERVAL_MS: "100",
     }),
   );
   const { sidecar = "" } = service.urls;
@@ -62,7 +61,7 @@ test("a sidecar that stands still says that it was slow; it neither blames the n
   }
   const { conditions, events } = await status();
   const words = conditions.find(({ type }) => type === "GatewayResponsive")?.message;
-  expect(words).toMatch(/^The gateway itself is slow: its event loop was late by up to [1-4]\d{3} ms, /);
+  expect(words).toMatch(/^The gateway itself is slow: its event loop was delayed by up to [1-4]\d{3} ms, /);
   const ready = await read("/readyz");
   expect([ready.status, ready.text]).toEqual([200, expect.stringContaining("The gateway itself is slow")]);
   const messages = events.slice(0, events.length - eventsBefore).map(({ message }) => message);
@@ -83,9 +82,8 @@ test("a head that grew old while the sidecar stood still is awaited, and nobody 
       GATEHOUSE_SIDECAR_NODE_HTTP_URL: rpc.httpUrl,
       GATEHOUSE_SIDECAR_NODE_WEB_SOCKET_URL: rpc.webSocketUrl,
       GATEHOUSE_SIDECAR_HEALTH_INTERVAL_MS: "50",
-      GATEHOUSE_SIDECAR_GATEWAY_HEAD_STALE_AFTER_MS: "1000",
-      GATEHOUSE_SIDECAR_GATEWAY_HEAD_POLL_INTERVAL_MS: "100",
     }),
+    { constants: { "gateway.head.staleAfterMs": 1_000, "gateway.head.pollIntervalMs": 100 } },
   );
   const { sidecar = "" } = service.urls;
   await waitUntilSettled(sidecar);
@@ -116,8 +114,8 @@ test("a gateway whose node was away for longer is not to blame at the moment in 
       GATEHOUSE_SIDECAR_NODE_HTTP_URL: rpc.url,
       GATEHOUSE_SIDECAR_NODE_WEB_SOCKET_URL: rpc.url.replace("http", "ws"),
       GATEHOUSE_SIDECAR_HEALTH_INTERVAL_MS: "50",
-      GATEHOUSE_SIDECAR_GATEWAY_HEAD_POLL_INTERVAL_MS: "100",
     }),
+    { constants: { "gateway.head.pollIntervalMs": 100 } },
   );
   const { sidecar = "" } = service.urls;
   const serving = async () => {

@@ -29,10 +29,10 @@ test.each(takeSlice(versions, versions.length))(
     });
     await readUntil(
       () => upkeep.events.list().map(({ message }) => message),
-      (messages) => messages.some((message) => message.startsWith("The node is back and advances after")),
+      (messages) => messages.some((message) => message.startsWith("The node recovered and advances after")),
       40_000,
     );
-    await upkeep.reason("AutoPruneEnabled", "Enabled", 20_000);
+    await upkeep.reason("Pruning", "Enabled", 20_000);
     await upkeep.reason("ConfigReconciled", "Reconciled");
     await upkeep.reason("WebSocketResponding", "Responding", 20_000);
     await upkeep.reason("NoRestartPending", "NoRestart", 20_000);

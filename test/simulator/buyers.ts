@@ -1,50 +1,92 @@
 import { hash } from "node:crypto";
 import { readSettleState, readVerifyState } from "#x402/answer.ts";
 import type { SaleOutcome } from "#resource-server/sale/sale-outcome.ts";
-import { requirements, signOffer, wallets, type SignedOffer, type Wallet } from "./payments.ts";
-import type { Operations, Selling } from "./services.ts";
+import { flaws, signOffer, type SignedOffer } from "./payments.ts";
+import { chainIds, hasApproved, methods, newcomers } from "./wallets.ts";
+import { drawUsed, type Operations, type Selling } from "./services.ts";
+import { getChain, type VirtualChains } from "./virtual-chain.ts";
 import { request, type Service, type World } from "./world.ts";
 
 /** Something that a buyer wants to have once, and the payments that it signs for it, each after the one before was refused. */
 export type Purchase = {
   readonly name: string;
-  readonly wallet: Wallet;
-  readonly offers: readonly SignedOffer[];
+  readonly beginsAfterMs: number;
+  readonly wallet: string;
+  readonly offers: SignedOffer[];
   /** Whether nothing can be wrong with its first payment, however long it takes. */
-  readonly isGood: boolean;
-  /** Payment for which it got what it wants. */
-  sold: SignedOffer | undefined;
+  isGood: boolean;
+  /** Whether the buyer went away before it knew the outcome, and never comes back. */
+  hasLeft: boolean;
+  /** Payment for which it got what it wants, and for how much. */
+  sold: Readonly<{ offer: SignedOffer; amount: bigint }> | undefined;
   /** Reason of the last refusal. */
   refused: string | undefined;
 };
 
 /** What a seller's answer means to its buyer. */
-type Verdict = Readonly<{ kind: "sold" } | { kind: "refused"; reason: string } | { kind: "again"; reason: string }>;
+type Verdict = Readonly<
+  { kind: "sold"; amount: bigint } | { kind: "refused"; reason: string } | { kind: "again"; reason: string }
+>;
 
-/** Sends a payment once. Throws when no answer arrives. */
-export type Ask = (offer: SignedOffer, buyer: string) => Promise<Verdict>;
+/** Sends a payment once, for what a buyer wants, from a client of its own or another. Throws when no answer arrives. */
+export type Ask = (offer: SignedOffer, buyer: string, client?: string) => Promise<Verdict>;
 
-export function drawPurchases({ time: { pick, chance, random }, weather }: World): Purchase[] {
-  return Array.from({ length: 3 + Math.floor(random() * 5) }, (_, index) => {
-    const wallet = pick(wallets) ?? "rich";
-    const validSeconds = pick([300, 300, 45, 80]) ?? 300;
+const usual = ["rich", "rich too", "tight", "empty", "newcomer"];
+const crowd = ["rich", "rich", "rich too", "rich too", "tight", "newcomer"];
+
+export function drawPurchases({ time: { pick, chance, between, random }, weather }: World): Purchase[] {
+  // Payments of one kind share transactions.
+  const shared = weather.isCrowded && chance(0.7) ? pick(["eip3009", "permit2"] as const) : undefined;
+  const below = (count: number) => Math.floor(between(0, count));
+  const purchases: Purchase[] = [];
+  const count = weather.isCrowded ? 24 : 3 + Math.floor(random() * 5);
+  for (let index = 0; index < count; index += 1) {
+    // A rival signs with the same authorization nonce as the purchase before.
+    const [rival] = chance(0.15) ? (purchases.at(-1)?.offers ?? []) : [];
+    const kind = pick(weather.isCrowded ? crowd : usual) ?? "rich";
+    const wallet = rival?.signing.wallet ?? (kind === "newcomer" ? (newcomers[index] ?? kind) : kind);
+    const method = shared ?? (chance(0.7) ? rival?.signing.method : undefined) ?? pick(methods) ?? "eip3009";
+    const approves = method !== "eip3009" && !hasApproved(wallet) && (kind === "newcomer" || chance(0.8));
+    const number = rival?.signing.number ?? 10 * index;
+    const validSeconds = rival === undefined ? (pick([300, 300, 45, 80]) ?? 300) : rival.signing.validSeconds - 5;
     const identifier = chance(0.3) ? `purchase-number-${index}` : undefined;
-    const isRival = chance(0.1);
+    // Less than the maximum of `upto` may be enough.
+    const flaw = chance(0.1) ? pick(flaws.filter((each) => each !== "value" || method !== "upto")) : undefined;
+    const chain = rival?.signing.chain ?? chainIds[below(weather.chains)] ?? chainIds[0];
+    const facilitator = method === "upto" ? below(weather.signers) : 0;
+    const signing = { wallet, chain, method, facilitator, identifier, flaw, approval: approves ? 0 : undefined };
     const offers = [0, 1].map((which) =>
-      signOffer({ wallet, number: 10 * index + (isRival ? 0 : which), validSeconds: validSeconds - which, identifier }),
+      signOffer({ ...signing, number: number + which, validSeconds: validSeconds - which }),
     );
-    const isGood = wallet.startsWith("rich") && validSeconds === 300 && !weather.hasAdversary;
-    return { name: `purchase ${index}`, wallet, offers, isGood, sold: undefined, refused: undefined };
-  });
+    // A settled payment shows what the token logs; then others may share transactions.
+    const beginsAfterMs = weather.isCrowded ? 18_000 * (index % 3) + random() * 100 : random() * 30_000;
+    const isAble =
+      wallet === "rich" || (method === "eip3009" && wallet === "rich too") || (kind === "newcomer" && approves);
+    const isGood = isAble && validSeconds === 300 && !weather.hasAdversary && flaw === undefined;
+    const begun = { name: `purchase ${index}`, beginsAfterMs, wallet, offers, hasLeft: false };
+    purchases.push({ ...begun, isGood: isGood && rival === undefined, sold: undefined, refused: undefined });
+    const before = purchases.at(-2);
+    if (rival !== undefined && before !== undefined) before.isGood = false;
+  }
+  return purchases;
+}
+
+/** Signs a payment anew with the approval that the token accepts next. */
+function renewApproval({ from, signing }: SignedOffer, chains: VirtualChains): SignedOffer {
+  if (signing.approval === undefined) return signOffer(signing);
+  const { approvals } = getChain(chains, signing.chain).head().state;
+  return signOffer({ ...signing, approval: approvals.get(from) ?? 0 });
 }
 
 /** Buys, until it has what it wants or all its payments are refused. */
-export async function buy(purchase: Purchase, ask: Ask, world: World): Promise<void> {
+export async function buy(purchase: Purchase, ask: Ask, world: World, chains: VirtualChains): Promise<void> {
   const { time, isUnrest, note } = world;
   const { name, offers } = purchase;
   const { pause, random, chance } = time;
-  await pause(random() * 30_000);
-  for (const [which, offer] of offers.entries()) {
+  await pause(purchase.beginsAfterMs);
+  for (const [which, drawn] of offers.entries()) {
+    const offer = renewApproval(drawn, chains);
+    offers[which] = offer;
     for (;;) {
       // An impatient client sends copies, and acts on each refusal.
       const copies = isUnrest() && chance(0.2) ? 3 : 1;
@@ -57,12 +99,17 @@ export async function buy(purchase: Purchase, ask: Ask, world: World): Promise<v
       if (verdict === undefined) throw new TypeError("no verdict");
       note(`${name}, payment ${which}: ${verdict.kind}${"reason" in verdict ? ` (${verdict.reason})` : ""}`);
       if (verdict.kind === "sold") {
-        purchase.sold = offer;
+        purchase.sold = { offer, amount: verdict.amount };
         return;
       }
       if (verdict.kind === "refused") {
         purchase.refused = verdict.reason;
         break;
+      }
+      if (isUnrest() && chance(0.01)) {
+        note(`${name} goes away`);
+        purchase.hasLeft = true;
+        return;
       }
       await pause(isUnrest() && chance(0.05) ? 60_000 : 200 + random() * 3_000);
     }
@@ -79,16 +126,25 @@ function toNoAnswer(error: unknown, { report }: Pick<World, "report">): Verdict 
 }
 
 /** Buys from a seller of its own, which calls the facilitator and remembers its idempotency key. */
-export function askFacilitator(service: Service<Operations>, world: World): Ask {
-  return async ({ payment }, buyer) => {
+export function askFacilitator(service: Service<Operations>, world: World, { verifies = true } = {}): Ask {
+  return async (offer, buyer, client = buyer) => {
+    const { payment, requirements } = offer;
     const call = { paymentPayload: payment.read.sent, paymentRequirements: requirements };
-    const caller = { idempotencyKey: hash("sha256", `${buyer} ${payment.digest}`) };
-    const verified = await request(service, world, ({ verify }) => verify(call, caller));
-    if (readVerifyState(verified) === "refused") return { kind: "refused", reason: verified.invalidReason ?? "" };
-    const settled = await request(service, world, ({ settle }) => settle(call, caller));
+    // A seller charges for the work that it did once.
+    const amount = drawUsed(offer, hash("sha256", `${client} ${offer.name}`, "buffer").readUInt8() / 256);
+    const caller = { idempotencyKey: hash("sha256", `${client} ${payment.digest}`) };
+    // Some sellers only settle.
+    const verified =
+      verifies && world.time.chance(0.8)
+        ? await request(service, world, ({ verify }) => verify(call, caller))
+        : undefined;
+    if (verified !== undefined && readVerifyState(verified) === "refused")
+      return { kind: "refused", reason: verified.invalidReason ?? "" };
+    const used = { ...call, paymentRequirements: { ...requirements, amount: String(amount) } };
+    const settled = await request(service, world, ({ settle }) => settle(used, caller));
     const state = readSettleState(settled);
     const reason = settled.errorReason ?? "";
-    if (state === "settled") return { kind: "sold" };
+    if (state === "settled") return { kind: "sold", amount: BigInt(settled.amount ?? amount) };
     return { kind: state === "refused" ? "refused" : "again", reason };
   };
 }
@@ -97,17 +153,20 @@ export function askFacilitator(service: Service<Operations>, world: World): Ask 
 export function askResourceServer(service: Service<Selling>, world: World): Ask {
   const { time, isUnrest, weather } = world;
   const isLost = () => isUnrest() && time.chance(weather.networkFaultRate);
-  return (offer, buyer) =>
+  return (offer, buyer, client = buyer) =>
     request(service, world, async ({ sell }) => {
       const fingerprint = hash("sha256", buyer);
-      const outcome = await sell(offer, { requirements, route: "GET /sold", fingerprint, client: buyer });
+      const { requirements } = offer;
+      const outcome = await sell(offer, { requirements, route: "GET /sold", fingerprint, client });
       if (outcome.kind !== "sold") return judge(outcome);
       const [isSent, isReceived] = [!isLost(), !isLost()];
       if (isSent) await outcome.delivery.delivered();
       else await outcome.delivery.undelivered();
-      if (new TextDecoder().decode(outcome.response.body) !== `sold for ${offer.nonce}`)
+      const [, amount, name] = /^sold for (\d+) by (.*)$/.exec(new TextDecoder().decode(outcome.response.body)) ?? [];
+      if (amount === undefined || name !== offer.name)
         return { kind: "refused", reason: "another purchase's response" };
-      return isSent && isReceived ? { kind: "sold" } : { kind: "again", reason: "the response is lost" };
+      if (!isSent || !isReceived) return { kind: "again", reason: "the response is lost" };
+      return { kind: "sold", amount: BigInt(amount) };
     });
 }
 

@@ -1,45 +1,68 @@
 import type { Purchase } from "./buyers.ts";
-import { namePayment, type VirtualChain } from "./virtual-chain.ts";
-import { findTransfers, nameTransfer, type Watcher } from "./watcher.ts";
+import { type SignedOffer } from "./payments.ts";
+import { payTo } from "./wallets.ts";
+import type { Transaction, VirtualChain, VirtualChains } from "./virtual-chain.ts";
+import { listCalls, nameCalled } from "./virtual-contracts.ts";
+import { findTransfers, type Watcher } from "./watcher.ts";
 import type { World } from "./world.ts";
 
-export type End = Readonly<{ world: World; chain: VirtualChain; watcher: Watcher; purchases: readonly Purchase[] }>;
+export type End = Readonly<{ world: World; chains: VirtualChains; watcher: Watcher; purchases: readonly Purchase[] }>;
 
-/** Checks what the chain has, and what the buyers got, when all is over. */
-export function checkEnd({ world, chain, watcher, purchases }: End): void {
+/** Checks what the chains have, and what the buyers got, when all is over. */
+export function checkEnd({ world, chains, watcher, purchases }: End): void {
   const { report } = world;
-  for (const { name, wallet, offers, sold, isGood, refused } of purchases) {
-    const names = [...new Set(offers.map(namePayment))];
-    const charges = names.flatMap((each) => findTransfers(chain, each));
+  const transactions = [...chains.values()].flatMap(({ sent }) => [...sent.values()]);
+  const sent = new Set(transactions.flatMap(listCalls).map(nameCalled));
+  for (const { name, wallet, offers, sold, isGood, hasLeft, refused } of purchases) {
+    const charges = offers.flatMap((offer) => findTransfers(chains, offer));
     if (charges.length > 1) report(`${name} is charged ${charges.length} times`);
-    if (sold !== undefined && findTransfers(chain, namePayment(sold)).length === 0)
-      report(`${name} is delivered and not charged`);
-    if (sold === undefined && charges.length > 0) report(`${name} is charged and not delivered`);
-    if (isGood && sold === undefined) report(`${name} with a good payment is not sold: ${refused ?? "without an end"}`);
-    const isSent = chain.sent.values().some(({ data }) => names.includes(nameTransfer(data) ?? ""));
-    if (wallet === "empty" && isSent) report(`${name} is of a buyer without money, and gas was offered for it`);
+    const charged = charges.map(({ amount }) => amount).join(" and ") || "0";
+    if (sold !== undefined && charged !== String(sold.amount))
+      report(`${name} is delivered for ${sold.amount}, and ${charged} is charged`);
+    if (sold !== undefined && sold.offer.to !== payTo) report(`${name} is delivered, and somebody else is paid`);
+    if (sold === undefined && charges.length > 0 && !hasLeft) report(`${name} is charged and not delivered`);
+    if (isGood && sold === undefined && !hasLeft)
+      report(`${name} with a good payment is not sold: ${refused ?? "without an end"}`);
+    const isFree = ({ signing: { flaw }, name: paying }: SignedOffer) =>
+      wallet === "empty" || flaw !== undefined || (sold?.amount === 0n && sold.offer.name === paying);
+    if (offers.some((offer) => isFree(offer) && sent.has(offer.name)))
+      report(`gas was offered for ${name}, which pays nothing`);
   }
-  for (const name of watcher.failed)
-    if (findTransfers(chain, name).length > 0) report(`${name} was answered as failed, and is charged`);
-  checkGas(world, chain);
+  for (const offer of watcher.failed)
+    if (findTransfers(chains, offer).length > 0) report(`${offer.name} was answered as failed, and is charged`);
+  for (const chain of chains.values()) checkGas(world, chain);
 }
 
 /** Max transactions for one payment that may fail at the signer's cost. */
 const wastedMax = 3;
 
 /** Checks that no gas is spent for who does not pay, but for what changed between simulation and block. */
-function checkGas({ weather, report }: World, { blocks }: VirtualChain): void {
+function checkGas({ weather, report }: World, { blocks, sent }: VirtualChain): void {
   const { lagging, unanswered, forgetting } = weather.node;
   const isExact = !weather.hasAdversary && lagging === 0;
   const wasted = new Map<string, number>();
-  for (const { transaction, revert } of blocks.flatMap(({ included }) => included)) {
-    if (transaction.isForeign || revert === undefined) continue;
-    const name = nameTransfer(transaction.data) ?? "another call";
+  const own = blocks.flatMap(({ included }) => included.filter(({ transaction }) => !transaction.isForeign));
+  const order = [...sent.keys()];
+  /** A payment whose transaction waits behind a missing nonce is sent with that nonce, too; one of the two fails. */
+  const fillsGap = (name: string, { hash, nonce }: Transaction) =>
+    own.some(
+      ({ transaction: other, calls }) =>
+        other.nonce < nonce &&
+        order.indexOf(other.hash) > order.indexOf(hash) &&
+        calls.some(({ call, revert }) => revert === undefined && nameCalled(call) === name),
+    );
+  const ownCalls = own.flatMap((each) => each.calls.map((call) => ({ ...call, by: each.transaction })));
+  for (const { by, call, revert } of ownCalls) {
+    if (revert === undefined) continue;
+    const name = nameCalled(call) ?? "another call";
     wasted.set(name, (wasted.get(name) ?? 0) + 1);
-    if (revert === "balance" && isExact) report(`gas was spent for ${name}, whose payer had too little`);
-    if (revert === "used" && isExact && unanswered + forgetting === 0)
+    if (revert === "together") report(`a transaction with ${name} failed because of another payment`);
+    if ((revert === "balance" || revert === "allowance") && isExact)
+      report(`gas was spent for ${name}, whose payer had too little (${revert})`);
+    if (revert === "used" && isExact && unanswered + forgetting === 0 && !fillsGap(name, by))
       report(`gas was spent for ${name}, which was charged already`);
     if (revert === "unknown") report("the signer sent something that is no payment");
+    if (revert === "sender" || revert === "amount") report(`${name} was sent with a wrong ${revert}`);
   }
   for (const [name, times] of wasted) if (times > wastedMax) report(`${times} transactions for ${name} failed`);
 }

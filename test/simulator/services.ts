@@ -1,5 +1,5 @@
 import { Registry } from "prom-client";
-import { FairSlots } from "#daemon/fair-places.ts";
+import { FairSlots } from "#daemon/fair-shares.ts";
 import { createLog } from "#daemon/log/log.ts";
 import { Secret } from "#daemon/secrets/secret.ts";
 import { createFacilitator, facilitatorDefaults, type Facilitator } from "#facilitator/facilitator.ts";
@@ -14,9 +14,10 @@ import type { SaleOutcome } from "#resource-server/sale/sale-outcome.ts";
 import { sell, type SaleRequest } from "#resource-server/sale/sale.ts";
 import { resumeSettlements } from "#resource-server/sale/settlement-resumer.ts";
 import { schemes } from "#x402/schemes.ts";
-import { chainId, separator, signerKey, token, type SignedOffer } from "./payments.ts";
+import { type SignedOffer } from "./payments.ts";
+import { chainIds, price, signers, token } from "./wallets.ts";
 import type { Watcher } from "./watcher.ts";
-import type { Transaction, VirtualChain } from "./virtual-chain.ts";
+import { getChain, type Transaction, type VirtualChains } from "./virtual-chain.ts";
 import type { VirtualDisk } from "./virtual-disk.ts";
 import { connectVirtualNode } from "./virtual-node.ts";
 import { ConnectionLostError, type VirtualProcess } from "./virtual-process.ts";
@@ -34,7 +35,7 @@ export const caps = { maxFeePerGasGwei: 500, gasLimit: 200_000 };
 
 export type FacilitatorSurroundings = Readonly<{
   world: World;
-  chain: VirtualChain;
+  chains: VirtualChains;
   disk: VirtualDisk;
   watcher: Watcher;
   onSend: (transaction: Transaction) => void;
@@ -48,14 +49,24 @@ export async function startFacilitator(
   process: VirtualProcess,
   surroundings: FacilitatorSurroundings,
 ): Promise<Operations> {
-  const { world, chain, disk, watcher, onSend } = surroundings;
+  const { world, chains, disk, watcher, onSend } = surroundings;
   const { time, weather, isUnrest } = world;
   const calm = { unreachable: 0, unanswered: 0, failing: 0, lagging: 0, forgetting: 0 };
-  const node = { time, chain, chainId, separator, latencyMs: 30, timeoutMs: rpcTimeoutMs, onSend };
+  const node = { time, latencyMs: weather.isCrowded ? 500 : 30, timeoutMs: rpcTimeoutMs, onSend };
+  const faults = () => (isUnrest() ? weather.node : calm);
+  const [chain, ...others] = chainIds.slice(0, weather.chains).map((id) => ({
+    ...facilitatorDefaults.chain,
+    id,
+    rpcUrl: "http://node.example",
+  }));
+  if (chain === undefined) throw new RangeError("no chain");
   const facilitator = await createFacilitator(
     {
-      chain: { ...facilitatorDefaults.chain, id: chainId, rpcUrl: "http://node.example" },
-      signer: { privateKey: new Secret(`0x${signerKey}`) },
+      chain,
+      networks: others.map((each) => ({ chain: each, assets: [token] })),
+      signer: {
+        privateKey: signers.slice(0, weather.signers).map(({ key }) => new Secret(`0x${key.toString("hex")}`)),
+      },
       assets: [token],
       payees: [],
       ledger: facilitatorDefaults.ledger,
@@ -77,7 +88,7 @@ export async function startFacilitator(
       signal: stopping.signal,
       pause: process.pause,
       random: time.random,
-      connect: () => connectVirtualNode(process, { ...node, faults: () => (isUnrest() ? weather.node : calm) }),
+      connect: ({ id }) => connectVirtualNode(process, { ...node, faults, chain: getChain(chains, id) }),
       openStore: async () => ({ store: disk.open(process), isShared: false }),
     },
   );
@@ -95,6 +106,11 @@ export type ServerSurroundings = Readonly<{
 export type Selling = Readonly<{
   sell: (offer: SignedOffer, request: Omit<SaleRequest, "payment" | "work" | "memory">) => Promise<SaleOutcome>;
 }>;
+
+/** Draws what a request used of a payment: of `exact` all, of `upto` all, some or nothing; the last buyer uses all. */
+export function drawUsed({ signing: { method, wallet } }: SignedOffer, random: number): bigint {
+  return method === "upto" && wallet !== "late" ? ([price, price / 4n, 0n][Math.floor(random * 3)] ?? 0n) : price;
+}
 
 /** What a facilitator says about itself, which no sale asks for. */
 const unwatched = {
@@ -138,8 +154,10 @@ export async function startResourceServer(process: VirtualProcess, surroundings:
         return { kind: "failed", status: 502, message: "the upstream failed" } as const;
       }
       end(true);
-      const body = new TextEncoder().encode(`sold for ${offer.nonce}`);
-      return { kind: "resource", response: { status: 200, headers: [], body } } as const;
+      const amount = drawUsed(offer, time.random());
+      const body = new TextEncoder().encode(`sold for ${amount} by ${offer.name}`);
+      const used = JSON.stringify({ amount: String(amount) });
+      return { kind: "resource", response: { status: 200, headers: [], body }, used } as const;
     });
   return {
     sell: (offer, sold) =>

@@ -1,15 +1,17 @@
 import { callInProcess } from "#resource-server/facilitators/facilitator-in-process.ts";
 import { sqliteClaimMigrations } from "#resource-server/claims/claim-schema.ts";
 import { sqliteLedgerMigrations } from "#facilitator/settlement/ledger/schema.ts";
-import { encodeAddress } from "#x402/hex.ts";
+import { startAdversary, startOperator, startPoverty, startThief } from "./adversary.ts";
 import { askFacilitator, askResourceServer, buy, drawPurchases, type Ask, type Purchase } from "./buyers.ts";
 import { checkEnd } from "./end-checks.ts";
-import { balances, signOffer, startMs, token } from "./payments.ts";
+import { forgetOffers, signOffer } from "./payments.ts";
+import { chainIds, startMs } from "./wallets.ts";
 import { callRemotely, startFacilitator, startResourceServer, type FacilitatorSurroundings } from "./services.ts";
-import { cancelSelector, createVirtualChain, drainSelector, type VirtualChain } from "./virtual-chain.ts";
+import { createVirtualChain, nameSlot, type VirtualChain, type VirtualChains } from "./virtual-chain.ts";
+import { nameCalled } from "./virtual-contracts.ts";
 import { createVirtualDisk } from "./virtual-disk.ts";
 import type { VirtualTime } from "./virtual-time.ts";
-import { createWatcher, nameTransfer, shorten } from "./watcher.ts";
+import { createWatcher } from "./watcher.ts";
 import { createWorld, keepRunning, type RunRecord, type Weather, type World } from "./world.ts";
 
 export type Run = RunRecord & Readonly<{ seed: number; crashes: number; weather: Weather }>;
@@ -19,54 +21,79 @@ const horizonMs = 3_600_000;
 
 /** Runs the whole money path once, in the order of events and faults that a seed decides. */
 export async function simulate(seed: number): Promise<Run> {
+  forgetOffers();
   const world = createWorld(seed);
   const { time, weather, isUnrest } = world;
-  const chain = createVirtualChain({ time, asset: token.address, balances, hasFeeSpikes: weather.hasFeeSpikes });
-  const watcher = createWatcher({ world, chain });
+  const { hasFeeSpikes } = weather;
+  const ids = chainIds.slice(0, weather.chains);
+  const chains = new Map(ids.map((id) => [id, createVirtualChain({ id, time, hasFeeSpikes })]));
+  const watcher = createWatcher({ world, chains });
   const purchases = drawPurchases(world);
-  const ask = startServices(world, { world, chain, watcher });
-  makeBlocks(world, chain);
-  if (weather.hasAdversary) startAdversary(world, chain, purchases);
+  const { ask, askAsThief, claims } = startServices(world, { world, chains, watcher });
+  for (const chain of chains.values()) {
+    makeBlocks(world, chain);
+    if (weather.hasAdversary) startAdversary(world, chain, purchases);
+    if (weather.hasOperator) startOperator(world, chain);
+    if (weather.hasPoorSigners) startPoverty(world, chain);
+  }
+  startThief(purchases, { ask, askAsThief }, { world, chains });
   let missing = purchases.length;
-  for (const purchase of purchases) void buy(purchase, ask, world).then(() => (missing -= 1));
-  const isOver = () => missing === 0 && !isUnrest() && chain.pool.size === 0;
+  for (const purchase of purchases) void buy(purchase, ask, world, chains).then(() => (missing -= 1));
+  const countPending = () => chains.values().reduce((sum, { pool }) => sum + pool.size, 0);
+  const isOver = () => missing === 0 && !isUnrest() && countPending() === 0;
   if (!(await time.run(isOver, startMs + horizonMs)))
-    world.report(`${missing} purchases and ${chain.pool.size} transactions have no end`);
-  const probe = await probeSigner(world, ask);
-  checkEnd({ world, chain, watcher, purchases: [...purchases, probe] });
+    world.report(`${missing} purchases and ${countPending()} transactions have no end`);
+  const probes = await probeSigners(world, ask, chains);
+  const open = claims?.prepare("SELECT 1 FROM claims WHERE state IN ('working', 'settling')");
+  const countOpen = () => open?.all().length ?? 0;
+  for (let waits = 0; waits < 4 && countOpen() > 0; waits += 1) await time.run(() => false, time.nowMs() + 30_000);
+  if (countOpen() > 0) world.report(`${countOpen()} claims have no end`);
+  checkEnd({ world, chains, watcher, purchases: [...purchases, ...probes] });
   return { seed, weather, steps: world.steps, problems: world.problems, crashes: world.crashes() };
 }
 
-/** Starts the services, and returns how buyers reach them. */
-function startServices(world: World, parts: Pick<FacilitatorSurroundings, "world" | "chain" | "watcher">): Ask {
+/** How buyers, and a thief, reach the services. */
+type Asks = Readonly<{
+  ask: Ask;
+  askAsThief: Ask;
+  /** Database of a resource server. */
+  claims?: ReturnType<typeof createVirtualDisk>["database"];
+}>;
+
+function startServices(world: World, parts: Pick<FacilitatorSurroundings, "world" | "chains" | "watcher">): Asks {
   const { time, weather, isUnrest } = world;
   const disk = {
     time,
     note: world.note,
     latencyMs: weather.diskLatencyMs,
+    losesPower: weather.losesPower,
     faultRate: () => (isUnrest() ? weather.diskFaultRate : 0),
   };
   const ledger = createVirtualDisk({ ...disk, migrations: sqliteLedgerMigrations, isRemote: false });
   const facilitating = { ...parts, disk: ledger, onSend: requireJournal(world, ledger.database) };
-  if (weather.seller === "direct")
-    return askFacilitator(
-      keepRunning("facilitator", world, (process) => startFacilitator(process, facilitating)),
-      world,
-    );
+  const runFacilitator = () => {
+    const facilitator = keepRunning("facilitator", world, (process) => startFacilitator(process, facilitating));
+    return { facilitator, askAsThief: askFacilitator(facilitator, world, { verifies: false }) };
+  };
+  if (weather.seller === "direct") {
+    const { facilitator, askAsThief } = runFacilitator();
+    return { ask: askFacilitator(facilitator, world), askAsThief };
+  }
   const selling = { ...parts, disk: createVirtualDisk({ ...disk, migrations: sqliteClaimMigrations, isRemote: true }) };
   if (weather.seller === "in-process") {
     const facilitate: Parameters<typeof startResourceServer>[1]["facilitate"] = async (process) =>
       callInProcess(await startFacilitator(process, facilitating));
-    return askResourceServer(
-      keepRunning("resource server", world, (process) => startResourceServer(process, { ...selling, facilitate })),
-      world,
+    const server = keepRunning("resource server", world, (process) =>
+      startResourceServer(process, { ...selling, facilitate }),
     );
+    const ask = askResourceServer(server, world);
+    return { ask, askAsThief: ask, claims: selling.disk.database };
   }
-  const facilitator = keepRunning("facilitator", world, (process) => startFacilitator(process, facilitating));
+  const { facilitator, askAsThief } = runFacilitator();
   const server = keepRunning("resource server", world, (process) =>
     startResourceServer(process, { ...selling, facilitate: async () => callRemotely(process, facilitator, world) }),
   );
-  return askResourceServer(server, world);
+  return { ask: askResourceServer(server, world), askAsThief, claims: selling.disk.database };
 }
 
 /** Requires that each transaction is on disk before a node gets it. */
@@ -83,12 +110,12 @@ function requireJournal(
 function makeBlocks({ time, weather, isUnrest, note }: World, chain: VirtualChain): void {
   const { chance, between, after, pick } = time;
   const describe = (number: number) => {
-    const { included, state } = chain.head();
-    const what = included.map(({ transaction: { nonce, data, isForeign }, revert }) => {
-      const name = nameTransfer(data);
-      return `${isForeign ? "foreign" : nonce} ${name === undefined ? "" : shorten(name)} ${revert ?? "ok"}`;
+    const { included } = chain.head();
+    const what = included.map(({ transaction: { from, nonce, isForeign }, calls }) => {
+      const ends = calls.map(({ call, revert }) => `${nameCalled(call) ?? ""}: ${revert ?? "ok"}`);
+      return `${isForeign ? "foreign" : `${from.slice(0, 6)} ${nonce}`} ${ends.join(" and ")}`;
     });
-    if (what.length > 0) note(`block ${number}, next nonce ${state.nextNonce}: ${what.join(", ")}`);
+    if (what.length > 0) note(`block ${number} of ${chain.id}: ${what.join(", ")}`);
   };
   const step = () => {
     if (isUnrest() && weather.reorgDepthMax > 0 && chance(0.15)) {
@@ -105,45 +132,35 @@ function makeBlocks({ time, weather, isUnrest, note }: World, chain: VirtualChai
     const lost = pick([...pool.keys()]);
     const again = pick([...sent.values()]);
     if (random() < 0.5 && lost !== undefined) pool.delete(lost);
-    else if (again !== undefined && again.nonce >= head().state.nextNonce) pool.set(again.nonce, again);
+    else if (again !== undefined && again.nonce >= (head().state.nextNonces.get(again.from) ?? 0))
+      pool.set(nameSlot(again), again);
   };
   after(1_000, step);
 }
 
-/** Lets somebody settle a copy of a pending payment, and lets buyers cancel a payment or move their money away. */
-function startAdversary({ time, isUnrest, note }: World, chain: VirtualChain, purchases: readonly Purchase[]): void {
-  const { pick, between, after } = time;
-  const step = () => {
-    if (!isUnrest()) return;
-    const pending = pick([...chain.pool.values()]);
-    const offer = pick(pick(purchases)?.offers ?? []);
-    const kind = pick(["copy", "copy", "cancel", "drain"]);
-    if (kind === "copy" && pending !== undefined) chain.sendForeign(pending.data);
-    if (kind === "cancel" && offer !== undefined)
-      chain.sendForeign(`${cancelSelector}${encodeAddress(`0x${offer.from}`)}${offer.nonce.slice(2)}`);
-    if (kind === "drain" && offer?.wallet === "tight")
-      chain.sendForeign(`${drainSelector}${encodeAddress(`0x${offer.from}`)}`);
-    note(`adversary: ${kind}`);
-    after(between(1_000, 15_000), step);
-  };
-  after(between(1_000, 15_000), step);
-}
-
-/** Buys once more when all is over: a signer with a nonce gap could not settle it. */
-async function probeSigner(world: World, ask: Ask): Promise<Purchase> {
-  const { time } = world;
+/** Buys once more from each signer when all is over: one with a nonce gap could not settle it. */
+async function probeSigners(world: World, ask: Ask, chains: VirtualChains): Promise<readonly Purchase[]> {
+  const { time, weather } = world;
   const validSeconds = Math.ceil((time.nowMs() - startMs) / 50_000) * 50 + 250;
-  const offers = [signOffer({ wallet: "rich", number: 1_000, validSeconds })];
-  const probe: Purchase = {
-    name: "the probe",
-    wallet: "rich",
-    offers,
-    isGood: true,
-    sold: undefined,
-    refused: undefined,
-  };
-  let isDone = false;
-  void buy(probe, ask, world).then(() => (isDone = true));
-  await time.run(() => isDone, time.nowMs() + 300_000);
-  return probe;
+  const probes = [...chains.keys()].flatMap((chain) =>
+    Array.from({ length: weather.signers }, (_, facilitator): Purchase => {
+      const number = 1_000 + facilitator;
+      return {
+        name: `the probe of signer ${facilitator} on ${chain}`,
+        beginsAfterMs: 0,
+        wallet: "late",
+        offers: [signOffer({ wallet: "late", chain, method: "upto", facilitator, number, validSeconds })],
+        isGood: true,
+        hasLeft: false,
+        sold: undefined,
+        refused: undefined,
+      };
+    }),
+  );
+  let missing = probes.length;
+  for (const probe of probes) void buy(probe, ask, world, chains).then(() => (missing -= 1));
+  await time.run(() => missing === 0, time.nowMs() + 300_000);
+  // And what a buyer that left has paid is settled without it.
+  await time.run(() => false, time.nowMs() + 30_000);
+  return probes;
 }

@@ -1,22 +1,52 @@
 import { execFile } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
+import { isLong, seed } from "../support/run-size.ts";
+import { mutateText } from "./mutations/mutate-text.ts";
+import { mutations } from "./mutations/mutations.ts";
 
-/** Crashes to cause, in runs with one seed each from the first on. */
+/** Crashes to cause, in runs with one seed each from the first on: in a long run another one each time, which a failure tells. */
 const crashesMin = Number(process.env["GATEHOUSE_TEST_CRASHES"] ?? 3_000);
-const firstSeed = process.env["GATEHOUSE_TEST_FIRST_SEED"] ?? "1";
+const firstSeed = isLong ? 1_000 * seed : 1;
+
+/** Processes that share the crashes, and the seeds that each may use. */
+const processes = crashesMin > 10_000 ? availableParallelism() : 1;
+const seedsEach = 1_000_000;
 
 /** Generous for a busy machine: a crash takes about a millisecond. */
 const timeoutMs = 60_000 + crashesMin * 30;
 
+/** Runs a program of this folder, and returns what it prints, whether it succeeds or not. */
+async function run(program: string, ...parameters: readonly number[]): Promise<string> {
+  const call = [join(import.meta.dirname, program), ...parameters.map(String)];
+  const options = { timeout: timeoutMs, maxBuffer: 2 ** 27 };
+  const ended = promisify(execFile)(process.execPath, call, options);
+  return (await ended.catch((error: unknown) => error as { stdout: string })).stdout;
+}
+
 test(
   `${crashesMin} crashes between any two steps of the money path, on a chain that forks, over nodes that fail: each purchase is charged once if delivered`,
   async () => {
-    const program = join(import.meta.dirname, "simulate.main.ts");
-    const run = promisify(execFile)(process.execPath, [program, firstSeed, String(crashesMin)], { timeout: timeoutMs });
-    const { stdout } = await run.catch((error: unknown) => error as { stdout: string });
-    expect(stdout).toMatch(/^\d+ crashes\n$/);
+    const share = Math.ceil(crashesMin / processes);
+    const starts = Array.from({ length: processes }, (_, index) => firstSeed + index * seedsEach);
+    const outputs = await Promise.all(starts.map((start) => run("simulate.main.ts", start, share)));
+    for (const output of outputs) expect(output).toMatch(/^\d+ crashes\n$/);
+  },
+  timeoutMs,
+);
+
+test.each(mutations)("the fault that $fault can still be put into $file", (mutation) => {
+  const path = join(import.meta.dirname, "../..", mutation.file);
+  expect(mutateText(mutation, readFileSync(path, "utf8"))).not.toBe("");
+});
+
+test.runIf(isLong)(
+  "each of these faults is noticed, or known to make no difference",
+  async () => {
+    expect(await run("mutations/table.main.ts", 10_000)).not.toContain("WHY?");
   },
   timeoutMs,
 );

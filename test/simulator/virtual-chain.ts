@@ -1,25 +1,33 @@
 import * as Hash from "ox/Hash";
 import * as TxEnvelopeEip1559 from "ox/TxEnvelopeEip1559";
-import type { EventLog } from "#facilitator/chain/chain.ts";
-import {
-  authorizationCanceledTopic,
-  authorizationUsedTopic,
-  encodeAddressTopic,
-  transferTopic,
-} from "#facilitator/chain/token.ts";
+import secp256k1 from "secp256k1";
+import type { ContractLog } from "#facilitator/chain/chain.ts";
+import { computeAddress } from "#facilitator/chain/transaction-signer.ts";
 import { encodeInteger, type Hex } from "#x402/hex.ts";
+import type { ContractCall } from "#x402/wallet-signature.ts";
+import { allowances, balances, token } from "./wallets.ts";
+import { execute, type Act, type Executed, type Revert, type TokenState } from "./virtual-contracts.ts";
 import type { VirtualTime } from "./virtual-time.ts";
 
-/** Transaction of the facilitator's signer, with its raw bytes, or one that somebody else sends to the token. */
+/** Transaction of one of the facilitator's signers, or what somebody else does. */
 export type Transaction = Readonly<{
   hash: Hex;
+  from: Hex;
+  /** Negative in somebody else's. */
   nonce: number;
+  to: Hex;
   data: Hex;
   gas: bigint;
   maxFee: bigint;
   tip: bigint;
+  /** Whether the facilitator did not send it. */
   isForeign: boolean;
+  /** What it does instead of its call. */
+  act?: Act | undefined;
 }>;
+
+/** Names the place of a transaction among its account's. */
+export const nameSlot = ({ from, nonce }: Pick<Transaction, "from" | "nonce">) => `${from} ${nonce}`;
 
 /** Receipt in the form of JSON-RPC. */
 type Receipt = Readonly<{
@@ -28,121 +36,78 @@ type Receipt = Readonly<{
   transactionHash: Hex;
   gasUsed: Hex;
   effectiveGasPrice: Hex;
-  logs: readonly EventLog[];
+  logs: readonly ContractLog[];
 }>;
 
 /** State after a block. */
-type State = Readonly<{
-  nextNonce: number;
-  /** Of the token, by address. */
-  balances: ReadonlyMap<string, bigint>;
-  /** Used or cancelled authorizations, by payer and nonce, with the transaction that did it. */
-  used: ReadonlyMap<string, Hex>;
-}>;
+type State = TokenState & Readonly<{ nextNonces: ReadonlyMap<Hex, number> }>;
+
+/** Transaction in a block, and what became of its calls. */
+export type Included = Pick<Executed, "calls"> &
+  Readonly<{ transaction: Transaction; receipt: Receipt; revert: Revert | undefined }>;
 
 export type Block = Readonly<{
   number: number;
   timestamp: number;
   baseFee: bigint;
   state: State;
-  included: readonly Readonly<{ transaction: Transaction; receipt: Receipt; revert: Revert | undefined }>[];
-}>;
-
-/** Why the token refused a transfer. */
-export type Revert = "time" | "used" | "balance" | "gas" | "unknown";
-
-/** Arguments of `transferWithAuthorization`. */
-export type TransferCall = Readonly<{
-  from: string;
-  to: string;
-  value: bigint;
-  validAfter: bigint;
-  validBefore: bigint;
-  nonce: Hex;
+  included: readonly Included[];
 }>;
 
 export type VirtualChain = Readonly<{
+  id: number;
   /** Blocks of the canonical chain, the oldest first. */
   blocks: Block[];
   head: () => Block;
-  pool: Map<number, Transaction>;
+  /** By {@link nameSlot}. */
+  pool: Map<string, Transaction>;
   /** Transactions that the facilitator ever sent to a node, by hash. */
   sent: Map<Hex, Transaction>;
   decode: (raw: Hex) => Transaction;
+  /** Accounts that can't pay for gas. */
+  broke: Set<Hex>;
   mine: (inclusion: number) => void;
   /** Replaces the newest blocks by one block more; what they included goes back to the pool, or is lost with this probability. */
   reorganise: (depth: number, lossRate: number) => void;
-  /** Lets somebody else's transaction into the next block, before all others. */
-  sendForeign: (data: Hex) => void;
+  /** Lets somebody else call a contract, or do something with its tokens, in the next block, before all others. */
+  sendForeign: (what: ContractCall | Act) => void;
   /** Executes a call in the state after a block. */
-  simulate: (data: Hex, gas: bigint, block: Block) => Revert | undefined;
+  simulate: (call: ContractCall & Readonly<{ from?: Hex }>, gas: bigint, block: Block) => Executed;
 }>;
 
-export const transferSelector = "0xe3ee160e";
-export const cancelSelector = "0x5a049a70";
-export const drainSelector = "0xa9059cbb";
-const gwei = 1_000_000_000n;
-const usualGas = 65_000n;
-const word = (data: Hex, index: number) => data.slice(10 + 64 * index, 74 + 64 * index);
+/** Chains of a run, by their ids. */
+export type VirtualChains = ReadonlyMap<number, VirtualChain>;
 
-/** Gas of a call. Some transfers need more in their block than a node estimates before. */
-const computeGas = (data: Hex) => (Number.parseInt(data.slice(-1), 16) % 4 === 0 ? 2n : 1n) * usualGas;
-
-/** Reads the arguments of a transfer. */
-export function readTransferCall(data: Hex): TransferCall {
-  const number = (index: number) => BigInt(`0x${word(data, index)}`);
-  return {
-    from: word(data, 0).slice(24),
-    to: word(data, 1).slice(24),
-    value: number(2),
-    validAfter: number(3),
-    validBefore: number(4),
-    nonce: `0x${word(data, 5)}`,
-  };
+export function getChain(chains: VirtualChains, id: number): VirtualChain {
+  const chain = chains.get(id);
+  if (chain === undefined) throw new RangeError(`there is no chain ${id}`);
+  return chain;
 }
 
-const readCancelCall = (data: Hex) => ({ from: word(data, 0).slice(24), nonce: `0x${word(data, 1)}` as const });
-
-/** Names an authorization, as `used` does. */
-export const nameAuthorization = ({ from, nonce }: Readonly<{ from: string; nonce: Hex }>) => `${from} ${nonce}`;
-
-/** Names a payment: of several with the same authorization nonce, one can be charged. */
-export const namePayment = ({
-  validBefore,
-  ...of
-}: Readonly<{ from: string; nonce: Hex; validBefore: bigint | number | string }>) =>
-  `${nameAuthorization(of)} ${validBefore}`;
+const gwei = 1_000_000_000n;
 
 export type ChainOptions = Readonly<{
+  id: number;
   time: VirtualTime;
-  asset: Hex;
-  balances: ReadonlyMap<string, bigint>;
   /** Whether the gas price moves, up to what the facilitator pays at most and beyond. */
   hasFeeSpikes: boolean;
 }>;
 
-/** Creates a chain with one block. Its token is an EIP-3009 token; signatures are not checked, because only good ones are sent. */
-export function createVirtualChain({ time, asset, balances, hasFeeSpikes }: ChainOptions): VirtualChain {
+/** Somebody else. */
+const nobody: Hex = `0x${"ff".repeat(20)}`;
+
+/** Creates a chain with one block, a token, Permit2, its proxies and Multicall3. */
+export function createVirtualChain({ id, time, hasFeeSpikes }: ChainOptions): VirtualChain {
   const genesis = { number: 1, timestamp: Math.floor(time.nowMs() / 1_000), baseFee: gwei };
-  const blocks: Block[] = [{ ...genesis, state: { nextNonce: 0, balances, used: new Map() }, included: [] }];
-  const pool = new Map<number, Transaction>();
+  const first = { nextNonces: new Map(), balances, allowances, approvals: new Map(), used: new Set<string>() };
+  const blocks: Block[] = [{ ...genesis, state: first, included: [] }];
+  const pool = new Map<string, Transaction>();
+  const broke = new Set<Hex>();
   const sent = new Map<Hex, Transaction>();
   const decoded = new Map<Hex, Transaction>();
   let foreign: Transaction[] = [];
   let foreignCount = 0;
   const head = () => blocks.at(-1) as Block;
-
-  const judge = (data: Hex, gas: bigint, { timestamp, state }: Pick<Block, "timestamp" | "state">) => {
-    if (data.startsWith(drainSelector)) return undefined;
-    if (data.startsWith(cancelSelector))
-      return state.used.has(nameAuthorization(readCancelCall(data))) ? "used" : undefined;
-    if (!data.startsWith(transferSelector)) return "unknown";
-    const call = readTransferCall(data);
-    if (BigInt(timestamp) >= call.validBefore || BigInt(timestamp) <= call.validAfter) return "time";
-    if (state.used.has(nameAuthorization(call))) return "used";
-    if ((state.balances.get(call.from) ?? 0n) < call.value) return "balance";
-    return gas < computeGas(data) ? "gas" : undefined;
-  };
 
   const nextBaseFee = (before: bigint): bigint => {
     if (!hasFeeSpikes) return before;
@@ -156,28 +121,33 @@ export function createVirtualChain({ time, asset, balances, hasFeeSpikes }: Chai
     const timestamp = Math.max(Math.floor(time.nowMs() / 1_000), before.timestamp + 1);
     const number = before.number + 1;
     const baseFee = nextBaseFee(before.baseFee);
-    const state = { nextNonce: before.state.nextNonce, balances: before.state.balances, used: before.state.used };
-    const included: Block["included"][number][] = [];
+    const nextNonces = new Map(before.state.nextNonces);
+    const state = { ...before.state, nextNonces };
+    const included: Included[] = [];
     const include = (transaction: Transaction) => {
-      const revert = judge(transaction.data, transaction.gas, { timestamp, state });
-      const logs = revert === undefined ? execute(transaction, asset, state) : [];
-      const used = revert === "gas" ? transaction.gas : computeGas(transaction.data);
+      const { hash, from, gas, tip, act } = transaction;
+      const done =
+        act === undefined
+          ? execute(transaction, gas, state, { chain: id, timestamp, from, isInBlock: true })
+          : { revert: undefined, gas: 21_000n, calls: [], logs: act(state) };
       const receipt: Receipt = {
-        status: revert === undefined ? "0x1" : "0x0",
+        status: done.revert === undefined ? "0x1" : "0x0",
         blockNumber: `0x${number.toString(16)}`,
-        transactionHash: transaction.hash,
-        gasUsed: `0x${used.toString(16)}`,
-        effectiveGasPrice: `0x${(baseFee + transaction.tip).toString(16)}`,
-        logs,
+        transactionHash: hash,
+        gasUsed: `0x${done.gas.toString(16)}`,
+        effectiveGasPrice: `0x${(baseFee + tip).toString(16)}`,
+        logs: done.logs,
       };
-      included.push({ transaction, receipt, revert });
+      included.push({ transaction, receipt, revert: done.revert, calls: done.calls });
     };
     for (const transaction of foreign) include(transaction);
     foreign = [];
-    for (let next = pool.get(state.nextNonce); next !== undefined; next = pool.get(state.nextNonce)) {
-      if (next.maxFee < baseFee || !time.chance(inclusion)) break;
-      pool.delete(state.nextNonce);
-      state.nextNonce += 1;
+    const isMinable = ({ from, nonce, maxFee }: Transaction) =>
+      nonce === (nextNonces.get(from) ?? 0) && maxFee >= baseFee && !broke.has(from);
+    const choose = () => time.pick([...pool.values()].filter(isMinable));
+    for (let next = choose(); next !== undefined && time.chance(inclusion); next = choose()) {
+      pool.delete(nameSlot(next));
+      nextNonces.set(next.from, next.nonce + 1);
       include(next);
     }
     blocks.push({ number, timestamp, baseFee, state, included });
@@ -186,15 +156,21 @@ export function createVirtualChain({ time, asset, balances, hasFeeSpikes }: Chai
   return {
     blocks,
     head,
+    id,
     pool,
     sent,
+    broke,
     mine,
     decode: (raw) => {
       const known = decoded.get(raw);
       if (known !== undefined) return known;
-      const { nonce = 0n, data = "0x", gas = 0n, ...fees } = TxEnvelopeEip1559.deserialize(raw as `0x02${string}`);
+      const envelope = TxEnvelopeEip1559.deserialize(raw as `0x02${string}`);
+      const { to, nonce = 0n, data = "0x", gas = 0n, chainId, ...fees } = envelope;
+      if (to === undefined || to === null) throw new TypeError("a transaction that creates a contract");
+      if (chainId !== id) throw new TypeError("a transaction for another chain");
       const { maxFeePerGas: maxFee = 0n, maxPriorityFeePerGas: tip = 0n } = fees;
-      const read = { hash: Hash.keccak256(raw), nonce: Number(nonce), data, gas, maxFee, tip, isForeign: false };
+      const [hash, from] = [Hash.keccak256(raw), recoverSender(envelope)];
+      const read = { hash, from, nonce: Number(nonce), to, data, gas, maxFee, tip, isForeign: false };
       decoded.set(raw, read);
       return read;
     },
@@ -202,48 +178,36 @@ export function createVirtualChain({ time, asset, balances, hasFeeSpikes }: Chai
       const kept = Math.max(1, blocks.length - depth);
       const dropped = blocks.splice(kept);
       for (const { transaction } of dropped.flatMap(({ included }) => included)) {
-        if (transaction.isForeign) foreign.push(transaction);
-        else if (!time.chance(lossRate)) pool.set(transaction.nonce, transaction);
+        if (transaction.nonce < 0) foreign.push(transaction);
+        else if (!time.chance(lossRate)) pool.set(nameSlot(transaction), transaction);
       }
       for (let block = 0; block <= dropped.length; block += 1) mine(0.5);
     },
-    sendForeign: (data) => {
+    sendForeign: (what) => {
       const hash: Hex = `0x${(foreignCount += 1).toString(16).padStart(64, "f")}`;
-      foreign.push({ hash, nonce: 0, data, gas: 1_000_000n, maxFee: 0n, tip: 0n, isForeign: true });
+      const [call, act] = typeof what === "function" ? [{ to: token.address, data: "0x" } as const, what] : [what];
+      foreign.push({
+        hash,
+        from: nobody,
+        nonce: -1,
+        ...call,
+        gas: 1_000_000n,
+        maxFee: 0n,
+        tip: 0n,
+        isForeign: true,
+        act,
+      });
     },
-    simulate: (data, gas, block) =>
-      judge(data, gas, { timestamp: Math.max(Math.floor(time.nowMs() / 1_000), block.timestamp), state: block.state }),
+    simulate: ({ from = nobody, ...call }, gas, block) => {
+      const timestamp = Math.max(Math.floor(time.nowMs() / 1_000), block.timestamp);
+      return execute(call, gas, { ...block.state }, { chain: id, timestamp, from, isInBlock: false });
+    },
   };
 }
 
-/** Executes a call that the token accepts, and returns its events. */
-function execute(
-  { hash, data }: Transaction,
-  asset: Hex,
-  state: { -readonly [Field in keyof State]: State[Field] },
-): readonly EventLog[] {
-  const balances = new Map(state.balances);
-  state.balances = balances;
-  const move = (from: string, to: string, value: bigint): EventLog => {
-    balances.set(from, (balances.get(from) ?? 0n) - value);
-    balances.set(to, (balances.get(to) ?? 0n) + value);
-    const topics = [transferTopic, encodeAddressTopic(`0x${from}`), encodeAddressTopic(`0x${to}`)];
-    return { address: asset, topics, data: `0x${encodeInteger(value)}` };
-  };
-  // The owner's own move of all that it has; its call data names the owner, where a real one has the recipient.
-  if (data.startsWith(drainSelector)) {
-    const owner = word(data, 0).slice(24);
-    return [move(owner, "dead".padStart(40, "0"), balances.get(owner) ?? 0n)];
-  }
-  const isTransfer = data.startsWith(transferSelector);
-  const { from, nonce } = isTransfer ? readTransferCall(data) : readCancelCall(data);
-  state.used = new Map(state.used).set(nameAuthorization({ from, nonce }), hash);
-  const mark = (topic: Hex): EventLog => ({
-    address: asset,
-    topics: [topic, encodeAddressTopic(`0x${from}`), nonce],
-    data: "0x",
-  });
-  if (!isTransfer) return [mark(authorizationCanceledTopic)];
-  const { to, value } = readTransferCall(data);
-  return [mark(authorizationUsedTopic), move(from, to, value)];
+function recoverSender(envelope: TxEnvelopeEip1559.TxEnvelopeEip1559): Hex {
+  const { r = 0n, s = 0n, yParity = 0, ...unsigned } = envelope;
+  const signature = Buffer.from(`${encodeInteger(BigInt(r))}${encodeInteger(BigInt(s))}`, "hex");
+  const digest = Buffer.from(TxEnvelopeEip1559.getSignPayload(TxEnvelopeEip1559.from(unsigned)).slice(2), "hex");
+  return computeAddress(secp256k1.ecdsaRecover(signature, yParity, digest, false));
 }

@@ -17,6 +17,7 @@ export type DiskOptions = Readonly<{
   migrations: Migrations;
   /** Max time of each way of a flush, and of a statement in a transaction; 0 for what ends at once. */
   latencyMs: number;
+  losesPower: boolean;
   /** Returns the current probability that a call fails because the database is unavailable. */
   faultRate: () => number;
   /** Whether such a call may have had its effect, as when the connection to a database breaks; a file's calls have none. */
@@ -36,13 +37,14 @@ class CachedDatabase extends DatabaseSync {
 }
 
 /** Probability that the power of a process's machine fails when the process ends. */
-const powerFailure = 0.3;
+const powerFailure = 0.4;
 
 /** Creates an empty database with its tables. */
 export function createVirtualDisk({
   time,
   migrations,
   latencyMs,
+  losesPower,
   faultRate,
   isRemote,
   note,
@@ -50,7 +52,7 @@ export function createVirtualDisk({
   const database = new CachedDatabase(":memory:");
   database.exec("PRAGMA foreign_keys = ON");
   for (const migration of migrations) database.exec(migration);
-  const flushed = keepFlushed(database);
+  const flushed = losesPower ? keepFlushed(database) : undefined;
   let isUsed = false;
   const failSometimes = () => {
     if (time.chance(faultRate())) throw new StoreError("the virtual disk fails");
@@ -60,14 +62,14 @@ export function createVirtualDisk({
     open: (process) => {
       // What a killed process left open is rolled back, as a file's journal is.
       if (database.isTransaction) database.exec("ROLLBACK");
-      if (isUsed && time.chance(powerFailure)) {
+      if (flushed !== undefined && isUsed && time.chance(powerFailure)) {
         flushed.restore();
         note(`the power failed before ${process.name}`);
       }
       isUsed = true;
       const flush = () =>
         process.call("a flush", latencyMs, async () => {
-          flushed.flush();
+          flushed?.flush();
           if (!time.chance(faultRate())) return;
           // Whoever watches the service restarts it then.
           time.after(5_000, () => process.kill("because its disk failed"));

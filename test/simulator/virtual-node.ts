@@ -3,12 +3,19 @@ import { ChainError } from "#facilitator/chain/chain-error.ts";
 import {
   decimalsCall,
   domainSeparatorCall,
+  encodeAllowanceCall,
   encodeAuthorizationState,
   encodeBalanceOfCall,
+  encodeNonceBitmapCall,
 } from "#facilitator/chain/token.ts";
 import type { JsonRpcResponse } from "#daemon/json-rpc.ts";
-import { encodeInteger, formatQuantity, type Hex } from "#x402/hex.ts";
-import { nameAuthorization, type Block, type Transaction, type VirtualChain } from "./virtual-chain.ts";
+import { canonicalContracts } from "#x402/contracts.ts";
+import { encodeInteger, formatQuantity, isSameHex, type Hex } from "#x402/hex.ts";
+import type { ContractCall } from "#x402/wallet-signature.ts";
+import { separatorOf } from "./payments.ts";
+import { token } from "./wallets.ts";
+import { nameSlot, type Block, type Transaction, type VirtualChain } from "./virtual-chain.ts";
+import { encodeResults, isMulticall } from "./virtual-contracts.ts";
 import type { VirtualProcess } from "./virtual-process.ts";
 import type { VirtualTime } from "./virtual-time.ts";
 
@@ -29,8 +36,6 @@ export type NodeFaults = Readonly<{
 export type NodeOptions = Readonly<{
   time: VirtualTime;
   chain: VirtualChain;
-  chainId: number;
-  separator: Hex;
   faults: () => NodeFaults;
   latencyMs: number;
   /** Time after which a caller gives up on a lost answer. */
@@ -38,13 +43,29 @@ export type NodeOptions = Readonly<{
   onSend: (transaction: Transaction) => void;
 }>;
 
+type Call = ContractCall & Readonly<{ from?: Hex; gas?: Hex }>;
+type LogFilter = Readonly<{ topics: readonly (Hex | readonly Hex[] | null)[]; fromBlock: Hex; toBlock: Hex }>;
 type Handler = (params: readonly unknown[], view: Block) => JsonRpcResponse;
 
 const answer = (result: unknown): JsonRpcResponse => ({ ok: true, result });
 const fail = (message: string, code = -32_000): JsonRpcResponse => ({ ok: false, error: { code, message } });
 
-const balanceSelector = encodeBalanceOfCall("0x").slice(0, 10);
-const stateSelector = encodeAuthorizationState("0x", "0x").slice(0, 10);
+const { multicall3, permit2, exactProxy, uptoProxy } = canonicalContracts;
+const deployed = [multicall3, permit2, exactProxy, uptoProxy].map(({ address }) => address);
+
+const digits = 40;
+/** Views of the token and of Permit2, by selector: what each returns for an account and what follows it in the call. */
+const views: Readonly<Record<string, (state: Block["state"], account: string, rest: string) => bigint>> = {
+  [encodeBalanceOfCall("0x").slice(0, 10)]: ({ balances }, account) => balances.get(account) ?? 0n,
+  [encodeAllowanceCall("0x", "0x").slice(0, 10)]: ({ allowances }, account) => allowances.get(account) ?? 0n,
+  [encodeAuthorizationState("0x", "0x").slice(0, 10)]: ({ used }, account, nonce) =>
+    used.has(`token ${account} 0x${nonce}`) ? 1n : 0n,
+  [encodeNonceBitmapCall("0x", 0n).slice(0, 10)]: ({ used }, account, position) => {
+    const start = `Permit2 ${account} 0x${position.slice(2)}`;
+    const bits = [...used].filter((name) => name.startsWith(start)).map((name) => BigInt(`0x${name.slice(-2)}`));
+    return bits.reduce((bitmap, bit) => bitmap | (1n << bit), 0n);
+  },
+};
 
 /** Creates the JSON-RPC client of a process, for a chain's nodes. */
 export function connectVirtualNode(process: VirtualProcess, options: NodeOptions): BatchingClient {
@@ -55,9 +76,10 @@ export function connectVirtualNode(process: VirtualProcess, options: NodeOptions
     if (time.chance(unreachable)) throw new ChainError("unreachable", "the virtual node is not reached");
     if (time.chance(failing)) return fail("header not found");
     const lag = time.chance(lagging) ? Math.ceil(time.random() * 3) : 0;
-    const view = chain.blocks.at(-1 - lag) ?? chain.head();
-    if (method === "eth_call" && typeof params[1] === "string" && Number(params[1]) > view.number)
-      return fail("header not found");
+    const newest = chain.blocks.at(-1 - lag) ?? chain.head();
+    const asked = String(params[1]).startsWith("0x") ? Number(params[1]) : newest.number;
+    const view = asked > newest.number ? undefined : chain.blocks[asked - 1];
+    if (view === undefined) return fail("header not found");
     const result = handlers[method]?.(params, view) ?? fail(`the method ${method} does not exist`, -32_601);
     if (!time.chance(unanswered)) return result;
     await process.pause(time.random() * timeoutMs);
@@ -69,58 +91,54 @@ export function connectVirtualNode(process: VirtualProcess, options: NodeOptions
   };
 }
 
-function createHandlers({
-  time,
-  chain,
-  chainId,
-  separator,
-  faults,
-  onSend,
-}: NodeOptions): Readonly<Record<string, Handler>> {
-  const simulate = (data: Hex, gas: bigint, view: Block) => {
-    if (data === domainSeparatorCall) return answer(separator);
+const nextNonce = (account: Hex, { state }: Block) => state.nextNonces.get(account) ?? 0;
+
+function createHandlers({ time, chain, faults, onSend }: NodeOptions): Readonly<Record<string, Handler>> {
+  const simulate = (call: Call, gas: bigint, view: Block) => {
+    const { to, data } = call;
+    if (data === domainSeparatorCall) return answer(separatorOf(chain.id));
     if (data === decimalsCall) return answer(`0x${encodeInteger(6n)}`);
-    const account = data.slice(34, 74);
-    if (data.startsWith(balanceSelector)) return answer(`0x${encodeInteger(view.state.balances.get(account) ?? 0n)}`);
-    if (data.startsWith(stateSelector)) {
-      const name = nameAuthorization({ from: account, nonce: `0x${data.slice(74)}` });
-      return answer(`0x${encodeInteger(view.state.used.has(name) ? 1n : 0n)}`);
-    }
-    const revert = chain.simulate(data, gas, view);
-    return revert === undefined ? answer("0x") : fail(`execution reverted: ${revert}`, 3);
+    const see = views[data.slice(0, 10)];
+    if (see !== undefined)
+      return answer(`0x${encodeInteger(see(view.state, data.slice(74 - digits, 74), data.slice(74)))}`);
+    if (![token.address, ...deployed].some((contract) => isSameHex(contract, to))) return answer("0x");
+    const done = chain.simulate(call, gas, view);
+    if (done.revert !== undefined) return fail(`execution reverted: ${done.revert}`, 3);
+    return answer(isMulticall(to) ? encodeResults(done) : "0x");
   };
   const take = (transaction: Transaction, view: Block): JsonRpcResponse => {
-    const { hash, nonce, maxFee, tip } = transaction;
-    const pooled = chain.pool.get(nonce);
+    const { hash, from, nonce, maxFee, tip } = transaction;
+    const pooled = chain.pool.get(nameSlot(transaction));
     if (pooled?.hash === hash) return fail("already known");
-    if (nonce < view.state.nextNonce)
-      return fail(`nonce too low: next nonce ${view.state.nextNonce}, tx nonce ${nonce}`);
+    const next = nextNonce(from, view);
+    if (nonce < next) return fail(`nonce too low: next nonce ${next}, tx nonce ${nonce}`);
+    if (chain.broke.has(from)) return fail("insufficient funds for gas * price + value");
     if (pooled !== undefined && (maxFee * 10n < pooled.maxFee * 11n || tip * 10n < pooled.tip * 11n))
       return fail("replacement transaction underpriced");
     onSend(transaction);
     chain.sent.set(hash, transaction);
-    if (!time.chance(faults().forgetting) && nonce >= chain.head().state.nextNonce) chain.pool.set(nonce, transaction);
+    if (!time.chance(faults().forgetting) && nonce >= nextNonce(from, chain.head()))
+      chain.pool.set(nameSlot(transaction), transaction);
     return answer(hash);
   };
-  const countPending = (view: Block): number => {
-    let nonce = view.state.nextNonce;
-    while (chain.pool.has(nonce)) nonce += 1;
+  const countPending = (from: Hex, view: Block): number => {
+    let nonce = nextNonce(from, view);
+    while (chain.pool.has(nameSlot({ from, nonce }))) nonce += 1;
     return nonce;
   };
-  const findReceipt = (hash: unknown, view: Block) => {
+  const findIncluded = (hash: unknown, view: Block) => {
     for (let index = view.number - 1; index >= 0; index -= 1) {
       const found = chain.blocks[index]?.included.find(({ transaction }) => transaction.hash === hash);
-      if (found !== undefined) return found.receipt;
+      if (found !== undefined) return found;
     }
-    return null;
+    return undefined;
   };
-  type Call = Readonly<{ data: Hex; gas?: Hex }>;
-  type LogFilter = Readonly<{ topics: readonly [readonly Hex[], Hex, Hex]; fromBlock: Hex; toBlock: Hex }>;
   return {
-    eth_chainId: () => answer(formatQuantity(chainId)),
+    eth_chainId: () => answer(formatQuantity(chain.id)),
     eth_syncing: () => answer(false),
-    eth_getCode: () => answer("0x"),
-    eth_getBalance: () => answer(formatQuantity(10n ** 24n)),
+    eth_getCode: ([account]) =>
+      answer(deployed.some((contract) => isSameHex(contract, String(account))) ? "0x01" : "0x"),
+    eth_getBalance: ([account]) => answer(formatQuantity(chain.broke.has(account as Hex) ? 0n : 10n ** 24n)),
     eth_maxPriorityFeePerGas: () => answer(formatQuantity(1_000_000_000)),
     eth_getBlockByNumber: (_, { number, timestamp, baseFee }) =>
       answer({
@@ -128,26 +146,28 @@ function createHandlers({
         timestamp: formatQuantity(timestamp),
         baseFeePerGas: formatQuantity(baseFee),
       }),
-    eth_getTransactionCount: ([, block], view) =>
-      answer(formatQuantity(block === "pending" ? countPending(view) : view.state.nextNonce)),
-    eth_getTransactionReceipt: ([hash], view) => answer(findReceipt(hash, view)),
+    eth_getTransactionCount: ([account, block], view) =>
+      answer(formatQuantity((block === "pending" ? countPending : nextNonce)(account as Hex, view))),
+    eth_getTransactionReceipt: ([hash], view) => answer(findIncluded(hash, view)?.receipt ?? null),
+    eth_getTransactionByHash: ([hash], view) => {
+      const { to, data: input } = findIncluded(hash, view)?.transaction ?? {};
+      return answer(to === undefined ? null : { to, input });
+    },
     eth_sendRawTransaction: ([raw], view) => take(chain.decode(raw as Hex), view),
-    eth_call: ([call], view) => simulate((call as Call).data, BigInt((call as Call).gas ?? 1_000_000), view),
+    eth_call: ([call], view) => simulate(call as Call, BigInt((call as Call).gas ?? 1_000_000), view),
     eth_estimateGas: ([call], view) => {
-      const { data } = call as Call;
-      const revert = chain.simulate(data, 10n ** 9n, view);
-      return revert === undefined ? answer(formatQuantity(65_000)) : fail(`execution reverted: ${revert}`, 3);
+      const { revert, gas } = chain.simulate(call as Call, 10n ** 9n, view);
+      return revert === undefined ? answer(formatQuantity(gas)) : fail(`execution reverted: ${revert}`, 3);
     },
     eth_getLogs: ([filter], view) => {
       const { topics, fromBlock, toBlock } = filter as LogFilter;
-      const hash = view.state.used.get(nameAuthorization({ from: topics[1].slice(26), nonce: topics[2] }));
-      const receipt = hash === undefined ? null : findReceipt(hash, view);
-      const log = receipt?.logs.find((each) => topics[0].includes(each.topics[0] as Hex));
-      const isWithin =
-        receipt !== null &&
-        BigInt(receipt.blockNumber) >= BigInt(fromBlock) &&
-        BigInt(receipt.blockNumber) <= BigInt(toBlock);
-      return answer(isWithin && log !== undefined ? [{ ...log, transactionHash: hash }] : []);
+      const [first, last] = [Number(fromBlock), Math.min(Number(toBlock), view.number)];
+      const found = chain.blocks
+        .filter(({ number }) => number >= first && number <= last)
+        .flatMap(({ included }) => included.map(({ receipt }) => receipt))
+        .flatMap(({ logs, transactionHash }) => logs.map((log) => ({ ...log, transactionHash })))
+        .filter((log) => topics.every((each, at) => each === null || [each].flat().includes(log.topics[at] ?? "0x")));
+      return answer(found);
     },
   };
 }

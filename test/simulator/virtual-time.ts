@@ -43,7 +43,12 @@ export function createVirtualTime(seed: number, startMs: number): VirtualTime {
       await finishMicrotasks();
       while (!isOver()) {
         const event = events.next();
-        if (event === undefined || event.dueMs > untilMs) return false;
+        if (event === undefined) return false;
+        if (event.dueMs > untilMs) {
+          events.add(event);
+          nowMs = untilMs;
+          return false;
+        }
         nowMs = event.dueMs;
         event.run();
         await finishMicrotasks();

@@ -1,14 +1,16 @@
+import type { PaymentPayload, SettleResponse } from "@x402/core/types";
 import type { Facilitator } from "#facilitator/facilitator.ts";
 import type { PaymentClaim } from "#resource-server/claims/payment-claim.ts";
 import { readSettleState } from "#x402/answer.ts";
-import type { SignedOffer } from "./payments.ts";
-import { namePayment, readTransferCall, type Block, type VirtualChain } from "./virtual-chain.ts";
+import { findCalled, findSent, type SignedOffer } from "./payments.ts";
+import { getChain, type VirtualChains } from "./virtual-chain.ts";
+import { listCalls } from "./virtual-contracts.ts";
 import type { VirtualProcess } from "./virtual-process.ts";
 import type { World } from "./world.ts";
 
 type Operations = Pick<Facilitator, "verify" | "settle">;
 
-/** Checks invariants while a run goes on, against the chain itself. */
+/** Checks invariants while a run goes on, against the chains themselves. */
 export type Watcher = Readonly<{
   /** Checks each answer of a facilitator at the moment at which it leaves. */
   watch: (operations: Operations) => Operations;
@@ -16,86 +18,86 @@ export type Watcher = Readonly<{
   /** Notes that the upstream begins a payment's work; call the result at its end. */
   beginWork: (offer: SignedOffer, process: VirtualProcess) => (isDone: boolean) => void;
   /** Payments that no transaction may charge any more, because an answer said so. */
-  failed: ReadonlySet<string>;
+  failed: ReadonlySet<SignedOffer>;
 }>;
 
 /** Transfer of a payment that a block includes, and its depth: 1 in the newest block. */
-export type FoundTransfer = Readonly<{ transaction: string; depth: number; isForeign: boolean }>;
+export type FoundTransfer = Readonly<{ transaction: string; depth: number; amount: bigint }>;
 
-/** Finds the transfers by a payment on the canonical chain. */
-export function findTransfers({ blocks }: Pick<VirtualChain, "blocks">, name: string): readonly FoundTransfer[] {
+/** Finds the transfers by a payment on its canonical chain. */
+export function findTransfers(chains: VirtualChains, { name, signing }: SignedOffer): readonly FoundTransfer[] {
+  const { blocks } = getChain(chains, signing.chain);
   return blocks.flatMap(({ included }, index) =>
-    included.flatMap(({ transaction: { hash, data, isForeign }, revert }) =>
-      revert === undefined && nameTransfer(data) === name
-        ? [{ transaction: hash, depth: blocks.length - index, isForeign }]
-        : [],
+    included.flatMap(({ transaction: { hash }, calls }) =>
+      calls.flatMap(({ call, revert }) => {
+        const found = revert === undefined ? findCalled(call) : undefined;
+        if (found?.offer.name !== name) return [];
+        return [{ transaction: hash, depth: blocks.length - index, amount: found.amount }];
+      }),
     ),
   );
 }
 
-/** Names the payment whose transfer the call data is. */
-export const nameTransfer = (data: Block["included"][number]["transaction"]["data"]): string | undefined =>
-  data.startsWith("0xe3ee160e") ? namePayment(readTransferCall(data)) : undefined;
-
-/** Shortens a payment's name for the list of steps. */
-export const shorten = (name: string) => `${name.slice(0, 4)}…${name.slice(103)}`;
-
-type Wire = Readonly<{
-  payload: Readonly<{ authorization: Readonly<{ from: string; nonce: `0x${string}`; validBefore: string }> }>;
-}>;
-
-export function createWatcher({ world, chain }: Readonly<{ world: World; chain: VirtualChain }>): Watcher {
+export function createWatcher({ world, chains }: Readonly<{ world: World; chains: VirtualChains }>): Watcher {
   const { note, report, weather } = world;
-  const failed = new Set<string>();
+  const failed = new Set<SignedOffer>();
   const working = new Map<string, VirtualProcess>();
-  const isPending = (name: string) =>
-    chain.pool
-      .values()
-      .some(
-        ({ data }) =>
-          nameTransfer(data) === name && readTransferCall(data).validBefore > BigInt(chain.head().timestamp),
-      );
-  const requireUncharged = (name: string, said: string) => {
-    if (findTransfers(chain, name).length > 0) report(`${said}, and ${name} is charged`);
-    else if (isPending(name)) report(`${said}, and a transaction that charges ${name} is pending`);
+  const isPending = ({ name, signing }: SignedOffer) => {
+    const { pool, head } = getChain(chains, signing.chain);
+    const offers = pool.values().flatMap((each) => listCalls(each).flatMap((call) => findCalled(call)?.offer ?? []));
+    return offers.some((offer) => offer.name === name && offer.validBefore > head().timestamp);
+  };
+  const requireUncharged = (offer: SignedOffer, said: string) => {
+    if (findTransfers(chains, offer).length > 0) report(`${said}, and ${offer.name} is charged`);
+    else if (isPending(offer)) report(`${said}, and a transaction that charges ${offer.name} is pending`);
+  };
+  const requireCharged = (
+    offer: SignedOffer,
+    { transaction, amount }: Pick<SettleResponse, "transaction" | "amount">,
+  ) => {
+    const found = findTransfers(chains, offer).find((each) => each.transaction === transaction);
+    const told = amount ?? String(offer.value);
+    if (found === undefined) return report(`success, and the chain does not have the transfer of ${offer.name}`);
+    if (String(found.amount) !== told) report(`success of ${told}, and ${found.amount} of ${offer.name} are charged`);
+    if (found.depth < weather.confirmations)
+      report(`success of ${offer.name} at depth ${found.depth} of ${weather.confirmations}`);
   };
   return {
     failed,
-    noteCharge: ({ key: { payer, nonce }, validBefore }) => {
-      const name = namePayment({ from: payer.slice(2), nonce: nonce as `0x${string}`, validBefore });
-      if (findTransfers(chain, name).length === 0) report(`the seller counts ${name} as charged, and it is not`);
+    noteCharge: ({ payload, amount }) => {
+      const offer = requireOffer(payload);
+      const charges = findTransfers(chains, offer).map((each) => String(each.amount));
+      if (charges.join() !== (amount === "0" ? "" : amount))
+        report(`the seller counts ${amount} of ${offer.name} as charged, and it is ${charges.join(" and ")}`);
     },
     beginWork: (offer, process) => {
-      const name = namePayment(offer);
+      const { name } = offer;
       const other = working.get(name);
       if (other?.isAlive() === true) report(`the work for ${name} is done twice at once`);
-      if (findTransfers(chain, name).length > 0) report(`the work for ${name} is done again after it was charged`);
+      if (findTransfers(chains, offer).length > 0) report(`the work for ${name} is done again after it was charged`);
       working.set(name, process);
       return () => working.delete(name);
     },
     watch: ({ verify, settle }) => ({
       verify,
       settle: async (request, caller) => {
-        const name = nameSent(request);
+        const offer = requireOffer("read" in request ? request.read.sent : request.paymentPayload);
+        const { name } = offer;
         try {
           const answer = await settle(request, caller);
           const state = readSettleState(answer);
-          note(`/settle of ${shorten(name)}: ${answer.success ? "success" : answer.errorReason}`);
-          if (state === "settled") {
-            const found = findTransfers(chain, name).find(({ transaction }) => transaction === answer.transaction);
-            if (found === undefined) report(`success, and the chain does not have the transfer of ${name}`);
-            else if (found.depth < weather.confirmations)
-              report(`success of ${name} at depth ${found.depth} of ${weather.confirmations}`);
-          }
+          note(`/settle of ${name}: ${answer.success ? `success ${answer.amount ?? ""}` : answer.errorReason}`);
+          if (state === "settled" && answer.amount === "0") requireUncharged(offer, "/settle of nothing");
+          else if (state === "settled") requireCharged(offer, answer);
           if (state === "refused" && answer.errorReason !== "duplicate_settlement") {
-            requireUncharged(name, `/settle refused with ${answer.errorReason}`);
-            if (answer.transaction !== "") failed.add(name);
+            requireUncharged(offer, `/settle refused with ${answer.errorReason}`);
+            if (answer.transaction !== "") failed.add(offer);
           }
           return answer;
         } catch (error) {
           const code = error instanceof Error && "code" in error ? String(error.code) : String(error);
-          note(`/settle of ${shorten(name)} fails: ${code}`);
-          if (code === "chain_unavailable") requireUncharged(name, `/settle failed with "${String(error)}"`);
+          note(`/settle of ${name} fails: ${code}`);
+          if (code === "chain_unavailable") requireUncharged(offer, `/settle failed with "${String(error)}"`);
           else if (code !== "store_unavailable" && code !== "overloaded") report(`/settle threw ${String(error)}`);
           throw error;
         }
@@ -104,9 +106,8 @@ export function createWatcher({ world, chain }: Readonly<{ world: World; chain: 
   };
 }
 
-/** Names the payment of a request. */
-function nameSent(request: Parameters<Operations["settle"]>[0]): string {
-  const sent = ("read" in request ? request.read.sent : request.paymentPayload) as unknown as Wire;
-  const { from, ...rest } = sent.payload.authorization;
-  return namePayment({ from: from.slice(2).toLowerCase(), ...rest });
+function requireOffer(sent: unknown): SignedOffer {
+  const offer = findSent(sent as PaymentPayload);
+  if (offer === undefined) throw new TypeError("a payment that no buyer signed");
+  return offer;
 }

@@ -1,6 +1,6 @@
 import { ConnectionLostError, startVirtualProcess, type VirtualProcess } from "./virtual-process.ts";
 import { createVirtualTime, type VirtualTime } from "./virtual-time.ts";
-import { startMs } from "./payments.ts";
+import { startMs } from "./wallets.ts";
 
 /** What a run is about to have, as its seed decides. */
 export type Weather = Readonly<{
@@ -8,11 +8,22 @@ export type Weather = Readonly<{
   /** Blocks that a reorganisation replaces at most: fewer than confirm a settlement. */
   reorgDepthMax: number;
   deathRate: number;
+  /** Whether a killed process may take with it what it had not flushed. */
+  losesPower: boolean;
   diskLatencyMs: number;
   diskFaultRate: number;
   networkFaultRate: number;
   node: Readonly<Record<"unreachable" | "unanswered" | "failing" | "lagging" | "forgetting", number>>;
   hasFeeSpikes: boolean;
+  /** Whether many buy at the same time, so that payments share transactions. */
+  isCrowded: boolean;
+  /** Chains of the facilitator, and accounts that settle. */
+  chains: number;
+  signers: number;
+  /** Whether accounts lack gas for a while. */
+  hasPoorSigners: boolean;
+  /** Whether somebody else sends transactions with the signers' keys. */
+  hasOperator: boolean;
   /** Somebody settles copies of pending payments, cancels authorizations, and moves a buyer's money away. */
   hasAdversary: boolean;
   /** Who calls the facilitator: sellers of their own, or a resource server, with the facilitator in its process or in another. */
@@ -64,11 +75,13 @@ export function createWorld(seed: number): World & RunRecord {
 function drawWeather({ pick, chance }: VirtualTime): Weather {
   const rate = (...rates: readonly number[]) => pick(rates) ?? 0;
   const confirmations = rate(1, 1, 2, 4);
+  const isCrowded = chance(0.2);
   return {
     confirmations,
     reorgDepthMax: chance(0.7) ? confirmations - 1 : 0,
-    deathRate: rate(0.01, 0.02, 0.04, 0.08),
-    diskLatencyMs: rate(0, 0, 20, 300, 2_500),
+    deathRate: isCrowded ? rate(0.001, 0.004, 0.01) : rate(0.01, 0.02, 0.04, 0.08),
+    losesPower: chance(0.7),
+    diskLatencyMs: isCrowded ? rate(0, 20) : rate(0, 0, 20, 300, 2_500),
     diskFaultRate: rate(0, 0, 0.02),
     networkFaultRate: rate(0, 0.05, 0.2),
     node: {
@@ -79,6 +92,11 @@ function drawWeather({ pick, chance }: VirtualTime): Weather {
       forgetting: rate(0, 0, 0.1),
     },
     hasFeeSpikes: chance(0.3),
+    isCrowded,
+    chains: isCrowded ? 1 : rate(1, 1, 2),
+    signers: isCrowded ? rate(1, 1, 1, 2) : rate(1, 1, 2, 3),
+    hasPoorSigners: chance(0.2),
+    hasOperator: chance(0.15),
     hasAdversary: chance(0.3),
     seller: pick(["direct", "in-process", "remote"] as const) ?? "direct",
   };

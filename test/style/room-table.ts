@@ -17,7 +17,7 @@ export const roomTable: Readonly<Record<string, Room>> = {
     mayImport: [],
   },
   node: {
-    what: "What is known of the node: versions, `node.conf`, key names, PruneInfo, and `gatehouse lint`",
+    what: "What is known of the node: versions, `node.conf`, key names, PruneInfo, and `gatehouse config lint`",
     mayImport: ["daemon/**"],
   },
   status: {
@@ -56,7 +56,13 @@ export const roomTable: Readonly<Record<string, Room>> = {
   },
   "resource-server": {
     what: "Sells routes by x402 and forwards them to their upstream once paid",
-    mayImport: ["daemon/**", "x402/**", "facilitator/facilitator.ts", "status/{status-api,page/service-page}.ts"],
+    mayImport: [
+      "daemon/**",
+      "x402/**",
+      // chain/settings: a network is set as a facilitator's is.
+      "facilitator/{facilitator,chain/settings}.ts",
+      "status/{status-api,page/service-page}.ts",
+    ],
   },
   client: {
     what: "Pays: a `fetch` that answers 402, and `gatehouse pay`",
@@ -75,7 +81,12 @@ export const roomTable: Readonly<Record<string, Room>> = {
   },
   policies: {
     what: "A Pulumi policy pack: what a deployment may not do",
-    mayImport: ["node/versions.ts", "node/lint/lint-config.ts", "node/conf/{document,monitor-keys}.ts"],
+    mayImport: [
+      "daemon/default-ports.ts",
+      "node/versions.ts",
+      "node/lint/lint-config.ts",
+      "node/conf/{document,monitor-config}.ts",
+    ],
   },
   infra: {
     what: "The Pulumi program for Docker and Kubernetes, images, alerts",
@@ -83,13 +94,12 @@ export const roomTable: Readonly<Record<string, Room>> = {
       // mask: no URL in a message shows its password. loopback: what a container can't reach is recognised as the services recognise it.
       "daemon/settings/*.ts",
       // bytes, request: what answers a look before a deployment is no more trusted than what answers a service.
-      // stack-services: a service is one row, wherever it runs.
       // markdown: the table of the stack's keys is printed as every other table of the docs is.
       // time: an update waits for a container as a service waits. disk-space: a disk's room is read in one place.
-      "daemon/{bytes,markdown,stack-services,time,version}.ts",
+      "daemon/{bytes,default-ports,markdown,time,version}.ts",
       "daemon/files/disk-space.ts",
       "daemon/secrets/mask.ts",
-      "daemon/http/{address,docker-engine}.ts",
+      "daemon/http/{address,docker-engine,operator-paths}.ts",
       // free-ports: a test says which ports of the machine are taken.
       "daemon/testing/free-ports.ts",
       "{sidecar,sidecar/restore,sidecar/volume-snapshot,engine-proxy,facilitator,resource-server,devnet,devnet/upstream}/settings.ts",
@@ -114,7 +124,7 @@ export const roomTable: Readonly<Record<string, Room>> = {
       "daemon/**",
       "{sidecar,gateway,engine-proxy,facilitator,resource-server,devnet,devnet/pushgateway,devnet/upstream}/{main,settings}.ts",
       "{sidecar/restore,sidecar/volume-snapshot}/settings.ts",
-      "facilitator/commands/{open-books,export-ledger,refund}.ts",
+      "facilitator/{network-options,commands/open-books,commands/export-ledger,commands/refund}.ts",
       "resource-server/claims/claim-states.ts",
       // running-node: the stack ends a node that its own `ops` does not end in time.
       "devnet/{prepared-node,token/address,node/running-node}.ts",
@@ -125,12 +135,12 @@ export const roomTable: Readonly<Record<string, Room>> = {
       // gatehouse upgrade --stack judges node.conf for a version, and asks a sidecar, as the sidecar and gatehouse status do.
       "node/{layout,versions,settled-block,lint/lint-config,lint/new-findings}.ts",
       "status/{request-status,status-command}.ts",
-      // gatehouse dashboard and the stack serve one page about several services.
+      // gatehouse status --page and the stack serve one page about several services.
       "sidecar/overview/{overview,targets}.ts",
       "sidecar/upkeep/plan/plan-document.ts",
-      "sidecar/{upkeep/plan,upkeep/control/resume,upkeep/control/restart,upkeep/control/adopt,upkeep/control/upgrade,upkeep/control/restore-data,restore/restore,volume-snapshot/volume-snapshot}-command.ts",
+      "sidecar/{upkeep/plan,upkeep/control/resume,upkeep/control/restart,upkeep/control/adopt,upkeep/control/upgrade,restore/restore,volume-snapshot/volume-snapshot}-command.ts",
       // The settings say where a running sidecar answers commands; nothing else of the upkeep does.
-      "sidecar/upkeep/control/control-places.ts",
+      "sidecar/upkeep/control/control-locations.ts",
       // gatehouse upgrade --stack asks a person as every command does that changes a node.
       "sidecar/upkeep/control/agreement.ts",
       // It runs by the engine that a sidecar upgrades its node by.
@@ -139,6 +149,8 @@ export const roomTable: Readonly<Record<string, Room>> = {
       "sidecar/upkeep/control/control-options.ts",
       // npm start -- --observe runs Prometheus with the rules that a deployment has, configured as there.
       "infra/observability/{rule-files,scrape-config,rules/all-rules}.ts",
+      // Which services a stack has, and how each is operated.
+      "infra/stack-services.ts",
     ],
   },
   package: {

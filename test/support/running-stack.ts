@@ -5,7 +5,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { findFreePorts } from "#daemon/testing/free-ports.ts";
 import { until } from "#daemon/testing/until.ts";
-import { gatehouseProgram } from "./programs/place.ts";
+import type { ServiceName } from "../../cli/service-definitions.ts";
+import { importConstants, type OtherConstants } from "./other-constants.ts";
+import { gatehouseProgram, ownProgram } from "./programs/place.ts";
 
 /** The ports of a stack under test, by part. */
 export type StackPorts = Readonly<
@@ -62,17 +64,20 @@ export async function findStackPorts(): Promise<Readonly<{ ports: StackPorts; en
   };
 }
 
-/** Runs `gatehouse stack` with its own ports and state folder; returns as soon as the process runs. */
+/** Runs `gatehouse stack` with its own ports and state folder, and other values for constants of its services; returns as soon as the process runs. */
 export async function spawnStack(
   args: readonly string[] = [],
   env: Readonly<Record<string, string>> = {},
+  constants: Readonly<Partial<Record<ServiceName, OtherConstants>>> = {},
 ): Promise<RunningStack> {
+  const imports = Object.entries(constants).map(([name, ofService]) => importConstants(name as ServiceName, ofService));
+  const program = imports.length === 0 ? gatehouseProgram : ownProgram;
   const stateDirectory = await mkdtemp(join(tmpdir(), "gatehouse-stack-"));
   const { ports, env: portsEnv } = await findStackPorts();
-  const command = [process.execPath, gatehouseProgram, "stack", "--state-dir", stateDirectory, ...args];
+  const command = [process.execPath, program, "stack", "--state-dir", stateDirectory, ...args];
   // The umask that systems come with: what a process leaves to it, everybody may read.
   const child = spawn("sh", ["-c", 'umask 022; exec "$@"', "sh", ...command], {
-    env: { ...process.env, ...portsEnv, ...env },
+    env: { ...process.env, ...portsEnv, NODE_OPTIONS: imports.join(" "), ...env },
     stdio: ["ignore", "pipe", "pipe"],
   });
   let output = "";

@@ -3,7 +3,9 @@ import { once } from "node:events";
 import { dirname } from "node:path";
 import { text } from "node:stream/consumers";
 import { within } from "#daemon/time.ts";
-import { gatehouseProgram } from "./programs/place.ts";
+import type { ServiceName } from "../../cli/service-definitions.ts";
+import { importConstants, type OtherConstants } from "./other-constants.ts";
+import { gatehouseProgram, ownProgram } from "./programs/place.ts";
 
 // The command is run as a person runs it: by its own first line, with this Node.
 const path = `${dirname(process.execPath)}:${process.env["PATH"] ?? ""}`;
@@ -37,7 +39,8 @@ export async function startService(
   env: Readonly<Record<string, string>>,
   {
     descriptors,
-    program = gatehouseProgram,
+    constants,
+    program = constants === undefined ? gatehouseProgram : ownProgram,
     args: more = [],
     reports = waitForUrls,
     ...options
@@ -46,6 +49,8 @@ export async function startService(
     /** Most files that it may open. */
     descriptors?: number;
     program?: string;
+    /** Other values for constants of its settings; the clone's own files then run, which start slower than compiled ones. */
+    constants?: OtherConstants | undefined;
     /** Options of the command. */
     args?: readonly string[];
     /** Resolves with its URLs when it is ready; by default as a service reports to its parent. */
@@ -56,7 +61,12 @@ export async function startService(
   const [command = program, ...args] = [...limit, program, service, ...more];
   const child = spawn(command, args, {
     ...options,
-    env: { PATH: path, XDG_RUNTIME_DIR: process.env["XDG_RUNTIME_DIR"] ?? "", ...env },
+    env: {
+      PATH: path,
+      XDG_RUNTIME_DIR: process.env["XDG_RUNTIME_DIR"] ?? "",
+      ...env,
+      ...setConstants(service as ServiceName, env, constants),
+    },
     stdio: ["ignore", "pipe", "pipe", "ipc"],
   });
   let output = "";
@@ -82,14 +92,31 @@ export async function startService(
 }
 
 /** Runs `gatehouse <service>` to its end: its exit status and what it printed. */
-export async function runToEnd(service: string, env: Readonly<Record<string, string>>) {
-  const child = spawn(gatehouseProgram, [service], {
-    env: { PATH: path, XDG_RUNTIME_DIR: process.env["XDG_RUNTIME_DIR"] ?? "", ...env },
+export async function runToEnd(
+  service: ServiceName,
+  env: Readonly<Record<string, string>>,
+  constants?: OtherConstants | undefined,
+) {
+  const child = spawn(constants === undefined ? gatehouseProgram : ownProgram, [service], {
+    env: {
+      PATH: path,
+      XDG_RUNTIME_DIR: process.env["XDG_RUNTIME_DIR"] ?? "",
+      ...env,
+      ...setConstants(service, env, constants),
+    },
   });
   const printed = Promise.all([text(child.stdout), text(child.stderr)]);
   const [status] = (await within(`the end of ${service}`, startDeadlineMs, once(child, "close"))) as [number | null];
   const [stdout, stderr] = await printed;
   return { status, stdout, stderr };
+}
+
+function setConstants(
+  service: ServiceName,
+  { NODE_OPTIONS = "" }: Readonly<Record<string, string>>,
+  constants: OtherConstants | undefined,
+): Readonly<Record<string, string>> {
+  return constants === undefined ? {} : { NODE_OPTIONS: `${NODE_OPTIONS} ${importConstants(service, constants)}` };
 }
 
 async function waitForUrls(child: ChildProcess): Promise<ReadyUrls> {

@@ -5,9 +5,9 @@ import type { UpgradeProcessRequest, UpgradeProcessState } from "./upgrade-proce
 
 /**
  * The upkeep alone in a process that upgrades its node and is there to be killed. Arguments: the node's workspace, its HTTP URL, the state
- * directory, the step at which it ends itself, 0 for never, and how data are copied.
+ * directory, and the step at which it ends itself, 0 for never.
  */
-const [workspace = "", httpUrl = "", stateDirectory = "", killAt = "0", method = "auto"] = process.argv.slice(2);
+const [workspace = "", httpUrl = "", stateDirectory = "", killAt = "0"] = process.argv.slice(2);
 
 // A sidecar that goes on with an upgrade is killed in that, too.
 if (killAt !== "0") await armKillPoint(Number(killAt));
@@ -22,21 +22,13 @@ await using upkeep = await runUpkeep(
     GATEHOUSE_SIDECAR_LAG_RESTART: "false",
     GATEHOUSE_SIDECAR_LAG_RESTART_AFTER_MS: "300",
     GATEHOUSE_SIDECAR_HEALTH_DISK_FREE_RATIO: "0",
-    GATEHOUSE_SIDECAR_UPGRADE_SNAPSHOT: method,
-    // A node that was killed while its data are copied stays away: nothing has begun that would start it.
-    ...(method === "rsync" ? { GATEHOUSE_SIDECAR_UPGRADE_LATE_MS: "10000" } : {}),
   },
   { stateDirectory },
 );
 process.on("message", (request: UpgradeProcessRequest) => void answer(request));
 await new Promise<void>((resolve) => process.once("disconnect", () => resolve()));
 
-function countRestoreStarts(): number {
-  const { database } = upkeep.state.store;
-  return database.prepare("SELECT 1 FROM restart WHERE reason = 'restore of the data'").all().length;
-}
-
-async function answer({ source, snapshot, killAt: step }: UpgradeProcessRequest): Promise<void> {
+async function answer({ source, killAt: step }: UpgradeProcessRequest): Promise<void> {
   if (step !== undefined) await armKillPoint(step);
   const { control } = upkeep.upkeep;
   let problems: readonly string[] = [];
@@ -47,25 +39,17 @@ async function answer({ source, snapshot, killAt: step }: UpgradeProcessRequest)
       ({ problems } = (await control.upgrade({ source, digest: shown.plan.digest })).plan);
     }
   }
-  if (snapshot !== undefined) {
-    const shown = await control.restore({ snapshot });
-    ({ problems } = shown.plan);
-    if (shown.result === "shown") {
-      ({ problems } = (await control.restore({ snapshot, digest: shown.plan.digest })).plan);
-    }
-  }
-  const { upgrade } = control.look();
+  const { upgrade } = control.view();
   const reason = (type: ConditionType) => upkeep.board.get(type)?.reason;
   const isRight =
     reason("ConfigReconciled") === "Reconciled" &&
     reason("NoRestartPending") === "NoRestart" &&
-    reason("AutoPruneEnabled") === "Enabled";
+    reason("Pruning") === "Enabled";
   const state: UpgradeProcessState = {
     isRight: isRight && reason("DataIntact") === "Intact",
     isKept: reason("RollbackReady") === "Ready",
     problems,
     data: reason("DataIntact"),
-    restoreStarts: countRestoreStarts(),
     isHeld: upkeep.state.hold.get() !== undefined,
     stage: upgrade?.stage,
     end: upgrade?.end,

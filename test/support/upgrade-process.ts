@@ -3,8 +3,8 @@ import type { FakeNode } from "#sidecar/testing/fake-node.ts";
 import { startKillableProcess, type KillableProcess } from "./killable-process.ts";
 import { findTestProgram } from "./programs/place.ts";
 
-/** Request to the process: to upgrade its node to a release, or to restore its data, and the step from now on at which it ends itself. */
-export type UpgradeProcessRequest = Readonly<{ source?: string; snapshot?: string; killAt?: number }>;
+/** Request to the process: to upgrade its node to a release, and the step from now on at which it ends itself. */
+export type UpgradeProcessRequest = Readonly<{ source?: string; killAt?: number }>;
 
 /** State of the node and its upgrade as the upkeep sees it. */
 export type UpgradeProcessState = Readonly<{
@@ -16,8 +16,6 @@ export type UpgradeProcessState = Readonly<{
   problems: readonly string[];
   /** Reason of the condition `DataIntact`. */
   data: string | undefined;
-  /** Starts for restores that the budget was charged with. */
-  restoreStarts: number;
   isHeld: boolean;
   stage?: string | undefined;
   end?: string | undefined;
@@ -29,14 +27,11 @@ export type UpgradeProcess = KillableProcess<UpgradeProcessRequest, UpgradeProce
 
 const program = findTestProgram("upgrade-process.main.ts");
 
-/**
- * Starts the process; its state stands in the node's workspace. `killAt`: the step at which it ends itself, 0 for never;
- * `method`: how it copies data.
- */
+/** Starts the process; its state stands in the node's workspace. `killAt`: the step at which it ends itself, 0 for never. */
 export function startUpgradeProcess(
   node: Pick<FakeNode, "workspace" | "httpUrl">,
-  { killAt = 0, method = "auto" }: Readonly<{ killAt?: number; method?: "auto" | "rsync" }> = {},
+  { killAt = 0 }: Readonly<{ killAt?: number }> = {},
 ): UpgradeProcess {
   const state = join(node.workspace, "state");
-  return startKillableProcess(program, [node.workspace, node.httpUrl, state, String(killAt), method]);
+  return startKillableProcess(program, [node.workspace, node.httpUrl, state, String(killAt)]);
 }

@@ -6,4 +6,4 @@ await armKillPoint(Number(killAt));
 const { copyWorkspace, putWorkspaceBack, restoreWorkspace } = await import("../../cli/stack-upgrade/workspace-copy.ts");
 if (action === "copy") await copyWorkspace(volume, id);
 else if (snapshot === undefined) await putWorkspaceBack(volume, id);
-else await restoreWorkspace(volume, id, snapshot);
+else await restoreWorkspace(volume, snapshot);

@@ -1,4 +1,4 @@
-import { FairSlots } from "#daemon/fair-places.ts";
+import { FairSlots } from "#daemon/fair-shares.ts";
 import { hash } from "node:crypto";
 import { Registry } from "prom-client";
 import { pino } from "pino";
@@ -9,7 +9,7 @@ import { createTransfers } from "#facilitator/schemes/transfers.ts";
 import { createPaymentOwners } from "#resource-server/claims/payment-owners.ts";
 import type { NewClaim } from "#resource-server/claims/payment-claim.ts";
 import { createFacilitatorOverHttp } from "#resource-server/facilitators/facilitator-over-http.ts";
-import { findAcceptedOffer, readPayment } from "#resource-server/sale/payment.ts";
+import { findAcceptedOffer, readPayment } from "#resource-server/sale/payment-header.ts";
 import { sell } from "#resource-server/sale/sale.ts";
 import { openTestLedger } from "#resource-server/testing/claim-store.ts";
 import { createRecentVerdicts } from "#facilitator/payment/recent-verdicts.ts";
@@ -53,6 +53,8 @@ export async function observeInProcess(paymentPayload: unknown, paymentRequireme
 
 const signer = `0x${"05".repeat(20)}` as const;
 
+const unknownChain = { shortage: () => undefined, decimals: () => new Map(), contracts: () => new Set<string>() };
+
 async function observeFacilitator(request: PaymentRequest): Promise<object> {
   const registry = new Registry();
   const settled: object[] = [];
@@ -63,15 +65,17 @@ async function observeFacilitator(request: PaymentRequest): Promise<object> {
   };
   const engine = {
     progress: async () => undefined,
-    noteVerified: async () => true,
-    forgetRefused: async () => undefined,
+    recordVerified: async () => true,
+    forgetRejected: async () => undefined,
+    wasVerified: async () => false,
+    adopt: async () => undefined,
     settle: async (payment: SignedPayment) => {
       settled.push(describeSettlement(payment));
       return { state: "settled", transaction } as const;
     },
   };
   const transfersFor = createTransfers(
-    { network: "eip155:1672", minAmount: () => 1n, signer, ...terms },
+    { network: "eip155:1672", minAmount: () => 1n, signers: new Set(), ...terms },
     {
       engine,
       check: async () => undefined,
@@ -91,8 +95,8 @@ async function observeFacilitator(request: PaymentRequest): Promise<object> {
   );
   const schemes = [{ scheme: exact, settling: await exact.settling() }];
   const { verify, settle } = createOperations(
-    { network, signer, schemes },
-    { transfersFor, metrics: createFacilitatorMetrics([registry]) },
+    { networks: [{ network, signers: [signer], transfersFor, ...unknownChain }], schemes },
+    { metrics: createFacilitatorMetrics([registry]) },
   );
   const verified = await waitForResponse(verify(request, {}));
   const settling = await waitForResponse(settle(request, {}));
@@ -135,7 +139,12 @@ async function observeSeller(payload: unknown, offers: readonly PaymentRequireme
   const claims: NewClaim[] = [];
   await using ledger = await openTestLedger(":memory:", clock);
   await using facilitation = createFacilitatorOverHttp(
-    { url: "http://facilitator.test", network, verifyTimeoutMs: 1_000, settleTimeoutMs: 1_000 },
+    {
+      url: "http://facilitator.test",
+      kinds: [{ scheme: "exact", network }],
+      verifyTimeoutMs: 1_000,
+      settleTimeoutMs: 1_000,
+    },
     { fetch: createAgreeingFetch(asked), log, signal: new AbortController().signal },
   );
   const outcome = await sell(

@@ -1,7 +1,5 @@
-import { once } from "node:events";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { getRequestListener } from "@hono/node-server";
@@ -14,27 +12,21 @@ import { payingFetch, PaymentRefusedError } from "#client/paying-fetch.ts";
 import { createApp, type App } from "#daemon/http/app.ts";
 import { createJsonPosts, type ServePost } from "#daemon/http/json-posts.ts";
 import { createMask } from "#daemon/secrets/mask.ts";
-import { findClientAddress } from "#daemon/http/proxies/client-address.ts";
 import { createFacilitatorMetrics } from "#facilitator/facilitator-metrics.ts";
 import { addFacilitatorRoutes, createPaymentPosts } from "#facilitator/http.ts";
-import { createOperations } from "#facilitator/schemes/operations.ts";
-import { createPaymentOwners } from "#resource-server/claims/payment-owners.ts";
+import { createOperations, type SettledNetwork } from "#facilitator/schemes/operations.ts";
 import type { Facilitation } from "#resource-server/facilitators/facilitation.ts";
 import { callInProcess } from "#resource-server/facilitators/facilitator-in-process.ts";
 import { createFacilitatorOverHttp } from "#resource-server/facilitators/facilitator-over-http.ts";
-import { createSelling } from "#resource-server/http.ts";
-import { addPaidRoutes } from "#resource-server/selling-port.ts";
+import { createSellingPort, type NodeBindings, type SellingPort } from "#resource-server/selling-port.ts";
+import { completeRoutes } from "#resource-server/facilitators/completed-offers.ts";
 import { openLiveRoutes, type LiveRoutesOptions } from "#resource-server/routes/live-routes.ts";
 import { MemoryBudget } from "#daemon/memory/memory-budget.ts";
-import { FairSlots } from "#daemon/fair-places.ts";
 import { createFilesInForce } from "#daemon/files/files-in-force.ts";
-import { createClaimSearch } from "#resource-server/sale/guarded-sale.ts";
-import { createPaymentMetrics } from "#resource-server/sale/payment-metrics.ts";
-import { sell } from "#resource-server/sale/sale.ts";
-import { paymentsClock } from "#resource-server/testing/payments.ts";
-import { openTestLedger } from "#resource-server/testing/claim-store.ts";
 import { exact } from "#x402/exact.ts";
 import type { Transfers } from "#x402/scheme.ts";
+import { openTestSelling } from "#resource-server/testing/test-selling.ts";
+import { listenLocally } from "#daemon/testing/local-server.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
 import { createTabScheme, type TabScheme } from "./tab-scheme.ts";
 
@@ -51,7 +43,6 @@ const noTransfers: Transfers = {
   assets: new Map(),
   isSigned: () => false,
   contracts: new Set(),
-  signer: payTo,
   refusePayee: () => undefined,
   checkWallet: async () => undefined,
   read: () => Promise.reject(new TypeError("a tab is no transfer")),
@@ -66,15 +57,20 @@ async function openShop(where: "over HTTP" | "in process") {
   const resources = new AsyncDisposableStack();
   const { tab, written, reads } = createTabScheme(word);
   const metrics = createFacilitatorMetrics([new Registry()]);
+  const settledOn: SettledNetwork = {
+    network,
+    signers: [`0x${"05".repeat(20)}`],
+    transfersFor: () => noTransfers,
+    shortage: () => undefined,
+    decimals: () => new Map(),
+    contracts: () => new Set(),
+  };
   const settled = [{ scheme: tab, settling: await tab.settling() }];
-  const operations = createOperations(
-    { network, signer: `0x${"05".repeat(20)}`, schemes: settled },
-    { transfersFor: () => noTransfers, metrics },
-  );
+  const operations = createOperations({ networks: [settledOn], schemes: settled }, { metrics });
   const limits = { bodyLimitBytes: 65_536 };
   const registry = new Registry();
   const facilitatorApp = createApp(limits, { log });
-  const routed = { facilitator: { ...operations, network }, apiKeys: undefined, log } as const;
+  const routed = { facilitator: { ...operations, networks: [settledOn] }, apiKeys: undefined, log } as const;
   addFacilitatorRoutes(facilitatorApp, routed);
   const memory = new MemoryBudget({ totalBytes: 1e6, addressBytes: 1e6, connectionBytes: 1e6 });
   const servePost = createJsonPosts(createPaymentPosts(routed), limits, {
@@ -86,51 +82,24 @@ async function openShop(where: "over HTTP" | "in process") {
   const facilitatorUrl = await listen(facilitatorApp, resources, servePost);
   const remote = resources.use(
     createFacilitatorOverHttp(
-      { url: facilitatorUrl, network, schemes: ["tab"], verifyTimeoutMs: 5_000, settleTimeoutMs: 5_000 },
+      { url: facilitatorUrl, kinds: [{ scheme: "tab", network }], verifyTimeoutMs: 5_000, settleTimeoutMs: 5_000 },
       { fetch, log, signal: new AbortController().signal },
     ),
   );
-  const facilitation: Facilitation = where === "over HTTP" ? remote : { ...remote, ...callInProcess(operations) };
-  const ledger = resources.use(await openTestLedger());
-  const owners = createPaymentOwners();
-  const unverified = new FairSlots(10);
+  const facilitation: Facilitation = {
+    ...(where === "over HTTP" ? remote : { ...remote, ...callInProcess(operations) }),
+    settlesNothing: () => false,
+  };
   const schemes = [exact, tab];
   const app = createApp({ bodyLimitBytes: 65_536 }, { log });
   let served = 0;
   const routes = resources.use(await openShopRoutes(schemes));
-  const serveSold = createSelling(
-    {
-      routes,
-      publicUrl: undefined,
-      bodyLimitBytes: 65_536,
-      deliveryTimeoutMs: 5_000,
-      client: findClientAddress({ trustedProxies: [], forwardedHeader: "x-forwarded-for", forwardedHops: 1 }),
-      schemes,
-    },
-    {
-      settlesNothing: () => false,
-      findClaim: createClaimSearch(ledger),
-      sell: (request) =>
-        sell(request, {
-          ledger,
-          facilitation,
-          owners,
-          onSettled: () => undefined,
-          unverified,
-          clock: paymentsClock,
-          responses: { hasRoom: () => true },
-        }),
-      work: async () => {
-        served += 1;
-        return { kind: "resource", response: { status: 200, headers: [], body: new TextEncoder().encode("sold") } };
-      },
-      memory: new MemoryBudget({ totalBytes: 1_000_000, addressBytes: 1_000_000, connectionBytes: 1_000_000 }),
-      metrics: createPaymentMetrics({ ledger, owners, registry: new Registry() }),
-      log,
-    },
+  const find = completeRoutes(routes, () => ({ kinds: [], extensions: [] }));
+  const { serveSold, ledger } = resources.use(
+    await openTestSelling({ find, schemes }, { facilitation, onWork: () => void (served += 1) }),
   );
-  addPaidRoutes(app, routes, serveSold);
-  const url = `${await listen(app, resources)}/data`;
+  const port = createSellingPort(app, { ...limits, find, serveSold, metrics: registry, log });
+  const url = `${await listen(port, resources)}/data`;
   return { url, ledger, remote, operations, reads, written, served: () => served, resources };
 }
 
@@ -141,26 +110,23 @@ async function openShopRoutes(schemes: NonNullable<LiveRoutesOptions["schemes"]>
     const offers = schemes.map(({ name }) => ({ scheme: name, price: "0.01", network }));
     await writeFile(path, JSON.stringify({ "GET /data": { accepts: offers, upstream: "http://upstream.test/data" } }));
     const options = { path, setting: "routesPath", token, payTo, validitySeconds: 300, formerOfferMs: 0, schemes };
-    const dependencies = { clock: Date.now, check: () => undefined, took: () => undefined };
+    const dependencies = { clock: Date.now, check: () => undefined, onRoutes: () => undefined };
     return await openLiveRoutes(options, { ...dependencies, log, files: createFilesInForce(new Registry()) });
   } finally {
     await rm(folder, { recursive: true });
   }
 }
 
-async function listen(app: App, resources: AsyncDisposableStack, servePost?: ServePost): Promise<string> {
-  const listener = getRequestListener(app.fetch);
+async function listen(
+  app: Pick<App, "fetch"> | SellingPort,
+  resources: AsyncDisposableStack,
+  servePost?: ServePost,
+): Promise<string> {
+  const listener = getRequestListener((request, env) => app.fetch(request, env as NodeBindings));
   const server = createServer((request, response) => {
     if (servePost?.(request, response) !== true) void listener(request, response);
   });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  resources.defer(async () => {
-    server.closeAllConnections();
-    server.close();
-    await once(server, "close");
-  });
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return resources.use(await listenLocally(server)).url;
 }
 
 function buyer(scheme: TabScheme["tab"], onHeader: (header: string) => void = () => undefined) {

@@ -1,3 +1,6 @@
+import { z } from "zod";
+import { fields } from "../fields.ts";
+import type { Answered, SettleAnswer } from "../answer.ts";
 import type { Hex } from "../hex.ts";
 import type { Refusal } from "../reason.ts";
 import type { Transfers } from "../scheme.ts";
@@ -5,10 +8,14 @@ import { readChannelState, type ChannelState } from "./channel.ts";
 import type { Vouched } from "./voucher.ts";
 
 /**
- * Time for which a channel's state needs no reading. Only its seller can lower the balance sooner than 15 minutes after the payer asked for
- * a withdrawal, and a channel with such a request is read each time.
+ * Time for which a channel's state needs no reading. Only its seller can claim, or lower the balance sooner than 15 minutes after the payer
+ * asked for a withdrawal, and a channel with such a request is read each time. So only a seller that also settles elsewhere can get a verdict
+ * that is so old, about its own channel.
  */
 const stateFreshMs = 60_000;
+
+/** Time for which the state of a channel with a pending transaction is read each time. */
+const pendingMs = 600_000;
 
 const statesMax = 100_000;
 
@@ -22,15 +29,26 @@ export type ChannelStates = Readonly<{
   ) => Promise<ChannelState | Refusal>;
   /** Reads the state. */
   refresh: (channelId: Hex, transfers: Transfers) => Promise<ChannelState>;
+  /** Runs a settlement that may change the state of channels: what was read before its end is forgotten. */
+  change: (
+    channelIds: readonly Hex[],
+    transfers: Pick<Transfers, "clock">,
+    settle: () => Promise<Answered<SettleAnswer>>,
+  ) => Promise<Answered<SettleAnswer>>;
 }>;
 
 /** Creates the states, initially unknown. */
 export function createChannelStates(): ChannelStates {
   const known = new Map<string, Readonly<{ state: ChannelState; atMs: number }>>();
+  const pendingUntilMs = new Map<string, number>();
+  let changes = 0;
   const refresh: ChannelStates["refresh"] = async (channelId, { read, clock }) => {
-    const atMs = clock();
+    const [atMs, changesBefore] = [clock(), changes];
     const id = channelId.toLowerCase();
     const state = await readChannelState(channelId, read);
+    // One that was read earlier, or before a change, may come later.
+    if (changes !== changesBefore || (known.get(id)?.atMs ?? 0) > atMs) return state;
+    if ((pendingUntilMs.get(id) ?? 0) > atMs) return state;
     known.delete(id);
     if (state.balance > 0n && state.withdrawRequestedAt === 0) known.set(id, { state, atMs });
     if (known.size > statesMax) known.delete(known.keys().next().value ?? "");
@@ -38,6 +56,19 @@ export function createChannelStates(): ChannelStates {
   };
   return {
     refresh,
+    change: async (channelIds, { clock }, settle) => {
+      const ids = channelIds.map((id) => id.toLowerCase());
+      try {
+        const answered = await settle();
+        for (const id of ids) pendingUntilMs.delete(id);
+        if (answered.answer.state === "pending") for (const id of ids) pendingUntilMs.set(id, clock() + pendingMs);
+        return answered;
+      } finally {
+        changes += 1;
+        for (const id of ids) known.delete(id);
+        while (pendingUntilMs.size > statesMax) pendingUntilMs.delete(pendingUntilMs.keys().next().value ?? "");
+      }
+    },
     judge: async ({ channelId }, transfers, refuse) => {
       const last = known.get(channelId.toLowerCase());
       const ageMs = last === undefined ? stateFreshMs : transfers.clock() - last.atMs;
@@ -50,10 +81,26 @@ export function createChannelStates(): ChannelStates {
 }
 
 /** Tells the state of a channel as the specification has it. */
-export function tellState(
+export function formatState(
   channelId: Hex,
   { balance, totalClaimed, withdrawRequestedAt, refundNonce }: ChannelState,
 ): Record<string, unknown> {
   const amounts = { balance: String(balance), totalClaimed: String(totalClaimed) };
   return { channelId, ...amounts, withdrawRequestedAt, refundNonce: String(refundNonce) };
+}
+
+const amount = fields.seller.number.transform(BigInt);
+const reported = z
+  .object({
+    balance: amount,
+    totalClaimed: amount,
+    withdrawRequestedAt: z.coerce.number().int().min(0),
+    refundNonce: z.coerce.string().pipe(amount),
+  })
+  .optional()
+  .catch(undefined);
+
+/** Reads the state of a channel as told by a facilitator; undefined if it tells none. */
+export function readReportedState(extra: unknown): ChannelState | undefined {
+  return reported.parse(extra);
 }

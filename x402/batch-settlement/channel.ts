@@ -3,7 +3,7 @@ import * as AbiParameters from "ox/AbiParameters";
 import { canonicalContracts } from "../contracts.ts";
 import { encodeAddress, encodeInteger, type Hex, type Word } from "../hex.ts";
 import { formatSignature, parseSignature } from "../signed-payment.ts";
-import { computeDomainSeparator, computeTypedDataDigest, hashText, hashWords } from "../typed-data.ts";
+import { cacheSeparator, computeDomainSeparator, computeTypedDataDigest, hashText, hashWords } from "../typed-data.ts";
 import type { ChannelConfig, Claim } from "./payload.ts";
 
 /** Contract that has the channels' deposits, at the same address on every chain that has it. */
@@ -13,18 +13,13 @@ const configType =
   "ChannelConfig(address payer,address payerAuthorizer,address receiver,address receiverAuthorizer,address token,uint40 withdrawDelay,bytes32 salt)";
 const configTypeHash = hashText(configType);
 const voucherTypeHash = hashText("Voucher(bytes32 channelId,uint128 maxClaimableAmount)");
+const refundTypeHash = hashText("Refund(bytes32 channelId,uint256 nonce,uint128 amount)");
+const entryType = "ClaimEntry(bytes32 channelId,uint128 maxClaimableAmount,uint128 totalClaimed)";
+const entryTypeHash = hashText(entryType);
+const batchTypeHash = hashText(`ClaimBatch(ClaimEntry[] claims)${entryType}`);
 
 const domain = { name: "x402 Batch Settlement", version: "1", address: channelsAddress };
-const separators = new Map<number, Word>();
-
-/** Returns the separator of the contract's EIP-712 domain. */
-function getSeparator(chainId: number): Word {
-  const known = separators.get(chainId);
-  if (known !== undefined) return known;
-  const separator = computeDomainSeparator({ ...domain, chainId }).slice(2);
-  separators.set(chainId, separator);
-  return separator;
-}
+const getSeparator = cacheSeparator((chainId) => computeDomainSeparator({ ...domain, chainId }).slice(2));
 
 function computeDigest(chainId: number, struct: Word): Uint8Array {
   return computeTypedDataDigest(getSeparator(chainId), struct);
@@ -41,6 +36,23 @@ export function computeChannelId(config: ChannelConfig, chainId: number): Hex {
 /** Computes the hash that a voucher's signer signs. */
 export function computeVoucherDigest(channelId: Hex, maxClaimableAmount: bigint, chainId: number): Uint8Array {
   return computeDigest(chainId, hashWords(voucherTypeHash, channelId.slice(2), encodeInteger(maxClaimableAmount)));
+}
+
+/** Computes the hash by which the receiver's authorizer signs claims. */
+export function computeClaimsDigest(claims: readonly Omit<Claim, "signature">[], chainId: number): Uint8Array {
+  const entries = claims.map(({ voucher: { channel, maxClaimableAmount }, totalClaimed }) => {
+    const amounts = [maxClaimableAmount, totalClaimed].map(encodeInteger);
+    return hashWords(entryTypeHash, computeChannelId(channel, chainId).slice(2), ...amounts);
+  });
+  return computeDigest(chainId, hashWords(batchTypeHash, hashWords(...entries)));
+}
+
+/** Computes the digest that the receiver's authorizer signs for a refund. */
+export function computeRefundDigest(channelId: Hex, nonce: bigint, amount: bigint, chainId: number): Uint8Array {
+  return computeDigest(
+    chainId,
+    hashWords(refundTypeHash, channelId.slice(2), encodeInteger(nonce), encodeInteger(amount)),
+  );
 }
 
 /** Computes the nonce by which an EIP-3009 deposit names its channel. */
@@ -105,7 +117,7 @@ export function encodeClaims(claims: readonly Claim[], signature: Hex): Hex {
   return AbiFunction.encodeData(claimFunction, [canonical, signature]);
 }
 
-/** Encodes the call that moves what was claimed to its receiver. */
+/** Encodes the call that moves the claimed amount to its receiver. */
 export function encodeSettle(receiver: Hex, token: Hex): Hex {
   return AbiFunction.encodeData(settleFunction, [receiver, token]);
 }
@@ -162,7 +174,7 @@ export type ChannelState = Readonly<{
   refundNonce: bigint;
 }>;
 
-/** Reads how much was deposited into a channel, less what was paid back, and how much of it is claimed. */
+/** Reads how much was deposited into a channel, minus refunds, and how much of it is claimed. */
 export function readTotals(channelId: Hex, read: Read): Promise<readonly [balance: bigint, totalClaimed: bigint]> {
   return readWords(`${views.channels}${channelId.slice(2)}`, read);
 }

@@ -1,12 +1,12 @@
 import * as AbiParameters from "ox/AbiParameters";
 import { canonicalContracts } from "../contracts.ts";
 import { encodeAddress, encodeInteger, type Hex } from "../hex.ts";
-import { computePermit2Separator, hashTokenPermissions, tokenType } from "../permit2.ts";
+import { getPermit2Separator, hashTokenPermissions, tokenType } from "../permit2.ts";
 import { readApproval } from "../permit2-terms.ts";
 import { isRefusal, reason, type Reason, type Refusal } from "../reason.ts";
 import type { Order, Transfers } from "../scheme.ts";
 import { signCall, toSignatureBytes, type Signature, type SignedPayment } from "../signed-payment.ts";
-import { judgeTerms, type Terms } from "../terms.ts";
+import { checkTerms, type Terms } from "../terms.ts";
 import {
   computeAuthorizationDigest,
   computeTypedDataDigest,
@@ -23,7 +23,7 @@ type Deposit = Extract<ChannelPayload, { type: "deposit" }>;
 /** Payment of a deposit, and the names of its refusals that its clients know. */
 type JudgedDeposit = Readonly<{ payment: SignedPayment; names: ReadonlyMap<Reason, Reason> }>;
 
-/** What a payer signed for a collector, and how the collector is told. */
+/** What a payer signed for a collector, and how it is passed to the collector. */
 type Authorized = Pick<SignedPayment, "authorization"> &
   Readonly<{ digest: Uint8Array; signature: string; collect: (signature: Hex) => Collected }>;
 
@@ -53,13 +53,13 @@ const permit2Names = new Map<Reason, Reason>([
  *
  * @throws {MalformedPaymentError} with the path of the first invalid field.
  */
-export function judgeDeposit(
+export function checkDeposit(
   order: Order<Deposit>,
   { channelId }: Vouched,
   transfers: Transfers,
 ): JudgedDeposit | Refusal {
   const { channelConfig, deposit } = order.payment;
-  const terms = judgeTerms(order, transfers.assets, { isMax: true });
+  const terms = checkTerms(order, transfers.assets, { isMax: true });
   const hint = (order.requirements.extra as { assetTransferMethod?: unknown } | undefined)?.assetTransferMethod;
   const isPermit2 = hint === undefined ? "permit2Authorization" in deposit.authorization : hint === "permit2";
   const names = isPermit2 ? permit2Names : eip3009Names;
@@ -156,7 +156,7 @@ function judgePermit2Deposit(
         ]);
   return {
     authorization: { validAfter: 0n, validBefore: deadline, nonce: `0x${encodeInteger(nonce)}` },
-    digest: computeTypedDataDigest(computePermit2Separator(readChainId(requirements)), struct),
+    digest: computeTypedDataDigest(getPermit2Separator(readChainId(requirements)), struct),
     signature,
     collect: (signed) => ({ collector: "permit2Collector", nonce, deadline, signature: signed, approval: encoded }),
   };

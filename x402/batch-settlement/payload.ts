@@ -15,7 +15,8 @@ const signatureBytes = z
 
 const uint128Max = (1n << 128n) - 1n;
 const amount = number.transform(BigInt).refine((value) => value <= uint128Max, "expected a number below 2^128");
-const config = z.object({
+/** Terms of a channel. */
+export const channelConfig = z.object({
   payer: address,
   payerAuthorizer: address,
   receiver: address,
@@ -25,13 +26,13 @@ const config = z.object({
   salt: bytes32,
 });
 const claim = z.object({
-  voucher: z.object({ channel: config, maxClaimableAmount: amount }),
+  voucher: z.object({ channel: channelConfig, maxClaimableAmount: amount }),
   signature: signatureBytes,
   totalClaimed: amount,
 });
 const claims = z.array(claim).max(100);
 const channel = {
-  channelConfig: config,
+  channelConfig,
   voucher: z.object({ channelId: bytes32, maxClaimableAmount: amount, signature }),
 };
 const erc3009Authorization = z.object({
@@ -54,14 +55,18 @@ const authorization = z.object({
   permit2Authorization: permit2Authorization.optional(),
 });
 
-/** Payloads of buyers (`deposit`, `voucher`, `refund`) and of sellers (`claim`, `settle`, and `refund` with what only a seller knows). */
+const deposit = z.object({ type: z.literal("deposit"), ...channel, deposit: z.object({ amount, authorization }) });
+const voucher = z.object({ type: z.literal("voucher"), ...channel });
+const refund = z.object({ type: z.literal("refund"), ...channel, amount: amount.optional() });
+
+/** Payloads of buyers, without what only a seller may add. */
+export const buyerPayload = z.discriminatedUnion("type", [deposit, voucher, refund]);
+
+/** Payloads of buyers, and of sellers: `claim`, `settle`, and `refund` with what only a seller knows. */
 export const channelPayload = z.discriminatedUnion("type", [
-  z.object({ type: z.literal("deposit"), ...channel, deposit: z.object({ amount, authorization }) }),
-  z.object({ type: z.literal("voucher"), ...channel }),
-  z.object({
-    type: z.literal("refund"),
-    ...channel,
-    amount: amount.optional(),
+  deposit,
+  voucher,
+  refund.extend({
     refundNonce: decimalUint256.optional(),
     claims: claims.optional(),
     refundAuthorizerSignature: signatureBytes.optional(),
@@ -71,11 +76,14 @@ export const channelPayload = z.discriminatedUnion("type", [
   z.object({ type: z.literal("settle"), receiver: address, token: address }),
 ]);
 
+/** Payload of a buyer. */
+export type BuyerPayload = Readonly<z.output<typeof buyerPayload>>;
+
 /** Payload of the scheme, by its type. */
 export type ChannelPayload = Readonly<z.output<typeof channelPayload>>;
 
 /** Terms of a channel, which never change; their hash is its id. */
-export type ChannelConfig = Readonly<z.output<typeof config>>;
+export type ChannelConfig = Readonly<z.output<typeof channelConfig>>;
 
 /** Voucher of a channel, and how much of it the seller charged. */
 export type Claim = Readonly<z.output<typeof claim>>;

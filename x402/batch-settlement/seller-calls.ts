@@ -4,7 +4,7 @@ import { keccak256 } from "../keccak.ts";
 import { reason, type Reason, type Refusal } from "../reason.ts";
 import type { Order, Transfers } from "../scheme.ts";
 import type { SignedPayment } from "../signed-payment.ts";
-import { tellState, type ChannelStates } from "./channel-states.ts";
+import { formatState, type ChannelStates } from "./channel-states.ts";
 import {
   channelsAddress,
   computeChannelId,
@@ -24,7 +24,7 @@ type Settled = Promise<Answered<SettleAnswer>>;
  * Time after which the same call is another transaction: a claim that failed, e.g. for a chain that went back, can be sent again well before
  * a channel's shortest withdrawal delay.
  */
-const againMs = 300_000;
+const retryMs = 300_000;
 
 const names = {
   claim: nameFailures(reason.claimSimulation, reason.claimTransaction),
@@ -41,7 +41,11 @@ function nameFailures(simulation: Reason, transaction: Reason): ReadonlyMap<Reas
 }
 
 /** Claims vouchers for their receiver: the chain accounts for them, and no tokens move. */
-export async function claimVouchers({ payment, requirements }: OrderOf<"claim">, transfers: Transfers): Settled {
+export async function claimVouchers(
+  { payment, requirements }: OrderOf<"claim">,
+  transfers: Transfers,
+  states: Pick<ChannelStates, "change">,
+): Settled {
   const { claims, claimAuthorizerSignature: signature } = payment;
   const refusal =
     refuseAsset(requirements, transfers) ??
@@ -60,17 +64,16 @@ export async function claimVouchers({ payment, requirements }: OrderOf<"claim">,
     amount += totalClaimed - before;
     claimed.set(id, totalClaimed);
   }
-  const told = { amount: "" };
+  const reported = { amount: "" };
   const { payTo, asset } = requirements;
   const party = { asset: asset as Hex, payer: payTo as Hex, payTo: payTo as Hex };
   const call = buildCall({ ...party, amount }, encodeClaims(claims, signature), transfers);
-  const answered = { ...nameReasons(await transfers.settle(call), names.claim), payer: undefined, told };
-  // The chain has all of it, from a transaction that is not on record here: nothing was sent.
-  if (amount === 0n && answered.answer.state === "refused") return { ...answered, answer: { state: "unused" } };
-  return answered;
+  // Claims that the chain already has, perhaps from a transaction that is not recorded here, are not sent again.
+  const settle = () => (amount === 0n ? transfers.settleNothing(call) : transfers.settle(call));
+  return { ...nameReasons(await states.change(ids, transfers, settle), names.claim), payer: undefined, reported };
 }
 
-/** Moves what was claimed to its receiver. */
+/** Moves the claimed amount to its receiver. */
 export async function settleClaimed({ payment, requirements }: OrderOf<"settle">, transfers: Transfers): Settled {
   const { receiver, token } = payment;
   const refusal = refuseAsset(requirements, transfers) ?? refuseChannel({ receiver, token }, requirements);
@@ -88,7 +91,7 @@ export async function settleClaimed({ payment, requirements }: OrderOf<"settle">
   if (answered.answer.state !== "settled") return answered;
   // A claim may have come in between; the chain knows.
   const after = await readReceiver(receiver, token, transfers.read);
-  return { ...answered, told: { amount: String(after.totalSettled - before.totalSettled) } };
+  return { ...answered, reported: { amount: String(after.totalSettled - before.totalSettled) } };
 }
 
 /** Pays what a channel's seller has not charged back to its payer, after claiming what it has. */
@@ -122,11 +125,13 @@ export async function refundChannel(
   const claimCall = claims.length > 0 ? encodeClaims(claims, claimSignature ?? "0x") : undefined;
   const data = encodeRefund({ config, amount: requested, nonce, signature: signature }, claimCall);
   const call = buildCall({ asset, payer, payTo, amount: isFirst ? amount : requested }, data, transfers);
-  const answered = nameReasons(await transfers.settle(call), names.refund);
+  const ids = claims.map(({ voucher: { channel } }) => computeChannelId(channel, readChainId(requirements)));
+  const settle = () => transfers.settle(call);
+  const answered = nameReasons(await states.change([channelId, ...ids], transfers, settle), names.refund);
   if (answered.answer.state !== "settled") return answered;
   const after = await states.refresh(channelId, transfers);
   const paid = isFirst ? before.balance - after.balance : (answered.answer.amount ?? 0n);
-  return { ...answered, told: { amount: String(paid), extra: { channelState: tellState(channelId, after) } } };
+  return { ...answered, reported: { amount: String(paid), extra: { channelState: formatState(channelId, after) } } };
 }
 
 /** Returns how much of a channel is claimed once the given claims are. */
@@ -146,7 +151,7 @@ function buildCall(
   { clock }: Pick<Transfers, "clock">,
   state = "",
 ): SignedPayment {
-  const period = encodeInteger(BigInt(Math.floor(clock() / againMs)));
+  const period = encodeInteger(BigInt(Math.floor(clock() / retryMs)));
   const digest = keccak256(Buffer.from(callData.slice(2) + state + period, "hex"));
   const id: Hex = `0x${digest.toString("hex")}`;
   const authorization = { validAfter: 0n, validBefore: 2n ** 256n - 1n, nonce: id };

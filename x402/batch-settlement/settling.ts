@@ -1,12 +1,12 @@
 import { nameReasons, type Answered, type SettleAnswer } from "../answer.ts";
-import { listContracts, canonicalContracts } from "../contracts.ts";
+import { listContracts, canonicalContracts, type KnownContracts } from "../contracts.ts";
 import { reason, type Refusal } from "../reason.ts";
 import type { Order, Settling, Transfers } from "../scheme.ts";
-import { createChannelStates, tellState, type ChannelStates } from "./channel-states.ts";
-import { judgeDeposit } from "./deposit.ts";
+import { createChannelStates, formatState, type ChannelStates } from "./channel-states.ts";
+import { checkDeposit } from "./deposit.ts";
 import type { ChannelPayload } from "./payload.ts";
 import { claimVouchers, refundChannel, settleClaimed } from "./seller-calls.ts";
-import { judgeVoucher, refuse, refuseConfig, refuseState, type Vouched } from "./voucher.ts";
+import { checkVoucher, refuse, refuseConfig, refuseState, type Vouched } from "./voucher.ts";
 
 const types = new Set(["deposit", "voucher", "refund", "claim", "settle"]);
 
@@ -20,8 +20,7 @@ type ChannelOrder<Type extends ChannelPayload["type"]> = Order<Extract<ChannelPa
 export function createChannelSettling(): Settling<ChannelPayload> {
   const states = createChannelStates();
   return {
-    // Listed once our own sellers and buyers use channels: a seller that finds the kind listed would offer it.
-    kinds: () => [],
+    kinds: ({ contracts }) => (hasContracts(contracts) ? [{}] : []),
     refusePayload: ({ type }) =>
       types.has(String(type))
         ? undefined
@@ -33,21 +32,21 @@ export function createChannelSettling(): Settling<ChannelPayload> {
         return refuse({ reason: reason.channelPayload, message }, undefined);
       }
       const { payer } = payment.channelConfig;
-      const voucher = await judgeOrder({ ...order, payment }, transfers);
+      const voucher = await checkOrder({ ...order, payment }, transfers);
       if ("reason" in voucher) return refuse(voucher, payer);
       if (payment.type !== "deposit") {
         const state = await states.judge(voucher, transfers, (now) => refuseState(voucher, now));
         if ("reason" in state) return refuse(state, payer);
-        return { answer: { state: "valid" }, payer, told: { extra: tellState(voucher.channelId, state) } };
+        return { answer: { state: "valid" }, payer, reported: { extra: formatState(voucher.channelId, state) } };
       }
-      const deposit = judgeDeposit({ ...order, payment }, voucher, transfers);
+      const deposit = checkDeposit({ ...order, payment }, voucher, transfers);
       if ("reason" in deposit) return refuse(deposit, payer);
       const state = await states.refresh(voucher.channelId, transfers);
       const refusal = refuseState({ ...voucher, added: deposit.payment.amount }, state);
       if (refusal !== undefined) return refuse(refusal, payer);
       const answered = nameReasons(await transfers.verify(deposit.payment), deposit.names);
       return answered.answer.state === "valid"
-        ? { ...answered, told: { extra: tellState(voucher.channelId, state) } }
+        ? { ...answered, reported: { extra: formatState(voucher.channelId, state) } }
         : answered;
     },
     async settle(order, transfers) {
@@ -57,7 +56,7 @@ export function createChannelSettling(): Settling<ChannelPayload> {
         case "deposit":
           return settleDeposit({ ...order, payment }, transfers, states);
         case "claim":
-          return claimVouchers({ ...order, payment }, transfers);
+          return claimVouchers({ ...order, payment }, transfers, states);
         case "settle":
           return settleClaimed({ ...order, payment }, transfers);
         case "refund":
@@ -72,7 +71,7 @@ export function createChannelSettling(): Settling<ChannelPayload> {
   };
 }
 
-function hasContracts(contracts: ReadonlySet<string>): boolean {
+function hasContracts(contracts: KnownContracts): boolean {
   return listContracts("batch-settlement").every((id) => contracts.has(canonicalContracts[id].address.toLowerCase()));
 }
 
@@ -82,14 +81,14 @@ const missing: Refusal = {
 };
 
 /** Checks the channel's terms, its payee and its voucher; the state of the channel comes later. */
-async function judgeOrder(
+async function checkOrder(
   { payment, requirements }: ChannelOrder<"deposit" | "voucher" | "refund">,
   transfers: Transfers,
 ): Promise<Vouched | Refusal> {
   if (!hasContracts(transfers.contracts)) return missing;
   const { channelConfig: config, voucher, type } = payment;
   const refusal = refuseConfig({ config, voucher }, requirements) ?? transfers.refusePayee(config.receiver);
-  return refusal ?? judgeVoucher({ config, voucher, isRefund: type === "refund" }, requirements, transfers);
+  return refusal ?? checkVoucher({ config, voucher, isRefund: type === "refund" }, requirements, transfers);
 }
 
 async function settleDeposit(
@@ -98,16 +97,17 @@ async function settleDeposit(
   states: ChannelStates,
 ): Promise<Answered<SettleAnswer>> {
   const { payer } = order.payment.channelConfig;
-  const voucher = await judgeOrder(order, transfers);
+  const voucher = await checkOrder(order, transfers);
   if ("reason" in voucher) return refuse(voucher, payer);
-  const deposit = judgeDeposit(order, voucher, transfers);
+  const deposit = checkDeposit(order, voucher, transfers);
   if ("reason" in deposit) return refuse(deposit, payer);
   const before = await states.refresh(voucher.channelId, transfers);
   const refusal = refuseState({ ...voucher, added: deposit.payment.amount }, before);
   if (refusal !== undefined) return refuse(refusal, payer);
-  const answered = nameReasons(await transfers.settle(deposit.payment), deposit.names);
+  const settle = () => transfers.settle(deposit.payment);
+  const answered = nameReasons(await states.change([voucher.channelId], transfers, settle), deposit.names);
   if (answered.answer.state !== "settled") return answered;
   const state = await states.refresh(voucher.channelId, transfers);
-  const extra = { channelState: tellState(voucher.channelId, state) };
-  return { ...answered, told: { amount: String(deposit.payment.amount), extra } };
+  const extra = { channelState: formatState(voucher.channelId, state) };
+  return { ...answered, reported: { amount: String(deposit.payment.amount), extra } };
 }

@@ -11,15 +11,16 @@ import type { ChannelConfig, ChannelPayload } from "./payload.ts";
 type Voucher = Extract<ChannelPayload, { type: "voucher" }>["voucher"];
 
 /** Voucher with its channel's terms. */
-type Presented = Readonly<{ config: ChannelConfig; voucher: Voucher }>;
+type ChannelVoucher = Readonly<{ config: ChannelConfig; voucher: Voucher }>;
 
-/** Signed voucher: up to what its channel may be charged in all, and what a deposit beside it adds to the channel. */
+/** Signed voucher: up to what total its channel may be charged, and what an accompanying deposit adds to the channel. */
 export type Vouched = Readonly<{ channelId: Hex; max: bigint; isRefund: boolean; added?: bigint }>;
 
 /** Withdrawal delays that the channels' contract allows, in seconds: 15 minutes to 30 days. */
 const delays = { min: 900, max: 2_592_000 } as const;
 
-const zeroAddress = `0x${"0".repeat(40)}`;
+/** Payer authorizer of a channel whose payer signs the vouchers itself. */
+export const zeroAddress = `0x${"0".repeat(40)}`;
 
 /** Returns the chain of the requirements. */
 export function readChainId({ network }: Pick<PaymentRequirements, "network">): number {
@@ -28,7 +29,7 @@ export function readChainId({ network }: Pick<PaymentRequirements, "network">): 
 
 /** Returns why a channel is not the one that the requirements ask for (verification rules 1 to 5 of the specification). */
 export function refuseConfig(
-  { config, voucher }: Presented,
+  { config, voucher }: ChannelVoucher,
   { payTo, asset, extra, network }: PaymentRequirements,
 ): Refusal | undefined {
   const id = computeChannelId(config, readChainId({ network }));
@@ -66,8 +67,8 @@ export function refuseDifference(whose: string, compared: readonly Compared[]): 
  *
  * @throws as documented in `Facilitator`.
  */
-export async function judgeVoucher(
-  { config, voucher, isRefund }: Presented & Readonly<{ isRefund: boolean }>,
+export async function checkVoucher(
+  { config, voucher, isRefund }: ChannelVoucher & Readonly<{ isRefund: boolean }>,
   requirements: Pick<PaymentRequirements, "network">,
   transfers: Pick<Transfers, "isSigned" | "checkWallet">,
 ): Promise<Vouched | Refusal> {

@@ -12,7 +12,7 @@ import type { Eip3009Payment } from "./payload.ts";
  *
  * @throws {MalformedPaymentError} with the path of the first invalid field.
  */
-export function judgeEip3009(
+export function checkEip3009(
   payment: Eip3009Payment,
   { required: { payTo, amount }, asset }: Terms,
   { isSigned, contracts }: Pick<Transfers, "isSigned" | "contracts">,
@@ -46,13 +46,13 @@ function refuseTransfer(
   if (to.toLowerCase() !== payTo.toLowerCase()) {
     return {
       reason: reason.recipient,
-      message: `the authorization pays ${to}, the requirements ask for ${payTo}.`,
+      message: `the authorization pays ${to}, but the requirements specify ${payTo}.`,
     };
   }
   if (value !== amount) {
     return {
       reason: reason.value,
-      message: `the authorization is for ${value}, the requirements ask for exactly ${amount}.`,
+      message: `the authorization is for ${value}, but the requirements specify exactly ${amount}.`,
     };
   }
   return undefined;

@@ -1,10 +1,10 @@
 import type { Answer, Answered } from "../answer.ts";
-import { judgePermit2, namePermit2Reasons } from "../permit2-terms.ts";
+import { checkPermit2, namePermit2Reasons } from "../permit2-terms.ts";
 import { isRefusal, reason, type Refusal } from "../reason.ts";
 import type { Order, Settling, Transfers } from "../scheme.ts";
 import type { SignedPayment } from "../signed-payment.ts";
-import { judgeTerms } from "../terms.ts";
-import { judgeEip3009 } from "./eip3009.ts";
+import { checkTerms } from "../terms.ts";
+import { checkEip3009 } from "./eip3009.ts";
 import type { ExactPayment } from "./payload.ts";
 
 /** Settlement of scheme `exact`, by EIP-3009 or Permit2. */
@@ -12,16 +12,16 @@ export const settleExact: Settling<ExactPayment> = {
   refusePayload(payload) {
     if ("authorization" in payload || "permit2Authorization" in payload || !("delegationManager" in payload))
       return undefined;
-    const message = "ERC-7710 payments are not settled here; pay by EIP-3009 or Permit2.";
+    const message = "ERC-7710 payments are not supported; pay by EIP-3009 or Permit2.";
     return { reason: reason.payloadType, message };
   },
   kinds: () => [{}],
   async verify(order, transfers) {
-    const judged = judge(order, transfers);
+    const judged = check(order, transfers);
     return "answer" in judged ? judged : nameReasons(order, await transfers.verify(judged));
   },
   async settle(order, transfers) {
-    const judged = judge(order, transfers);
+    const judged = check(order, transfers);
     return "answer" in judged ? judged : nameReasons(order, await transfers.settle(judged));
   },
 };
@@ -29,17 +29,17 @@ export const settleExact: Settling<ExactPayment> = {
 type Refused = Answered<{ state: "refused"; refusal: Refusal }>;
 
 /** Checks everything about a payment that depends neither on the time nor on the chain. */
-function judge(order: Order<ExactPayment>, transfers: Transfers): SignedPayment | Refused {
+function check(order: Order<ExactPayment>, transfers: Transfers): SignedPayment | Refused {
   const { payment } = order;
-  const terms = judgeTerms(order, transfers.assets);
+  const terms = checkTerms(order, transfers.assets);
   const isPermit2 = "permit2Authorization" in payment;
   const payer = isPermit2 ? payment.permit2Authorization.from : payment.authorization.from;
   const judged = isRefusal(terms)
     ? terms
     : (refuseMethod(isPermit2 ? "permit2" : "eip3009", terms.required.method) ??
       (isPermit2
-        ? judgePermit2({ payment, scheme: "exact", terms, extensions: order.extensions }, transfers)
-        : judgeEip3009(payment, terms, transfers)));
+        ? checkPermit2({ payment, scheme: "exact", terms, extensions: order.extensions }, transfers)
+        : checkEip3009(payment, terms, transfers)));
   return isRefusal(judged) ? { answer: { state: "refused", refusal: judged }, payer } : judged;
 }
 
@@ -49,6 +49,6 @@ function nameReasons<Said extends Answer>({ payment }: Order<ExactPayment>, answ
 
 function refuseMethod(used: string, required: string): Refusal | undefined {
   if (used === required) return undefined;
-  const message = `the payment is by "${used}", the requirements ask for extra.assetTransferMethod "${required}".`;
+  const message = `the payment uses "${used}", but the requirements specify extra.assetTransferMethod "${required}".`;
   return { reason: reason.payloadType, message };
 }

@@ -1,11 +1,11 @@
 import type { Answered } from "../answer.ts";
-import { judgePermit2, namePermit2Reasons } from "../permit2-terms.ts";
+import { checkPermit2, namePermit2Reasons } from "../permit2-terms.ts";
 import type { Permit2Payment } from "../permit2-payload.ts";
 import { permit2Address, permit2Proxies } from "../permit2.ts";
 import { isRefusal, type Refusal } from "../reason.ts";
 import type { Order, Settling, Transfers } from "../scheme.ts";
 import type { SignedPayment } from "../signed-payment.ts";
-import { judgeTerms } from "../terms.ts";
+import { checkTerms } from "../terms.ts";
 
 /**
  * Settlement of scheme `upto`. The required amount is the permitted maximum in `verify`, and the amount used in `settle`; an amount of zero
@@ -18,31 +18,31 @@ export const settleUpto: Settling<Permit2Payment> = {
       ? [{ facilitatorAddress: signer }]
       : [],
   async verify(order, transfers) {
-    const judged = judge(order, transfers, { isMax: false });
+    const judged = check(order, transfers, { isMax: false });
     if ("answer" in judged) return judged;
     return namePermit2Reasons(await transfers.verify(judged));
   },
   async settle(order, transfers) {
-    const judged = judge(order, transfers, { isMax: true });
+    const judged = check(order, transfers, { isMax: true });
     if ("answer" in judged) return judged;
     const answered = judged.amount === 0n ? await transfers.settleNothing(judged) : await transfers.settle(judged);
-    return { ...namePermit2Reasons(answered), tellsAmount: true };
+    return { ...namePermit2Reasons(answered), reportsAmount: true };
   },
 };
 
 type Refused = Answered<{ state: "refused"; refusal: Refusal }>;
 
 /** Checks everything about a payment that depends neither on the time nor on the chain. */
-function judge(
+function check(
   order: Order<Permit2Payment>,
   transfers: Transfers,
   { isMax }: Readonly<{ isMax: boolean }>,
 ): SignedPayment | Refused {
   const { payment, extensions } = order;
-  const terms = judgeTerms(order, transfers.assets, { isMax });
+  const terms = checkTerms(order, transfers.assets, { isMax });
   const judged = isRefusal(terms)
     ? terms
-    : judgePermit2({ payment, scheme: "upto", terms, extensions, isMax }, transfers);
+    : checkPermit2({ payment, scheme: "upto", terms, extensions, isMax }, transfers);
   if (!isRefusal(judged)) return judged;
   return { answer: { state: "refused", refusal: judged }, payer: payment.permit2Authorization.from };
 }

@@ -4,7 +4,7 @@ import { createFindings, type Check } from "../check.ts";
 import type { Finding } from "../finding.ts";
 import type { GivenSecret } from "../known-service.ts";
 
-const look = createFindings("keys");
+const createFinding = createFindings("keys");
 
 /** Permission bits for users who are neither the owner nor in the group. */
 const othersMode = 0o007;
@@ -14,7 +14,7 @@ export const keysCheck: Check = async ({ services }) => {
   const found = await Promise.all(
     services.map(async ({ service, settings }) => {
       if (settings === undefined || !settings.ok) return [];
-      if (settings.secrets.length === 0) return [look(service, "right", "needs no secret, and was given none")];
+      if (settings.secrets.length === 0) return [createFinding(service, "right", "needs no secrets")];
       return Promise.all(settings.secrets.map((secret) => checkKey(service, secret)));
     }),
   );
@@ -22,18 +22,18 @@ export const keysCheck: Check = async ({ services }) => {
 };
 
 async function checkKey(service: string, { setting, variable, file }: GivenSecret): Promise<Finding> {
-  if (file === undefined) return look(service, "right", `${setting} is given by the variable ${variable}`);
+  if (file === undefined) return createFinding(service, "right", `${setting} is set by the variable ${variable}`);
   try {
     const { mode } = await stat(file);
     if ((mode & othersMode) === 0)
-      return look(service, "right", `${setting} is given by ${file}, which others can't read`);
-    return look(
+      return createFinding(service, "right", `${setting} is in ${file}, which other users can't read`);
+    return createFinding(
       service,
       "wrong",
-      `${setting} stands in ${file}, which every user of this machine can read or change; \`chmod o= ${quoteShellWord(file)}\``,
+      `${setting} is in ${file}, which every user of this machine can read or change; run \`chmod o= ${quoteShellWord(file)}\``,
     );
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code ?? "unknown";
-    return look(service, "unknown", `${setting} is given by ${file}, whose mode can't be seen (${code})`);
+    return createFinding(service, "unknown", `${setting} is in ${file}, whose mode can't be read (${code})`);
   }
 }

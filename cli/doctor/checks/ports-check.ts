@@ -6,7 +6,7 @@ import { createFindings, type Check } from "../check.ts";
 import type { Finding } from "../finding.ts";
 import type { RequestedListener } from "../known-service.ts";
 
-const look = createFindings("ports");
+const createFinding = createFindings("ports");
 
 type Wanted = Readonly<{ listener: RequestedListener; owner: InspectedService }>;
 
@@ -31,29 +31,33 @@ async function checkPort(one: Wanted, all: readonly Wanted[]): Promise<readonly 
   )?.listener;
   if (rival !== undefined) {
     return [
-      look(owner.service, "wrong", `${setting} and ${rival.setting} both want port ${port}; give one of them another`),
+      createFinding(
+        owner.service,
+        "wrong",
+        `${setting} and ${rival.setting} both use port ${port}; change one of them`,
+      ),
     ];
   }
   const at = formatAuthority(findReachedHost(host), port);
   const state = await testPort(findReachedHost(host), port);
   const runs = owner.configuration?.service === owner.service;
   if (state === "unknown")
-    return [look(owner.service, "unknown", `${at} (${setting}) neither takes nor refuses a connection`)];
-  if (runs && state === "open") return [look(owner.service, "right", `listens at ${at} (${setting})`)];
+    return [createFinding(owner.service, "unknown", `${at} (${setting}) neither accepts nor refuses connections`)];
+  if (runs && state === "open") return [createFinding(owner.service, "right", `listens at ${at} (${setting})`)];
   if (runs)
     return [
-      look(
+      createFinding(
         owner.service,
         "wrong",
-        `runs, and does not listen at ${at} (${setting}): its settings have changed since it started; restart it`,
+        `runs but does not listen at ${at} (${setting}): its settings changed after it started; restart it`,
       ),
     ];
-  if (state === "free") return [look(owner.service, "right", `${at} (${setting}) is free for its start`)];
+  if (state === "free") return [createFinding(owner.service, "right", `${at} (${setting}) is free`)];
   return [
-    look(
+    createFinding(
       owner.service,
       "wrong",
-      `${at} (${setting}) is taken by something else; \`ss -ltnp 'sport = :${port}'\` names it: stop it, or set ${setting} to another port`,
+      `${at} (${setting}) is used by another process; find it with \`ss -ltnp 'sport = :${port}'\` and stop it, or set ${setting} to another port`,
     ),
   ];
 }

@@ -5,7 +5,7 @@ import { createFindings, type Check } from "../check.ts";
 import { defaultSource } from "../known-service.ts";
 import type { Finding } from "../finding.ts";
 
-const look = createFindings("service");
+const createFinding = createFindings("service");
 
 /** Checks that each service runs, is ready for traffic, and has accepted its files. */
 export const serviceCheck: Check = async ({ services }) => {
@@ -15,66 +15,61 @@ export const serviceCheck: Check = async ({ services }) => {
   return services.flatMap((service) => checkService(service));
 };
 
-const nothingFound = look(
+const nothingFound = createFinding(
   "services",
   "unknown",
-  "none is named, and nothing listens where services listen by default; run this with a service's variables, in the folder of `gatehouse stack`, or name one by --url sidecar=http://10.0.0.7:9600 or --settings facilitator=facilitator.json5",
+  "no service specified, and none listens on the default ports; run this with a service's variables or in the folder of `gatehouse stack`, or specify one with --url sidecar=http://10.0.0.7:9600 or --settings facilitator=facilitator.json5",
 );
 
 function checkService(service: InspectedService): readonly Finding[] {
   const { service: name, url, source, answers, configuration, readiness } = service;
   if (url === undefined || answers === undefined) {
-    return [
-      look(
-        name,
-        "unknown",
-        `its address is not known before its settings (${source}) can be read, nor anything else of it`,
-      ),
-    ];
+    return [createFinding(name, "unknown", `its address is unknown because its settings (${source}) can't be read`)];
   }
   if (isRefused(service)) {
-    if (source === defaultSource) return [look(name, "skipped", `nothing listens at ${url}, its default address`)];
+    if (source === defaultSource)
+      return [createFinding(name, "skipped", `nothing listens at ${url}, its default address`)];
     if (source === "--url" || !isLoopback(new URL(url).hostname)) {
       return [
-        look(
+        createFinding(
           name,
           "unknown",
-          `nothing listens at ${url}, or it can't be reached from here, so its version and conditions are not known; name where it does by --url ${name}=…`,
+          `nothing listens at ${url}, or it can't be reached from here, so its version and conditions are unknown; specify its address with --url ${name}=…`,
         ),
       ];
     }
     return [
-      look(
+      createFinding(
         name,
         "wrong",
-        `does not run: nothing listens at ${url}; start it: ${formatStartCommand(source, name)}; until then its version and conditions are not known`,
+        `is not running: nothing listens at ${url}, so its version and conditions are unknown; start it: ${formatStartCommand(source, name)}`,
       ),
     ];
   }
   const answer = answers["configuration.json"];
   if (!answer.ok)
     return [
-      look(
+      createFinding(
         name,
         "unknown",
-        `${url} can't be queried (${answer.why}); its log says whether it hangs; its version and conditions are not known`,
+        `${url} can't be queried (${answer.why}), so its version and conditions are unknown; check its log`,
       ),
     ];
   if (configuration === undefined) {
     return [
-      look(
+      createFinding(
         name,
         "wrong",
-        `${url} answers HTTP ${answer.status}, and not as a service of Gatehouse does; something else has its port: \`ss -ltnp 'sport = :${new URL(url).port}'\` names it`,
+        `${url} returned HTTP ${answer.status}, but not like a Gatehouse service; another process uses its port: find it with \`ss -ltnp 'sport = :${new URL(url).port}'\``,
       ),
     ];
   }
   if (configuration.service !== name) {
     return [
-      look(
+      createFinding(
         name,
         "wrong",
-        `${url} is the ${configuration.service}'s; give it its own port, or name its address by --url ${name}=…`,
+        `${url} belongs to the ${configuration.service}; give this service its own port, or specify its address with --url ${name}=…`,
       ),
     ];
   }
@@ -82,10 +77,10 @@ function checkService(service: InspectedService): readonly Finding[] {
     why === undefined
       ? []
       : [
-          look(
+          createFinding(
             name,
             "wrong",
-            `${path} (${setting}) can't be used: ${why}; what stood there before is in force until you fix it`,
+            `${path} (${setting}) is invalid: ${why}; its previous content stays active until you fix it`,
           ),
         ],
   );
@@ -97,11 +92,11 @@ function checkReadiness(
   readiness: InspectedService["readiness"],
 ): readonly Finding[] {
   if (readiness === undefined)
-    return [look(service, "unknown", `${url}/readyz gives no answer that says whether it is ready`)];
+    return [createFinding(service, "unknown", `${url}/readyz does not report whether it is ready`)];
   const unmet = Object.entries(readiness.checks).filter(([, { ok }]) => !ok);
-  if (unmet.length === 0) return [look(service, "right", `runs at ${url} and is ready`)];
+  if (unmet.length === 0) return [createFinding(service, "right", `runs at ${url} and is ready`)];
   return unmet.map(([check, { message, tolerated }]) =>
-    look(service, "wrong", `${tolerated === true ? "is degraded" : "is not ready"}: ${check}: ${message}`),
+    createFinding(service, "wrong", `${tolerated === true ? "is degraded" : "is not ready"}: ${check}: ${message}`),
   );
 }
 

@@ -1,6 +1,6 @@
 import { createFindings, type Check } from "../check.ts";
 
-const look = createFindings("settings");
+const createFinding = createFindings("settings");
 
 /** Checks that each service could start with its settings; reports each problem as a finding. */
 export const settingsCheck: Check = async ({ services }) =>
@@ -8,13 +8,13 @@ export const settingsCheck: Check = async ({ services }) =>
     if (settings === undefined) {
       if (configuration === undefined) return [];
       return [
-        look(
+        createFinding(
           service,
           "skipped",
-          `only its address is known (${source}); where it runs, or with --settings ${service}=<file>, they can be read`,
+          `not checked, because only its address is known (${source}); run this on its machine, or pass --settings ${service}=<file>`,
         ),
       ];
     }
-    if (settings.ok) return [look(service, "right", `can be read (${source})`)];
-    return settings.problems.map((problem) => look(service, "wrong", problem));
+    if (settings.ok) return [createFinding(service, "right", `can be read (${source})`)];
+    return settings.problems.map((problem) => createFinding(service, "wrong", problem));
   });

@@ -1,13 +1,14 @@
 import { formatUnits } from "viem/utils";
 import { privateKeyToAddress } from "viem/accounts";
 import { createJsonRpcClient, NoJsonRpcAnswerError } from "#daemon/http/json-rpc-client.ts";
+import type { Secret } from "#daemon/secrets/secret.ts";
 import { maskCredentials } from "#daemon/secrets/mask.ts";
 import { checkLimits, type InspectedService } from "../answers.ts";
 import { createFindings, type Check } from "../check.ts";
 import type { Finding } from "../finding.ts";
 import type { GasPayer } from "../known-service.ts";
 
-const look = createFindings("signer");
+const createFinding = createFindings("signer");
 
 /** Number of settlements that the signer's balance must cover at the current gas price. */
 const settlementsMin = 100n;
@@ -21,30 +22,24 @@ export const signerCheck: Check = async ({ services }) => {
 };
 
 async function checkSigner(service: InspectedService): Promise<readonly Finding[]> {
-  const { settings, service: name } = service;
-  if (settings?.ok === true) {
-    const { gasPayer } = settings.facts;
-    return gasPayer === undefined ? [] : [await checkBalance(name, gasPayer)];
-  }
+  const { settings, service: name, readiness } = service;
+  const gasPayers = settings?.ok === true ? settings.facts.gasPayers : [];
+  const keys = gasPayers.flatMap((payer) => payer.privateKeys.map((key) => ({ key, payer })));
+  if (keys.length > 0) return Promise.all(keys.map(({ key, payer }) => checkBalance(name, key, payer)));
   if (name !== "facilitator" || service.configuration === undefined) return [];
-  const held = service.metric("gatehouse_facilitator_signer_balance_native");
-  if (held === undefined || Number.isNaN(held))
-    return [look(name, "unknown", "what its signer holds is not known: neither its settings nor its metrics say")];
-  if (held > 0) return [look(name, "right", `its signer holds ${held}`)];
-  return [
-    look(
-      name,
-      "wrong",
-      "its signer holds nothing, so no payment settles; send it native currency, its log names the address",
-    ),
-  ];
+  const said = readiness?.checks["signer"];
+  if (said === undefined)
+    return [
+      createFinding(name, "unknown", "its signer's balance is unknown: neither its settings nor its /readyz report it"),
+    ];
+  return [createFinding(name, said.ok ? "right" : "wrong", `its signer: ${said.message}`)];
 }
 
-async function checkBalance(service: string, payer: GasPayer): Promise<Finding> {
-  const { privateKey, rpcUrl, nativeDecimals, gasLimit, maxFeePerGasGwei } = payer;
-  const address = deriveAddress(privateKey.reveal());
+async function checkBalance(service: string, key: Secret, payer: GasPayer): Promise<Finding> {
+  const { rpcUrl, nativeDecimals, gasLimit, maxFeePerGasGwei } = payer;
+  const address = deriveAddress(key.reveal());
   if (address === undefined)
-    return look(service, "wrong", "its key is not a private key of secp256k1; set the signer's own");
+    return createFinding(service, "wrong", "its key is not a secp256k1 private key; set the signer's key");
   const call = createJsonRpcClient({ url: rpcUrl, ...checkLimits });
   try {
     const [balance, price] = [await call("eth_getBalance", [address, "latest"]), await call("eth_gasPrice", [])];
@@ -53,34 +48,34 @@ async function checkBalance(service: string, payer: GasPayer): Promise<Finding> 
       price.ok ? parseBalance(price.result) : undefined,
     ];
     if (held === undefined || gasPrice === undefined) {
-      return look(
+      return createFinding(
         service,
         "unknown",
-        `${maskCredentials(rpcUrl)} does not report what ${address} holds, or what gas costs`,
+        `${maskCredentials(rpcUrl)} does not report the balance of ${address} or the gas price`,
       );
     }
     const most = BigInt(Math.round(maxFeePerGasGwei * gwei));
     const cost = BigInt(gasLimit) * (gasPrice < most ? gasPrice : most);
     const settlements = cost === 0n ? settlementsMin : held / cost;
-    const shown = `${address} holds ${formatUnits(held, nativeDecimals)} of native currency`;
+    const shown = `${address} holds ${formatUnits(held, nativeDecimals)} in native currency`;
     if (held > 0n && settlements >= settlementsMin)
-      return look(
+      return createFinding(
         service,
         "right",
         `its signer ${shown}, enough for ${settlementsMin} settlements at today's gas price`,
       );
     const wanted = formatUnits(cost * settlementsMin, nativeDecimals);
-    return look(
+    return createFinding(
       service,
       "wrong",
-      `its signer ${shown}, enough for ${settlements} settlements at today's gas price; send it more, ${wanted} is enough for ${settlementsMin}`,
+      `its signer ${shown}, enough for ${settlements} settlements at today's gas price; top it up: ${wanted} is enough for ${settlementsMin}`,
     );
   } catch (error) {
     if (!(error instanceof NoJsonRpcAnswerError)) throw error;
-    return look(
+    return createFinding(
       service,
       "unknown",
-      `what its signer ${address} holds can't be queried: ${maskCredentials(rpcUrl)} gives no answer (${error.message})`,
+      `the balance of its signer ${address} can't be queried: ${maskCredentials(rpcUrl)} is not responding (${error.message})`,
     );
   }
 }

@@ -1,47 +1,42 @@
 import { hasRoomFor } from "#daemon/files/disk-space.ts";
+import { clonedWords, formatSize } from "#sidecar/upgrade/data-size.ts";
 import { formatDockerCommand } from "../stack-commands.ts";
 import type { PlatformCheck } from "../stack-platform.ts";
-import { explainCopy, formatSize, listLeftovers, parseVolumeReport } from "../workspace-report.ts";
-import { buildNames } from "./docker-names.ts";
+import { explainCopy, parseVolumeReport } from "../workspace-report.ts";
 import type { Engine, EngineContainer } from "./engine.ts";
-import { formatDiscardCommand, checkVolume } from "./workspace-job.ts";
+import { buildNames, formatDiscardCommand, runWorkspaceJob } from "./workspace-job.ts";
 
 /** A stack's containers, and the engine that runs them. */
 type DockerPlace = Readonly<{ prefix: string; address: string }>;
 
+const lookMs = 300_000;
+
 /** Checks a stack's containers and volume; leaves no changes. */
 export async function checkDocker(place: DockerPlace, image: string, engine: Engine): Promise<PlatformCheck> {
-  const containers = await findContainers(place, engine);
-  const { toolImage } = containers;
-  const data = toolImage === undefined ? undefined : await checkData({ ...place, toolImage }, engine);
+  const names = buildNames(place.prefix);
+  const [node, sidecar] = [await engine.inspect(names.node), await engine.inspect(names.sidecar)];
+  const data = sidecar && (await checkData(place, sidecar.Image, engine));
   const isPulled = (await engine.findImage(image)) !== undefined;
+  const pull = formatDockerCommand(place.address, "pull", image);
   return {
-    problems: [...containers.problems, ...(data?.problems ?? [])],
-    warnings: [...(data?.warnings ?? []), ...(isPulled ? [] : [explainPull(place, image)])],
-    toolImage,
+    problems: [
+      ...findContainerProblems(names.node, node, place),
+      ...findContainerProblems(names.sidecar, sidecar, place),
+      ...(node?.Mounts.some(({ Name }) => Name === names.volume) === true
+        ? [`${names.node} mounts its whole volume, as in an earlier release; run pulumi up with this release first`]
+        : []),
+      ...(data?.problems ?? []),
+    ],
+    warnings: [
+      ...(data?.warnings ?? []),
+      ...(isPulled
+        ? []
+        : [`the engine has no image ${image}: pull it (${pull}), or pulumi up does while the node is down`]),
+    ],
+    toolImage: sidecar?.Image,
     conf: data?.conf,
     copyWords: data?.copyWords ?? "",
-    clones: data?.clones ?? false,
   };
-}
-
-function explainPull({ address }: DockerPlace, image: string): string {
-  return `the engine does not have ${image} yet: pull it first (${formatDockerCommand(address, "pull", image)}), or the node stands still while pulumi up does`;
-}
-
-async function findContainers(place: DockerPlace, engine: Engine) {
-  const names = buildNames(place);
-  const [node, sidecar] = [await engine.inspect(names.node), await engine.inspect(names.sidecar)];
-  const problems = [
-    ...findContainerProblems(names.node, node, place),
-    ...findContainerProblems(names.sidecar, sidecar, place),
-    ...(node?.Mounts.some(({ Name }) => Name === names.volume) === true
-      ? [
-          `${names.node} sees the whole of its volume, as an earlier release deployed it; run pulumi up with this release first`,
-        ]
-      : []),
-  ];
-  return { problems, toolImage: sidecar?.Image };
 }
 
 function* findContainerProblems(
@@ -51,25 +46,25 @@ function* findContainerProblems(
 ): Generator<string> {
   if (container === undefined) yield `the engine has no container ${name}`;
   else if (container.Config.Labels?.["io.gatehouse.stack"] !== prefix) yield `${name} belongs to no stack ${prefix}`;
-  else if (!container.State.Running) yield `${name} does not run`;
+  else if (!container.State.Running) yield `${name} is not running`;
 }
 
-async function checkData(place: DockerPlace & Readonly<{ toolImage: string }>, engine: Engine) {
-  const { volume } = buildNames(place);
-  const found = parseVolumeReport(await checkVolume(place, { engine }), volume);
-  const { bytes, freeBytes, clones, copies, conf } = found;
-  const size = formatSize(bytes);
-  const discard = (id: string) => formatDiscardCommand({ ...place, engine: place.address, id });
+async function checkData({ prefix, address }: DockerPlace, toolImage: string, engine: Engine) {
+  const { volume } = buildNames(prefix);
+  const job = { prefix, toolImage };
+  const found = parseVolumeReport(await runWorkspaceJob(job, "look", { engine, withinMs: lookMs }), volume);
+  const { bytes, freeBytes, clones, copies, leftovers, conf } = found;
   return {
     conf,
-    clones,
-    copyWords: clones ? `${size} are cloned, which takes seconds and no room at first` : `${size} are copied in full`,
+    copyWords: `${formatSize(bytes)}, ${clones ? clonedWords : "copied in full"}`,
     problems: [
       ...(!clones && !hasRoomFor(found)
-        ? [`a copy of the node's data takes ${bytes} bytes, and ${freeBytes} are free in ${volume}`]
+        ? [`a copy of the node's data takes ${bytes} bytes, but ${freeBytes} are free in ${volume}`]
         : []),
-      ...copies.map((id) => explainCopy(volume, discard(id))),
+      ...copies.map((id) => explainCopy(volume, formatDiscardCommand(job, address, id))),
     ],
-    warnings: listLeftovers(found, volume),
+    warnings: leftovers
+      .filter((id) => !copies.includes(id))
+      .map((id) => `${volume} still contains .gatehouse-upgrade/${id} of an earlier upgrade`),
   };
 }

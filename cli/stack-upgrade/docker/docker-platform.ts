@@ -1,101 +1,102 @@
-import type { StageOutcome } from "#sidecar/upgrade/next-stage.ts";
-import type { Removed, StackPlatform, StrayDependencies } from "../stack-platform.ts";
-import type { StackRecord } from "../stack-record.ts";
-import type { DockerTarget } from "../stack-target.ts";
-import { buildNames } from "./docker-names.ts";
-import { EngineError, type Engine } from "./engine.ts";
+import { PlatformError, type StackPlatform, type StrayDependencies } from "../stack-platform.ts";
+import type { StackRecord, DockerTarget } from "../stack-record.ts";
+import { formatDockerCommand } from "../stack-commands.ts";
+import type { Engine } from "./engine.ts";
 import { checkDocker } from "./check-docker.ts";
-import { describePendingCreations } from "./pending-creations.ts";
-import { createDockerNode } from "./docker-node.ts";
-import { formatDiscardCommand, runWorkspaceJob } from "./workspace-job.ts";
+import { buildNames, formatDiscardCommand, runWorkspaceJob } from "./workspace-job.ts";
 
-const done = { kind: "done" } as const;
+/** Exit status of a killed process (128 + SIGKILL). */
+const killedStatus = 137;
 
 /** Time limit for removing a copy. */
 const removeMs = 600_000;
 
 /** Engine errors about a conflicting container: its name is taken, or it uses the volume. */
-const inTheWay = /container name "[^"]+" is already in use|last state: 'in_use'/;
+const conflict = /container name "[^"]+" is already in use|last state: 'in_use'/;
 
 /** Creates the platform for a Docker engine: it stops and starts containers, and copies the data in a separate container. */
 export function createDockerPlatform(
-  { engine: address }: Pick<DockerTarget, "engine">,
-  { engine }: Readonly<{ engine: Engine }>,
+  { prefix, target: { engine: address } }: Readonly<{ prefix: string; target: Pick<DockerTarget, "engine"> }>,
+  engine: Engine,
 ): StackPlatform {
-  const discard = (record: StackRecord) => formatDiscardCommand({ ...record, engine: address });
+  const { node, sidecar, volume } = buildNames(prefix);
+  const inspectNode = async () => (await engine.inspect(node))?.State;
+  const stop = async () => {
+    // Otherwise the sidecar would restart the node, which doesn't respond while its data is copied.
+    await engine.stop(sidecar);
+    await engine.stop(node);
+  };
+  const work = async (record: StackRecord, action: "copy" | "restore" | "remove", withinMs = record.limits.copyMs) => {
+    await runWorkspaceJob(record, action, { engine, withinMs });
+  };
   return {
-    look: ({ prefix }, { image }) => checkDocker({ prefix, address }, image, engine),
-    ...createDockerNode(engine),
-    start: (record) => startBoth(record, engine),
-    removeCopy: (record) => removeCopy(record, { engine, discard }),
-    runsImage: async (place, image) => {
-      const [found, wanted] = [(await engine.inspect(buildNames(place).node))?.Image, await engine.findImage(image)];
+    node,
+    volume,
+    plan: {
+      stop: `Stop ${sidecar}, then ${node} within its grace period. From here on the gateway is down.`,
+      copy: (copyWords) => `Copy the node's data and node.conf within ${volume}: ${copyWords}.`,
+      update: "Run pulumi up.",
+      clean: "Once the new version is verified, remove the copy: from then on there is no rollback to the old data.",
+      back: "If anything fails before pulumi up: start both again. If anything fails later: stop both, set the old image, restore the old data and node.conf, run pulumi up. Then verify the old version. Blocks that the new version received are fetched again.",
+    },
+    imageProof: "by the id of its image alone",
+    resumeCommand: formatDockerCommand(address, "exec", sidecar, "node", "/app/cli/gatehouse.js", "resume"),
+    keepsFailedData: true,
+    check: (image) => checkDocker({ prefix, address }, image, engine),
+    see: async () => {
+      const state = await inspectNode();
+      return { isStopped: state?.Running !== true, lastStart: state?.StartedAt };
+    },
+    stop,
+    end: async () => {
+      await stop();
+      const state = await inspectNode();
+      if (state === undefined) return "unknown";
+      return state.ExitCode === killedStatus || state.OOMKilled ? "killed" : "by itself";
+    },
+    // Pulumi doesn't start stopped containers whose definition is unchanged.
+    start: async () => {
+      for (const name of [node, sidecar]) {
+        const container = await engine.inspect(name);
+        if (container === undefined) throw new PlatformError(`the engine has no container ${name}`, false);
+        if (!container.State.Running) await engine.start(name);
+      }
+    },
+    copyData: (record) => work(record, "copy"),
+    restoreData: (record) => work(record, "restore"),
+    removeCopy: (record) => work(record, "remove", removeMs),
+    formatDiscardCommand: (record) => formatDiscardCommand(record, address, record.id),
+    explainSpoiled: ({ id }) =>
+      `${node} was started while the old data was restored into ${volume}, which may be incomplete. The data not restored yet is in .gatehouse-upgrade/${id}/restoring on that volume, the data that it replaced in .gatehouse-upgrade/${id}/aside. Stop the node and inspect them, or let it sync from nothing; continuing restores the rest of the copy, and uses the data as it is then`,
+    runsImage: async (image) => {
+      const [found, wanted] = [(await engine.inspect(node))?.Image, await engine.findImage(image)];
       return found !== undefined && found === wanted;
     },
-    removeStrays: async (record, said, dependencies) =>
-      inTheWay.test(said) ? await removeStrays(listMadeContainers(record), { engine, ...dependencies }) : 0,
+    removeStrays: async (said, dependencies) =>
+      conflict.test(said) ? await removeStrays(listMadeContainers(prefix), engine, dependencies) : 0,
     listForgotten: async () => [],
-    describeLeftovers: async (record, { pulumi }) => {
-      const isKept = record.newRan && record.failure !== undefined;
-      const pending = await describePendingCreations(
-        { ...record, names: listMadeContainers(record) },
-        { pulumi, engine },
-      );
-      return [
-        ...(isKept
-          ? [
-              `What the new version made of the data is kept on the node's volume. Remove it once nobody needs it: ${discard(record)}`,
-            ]
-          : []),
-        ...(pending === undefined ? [] : [pending]),
-      ];
-    },
   };
 }
 
 /** Lists the containers that an upgrade's `pulumi up` creates. */
-function listMadeContainers(record: StackRecord): readonly string[] {
-  const { node, sidecar } = buildNames(record);
+function listMadeContainers(prefix: string): readonly string[] {
+  const { node, sidecar } = buildNames(prefix);
   const deliveries = ["files", "live", "secrets"].map((kind) => `${sidecar}-${kind}`);
   return [node, `${node}-prime`, `${node}-conf`, sidecar, ...deliveries];
-}
-
-/** Starts the node and the sidecar: Pulumi doesn't start stopped containers whose definition is unchanged. */
-async function startBoth(record: StackRecord, engine: Engine): Promise<StageOutcome> {
-  const { node, sidecar } = buildNames(record);
-  for (const name of [node, sidecar]) {
-    const container = await engine.inspect(name);
-    if (container === undefined) return { kind: "failed", why: `the engine has no container ${name}` };
-    if (!container.State.Running) await engine.start(name);
-  }
-  return done;
-}
-
-async function removeCopy(
-  record: StackRecord,
-  { engine, discard }: Readonly<{ engine: Engine; discard: (record: StackRecord) => string }>,
-): Promise<Removed> {
-  try {
-    await runWorkspaceJob(record, "remove", { engine, withinMs: removeMs });
-    return done;
-  } catch (error) {
-    if (!(error instanceof EngineError)) throw error;
-    const note = `The copy of the data could not be removed (${error.message}). Remove it: ${discard(record)}`;
-    return { kind: "done", note };
-  }
 }
 
 /** Removes containers with these names that Pulumi does not track, left by a killed update; returns the number removed. */
 async function removeStrays(
   names: readonly string[],
-  { pulumi, engine, say }: StrayDependencies & Readonly<{ engine: Engine }>,
+  engine: Engine,
+  { pulumi, say }: StrayDependencies,
 ): Promise<number> {
-  const known = new Set((await pulumi.readState()).containers.values());
+  const known = new Set((await pulumi.readIds("docker:index/container:Container")).values());
   let removed = 0;
   for (const name of names) {
     const found = await engine.inspect(name);
     if (found === undefined || known.has(found.Id)) continue;
-    say(`An update that was ended has left ${name}, which Pulumi does not know; removing it.`);
+    say(`A killed update left ${name}, which Pulumi does not track; removing it.`);
     // The container may be the node, which may be using the only copy of the data: let it exit within its grace period first.
     await engine.stop(name);
     await engine.remove(name);

@@ -3,7 +3,8 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { createEngine, EngineError, ownerLabel, type Engine, type EngineJob } from "./engine.ts";
+import { PlatformError } from "../stack-platform.ts";
+import { createEngine, ownerLabel, type Engine, type EngineJob } from "./engine.ts";
 
 type Answer = Readonly<{ status: number; body?: unknown }>;
 
@@ -77,10 +78,10 @@ function answerJob(status?: number, printed = ""): void {
   answers.set("DELETE /containers/job", { status: 204 });
 }
 
-async function failureOf(running: Promise<unknown>): Promise<EngineError> {
+async function failureOf(running: Promise<unknown>): Promise<PlatformError> {
   const failure: unknown = await running.catch((error: unknown) => error);
-  if (failure instanceof EngineError) return failure;
-  throw new Error(`expected an EngineError, got ${String(failure)}`);
+  if (failure instanceof PlatformError) return failure;
+  throw new Error(`expected a PlatformError, got ${String(failure)}`);
 }
 
 describe("an engine", () => {
@@ -98,8 +99,8 @@ describe("an engine", () => {
 
   it("ends a job that takes too long, which is nothing to wait for", async () => {
     answerJob();
-    const { message, mayPass } = await failureOf(engine.run({ ...job, withinMs: 200 }));
-    expect([message, mayPass]).toEqual(["job did not end within 200 ms, and was ended", false]);
+    const { message, kind } = await failureOf(engine.run({ ...job, withinMs: 200 }));
+    expect([message, kind]).toEqual(["job did not finish within 200 ms, and was removed", "failed"]);
     expect(requests.at(-1)).toBe("DELETE /containers/job");
   });
 
@@ -114,15 +115,15 @@ describe("an engine", () => {
     ]);
     requests = [];
     answers.set("GET /containers/job/json", { status: 200, body: container(true, "theirs") });
-    const { message, mayPass } = await failureOf(engine.run(job));
-    expect(message).toBe("job is at work for another upgrade (theirs); wait for its end");
-    expect([mayPass, requests]).toEqual([true, ["GET /containers/job/json"]]);
+    const { message, kind } = await failureOf(engine.run(job));
+    expect(message).toBe("job runs for another upgrade (theirs); wait for it to exit");
+    expect([kind, requests]).toEqual(["waits", ["GET /containers/job/json"]]);
   });
 
   it("says what to do about an image without the job's program", async () => {
     answerJob(1, "Error: Cannot find module '/app/work.ts'\n\nNode.js v26.0.0\n");
     expect((await failureOf(engine.run(job))).message).toBe(
-      "the stack's image of Gatehouse is of an earlier release, without /app/work.ts: run pulumi up with this release first",
+      "the stack's Gatehouse image is from an earlier release, without /app/work.ts: run pulumi up with this release first",
     );
   });
 });

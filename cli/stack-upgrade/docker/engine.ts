@@ -10,12 +10,6 @@ import { requestFailureCode } from "#daemon/http/send-request.ts";
 import { PlatformError } from "../stack-platform.ts";
 import { explainJobEnd } from "../workspace-report.ts";
 
-/** The engine rejected the call or could not be reached. */
-export class EngineError extends PlatformError {
-  override readonly name = "EngineError";
-  override readonly code = "engine_error";
-}
-
 const containerShape = z.object({
   Id: z.string(),
   Image: z.string(),
@@ -40,7 +34,7 @@ export type EngineJob = Readonly<{
   withinMs: number;
 }>;
 
-/** Docker engine calls that an upgrade needs. Each has a deadline and throws {@link EngineError}. */
+/** Docker engine calls that an upgrade needs. Each has a deadline and throws {@link PlatformError}. */
 export type Engine = Readonly<{
   inspect: (container: string) => Promise<EngineContainer | undefined>;
   /** Stops a container, and kills its process after the container's grace period; no-op if it was removed or already stopped. */
@@ -109,14 +103,14 @@ function createCall(address: string): Call {
     try {
       answer = await send({ method, path, body, signal });
     } catch (cause) {
-      if (signal.aborted && late !== undefined) throw new EngineError(late, false, { cause });
-      const why = signal.aborted ? `no answer within ${withinMs} ms` : requestFailureCode(cause);
-      throw new EngineError(`the Docker engine at ${address} did not answer ${path} (${why})`, true, { cause });
+      if (signal.aborted && late !== undefined) throw new PlatformError(late, false, { cause });
+      const why = signal.aborted ? `no response within ${withinMs} ms` : requestFailureCode(cause);
+      throw new PlatformError(`the Docker engine at ${address} did not respond to ${path} (${why})`, true, { cause });
     }
-    if (answer.isTruncated) throw new EngineError(`the Docker engine's answer to ${path} is too large`, false);
+    if (answer.isTruncated) throw new PlatformError(`the Docker engine's response to ${path} is too large`, false);
     if (answer.status < 300 || allowed.includes(answer.status)) return answer;
     const said = readEngineMessage(answer);
-    throw new EngineError(`the Docker engine refused ${method} ${path} (HTTP ${said})`, false);
+    throw new PlatformError(`the Docker engine rejected ${method} ${path} (HTTP ${said})`, false);
   };
 }
 
@@ -129,7 +123,7 @@ async function runJob(
   const left = await inspect(name);
   const owner = left?.Config.Labels?.[ownerLabel];
   if (left?.State.Running === true && owner !== labels[ownerLabel]) {
-    throw new EngineError(`${name} is at work for another upgrade (${owner ?? "not named"}); wait for its end`, true);
+    throw new PlatformError(`${name} runs for another upgrade (${owner ?? "unnamed"}); wait for it to exit`, true);
   }
   // A job left by a killed run may still be running.
   if (left !== undefined) await remove(name);
@@ -138,14 +132,14 @@ async function runJob(
     await call("POST", `/containers/${name}/start`);
     const waited = await call("POST", `/containers/${name}/wait`, {
       withinMs,
-      late: `${name} did not end within ${withinMs} ms, and was ended`,
+      late: `${name} did not finish within ${withinMs} ms, and was removed`,
     });
     const logs = await call("GET", `/containers/${name}/logs?stdout=true&stderr=true`);
     const { StatusCode: status } = read(z.object({ StatusCode: z.number() }), waited, name);
     const { output, errors } = splitContainerOutput(logs.body);
     if (status === 0) return output;
     const printed = `${output}${errors}`;
-    throw new EngineError(explainJobEnd(name, { status, printed, program: job.command[0] ?? "" }), false);
+    throw new PlatformError(explainJobEnd(name, { status, printed, program: job.command[0] ?? "" }), false);
   } finally {
     await remove(name);
   }
@@ -181,5 +175,5 @@ function buildJobBody({ image, labels, command, volumes }: EngineJob) {
 function read<Shape>(shape: z.ZodType<Shape>, answer: EngineResponse, what: string): Shape {
   const parsed = shape.safeParse(parseEngineBody(answer));
   if (parsed.success) return parsed.data;
-  throw new EngineError(`the Docker engine reported ${what} what this version does not know`, false);
+  throw new PlatformError(`the Docker engine described ${what} in a form that this version does not know`, false);
 }

@@ -1,9 +1,9 @@
 import { z } from "zod";
-import type { StackRecord } from "../stack-record.ts";
-import type { KubernetesTarget } from "../stack-target.ts";
-import { ClusterError, type Cluster } from "./cluster.ts";
-import { formatLabelId, nameCopy, names, snapshotGroup, upgradeLabel } from "./kubernetes-names.ts";
-import { checkAgainMs, type ScaleDependencies } from "./scale-node.ts";
+import { PlatformError } from "../stack-platform.ts";
+import type { StackRecord, KubernetesTarget } from "../stack-record.ts";
+import type { Cluster } from "./cluster.ts";
+import { buildLabels, formatLabelId, nameCopy, names, snapshotGroup, upgradeLabel } from "./kubernetes-names.ts";
+import { pollCluster, type ClusterWork } from "./workload.ts";
 
 const snapshotShape = z.object({
   metadata: z.object({ name: z.string(), labels: z.record(z.string(), z.string()).default({}) }),
@@ -17,11 +17,10 @@ const snapshotShape = z.object({
 });
 
 /** VolumeSnapshot fields that an upgrade reads (snapshot.storage.k8s.io/v1). */
-export type VolumeSnapshot = Readonly<z.output<typeof snapshotShape>>;
+type VolumeSnapshot = Readonly<z.output<typeof snapshotShape>>;
 
 const claimShape = z.object({
   spec: z.object({
-    volumeName: z.string().optional(),
     storageClassName: z.string().optional(),
     volumeMode: z.string().optional(),
     accessModes: z.array(z.string()),
@@ -32,13 +31,11 @@ const claimShape = z.object({
     .default({}),
 });
 
-/** Fields of the node's claim that an upgrade reads. */
-export type NodeClaim = Readonly<z.output<typeof claimShape>>;
-
 /** Max wait for a snapshot that no controller picks up or that keeps failing; the node is stopped during the wait. */
 const hopelessMs = 180_000;
 
-export function findClaim(cluster: Cluster): Promise<NodeClaim | undefined> {
+/** Finds the node's claim; undefined if there is none. */
+export function findClaim(cluster: Cluster): Promise<z.output<typeof claimShape> | undefined> {
   return cluster.find(claimShape, "persistentvolumeclaim", names.claim);
 }
 
@@ -50,57 +47,47 @@ export function listUpgradeSnapshots(cluster: Cluster): Promise<readonly VolumeS
 /**
  * Takes an upgrade's VolumeSnapshot, unless an earlier run did, and waits until it is ready to use.
  *
- * @throws {ClusterError} if it does not become ready.
+ * @throws {PlatformError} if it does not become ready.
  */
 export async function takeSnapshot(
   record: StackRecord,
-  { snapshotClass }: Pick<KubernetesTarget, "snapshotClass">,
-  dependencies: ScaleDependencies,
+  { snapshotClass: volumeSnapshotClassName }: Pick<KubernetesTarget, "snapshotClass">,
+  work: ClusterWork,
 ): Promise<void> {
-  const { cluster } = dependencies;
+  const { cluster, clock } = work;
   await cluster.create({
     apiVersion: `${snapshotGroup}/v1`,
     kind: "VolumeSnapshot",
-    metadata: { name: nameCopy(record), labels: buildLabels(record) },
-    spec: {
-      source: { persistentVolumeClaimName: names.claim },
-      ...(snapshotClass === undefined ? {} : { volumeSnapshotClassName: snapshotClass }),
-    },
+    metadata: { name: nameCopy(record), labels: buildLabels(record.prefix, formatLabelId(record)) },
+    spec: { source: { persistentVolumeClaimName: names.claim }, volumeSnapshotClassName },
   });
-  await waitUntilReady(record, dependencies);
-}
-
-async function waitUntilReady(record: StackRecord, { cluster, clock, pause }: ScaleDependencies): Promise<void> {
   const beganMs = clock.monotonicMs();
-  const untilMs = beganMs + record.limits.copyMs;
   let hopelessSinceMs: number | undefined = beganMs;
-  for (;;) {
+  const look = async () => {
     const snapshot = await requireSnapshot(record, cluster);
-    const { status } = snapshot;
-    if (status.readyToUse === true) return;
+    const isReady = snapshot.status.readyToUse === true;
     const why = explainUnready(snapshot);
     const nowMs = clock.monotonicMs();
     hopelessSinceMs = why === undefined ? undefined : (hopelessSinceMs ?? nowMs);
-    const isHopeless = hopelessSinceMs !== undefined && nowMs - hopelessSinceMs >= hopelessMs;
-    if (isHopeless || nowMs >= untilMs) {
-      const words = why === undefined ? "" : `: ${why}`;
-      const name = nameCopy(record);
-      throw new ClusterError(`the VolumeSnapshot ${name} is not ready within ${nowMs - beganMs} ms${words}`, false);
-    }
-    await pause(checkAgainMs);
-  }
+    return { isReady, why, isOver: isReady || nowMs - (hopelessSinceMs ?? nowMs) >= hopelessMs };
+  };
+  const { isReady, why } = await pollCluster(look, ({ isOver }) => isOver, record.limits.copyMs, work);
+  if (isReady) return;
+  const words = why === undefined ? "" : `: ${why}`;
+  const tookMs = clock.monotonicMs() - beganMs;
+  throw new PlatformError(`the VolumeSnapshot ${nameCopy(record)} is not ready within ${tookMs} ms${words}`, false);
 }
 
 function explainUnready({ status }: VolumeSnapshot): string | undefined {
-  if (status.error !== undefined) return status.error.message ?? "its controller reports an error without words";
+  if (status.error !== undefined) return status.error.message ?? "its controller reports an error without a message";
   if (status.boundVolumeSnapshotContentName !== undefined) return undefined;
-  return "no snapshot controller has taken it up; see to it that the cluster runs one";
+  return "no snapshot controller has picked it up; check that the cluster runs one";
 }
 
 /** Creates a claim from an upgrade's VolumeSnapshot, as large as the node's, unless an earlier run did. */
 export async function restoreClaim(record: StackRecord, cluster: Cluster): Promise<void> {
   const claim = await findClaim(cluster);
-  if (claim === undefined) throw new ClusterError(`the cluster has no claim ${names.claim} any more`, false);
+  if (claim === undefined) throw new PlatformError(`the cluster no longer has a claim ${names.claim}`, false);
   await requireSnapshot(record, cluster);
   const name = nameCopy(record);
   const { storageClassName, volumeMode, accessModes, resources } = claim.spec;
@@ -109,11 +96,11 @@ export async function restoreClaim(record: StackRecord, cluster: Cluster): Promi
   await cluster.create({
     apiVersion: "v1",
     kind: "PersistentVolumeClaim",
-    metadata: { name, labels: buildLabels(record) },
+    metadata: { name, labels: buildLabels(record.prefix, formatLabelId(record)) },
     spec: {
       accessModes,
-      ...(storageClassName === undefined ? {} : { storageClassName }),
-      ...(volumeMode === undefined ? {} : { volumeMode }),
+      storageClassName,
+      volumeMode,
       resources: { requests: { storage } },
       dataSource: { apiGroup: snapshotGroup, kind: "VolumeSnapshot", name },
     },
@@ -124,14 +111,6 @@ async function requireSnapshot(record: StackRecord, cluster: Cluster): Promise<V
   const name = nameCopy(record);
   const found = await cluster.find(snapshotShape, "volumesnapshot", name);
   if (found?.metadata.labels[upgradeLabel] === formatLabelId(record)) return found;
-  const why = found === undefined ? "is not there any more" : "is not the one of this upgrade";
-  throw new ClusterError(`the VolumeSnapshot ${name} ${why}`, false);
-}
-
-function buildLabels(record: StackRecord): Readonly<Record<string, string>> {
-  return {
-    "app.kubernetes.io/name": "gatehouse",
-    "app.kubernetes.io/instance": record.prefix,
-    [upgradeLabel]: formatLabelId(record),
-  };
+  const why = found === undefined ? "no longer exists" : "belongs to another upgrade";
+  throw new PlatformError(`the VolumeSnapshot ${name} ${why}`, false);
 }

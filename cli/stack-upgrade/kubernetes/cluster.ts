@@ -1,17 +1,10 @@
 import type { z } from "zod";
-import { PlatformError } from "../stack-platform.ts";
-
-/** The cluster rejected the call or could not be reached. */
-export class ClusterError extends PlatformError {
-  override readonly name = "ClusterError";
-  override readonly code = "cluster_error";
-}
 
 /** An object to create in a cluster. */
 export type ClusterObject = Readonly<{
   apiVersion: string;
   kind: string;
-  metadata?: Readonly<{ name: string; labels?: Readonly<Record<string, string>> }>;
+  metadata: Readonly<{ name: string; labels: Readonly<Record<string, string>> }>;
   spec: unknown;
 }>;
 
@@ -22,25 +15,19 @@ export type ClusterPatch = Readonly<
 >;
 
 /** Kinds that an upgrade uses, in kubectl's spelling. */
-export type ClusterKind =
-  | "statefulset"
-  | "pod"
-  | "persistentvolumeclaim"
-  | "persistentvolume"
-  | "volumesnapshot"
-  | "volumesnapshotclass";
+export type ClusterKind = "statefulset" | "pod" | "persistentvolumeclaim" | "volumesnapshot";
 
-/** Cluster calls that an upgrade needs, in the stack's namespace. Each has a deadline and throws {@link ClusterError}. */
+/** Cluster calls that an upgrade needs, in the stack's namespace. Each has a deadline and throws a PlatformError. */
 export type Cluster = Readonly<{
   /** Returns undefined if no object has that name. */
   find: <Shape>(shape: z.ZodType<Shape>, kind: ClusterKind, name: string) => Promise<Shape | undefined>;
-  list: <Shape>(shape: z.ZodType<Shape>, kind: ClusterKind, label?: string) => Promise<readonly Shape[]>;
+  list: <Shape>(shape: z.ZodType<Shape>, kind: ClusterKind, label: string) => Promise<readonly Shape[]>;
   /** Returns whether the cluster serves this group and version. */
   serves: (group: string) => Promise<boolean>;
   /** Returns false if an object of that name exists. */
   create: (object: ClusterObject) => Promise<boolean>;
-  /** Returns, for each permission, whether the caller has it; uses SelfSubjectAccessReviews, which the cluster does not store. */
-  reviewRights: (reviews: readonly ClusterObject[]) => Promise<readonly boolean[]>;
+  /** Finds those of the permissions, such as `get pods/log`, that the caller lacks. */
+  findMissingRights: (rights: readonly string[]) => Promise<readonly string[]>;
   /** Returns false if no object has that name. */
   patch: (kind: ClusterKind, name: string, patch: ClusterPatch) => Promise<boolean>;
   /** Requests the removal without waiting for it; no-op if the object was already removed. */

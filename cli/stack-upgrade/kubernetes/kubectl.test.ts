@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { z } from "zod";
-import { ClusterError } from "./cluster.ts";
+import { PlatformError } from "../stack-platform.ts";
 import { createKubectlCluster, findCurrentContext } from "./kubectl.ts";
 
 let directory: string;
@@ -44,7 +44,12 @@ it("tells what is not there from what can't be told", async () => {
 });
 
 it("hands objects over by standard input, and says where one of the name is there already", async () => {
-  const object = { apiVersion: "v1", kind: "Pod", metadata: { name: "node-look" }, spec: { restartPolicy: "Never" } };
+  const object = {
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: { name: "node-look", labels: {} },
+    spec: { restartPolicy: "Never" },
+  };
   expect(await (await createCluster("exit 0")).create(object)).toBe(true);
   expect(JSON.parse(await readBack("input"))).toEqual(object);
   const taken = "echo 'Error from server (AlreadyExists): error when creating \"STDIN\": taken' >&2; exit 1";
@@ -52,14 +57,14 @@ it("hands objects over by standard input, and says where one of the name is ther
 });
 
 it.each([
-  ["a refusal", 'echo "Warning: old"; echo "Error from server (Forbidden): pods is forbidden" >&2; exit 1', false],
-  ["a cluster out of reach", 'echo "The connection to the server 10.0.0.1:6443 was refused" >&2; exit 1', true],
-  ["somebody who has to log in again", 'echo "error: You must be logged in to the server" >&2; exit 1', true],
-  ["kubectl that hangs", "sleep 60", true],
-])("tells whether it may go otherwise later: %s", async (_, does, mayPass) => {
+  ["a refusal", 'echo "Warning: old"; echo "Error from server (Forbidden): pods is forbidden" >&2; exit 1', "failed"],
+  ["a cluster out of reach", 'echo "The connection to the server 10.0.0.1:6443 was refused" >&2; exit 1', "waits"],
+  ["somebody who has to log in again", 'echo "error: You must be logged in to the server" >&2; exit 1', "waits"],
+  ["kubectl that hangs", "sleep 60", "waits"],
+])("tells whether it may go otherwise later: %s", async (_, does, kind) => {
   const failed = await (await createCluster(does)).readLogs("node-look").catch((error: unknown) => error);
-  expect(failed).toBeInstanceOf(ClusterError);
-  expect(failed).toMatchObject({ mayPass });
+  expect(failed).toBeInstanceOf(PlatformError);
+  expect(failed).toMatchObject({ kind });
 });
 
 it("shows what the API server said, and not the warnings before it", async () => {

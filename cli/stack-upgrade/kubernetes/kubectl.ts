@@ -1,8 +1,9 @@
 import { execFile } from "node:child_process";
 import { z } from "zod";
 import { parseJson } from "#daemon/json-rpc.ts";
-import type { KubernetesTarget } from "../stack-target.ts";
-import { ClusterError, type Cluster } from "./cluster.ts";
+import { PlatformError } from "../stack-platform.ts";
+import type { KubernetesTarget } from "../stack-record.ts";
+import type { Cluster } from "./cluster.ts";
 
 /** Field manager under which the API server records these changes. */
 export const fieldManager = "gatehouse-upgrade";
@@ -16,10 +17,10 @@ const outputBytesMax = 16_777_216;
 const finalReasons =
   /Error from server \((?:Forbidden|NotFound|AlreadyExists|Invalid|BadRequest|MethodNotAllowed)\)|doesn't have a resource type|no matches for kind/;
 const notFound = /Error from server \(NotFound\)/;
-const alreadyThere = /Error from server \(AlreadyExists\)/;
+const alreadyExists = /Error from server \(AlreadyExists\)/;
 
 /** One kubectl run; `refused`: its error output, if its exit status was not 0. */
-type Run = Readonly<{ printed: string } | { printed: string; refused: string }>;
+type Run = Readonly<{ printed: string; refused?: string }>;
 
 export type KubectlOptions = Readonly<{
   program?: string;
@@ -31,18 +32,16 @@ export function createKubectlCluster(
   { context, namespace }: Pick<KubernetesTarget, "context" | "namespace">,
   options: KubectlOptions = {},
 ): Cluster {
-  const place = [
-    ...(context === undefined ? [] : ["--context", context]),
-    "--namespace",
-    namespace,
-    `--request-timeout=${answerSeconds}s`,
-  ];
-  const tryTo = (words: readonly string[], input?: unknown) => runKubectl([...words, ...place], input, options);
-  const run = async (words: readonly string[], input?: unknown): Promise<string> => {
-    const ran = await tryTo(words, input);
-    if ("refused" in ran) throw explain(words, ran.refused);
-    return ran.printed;
+  const inContext = context === undefined ? [] : ["--context", context];
+  const place = [...inContext, "--namespace", namespace, `--request-timeout=${answerSeconds}s`];
+  /** Returns undefined for a failure that `allowed` matches. */
+  const tryTo = async (allowed: RegExp | undefined, words: readonly string[], input?: unknown) => {
+    const { printed, refused } = await runKubectl([...words, ...place], input, options);
+    if (refused === undefined) return printed;
+    if (allowed?.test(refused) === true) return undefined;
+    throw explain(words, refused);
   };
+  const run = async (words: readonly string[], input?: unknown) => (await tryTo(undefined, words, input)) ?? "";
   return {
     find: async (shape, kind, name) => {
       const words = ["get", kind, name, "--ignore-not-found", "--output=json", "--show-managed-fields"];
@@ -50,40 +49,25 @@ export function createKubectlCluster(
       return printed.trim() === "" ? undefined : read(shape, printed, `${kind} ${name}`);
     },
     list: async (shape, kind, label) => {
-      const printed = await run(["get", kind, "--output=json", ...(label === undefined ? [] : ["--selector", label])]);
+      const printed = await run(["get", kind, "--output=json", "--selector", label]);
       return read(z.object({ items: z.array(shape) }), printed, kind).items;
     },
     // Doesn't list all kinds: that fails if a cluster extension is broken.
-    serves: async (group) => {
-      const words = ["get", `--raw=/apis/${group}`];
-      const ran = await tryTo(words);
-      if (!("refused" in ran)) return true;
-      if (notFound.test(ran.refused)) return false;
-      throw explain(words, ran.refused);
-    },
+    serves: async (group) => (await tryTo(notFound, ["get", `--raw=/apis/${group}`])) !== undefined,
     create: async (object) => {
       const words = ["create", "--filename=-", `--field-manager=${fieldManager}`];
-      const ran = await tryTo(words, object);
-      if (!("refused" in ran)) return true;
-      if (alreadyThere.test(ran.refused)) return false;
-      throw explain(words, ran.refused);
+      return (await tryTo(alreadyExists, words, object)) !== undefined;
     },
-    reviewRights: async (reviews) => {
-      const items = { apiVersion: "v1", kind: "List", items: reviews };
+    findMissingRights: async (rights) => {
+      const items = rights.map((right) => buildReview(right, namespace));
       // As JSON, kubectl would print the responses one after the other, not as a list.
-      const printed = await run(["create", "--filename=-", '--output=jsonpath={.status.allowed}{"\\n"}'], items);
-      return printed
-        .trim()
-        .split("\n")
-        .map((line) => line === "true");
+      const words = ["create", "--filename=-", '--output=jsonpath={.status.allowed}{"\\n"}'];
+      const answers = (await run(words, { apiVersion: "v1", kind: "List", items })).trim().split("\n");
+      return rights.filter((_, at) => answers[at] !== "true");
     },
-    patch: async (kind, name, patch) => {
-      const change = [`--type=${patch.type}`, `--patch=${JSON.stringify(patch.change)}`];
-      const words = ["patch", kind, name, ...change, `--field-manager=${fieldManager}`];
-      const ran = await tryTo(words);
-      if (!("refused" in ran)) return true;
-      if (notFound.test(ran.refused)) return false;
-      throw explain(words, ran.refused);
+    patch: async (kind, name, { type, change }) => {
+      const words = ["patch", kind, name, `--type=${type}`, `--patch=${JSON.stringify(change)}`];
+      return (await tryTo(notFound, [...words, `--field-manager=${fieldManager}`])) !== undefined;
     },
     remove: async (kind, name) => void (await run(["delete", kind, name, "--ignore-not-found", "--wait=false"])),
     readLogs: (pod) => run(["logs", pod]),
@@ -91,14 +75,24 @@ export function createKubectlCluster(
   };
 }
 
+/** Builds a SelfSubjectAccessReview, which the cluster does not store, of a permission such as `get pods/log` or `get statefulsets.apps`. */
+function buildReview(right: string, namespace: string) {
+  const [, verb, resource, group, subresource] = /^(\w+) (\w+)(?:\.([\w.]+))?(?:\/(\w+))?$/.exec(right) ?? [];
+  return {
+    apiVersion: "authorization.k8s.io/v1",
+    kind: "SelfSubjectAccessReview",
+    spec: { resourceAttributes: { namespace, verb, resource, group, subresource } },
+  };
+}
+
 /** Finds the kubeconfig's current context; undefined if there is none, e.g. in a pod with its own service account. */
 export async function findCurrentContext(options: KubectlOptions = {}): Promise<string | undefined> {
-  const ran = await runKubectl(["config", "current-context"], undefined, options);
-  return "refused" in ran ? undefined : ran.printed.trim();
+  const { printed, refused } = await runKubectl(["config", "current-context"], undefined, options);
+  return refused === undefined ? printed.trim() : undefined;
 }
 
 /**
- * @throws {ClusterError} if kubectl can't be run, or times out.
+ * @throws {PlatformError} if kubectl can't be run, or times out.
  */
 function runKubectl(
   words: readonly string[],
@@ -111,13 +105,10 @@ function runKubectl(
       if (error === null) return resolve({ printed });
       const { code, killed } = error;
       if (typeof code === "number") return resolve({ printed, refused: refused.trim() || `status ${code}` });
+      const failure = killed === true ? `did not exit within ${timeout} ms` : `can't be run (${code ?? error.message})`;
       const why =
-        code === "ENOENT"
-          ? "is not on the PATH; install it (https://kubernetes.io/docs/tasks/tools/)"
-          : killed === true
-            ? `did not end within ${timeout} ms`
-            : `can't be run (${code ?? error.message})`;
-      return reject(new ClusterError(`${program} ${words[0] ?? ""} ${why}`, true, { cause: error }));
+        code === "ENOENT" ? "is not on the PATH; install it (https://kubernetes.io/docs/tasks/tools/)" : failure;
+      return reject(new PlatformError(`${program} ${words[0] ?? ""} ${why}`, true, { cause: error }));
     });
     // If kubectl exits without reading its input, its exit status reports that.
     child.stdin?.on("error", () => {});
@@ -127,16 +118,16 @@ function runKubectl(
 
 const shownChars = 600;
 
-function explain(words: readonly string[], said: string): ClusterError {
+function explain(words: readonly string[], said: string): PlatformError {
   const lines = said.split("\n").map((line) => line.trim());
   // Earlier lines are warnings and failed attempts.
   const line = lines.find((each) => /^(?:Error from server|error:)/.test(each)) ?? lines.at(-1) ?? "";
   const what = words.filter((word) => !word.startsWith("--")).slice(0, 3);
-  return new ClusterError(`kubectl ${what.join(" ")} failed: ${line.slice(0, shownChars)}`, !finalReasons.test(said));
+  return new PlatformError(`kubectl ${what.join(" ")} failed: ${line.slice(0, shownChars)}`, !finalReasons.test(said));
 }
 
 function read<Shape>(shape: z.ZodType<Shape>, printed: string, what: string): Shape {
   const parsed = shape.safeParse(parseJson(printed));
   if (parsed.success) return parsed.data;
-  throw new ClusterError(`kubectl reported ${what} in a form that this version does not know`, false);
+  throw new PlatformError(`kubectl reported ${what} in a form that this version does not know`, false);
 }

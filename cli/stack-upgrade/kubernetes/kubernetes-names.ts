@@ -1,7 +1,3 @@
-import type { PlatformDescription } from "../stack-platform.ts";
-import { formatKubectlCommand } from "../stack-commands.ts";
-import type { KubernetesTarget } from "../stack-target.ts";
-
 /** Names that the stack's program gives to the Kubernetes objects affected by an upgrade. */
 export const names = {
   workload: "node",
@@ -34,33 +30,7 @@ export function nameCopy(record: Readonly<{ id: string }>): string {
   return `${names.claim}-upgrade-${formatLabelId(record)}`;
 }
 
-/** Describes a stack on Kubernetes for messages. Pure. */
-export function describeKubernetes(target: KubernetesTarget): PlatformDescription {
-  const { namespace, snapshotClass } = target;
-  const workload = `the StatefulSet ${names.workload} of ${namespace}`;
-  const ofClass = snapshotClass === undefined ? "" : ` of the class ${snapshotClass}`;
-  return {
-    node: workload,
-    volume: `the claim ${names.claim}`,
-    plan: {
-      stop: `Scale ${workload} to 0: the node ends within its grace, the sidecar after it. From here on the gateway is away.`,
-      copy: (copyWords) =>
-        `Take a VolumeSnapshot${ofClass} of ${names.claim}, and wait until it is ready to use: ${copyWords}.`,
-      update: "Run pulumi up, which scales it to 1 again.",
-      clean: "Once it is proved, delete the VolumeSnapshot: from then on there is no way back to the old data.",
-      back: "If anything fails before pulumi up: scale it to 1 again. If anything fails later: scale it to 0, set the old image, copy old data and old node.conf back from the VolumeSnapshot, run pulumi up. Then prove the old version. Blocks that the new version took in are fetched again.",
-    },
-    imageProof: "by the image of its pod alone",
-    resume: formatKubectlCommand(
-      target,
-      "exec",
-      names.pod,
-      "-c",
-      names.sidecar,
-      "--",
-      "node",
-      "/app/cli/gatehouse.js",
-      "resume",
-    ),
-  };
+/** Builds the labels of an object that an upgrade creates. Pure. */
+export function buildLabels(prefix: string, owner: string): Readonly<Record<string, string>> {
+  return { "app.kubernetes.io/name": "gatehouse", "app.kubernetes.io/instance": prefix, [upgradeLabel]: owner };
 }

@@ -1,53 +1,83 @@
 import { systemClock, type Clock } from "#daemon/clock.ts";
 import { pause as pauseForReal, type Pause } from "#daemon/time.ts";
+import { formatKubectlCommand } from "../stack-commands.ts";
 import type { StackPlatform } from "../stack-platform.ts";
-import type { KubernetesTarget } from "../stack-target.ts";
-import type { Cluster } from "./cluster.ts";
-import { formatDiscardCommand } from "./work-pod.ts";
-import { names } from "./kubernetes-names.ts";
+import type { KubernetesTarget } from "../stack-record.ts";
 import { checkCluster } from "./check-cluster.ts";
-import { scaleUp, type ScaleDependencies } from "./scale-node.ts";
-import { createKubernetesNode, removeCopy } from "./kubernetes-node.ts";
-import { findNodeImage, findNodePod, findNodeUser, findWorkload, requireWorkload } from "./workload.ts";
+import { restoreClaim, takeSnapshot } from "./claim-snapshot.ts";
+import type { Cluster } from "./cluster.ts";
+import { nameCopy, names } from "./kubernetes-names.ts";
+import { endNode, scaleDown, scaleUp } from "./scale-node.ts";
+import { runWorkPod } from "./work-pod.ts";
+import { findNodeContainer, findPod, findWorkload, identifyState, requireWorkload } from "./workload.ts";
+
+/** Time limit for flushing the data. */
+const flushMs = 1_800_000;
 
 /** Creates the platform for a cluster: it scales the node to 0 and 1, and copies its data via a VolumeSnapshot of its claim. */
 export function createKubernetesPlatform(
-  target: KubernetesTarget,
-  {
-    cluster,
-    clock = systemClock,
-    pause = pauseForReal,
-  }: Readonly<{ cluster: Cluster; clock?: Pick<Clock, "monotonicMs">; pause?: Pause }>,
+  { prefix, target }: Readonly<{ prefix: string; target: KubernetesTarget }>,
+  { cluster, clock = systemClock, pause = pauseForReal }: Readonly<{ cluster: Cluster; clock?: Clock; pause?: Pause }>,
 ): StackPlatform {
-  const dependencies: ScaleDependencies = { cluster, clock, pause };
+  const work = { cluster, clock, pause };
+  const { namespace, snapshotClass } = target;
+  const workload = `the StatefulSet ${names.workload} of ${namespace}`;
+  const ofClass = snapshotClass === undefined ? "" : ` of the class ${snapshotClass}`;
+  const resume = ["-c", names.sidecar, "--", "node", "/app/cli/gatehouse.js", "resume"];
   return {
-    look: ({ prefix }) => checkCluster({ prefix, target }, dependencies),
-    ...createKubernetesNode(target, dependencies),
-    start: async () => {
-      await scaleUp(dependencies);
-      return { kind: "done" };
+    node: names.pod,
+    volume: `the claim ${names.claim}`,
+    plan: {
+      stop: `Scale ${workload} to 0: the node exits within its grace period, the sidecar after it. From here on the gateway is down.`,
+      copy: (copyWords) =>
+        `Take a VolumeSnapshot${ofClass} of ${names.claim}, ${copyWords}, and wait until it is ready to use.`,
+      update: "Run pulumi up, which scales it to 1 again.",
+      clean:
+        "Once the new version is verified, delete the VolumeSnapshot: from then on there is no rollback to the old data.",
+      back: "If anything fails before pulumi up: scale it to 1 again. If anything fails later: scale it to 0, set the old image, delete the new version's data, copy the old data and node.conf from the VolumeSnapshot, run pulumi up. Then verify the old version. Blocks that the new version received are fetched again.",
     },
-    removeCopy: (record) => removeCopy(record, target, cluster),
-    runsImage: async (_, image) => {
-      const workload = await findWorkload(cluster);
-      if (workload === undefined || findNodeImage(workload.spec.template.spec.containers) !== image) return false;
-      const pod = await findNodePod(cluster);
-      return pod === undefined || findNodeImage(pod.spec.containers) === image;
+    imageProof: "by the image of its pod alone",
+    resumeCommand: formatKubectlCommand(target, "exec", names.pod, ...resume),
+    // The new version's data is replaced.
+    keepsFailedData: false,
+    check: () => checkCluster({ prefix, target }, work),
+    see: async () => {
+      const found = await requireWorkload(cluster);
+      const isStopped = found.spec.replicas === 0 && (await findPod(cluster)) === undefined;
+      return { isStopped, lastStart: identifyState(found) };
+    },
+    end: () => endNode(work),
+    stop: () => scaleDown(work),
+    start: () => scaleUp(cluster),
+    copyData: async (record) => {
+      // A snapshot includes only data on disk, which the kernel writes later than the program.
+      await runWorkPod(record, { action: "flush", withinMs: flushMs }, work);
+      await takeSnapshot(record, target, work);
+    },
+    restoreData: async (record) => {
+      await restoreClaim(record, cluster);
+      await runWorkPod(record, { action: "restore", withinMs: record.limits.copyMs }, work);
+    },
+    removeCopy: async (record) => {
+      await cluster.remove("pod", names.job);
+      await cluster.remove("persistentvolumeclaim", nameCopy(record));
+      await cluster.remove("volumesnapshot", nameCopy(record));
+    },
+    formatDiscardCommand: (record) => {
+      const name = nameCopy(record);
+      return formatKubectlCommand(target, "delete", `volumesnapshot/${name}`, `persistentvolumeclaim/${name}`);
+    },
+    runsImage: async (image) => {
+      const found = await findWorkload(cluster);
+      if (found === undefined || findNodeContainer(found.spec.template.spec)?.image !== image) return false;
+      const pod = await findPod(cluster);
+      return pod === undefined || findNodeContainer(pod.spec)?.image === image;
     },
     // Pulumi finds the resources that it created by their names, and adopts them.
     removeStrays: async () => 0,
-    listForgotten: async (_, { pulumi }) => {
-      const { statefulSets } = await pulumi.readState();
-      const id = `${target.namespace}/${names.workload}`;
-      return [...statefulSets].flatMap(([urn, found]) => (found === id ? [urn] : []));
-    },
-    describeLeftovers: async (record) => {
-      const isKept = record.newRan && record.failure !== undefined && record.restored === "whole";
-      const user = isKept ? findNodeUser(await requireWorkload(cluster)) : undefined;
-      if (user === undefined) return [];
-      return [
-        `What the new version made of the data is kept on ${names.claim}, if there was room. Remove it once nobody needs it: ${formatDiscardCommand(target, { ...record, user })}`,
-      ];
+    listForgotten: async ({ pulumi }) => {
+      const known = await pulumi.readIds("kubernetes:apps/v1:StatefulSet");
+      return [...known].flatMap(([urn, id]) => (id === `${namespace}/${names.workload}` ? [urn] : []));
     },
   };
 }

@@ -2,7 +2,8 @@ import { z } from "zod";
 import { parseJson } from "#daemon/json-rpc.ts";
 import { looked, type StackQueries } from "../node-status.ts";
 import { explainMissingProgram } from "../workspace-report.ts";
-import { ClusterError, type Cluster } from "./cluster.ts";
+import { PlatformError } from "../stack-platform.ts";
+import type { Cluster } from "./cluster.ts";
 import { names } from "./kubernetes-names.ts";
 
 /** Program in the sidecar's image that sends the queries. Its path must not change: the image may be from an earlier release. */
@@ -21,7 +22,7 @@ export function createPodQueries(cluster: Pick<Cluster, "exec">): StackQueries {
     try {
       return shape.safeParse(await query(...words)).data;
     } catch (error) {
-      if (!(error instanceof ClusterError)) throw error;
+      if (!(error instanceof PlatformError)) throw error;
       return undefined;
     }
   };
@@ -30,10 +31,10 @@ export function createPodQueries(cluster: Pick<Cluster, "exec">): StackQueries {
       try {
         const read = looked.safeParse(await query("look"));
         if (read.success) return read.data;
-        return { ok: false, message: `${program} answered something else than expected in the pod ${names.pod}` };
+        return { ok: false, message: `${program} printed something unexpected in the pod ${names.pod}` };
       } catch (error) {
         // A pod that was removed or isn't running yet counts as not responding.
-        if (error instanceof ClusterError) return { ok: false, message: explain(error) };
+        if (error instanceof PlatformError) return { ok: false, message: explain(error) };
         throw error;
       }
     },
@@ -42,6 +43,6 @@ export function createPodQueries(cluster: Pick<Cluster, "exec">): StackQueries {
   };
 }
 
-function explain({ message }: ClusterError): string {
+function explain({ message }: PlatformError): string {
   return explainMissingProgram(message, program) ?? `the sidecar can't be queried in its pod: ${message}`;
 }

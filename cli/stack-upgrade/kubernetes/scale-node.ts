@@ -1,19 +1,9 @@
-import type { Clock } from "#daemon/clock.ts";
-import type { Pause } from "#daemon/time.ts";
-import type { NodeEnd } from "../stopped-node.ts";
-import { ClusterError, type Cluster } from "./cluster.ts";
+import { PlatformError, type NodeEnd } from "../stack-platform.ts";
+import type { Cluster } from "./cluster.ts";
 import { names, podFinalizer } from "./kubernetes-names.ts";
 import { fieldManager } from "./kubectl.ts";
-import { findNodePod, requireWorkload, type NodePod, type Workload } from "./workload.ts";
+import { findPod, pollCluster, requireWorkload, type ClusterWork, type Pod, type Workload } from "./workload.ts";
 
-export type ScaleDependencies = Readonly<{
-  cluster: Cluster;
-  clock: Pick<Clock, "monotonicMs">;
-  pause: Pause;
-}>;
-
-/** Interval of polling the cluster. */
-export const checkAgainMs = 2_000;
 /** Time beyond the node's grace period for the cluster to kill it and unmount its volumes. */
 const killMs = 120_000;
 /** Max attempts to change the list of field managers, which the cluster's controllers change too. */
@@ -24,63 +14,60 @@ const releasesMax = 5;
  * the node's pod until the exit is read: only the pod records the exit, and this command may be killed before it reads it. {@link
  * scaleDown} releases the pod.
  *
- * @throws {ClusterError} that may be temporary, if the node does not exit.
+ * @throws {PlatformError} that may be temporary, if the node does not exit.
  */
-export async function endNode(dependencies: ScaleDependencies): Promise<NodeEnd> {
-  const { cluster } = dependencies;
+export async function endNode(work: ClusterWork): Promise<NodeEnd> {
+  const { cluster } = work;
   const workload = await requireWorkload(cluster);
-  const pod = await findNodePod(cluster);
-  if (pod !== undefined) await holdPod(pod, cluster);
+  const pod = await findPod(cluster);
+  // A cluster accepts no new finalizer on a pod that is being deleted.
+  if (pod !== undefined && !isKept(pod) && pod.metadata.deletionTimestamp === undefined) {
+    await setFinalizers(pod, [...pod.metadata.finalizers, podFinalizer], cluster);
+  }
   await scale(workload, 0, cluster);
-  const ended = await waitForPod(
-    (now) => now === undefined || (now.metadata.deletionTimestamp !== undefined && hasEnded(now)),
-    { withinMs: findGraceMs(workload) + killMs, why: "did not end" },
-    dependencies,
-  );
+  const ended = await waitForPod(isOver, "did not exit", workload, work);
   return ended === undefined ? "unknown" : readEnd(ended);
 }
 
+function isOver(pod: Pod | undefined): boolean {
+  return pod === undefined || (pod.metadata.deletionTimestamp !== undefined && hasEnded(pod));
+}
+
 /** Scales the node to 0, and waits until its pod is removed. */
-export async function scaleDown(dependencies: ScaleDependencies): Promise<void> {
-  const { cluster } = dependencies;
+export async function scaleDown(work: ClusterWork): Promise<void> {
+  const { cluster } = work;
   const workload = await requireWorkload(cluster);
   await scale(workload, 0, cluster);
   await releasePod(cluster);
-  const wait = { withinMs: findGraceMs(workload) + killMs, why: "is not gone" };
-  await waitForPod((now) => now === undefined, wait, dependencies);
-}
-
-function findGraceMs({ spec }: Workload): number {
-  return spec.template.spec.terminationGracePeriodSeconds * 1_000;
+  await waitForPod((now) => now === undefined, "was not removed", workload, work);
 }
 
 /** Scales the node to 1, and releases a pod whose finalizer an earlier run left. */
-export async function scaleUp({ cluster }: Pick<ScaleDependencies, "cluster">): Promise<void> {
+export async function scaleUp(cluster: Cluster): Promise<void> {
   await releasePod(cluster);
   await scale(await requireWorkload(cluster), 1, cluster);
 }
 
-async function holdPod({ metadata }: NodePod, cluster: Cluster): Promise<void> {
-  // A cluster accepts no new finalizer on a pod that is being deleted.
-  if (metadata.finalizers.includes(podFinalizer) || metadata.deletionTimestamp !== undefined) return;
-  const finalizers = [...metadata.finalizers, podFinalizer];
-  await cluster.patch("pod", names.pod, { type: "merge", change: { metadata: { uid: metadata.uid, finalizers } } });
+function isKept({ metadata }: Pod): boolean {
+  return metadata.finalizers.includes(podFinalizer);
 }
 
 async function releasePod(cluster: Cluster): Promise<void> {
-  const pod = await findNodePod(cluster);
-  if (pod?.metadata.finalizers.includes(podFinalizer) !== true) return;
-  const finalizers = pod.metadata.finalizers.filter((name) => name !== podFinalizer);
-  await cluster.patch("pod", names.pod, { type: "merge", change: { metadata: { uid: pod.metadata.uid, finalizers } } });
+  const pod = await findPod(cluster);
+  if (pod === undefined || !isKept(pod)) return;
+  const others = pod.metadata.finalizers.filter((name) => name !== podFinalizer);
+  await setFinalizers(pod, others, cluster);
+}
+
+async function setFinalizers({ metadata: { uid } }: Pod, finalizers: readonly string[], cluster: Cluster) {
+  await cluster.patch("pod", names.pod, { type: "merge", change: { metadata: { uid, finalizers } } });
 }
 
 async function scale({ spec }: Workload, replicas: number, cluster: Cluster): Promise<void> {
   if (spec.replicas !== replicas) {
-    const isDone = await cluster.patch("statefulset", names.workload, {
-      type: "merge",
-      change: { spec: { replicas } },
-    });
-    if (!isDone) throw new ClusterError(`the cluster has no StatefulSet ${names.workload} any more`, false);
+    const change = { spec: { replicas } };
+    const isDone = await cluster.patch("statefulset", names.workload, { type: "merge", change });
+    if (!isDone) throw new PlatformError(`the cluster no longer has a StatefulSet ${names.workload}`, false);
   }
   await releaseField(cluster);
 }
@@ -95,41 +82,33 @@ async function releaseField(cluster: Cluster): Promise<void> {
     const at = managedFields.findIndex(({ manager }) => manager === fieldManager);
     if (at === -1) return;
     const path = `/metadata/managedFields/${at}`;
+    const change = [
+      { op: "test", path: `${path}/manager`, value: fieldManager },
+      { op: "remove", path },
+    ];
     try {
-      await cluster.patch("statefulset", names.workload, {
-        type: "json",
-        change: [
-          { op: "test", path: `${path}/manager`, value: fieldManager },
-          { op: "remove", path },
-        ],
-      });
+      await cluster.patch("statefulset", names.workload, { type: "json", change });
     } catch (error) {
       // The cluster's own controllers changed the list concurrently.
-      if (!(error instanceof ClusterError) || tries >= releasesMax) throw error;
+      if (!(error instanceof PlatformError) || tries >= releasesMax) throw error;
     }
   }
 }
 
-type PodWait = Readonly<{ withinMs: number; why: string }>;
-
 async function waitForPod(
-  isRight: (pod: NodePod | undefined) => boolean,
-  { withinMs, why }: PodWait,
-  { cluster, clock, pause }: ScaleDependencies,
-): Promise<NodePod | undefined> {
-  const untilMs = clock.monotonicMs() + withinMs;
-  for (;;) {
-    const pod = await findNodePod(cluster);
-    if (isRight(pod)) return pod;
-    if (clock.monotonicMs() >= untilMs) {
-      throw new ClusterError(`the pod ${names.pod} ${why} within ${withinMs} ms; look at its events`, true);
-    }
-    await pause(checkAgainMs);
-  }
+  isRight: (pod: Pod | undefined) => boolean,
+  failure: string,
+  { spec }: Workload,
+  work: ClusterWork,
+): Promise<Pod | undefined> {
+  const withinMs = spec.template.spec.terminationGracePeriodSeconds * 1_000 + killMs;
+  const pod = await pollCluster(() => findPod(work.cluster), isRight, withinMs, work);
+  if (isRight(pod)) return pod;
+  throw new PlatformError(`the pod ${names.pod} ${failure} within ${withinMs} ms; check its events`, true);
 }
 
 /** Returns whether a pod has exited. The phase is set last; before that, every container, including the sidecar, must have exited. */
-function hasEnded({ metadata, status }: NodePod): boolean {
+function hasEnded({ metadata, status }: Pod): boolean {
   if (metadata.deletionGracePeriodSeconds === 0) return true;
   if (status.phase === "Succeeded" || status.phase === "Failed") return true;
   const all = [...status.containerStatuses, ...status.initContainerStatuses];
@@ -139,7 +118,7 @@ function hasEnded({ metadata, status }: NodePod): boolean {
 /** Exit status of a killed process (128 + SIGKILL). */
 const killedStatus = 137;
 
-function readEnd({ status }: NodePod): NodeEnd {
+function readEnd({ status }: Pod): NodeEnd {
   const end = status.containerStatuses.find(({ name }) => name === names.node)?.state.terminated;
   if (end === undefined) return "unknown";
   return end.exitCode === killedStatus || end.reason === "OOMKilled" ? "killed" : "by itself";

@@ -1,13 +1,16 @@
 import { z } from "zod";
-import { ClusterError, type Cluster } from "./cluster.ts";
+import type { Clock } from "#daemon/clock.ts";
+import { waitUntil, type Pause } from "#daemon/time.ts";
+import { PlatformError } from "../stack-platform.ts";
+import type { Cluster } from "./cluster.ts";
 import { names } from "./kubernetes-names.ts";
 
-const securityContext = z.object({ runAsUser: z.number().optional(), runAsGroup: z.number().optional() });
+const labels = z.record(z.string(), z.string()).default({});
 
 const container = z.object({
   name: z.string(),
   image: z.string(),
-  securityContext: securityContext.optional(),
+  securityContext: z.object({ runAsUser: z.number().optional(), runAsGroup: z.number().optional() }).optional(),
   volumeMounts: z.array(z.object({ name: z.string(), subPath: z.string().optional() })).default([]),
 });
 
@@ -16,7 +19,7 @@ const workloadShape = z.object({
     uid: z.string(),
     /** Increases with every change to the specification, even one that is later reverted. */
     generation: z.number(),
-    labels: z.record(z.string(), z.string()).default({}),
+    labels,
     managedFields: z.array(z.object({ manager: z.string().optional() })).default([]),
   }),
   spec: z.object({
@@ -39,47 +42,50 @@ const containerStatus = z.object({
   state: z
     .object({
       running: z.object({}).optional(),
+      waiting: z.object({ reason: z.string().optional(), message: z.string().optional() }).optional(),
       terminated: z.object({ exitCode: z.number(), reason: z.string().optional() }).optional(),
     })
     .default({}),
 });
 
+const podStatus = z.object({
+  phase: z.string().optional(),
+  conditions: z.array(z.object({ type: z.string(), status: z.string(), message: z.string().optional() })).default([]),
+  containerStatuses: z.array(containerStatus).default([]),
+  initContainerStatuses: z.array(containerStatus).default([]),
+});
+
 const podShape = z.object({
   metadata: z.object({
     uid: z.string(),
+    labels,
     deletionTimestamp: z.string().optional(),
     /** Remaining grace period in seconds; 0 once the pod's machine has stopped the pod and unmounted its volumes. */
     deletionGracePeriodSeconds: z.number().optional(),
     finalizers: z.array(z.string()).default([]),
   }),
   spec: z.object({ containers: z.array(container) }),
-  status: z
-    .object({
-      phase: z.string().optional(),
-      containerStatuses: z.array(containerStatus).default([]),
-      initContainerStatuses: z.array(containerStatus).default([]),
-    })
-    .default({ containerStatuses: [], initContainerStatuses: [] }),
+  status: podStatus.prefault({}),
 });
 
-/** Pod fields of the node that an upgrade reads (Kubernetes API, v1). */
-export type NodePod = Readonly<z.output<typeof podShape>>;
+/** Pod fields that an upgrade reads (Kubernetes API, v1). */
+export type Pod = Readonly<z.output<typeof podShape>>;
 
 /** Finds the node's StatefulSet; undefined if there is none. */
 export function findWorkload(cluster: Cluster): Promise<Workload | undefined> {
   return cluster.find(workloadShape, "statefulset", names.workload);
 }
 
-/** Finds the node's pod; undefined if there is none. */
-export function findNodePod(cluster: Cluster): Promise<NodePod | undefined> {
-  return cluster.find(podShape, "pod", names.pod);
+/** Finds a pod, by default the node's; undefined if there is none. */
+export function findPod(cluster: Cluster, name: string = names.pod): Promise<Pod | undefined> {
+  return cluster.find(podShape, "pod", name);
 }
 
-/** @throws {ClusterError} if there is none. */
+/** @throws {PlatformError} if there is none. */
 export async function requireWorkload(cluster: Cluster): Promise<Workload> {
   const found = await findWorkload(cluster);
   if (found !== undefined) return found;
-  throw new ClusterError(`the cluster has no StatefulSet ${names.workload}`, false);
+  throw new PlatformError(`the cluster has no StatefulSet ${names.workload}`, false);
 }
 
 /** Identifies the state of the StatefulSet; if it differs later, the node may have been started in between. Pure. */
@@ -87,14 +93,25 @@ export function identifyState({ metadata: { uid, generation } }: Workload): stri
   return `${uid} ${generation}`;
 }
 
-/** Finds the image of the node's container; undefined if there is no such container. Pure. */
-export function findNodeImage(containers: Workload["spec"]["template"]["spec"]["containers"]): string | undefined {
-  return containers.find(({ name }) => name === names.node)?.image;
+/** Finds the node's container; undefined if there is none. Pure. */
+export function findNodeContainer(spec: Pod["spec"]): Pod["spec"]["containers"][number] | undefined {
+  return spec.containers.find(({ name }) => name === names.node);
 }
 
 /** Finds the user that runs the node and owns its files. Pure. */
 export function findNodeUser({ spec }: Workload): Readonly<{ uid: number; gid: number }> | undefined {
-  const found = spec.template.spec.containers.find(({ name }) => name === names.node)?.securityContext;
-  if (found?.runAsUser === undefined || found.runAsGroup === undefined) return undefined;
-  return { uid: found.runAsUser, gid: found.runAsGroup };
+  const { runAsUser: uid, runAsGroup: gid } = findNodeContainer(spec.template.spec)?.securityContext ?? {};
+  return uid === undefined || gid === undefined ? undefined : { uid, gid };
+}
+
+export type ClusterWork = Readonly<{ cluster: Cluster; clock: Clock; pause: Pause }>;
+
+/** Polls the cluster until `isRight` or the time limit; returns the last state either way. */
+export function pollCluster<T>(
+  look: () => Promise<T>,
+  isRight: (found: T) => boolean,
+  withinMs: number,
+  { clock, pause }: Omit<ClusterWork, "cluster">,
+): Promise<T> {
+  return waitUntil(look, isRight, { everyMs: 2_000, withinMs }, { ...clock, pause });
 }

@@ -1,5 +1,5 @@
-import { expect, test } from "vitest";
-import { createPulumiCli } from "./pulumi-cli.ts";
+import { describe, expect, it, test } from "vitest";
+import { createPulumiCli, formatBackend } from "./pulumi-cli.ts";
 import type { PulumiRun } from "./pulumi-process.ts";
 
 /** As Pulumi 3.259 prints it. */
@@ -22,7 +22,7 @@ test("a stack's configuration is read though its secrets have no value", async (
   });
 });
 
-test("a stack's containers and its pending creations are those of its exported state", async () => {
+test("a stack's containers and StatefulSets are those of its exported state", async () => {
   const exported = JSON.stringify({
     version: 3,
     deployment: {
@@ -32,10 +32,6 @@ test("a stack's containers and its pending creations are those of its exported s
         { urn: "urn:b", type: "docker:index/container:Container", id: "4ac1" },
         { urn: "urn:d", type: "kubernetes:apps/v1:StatefulSet", id: "pay/node" },
       ],
-      pending_operations: [
-        { resource: { urn: "urn:b", custom: true, type: "docker:index/container:Container" }, type: "creating" },
-        { resource: { urn: "urn:c", custom: true, type: "docker:index/container:Container" }, type: "deleting" },
-      ],
     },
   });
   const asked: (readonly string[])[] = [];
@@ -44,11 +40,22 @@ test("a stack's containers and its pending creations are those of its exported s
     return exported;
   };
   const pulumi = createPulumiCli({ stack: "prod", configFile: "/srv/Pulumi.prod.yaml" }, { run });
-  expect(await pulumi.readState()).toEqual({
-    containers: new Map([["urn:b", "4ac1"]]),
-    statefulSets: new Map([["urn:d", "pay/node"]]),
-    pendingCreations: ["urn:b"],
-  });
+  expect(await pulumi.readIds("docker:index/container:Container")).toEqual(new Map([["urn:b", "4ac1"]]));
+  expect(await pulumi.readIds("kubernetes:apps/v1:StatefulSet")).toEqual(new Map([["urn:d", "pay/node"]]));
   // Secrets stay encrypted.
   expect(asked.flat()).not.toContain("--show-secrets");
+});
+
+describe("a backend's address", () => {
+  it.each([
+    ["file:///srv/our state?no_tmp_dir=true", "file:///srv/our state?no_tmp_dir=true"],
+    ["https://user:secret@app.pulumi.com/alice?token=secret", "https://app.pulumi.com"],
+    ["s3://b/state?region=x", "s3://b/state"],
+    ["postgres://user:secret@host:5432/db?password=secret", "postgres://host:5432/db"],
+    ["postgres://user:secret#@host/db", "postgres:…"],
+    ["file://user:secret@host/srv", "file:…"],
+    ["secret", "unknown:…"],
+  ])("%s is kept and printed without secrets", (address, shown) => {
+    expect(formatBackend(address)).toBe(shown);
+  });
 });

@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { stripVTControlCharacters } from "node:util";
 import { z } from "zod";
 import { parseJson } from "#daemon/json-rpc.ts";
-import { identifyBackend, type PulumiBackend } from "./pulumi-backend.ts";
 import { PulumiError, type PulumiRun, type RunPulumi } from "./pulumi-process.ts";
+import { findProcessesByArguments } from "./running-programs.ts";
 
 /** Values of a stack's configuration by full key; undefined for a secret. */
 export type ConfigValues = Readonly<Record<string, string | undefined>>;
@@ -19,32 +19,24 @@ const stepShape = z.object({ op: z.string(), urn: z.string() });
 export type PreviewedStep = Readonly<z.output<typeof stepShape>>;
 
 /** One `pulumi up`; see {@link PulumiRun}. */
-export type PulumiUpdate = Readonly<Required<Pick<PulumiRun, "withinMs" | "onLine" | "onBegin">>>;
-
-/** Part of a stack's state that an upgrade reads. */
-export type PulumiState = Readonly<{
-  /** Keyed by URN: container ids in the engine, and StatefulSet locations in the cluster (`namespace/name`). */
-  containers: ReadonlyMap<string, string>;
-  statefulSets: ReadonlyMap<string, string>;
-  /** URNs of resources being created when an update was killed. */
-  pendingCreations: readonly string[];
-}>;
+export type PulumiUpdate = Readonly<Required<Pick<PulumiRun, "withinMs" | "onLine">>>;
 
 /** Pulumi commands that an upgrade runs for one stack. Each throws {@link PulumiError}. */
 export type PulumiCli = Readonly<{
-  /** Reads which backend holds the state: another backend may have a stack with the same name. */
-  readBackend: () => Promise<PulumiBackend>;
+  /** Reads the address of the backend that holds the state, without secrets: another backend may have a stack with the same name. */
+  readBackend: () => Promise<string>;
   readConfig: () => Promise<ConfigValues>;
   readOutputs: () => Promise<unknown>;
   /** Previews an update with a changed configuration; leaves the stack's own unchanged. */
   preview: (change: ConfigChange) => Promise<readonly PreviewedStep[]>;
   setConfig: (change: ConfigChange) => Promise<void>;
   update: (options: PulumiUpdate) => Promise<void>;
+  /** Finds the processes of this stack's `pulumi up`, by any run of the command. */
+  findUpdates: () => Promise<readonly number[]>;
   /** Refreshes these resources in Pulumi's state from their real state. */
   refresh: (urns: readonly string[], withinMs: number) => Promise<void>;
-  readState: () => Promise<PulumiState>;
-  /** Removes any lock of the stack; only for a lock whose update is known to have ended. */
-  removeLocks: () => Promise<void>;
+  /** Reads the ids of a type's resources from the stack's state, by URN: a container's in the engine, or `namespace/name` in a cluster. */
+  readIds: (type: string) => Promise<ReadonlyMap<string, string>>;
 }>;
 
 const shortMs = 120_000;
@@ -56,10 +48,6 @@ const whoamiShape = z.object({ url: z.string() });
 const exportShape = z.object({
   deployment: z.object({
     resources: z.array(z.object({ urn: z.string(), type: z.string(), id: z.string().optional() })).default([]),
-    pending_operations: z
-      .array(z.object({ type: z.string(), resource: z.object({ urn: z.string() }) }))
-      .nullish()
-      .transform((operations) => operations ?? []),
   }),
 });
 const previewShape = z.object({ steps: z.array(stepShape).default([]) });
@@ -70,6 +58,7 @@ export function createPulumiCli(
   { run }: Readonly<{ run: RunPulumi }>,
 ): PulumiCli {
   const common = ["--stack", stack, "--non-interactive", "--color", "never"];
+  const up = ["up", "--yes", "--skip-preview", "--config-file", configFile, ...common];
   const config = (file: string, ...words: readonly string[]) =>
     run({ args: ["config", ...words, "--config-file", file, ...common], withinMs: shortMs });
   const setIn = async (file: string, change: ConfigChange) => {
@@ -81,7 +70,7 @@ export function createPulumiCli(
   return {
     readBackend: async () => {
       const args = ["whoami", "--json", "--non-interactive", "--color", "never"];
-      return identifyBackend(parse(whoamiShape, await run({ args, withinMs: shortMs }), "whoami --json").url);
+      return formatBackend(parse(whoamiShape, await run({ args, withinMs: shortMs }), "whoami --json").url);
     },
     readConfig: async () => {
       const values = parse(configShape, await config(configFile, "--json"), "config --json");
@@ -104,33 +93,35 @@ export function createPulumiCli(
       }
     },
     setConfig: (change) => setIn(configFile, change),
-    update: async (options) => {
-      const args = ["up", "--yes", "--skip-preview", "--config-file", configFile, ...common];
-      await run({ args, ...options });
-    },
+    update: async (options) => void (await run({ args: up, ...options })),
+    findUpdates: () => findProcessesByArguments(up),
     refresh: async (urns, withinMs) => {
       const targets = urns.flatMap((urn) => ["--target", urn]);
       const args = ["refresh", "--yes", "--skip-preview", "--config-file", configFile, ...targets, ...common];
       await run({ args, withinMs });
     },
-    readState: async () => {
+    readIds: async (type) => {
       const args = ["stack", "export", ...common];
       const { deployment } = parse(exportShape, await run({ args, withinMs: shortMs }), "stack export");
-      const listIds = (wanted: string) =>
-        new Map(
-          deployment.resources.flatMap(({ urn, id, type }) =>
-            type === wanted && id !== undefined ? [[urn, id] as const] : [],
-          ),
-        );
-      const pending = deployment.pending_operations.filter(({ type }) => type === "creating");
-      return {
-        containers: listIds("docker:index/container:Container"),
-        statefulSets: listIds("kubernetes:apps/v1:StatefulSet"),
-        pendingCreations: pending.map(({ resource }) => resource.urn),
-      };
+      const found = deployment.resources.filter((resource) => resource.type === type);
+      return new Map(found.flatMap(({ urn, id }) => (id === undefined ? [] : [[urn, id] as const])));
     },
-    removeLocks: async () => void (await run({ args: ["cancel", "--yes", ...common], withinMs: shortMs })),
   };
+}
+
+/** A directory's address, which contains no user. */
+const directoryAddress = /^file:\/\/[^@/]*(?:\/.*)?$/;
+
+/**
+ * Formats a backend's address without user, password and options. For Pulumi Cloud, only the origin is kept, to which Pulumi appends the
+ * page of the logged-in user. Pure.
+ */
+export function formatBackend(address: string): string {
+  if (directoryAddress.test(address)) return address;
+  const url = URL.parse(address);
+  // Any part of an unparsable address may be the password.
+  if (url === null) return `${/^[a-z][a-z\d+.-]*(?=:\/\/)/i.exec(address)?.[0] ?? "unknown"}:…`;
+  return /^https?:$/.test(url.protocol) ? url.origin : `${url.protocol}//${url.host}${url.pathname}`;
 }
 
 const shownChars = 2_000;
@@ -154,5 +145,5 @@ function formatValue(value: unknown): string | undefined {
 function parse<Shape>(shape: z.ZodType<Shape>, text: string, what: string): Shape {
   const parsed = shape.safeParse(parseJson(text));
   if (parsed.success) return parsed.data;
-  throw new PulumiError(`pulumi ${what} printed something else than expected; is this version of Pulumi supported?`);
+  throw new PulumiError(`pulumi ${what} printed something unexpected; is this version of Pulumi supported?`);
 }

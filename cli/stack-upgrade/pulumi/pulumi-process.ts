@@ -1,9 +1,8 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { Writable } from "node:stream";
 import { startProcess } from "#daemon/process/bounded-process.ts";
 import { pause } from "#daemon/time.ts";
-import { endProcessTree } from "./processes.ts";
+import { killTree } from "./running-programs.ts";
 import { openScratchFile, scratchBytesMax, type ScratchFile } from "./scratch-file.ts";
 
 /** Failure of Pulumi; the message quotes Pulumi, which masks secrets itself. */
@@ -25,13 +24,11 @@ export type PulumiRun = Readonly<{
   withinMs: number;
   /** Called with each line as it arrives. */
   onLine?: (line: string) => void;
-  /** Called with the process id before the program starts in that process. If the callback throws, or if this process exits first, the program never starts. */
-  onBegin?: (pid: number) => Promise<void>;
 }>;
 
 export type PulumiProcessOptions = Readonly<{
   program?: string;
-  /** Time between interrupt and kill. */
+  /** Time that an interrupted program has to exit. */
   notedMs?: number;
 }>;
 
@@ -47,9 +44,6 @@ export const interruptMs = 420_000;
 const checkAgainMs = 250;
 const shownLines = 6;
 
-/** Shell that waits for the word `go`, then execs the program in its arguments; exits if its parent has exited. */
-const gate = 'read -r word <&3 && [ "$word" = go ] && exec "$@" 3<&-';
-
 /**
  * Creates a function that runs Pulumi's command line without a shell. Pulumi gets its own process group and prints to files, so that
  * neither Ctrl-C nor a kill of this process interrupts an update. Throws {@link PulumiError} for any exit status but 0.
@@ -58,47 +52,30 @@ export function createPulumiProcess(
   directory: string,
   { program = "pulumi", notedMs = interruptMs }: PulumiProcessOptions = {},
 ): RunPulumi {
-  return async ({ args, withinMs, onLine, onBegin }) => {
+  return async ({ args, withinMs, onLine }) => {
     const name = `pulumi ${args.slice(0, 2).join(" ")}`;
     await using output = await openScratchFile();
     await using errors = await openScratchFile();
-    const command = onBegin === undefined ? [program, ...args] : ["sh", "-c", gate, "sh", program, ...args];
-    const stdio = ["ignore", output.fd, errors.fd, ...(onBegin === undefined ? [] : ["pipe" as const])] as const;
-    const child = await startProcess(() =>
-      spawn(command[0] ?? program, command.slice(1), { cwd: directory, detached: true, stdio: [...stdio] }),
-    ).catch((cause: NodeJS.ErrnoException) => {
-      const advice = "install Pulumi (https://www.pulumi.com/docs/install/), and have it on the PATH";
-      throw new PulumiError(`${name} can't be run in ${directory} (${cause.code ?? "unknown"}); ${advice}.`, "", {
-        cause,
-      });
-    });
+    const stdio = ["ignore" as const, output.fd, errors.fd];
+    const child = await startProcess(() => spawn(program, args, { cwd: directory, detached: true, stdio })).catch(
+      (cause: NodeJS.ErrnoException) => {
+        const advice = "install Pulumi (https://www.pulumi.com/docs/install/), and have it on the PATH";
+        throw new PulumiError(`${name} can't be run in ${directory} (${cause.code ?? "unknown"}); ${advice}.`, "", {
+          cause,
+        });
+      },
+    );
     const ended = once(child, "exit") as Promise<[number | null, string | null]>;
-    await openGate(child, onBegin);
     const why = await followToEnd(child, { files: [output, errors], withinMs, notedMs, onLine });
     const [status, signal] = await ended;
-    const printed = await output.text();
-    if (status === 0 && why === undefined) return printed;
-    const said = `${printed}\n${await errors.text()}`.slice(-wordsLength);
+    if (status === 0 && why === undefined) return output.text();
+    const said = `${output.text()}\n${errors.text()}`.slice(-wordsLength);
     const shown = pickLines(said);
     throw new PulumiError(
       `${name} ${why ?? `ended with ${status ?? signal ?? "nothing"}`}${shown === "" ? "." : `: ${shown}`}`,
       said,
     );
   };
-}
-
-async function openGate({ pid, stdio }: ChildProcess, onBegin: PulumiRun["onBegin"]): Promise<void> {
-  const opening = stdio[3];
-  if (onBegin === undefined || pid === undefined || !(opening instanceof Writable)) return;
-  // If the process has already exited, its exit status reports that.
-  opening.on("error", () => {});
-  try {
-    await onBegin(pid);
-    opening.end("go\n");
-  } catch (error) {
-    opening.destroy();
-    throw error;
-  }
 }
 
 type Following = Readonly<{
@@ -108,35 +85,39 @@ type Following = Readonly<{
   onLine: PulumiRun["onLine"];
 }>;
 
-/** Forwards a program's output lines until it exits. Interrupts the program if it reaches a limit, and returns a description of that limit. */
+/**
+ * Forwards a program's output lines until it exits. Interrupts the program if it reaches a limit, kills it if it doesn't exit then, and
+ * returns a description of that limit.
+ */
 async function followToEnd(
   child: ChildProcess,
   { files, withinMs, notedMs, onLine }: Following,
 ): Promise<string | undefined> {
   const beganMs = performance.now();
+  const shown = files.map(() => 0);
   let over: Readonly<{ why: string; atMs: number }> | undefined;
   for (;;) {
     const hasEnded = child.exitCode !== null || child.signalCode !== null;
-    for (const file of files) for (const line of await file.newLines(hasEnded)) onLine?.(line);
+    const isSmall = await Promise.all(files.map((file) => file.read()));
+    for (const [at, file] of files.entries()) {
+      const text = file.text();
+      const end = hasEnded ? text.length : text.lastIndexOf("\n") + 1;
+      const lines = text.slice(shown[at], end).split("\n");
+      for (const line of lines) if (line !== "") onLine?.(line);
+      shown[at] = Math.max(shown[at] ?? 0, end);
+    }
     if (hasEnded) return over?.why;
     const nowMs = performance.now();
-    if (over !== undefined && nowMs - over.atMs > notedMs && child.pid !== undefined) await endProcessTree(child.pid);
-    const why = over === undefined ? await findLimit(files, nowMs - beganMs, withinMs) : undefined;
-    if (why !== undefined) {
-      over = { why, atMs: nowMs };
+    if (over !== undefined && nowMs - over.atMs > notedMs && child.pid !== undefined) await killTree(child.pid);
+    const why = nowMs - beganMs > withinMs ? `took longer than ${withinMs} ms` : undefined;
+    const large = isSmall.every(Boolean) ? undefined : `printed more than ${scratchBytesMax} bytes`;
+    if (over === undefined && (why ?? large) !== undefined) {
+      over = { why: why ?? large ?? "", atMs: nowMs };
       // Sent only once: on a second SIGINT, Pulumi exits without recording its changes.
       child.kill("SIGINT");
     }
     await pause(checkAgainMs);
   }
-}
-
-async function findLimit(files: readonly ScratchFile[], runMs: number, withinMs: number): Promise<string | undefined> {
-  if (runMs > withinMs) return `took longer than ${withinMs} ms`;
-  for (const file of files) {
-    if ((await file.bytes()) > scratchBytesMax) return `printed more than ${scratchBytesMax} bytes`;
-  }
-  return undefined;
 }
 
 /** Picks the lines that report errors, which precede a summary; else the last lines. */

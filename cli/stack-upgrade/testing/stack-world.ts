@@ -1,14 +1,11 @@
-import { identifyBackend } from "../pulumi/pulumi-backend.ts";
-import type { StackRecord } from "../stack-record.ts";
+import type { StackRecord, StackTarget } from "../stack-record.ts";
 import { createDockerPlatform } from "../docker/docker-platform.ts";
-import type { Engine } from "../docker/engine.ts";
 import { createKubernetesPlatform } from "../kubernetes/kubernetes-platform.ts";
 import type { StackPlatform } from "../stack-platform.ts";
-import type { StackTarget } from "../stack-target.ts";
 import { createKillSwitch } from "./kill-switch.ts";
 import { createWorldCluster, endPod, scaleWorld } from "./world-cluster.ts";
 import { createWorldEngine } from "./world-engine.ts";
-import { createWorldProcesses, createWorldPulumi } from "./world-pulumi.ts";
+import { stopUpdate, createWorldPulumi } from "./world-pulumi.ts";
 import { createWorldQueries } from "./world-queries.ts";
 import {
   names,
@@ -43,13 +40,12 @@ export function createStackWorld(newVersion: NewVersion, kind: StackTarget["kind
   // A command can be killed while it waits too.
   const pause = (ms: number) => kills.change(() => time.advance(ms));
   const engine = createWorldEngine(parts);
-  const createPlatform = (target: StackTarget = targets[kind], over: Engine = engine): StackPlatform =>
+  const createPlatform = (target: StackTarget = targets[kind]): StackPlatform =>
     target.kind === "docker"
-      ? createDockerPlatform(target, { engine: over })
-      : createKubernetesPlatform(target, { cluster: createWorldCluster(parts), clock: time.clock, pause });
+      ? createDockerPlatform({ prefix, target }, engine)
+      : createKubernetesPlatform({ prefix, target }, { cluster: createWorldCluster(parts), clock: time.clock, pause });
   return {
     record: { ...begunRecord, target: targets[kind] },
-    engine,
     createPlatform,
     state,
     kills,
@@ -70,16 +66,12 @@ export function createStackWorld(newVersion: NewVersion, kind: StackTarget["kind
     areRunning: () => [...state.containers.values()].every(({ running }) => running),
     /** Kills every update halfway, so that it leaves its lock. */
     crashUpdates: () => {
-      for (const { task } of state.processes.values()) task?.end();
-    },
-    /** Removes processes that die with a killed command: those not released yet. */
-    bury: () => {
-      for (const [pid, { task }] of state.processes) if (task === undefined) state.processes.delete(pid);
+      for (const task of state.processes.values()) task.end();
     },
     steps: (signal: AbortSignal) => ({
       platform: createPlatform(),
       pulumi: createWorldPulumi(parts),
-      processes: createWorldProcesses(parts),
+      interrupt: (pid: number) => stopUpdate(parts, pid),
       queries: createWorldQueries(parts),
       say: () => {},
       clock: time.clock,
@@ -107,7 +99,6 @@ function createState(kind: StackTarget["kind"]): WorldState {
     pulumiKnows: oldImage,
     isPulumiThere: true,
     keepsSidecar: false,
-    pendingCreations: [],
     lockedBy: undefined,
     processes: new Map(),
     nextPid: 100,
@@ -127,7 +118,6 @@ function createState(kind: StackTarget["kind"]): WorldState {
       snapshot: undefined,
       hasCopyClaim: false,
       servesSnapshots: true,
-      classes: [{ name: "fast", driver: "csi.example", isDefault: true }],
       forbidden: [],
     },
     isRemoveBroken: false,
@@ -153,7 +143,7 @@ const begunRecord: StackRecord = {
   stack: "prod",
   directory: "/srv/gatehouse",
   configFile: "/srv/gatehouse/Pulumi.prod.yaml",
-  backend: identifyBackend("file:///srv/state"),
+  backend: "file:///srv/state",
   project: "gatehouse",
   prefix,
   target: targets.docker,

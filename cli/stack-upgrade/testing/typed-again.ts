@@ -1,6 +1,5 @@
 import { runStackUpgrade, type RunResult } from "../run-stack-upgrade.ts";
 import type { StackLimits, StackRecord } from "../stack-record.ts";
-import { createStackSteps } from "../stack-steps.ts";
 import type { StackWorld } from "./stack-world.ts";
 
 /** Point at which a command run is killed: before or after its n-th change, or after its `changes`-th change within a stage. */
@@ -27,15 +26,14 @@ export function createTyping(
     const dependencies = { ...world.steps(signal), backLimits, say: (line: string) => void lines.push(line) };
     return runStackUpgrade(
       onDisk ?? begun,
-      { isResumed: onDisk !== undefined },
       {
-        ...dependencies,
-        steps: createStackSteps(dependencies),
+        isResumed: onDisk !== undefined,
         remember: async (record) => {
           onDisk = record;
           if (kill !== undefined && "inStage" in kill && record.stage === kill.inStage) arm(kill.changes);
         },
       },
+      dependencies,
     );
   };
   let armed: PromiseWithResolvers<"killed"> | undefined;
@@ -55,7 +53,6 @@ export function createTyping(
       const ended = await Promise.race([killed, run(kill)]);
       armed = undefined;
       world.kills.spare();
-      world.bury();
       return ended === "killed" ? undefined : ended;
     },
   };

@@ -1,13 +1,8 @@
 import { z } from "zod";
-import {
-  ClusterError,
-  type Cluster,
-  type ClusterKind,
-  type ClusterObject,
-  type ClusterPatch,
-} from "../kubernetes/cluster.ts";
+import type { Cluster, ClusterKind, ClusterObject, ClusterPatch } from "../kubernetes/cluster.ts";
+import { PlatformError } from "../stack-platform.ts";
 import { podFinalizer, upgradeLabel } from "../kubernetes/kubernetes-names.ts";
-import { describeClass, findObject, checkClaim } from "./world-objects.ts";
+import { findObject, checkClaim } from "./world-objects.ts";
 import { names, startContainer, stopContainer, torn, type WorldParts } from "./world-state.ts";
 import type { TaskStep } from "./world-time.ts";
 
@@ -76,18 +71,10 @@ export function createWorldCluster(parts: WorldParts): Cluster {
       const found = findObject(parts, kind, name);
       return found === undefined ? undefined : shape.parse(found);
     },
-    list: async (shape, kind) => {
-      const snapshots = cluster.snapshot === undefined ? [] : [cluster.snapshot.object];
-      return (kind === "volumesnapshot" ? snapshots : cluster.classes.map(describeClass)).map((each) =>
-        shape.parse(each),
-      );
-    },
+    list: async (shape) => (cluster.snapshot === undefined ? [] : [shape.parse(cluster.snapshot.object)]),
     serves: async () => cluster.servesSnapshots,
-    reviewRights: async (reviews) =>
-      reviews.map(({ spec }) => {
-        const words = JSON.stringify(spec);
-        return !cluster.forbidden.some((resource) => words.includes(`"resource":"${resource}"`));
-      }),
+    findMissingRights: async (rights) =>
+      rights.filter((right) => cluster.forbidden.some((resource) => right.split(" ")[1] === resource)),
     create: (object) => kills.change(() => createObject(parts, object)),
     patch: (kind, _, patch) => kills.change(() => updateObject(parts, kind, patch)),
     remove: (kind, name) => kills.change(() => removeObject(parts, kind, name)),
@@ -96,7 +83,7 @@ export function createWorldCluster(parts: WorldParts): Cluster {
       if (job?.action === "look") return JSON.stringify(checkClaim);
       return job?.task.failure() ?? "";
     },
-    exec: () => Promise.reject(new ClusterError("nothing is queried in this world", false)),
+    exec: () => Promise.reject(new PlatformError("nothing is queried in this world", false)),
   };
 }
 
@@ -151,7 +138,7 @@ function removeObject({ state }: WorldParts, kind: ClusterKind, name: string): v
     state.jobs.delete(name);
     return;
   }
-  if (state.isRemoveBroken) throw new ClusterError(`kubectl delete ${kind} failed: Forbidden`, false);
+  if (state.isRemoveBroken) throw new PlatformError(`kubectl delete ${kind} failed: Forbidden`, false);
   if (kind === "persistentvolumeclaim") cluster.hasCopyClaim = false;
   if (kind !== "volumesnapshot") return;
   cluster.snapshot?.task.end();
@@ -176,21 +163,19 @@ function listSnapshotSteps({ state, meet }: WorldParts): readonly TaskStep[] {
 
 /** Lists the steps of a pod's work on the claim, like workspace-copy.ts. */
 function listJobSteps({ state, meet }: WorldParts, action: string): readonly TaskStep[] {
-  const { marks, cluster } = state;
+  const { cluster } = state;
   const at = (part: number, effect: () => void) => ({ afterMs: part * state.copyMs, effect });
   if (action === "flush") return [at(0.1, () => (cluster.isFlushed = true))];
-  if (action === "remove") return [at(0, () => marks.clear())];
-  if (action === "look" || marks.has("restored")) return [];
+  if (action === "look") return [];
   return [
     at(0, () => {
-      if (state.copy === undefined || !cluster.hasCopyClaim) throw new Error("the snapshot holds no data of a node");
+      if (state.copy === undefined || !cluster.hasCopyClaim) throw new Error("the snapshot contains no node data");
       state.live = [];
     }),
     at(0.5, () => meet("restore")),
     at(1, () => {
       const isAlone = state.live.length === 0 && cluster.pod === undefined;
       state.live = [...(state.copy ?? []), ...(isAlone ? [] : [torn])];
-      marks.add("restored");
     }),
   ];
 }

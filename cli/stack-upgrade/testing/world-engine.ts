@@ -1,4 +1,5 @@
-import { EngineError, ownerLabel, type Engine } from "../docker/engine.ts";
+import { ownerLabel, type Engine } from "../docker/engine.ts";
+import { PlatformError } from "../stack-platform.ts";
 import {
   names,
   prefix,
@@ -9,7 +10,7 @@ import {
   type WorldParts,
   type WorldState,
 } from "./world-state.ts";
-import type { WorkspaceCheck } from "../workspace-copy.ts";
+import type { VolumeReport } from "../workspace-report.ts";
 import type { TaskStep } from "./world-time.ts";
 
 /** Creates the engine of a world. Its jobs are separate containers. */
@@ -45,7 +46,7 @@ export function createWorldEngine(parts: WorldParts): Engine {
       const owner = labels[ownerLabel] ?? "";
       const left = state.jobs.get(name);
       if (left !== undefined && !left.task.isOver() && left.owner !== owner) {
-        throw new EngineError(`${name} is at work for another upgrade (${left.owner})`, true);
+        throw new PlatformError(`${name} is at work for another upgrade (${left.owner})`, true);
       }
       const untilMs = time.clock.monotonicMs() + withinMs;
       const task = await change(() => {
@@ -58,12 +59,12 @@ export function createWorldEngine(parts: WorldParts): Engine {
       while (!task.isOver()) {
         if (time.clock.monotonicMs() >= untilMs) {
           await change(() => task.end());
-          throw new EngineError(`${name} did not end within ${withinMs} ms`, false);
+          throw new PlatformError(`${name} did not finish within ${withinMs} ms`, false);
         }
         await change(() => time.advance(tickMs));
       }
       const failure = task.failure();
-      if (failure !== undefined) throw new EngineError(failure, false);
+      if (failure !== undefined) throw new PlatformError(failure, false);
       return action === "look" ? JSON.stringify(checkVolume(state)) : "";
     },
   };
@@ -101,7 +102,7 @@ function listSteps({ state, meet }: WorldParts, action: string): readonly TaskSt
   if (marks.has("restored")) return [];
   return [
     at(0, () => {
-      if (!marks.has("copied")) throw new Error("there is no whole copy");
+      if (!marks.has("copied")) throw new Error("there is no complete copy");
       state.live = [];
     }),
     at(0.5, () => meet("restore")),
@@ -114,7 +115,7 @@ function listSteps({ state, meet }: WorldParts, action: string): readonly TaskSt
   ];
 }
 
-function checkVolume({ copy }: WorldState): WorkspaceCheck {
+function checkVolume({ copy }: WorldState): VolumeReport {
   const copies = copy === undefined ? [] : ["2027-01-05"];
   const conf = Buffer.from("{}").toString("base64");
   return { bytes: 1_000, freeBytes: 1_000_000, clones: true, leftovers: copies, copies, conf };

@@ -1,11 +1,11 @@
 import type { ClusterKind } from "../kubernetes/cluster.ts";
 import { fieldManager } from "../kubernetes/kubectl.ts";
 import { names as objects, podFinalizer, upgradeLabel } from "../kubernetes/kubernetes-names.ts";
-import type { WorkspaceCheck } from "../workspace-copy.ts";
+import type { VolumeReport } from "../workspace-report.ts";
 import { prefix, type ClusterState, type WorldParts, type WorldState } from "./world-state.ts";
 
 /** Output of a pod that inspects the claim. */
-export const checkClaim: WorkspaceCheck = {
+export const checkClaim: VolumeReport = {
   bytes: 1_000,
   freeBytes: 1_000_000,
   clones: false,
@@ -24,8 +24,6 @@ export function findObject(parts: WorldParts, kind: ClusterKind, name: string): 
       return name === objects.pod ? describePod(cluster) : describeJob(parts.state, name);
     case "persistentvolumeclaim":
       return name === objects.claim || cluster.hasCopyClaim ? claim : undefined;
-    case "persistentvolume":
-      return { spec: { csi: { driver: "csi.example" } } };
     case "volumesnapshot": {
       const { snapshot } = cluster;
       const status = { readyToUse: snapshot?.task.isOver(), boundVolumeSnapshotContentName: "content" };
@@ -38,7 +36,6 @@ export function findObject(parts: WorldParts, kind: ClusterKind, name: string): 
 
 const claim = {
   spec: {
-    volumeName: "volume",
     accessModes: ["ReadWriteOnce"],
     resources: { requests: { storage: "500Gi" } },
   },
@@ -88,13 +85,8 @@ function describeJob({ jobs }: WorldState, name: string): object | undefined {
   if (job === undefined) return undefined;
   const ended = job.task.failure() === undefined ? "Succeeded" : "Failed";
   return {
-    metadata: { labels: { [upgradeLabel]: job.owner } },
+    metadata: { uid: name, labels: { [upgradeLabel]: job.owner } },
+    spec: { containers: [] },
     status: { phase: job.task.isOver() ? ended : "Running" },
   };
-}
-
-/** Describes a VolumeSnapshotClass as the API server returns it. */
-export function describeClass({ name, driver, isDefault }: ClusterState["classes"][number]): object {
-  const annotations = { "snapshot.storage.kubernetes.io/is-default-class": String(isDefault) };
-  return { metadata: { name, annotations }, driver };
 }

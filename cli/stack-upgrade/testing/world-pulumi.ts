@@ -1,8 +1,6 @@
 import { hostname } from "node:os";
-import { identifyBackend } from "../pulumi/pulumi-backend.ts";
-import type { PulumiCli } from "../pulumi/pulumi-cli.ts";
+import { formatBackend, type PulumiCli } from "../pulumi/pulumi-cli.ts";
 import { PulumiError } from "../pulumi/pulumi-process.ts";
-import type { Processes } from "../pulumi/processes.ts";
 import { names, startContainer, tickMs, type WorldParts } from "./world-state.ts";
 import { deployWorld } from "./world-cluster.ts";
 import type { TaskStep } from "./world-time.ts";
@@ -17,7 +15,7 @@ export function createWorldPulumi(parts: WorldParts): PulumiCli {
   return {
     readBackend: async () => {
       if (!state.isPulumiThere) throw new PulumiError("pulumi whoami --json can't be run (ENOENT)");
-      return identifyBackend(state.backend);
+      return formatBackend(state.backend);
     },
     readConfig: async () => ({ ...state.config }),
     readOutputs: async () => ({
@@ -32,19 +30,14 @@ export function createWorldPulumi(parts: WorldParts): PulumiCli {
         if (!state.isPulumiThere) throw new PulumiError("pulumi config set-all can't be run (ENOENT)");
         Object.assign(state.config, set);
       }),
-    update: async ({ withinMs, onBegin }) => {
+    update: async ({ withinMs }) => {
       const pid = state.nextPid;
       state.nextPid += 1;
-      await change(() => state.processes.set(pid, { task: undefined }));
-      await onBegin(pid);
       const task = await change(() => {
-        if (state.lockedBy !== undefined) {
-          state.processes.delete(pid);
-          throw new PulumiError("locked", describeLock(state.lockedBy));
-        }
+        if (state.lockedBy !== undefined) throw new PulumiError("locked", describeLock(state.lockedBy));
         state.lockedBy = pid;
         const begun = time.begin(listSteps(parts));
-        state.processes.set(pid, { task: begun });
+        state.processes.set(pid, begun);
         return begun;
       });
       const untilMs = time.clock.monotonicMs() + withinMs;
@@ -58,30 +51,13 @@ export function createWorldPulumi(parts: WorldParts): PulumiCli {
       const failure = task.failure();
       if (failure !== undefined) throw new PulumiError(failure, failure);
     },
-    readState: async () => {
+    readIds: async (type) => {
+      if (type.endsWith("StatefulSet")) return new Map([[buildUrn("set"), "pay/node"]]);
       const known = state.pulumiKnows === undefined ? [] : [...state.containers];
-      return {
-        containers: new Map(known.map(([name, { starts }]) => [buildUrn(name), `${name} ${starts}`])),
-        statefulSets: new Map([[buildUrn("set"), "pay/node"]]),
-        pendingCreations: state.pendingCreations.map(buildUrn),
-      };
+      return new Map(known.map(([name, { starts }]) => [buildUrn(name), `${name} ${starts}`]));
     },
+    findUpdates: async () => [...state.processes].flatMap(([pid, task]) => (task.isOver() ? [] : [pid])),
     refresh: () => change(() => void (state.pulumiKnows = state.cluster.template)),
-    removeLocks: () => change(() => (state.lockedBy = undefined)),
-  };
-}
-
-/** Creates the processes of a world: its updates. */
-export function createWorldProcesses(parts: WorldParts): Processes {
-  const { state } = parts;
-  return {
-    startOf: async (pid) => {
-      const found = state.processes.get(pid);
-      const isThere = found !== undefined && found.task?.isOver() !== true;
-      return isThere ? `start of ${pid}` : undefined;
-    },
-    interrupt: (pid) => stopUpdate(parts, pid),
-    kill: async (pid) => state.processes.get(pid)?.task?.end(),
   };
 }
 
@@ -94,10 +70,9 @@ function describeLock(pid: number): string {
 }
 
 /** Interrupts an update: it records its changes and releases its lock. */
-function stopUpdate({ state, kind }: WorldParts, pid: number): void {
-  state.processes.get(pid)?.task?.end();
+export function stopUpdate({ state, kind }: WorldParts, pid: number): void {
+  state.processes.get(pid)?.end();
   state.pulumiKnows = kind === "docker" ? state.containers.get(names.node)?.image : state.cluster.template;
-  if (state.lockedBy === pid) state.pendingCreations = state.pendingCreations.slice(0, -1);
   if (state.lockedBy === pid) state.lockedBy = undefined;
 }
 
@@ -137,16 +112,11 @@ function listSteps(parts: WorldParts): readonly TaskStep[] {
         state.lockedBy = undefined;
         throw new Error(`Conflict. The container name "/${names.node}" is already in use`);
       }
-      state.pendingCreations = [...state.pendingCreations, names.node];
       startContainer(parts, names.node, image);
       if (!state.keepsSidecar) startContainer(parts, names.sidecar, "gatehouse:1");
       meet("update");
     }),
-    at(0.75, () => {
-      state.pulumiKnows = image;
-      // The pending creations of killed updates remain.
-      state.pendingCreations = state.pendingCreations.slice(0, -1);
-    }),
+    at(0.75, () => (state.pulumiKnows = image)),
     unlock,
   ];
 }

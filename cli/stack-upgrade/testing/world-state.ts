@@ -1,4 +1,4 @@
-import type { StackTarget } from "../stack-target.ts";
+import type { StackTarget } from "../stack-record.ts";
 import type { KillSwitch } from "./kill-switch.ts";
 import type { WorldTask, WorldTime } from "./world-time.ts";
 
@@ -20,9 +20,6 @@ export const prefix = "gatehouse-prod";
 export const names = { node: `${prefix}-node`, sidecar: `${prefix}-sidecar` };
 
 type Container = Readonly<{ image: string; running: boolean; starts: number }>;
-
-/** A `pulumi up`; without a task, it was not released yet. */
-export type WorldProcess = Readonly<{ task: WorldTask | undefined }>;
 
 /** Background work that a test can interrupt halfway. */
 export type WorldEvent = "copy" | "restore" | "update" | "look";
@@ -55,7 +52,6 @@ export type ClusterState = {
   hasCopyClaim: boolean;
   /** Possible obstacles to snapshots. */
   servesSnapshots: boolean;
-  classes: readonly Readonly<{ name: string; driver: string; isDefault: boolean }>[];
   forbidden: readonly string[];
 };
 
@@ -76,11 +72,10 @@ export type WorldState = {
   isPulumiThere: boolean;
   /** Whether an update leaves the sidecar unchanged and waits until it is healthy. */
   keepsSidecar: boolean;
-  /** Containers that killed updates were creating, or that an update creates now. */
-  pendingCreations: readonly string[];
   /** Process that holds Pulumi's lock; a killed process keeps it. */
   lockedBy: number | undefined;
-  processes: Map<number, WorldProcess>;
+  /** Each `pulumi up`, by its process. */
+  processes: Map<number, WorldTask>;
   /** Id of the next process. */
   nextPid: number;
   /** Number of checks so far; the chain advances with each. */

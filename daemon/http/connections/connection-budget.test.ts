@@ -78,7 +78,7 @@ async function answered(port: number, localAddress?: string) {
   return connection;
 }
 
-const mostOf = (budget: ConnectionBudget) => budget.state().most;
+const mostOf = (budget: ConnectionBudget) => budget.state().max;
 
 describe("how many connections a process may hold", () => {
   test.each([
@@ -87,10 +87,10 @@ describe("how many connections a process may hold", () => {
     ["what else is open leaves its room, and some to spare", 160, 130, 14],
     ["one, however little is left", 160, 160, 1],
     ["where nothing bounds descriptors, the setting alone", Number.POSITIVE_INFINITY, 40, 20_000],
-  ])("%s", (_, limit, used, most) => {
+  ])("%s", (_, limit, used, max) => {
     const budget = budgetOf(limit, () => used);
     budget.listener({ name: "public" });
-    expect(mostOf(budget)).toBe(most);
+    expect(mostOf(budget)).toBe(max);
   });
 
   test.each([
@@ -103,10 +103,10 @@ describe("how many connections a process may hold", () => {
     ],
     ["what the setting says, where there is memory", { memoryBytes: 8_589_934_592 }, 20_000, "setting"],
     ["a few, however little memory there is", { memoryBytes: 1_048_576 }, 64, "memory"],
-  ])("%s", (_, settings, most, bound) => {
+  ])("%s", (_, settings, max, bound) => {
     const budget = budgetOf(1_048_576, () => 40, settings);
     budget.listener({ name: "public" });
-    expect(budget.state()).toMatchObject({ most, bound });
+    expect(budget.state()).toMatchObject({ max, bound });
   });
 
   test("a listener for anybody leaves a quarter to the others, and the operators' is not counted", async () => {
@@ -120,7 +120,7 @@ describe("how many connections a process may hold", () => {
     const refused = open(anybody);
     await soon(() => refused.isClosed);
     expect(refused.text).toMatch(
-      /^HTTP\/1\.1 503 Service Unavailable\r\n[^]*Retry-After: 1\r\n[^]*too many connections; try again\n$/,
+      /^HTTP\/1\.1 503 Service Unavailable\r\n[^]*Retry-After: 1\r\n[^]*too many connections; retry later\n$/,
     );
     await answered(known);
     for (let at = 0; at < 4; at += 1) await answered(operators);
@@ -218,7 +218,7 @@ describe("one address", () => {
     const third = open(port, "127.0.2.1");
     await soon(() => third.isClosed);
     expect(third.text).toMatch(
-      /^HTTP\/1\.1 429 Too Many Requests\r\n[^]*too many connections of this address; close some first\n$/,
+      /^HTTP\/1\.1 429 Too Many Requests\r\n[^]*too many connections from this address; close some first\n$/,
     );
     for (const address of ["127.0.2.2", "127.0.2.9", "127.0.2.9", "127.0.2.9"]) await answered(port, address);
     held[0]?.socket.destroy();

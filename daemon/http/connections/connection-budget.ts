@@ -19,7 +19,7 @@ export type ListenerShare = Readonly<{
 export type ConnectionState = Readonly<{
   /** Open client connections, not counting those to the operators' listener, and their current limit. */
   open: number;
-  most: number;
+  max: number;
   /** File descriptors of the process; `used` is undefined if the system doesn't report it. */
   descriptors: Readonly<{ used: number | undefined; limit: number }>;
   /** Resource or setting that limits connections. */
@@ -59,9 +59,9 @@ const connectionHeapBytes = 20 * 1_024;
 /** Share of the heap limit for connections; V8's young generation takes up to 96 MiB of the heap, a service's own code and data some 40 MiB. */
 const heapShare = 1 / 3;
 /** Min connection limit, even if memory is short. */
-const memoryLeast = 64;
+const memoryMin = 64;
 /** Interval between checks of the process's open descriptors. */
-const lookMs = 1_000;
+const updateIntervalMs = 1_000;
 /** If the descriptor limit is low, the reserve is at most this share of it; clients get the rest. */
 const reserveShare = 3 / 4;
 /** Descriptors that stay free in addition to those in use: starting a program briefly takes six. */
@@ -69,10 +69,10 @@ const spareDescriptors = 16;
 /** If the descriptor limit is low, the spare descriptors are at most this share of it. */
 const spareShare = 1 / 8;
 /** Max connections to the operators' listener: a Prometheus, probes, and a page or two in a browser, with six connections each. */
-const operatorsMost = 32;
+const operatorsMax = 32;
 /** If the descriptor limit is low, the max connections to the operators' listener are this share of it, with a small minimum. */
 const operatorsShare = 1 / 8;
-const operatorsLeast = 4;
+const operatorsMin = 4;
 /** Min burst of new connections from one address, in seconds of its permitted rate. */
 const burstSeconds = 3;
 /** Share of all connections that a public listener may use. */
@@ -83,7 +83,7 @@ export function createConnectionBudget(
   { connections, connectionsPerAddress, newConnectionsPerAddress, descriptorReserve }: ConnectionSettings,
   { descriptors, memoryBytes, heapBytes, metrics: registry, clock }: ConnectionBudgetDependencies,
 ): ConnectionBudget {
-  const mostByMemory = computeConnectionLimit({ memoryBytes, heapBytes });
+  const maxByMemory = computeConnectionLimit({ memoryBytes, heapBytes });
   const mostByDescriptors = createDescriptorLimit(descriptors.limit, descriptorReserve);
   const { limit } = descriptors;
   const shared: ListenerConnections[] = [];
@@ -91,30 +91,30 @@ export function createConnectionBudget(
   const burst = Math.max(connectionsPerAddress, burstSeconds * newConnectionsPerAddress);
   const makers = new NewConnections({ perSecond: newConnectionsPerAddress, burst }, clock);
   const byName = new Map<string, ListenerConnections>();
-  const state = { used: descriptors.used(), most: Number.POSITIVE_INFINITY, fullAtMs: undefined as number | undefined };
+  const state = { used: descriptors.used(), max: Number.POSITIVE_INFINITY, fullAtMs: undefined as number | undefined };
   const open = () => shared.reduce((all, { size }) => all + size, 0);
-  const look = () => {
+  const update = () => {
     state.used = descriptors.used();
     const clients = byName.values().reduce((all, { size, leaving }) => all + size + leaving, 0);
-    state.most = Math.max(1, Math.min(mostByMemory, mostByDescriptors((state.used ?? 0) - clients)));
-    const surplus = open() - state.most;
+    state.max = Math.max(1, Math.min(maxByMemory, mostByDescriptors((state.used ?? 0) - clients)));
+    const surplus = open() - state.max;
     if (surplus > 0) shared.some((listener) => listener.shed(surplus));
   };
-  look();
-  const looks = setInterval(look, lookMs).unref();
-  const most = () => Math.min(state.most, connections * shared.length);
+  update();
+  const looks = setInterval(update, updateIntervalMs).unref();
+  const max = () => Math.min(state.max, connections * shared.length);
   const metrics = createConnectionMetrics(registry, {
     open: () => new Map([...byName].map(([name, { size }]) => [name, size])),
-    most,
+    max,
   });
-  const add = (name: string, room: Readonly<{ most: () => number; hasRoom: () => boolean; isShared: boolean }>) => {
+  const add = (name: string, room: Readonly<{ max: () => number; hasRoom: () => boolean; isShared: boolean }>) => {
     const wasFull = () => void (room.isShared ? (state.fullAtMs = clock()) : undefined);
     const shedElsewhere = () => shared.some((listener) => listener !== added && listener.shed());
-    const mostOfAddress = () => Math.min(connectionsPerAddress, Math.max(1, Math.floor(room.most() / 2)));
+    const maxPerAddress = () => Math.min(connectionsPerAddress, Math.max(1, Math.floor(room.max() / 2)));
     const added: ListenerConnections = new ListenerConnections({
       ...room,
       name,
-      mostOfAddress,
+      maxPerAddress,
       mayMake: (address) => makers.mayMake(address),
       shedElsewhere,
       wasFull,
@@ -128,22 +128,22 @@ export function createConnectionBudget(
     listener: ({ name, leavesRoom = false }) => {
       const share = leavesRoom ? anybodyShare : 1;
       const made = add(name, {
-        most: () => Math.min(connections, Math.max(1, Math.floor(state.most * share))),
-        hasRoom: () => open() < state.most,
+        max: () => Math.min(connections, Math.max(1, Math.floor(state.max * share))),
+        hasRoom: () => open() < state.max,
         isShared: true,
       });
       shared.push(made);
       return made;
     },
     operators: () => {
-      const own = Math.max(operatorsLeast, Math.min(operatorsMost, Math.floor(limit * operatorsShare)));
-      return add("operations", { most: () => own, hasRoom: () => true, isShared: false });
+      const own = Math.max(operatorsMin, Math.min(operatorsMax, Math.floor(limit * operatorsShare)));
+      return add("operations", { max: () => own, hasRoom: () => true, isShared: false });
     },
     state: () => ({
       open: open(),
-      most: most(),
+      max: max(),
       descriptors: { used: state.used, limit },
-      bound: findBound(state.most, { mostByMemory, connections }),
+      bound: findBound(state.max, { maxByMemory, connections }),
       fullForMs: state.fullAtMs === undefined ? undefined : clock() - state.fullAtMs,
     }),
     [Symbol.dispose]: () => clearInterval(looks),
@@ -157,7 +157,7 @@ function computeConnectionLimit({
 }: Pick<ConnectionBudgetDependencies, "memoryBytes" | "heapBytes">): number {
   const inMemory = (memoryBytes * memoryShare) / connectionBytes;
   const inHeap = (heapBytes * heapShare) / connectionHeapBytes;
-  return Math.max(memoryLeast, Math.floor(Math.min(inMemory, inHeap)));
+  return Math.max(memoryMin, Math.floor(Math.min(inMemory, inHeap)));
 }
 
 /** Returns a function that computes how many descriptors are available to client connections while `others` are in use. */
@@ -168,11 +168,11 @@ function createDescriptorLimit(limit: number, descriptorReserve: number): (other
 }
 
 function findBound(
-  most: number,
-  { mostByMemory, connections }: Readonly<{ mostByMemory: number; connections: number }>,
+  max: number,
+  { maxByMemory, connections }: Readonly<{ maxByMemory: number; connections: number }>,
 ): ConnectionState["bound"] {
-  if (most >= connections) return "setting";
-  return most === mostByMemory ? "memory" : "descriptors";
+  if (max >= connections) return "setting";
+  return max === maxByMemory ? "memory" : "descriptors";
 }
 
 /** Creates the connection budget for this process, based on its memory and its file descriptor limit. */
@@ -191,7 +191,7 @@ export function boundProcessConnections(
 }
 
 /** Max addresses remembered; beyond that, the addresses that have gone longest without new connections are forgotten. */
-const rememberedMost = 100_000;
+const rememberedMax = 100_000;
 const msOfSecond = 1_000;
 
 /** Limits the rate of new connections per address. Remembers an address only until its full burst is available again. */
@@ -222,7 +222,7 @@ export class NewConnections {
 
   #forget(nowMs: number): void {
     for (const [address, settledAtMs] of this.#settledAtMs) {
-      if (settledAtMs > nowMs && this.#settledAtMs.size <= rememberedMost) return;
+      if (settledAtMs > nowMs && this.#settledAtMs.size <= rememberedMax) return;
       this.#settledAtMs.delete(address);
     }
   }

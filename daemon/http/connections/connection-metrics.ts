@@ -10,10 +10,10 @@ export type ConnectionMetrics = Readonly<{
 }>;
 
 /** Gauge values, read at each scrape. */
-export type DisplayedConnections = Readonly<{ open: () => ReadonlyMap<string, number>; most: () => number }>;
+export type DisplayedConnections = Readonly<{ open: () => ReadonlyMap<string, number>; max: () => number }>;
 
 /** Creates the Prometheus metrics for connections. `process_open_fds` and `process_max_fds` cover descriptors of all kinds. */
-export function createConnectionMetrics(registry: Registry, { open, most }: DisplayedConnections): ConnectionMetrics {
+export function createConnectionMetrics(registry: Registry, { open, max }: DisplayedConnections): ConnectionMetrics {
   const registers = [registry];
   const gauge = (configuration: Omit<GaugeConfiguration<"listener">, "registers">) =>
     new Gauge({ ...configuration, registers });
@@ -29,7 +29,7 @@ export function createConnectionMetrics(registry: Registry, { open, most }: Disp
     name: "gatehouse_connections_limit",
     help: "Max connections for all listeners, given current file descriptors and memory; the admin port has its own limit.",
     collect() {
-      this.set(most());
+      this.set(max());
     },
   });
   const refused = new Counter({

@@ -2,14 +2,14 @@ import { expect, test } from "vitest";
 import { type HeldConnection, chooseToShed } from "./held-connection.ts";
 
 const held = (address: string, sinceMs: number) =>
-  ({ address, standing: () => ({ kind: "kept", sinceMs }) }) as unknown as HeldConnection;
+  ({ address, activity: () => ({ kind: "kept", sinceMs }) }) as unknown as HeldConnection;
 
-test("many of addresses beyond their share are closed in one look, of others few", () => {
+test("many of addresses beyond their share are closed at once, of others few", () => {
   const connections = [
     ...Array.from({ length: 40 }, (_, at) => held("greedy", at)),
     ...Array.from({ length: 3 }, (_, at) => held("other", at)),
   ];
-  const options = { nowMs: 1_000, most: 2, mostOfGreedy: 10 };
+  const options = { nowMs: 1_000, max: 2, greedyMax: 10 };
   const addresses = (isOverShare: (address: string) => boolean) =>
     chooseToShed(connections, { ...options, isOverShare }).map(({ address }) => address);
   expect(addresses((address) => address === "greedy")).toEqual(Array.from({ length: 10 }, () => "greedy"));

@@ -1,16 +1,16 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import { requestTimeout } from "./refused-connection.ts";
+import { requestTimeoutResponse } from "./refused-connection.ts";
 
 /**
  * State of a connection and the time at which that state began. `new`: has sent no request yet; `kept`: got a response and waits for its
  * client's next request; `unfinished`: has an incomplete request; `busy`: waits for a response or is a WebSocket.
  */
-export type ConnectionStanding = Readonly<{ kind: "new" | "kept" | "unfinished" | "busy"; sinceMs: number }>;
+export type ConnectionActivity = Readonly<{ kind: "new" | "kept" | "unfinished" | "busy"; sinceMs: number }>;
 
 /** A server that serves a connection instead of node:http. */
 export type ConnectionServer = Readonly<{
-  standing: () => ConnectionStanding;
+  activity: () => ConnectionActivity;
   /** Closes the connection once its output is flushed; an incomplete request gets a 408. */
   close: () => void;
 }>;
@@ -73,8 +73,8 @@ export class HeldConnection {
     this.#isUpgraded = true;
   }
 
-  standing(nowMs: number): ConnectionStanding {
-    if (this.server !== undefined) return this.server.standing();
+  activity(nowMs: number): ConnectionActivity {
+    if (this.server !== undefined) return this.server.activity();
     if (this.#isUpgraded) return { kind: "busy", sinceMs: this.#idleSinceMs };
     const isRequesting = this.#underWay > 0;
     const isWhole = this.#underWay > 1 || this.#request?.complete === true;
@@ -96,7 +96,7 @@ export class HeldConnection {
       return;
     }
     const { socket } = this;
-    if (this.standing(nowMs).kind === "unfinished") socket.write(requestTimeout, "latin1");
+    if (this.activity(nowMs).kind === "unfinished") socket.write(requestTimeoutResponse, "latin1");
     socket.setTimeout(closingMs, () => socket.destroy());
     socket.destroySoon();
   }
@@ -114,9 +114,9 @@ const graceMs = { new: newGraceMs, kept: 0, unfinished: unfinishedGraceMs } as c
 /** Limits on the number of connections closed, and on their addresses. */
 export type ShedOptions = Readonly<{
   nowMs: number;
-  most: number;
-  /** Max number of connections to close from addresses over their share; if absent, `most`. */
-  mostOfGreedy?: number;
+  max: number;
+  /** Max number of connections to close from addresses over their share; if absent, `max`. */
+  greedyMax?: number;
   /**
    * Returns whether an address has more than its share of connections. Idle connections from such an address are closed before all others,
    * without a grace period. If absent, no address is over its share.
@@ -131,11 +131,11 @@ export type ShedOptions = Readonly<{
  */
 export function chooseToShed(
   connections: Iterable<HeldConnection>,
-  { nowMs, most, mostOfGreedy = most, isOverShare }: ShedOptions,
+  { nowMs, max, greedyMax = max, isOverShare }: ShedOptions,
 ): readonly HeldConnection[] {
   const found: { connection: HeldConnection; rank: number; sinceMs: number }[] = [];
   for (const connection of connections) {
-    const { kind, sinceMs } = connection.standing(nowMs);
+    const { kind, sinceMs } = connection.activity(nowMs);
     if (kind === "busy") continue;
     const { address } = connection;
     const isGreedy = address !== undefined && isOverShare?.(address) === true;
@@ -144,5 +144,5 @@ export function chooseToShed(
   }
   found.sort((one, other) => one.rank - other.rank || one.sinceMs - other.sinceMs);
   const greedy = found.filter(({ rank }) => rank < order.length).length;
-  return found.slice(0, Math.max(most, Math.min(greedy, mostOfGreedy))).map(({ connection }) => connection);
+  return found.slice(0, Math.max(max, Math.min(greedy, greedyMax))).map(({ connection }) => connection);
 }

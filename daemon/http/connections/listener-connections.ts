@@ -11,9 +11,9 @@ export type ListenerRoom = Readonly<{
   /** Name in metrics. */
   name: string;
   /** Current connection limit of this listener. */
-  most: () => number;
+  max: () => number;
   /** Current connection limit per address. */
-  mostOfAddress: () => number;
+  maxPerAddress: () => number;
   /** Checks whether an address may open another connection now, and if so, counts the connection. */
   mayMake: (address: string) => boolean;
   /** Whether the process has a free connection slot; checked after this listener's own limit. */
@@ -36,15 +36,17 @@ const shedShareOfGreedy = 1 / 16;
 /** Time until the next scan for idle connections after one that found none. */
 const checkAgainMs = 100;
 /** Max number of connections that are closing or being refused at a time, taken from the reserve; any more are closed without a response. */
-const leavingMost = 16;
+const leavingMax = 16;
 
 /** Time that a stopping listener waits for a client that doesn't read its pending output. */
 const deafMs = 2_000;
 
-const full = formatRejection("503 Service Unavailable", "too many connections; try again", ["Retry-After: 1"]);
-const addressFull = formatRejection("429 Too Many Requests", "too many connections of this address; close some first", [
-  "Retry-After: 1",
-]);
+const full = formatRejection("503 Service Unavailable", "too many connections; retry later", ["Retry-After: 1"]);
+const addressFull = formatRejection(
+  "429 Too Many Requests",
+  "too many connections from this address; close some first",
+  ["Retry-After: 1"],
+);
 
 /** The connections of a listener: limited, and tracked by state. Idle connections are closed before a new one is refused. */
 export class ListenerConnections {
@@ -63,8 +65,8 @@ export class ListenerConnections {
   }
 
   /** Current connection limit. */
-  get most(): number {
-    return this.#room.most();
+  get max(): number {
+    return this.#room.max();
   }
 
   /** Connections refused or shed but not yet closed: each still uses a descriptor. */
@@ -115,11 +117,11 @@ export class ListenerConnections {
   shed(least = 1): boolean {
     const nowMs = this.#room.clock();
     if (nowMs < this.#nothingToShedUntilMs) return false;
-    const most = Math.max(least, Math.ceil(this.size * shedShare));
+    const max = Math.max(least, Math.ceil(this.size * shedShare));
     const share = Math.max(1, Math.floor(this.size / (this.#byAddress.size + 1)));
     const isOverShare = (address: string) => (this.#byAddress.get(address)?.size ?? 0) > share;
-    const mostOfGreedy = Math.max(most, Math.ceil(this.size * shedShareOfGreedy));
-    const chosen = chooseToShed(this.#held.values(), { nowMs, most, mostOfGreedy, isOverShare });
+    const greedyMax = Math.max(max, Math.ceil(this.size * shedShareOfGreedy));
+    const chosen = chooseToShed(this.#held.values(), { nowMs, max, greedyMax, isOverShare });
     const hasShed = this.#shed(chosen, nowMs);
     if (hasShed) this.#room.wasFull();
     else this.#nothingToShedUntilMs = nowMs + checkAgainMs;
@@ -138,7 +140,7 @@ export class ListenerConnections {
         held.socket.destroy();
         continue;
       }
-      const { kind } = held.standing(nowMs);
+      const { kind } = held.activity(nowMs);
       if (kind === "busy" || (kind === "unfinished" && !unfinished)) continue;
       this.#forget(held);
       held.close(nowMs);
@@ -146,8 +148,8 @@ export class ListenerConnections {
   }
 
   #admit(socket: Socket): boolean {
-    const { most, hasRoom, shedElsewhere, clock } = this.#room;
-    const fits = (this.size < most() || this.shed()) && (hasRoom() || this.shed() || shedElsewhere());
+    const { max, hasRoom, shedElsewhere, clock } = this.#room;
+    const fits = (this.size < max() || this.shed()) && (hasRoom() || this.shed() || shedElsewhere());
     if (!fits) {
       this.#room.wasFull();
       this.#refuse(socket, "full");
@@ -165,8 +167,8 @@ export class ListenerConnections {
     const address = toAddressKey(remoteAddress);
     const nowMs = this.#room.clock();
     const known = this.#byAddress.get(address);
-    const isFull = known !== undefined && known.size >= this.#room.mostOfAddress();
-    if (isFull && !this.#shed(chooseToShed(known, { nowMs, most: 1 }), nowMs)) {
+    const isFull = known !== undefined && known.size >= this.#room.maxPerAddress();
+    if (isFull && !this.#shed(chooseToShed(known, { nowMs, max: 1 }), nowMs)) {
       this.#forget(held);
       this.#refuse(socket, "address");
       return false;
@@ -193,7 +195,7 @@ export class ListenerConnections {
 
   /** Counts a departing connection until it is closed. Returns false if too many are departing, in which case the connection is destroyed. */
   #leave(socket: Socket): boolean {
-    if (this.#leaving >= leavingMost) {
+    if (this.#leaving >= leavingMax) {
       socket.on("error", () => socket.destroy());
       socket.destroy();
       return false;

@@ -4,10 +4,10 @@ import type { Socket } from "node:net";
 const refusalMs = 1_000;
 
 /** The response that node:http sends to a malformed request. */
-export const badRequest = "HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n";
+export const badRequestResponse = "HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n";
 
 /** The response that node:http sends to a request that isn't complete in time. */
-export const requestTimeout = "HTTP/1.1 408 Request Timeout\r\nConnection: close\r\n\r\n";
+export const requestTimeoutResponse = "HTTP/1.1 408 Request Timeout\r\nConnection: close\r\n\r\n";
 
 /** Sends a refused connection its response, discards its input, and closes it soon, regardless of the client. */
 export function rejectConnection(socket: Socket, answer: string): void {

@@ -19,7 +19,7 @@ export type ClientAddress = Readonly<{
  * Size of the cache that records whether peers and earlier hops are trusted: nearly all hops are the same few proxies. An address has at
  * most 45 characters, plus a zone.
  */
-const keptPeers = { most: 10_000, nameLength: 128 };
+const keptPeers = { max: 10_000, nameLength: 128 };
 
 /**
  * Determines the client's address: the connection's own, unless that is a trusted proxy; then the last address in the header that isn't a

@@ -1,3 +1,4 @@
+import { channelEvents } from "./channel-events.ts";
 import { devnetEvents } from "./devnet-events.ts";
 import { gatewayEvents } from "./gateway-events.ts";
 import type { EventLevel, LogEventRow } from "./event-row.ts";
@@ -5,7 +6,14 @@ import { paymentEvents } from "./payment-events.ts";
 import { processEvents } from "./process-events.ts";
 import { upkeepEvents } from "./upkeep-events.ts";
 
-const known = { ...processEvents, ...gatewayEvents, ...upkeepEvents, ...paymentEvents, ...devnetEvents };
+const known = {
+  ...processEvents,
+  ...gatewayEvents,
+  ...upkeepEvents,
+  ...paymentEvents,
+  ...channelEvents,
+  ...devnetEvents,
+};
 
 /** The events of a level, by `event.action`. */
 export type LogEvent<Level extends EventLevel = EventLevel> = {
@@ -20,6 +28,6 @@ export const logEventChapters: Readonly<Record<string, Readonly<Record<string, L
   "Any service": processEvents,
   Gateway: gatewayEvents,
   "Sidecar, restore and snapshots": upkeepEvents,
-  "Facilitator and resource server": paymentEvents,
+  "Facilitator and resource server": { ...paymentEvents, ...channelEvents },
   Devnet: devnetEvents,
 };

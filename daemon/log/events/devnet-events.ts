@@ -27,7 +27,7 @@ export const devnetEvents = {
     means: "A WebSocket message got no response because of an internal error.",
     act: asBug,
   },
-  "devnet-heads-not-told": { level: "error", means: "Subscribers could not be notified of a block.", act: asBug },
+  "devnet-heads-not-announced": { level: "error", means: "Subscribers could not be notified of a block.", act: asBug },
   "block-not-made": {
     level: "error",
     means: "No block was produced; the next one is attempted on schedule.",

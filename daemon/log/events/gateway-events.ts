@@ -6,7 +6,7 @@ export const gatewayEvents = {
   "call-slow": {
     level: "warn",
     means: "A call took longer than `accessLog.slowMs`.",
-    runbook: "gateway-latency-slow",
+    runbook: "gateway-latency",
   },
   "rate-store-connected": { level: "info", means: "The rate store responds; limits apply across replicas." },
   "rate-store-lost": {

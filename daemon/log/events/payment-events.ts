@@ -30,14 +30,14 @@ export const paymentEvents = {
     means: "A payment does not match what is sold; `gatehouse.reason` has the cause.",
     runbook: "rejections-unusual",
   },
-  "delivery-broken": {
+  "delivery-interrupted": {
     level: "warn",
     means: "The client did not receive its response; the same payment gets it again.",
     act: "No action needed.",
   },
   "delivery-not-recorded": {
     level: "error",
-    means: "The end of a delivery can't be recorded; the same payment could get its response once more.",
+    means: "A completed delivery can't be recorded; the same payment could get its response again.",
     act: "Check the resource server's database.",
     runbook: "service-down",
   },
@@ -47,25 +47,25 @@ export const paymentEvents = {
     act: "Find out why that process exited.",
     runbook: "service-down",
   },
-  "ledger-answers": { level: "info", means: "The ledger responds again." },
+  "ledger-recovered": { level: "info", means: "The ledger responds again." },
   "ledger-lost": {
     level: "warn",
     means: "The ledger is not responding; payments get 503.",
     act: "Check its database.",
     runbook: "service-down",
   },
-  "replicas-not-told": {
+  "replicas-not-notified": {
     level: "warn",
     means: "Other replicas could not be notified that this one stopped; they detect it within seconds.",
     act: "No action needed.",
   },
-  "settlements-not-taken-up": {
+  "settlements-not-resumed": {
     level: "error",
     means: "Earlier settlements, or those requested by other replicas, can't be resumed; this is retried.",
     runbook: "settlement-stuck",
   },
-  "facilitator-fit": { level: "info", means: "The facilitator responds and settles what is sold." },
-  "facilitator-unfit": {
+  "facilitator-available": { level: "info", means: "The facilitator responds and settles what is sold." },
+  "facilitator-unavailable": {
     level: "warn",
     means: "The facilitator is not responding, or does not settle what is sold.",
     runbook: "service-down",
@@ -95,9 +95,9 @@ export const paymentEvents = {
     level: "info",
     means: "The facilitator is ready to settle; the line has its signer and network.",
   },
-  "settlements-taken-up": { level: "info", means: "Earlier settlements are tracked." },
-  "settlements-followed-again": { level: "info", means: "Pending settlements are tracked again." },
-  "settlements-not-followed": {
+  "settlements-resumed": { level: "info", means: "Earlier settlements are tracked." },
+  "settlements-tracked-again": { level: "info", means: "Pending settlements are tracked again." },
+  "settlements-not-tracked": {
     level: "warn",
     means: "The chain can't be queried for pending settlements; this is retried.",
     runbook: "settlement-stuck",
@@ -107,15 +107,15 @@ export const paymentEvents = {
     means: "Transactions could not be signed, recorded or sent.",
     runbook: "settlement-stuck",
   },
-  "settlements-forgotten": { level: "info", means: "Settlements older than `retentionDays` were deleted." },
-  "settlements-not-forgotten": {
+  "settlements-deleted": { level: "info", means: "Settlements older than `retentionDays` were deleted." },
+  "settlements-not-deleted": {
     level: "error",
     means: "Old settlements can't be deleted; this is retried in ten minutes.",
     act: "Check the facilitator's database.",
   },
   "settlement-diagnosed": {
     level: "warn",
-    means: "A transaction has had no receipt in time; the facilitator looks for its outcome.",
+    means: "A transaction got no receipt in time; the facilitator is looking for its outcome.",
     runbook: "settlement-stuck",
   },
   "settlement-lacked-gas": {
@@ -126,7 +126,7 @@ export const paymentEvents = {
   "payments-suspended": {
     level: "warn",
     means:
-      "A transaction failed that the chain had accepted in a simulation, so it cost gas for nothing: payments of the token, or of the payer, are rejected for one minute, and twice as long after each further failure.",
+      "A transaction failed that the chain had accepted in a simulation, so it cost gas for nothing: payments of the payer are rejected for one minute, and twice as long after each further failure; those of the token, if the payer did nothing meanwhile.",
     act: "If it is a token, remove it from `assets`, unless its operator can explain it.",
   },
   "transaction-unanswered": {
@@ -150,20 +150,28 @@ export const paymentEvents = {
     means: "Earlier transactions of the signer are missing on the chain, as after a rollback; ours are signed again.",
     runbook: "settlement-stuck",
   },
-  "term-begun": { level: "info", means: "This replica is now the one that settles." },
+  "term-started": { level: "info", means: "This replica is now the one that settles." },
   "term-ended": { level: "info", means: "This replica no longer settles." },
-  "settling-broken-off": {
+  "settling-failed": {
     level: "error",
     means: "Settling on this replica failed; it is retried.",
     runbook: "facilitator-no-leader",
   },
-  "signer-unfunded": {
+  "signer-unusable": {
     level: "warn",
-    means: "The signer can't pay the gas of a settlement; no payment is verified, requested or settled.",
-    act: "Send the account in the line the amount of native currency that it states.",
-    runbook: "signer-empty",
+    means:
+      "A signer can't pay the gas of a settlement, or its key does not sign; the others settle. Without any, no payment is verified, requested or settled.",
+    act: "Do what the line says: send the account native currency, or restore access to its key.",
+    runbook: "signer-low",
   },
-  "signer-funded": { level: "info", means: "The signer can pay gas again.", act: "No action needed." },
+  "signers-removed": {
+    level: "warn",
+    means:
+      "Transactions of accounts that are no longer signers are in flight; they are tracked, but their fees can't be raised.",
+    act: "If they take too long, configure the accounts' keys again until nothing is in flight.",
+    runbook: "settlement-stuck",
+  },
+  "signer-usable": { level: "info", means: "The signer settles again.", act: "No action needed." },
   "node-failed": {
     level: "warn",
     means: "A node in chain.rpcUrl or chain.fallbackRpcUrls failed a request; the next one is used until it responds.",
@@ -192,12 +200,12 @@ export const paymentEvents = {
   },
   "ledger-mismatch": {
     level: "error",
-    means: "The ledger has a payment as settled, but the chain does not have it.",
+    means: "The ledger lists a payment as settled, but it is not on the chain.",
     runbook: "ledger-mismatch",
   },
   "ledger-node-behind": {
     level: "error",
-    means: "The ledger has a payment as settled, but the node, which lags behind, does not have it yet.",
+    means: "The ledger lists a payment as settled, but the node, which lags behind, does not have it yet.",
     runbook: "ledger-mismatch",
   },
   "ledger-not-reconciled": {

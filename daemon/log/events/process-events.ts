@@ -35,7 +35,7 @@ export const processEvents = {
     level: "error",
     means: "A request got 500 because of an internal error.",
     act: "Report it as a bug, with the stack.",
-    runbook: "gateway-errors-fast",
+    runbook: "gateway-errors",
   },
   "file-reloaded": { level: "info", means: "A settings file changed and was reloaded." },
   "file-rejected": {

@@ -64,12 +64,12 @@ export const upkeepEvents = {
   "prune-switch-failed": {
     level: "error",
     means: "Enabling auto-pruning failed because of an internal error; it is retried.",
-    runbook: "pruning-off",
+    runbook: "pruning-stalled",
   },
   "node-cli-check-failed": {
     level: "error",
     means: "node_cli could not be run after a restart or an upgrade; the next scheduled check follows.",
-    runbook: "pruning-off",
+    runbook: "pruning-stalled",
   },
   "restart-failed": {
     level: "error",
@@ -86,10 +86,6 @@ export const upkeepEvents = {
   "plan-changed": { level: "info", means: "The plan awaiting `gatehouse adopt` has changed." },
   "upgrade-stage": { level: "info", means: "An upgrade of the node has reached its next stage." },
   "upgrade-verified": { level: "info", means: "An upgrade of the node was verified and is complete." },
-  "upgrade-canceled": {
-    level: "info",
-    means: "An upgrade of the node was canceled while its data was being copied; the node was not stopped.",
-  },
   "upgrade-not-verified": {
     level: "error",
     means: "An upgrade of the node was not verified; `gatehouse.end` has the resulting state.",
@@ -115,7 +111,7 @@ export const upkeepEvents = {
     means: "A finalized block has another hash, also on the chain's other nodes or for a day.",
     act: "If the chain was not rolled back on purpose, compare the node with others that you trust (`lag.references`).",
   },
-  "data-look-failed": {
+  "data-check-failed": {
     level: "error",
     means: "The check for corrupt data failed because of an internal error; it is retried.",
     runbook: "data-suspect",
@@ -133,7 +129,7 @@ export const upkeepEvents = {
     means: "No checksum was set, so the archive is not verified.",
     act: "Compare the SHA-256 in the line with the publisher's, and set `archive.sha256`.",
   },
-  "restore-left": { level: "info", means: "The data directory contains data and is left unchanged." },
+  "restore-leftover": { level: "info", means: "The data directory contains data and is left unchanged." },
   "restore-interrupted": {
     level: "warn",
     means: "The archive download was interrupted; it is resumed.",

@@ -17,7 +17,7 @@ type AccessList = Readonly<{
 /** Up to Cancun, precompiled contracts have the addresses 1 to 10. */
 const precompiledLast = 10n;
 
-/** Creates a call's access list. A failed call, for which anvil returns none, gets one with the error, as in geth. */
+/** Creates a call's access list. A failed call gets a list with the error, as in geth; anvil returns none. */
 export async function createAccessList(node: Node, chainCall: ChainCall): Promise<AccessList> {
   const frame = await runTracer<CallFrame>(node, chainCall, "callTracer");
   if (frame.error === undefined) return runCall<AccessList>(node, "eth_createAccessList", chainCall);

@@ -40,7 +40,7 @@ type Rerun =
  * too long to trace or its state is pruned.
  */
 async function findHaltPlaces(node: Node, rerun: Rerun): Promise<readonly (HaltLocation | undefined)[]> {
-  const failed = await runAgain(node, rerun);
+  const failed = await repeatRun(node, rerun);
   return failed.filter(([error]) => needsSlot(readHaltName(error))).map(([, last]) => toPlace(last));
 }
 
@@ -49,7 +49,7 @@ export async function findHaltLocation(node: Node, rerun: Rerun): Promise<HaltLo
   return (await findHaltPlaces(node, rerun)).at(-1);
 }
 
-async function runAgain({ anvil }: Node, rerun: Rerun): Promise<readonly FailedFrame[]> {
+async function repeatRun({ anvil }: Node, rerun: Rerun): Promise<readonly FailedFrame[]> {
   try {
     const found =
       "transaction" in rerun

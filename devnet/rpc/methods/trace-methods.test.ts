@@ -23,10 +23,10 @@ test.each(["prestateTracer", "muxTracer", "", "{data: [], fault: function() {}}"
 );
 
 test.each([
-  [{ tracerConfig: { callTracer: {} } }, 'tracerConfig: no such key as "callTracer"; correct or remove it'],
+  [{ tracerConfig: { callTracer: {} } }, 'tracerConfig: no such key: "callTracer"; correct or remove it'],
   [{ tracerConfig: { withLog: "yes" } }, "tracerConfig: withLog: expected true or false, not text"],
   [{ tracerConfig: "x" }, "tracerConfig: expected an object { … }, not text"],
-  [{ tracers: ["callTracer"] }, 'no such key as "tracers"; correct or remove it'],
+  [{ tracers: ["callTracer"] }, 'no such key: "tracers"; correct or remove it'],
 ])("%j is refused with the place", (given, message) => {
   expect(() => readTracerOptions(given)).toThrow(`invalid tracer options: ${message}`);
 });

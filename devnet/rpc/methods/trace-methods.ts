@@ -62,12 +62,12 @@ async function traceTransaction(node: Node, transaction: Hex, options: CallTrace
     node.anvil.request<{ gas: Hex } | null>("eth_getTransactionByHash", [transaction]),
   ]);
   if (receipt === null || body === null) throw new RpcError(errorCode.server, "transaction not found");
-  const frame = await withGethHalts(node, await runAgain(node, transaction, options), { transaction });
+  const frame = await withGethHalts(node, await rerun(node, transaction, options), { transaction });
   return withTransactionGas(frame, { gas: body.gas, gasUsed: receipt.gasUsed });
 }
 
 /** Reruns the transaction if the state before it is still available; otherwise uses the retained traces. */
-async function runAgain(node: Node, transaction: Hex, options: CallTracerOptions): Promise<CallFrame> {
+async function rerun(node: Node, transaction: Hex, options: CallTracerOptions): Promise<CallFrame> {
   try {
     return await node.anvil.request<CallFrame>("debug_traceTransaction", [transaction, options]);
   } catch (error) {

@@ -7,7 +7,7 @@ repository=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 gatehouse_directory=${GATEHOUSE_DIRECTORY:-$repository/gatehouse}
 report_directory=${REPORT_DIRECTORY:-$repository/reports}
 
-# The exit codes of all scripts, as those of gatehouse lint and gatehouse plan.
+# The exit codes of all scripts, as those of gatehouse config lint and gatehouse config plan.
 readonly failed=1 differs=2
 
 die() {

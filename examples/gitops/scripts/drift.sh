@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Looks whether an environment still is what the repository says: scripts/drift.sh <environment>
 # Asks the provider (pulumi preview --refresh); with SERVICE_URLS the running services (gatehouse doctor --drift), e.g.
-# SERVICE_URLS="sidecar=http://127.0.0.1:9600 resource-server=http://127.0.0.1:9601"; and, with NODE_CONF_COMMAND, the node's own node.conf (gatehouse plan). That command prints
+# SERVICE_URLS="sidecar=http://127.0.0.1:9600 resource-server=http://127.0.0.1:9601"; and, with NODE_CONF_COMMAND, the node's own node.conf (gatehouse config plan). That command prints
 # the file of $ENVIRONMENT (docs/gitops.md has it for Docker and Kubernetes); its version is the nodeVersion of the environment's stack unless
 # NODE_VERSION says another, and the sidecar's settings come from stacks/<environment>.sidecar.json5 where that is there. Changes nothing.
 # Writes reports/drift-<environment>.{md,status}. Ends with 0 (no drift), 2 (drift) or 1 (it could not look).
@@ -59,7 +59,7 @@ if [ -n "${NODE_CONF_COMMAND-}" ]; then
     options=(--config "$conf" --node-version "${version:?is needed with NODE_CONF_COMMAND: set gatehouse:nodeVersion of the stack, or NODE_VERSION}")
     if [ -f "$settings" ]; then options+=(--settings "$settings"); fi
     status=0
-    kept_in "$log.plan" gatehouse plan "${options[@]}" || status=$?
+    kept_in "$log.plan" gatehouse config plan "${options[@]}" || status=$?
     cat -- "$log.plan" >>"$log"
     rm -f -- "$log.plan"
     take "$status"

@@ -16,7 +16,7 @@ while IFS= read -r -d '' file; do
   if [ -f "$version" ]; then options+=(--node-version "$(tr -d '[:space:]' <"$version")"); fi
   status=0
   # The path can't be taken for an option or for standard input.
-  gatehouse lint "${options[@]}" "./$file" || status=$?
+  gatehouse config lint "${options[@]}" "./$file" || status=$?
   # A file that can't be read is worse than one with findings.
   if [ "$status" -ne 0 ] && [ "$worst" -ne "$failed" ]; then worst=$status; fi
   count=$((count + 1))

@@ -40,9 +40,9 @@ export function startLedgerComparison(
   let walk = createLedgerWalk(dependencies);
   let last: LedgerComparison | undefined;
   const report = createReporter(log);
-  const look = async () => {
+  const compare = async () => {
     try {
-      const { mismatches, atMs } = await walk.look();
+      const { mismatches, atMs } = await walk.compareNext();
       report(mismatches);
       last = { mismatches: mismatches.length, atMs };
     } catch (error) {
@@ -61,7 +61,7 @@ export function startLedgerComparison(
   const run = async () => {
     while (!stop.signal.aborted) {
       // Compare immediately, so that the state of a correct ledger is known from the start.
-      if (isSettler()) await look();
+      if (isSettler()) await compare();
       else rest();
       await pause(compareIntervalMs, stop.signal);
     }

@@ -21,14 +21,14 @@ export type WalkDependencies = Readonly<{
 }>;
 
 /** Result of a check that started at `atMs` (milliseconds since 1970). */
-type Looked = Readonly<{ mismatches: readonly Mismatch[]; atMs: number }>;
+type WalkResult = Readonly<{ mismatches: readonly Mismatch[]; atMs: number }>;
 
 /** Iterates over recent settlements, one batch per check. */
 export type LedgerWalk = Readonly<{
   /**
    * @throws {ChainError | StoreError} when the node or the ledger did not respond; the next check resumes at the same position.
    */
-  look: () => Promise<Looked>;
+  compareNext: () => Promise<WalkResult>;
 }>;
 
 /** Age of the oldest compared settlement: a reorganisation, or a node that lost data, shows up in recent settlements. */
@@ -38,7 +38,7 @@ const settledLongEnoughMs = 30_000;
 /** Max settlements per check that are not known mismatches; at the default interval, more than eight a second. */
 const walkedMax = 500;
 /** Max known mismatches rechecked per check, the longest unchecked first. */
-const againMax = 100;
+const recheckedMax = 100;
 /** Max known mismatches. */
 const knownMax = 1_000;
 /** Concurrent calls share one JSON-RPC batch with the payments' own calls; this small number leaves capacity for them. */
@@ -52,12 +52,12 @@ export function createLedgerWalk({ finished, chain, clock }: WalkDependencies): 
   let reached: LedgerLocation | undefined;
   let known: ReadonlyMap<Hex, Mismatch> = new Map();
   return {
-    look: async () => {
+    compareNext: async () => {
       const atMs = clock();
       const hour: LedgerLocation = { finishedAtMs: atMs - windowMs, id: "" };
       const from = reached === undefined || reached.finishedAtMs < hour.finishedAtMs ? hour : reached;
       const walked = await finished.settledAfter(from, atMs - settledLongEnoughMs, walkedMax);
-      const again = [...known.values()].slice(0, againMax);
+      const again = [...known.values()].slice(0, recheckedMax);
       const compared = new Map([...again, ...walked].map((one) => [one.settlement.id, one]));
       const found = await compare([...compared.values()], chain);
       const untouched = [...known].filter(([id]) => !compared.has(id));

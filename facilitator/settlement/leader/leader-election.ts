@@ -31,7 +31,7 @@ export function startCandidate(options: SettlingOptions, dependencies: Candidate
   const { runQuery, runClaim, readiness } = createQuerying(dependencies);
 
   const serve = async (number: number, begun: Term, claim: () => LeaseClaim): Promise<void> => {
-    log.info({ event: "term-begun", term: number }, "this replica settles from now on");
+    log.info({ event: "term-started", term: number }, "this replica is now the leader and settles");
     term = begun;
     const onOver = () => {
       term = undefined;
@@ -49,7 +49,7 @@ export function startCandidate(options: SettlingOptions, dependencies: Candidate
     } finally {
       term = undefined;
       await begun[Symbol.asyncDispose]();
-      log.info({ event: "term-ended", term: number }, "this replica settles no longer");
+      log.info({ event: "term-ended", term: number }, "this replica is no longer the leader");
     }
   };
 
@@ -79,7 +79,7 @@ export function startCandidate(options: SettlingOptions, dependencies: Candidate
       try {
         await tryTerm();
       } catch (error) {
-        log.error({ event: "settling-broken-off", err: error }, "settling broke off; trying again");
+        log.error({ event: "settling-failed", err: error }, "settling failed; retrying");
       }
       if (!stop.signal.aborted) await pause.wait(renewIntervalMs);
     }
@@ -103,13 +103,12 @@ function createQuerying({ log }: Pick<CandidateDependencies, "log">) {
   const runQuery = async <T>(work: () => Promise<T>): Promise<T | undefined> => {
     try {
       const result = await work();
-      if (!state.ok) log.info({ event: "ledger-answers" }, "the ledger answers again");
+      if (!state.ok) log.info({ event: "ledger-recovered" }, "the ledger responds again");
       state = { ok: true, message: "answers" };
       return result;
     } catch (error) {
       if (!(error instanceof StoreError)) throw error;
-      if (state.ok)
-        log.warn({ event: "ledger-lost", err: error }, "the ledger does not answer; payments are answered 503");
+      if (state.ok) log.warn({ event: "ledger-lost", err: error }, "the ledger is not responding; payments get 503");
       state = { ok: false, message: error.message };
       return undefined;
     }

@@ -4,7 +4,7 @@ import { simulateReplicas } from "../../testing/replica-simulation.ts";
 
 /** First seed and number of seeds to try, each an order of events; one that finds something is printed, and can be run alone as the first. */
 const firstSeed = Number(process.env["GATEHOUSE_TEST_FIRST_SEED"] ?? 1);
-const seeds = Number(process.env["GATEHOUSE_TEST_SEEDS"] ?? 500);
+const seeds = Number(process.env["GATEHOUSE_TEST_SEEDS"] ?? 200);
 
 /** Generous for a busy machine: a run takes about 10 ms. */
 const runMaxMs = 200;

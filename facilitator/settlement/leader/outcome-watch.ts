@@ -50,13 +50,13 @@ export function createOutcomeWatch(
     entries.delete(id);
     entry.end(recorded ?? "gone");
   };
-  const look = async (): Promise<void> => {
+  const poll = async (): Promise<void> => {
     // Only entries from before the query; later ones may be too new for its result.
     const requested = [...entries];
     const states = await requests.states(requested.map(([id]) => id));
     for (const [id, entry] of requested) if (entries.get(id) === entry) settle(id, entry, states.get(id));
   };
-  const loop = createPollLoop({ intervalMs }, { ...dependencies, hasWork: () => entries.size > 0, look });
+  const loop = createPollLoop({ intervalMs }, { ...dependencies, hasWork: () => entries.size > 0, poll });
 
   const openEntry = (id: Hex): Entry => {
     const known = entries.get(id);

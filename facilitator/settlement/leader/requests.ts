@@ -54,7 +54,7 @@ const insertAttemptsMax = 3;
 const withdrawSql = `DELETE FROM settlement WHERE chain_id = $1 AND id = $2 AND state = 'begun'
   AND NOT EXISTS (SELECT 1 FROM attempt WHERE attempt.chain_id = settlement.chain_id AND settlement_id = settlement.id)`;
 
-const sayWhySql = `INSERT INTO unsent (chain_id, id, message, at_ms) VALUES ($1, $2, $3, $4)
+const storeReasonSql = `INSERT INTO unsent (chain_id, id, message, at_ms) VALUES ($1, $2, $3, $4)
   ON CONFLICT (chain_id, id) DO UPDATE SET message = excluded.message, at_ms = excluded.at_ms`;
 
 /** Creates the settlement requests of one chain. */
@@ -71,9 +71,11 @@ export function createRequests(
         const found = await store.rows(inTheWaySql, [chainId, settlement.id, ...toAuthorizationKey(settlement)]);
         if (found.some(({ id }) => id === settlement.id)) return true;
         if (found.length > 0) return false;
-        // The conflicting request has been declined since; the authorization is free.
+        // The conflicting request has since been declined, so the authorization nonce is available again.
       }
-      throw new StoreError("requests for this settlement come and go; settle it again");
+      throw new StoreError(
+        "requests that conflict with this settlement keep appearing and disappearing; settle it again",
+      );
     },
     states: async (ids) => {
       const rows = await store.rows(statesSql + store.isListed("id", "$2"), [chainId, ids.join(",")]);
@@ -88,7 +90,7 @@ export function createRequests(
       store.transaction(async (connection) => {
         await guard(connection);
         await connection.change(withdrawSql, [chainId, id]);
-        await connection.change(sayWhySql, [chainId, id, message, clock()]);
+        await connection.change(storeReasonSql, [chainId, id, message, clock()]);
         await connection.change("DELETE FROM unsent WHERE at_ms < $1", [clock() - unsentAgeMaxMs]);
       }),
   };

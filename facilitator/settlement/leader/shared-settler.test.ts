@@ -4,7 +4,7 @@ import { createMemoryDatabase } from "../../testing/memory-database.ts";
 import { openMemoryLedger } from "../../testing/memory-ledger.ts";
 import { sampleAttempt, sampleMs } from "../../testing/sample-settlement.ts";
 import { createSale, createSamplePayments } from "../../testing/simulated-sales.ts";
-import { toSettlement } from "../settler.ts";
+import { toSettlement } from "../settlement.ts";
 import { createOutcomeWatch } from "./outcome-watch.ts";
 import { createSharedSettler } from "./shared-settler.ts";
 
@@ -101,7 +101,7 @@ test("a seller has a share of the settlements under way, and a caller in this pr
   };
   const greedy = settle(0, 9, "greedy");
   expect(await Promise.race(greedy)).toBe(
-    "OverloadError: as many of your settlements as may be are under way; try again in a moment",
+    "OverloadError: too many of your settlements are in flight; try again in a moment",
   );
   await new Promise(setImmediate);
   expect(watch.size()).toBe(8);

@@ -1,14 +1,15 @@
 import type { Hex } from "#x402/hex.ts";
 import type { SettleAnswer } from "#x402/answer.ts";
 import type { Refusal } from "#x402/reason.ts";
-import { FairSlots } from "#daemon/fair-places.ts";
+import { FairSlots } from "#daemon/fair-shares.ts";
 import type { Pause } from "#daemon/time.ts";
 import type { SignedPayment } from "#x402/signed-payment.ts";
 import { ChainError } from "../../chain/chain-error.ts";
 import { rejectTime } from "../../payment/validity.ts";
 import { answerFor, type Ownership } from "../ownership.ts";
 import { acquireSettlementSlot, OverloadError } from "../settlement-bound.ts";
-import { nonceUsed, toSettlement, type Settler, type SettlerOptions, waitWithinReceiptTimeout } from "../settler.ts";
+import { toSettlement } from "../settlement.ts";
+import { nonceUsed, type Settler, type SettlerOptions, waitWithinReceiptTimeout } from "../settler.ts";
 import type { Engine, EngineDependencies } from "../engine.ts";
 import type { SettlingOptions } from "../settling.ts";
 import { type CompletedRecord, type OutcomeWatch, createOutcomeWatch } from "./outcome-watch.ts";
@@ -36,14 +37,14 @@ export type SharedSettlerDependencies = Readonly<{
  */
 export function createSharedSettler(options: SettlerOptions, dependencies: SharedSettlerDependencies): Settler {
   const { requests, watch, ownership, check, onRequest, clock } = dependencies;
-  const places = new FairSlots(options.inFlightMax);
+  const slots = new FairSlots(options.inFlightMax);
   const onRecord = async ({ id }: SignedPayment) => (await requests.states([id])).get(id);
   return {
     settle: async (payment, caller) => {
       const { id } = payment;
       if (watch.size() >= options.inFlightMax) throw new OverloadError("all", options.inFlightMax);
       let state = await onRecord(payment);
-      using _place = state === undefined ? acquireSettlementSlot(places, caller) : undefined;
+      using _slot = state === undefined ? acquireSettlementSlot(slots, caller) : undefined;
       if (state === undefined) {
         const refusal = rejectTime(payment.authorization, clock()) ?? (await check(payment));
         if (refusal === undefined) {
@@ -100,7 +101,7 @@ async function answerDeclined(
 
 /**
  * Starts the engine of one of several replicas. Each accepts payments, checks them and reports their outcome; one at a time settles for
- * all, because the signer's nonces are sequential, and another takes over when it fails. They communicate only through the database.
+ * all, because the signers' nonces are sequential, and another takes over when it fails. They communicate only through the database.
  */
 export function startSharedEngine(
   options: SettlingOptions,
@@ -114,12 +115,12 @@ export function startSharedEngine(
   const onRequest = () => candidate.term()?.wake();
   return {
     ...createSharedSettler(options.settlement, { ...dependencies, requests, ownership, watch, onRequest }),
-    noteVerified: ownership.noteVerified,
-    forgetRefused: ownership.forgetRefused,
+    recordVerified: ownership.recordVerified,
+    forgetRejected: ownership.forgetRejected,
     progress: async ({ id }) => (await requests.states([id])).get(id),
     inFlight: () => candidate.term()?.settling.book.size() ?? 0,
     oldestMs: () => candidate.term()?.settling.book.oldestMs() ?? 0,
-    nextNonce: () => candidate.term()?.settling.nextNonce(),
+    signerStates: () => candidate.term()?.settling.queues.states(),
     onHead: () => candidate.term()?.settling.onHead(),
     readiness: candidate.readiness,
     yieldTerm: async () => candidate[Symbol.asyncDispose](),

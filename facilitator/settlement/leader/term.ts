@@ -3,7 +3,8 @@ import type { Hex } from "#x402/hex.ts";
 import { createWakeablePause } from "#daemon/time.ts";
 import type { Chain } from "../../chain/chain.ts";
 import { ChainError } from "../../chain/chain-error.ts";
-import type { InFlight } from "../in-flight.ts";
+import { refuseSuspended } from "../../chain/suspended-payment.ts";
+import type { InFlightSettlement } from "../in-flight.ts";
 import type { SettleAnswer } from "#x402/answer.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { startSettling, type Settling, type SettlingDependencies, type SettlingOptions } from "../settling.ts";
@@ -86,7 +87,7 @@ type Write = <T>(work: () => Promise<T>) => Promise<T>;
 function guardWrites(write: Write, ledger: Ledger): Ledger {
   return {
     progress: (id) => write(() => ledger.progress(id)),
-    hasRival: (settlement) => write(() => ledger.hasRival(settlement)),
+    hasConflict: (settlement) => write(() => ledger.hasConflict(settlement)),
     begin: (begun) => write(() => ledger.begin(begun)),
     finish: (outcomes) => write(() => ledger.finish(outcomes)),
     withdraw: (attempt) => write(() => ledger.withdraw(attempt)),
@@ -100,8 +101,8 @@ type IntakeDependencies = LeaderTermDependencies &
 
 /** Moves requests from the database to the signer's queue, and reports those that could not be sent to the database. */
 function startIntake(options: SettlingOptions, dependencies: IntakeDependencies): AsyncDisposable & Pick<Term, "wake"> {
-  const { requests, settling, suspensions, onFault, over, log } = dependencies;
-  const { book, funds, submitter } = settling;
+  const { requests, settling, onFault, over, log } = dependencies;
+  const { book, funds, queues } = settling;
   const { pollIntervalMs, inFlightMax } = options.settlement;
   const pause = createWakeablePause(dependencies.pause);
   /** Declined requests whose decline is not recorded yet; the record still shows them as unseen. */
@@ -116,12 +117,12 @@ function startIntake(options: SettlingOptions, dependencies: IntakeDependencies)
       leaving.delete(id);
     }
   };
-  const submitCovered = async (entry: InFlight): Promise<void> => {
+  const submitCovered = async (entry: InFlightSettlement): Promise<void> => {
     using spending = funds.open(entry.settlement);
     try {
-      const refusal = suspensions.refuse(entry.settlement) ?? (await spending.reserve(entry.ended));
+      const refusal = (await refuseSuspended(entry.settlement, dependencies)) ?? (await spending.reserve(entry.ended));
       if (over.aborted) return;
-      if (refusal === undefined) submitter.submit(entry);
+      if (refusal === undefined) queues.submit([entry]);
       else book.end(entry, new ChainError("refused", refusal.message));
     } catch (error) {
       book.end(entry, error instanceof Error ? error : new Error(String(error)));
@@ -146,10 +147,7 @@ function startIntake(options: SettlingOptions, dependencies: IntakeDependencies)
         await pickUp();
       } catch (error) {
         if (!isFault(error))
-          log.error(
-            { event: "settlements-not-taken-up", err: error },
-            "requests for settlement can't be taken up; trying again",
-          );
+          log.error({ event: "settlements-not-resumed", err: error }, "settlement requests can't be resumed; retrying");
         onFault(error);
       }
       if (!over.aborted) await pause.wait(pollIntervalMs);

@@ -36,7 +36,7 @@ const begunSql = `SELECT ${exportedColumns} WHERE settlement.chain_id = $1 AND s
     AND begun_at_ms >= $2 AND begun_at_ms < $3 AND (begun_at_ms > $2 OR settlement.id > $4)
     AND ($5 = '' OR sale.seller = $5) ORDER BY begun_at_ms, settlement.id LIMIT ${pageRows}`;
 
-/** Reads settlements by pages: the finished ones in the order of their end, then those in flight. */
+/** Reads settlements page by page: finished ones by finish time, then those in flight. */
 export async function* readSettlements(
   { fromMs, toMs, seller = "" }: ExportRange,
   { chainId }: Options,

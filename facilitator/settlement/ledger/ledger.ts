@@ -1,5 +1,7 @@
 import { formatValues, type SqlConnection, type SqlStore, type SqlValue } from "#daemon/sql/store.ts";
 import type { Hex } from "#x402/hex.ts";
+import { getNonceSpace } from "../../chain/transfer-method.ts";
+import type { PaidBy } from "../../payment/suspensions.ts";
 import {
   attemptColumns,
   toAttemptRow,
@@ -23,7 +25,7 @@ type Begun = Readonly<{ settlement: Settlement; attempt: Attempt }>;
 export type Ledger = Readonly<{
   progress: (id: Hex) => Promise<Recorded | undefined>;
   /** Returns whether a payment other than `settlement` has used, or is about to use, the same authorization nonce. */
-  hasRival: (
+  hasConflict: (
     settlement: Pick<Settlement, "id" | "asset" | "contract" | "payer" | "authorizationNonce" | "callData">,
   ) => Promise<boolean>;
   /** Records transactions before they are sent, atomically. */
@@ -80,7 +82,7 @@ export function createLedger(
       const [row] = await store.rows(progressSql, [chainId, id]);
       return row === undefined ? undefined : toRecorded(row);
     },
-    hasRival: async (settlement) => {
+    hasConflict: async (settlement) => {
       const rows = await store.rows(rivalSql, [chainId, ...toAuthorizationKey(settlement), settlement.id]);
       return rows.length > 0;
     },
@@ -100,12 +102,49 @@ export function createLedger(
   };
 }
 
+// "state <> 'failed'" lets both databases use the index of authorizations.
+const paidSql = `SELECT 1 AS paid FROM settlement WHERE chain_id = $1 AND COALESCE(nonce_space, asset) = $2 AND payer = $3
+  AND state <> 'failed' AND state = 'settled' LIMIT 1`;
+
+/** Creates the check whether a payment of a payer, in the same token or by Permit2 as well, was settled; as long as the ledger retains it. */
+export function createPaidCheck({ chainId, store }: Readonly<{ chainId: number; store: Pick<SqlStore, "rows"> }>) {
+  return async (payment: PaidBy): Promise<boolean> => {
+    const values = [chainId, getNonceSpace(payment).toLowerCase(), payment.payer.toLowerCase()];
+    return (await store.rows(paidSql, values)).length > 0;
+  };
+}
+
+/**
+ * Records a settlement with its outcome, unless it, or another with its authorization nonce, is recorded. Any replica may: no transaction
+ * of ours executed it. Returns whether it is recorded now for the first time.
+ */
+export function recordForeign(
+  { chainId, store, clock }: Readonly<{ chainId: number }> & Pick<LedgerDependencies, "store" | "clock">,
+  settlement: Settlement,
+  outcome: Outcome,
+): Promise<boolean> {
+  return store.transaction(async (connection) => {
+    const isNew = (await insertSettlements(connection, chainId, [settlement], "")) === 1;
+    if (isNew) await updateFinished(connection, chainId, new Map([[settlement.id, outcome]]), clock());
+    return isNew;
+  });
+}
+
+/** Returns how many of them were not recorded before. A conflict with another key than the given one throws; without one, none does. */
+function insertSettlements(
+  connection: SqlConnection,
+  chainId: number,
+  settlements: readonly Settlement[],
+  key: "(chain_id, id)" | "" = "(chain_id, id)",
+): Promise<number> {
+  const rows = settlements.map((settlement) => toSettlementRow(chainId, settlement));
+  const text = `INSERT INTO settlement (${settlementColumns}) VALUES ${formatValues(rows)} ON CONFLICT ${key} DO NOTHING`;
+  return connection.change(text, rows.flat());
+}
+
 async function insertBegun(connection: SqlConnection, chainId: number, begun: readonly Begun[]): Promise<void> {
-  const settlements = begun.map(({ settlement }) => toSettlementRow(chainId, settlement));
-  await connection.change(
-    `INSERT INTO settlement (${settlementColumns}) VALUES ${formatValues(settlements)} ON CONFLICT (chain_id, id) DO NOTHING`,
-    settlements.flat(),
-  );
+  const settlements = begun.map(({ settlement }) => settlement);
+  await insertSettlements(connection, chainId, settlements);
   const attempts = begun.map(({ settlement, attempt }) => toAttemptRow(chainId, settlement.id, attempt));
   await connection.change(`INSERT INTO attempt (${attemptColumns}) VALUES ${formatValues(attempts)}`, attempts.flat());
 }

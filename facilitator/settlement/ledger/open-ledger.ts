@@ -10,7 +10,7 @@ export type LedgerLocation = Readonly<{ path?: string | undefined; isHandedOver?
   PostgresSettings;
 
 /** Store with the ledger's tables; `isShared` if other processes may use it as well. */
-type OpenStore = Readonly<{ store: SqlStore; isShared: boolean }>;
+export type LedgerStore = Readonly<{ store: SqlStore; isShared: boolean }>;
 
 /** Default path of the ledger's file. */
 export const defaultLedgerPath = ".gatehouse/facilitator.sqlite";
@@ -25,7 +25,7 @@ export const defaultLedgerPath = ".gatehouse/facilitator.sqlite";
 export async function openLedgerStore(
   { path, url, isHandedOver = false, ...limits }: LedgerLocation,
   { log }: Readonly<{ log: Logger }>,
-): Promise<OpenStore> {
+): Promise<LedgerStore> {
   if (path !== undefined && url !== undefined) throw rejectBothLedgers(nameSetting("path"), nameSetting("url"));
   if (url === undefined) {
     const place = { path: path ?? defaultLedgerPath, setting: nameSetting("path"), rival: "the other facilitator" };

@@ -48,7 +48,7 @@ function openScene(change: Partial<Pick<Ownership, "forgetNotes">> = {}) {
     endWait: () => waits.shift()?.end(),
     verify: async (count: number) => {
       for (let at = 0; at < count; at += 1)
-        await ownership.noteVerified({ id: `0x${at}`, payer: `0x${at}` }, `seller at ${state.nowMs}`);
+        await ownership.recordVerified({ id: `0x${at}`, payer: `0x${at}` }, `seller at ${state.nowMs}`);
     },
     notes: async () => (await store.rows("SELECT count(*) AS notes FROM verification"))[0]?.["notes"],
     stop: () => retention[Symbol.asyncDispose](),
@@ -94,5 +94,5 @@ test("what fails is reported, and tried again later", async () => {
   expect(scene.state.lines).toHaveLength(1);
   scene.endWait();
   expect(await scene.nextWait()).toBe(retentionIntervalMs);
-  expect(scene.state.lines[1]).toContain("trying again in ten minutes");
+  expect(scene.state.lines[1]).toContain("retrying in ten minutes");
 });

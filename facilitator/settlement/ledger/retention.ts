@@ -27,8 +27,8 @@ export type RetentionDependencies = Readonly<{
 }>;
 
 /**
- * Deletes settlements and sales of long ago, and notes of payments that were never settled, now and every ten minutes. Disposal stops
- * after the current step.
+ * Deletes old settlements and sales, and notes of payments that were never settled, now and every ten minutes. Disposal stops after the
+ * current step.
  */
 export function startRetention(
   { retentionDays }: Readonly<{ retentionDays: number }>,
@@ -61,12 +61,12 @@ export function startRetention(
       const settlements = await forgetRows(ledger.prune, beforeMs);
       await forgetRows(sales.forget, beforeMs);
       if (settlements > 0)
-        log.info({ event: "settlements-forgotten", settlements, retentionDays }, "forgot old settlements");
+        log.info({ event: "settlements-deleted", settlements, retentionDays }, "deleted old settlements");
       await forgetNotes(clock() - noteLifeMs);
     } catch (error) {
       log.error(
-        { event: "settlements-not-forgotten", err: error },
-        "can't forget old settlements; trying again in ten minutes",
+        { event: "settlements-not-deleted", err: error },
+        "can't delete old settlements; retrying in ten minutes",
       );
     }
   };

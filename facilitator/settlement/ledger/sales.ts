@@ -12,19 +12,20 @@ export type Sale = Readonly<{
 
 /** Sellers and payment-identifiers of settlements. Writes are durable when their promise resolves. Any method throws `StoreError`. */
 export type Sales = Readonly<{
-  /** Returns whether the payer's identifier stands for something else. */
+  /** Returns whether the payer's identifier is in use for something else. */
   isConflict: (payer: Hex, identifier: BoundIdentifier) => Promise<boolean>;
   /** Records a sale before it is settled. Returns false, and records nothing, on a conflict. */
   add: (sale: Sale) => Promise<boolean>;
-  /** Records the gas of settlements in wei, each once, and adds it to their sellers' day. Returns what it added, by seller. */
+  /** Records the gas of settlements in wei, each once, and adds it to their sellers' hour. Returns what it added, by seller. */
   addGas: (paid: ReadonlyMap<Hex, bigint>) => Promise<ReadonlyMap<string, bigint>>;
-  /** Returns the wei that a seller's settlements have cost since midnight UTC, and the most that one of them did. */
-  gasToday: (seller: string) => Promise<GasOfDay>;
+  /** Returns the wei that a seller's settlements have cost in the last 24 hours, by hour and from the oldest on; the first hour counts whole. */
+  gasOfDay: (seller: string) => Promise<readonly GasOfHour[]>;
   /** Deletes at most `max` identifiers and sales from before a time. Returns the larger of the two numbers deleted. */
   forget: (beforeMs: number, max: number) => Promise<number>;
 }>;
 
-type GasOfDay = Readonly<{ spent: bigint; dearest: bigint }>;
+/** Wei that a seller's settlements cost in an hour, and the most that one of them did; from `forgottenMs` on they no longer count. */
+export type GasOfHour = Readonly<{ spent: bigint; dearest: bigint; forgottenMs: number }>;
 
 /** Max identifiers of one payer; older ones are forgotten, because the payer may sign any number of payments. */
 export const payerIdentifiersMax = 500;
@@ -37,34 +38,45 @@ const conflictSql =
   "SELECT 1 AS conflict FROM identifier WHERE chain_id = $1 AND payer = $2 AND id = $3 AND fingerprint <> $4";
 const addSaleSql = "INSERT INTO sale (chain_id, id, seller, at_ms) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING";
 const addGasSql = "UPDATE sale SET gas_paid = $3 WHERE chain_id = $1 AND id = $2 AND gas_paid IS NULL RETURNING seller";
-const gasOfDaySql = "SELECT gas_paid, dearest FROM seller_day WHERE chain_id = $1 AND seller = $2 AND day = $3";
-const setDaySql = `INSERT INTO seller_day (chain_id, seller, day, gas_paid, dearest) VALUES ($1, $2, $3, $4, $5)
+// Column `day` is an hour, e.g. 2026-01-31T05. In rows of earlier releases it is a day in UTC, which counts as its first hour.
+const gasOfDaySql =
+  "SELECT day, gas_paid, dearest FROM seller_day WHERE chain_id = $1 AND seller = $2 AND day >= $3 ORDER BY day";
+const setHourSql = `INSERT INTO seller_day (chain_id, seller, day, gas_paid, dearest) VALUES ($1, $2, $3, $4, $5)
   ON CONFLICT (chain_id, seller, day) DO UPDATE SET gas_paid = excluded.gas_paid, dearest = excluded.dearest`;
 const forgetIdentifiersSql = `DELETE FROM identifier WHERE (chain_id, payer, id) IN
   (SELECT chain_id, payer, id FROM identifier WHERE at_ms < $1 ORDER BY at_ms LIMIT $2)`;
 const forgetSalesSql = `DELETE FROM sale WHERE (chain_id, id) IN
   (SELECT chain_id, id FROM sale WHERE at_ms < $1 ORDER BY at_ms LIMIT $2)`;
 
+export type SalesOptions = Readonly<{
+  chainId: number;
+  /** Chain by which identifiers are recorded, the same for all networks: an identifier means one thing only. Default: `chainId`. */
+  firstChainId?: number;
+}>;
+
 /** Creates the record of one chain's sales on a store that has the ledger's tables. */
 export function createSales(
-  { chainId }: Readonly<{ chainId: number }>,
+  { chainId, firstChainId = chainId }: SalesOptions,
   { store, clock }: Readonly<{ store: SqlStore; clock: () => number }>,
 ): Sales {
-  const readDay = async ({ rows }: Pick<SqlConnection, "rows">, seller: string): Promise<GasOfDay> => {
-    const [row] = await rows(gasOfDaySql, [chainId, seller, formatDay(clock())]);
-    return { spent: BigInt(String(row?.["gas_paid"] ?? 0)), dearest: BigInt(String(row?.["dearest"] ?? 0)) };
+  const readHours = async ({ rows }: Pick<SqlConnection, "rows">, seller: string, sinceMs: number) => {
+    const found = await rows(gasOfDaySql, [chainId, seller, formatHour(sinceMs)]);
+    return found.map(({ day, gas_paid: spent, dearest }): GasOfHour => {
+      const forgottenMs = readHour(String(day)) + hourMs + dayMs;
+      return { spent: BigInt(String(spent)), dearest: BigInt(String(dearest)), forgottenMs };
+    });
   };
   const isConflict = async (
     { rows }: Pick<SqlConnection, "rows">,
     payer: Hex,
     { id, fingerprint }: BoundIdentifier,
-  ): Promise<boolean> => (await rows(conflictSql, [chainId, payer.toLowerCase(), id, fingerprint])).length > 0;
+  ): Promise<boolean> => (await rows(conflictSql, [firstChainId, payer.toLowerCase(), id, fingerprint])).length > 0;
   return {
     isConflict: (payer, identifier) => isConflict(store, payer, identifier),
     add: ({ id, payer, seller, identifier }) =>
       store.transaction(async (connection) => {
         if (identifier !== undefined) {
-          const by = [chainId, payer.toLowerCase()] as const;
+          const by = [firstChainId, payer.toLowerCase()] as const;
           const added = [...by, identifier.id, identifier.fingerprint, clock()];
           if ((await connection.change(addIdentifierSql, added)) === 1) await connection.change(evictSql, by);
           else if (await isConflict(connection, payer, identifier)) return false;
@@ -82,23 +94,36 @@ export function createSales(
           if (row === undefined) continue;
           const seller = String(row["seller"]);
           bySeller.set(seller, (bySeller.get(seller) ?? 0n) + wei);
-          const { spent, dearest } = await readDay(connection, seller);
+          const [{ spent, dearest } = { spent: 0n, dearest: 0n }] = await readHours(connection, seller, clock());
           const values = [String(spent + wei), String(wei > dearest ? wei : dearest)];
-          await connection.change(setDaySql, [chainId, seller, formatDay(clock()), ...values]);
+          await connection.change(setHourSql, [chainId, seller, formatHour(clock()), ...values]);
         }
       });
       return bySeller;
     },
-    gasToday: (seller) => readDay(store, seller),
+    gasOfDay: (seller) => readHours(store, seller, clock() - dayMs),
     forget: async (beforeMs, max) => {
-      await store.change("DELETE FROM seller_day WHERE day < $1", [formatDay(beforeMs)]);
+      await store.change("DELETE FROM seller_day WHERE day < $1", [formatHour(clock() - 2 * dayMs)]);
       const counts = [forgetIdentifiersSql, forgetSalesSql].map((text) => store.change(text, [beforeMs, max]));
       return Math.max(...(await Promise.all(counts)));
     },
   };
 }
 
-/** Formats a day in UTC, as `2026-01-31`. */
-function formatDay(atMs: number): string {
-  return new Date(atMs).toISOString().slice(0, 10);
+/** Adds up what was spent in some hours. */
+export function sumSpent(hours: readonly GasOfHour[]): bigint {
+  return hours.reduce((sum, { spent }) => sum + spent, 0n);
+}
+
+const hourMs = 3_600_000;
+const dayMs = 24 * hourMs;
+
+/** Formats an hour in UTC, as `2026-01-31T05`. */
+function formatHour(atMs: number): string {
+  return new Date(atMs).toISOString().slice(0, 13);
+}
+
+/** Reads when an hour, or a day, began. */
+function readHour(text: string): number {
+  return Date.parse(text.length === 10 ? text : `${text}:00Z`);
 }

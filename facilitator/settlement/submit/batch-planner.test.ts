@@ -5,7 +5,7 @@ import { permit2Proxies } from "#x402/permit2.ts";
 import type { Hex } from "#x402/hex.ts";
 import { multicall3Address } from "#x402/wallet-signature.ts";
 import { sampleSettlement } from "../../testing/sample-settlement.ts";
-import { createInFlightBook } from "../in-flight.ts";
+import { createInFlightSettlements } from "../in-flight.ts";
 import type { Settlement } from "../settlement.ts";
 import { createBatchPlanner } from "./batch-planner.ts";
 
@@ -16,7 +16,7 @@ const contracts = () => new Set([multicall3Address.toLowerCase()]);
 
 /** Plans payments on a chain whose blocks have this gas, and returns which share a transaction, by index, and the estimates' caps. */
 async function plan(changes: readonly Partial<Settlement>[], blockGas = 30_000_000n) {
-  const book = createInFlightBook({ clock: Date.now, monotonicMs: () => 0 });
+  const book = createInFlightSettlements({ clock: Date.now, monotonicMs: () => 0 });
   const gas = createGasLimits(
     { gasLimit: 200_000, gasMarginPercent: 20, entriesMax: 100 },
     { signer, monotonicMs: () => 0 },

@@ -8,12 +8,12 @@ import {
   multicall3Address,
   type ContractCall,
 } from "#x402/wallet-signature.ts";
-import type { InFlight } from "../in-flight.ts";
+import type { InFlightSettlement } from "../in-flight.ts";
 import type { Attempt } from "../settlement.ts";
 
 /** Transaction to create for one or more settlements: with its own nonce, or as a replacement of an older one. */
 export type Job = Readonly<{
-  entries: readonly InFlight[];
+  entries: readonly InFlightSettlement[];
   replaced: Attempt | undefined;
   /** Gas limit of a new batch. */
   gas?: bigint | undefined;
@@ -23,9 +23,9 @@ export type BatchPlannerDependencies = Readonly<{
   chain: Chain;
   gas: GasLimits;
   signer: Hex;
-  /** Canonical contracts that the chain has, by lowercase address. */
-  contracts: () => ReadonlySet<string>;
-  /** Returns whether receipts show which of several payments in a token were executed. */
+  /** Canonical contracts that the chain has, by lowercase address; undefined until known. */
+  contracts: () => ReadonlySet<string> | undefined;
+  /** Returns whether a token logs each use of an authorization, so that a shared transaction's receipt shows which payments were executed. */
   logsUses: (asset: Hex) => boolean;
 }>;
 
@@ -42,8 +42,12 @@ const callBytesMax = 96 * 1_024;
  */
 export function createBatchPlanner({ chain, gas, signer, contracts, logsUses }: BatchPlannerDependencies) {
   /** Returns the gas limit of a batch all of whose payments succeed now: estimates can't see a failure that the batch tolerates. */
-  const estimate = (entries: readonly InFlight[], gasMax: bigint) =>
-    gas.estimateBatch(encodeBatch(entries, { mayFail: false }), gasMax, chain);
+  const estimate = (entries: readonly InFlightSettlement[], gasMax: bigint) =>
+    gas.estimateBatch(
+      entries.map(({ settlement }) => settlement),
+      { call: encodeBatch(entries, { mayFail: false }), gasMax },
+      chain,
+    );
 
   const size = async ({ entries, gas: needed }: Batch, gasMax: bigint): Promise<readonly Job[]> => {
     if (entries.length === 1) return entries.map(toAlone);
@@ -69,7 +73,7 @@ export function createBatchPlanner({ chain, gas, signer, contracts, logsUses }: 
   return async (jobs: readonly Job[]): Promise<readonly Job[]> => {
     const free = jobs.filter(isFree).flatMap(({ entries }) => entries);
     const others = jobs.filter((job) => !isFree(job));
-    if (free.length < 2 || !contracts().has(multicall3Address.toLowerCase())) return jobs;
+    if (free.length < 2 || contracts()?.has(multicall3Address.toLowerCase()) !== true) return jobs;
     const { gasLimit = transactionGasMax } = await chain.head();
     const share = gasLimit / blockShare;
     const gasMax = share < transactionGasMax ? share : transactionGasMax;
@@ -78,18 +82,18 @@ export function createBatchPlanner({ chain, gas, signer, contracts, logsUses }: 
   };
 }
 
-function toAlone(entry: InFlight): Job {
+function toAlone(entry: InFlightSettlement): Job {
   return { entries: [entry], replaced: undefined };
 }
 
-function canJoin({ settlement, attempts, alone, abandoned }: InFlight): boolean {
-  return attempts.length === 0 && !alone && !abandoned && canShareTransaction(settlement);
+function canJoin({ settlement, attempts, isSeparate, abandoned }: InFlightSettlement): boolean {
+  return attempts.length === 0 && !isSeparate && !abandoned && canShareTransaction(settlement);
 }
 
-type Batch = { entries: InFlight[]; gas: bigint; bytes: number };
+type Batch = { entries: InFlightSettlement[]; gas: bigint; bytes: number };
 
 /** Distributes payments among batches by their own gas limits; one that does not fit, or looks like another, goes into the next. */
-function packBatches(entries: readonly InFlight[], gasMax: bigint, limits: GasLimits): readonly Batch[] {
+function packBatches(entries: readonly InFlightSettlement[], gasMax: bigint, limits: GasLimits): readonly Batch[] {
   const batches: Batch[] = [];
   for (const entry of entries) {
     const { callData } = entry.settlement;
@@ -110,7 +114,10 @@ function packBatches(entries: readonly InFlight[], gasMax: bigint, limits: GasLi
 }
 
 /** Encodes the call of a transaction with several payments. One that `mayFail` does not undo the others. */
-export function encodeBatch(entries: readonly InFlight[], { mayFail }: Readonly<{ mayFail: boolean }>): ContractCall {
+export function encodeBatch(
+  entries: readonly InFlightSettlement[],
+  { mayFail }: Readonly<{ mayFail: boolean }>,
+): ContractCall {
   const calls = entries.map(({ settlement: { contract: to, callData: data } }) => ({ to, data, mayFail }));
   return { to: multicall3Address, data: encodeMulticall(calls) };
 }

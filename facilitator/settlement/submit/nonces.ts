@@ -15,8 +15,8 @@ export type Nonces = Readonly<{
   startFrom: (next: number) => void;
   /** Sets the chain's next nonce and frees all nonces from there on; their transactions must be signed again. */
   reset: (next: number) => void;
-  /** Returns whether any transaction may be in flight. */
-  anyHeld: () => boolean;
+  /** Returns how many transactions may be in flight. */
+  heldCount: () => number;
   /** Returns the next nonce that `acquire` would return. */
   next: () => number;
 }>;
@@ -50,6 +50,6 @@ export function createNonceAllocator(): Nonces {
       floor = chainNext;
       held.clear();
     },
-    anyHeld: () => held.size > 0,
+    heldCount: () => held.size,
   };
 }

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { createLog } from "#daemon/log/log.ts";
 import { sampleAttempt, sampleSettlement } from "../../testing/sample-settlement.ts";
-import { createInFlightBook } from "../in-flight.ts";
+import { createInFlightSettlements } from "../in-flight.ts";
 import type { SentBatch } from "./send-batch.ts";
 import { createSubmitter } from "./submitter.ts";
 
@@ -9,9 +9,12 @@ import { createSubmitter } from "./submitter.ts";
 function submitterWith(sendBatch: () => Promise<SentBatch>) {
   const lines: string[] = [];
   const log = createLog({ service: "test", level: "error" }, { write: (line) => void lines.push(line) });
-  const book = createInFlightBook({ clock: Date.now, monotonicMs: () => 0 });
+  const book = createInFlightSettlements({ clock: Date.now, monotonicMs: () => 0 });
   let wakes = 0;
-  const submitter = createSubmitter({ batchMax: 8 }, { book, log, sendBatch, onSent: () => (wakes += 1) });
+  const submitter = createSubmitter(
+    { batchMax: 8 },
+    { log, sendBatch, onSent: () => (wakes += 1), onUnsent: () => undefined },
+  );
   const entry = book.add(sampleSettlement, [sampleAttempt]);
   const replace = async () => {
     submitter.replace([entry]);
@@ -22,7 +25,7 @@ function submitterWith(sendBatch: () => Promise<SentBatch>) {
 
 test("receipts are looked for at once only when there is a new transaction", async () => {
   let signed = 0;
-  const { replace, wakes } = submitterWith(async () => ({ signed, again: [] }));
+  const { replace, wakes } = submitterWith(async () => ({ signed, again: [], unsent: [] }));
   await replace();
   expect(wakes()).toBe(0);
   signed = 1;
@@ -34,7 +37,7 @@ test("a fault is reported once while it lasts, and again when it comes back", as
   let fault: string | undefined = "the chain charges too much";
   const { replace, errors } = submitterWith(async () => {
     if (fault !== undefined) throw new Error(fault);
-    return { signed: 1, again: [] };
+    return { signed: 1, again: [], unsent: [] };
   });
   for (let polls = 0; polls < 3; polls += 1) await replace();
   expect(errors()).toBe(1);

@@ -1,14 +1,15 @@
 import type { Logger } from "#daemon/log/log.ts";
-import type { InFlight, InFlightBook } from "../in-flight.ts";
+import type { InFlightSettlement } from "../in-flight.ts";
 import type { Job } from "./batch-planner.ts";
-import type { SentBatch } from "./send-batch.ts";
+import type { SentBatch, UnsentBatch } from "./send-batch.ts";
 
 export type SubmitterDependencies = Readonly<{
-  book: InFlightBook;
   log: Logger;
   sendBatch: (jobs: readonly Job[]) => Promise<SentBatch>;
   /** Called when transactions were sent, to trigger the check for receipts. */
   onSent: () => void;
+  /** Receives settlements without a transaction that could not be sent. */
+  onUnsent: (unsent: UnsentBatch) => void;
 }>;
 
 /**
@@ -17,9 +18,11 @@ export type SubmitterDependencies = Readonly<{
  */
 export type Submitter = Readonly<{
   /** Queues settlements for a new transaction with its own nonce: one, which others may join, or those of an earlier transaction. */
-  submit: (...entries: readonly InFlight[]) => void;
-  /** Queues the replacement of the newest transaction of settlements at the same nonce, with a higher fee. */
-  replace: (entries: readonly InFlight[]) => void;
+  submit: (...entries: readonly InFlightSettlement[]) => void;
+  /** Queues the replacement of the newest transaction of settlements, or of another one with the given nonce, with a higher fee. */
+  replace: (entries: readonly InFlightSettlement[], nonce?: number) => void;
+  /** Returns the number of settlements that are queued or being sent. */
+  size: () => number;
   /** Resolves when the queue is empty and nothing is being sent. */
   idle: () => Promise<void>;
 }>;
@@ -27,19 +30,21 @@ export type Submitter = Readonly<{
 /** Creates the submitter of one signing account. Its queue is limited by the max in-flight settlements. */
 export function createSubmitter(
   { batchMax }: Readonly<{ batchMax: number }>,
-  { book, log, sendBatch, onSent }: SubmitterDependencies,
+  { log, sendBatch, onSent, onUnsent }: SubmitterDependencies,
 ): Submitter {
   const queue: Job[] = [];
   let isRunning = false;
+  let sendingCount = 0;
   let running = Promise.resolve();
   let fault: string | undefined;
 
   const send = async (jobs: readonly Job[]): Promise<void> => {
     const entries = jobs.flatMap((job) => job.entries);
     try {
-      const { signed, again } = await sendBatch(jobs);
+      const { signed, again, unsent } = await sendBatch(jobs);
       for (const entry of entries) entry.queued = false;
       for (const job of again) enqueue(job);
+      unsent.forEach(onUnsent);
       fault = undefined;
       // Without a transaction there is nothing new to check, and an immediate check would only queue the same jobs again.
       if (signed > 0) onSent();
@@ -53,13 +58,17 @@ export function createSubmitter(
           "settlements could not be sent",
         );
       fault = failure.message;
-      for (const entry of entries) if (entry.attempts.length === 0) book.end(entry, failure);
+      for (const entry of entries) if (entry.attempts.length === 0) onUnsent({ entry, failure });
     }
   };
 
   const run = async (): Promise<void> => {
-    while (queue.length > 0) await send(queue.splice(0, batchMax));
-    isRunning = false;
+    while (queue.length > 0) {
+      const jobs = queue.splice(0, batchMax);
+      sendingCount = jobs.length;
+      await send(jobs);
+    }
+    [isRunning, sendingCount] = [false, 0];
   };
 
   const enqueue = (job: Job): void => {
@@ -74,7 +83,11 @@ export function createSubmitter(
 
   return {
     submit: (...entries) => enqueue({ entries, replaced: undefined }),
-    replace: (entries) => enqueue({ entries, replaced: entries[0]?.attempts.at(-1) }),
+    replace: (entries, nonce) => {
+      const newest = entries[0]?.attempts.at(-1);
+      enqueue({ entries, replaced: newest && { ...newest, nonce: nonce ?? newest.nonce } });
+    },
+    size: () => queue.length + sendingCount,
     idle: () => running,
   };
 }

@@ -4,7 +4,7 @@ import { authorizationUsedTopic, encodeAddressTopic, transferTopic } from "../..
 import { encodeInteger, type Hex } from "#x402/hex.ts";
 import { sampleAttempt, sampleMs, sampleSettlement } from "../../testing/sample-settlement.ts";
 import { decide, type Observation } from "./decision.ts";
-import { createInFlightBook } from "../in-flight.ts";
+import { createInFlightSettlements } from "../in-flight.ts";
 import type { Attempt } from "../settlement.ts";
 
 const { signer } = sampleAttempt;
@@ -24,15 +24,15 @@ function receipt(changes: Partial<Receipt> = {}): Receipt {
   return { status: 1, blockNumber: 100, transactionHash: attempt().hash, gasUsed: 65_000n, logs, ...changes };
 }
 
-function seen(changes: Partial<Observation> & { receipt?: Receipt } = {}): Observation {
-  const { receipt: only, ...rest } = changes;
+function seen(changes: Partial<Observation> & { receipt?: Receipt; nextNonce?: number } = {}): Observation {
+  const { receipt: only, nextNonce = 5, ...rest } = changes;
   const receipts = new Map(only === undefined ? [] : [[only.transactionHash, only]]);
   const head = { number: 100, timestamp: sampleMs / 1_000, baseFeePerGas: 1n };
-  return { head, nextNonce: 5, signer, receipts, nowMs, ...rest };
+  return { head, nextNonces: new Map([[signer, nextNonce]]), receipts, nowMs, ...rest };
 }
 
 function entry(attempts: readonly Attempt[] = [attempt()], changes: object = { sentAtMs: nowMs - 1_000 }) {
-  return Object.assign(createInFlightBook(clocks).add(settlement, attempts), changes);
+  return Object.assign(createInFlightSettlements(clocks).add(settlement, attempts), changes);
 }
 
 const options = { confirmations: 1, bumpAfterMs: 15_000, bumpPercent: 25, maxFeePerGasGwei: 1 };
@@ -52,10 +52,11 @@ test("it is final with the confirmations that were requested, not before", () =>
   expect(decide(entry(), seen({ head, nextNonce: 6, receipt: receipt() }), deep)).toMatchObject({ kind: "finish" });
 });
 
-test("success without the transfer is no settlement", () => {
+test("success without the transfer is no settlement, and is looked into", () => {
   const other = receipt({ logs: [{ ...receipt().logs[0]!, data: `0x${encodeInteger(9_999n)}` }] });
-  expect(decide(entry(), seen({ nextNonce: 6, receipt: other }), options)).toMatchObject({
-    outcome: { state: "failed", reason: "invalid_exact_evm_transfer_event_mismatch", transaction },
+  expect(decide(entry(), seen({ nextNonce: 6, receipt: other }), options)).toEqual({
+    kind: "diagnose",
+    cause: "nothing_moved",
   });
 });
 
@@ -100,8 +101,8 @@ test("a used nonce without a receipt is lost after a while, not at once", () => 
 });
 
 test("what a diagnosis left open is looked into again when it is due, and at once for another cause", () => {
-  const diagnosed = (cause: string, againAtMs: number) =>
-    entry([attempt()], { sentAtMs: nowMs, lostSinceMs: 0, diagnosed: { cause, times: 1, againAtMs } });
+  const diagnosed = (cause: string, retryAtMs: number) =>
+    entry([attempt()], { sentAtMs: nowMs, lostSinceMs: 0, diagnosed: { cause, times: 1, retryAtMs } });
   expect(decide(diagnosed("lost", nowMs + 1), seen({ nextNonce: 6 }), options)).toEqual({ kind: "wait" });
   for (const due of [diagnosed("lost", nowMs), diagnosed("reverted", nowMs + 1)]) {
     expect(decide(due, seen({ nextNonce: 6 }), options)).toEqual({ kind: "diagnose", cause: "lost" });
@@ -121,22 +122,32 @@ test("what waits is sent again now and then; after a restart at once", () => {
 
 test("only the transaction that is next in line is worth a higher fee", () => {
   const old = { signedAtMs: sampleMs - 20_000 };
-  expect(decide(entry([attempt(old)]), seen(), options)).toEqual({ kind: "replace" });
+  expect(decide(entry([attempt(old)]), seen(), options)).toEqual({ kind: "replace", nonce: 5, resends: false });
   expect(decide(entry([attempt({ ...old, nonce: 6 })]), seen(), options)).toEqual({ kind: "wait" });
   const twenty = Array.from({ length: 20 }, () => attempt(old));
   expect(decide(entry(twenty), seen(), options)).toEqual({ kind: "wait" });
+});
+
+test("an older transaction that waits at its own nonce gets the higher fee, if the newest one reverted", () => {
+  const filler = attempt({ hash: `0x${"f1".repeat(32)}`, nonce: 4, signedAtMs: sampleMs - 20_000 });
+  const reverted = receipt({ status: 0, logs: [], transactionHash: filler.hash });
+  const both = entry([attempt({ signedAtMs: sampleMs - 30_000 }), filler]);
+  expect(decide(both, seen({ receipt: reverted }), options)).toEqual({ kind: "replace", nonce: 5, resends: false });
 });
 
 test("a fee that may not rise any more stays, and the same bytes are sent again", () => {
   const atLimit = attempt({ signedAtMs: sampleMs - 20_000, maxFeePerGas: 800_000_001n });
   expect(decide(entry([atLimit]), seen(), options)).toEqual({ kind: "wait" });
   expect(decide(entry([atLimit], { sentAtMs: nowMs - 5_000 }), seen(), options)).toEqual({ kind: "resend" });
-  expect(decide(entry([{ ...atLimit, maxFeePerGas: 800_000_000n }]), seen(), options)).toEqual({ kind: "replace" });
+  expect(decide(entry([{ ...atLimit, maxFeePerGas: 800_000_000n }]), seen(), options)).toMatchObject({
+    kind: "replace",
+  });
 });
 
-test("wanting a higher fee does not keep the same bytes from being sent again", () => {
+test("wanting a higher fee does not keep the same bytes from being sent again, nor the other way round", () => {
   const old = attempt({ signedAtMs: sampleMs - 20_000 });
-  expect(decide(entry([old], { sentAtMs: nowMs - 5_000 }), seen(), options)).toEqual({ kind: "resend" });
+  const both = { kind: "replace", nonce: 5, resends: true };
+  expect(decide(entry([old], { sentAtMs: nowMs - 5_000 }), seen(), options)).toEqual(both);
 });
 
 test("a transaction of an earlier signing key is sent again, and never replaced", () => {

@@ -1,18 +1,16 @@
 import type { Head, Receipt } from "../../chain/chain.ts";
 import { computeFeeLimit, raiseFees } from "../../chain/fees.ts";
 import type { Hex } from "#x402/hex.ts";
-import { reason } from "#x402/reason.ts";
 import { showsSharedTransfer, showsTransfer } from "../../chain/transfer-method.ts";
 import type { Cause } from "./diagnosis.ts";
-import type { InFlight } from "../in-flight.ts";
+import type { InFlightSettlement } from "../in-flight.ts";
 import type { Attempt, Outcome } from "../settlement.ts";
 
 /** Snapshot of the chain's state. */
 export type Observation = Readonly<{
   head: Head;
-  /** Signer's next nonce, according to mined blocks. */
-  nextNonce: number;
-  signer: Hex;
+  /** Next nonce of each account with transactions, according to mined blocks. */
+  nextNonces: ReadonlyMap<Hex, number>;
   receipts: ReadonlyMap<Hex, Receipt>;
   /** Monotonic time in milliseconds, like the times of an in-flight settlement. */
   nowMs: number;
@@ -30,14 +28,14 @@ export type DecisionOptions = Readonly<{
  * Decision about one settlement.
  * - `diagnose`: its own transactions did not and will not execute it; find out whether a foreign one did.
  * - `resend`: send the same signed bytes to the node again.
- * - `replace`: offer a higher fee at the same nonce.
+ * - `replace`: offer a higher fee at the nonce; if `resends`, send the same bytes as well, because fees may be unavailable.
  */
 export type Decision = Readonly<
   | { kind: "wait" }
   | { kind: "finish"; outcome: Outcome }
   | { kind: "diagnose"; cause: Cause }
   | { kind: "resend" }
-  | { kind: "replace" }
+  | { kind: "replace"; nonce: number; resends: boolean }
 >;
 
 /** Delay before the same bytes are resent: nodes drop transactions, and some never reported whether they accepted them. */
@@ -51,7 +49,7 @@ const attemptsMax = 20;
 const wait: Decision = { kind: "wait" };
 
 /** Decides level-triggered: only from the current state of the settlement and the chain, not from their history. Changes nothing. */
-export function decide(entry: InFlight, seen: Observation, options: DecisionOptions): Decision {
+export function decide(entry: InFlightSettlement, seen: Observation, options: DecisionOptions): Decision {
   const newest = entry.attempts.at(-1);
   if (newest === undefined || entry.queued) return wait;
   const receipts = entry.attempts.flatMap(({ hash }) => seen.receipts.get(hash) ?? []);
@@ -69,17 +67,19 @@ export function decide(entry: InFlight, seen: Observation, options: DecisionOpti
     const lostForMs = entry.lostSinceMs === undefined ? 0 : seen.nowMs - entry.lostSinceMs;
     return lostForMs >= lostAfterMs ? diagnoseWhenDue(entry, "lost", seen) : wait;
   }
-  // Comes before `replace`, so that temporarily unavailable fees do not prevent resending the bytes to the node.
-  if (entry.sentAtMs === undefined || seen.nowMs - entry.sentAtMs >= resendAfterMs) return { kind: "resend" };
-  const isNextInLine = newest.signer === seen.signer && newest.nonce === seen.nextNonce;
+  const resends = entry.sentAtMs === undefined || seen.nowMs - entry.sentAtMs >= resendAfterMs;
+  // One that filled a missing nonce may have reverted, and an older one waits for its own.
+  const waiting = entry.attempts.findLast((attempt) => attempt.signer === newest.signer && isOpen(attempt, seen));
+  const isNextInLine = waiting !== undefined && waiting.nonce === seen.nextNonces.get(waiting.signer);
   const isOld = seen.nowMs - entry.pricedAtMs >= options.bumpAfterMs;
   const isReplaced = isNextInLine && isOld && entry.attempts.length < attemptsMax && canPayMore(newest, options);
-  return isReplaced ? { kind: "replace" } : wait;
+  if (isReplaced) return { kind: "replace", nonce: waiting.nonce, resends };
+  return resends ? { kind: "resend" } : wait;
 }
 
 /** Returns whether a mined transaction executed the settlement: one that it shares succeeds although single settlements in it fail. */
 export function isExecuted(
-  { settlement, attempts }: Pick<InFlight, "settlement" | "attempts">,
+  { settlement, attempts }: Pick<InFlightSettlement, "settlement" | "attempts">,
   receipt: Receipt,
 ): boolean {
   if (receipt.status !== 1) return false;
@@ -88,8 +88,8 @@ export function isExecuted(
 }
 
 /** Decides on a diagnosis, unless the last one for the same cause was inconclusive and the next one is not due. */
-function diagnoseWhenDue({ diagnosed }: InFlight, cause: Cause, { nowMs }: Observation): Decision {
-  return diagnosed?.cause === cause && nowMs < diagnosed.againAtMs ? wait : { kind: "diagnose", cause };
+function diagnoseWhenDue({ diagnosed }: InFlightSettlement, cause: Cause, { nowMs }: Observation): Decision {
+  return diagnosed?.cause === cause && nowMs < diagnosed.retryAtMs ? wait : { kind: "diagnose", cause };
 }
 
 function canPayMore(newest: Attempt, { bumpPercent, maxFeePerGasGwei }: DecisionOptions): boolean {
@@ -100,17 +100,21 @@ function canPayMore(newest: Attempt, { bumpPercent, maxFeePerGasGwei }: Decision
 /** Returns whether a transaction could still be mined, because its nonce is unused. */
 export function isOpen({ signer, nonce, hash }: Attempt, seen: Observation): boolean {
   if (seen.receipts.has(hash)) return false;
-  return signer !== seen.signer || nonce >= seen.nextNonce;
+  return nonce >= (seen.nextNonces.get(signer) ?? 0);
 }
 
-function finishSuccess(entry: InFlight, receipt: Receipt, seen: Observation, options: DecisionOptions): Decision {
+function finishSuccess(
+  entry: InFlightSettlement,
+  receipt: Receipt,
+  seen: Observation,
+  options: DecisionOptions,
+): Decision {
   if (!isConfirmed(receipt, seen, options)) return wait;
   const transaction = receipt.transactionHash;
   const { amount } = entry.settlement;
-  if (showsTransfer(receipt, entry.settlement))
-    return { kind: "finish", outcome: { state: "settled", transaction, amount } };
-  const message = "the transaction succeeded, but the token logged no transfer.";
-  return { kind: "finish", outcome: { state: "failed", transaction, reason: reason.transferEvent, message } };
+  return showsTransfer(receipt, entry.settlement)
+    ? { kind: "finish", outcome: { state: "settled", transaction, amount } }
+    : diagnoseWhenDue(entry, "nothing_moved", seen);
 }
 
 function isConfirmed({ blockNumber }: Receipt, { head }: Observation, { confirmations }: DecisionOptions): boolean {

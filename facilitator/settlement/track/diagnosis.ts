@@ -1,14 +1,14 @@
-import { readChannelCall } from "#x402/batch-settlement/channel.ts";
 import { reason } from "#x402/reason.ts";
-import type { Chain, Head } from "../../chain/chain.ts";
+import type { Chain } from "../../chain/chain.ts";
 import type { GasLimits } from "../../chain/gas-limits.ts";
-import { findForeignUse, isNonceUsed, readCover } from "../../chain/transfer-method.ts";
+import { findForeignUse, isNonceUsed } from "../../chain/transfer-method.ts";
 import type { Culprit } from "../../payment/suspensions.ts";
-import type { InFlight } from "../in-flight.ts";
-import type { Outcome, Settlement } from "../settlement.ts";
+import type { InFlightSettlement } from "../in-flight.ts";
+import type { Attempt, Outcome } from "../settlement.ts";
+import { findCulprit, type Mined } from "./culprit.ts";
 
 /** Cause for diagnosing a settlement; see `Decision`. */
-export type Cause = "reverted" | "lost" | "expired";
+export type Cause = "reverted" | "nothing_moved" | "lost" | "expired";
 
 /** Result of a diagnosis: the outcome, with who made a transaction fail; a decision to send again; or inconclusive. */
 export type Finding = Readonly<
@@ -17,6 +17,9 @@ export type Finding = Readonly<
 
 /** `confirmations`: blocks that make a third party's transaction final, with its own. */
 type DiagnosisDependencies = Readonly<{ chain: Chain; gas: GasLimits; confirmations: number }>;
+
+/** Max seconds from the newest block to the next one, in whose state calls are simulated. */
+const nextBlockSeconds = 15n;
 
 /** Max diagnoses that wait for a node to know the transaction by which a nonce was used. */
 const searchesMax = 6;
@@ -29,15 +32,21 @@ const searchesMax = 6;
  * @throws {ChainError} when the node can't respond.
  */
 export async function diagnose(
-  { settlement, attempts, diagnosed }: InFlight,
+  { settlement, attempts, diagnosed }: InFlightSettlement,
   cause: Cause,
-  head: Head,
+  { head, receipts }: Mined,
   dependencies: DiagnosisDependencies,
 ): Promise<Finding> {
   const { chain, confirmations } = dependencies;
   const newest = attempts.at(-1);
   if (newest === undefined) return { kind: "uncertain" };
-  const isUsed = await isNonceUsed(settlement, chain, head.number);
+  const isMined = async ({ signer, nonce }: Attempt) => (await chain.transactionCount(signer, head.number)) > nonce;
+  const [isUsed, ...mined] = await Promise.all([
+    isNonceUsed(settlement, chain, head.number),
+    ...(cause === "expired" ? [] : attempts.map(isMined)),
+  ]);
+  // The node with the receipts, or the signer's nonce, is ahead of `head`: a transaction may have paid in a block that `isUsed` leaves out.
+  if (mined.includes(false)) return { kind: "uncertain" };
   const buildFailure = (
     code: Extract<Outcome, { state: "failed" }>["reason"],
     message: string,
@@ -47,12 +56,18 @@ export async function diagnose(
     outcome: { state: "failed", transaction: newest.hash, reason: code, message },
     culprit,
   });
+  const buildOwnFailure = async (): Promise<Finding> => {
+    const isOver = cause === "reverted" && BigInt(head.timestamp) + nextBlockSeconds >= settlement.validBefore;
+    const culprit = isOver ? undefined : await findCulprit({ settlement, attempts }, { head, receipts }, dependencies);
+    return cause === "reverted"
+      ? buildFailure(reason.transaction, "the token reverted the transfer; the payer was not charged.", culprit)
+      : buildFailure(reason.transferEvent, "the transaction succeeded, but the token logged no transfer.", culprit);
+  };
   if (!isUsed) {
     if (cause === "lost") return { kind: "send_anew" };
     if (cause === "expired")
       return buildFailure(reason.validBefore, "the authorization ended before a block took the settlement.");
-    const culprit = await findCulprit(settlement, head, dependencies);
-    return buildFailure(reason.transaction, "the token reverted the transfer; the payer was not charged.", culprit);
+    return buildOwnFailure();
   }
   const use = await findForeignUse(settlement, head.number, chain);
   if (use === undefined && (cause === "lost" || (diagnosed?.times ?? 0) < searchesMax)) return { kind: "uncertain" };
@@ -61,26 +76,8 @@ export async function diagnose(
     const { amount } = settlement;
     return { kind: "outcome", outcome: { state: "settled", transaction: use.receipt.transactionHash, amount } };
   }
+  if (use !== undefined && receipts.has(use.receipt.transactionHash)) return buildOwnFailure();
   const message = "the authorization was used or cancelled by another transaction.";
-  return buildFailure(reason.nonceUsed, message, cause === "reverted" ? "payer" : undefined);
-}
-
-/**
- * Returns who made a transaction fail whose payment the chain had accepted: the payer who can't pay any more, or who has code that may be
- * asked for the signature; the token if it accepts the payment again. Nobody if the authorization ended before, or for a call of the
- * channels, which the payer does not make.
- */
-async function findCulprit(
-  settlement: Settlement,
-  head: Head,
-  { chain, gas }: Pick<DiagnosisDependencies, "chain" | "gas">,
-): Promise<Culprit | undefined> {
-  const isOfChannel = readChannelCall(settlement) !== undefined;
-  if (isOfChannel || BigInt(head.timestamp) >= settlement.validBefore) return undefined;
-  const [{ held }, code, answer] = await Promise.all([
-    readCover(settlement, chain),
-    chain.code(settlement.payer),
-    gas.estimate(settlement, chain),
-  ]);
-  return held >= settlement.amount && code === "0x" && answer.ok ? "token" : "payer";
+  const isWaste = cause === "reverted" || cause === "nothing_moved";
+  return buildFailure(reason.nonceUsed, message, isWaste ? { kind: "payer" } : undefined);
 }

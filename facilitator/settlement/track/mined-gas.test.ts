@@ -2,8 +2,8 @@ import { expect, test } from "vitest";
 import type { Chain, Receipt } from "../../chain/chain.ts";
 import { createGasLimits } from "../../chain/gas-limits.ts";
 import type { Hex } from "#x402/hex.ts";
-import { sampleAttempt, sampleSettlement } from "../../testing/sample-settlement.ts";
-import { createInFlightBook } from "../in-flight.ts";
+import { encodeSample, sampleAttempt, sampleSettlement } from "../../testing/sample-settlement.ts";
+import { createInFlightSettlements } from "../in-flight.ts";
 import { computeGasCost, hasLackedGas } from "./mined-gas.ts";
 
 /** Transaction that had `limit` of gas; it is in a block if it used some. */
@@ -13,13 +13,11 @@ const gas = createGasLimits(
   { gasLimit: 200_000, gasMarginPercent: 20, entriesMax: 1 },
   { signer: sampleAttempt.signer, monotonicMs: () => 0 },
 );
-const readGasLimit = (raw: Hex) => BigInt(raw);
-
 const hashOf = (at: number): Hex => `0x${String(at).repeat(64)}`;
 
 function settle(sent: readonly Sent[]) {
   const attempts = sent.map(
-    ({ limit }, at) => ({ ...sampleAttempt, hash: hashOf(at), rawTransaction: `0x${limit.toString(16)}` }) as const,
+    ({ limit }, at) => ({ ...sampleAttempt, hash: hashOf(at), rawTransaction: encodeSample(limit) }) as const,
   );
   const receipts = sent.flatMap(({ used, price }, at): [Hex, Receipt][] =>
     used === undefined
@@ -38,7 +36,7 @@ function settle(sent: readonly Sent[]) {
           ],
         ],
   );
-  const book = createInFlightBook({ clock: Date.now, monotonicMs: () => 0 });
+  const book = createInFlightSettlements({ clock: Date.now, monotonicMs: () => 0 });
   return { entry: book.add(sampleSettlement, attempts), receipts: new Map(receipts) };
 }
 
@@ -62,7 +60,7 @@ test.each<[string, readonly Sent[], boolean, boolean]>([
   const { entry, receipts } = settle(sent);
   const answer = isTakenNow ? { ok: true, result: "0xfec8" } : { ok: false, error: { code: 3, message: "reverted" } };
   const chain = { estimateGas: async () => answer } as unknown as Chain;
-  expect(await hasLackedGas(entry, receipts, { chain, gas, readGasLimit })).toBe(lacked);
+  expect(await hasLackedGas(entry, receipts, { chain, gas })).toBe(lacked);
 });
 
 test("its cost is that of each transaction that is in a block, by limit or by use", () => {
@@ -72,15 +70,15 @@ test("its cost is that of each transaction that is in a block, by limit or by us
     { limit: 200_000n, used: 65_000n, price: 5n },
   ];
   const { entry, receipts } = settle(sent);
-  expect(computeGasCost(entry, receipts, { chargesGasLimit: true, readGasLimit })).toBe(78_000n * 3n + 200_000n * 5n);
-  expect(computeGasCost(entry, receipts, { chargesGasLimit: false, readGasLimit })).toBe(70_000n * 3n + 65_000n * 5n);
+  expect(computeGasCost(entry, receipts, { chargesGasLimit: true })).toBe(78_000n * 3n + 200_000n * 5n);
+  expect(computeGasCost(entry, receipts, { chargesGasLimit: false })).toBe(70_000n * 3n + 65_000n * 5n);
 });
 
 test("settlements that share a transaction have parts that add up to its cost", () => {
   const { entry, receipts } = settle([{ limit: 100_000n, used: 90_000n, price: 7n }]);
   const parts = [0, 1, 2].map((index) => {
     const attempts = entry.attempts.map((attempt) => ({ ...attempt, batch: { index, size: 3 } }));
-    return computeGasCost({ attempts }, receipts, { chargesGasLimit: true, readGasLimit });
+    return computeGasCost({ attempts }, receipts, { chargesGasLimit: true });
   });
   expect(parts.reduce((sum, part) => sum + part, 0n)).toBe(700_000n);
   expect(parts).toEqual([233_333n, 233_333n, 233_334n]);

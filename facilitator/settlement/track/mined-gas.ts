@@ -1,16 +1,12 @@
 import type { Chain, Receipt } from "../../chain/chain.ts";
 import type { GasLimits } from "../../chain/gas-limits.ts";
-import type { TransactionSigner } from "../../chain/transaction-signer.ts";
+import { readGasLimit } from "../../chain/transaction-signer.ts";
 import { requireExecutionError } from "../../chain/chain-error.ts";
 import type { Hex } from "#x402/hex.ts";
-import type { InFlight } from "../in-flight.ts";
+import type { InFlightSettlement } from "../in-flight.ts";
 import type { Attempt } from "../settlement.ts";
 
-export type MinedGasDependencies = Readonly<{
-  chain: Chain;
-  gas: GasLimits;
-  readGasLimit: TransactionSigner["readGasLimit"];
-}>;
+export type MinedGasDependencies = Readonly<{ chain: Chain; gas: GasLimits }>;
 
 /** Our mined transactions, by hash. */
 type Receipts = ReadonlyMap<Hex, Receipt>;
@@ -23,9 +19,9 @@ type Receipts = ReadonlyMap<Hex, Receipt>;
  * @throws {ChainError} when the node can't respond.
  */
 export async function hasLackedGas(
-  { settlement, attempts }: InFlight,
+  { settlement, attempts }: InFlightSettlement,
   receipts: Receipts,
-  { chain, gas, readGasLimit }: MinedGasDependencies,
+  { chain, gas }: MinedGasDependencies,
 ): Promise<boolean> {
   const mined = listMined(attempts, receipts).map(({ attempt, receipt }) => {
     const limit = readGasLimit(attempt.rawTransaction);
@@ -44,12 +40,9 @@ export async function hasLackedGas(
  * that share a transaction have equal parts, which add up to its cost.
  */
 export function computeGasCost(
-  { attempts }: Pick<InFlight, "attempts">,
+  { attempts }: Pick<InFlightSettlement, "attempts">,
   receipts: Receipts,
-  {
-    chargesGasLimit,
-    readGasLimit,
-  }: Pick<MinedGasDependencies, "readGasLimit"> & Readonly<{ chargesGasLimit: boolean }>,
+  { chargesGasLimit }: Readonly<{ chargesGasLimit: boolean }>,
 ): bigint {
   return listMined(attempts, receipts).reduce((sum, { attempt, receipt }) => {
     const gas = chargesGasLimit ? readGasLimit(attempt.rawTransaction) : receipt.gasUsed;

@@ -11,13 +11,13 @@ function loopOverWork({ intervalMs = 1, failures = 0 } = {}) {
   let left = 0;
   let looks = 0;
   let done = Promise.withResolvers<void>();
-  const look = async () => {
+  const poll = async () => {
     looks += 1;
     if (looks <= failures) throw new Error("no chain");
     left -= 1;
     if (left === 0) done.resolve();
   };
-  const loop = createPollLoop({ intervalMs }, { hasWork: () => left > 0, look, log, pause, random: Math.random });
+  const loop = createPollLoop({ intervalMs }, { hasWork: () => left > 0, poll, log, pause, random: Math.random });
   return {
     add: (pieces: number) => {
       left += pieces;

@@ -6,7 +6,7 @@ export type PollOptions = Readonly<{ intervalMs: number }>;
 export type PollDependencies = Readonly<{
   /** Returns whether there is anything to check. */
   hasWork: () => boolean;
-  look: () => Promise<void>;
+  poll: () => Promise<void>;
   log: Logger;
   pause: Pause;
   /** In the range [0, 1). */
@@ -26,7 +26,7 @@ const failedIntervalMaxMs = 2_000;
 /** Creates a loop that is idle until woken. */
 export function createPollLoop(
   { intervalMs }: PollOptions,
-  { hasWork, look, log, pause: waitFor, random }: PollDependencies,
+  { hasWork, poll, log, pause: waitFor, random }: PollDependencies,
 ): PollLoop {
   const pause = createWakeablePause(waitFor);
   const backoff = createBackoff({ initialMs: 2 * intervalMs, maxMs: failedIntervalMaxMs }, { random });
@@ -38,15 +38,15 @@ export function createPollLoop(
     let failures = 0;
     while (!stop.signal.aborted && hasWork()) {
       try {
-        await look();
+        await poll();
         if (failures > 0)
-          log.info({ event: "settlements-followed-again", failures }, "pending settlements are followed again");
+          log.info({ event: "settlements-tracked-again", failures }, "pending settlements are tracked again");
         failures = 0;
         backoff.reset();
       } catch (error) {
         failures += 1;
         if (failures === 1)
-          log.warn({ event: "settlements-not-followed", err: error }, "can't follow pending settlements; trying again");
+          log.warn({ event: "settlements-not-tracked", err: error }, "can't track pending settlements; retrying");
       }
       await pause.wait(failures === 0 ? intervalMs : backoff.nextMs());
     }

@@ -1,69 +1,213 @@
 import { pino } from "pino";
 import { expect, test } from "vitest";
-import type { Chain } from "../../chain/chain.ts";
+import type { Chain, Receipt } from "../../chain/chain.ts";
+import { ChainError } from "../../chain/chain-error.ts";
 import { createGasLimits } from "../../chain/gas-limits.ts";
-import { encodeInteger } from "#x402/hex.ts";
+import { encodeAddressTopic, encodeBalanceOfCall, transferTopic } from "../../chain/token.ts";
+import { channelsAddress, encodeDeposit, encodeSettle } from "#x402/batch-settlement/channel.ts";
+import { encodeInteger, type Hex } from "#x402/hex.ts";
 import { sampleAttempt, sampleMs, sampleSettlement } from "../../testing/sample-settlement.ts";
-import { createInFlightBook } from "../in-flight.ts";
+import { createInFlightSettlements } from "../in-flight.ts";
 import { createNonceAllocator } from "../submit/nonces.ts";
 import { createTracker, type TrackerDependencies } from "./tracker.ts";
 
 const lookEveryMs = 500;
 const options = { confirmations: 1, bumpAfterMs: 15_000, bumpPercent: 25, maxFeePerGasGwei: 1 };
 
-/** Limits of gas, and what the transactions of the samples have of it. */
-const gasOf = (limit = 78_000n) => ({
-  gas: createGasLimits(
-    { gasLimit: 200_000, gasMarginPercent: 20, entriesMax: 10 },
-    { signer: sampleAttempt.signer, monotonicMs: () => 0 },
-  ),
-  readGasLimit: () => limit,
-});
+const gas = createGasLimits(
+  { gasLimit: 200_000, gasMarginPercent: 20, entriesMax: 10 },
+  { signer: sampleAttempt.signer, monotonicMs: () => 0 },
+);
+
+const openNonces = (accounts: readonly Hex[] = [sampleAttempt.signer]) =>
+  new Map(accounts.map((account) => [account, createNonceAllocator()]));
 
 /** Lasts longer than any of these looks. */
 const settlement = { ...sampleSettlement, validBefore: sampleSettlement.validBefore + 3_600n };
 
-/** A settlement whose nonce another transaction has used, and that can't be sent again: nothing is ever signed. */
-function startLost() {
-  const state = { nowMs: sampleMs, nextNonce: 6, submits: [] as number[], lines: [] as string[] };
-  const book = createInFlightBook({ clock: () => sampleMs, monotonicMs: () => sampleMs });
-  const entry = book.add(settlement, [sampleAttempt]);
+/** What the node knows of a payer that still holds enough, and of the token that accepts its payment again. */
+const idle = {
+  balance: 10n ** 18n,
+  accepts: true,
+  code: "0x" as Hex,
+  /** Transactions that the payer has sent, up to a block. */
+  sentBy: (_block: number): number => 3,
+  /** Authorization nonces used, up to a block. */
+  isUsedBy: (_block: number): boolean => false,
+  /** Blocks in which the token logged something about the payer. */
+  logged: [] as readonly number[],
+};
+
+/** A settlement with these transactions, by default one whose nonce another has used; it can't be sent again: nothing is ever signed. */
+function startTracking({
+  attempts = [sampleAttempt],
+  pending = 6,
+  receipt = undefined as Receipt | undefined,
+  countAtHead = (latest: number) => latest,
+  tracked = settlement,
+  payer = { ...idle, balance: 0n, accepts: false },
+  accounts = [sampleAttempt.signer] as readonly Hex[],
+} = {}) {
+  const state = {
+    nowMs: sampleMs,
+    nextNonce: 6,
+    submits: [] as number[],
+    lines: [] as string[],
+    ends: [] as Hex[],
+    replaces: [] as (readonly [number, number | undefined])[],
+    culprits: [] as string[],
+  };
+  const book = createInFlightSettlements({ clock: () => sampleMs, monotonicMs: () => sampleMs });
+  const entry = book.add(tracked, attempts);
   const chain = {
     head: async () => ({ number: 100, timestamp: Math.floor(state.nowMs / 1_000), baseFeePerGas: 1n }),
-    transactionCount: async () => state.nextNonce,
-    receipt: async () => undefined,
-    read: async () => `0x${encodeInteger(0n)}`,
+    transactionCount: async (account: Hex, block: unknown) => {
+      if (account === settlement.payer) return payer.sentBy(Number(block));
+      return typeof block === "number" ? countAtHead(state.nextNonce) : block === "pending" ? pending : state.nextNonce;
+    },
+    receipt: async (hash: Hex) => (hash === receipt?.transactionHash ? receipt : undefined),
+    code: async () => payer.code,
+    estimateGas: async () =>
+      payer.accepts ? { ok: true, result: "0xfde8" } : { ok: false, error: { code: 3, message: "execution reverted" } },
+    read: async ({ data }: { data: Hex }, block = 100) =>
+      `0x${encodeInteger(data === encodeBalanceOfCall(settlement.payer) ? payer.balance : payer.isUsedBy(block) ? 1n : 0n)}`,
+    recentLogs: async (_: Hex, topics: readonly unknown[], head: number, from = 0) =>
+      payer.logged
+        .filter((block) => topics[0] === null && block >= from && block <= head)
+        .map(() => ({ address: settlement.asset, topics: [], data: "0x", transactionHash: "0xff" })),
     send: async () => ({ kind: "accepted" }),
   } as unknown as Chain;
   const tracker = createTracker(options, {
     chain,
-    ...gasOf(),
+    gas,
     book,
-    signer: sampleAttempt.signer,
-    ledger: {} as TrackerDependencies["ledger"],
-    nonces: createNonceAllocator(),
-    noteUses: () => undefined,
-    suspensions: { add: () => undefined, end: () => undefined },
-    submitter: { submit: () => state.submits.push(state.nowMs - sampleMs), replace: () => undefined },
+    ledger: {
+      finish: async (ended: ReadonlyMap<Hex, unknown>) => void state.ends.push(...ended.keys()),
+    } as unknown as TrackerDependencies["ledger"],
+    recordUses: () => undefined,
+    suspensions: { add: (culprit) => void state.culprits.push(culprit.kind), end: () => undefined },
+    queues: {
+      nonces: openNonces(accounts),
+      submit: () => state.submits.push(state.nowMs - sampleMs),
+      replace: (_, nonce) => void state.replaces.push([state.nowMs - sampleMs, nonce]),
+    },
     monotonicMs: () => state.nowMs,
     log: pino({ level: "info" }, { write: (line: string) => void state.lines.push(line) }),
   });
   const lookFor = async (durationMs: number) => {
-    for (const until = state.nowMs + durationMs; state.nowMs < until; state.nowMs += lookEveryMs) await tracker.look();
+    for (const until = state.nowMs + durationMs; state.nowMs < until; state.nowMs += lookEveryMs) await tracker.track();
   };
   return { state, entry, lookFor };
 }
 
 test("a lost transaction that can't be sent again is looked for ever less often, and reported once", async () => {
-  const { state, lookFor } = startLost();
+  const { state, lookFor } = startTracking();
   await lookFor(180_000);
   expect(state.submits).toEqual([3_000, 4_000, 6_000, 10_000, 18_000, 34_000, 64_000, 94_000, 124_000, 154_000]);
   expect(state.lines).toHaveLength(1);
-  expect(state.lines[0]).toContain("looking for what became of a settlement");
+  expect(state.lines[0]).toContain("looking for the outcome of a settlement");
+});
+
+test("a missing nonce is filled for each account, whichever is the first", async () => {
+  const accounts = [`0x${"52".repeat(20)}`, sampleAttempt.signer] as const;
+  const { state, lookFor } = startTracking({ attempts: [{ ...sampleAttempt, nonce: 7 }], accounts });
+  await lookFor(2_000);
+  expect(state.submits).toEqual([1_000]);
+});
+
+test("a reverted transaction ends nothing while another of the settlement may have paid in a block that the node does not know yet", async () => {
+  const [reverted, later] = [sampleAttempt, { ...sampleAttempt, hash: `0x${"bb".repeat(32)}` as Hex, nonce: 6 }];
+  const receipt = { status: 0, blockNumber: 90, transactionHash: reverted.hash, gasUsed: 1n, logs: [] };
+  let isBehind = true;
+  const countAtHead = (latest: number) => (isBehind ? latest - 1 : latest);
+  const { state, lookFor } = startTracking({ attempts: [reverted, later], receipt, countAtHead });
+  state.nextNonce = 7;
+  await lookFor(10_000);
+  expect(state.ends).toEqual([]);
+  isBehind = false;
+  await lookFor(10_000);
+  expect(state.ends).toEqual([settlement.id]);
+});
+
+const config = {
+  payer: settlement.payer,
+  payerAuthorizer: settlement.payer,
+  receiver: settlement.payTo,
+  receiverAuthorizer: settlement.payTo,
+  token: settlement.asset,
+  withdrawDelay: 900,
+  salt: `0x${"00".repeat(32)}`,
+} as const;
+const by = { collector: "erc3009Collector", validAfter: 0n, validBefore: 1n, salt: 0n, signature: "0x" } as const;
+
+test.each([
+  ["a token that reverts", 0, {}, "token"],
+  ["a token that moves nothing", 1, {}, "token"],
+  ["the payer that has not enough", 0, { balance: 0n }, "payer"],
+  ["the payer whose payment the token would not accept again", 0, { accepts: false }, "payer"],
+  ["the payer that moved its balance in that block", 0, { logged: [90] }, "payer"],
+  ["the payer that moved it back since", 1, { logged: [95] }, "payer"],
+  ["a token that moved something for the payer before that block", 0, { logged: [89] }, "token"],
+  ["the payer that sent a transaction since, as to end a delegation", 0, { sentBy: (block: number) => block }, "payer"],
+  ["the payer of an authorization that was used before", 1, { isUsedBy: (block: number) => block < 90 }, "payer"],
+  ["a wallet", 0, { code: "0x60" as Hex }, "wallet"],
+  [
+    "the payer where the node knows that block no longer",
+    0,
+    {
+      sentBy: (): number => {
+        throw new ChainError("refused", "missing trie node");
+      },
+    },
+    "payer",
+  ],
+])("a failed transaction suspends %s", async (_, status, changes, culprit) => {
+  const receipt = { status, blockNumber: 90, transactionHash: sampleAttempt.hash, gasUsed: 1n, logs: [] };
+  const { state, lookFor } = startTracking({ receipt, payer: { ...idle, ...changes } });
+  await lookFor(2_000);
+  expect(state.ends).toEqual([settlement.id]);
+  expect(state.culprits).toEqual([culprit]);
+});
+
+test.each([
+  [
+    "nobody for a move out of channels that anybody made first",
+    { ...settlement, contract: channelsAddress, callData: encodeSettle(settlement.payTo, settlement.asset) },
+    1,
+    [],
+  ],
+  [
+    "the payer of a deposit that failed",
+    { ...settlement, contract: channelsAddress, callData: encodeDeposit(config, settlement.amount, by) },
+    0,
+    ["payer"],
+  ],
+  [
+    "nobody for an authorization that may end with the next block",
+    { ...sampleSettlement, validBefore: BigInt(Math.floor(sampleMs / 1_000)) + 10n },
+    0,
+    [],
+  ],
+])("a transaction that did nothing suspends %s", async (_, tracked, status, culprits) => {
+  const receipt = { status, blockNumber: 90, transactionHash: sampleAttempt.hash, gasUsed: 1n, logs: [] };
+  const { state, lookFor } = startTracking({ tracked, receipt });
+  await lookFor(2_000);
+  expect(state.ends).toEqual([settlement.id]);
+  expect(state.culprits).toEqual(culprits);
+});
+
+test("a transaction of an ended settlement, at a fee that no block takes, does not keep the others waiting", async () => {
+  const { state, lookFor } = startTracking({ attempts: [{ ...sampleAttempt, nonce: 7 }], pending: 8 });
+  await lookFor(2 * options.bumpAfterMs + lookEveryMs);
+  expect(state.submits).toEqual([]);
+  expect(state.replaces).toEqual([
+    [options.bumpAfterMs, 6],
+    [2 * options.bumpAfterMs, 6],
+  ]);
 });
 
 test("one that is lost again, after it was not, is reported again and looked for at once", async () => {
-  const { state, entry, lookFor } = startLost();
+  const { state, entry, lookFor } = startTracking();
   await lookFor(60_000);
   entry.attempts = [...entry.attempts, { ...sampleAttempt, hash: `0x${"bb".repeat(32)}`, nonce: 6 }];
   entry.sentAtMs = state.nowMs;
@@ -81,14 +225,19 @@ test("a node that fails while the ledger can't be written fails the look, and no
   const onUnheard = (error: unknown) => void unheard.push(error);
   process.on("unhandledRejection", onUnheard);
   const [book, nodeDown] = [
-    createInFlightBook({ clock: Date.now, monotonicMs: () => sampleMs }),
+    createInFlightSettlements({ clock: Date.now, monotonicMs: () => sampleMs }),
     Promise.withResolvers<never>(),
   ];
   const [settled, missing] = [`0x${"aa".repeat(32)}`, `0x${"bb".repeat(32)}`] as const;
   book.add(settlement, [{ ...sampleAttempt, hash: settled, nonce: 5 }]);
   const another = { id: `0x${"2e".repeat(32)}`, authorizationNonce: `0x${"0d".repeat(32)}` } as const;
   book.add({ ...settlement, ...another }, [{ ...sampleAttempt, hash: missing, nonce: 6 }]);
-  const receipt = { status: 1, blockNumber: 90, transactionHash: settled, gasUsed: 65_000n, logs: [] };
+  const transfer = {
+    address: settlement.asset,
+    topics: [transferTopic, ...[settlement.payer, settlement.payTo].map(encodeAddressTopic)],
+    data: `0x${encodeInteger(settlement.amount)}` as Hex,
+  };
+  const receipt = { status: 1, blockNumber: 90, transactionHash: settled, gasUsed: 65_000n, logs: [transfer] };
   const chain = {
     head: async () => ({ number: 100, timestamp: Math.floor(sampleMs / 1_000), baseFeePerGas: 1n }),
     transactionCount: async () => 6,
@@ -97,18 +246,16 @@ test("a node that fails while the ledger can't be written fails the look, and no
   } as unknown as Chain;
   const tracker = createTracker(options, {
     chain,
-    ...gasOf(),
+    gas,
     book,
-    signer: sampleAttempt.signer,
     ledger: { finish: () => Promise.reject(new Error("no ledger")) } as unknown as TrackerDependencies["ledger"],
-    nonces: createNonceAllocator(),
-    noteUses: () => undefined,
+    recordUses: () => undefined,
     suspensions: { add: () => undefined, end: () => undefined },
-    submitter: { submit: () => undefined, replace: () => undefined },
+    queues: { nonces: openNonces(), submit: () => undefined, replace: () => undefined },
     monotonicMs: () => sampleMs,
     log: pino({ level: "silent" }),
   });
-  const looking = expect(tracker.look()).rejects.toThrow("no ledger");
+  const looking = expect(tracker.track()).rejects.toThrow("no ledger");
   await new Promise(setImmediate);
   nodeDown.reject(new Error("no node"));
   await looking;

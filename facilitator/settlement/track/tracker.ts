@@ -2,38 +2,35 @@ import type { Logger } from "#daemon/log/log.ts";
 import { doubleWait } from "#daemon/time.ts";
 import type { Chain, Receipt } from "../../chain/chain.ts";
 import type { GasLimits } from "../../chain/gas-limits.ts";
-import type { TransactionSigner } from "../../chain/transaction-signer.ts";
 import type { Hex } from "#x402/hex.ts";
-import { reason } from "#x402/reason.ts";
 import type { Suspensions } from "../../payment/suspensions.ts";
 import { showsSharedTransfer } from "../../chain/transfer-method.ts";
 import { decide, isOpen, type Decision, type DecisionOptions, type Observation } from "./decision.ts";
 import { diagnose, type Cause } from "./diagnosis.ts";
 import { hasLackedGas } from "./mined-gas.ts";
-import type { InFlight, InFlightBook } from "../in-flight.ts";
+import type { InFlightSettlement, InFlightSettlements } from "../in-flight.ts";
 import type { Ledger } from "../ledger/ledger.ts";
-import type { Nonces } from "../submit/nonces.ts";
 import type { Attempt, Outcome } from "../settlement.ts";
-import type { Submitter } from "../submit/submitter.ts";
+import type { Nonces } from "../submit/nonces.ts";
+import type { SignerQueues } from "../submit/signer-queues.ts";
 
 export type TrackerDependencies = Readonly<{
   chain: Chain;
   gas: GasLimits;
-  readGasLimit: TransactionSigner["readGasLimit"];
   ledger: Ledger;
-  book: InFlightBook;
-  nonces: Nonces;
-  submitter: Pick<Submitter, "submit" | "replace">;
-  signer: Hex;
+  book: InFlightSettlements;
+  queues: Pick<SignerQueues, "submit" | "replace" | "nonces">;
   monotonicMs: () => number;
   log: Logger;
   /** Receives tokens whose receipts show which of several payments were executed. */
-  noteUses: (asset: Hex) => void;
+  recordUses: (asset: Hex) => void;
   suspensions: Pick<Suspensions, "add" | "end">;
   /** Receives outcomes before any other consumer. */
-  onOutcomes?: ((outcomes: ReadonlyMap<InFlight, Outcome>) => Promise<void>) | undefined;
+  onOutcomes?: ((outcomes: ReadonlyMap<InFlightSettlement, Outcome>) => Promise<void>) | undefined;
   /** Receives ended settlements before the ledger, with the receipts of their mined transactions; more than once after a fault. */
-  noteMined?: ((entries: readonly InFlight[], receipts: Observation["receipts"]) => Promise<void>) | undefined;
+  recordMined?:
+    | ((entries: readonly InFlightSettlement[], receipts: Observation["receipts"]) => Promise<void>)
+    | undefined;
 }>;
 
 /** Checks the chain once for all in-flight settlements, and takes the required actions. */
@@ -41,81 +38,114 @@ export type Tracker = Readonly<{
   /**
    * @throws {ChainError} when the node can't be queried; earlier findings are still acted on.
    */
-  look: () => Promise<void>;
+  track: () => Promise<void>;
 }>;
 
 /** Delay before our transactions are signed again because lower nonces remain unused. Below this, ours may just have been faster. */
 const gapAfterMs = 1_000;
 
-/** Delay from an inconclusive diagnosis to the next: initially, doubled each time, and max. */
-const diagnoseAgain = { initialMs: 1_000, maxMs: 30_000 };
+/** Delay between inconclusive diagnoses: starts at `initialMs`, and doubles each time up to `maxMs`. */
+const rediagnose = { initialMs: 1_000, maxMs: 30_000 };
 
-/** Creates the tracker of one signing account's transactions. */
+/** Creates the tracker of the transactions of all signing accounts, and of those that earlier processes had. */
 export function createTracker(options: DecisionOptions, dependencies: TrackerDependencies): Tracker {
-  const { chain, book, nonces, signer, monotonicMs, log } = dependencies;
-  let gapSinceMs: number | undefined;
+  const { chain, book, queues, monotonicMs, log } = dependencies;
+  const gapsSinceMs = new Map<Hex, number>();
+
+  const refillGap = async (signer: Hex, nonces: Nonces, entries: readonly InFlightSettlement[], seen: Observation) => {
+    const nextNonce = seen.nextNonces.get(signer);
+    const sinceMs = hasGap(signer, entries, seen) ? (gapsSinceMs.get(signer) ?? seen.nowMs) : undefined;
+    if (sinceMs === undefined) gapsSinceMs.delete(signer);
+    else gapsSinceMs.set(signer, sinceMs);
+    if (nextNonce === undefined || sinceMs === undefined || seen.nowMs - sinceMs < gapAfterMs) return;
+    if ((await chain.transactionCount(signer, "pending")) > nextNonce) {
+      if (seen.nowMs - sinceMs < options.bumpAfterMs) return;
+      // A transaction of an expired payment, whose fee no block takes, is replaced by the next payment's.
+      gapsSinceMs.set(signer, seen.nowMs);
+      const [next] = listWaiting(signer, entries, book);
+      if (next !== undefined) queues.replace(next, nextNonce);
+      return;
+    }
+    log.warn(
+      { event: "transactions-missing", signer, nextNonce },
+      "earlier transactions of the signer are missing on the chain, as after a reorg or rollback; signing ours again",
+    );
+    gapsSinceMs.delete(signer);
+    nonces.reset(nextNonce);
+    for (const shared of listWaiting(signer, entries, book)) queues.submit(shared, signer);
+  };
+
   return {
-    look: async () => {
-      const [head, nextNonce] = await Promise.all([chain.head(), chain.transactionCount(signer, "latest")]);
+    track: async () => {
+      const accounts = listAccounts([...book.all()], queues);
+      const counts = accounts.map(async (signer) => [signer, await chain.transactionCount(signer, "latest")] as const);
+      const [head, nextNonces] = await Promise.all([chain.head(), Promise.all(counts)]);
       const entries = [...book.all()].filter(({ attempts }) => attempts.length > 0);
-      const before: Observation = { head, nextNonce, signer, receipts: new Map(), nowMs: monotonicMs() };
+      const before: Observation = {
+        head,
+        nextNonces: new Map(nextNonces),
+        receipts: new Map(),
+        nowMs: monotonicMs(),
+      };
       const seen = { ...before, receipts: await fetchReceipts(entries, before, chain) };
-      nonces.rebase(nextNonce);
+      for (const [signer, next] of nextNonces) queues.nonces.get(signer)?.rebase(next);
       for (const entry of entries) markLost(entry, seen);
       await applyDecisions(
         entries.map((entry) => [entry, decide(entry, seen, options)]),
         seen,
         { ...options, ...dependencies },
       );
-      gapSinceMs = hasGap(entries, seen) ? (gapSinceMs ?? seen.nowMs) : undefined;
-      if (gapSinceMs === undefined || seen.nowMs - gapSinceMs < gapAfterMs) return;
-      if ((await chain.transactionCount(signer, "pending")) > nextNonce) return;
-      log.warn(
-        { event: "transactions-missing", nextNonce },
-        "the chain misses transactions before ours, as after going back; signing ours again",
-      );
-      gapSinceMs = undefined;
-      closeGap(entries, seen, dependencies);
+      await Promise.all([...queues.nonces].map(([signer, nonces]) => refillGap(signer, nonces, entries, seen)));
     },
   };
 }
 
+/** Lists the accounts whose transactions may be in flight. */
+function listAccounts(
+  entries: readonly InFlightSettlement[],
+  { nonces }: Pick<SignerQueues, "nonces">,
+): readonly Hex[] {
+  const signers = entries.flatMap(({ attempts }) => attempts.map(({ signer }) => signer));
+  const busy = [...nonces].filter(([, each]) => each.heldCount() > 0).map(([signer]) => signer);
+  return [...new Set([...signers, ...busy])];
+}
+
 /** Fetches the receipts of all transactions that could have been mined. */
 async function fetchReceipts(
-  entries: readonly InFlight[],
+  entries: readonly InFlightSettlement[],
   seen: Observation,
   chain: Chain,
 ): Promise<ReadonlyMap<Hex, Receipt>> {
   const hashes = entries
     .filter(({ settlement, attempts }) => {
       const isExpired = BigInt(seen.head.timestamp) > settlement.validBefore;
-      return isExpired || attempts.some(({ signer, nonce }) => signer !== seen.signer || nonce < seen.nextNonce);
+      return isExpired || attempts.some(({ signer, nonce }) => nonce < (seen.nextNonces.get(signer) ?? 0));
     })
     .flatMap(({ attempts }) => attempts.map(({ hash }) => hash));
   const receipts = await Promise.all([...new Set(hashes)].map((hash) => chain.receipt(hash)));
   return new Map(receipts.flatMap((receipt) => (receipt === undefined ? [] : [[receipt.transactionHash, receipt]])));
 }
 
-function markLost(entry: InFlight, seen: Observation): void {
+function markLost(entry: InFlightSettlement, seen: Observation): void {
   const isLost = entry.attempts.every((attempt) => !isOpen(attempt, seen) && !seen.receipts.has(attempt.hash));
   entry.lostSinceMs = isLost ? (entry.lostSinceMs ?? seen.nowMs) : undefined;
   if (!isLost && entry.diagnosed?.cause === "lost") entry.diagnosed = undefined;
 }
 
 async function applyDecisions(
-  decisions: readonly (readonly [InFlight, Decision])[],
+  decisions: readonly (readonly [InFlightSettlement, Decision])[],
   seen: Observation,
   dependencies: TrackerDependencies & Pick<DecisionOptions, "confirmations">,
 ): Promise<void> {
-  const { chain, submitter } = dependencies;
-  const outcomes = new Map<InFlight, Outcome>();
+  const { chain, queues } = dependencies;
+  const outcomes = new Map<InFlightSettlement, Outcome>();
   const later: Promise<unknown>[] = [];
   const resent = new Map<Hex, Attempt>();
   const together = groupByTransaction(decisions.map(([entry]) => entry));
   for (const [entry, decision] of decisions) {
     if (decision.kind === "finish") outcomes.set(entry, decision.outcome);
-    if (decision.kind === "replace") submitter.replace(together.get(findNewest(entry)?.hash) ?? [entry]);
-    if (decision.kind === "resend") {
+    if (decision.kind === "replace") queues.replace(together.get(findNewest(entry)?.hash) ?? [entry], decision.nonce);
+    if (decision.kind === "resend" || (decision.kind === "replace" && decision.resends)) {
       entry.sentAtMs = seen.nowMs;
       for (const attempt of entry.attempts) if (isOpen(attempt, seen)) resent.set(attempt.hash, attempt);
     }
@@ -129,19 +159,19 @@ async function applyDecisions(
 }
 
 async function resolveByDiagnosis(
-  entry: InFlight,
+  entry: InFlightSettlement,
   cause: Cause,
   seen: Observation,
   dependencies: TrackerDependencies & Pick<DecisionOptions, "confirmations">,
 ): Promise<void> {
-  const { submitter, log } = dependencies;
+  const { queues, log } = dependencies;
   const times = entry.diagnosed?.cause === cause ? entry.diagnosed.times + 1 : 1;
   if (times === 1)
     log.warn(
       { event: "settlement-diagnosed", settlement: entry.settlement.id, cause },
-      "looking for what became of a settlement",
+      "looking for the outcome of a settlement",
     );
-  entry.diagnosed = { cause, times, againAtMs: seen.nowMs + doubleWait(times, diagnoseAgain) };
+  entry.diagnosed = { cause, times, retryAtMs: seen.nowMs + doubleWait(times, rediagnose) };
   if (cause === "reverted" && (await hasLackedGas(entry, seen.receipts, dependencies))) {
     const wasShared = findNewest(entry)?.batch !== undefined;
     if (!entry.lackedGas)
@@ -151,64 +181,67 @@ async function resolveByDiagnosis(
           ? "a transaction with several settlements ran out of gas; sending this one alone"
           : "a settlement ran out of gas; sending it again with the most that one may use",
       );
-    if (wasShared) entry.alone = true;
+    if (wasShared) entry.isSeparate = true;
     else entry.lackedGas = true;
-    submitter.submit(entry);
+    queues.submit([entry]);
     return;
   }
-  const finding = await diagnose(entry, cause, seen.head, dependencies);
+  const finding = await diagnose(entry, cause, seen, dependencies);
   if (finding.kind === "outcome") {
     await finish(new Map([[entry, finding.outcome]]), seen, dependencies);
     if (finding.culprit !== undefined) dependencies.suspensions.add(finding.culprit, entry.settlement);
   }
-  if (finding.kind === "send_anew") submitter.submit(entry);
+  if (finding.kind === "send_anew") queues.submit([entry]);
 }
 
 async function finish(
-  outcomes: ReadonlyMap<InFlight, Outcome>,
+  outcomes: ReadonlyMap<InFlightSettlement, Outcome>,
   { receipts }: Observation,
-  { ledger, book, onOutcomes, noteMined, noteUses, suspensions }: TrackerDependencies,
+  { ledger, book, onOutcomes, recordMined, recordUses, suspensions }: TrackerDependencies,
 ): Promise<void> {
   if (outcomes.size === 0) return;
   // Before the ledger: after a kill in between, the outcome is found and reported again.
   await onOutcomes?.(outcomes);
-  await noteMined?.([...outcomes.keys()], receipts);
+  await recordMined?.([...outcomes.keys()], receipts);
   await ledger.finish(new Map([...outcomes].map(([{ settlement }, outcome]) => [settlement.id, outcome])));
   for (const [entry, outcome] of outcomes) {
     const { settlement } = entry;
     const isSettled = outcome.state === "settled";
     if (isSettled) suspensions.end(settlement);
-    else if (outcome.reason === reason.transferEvent) suspensions.add("token", settlement);
     const receipt = isSettled ? receipts.get(outcome.transaction) : undefined;
-    if (receipt !== undefined && showsSharedTransfer(receipt, settlement)) noteUses(settlement.asset);
+    if (receipt !== undefined && showsSharedTransfer(receipt, settlement)) recordUses(settlement.asset);
     book.end(entry, outcome);
   }
 }
 
-/** Returns whether the chain waits for a nonce that none of our transactions has, while ours have later ones. */
-function hasGap(entries: readonly InFlight[], seen: Observation): boolean {
+/** Returns whether the chain waits for a nonce of the account that none of its transactions has, while they have later ones. */
+function hasGap(account: Hex, entries: readonly InFlightSettlement[], seen: Observation): boolean {
   const nonces = entries.flatMap(({ attempts }) =>
-    attempts.filter((attempt) => attempt.signer === seen.signer && isOpen(attempt, seen)).map(({ nonce }) => nonce),
+    attempts.filter((attempt) => attempt.signer === account && isOpen(attempt, seen)).map(({ nonce }) => nonce),
   );
-  return nonces.length > 0 && Math.min(...nonces) > seen.nextNonce;
+  return nonces.length > 0 && Math.min(...nonces) > (seen.nextNonces.get(account) ?? 0);
 }
 
-function closeGap(
-  entries: readonly InFlight[],
-  seen: Observation,
-  { nonces, book, submitter }: Pick<TrackerDependencies, "nonces" | "book" | "submitter">,
-): void {
-  nonces.reset(seen.nextNonce);
-  const ours = entries.filter((entry) => book.get(entry.settlement.id) === entry);
+/** Lists the settlements of an account's transactions in flight, by transaction and in the order of their nonces. */
+function listWaiting(
+  account: Hex,
+  entries: readonly InFlightSettlement[],
+  book: Pick<InFlightSettlements, "get">,
+): readonly (readonly InFlightSettlement[])[] {
+  const ours = entries.filter(
+    (entry) => book.get(entry.settlement.id) === entry && findNewest(entry)?.signer === account,
+  );
   const byNonce = ours.toSorted((a, b) => (findNewest(a)?.nonce ?? 0) - (findNewest(b)?.nonce ?? 0));
-  for (const shared of groupByTransaction(byNonce).values()) submitter.submit(...shared);
+  return [...groupByTransaction(byNonce).values()];
 }
 
 /** Groups settlements by their newest transaction. */
-function groupByTransaction(entries: readonly InFlight[]): ReadonlyMap<Hex | undefined, readonly InFlight[]> {
+function groupByTransaction(
+  entries: readonly InFlightSettlement[],
+): ReadonlyMap<Hex | undefined, readonly InFlightSettlement[]> {
   return Map.groupBy(entries, (entry) => findNewest(entry)?.hash);
 }
 
-function findNewest({ attempts }: InFlight): Attempt | undefined {
+function findNewest({ attempts }: InFlightSettlement): Attempt | undefined {
   return attempts.at(-1);
 }

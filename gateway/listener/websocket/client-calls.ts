@@ -1,6 +1,6 @@
-import type { ResponseFlow } from "../../answers/answer-sink.ts";
+import type { ResponseFlow } from "../../responses/response-sink.ts";
 import type { MessageHandler } from "../../calls/message-handler.ts";
-import { createTextSink, type LongResponse, type TextResponse } from "../../answers/text-sink.ts";
+import { createTextSink, type LongResponse, type TextResponse } from "../../responses/text-sink.ts";
 import { formatErrorResponse } from "../../json-rpc/read-answer.ts";
 import { isBatch, readMessage } from "../../json-rpc/read-message.ts";
 import { collectionErrors, type CollectionFailure } from "../../errors.ts";

@@ -6,7 +6,7 @@ import type { ConnectedClient } from "./connected-client.ts";
 export type ClientInbox = Readonly<{
   received: (message: Buffer) => void;
   /** Continues if the limits allow it again. */
-  goOn: () => void;
+  resume: () => void;
 }>;
 
 /** Socket and message handler, and the limits on messages. */
@@ -58,7 +58,7 @@ export function createClientInbox({
       waiting.push(message);
       goOn(false);
     },
-    goOn: () => goOn(false),
+    resume: () => goOn(false),
   };
 }
 
@@ -73,7 +73,7 @@ const goneWithinMs = 1_000;
 export type PartialMessages = Readonly<{ whole: () => void }>;
 
 /** Counts the bytes of an incomplete message that the WebSocket buffers. A client whose message exceeds the memory limit is closed with 1013. */
-export function holdPartialMessages({
+export function countPartialMessages({
   socket,
   connection,
   memory,
@@ -88,7 +88,7 @@ export function holdPartialMessages({
       memory.waits(bytes - held);
       held = bytes;
     } else if (socket.readyState === socket.OPEN) {
-      socket.close(tryAgainLater, "too much is held in memory; try again later");
+      socket.close(tryAgainLater, "too much is buffered; try again later");
       setTimeout(() => socket.terminate(), goneWithinMs).unref();
     }
   });

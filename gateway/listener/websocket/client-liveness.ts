@@ -56,7 +56,7 @@ export function answerPings(socket: WebSocket): void {
 
 /** Min interval between two rounds, and max number of rounds. */
 const roundMs = 100;
-const mostRounds = 64;
+const roundsMax = 64;
 
 type Pinged = Readonly<{ ping: () => void }>;
 
@@ -66,7 +66,7 @@ export type PingRounds<Client extends Pinged> = Disposable &
 
 /** Pings each client once per `intervalMs`, a few at a time: thousands of simultaneous pings and pongs would block everything else. */
 export function startPingRounds<Client extends Pinged>(intervalMs: number): PingRounds<Client> {
-  const count = Math.min(mostRounds, Math.max(1, Math.floor(intervalMs / roundMs)));
+  const count = Math.min(roundsMax, Math.max(1, Math.floor(intervalMs / roundMs)));
   const rounds = Array.from({ length: count }, () => new Set<Client>());
   let turn = 0;
   const timer = setInterval(() => {

@@ -1,29 +1,15 @@
 import type { RawData, WebSocket } from "ws";
 import { fallbackTier } from "../../callers/caller.ts";
-import type { MessageHandler } from "../../calls/message-handler.ts";
-import type { Meter } from "../../observe/meter.ts";
-import type { PolicySource } from "../../policy.ts";
-import type { SharedTurns } from "../../wire/shared-turns.ts";
-import type { SubscriptionHub } from "../../notifications/subscription-hub.ts";
+import type { ListenerContext } from "../listener-context.ts";
 import { answerPings, watchLiveness } from "./client-liveness.ts";
 import { createClientCalls } from "./client-calls.ts";
-import { createClientInbox, holdPartialMessages } from "./client-inbox.ts";
+import { createClientInbox, countPartialMessages } from "./client-inbox.ts";
 import { createClientSender } from "./client-sender.ts";
 import { createClientSubscriptions } from "./client-subscriptions.ts";
 import type { ConnectedClient } from "./connected-client.ts";
 
 /** Limits on one WebSocket client. */
 export type ClientSessionOptions = Readonly<{ callsInFlight: number; queueBytes: number }>;
-
-export type ClientSessionDependencies = Readonly<{
-  policy: PolicySource;
-  handle: MessageHandler;
-  turns: SharedTurns;
-  hub: SubscriptionHub;
-  /** Called when the client is dropped, with the reason. */
-  dropped: (reason: "slow" | "lost" | "silent" | "withdrawn") => void;
-  limited: Meter["limited"];
-}>;
 
 /** A WebSocket client being served. */
 export type ClientSession = Readonly<{
@@ -41,7 +27,7 @@ const serviceRestart = 1012;
 export function serveClient(
   client: ConnectedClient,
   { callsInFlight, queueBytes }: ClientSessionOptions,
-  { policy, handle, turns, hub, dropped, limited }: ClientSessionDependencies,
+  { policy, handle, turns, hub, dropped, limited }: ListenerContext,
 ): ClientSession {
   const { socket, connection, caller, memory } = client;
   const sender = createClientSender(
@@ -52,7 +38,7 @@ export function serveClient(
   const { send, unsentBytes } = sender;
   const gracefulClose = createGracefulClose(socket, sender.afterAll);
   const liveness = watchLiveness(socket, { unsentBytes, droppedAsSilent: () => dropped("silent") });
-  const partial = holdPartialMessages(client);
+  const partial = countPartialMessages(client);
   const subscriptions = createClientSubscriptions({
     caller: caller.key,
     hub,
@@ -65,7 +51,7 @@ export function serveClient(
     },
   });
   const goOn = () => {
-    if (!gracefulClose.hasBegun()) inbox.goOn();
+    if (!gracefulClose.hasBegun()) inbox.resume();
   };
   const answered = () => {
     gracefulClose.left(calls.underWay());

@@ -7,7 +7,7 @@ const last = 0x80;
 /** Markers for a two-byte and an eight-byte length; four of the eight bytes are enough here. */
 const inTwoBytes = 126;
 const inEightBytes = 127;
-const twoBytesMost = 65_535;
+const twoBytesMax = 65_535;
 /**
  * Max bytes of a message in one frame, equal to one read from the node's socket. A longer message takes several frames, each written whole,
  * so that other writes fit in between.
@@ -61,7 +61,7 @@ function buildFrame(first: number, start: Buffer, tail: Buffer): Buffer {
 
 function buildFrameHead(first: number, lengthBytes: number): Buffer {
   if (lengthBytes < inTwoBytes) return Buffer.from([first, lengthBytes]);
-  if (lengthBytes <= twoBytesMost) return Buffer.from([first, inTwoBytes, lengthBytes >> 8, lengthBytes & 0xff]);
+  if (lengthBytes <= twoBytesMax) return Buffer.from([first, inTwoBytes, lengthBytes >> 8, lengthBytes & 0xff]);
   const head = Buffer.alloc(10);
   head.set([first, inEightBytes]);
   head.writeUInt32BE(lengthBytes, head.length - 4);

@@ -4,14 +4,13 @@ import { type WebSocket, WebSocketServer } from "ws";
 import { fallbackTier, type Caller, type CallerIdentity } from "../../callers/caller.ts";
 import { httpErrors, tooManyWebSockets, rejectCredential } from "../http-errors.ts";
 import { rejectUpgrade } from "../http-refusals.ts";
+import type { ListenerContext } from "../listener-context.ts";
 import type { Tier } from "../../settings/policy.ts";
 import { ConnectionMemory } from "#daemon/memory/connection-memory.ts";
-import type { MemoryBudget } from "#daemon/memory/memory-budget.ts";
 import type { SlowReaders } from "../../wire/slow-readers.ts";
 import type { TraceContext } from "#daemon/http/trace-context.ts";
-import { serveClient, type ClientSession, type ClientSessionDependencies } from "./client-session.ts";
+import { serveClient, type ClientSession } from "./client-session.ts";
 import type { ConnectedClient } from "./connected-client.ts";
-import { createCredentialCheck, type IdentifyAgain } from "./credential-check.ts";
 import { startPingRounds } from "./client-liveness.ts";
 
 /** Limits on one listener's WebSocket clients. */
@@ -35,9 +34,6 @@ export type UpgradeOrigin = Readonly<{
   identifyAgain: IdentifyAgain;
 }>;
 
-export type WebSocketClientsDependencies = ClientSessionDependencies &
-  Readonly<{ memory: MemoryBudget; readers: SlowReaders }>;
-
 export type WebSocketClients = Disposable &
   Readonly<{
     upgrade: (request: IncomingMessage, socket: Duplex, head: Buffer, from: UpgradeOrigin) => void;
@@ -47,7 +43,7 @@ export type WebSocketClients = Disposable &
     subscriptions: () => number;
   }>;
 
-function dropAsSlow({ socket }: ConnectedClient, dropped: ClientSessionDependencies["dropped"]): void {
+function dropAsSlow({ socket }: ConnectedClient, dropped: ListenerContext["dropped"]): void {
   dropped("slow");
   socket.terminate();
 }
@@ -55,7 +51,8 @@ function dropAsSlow({ socket }: ConnectedClient, dropped: ClientSessionDependenc
 /** Creates the WebSocket side of a listener. */
 export function createWebSocketClients(
   options: WebSocketClientsOptions,
-  dependencies: WebSocketClientsDependencies,
+  context: ListenerContext,
+  readers: SlowReaders,
 ): WebSocketClients {
   const servers = createSizedServers();
   const sessions = new Map<WebSocket, ClientSession>();
@@ -73,12 +70,11 @@ export function createWebSocketClients(
   const accept = (client: ConnectedClient, identifyAgain: IdentifyAgain) => {
     const { socket, connection, caller } = client;
     byCaller.set(caller.key, (byCaller.get(caller.key) ?? 0) + 1);
-    const session = serveClient(client, options, dependencies);
+    const session = serveClient(client, options, context);
     sessions.set(socket, session);
-    const { readers, dropped } = dependencies;
-    readers.add(connection, () => dropAsSlow(client, dropped));
+    readers.add(connection, () => dropAsSlow(client, context.dropped));
     pings.add(session);
-    const check = createCredentialCheck(client, identifyAgain, () => dependencies.dropped("withdrawn"));
+    const check = createCredentialCheck(client, identifyAgain, () => context.dropped("withdrawn"));
     checks?.add(check);
     socket.on("close", () => {
       sessions.delete(socket);
@@ -93,16 +89,16 @@ export function createWebSocketClients(
     upgrade: (request, socket, head, { identity, address, traceContext, identifyAgain }) => {
       if (identity.kind === "refused") return rejectUpgrade(request, rejectCredential(identity));
       const { caller } = identity;
-      const tier = dependencies.policy().tiers.get(caller.tierName) ?? fallbackTier;
+      const tier = context.policy().tiers.get(caller.tierName) ?? fallbackTier;
       const refusal = findRefusal(caller, tier);
       if (refusal !== undefined) {
-        dependencies.limited(refusal.limit, caller.tierName);
+        context.limited(refusal.limit, caller.tierName);
         return rejectUpgrade(request, refusal.error);
       }
       const connection = request.socket;
       const cut = () => connection.destroy();
-      const memory = new ConnectionMemory(dependencies.memory, { address: () => address, cut });
-      const { bodyBytes } = dependencies.policy().settings.limits;
+      const memory = new ConnectionMemory(context.memory, { address: () => address, cut });
+      const { bodyBytes } = context.policy().settings.limits;
       const messageBytes = tier.messageBytes ?? Math.min(bodyBytes, options.messageBytes);
       return servers
         .serverFor(messageBytes)
@@ -131,10 +127,10 @@ const keptServers = 64;
 const maxFragments = 1_024;
 
 /** WebSocket servers by max message size of their clients. */
-export type SizedServers = Disposable & Readonly<{ serverFor: (messageBytes: number) => WebSocketServer }>;
+export type ServersBySize = Disposable & Readonly<{ serverFor: (messageBytes: number) => WebSocketServer }>;
 
 /** Creates servers on demand, one for each size. Messages are never compressed, so none can grow when read; the session answers pings. */
-function createSizedServers(): SizedServers {
+function createSizedServers(): ServersBySize {
   const servers = new Map<number, WebSocketServer>();
   return {
     serverFor: (messageBytes) => {
@@ -154,6 +150,43 @@ function createSizedServers(): SizedServers {
     },
     [Symbol.dispose]: () => {
       for (const server of servers.values()) server.close();
+    },
+  };
+}
+
+/** Identifies the holder of a client's key or token again. */
+export type IdentifyAgain = () => CallerIdentity | Promise<CallerIdentity>;
+
+/** Close code for a policy violation (RFC 6455, section 7.4.1). */
+const policyViolation = 1008;
+/** Timeout for the client's close frame; until then, the client is served no other data. */
+const goneWithinMs = 1_000;
+
+/**
+ * Creates the check for whether a connected client still has its original identity. A client whose key or token was revoked, has expired or
+ * has changed tier is closed with 1008: it can reconnect with a valid credential, and its subscriptions end with the credential that
+ * allowed them.
+ */
+export function createCredentialCheck(
+  { socket, caller }: Pick<ConnectedClient, "socket" | "caller">,
+  identifyAgain: IdentifyAgain,
+  withdrawn: () => void,
+): Readonly<{ ping: () => void }> {
+  const judge = (identity: CallerIdentity) => {
+    // The credential could not be checked: the next ping checks it again.
+    if (identity.kind === "refused" && identity.retryAfterSeconds !== undefined) return;
+    const isSame =
+      identity.kind === "caller" && identity.caller.key === caller.key && identity.caller.tierName === caller.tierName;
+    if (isSame || socket.readyState !== socket.OPEN) return;
+    withdrawn();
+    socket.close(policyViolation, "the key or token is no longer valid or has another tier; reconnect");
+    setTimeout(() => socket.terminate(), goneWithinMs).unref();
+  };
+  return {
+    ping: () => {
+      const identity = identifyAgain();
+      if (identity instanceof Promise) void identity.then(judge);
+      else judge(identity);
     },
   };
 }

@@ -18,14 +18,14 @@ export type SecondChanceStore = Readonly<{
   mayHave: (hash: number) => boolean;
   put: (key: string, json: string) => void;
   /** Evicts the least recently used entries until at least that many bytes are freed, or the store is empty. */
-  giveUp: (bytes: number) => void;
+  evict: (bytes: number) => void;
   clear: () => void;
   bytes: () => number;
   entries: () => number;
 }>;
 
 /**
- * Creates an empty store. The store has no limit of its own: code that adds entries must call `giveUp`. Entries are stored under the hash
+ * Creates an empty store. The store has no limit of its own: code that adds entries must call `evict`. Entries are stored under the hash
  * of their key: a map of strings would add each key it gets, most of which never recur, to V8's table of all strings.
  */
 export function createSecondChanceStore(): SecondChanceStore {
@@ -57,7 +57,7 @@ export function createSecondChanceStore(): SecondChanceStore {
       if (before !== undefined) remove(place, before);
       add(place, { key, json, used: false });
     },
-    giveUp: (count) => {
+    evict: (count) => {
       const most = bytes - count;
       // During iteration, a map also visits entries that are set again, so the loop ends only when enough bytes are freed.
       for (const [place, entry] of entries) {

@@ -6,7 +6,7 @@ import { series } from "../series.ts";
 export type Unit = "short" | "reqps" | "cps" | "s" | "bytes" | "percentunit" | "none" | "bool_yes_no";
 
 /** A query in a panel. */
-type Query = Readonly<{
+export type Query = Readonly<{
   expr: string;
   /** Name of the series: a Grafana template over its labels. */
   legend: string;

@@ -21,7 +21,7 @@ export const gatewayDashboard: Dashboard = {
         },
         {
           title: "Error ratio",
-          description: "Ratio of calls that failed for a reason on our side; the objective is 0.1 %.",
+          description: "Ratio of calls that failed on the server side; the objective is 0.1 %.",
           unit: "percentunit",
           queries: [
             {
@@ -29,7 +29,7 @@ export const gatewayDashboard: Dashboard = {
               legend: each,
             },
           ],
-          alerts: ["GatehouseGatewayErrorsFast", "GatehouseGatewayErrorsSlow"],
+          alerts: ["GatehouseGatewayErrors"],
           threshold: { value: 0.001 },
         },
         {
@@ -41,7 +41,7 @@ export const gatewayDashboard: Dashboard = {
             { expr: quantile(0.95, "", callBuckets), legend: "p95" },
             { expr: quantile(0.99, "", callBuckets), legend: "p99" },
           ],
-          alerts: ["GatehouseGatewayLatencyFast", "GatehouseGatewayLatencySlow"],
+          alerts: ["GatehouseGatewayLatency"],
           threshold: { value: 0.5 },
         },
         {
@@ -55,7 +55,7 @@ export const gatewayDashboard: Dashboard = {
           description: "The ten methods with the highest 99th percentile, including the gateway's share.",
           unit: "s",
           queries: [{ expr: `topk(10, ${quantile(0.99, "method", callBuckets)})`, legend: "{{method}}" }],
-          alerts: ["GatehouseGatewayLatencySlow"],
+          alerts: ["GatehouseGatewayLatency"],
         },
         {
           title: "Duration at the node",
@@ -84,7 +84,7 @@ export const gatewayDashboard: Dashboard = {
           description: "Calls in flight to the node, and calls queued for a connection to it.",
           unit: "short",
           queries: [
-            perInstance("gatehouse_gateway_calls_in_flight", "under way"),
+            perInstance("gatehouse_gateway_calls_in_flight", "in flight"),
             perInstance("gatehouse_gateway_calls_queued", "waiting"),
           ],
           alerts: ["GatehouseOverloaded"],
@@ -121,7 +121,7 @@ export const gatewayDashboard: Dashboard = {
               legend: "{{listener}} {{reason}}",
             },
           ],
-          onlyWith: "clients that open more connections than they may",
+          onlyWith: "clients that open too many connections",
         },
       ],
     },

@@ -25,7 +25,7 @@ export const nodeDashboard: Dashboard = {
           kind: "stat",
           width: 6,
           queries: [perInstance("gatehouse_node_up")],
-          alerts: ["GatehouseNodeDown", "GatehouseSidecarDown"],
+          alerts: ["GatehouseNodeDown", "GatehouseServiceDown"],
         },
         {
           title: "Since the last new block",
@@ -120,7 +120,7 @@ export const nodeDashboard: Dashboard = {
           width: 12,
           queries: [
             perInstance("gatehouse_node_prune_flushed_version", "flushed"),
-            perInstance("gatehouse_node_prune_reserved_version", "to be kept from"),
+            perInstance("gatehouse_node_prune_reserved_version", "retained from"),
             perInstance("gatehouse_node_prune_real_reserved_version", "pruned up to"),
           ],
           alerts: ["GatehousePruningStalled"],
@@ -132,7 +132,7 @@ export const nodeDashboard: Dashboard = {
           kind: "stat",
           width: 12,
           queries: [perInstance("gatehouse_node_prune_enabled")],
-          alerts: ["GatehousePruningOff"],
+          alerts: ["GatehousePruningStalled"],
         },
         {
           title: "Data disk",
@@ -150,8 +150,8 @@ export const nodeDashboard: Dashboard = {
             "Forecast from the last hours. Empty while the disk is not filling, or observations are too few.",
           unit: "s",
           queries: [perInstance("gatehouse_node_disk_full_in_seconds")],
-          alerts: ["GatehouseDiskFullSoon"],
-          onlyWith: "a disk that was seen for health.diskForecastAfterSeconds",
+          alerts: ["GatehouseDiskSpaceLow"],
+          onlyWith: "a disk that was observed for three hours",
         },
         {
           title: "Requested volume",
@@ -189,7 +189,6 @@ export const nodeDashboard: Dashboard = {
             "GatehouseUpgradeFailed",
             "GatehouseUpgradeLong",
             "GatehouseVersionOutdated",
-            "GatehouseVersionOutdatedSoon",
           ],
         },
         {

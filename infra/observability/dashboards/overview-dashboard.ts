@@ -42,7 +42,7 @@ export const overviewDashboard: Dashboard = {
               legend: "{{service}} {{instance}}",
             },
           ],
-          alerts: ["GatehouseSidecarDown", "GatehouseServiceDown"],
+          alerts: ["GatehouseServiceDown"],
         },
         {
           title: "Ready checks",
@@ -71,7 +71,7 @@ export const overviewDashboard: Dashboard = {
           queries: [
             { expr: rateBy("outcome", "gatehouse_gateway_call_duration_seconds_count"), legend: "{{outcome}}" },
           ],
-          alerts: ["GatehouseGatewayErrorsFast"],
+          alerts: ["GatehouseGatewayErrors"],
         },
         {
           title: "Calls' duration",
@@ -83,7 +83,7 @@ export const overviewDashboard: Dashboard = {
               legend: each,
             },
           ],
-          alerts: ["GatehouseGatewayLatencyFast"],
+          alerts: ["GatehouseGatewayLatency"],
         },
       ],
     },

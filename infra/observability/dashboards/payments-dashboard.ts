@@ -1,13 +1,20 @@
-import { type Dashboard, each, perInstance, quantile, rateBy, selected, variables } from "./dashboard.ts";
+import type { SeriesName } from "../series-name.ts";
+import { type Dashboard, each, perInstance, quantile, type Query, rateBy, selected, variables } from "./dashboard.ts";
 
 const settle = "gatehouse_facilitator_settle_duration_seconds_bucket";
+const eachSigner = `{{signer}} ${each} {{network}}`;
+
+function perNetwork(name: SeriesName): Query {
+  return { expr: selected(name), legend: `${each} {{network}}` };
+}
+
 const balance = selected("gatehouse_facilitator_signer_balance_native");
 
-/** Payments: sales, outcomes, and whether the signer can keep paying for gas. */
+/** Payments: sales, outcomes, and whether the signers can keep paying for gas. */
 export const paymentsDashboard: Dashboard = {
   uid: "gatehouse-payments",
   title: "Gatehouse / Payments",
-  description: "Sales through x402: requests by outcome, verification and settlement, the signer, the ledgers.",
+  description: "Sales through x402: requests by outcome, verification and settlement, the signers, the ledgers.",
   rows: [
     {
       title: "Sales",
@@ -87,7 +94,7 @@ export const paymentsDashboard: Dashboard = {
           title: "Settlements in flight",
           description: "Started settlements without an outcome yet.",
           unit: "short",
-          queries: [perInstance("gatehouse_facilitator_settlements_pending")],
+          queries: [perNetwork("gatehouse_facilitator_settlements_pending")],
           alerts: ["GatehouseSettlementStuck"],
         },
         {
@@ -95,14 +102,14 @@ export const paymentsDashboard: Dashboard = {
           description: "Age of the oldest in-flight settlement; more than a few minutes means that it is stuck.",
           unit: "s",
           threshold: { value: 600 },
-          queries: [perInstance("gatehouse_facilitator_oldest_settlement_seconds")],
-          alerts: ["GatehouseSettlementOld"],
+          queries: [perNetwork("gatehouse_facilitator_oldest_settlement_seconds")],
+          alerts: ["GatehouseSettlementStuck"],
         },
         {
           title: "Ledger against chain",
           description: "Settlements that are settled in the ledger but missing on the chain, found in the last hour.",
           unit: "short",
-          queries: [perInstance("gatehouse_facilitator_ledger_mismatches")],
+          queries: [perNetwork("gatehouse_facilitator_ledger_mismatches")],
           alerts: ["GatehouseLedgerMismatch", "GatehouseLedgerNotReconciled"],
         },
         {
@@ -119,27 +126,27 @@ export const paymentsDashboard: Dashboard = {
       ],
     },
     {
-      title: "Signer and leader",
+      title: "Signers and leader",
       panels: [
         {
-          title: "Signer's balance",
-          description: "Signer's balance for gas, in the chain's native currency.",
+          title: "Signers' balances",
+          description: "Balance of each signer for gas, in the chain's native currency.",
           unit: "none",
           width: 6,
-          queries: [{ expr: balance, legend: each }],
-          alerts: ["GatehouseSignerEmpty"],
+          queries: [{ expr: balance, legend: eachSigner }],
+          alerts: ["GatehouseSignerLow"],
         },
         {
           title: "Days left",
           description:
-            "Days until the signer's balance runs out at the rate of the last day; empty while it spends nothing.",
+            "Days until a signer's balance runs out at the rate of the last day; empty while it spends nothing.",
           unit: "none",
           kind: "stat",
           width: 6,
           queries: [
             {
               expr: `${balance} / (gatehouse:facilitator_signer_spend:rate1d{${variables}} * 86400)`,
-              legend: each,
+              legend: eachSigner,
             },
           ],
           alerts: ["GatehouseSignerLow"],
@@ -152,25 +159,25 @@ export const paymentsDashboard: Dashboard = {
           width: 6,
           queries: [
             {
-              expr: `sum by (payee) (increase(${selected("gatehouse_facilitator_gas_paid_native_total")}[1d]))`,
-              legend: "{{payee}}",
+              expr: `sum by (payee, network) (increase(${selected("gatehouse_facilitator_gas_paid_native_total")}[1d]))`,
+              legend: "{{payee}} {{network}}",
             },
           ],
         },
         {
           title: "Next nonce",
-          description: "Nonce of the signer's next transaction. It is flat while nothing is settled.",
+          description: "Nonce of each signer's next transaction. It is flat while nothing is settled.",
           unit: "none",
           width: 6,
-          queries: [perInstance("gatehouse_facilitator_signer_next_nonce")],
+          queries: [{ expr: selected("gatehouse_facilitator_signer_next_nonce"), legend: eachSigner }],
         },
         {
           title: "Settling replica",
-          description: "1 on the replica that settles. Exactly one must be 1.",
+          description: "1 on the replica that settles. Exactly one must be 1 on each network.",
           unit: "bool_yes_no",
           kind: "stat",
           width: 6,
-          queries: [perInstance("gatehouse_facilitator_leader")],
+          queries: [perNetwork("gatehouse_facilitator_leader")],
           alerts: ["GatehouseFacilitatorNoLeader"],
         },
       ],

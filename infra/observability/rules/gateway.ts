@@ -60,7 +60,7 @@ function buildLatencyBurnQuery({ short, long, factor }: Burn): string {
 
 const budgets: readonly Alert[] = [
   {
-    name: "GatehouseGatewayErrorsFast",
+    name: "GatehouseGatewayErrors",
     expr: buildErrorBurnQuery(fast),
     for: "2m",
     severity: "critical",
@@ -69,7 +69,7 @@ const budgets: readonly Alert[] = [
       "At this rate, the monthly error budget is exhausted within two days. Check whether the node of {{ $labels.instance }} responds.",
   },
   {
-    name: "GatehouseGatewayErrorsSlow",
+    name: "GatehouseGatewayErrors",
     expr: buildErrorBurnQuery(slow),
     for: "15m",
     severity: "warning",
@@ -79,7 +79,7 @@ const budgets: readonly Alert[] = [
       "At this rate, the monthly error budget is exhausted within five days. Check which methods of {{ $labels.instance }} fail.",
   },
   {
-    name: "GatehouseGatewayLatencyFast",
+    name: "GatehouseGatewayLatency",
     expr: buildLatencyBurnQuery(fast),
     for: "2m",
     severity: "critical",
@@ -88,7 +88,7 @@ const budgets: readonly Alert[] = [
       "Callers of {{ $labels.instance }} see high latency. Check whether the node or the gateway itself is slow (GatewayResponsive).",
   },
   {
-    name: "GatehouseGatewayLatencySlow",
+    name: "GatehouseGatewayLatency",
     expr: buildLatencyBurnQuery(slow),
     for: "15m",
     severity: "warning",

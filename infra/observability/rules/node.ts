@@ -44,28 +44,19 @@ const serving: readonly Alert[] = [
 
 const pruning: readonly Alert[] = [
   {
-    name: "GatehousePruningOff",
-    expr: `${condition("AutoPruneEnabled")} == 0`,
-    for: "15m",
-    severity: "warning",
-    summary: `Auto-pruning of the node behind {{ $labels.instance }} does not match the settings ({{ $value }} of 1): ${shownReason("AutoPruneEnabled")}.`,
-    description:
-      "The disk of {{ $labels.instance }} fills without pruning. The sidecar keeps retrying; its status page shows what node_cli returned.",
-  },
-  {
     name: "GatehousePruningStalled",
-    expr: `${condition("PruneAdvancing")} == 0`,
+    expr: `${condition("Pruning")} == 0`,
     for: "15m",
     severity: "warning",
-    summary: `Pruning of the node behind {{ $labels.instance }} makes no progress ({{ $value }} of 1): ${shownReason("PruneAdvancing")}.`,
+    summary: `The node behind {{ $labels.instance }} does not prune as the settings demand ({{ $value }} of 1): ${shownReason("Pruning")}.`,
     description:
-      "Auto-pruning of {{ $labels.instance }} is enabled, but nothing is pruned, and the disk fills. Check the node's log and the free space.",
+      "The disk of {{ $labels.instance }} fills without pruning. The status page shows what node_cli returned, or that nothing is pruned; check the node's log and the free space.",
   },
 ];
 
 const disk: readonly Alert[] = [
   {
-    name: "GatehouseDiskFullSoon",
+    name: "GatehouseDiskSpaceLow",
     // Less than six hours of data yields no slope worth alerting on.
     expr: `predict_linear(${free}[6h], ${diskDays} * 86400) < 0 and ${free} offset 6h and ${free} > 0`,
     for: "1h",

@@ -1,7 +1,7 @@
 import type { Alert, Recording, RuleGroup } from "../alert.ts";
 import { series } from "../series.ts";
 
-const sameTarget = "on (job, instance)";
+const sameTarget = "on (job, instance, network)";
 const balance = series("gatehouse_facilitator_signer_balance_native");
 const settler = series("gatehouse_facilitator_leader");
 const mismatches = series("gatehouse_facilitator_ledger_mismatches");
@@ -12,7 +12,9 @@ const settled = series("gatehouse_facilitator_settle_duration_seconds_count", { 
 const verified = series("gatehouse_facilitator_verify_duration_seconds_count");
 const refused = series("gatehouse_facilitator_verify_duration_seconds_count", { outcome: { notIn: ["valid"] } });
 
-/** Number of days for which the signer's balance must last. */
+const usable = series("gatehouse_facilitator_signer_usable");
+
+/** Number of days for which a signer's balance must last. */
 const signerDays = 7;
 
 const spend = "gatehouse:facilitator_signer_spend:rate1d";
@@ -36,49 +38,42 @@ const recordings: readonly Recording[] = [
   buildRefusedShare("1d"),
 ];
 
+/** Settlements in flight for ten minutes, and none that completes. */
+const noneSettles = `min_over_time((max by (job, network) (max_over_time(${pending}[2m])))[10m:30s]) > 0 unless on (job, network) sum by (job, network) (increase(${settled}[10m])) > 0`;
+
 const alerts: readonly Alert[] = [
   {
     name: "GatehouseSignerLow",
-    expr: `${balance} / (${spend} * 86400) < ${signerDays} and ${sameTarget} ${settler} == 1`,
+    // One that settles nothing spends nothing, so that its days can't be computed.
+    expr: `(${balance} / (${spend} * 86400) < ${signerDays} or ${usable} == 0) and ${sameTarget} ${settler} == 1`,
     for: "1h",
     severity: "warning",
     summary:
-      'The signer of the facilitator {{ $labels.instance }} can pay gas for {{ $value | printf "%.1f" }} more days at the rate of the last day.',
-    description: "When its balance runs out, no payment settles at {{ $labels.instance }}. Send it native currency.",
+      'The signer {{ $labels.signer }} of the facilitator {{ $labels.instance }} on {{ $labels.network }} can pay gas for {{ $value | printf "%.1f" }} more days at the rate of the last day.',
+    description:
+      "When its balance runs out, the other signers settle; without any, no payment settles on {{ $labels.network }} at {{ $labels.instance }}. Send it native currency. If its balance is sufficient, its key can't sign: check /readyz.",
   },
   {
-    name: "GatehouseSignerEmpty",
+    name: "GatehouseSignerLow",
     // NaN means that the balance could not be queried, not that it is empty.
-    expr: `${balance} >= 0 and ${sameTarget} ${series("gatehouse_ready_check", { check: "signer" })} == 0`,
+    expr: `${balance} >= 0 and ${sameTarget} max by (job, instance, network) (${usable}) == 0`,
     for: "2m",
     severity: "critical",
     summary:
-      "The signer of the facilitator {{ $labels.instance }} holds {{ $value }}, less than one settlement may cost.",
+      "The signer {{ $labels.signer }} of the facilitator {{ $labels.instance }} on {{ $labels.network }} has a balance of {{ $value }} and can't settle.",
     description:
-      "No payment settles at {{ $labels.instance }}, so nothing is sold. Send the signer native currency now.",
+      "No signer can, so no payment settles on {{ $labels.network }} at {{ $labels.instance }} and nothing is sold there. Send it native currency now; if its balance is sufficient, its key can't sign: check /readyz.",
   },
   {
     name: "GatehouseSettlementStuck",
-    // By job, over two minutes: when another replica takes over settlement, there is briefly no value, which must not restart the ten
-    // minutes.
-    expr: `min_over_time((max by (job) (max_over_time(${pending}[2m])))[10m:30s]) > 0 unless on (job) sum by (job) (increase(${settled}[10m])) > 0`,
+    // By job, over two minutes: while another replica takes over, none has a settlement in flight, which must not restart the wait.
+    expr: `(${noneSettles}) or max by (job, network) (max_over_time(${oldest}[2m])) > 600`,
     for: "5m",
     severity: "critical",
     summary:
-      "{{ $value }} settlements at the facilitator {{ $labels.job }} are in flight, and none has settled for ten minutes.",
+      "Settlements at the facilitator {{ $labels.job }} on {{ $labels.network }} hang: one has been in flight for ten minutes, or none completes.",
     description:
-      "Buyers of {{ $labels.job }} wait for what they paid for. Check the chain, its fees and the signer's next nonce; never delete the ledger.",
-  },
-  {
-    name: "GatehouseSettlementOld",
-    // By job, over two minutes: while another replica is taking over, none has a settlement in flight.
-    expr: `max by (job) (max_over_time(${oldest}[2m])) > 600`,
-    for: "1m",
-    severity: "critical",
-    summary:
-      "A settlement at the facilitator {{ $labels.job }} has been in flight for {{ $value | humanizeDuration }}.",
-    description:
-      "A buyer of {{ $labels.job }} waits for a purchase, though other payments may settle. The log has the payment and the reason for the delay; never delete the ledger.",
+      "Buyers of {{ $labels.job }} are waiting for paid responses. Check the log for the payment and the reason, the chain, its fees and the signer's next nonce; never delete the ledger.",
   },
   {
     name: "GatehouseLedgerMismatch",
@@ -88,9 +83,9 @@ const alerts: readonly Alert[] = [
     for: "5m",
     severity: "critical",
     summary:
-      "{{ $value }} payments that are settled in the ledger of the facilitator {{ $labels.instance }} are not on the chain.",
+      "{{ $value }} payments that are settled in the ledger of the facilitator {{ $labels.instance }} are not on the chain {{ $labels.network }}.",
     description:
-      "The goods sold for them at {{ $labels.instance }} were not paid for, unless the facilitator's node lags behind or lost data. Its log lists them and whether the node lags; query another node for their receipts.",
+      "The responses sold for them at {{ $labels.instance }} were not paid, unless the facilitator's node lags behind or lost data. Its log lists them and whether the node lags; query another node for their receipts.",
   },
   {
     name: "GatehouseLedgerNotReconciled",
@@ -99,7 +94,7 @@ const alerts: readonly Alert[] = [
     for: "10m",
     severity: "warning",
     summary:
-      "The facilitator {{ $labels.instance }} settles but has not compared its ledger with the chain for five minutes ({{ $value }} settler).",
+      "The facilitator {{ $labels.instance }} settles but has not compared its ledger with the chain {{ $labels.network }} for five minutes ({{ $value }} settler).",
     description:
       "Payments lost on the chain go undetected at {{ $labels.instance }}. Its log has the cause of the failure: its node, or its ledger's database.",
   },
@@ -115,12 +110,12 @@ const alerts: readonly Alert[] = [
   },
   {
     name: "GatehouseFacilitatorNoLeader",
-    expr: `max by (job) (${settler}) == 0`,
+    expr: `max by (job, network) (${settler}) == 0`,
     for: "3m",
     severity: "critical",
-    summary: "No replica of the facilitator {{ $labels.job }} settles ({{ $value }} leaders).",
+    summary: "No replica of the facilitator {{ $labels.job }} settles on {{ $labels.network }} ({{ $value }} leaders).",
     description:
-      "Payments at {{ $labels.job }} are verified but not settled. Check whether the replicas reach PostgreSQL, and which one holds the lease.",
+      "Payments at {{ $labels.job }} are verified but not settled. Check whether the replicas reach PostgreSQL, and which one has the lease.",
   },
 ];
 

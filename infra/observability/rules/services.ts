@@ -23,23 +23,14 @@ function buildLostQuery(service: Matcher): string {
 
 const alerts: readonly Alert[] = [
   {
-    name: "GatehouseSidecarDown",
-    expr: buildLostQuery("sidecar"),
-    for: "3m",
-    severity: "critical",
-    summary: "The sidecar {{ $labels.instance }} of job {{ $labels.job }} is down.",
-    description:
-      "The gateway in front of the node is not serving, and no other alert of job {{ $labels.job }} can fire. Check whether its process or container is running.",
-  },
-  {
     name: "GatehouseServiceDown",
     // Also excludes targets without the label: they belong to other systems.
-    expr: buildLostQuery({ notIn: ["sidecar", "devnet", ""] }),
+    expr: buildLostQuery({ notIn: ["devnet", ""] }),
     for: "3m",
     severity: "critical",
     summary: "The {{ $labels.service }} {{ $labels.instance }} of job {{ $labels.job }} is down.",
     description:
-      "The work of the {{ $labels.service }} (selling, settling payments, forwarding restarts) stops until it runs again.",
+      "The work of the {{ $labels.service }} (serving and guarding the node, selling, settling) stops until it runs again. Check whether its process or container is running.",
   },
   {
     name: "GatehouseClockDrift",

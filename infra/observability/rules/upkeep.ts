@@ -19,9 +19,9 @@ const configuration: readonly Alert[] = [
     expr: `${condition("UpgradeVerified")} == 0`,
     for: "1m",
     severity: "critical",
-    summary: `The upgrade of the node behind {{ $labels.instance }} failed or did not start ({{ $value }} of 1): ${shownReason("UpgradeVerified")}.`,
+    summary: `The upgrade of the node behind {{ $labels.instance }} failed ({{ $value }} of 1): ${shownReason("UpgradeVerified")}.`,
     description:
-      "RolledBack: the node of {{ $labels.instance }} runs the old version again, with its data, and the sidecar takes no further action. RollbackFailed: neither version could be verified. Blocked: the upgrade can't continue, and the node may be stopped. NotStarted: it could not start within upgrade.lateMs, or the data could not be copied; the node was not stopped for it.",
+      "RolledBack: the node of {{ $labels.instance }} runs the old version again, with its data, and the sidecar takes no further action. RollbackFailed: neither version could be verified. Blocked: the upgrade can't continue, and the node may be stopped.",
   },
   {
     name: "GatehouseUpgradeLong",
@@ -41,7 +41,7 @@ const configuration: readonly Alert[] = [
     severity: "critical",
     summary: `The data of the node behind {{ $labels.instance }} appears corrupt ({{ $value }} of 1): ${shownReason("DataIntact")}.`,
     description:
-      "The message of DataIntact at {{ $labels.instance }} lists the symptoms and the command to restore a snapshot. Read the node's log and check the disk first.",
+      "The message of DataIntact at {{ $labels.instance }} lists the symptoms. Read the node's log and check the disk; then replace the data with a snapshot, as the runbook says.",
   },
   {
     name: "GatehouseVersionOutdated",
@@ -51,10 +51,10 @@ const configuration: readonly Alert[] = [
     summary:
       "The node behind {{ $labels.instance }} runs a version that is too old for the chain's height ({{ $labels.reason }}).",
     description:
-      "From that height on, the node of {{ $labels.instance }} stops, or follows a chain of its own. The message of VersionSupported states the required version. Upgrade now.",
+      "From that height, the node of {{ $labels.instance }} stops or forks off the chain. The message of VersionSupported states the required version. Upgrade now.",
   },
   {
-    name: "GatehouseVersionOutdatedSoon",
+    name: "GatehouseVersionOutdated",
     expr: `${wrongFor("VersionSupported", "OutdatedSoon")} == 1`,
     for: "10m",
     severity: "warning",
@@ -65,10 +65,11 @@ const configuration: readonly Alert[] = [
   },
   {
     name: "GatehouseConfigContested",
-    expr: `${condition("SoleWriter")} == 0`,
+    // Without the reason, so that another one does not restart the alert.
+    expr: `max without (type, reason) (${wrongFor("ConfigReconciled", "Contested", "StartRewrites", "Locked")} == 1)`,
     for: "5m",
     severity: "warning",
-    summary: `Another program writes the node.conf managed by {{ $labels.instance }} ({{ $value }} of 1): ${shownReason("SoleWriter")}.`,
+    summary: `Another program writes the node.conf managed by {{ $labels.instance }} (${shownReason("ConfigReconciled")}).`,
     description:
       "The two writers undo each other's changes, and each round may restart the node of {{ $labels.instance }}. Find the other program and stop it.",
   },
@@ -80,29 +81,19 @@ const configuration: readonly Alert[] = [
     summary:
       "The sidecar {{ $labels.instance }} has restarted its node {{ $value }} times within an hour and has stopped doing so.",
     description:
-      "Restarts do not repair the node of {{ $labels.instance }}. Find out why it was restarted before anything restarts it again.",
+      "Restarts do not repair the node of {{ $labels.instance }}. Find out why it was restarted before you restart it again.",
   },
 ];
 
 const pushed: readonly Alert[] = [
   {
     name: "GatehouseMetricsNotArriving",
-    expr: `${condition("MetricsArriving")} == 0 unless ${sameTarget} ${wrongFor("MetricsArriving", "JobShared")} == 1`,
+    expr: `${condition("MetricsArriving")} == 0`,
     for: "10m",
     severity: "warning",
-    summary: `The node behind {{ $labels.instance }} pushes no metrics ({{ $value }} of 1): ${shownReason("MetricsArriving")}.`,
+    summary: `The metrics of the node behind {{ $labels.instance }} are missing or not its own ({{ $value }} of 1): ${shownReason("MetricsArriving")}.`,
     description:
-      "The node of {{ $labels.instance }} is unmonitored: its own metrics do not reach the Pushgateway. Check whether the Pushgateway responds.",
-  },
-  {
-    name: "GatehouseJobNameConflict",
-    expr: `${wrongFor("MetricsArriving", "JobShared")} == 1`,
-    for: "10m",
-    severity: "warning",
-    summary:
-      "Another node pushes metrics under the job name of the node behind {{ $labels.instance }} ({{ $labels.reason }}).",
-    description:
-      "Two nodes overwrite each other's metrics, so neither can be trusted. Give each node its own job name.",
+      "The node of {{ $labels.instance }} is unmonitored. Check whether the Pushgateway responds; JobShared: another node pushes under its job name, so give each node its own.",
   },
 ];
 

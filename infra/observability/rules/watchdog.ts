@@ -14,8 +14,7 @@ export const watchdogRules: RuleGroup = {
       for: "0m",
       severity: "none",
       summary: "Prometheus evaluates the rules and reaches the Alertmanager ({{ $value }}).",
-      description:
-        "This fires as long as alerts are delivered. Route it only to a receiver that pages somebody when it stops.",
+      description: "This fires as long as alerts are delivered. Route it only to a receiver that pages when it stops.",
     },
   ],
 };

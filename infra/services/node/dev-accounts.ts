@@ -1,4 +1,5 @@
 import type { StackConfig } from "../../config/config-schema.ts";
+import { findRenderedValue } from "../rendered-settings.ts";
 
 /**
  * Mnemonic for the devnet's funded accounts. It is public, so its keys protect nothing: the program uses them only with `devAccounts:
@@ -19,10 +20,25 @@ export const devAccounts = {
   payee: { address: "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC" },
 } as const;
 
-/** Returns the key of the account that submits a stack's settlements; returns `undefined` if the stack has none, which the facilitator rejects. */
+/** Returns the key of the account that submits a stack's settlements; `undefined` if the stack has none, as with remote keys only. */
 export function findSignerKey({
   devAccounts: hasDevAccounts,
   signerPrivateKey,
 }: Pick<StackConfig, "devAccounts" | "signerPrivateKey">): string | undefined {
   return signerPrivateKey ?? (hasDevAccounts ? devAccounts.signer.privateKey : undefined);
+}
+
+/** Returns the secret from which a stack derives others; `undefined` if the stack has none, which preflight rejects. */
+export function findStackSecret(
+  config: Pick<StackConfig, "devAccounts" | "signerPrivateKey" | "stackSecret">,
+): string | undefined {
+  return config.stackSecret ?? findSignerKey(config);
+}
+
+/** Returns whether the facilitator's own settings have signing keys that this stack does not: of AWS KMS, or from a program. */
+export function hasRemoteSigner({ settings }: Pick<StackConfig, "settings">): boolean {
+  const [kmsKeys, command] = ["kmsKeys", "command"].map((key) =>
+    findRenderedValue(settings.facilitator ?? {}, ["signer", key]),
+  );
+  return command !== undefined || (Array.isArray(kmsKeys) && kmsKeys.length > 0);
 }

@@ -15,7 +15,7 @@ import type { EntryPointLocations, HostAddress, PlacedFile, SeedSpec, ServiceSpe
 /** Values of a node's initial configuration. */
 export type NodeConfArgs = Readonly<{
   version: string;
-  /** Address that the node announces to its peers. */
+  /** Address that the node advertises to its peers. */
   host: HostAddress;
   /** TCP port to which peers connect; the node announces the port on which it listens. */
   peerPort: number;

@@ -52,7 +52,7 @@ describe("the image of a stack's node", () => {
       { path: "/data/bin/VERSION", content: "as text" },
     ]);
     expect(problemsOf({ ...tagged, nodeGenesis: `file:${directory}/none` })).toEqual([
-      `nodeGenesis: found file:${directory}/none, but there is no such file; expected file: and the absolute path of a file of this machine. Correct it with \`pulumi config set nodeGenesis …\`.`,
+      `nodeGenesis: found file:${directory}/none, but the file does not exist; expected file: and the absolute path of a file on this machine. Correct it with \`pulumi config set nodeGenesis …\`.`,
     ]);
   });
 
@@ -61,7 +61,7 @@ describe("the image of a stack's node", () => {
     expect(problemsOf({ settings })).toEqual([]);
     for (const image of [generic, tagged]) {
       expect(problemsOf({ ...image, settings })).toEqual([
-        "settings.node.chain: found together with nodeImage; they are the devnet's. A real node's are in its node.conf, in nodeEnvironment and in limits.node. Remove it with `pulumi config rm --path settings.node.chain`.",
+        "settings.node.chain: found together with nodeImage, but they apply to the devnet. Configure a real node in its node.conf, nodeEnvironment and limits.node. Remove it with `pulumi config rm --path settings.node.chain`.",
       ]);
     }
     const entryPoint = { nodeKeysPassword: "hidden", nodeGenesis: "{}", nodeForks: "{}", nodeFiles: '{"a": "b"}' };
@@ -88,7 +88,7 @@ describe("the image of a stack's node", () => {
       'nodeFiles["pharos.conf"]',
     ]);
     expect(problemsOf({ ...tagged, nodeFiles: '{"../etc/passwd": "hidden"}' }).join()).toMatch(
-      /^nodeFiles.*a value that does not fit/,
+      /^nodeFiles.*an invalid value/,
     );
     expect(problems.join()).not.toContain("hidden");
   });

@@ -111,20 +111,25 @@ const entryPointKeys: ReadonlySet<string> = new Set(["nodeKeysPassword", "nodeGe
 export function findNodeImageProblems(config: StackConfig): readonly ConfigProblem[] {
   const given = imageKeys.filter((key) => config[key] !== undefined);
   if (config.nodeImage === undefined) {
-    return given.map((key) => refuse(key, "found without nodeImage; the devnet node has no such thing."));
+    return given.map((key) => refuse(key, "found without nodeImage; the devnet node does not support it."));
   }
   const family = chooseNodeFamily(config);
   const misplaced = family.image.programs === "entry-point" ? [] : given.filter((key) => entryPointKeys.has(key));
-  const remedy = `only an image whose entry point prepares the node takes it. Remove it, or say which family nodeImage is of`;
+  const remedy = `only an image whose entry point prepares the node supports it. Remove it, or specify the family of nodeImage`;
   return [
     ...misplaced.map((key) =>
       describeProblem(key, {
-        wrong: `found with a node of the family ${family.name};`,
+        wrong: `found with the node family ${family.name};`,
         remedy: [remedy, { kind: "set", key: "nodeFamily" }, "."],
       }),
     ),
     ...(config.target === "kubernetes" && config.nodeUlimits !== undefined
-      ? [refuse("nodeUlimits", "found together with target kubernetes, where the machine's container runtime sets it.")]
+      ? [
+          refuse(
+            "nodeUlimits",
+            "found together with target kubernetes, where each machine's container runtime sets it.",
+          ),
+        ]
       : []),
     ...findIgnoredSettings(config),
     ...findTakenNames(config, family),
@@ -141,7 +146,7 @@ function findIgnoredSettings({ settings }: StackConfig): readonly ConfigProblem[
   return Object.keys(settings.node ?? {}).map((key) =>
     refuse(
       `settings.node.${key}`,
-      "found together with nodeImage; they are the devnet's. A real node's are in its node.conf, in nodeEnvironment and in limits.node.",
+      "found together with nodeImage, but they apply to the devnet. Configure a real node in its node.conf, nodeEnvironment and limits.node.",
     ),
   );
 }
@@ -163,7 +168,7 @@ function findTakenNames(config: StackConfig, family: NodeFamily): readonly Confi
       .map((path) =>
         refuse(
           `nodeFiles["${path}"]`,
-          "found, but the stack, the node or its image has that place; use nodeGenesis or nodeForks for theirs.",
+          "found, but the stack, the node or its image uses that path; use nodeGenesis or nodeForks instead.",
         ),
       ),
   ];
@@ -174,7 +179,7 @@ function findUnreadableFiles({ nodeGenesis, nodeForks, nodeFiles = {} }: StackCo
   return Object.entries(given).flatMap(([key, text]) => {
     const path = text === undefined ? undefined : findSource(text);
     if (path === undefined || (isAbsolute(path) && existsSync(path))) return [];
-    const wrong = `found ${filePrefix}${path}, but there is no such file; expected file: and the absolute path of a file of this machine.`;
+    const wrong = `found ${filePrefix}${path}, but the file does not exist; expected file: and the absolute path of a file on this machine.`;
     return [describeProblem(key, { wrong, remedy: ["Correct it", { kind: "set", key }, "."] })];
   });
 }
@@ -193,7 +198,7 @@ export function findMissingNodeValues(config: StackConfig): readonly ConfigProbl
     remedy: ["Set it", { kind: "set", key: "nodeKeysPassword", secret: true }, "."],
   });
   const genesis = describeProblem("nodeGenesis", {
-    wrong: `missing; expected the chain's ${basename(genesisPath)}, from which the image makes the node's first data.`,
+    wrong: `missing; expected the chain's ${basename(genesisPath)}, from which the image creates the node's initial data.`,
     remedy: ["Set it", { kind: "set", key: "nodeGenesis", value: `file:/path/of/${basename(genesisPath)}` }, "."],
   });
   return [

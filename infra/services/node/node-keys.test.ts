@@ -3,8 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { parseConfig } from "../../stack-config.ts";
-import { findHostKeyProblems } from "../../preflight/host-keys.ts";
-import { findMissingValues } from "../../preflight/preflight.ts";
+import { findHostKeyProblems, findMissingValues } from "../../preflight/preflight.ts";
 
 const real = { nodeImage: "registry.example/node:0.16.2", nodeUser: "1000", hostIp: "203.0.113.10" };
 const cluster = {
@@ -24,13 +23,13 @@ const refused = (raw: Readonly<Record<string, string>>) => () => parseConfig(raw
 describe("the keys of a real node", () => {
   it("are requested before anything is made, with every way to give them on that target", () => {
     expect(missing(real)).toEqual([
-      "domainKey: missing; expected the node's key that node.conf names as chain.secret_config.domain_key_path. Set it with `pulumi config set --secret domainKey < domain.key`, or put domain.key and stabilizing.key into a directory of the Docker host, mode 0400, owned by user 1000, and `pulumi config set nodeKeysDirectory /that/directory`.",
+      "domainKey: missing; expected the node's key for chain.secret_config.domain_key_path in node.conf. Set it with `pulumi config set --secret domainKey < domain.key`, or put domain.key and stabilizing.key in a directory on the Docker host, with mode 0400 and owned by user 1000, and `pulumi config set nodeKeysDirectory /that/directory`.",
       expect.stringMatching(
-        /^stabilizingKey: missing; .*stabilizing_key_path\. .* --secret stabilizingKey < stabilizing\.key/,
+        /^stabilizingKey: missing; .*stabilizing_key_path in node\.conf\. .* --secret stabilizingKey < stabilizing\.key/,
       ),
     ]);
     expect(missing(cluster)[0]).toContain(
-      "or make a Secret with `kubectl -n gatehouse create secret generic node-keys --from-file=domain.key --from-file=stabilizing.key` and `pulumi config set nodeKeysSecret node-keys`.",
+      "or create a Secret with `kubectl -n gatehouse create secret generic node-keys --from-file=domain.key --from-file=stabilizing.key` and `pulumi config set nodeKeysSecret node-keys`.",
     );
   });
 
@@ -44,7 +43,7 @@ describe("the keys of a real node", () => {
 
   it("are refused from two places, from one that the target does not have, and with the devnet", () => {
     expect(refused({ ...real, ...keys, nodeKeysDirectory: "/srv/keys" })).toThrow(
-      "gatehouse:nodeKeysDirectory: found together with domainKey; the keys come from one place",
+      "gatehouse:nodeKeysDirectory: found together with domainKey; only one source of keys is allowed",
     );
     expect(refused({ ...real, nodeKeysSecret: "vault-made" })).toThrow(
       "nodeKeysSecret: found together with target docker",
@@ -56,7 +55,7 @@ describe("the keys of a real node", () => {
     expect(refused({ ...real, nodeKeysDirectory: "keys" })).toThrow(
       "expected an absolute directory of the Docker host",
     );
-    expect(refused({ ...real, ...keys, domainKey: "x".repeat(70_000) })).toThrow("found a value that does not fit");
+    expect(refused({ ...real, ...keys, domainKey: "x".repeat(70_000) })).toThrow("found an invalid value");
   });
 });
 
@@ -73,12 +72,14 @@ describe("keys in a directory of this Docker host", () => {
   it("have to be there, of mode 0400, the node's user's own", () => {
     writeFileSync(domain, "one", { mode: 0o640 });
     expect(found(user)).toEqual([
-      `found ${domain} with mode 0640 of user ${user}; expected mode 0400 of user ${user}, as whom the node runs. \`chown ${user} ${domain} && chmod 0400 ${domain}\`.`,
+      `found ${domain} with mode 0640 owned by user ${user}; expected mode 0400 owned by user ${user}, which the node runs as. \`chown ${user} ${domain} && chmod 0400 ${domain}\`.`,
       `found no ${join(directory, "stabilizing.key")} (ENOENT). Put the key there.`,
     ]);
     writeFileSync(join(directory, "stabilizing.key"), "two", { mode: 0o400 });
     chmodSync(domain, 0o400);
     expect(found(user)).toEqual([]);
-    expect(found(user + 1)[0]).toContain(`with mode 0400 of user ${user}; expected mode 0400 of user ${user + 1}`);
+    expect(found(user + 1)[0]).toContain(
+      `with mode 0400 owned by user ${user}; expected mode 0400 owned by user ${user + 1}`,
+    );
   });
 });

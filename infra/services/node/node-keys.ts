@@ -49,13 +49,13 @@ export function findNodeKeyProblems(config: StackConfig): readonly ConfigProblem
   }
   const foreignTarget = target === "docker" ? "nodeKeysSecret" : "nodeKeysDirectory";
   if (ready.includes(foreignTarget)) {
-    const wrong = `found together with target ${target}, which has no such thing.`;
+    const wrong = `found together with target ${target}, which does not support it.`;
     return [
       describeProblem(foreignTarget, { wrong, remedy: ["Remove it", { kind: "remove", key: foreignTarget }, "."] }),
     ];
   }
   if (ready.length > 0 && another !== undefined) {
-    const wrong = `found together with ${another}; the keys come from one place.`;
+    const wrong = `found together with ${another}; only one source of keys is allowed.`;
     return [describeProblem(one, { wrong, remedy: ["Remove one of the two", { kind: "remove" }, "."] })];
   }
   return [];
@@ -69,7 +69,7 @@ export function findMissingKeys(config: StackConfig): readonly ConfigProblem[] {
     .filter((key) => config[key] === undefined)
     .map((key) =>
       describeProblem(key, {
-        wrong: `missing; expected the node's key that node.conf names as ${confField[key]}.`,
+        wrong: `missing; expected the node's key for ${confField[key]} in node.conf.`,
         remedy: [
           "Set it",
           { kind: "set", key, secret: true, file: keyFiles[key] },
@@ -91,13 +91,13 @@ function suggestOtherPlace({ target, namespace, nodeUser }: StackConfig): Proble
     const files = Object.values(keyFiles).join(" and ");
     const owner = nodeUser ?? "nodeUser";
     return [
-      `put ${files} into a directory of the Docker host, mode 0400, owned by user ${owner}, and `,
+      `put ${files} in a directory on the Docker host, with mode 0400 and owned by user ${owner}, and `,
       { kind: "set-to", said: "", key: "nodeKeysDirectory", value: "/that/directory" },
     ];
   }
   const literals = Object.values(keyFiles).map((file) => `--from-file=${file}`);
   return [
-    `make a Secret with \`kubectl -n ${namespace} create secret generic node-keys ${literals.join(" ")}\` and `,
+    `create a Secret with \`kubectl -n ${namespace} create secret generic node-keys ${literals.join(" ")}\` and `,
     { kind: "set-to", said: "", key: "nodeKeysSecret", value: "node-keys" },
   ];
 }

@@ -1,4 +1,4 @@
-import { stackServices } from "#daemon/stack-services.ts";
+import { stackServices } from "../../stack-services.ts";
 import type { NodeFamily } from "#node/families.ts";
 import { deriveBinDirectory, type LayoutName } from "#node/versions.ts";
 import type { VolumeSpec } from "../service-spec.ts";
@@ -17,9 +17,6 @@ export const keysDirectory = `${workspaceDirectory}/keys`;
 
 /** Name of the volume that holds the node's configuration and chain data; for the devnet, its whole workspace. */
 export const workspaceVolume = "node-workspace";
-
-/** Stop timeout for the node; killing it earlier can damage its chain data. */
-export const nodeStopGraceSeconds = 300;
 
 /** The volume for a node's container, shared with its sidecar. */
 export const workspace: VolumeSpec = {

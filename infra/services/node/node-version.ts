@@ -18,6 +18,6 @@ export function findNodeVersionProblems({ nodeVersion, nodeImage }: StackConfig)
   if (nodeVersion !== undefined || nodeImage === undefined || parseImageVersion(nodeImage) !== undefined) return [];
   const key = "nodeVersion";
   const wrong =
-    "missing; expected the version of the node's release, because the tag of nodeImage does not name it and the first node.conf is made before the node can be queried.";
+    "missing; expected the version of the node's release, because the tag of nodeImage does not contain it, and the first node.conf is created before the node can be queried.";
   return [describeProblem(key, { wrong, remedy: ["Set it", { kind: "set", key }, ", e.g. 0.16.2."] })];
 }

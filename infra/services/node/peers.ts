@@ -32,9 +32,9 @@ export function chooseHostAddress({ hostIp, target, peers }: StackConfig): HostA
 export function warnOfPeers({ target, peers, namespace }: StackConfig): ConfigProblem | undefined {
   if (target !== "kubernetes" || peers !== "host-port") return undefined;
   return describeProblem("peers", {
-    wrong: `found host-port, which Pod Security admission allows at the level privileged only, so the namespace ${namespace} lets in any pod.`,
+    wrong: `found host-port, which Pod Security admission allows only at level privileged, so the namespace ${namespace} admits any pod.`,
     remedy: [
-      "Prefer node-port or load-balancer, which keep it at restricted; else let nobody but this program make pods there.",
+      "Prefer node-port or load-balancer, which keep it at level restricted; otherwise, let only this program create pods there.",
     ],
   });
 }
@@ -71,7 +71,7 @@ function needsHostIp({ target, nodeImage, peers }: StackConfig): boolean {
 function findHostNameProblems({ target, hostIp }: StackConfig): readonly ConfigProblem[] {
   if (target !== "docker" || hostIp === undefined || isIP(hostIp) !== 0) return [];
   const key = "hostIp";
-  const wrong = `found ${hostIp}; expected an IP address, because on Docker no start of the node looks up a name.`;
+  const wrong = `found ${hostIp}; expected an IP address, because on Docker the node's start does not resolve names.`;
   return [describeProblem(key, { wrong, remedy: ["Correct it", { kind: "set", key }, "."] })];
 }
 
@@ -79,7 +79,7 @@ function describeMissingHostIp({ target }: StackConfig): ConfigProblem {
   const whose = target === "docker" ? "the Docker host" : "the load balancer";
   const key = "hostIp";
   return describeProblem(key, {
-    wrong: `missing; expected the IP address at which peers reach ${whose}, because the node gives it to them.`,
+    wrong: `missing; expected the IP address at which peers reach ${whose}, because the node advertises it to them.`,
     remedy: ["Set it", { kind: "set", key }, "."],
   });
 }

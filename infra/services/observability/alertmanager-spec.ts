@@ -1,9 +1,9 @@
 import { parse, stringify } from "yaml";
 import { z } from "zod";
-import { stackServices } from "#daemon/stack-services.ts";
+import { stackServices } from "../../stack-services.ts";
 import { describeProblem, type ConfigProblem } from "../../config/config-problem.ts";
 import type { DeploymentSecret } from "../../config/deployment-secret.ts";
-import type { BroughtService } from "../brought-service.ts";
+import type { BundledService } from "../bundled-service.ts";
 import type { BuiltService } from "../built-service.ts";
 import { buildPrometheusProject } from "./prometheus-project.ts";
 import { filesDirectory, type ResourceLimits, type ServiceSpec } from "../service-spec.ts";
@@ -56,24 +56,24 @@ export function alertmanagerSpec({ config, limits }: AlertmanagerArgs): BuiltSer
 function findConfigProblems(text: string): readonly ConfigProblem[] {
   const key = "alertmanagerConfig";
   const set = { kind: "set-to", said: "", key, secret: true, file: "alertmanager.yml" } as const;
-  const remedy = ["Look at it with `amtool check-config alertmanager.yml`, then ", set, "."];
+  const remedy = ["Check it with `amtool check-config alertmanager.yml`, then ", set, "."];
   const problem = (wrong: string) => [describeProblem(key, { wrong, remedy })];
   let tree: unknown;
   try {
     tree = parse(text);
   } catch {
-    return problem("found text that is no YAML.");
+    return problem("found invalid YAML.");
   }
   const parsed = configShape.safeParse(tree);
   if (!parsed.success) return problem("found no `route` with a `receiver`, or no `receivers` with a `name` each.");
   const { route, receivers } = parsed.data;
   if (receivers.some(({ name }) => name === route.receiver)) return [];
-  return problem("found a `route` to a receiver that `receivers` does not have.");
+  return problem("found a `route` to a receiver that is not in `receivers`.");
 }
 
 /** The Alertmanager for a stack's own Prometheus. */
-export const alertmanager: BroughtService<AlertmanagerArgs> = {
-  isBrought: ({ observability }) => observability?.alertmanager !== undefined,
+export const alertmanager: BundledService<AlertmanagerArgs> = {
+  isBundled: ({ observability }) => observability?.alertmanager !== undefined,
   readArgs: ({ alertmanagerConfig, limits }, { secret }) => ({
     config: alertmanagerConfig === undefined ? undefined : secret(alertmanagerConfig),
     limits: limits.alertmanager,

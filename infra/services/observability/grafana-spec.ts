@@ -1,11 +1,10 @@
 import { stringify } from "yaml";
-import { stackServices } from "#daemon/stack-services.ts";
+import { stackServices } from "../../stack-services.ts";
 import { dashboards } from "../../observability/dashboards/all-dashboards.ts";
 import { nameDashboardFile, renderGrafanaJson } from "../../observability/dashboards/grafana.ts";
 import type { DeploymentSecret } from "../../config/deployment-secret.ts";
-import type { BroughtService } from "../brought-service.ts";
+import type { BundledService } from "../bundled-service.ts";
 import type { BuiltService } from "../built-service.ts";
-import { findSignerKey } from "../node/dev-accounts.ts";
 import { deriveGrafanaPassword } from "./observability-args.ts";
 import { filesDirectory, oneReplica, serviceUser, type ResourceLimits, type ServiceSpec } from "../service-spec.ts";
 
@@ -98,11 +97,11 @@ export function grafanaSpec(args: GrafanaArgs): BuiltService {
 }
 
 /** The Grafana for a stack's own Prometheus. */
-export const grafana: BroughtService<GrafanaArgs> = {
-  isBrought: ({ observability }) => observability?.grafana !== undefined,
+export const grafana: BundledService<GrafanaArgs> = {
+  isBundled: ({ observability }) => observability?.grafana !== undefined,
   readArgs: (config, { prefix, addresses, secret }) => {
     const { observability, limits } = config;
-    const password = deriveGrafanaPassword(config, { prefix, signerPrivateKey: findSignerKey(config) });
+    const password = deriveGrafanaPassword(config, prefix);
     if (observability === undefined || password === undefined) return undefined;
     const { runbookBaseUrl, logsUrl, scrapeIntervalSeconds } = observability;
     return {

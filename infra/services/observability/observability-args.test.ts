@@ -24,14 +24,14 @@ describe("what a preview warns of", () => {
 
   it("is that alerts notify nobody, and that their links lead nowhere", () => {
     expect(warningsOf({ prometheus: {} })).toEqual([
-      expect.stringMatching(/^observability\.prometheus: alerts fire in Prometheus and notify nobody/),
+      expect.stringMatching(/^observability\.prometheus: alerts fire in Prometheus but nobody is notified/),
       expect.stringMatching(
         /^observability\.runbookBaseUrl: not set, .*`pulumi config set --path observability\.runbookBaseUrl/,
       ),
     ]);
     const kubernetes = { target: "kubernetes", gatehouseImage: "g", devnetImage: "d" };
     expect(warningsOf({ existing: { namespace: "monitoring" } }, kubernetes)).toEqual([
-      expect.stringContaining("lead nowhere"),
+      expect.stringContaining("are broken"),
     ]);
   });
 });

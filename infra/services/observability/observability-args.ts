@@ -1,21 +1,19 @@
 import { hkdfSync } from "node:crypto";
-import { stackServices } from "#daemon/stack-services.ts";
+import { stackServices } from "../../stack-services.ts";
 import type { StackConfig } from "../../config/config-schema.ts";
 import { describeProblem, type ConfigProblem } from "../../config/config-problem.ts";
 import type { ProblemParts } from "../../config/problem-parts.ts";
 import { nobodysRunbooks } from "../../observability/alert.ts";
+import { findStackSecret } from "../node/dev-accounts.ts";
 
 /**
- * Returns the password for Grafana's admin: the configured one, or one derived from the signer's key (HKDF, RFC 5869). Every stack has a
- * signer's key, so nothing else needs to be stored, and neither secret reveals the other. Returns `undefined` if the stack has neither,
- * which the facilitator rejects.
+ * Returns the password for Grafana's admin: the configured one, or one derived from the stack's secret (HKDF, RFC 5869), so that nothing else
+ * needs to be stored, and neither reveals the other. Returns `undefined` if the stack has neither, which preflight rejects.
  */
-export function deriveGrafanaPassword(
-  { grafanaPassword }: StackConfig,
-  { prefix, signerPrivateKey }: Readonly<{ prefix: string; signerPrivateKey: string | undefined }>,
-): string | undefined {
-  if (grafanaPassword !== undefined || signerPrivateKey === undefined) return grafanaPassword;
-  const bytes = hkdfSync("sha256", signerPrivateKey, prefix, "gatehouse grafana admin", 24);
+export function deriveGrafanaPassword(config: StackConfig, prefix: string): string | undefined {
+  const [{ grafanaPassword }, stackSecret] = [config, findStackSecret(config)];
+  if (grafanaPassword !== undefined || stackSecret === undefined) return grafanaPassword;
+  const bytes = hkdfSync("sha256", stackSecret, prefix, "gatehouse grafana admin", 24);
   return Buffer.from(bytes).toString("base64url");
 }
 
@@ -29,7 +27,7 @@ export function findObservabilityProblems(config: StackConfig): readonly ConfigP
     const key = "observability.existing";
     refuse(
       key,
-      "found together with target docker, where there is no registry of what Prometheus scrapes.",
+      "found together with target docker, which has no service discovery for Prometheus.",
       "Remove it",
       { kind: "remove", key },
       ", and have your Prometheus scrape the URLs of the output `urls.operations`.",
@@ -38,7 +36,7 @@ export function findObservabilityProblems(config: StackConfig): readonly ConfigP
   if (observability?.existing !== undefined && observability.prometheus !== undefined) {
     refuse(
       "observability.prometheus",
-      "found together with observability.existing; two Prometheus would send every alert twice.",
+      "found together with observability.existing; two Prometheus servers would send every alert twice.",
       "Remove one of the two",
       { kind: "remove", path: true },
       ".",
@@ -48,7 +46,7 @@ export function findObservabilityProblems(config: StackConfig): readonly ConfigP
     if (observability?.[part] === undefined || observability.prometheus !== undefined) continue;
     refuse(
       `observability.${part}`,
-      "found without observability.prometheus, which it lives on.",
+      "found without observability.prometheus, which it requires.",
       { kind: "set-to", said: "Set ", key: "observability.prometheus.retentionDays", value: "15" },
       ", or remove it.",
     );
@@ -57,7 +55,7 @@ export function findObservabilityProblems(config: StackConfig): readonly ConfigP
     refuse("alertmanagerConfig", "found without observability.alertmanager, which reads it; set both or remove it.");
   }
   if (grafanaPassword !== undefined && observability?.grafana === undefined) {
-    refuse("grafanaPassword", "found without observability.grafana, which requests it; set both or remove it.");
+    refuse("grafanaPassword", "found without observability.grafana, which uses it; set both or remove it.");
   }
   return problems;
 }
@@ -72,9 +70,9 @@ function warnOfNobodysRunbooks({ observability }: StackConfig): ConfigProblem | 
   if (observability.prometheus === undefined && observability.existing === undefined) return undefined;
   const key = "observability.runbookBaseUrl";
   return describeProblem(key, {
-    wrong: "not set, so that the links of alerts and dashboards lead nowhere.",
+    wrong: "not set, so links in alerts and dashboards are broken.",
     remedy: [
-      "With the URL of the folder docs/runbooks where your people read it, ",
+      "With the URL at which your team reads docs/runbooks, ",
       { kind: "set-to", said: "", key, value: "<URL>" },
       ".",
     ],
@@ -87,13 +85,13 @@ function warnOfSilentAlerts({ observability, alertmanagerConfig }: StackConfig):
   if (observability.alertmanager === undefined) {
     const port = { key: "observability.alertmanager.port", value: String(stackServices.alertmanager.ports.http) };
     return describeProblem("observability.prometheus", {
-      wrong: "alerts fire in Prometheus and notify nobody.",
+      wrong: "alerts fire in Prometheus but nobody is notified.",
       remedy: ["For an Alertmanager, ", { kind: "set-to", said: "", ...port }, "."],
     });
   }
   const file = { key: "alertmanagerConfig", secret: true, file: "alertmanager.yml" };
   return describeProblem("observability.alertmanager", {
-    wrong: "no receiver is set, so that it shows alerts and notifies nobody.",
+    wrong: "no receiver is set, so it shows alerts but notifies nobody.",
     remedy: ["Write an alertmanager.yml, and ", { kind: "set-to", said: "", ...file }, "."],
   });
 }

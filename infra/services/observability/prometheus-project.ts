@@ -1,4 +1,4 @@
-import { stackServices } from "#daemon/stack-services.ts";
+import { stackServices } from "../../stack-services.ts";
 import { oneReplica, serviceUser, type ServiceSpec } from "../service-spec.ts";
 
 /** User in the Prometheus project's official images, which owns the data directory in each image: nobody. */

@@ -1,11 +1,11 @@
 import { stringify } from "yaml";
-import { listScrapedServices, stackServices } from "#daemon/stack-services.ts";
+import { listScrapedServices, stackServices } from "../../stack-services.ts";
 import { renderGroups, renderRuleFile } from "../../observability/rule-files.ts";
 import { ruleGroups } from "../../observability/rules/all-rules.ts";
 import { watchdogRules } from "../../observability/rules/watchdog.ts";
 import { buildPrometheusConfig, type ScrapeTarget } from "../../observability/scrape-config.ts";
 import { namePodsHost } from "../addresses.ts";
-import type { BroughtService } from "../brought-service.ts";
+import type { BundledService } from "../bundled-service.ts";
 import type { BuiltService } from "../built-service.ts";
 import { buildPrometheusProject } from "./prometheus-project.ts";
 import { filesDirectory, findPort, type ResourceLimits, type ServiceName, type ServiceSpec } from "../service-spec.ts";
@@ -96,8 +96,8 @@ function listTargets(service: ServiceSpec, { prefix, hosts }: PrometheusArgs): r
 }
 
 /** A stack's own Prometheus, which scrapes the other services. */
-export const prometheus: BroughtService<Omit<PrometheusArgs, "services">> = {
-  isBrought: ({ observability }) => observability?.prometheus !== undefined,
+export const prometheus: BundledService<Omit<PrometheusArgs, "services">> = {
+  isBundled: ({ observability }) => observability?.prometheus !== undefined,
   readArgs: ({ observability, limits }, { prefix, addresses }) => {
     if (observability?.prometheus === undefined) return undefined;
     const { alertmanager, runbookBaseUrl, scrapeIntervalSeconds } = observability;

@@ -1,6 +1,6 @@
 import { lintRules } from "../lint-rules.ts";
 import type { LintedFile } from "./lint-document.ts";
-import { findLocationInRepository } from "./repository-place.ts";
+import { findLocationInRepository } from "./repository-location.ts";
 
 /**
  * Formats findings as GitHub Actions workflow commands, which the runner shows next to the lines in a pull request (docs.github.com,
@@ -16,11 +16,11 @@ export function formatGithubReport(files: readonly LintedFile[], repository: str
 
 function formatCommands({ findings, error }: LintedFile, file: string): readonly string[] {
   if (error !== undefined) {
-    return [formatCommand("error", { file, title: "gatehouse lint" }, `can't be read (${error}).`)];
+    return [formatCommand("error", { file, title: "gatehouse config lint" }, `can't be read (${error}).`)];
   }
   return findings.map(({ rule, line, column, path, message, fix }) => {
     const subject = path === "" ? message : `${path} ${message}`;
-    const properties = { file, line, col: column, title: `gatehouse lint: ${rule}` };
+    const properties = { file, line, col: column, title: `gatehouse config lint: ${rule}` };
     return formatCommand(lintRules[rule].level, properties, `${subject} Fix: ${fix}`);
   });
 }

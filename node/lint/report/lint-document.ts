@@ -8,7 +8,7 @@ const finding = z
     line: position,
     column: position.describe("counted from 1, in UTF-16 code units"),
     path: z.string().describe("Keys joined by dots, e.g. chain.monitor_config; empty for the file as a whole"),
-    message: z.string().describe("what is wrong; holds no secret"),
+    message: z.string().describe("what is wrong; contains no secret"),
     fix: z.string().describe("what to do"),
   })
   .readonly();
@@ -20,7 +20,7 @@ const file = z
   })
   .readonly();
 
-/** Document printed by `gatehouse lint --format json`. Within a major version, fields are only added, never renamed or removed. */
+/** Document printed by `gatehouse config lint --format json`. Within a major version, fields are only added, never renamed or removed. */
 export const lintDocument = z
   .strictObject({
     configPath: file.unwrap().shape.configPath.optional().describe("For a single file: that file's value"),

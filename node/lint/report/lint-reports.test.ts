@@ -53,7 +53,7 @@ async function lint(format: LintCommandOptions["format"], configPaths: readonly 
   return { status, printed, errors };
 }
 
-describe("gatehouse lint --format sarif", () => {
+describe("gatehouse config lint --format sarif", () => {
   test("is SARIF 2.1.0 with rule, level, place from the checkout, and a link to the rule's words", async () => {
     const { status, printed } = await lint("sarif", [configPath]);
     const log = JSON.parse(printed) as Log;
@@ -99,7 +99,7 @@ describe("gatehouse lint --format sarif", () => {
   });
 });
 
-describe("gatehouse lint --format github", () => {
+describe("gatehouse config lint --format github", () => {
   test("is one command a finding, which nothing in the file can end or add to", async () => {
     const { status, printed } = await lint("github", [configPath]);
     expect(status).toBe(2);
@@ -109,18 +109,18 @@ describe("gatehouse lint --format github", () => {
     );
     expect(lines).toContainEqual(
       expect.stringMatching(
-        /^::warning .*,title=gatehouse lint%3A unknown-key::chain\.monitor_config\.a,b:%0A::stop-commands::x%250A is not a key/,
+        /^::warning .*,title=gatehouse config lint%3A unknown-key::chain\.monitor_config\.a,b:%0A::stop-commands::x%250A is not a key/,
       ),
     );
   });
 
   test("reports a file that could not be read", async () => {
     const { status, printed } = await lint("github", [join(directory, "none")]);
-    expect([status, printed]).toEqual([1, "::error file=none,title=gatehouse lint::can't be read (ENOENT).\n"]);
+    expect([status, printed]).toEqual([1, "::error file=none,title=gatehouse config lint::can't be read (ENOENT).\n"]);
   });
 });
 
-describe("gatehouse lint --format json", () => {
+describe("gatehouse config lint --format json", () => {
   test("has each file once, in the order given, with what could not be read", async () => {
     const none = join(directory, "none");
     const { status, printed } = await lint("json", [none, configPath, none]);
@@ -139,7 +139,7 @@ describe("gatehouse lint --format json", () => {
   });
 });
 
-describe("gatehouse lint", () => {
+describe("gatehouse config lint", () => {
   test("prints a file's control characters as JSON does, so that they neither end a line nor move a cursor", async () => {
     await writeFile(configPath, odd.replace("a,b", "\\u001b[2J"));
     const { printed } = await lint("text", [configPath]);
@@ -157,7 +157,7 @@ describe("gatehouse lint", () => {
     );
     expect([refused, errors]).toEqual([
       1,
-      "lint: - can't be read (it is larger than 16777216 bytes); name a node's configuration file.\n",
+      "lint: - can't be read (it is larger than 16777216 bytes); expected a node's configuration file.\n",
     ]);
   });
 

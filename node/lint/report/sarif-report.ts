@@ -1,7 +1,7 @@
 import type { Location, Log, Notification, ReportingDescriptor, Result } from "sarif";
 import { type LintFinding, lintRules } from "../lint-rules.ts";
 import type { LintedFile } from "./lint-document.ts";
-import { findLocationInRepository } from "./repository-place.ts";
+import { findLocationInRepository } from "./repository-location.ts";
 
 /** Facts about Gatehouse that a SARIF log includes in its tool section. */
 export type SarifOptions = Readonly<{
@@ -21,7 +21,7 @@ export function formatSarifReport(files: readonly LintedFile[], options: SarifOp
   const page = `${options.docsUrl.replace(/\/+$/, "")}/lint.md`;
   const notifications = files.flatMap((file): Notification[] => {
     if (file.error === undefined) return [];
-    const text = `${file.configPath} can't be read (${file.error}); name a node's configuration file.`;
+    const text = `${file.configPath} can't be read (${file.error}); expected a node's configuration file.`;
     return [{ level: "error", message: { text }, locations: [buildLocation(file, options)] }];
   });
   return {
@@ -31,7 +31,7 @@ export function formatSarifReport(files: readonly LintedFile[], options: SarifOp
       {
         tool: {
           driver: {
-            name: "gatehouse lint",
+            name: "gatehouse config lint",
             semanticVersion: options.toolVersion,
             informationUri: page,
             rules: Object.entries(lintRules).map(([id, words]) => buildDescriptor(id, words, page)),

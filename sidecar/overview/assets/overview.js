@@ -61,8 +61,8 @@ for (;;) {
   const answer = await readStatus().catch(() => undefined);
   document.body.classList.toggle("stale", answer === undefined);
   if (answer === undefined) {
-    setText(find("#summary"), "The overview does not answer: what is below is old.");
-    document.title = "No answer · Gatehouse";
+    setText(find("#summary"), "The overview is not responding: the data below is old.");
+    document.title = "Not responding · Gatehouse";
   } else show(answer);
   await new Promise((resolve) => setTimeout(resolve, intervalMs));
 }

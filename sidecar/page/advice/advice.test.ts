@@ -4,7 +4,6 @@ import { readSettings } from "#daemon/settings/settings.ts";
 import { conditionReasons } from "#status/condition-reasons.ts";
 import type { Condition, ConditionType } from "#status/condition.ts";
 import { sidecarSettings } from "../../settings.ts";
-import { createCommandText } from "../../upkeep/command-words.ts";
 import { listSteps } from "./advice.ts";
 import { buildDeployment } from "./deployment.ts";
 import { readRunbooks, findRunbook } from "./runbooks.ts";
@@ -75,7 +74,6 @@ test("the commands are those of the deployment, ready for a shell", () => {
     showDisk: "df -h '/srv/my node/data'",
     lint: `${formatOwnCommand()} lint '/srv/my node/bin/node.conf'`,
     resume: "gatehouse resume",
-    cancelUpgrade: "gatehouse upgrade --cancel",
   });
   const docker = { GATEHOUSE_SIDECAR_RESTART_DRIVER: "docker", GATEHOUSE_SIDECAR_DOCKER_CONTAINER: "node-7" };
   expect(deployment(docker)).toMatchObject({ showLog: "docker logs --tail 50 node-7", start: "docker start node-7" });
@@ -112,20 +110,6 @@ test("for a node that hangs it says what this deployment does", () => {
     command: expect.stringContaining("./ops start"),
   });
   expect(lastStep("none")?.command).toBeUndefined();
-});
-
-test.each(["Suspect", "Inconclusive"])("for data that are %s it has the whole command of a restore", (reason) => {
-  const found = { type: "DataIntact", status: "False", reason, message: "-", since: "" } as Condition;
-  const last = (env: Readonly<Record<string, string>>) => {
-    const settings = readSettings(sidecarSettings, { env: { GATEHOUSE_SIDECAR_NODE_WORKSPACE: "/srv/node", ...env } });
-    const facts = { statusUrl: "http://127.0.0.1:9600", ops: undefined, configPath: undefined };
-    const command = createCommandText(settings.upkeep, "/srv/my state");
-    return listSteps(found, buildDeployment(settings, { ...facts, command, dataPath: undefined })).at(-1)?.command;
-  };
-  expect(last({})).toBe(`${formatOwnCommand()} restore --snapshot --state-directory '/srv/my state'`);
-  expect(last({ GATEHOUSE_SIDECAR_UPKEEP_COMMAND_PREFIX: "docker exec -it sidecar gatehouse" })).toBe(
-    "docker exec -it sidecar gatehouse restore --snapshot",
-  );
 });
 
 test("a node of another chain has a runbook that says so", () => {

@@ -7,7 +7,7 @@ import { upkeepAdvice } from "./upkeep-advice.ts";
 const advice: AdviceTable = { ...nodeAdvice, ...upkeepAdvice };
 
 const lookFailed = step(
-  "Read this process's log: its event task-failed says where the look failed. Restart the process if that stays, and report it with that line.",
+  "Find the event task-failed in this process's log: it has the error. If it keeps failing, restart the process and report a bug with that line.",
 );
 
 export function listSteps(cause: Condition, deployment: Deployment): readonly Step[] {

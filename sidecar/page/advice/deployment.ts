@@ -1,8 +1,8 @@
 import { formatOwnCommand } from "#daemon/command-line/own-command.ts";
 import { quoteShellWord } from "#daemon/command-line/shell-word.ts";
 import type { SidecarSettings } from "../../settings.ts";
-import type { CommandText } from "../../upkeep/command-words.ts";
-import type { OpsLocation } from "../../upkeep/drivers/ops-place.ts";
+import type { CommandText } from "../../upkeep/command-text.ts";
+import type { OpsLocation } from "../../upkeep/drivers/ops-location.ts";
 
 /** Commands for inspecting and operating this node; a command is absent if this deployment has none. */
 export type Deployment = Readonly<{
@@ -24,10 +24,6 @@ export type Deployment = Readonly<{
   status: string;
   resume: string;
   adopt: string;
-  /** Cancels an upgrade that has not stopped the node yet. */
-  cancelUpgrade: string;
-  /** Restores the node's data from the copy that the last upgrade made. */
-  restoreData: string;
 }>;
 
 /** Facts, in addition to the settings, that the commands depend on. */
@@ -58,8 +54,6 @@ export function buildDeployment(settings: SidecarSettings, facts: DeploymentInfo
     status: `${gatehouse} status --url ${quoteShellWord(statusUrl)}`,
     resume: command("resume"),
     adopt: command("adopt"),
-    cancelUpgrade: command("upgrade --cancel"),
-    restoreData: command("restore --snapshot"),
   };
 }
 

@@ -116,11 +116,6 @@ export const nodeAdvice: AdviceTable = {
     step("Fix the file in the message. It is reloaded when saved."),
     step("Until then, the previous content stays active."),
   ],
-  PruneAdvancing: (_, { showLog, showDisk }) => [
-    step("Check whether the node logs errors about pruning.", showLog),
-    step("Check how long the disk will last.", showDisk),
-    step("If the log shows no cause, restart the node once at a quiet time, and check whether the backlog shrinks."),
-  ],
   MetricsArriving: ({ reason }, { lint }) => listMetricsSteps(reason, lint),
 };
 

@@ -7,19 +7,13 @@ const neverReplaced: ReadonlySet<string> = new Set(["Unreadable", "NotAFile", "T
 export const upkeepAdvice: AdviceTable = {
   NotPaused: (_, { showLog, resume }) => [
     step(
-      "Find out why the restart failed: below, under Changes by Gatehouse, and at the end of the node's log.",
+      "To see why the restart failed, look under 'Changes by Gatehouse' below and at the end of the node's log.",
       showLog,
     ),
     step("Once the cause is fixed, resume Gatehouse.", resume),
   ],
-  UpgradeVerified: ({ reason }, { showLog, resume, cancelUpgrade }) => {
-    if (reason === "Upgrading" || reason === "Preparing") return [];
-    if (reason === "NotStarted") {
-      return [
-        step("Fix the problem above, and request the upgrade again."),
-        step("Or cancel it with upgrade --cancel.", cancelUpgrade),
-      ];
-    }
+  UpgradeVerified: ({ reason }, { showLog, resume }) => {
+    if (reason === "Upgrading") return [];
     return [
       step("Check above which step failed and where the copies are."),
       step("Check the end of the node's log.", showLog),
@@ -28,14 +22,14 @@ export const upkeepAdvice: AdviceTable = {
         : step("Fix the problem, then resume Gatehouse.", resume),
     ];
   },
-  DataIntact: ({ reason }, { showLog, restoreData }) => {
+  DataIntact: ({ reason }, { showLog }) => {
     if (reason === "NeverHealthy") return [];
     if (reason === "NotInspected")
       return [step("Fix the problem above (stat -f, dmesg, mount). Gatehouse rechecks automatically.")];
     return [
       step("Check the symptoms above, and what is missing to rule out other causes."),
       step("Check the end of the node's log.", showLog),
-      step("Check the disk (smartctl, dmesg), and restore a snapshot.", restoreData),
+      step("Check the disk (smartctl, dmesg), and replace the data with a snapshot (see the runbook)."),
     ];
   },
   Adopted: (_, { adopt }) => [
@@ -55,21 +49,23 @@ export const upkeepAdvice: AdviceTable = {
         : "Fix it. Otherwise Gatehouse restores the last good version at the time above, if one is shown.",
     ),
   ],
-  ConfigReconciled: (_, { lint }) => [
-    step("Check what is wrong with node.conf.", lint),
-    step("Fix the problem above. Gatehouse retries automatically."),
-  ],
-  SoleWriter: ({ reason }, { resume, start }) => {
+  ConfigReconciled: ({ reason }, { lint, resume, start }) => {
     if (reason === "StartRewrites") {
       return [
         step("Set the values above in the template from which the node's start renders node.conf."),
         step("Then restart the node.", start),
       ];
     }
+    if (reason === "Contested" || reason === "Locked") {
+      return [
+        step("Find the other writer: a second sidecar, a configuration management tool, or a person."),
+        step("Stop it, or change the setting here if the other writer is right."),
+        step("Then resume Gatehouse.", resume),
+      ];
+    }
     return [
-      step("Find the other writer: a second sidecar, a configuration management tool, or a person."),
-      step("Stop it, or change the setting here if the other writer is right."),
-      step("Then resume Gatehouse.", resume),
+      step("Check what is wrong with node.conf.", lint),
+      step("Fix the problem above. Gatehouse retries automatically."),
     ];
   },
   VersionConsistent: () => [step("Set node.version to the running version, or finish the upgrade.")],
@@ -77,14 +73,22 @@ export const upkeepAdvice: AdviceTable = {
     step("Download the release above, and unpack it into its own directory on the node's machine."),
     step("Upgrade the node: gatehouse upgrade <directory>. In a container, change nodeImage and run pulumi up."),
   ],
-  NodeCliWorking: () => [step("Run the node_cli command above manually. Its path is the setting nodeCli.command.")],
-  AutoPruneEnabled: ({ reason }) => [
-    step(
-      reason === "CannotDisable"
-        ? "Auto-pruning can't be disabled again. Set prune.enabled to true."
-        : "Fix the problem above. Gatehouse then enables pruning automatically.",
-    ),
-  ],
+  Pruning: ({ reason }, { showLog, showDisk }) => {
+    if (reason === "PruningStalled") {
+      return [
+        step("Check whether the node logs errors about pruning.", showLog),
+        step("Check how long the disk will last.", showDisk),
+        step(
+          "If the log shows no cause, restart the node once at a quiet time, and check whether the backlog shrinks.",
+        ),
+      ];
+    }
+    if (reason === "CannotDisable") return [step("Auto-pruning can't be disabled again. Set prune.enabled to true.")];
+    const fix = step("Fix the problem above. Gatehouse then enables pruning automatically.");
+    return reason === "Disabled" || reason === "EnableFailed"
+      ? [fix]
+      : [step("Run the node_cli command above manually. Its path is the setting nodeCli.command."), fix];
+  },
   StateWritable: () => [
     step("Make the state directory writable, and free space on its disk. The state in memory is then saved."),
   ],

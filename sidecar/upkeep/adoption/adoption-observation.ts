@@ -2,7 +2,7 @@ import type { Logger } from "#daemon/log/log.ts";
 import { createObservation, type Observation } from "#health/observation.ts";
 import type { ConditionReport } from "#status/condition.ts";
 import type { SidecarSettings } from "../../settings.ts";
-import type { CommandText } from "../command-words.ts";
+import type { CommandText } from "../command-text.ts";
 import type { PlanView } from "../plan/plan-view.ts";
 import type { Adoption } from "../state/upkeep-state.ts";
 import type { Authority } from "./authority.ts";
@@ -26,7 +26,7 @@ export function observeAdoption(onChange?: () => void): ObservedAdoption {
 }
 
 /** Records the plan and whether it may be executed; logs a changed plan while approval is pending. */
-export function noteAdoption(
+export function recordAdoption(
   found: Readonly<{ plan: PlanView; authority: Authority; adopted: Adoption | undefined }>,
   seen: ObservedAdoption,
   { log }: Readonly<{ log: Logger }>,
@@ -35,13 +35,13 @@ export function noteAdoption(
   const { plan, authority } = found;
   seen.note(found);
   if (authority === "waits" && before !== undefined && before.digest !== plan.digest)
-    log.info({ event: "plan-changed", plan }, `the plan is another now. ${describePlan(plan)}`);
+    log.info({ event: "plan-changed", plan }, `the plan has changed. ${describePlan(plan)}`);
 }
 
 const adoptedBy = {
   command: "gatehouse adopt",
-  setting: "upkeep.mode was enforce then",
-  "earlier version": "it acted before",
+  setting: "upkeep.mode was enforce",
+  "earlier version": "it acted on this node before",
 } as const;
 
 /** Reports whether the sidecar may act on this node. While approval is pending, includes the plan and the command for approving it. Pure. */
@@ -60,17 +60,17 @@ export function deriveAdoptionConditions(
     const since = adopted === undefined ? "" : ` since ${new Date(adopted.atMs).toISOString()}`;
     const message =
       mode === "enforce"
-        ? "upkeep.mode is enforce: the sidecar acts by itself."
+        ? "upkeep.mode is enforce: the sidecar acts without approval."
         : `The sidecar acts on this node${since} (${adopted === undefined ? "adopted" : adoptedBy[adopted.by]}).`;
     return [{ type, status: "True", reason: "Adopted", message }];
   }
-  const message = `The sidecar has changed nothing yet, and waits for your approval. ${describePlan(plan)} To let it act, run \`${command("adopt")}\`.`;
+  const message = `The sidecar has changed nothing yet and is waiting for your approval. ${describePlan(plan)} To approve, run \`${command("adopt")}\`.`;
   return [{ type, status: "False", reason: "WaitingForApproval", message }];
 }
 
 /** Describes a plan in one paragraph. */
 function describePlan({ steps, problems }: PlanView): string {
   const open = problems.length === 0 ? "" : ` Not planned yet: ${problems.join(" ")}`;
-  if (steps.length === 0) return `Its plan: nothing to change now.${open}`;
-  return `Its plan: ${steps.map((step, index) => `${index + 1}. ${step}`).join("; ")}.${open}`;
+  if (steps.length === 0) return `Plan: no changes.${open}`;
+  return `Plan: ${steps.map((step, index) => `${index + 1}. ${step}`).join("; ")}.${open}`;
 }

@@ -1,5 +1,4 @@
 import type { SidecarSettings } from "../../settings.ts";
-import { isEarly } from "../state/upgrade-record.ts";
 import type { UpkeepState } from "../state/upkeep-state.ts";
 
 /** Permission for a sidecar to act on its node. `waits`: not until the operator has seen the plan and run `gatehouse adopt`. */
@@ -15,25 +14,19 @@ export function decideAuthority(
 }
 
 /** Explains, as the end of a sentence, why the sidecar currently doesn't change its node; undefined if it may change it. */
-export function explainIdle(
+export function explainInaction(
   authority: Authority,
   { hold, store, upgrade }: Pick<UpkeepState, "hold" | "store" | "upgrade">,
 ): string | undefined {
-  if (isBetweenVersions({ upgrade })) return "an upgrade is under way (UpgradeVerified says how far it is)";
-  if (hold.get() !== undefined) return "a hold is in force (NotPaused says how it ends)";
-  if (authority === "waits") return "the sidecar waits for your approval (Adopted says for which)";
+  if (isBetweenVersions({ upgrade })) return "an upgrade is in progress (see UpgradeVerified)";
+  if (hold.get() !== undefined) return "Gatehouse is paused (see NotPaused)";
+  if (authority === "waits") return "the sidecar is waiting for your approval (see Adopted)";
   if (authority === "observes") return "upkeep.mode is observe";
-  return store.failure() === undefined ? undefined : "the sidecar can't keep its state (StateWritable says why)";
+  return store.failure() === undefined ? undefined : "the sidecar can't store its state (see StateWritable)";
 }
 
-/** Whether an upgrade has started to change the node, which blocks all other changes. */
+/** Whether an upgrade is in progress, which blocks all other changes. */
 export function isBetweenVersions({ upgrade }: Pick<UpkeepState, "upgrade">): boolean {
-  const record = upgrade.get();
-  return record !== undefined && record.end === undefined && !isEarly(record.stage);
-}
-
-/** Whether an upgrade is in progress, even if it hasn't touched the node yet. */
-export function isUpgradeInFlight({ upgrade }: Pick<UpkeepState, "upgrade">): boolean {
   const record = upgrade.get();
   return record !== undefined && record.end === undefined;
 }

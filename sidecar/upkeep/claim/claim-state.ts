@@ -20,7 +20,7 @@ import { compareCopies, hasActed, oldStateDirectory, takeOldState } from "./old-
 import { formatHolder, createProcessLock, type LockHolder } from "#daemon/files/process-lock.ts";
 import { requireWorkspace } from "./misnamed-workspace.ts";
 import { findNodeDifferences, isUnread, type NodeDifference } from "./same-node.ts";
-import { chooseStateLocation, mayWrite } from "../state/state-place.ts";
+import { chooseStateLocation, mayWrite } from "../state/state-location.ts";
 import { openUpkeepState, upkeepLockFile, upkeepStateFile, type UpkeepState } from "../state/upkeep-state.ts";
 
 export type ClaimDependencies = Readonly<{
@@ -40,7 +40,7 @@ export type ClaimedState = UpkeepState &
 
 /** Max time that a replaced sidecar needs to exit. */
 const lockWithinMs = 3_000;
-const lockAgainMs = 100;
+const lockRetryMs = 100;
 
 /**
  * Opens one node's state exclusively, until it is disposed of or the process exits. Writes the node's identity before anything else. State
@@ -82,7 +82,7 @@ export async function claimState(settings: SidecarSettings, dependencies: ClaimD
         state.store.flush();
         // A hung store stays hung, so even its file isn't closed.
         if (state.store.failure()?.reason !== "Unresponsive")
-          state.store.suspend({ reason: "InUse", message: `${directory} is left to the sidecar that takes over.` });
+          state.store.suspend({ reason: "InUse", message: `${directory} is released to the sidecar that takes over.` });
         lock[Symbol.dispose]();
       },
       [Symbol.dispose]: () => {
@@ -113,7 +113,7 @@ async function identify(state: UpkeepState, found: NodeIdentity, claim: Claim): 
     const differences = findNodeDifferences(remembered, found, facts);
     if (differences.length > 0) throw refuseAnotherNode(state.directory, remembered, found, differences);
     if (remembered.configPath !== found.configPath || remembered.host.name !== found.host.name) {
-      log.info({ event: "node-moved", was: remembered, is: found }, "the node was moved, and keeps its state");
+      log.info({ event: "node-moved", was: remembered, is: found }, "the node was moved; its state is retained");
     }
   }
   // An operator who approved a plan made without a node.conf hasn't seen the plan for this node.conf.
@@ -146,8 +146,8 @@ async function judgeOld(
   const match = await compareCopies(state.directory, { places, document, movedFrom: settings.upkeep.movedFrom });
   if (match.kind === "another") {
     throw new StartupError(
-      `the state in ${state.directory} belongs to another node (of its copies of node.conf, ${match.why}); this sidecar was pointed at ` +
-        `${formatIdentity(found)}. Name a state directory of this node's own in GATEHOUSE_SIDECAR_UPKEEP_STATE_DIRECTORY. If it is the same ` +
+      `the state in ${state.directory} belongs to another node (of its copies of node.conf, ${match.why}); this sidecar is configured for ` +
+        `${formatIdentity(found)}. Set GATEHOUSE_SIDECAR_UPKEEP_STATE_DIRECTORY to a directory for this node only. If it is the same ` +
         `node, moved on purpose, start the sidecar once with GATEHOUSE_SIDECAR_UPKEEP_MOVED_FROM=${match.remembered}`,
     );
   }
@@ -163,9 +163,9 @@ function refuseAnotherNode(
   const others = differences.map(({ what }) => what).join(" and ");
   const before = differences.map((difference) => difference.remembered).join(",");
   return new StartupError(
-    `the state in ${directory} belongs to another node: ${formatIdentity(remembered)}; this sidecar was pointed at ` +
-      `${formatIdentity(found)}, of another ${others}. Name a state directory of this node's own in ` +
-      "GATEHOUSE_SIDECAR_UPKEEP_STATE_DIRECTORY. If it is the same node, moved on purpose, start the sidecar once with " +
+    `the state in ${directory} belongs to another node: ${formatIdentity(remembered)}; this sidecar is configured for ` +
+      `${formatIdentity(found)}, of another ${others}. Set ` +
+      "GATEHOUSE_SIDECAR_UPKEEP_STATE_DIRECTORY to a directory for this node only. If it is the same node, moved on purpose, start the sidecar once with " +
       `GATEHOUSE_SIDECAR_UPKEEP_MOVED_FROM=${before}`,
   );
 }
@@ -176,7 +176,7 @@ function createDirectory(directory: string): void {
   } catch (cause) {
     const why = (cause as NodeJS.ErrnoException).code ?? (cause as Error).message;
     throw new StartupError(
-      `the state directory ${directory} can't be made (${why}); name one that this user may write in GATEHOUSE_SIDECAR_UPKEEP_STATE_DIRECTORY.`,
+      `the state directory ${directory} can't be created (${why}); set GATEHOUSE_SIDECAR_UPKEEP_STATE_DIRECTORY to a directory that this user can write to.`,
       { cause },
     );
   }
@@ -193,17 +193,17 @@ async function requireLock(
     throw new StartupError(`the state directory ${directory} can't be locked ${result.why}.`);
   }
   if (result.reason === "NotOurs") {
-    throw new StartupError(`whether the state in ${directory} is in use is not known: ${result.why}.`);
+    throw new StartupError(`can't determine whether the state in ${directory} is in use: ${result.why}.`);
   }
   throw new StartupError(
-    `the state in ${directory} is in use: ${describeHolder(result.holder)} Stop that sidecar first. For another node, or to look on alongside it with ` +
-      "upkeep.mode observe, name its own state directory in GATEHOUSE_SIDECAR_UPKEEP_STATE_DIRECTORY.",
+    `the state in ${directory} is in use: ${describeHolder(result.holder)} Stop that sidecar first. For another node, or to run alongside it with ` +
+      "upkeep.mode observe, set GATEHOUSE_SIDECAR_UPKEEP_STATE_DIRECTORY to a separate directory.",
   );
 }
 
 function describeHolder(holder: LockHolder | undefined): string {
-  if (holder === undefined) return "another process has it.";
-  return `${formatHolder(holder)} looks after ${holder.node} with it.`;
+  if (holder === undefined) return "another process uses it.";
+  return `${formatHolder(holder)} uses it for ${holder.node}.`;
 }
 
 /** A sidecar that never writes may run alongside one that does. Two writers are rejected before either acts. */
@@ -213,7 +213,7 @@ async function requireOnlyWriter({ upkeep }: SidecarSettings, configPath: string
   const result = await waitForLock(lock.acquire, signal);
   // A missing or read-only directory is reported by a condition, because it may become available later.
   if (result.ok || result.reason === "LockFailed") return;
-  throw new StartupError(`${result.message} To look on without writing, set GATEHOUSE_SIDECAR_UPKEEP_MODE=observe.`);
+  throw new StartupError(`${result.message} To run read-only, set GATEHOUSE_SIDECAR_UPKEEP_MODE=observe.`);
 }
 
 async function waitForLock<Result extends Readonly<{ ok: boolean; reason?: string }>>(
@@ -221,5 +221,5 @@ async function waitForLock<Result extends Readonly<{ ok: boolean; reason?: strin
   signal: AbortSignal,
 ): Promise<Result> {
   const isOver = (result: Result) => !("reason" in result && result.reason === "Locked");
-  return await waitUntil(acquire, isOver, { everyMs: lockAgainMs, withinMs: lockWithinMs, signal });
+  return await waitUntil(acquire, isOver, { everyMs: lockRetryMs, withinMs: lockWithinMs, signal });
 }

@@ -31,7 +31,7 @@ test.each([
   ["bin of the layout before v0.11", ["node/domain/client/bin/node_cli"], "node/domain/client/bin", ""],
 ])("a workspace that names %s is told which one to set", async (_, files, workspace, meant) => {
   await expect(check(files, workspace)).rejects.toThrow(
-    `node.workspace is ${join(root, workspace)}, which is the directory of the node's programs; name the directory above it: ` +
+    `node.workspace is ${join(root, workspace)}, the directory with the node's binaries; expected its parent: ` +
       `set GATEHOUSE_SIDECAR_NODE_WORKSPACE=${join(root, meant)}.`,
   );
 });

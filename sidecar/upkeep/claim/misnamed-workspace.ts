@@ -27,7 +27,7 @@ export function requireWorkspace({ node, nodeCli }: Pick<SidecarSettings, "node"
       ? `GATEHOUSE_SIDECAR_NODE_BIN_DIRECTORY=${root}, and node.workspace to its parent, ${dirname(root)}`
       : `GATEHOUSE_SIDECAR_NODE_WORKSPACE=${meant}`;
   throw new StartupError(
-    `node.workspace is ${root}, which is the directory of the node's programs; name the directory above it: set ${remedy}.`,
+    `node.workspace is ${root}, the directory with the node's binaries; expected its parent: set ${remedy}.`,
   );
 }
 

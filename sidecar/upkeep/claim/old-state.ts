@@ -12,7 +12,7 @@ import { upkeepStateFile, type UpkeepState } from "../state/upkeep-state.ts";
 export const oldStateDirectory = ".gatehouse/sidecar";
 
 /** Owner of a state without an identity, as determined from its copies of node.conf. */
-export type CopiesMatch = Readonly<
+export type CopyComparison = Readonly<
   | { kind: "same" | "unknown" }
   | { kind: "another"; why: string; /** Value for `upkeep.movedFrom` if it is the same node. */ remembered: string }
 >;
@@ -33,7 +33,7 @@ export type CopiesOwner = Readonly<{
 export async function compareCopies(
   directory: string,
   { places, document, movedFrom }: CopiesOwner,
-): Promise<CopiesMatch> {
+): Promise<CopyComparison> {
   const versions = createConfigVersions(directory);
   const bytes = (await versions.recall("last-good")) ?? (await versions.recall("healthy"));
   const copy = bytes === undefined ? undefined : parseConfig(bytes);
@@ -70,10 +70,10 @@ export async function takeOldState(
   if (!existsSync(join(from, upkeepStateFile))) return;
   const match = await compareCopies(from, node);
   if (match.kind !== "same") {
-    const why = match.kind === "another" ? match.why : "nothing in it shows whose it is";
+    const why = match.kind === "another" ? match.why : "it does not record which node it belongs to";
     return log.info(
       { event: "old-state-ignored", from, why },
-      "state in the current directory is ignored: it is not this node's",
+      "state in the current directory is ignored: it belongs to another node",
     );
   }
   // Read-only, because the database may belong to another version, and only that version may change it.
@@ -81,7 +81,7 @@ export async function takeOldState(
   if (database.prepare("SELECT 1 FROM fact WHERE name = 'identity'").get() !== undefined) {
     return log.info(
       { event: "old-state-ignored", from },
-      "state in the current directory is ignored: it was put there on purpose",
+      "state in the current directory is ignored: it was placed there intentionally",
     );
   }
   for (const name of ["last-good.conf", "healthy.conf", "versions"]) {
@@ -91,8 +91,5 @@ export async function takeOldState(
   await rm(copy, { force: true });
   database.prepare("VACUUM INTO ?").run(copy);
   await rename(copy, join(to, upkeepStateFile));
-  log.info(
-    { event: "state-migrated", from, to },
-    "the state of an older version was taken over from the current directory",
-  );
+  log.info({ event: "state-migrated", from, to }, "migrated an older version's state from the current directory");
 }

@@ -6,7 +6,7 @@ import { deriveConfigCurrent } from "./config-conditions.ts";
 import type { ObservedConfig, OtherWriter } from "./config-observation.ts";
 import type { ConfigVersions } from "./config-versions.ts";
 import type { CorrectionRate } from "./correction-rate.ts";
-import type { NodeLocation } from "./node-place.ts";
+import type { NodeLocation } from "./node-location.ts";
 import { writeWithDeadline } from "./with-deadline.ts";
 import type { ConfigReading } from "./config-file.ts";
 import { deriveMeaning, hasSameMeaning } from "#node/conf/meaning.ts";
@@ -139,7 +139,7 @@ export async function compareConfig(
   dependencies: CompareConfigDependencies,
 ): Promise<void> {
   const result = applied?.result;
-  config.note({ otherWriter: findOtherWriter(result, { reading, version }, dependencies) ?? "none" });
+  config.note({ otherWriter: findOtherWriter({ reading, version }, dependencies) });
   if (result?.ok === true || applied?.again === true || !reading.ok) return;
   const comparison = { planned, result, idle };
   config.note({ comparison });
@@ -159,18 +159,16 @@ async function keepGood(
     config.note({ goodHash: contentHash, goodNotKept: undefined });
   } catch (error) {
     const goodNotKept =
-      `What node.conf holds can't be kept in ${join(state.directory, "last-good.conf")} (${(error as Error).message}): were it to become ` +
-      `unusable, an earlier one would be put back, or none. Make ${state.directory} writable, and free some space there (df, df -i).`;
+      `node.conf can't be backed up to ${join(state.directory, "last-good.conf")} (${(error as Error).message}): if it becomes ` +
+      `unusable, only an older backup, if any, can be restored. Make ${state.directory} writable, and free space there (df, df -i).`;
     config.note({ goodNotKept });
   }
 }
 
 function findOtherWriter(
-  result: ConfigWriteResult | undefined,
   { reading, version }: Readonly<{ reading: ConfigReading; version: NodeVersion | undefined }>,
   { rate, clock, place, state }: Pick<CompareConfigDependencies, "rate" | "clock" | "place" | "state">,
 ): OtherWriter | undefined {
-  if (result?.ok === false && result.reason === "Locked") return { kind: "locked", message: result.message };
   const { configPath: path } = place.layout();
   if (reading.ok && isUndoneByStart(reading, version, { rate, state })) return { kind: "start", path };
   const often = rate.contestedUntilMs();

@@ -6,7 +6,7 @@ import { createRecentEvents, type EventLog } from "#status/event-log.ts";
 import { openUpkeepState, type AuditedConfig, type UpkeepState } from "../state/upkeep-state.ts";
 import { hashContent, readConfigFile } from "./config-file.ts";
 import { createConfigVersions, type ConfigVersions } from "./config-versions.ts";
-import { createEditRate, noteWriting, noteWritten, reportEdit, type EditRate } from "./audited-config.ts";
+import { createEditRate, recordWriting, recordWritten, reportEdit, type EditRate } from "./audited-config.ts";
 
 const limitBytes = 10_000;
 const longMs = 60_000;
@@ -64,7 +64,7 @@ test("the first content ever seen is nobody's change; another one is reported on
   );
   save({ a: 1, kept: { b: "hunter2", "c d": 3 } });
   expect(await look()).toEqual([
-    'node.conf was changed by somebody else: kept.b changed, kept."c d" added, gone removed.',
+    'node.conf was changed by another program or user: kept.b changed, kept."c d" added, gone removed.',
   ]);
   expect(await look()).toHaveLength(1);
 });
@@ -73,12 +73,12 @@ test("what the sidecar wrote is nobody else's change, even where a kill left it 
   save({ a: 1 });
   await look();
   const first = ownWrite({ a: 2 });
-  noteWriting(first, state);
+  recordWriting(first, state);
   writeFileSync(path, first.content);
-  noteWritten(first, state);
+  recordWritten(first, state);
   expect(await look()).toEqual([]);
   const second = ownWrite({ a: 3 });
-  noteWriting(second, state);
+  recordWriting(second, state);
   writeFileSync(path, second.content);
   expect(await look()).toEqual([]);
   expect(state.auditedConfig.get()).toEqual({ path, sha256: hashContent(second.content) });
@@ -90,7 +90,7 @@ test("a content that was read before the sidecar's own write ended is not report
   save({ a: 1 });
   await look();
   const auditedThen = state.auditedConfig.get();
-  noteWritten(ownWrite({ a: 2 }), state);
+  recordWritten(ownWrite({ a: 2 }), state);
   expect(await look({ auditedThen })).toEqual([]);
 });
 
@@ -99,10 +99,10 @@ test("what an editor leaves for a moment is not reported; what stays broken, or 
   await look();
   rmSync(path);
   expect(await look({ standsForMs: 100 })).toEqual([]);
-  expect(await look()).toEqual(["node.conf was removed by somebody else."]);
+  expect(await look()).toEqual(["node.conf was removed by another program or user."]);
   writeFileSync(path, '{"chain": {');
   expect(await look({ standsForMs: 100 })).toHaveLength(1);
-  expect((await look())[0]).toBe("node.conf was changed by somebody else, and can't be used (Truncated).");
+  expect((await look())[0]).toBe("node.conf was changed by another program or user and is invalid (Truncated).");
 });
 
 test("a program that writes again and again gets ten lines in ten minutes, and the next one counts the rest", async () => {
@@ -114,6 +114,6 @@ test("a program that writes again and again gets ten lines in ten minutes, and t
   }
   expect(await look()).toHaveLength(10);
   nowMs = 600_000;
-  expect((await look())[0]).toMatch(/ 4 other contents since the line before this one have none\.$/);
+  expect((await look())[0]).toMatch(/ 4 other edits since the previous entry have none\.$/);
   expect(state.auditedConfig.get()?.sha256).toBe(hashContent(Buffer.from(JSON.stringify({ chain: {}, a: 15 }))));
 });

@@ -7,12 +7,12 @@ import type { AuditedConfig, UpkeepState } from "../state/upkeep-state.ts";
 import { hashContent, type ConfigReading } from "./config-file.ts";
 import type { ConfigObservation } from "./config-observation.ts";
 import type { ConfigVersions } from "./config-versions.ts";
-import { describeEdit } from "./edit-words.ts";
+import { describeEdit } from "./describe-edit.ts";
 
 type OwnWrite = Readonly<{ path: string; expectedHash: string | undefined; content: Uint8Array }>;
 
 /** Records the content that the sidecar is about to write, so that it isn't reported as an external change. */
-export function noteWriting(
+export function recordWriting(
   { path, expectedHash, content }: OwnWrite,
   { auditedConfig }: Pick<UpkeepState, "auditedConfig">,
 ): void {
@@ -22,7 +22,10 @@ export function noteWriting(
 }
 
 /** Records the content that the sidecar has written. */
-export function noteWritten({ path, content }: OwnWrite, { auditedConfig }: Pick<UpkeepState, "auditedConfig">): void {
+export function recordWritten(
+  { path, content }: OwnWrite,
+  { auditedConfig }: Pick<UpkeepState, "auditedConfig">,
+): void {
   auditedConfig.set({ path, sha256: hashContent(content) });
 }
 
@@ -100,7 +103,7 @@ export async function reportEdit(
   const skipped = edits.admit(sha256);
   if (skipped === undefined) return;
   const before = await findContent(audited.sha256, lastUsable, versions);
-  const message = `${describeChange(reading, before, audited)}.${skipped === 0 ? "" : ` ${skipped} other contents since the line before this one have none.`}`;
+  const message = `${describeChange(reading, before, audited)}.${skipped === 0 ? "" : ` ${skipped} other edits since the previous entry have none.`}`;
   state.atomically(() => {
     const sides = { before: { sha256: audited.sha256 }, after: { sha256 } };
     events.add("edit", message, undefined, { by: "somebody else", outcome: "success", ...sides });
@@ -111,16 +114,16 @@ export async function reportEdit(
 function describeChange(reading: ConfigReading, before: Uint8Array | undefined, audited: AuditedConfig): string {
   if (!reading.ok) {
     const { reason } = reading.problem;
-    if (reason === "FileMissing") return "node.conf was removed by somebody else";
-    return `node.conf was changed by somebody else, and can't be used (${reason})`;
+    if (reason === "FileMissing") return "node.conf was removed by another program or user";
+    return `node.conf was changed by another program or user and is invalid (${reason})`;
   }
-  if (audited.sha256 === undefined) return "node.conf was written by somebody else; it was not there before";
+  if (audited.sha256 === undefined) return "node.conf was created by another program or user";
   const parsed = before === undefined ? undefined : parseConfig(before);
   const what =
     parsed?.ok === true
       ? describeEdit(parsed.document.value, reading.document.value)
-      : "what it held before is not kept, or could not be used, so the keys can't be named";
-  return `node.conf was changed by somebody else: ${what}`;
+      : "its previous content was not stored or was invalid, so the changed keys are unknown";
+  return `node.conf was changed by another program or user: ${what}`;
 }
 
 /** Finds the content with a given hash, if it is still in memory or on disk. */

@@ -1,19 +1,18 @@
 import { basename } from "node:path";
 import type { Clock } from "#daemon/clock.ts";
-import { isAnswering, type NodeInfo } from "#health/node-health.ts";
+import { isAnswering, type NodeInfo } from "#health/rpc-state.ts";
 import { parseConfig } from "#node/conf/document.ts";
 import type { EventLog } from "#status/event-log.ts";
 import type { ConfigReading } from "./config-file.ts";
 import { isReplaceable, type ConfigProblemReason } from "#node/conf/problem.ts";
-import { locked } from "./config-conditions.ts";
 import type { ConfigValidity, ObservedConfig } from "./config-observation.ts";
 import type { ConfigVersions } from "./config-versions.ts";
 import type { ConfigWriteResult } from "./config-writer.ts";
-import type { NodeLocation } from "./node-place.ts";
+import type { NodeLocation } from "./node-location.ts";
 import { writeWithDeadline } from "./with-deadline.ts";
 import { reportEdit, type EditRate } from "./audited-config.ts";
-import { judgeRestorable } from "./restorable.ts";
-import { hasHeld, type ClockThen } from "../clock-then.ts";
+import { checkRestorable } from "./restorable.ts";
+import { hasHeld, type ClockThen } from "../clock-reading.ts";
 import type { Authority } from "../adoption/authority.ts";
 import type { AuditedConfig, UpkeepState } from "../state/upkeep-state.ts";
 
@@ -69,7 +68,7 @@ export async function checkConfig(
   dependencies: CheckConfigDependencies,
 ): Promise<Judgement> {
   const { place, metrics, clock } = dependencies;
-  noteContent(reading, config, clock);
+  recordContent(reading, config, clock);
   const { contentSinceMs, lastUsable } = config.now();
   const standsForMs = clock.monotonicMs() - contentSinceMs;
   const { auditedThen } = options;
@@ -101,7 +100,7 @@ export async function checkConfig(
 }
 
 /** Records the content, and since when it has not changed. */
-function noteContent(reading: ConfigReading, config: ObservedConfig, clock: Clock): void {
+function recordContent(reading: ConfigReading, config: ObservedConfig, clock: Clock): void {
   const before = config.now();
   const { contentHash } = reading;
   const problemReason = reading.ok ? undefined : reading.problem.reason;
@@ -129,12 +128,12 @@ async function findLastGood(
   if (state.hold.get() !== undefined && !isOwedStart) return undefined;
   const content = (await versions.recall("last-good")) ?? (await versions.recall("healthy"));
   if (content === undefined || !parseConfig(content).ok) return undefined;
-  const judged = judgeRestorable(content, place.layout().pathsDirectory, {}, state);
+  const judged = checkRestorable(content, place.layout().pathsDirectory, {}, state);
   return judged.ok ? { ok: true, content } : judged;
 }
 
 function explainNotRestored(why: string, directory: string): string {
-  return `The last good copy in ${directory} is not written back: ${why}. Put node.conf right by hand.`;
+  return `The last good copy in ${directory} is not restored: ${why}. Fix node.conf manually.`;
 }
 
 async function writeBack(
@@ -148,14 +147,14 @@ async function writeBack(
   // A node that responds can't have started with content that no node can read, so it still runs with the previous content. A node that is
   // down may need to be started.
   if (!isAnswering(health.facts()) || !unreadableToNode.has(problem.reason)) state.nodeHas.set("unknown");
-  const changes = [{ message: `${basename(path)}: restored to the last good content.`, why: problem.message }];
+  const changes = [{ message: `${basename(path)}: restored to the last good version.`, why: problem.message }];
   const written = await writeWithDeadline(
     { path, limitBytes, expectedHash, expectedProblem: problem.reason, content, changes },
     { fileDeadline: place.fileDeadline, lock: place.lock(), versions, events, state },
   );
   if (written.ok || written.reason === "ChangedMeanwhile") return { again: true };
   const message =
-    written.reason === "Locked" ? `node.conf can't be used, and is not put back: ${locked}.` : written.message;
+    written.reason === "Locked" ? `node.conf can't be used, and is not put back: ${written.message}` : written.message;
   config.note({ comparison: { notPutBack: written.reason, message } });
   return { again: false, written };
 }

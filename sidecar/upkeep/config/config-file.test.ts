@@ -44,9 +44,9 @@ describe("a node.conf that can't be used is named with what is wrong", () => {
   test.each([
     ["of 0 bytes", "", "node.conf is empty; expected a JSON object with a chain object."],
     [
-      "half written",
+      "partly written",
       '{\n  "chain": {\n    "monitor',
-      "node.conf:3:13 is not complete JSON (invalid end of input); it may be half written: write the whole file again.",
+      "node.conf:3:13 is incomplete JSON (invalid end of input), perhaps partly written: write the whole file again.",
     ],
     [
       "with chain as a string",
@@ -61,9 +61,9 @@ describe("a node.conf that can't be used is named with what is wrong", () => {
     [
       "nested too deep",
       `{"chain": ${"[".repeat(200_000)}`,
-      "node.conf:1:110 is nested more than 100 levels deep; is it a node's configuration file? Write it flatter, or restore it from a backup.",
+      "node.conf:1:110 is nested more than 100 levels deep; check that it is a node's configuration file. Reduce the nesting, or restore it from a backup.",
     ],
-    ["that is a list", "[]", "node.conf holds an array; expected one JSON object with a chain object."],
+    ["that is a list", "[]", "node.conf is an array; expected a JSON object with a chain object."],
   ])("%s", async (_, content, words) => {
     expect(await wordsAbout(content)).toBe(words);
   });
@@ -92,7 +92,7 @@ describe("a node.conf that can't be used is named with what is wrong", () => {
 
   test("that is a link to itself", async () => {
     await symlink(path, path);
-    const message = `${path} can't be read (ELOOP); \`ls -ld ${path}\` shows what it is. Move it away, and write node.conf there.`;
+    const message = `${path} can't be read (ELOOP); \`ls -ld ${path}\` shows what it is. Move it away, and create node.conf there.`;
     expect(await readConfigFile(path, limitBytes)).toMatchObject({
       ok: false,
       problem: { reason: "NotAFile", message },
@@ -102,7 +102,7 @@ describe("a node.conf that can't be used is named with what is wrong", () => {
   test.runIf(process.platform === "linux")("that its disk can't read", async () => {
     // Its first page is never mapped, so that a read at its start is an I/O error, for root as well.
     await symlink("/proc/self/mem", path);
-    const message = `${path} can't be read (EIO): its disk or its mount fails, not a right to it; \`dmesg\` and \`cat ${path} >/dev/null\` show why. Repair the disk, or mount it again.`;
+    const message = `${path} can't be read (EIO): its disk or mount is failing (not a permission problem); \`dmesg\` and \`cat ${path} >/dev/null\` show why. Repair or remount the disk.`;
     expect(await readConfigFile(path, limitBytes)).toMatchObject({
       ok: false,
       problem: { reason: "Unreadable", message },
@@ -110,11 +110,14 @@ describe("a node.conf that can't be used is named with what is wrong", () => {
   });
 
   test.each([
-    ["EPERM", "(EPERM); let the sidecar's user read it."],
-    ["EMFILE", "(EMFILE): this process has no file descriptor left; it is tried again. Raise the limit"],
-    ["ENFILE", "(ENFILE): this machine has no file descriptor left; it is tried again. Raise the limit"],
-    ["ENOMEM", "(ENOMEM): this machine, or this container, has no memory left; `free -m` shows it."],
-    ["ESTALE", "(ESTALE): its disk or its mount fails, not a right to it; `dmesg` and `cat '/srv/my node.conf'"],
+    ["EPERM", "(EPERM); grant the sidecar's user read access."],
+    ["EMFILE", "(EMFILE): this process has no file descriptors left; retrying. Raise the limit"],
+    ["ENFILE", "(ENFILE): this machine has no file descriptors left; retrying. Raise the limit"],
+    ["ENOMEM", "(ENOMEM): this machine or container is out of memory; check `free -m`."],
+    [
+      "ESTALE",
+      "(ESTALE): its disk or mount is failing (not a permission problem); `dmesg` and `cat '/srv/my node.conf'",
+    ],
   ])("that can't be read for %s", (code, words) => {
     expect(explainFailure("/srv/my node.conf", code)).toContain(words);
   });
@@ -126,7 +129,10 @@ describe("a node.conf that can't be used is named with what is wrong", () => {
     const reading = await withoutRootsRights(() => readConfigFile(path, limitBytes));
     expect(reading).toMatchObject({
       ok: false,
-      problem: { reason: "Unreadable", message: `${path} can't be read (EACCES); let the sidecar's user read it.` },
+      problem: {
+        reason: "Unreadable",
+        message: `${path} can't be read (EACCES); grant the sidecar's user read access.`,
+      },
     });
   });
 });

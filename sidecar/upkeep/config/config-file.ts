@@ -46,14 +46,14 @@ export async function readConfigFile(path: string, limitBytes: number): Promise<
 
 function buildRefusedReading(path: string, limitBytes: number, { code, message }: RegularFileError): ConfigReading {
   if (code === "not_regular") return buildNotAFileReading(path, message);
-  const tooLarge = `${path} is larger than ${limitBytes} bytes (upkeep.configLimitBytes) and is not read; make it smaller or raise the limit.`;
+  const tooLarge = `${path} is larger than the limit of ${limitBytes} bytes; make it smaller.`;
   return { ok: false, problem: { reason: "TooLarge", message: tooLarge } };
 }
 
 function buildFailedReading(path: string, cause: unknown): ConfigReading {
   const { code, message: words } = cause as NodeJS.ErrnoException;
   if (code === "ENOENT" || code === "ENOTDIR") {
-    const message = `${path} is not there; write it again, or set node.configPath to where it is.`;
+    const message = `${path} is missing; create it again, or set node.configPath to its location.`;
     return { ok: false, problem: { reason: "FileMissing", message } };
   }
   if (code === "ELOOP") return buildNotAFileReading(path, code);
@@ -66,22 +66,22 @@ export function explainFailure(path: string, code: string): string {
   switch (code) {
     case "EACCES":
     case "EPERM":
-      return `(${code}); let the sidecar's user read it.`;
+      return `(${code}); grant the sidecar's user read access.`;
     case "EMFILE":
     case "ENFILE": {
       const whose = code === "EMFILE" ? "this process" : "this machine";
-      return `(${code}): ${whose} has no file descriptor left; it is tried again. Raise the limit (ulimit -n, LimitNOFILE=, --ulimit nofile).`;
+      return `(${code}): ${whose} has no file descriptors left; retrying. Raise the limit (ulimit -n, LimitNOFILE=, --ulimit nofile).`;
     }
     case "ENOMEM":
-      return `(${code}): this machine, or this container, has no memory left; \`free -m\` shows it.`;
+      return `(${code}): this machine or container is out of memory; check \`free -m\`.`;
     default:
-      return `(${code}): its disk or its mount fails, not a right to it; \`dmesg\` and \`cat ${quoteShellWord(path)} >/dev/null\` show why. Repair the disk, or mount it again.`;
+      return `(${code}): its disk or mount is failing (not a permission problem); \`dmesg\` and \`cat ${quoteShellWord(path)} >/dev/null\` show why. Repair or remount the disk.`;
   }
 }
 
 /** Builds the reading for a path that is not a regular file for any user: a directory, a pipe, a link to itself. */
 function buildNotAFileReading(path: string, why: string): ConfigReading {
-  const message = `${path} can't be read (${why}); \`ls -ld ${path}\` shows what it is. Move it away, and write node.conf there.`;
+  const message = `${path} can't be read (${why}); \`ls -ld ${path}\` shows what it is. Move it away, and create node.conf there.`;
   return { ok: false, problem: { reason: "NotAFile", message } };
 }
 

@@ -23,9 +23,8 @@ export type ConfigComparison = Readonly<
   | { notPutBack: Exclude<ConfigWriteFailure, "ChangedMeanwhile">; message: string }
 >;
 
-/** Another writer of node.conf: a process that holds the write lock, the node's own start script, or a program that undoes corrections. */
+/** Another writer of node.conf: the node's own start script, or a program that undoes corrections. */
 export type OtherWriter = Readonly<
-  | { kind: "locked"; message: string }
   | { kind: "start"; path: string }
   /** `perMinute` is absent if the same change recurs; `untilMs`: wall clock. */
   | { kind: "contested"; perMinute: number | undefined; untilMs: number; path: string }
@@ -60,8 +59,7 @@ export type ConfigObservation = Readonly<{
   /** Meaning of the configuration that the node had read before node.conf drifted, and the time until which that was certain (wall clock). */
   previousMeaning: Readonly<{ meaning: string; untilMs: number }> | undefined;
   comparison: ConfigComparison | undefined;
-  /** `none` once a search has found no other writer. */
-  otherWriter: OtherWriter | "none" | undefined;
+  otherWriter: OtherWriter | undefined;
   /** Changes made by the last correction, as text. */
   corrected: readonly string[];
   /** Hash of the last content stored as good. */

@@ -1,7 +1,7 @@
 import type { NodeVersion } from "#node/versions.ts";
 import type { SidecarSettings } from "../../settings.ts";
 import type { Authority } from "../adoption/authority.ts";
-import type { ClockThen } from "../clock-then.ts";
+import type { ClockThen } from "../clock-reading.ts";
 import type { Plan } from "../plan/plan.ts";
 import type { AuditedConfig, UpkeepState } from "../state/upkeep-state.ts";
 import {
@@ -15,7 +15,7 @@ import { checkConfig, type CheckConfigDependencies, type Judgement } from "./che
 import type { ConfigReading } from "./config-file.ts";
 import type { ObservedConfig } from "./config-observation.ts";
 import { saveConfigBeforeEdit } from "./healthy-config.ts";
-import type { NodeLocation } from "./node-place.ts";
+import type { NodeLocation } from "./node-location.ts";
 import { dirname } from "node:path";
 import type { Logger } from "#daemon/log/log.ts";
 import type { ConfigVersions } from "./config-versions.ts";
@@ -40,7 +40,7 @@ export type ConfigStep = Readonly<{
   write: (planned: Plan, reading: ConfigReading, allowed: ConfigWrite) => Promise<AppliedConfig | undefined>;
 }>;
 
-/** Context of a write. `idle`: why nothing may be written. */
+/** Context of a write. `idle`: reason why nothing may be written. */
 export type ConfigWrite = Readonly<{
   idle: string | undefined;
   judged: Judgement;
@@ -106,7 +106,7 @@ async function tidyConfig({
   log: Logger;
 }>): Promise<void> {
   const { configPath } = place.layout();
-  const locked = await place.fileDeadline.call(`looking at ${dirname(configPath)}`, place.lock().acquireOnceReached);
+  const locked = await place.fileDeadline.call(`checking ${dirname(configPath)}`, place.lock().acquireOnceReached);
   if (!locked.ok) return;
   try {
     await versions.tidy();

@@ -1,6 +1,6 @@
 import { mkdir, open, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { removeTemporaries, replaceFile } from "#daemon/files/atomic-file.ts";
+import { removeTemporaryFiles, replaceFile } from "#daemon/files/atomic-file.ts";
 import { skipMissing } from "#daemon/skip-missing.ts";
 import { hashContent } from "./config-file.ts";
 
@@ -47,7 +47,7 @@ export function createConfigVersions(directory: string): ConfigVersions {
       await replaceFile(buildSlotPath(slot), bytes, { mode: 0o600 });
     },
     tidy: async () => {
-      for (const place of [directory, versions]) await removeTemporaries(place, (name) => name.endsWith(".conf"));
+      for (const place of [directory, versions]) await removeTemporaryFiles(place, (name) => name.endsWith(".conf"));
     },
     recall: (slot) => readKept(buildSlotPath(slot)).catch(skipMissing),
   };

@@ -1,4 +1,4 @@
-import { watch as watchDirectory, type FSWatcher as DirectoryWatcher } from "node:fs";
+import { unwatchFile, watch as watchDirectory, watchFile } from "node:fs";
 import { basename, dirname } from "node:path";
 import { watch, type FSWatcher } from "chokidar";
 import type { Logger } from "#daemon/log/log.ts";
@@ -26,8 +26,7 @@ const exhausted: ReadonlySet<string> = new Set(["ENOSPC", "EMFILE", "ENFILE"]);
 
 /**
  * Watches a file through links and renames (chokidar), and its directory too. For a moment after each rename, the file's watch is still on
- * the old inode; a write in that moment would go unnoticed until the next periodic read. Falls back to polling when the system has no
- * watches left.
+ * the old inode; a write in that moment would go unnoticed until the next periodic read. Polls when the system has no watches left.
  */
 export function watchConfig(options: ConfigWatchOptions, { log }: Readonly<{ log: Logger }>): ConfigWatch {
   let polling = false;
@@ -41,7 +40,7 @@ export function watchConfig(options: ConfigWatchOptions, { log }: Readonly<{ log
     const code = (error as NodeJS.ErrnoException).code ?? "";
     log.warn(
       { event: "config-not-watched", err: error, path },
-      "watching node.conf failed; the periodic re-read goes on",
+      "can't watch node.conf; it is still reread periodically",
     );
     if (polling || !exhausted.has(code)) return;
     polling = true;
@@ -51,7 +50,7 @@ export function watchConfig(options: ConfigWatchOptions, { log }: Readonly<{ log
     file: watch(path, { ignoreInitial: true, usePolling: polling, interval: pollIntervalMs })
       .on("all", onEvent)
       .on("error", onError),
-    directory: polling ? undefined : watchDirectoryOf(path, onEvent, onError),
+    second: polling ? pollFile(path, onEvent) : watchDirectoryOf(path, onEvent, onError),
   });
   let watchers = begin();
 
@@ -70,19 +69,23 @@ export function watchConfig(options: ConfigWatchOptions, { log }: Readonly<{ log
   return { takeEvent, renew: replaceWatchers, [Symbol.asyncDispose]: () => close(watchers) };
 }
 
-type Watchers = Readonly<{ file: FSWatcher; directory: DirectoryWatcher | undefined }>;
+/** Watcher of a file, and a second one for what the first misses. */
+type Watchers = Readonly<{ file: FSWatcher; second: Readonly<{ close: () => void }> | undefined }>;
 
-async function close({ file, directory }: Watchers): Promise<void> {
-  directory?.close();
+async function close({ file, second }: Watchers): Promise<void> {
+  second?.close();
   await file.close();
 }
 
+/** Polls the file: chokidar drops a change less than 50 ms after another, as polls of a busy process may be. */
+function pollFile(path: string, onEvent: () => void): Readonly<{ close: () => void }> {
+  const listener = () => onEvent();
+  watchFile(path, { interval: pollIntervalMs, persistent: false }, listener);
+  return { close: () => unwatchFile(path, listener) };
+}
+
 /** Watches the directory for changes to the file itself and to a ConfigMap's links (`..data`); ignores other events. */
-function watchDirectoryOf(
-  path: string,
-  onEvent: () => void,
-  onError: (error: unknown) => void,
-): DirectoryWatcher | undefined {
+function watchDirectoryOf(path: string, onEvent: () => void, onError: (error: unknown) => void): Watchers["second"] {
   const name = basename(path);
   try {
     const watcher = watchDirectory(dirname(path), { persistent: false }, (_, changed) => {
@@ -91,7 +94,7 @@ function watchDirectoryOf(
     return watcher.on("error", onError);
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code ?? "";
-    // The periodic re-read finds a directory that is created later. chokidar also reports when watches are exhausted.
+    // Not a failure here: the periodic re-read finds a missing directory later, and chokidar reports exhausted watches as well.
     if (code !== "ENOENT" && !exhausted.has(code)) onError(error);
     return undefined;
   }

@@ -1,6 +1,6 @@
 import { lstat, realpath, stat } from "node:fs/promises";
 import { basename, dirname, sep } from "node:path";
-import { removeTemporaries, replaceFile } from "#daemon/files/atomic-file.ts";
+import { removeTemporaryFiles, replaceFile } from "#daemon/files/atomic-file.ts";
 import { skipMissing } from "#daemon/skip-missing.ts";
 import { readConfigFile } from "./config-file.ts";
 import type { ConfigProblemReason } from "#node/conf/problem.ts";
@@ -59,7 +59,7 @@ export async function writeConfig(
       return {
         ok: false,
         reason: "BackupFailed",
-        message: `${before.problem.message} No copy can be kept, so it stays.`,
+        message: `${before.problem.message} It can't be backed up, so it is not replaced.`,
       };
     }
     const hasContent = before.bytes !== undefined && before.bytes.length > 0;
@@ -85,7 +85,7 @@ export async function writeConfig(
     return { ...kept, attributesLost };
   } catch (error) {
     if (error instanceof ChangedMeanwhile) {
-      const message = `${write.path} was changed by another writer in the same instant; it is read again.`;
+      const message = `${write.path} was changed by another writer at the same time; rereading it.`;
       return { ok: false, reason: "ChangedMeanwhile", message };
     }
     return { ok: false, reason: "WriteFailed", message: `${write.path} can't be written (${explainError(error)}).` };
@@ -100,7 +100,7 @@ async function keepCopy(
   try {
     return { ok: true, copy: await versions?.keep(bytes) };
   } catch (error) {
-    const message = `${path} stays as it is, because no copy of it can be kept in the state directory (${explainError(error)}).`;
+    const message = `${path} is not changed, because it can't be backed up to the state directory (${explainError(error)}).`;
     return { ok: false, reason: "BackupFailed", message };
   }
 }
@@ -111,7 +111,7 @@ export async function tidyAroundConfig(path: string): Promise<void> {
 }
 
 async function removeTemporariesOf(path: string): Promise<void> {
-  await removeTemporaries(dirname(path), (name) => name === basename(path));
+  await removeTemporaryFiles(dirname(path), (name) => name === basename(path));
 }
 
 /**
@@ -128,8 +128,8 @@ async function findForeignLink(path: string, target: string): Promise<string | u
     const found = await lstat(prefix).catch(() => undefined);
     if (found?.isSymbolicLink() !== true || found.uid === 0 || found.uid === owner?.uid) continue;
     return (
-      `${prefix} is a link of user ${found.uid} to ${target}, which is of user ${owner?.uid ?? "nobody"}; root does not write through it. ` +
-      `Put the file itself there, or run the sidecar as the node's user.`
+      `${prefix} is a link owned by user ${found.uid} to ${target}, owned by user ${owner?.uid ?? "unknown"}; root does not follow it. ` +
+      `Replace the link with the file, or run the sidecar as the node's user.`
     );
   }
   return undefined;
@@ -140,13 +140,13 @@ async function resolveLinks(path: string): Promise<string> {
 }
 
 const remedies: Readonly<Record<string, string>> = {
-  ENOSPC: "the disk is full; free some space",
-  EDQUOT: "the disk quota is used up; free some space",
-  EROFS: "the file system is read-only; mount it writable for the sidecar",
-  EACCES: "the sidecar's user may not write there; give it the right",
-  EPERM: "the sidecar's user may not give the new file the old one's owner; run it as the file's owner",
+  ENOSPC: "the disk is full; free space",
+  EDQUOT: "the disk quota is exhausted; free space",
+  EROFS: "the file system is read-only; mount it read-write for the sidecar",
+  EACCES: "the sidecar's user has no write permission there; grant it",
+  EPERM: "the sidecar's user can't preserve the file's owner; run the sidecar as that owner",
   EBUSY: "the file itself is mounted; mount its directory instead",
-  ENOENT: "its directory is not there; it is tried again when the directory is back",
+  ENOENT: "its directory is missing; retried when it exists again",
 };
 
 function explainError(error: unknown): string {

@@ -63,3 +63,13 @@ test("a program that writes again and again while the node is restarted is not t
   for (const restartMs of [1, 1, 2, 2, 3, 3]) rate.record("theirs", { meaning: "a", restartMs });
   expect([rate.undoneByStart(), rate.repeated()]).toEqual([undefined, true]);
 });
+
+test("the node's own start is not blamed while another program keeps writing", () => {
+  const { time, rate } = rateWithClock();
+  for (const restartMs of [1, 2]) rate.record("theirs", { meaning: "a", restartMs });
+  expect(rate.undoneByStart()).toBe("a");
+  for (let index = 0; index < 60; index += 1) rate.record(`content ${index}`);
+  expect([rate.contested(), rate.undoneByStart()]).toEqual([true, undefined]);
+  time.nowMs += minuteMs;
+  expect(rate.undoneByStart()).toBe("a");
+});

@@ -5,7 +5,7 @@ import { createSlidingWindow } from "#daemon/sliding-window.ts";
 export type CorrectionRate = Readonly<{
   /** Records a correction of a content, identified by its hash. */
   record: (contentHash: string, kind?: CorrectionKind) => void;
-  /** Returns the meaning of the node.conf that the node's own start script overwrote on both of the last two restarts; undefined if there is none. */
+  /** Returns the meaning of the node.conf that the node's own start script overwrote on both of the last two restarts; undefined if there is none, or while the file is contested. */
   undoneByStart: () => string | undefined;
   /** Number of corrections within the last minute. */
   perMinute: () => number;
@@ -31,7 +31,7 @@ const startsMax = 2;
 /** Corrections per minute above which the file counts as contested. */
 const contestedPerMinute = 60;
 
-/** Corrections per minute above which they slow down to one a second. */
+/** Corrections per minute above which they slow down to one per second. */
 const fullSpeedPerMinute = 300;
 
 /** Number of corrections of identical content at which it counts as repeated; provisioning programs run every half hour or so. */
@@ -53,7 +53,7 @@ export function createCorrectionRate(clock: Clock): CorrectionRate {
   let undone: Readonly<{ meaning: string; starts: number; restartMs: number }> | undefined;
   const findUndone = () => (undone !== undefined && undone.starts >= startsMax ? undone.meaning : undefined);
   /** Records whether the node's start script wrote the content being corrected. A writer that writes twice during one restart must be another program. */
-  const noteStart = ({ meaning, restartMs }: CorrectionKind) => {
+  const recordStart = ({ meaning, restartMs }: CorrectionKind) => {
     const before = undone?.meaning === meaning ? undone : undefined;
     const isStart = restartMs !== undefined && restartMs !== undone?.restartMs;
     if (isStart) undone = { meaning, starts: (before?.starts ?? 0) + 1, restartMs };
@@ -80,12 +80,13 @@ export function createCorrectionRate(clock: Clock): CorrectionRate {
     record: (contentHash, kind) => {
       const atMs = clock.monotonicMs();
       recent.add();
-      if (kind !== undefined) noteStart(kind);
+      if (kind !== undefined) recordStart(kind);
       contents = [...contents, { atMs, contentHash }].slice(-contentsMax);
       // Once it is known that the node's start script writes a content, there is no need to look for another program.
       if (findUndone() !== undefined) contents = contents.filter((each) => each.contentHash !== contentHash);
     },
-    undoneByStart: findUndone,
+    // Not the start script's fault while another program keeps overwriting the file: the script writes only once per start.
+    undoneByStart: () => (contestedUntilMs() === undefined ? findUndone() : undefined),
     perMinute: () => recent.times().length,
     contested: () => contestedUntilMs() !== undefined,
     repeated: () => repeatedUntilMs() !== undefined,

@@ -9,7 +9,7 @@ import type { HealthyProof, UpkeepState } from "../state/upkeep-state.ts";
 import { hashContent, type ConfigReading } from "./config-file.ts";
 import type { ConfigVersions } from "./config-versions.ts";
 import type { ObservedConfig } from "./config-observation.ts";
-import { judgeRestorable } from "./restorable.ts";
+import { checkRestorable } from "./restorable.ts";
 
 type LoadDependencies = Readonly<{
   versions: Pick<ConfigVersions, "recall">;
@@ -53,7 +53,7 @@ async function loadEarlierMonitors(
   const copies = [await loadCopy("healthy", dependencies), await loadCopy("last-good", dependencies)];
   return copies.flatMap((copy) => {
     if (copy === undefined) return [];
-    const judged = judgeRestorable(copy, pathsDirectory, { standing }, dependencies.state);
+    const judged = checkRestorable(copy, pathsDirectory, { standing }, dependencies.state);
     const monitor = judged.ok ? judged.document.chain["monitor_config"] : undefined;
     return isJsonObject(monitor) ? [monitor] : [];
   });
@@ -68,7 +68,7 @@ async function loadCopy(
   } catch (error) {
     log.warn(
       { event: "healthy-config-unreadable", slot, err: error },
-      "the healthy configuration can't be read; look at upkeep.stateDirectory",
+      "can't read the last healthy configuration; check upkeep.stateDirectory",
     );
     return undefined;
   }
@@ -94,7 +94,7 @@ export async function saveHealthyConfig(
   } catch (error) {
     log.error(
       { event: "healthy-config-not-saved", err: error },
-      "the healthy configuration could not be kept; look at upkeep.stateDirectory",
+      "can't store the last healthy configuration; check upkeep.stateDirectory",
     );
     return false;
   }
@@ -121,9 +121,6 @@ export async function saveConfigBeforeEdit(
     }
   } catch (error) {
     // The change is judged anyway. A correction either saves the content that it replaces or is not made.
-    log.warn(
-      { event: "config-before-edit-not-saved", err: error },
-      "what node.conf held before it was changed could not be kept",
-    );
+    log.warn({ event: "config-before-edit-not-saved", err: error }, "can't back up the previous node.conf");
   }
 }

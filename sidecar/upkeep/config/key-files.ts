@@ -8,7 +8,7 @@ import type { FileDeadline } from "#daemon/files/file-deadline.ts";
  * @throws {HangingFileSystem} if the key's file system hangs.
  */
 export async function isKeyMissing(path: string, keyDeadline: FileDeadline): Promise<boolean> {
-  return keyDeadline.call(`looking at ${path}`, () =>
+  return keyDeadline.call(`checking ${path}`, () =>
     stat(path).then(
       () => false,
       (error: NodeJS.ErrnoException) => error.code === "ENOENT" || error.code === "ENOTDIR",

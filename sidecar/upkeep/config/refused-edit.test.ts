@@ -67,7 +67,7 @@ test("what the check refuses is requested again, ever more rarely, and passes on
   const check = counted("test -e key || { echo no key; exit 1; }");
   expect(await judge(check)).toEqual({
     words:
-      "restart.checkCommand refuses it: sh exited with status 1: no key; it runs again at 2026-01-01T00:00:10.000Z, or at once by gatehouse resume.",
+      "restart.checkCommand rejected it: sh exited with status 1: no key; it runs again at 2026-01-01T00:00:10.000Z; to run it now: gatehouse resume.",
     wakeInMs: 10_000,
   });
   nowMs = 4_000;
@@ -94,8 +94,8 @@ test("the waits end at ten minutes, and a person's word cuts them short", async 
 });
 
 test.each([
-  ["takes too long", "exec sleep 60", /^restart\.checkCommand gives no answer: sh did not finish within 200 ms/],
-  ["is ended by a signal", "kill -9 $$", /^restart\.checkCommand gives no answer: sh was ended by SIGKILL/],
+  ["takes too long", "exec sleep 60", /^restart\.checkCommand failed: sh did not finish within 200 ms/],
+  ["is ended by a signal", "kill -9 $$", /^restart\.checkCommand failed: sh was killed by SIGKILL/],
 ])("a check that %s has said nothing of node.conf", async (_, script, words) => {
   expect((await judge(script, script.includes("sleep") ? 200 : 20_000))?.words).toMatch(words);
 });
@@ -107,7 +107,7 @@ test("a port at which the sidecar would not reach the node is refused, with the 
   const before = withPorts("18100", "18200");
   const moved = await judge("exit 0", 20_000, { before, edit: withPorts("18300", "18200") });
   expect(moved?.words).toMatch(
-    /init_config\.http_port is 18300, and the sidecar calls the node at port 18100 \(node\.httpUrl\)/,
+    /init_config\.http_port is 18300, but the sidecar queries the node on port 18100 \(node\.httpUrl\)/,
   );
   expect((await judge("exit 0", 20_000, { before, edit: withPorts("18100", "18400") }))?.words).toContain(
     "node.webSocketUrl",

@@ -1,9 +1,9 @@
 import { resolve } from "node:path";
 import type { Clock } from "#daemon/clock.ts";
 import { HangingFileSystem } from "#daemon/files/file-deadline.ts";
-import { runLastingProcess } from "#daemon/process/lasting-process.ts";
+import { runLastingProcess } from "#daemon/process/long-running-process.ts";
 import type { OutputFiles } from "#daemon/process/output-files.ts";
-import type { CommandText } from "../command-words.ts";
+import type { CommandText } from "../command-text.ts";
 import { loadHealthyConfig } from "./healthy-config.ts";
 import { isKeyMissing } from "./key-files.ts";
 import { findConfValue, isJsonObject, parseConfig } from "#node/conf/document.ts";
@@ -15,7 +15,7 @@ import type { Logger } from "#daemon/log/log.ts";
 import { doubleWait } from "#daemon/time.ts";
 import type { ObservedConfig } from "./config-observation.ts";
 import type { ConfigVersions } from "./config-versions.ts";
-import type { NodeLocation } from "./node-place.ts";
+import type { NodeLocation } from "./node-location.ts";
 
 type UsableReading = Extract<ConfigReading, { ok: true }>;
 
@@ -151,8 +151,8 @@ function findMovedPorts(content: Uint8Array, configPath: string, urls: EditOptio
     const url = new URL(urls[key]);
     if (typeof port !== "string" || url.port === "" || port === url.port) return [];
     const words =
-      `${configPath} ${path.join(".")} is ${port}, and the sidecar calls the node at port ${url.port} (node.${key}), so that it would see no answer. ` +
-      `Start the sidecar with the new port in node.${key} first, or put ${url.port} back.`;
+      `${configPath} ${path.join(".")} is ${port}, but the sidecar queries the node on port ${url.port} (node.${key}). ` +
+      `Set node.${key} to the new port and restart the sidecar first, or change the port back to ${url.port}.`;
     return [{ id: `port ${name}`, words }];
   });
 }
@@ -170,7 +170,7 @@ async function findMissingKeyFiles(
     if (typeof written !== "string" || written === "") continue;
     const path = resolve(pathsDirectory, written);
     if (!(await isKeyMissing(path, keyDeadline))) continue;
-    const words = `${configPath} chain.secret_config.${name}: there is no file ${path}. Correct the path, or put the file there.`;
+    const words = `${configPath} chain.secret_config.${name}: ${path} does not exist. Correct the path, or create the file.`;
     faults.push({ id: `missing-file ${name}`, words });
   }
   return faults;
@@ -199,20 +199,20 @@ async function runCheckCommand(
   const directory = place.layout().binDirectory;
   const program = { name: "check", command: [file, ...args], directory, timeoutMs, passes, signal } as const;
   const result = await runLastingProcess(program, output);
-  if (signal.aborted) return { words: "The sidecar stops." };
+  if (signal.aborted) return { words: "The sidecar is stopping." };
   if (result.ok) {
     config.note({ checked: { contentHash, refusal: undefined } });
     return undefined;
   }
   const count = (before?.refusal?.count ?? 0) + 1;
   const wakeInMs = doubleWait(count, checkAgain);
-  const again = `runs again at ${new Date(clock.wallMs() + wakeInMs).toISOString()}, or at once by ${command("resume")}.`;
+  const again = `runs again at ${new Date(clock.wallMs() + wakeInMs).toISOString()}; to run it now: ${command("resume")}.`;
   const said = result.said === undefined || result.said === "" ? "" : `: ${result.said}`;
   const words =
     result.exitStatus === undefined
       ? // A program that did not end by itself has not judged node.conf.
-        `restart.checkCommand gives no answer: ${result.message} It ${again}`
-      : `restart.checkCommand refuses it: ${file} exited with status ${result.exitStatus}${said}; it ${again}`;
+        `restart.checkCommand failed: ${result.message} It ${again}`
+      : `restart.checkCommand rejected it: ${file} exited with status ${result.exitStatus}${said}; it ${again}`;
   config.note({
     checked: { contentHash, refusal: { words, count, againAtMs: clock.monotonicMs() + wakeInMs } },
   });

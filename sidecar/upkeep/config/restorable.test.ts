@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { deriveMeaning } from "#node/conf/meaning.ts";
 import { readNodeValues, type NodeValues } from "#node/conf/node-values.ts";
-import { judgeRestorable } from "./restorable.ts";
+import { checkRestorable } from "./restorable.ts";
 import { readDocument } from "#node/testing/read-document.ts";
 
 const pathsDirectory = "/srv/a/bin";
@@ -9,21 +9,23 @@ const nameless = '{ "chain": { "monitor_config": {} } }';
 const owned = (data: string) => `{ "chain": {}, "storage": { "mygrid_env": { "storage_data_path": "${data}" } } }`;
 
 /** Judges a copy for a node that last ran with a configuration. */
-function judge(copy: string, lastRan: string, over: Parameters<typeof judgeRestorable>[2] = {}) {
+function judge(copy: string, lastRan: string, over: Parameters<typeof checkRestorable>[2] = {}) {
   const values: NodeValues = readNodeValues(readDocument(lastRan), pathsDirectory);
   const nodeValues = { get: () => values, set: () => undefined };
-  const judged = judgeRestorable(Buffer.from(copy), pathsDirectory, over, { nodeValues });
+  const judged = checkRestorable(Buffer.from(copy), pathsDirectory, over, { nodeValues });
   return judged.ok ? "restored" : judged.why;
 }
 
 test("a copy that names neither data nor keys may be any node's", () => {
-  expect(judge(nameless, nameless)).toBe("it names neither data nor keys, so nothing shows whether it is this node's");
+  expect(judge(nameless, nameless)).toBe("it has neither a data path nor keys, so it can't be matched to this node");
 });
 
 test("what the node ran with until now is its own, whatever it names and whatever stands there now", () => {
   expect(judge(nameless, nameless, { ran: deriveMeaning(readDocument(nameless)) })).toBe("restored");
   const standing = readDocument(owned("/srv/b/data"));
-  expect(judge(owned("../data"), owned("../data"), { standing })).toContain("storage_data_path is /srv/a/data there");
+  expect(judge(owned("../data"), owned("../data"), { standing })).toContain(
+    "storage_data_path is /srv/a/data in the backup",
+  );
   const ran = deriveMeaning(readDocument(owned("../data")));
   expect(judge(owned("../data"), owned("../data"), { standing, ran })).toBe("restored");
 });
@@ -34,10 +36,12 @@ test("what the node ran with may have been kept by an earlier version", () => {
     "44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a-44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a-5140a4f4b6ea2a3d4a376f4edf223bcc4d95b1657d49f26caa4a1c7ba39055a0";
   expect(judge(nameless, nameless, { ran })).toBe("restored");
   const other = '{ "chain": { "monitor_config": { "more": 1 } } }';
-  expect(judge(other, other, { ran })).toContain("it names neither data nor keys");
+  expect(judge(other, other, { ran })).toContain("it has neither a data path nor keys");
 });
 
 test("a copy with other data than those that the node last ran with is never restored", () => {
   const ran = deriveMeaning(readDocument(owned("/srv/b/data")));
-  expect(judge(owned("/srv/b/data"), owned("../data"), { ran })).toContain("storage_data_path is /srv/b/data there");
+  expect(judge(owned("/srv/b/data"), owned("../data"), { ran })).toContain(
+    "storage_data_path is /srv/b/data in the backup",
+  );
 });

@@ -25,18 +25,18 @@ export type RestoreOver = Readonly<{
  * has the data, keys and ports from the node's last run. If this node is not known to have run with this very copy until now, two more
  * conditions apply: the copy must specify data or keys, and the current node.conf must specify the same ones.
  */
-export function judgeRestorable(
+export function checkRestorable(
   copy: Uint8Array,
   pathsDirectory: string,
   { standing, ran }: RestoreOver,
   { nodeValues }: Readonly<{ nodeValues: Pick<UpkeepState["nodeValues"], "get"> }>,
 ): Restorable {
   const parsed = parseConfig(copy);
-  if (!parsed.ok) return { ok: false, why: "it can't be used itself" };
+  if (!parsed.ok) return { ok: false, why: "the backup itself is invalid" };
   const values = readNodeValues(parsed.document, pathsDirectory);
   const lastRan = nodeValues.get();
   const hasRun = ran !== undefined && hasSameMeaning(ran, parsed.document, undefined);
-  if (lastRan === undefined) return { ok: false, why: "what the node runs with is not known yet" };
+  if (lastRan === undefined) return { ok: false, why: "the node's active configuration is not known yet" };
   const another =
     findValueDifference(values, lastRan) ?? (hasRun ? undefined : describeMismatch(values, pathsDirectory, standing));
   return another === undefined ? { ok: true, document: parsed.document } : { ok: false, why: another };
@@ -48,6 +48,6 @@ function describeMismatch(
   pathsDirectory: string,
   standing: ConfigDocument | undefined,
 ): string | undefined {
-  if (!namesOwner(copy)) return "it names neither data nor keys, so nothing shows whether it is this node's";
+  if (!namesOwner(copy)) return "it has neither a data path nor keys, so it can't be matched to this node";
   return standing === undefined ? undefined : findOwnershipDifference(copy, readNodeValues(standing, pathsDirectory));
 }

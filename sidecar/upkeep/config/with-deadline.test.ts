@@ -8,7 +8,7 @@ import { auditEvents } from "../state/audited-event-log.ts";
 import { openUpkeepState, type UpkeepState } from "../state/upkeep-state.ts";
 import { hashContent } from "./config-file.ts";
 import { createConfigVersions } from "./config-versions.ts";
-import { readWithDeadline, writeWithDeadline } from "./with-deadline.ts";
+import { readConfigWithDeadline, writeWithDeadline } from "./with-deadline.ts";
 import { createWriterLock } from "./writer-lock.ts";
 
 const fileDeadline = { call: <Value>(_: string, call: () => Promise<Value>) => call(), hangs: () => false };
@@ -37,7 +37,7 @@ afterEach(() => {
 });
 
 async function write(expectedHash: string | undefined, versions = createConfigVersions(join(directory, "state"))) {
-  const now = await readWithDeadline(path, limitBytes, fileDeadline);
+  const now = await readConfigWithDeadline(path, limitBytes, fileDeadline);
   using lock = createWriterLock(path);
   const changes = [{ message: "node.conf: b is 2.", why: "it is desired" }];
   const expectedProblem = now.ok ? undefined : now.problem.reason;
@@ -83,10 +83,10 @@ test("a write that fails has one line with the reason, however often it is tried
 });
 
 test("what begins again and again without an end is one line, until something else is written", () => {
-  const begin = () => events.begin("volume", "The volume grows to 20 GiB.", undefined, { by: "sidecar" });
+  const begin = () => events.begin("volume", "Expanding the volume to 20 GiB.", undefined, { by: "sidecar" });
   begin();
   begin();
-  events.add("volume", "The volume grows to 20 GiB.", undefined, { by: "sidecar", outcome: "success" });
+  events.add("volume", "Expanding the volume to 20 GiB.", undefined, { by: "sidecar", outcome: "success" });
   begin();
   expect(reported.map(({ outcome }) => outcome)).toEqual(["unknown", "success", "unknown"]);
 });

@@ -3,12 +3,12 @@ import { doneBySidecar, type EventLog } from "#status/event-log.ts";
 import { hashContent, readConfigFile, type ConfigReading } from "./config-file.ts";
 import { writeConfig, type ConfigWrite, type ConfigWriteResult } from "./config-writer.ts";
 import type { ConfigVersions } from "./config-versions.ts";
-import { noteWriting, noteWritten } from "./audited-config.ts";
+import { recordWriting, recordWritten } from "./audited-config.ts";
 import type { UpkeepState } from "../state/upkeep-state.ts";
 import type { WriterLock } from "./writer-lock.ts";
 
 /** Reads node.conf like {@link readConfigFile}, but reports a hung file system as a problem. */
-export async function readWithDeadline(
+export async function readConfigWithDeadline(
   path: string,
   limitBytes: number,
   fileDeadline: FileDeadline,
@@ -21,7 +21,7 @@ export async function readWithDeadline(
   }
 }
 
-const attributesLost = "node.conf keeps no ACLs and extended attributes when it is corrected: install coreutils.";
+const attributesLost = "Correcting node.conf would lose its ACLs and extended attributes: install coreutils.";
 
 /** Logs that already reported the loss: it is the same for each write. */
 const reportedLoss = new WeakSet<object>();
@@ -57,13 +57,13 @@ export async function writeWithDeadline(
   };
   const recordFailure = (why: string) => events.fail("write", `Not done: ${message}`, why, { by: "sidecar", ...sides });
   // Outside the deadline, which is meant for node.conf's file system.
-  noteWriting(write, state);
+  recordWriting(write, state);
   try {
     const written = await fileDeadline.call(`writing ${write.path}`, () =>
       writeConfig(write, { lock, versions, beforeReplace }),
     );
     if (written.ok) {
-      noteWritten(write, state);
+      recordWritten(write, state);
       for (const change of changes) events.add("write", change.message, change.why, { ...doneBySidecar, ...sides });
       if (written.attributesLost !== undefined && !reportedLoss.has(events)) {
         reportedLoss.add(events);
@@ -84,8 +84,8 @@ export async function writeWithDeadline(
  * In that case each call throws `HangingFileSystem`.
  */
 export function limitVersions(versions: ConfigVersions, directory: string, fileDeadline: FileDeadline): ConfigVersions {
-  const keeping = `keeping a copy of node.conf in ${directory}`;
-  const reading = `reading a copy of node.conf in ${directory}`;
+  const keeping = `backing up node.conf to ${directory}`;
+  const reading = `reading a backup of node.conf in ${directory}`;
   return {
     keep: (bytes) => fileDeadline.call(keeping, () => versions.keep(bytes)),
     newest: () => fileDeadline.call(reading, versions.newest),

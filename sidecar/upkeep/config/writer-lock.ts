@@ -92,13 +92,13 @@ function takeLock({ lockPath, lock }: HeldLock, path: string): WriterLockResult 
   const result: ProcessLockResult = lock.acquire();
   if (result.ok) return result;
   if (result.reason === "LockFailed") {
-    return { ok: false, reason: "LockFailed", message: `${lockPath} can't be made ${result.why}.` };
+    return { ok: false, reason: "LockFailed", message: `${lockPath} can't be created ${result.why}.` };
   }
   if (result.reason === "NotOurs") {
-    const message = `whether another process looks after ${path} is not known: ${result.why}.`;
+    const message = `can't determine whether another process manages ${path}: ${result.why}.`;
     return { ok: false, reason: "Locked", message };
   }
   const who = result.holder === undefined ? "it" : formatHolder(result.holder);
-  const message = `another process looks after ${path} (${who} holds ${lockPath}); stop it, only one may write the file.`;
+  const message = `another process manages ${path} (${who} holds ${lockPath}); stop it: only one process may write the file.`;
   return { ok: false, reason: "Locked", message };
 }

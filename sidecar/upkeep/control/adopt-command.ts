@@ -6,7 +6,7 @@ import { adoptResponse, controlView, type ControlView } from "./control-answers.
 
 /** Time within which a newly started sidecar checks its node for the first time. */
 const planWithinMs = 30_000;
-const planAgainMs = 500;
+const planPollMs = 500;
 
 /**
  * Shows what a running sidecar would change on its node, and lets the sidecar act from now on. Returns the exit status: 0 if the sidecar
@@ -18,11 +18,11 @@ export async function runAdoptCommand(
   output: CommandOutput,
 ): Promise<number> {
   try {
-    const view = await lookUntilPlanned(target);
+    const view = await waitForPlan(target);
     if (agreement.json === true) return await runForProgram(target, view, agreement, output);
     output.out(`${view.node.words}\n`);
     if (view.authority === "acts") {
-      output.out(`The sidecar acts on this node already (upkeep.mode is ${view.mode}).\n`);
+      output.out(`The sidecar already acts on this node (upkeep.mode is ${view.mode}).\n`);
       return exitStatus.clean;
     }
     if (view.authority === "observes") {
@@ -31,10 +31,10 @@ export async function runAdoptCommand(
     }
     output.out(formatPlanSteps(view));
     if (view.plan === undefined) {
-      output.error("adopt: the sidecar has not looked at its node yet; try again in a moment.\n");
+      output.error("adopt: the sidecar has not checked its node yet; retry in a few seconds.\n");
       return exitStatus.error;
     }
-    const question = "Let the sidecar do this, and keep it so? [y/N] ";
+    const question = "Let the sidecar apply this plan and keep the node in this state? [y/N] ";
     if (!(await isAgreedTo({ question, refused: "adopt: nothing was changed" }, agreement, output))) {
       return exitStatus.error;
     }
@@ -64,11 +64,11 @@ async function runForProgram(
 async function requestAdoption(target: ControlTarget, digest: string, output: CommandOutput): Promise<number> {
   const { result, view } = await requestControl(target, { path: "/adopt", body: { digest }, answer: adoptResponse });
   if (result === "another") {
-    output.error("adopt: the plan changed meanwhile; nothing was adopted. It is now:\n");
+    output.error("adopt: the plan has changed; nothing was adopted. The new plan:\n");
     output.out(formatPlanSteps(view));
     return exitStatus.error;
   }
-  output.out(`The sidecar (process ${view.sidecar.pid} on host ${view.sidecar.host}) acts on this node from now on.\n`);
+  output.out(`The sidecar (process ${view.sidecar.pid} on host ${view.sidecar.host}) now acts on this node.\n`);
   return exitStatus.clean;
 }
 
@@ -76,16 +76,15 @@ function isPlanned({ authority, plan }: ControlView): boolean {
   return authority !== "waits" || plan !== undefined;
 }
 
-async function lookUntilPlanned(target: ControlTarget): Promise<ControlView> {
-  const look = () => requestControl(target, { path: "", answer: controlView });
-  return await waitUntil(look, isPlanned, { everyMs: planAgainMs, withinMs: planWithinMs });
+async function waitForPlan(target: ControlTarget): Promise<ControlView> {
+  const requestView = () => requestControl(target, { path: "", answer: controlView });
+  return await waitUntil(requestView, isPlanned, { everyMs: planPollMs, withinMs: planWithinMs });
 }
 
 function formatPlanSteps({ plan }: ControlView): string {
   if (plan === undefined) return "";
   const steps = plan.steps.map((step, index) => `  ${index + 1}. ${step}\n`).join("");
   const problems = plan.problems.map((problem) => `  not planned: ${problem}\n`).join("");
-  const list =
-    plan.steps.length === 0 ? "The sidecar would change nothing now.\n" : `The sidecar would do this:\n${steps}`;
-  return `${list}${problems}From then on it keeps the node so by itself.\n`;
+  const list = plan.steps.length === 0 ? "The sidecar would change nothing.\n" : `The sidecar would do this:\n${steps}`;
+  return `${list}${problems}After that, it keeps the node in this state automatically.\n`;
 }

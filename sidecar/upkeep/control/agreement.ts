@@ -20,6 +20,6 @@ export async function isAgreedTo(
   output: CommandOutput,
 ): Promise<boolean> {
   if (yes || (await confirm?.(question)) === true) return true;
-  output.error(`${refused}.${confirm === undefined ? " Without a terminal, say --yes." : ""}\n`);
+  output.error(`${refused}.${confirm === undefined ? " Without a terminal, pass --yes." : ""}\n`);
   return false;
 }

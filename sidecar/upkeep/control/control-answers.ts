@@ -49,10 +49,10 @@ export const resumeResponse = z.object({
 
 export type ResumeResponse = Readonly<z.output<typeof resumeResponse>>;
 
-/** Outcome of a requested restart: `asked`, or the reason why the node isn't restarted. */
+/** Outcome of a requested restart: `requested`, or the reason why the node isn't restarted. */
 export const restartResponse = z.object({
   result: z.enum(restartRequestResults),
-  /** Clause describing what an `asked` restart is waiting for; absent if the restart starts at once, or if an older sidecar responded. */
+  /** Clause describing what a requested restart is waiting for; absent if the restart starts at once, or if an older sidecar responded. */
   waitsFor: z.string().optional(),
   node: controlView.shape.node,
 });
@@ -79,15 +79,7 @@ export const upgradeRequest = z.strictObject({
 
 export type UpgradeBody = Readonly<z.output<typeof upgradeRequest>>;
 
-/** Request to restore the node's data; without `snapshot`, from the copy that the last upgrade kept. `digest` works as in an upgrade request. */
-export const restoreRequest = z.strictObject({
-  snapshot: z.string().min(1).max(4_096).optional(),
-  digest: z.string().max(64).optional(),
-});
-
-export type RestoreBody = Readonly<z.output<typeof restoreRequest>>;
-
-/** Outcome of an upgrade or a restore. `refused`: its plan has problems; `another`: the plan differs from the one that was shown. */
+/** Outcome of an upgrade. `refused`: its plan has problems; `another`: the plan differs from the one that was shown. */
 export const upgradeResponse = z.object({
   result: z.enum(["shown", "begun", "refused", "another"]),
   plan: z.object({
@@ -104,13 +96,3 @@ export const upgradeResponse = z.object({
 });
 
 export type UpgradeResponse = Readonly<z.output<typeof upgradeResponse>>;
-
-/** Outcome of `upgrade --cancel`; `none`: there was nothing to cancel. */
-export const cancelResponse = z.object({
-  result: z.enum(["withdrawn", "none"]),
-  /** Description of the cancelled upgrade. */
-  words: z.string().optional(),
-  node: controlView.shape.node,
-});
-
-export type CancelResponse = Readonly<z.output<typeof cancelResponse>>;

@@ -5,7 +5,7 @@ import { controlView, type ControlView, type UpgradeResponse } from "./control-a
 const checkAgainMs = 1_000;
 
 /** Time for which the sidecar may be unreachable during an upgrade: after a restart, it continues the upgrade. */
-const awayMs = 120_000;
+const unreachableMsMax = 120_000;
 
 type ShownUpgrade = NonNullable<ControlView["upgrade"]>;
 
@@ -19,11 +19,11 @@ export async function followUpgrade(
   beganMs: number,
   say: (text: string) => void,
 ): Promise<ShownUpgrade> {
-  say("It has begun. The sidecar carries it out: to end this command does not end it.\n");
+  say("Started. The sidecar runs it; stopping this command does not stop it.\n");
   let stage: string | undefined;
   let seenMs = performance.now();
   for (;;) {
-    const upgrade = await lookAtUpgrade(target, beganMs, performance.now() - seenMs < awayMs);
+    const upgrade = await requestUpgradeView(target, beganMs, performance.now() - seenMs < unreachableMsMax);
     if (upgrade !== undefined) {
       seenMs = performance.now();
       if (upgrade.stage !== stage || upgrade.end !== undefined) say(`${upgrade.words}\n`);
@@ -34,7 +34,7 @@ export async function followUpgrade(
   }
 }
 
-async function lookAtUpgrade(
+async function requestUpgradeView(
   target: ControlTarget,
   beganMs: number,
   mayBeAway: boolean,
@@ -42,7 +42,7 @@ async function lookAtUpgrade(
   try {
     const { upgrade } = await requestControl(target, { path: "", answer: controlView });
     if (upgrade?.beganMs === beganMs) return upgrade;
-    throw new ControlError("the sidecar knows of no such upgrade any more; look at its page and log.");
+    throw new ControlError("the sidecar no longer has this upgrade; check its status page and log.");
   } catch (error) {
     if (error instanceof ControlError && mayBeAway) return undefined;
     throw error;

@@ -2,7 +2,9 @@ import type { Server } from "node:http";
 import { chmod } from "node:fs/promises";
 import { createAdaptorServer } from "@hono/node-server";
 import { Registry } from "prom-client";
+import type { Context } from "hono";
 import { bearerAuth } from "hono/bearer-auth";
+import type { z } from "zod";
 import { startListening } from "#daemon/http/listening-sockets.ts";
 import { createApp, type App } from "#daemon/http/app.ts";
 import type { Logger } from "#daemon/log/log.ts";
@@ -10,7 +12,7 @@ import type { Mask } from "#daemon/secrets/mask.ts";
 import type { Secret } from "#daemon/secrets/secret.ts";
 import { prepareSocket, findSocketPath, locateSocket } from "./control-socket.ts";
 import type { UpkeepControl } from "./upkeep-control.ts";
-import { adoptRequest, controlPath, restoreRequest, upgradeRequest } from "./control-answers.ts";
+import { adoptRequest, controlPath, upgradeRequest } from "./control-answers.ts";
 
 /** Max request body size of the control API; a body contains a digest or the path of a release. */
 const bodyLimitBytes = 8_192;
@@ -42,10 +44,10 @@ export async function listenForControl(
     await chmod(place, 0o600);
   } catch (error) {
     await resources.disposeAsync();
-    const remedy = "set upkeep.controlToken and use --url, or name another upkeep.stateDirectory";
+    const remedy = "set upkeep.controlToken and use --url, or change upkeep.stateDirectory";
     log.warn(
       { event: "control-not-listening", err: error, place },
-      `gatehouse resume, restart, adopt and upgrade can't reach this sidecar by its socket: ${remedy}`,
+      `gatehouse resume, restart, adopt and upgrade can't reach this sidecar through its socket: ${remedy}`,
     );
   }
   return resources;
@@ -57,44 +59,30 @@ async function close(server: Server): Promise<void> {
   await closed;
 }
 
-const starting = { error: "the sidecar is starting; try again in a moment" };
+const starting = { error: "the sidecar is starting; retry in a few seconds" };
 
-/** Adds the routes for `gatehouse resume`, `restart`, `adopt`, `upgrade` and `restore`. Any caller that can reach these routes can change the node. */
+/** Adds the routes for `gatehouse resume`, `restart`, `adopt` and `upgrade`. Any caller that can reach these routes can change the node. */
 function addControlRoutes(app: App, current: () => UpkeepControl | undefined): void {
-  app.get(controlPath, (c) => {
+  const answer = async (c: Context, respond: (control: UpkeepControl) => unknown) => {
     const control = current();
-    return control === undefined ? c.json(starting, 503) : c.json(control.look());
-  });
-  app.post(`${controlPath}/resume`, (c) => {
-    const control = current();
-    return control === undefined ? c.json(starting, 503) : c.json(control.resume());
-  });
-  app.post(`${controlPath}/restart`, (c) => {
-    const control = current();
-    return control === undefined ? c.json(starting, 503) : c.json(control.restart());
-  });
-  app.post(`${controlPath}/adopt`, async (c) => {
-    const request = adoptRequest.safeParse(await c.req.json().catch(() => undefined));
-    if (!request.success) return c.json({ error: 'expected {"digest": "…"} of the plan that was seen' }, 400);
-    const control = current();
-    return control === undefined ? c.json(starting, 503) : c.json(control.adopt(request.data.digest));
-  });
-  app.post(`${controlPath}/upgrade`, async (c) => {
-    const request = upgradeRequest.safeParse(await c.req.json().catch(() => undefined));
-    if (!request.success) return c.json({ error: 'expected {"source": "/a/directory"}' }, 400);
-    const control = current();
-    return control === undefined ? c.json(starting, 503) : c.json(await control.upgrade(request.data));
-  });
-  app.post(`${controlPath}/restore`, async (c) => {
-    const request = restoreRequest.safeParse(await c.req.json().catch(() => undefined));
-    if (!request.success) return c.json({ error: 'expected {"snapshot": "/a/directory"} or {}' }, 400);
-    const control = current();
-    return control === undefined ? c.json(starting, 503) : c.json(await control.restore(request.data));
-  });
-  app.post(`${controlPath}/upgrade/cancel`, (c) => {
-    const control = current();
-    return control === undefined ? c.json(starting, 503) : c.json(control.cancelUpgrade());
-  });
+    return control === undefined ? c.json(starting, 503) : c.json(await respond(control));
+  };
+  const add = <Body>(
+    path: string,
+    { body, expected }: Readonly<{ body: z.ZodType<Body>; expected: string }>,
+    respond: (control: UpkeepControl, request: Body) => unknown,
+  ) =>
+    app.post(`${controlPath}${path}`, async (c) => {
+      const { success, data } = body.safeParse(await c.req.json().catch(() => undefined));
+      return success ? answer(c, (control) => respond(control, data)) : c.json({ error: `expected ${expected}` }, 400);
+    });
+  app.get(controlPath, (c) => answer(c, (control) => control.view()));
+  app.post(`${controlPath}/resume`, (c) => answer(c, (control) => control.resume()));
+  app.post(`${controlPath}/restart`, (c) => answer(c, (control) => control.restart()));
+  const digest = '{"digest": "…"} of the plan that was shown';
+  add("/adopt", { body: adoptRequest, expected: digest }, (control, request) => control.adopt(request.digest));
+  const directory = '{"source": "/a/directory"}';
+  add("/upgrade", { body: upgradeRequest, expected: directory }, (control, request) => control.upgrade(request));
 }
 
 /** Adds the same routes to a more widely reachable listener, for callers that have the token (compared in constant time). */

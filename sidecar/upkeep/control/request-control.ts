@@ -24,7 +24,7 @@ export class ControlError extends Error {
 
 /** A control request; without a path, it is a GET of the view. */
 type ControlRequest<Schema extends z.ZodType> = Readonly<{
-  path: "" | "/resume" | "/restart" | "/adopt" | "/upgrade" | "/upgrade/cancel" | "/restore";
+  path: "" | "/resume" | "/restart" | "/adopt" | "/upgrade";
   body?: unknown;
   /** Default: ten seconds. */
   timeoutMs?: number;
@@ -32,7 +32,7 @@ type ControlRequest<Schema extends z.ZodType> = Readonly<{
 }>;
 
 const defaultTimeoutMs = 10_000;
-/** Time limit for planning an upgrade or a restore: the sidecar first hashes programs and measures data. */
+/** Time limit for planning an upgrade: the sidecar first hashes programs and measures data. */
 export const checkWithinMs = 180_000;
 const responseLimitBytes = 1_048_576;
 
@@ -61,7 +61,7 @@ export async function requestControl<Schema extends z.ZodType>(
   throw (
     failure ??
     new ControlError(
-      `no sidecar runs with its state in ${target.stateDirectories.join(" or in ")}. Start it, or name the one that runs: --state-directory, ` +
+      `no running sidecar has its state in ${target.stateDirectories.join(" or in ")}. Start it, or specify a running one: --state-directory, ` +
         "--settings with its settings, or --url with its token. Inside a container, run the command there (docker exec, kubectl exec).",
     )
   );
@@ -106,11 +106,11 @@ async function requestAt<Schema extends z.ZodType>(
     const parsed = answer.safeParse(JSON.parse(text));
     if (parsed.success) return parsed.data;
     throw new ControlError(
-      `${place} does not answer as a sidecar of this version does; run its own version of the command.`,
+      `${place} does not respond like a sidecar of this version; run the gatehouse command of the sidecar's own version.`,
     );
   } catch (cause) {
     if (cause instanceof ControlError) throw cause;
-    const message = `no sidecar answers at ${place} (${readErrorCode(cause)}); is it running, and may this user reach it?`;
+    const message = `no sidecar responds at ${place} (${readErrorCode(cause)}); check that it is running and that this user may connect.`;
     throw unconnected.has(readErrorCode(cause))
       ? new NoResponse(message, { cause })
       : new ControlError(message, { cause });
@@ -124,12 +124,13 @@ const refusalBody = z.object({ error: z.string() });
 
 function explainRefusal(place: string, status: number, text: string): string {
   if (status === 404)
-    return `${place} has no control: set upkeep.controlToken for its sidecar, or use --state-directory.`;
+    return `${place} accepts no commands: set the sidecar's upkeep.controlToken, or use --state-directory.`;
   const refusal = status === 400 || status === 503 ? refusalBody.safeParse(parseJson(text)).data : undefined;
-  if (refusal !== undefined) return `${place} refuses the request: ${refusal.error}.`;
+  if (refusal !== undefined) return `${place} rejected the request: ${refusal.error}.`;
   // The rejection has no such body. Status 400 is included because a malformed Authorization header means a wrong token too.
-  if (status === 401 || status === 400) return `${place} refuses the token; give that of upkeep.controlToken.`;
-  return `${place} answered with status ${status}; look at the sidecar's log.`;
+  if (status === 401 || status === 400)
+    return `${place} rejected the token; it must equal the sidecar's upkeep.controlToken.`;
+  return `${place} returned HTTP ${status}; check the sidecar's log.`;
 }
 
 function readErrorCode(cause: unknown): string {

@@ -21,16 +21,16 @@ export async function runRestartCommand(
       return deriveExitStatus(answer.result);
     }
     output.out(`${view.node.words}\n`);
-    const question = "It serves nobody while it restarts. Restart it now? [y/N] ";
-    if (!(await isAgreedTo({ question, refused: "restart: nothing was done" }, agreement, output))) {
+    const question = "The node is unavailable while it restarts. Restart it now? [y/N] ";
+    if (!(await isAgreedTo({ question, refused: "restart: nothing was changed" }, agreement, output))) {
       return exitStatus.error;
     }
     const { result, waitsFor } = await requestRestart(target);
-    if (result === "asked") {
+    if (result === "requested") {
       const next =
         waitsFor === undefined
-          ? "The sidecar restarts the node now, and proves it."
-          : `The restart is requested, but can't begin yet: ${waitsFor}. It is made once that is put right, within 10 minutes.`;
+          ? "The sidecar is restarting the node and verifies it."
+          : `The restart is requested but can't start yet: ${waitsFor}. It starts once that is fixed, if within 10 minutes.`;
       output.out(`${next} ${explainFollowing(target)}\n`);
     } else {
       output.error(`restart: ${explainRefusal(result, view, target)}\n`);
@@ -48,32 +48,32 @@ function requestRestart(target: ControlTarget): Promise<RestartResponse> {
 }
 
 function deriveExitStatus(result: string): number {
-  return result === "asked" ? exitStatus.clean : exitStatus.error;
+  return result === "requested" ? exitStatus.clean : exitStatus.error;
 }
 
 /** Explains how to follow the restart. Reading the status requires the sidecar's URL, which a state directory doesn't contain. */
 function explainFollowing({ typed: { url } = {} }: ControlTarget): string {
   return url === undefined
-    ? "gatehouse status shows how it goes; name its listener by --url where that is not the default one."
-    : `gatehouse status${repeatOptions({ url })} shows how it goes.`;
+    ? "Follow it with gatehouse status (--url if the sidecar's listener is not the default)."
+    : `Follow it with gatehouse status${repeatOptions({ url })}.`;
 }
 
 /** Explains why the sidecar rejected the request, and the remedy. */
 function explainRefusal(
-  result: Exclude<RestartResponse["result"], "asked">,
+  result: Exclude<RestartResponse["result"], "requested">,
   { hold }: ControlView,
   { typed = {} }: ControlTarget,
 ): string {
   switch (result) {
     case "busy":
-      return "a restart or an upgrade is under way already; look again when it has ended.";
+      return "a restart or upgrade is already in progress; retry when it has finished.";
     case "paused":
-      return `a hold is in force; fix its cause, then run gatehouse resume${repeatOptions(typed)}. ${hold?.message ?? ""}`.trimEnd();
+      return `Gatehouse is paused; fix the cause, then run gatehouse resume${repeatOptions(typed)}. ${hold?.message ?? ""}`.trimEnd();
     case "waits":
-      return `the sidecar may not act on this node yet; let it by gatehouse adopt${repeatOptions(typed)}.`;
+      return `the sidecar may not act on this node yet; approve it with gatehouse adopt${repeatOptions(typed)}.`;
     case "observes":
-      return "upkeep.mode is observe, so this sidecar never acts; set it to adopt or enforce, or restart the node yourself.";
+      return "upkeep.mode is observe, so this sidecar never acts; set it to adopt or enforce, or restart the node manually.";
     case "no-driver":
-      return "restart.driver is none, so this sidecar can't restart the node; set it, or restart the node yourself.";
+      return "restart.driver is none, so this sidecar can't restart the node; set it, or restart the node manually.";
   }
 }

@@ -21,22 +21,22 @@ export async function runResumeCommand(
     const since = hold === undefined ? "" : new Date(hold.sinceMs).toISOString();
     if (result === "busy") {
       output.error(
-        `resume: ${node.words} is being rolled back; say it again when that has ended. ${hold?.message ?? ""}\n`,
+        `resume: ${node.words} is being rolled back; retry when that has finished. ${hold?.message ?? ""}\n`,
       );
       return exitStatus.error;
     }
     output.out(
       result === "none"
-        ? `No hold is in force on ${node.words}.\n`
-        : `The hold since ${since} on ${node.words} is lifted. It was: ${hold?.message ?? ""}\n${next ?? ""}\n`,
+        ? `Gatehouse is not paused on ${node.words}.\n`
+        : `Gatehouse resumed on ${node.words}. It was paused since ${since}: ${hold?.message ?? ""}\n${next ?? ""}\n`,
     );
     if (wasContested === true) {
       output.out(
-        "That another program kept writing the configuration file is forgotten: the next correction may restart the node again.\n",
+        "Conflicts with another program over the configuration file were cleared: the next correction may restart the node again.\n",
       );
     }
     if (asksAgain === true) {
-      output.out("restart.checkCommand, which refused the change of the configuration file, is run again.\n");
+      output.out("restart.checkCommand, which rejected the changed configuration file, runs again.\n");
     }
     return exitStatus.clean;
   } catch (error) {

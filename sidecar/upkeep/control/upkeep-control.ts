@@ -13,19 +13,12 @@ import type { NodeDriver } from "../drivers/driver.ts";
 import type { PlanView } from "../plan/plan-view.ts";
 import type { UpkeepState } from "../state/upkeep-state.ts";
 import type { UpgradeRecord } from "../state/upgrade-record.ts";
-import {
-  cancelUpgrade,
-  requestRestore,
-  requestUpgrade,
-  type RequestUpgradeDependencies,
-} from "../upgrade/begin-upgrade.ts";
+import { requestUpgrade, type RequestUpgradeDependencies } from "../upgrade/begin-upgrade.ts";
 import { formatUpgrade, type ObservedUpgrade } from "../upgrade/upgrade-observation.ts";
 import type {
   AdoptResponse,
-  CancelResponse,
   ControlView,
   RestartResponse,
-  RestoreBody,
   ResumeResponse,
   UpgradeResponse,
   UpgradeBody,
@@ -34,7 +27,7 @@ import type {
 /** Requests to a running sidecar. Each change is on disk when its call returns. */
 export type UpkeepControl = UpgradeControl &
   Readonly<{
-    look: () => ControlView;
+    view: () => ControlView;
     /** Lifts a pause, retries what failed, assumes that any competing writer of node.conf has stopped, and has a rejected edit judged again. */
     resume: () => ResumeResponse;
     /** Restarts the node in the same way as the sidecar's own restarts: verified, and rolled back if the node doesn't recover. */
@@ -77,7 +70,7 @@ export function createUpkeepControl(seen: ControlSeen, dependencies: ControlDepe
     const hold = state.hold.get();
     return hold === undefined ? {} : { hold: { message: hold.message, sinceMs: hold.sinceMs } };
   };
-  const look = (): ControlView => {
+  const buildView = (): ControlView => {
     const plan = seen.plan();
     return {
       node: node(),
@@ -109,22 +102,22 @@ export function createUpkeepControl(seen: ControlSeen, dependencies: ControlDepe
       canRestart: dependencies.driver !== undefined,
     };
     const result = requestRestart(situation, dependencies);
-    if (result !== "asked") return { result, node: node() };
+    if (result !== "requested") return { result, node: node() };
     wake();
     const waitsFor = explainWait(seen, state);
     return { result, ...(waitsFor === undefined ? {} : { waitsFor }), node: node() };
   };
   const adopt = (digest: string): AdoptResponse => {
     const authority = decideAuthority(mode, state);
-    if (authority !== "waits") return { result: authority === "acts" ? "already" : "observes", view: look() };
-    if (seen.plan()?.digest !== digest) return { result: "another", view: look() };
+    if (authority !== "waits") return { result: authority === "acts" ? "already" : "observes", view: buildView() };
+    if (seen.plan()?.digest !== digest) return { result: "another", view: buildView() };
     const said = { by: "gatehouse adopt", outcome: "success", after: { planDigest: digest } } as const;
-    events.add("adopt", "The sidecar may act on this node from now on: gatehouse adopt was run.", undefined, said);
+    events.add("adopt", "The sidecar may now act on this node: gatehouse adopt was run.", undefined, said);
     state.adopted.set({ by: "command", atMs: clock.wallMs() });
     wake();
-    return { result: "adopted", view: look() };
+    return { result: "adopted", view: buildView() };
   };
-  return { look, resume, restart, adopt, ...createUpgradeControl(seen, node, dependencies) };
+  return { view: buildView, resume, restart, adopt, ...createUpgradeControl(seen, node, dependencies) };
 }
 
 /** Explains what a restart requested now would have to wait for, according to the last iteration; undefined if the restart would start at once. */
@@ -133,12 +126,12 @@ function explainWait(
   { store }: Pick<UpkeepState, "store">,
 ): string | undefined {
   const { validity } = config.now();
-  if (store.failure() !== undefined) return "the sidecar can't keep its state (StateWritable says why)";
+  if (store.failure() !== undefined) return "the sidecar can't store its state (see StateWritable)";
   if (validity?.ok === false && isUselessToNode(validity.problem.reason))
-    return "the node can't start with node.conf as it is (ConfigValid says how it is put right)";
+    return "the node can't start with the current node.conf (see ConfigValid)";
   const { settled } = restarts.now();
   const isMissing = settled !== undefined && "reason" in settled && settled.reason === "ProgramMissing";
-  return isMissing ? "a program that it takes is not there, or can't be run (NoRestartPending says which)" : undefined;
+  return isMissing ? "a required binary is missing or can't be run (see NoRestartPending)" : undefined;
 }
 
 function buildUpgradeView(record: UpgradeRecord | undefined): Pick<ControlView, "upgrade"> {
@@ -151,10 +144,6 @@ function buildUpgradeView(record: UpgradeRecord | undefined): Pick<ControlView, 
 type UpgradeControl = Readonly<{
   /** Plans an upgrade, or starts it if the plan still matches the one that was shown. */
   upgrade: (body: UpgradeBody) => Promise<UpgradeResponse>;
-  /** Plans a restore of the node's data, or starts it if the plan still matches the one that was shown. */
-  restore: (body: RestoreBody) => Promise<UpgradeResponse>;
-  /** Cancels an upgrade that has not stopped the node yet. */
-  cancelUpgrade: () => CancelResponse;
 }>;
 
 /** Creates the control's upgrade requests; `node` identifies the node. */
@@ -167,14 +156,6 @@ function createUpgradeControl(
     upgrade: async (body) => {
       const answered = await requestUpgrade(body, seen, dependencies);
       return { ...answered, plan: answered.plan as UpgradeResponse["plan"], node: node() };
-    },
-    restore: async (body) => {
-      const answered = await requestRestore(body, seen, dependencies);
-      return { ...answered, plan: answered.plan as UpgradeResponse["plan"], node: node() };
-    },
-    cancelUpgrade: () => {
-      const withdrawn = cancelUpgrade(seen, dependencies);
-      return { result: withdrawn === undefined ? "none" : "withdrawn", ...withdrawn, node: node() };
     },
   };
 }

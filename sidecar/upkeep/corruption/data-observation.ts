@@ -1,7 +1,6 @@
 import { createObservation, type Observation } from "#health/observation.ts";
 import type { ConditionReport } from "#status/condition.ts";
-import type { CommandText } from "../command-words.ts";
-import type { DataAssessment } from "./judge-data.ts";
+import type { DataAssessment } from "./assess-data.ts";
 
 /** What is known about the node's data. */
 export type DataObservation = Readonly<{
@@ -24,8 +23,8 @@ export function observeData(onChange?: () => void): ObservedData {
 }
 
 /** Reports evidence against the node's data. Pure. */
-export function deriveDataConditions(seen: DataObservation, command: CommandText): readonly ConditionReport[] {
-  const found = seen.found === undefined ? undefined : deriveDataSound(seen.found, command);
+export function deriveDataConditions(seen: DataObservation): readonly ConditionReport[] {
+  const found = seen.found === undefined ? undefined : deriveDataSound(seen.found);
   const sound = seen.failed === undefined ? found : deriveNotLooked(seen.failed, found);
   return sound === undefined ? [] : [sound];
 }
@@ -37,33 +36,33 @@ function deriveNotLooked(
 ): ConditionReport<"DataIntact"> {
   const again =
     againAtMs === undefined
-      ? "See that the disks of the data and of the snapshots answer (stat -f, dmesg); no other look begins before this one has ended."
-      : `The next look is at ${new Date(againAtMs).toISOString()}.`;
+      ? "Check that the disks of the data and of the snapshots respond (stat -f, dmesg); no new check starts until this one has finished."
+      : `The next check is at ${new Date(againAtMs).toISOString()}.`;
   const isWrong = before?.status === "False" || before?.reason === "Inconclusive";
   const message =
-    `The node's data can't be read: ${why}. Whether they are whole is not known. ` +
-    `${isWrong ? `The last look that was made found: ${before.message} ` : ""}${again}`;
+    `The node's data can't be read: ${why}. Whether it is intact is unknown. ` +
+    `${isWrong ? `The last completed check found: ${before.message} ` : ""}${again}`;
   return { type: "DataIntact", status: "Unknown", reason: "NotInspected", message };
 }
 
-function deriveDataSound(judgement: DataAssessment, command: CommandText): ConditionReport<"DataIntact"> {
+function deriveDataSound(judgement: DataAssessment): ConditionReport<"DataIntact"> {
   const type = "DataIntact";
-  const byHand = `If the node's log confirms it, restore them from a snapshot: ${command("restore --snapshot")}`;
+  const byHand = "If the node's log confirms it, replace them with a snapshot (docs/runbooks/data-suspect.md).";
   if (judgement.kind === "suspect") {
-    const message = `Signs against the node's data: ${judgement.signs.join("; ")}. node.conf, binaries, keys, ports, memory, disk space and the chain are as when the node was last healthy. ${byHand}`;
+    const message = `Symptoms of corrupt data: ${judgement.signs.join("; ")}. node.conf, binaries, keys, ports, memory, disk space and the chain are the same as when the node was last healthy. ${byHand}`;
     return { type, status: "False", reason: "Suspect", message };
   }
   if (judgement.kind === "doubt") {
     const missing = judgement.missing.join("; ");
-    const message = `Signs against the node's data: ${judgement.signs.join("; ")}. Other causes are not ruled out; missing: ${missing}. ${byHand}`;
+    const message = `Symptoms of corrupt data: ${judgement.signs.join("; ")}. Not ruled out: ${missing}. ${byHand}`;
     return { type, status: "Unknown", reason: "Inconclusive", message };
   }
   if (judgement.kind === "sound") {
-    const message = "The node runs well, and has the blocks that it had before.";
+    const message = "The node is healthy and still has its earlier blocks.";
     return { type, status: "True", reason: "Intact", message };
   }
-  const why = judgement.kind === "unknown" ? judgement.why : "The node has another first block than before.";
-  const message = [why, "Nothing speaks against its data; it is known once the node runs well."]
+  const why = judgement.kind === "unknown" ? judgement.why : "The node has a different genesis block than before.";
+  const message = [why, "There are no symptoms of corrupt data; it is verified once the node is healthy."]
     .filter(Boolean)
     .join(" ");
   return { type, status: "Unknown", reason: "NeverHealthy", message };

@@ -6,7 +6,7 @@ test("a look at the data that does not end is no word about now, and no other be
   const data = observeData();
   const looking = Promise.withResolvers<void>().promise;
   data.note({ found: { kind: "sound" }, looking });
-  const watch: DataWatch = { lookedMs: 1_000 };
+  const watch: DataWatch = { lastCheckMs: 1_000 };
   const lookAt = (monotonicMs: number) => {
     const clock = { monotonicMs: () => monotonicMs, wallMs: () => Date.UTC(2026, 0, 1) + monotonicMs };
     watchData(watch, { data } as WatchDataSeen, { clock } as unknown as WatchDataDependencies);
@@ -15,7 +15,7 @@ test("a look at the data that does not end is no word about now, and no other be
   expect(data.now().failed).toBeUndefined();
   lookAt(302_000);
   expect(data.now()).toMatchObject({
-    failed: { why: "the look that began at 2026-01-01T00:00:01.000Z has not ended (allowed: 300000 ms)" },
+    failed: { why: "the check that started at 2026-01-01T00:00:01.000Z has not finished (limit: 300000 ms)" },
     looking,
   });
 });
@@ -25,7 +25,7 @@ test("once a restart has ended the data are looked at at once: what was found be
   data.note({
     found: { kind: "doubt", signs: ["2 starts failed"], missing: [] },
   });
-  const watch: DataWatch = { lookedMs: 1_000 };
+  const watch: DataWatch = { lastCheckMs: 1_000 };
   let running: Promise<void> | undefined = Promise.resolve();
   const seen = { data, restarts: { now: () => ({ running }) } } as unknown as WatchDataSeen;
   const lookAt = (monotonicMs: number) => {

@@ -7,12 +7,12 @@ import { forgetStarts } from "../restart/record-start.ts";
 import type { DataEvidence } from "../state/data-evidence.ts";
 import type { UpkeepState } from "../state/upkeep-state.ts";
 import type { ObservedData } from "./data-observation.ts";
-import { judgeData, type DataAssessment } from "./judge-data.ts";
+import { assessData, type DataAssessment } from "./assess-data.ts";
 import { compareKnownBlock } from "./known-block.ts";
-import { lookAtData, takeMark, type DataFound, type CheckDataDependencies } from "./look-at-data.ts";
+import { checkData, takeMark, type DataCheckResult, type CheckDataDependencies } from "./check-data.ts";
 
 /** State retained between two data checks; times are monotonic. */
-export type DataWatch = { lookedMs?: number };
+export type DataWatch = { lastCheckMs?: number };
 
 export type WatchDataDependencies = CheckDataDependencies &
   Readonly<{
@@ -25,8 +25,8 @@ export type WatchDataDependencies = CheckDataDependencies &
 export type WatchDataSeen = Readonly<{ data: ObservedData; restarts: ObservedRestarts }>;
 
 /** Max interval between checks; shorter if the node's RPC is checked more often than once a second. */
-const lookEveryMs = 60_000;
-const looksOfRpc = 60;
+const checkIntervalMs = 60_000;
+const rpcChecks = 60;
 
 /** Time after which an unfinished check counts as failed; measuring a snapshot takes only a small fraction of it. */
 const lateMs = 300_000;
@@ -45,28 +45,28 @@ export function watchData(
 ): number | undefined {
   const { clock, log, signal, settings, wake } = dependencies;
   if (seen.data.now().looking !== undefined) {
-    noteLate(watch, seen, clock);
+    recordLate(watch, seen, clock);
     return undefined;
   }
   if (isAtWork(seen, dependencies)) {
     // Earlier findings are not evidence about a node that has started since.
-    delete watch.lookedMs;
+    delete watch.lastCheckMs;
     return undefined;
   }
-  const everyMs = Math.min(lookEveryMs, settings.health.intervalMs * looksOfRpc);
-  const waitMs = watch.lookedMs === undefined ? 0 : watch.lookedMs + everyMs - clock.monotonicMs();
+  const everyMs = Math.min(checkIntervalMs, settings.health.intervalMs * rpcChecks);
+  const waitMs = watch.lastCheckMs === undefined ? 0 : watch.lastCheckMs + everyMs - clock.monotonicMs();
   if (waitMs > 0) return waitMs;
-  watch.lookedMs = clock.monotonicMs();
-  const looking = look(seen, dependencies)
+  watch.lastCheckMs = clock.monotonicMs();
+  const looking = checkNow(seen, dependencies)
     .then(() => seen.data.note({ failed: undefined }))
     .catch((error: unknown) => {
       if (signal.aborted) return;
       if (!(error instanceof HangingFileSystem))
-        log.error({ event: "data-look-failed", err: error }, "looking at the node's data failed; it is tried again");
+        log.error({ event: "data-check-failed", err: error }, "the check of the node's data failed; retrying");
       seen.data.note({ failed: { why: (error as Error).message, againAtMs: clock.wallMs() + everyMs } });
     })
     .finally(() => {
-      watch.lookedMs = clock.monotonicMs();
+      watch.lastCheckMs = clock.monotonicMs();
       seen.data.note({ looking: undefined });
       wake();
     });
@@ -78,15 +78,15 @@ export function watchData(
  * Records that a check is late: taking a snapshot, or a program that measures one, may hang. No second check starts in parallel, and the
  * last finding no longer counts.
  */
-function noteLate(
-  { lookedMs }: DataWatch,
+function recordLate(
+  { lastCheckMs }: DataWatch,
   { data }: Pick<WatchDataSeen, "data">,
   clock: Pick<WatchDataDependencies["clock"], "monotonicMs" | "wallMs">,
 ): void {
-  const tookMs = lookedMs === undefined ? 0 : clock.monotonicMs() - lookedMs;
+  const tookMs = lastCheckMs === undefined ? 0 : clock.monotonicMs() - lastCheckMs;
   if (tookMs <= lateMs || data.now().failed !== undefined) return;
   const began = new Date(clock.wallMs() - tookMs).toISOString();
-  data.note({ failed: { why: `the look that began at ${began} has not ended (allowed: ${lateMs} ms)` } });
+  data.note({ failed: { why: `the check that started at ${began} has not finished (limit: ${lateMs} ms)` } });
 }
 
 function isAtWork(
@@ -96,11 +96,11 @@ function isAtWork(
   return restarts.now().running !== undefined || isBetweenVersions(state);
 }
 
-async function look(seen: WatchDataSeen, dependencies: WatchDataDependencies): Promise<void> {
+async function checkNow(seen: WatchDataSeen, dependencies: WatchDataDependencies): Promise<void> {
   const { state, settings, signal } = dependencies;
   const evidence = state.dataEvidence.get() ?? { failedStarts: [] };
-  const found = await lookAtData(evidence, dependencies);
-  const judgement = judgeData(evidence, found.look, settings.health);
+  const found = await checkData(evidence, dependencies);
+  const judgement = assessData(evidence, found.check, settings.health);
   const revised = await deriveEvidence(evidence, judgement, found, dependencies);
   // A restart, an upgrade or an operator's command during the check makes it stale.
   if (signal.aborted || isAtWork(seen, dependencies)) return;
@@ -113,15 +113,15 @@ async function look(seen: WatchDataSeen, dependencies: WatchDataDependencies): P
 async function deriveEvidence(
   evidence: DataEvidence,
   judgement: DataAssessment,
-  found: DataFound,
+  found: DataCheckResult,
   dependencies: WatchDataDependencies,
 ): Promise<DataEvidence | undefined> {
-  const { look: now } = found;
+  const { check: now } = found;
   const { clock, log } = dependencies;
   if (judgement.kind === "another-chain") {
     log.warn(
       { event: "data-of-another-chain" },
-      "the node has another first block than before: its blocks are compared from here on",
+      "the node has a different genesis block than before; its blocks are compared from now on",
     );
     return { failedStarts: [] };
   }
@@ -134,17 +134,17 @@ async function deriveEvidence(
   }
   const known = evidence.mark?.block;
   const isOther = known !== undefined && compareKnownBlock(known, now.block, now.height) === "replaced";
-  if (!isOther) return now.isWell && judgement.kind === "unknown" ? forgetStarts(evidence) : undefined;
+  if (!isOther) return now.isHealthy && judgement.kind === "unknown" ? forgetStarts(evidence) : undefined;
   const otherSinceMs = evidence.otherSinceMs ?? clock.wallMs();
   const isKnownElsewhere = now.references.some((block) => block.kind !== "unknown");
   const isChains = now.references.some(
     (block) => block.kind === "found" && block.hash === (now.block.kind === "found" ? now.block.hash : ""),
   );
-  const isOld = !isKnownElsewhere && now.isWell && clock.wallMs() - otherSinceMs > dayMs;
+  const isOld = !isKnownElsewhere && now.isHealthy && clock.wallMs() - otherSinceMs > dayMs;
   if (!isChains && !isOld) return { ...evidence, otherSinceMs };
   log.warn(
     { event: "data-block-replaced" },
-    "the chain itself has another block than the node had: blocks are compared from here on",
+    "the chain was reorganized: the references confirm the new block; blocks are compared from now on",
   );
   return { ...evidence, mark: evidence.mark && { ...evidence.mark, block: undefined }, otherSinceMs: undefined };
 }

@@ -15,8 +15,7 @@ test("the commands of compose get what says where docker is, and no secret of th
   await using output = await keepProgramOutput();
   const driver = createComposeDriver(
     {
-      command: ["sh", "-c", "env >restart.env"],
-      ps: ["sh", "-c", `env >ps.env; echo '{"State":"running"}'`],
+      command: ["sh", "-c", `env >$0.env; echo '{"State":"running"}'`, "restart"],
       service: "node",
       directory: () => directory,
       timeoutMs: 10_000,
@@ -44,8 +43,7 @@ async function restart(command: readonly string[], service?: string): Promise<st
   await writeFile(join(directory, "docker"), `#!/bin/sh\necho "$@" >> ${told}\n`, { mode: 0o755 });
   vi.stubEnv("PATH", `${directory}${delimiter}${process.env["PATH"] ?? ""}`);
   const limits = { timeoutMs: 10_000, psTimeoutMs: 10_000, passes: composeVariables };
-  const ps = ["docker", "compose", "ps"];
-  const driver = createComposeDriver({ command, ps, service, directory: () => directory, ...limits }, output);
+  const driver = createComposeDriver({ command, service, directory: () => directory, ...limits }, output);
   await driver.restart(new AbortController().signal);
   return (await readFile(told, "utf8")).trim();
 }
@@ -57,4 +55,25 @@ test("restarts the node's service alone, with the time that the node needs to st
 test("runs the specification's command where no service is named, and an operator's own as it is", async () => {
   expect(await restart(["docker", "compose", "restart"])).toBe("compose restart");
   expect(await restart(["docker", "compose", "restart", "other"], "node")).toBe("compose restart other");
+});
+
+/** What a container runs as, by what `docker compose ps` prints. */
+async function readRuns(printed: string) {
+  await using output = await keepProgramOutput();
+  const command = ["sh", "-c", `printf '%s' '${printed}'`, "restart"];
+  const limits = { timeoutMs: 10_000, psTimeoutMs: 10_000, passes: composeVariables };
+  const driver = createComposeDriver({ command, service: "node", directory: tmpdir, ...limits }, output);
+  return driver.runs?.(new AbortController().signal);
+}
+
+test.each([
+  ['{"State":"running"}', true],
+  ['{"State":"exited"}', false],
+  ['{"State":"exited"}\n{"State":"created"}', true],
+  ['[{"State":"exited"}]', false],
+  ['[{"State":"paused"}]', true],
+  ["[]", "unknown"],
+  ["no such service", "unknown"],
+])("a container runs by %s: %s", async (printed, runs) => {
+  expect(await readRuns(printed)).toBe(runs);
 });

@@ -1,15 +1,13 @@
 import { z } from "zod";
 import { runProcess } from "#daemon/process/bounded-process.ts";
-import { runLastingProcess } from "#daemon/process/lasting-process.ts";
+import { runLastingProcess } from "#daemon/process/long-running-process.ts";
 import type { OutputFiles } from "#daemon/process/output-files.ts";
-import { composeRestart } from "../../settings/drivers.ts";
 import { DriverError, type NodeDriver } from "./driver.ts";
 
 /** Commands for a compose deployment, and the directory of its compose file. */
 export type ComposeDriverOptions = Readonly<{
+  /** Command that restarts the containers. */
   command: readonly string[];
-  /** Command that lists containers as JSON; the service is appended. */
-  ps: readonly string[];
   /** If absent, the driver can't determine whether the node is running. */
   service?: string | undefined;
   directory: () => string;
@@ -62,21 +60,30 @@ export function createComposeDriver(options: ComposeDriverOptions, output: Outpu
   };
 }
 
+const defaultRestart = ["docker", "compose", "restart"];
+
 /** Builds the restart command. An operator's own command is used unchanged. */
 function buildRestart({ command, service }: ComposeDriverOptions): readonly string[] {
-  const isDefault =
-    command.length === composeRestart.length && composeRestart.every((word, at) => word === command[at]);
-  if (!isDefault || service === undefined) return command;
+  if (service === undefined || command.join(" ") !== defaultRestart.join(" ")) return command;
   return [...command, "--timeout", String(stopTimeoutSeconds), service];
+}
+
+/** Builds another command of the same compose: `ps` or `exec` in the place of `restart`, after its options. */
+export function buildComposeCommand(
+  restart: readonly string[],
+  words: readonly [name: "exec" | "ps", ...options: string[]],
+): readonly string[] {
+  const at = restart.indexOf("restart");
+  return [...(at > 0 ? restart : defaultRestart).slice(0, at > 0 ? at : -1), ...words];
 }
 
 /** Checks whether a container of the service is alive; `unknown` if compose doesn't report it. */
 async function checkRunning(
-  { ps, service, directory, psTimeoutMs, passes }: ComposeDriverOptions,
+  { command, service, directory, psTimeoutMs, passes }: ComposeDriverOptions,
   signal: AbortSignal,
 ): Promise<boolean | "unknown"> {
   if (service === undefined) return "unknown";
-  const [file = "", ...args] = ps;
+  const [file = "", ...args] = buildComposeCommand(command, ["ps", "--all", "--format", "json"]);
   const result = await runProcess({
     command: [file, ...args, service],
     directory: directory(),

@@ -28,7 +28,7 @@ export function createComposeNodeCli(options: ComposeNodeCliOptions, places: Com
     const tool = places.tool();
     const name = `./${tool.command} in service ${service}`;
     if (isLeftRunning) {
-      const message = `${name} still runs since an earlier call; end it, or restart the container.`;
+      const message = `${name} is still running from an earlier call; kill it, or restart the container.`;
       return { ok: false, reason: "TimedOut", message };
     }
     const [file = "", ...first] = exec;
@@ -46,7 +46,7 @@ export function createComposeNodeCli(options: ComposeNodeCliOptions, places: Com
     void run.finally(() => {
       isLeftRunning = false;
     });
-    const message = `${name} did not finish within ${timeoutMs} ms and was no longer waited for; run it by hand to see why.`;
+    const message = `${name} did not finish within ${timeoutMs} ms and was abandoned; run it manually to see why.`;
     return { ok: false, reason: "TimedOut", message };
   };
 }
@@ -74,6 +74,6 @@ function explainResult(
   const { exitStatus, message } = result;
   if (exitStatus === 126 || exitStatus === 127) return explainExit(name, exitStatus, result.said ?? "");
   if (result.reason === "Failed" && exitStatus === undefined) return result;
-  const settings = `compose.exec ${JSON.stringify(exec)}, compose.service ${service}, in compose.directory ${directory()}`;
+  const settings = `${exec.join(" ")}, compose.service ${service}, in compose.directory ${directory()}`;
   return { ...result, message: `${message} (${settings})` };
 }

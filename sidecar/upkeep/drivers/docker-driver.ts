@@ -17,7 +17,7 @@ export function createDockerDriver(options: DockerDriverOptions, engine: DockerE
       const path = `${container}/restart?t=${options.stopTimeoutSeconds}`;
       const response = await engine.request({ method: "POST", path, signal });
       if (response.status === 204) return {};
-      throw new DriverError(`container ${options.container} was not restarted: ${readEngineMessage(response)}`);
+      throw new DriverError(`container ${options.container} could not be restarted: ${readEngineMessage(response)}`);
     },
     startedAt: async (signal) => {
       const response = await engine.request({ method: "GET", path: `${container}/json`, signal });

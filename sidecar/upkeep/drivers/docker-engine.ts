@@ -33,7 +33,7 @@ export function createDockerEngine({ engine, timeoutMs }: DockerEngineOptions): 
         return await send({ ...request, responseLimitBytes, signal: AbortSignal.any([signal, deadline]) });
       } catch (cause) {
         if (deadline.aborted && !signal.aborted) {
-          throw new EngineTimeout(`the Docker engine at ${engine} did not answer within ${timeoutMs} ms.`, { cause });
+          throw new EngineTimeout(`the Docker engine at ${engine} did not respond within ${timeoutMs} ms.`, { cause });
         }
         const code = (cause as NodeJS.ErrnoException).code ?? (cause as Error).message;
         throw new DriverError(`the Docker engine at ${engine} can't be queried (${code}); set docker.engine.`, {

@@ -64,8 +64,8 @@ async function checkLeftRunning(
   if (response.status === 404 || response.status === 403) return undefined;
   const { Running, Pid } = parse(inspected, expectStatus(response, 200));
   if (!Running) return undefined;
-  const which = Pid === undefined ? "" : ` (process ${Pid} of the engine's machine)`;
-  const message = `${name} still runs since an earlier call${which}; end it, or restart the container.`;
+  const which = Pid === undefined ? "" : ` (process ${Pid} on the engine's host)`;
+  const message = `${name} is still running from an earlier call${which}; kill it, or restart the container.`;
   return { ok: false, reason: "TimedOut", message };
 }
 
@@ -79,12 +79,12 @@ async function runExec(
   const { Id: id } = parse(created, expectStatus(await engine.request({ method: "POST", path, body, signal }), 201));
   const started = await startExec(id, outputLimitBytes * streamOverheadFactor, engine, signal);
   if (started === "timed-out") {
-    const message = `${name} did not finish within ${timeoutMs} ms and was no longer waited for; run it by hand to see why.`;
+    const message = `${name} did not finish within ${timeoutMs} ms and was abandoned; run it manually to see why.`;
     return { result: { ok: false, reason: "TimedOut", message }, leftRunning: id };
   }
   const { output, errors } = splitContainerOutput(expectStatus(started, 200).body);
   if (started.isTruncated || output.length > outputLimitBytes) {
-    const message = `${name} printed more than ${outputLimitBytes} bytes and was no longer read; is it the right program?`;
+    const message = `${name} printed more than ${outputLimitBytes} bytes, the limit; check that it is the right binary.`;
     return { result: { ok: false, reason: "TooMuchOutput", message }, leftRunning: id };
   }
   const inspection = await engine.request({ method: "GET", path: `/exec/${id}/json`, signal });
@@ -110,11 +110,11 @@ async function startExec(
 
 function expectStatus(response: EngineResponse, status: number): EngineResponse {
   if (response.status === status) return response;
-  throw new DriverError(`the Docker engine refused to run node_cli: ${readEngineMessage(response)}`);
+  throw new DriverError(`the Docker engine rejected running node_cli: ${readEngineMessage(response)}`);
 }
 
 function parse<T>(schema: z.ZodType<T>, response: EngineResponse): T {
   const parsed = schema.safeParse(JSON.parse(new TextDecoder().decode(response.body)));
   if (parsed.success) return parsed.data;
-  throw new DriverError("the Docker engine answered an exec with another shape; is docker.engine a Docker engine?");
+  throw new DriverError("unexpected response to a Docker exec; check that docker.engine is a Docker engine.");
 }

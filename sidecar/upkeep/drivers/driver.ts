@@ -1,7 +1,7 @@
 /** Report on a restart command that succeeded according to its exit status. */
 export type RestartReport = Readonly<{
   /** Standard error from the driver's programs: some exit with status 0 even on failure. */
-  complaint?: string;
+  failureOutput?: string;
 }>;
 
 /** Access to the node's process. */
@@ -79,7 +79,7 @@ export class DriverError extends Error {
 }
 
 /** The start failed after the old process was stopped, so any process that is running now has since been started by something or someone else. */
-export class StartFailed extends DriverError {
+export class StartFailedError extends DriverError {
   override readonly name = "StartFailed";
   override readonly code = "start_failed";
 }

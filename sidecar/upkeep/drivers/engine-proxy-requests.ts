@@ -2,7 +2,7 @@ import { Counter, type Registry } from "prom-client";
 import { readText } from "#daemon/bytes.ts";
 import { sendRequest } from "#daemon/http/send-request.ts";
 import type { Logger } from "#daemon/log/log.ts";
-import { operatorPaths } from "#daemon/stack-services.ts";
+import { operatorPaths } from "#daemon/http/operator-paths.ts";
 import { createRunningTimeout } from "#daemon/time.ts";
 
 /** Time limit for a read during a scrape; it can be short because the proxy is on the same machine. */

@@ -2,7 +2,7 @@ import { readdir, readlink, open, readFile, realpath } from "node:fs/promises";
 import { basename, sep } from "node:path";
 import { uptime } from "node:os";
 import type { Clock } from "#daemon/clock.ts";
-import { isLeftRunning } from "#daemon/process/lasting-process.ts";
+import { isLeftRunning } from "#daemon/process/long-running-process.ts";
 
 /**
  * Finds the start time of the process that listens on a port on this machine and runs either in a directory or from a program in it. Both
@@ -70,7 +70,8 @@ async function readListeningSockets(path: string, suffix: string): Promise<reado
  * visible: on systems other than Linux, or if they belong to another user.
  */
 export async function findProcessesIn(directory: string): Promise<readonly number[]> {
-  return (await listProcesses(directory)).flatMap(({ pid, isInside }) => (isInside ? [pid] : []));
+  const inside = (await readProcesses(directory)).filter(({ isInside }) => isInside);
+  return (await withoutOwn(inside)).map(({ pid }) => pid);
 }
 
 /** A process on this machine. */
@@ -85,6 +86,10 @@ export type HostProcess = Readonly<{
 
 /** Lists the machine's processes, except the sidecar and its children, with whether each is in a given directory. */
 export async function listProcesses(directory: string): Promise<readonly HostProcess[]> {
+  return withoutOwn(await readProcesses(directory));
+}
+
+async function readProcesses(directory: string): Promise<readonly HostProcess[]> {
   const place = await realpath(directory).catch(() => directory);
   const isThere = (path: string) => path === place || path.startsWith(place + sep);
   const pids = (await readdir("/proc").catch(() => [])).filter((entry) => /^\d+$/.test(entry));
@@ -93,7 +98,7 @@ export async function listProcesses(directory: string): Promise<readonly HostPro
       const [cwd = "", exe = ""] = await Promise.all(
         ["cwd", "exe"].map((link) => readlink(`/proc/${pid}/${link}`).catch(() => "")),
       );
-      if ((cwd === "" && exe === "") || (await isOwn(pid))) return [];
+      if (cwd === "" && exe === "") return [];
       const isProgramInside = isThere(exe);
       const isInside = isProgramInside || isThere(cwd);
       // The system adds a marker to the name of a program whose file was replaced.
@@ -103,18 +108,23 @@ export async function listProcesses(directory: string): Promise<readonly HostPro
   return found.flat();
 }
 
+async function withoutOwn(processes: readonly HostProcess[]): Promise<readonly HostProcess[]> {
+  const owned = await Promise.all(processes.map(({ pid }) => isOwn(pid)));
+  return processes.filter((_, at) => owned[at] === false);
+}
+
 /** Reads a process's command line; empty if the process has exited. */
 export async function readCommandLine(pid: number): Promise<string> {
   return (await readFile(`/proc/${pid}/cmdline`, "utf8").catch(() => "")).replaceAll("\0", " ");
 }
 
 /** Whether a process is the sidecar or a program that it started, such as node_cli. A program that the sidecar left running is the node, and doesn't count. */
-async function isOwn(pid: string): Promise<boolean> {
+async function isOwn(pid: number): Promise<boolean> {
   const status = await readFile(`/proc/${pid}/status`, "utf8").catch(() => "");
   // A process that has since exited is ignored.
   if (status === "") return true;
-  if (Number(pid) === process.pid) return true;
-  return Number(/^PPid:\s*(\d+)$/m.exec(status)?.[1]) === process.pid && !isLeftRunning(Number(pid));
+  if (pid === process.pid) return true;
+  return Number(/^PPid:\s*(\d+)$/m.exec(status)?.[1]) === process.pid && !isLeftRunning(pid);
 }
 
 /** Clock ticks per second, the unit in which Linux reports a process's start time (`proc_pid_stat(5)`). */

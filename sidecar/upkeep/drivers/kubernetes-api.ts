@@ -63,7 +63,7 @@ export function createKubernetesApi(options: KubernetesApiOptions): KubernetesAp
       return { token, ca, namespace };
     } catch (cause) {
       const { code } = cause as NodeJS.ErrnoException;
-      const message = `the service account in ${directory} can't be read (${code}); mount it, or set kubernetes.serviceAccountDirectory.`;
+      const message = `the service account in ${directory} can't be read (${code}); mount it.`;
       throw new DriverError(message, { cause });
     }
   };
@@ -98,9 +98,12 @@ export function createKubernetesApi(options: KubernetesApiOptions): KubernetesAp
         return await readKubernetesResponse(response.statusCode, response.body);
       } catch (cause) {
         const code = (cause as NodeJS.ErrnoException).code ?? (cause as Error).message;
-        throw new DriverError(`the API server at ${apiUrl} can't be queried (${code}); set kubernetes.apiUrl.`, {
-          cause,
-        });
+        throw new DriverError(
+          `the API server at ${apiUrl} can't be queried (${code}); check the cluster's DNS and the pod's network policies.`,
+          {
+            cause,
+          },
+        );
       }
     },
     [Symbol.asyncDispose]: async () => agent?.agent.close(),

@@ -18,7 +18,7 @@ const podSchema = z.object({
 
 type Pod = z.output<typeof podSchema>;
 
-const lookIntervalMs = 500;
+const pollIntervalMs = 500;
 
 /**
  * Restarts the node by deleting its pod, which its StatefulSet recreates, and waits for the new pod's container to run. Needs only `get`
@@ -26,23 +26,21 @@ const lookIntervalMs = 500;
  */
 export function createKubernetesDriver(options: KubernetesDriverOptions, api: KubernetesApi): NodeDriver {
   const path = `/pods/${encodeURIComponent(options.pod)}`;
-  const look = async (signal: AbortSignal): Promise<Pod | undefined> => {
+  const readPod = async (signal: AbortSignal): Promise<Pod | undefined> => {
     const response = await api.request("GET", path, signal);
     if (response.status === 404) return undefined;
     const parsed = podSchema.safeParse(response.body);
     if (response.status === 200 && parsed.success) return parsed.data;
-    throw new DriverError(
-      `pod ${options.pod} can't be looked at: ${readKubernetesMessage(response)}; grant get on it.`,
-    );
+    throw new DriverError(`pod ${options.pod} can't be read: ${readKubernetesMessage(response)}; grant get on it.`);
   };
   return {
     name: "kubernetes",
     restart: async (signal, stopping = new AbortController().signal) => {
-      const before = await look(signal);
+      const before = await readPod(signal);
       const response = await api.request("DELETE", path, signal);
       if (![200, 202, 404].includes(response.status)) {
         throw new DriverError(
-          `pod ${options.pod} was not deleted: ${readKubernetesMessage(response)}; grant delete on it.`,
+          `pod ${options.pod} could not be deleted: ${readKubernetesMessage(response)}; grant delete on it.`,
         );
       }
       const deadline = AbortSignal.any([signal, stopping, createRunningTimeout(options.timeoutMs)]);
@@ -52,13 +50,15 @@ export function createKubernetesDriver(options: KubernetesDriverOptions, api: Ku
         now !== undefined &&
         now.metadata.uid !== before?.metadata.uid &&
         typeof readContainerStart(now, options.container) === "number";
-      const found = await waitUntil(() => look(signal), isAnother, { everyMs: lookIntervalMs, signal: deadline });
+      const found = await waitUntil(() => readPod(signal), isAnother, { everyMs: pollIntervalMs, signal: deadline });
       if (isAnother(found) || stopping.aborted) return {};
-      throw new DriverError(`pod ${options.pod} did not run again within ${options.timeoutMs} ms; look at its events.`);
+      throw new DriverError(
+        `pod ${options.pod} was not running again within ${options.timeoutMs} ms; check its events: kubectl describe pod ${options.pod}.`,
+      );
     },
-    instanceId: async (signal) => (await look(signal))?.metadata.uid,
+    instanceId: async (signal) => (await readPod(signal))?.metadata.uid,
     startedAt: async (signal) => {
-      const pod = await look(signal);
+      const pod = await readPod(signal);
       return pod === undefined ? "not-running" : readContainerStart(pod, options.container);
     },
   };

@@ -79,8 +79,7 @@ async function collect(
     return await new Promise<ProcessResult>((resolve) => {
       const fail = (reason: "TimedOut" | "TooMuchOutput" | "Failed", words: string) =>
         resolve({ ok: false, reason, message: `${name} ${words}` });
-      const failTooMuch = () =>
-        fail("TooMuchOutput", `printed more than ${outputLimitBytes} bytes and was no longer read.`);
+      const failTooMuch = () => fail("TooMuchOutput", `printed more than ${outputLimitBytes} bytes, the limit.`);
       deadline.addEventListener("abort", () => fail("TimedOut", `did not finish within ${timeoutMs} ms.`), {
         once: true,
       });
@@ -93,7 +92,7 @@ async function collect(
       socket.on("error", (error: NodeJS.ErrnoException) =>
         error.code === "WS_ERR_UNSUPPORTED_MESSAGE_LENGTH"
           ? failTooMuch()
-          : fail("Failed", `can't be run (${error.message}); is kubernetes.apiUrl the API server?`),
+          : fail("Failed", `can't be run (${error.message}); check the cluster's DNS and the pod's network policies.`),
       );
       socket.on("message", (data: Buffer) => {
         const channel = Object.entries(channels).find(([, number]) => number === data[0])?.[0] as keyof typeof channels;
@@ -121,7 +120,11 @@ function buildResult(name: string, text: Readonly<{ output: string; errors: stri
   const exit = status?.details?.causes?.find(({ reason }) => reason === "ExitCode")?.message;
   if (exit !== undefined) return explainExit(name, Number(exit), said);
   if (status === undefined) {
-    return { ok: false, reason: "Failed", message: `${name} ended without a status: ${said || "nothing was printed"}` };
+    return {
+      ok: false,
+      reason: "Failed",
+      message: `${name} exited without a status: ${said || "nothing was printed"}`,
+    };
   }
   // The runtime couldn't start the program. The reason is at the end of the message, after the layers that the error passed through.
   const words = status.message?.slice(-saidLimit) ?? "no reason given";

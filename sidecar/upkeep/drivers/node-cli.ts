@@ -40,11 +40,11 @@ export function createNodeCli(form: () => NodeCliForm, run: NodeCliRunner, runFo
       if (!result.ok) return result;
       const parsed = parsePruneInfo(result.output);
       if (parsed.ok) return { ok: true, value: parsed.info };
-      const { complaint } = result;
-      const why = complaint === undefined ? "" : ` It said: ${complaint}`;
+      const { failureOutput } = result;
+      const why = failureOutput === undefined ? "" : ` It said: ${failureOutput}`;
       return { ok: false, reason: "UnexpectedOutput", message: `node_cli prune --get ${parsed.message}${why}` };
     },
-    enableAutoPrune: async (signal) => readComplaint(await runPrune(enableOption, signal)),
+    enableAutoPrune: async (signal) => readFailureOutput(await runPrune(enableOption, signal)),
     enableCommand: () => ["node_cli", ...buildPrune(enableOption)].join(" "),
     version: async (signal) => {
       const result = await runForVersion(["--version"], signal);
@@ -53,8 +53,8 @@ export function createNodeCli(form: () => NodeCliForm, run: NodeCliRunner, runFo
   };
 }
 
-function readComplaint(result: ProcessResult): NodeCliResult<string> {
-  return result.ok ? { ok: true, value: result.complaint ?? "" } : result;
+function readFailureOutput(result: ProcessResult): NodeCliResult<string> {
+  return result.ok ? { ok: true, value: result.failureOutput ?? "" } : result;
 }
 
 /**
@@ -64,7 +64,7 @@ function readComplaint(result: ProcessResult): NodeCliResult<string> {
 export function explainExit(name: string, exitCode: number | null, said: string): ProcessResult {
   const isAbsent = /no such file or directory|not found/.test(said);
   if (exitCode === 127 || (exitCode === 126 && isAbsent)) {
-    const message = `${name} is not there (${said}); set nodeCli.command, or nodeCli.containerBinDirectory.`;
+    const message = `${name} is missing (${said}); set nodeCli.command, or nodeCli.containerBinDirectory.`;
     return { ok: false, reason: "NotFound", message };
   }
   if (exitCode === 126) {

@@ -11,13 +11,13 @@ const restart = async (stop: string, start: string) => {
 
 it("names the program once that is not there to stop the node and to start it", async () => {
   await expect(restart("./ops", "./ops")).rejects.toThrow(
-    /^\.\/ops is not there; set the program's name or put it there\.$/,
+    /^\.\/ops does not exist; correct the program's path, or install it there\.$/,
   );
 });
 
 it("names what kept the node from stopping, where that is another thing", async () => {
   await expect(restart("./stop", "./start")).rejects.toThrow(
-    /^\.\/start is not there; .* \(before that: \.\/stop is not there; .*\)$/,
+    /^\.\/start does not exist; .* \(earlier: \.\/stop does not exist; .*\)$/,
   );
 });
 
@@ -29,7 +29,7 @@ it("says before it is needed which program is not there, or can't be run", async
     return await ops.driver.problem?.();
   };
   expect(await problem("./ops", "./ops")).toBe(
-    `./ops (ops.stop, ops.start) is not there; put it into ${directory}, or name another program`,
+    `./ops (ops.stop, ops.start) is missing; install it into ${directory}, or configure another program`,
   );
   await writeFile(join(directory, "ops"), "#!/bin/sh\n", { mode: 0o644 });
   expect(await problem("./ops", "./ops")).toBe(
@@ -38,6 +38,6 @@ it("says before it is needed which program is not there, or can't be run", async
   await chmod(join(directory, "ops"), 0o755);
   expect(await problem("./ops", "./ops")).toBeUndefined();
   expect(await problem("true", "/nowhere/start")).toBe(
-    "/nowhere/start (ops.start) is not there; put it there, or name another program",
+    "/nowhere/start (ops.start) is missing; install it there, or configure another program",
   );
 });

@@ -1,12 +1,12 @@
 import { access, constants } from "node:fs/promises";
 import { basename, isAbsolute, resolve } from "node:path";
 import type { ProcessResult } from "#daemon/process/bounded-process.ts";
-import { runLastingProcess } from "#daemon/process/lasting-process.ts";
+import { runLastingProcess } from "#daemon/process/long-running-process.ts";
 import type { OutputFiles } from "#daemon/process/output-files.ts";
 import type { NodeLayout } from "#node/layout.ts";
 import { findProcessesIn } from "./host-processes.ts";
-import { DriverError, StartFailed, type NodeDriver, type RestartReport } from "./driver.ts";
-import type { OpsLocation } from "./ops-place.ts";
+import { DriverError, StartFailedError, type NodeDriver, type RestartReport } from "./driver.ts";
+import type { OpsLocation } from "./ops-location.ts";
 import { lockMs, startByOps } from "./ops-start.ts";
 import { reportRestart, stopByOps, type OpsStopDependencies } from "./ops-stop.ts";
 
@@ -62,8 +62,8 @@ export function createOpsDriver(
       // Once the process was seen to exit, the stop command's output doesn't matter.
       if (started.ok) return buildReport(wasSeen ? [started] : [stopped, started]);
       const { exitStatus: startStatus } = started;
-      if (wasSeen || stopped?.ok !== false) throw new StartFailed(started.message, { startStatus });
-      const before = stopped.message === started.message ? "" : ` (before that: ${stopped.message})`;
+      if (wasSeen || stopped?.ok !== false) throw new StartFailedError(started.message, { startStatus });
+      const before = stopped.message === started.message ? "" : ` (earlier: ${stopped.message})`;
       throw new DriverError(`${started.message}${before}`, { startStatus });
     },
   };
@@ -107,7 +107,7 @@ function createOpsCommands(options: OpsDriverOptions, place: Place, dependencies
     lockedUntilMs = stopped.isForced ? clock.monotonicMs() + lockMs : 0;
     if (stopped.result === undefined) {
       reportOnce(
-        `Another node runs on this machine, which ${words} might end as well: the node of ${place().binDirectory} is stopped by its process id.`,
+        `Another node runs on this machine, and ${words} might stop it too: the node in ${place().binDirectory} is stopped by its process ID.`,
       );
     }
     return stopped;
@@ -118,7 +118,7 @@ function createOpsCommands(options: OpsDriverOptions, place: Place, dependencies
     const started = await startByOps(command, signal, dependencies);
     if (started.ok && started.isLeft === true) {
       reportOnce(
-        `${quoteCommand(place().start)} (ops.start) does not exit, though the node runs: it is left running. Set ops.start to a command that starts the node in the background.`,
+        `${quoteCommand(place().start)} (ops.start) does not exit although the node runs; it was left running. Set ops.start to a command that starts the node in the background.`,
       );
     }
     return started;
@@ -137,7 +137,7 @@ async function findMissingPrograms(
   stop: readonly string[],
   { directory, start }: OpsLocation,
 ): Promise<string | undefined> {
-  if (!(await isThere(directory))) return undefined;
+  if (!(await isAccessible(directory))) return undefined;
   const settings = new Map<string, string[]>();
   for (const [name, [file = ""]] of Object.entries({ "ops.stop": stop, "ops.start": start }))
     settings.set(file, [...(settings.get(file) ?? []), name]);
@@ -152,9 +152,9 @@ async function findMissingPrograms(
 
 function buildReport(results: readonly (ProcessResult | undefined)[]): RestartReport {
   const said = results.flatMap((result) =>
-    result?.ok === true && result.complaint !== undefined ? [result.complaint] : [],
+    result?.ok === true && result.failureOutput !== undefined ? [result.failureOutput] : [],
   );
-  return said.length === 0 ? {} : { complaint: said.join("; ") };
+  return said.length === 0 ? {} : { failureOutput: said.join("; ") };
 }
 
 /**
@@ -164,14 +164,14 @@ function buildReport(results: readonly (ProcessResult | undefined)[]): RestartRe
 async function findProgramProblem(file: string, directory: string): Promise<string | undefined> {
   if (!file.includes("/")) return undefined;
   const path = resolve(directory, file);
-  if (await isThere(path, constants.X_OK)) return undefined;
-  if (await isThere(path)) return `can't be run by this user; run chmod +x ${path}`;
+  if (await isAccessible(path, constants.X_OK)) return undefined;
+  if (await isAccessible(path)) return `can't be run by this user; run chmod +x ${path}`;
   const where = isAbsolute(file) ? "there" : `into ${directory}`;
-  return `is not there; put it ${where}, or name another program`;
+  return `is missing; install it ${where}, or configure another program`;
 }
 
 /** Whether a file exists and is accessible in the given mode. */
-async function isThere(path: string, mode: number = constants.F_OK): Promise<boolean> {
+async function isAccessible(path: string, mode: number = constants.F_OK): Promise<boolean> {
   return access(path, mode).then(
     () => true,
     () => false,

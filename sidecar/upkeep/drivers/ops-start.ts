@@ -12,7 +12,7 @@ export type OpsStart = Readonly<{
   lockedUntilMs: number;
 }>;
 
-export type OpsStartDependencies = Readonly<{ look: HealthWatch["look"]; clock: Clock }>;
+export type OpsStartDependencies = Readonly<{ check: HealthWatch["check"]; clock: Clock }>;
 
 const checkAgainMs = 50;
 
@@ -21,11 +21,11 @@ const appearsMs = 3_000;
 
 /** Time during which a process may run into a stale lock left by a killed one, and the interval between two starts during that time. */
 export const lockMs = 20_000;
-const startAgainMs = 2_000;
+const startRetryMs = 2_000;
 
 /** If the start command hasn't exited, times for which a node must respond to count as started: with a new block, and on an idle chain. */
 const advancesMs = 2_000;
-const restsMs = 30_000;
+const idleMs = 30_000;
 
 /**
  * Starts the node. Returns once its process exists, or once the start command shows that it failed. If the command hasn't exited while the
@@ -37,7 +37,7 @@ export async function startByOps(
   signal: AbortSignal,
   dependencies: OpsStartDependencies,
 ): Promise<ProcessResult> {
-  const { look, clock } = dependencies;
+  const { check, clock } = dependencies;
   const { directory, lockedUntilMs } = start;
   const before = new Set(await findProcessesIn(directory));
   const result = await start.run((done) => waitUntilAdvancing(done, dependencies));
@@ -46,32 +46,31 @@ export async function startByOps(
     isRight: (found: Readonly<{ isThere: boolean; responds: boolean }>) => boolean,
     withinMs: number,
   ) => {
-    const check = async () => ({
+    const probe = async () => ({
       isThere: (await findProcessesIn(directory)).some((pid) => !before.has(pid)),
-      responds: (await look(signal)).failure === undefined,
+      responds: (await check(signal)).failure === undefined,
     });
-    return waitUntil(check, isRight, { everyMs: checkAgainMs, withinMs, signal }, clock);
+    return waitUntil(probe, isRight, { everyMs: checkAgainMs, withinMs, signal }, clock);
   };
   const appeared = await wait(({ isThere, responds }) => isThere || responds, appearsMs);
   const lockedMs = () => lockedUntilMs - clock.monotonicMs();
   if (lockedMs() <= 0 || appeared.responds) return result;
   const { isThere, responds } = await wait((found) => !found.isThere || found.responds, lockedMs());
   if (isThere || responds || lockedMs() <= 0) return result;
-  await pause(startAgainMs, signal);
+  await pause(startRetryMs, signal);
   return startByOps(start, signal, dependencies);
 }
 
-async function waitUntilAdvancing(signal: AbortSignal, { look, clock }: OpsStartDependencies): Promise<boolean> {
+async function waitUntilAdvancing(signal: AbortSignal, { check, clock }: OpsStartDependencies): Promise<boolean> {
   let first: Readonly<{ height: number; atMs: number }> | undefined;
-  const check = async () => {
-    const { failure, height } = await look(new AbortController().signal);
+  const probe = async () => {
+    const { failure, height } = await check(new AbortController().signal);
     first =
       failure !== undefined || height === undefined ? undefined : (first ?? { height, atMs: clock.monotonicMs() });
     const forMs = first === undefined ? 0 : clock.monotonicMs() - first.atMs;
     return { forMs, advances: first !== undefined && height !== undefined && height > first.height };
   };
-  const isRight = ({ forMs, advances }: Awaited<ReturnType<typeof check>>) =>
-    forMs >= (advances ? advancesMs : restsMs);
-  const last = await waitUntil(check, isRight, { everyMs: checkAgainMs, signal }, clock);
+  const isRight = ({ forMs, advances }: Awaited<ReturnType<typeof probe>>) => forMs >= (advances ? advancesMs : idleMs);
+  const last = await waitUntil(probe, isRight, { everyMs: checkAgainMs, signal }, clock);
   return last.advances || isRight(last);
 }

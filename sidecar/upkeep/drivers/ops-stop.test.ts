@@ -25,7 +25,7 @@ it("stops a node by its process that is seen only once its port is open, next to
     AbortSignal.timeout(20_000),
     {
       processes: { find: async () => ({ own: isOpen && (await runs()) ? [node] : [], elsewhere: [] }), runs },
-      look: async () => {
+      check: async () => {
         isOpen = true;
         return (await runs())
           ? { answers: 1 }

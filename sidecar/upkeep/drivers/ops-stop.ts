@@ -21,7 +21,7 @@ export type OpsStopCommand = Readonly<{
 
 export type OpsStopDependencies = Readonly<{
   processes: Pick<NodeProcesses, "find" | "runs">;
-  look: HealthWatch["look"];
+  check: HealthWatch["check"];
   clock: Clock;
   events: Pick<EventLog, "add">;
   log: Logger;
@@ -80,12 +80,12 @@ export async function stopByOps(
     const [stays] = left;
     if (stays !== undefined) {
       throw new DriverError(
-        `process ${stays.pid} of the node still runs after SIGKILL; see ps -o stat,wchan -p ${stays.pid}.`,
+        `the node's process ${stays.pid} still runs after SIGKILL; check ps -o stat,wchan -p ${stays.pid}.`,
       );
     }
     const within = graceMs > 0 ? `did not exit within ${graceMs / 1_000} s of SIGTERM, and ` : "";
-    reportRestart(`The node ${within}was ended by ${how}.`, dependencies);
-  } else log.info("the node exited by itself");
+    reportRestart(`The node ${within}was stopped by ${how}.`, dependencies);
+  } else log.info("the node exited on its own");
   return { result, wasSeen: true, isForced };
 }
 
@@ -101,11 +101,11 @@ async function findLeft(
   signal: AbortSignal,
   { processes, clock }: Pick<OpsStopDependencies, "processes" | "clock">,
 ): Promise<readonly NodeProcess[]> {
-  const look = async () => {
+  const check = async () => {
     const found = await Promise.all(marks.map(async (mark) => ((await processes.runs(mark)) ? [mark] : [])));
     return found.flat();
   };
-  return waitUntil(look, (left) => left.length === 0, { everyMs: checkAgainMs, withinMs, signal }, clock);
+  return waitUntil(check, (left) => left.length === 0, { everyMs: checkAgainMs, withinMs, signal }, clock);
 }
 
 /**
@@ -116,13 +116,13 @@ async function waitUntilDown(
   { words, graceMs }: Pick<OpsStopCommand, "words" | "graceMs">,
   result: ProcessResult | undefined,
   signal: AbortSignal,
-  { processes, look, clock }: Pick<OpsStopDependencies, "processes" | "look" | "clock">,
+  { processes, check, clock }: Pick<OpsStopDependencies, "processes" | "check" | "clock">,
 ): Promise<Readonly<{ wasUp: boolean; isSeen: boolean }>> {
   let looks = 0;
   let wasUp = false;
   let isSeen = false;
   const isDown = async () => {
-    const { failure } = await look(signal);
+    const { failure } = await check(signal);
     wasUp ||= failure === undefined;
     isSeen = failure === undefined && (await processes.find()).own.length > 0;
     // A node that is merely slow may still be running.
@@ -135,5 +135,5 @@ async function waitUntilDown(
   if (await waitUntil(isDown, Boolean, { everyMs: checkAgainMs, withinMs, signal }, clock)) return { wasUp, isSeen };
   if (result?.ok === false) throw new DriverError(result.message);
   const why = result === undefined ? "the node" : `the node still responds after ${words}, and`;
-  throw new DriverError(`${why} can't be seen as a process; run the sidecar as the node's user.`);
+  throw new DriverError(`${why} is not visible as a process; run the sidecar as the node's user.`);
 }

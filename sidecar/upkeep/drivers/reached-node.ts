@@ -72,7 +72,7 @@ async function explainHangingProgram({ programs, programDeadline }: NodeReach): 
 /** Explains, without a full stop, that the file system of a path hangs; undefined if it doesn't. A missing path is reported when the program is run. */
 async function explainHanging(path: string, deadline: FileDeadline): Promise<string | undefined> {
   try {
-    await deadline.call(`looking at ${path}`, () => stat(path).catch(() => undefined));
+    await deadline.call(`checking ${path}`, () => stat(path).catch(() => undefined));
     return undefined;
   } catch (error) {
     if (error instanceof HangingFileSystem) return error.message;

@@ -11,7 +11,7 @@ import {
 } from "./node-cli.ts";
 import type { NodeLayout } from "#node/layout.ts";
 import { deriveBinDirectory } from "#node/versions.ts";
-import { composeVariables, createComposeDriver } from "./compose-driver.ts";
+import { buildComposeCommand, composeVariables, createComposeDriver } from "./compose-driver.ts";
 import { createComposeNodeCli } from "./compose-node-cli.ts";
 import { createDockerDriver } from "./docker-driver.ts";
 import { createDockerEngine } from "./docker-engine.ts";
@@ -21,7 +21,7 @@ import { createKubernetesApi } from "./kubernetes-api.ts";
 import { createKubernetesDriver } from "./kubernetes-driver.ts";
 import { createKubernetesNodeCli } from "./kubernetes-node-cli.ts";
 import { createOpsDriver, type OpsDriverDependencies } from "./ops-driver.ts";
-import { findOpsLocation } from "./ops-place.ts";
+import { findOpsLocation } from "./ops-location.ts";
 import { createSignalDriver } from "./signal-driver.ts";
 
 /**
@@ -136,8 +136,9 @@ function createRunner(
   if (runner === "local") return createLocalNodeCli({ ...nodeCli, passes }, place);
   const { timeoutMs } = nodeCli;
   if (runner === "compose") {
-    const { exec, service } = settings.compose;
+    const { command, service } = settings.compose;
     if (service === undefined) throw new StartupError(noService);
+    const exec = buildComposeCommand(command, ["exec"]);
     const directory = deriveComposeDirectory(settings, layout);
     const variables = [...composeVariables, ...passes];
     return createComposeNodeCli({ ...nodeCli, exec, service, passes: variables }, { directory, tool: place });
@@ -172,5 +173,5 @@ const noService =
 
 function requireSetting(name: string, value: string | undefined): string {
   if (value !== undefined) return value;
-  throw new StartupError(`${name} is missing; the chosen driver or node_cli runner reaches the node by it.`);
+  throw new StartupError(`${name} is missing; the configured driver or node_cli runner needs it to reach the node.`);
 }

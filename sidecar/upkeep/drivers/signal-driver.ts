@@ -12,7 +12,7 @@ export type SignalDriverOptions = Readonly<{
   timeoutMs: number;
 }>;
 
-const lookIntervalMs = 100;
+const pollIntervalMs = 100;
 
 /** Max length of a process name in Linux's `comm`. */
 const nameLength = 15;
@@ -29,16 +29,16 @@ export function createSignalDriver({ processName: nameNow, timeoutMs }: SignalDr
       const before = await findProcessesNamed(processName);
       if (before.length === 0) {
         throw new DriverError(
-          `no process named ${processName} is seen in another container; set shareProcessNamespace on the pod, or kubernetes.processName.`,
+          `no process named ${processName} is visible in another container; set shareProcessNamespace on the pod, or kubernetes.processName.`,
         );
       }
       for (const pid of before) sendSigterm(pid, processName);
       const deadline = AbortSignal.any([signal, createRunningTimeout(timeoutMs)]);
       const isReplaced = (now: readonly number[]) => now.length > 0 && !now.some((pid) => before.includes(pid));
-      const look = () => findProcessesNamed(processName);
-      if (isReplaced(await waitUntil(look, isReplaced, { everyMs: lookIntervalMs, signal: deadline }))) return {};
+      const check = () => findProcessesNamed(processName);
+      if (isReplaced(await waitUntil(check, isReplaced, { everyMs: pollIntervalMs, signal: deadline }))) return {};
       throw new DriverError(
-        `${processName} did not run again within ${timeoutMs} ms after SIGTERM; look at its container.`,
+        `${processName} was not running again within ${timeoutMs} ms of SIGTERM; check its container.`,
       );
     },
     startedAt: async () => {
@@ -64,7 +64,7 @@ function sendSigterm(pid: number, name: string): void {
     const { code } = cause as NodeJS.ErrnoException;
     // The process exited on its own between the check and the signal.
     if (code === "ESRCH") return;
-    const remedy = "run the sidecar as the node's user, or give it the capability KILL";
+    const remedy = "run the sidecar as the node's user, or grant it CAP_KILL";
     throw new DriverError(`process ${pid} (${name}) can't be signalled (${code}); ${remedy}.`, { cause });
   }
 }

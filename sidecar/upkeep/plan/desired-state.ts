@@ -1,13 +1,13 @@
 import { hash } from "node:crypto";
 import { hostname } from "node:os";
 import { readUrlPort } from "#daemon/http/address.ts";
-import { stackServices } from "#daemon/stack-services.ts";
+import { defaultPorts } from "#daemon/default-ports.ts";
 import type { SidecarSettings } from "../../settings.ts";
 import type { Desired } from "#node/conf/monitor-values.ts";
 
 /** Creates the desired state from the settings. `dataPath` makes the default job name unique on a host that runs several nodes. */
 export function createDesiredState(settings: SidecarSettings, dataPath: string): Desired {
-  const { monitor, prune, upkeep, pushgateway } = settings;
+  const { monitor, prune, pushgateway } = settings;
   const gateway = pushgateway.url === undefined ? undefined : new URL(pushgateway.url);
   return {
     monitor: {
@@ -15,12 +15,11 @@ export function createDesiredState(settings: SidecarSettings, dataPath: string):
       fallback: {
         jobName: buildDefaultJobName(hostname(), dataPath),
         pushAddress: gateway?.hostname.replace(/^\[|\]$/g, ""),
-        pushPort: gateway === undefined ? stackServices.pushgateway.ports.http : readUrlPort(gateway),
+        pushPort: gateway === undefined ? defaultPorts.pushgateway.http : readUrlPort(gateway),
         pushIntervalSeconds: 10,
       },
     },
     prune: { enabled: prune.enabled },
-    json5: upkeep.json5,
   };
 }
 

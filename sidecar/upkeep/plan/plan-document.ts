@@ -20,7 +20,7 @@ const change = z.discriminatedUnion("kind", [
   z.strictObject({ kind: z.literal("remove"), key, reason }).readonly(),
 ]);
 
-/** Document printed by `gatehouse plan --json`. Within a major version, fields are only added, never renamed or removed. */
+/** Document printed by `gatehouse config plan --json`. Within a major version, fields are only added, never renamed or removed. */
 export const planDocument = z
   .strictObject({
     configPath: z.string().describe("As specified"),

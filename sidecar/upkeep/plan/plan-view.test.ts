@@ -2,20 +2,20 @@ import { expect, test } from "vitest";
 import type { Plan } from "./plan.ts";
 import { createPlanView } from "./plan-view.ts";
 
-const restart: Plan = { actions: [{ kind: "restart", reason: "the node reads it at start only" }], problems: [] };
+const restart: Plan = { actions: [{ kind: "restart", reason: "the node reads it only at startup" }], problems: [] };
 
 test("a plan promises no restart where no driver makes one", () => {
   expect(createPlanView(restart, undefined, { prunes: false, restarts: true }).steps).toEqual([
-    "the node is restarted (the node reads it at start only)",
+    "the node is restarted (the node reads it only at startup)",
   ]);
   expect(createPlanView(restart, undefined, { prunes: false, restarts: false }).steps).toEqual([
-    "the node has to be restarted by hand, because restart.driver is none (the node reads it at start only)",
+    "the node must be restarted manually, because restart.driver is none (the node reads it only at startup)",
   ]);
 });
 
 test("pruning that is not known yet is part of what is agreed to, and said to be for good", () => {
   const { steps, digest } = createPlanView({ actions: [], problems: [] }, undefined, { prunes: true, restarts: true });
-  expect(steps).toEqual([expect.stringMatching(/^auto-pruning is switched on once .* this can't be undone/)]);
+  expect(steps).toEqual([expect.stringMatching(/^auto-pruning is enabled once .* this can't be undone/)]);
   expect(digest).not.toBe(
     createPlanView({ actions: [], problems: [] }, undefined, { prunes: false, restarts: true }).digest,
   );
@@ -27,8 +27,8 @@ test("what can't be undone comes first, and what is missing to carry it out is p
   const means = { prunes: true, restarts: true };
   const view = createPlanView(planned, undefined, { ...means, missing: ["node_cli is not there."] });
   expect(view.steps.map((step) => step.split(" (")[0])).toEqual([
-    "auto-pruning is switched on",
-    expect.stringMatching(/^auto-pruning is switched on once/),
+    "auto-pruning is enabled",
+    expect.stringMatching(/^auto-pruning is enabled once/),
     "the node is restarted",
   ]);
   expect(view.problems).toEqual(["node_cli is not there."]);

@@ -31,7 +31,7 @@ export function createPlanView(
   pruneInfo: PruneInfo | undefined,
   { prunes, restarts, missing = [] }: Means,
 ): PlanView {
-  const later = `auto-pruning is switched on once node_cli says that it is off, which is not known now; ${forGood}`;
+  const later = `auto-pruning is enabled once node_cli reports that it is off, which is unknown now; ${forGood}`;
   const [forEver, others] = [true, false].map((isForGood) =>
     planned.actions
       .filter(({ kind }) => (kind === "enable-auto-prune") === isForGood)
@@ -50,12 +50,12 @@ function listActionSteps(action: PlanAction, restarts: boolean): readonly string
       return [...action.changes.map((change) => `node.conf: ${describeChange(change)}`), ...warning];
     }
     case "enable-auto-prune":
-      return [`auto-pruning is switched on (${action.reason}); ${forGood}`];
+      return [`auto-pruning is enabled (${action.reason}); ${forGood}`];
     case "restart":
       return [
         restarts
           ? `the node is restarted (${action.reason})`
-          : `the node has to be restarted by hand, because restart.driver is none (${action.reason})`,
+          : `the node must be restarted manually, because restart.driver is none (${action.reason})`,
       ];
   }
 }

@@ -3,9 +3,9 @@ import type { PruneInfo } from "#node/prune-info.ts";
 import { isJsonObject, parseConfig, type ConfigDocument } from "#node/conf/document.ts";
 import { hasSameMeaning } from "#node/conf/meaning.ts";
 import { findConfigChanges, type ConfigChange } from "#node/conf/monitor-change.ts";
-import { editConfig, rewriteConfig } from "#node/conf/edit.ts";
+import { editConfig } from "#node/conf/edit.ts";
 import { type Desired, decideMonitor } from "#node/conf/monitor-values.ts";
-import { monitorFields, findNaming, listOtherNames, type Naming } from "#node/conf/monitor-keys.ts";
+import { monitorFields, findNaming, listOtherNames, type Naming } from "#node/conf/monitor-config.ts";
 
 /** What is known about a node's current state. If a field is absent, nothing is planned based on it. */
 export type Observed = Readonly<{
@@ -64,7 +64,7 @@ function decideWrite(
   if (document === undefined) return undefined;
   if (version === undefined) {
     const message =
-      "the node's version is not known, so neither is the naming of monitor_config; set node.version (GATEHOUSE_SIDECAR_NODE_VERSION).";
+      "the node's version is unknown, so the key names of monitor_config are unknown too; set node.version (GATEHOUSE_SIDECAR_NODE_VERSION).";
     problems.push({ reason: "VersionUnknown", message });
     return undefined;
   }
@@ -73,24 +73,22 @@ function decideWrite(
   const wanted = decideMonitor(isJsonObject(current) ? current : undefined, naming, desired.monitor);
   if (desired.monitor.enabled && wanted.pushAddress === undefined) {
     const message =
-      "metrics pushing is desired, but no Pushgateway is known; set monitor.pushAddress (GATEHOUSE_SIDECAR_MONITOR_PUSH_ADDRESS), or monitor.enabled to false (GATEHOUSE_SIDECAR_MONITOR_ENABLED).";
+      "monitor.enabled is true, but no Pushgateway is configured; set monitor.pushAddress (GATEHOUSE_SIDECAR_MONITOR_PUSH_ADDRESS), or monitor.enabled to false (GATEHOUSE_SIDECAR_MONITOR_ENABLED).";
     problems.push({ reason: "PushAddressUnknown", message });
   }
   const changes = findConfigChanges(current, wanted, naming);
   if (changes.length === 0) return undefined;
   if (doubt !== undefined && !isNamedFor(naming, current)) {
-    const message = `which names monitor_config has to have is not certain, so they stay: ${doubt}.`;
+    const message = `the key names of monitor_config are uncertain, so they are not changed: ${doubt}.`;
     problems.push({ reason: "VersionUnknown", message });
     return undefined;
   }
-  const edited =
-    document.format === "json5" ? rewriteConfig(document, changes, desired.json5) : editConfig(document, changes);
+  const edited = editConfig(document, changes);
   if (!edited.ok) {
     problems.push({ reason: "EditRejected", message: `node.conf ${edited.message}` });
     return undefined;
   }
-  const warning = document.format === "json5" ? { warning: "JSON5 is rewritten as JSON; its comments are lost." } : {};
-  return { kind: "write-config", text: edited.text, changes, ...warning };
+  return { kind: "write-config", text: edited.text, changes };
 }
 
 /** Whether a `monitor_config` uses names that the naming reads, and none that it ignores. */
@@ -106,12 +104,12 @@ function decidePrune(observed: Observed, desired: Desired, problems: PlanProblem
   if (desired.prune.enabled && !observed.pruneInfo.autoPrune) {
     return {
       kind: "enable-auto-prune",
-      reason: "auto-pruning is desired (prune.enabled) and enable_auto_prune reads 0",
+      reason: "prune.enabled is true, but enable_auto_prune is 0",
     };
   }
   if (!desired.prune.enabled && observed.pruneInfo.autoPrune) {
     const message =
-      "auto-pruning is not desired, but node_cli has no command that turns it off; set prune.enabled to true.";
+      "prune.enabled is false, but node_cli has no command to disable auto-pruning; set prune.enabled to true.";
     problems.push({ reason: "CannotDisable", message });
   }
   return undefined;
@@ -127,8 +125,10 @@ function decideRestartAction(
   const next = write === undefined ? document : parseDocument(write.text);
   if (next === undefined || hasSameMeaning(nodeHas, next, version, releases)) return undefined;
   const why =
-    nodeHas === "unknown" ? "the node may have read another node.conf" : "node.conf is not what the node has read";
-  return { kind: "restart", reason: `${why}, and the node reads it at start only` };
+    nodeHas === "unknown"
+      ? "the node may have loaded a different node.conf"
+      : "node.conf differs from what the node loaded";
+  return { kind: "restart", reason: `${why}, and the node reads it only at startup` };
 }
 
 function parseDocument(text: string): ConfigDocument | undefined {

@@ -1,7 +1,7 @@
 import { pino } from "pino";
 import { expect, test } from "vitest";
 import { systemClock } from "#daemon/clock.ts";
-import { unknownHealth } from "#health/node-health.ts";
+import { unknownHealth } from "#health/rpc-state.ts";
 import { createCharts } from "#status/charts.ts";
 import type { Plan } from "../plan/plan.ts";
 import { applyPrune } from "./apply-prune.ts";
@@ -16,7 +16,7 @@ test("auto-pruning that was on is not called so once switching it on again ended
   const info = { autoPrune: false } as never;
   const options = { idle: undefined, isRestarting: false, stalledAfterMs: 1_000, signal: new AbortController().signal };
   applyPrune(planned, seen, options, {
-    observer: { pruneInfo: () => info, look: fail },
+    observer: { pruneInfo: () => info, check: fail },
     nodeCli: {
       enableAutoPrune: fail,
       pruneInfo: fail,

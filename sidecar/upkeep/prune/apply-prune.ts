@@ -1,6 +1,6 @@
 import type { Clock } from "#daemon/clock.ts";
 import type { Logger } from "#daemon/log/log.ts";
-import type { NodeHealth } from "#health/node-health.ts";
+import type { RpcState } from "#health/rpc-state.ts";
 import type { Charts } from "#status/charts.ts";
 import { doneBySidecar, type EventLog } from "#status/event-log.ts";
 import type { NodeCli } from "../drivers/node-cli.ts";
@@ -11,13 +11,13 @@ import type { AutoPrune, ObservedPruning } from "./prune-observation.ts";
 
 type PruneInfoSource = Readonly<{
   pruneInfo: () => PruneInfo | undefined;
-  look: (signal: AbortSignal) => Promise<void>;
+  check: (signal: AbortSignal) => Promise<void>;
 }>;
 
 export type ApplyPruneDependencies = Readonly<{
   observer: PruneInfoSource;
   nodeCli: NodeCli | undefined;
-  health: Readonly<{ current: () => NodeHealth }>;
+  health: Readonly<{ current: () => RpcState }>;
   events: EventLog;
   charts: Charts;
   metrics: Readonly<{ pruneInfo: (info: PruneInfo | undefined) => void }>;
@@ -51,7 +51,7 @@ export function applyPrune(
   const info = observer.pruneInfo();
   metrics.pruneInfo(info);
   if (info === undefined) return seen.note({ autoPrune: { kind: "unknown" } });
-  noteProgress(info, seen, options, dependencies);
+  recordProgress(info, seen, options, dependencies);
   const action = planned.actions.find((each) => each.kind === "enable-auto-prune");
   if (action === undefined || nodeCli === undefined) {
     return seen.note({ autoPrune: deriveAutoPrune(info.autoPrune, planned) });
@@ -63,8 +63,8 @@ export function applyPrune(
     prunedOn: info,
     running: runEnableAutoPrune(nodeCli, action.reason, { seen, signal }, dependencies)
       .catch((error: unknown) => {
-        log.error({ event: "prune-switch-failed", err: error }, "switching auto-pruning on failed");
-        const message = `Auto-pruning could not be switched on: ${(error as Error).message}. The sidecar's log says where (prune-switch-failed). It is tried again at the next regular look at node_cli.`;
+        log.error({ event: "prune-switch-failed", err: error }, "can't enable auto-pruning");
+        const message = `Auto-pruning could not be enabled: ${(error as Error).message}. See the event prune-switch-failed in the sidecar's log. Retried at the next node_cli query.`;
         seen.note({ autoPrune: { kind: "notSwitchedOn", reason: "Failed", message } });
       })
       .finally(() => {
@@ -80,28 +80,28 @@ async function runEnableAutoPrune(
   { seen, signal }: Readonly<{ seen: ObservedPruning; signal: AbortSignal }>,
   { events, observer }: Pick<ApplyPruneDependencies, "events" | "observer">,
 ): Promise<void> {
-  events.begin("prune", "Auto-pruning is switched on.", why, { by: "sidecar" });
+  events.begin("prune", "Auto-pruning is enabled.", why, { by: "sidecar" });
   const enabled = await nodeCli.enableAutoPrune(signal);
   if (signal.aborted) return;
   if (!enabled.ok) {
-    const message = `Auto-pruning could not be switched on: ${enabled.message}`;
-    events.fail("prune", "Auto-pruning was not switched on.", enabled.message, { by: "sidecar" });
+    const message = `Auto-pruning could not be enabled: ${enabled.message}`;
+    events.fail("prune", "Auto-pruning was not enabled.", enabled.message, { by: "sidecar" });
     return seen.note({ autoPrune: { kind: "notSwitchedOn", reason: enabled.reason, message } });
   }
   // A tool may exit with status 0 without any effect: only the PruneInfo read afterwards counts.
-  await observer.look(signal);
+  await observer.check(signal);
   if (observer.pruneInfo()?.autoPrune === true) {
-    events.add("prune", "Auto-pruning was switched on.", why, doneBySidecar);
+    events.add("prune", "Auto-pruning was enabled.", why, doneBySidecar);
     return;
   }
   const said = enabled.value === "" ? "" : ` It said: ${enabled.value}`;
-  const message = `\`${nodeCli.enableCommand()}\` exited with status 0, but enable_auto_prune does not read 1; run it by hand to see why.${said}`;
-  events.fail("prune", "Auto-pruning was not switched on.", message, { by: "sidecar" });
+  const message = `\`${nodeCli.enableCommand()}\` exited with status 0, but enable_auto_prune is not 1; run it manually to see why.${said}`;
+  events.fail("prune", "Auto-pruning was not enabled.", message, { by: "sidecar" });
   // The next attempt follows the next periodic query.
   seen.note({ prunedOn: observer.pruneInfo(), autoPrune: { kind: "notSwitchedOn", reason: "EnableFailed", message } });
 }
 
-function noteProgress(
+function recordProgress(
   info: PruneInfo,
   seen: ObservedPruning,
   { stalledAfterMs }: Pick<ApplyPruneOptions, "stalledAfterMs">,
@@ -112,12 +112,12 @@ function noteProgress(
   const progress = followPruning(seen.now().progress, info, nowMs, height);
   const { pruneReservedVersion, realPruneReservedVersion } = info;
   // Each query adds one point to the chart.
-  if (seen.now().looked?.info !== info) {
+  if (seen.now().lastCheck?.info !== info) {
     const atMs = clock.wallMs();
     if (pruneReservedVersion !== undefined) charts.prunable.add({ atMs, value: Number(pruneReservedVersion) });
     if (realPruneReservedVersion !== undefined) charts.pruned.add({ atMs, value: Number(realPruneReservedVersion) });
   }
-  seen.note({ progress, looked: { info, nowMs, height, stalledAfterMs } });
+  seen.note({ progress, lastCheck: { info, nowMs, height, stalledAfterMs } });
 }
 
 function deriveAutoPrune(on: boolean, planned: Plan): AutoPrune {

@@ -1,7 +1,7 @@
 import { createObservation, type Observation } from "#health/observation.ts";
 import type { PruneInfo } from "#node/prune-info.ts";
 import type { ConditionReport, ReasonOf } from "#status/condition.ts";
-import { buildPruneCondition, type PruneProgress } from "./prune-progress.ts";
+import { evaluatePruneProgress, type PruneProgress } from "./prune-progress.ts";
 
 /**
  * State of auto-pruning compared with the desired state. `off`: it should be on; `idle`: the reason why it isn't enabled; `command`: the
@@ -12,10 +12,10 @@ export type AutoPrune = Readonly<
   | { kind: "on" | "offAsDesired" }
   | { kind: "staysOn"; message: string }
   | { kind: "off"; idle: string; command: string }
-  | { kind: "notSwitchedOn"; reason: ReasonOf<"AutoPruneEnabled", "False">; message: string }
+  | { kind: "notSwitchedOn"; reason: ReasonOf<"Pruning", "False">; message: string }
 >;
 
-/** A check of PruneInfo: its time (monotonic), the node's height at that time, and `prune.stalledAfterMs`. */
+/** A check of PruneInfo: its time (monotonic), the node's height at that time, and the time after which pruning counts as stalled. */
 export type PruneCheck = Readonly<{
   info: PruneInfo;
   nowMs: number;
@@ -25,11 +25,13 @@ export type PruneCheck = Readonly<{
 
 /** What is known about pruning. */
 export type PruneObservation = Readonly<{
+  /** Why node_cli did not report PruneInfo at the last query; undefined if it did. */
+  tool: ConditionReport<"Pruning"> | undefined;
   /** Absent before the first iteration. */
   autoPrune: AutoPrune | undefined;
   /** Progress of pruning, and the check by which it was last judged. */
   progress: PruneProgress | undefined;
-  looked: PruneCheck | undefined;
+  lastCheck: PruneCheck | undefined;
   /** PruneInfo for which auto-pruning was last enabled, so that the sidecar acts on each PruneInfo only once. */
   prunedOn: PruneInfo | undefined;
   /** The node_cli run that enables auto-pruning. */
@@ -42,9 +44,10 @@ export type ObservedPruning = Observation<PruneObservation>;
 export function observePruning(onChange?: () => void): ObservedPruning {
   return createObservation<PruneObservation>(
     {
+      tool: undefined,
       autoPrune: undefined,
       progress: undefined,
-      looked: undefined,
+      lastCheck: undefined,
       prunedOn: undefined,
       running: undefined,
     },
@@ -52,40 +55,35 @@ export function observePruning(onChange?: () => void): ObservedPruning {
   );
 }
 
-/** Reports whether auto-pruning is as desired, and whether pruning advances. Pure. */
-export function derivePruneConditions({ autoPrune, progress, looked }: PruneObservation): readonly ConditionReport[] {
-  return [
-    ...(autoPrune === undefined ? [] : [deriveAutoPruneOn(autoPrune)]),
-    ...(progress === undefined || looked === undefined
-      ? []
-      : [autoPrune?.kind === "unknown" ? noPruneInfo : buildPruneCondition(looked.info, progress, looked)]),
-  ];
+/** Reports whether pruning is as desired, and advances. Pure. */
+export function derivePruneConditions(seen: PruneObservation): readonly ConditionReport[] {
+  const { tool, autoPrune } = seen;
+  if (tool !== undefined) return [tool];
+  return autoPrune === undefined || autoPrune.kind === "unknown" ? [] : [derivePruning(autoPrune, seen)];
 }
 
-/** Condition while node_cli doesn't respond; its earlier output no longer counts. */
-const noPruneInfo: ConditionReport<"PruneAdvancing"> = {
-  type: "PruneAdvancing",
-  status: "Unknown",
-  reason: "NoPruneInfo",
-  message: "Pruning progress is unknown: node_cli prune --get printed nothing at the last look (NodeCliWorking).",
-};
-
-function deriveAutoPruneOn(found: AutoPrune): ConditionReport<"AutoPruneEnabled"> {
-  const type = "AutoPruneEnabled";
+function derivePruning(
+  found: Exclude<AutoPrune, { kind: "unknown" }>,
+  { progress, lastCheck }: Pick<PruneObservation, "progress" | "lastCheck">,
+): ConditionReport<"Pruning"> {
+  const type = "Pruning";
   switch (found.kind) {
-    case "unknown": {
-      const message =
-        "Auto-pruning status is unknown: node_cli prune --get has printed nothing yet, or nothing at the last look, that shows it (NodeCliWorking).";
-      return { type, status: "Unknown", reason: "NoPruneInfo", message };
+    case "on": {
+      const enabled = "enable_auto_prune reads 1.";
+      if (progress === undefined || lastCheck?.info.autoPrune !== true) {
+        return { type, status: "True", reason: "Enabled", message: enabled };
+      }
+      const { isStalled, message } = evaluatePruneProgress(lastCheck.info, progress, lastCheck);
+      return isStalled
+        ? { type, status: "False", reason: "PruningStalled", message }
+        : { type, status: "True", reason: "Enabled", message: `${enabled} ${message}` };
     }
-    case "on":
-      return { type, status: "True", reason: "Enabled", message: "enable_auto_prune reads 1." };
     case "offAsDesired":
       return { type, status: "True", reason: "DisabledBySetting", message: "Auto-pruning is off, as desired." };
     case "staysOn":
       return { type, status: "False", reason: "CannotDisable", message: found.message };
     case "off": {
-      const message = `Auto-pruning is off, and ${found.idle}: \`${found.command}\` switches it on.`;
+      const message = `Auto-pruning is off, and ${found.idle}: enable it with \`${found.command}\`.`;
       return { type, status: "False", reason: "Disabled", message };
     }
     case "notSwitchedOn":

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { PruneInfo } from "#node/prune-info.ts";
-import { followPruning, buildPruneCondition } from "./prune-progress.ts";
+import { followPruning, evaluatePruneProgress } from "./prune-progress.ts";
 
 const info: PruneInfo = {
   autoPrune: true,
@@ -16,25 +16,28 @@ describe("pruning that is on", () => {
   test("is stalled when blocks come and it does not move", () => {
     const progress = followPruning(undefined, info, 0, 100);
     expect(followPruning(progress, info, 500_000, 200)).toBe(progress);
-    expect(buildPruneCondition(info, progress, at(700_000, 200))).toMatchObject({
-      status: "False",
-      reason: "PruningStalled",
+    expect(evaluatePruneProgress(info, progress, at(700_000, 200))).toMatchObject({
+      isStalled: true,
+      message: expect.stringContaining("has been 11 for more than 10 min"),
     });
   });
 
   test("advances, waits for blocks, or has nothing to prune yet", () => {
     const progress = followPruning(undefined, info, 0, 100);
     const moved = followPruning(progress, { ...info, realPruneReservedVersion: 13n }, 650_000, 190);
-    expect(buildPruneCondition(info, moved, at(700_000, 200)).reason).toBe("Advancing");
-    expect(buildPruneCondition(info, progress, at(700_000, 100)).reason).toBe("Advancing");
+    expect(evaluatePruneProgress(info, moved, at(700_000, 200))).toEqual({
+      isStalled: false,
+      message: "Versions before 13 are pruned.",
+    });
+    expect(evaluatePruneProgress(info, progress, at(700_000, 100)).isStalled).toBe(false);
     const silent = { ...info, realPruneReservedVersion: undefined };
-    expect(buildPruneCondition(silent, followPruning(undefined, silent, 0, 1), at(700_000, 5))).toMatchObject({
-      status: "Unknown",
-      reason: "NotReported",
+    expect(evaluatePruneProgress(silent, followPruning(undefined, silent, 0, 1), at(700_000, 5))).toMatchObject({
+      isStalled: false,
+      message: expect.stringContaining("prints no real_prune_reserved_version"),
     });
     const young = { ...info, flushedVersion: 5n, realPruneReservedVersion: 0n };
-    expect(buildPruneCondition(young, followPruning(undefined, young, 0, 1), at(700_000, 5)).reason).toBe(
-      "NothingToPrune",
+    expect(evaluatePruneProgress(young, followPruning(undefined, young, 0, 1), at(700_000, 5)).message).toContain(
+      "within the retained window of 100000",
     );
   });
 });

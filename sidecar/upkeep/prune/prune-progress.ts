@@ -1,4 +1,3 @@
-import type { ConditionReport } from "#status/condition.ts";
 import type { PruneInfo } from "#node/prune-info.ts";
 
 /** Progress of pruning, and the chain's height when pruning last advanced. A plain value, replaced at each query. */
@@ -22,36 +21,33 @@ export function followPruning(
   return { reserved, sinceMs: nowMs, sinceHeight: height };
 }
 
-/**
- * Reports whether pruning advances. Pruning is stalled if it is enabled and hasn't advanced for the given time although new blocks arrived.
- * On a young chain whose blocks are all within the reserved window, there is nothing to prune yet.
- */
-export function buildPruneCondition(
+/** Progress of enabled pruning. `isStalled`: it hasn't advanced for a while although new blocks arrived. */
+export type PruneAdvance = Readonly<{ isStalled: boolean; message: string }>;
+
+/** Describes how far enabled pruning is. On a young chain whose blocks are all within the reserved window, there is nothing to prune yet. Pure. */
+export function evaluatePruneProgress(
   info: PruneInfo,
   progress: PruneProgress,
   { nowMs, height, stalledAfterMs }: Readonly<{ nowMs: number; height: number | undefined; stalledAfterMs: number }>,
-): ConditionReport<"PruneAdvancing"> {
-  const type = "PruneAdvancing";
-  if (!info.autoPrune) return { type, status: "Unknown", reason: "Disabled", message: "Auto-pruning is off." };
+): PruneAdvance {
   const { reserved, sinceHeight, sinceMs } = progress;
   if (reserved === undefined) {
-    const message =
-      "Auto-pruning is on; node_cli prune --get prints no real_prune_reserved_version, which would show how far it is.";
-    return { type, status: "Unknown", reason: "NotReported", message };
+    const message = "node_cli prune --get prints no real_prune_reserved_version, which would show how far pruning is.";
+    return { isStalled: false, message };
   }
   const blocks = height === undefined || sinceHeight === undefined ? 0 : height - sinceHeight;
   const { flushedVersion, reservedWindow } = info;
   const isYoung = flushedVersion !== undefined && reservedWindow !== undefined && flushedVersion <= reservedWindow;
   if (isYoung && reserved === 0n) {
-    const message = `The chain is at version ${flushedVersion}, within the window of ${reservedWindow} that is kept.`;
-    return { type, status: "True", reason: "NothingToPrune", message };
+    const message = `The chain is at version ${flushedVersion}, within the retained window of ${reservedWindow}.`;
+    return { isStalled: false, message };
   }
   if (nowMs - sinceMs < stalledAfterMs || blocks <= 0) {
-    return { type, status: "True", reason: "Advancing", message: `Versions before ${reserved} are pruned.` };
+    return { isStalled: false, message: `Versions before ${reserved} are pruned.` };
   }
   const time = stalledAfterMs < 120_000 ? `${stalledAfterMs / 1_000} s` : `${Math.round(stalledAfterMs / 60_000)} min`;
   const message =
     `Auto-pruning is on, but real_prune_reserved_version has been ${reserved} for more than ${time} while ` +
-    `blocks came; look at the node's log and its disk, then restart it.`;
-  return { type, status: "False", reason: "PruningStalled", message };
+    `blocks advanced; check the node's log and its disk, then restart it.`;
+  return { isStalled: true, message };
 }

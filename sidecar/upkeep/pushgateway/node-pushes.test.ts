@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { parseConfig } from "#node/conf/document.ts";
-import { findNaming } from "#node/conf/monitor-keys.ts";
+import { findNaming } from "#node/conf/monitor-config.ts";
 import { parseNodeVersion } from "#node/versions.ts";
 import { buildPushIdentity } from "./node-pushes.ts";
 

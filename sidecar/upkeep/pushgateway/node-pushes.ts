@@ -5,10 +5,10 @@ import type { SidecarSettings } from "../../settings.ts";
 import type { ConditionBoard } from "#status/condition-board.ts";
 import { isJsonObject, type ConfigDocument } from "#node/conf/document.ts";
 import type { NodeVersion } from "#node/versions.ts";
-import type { PushIdentity } from "./judge-pushes.ts";
+import type { PushIdentity } from "./evaluate-pushes.ts";
 import { watchPushes, type PushWatch } from "./push-watch.ts";
 import type { VersionResolution } from "../version/version-resolution.ts";
-import { findNaming, listKeySets, type Naming } from "#node/conf/monitor-keys.ts";
+import { findNaming, listKeySets, type Naming } from "#node/conf/monitor-config.ts";
 
 /** Watches the node's pushes, based on the last usable node.conf; undefined if `pushgateway.url` is not set. */
 export function watchNodePushes(

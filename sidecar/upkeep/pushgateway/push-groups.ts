@@ -37,16 +37,22 @@ export async function readPushGroups(
     const answer = await dependencies.send({ url, method: "GET", headers, signal: deadline });
     if (answer.statusCode !== 200) {
       answer.destroy();
-      return { ok: false, message: `${where} answered ${answer.statusCode}; is pushgateway.url a Pushgateway?` };
+      return {
+        ok: false,
+        message: `${where} returned HTTP ${answer.statusCode}; check that pushgateway.url is a Pushgateway.`,
+      };
     }
     return { ok: true, groups: await parseGroups(answer, options.responseLimitBytes) };
   } catch (error) {
     if (error instanceof BodyTooLargeError) {
-      const limit = `${options.responseLimitBytes} bytes (pushgateway.responseLimitBytes)`;
-      return { ok: false, message: `${where} answered more than ${limit}; raise the limit, or is it no Pushgateway?` };
+      const limit = `${options.responseLimitBytes} bytes`;
+      return {
+        ok: false,
+        message: `${where} returned more than ${limit}; check that pushgateway.url is a Pushgateway.`,
+      };
     }
-    const why = deadline.aborted ? `no answer within ${options.timeoutMs} ms` : requestFailureCode(error);
-    return { ok: false, message: `${where} can't be read (${why}); is the Pushgateway running?` };
+    const why = deadline.aborted ? `no response within ${options.timeoutMs} ms` : requestFailureCode(error);
+    return { ok: false, message: `${where} can't be queried (${why}); check that the Pushgateway is running.` };
   }
 }
 

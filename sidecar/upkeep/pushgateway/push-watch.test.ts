@@ -51,7 +51,7 @@ test("two nodes that push under one job are noticed, and the job is named; one a
   pushers = 2;
   await group.until("JobShared");
   expect(group.message()).toBe(
-    'More than one node pushes job "node-7", and they overwrite each other; give each its own monitor.jobName.',
+    'Several nodes push job "node-7" and overwrite each other; give each its own monitor.jobName.',
   );
   pushers = 1;
   await group.until("Fresh");

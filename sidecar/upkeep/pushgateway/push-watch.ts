@@ -3,9 +3,15 @@ import type { Clock } from "#daemon/clock.ts";
 import type { SendRequest } from "#daemon/http/send-request.ts";
 import { poll } from "#daemon/time.ts";
 import type { ConditionBoard } from "#status/condition-board.ts";
-import { reportFailedCheck, type WatchedCheck } from "#status/failed-look.ts";
+import { reportFailedCheck, type WatchedCheck } from "#status/failed-check.ts";
 import type { ConditionReport } from "#status/condition.ts";
-import { followGroups, judgePushes, listOwnGroups, type TrackedGroups, type PushIdentity } from "./judge-pushes.ts";
+import {
+  followGroups,
+  evaluatePushes,
+  listOwnGroups,
+  type TrackedGroups,
+  type PushIdentity,
+} from "./evaluate-pushes.ts";
 import { readPushGroups, type PushgatewayOptions } from "./push-groups.ts";
 
 export type PushWatchOptions = PushgatewayOptions & Readonly<{ staleAfterMs: number; signal: AbortSignal }>;
@@ -42,7 +48,7 @@ export function watchPushes(options: PushWatchOptions, dependencies: PushWatchDe
   let followed: TrackedGroups = new Map();
   const say = (report: ConditionReport<"MetricsArriving">) => void board.set(report);
 
-  const look = async (signal: AbortSignal): Promise<PushCheck> => {
+  const checkPushes = async (signal: AbortSignal): Promise<PushCheck> => {
     const pushes = identity();
     if (pushes === undefined || pushes === "unknown") {
       say(pushes === undefined ? notPushing : identityUnknown);
@@ -63,7 +69,7 @@ export function watchPushes(options: PushWatchOptions, dependencies: PushWatchDe
     const { clock } = dependencies;
     const now = { monotonicMs: clock.monotonicMs(), wallMs: clock.wallMs() };
     followed = followGroups(followed, own, now, { ...pushes, ...options });
-    say(judgePushes(pushes, followed, now));
+    say(evaluatePushes(pushes, followed, now));
     const times = own.flatMap(({ pushTimeSeconds }) => pushTimeSeconds ?? []);
     return times.length === 0 ? { state: "missing" } : { state: "pushed", lastPushSeconds: Math.max(...times) };
   };
@@ -72,26 +78,26 @@ export function watchPushes(options: PushWatchOptions, dependencies: PushWatchDe
   const lookAndTime = async (signal: AbortSignal) => {
     const pushes = identity();
     intervalSeconds = typeof pushes === "object" ? pushes.intervalSeconds : unknownIntervalSeconds;
-    await look(signal);
+    await checkPushes(signal);
   };
   const done = poll(
     {
       name: "pushgateway",
       failed: (error) => reportFailedCheck(watchedLook, error, board),
-      intervalMs: () => (intervalSeconds * 1_000) / looksPerInterval,
+      intervalMs: () => (intervalSeconds * 1_000) / checksPerInterval,
       signal: options.signal,
     },
     lookAndTime,
     { log },
   );
-  return { lastPush: look, done };
+  return { lastPush: checkPushes, done };
 }
 
 /** Interval that is assumed until the node's own is known. */
 const unknownIntervalSeconds = 10;
 
 /** Frequent enough to distinguish two pushes within an interval. */
-const looksPerInterval = 4;
+const checksPerInterval = 4;
 
 const notPushing: ConditionReport<"MetricsArriving"> = {
   type: "MetricsArriving",
@@ -105,5 +111,5 @@ const identityUnknown: ConditionReport<"MetricsArriving"> = {
   status: "Unknown",
   reason: "IdentityUnknown",
   message:
-    "What the node pushes its metrics as is not known: node.conf could not be read yet, or the node's version is not known (ConfigValid, VersionConsistent).",
+    "The job name of the node's metrics is unknown: node.conf could not be read yet, or the node's version is unknown (see ConfigValid, VersionConsistent).",
 };

@@ -1,6 +1,6 @@
 import type { Clock } from "#daemon/clock.ts";
 import { isBetweenVersions, type Authority } from "../adoption/authority.ts";
-import type { CommandText } from "../command-words.ts";
+import type { CommandText } from "../command-text.ts";
 import { isUndoneByStart } from "../config/apply-config.ts";
 import type { ConfigReading } from "../config/config-file.ts";
 import type { ObservedConfig } from "../config/config-observation.ts";
@@ -11,7 +11,7 @@ import type { NodeVersion } from "#node/versions.ts";
 import type { Plan } from "../plan/plan.ts";
 import type { HeldState, UpkeepState } from "../state/upkeep-state.ts";
 import { startRestart, type BeginRestartDependencies, type RestartSeen } from "./begin-restart.ts";
-import { findDueRestart, recognizeMade, type DueRestartDependencies } from "./due-restart.ts";
+import { findDueRestart, markCompletedRestart, type DueRestartDependencies } from "./due-restart.ts";
 import type { MaintenanceWindow } from "./maintenance-window.ts";
 import { hasReadAlready, isAsBeforeDrift, type ConfigReadDependencies } from "./read-already.ts";
 import { decideRestart, type RestartSituation } from "./restart-decision.ts";
@@ -49,7 +49,7 @@ export async function applyRestart(
   const { settings, state, clock, metrics, budget, driver } = dependencies;
   const { config, process, restarts } = seen;
   const { settleMs, answersWithinMs, hungAfterMs } = settings.restart;
-  if (restarts.now().running === undefined) await recognizeMade(dependencies);
+  if (restarts.now().running === undefined) await markCompletedRestart(dependencies);
   const isRestarting = restarts.now().running !== undefined;
   const lag = { isRestarted: settings.lag.restart, restartAfterMs: settings.lag.restartAfterMs };
   const limits = { isRestarting, unhealthy: lag, answersWithinMs, hungAfterMs };

@@ -2,7 +2,7 @@ import type { ServiceContext } from "#daemon/service.ts";
 import type { HealthWatch } from "#health/health-watch.ts";
 import type { SidecarSettings } from "../../settings.ts";
 import { saveHealthyConfig } from "../config/healthy-config.ts";
-import type { NodeLocation } from "../config/node-place.ts";
+import type { NodeLocation } from "../config/node-location.ts";
 import type { NodeDriver } from "../drivers/driver.ts";
 import type { HeldState } from "../state/upkeep-state.ts";
 import { prepareProcessCheck } from "./process-watch.ts";
@@ -19,10 +19,10 @@ export type BeginRestartDependencies = Pick<
   Readonly<{
     settings: SidecarSettings;
     place: Pick<NodeLocation, "layout" | "lock" | "fileDeadline">;
-    health: Pick<HealthWatch, "look">;
+    health: Pick<HealthWatch, "check">;
     metrics: Readonly<{ restarted: (cause: string) => void }>;
     /** Runs node_cli. */
-    observer: Readonly<{ look: (signal: AbortSignal) => Promise<void> }>;
+    observer: Readonly<{ check: (signal: AbortSignal) => Promise<void> }>;
     finishes: ServiceContext["finishes"];
     /** Requests another reconcile. */
     wake: () => void;
@@ -44,7 +44,7 @@ export function startRestart(
   const incident = {
     reason: due.reason,
     firstReason: due.firstReason ?? due.reason,
-    isMade: due.cause === "unverified",
+    isAlreadyCommanded: due.cause === "unverified",
     isFinishing: due.cause === "interrupted",
     desired,
     configPath: place.layout().configPath,
@@ -61,18 +61,18 @@ export function startRestart(
     lock: place.lock(),
     fileDeadline: place.fileDeadline,
     driver,
-    look: health.look,
+    check: health.check,
     beforeRestart: () => prepareProcessCheck(driver),
     waitsFor: (stage) => {
       restarts.note({ stage });
       wake();
     },
     starts: createStartRecorder(dependencies),
-    rememberHealthy: (bytes) => rememberProved(bytes, restarts, dependencies),
+    rememberHealthy: (bytes) => rememberVerified(bytes, restarts, dependencies),
   })
     .catch((error: unknown) => holdAfterError(error as Error, incident, dependencies))
     .finally(() => {
-      process.note({ unwell: undefined, silence: undefined });
+      process.note({ unhealthy: undefined, unresponsive: undefined });
       restarts.note({ running: undefined, stage: undefined });
       wake();
     });
@@ -82,7 +82,7 @@ export function startRestart(
   finishes({ what: "the restart of the node", done: running, withinMs: 3 * timeoutMs });
   // node_cli's last response is outdated after a restart, and the next periodic check may be far off.
   running
-    .then(() => observer.look(signal))
+    .then(() => observer.check(signal))
     .catch((error: unknown) =>
       log.error({ event: "node-cli-check-failed", err: error }, "running node_cli after a restart failed"),
     );
@@ -97,16 +97,16 @@ function holdAfterError(
   log.error({ event: "restart-failed", err: error }, "the restart of the node failed");
   // The next sidecar continues where this one stopped.
   if (signal.aborted) return;
-  const message = `A restart of the node was broken off: ${error.message} The sidecar's log says where (restart-failed). See by hand whether the node runs.`;
+  const message = `A restart of the node was aborted: ${error.message} See the event restart-failed in the sidecar's log, and check whether the node runs.`;
   state.atomically(() => {
     state.hold.set({ desired, message, sinceMs: clock.wallMs(), failed: { reason: firstReason } });
     state.restartInFlight.set(undefined);
-    events.fail("hold", "A restart of the node was broken off.", error.message, { by: "sidecar" });
+    events.fail("hold", "A restart of the node was aborted.", error.message, { by: "sidecar" });
   });
 }
 
 /** Retains the node.conf with which a restart was verified. */
-async function rememberProved(
+async function rememberVerified(
   bytes: Uint8Array,
   restarts: ObservedRestarts,
   dependencies: Pick<BeginRestartDependencies, "versions" | "state" | "clock" | "log" | "events">,
@@ -115,7 +115,7 @@ async function rememberProved(
   restarts.note({ kept: undefined });
   if (isKept) return;
   const message =
-    "The healthy configuration could not be kept: a roll-back would restore an earlier one. Make upkeep.stateDirectory writable.";
+    "The healthy configuration could not be stored: a rollback would restore an older one. Make upkeep.stateDirectory writable.";
   dependencies.events.add("restart", message, undefined, { by: "sidecar", outcome: "failure" });
 }
 

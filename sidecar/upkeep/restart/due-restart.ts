@@ -7,7 +7,7 @@ import { findRequestedRestart } from "./requested-restart.ts";
 import { isBack } from "./hold.ts";
 import type { ObservedProcess } from "./restart-observation.ts";
 import type { DueRestart } from "./restart-decision.ts";
-import { explainHung, explainUnhealthy, type HealthDependencies } from "./unhealthy.ts";
+import { explainHung, explainUnhealthy, type HealthDependencies } from "./unhealthy-restart.ts";
 
 /** Limits for a restart that is due because of the node's health. */
 export type DueRestartOptions = Readonly<{
@@ -50,7 +50,7 @@ export async function findDueRestart(
   }
   const retry = isRestarting ? undefined : findRetry(dependencies);
   if (retry !== undefined) {
-    const reason = `${retry.why}, so what failed is tried again: ${retry.reason}`;
+    const reason = `${retry.why}, so the failed restart is retried: ${retry.reason}`;
     // A retry at the operator's request is not a storm that the budget should stop; retries caused by an alternating version would be one.
     const isCharged = retry.isAsked === true;
     return { cause: "retried", reason, firstReason: retry.reason, urgent: true, isCharged };
@@ -60,7 +60,7 @@ export async function findDueRestart(
   const sick =
     (await explainUnhealthy(process, { ...options.unhealthy, answersWithinMs }, dependencies)) ??
     (await explainHung(process, options, dependencies));
-  if (sick !== undefined) return { cause: "unwell", reason: sick, urgent: true };
+  if (sick !== undefined) return { cause: "unhealthy", reason: sick, urgent: true };
   const restart = planned.actions.find((action) => action.kind === "restart");
   // The node isn't started with a file that still needs a correction.
   const uncorrected = planned.actions.some((action) => action.kind === "write-config");
@@ -78,7 +78,7 @@ function findRetry({
   if (retry === undefined || !isBack(retry, health.current())) return retry;
   state.atomically(() => {
     state.retry.set(undefined);
-    const message = `The node has come back meanwhile, so this is not tried again: ${retry.reason}.`;
+    const message = `The node has recovered meanwhile, so this is not retried: ${retry.reason}.`;
     events.add("restart", message, undefined, doneBySidecar);
   });
   return undefined;
@@ -88,7 +88,7 @@ function findRetry({
  * Marks a restart that an earlier sidecar requested and that has since happened, so that only its verification is missing. A sidecar that
  * deletes its own pod always exits before it can see the restart; without the mark, it would request the restart forever.
  */
-export async function recognizeMade({
+export async function markCompletedRestart({
   state,
   driver,
   signal,

@@ -1,6 +1,6 @@
 import type { Clock } from "#daemon/clock.ts";
-import type { BlockRhythm } from "#health/block-pace.ts";
-import type { NodeHealth } from "#health/node-health.ts";
+import type { BlockCadence } from "#health/block-pace.ts";
+import type { RpcState } from "#health/rpc-state.ts";
 
 /** Time for which a node must respond without a failure if no new block can show that it has recovered. */
 const answersForMs = 1_000;
@@ -10,12 +10,12 @@ export type HeightProgress = Readonly<{
   /** Records that the restart command has exited. */
   restarted: () => void;
   isRestarted: () => boolean;
-  see: (health: NodeHealth) => void;
+  see: (health: RpcState) => void;
   advanced: () => boolean;
   /** Returns the time of the node's first response after the restart (monotonic); undefined before the first response. */
   answeredAtMs: () => number | undefined;
   /** Whether the node responds with the same head at which the chain was already idle, before it had been watched for long. */
-  restsAsBefore: () => boolean;
+  isIdleAsBefore: () => boolean;
   /** Whether the last check since the restart got a response. */
   isAnswering: () => boolean;
   /** Whether any check, starting with the one before the restart, got no response. */
@@ -31,8 +31,8 @@ export function createHeightProgress(clock: Clock): HeightProgress {
   let doneMs = 0;
   let answersSinceMs: number | undefined;
   let firstAnswerMs: number | undefined;
-  let rhythm: BlockRhythm | undefined;
-  let restingAt: number | undefined;
+  let cadence: BlockCadence | undefined;
+  let idleAt: number | undefined;
   let hasReferences = false;
   let wasDown = false;
   let isDown = false;
@@ -48,7 +48,7 @@ export function createHeightProgress(clock: Clock): HeightProgress {
     see: (health) => {
       const { failure, height } = health;
       hasReferences = health.reference !== undefined;
-      if (!commandDone) ({ rhythm, restingAt } = health);
+      if (!commandDone) ({ cadence, idleAt } = health);
       isDown = failure !== undefined;
       if (isDown) {
         answersSinceMs = undefined;
@@ -67,34 +67,34 @@ export function createHeightProgress(clock: Clock): HeightProgress {
       baseline ??= height;
       answersSinceMs ??= clock.monotonicMs();
       const holds = height >= Math.max(baseline, before ?? 0) && clock.monotonicMs() - answersSinceMs >= answersForMs;
-      advanced ||= height > baseline || (holds && isAtRestSince(health, { height, rhythm, restartedAtMs: doneMs }));
+      advanced ||= height > baseline || (holds && isIdleSince(health, { height, cadence, restartedAtMs: doneMs }));
     },
     advanced: () => advanced,
     answeredAtMs: () => firstAnswerMs,
-    restsAsBefore: () => {
+    isIdleAsBefore: () => {
       const answers = answersSinceMs !== undefined && clock.monotonicMs() - answersSinceMs >= answersForMs;
-      const rests = before !== undefined && restingAt === before && last === before;
-      return answers && rests && !hasReferences && rhythm === "unknown";
+      const rests = before !== undefined && idleAt === before && last === before;
+      return answers && rests && !hasReferences && cadence === "unknown";
     },
     isAnswering: () => firstAnswerMs !== undefined && !isDown,
     wasDown: () => wasDown,
     describe: () => {
-      if (firstAnswerMs === undefined || last === undefined) return "its RPC did not answer";
-      return isDown ? "its RPC stopped answering and its height did not advance" : `its height stayed ${last}`;
+      if (firstAnswerMs === undefined || last === undefined) return "its RPC did not respond";
+      return isDown ? "its RPC stopped responding and its height did not advance" : `its height stayed at ${last}`;
     },
   };
 }
 
 /** Whether the chain has no new block that the node could report, according to the references or, without references, to the block rate before the restart. */
-function isAtRestSince(
-  { reference }: NodeHealth,
+function isIdleSince(
+  { reference }: RpcState,
   {
     height,
-    rhythm,
+    cadence,
     restartedAtMs,
-  }: Readonly<{ height: number; rhythm: BlockRhythm | undefined; restartedAtMs: number }>,
+  }: Readonly<{ height: number; cadence: BlockCadence | undefined; restartedAtMs: number }>,
 ): boolean {
-  if (reference === undefined) return rhythm === "irregular";
+  if (reference === undefined) return cadence === "irregular";
   const isLater = reference.requestedAtMs >= restartedAtMs;
   return isLater && reference.height !== undefined && reference.height <= height;
 }

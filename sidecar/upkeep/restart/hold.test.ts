@@ -4,11 +4,12 @@ import { join } from "node:path";
 import { pino } from "pino";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { systemClock } from "#daemon/clock.ts";
-import type { NodeHealth } from "#health/node-health.ts";
+import type { RpcState } from "#health/rpc-state.ts";
 import { begunUpgrade } from "../../testing/begun-upgrade.ts";
 import { createStoredEventLog } from "../state/stored-event-log.ts";
+import { observeRestarts } from "./restart-observation.ts";
 import { openUpkeepState, type UpkeepState } from "../state/upkeep-state.ts";
-import { endHold, isBack } from "./hold.ts";
+import { endHold, isBack, liftHoldIfChanged } from "./hold.ts";
 
 let directory: string;
 let state: UpkeepState;
@@ -23,34 +24,34 @@ afterEach(() => {
   rmSync(directory, { recursive: true });
 });
 
-const answers: NodeHealth = { answers: 5, height: 7 };
+const answers: RpcState = { answers: 5, height: 7 };
 const down = { reason: "node.conf was changed", height: 7, isDown: true };
 const reference = (height: number | undefined) => ({ reference: { height, requestedAtMs: 0 } });
 
-test.each<[string, Partial<NodeHealth>, typeof down, boolean]>([
+test.each<[string, Partial<RpcState>, typeof down, boolean]>([
   ["it has more blocks than when it failed", { height: 8 }, down, true],
   ["it gives no answer", { failure: { reason: "ConnectionRefused", message: "" } }, down, false],
-  ["it answers again, on a chain whose blocks come steadily", { rhythm: "steady" }, down, false],
-  ["it answers again, on a chain that makes a block now and then", { rhythm: "irregular" }, down, true],
-  ["it answers again, on a chain that was at rest at the first look", { rhythm: "unknown", restingAt: 7 }, down, true],
-  ["it answers again, and nobody knows the chain", { rhythm: "unknown" }, down, false],
-  ["it answers again, and the references have no block more", { ...reference(7), rhythm: "steady" }, down, true],
-  ["it answers again, and the references have more blocks", { ...reference(9), rhythm: "irregular" }, down, false],
-  ["it answers again, with fewer blocks", { height: 6, rhythm: "irregular" }, down, false],
-  ["it answered at this height already when it failed", { rhythm: "irregular" }, { ...down, isDown: false }, false],
+  ["it answers again, on a chain whose blocks come steadily", { cadence: "steady" }, down, false],
+  ["it answers again, on a chain that makes a block now and then", { cadence: "irregular" }, down, true],
+  ["it answers again, on a chain that was at rest at the first look", { cadence: "unknown", idleAt: 7 }, down, true],
+  ["it answers again, and nobody knows the chain", { cadence: "unknown" }, down, false],
+  ["it answers again, and the references have no block more", { ...reference(7), cadence: "steady" }, down, true],
+  ["it answers again, and the references have more blocks", { ...reference(9), cadence: "irregular" }, down, false],
+  ["it answers again, with fewer blocks", { height: 6, cadence: "irregular" }, down, false],
+  ["it answered at this height already when it failed", { cadence: "irregular" }, { ...down, isDown: false }, false],
 ])("whether a node has come back: %s", (_, health, failed, back) => {
   expect(isBack(failed, { ...answers, ...health })).toBe(back);
 });
 
 /** Lifts the hold of a stranded upgrade. */
-function liftStranded(health: NodeHealth, byPerson = true) {
+function liftStranded(health: RpcState) {
   state.upgrade.set({ ...begunUpgrade, stage: "back-data", attempts: 3, end: "stranded" });
   const failed = { reason: "the upgrade to 0.16.2", isDown: true };
   state.hold.set({ desired: { hash: "h" }, message: "m", sinceMs: 1, failed });
   const events = createStoredEventLog(state.store, systemClock);
   const log = pino({ level: "silent" });
   return endHold(
-    { why: "gatehouse resume was run", byPerson },
+    { why: "gatehouse resume was run", byPerson: true },
     { state, events, clock: systemClock, health: { current: () => health }, log },
   );
 }
@@ -58,19 +59,27 @@ function liftStranded(health: NodeHealth, byPerson = true) {
 test("a node that was repaired after a stranded upgrade is left as it is, and the person learns so", () => {
   const next = liftStranded({ answers: 5, height: 7 });
   expect(next).toBe(
-    "The node answers again, so the upgrade to 0.16.2 counts as settled by hand, and nothing is tried.",
+    "The node responds again, so the upgrade to 0.16.2 counts as resolved manually, and nothing is retried.",
   );
   expect(state.upgrade.get()).toMatchObject({ end: "settled" });
   expect(state.retry.get()).toBeUndefined();
 });
 
-test.each([true, false])(
-  "the way back of one that is down is tried again, and no restart alongside it (asked: %s)",
-  (byPerson) => {
-    const next = liftStranded({ answers: 0, failure: { reason: "ConnectionRefused", message: "" } }, byPerson);
-    expect(next).toContain("The way back from 0.16.2 to 0.15.0 is tried again from its beginning");
-    expect(state.upgrade.get()).toMatchObject({ stage: "back-stopping", attempts: 0, waitsForBudget: !byPerson });
-    expect(state.upgrade.get()?.end).toBeUndefined();
-    expect(state.retry.get()).toBeUndefined();
-  },
-);
+test("the way back of one that is down is tried again, and no restart alongside it", () => {
+  const next = liftStranded({ answers: 0, failure: { reason: "ConnectionRefused", message: "" } });
+  expect(next).toContain("The rollback from 0.16.2 to 0.15.0 is retried from the beginning");
+  expect(state.upgrade.get()).toMatchObject({ stage: "back-stopping", attempts: 0 });
+  expect(state.upgrade.get()?.end).toBeUndefined();
+  expect(state.retry.get()).toBeUndefined();
+});
+
+test("a stranded upgrade is held until a person lifts that, whatever is desired meanwhile", () => {
+  state.upgrade.set({ ...begunUpgrade, stage: "back-data", attempts: 3, end: "stranded" });
+  state.hold.set({ desired: { hash: "h" }, message: "m", sinceMs: 1 });
+  const events = createStoredEventLog(state.store, systemClock);
+  const health = { current: () => ({ answers: 0 }) };
+  const dependencies = { state, events, clock: systemClock, health, log: pino({ level: "silent" }) };
+  liftHoldIfChanged({ hash: "another", release: undefined }, observeRestarts(), dependencies);
+  expect(state.hold.get()).toBeDefined();
+  expect(state.upgrade.get()).toMatchObject({ end: "stranded" });
+});

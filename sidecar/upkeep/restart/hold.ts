@@ -1,6 +1,6 @@
 import type { Clock } from "#daemon/clock.ts";
 import type { Logger } from "#daemon/log/log.ts";
-import { hasBeenPolled, isAtRest, type NodeHealth } from "#health/node-health.ts";
+import { hasBeenPolled, isIdle, type RpcState } from "#health/rpc-state.ts";
 import type { EventLog } from "#status/event-log.ts";
 import type { FailedRestart, HeldState, UpkeepState } from "../state/upkeep-state.ts";
 import { type UpgradeRecord, decideAfterHold } from "../state/upgrade-record.ts";
@@ -10,13 +10,14 @@ export type HoldDependencies = Readonly<{
   state: Pick<UpkeepState, "atomically" | "hold" | "retry" | "upgrade">;
   events: EventLog;
   clock: Pick<Clock, "wallMs">;
-  health: Readonly<{ current: () => NodeHealth }>;
+  health: Readonly<{ current: () => RpcState }>;
   log: Logger;
 }>;
 
 /**
  * Lifts a pause if the desired state or the node's version has changed since the pause was set, and records whether a pause is active. A
- * version that is currently unknown, e.g. because the node is down, doesn't count as changed.
+ * version that is currently unknown, e.g. because the node is down, doesn't count as changed. Only an operator lifts the pause of a failed
+ * rollback.
  */
 export function liftHoldIfChanged(
   { hash, release }: HeldState,
@@ -24,10 +25,10 @@ export function liftHoldIfChanged(
   dependencies: HoldDependencies,
 ): void {
   const { state } = dependencies;
-  const hold = state.hold.get();
+  const hold = state.upgrade.get()?.end === "stranded" ? undefined : state.hold.get();
   const isUpgraded = release !== undefined && hold?.desired.release !== undefined && release !== hold.desired.release;
   if (hold !== undefined && (hold.desired.hash !== hash || isUpgraded)) {
-    const why = isUpgraded ? "the node has another version now" : "the desired state is another one now";
+    const why = isUpgraded ? "the node's version changed" : "the desired state changed";
     endHold({ why, byPerson: false }, dependencies);
   }
   const { message } = state.hold.get() ?? {};
@@ -46,51 +47,41 @@ export function endHold(
   const retries = failed !== undefined && !isBack(failed, health.current());
   const upgrade = state.upgrade.get();
   const stranded = upgrade?.end === "stranded" ? upgrade : undefined;
-  const then =
-    stranded === undefined ? describeNext(failed, retries) : describeNextOfStranded(stranded, { retries, byPerson });
+  const then = stranded === undefined ? describeNext(failed, retries) : describeNextOfStranded(stranded, retries);
   state.atomically(() => {
     state.hold.set(undefined);
     // The upgrade continues on its own; a restart in parallel would start the node between two versions.
     if (stranded !== undefined) {
-      state.upgrade.set(decideAfterHold(stranded, { isBack: !retries, byPerson }, clock.wallMs()));
+      state.upgrade.set(decideAfterHold(stranded, !retries, clock.wallMs()));
     } else if (retries) state.retry.set({ ...failed, why, isAsked: byPerson });
     const by = byPerson ? "gatehouse resume" : "sidecar";
     const lifted = { by, outcome: "success", before: { hold: held }, after: {} } as const;
-    events.add("hold", `The hold is lifted: ${why}. ${then}`, undefined, lifted);
+    events.add("hold", `Gatehouse resumed: ${why}. ${then}`, undefined, lifted);
   });
-  log.info({ event: "resumed", why, retries }, `the hold is lifted. ${then}`);
+  log.info({ event: "resumed", why, retries }, `Gatehouse resumed. ${then}`);
   return then;
 }
 
 function describeNext(failed: FailedRestart | undefined, retries: boolean): string {
-  if (failed === undefined) return "The node had come back with what was restored, so nothing is tried again.";
+  if (failed === undefined) return "The node had recovered with the restored configuration, so nothing is retried.";
   return retries
-    ? `What failed is tried again: a restart of the node (${failed.reason}).`
-    : "The node has come back meanwhile, so nothing is tried again.";
+    ? `The failed restart of the node is retried (${failed.reason}).`
+    : "The node has recovered meanwhile, so nothing is retried.";
 }
 
-function describeNextOfStranded(
-  { from, to, restoredFrom }: UpgradeRecord,
-  { retries, byPerson }: Readonly<{ retries: boolean; byPerson: boolean }>,
-): string {
-  if (restoredFrom !== undefined) {
-    return retries
-      ? "A start with the data from before the restore is tried again."
-      : "The node answers again, so the restore counts as settled by hand, and nothing is tried.";
-  }
+function describeNextOfStranded({ from, to }: UpgradeRecord, retries: boolean): string {
   if (!retries)
-    return `The node answers again, so the upgrade to ${to} counts as settled by hand, and nothing is tried.`;
-  const when = byPerson ? "" : ", once the restart budget allows it";
-  return `The way back from ${to} to ${from} is tried again from its beginning${when}: stop, programs, node.conf, data, start.`;
+    return `The node responds again, so the upgrade to ${to} counts as resolved manually, and nothing is retried.`;
+  return `The rollback from ${to} to ${from} is retried from the beginning: stop, binaries, node.conf, data, start.`;
 }
 
 /**
  * Whether the node has recovered, on its own or through manual repair: it responds, with more blocks than when it failed. If the chain is
  * idle, a node that didn't respond then and responds now has recovered even without a new block.
  */
-export function isBack({ height: before, isDown }: FailedRestart, health: NodeHealth): boolean {
+export function isBack({ height: before, isDown }: FailedRestart, health: RpcState): boolean {
   const { height, failure } = health;
   if (!hasBeenPolled(health) || failure !== undefined || height === undefined) return false;
   if (before === undefined || height > before) return true;
-  return height === before && isDown === true && isAtRest(health);
+  return height === before && isDown === true && isIdle(health);
 }

@@ -20,7 +20,7 @@ type ProcessWatch = AsyncDisposable &
     hasEnded: () => boolean;
   }>;
 
-const lookIntervalMs = 500;
+const pollIntervalMs = 500;
 
 /**
  * Polls the start time of the node's process. A process has exited if it was seen and is later missing or replaced. If the driver doesn't
@@ -43,13 +43,13 @@ export function watchProcess(
     // Start times that differ by no more than this precision count as the same start.
     hasEnded = start > firstStartMs + startPrecisionMs;
   };
-  const lookUntilEnded = async (look: CheckedProcess) => {
+  const lookUntilEnded = async (check: CheckedProcess) => {
     while (!until.aborted) {
-      const start = await look(until);
+      const start = await check(until);
       if (until.aborted) return;
       see(start);
       if (hasEnded) return;
-      await pause(lookIntervalMs, until);
+      await pause(pollIntervalMs, until);
     }
   };
   const done = lookAt === undefined ? Promise.resolve() : lookUntilEnded(lookAt);
@@ -85,7 +85,7 @@ export async function prepareProcessCheck(driver: NodeDriver): Promise<CheckedPr
  * Checks the process of a restart made by an earlier sidecar, which recorded these processes as not belonging to it. Undefined if that
  * sidecar recorded none, or if the driver sees no processes.
  */
-export function lookBesides(
+export function prepareCheckExcept(
   bystanders: readonly number[] | undefined,
   { processes }: Pick<NodeDriver, "processes">,
 ): CheckedProcess | undefined {

@@ -1,5 +1,5 @@
 import type { ConfigReading } from "../config/config-file.ts";
-import { hasNodeStarted, hasRunSinceBefore, type NodeStartedDependencies, readNodeStart } from "./node-began.ts";
+import { hasNodeStarted, wasRunningBefore, type NodeStartedDependencies, readNodeStart } from "./node-start.ts";
 import { hasSameMeaning, deriveMeaning } from "#node/conf/meaning.ts";
 import { readNodeValues } from "#node/conf/node-values.ts";
 import { doneBySidecar, type EventLog } from "#status/event-log.ts";
@@ -8,7 +8,7 @@ import type { ConfigObservation } from "../config/config-observation.ts";
 import type { UpkeepState } from "../state/upkeep-state.ts";
 import type { ObservedProcess } from "./restart-observation.ts";
 
-/** Whether node.conf again has the meaning that the node had read before an external change. */
+/** Whether node.conf has returned to the meaning that the node had read before an external change. */
 export function isAsBeforeDrift(
   reading: ConfigReading,
   { previousMeaning }: Pick<ConfigObservation, "previousMeaning">,
@@ -33,9 +33,8 @@ export type ConfigReadDependencies = NodeStartedDependencies &
   }>;
 
 /**
- * Whether the node has read, or will read, the current node.conf, so that a restart would be pointless. As far as is known, one of these is
- * true: the node started after node.conf last changed, it isn't running yet, or it has been running since before a drift that was
- * corrected.
+ * Whether the node has read, or will read, the current node.conf, so that a restart would be pointless: the node started after node.conf last
+ * changed, isn't running yet, or started before a drift that has since been corrected.
  */
 export async function hasReadAlready(
   reading: ConfigReading,
@@ -50,10 +49,10 @@ export async function hasReadAlready(
   const isEarlier =
     previousMeaning !== undefined &&
     isAsBeforeDrift(reading, config, version, state) &&
-    (await hasRunSinceBefore(previousMeaning.untilMs, process, dependencies));
+    (await wasRunningBefore(previousMeaning.untilMs, process, dependencies));
   const isLater = (await hasNodeStarted(reading.changedAtMs, config, process, dependencies)) === "after";
   if (started !== "not-running" && !isLater && !isEarlier) return false;
-  const why = isEarlier ? "has run since before the drift" : "starts, or has started, with the corrected node.conf";
+  const why = isEarlier ? "was already running before the drift" : "starts or has started with the corrected node.conf";
   state.atomically(() => {
     state.nodeHas.set(meaning);
     state.startedWith.set(isLater || isEarlier ? meaning : undefined);

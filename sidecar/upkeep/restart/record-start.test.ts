@@ -22,7 +22,7 @@ afterEach(async () => {
   await rm(directory, { recursive: true });
 });
 
-const failed = { ok: false, message: "its RPC did not answer", end: { kind: "ended", afterMs: 1_500 } } as const;
+const failed = { ok: false, message: "its RPC did not respond", end: { kind: "ended", afterMs: 1_500 } } as const;
 
 test("a start that fails is kept with how it ended, over a restart of the sidecar, and forgotten once one has not failed", async () => {
   const recorder = createStartRecorder({ state, clock: systemClock, memoryPath });
@@ -52,7 +52,7 @@ test.each([
   "./start.sh exited with status 1: ./start.sh: 3: noded: not found",
   "docker exited with status 1: exec format error",
   "sh exited with status 127.",
-  "its RPC did not answer within 10 ms after the restart: its process ended (the restart command said: noded: cannot execute: required file not found)",
+  "its RPC did not respond within 10 ms of the restart: its process exited (the restart command printed: noded: cannot execute: required file not found)",
 ])("a start that could run no program is no evidence: %s", async (message) => {
   const record = await createStartRecorder({ state, clock: systemClock, memoryPath }).begin();
   await record({ ...failed, message }, "hash");

@@ -23,8 +23,8 @@ function keptWord(hold?: ReturnType<RequestRestartDependencies["state"]["hold"][
 test("a restart that is requested is due at once, and no budget bounds it", () => {
   const kept = keptWord();
   expect(findRequestedRestart(kept)).toBeUndefined();
-  expect(requestRestart(able, kept)).toBe("asked");
-  expect(findRequestedRestart(kept)).toMatchObject({ cause: "asked", urgent: true, isCharged: true });
+  expect(requestRestart(able, kept)).toBe("requested");
+  expect(findRequestedRestart(kept)).toMatchObject({ cause: "requested", urgent: true, isCharged: true });
 });
 
 test("after ten minutes, or with a clock that was put back, a request counts no more, and that is reported", () => {
@@ -33,7 +33,7 @@ test("after ten minutes, or with a clock that was put back, a request counts no 
     requestRestart(able, kept);
     kept.clock.nowMs += laterMs;
     expect(findRequestedRestart(kept)).toBeUndefined();
-    expect(kept.events.list()[0]?.message).toContain("is not made any more");
+    expect(kept.events.list()[0]?.message).toContain("was cancelled");
     kept.clock.nowMs -= laterMs;
     expect(findRequestedRestart(kept)).toBeUndefined();
   }

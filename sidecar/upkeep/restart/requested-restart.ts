@@ -7,8 +7,8 @@ import type { DueRestart } from "./restart-decision.ts";
 /** Lifetime of an operator's request: a restart much later would surprise an operator who has since repaired the node. */
 const countsForMs = 600_000;
 
-/** Results of a request: `asked` if the node will be restarted, otherwise the reason why it won't. */
-export const restartRequestResults = ["asked", "busy", "paused", "waits", "observes", "no-driver"] as const;
+/** Results of a request: `requested` if the node will be restarted, otherwise the reason why it won't. */
+export const restartRequestResults = ["requested", "busy", "paused", "waits", "observes", "no-driver"] as const;
 export type RestartRequestResult = (typeof restartRequestResults)[number];
 
 export type RequestRestartDependencies = Readonly<{
@@ -31,9 +31,9 @@ export function requestRestart(
   if (isRestarting || isBetweenVersions(state)) return "busy";
   if (state.hold.get() !== undefined) return "paused";
   const said = { by: "gatehouse restart", outcome: "unknown" } as const;
-  events.add("restart", "A person requested a restart of the node.", undefined, said);
+  events.add("restart", "An operator requested a restart of the node.", undefined, said);
   state.requestedRestart.set({ atMs: clock.wallMs() });
-  return "asked";
+  return "requested";
 }
 
 /** Finds the operator's restart request until it expires. The restart isn't charged to the budget, because an operator causes no restart storm. */
@@ -48,14 +48,12 @@ export function findRequestedRestart({
   if (requested === undefined) return undefined;
   const ageMs = clock.wallMs() - requested.atMs;
   if (ageMs >= 0 && ageMs <= countsForMs) {
-    return { cause: "asked", reason: "a person requested it", urgent: true, isCharged: true };
+    return { cause: "requested", reason: "an operator requested it", urgent: true, isCharged: true };
   }
-  events.add(
-    "restart",
-    "The restart that a person requested could not begin within 10 minutes, and is not made any more.",
-    undefined,
-    { by: "sidecar", outcome: "failure" },
-  );
+  events.add("restart", "The requested restart could not start within 10 minutes and was cancelled.", undefined, {
+    by: "sidecar",
+    outcome: "failure",
+  });
   state.requestedRestart.set(undefined);
   return undefined;
 }

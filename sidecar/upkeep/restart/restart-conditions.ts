@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import type { ConditionReport } from "#status/condition.ts";
-import type { CommandText } from "../command-words.ts";
+import type { CommandText } from "../command-text.ts";
 import type { RestartObservation, RollBackFinding } from "./restart-observation.ts";
 
 /** Settings and commands used in the messages. */
@@ -20,8 +20,8 @@ export function deriveRestartConditions(
 
 function deriveUnheld(hold: NonNullable<RestartObservation["hold"]>, { command }: RestartText): ConditionReport {
   const type = "NotPaused";
-  if (hold === "none") return { type, status: "True", reason: "NotPaused", message: "No hold is in force." };
-  const message = `${hold.message} Change the desired state, or run \`${command("resume")}\` when the cause is fixed.`;
+  if (hold === "none") return { type, status: "True", reason: "NotPaused", message: "Gatehouse is not paused." };
+  const message = `${hold.message} Fix the cause, then run \`${command("resume")}\`, or change the desired state.`;
   return { type, status: "False", reason: "Paused", message };
 }
 
@@ -30,17 +30,17 @@ function deriveRestartSettled(
   { driver }: RestartText,
 ): ConditionReport<"NoRestartPending"> {
   const type = "NoRestartPending";
-  const byHand = driver === "ops" ? "`ops stop --force`, then `ops start`" : "by its own tool";
+  const byHand = driver === "ops" ? "`ops stop --force`, then `ops start`" : "with its own tool";
   if ("unjudgedEdit" in settled) {
     const message =
-      `node.conf was changed, and whether the node would start with it can't be told: ${settled.unjudgedEdit} The node runs on with what it has read, ` +
-      `and is restarted once that can be looked at; if you know that it starts, restart it by hand (${byHand}).`;
+      `node.conf was changed, but whether the node can start with it is unknown: ${settled.unjudgedEdit} The node keeps running with the version it loaded ` +
+      `and is restarted once this can be checked; if you know that it starts, restart it manually (${byHand}).`;
     return { type, status: "False", reason: "EditNotChecked", message };
   }
   if ("refusedEdit" in settled) {
     const message =
-      `node.conf was changed, and the node would not start with it: ${settled.refusedEdit} The node runs on with what it has read. ` +
-      `Correct node.conf; if you know better, restart the node by hand (${byHand}).`;
+      `node.conf was changed, and the node would not start with it: ${settled.refusedEdit} The node keeps running with the version it loaded. ` +
+      `Correct node.conf; to use it anyway, restart the node manually (${byHand}).`;
     return { type, status: "False", reason: "EditRejected", message };
   }
   if (settled.go) {
@@ -54,21 +54,21 @@ function deriveRestartSettled(
 function deriveRollBackReady(found: RollBackFinding): ConditionReport<"RollbackReady"> {
   const type = "RollbackReady";
   if (found.kind === "noRestarts") {
-    const message = "The sidecar does not restart the node (restart.driver, upkeep.mode), so it never has to go back.";
+    const message = "The sidecar does not restart the node (restart.driver, upkeep.mode), so it never rolls back.";
     return { type, status: "Unknown", reason: "NoRestarts", message };
   }
   if (found.kind === "nothing") return deriveNothingKept(found.because);
   const { kind, directory } = found;
   const path = join(directory, "healthy.conf");
   if (kind === "notKept") {
-    const message = `What the node runs with can't be kept in ${path}: a restart that fails could not be rolled back to it. Make ${directory} writable, and free some space there.`;
+    const message = `The running configuration can't be backed up to ${path}: a failed restart could not be rolled back to it. Make ${directory} writable, and free space there.`;
     return { type, status: "False", reason: "BackupFailed", message };
   }
   if (kind === "advanced") {
-    const message = `A restart that fails is rolled back to what the node advanced with, ${path}.`;
+    const message = `A failed restart is rolled back to the verified configuration, ${path}.`;
     return { type, status: "True", reason: "Ready", message };
   }
-  const message = `A restart that fails is rolled back to ${path}, which stood there while the node answered. Whether the node had started with it is not known: it changed after the node's start, or nothing shows when that was.`;
+  const message = `A failed restart is rolled back to ${path}, the node.conf from when the node last responded. It is unverified: it changed after the node's start, or the start time is unknown.`;
   return { type, status: "Unknown", reason: "Assumed", message };
 }
 
@@ -77,13 +77,13 @@ function deriveNothingKept(
 ): ConditionReport<"RollbackReady"> {
   const type = "RollbackReady";
   if (because === "notYet") {
-    const message = "Nothing is kept to go back to yet: the node has not answered since the sidecar knows it.";
+    const message = "No rollback configuration yet: the node has not responded since the sidecar first checked it.";
     return { type, status: "Unknown", reason: "NotYet", message };
   }
   const why =
     because === "unread"
-      ? "node.conf was changed long after the node had started and read it, and nobody knows what stood there then"
-      : "No node.conf is known with which this node runs";
-  const message = `${why}: a restart that fails can't be rolled back. Restart the node by hand with one that works: it is kept as soon as the node responds.`;
+      ? "node.conf was changed long after the node loaded it, and the loaded version is unknown"
+      : "No working node.conf is known for this node";
+  const message = `${why}: a failed restart can't be rolled back. Restart the node manually with a working node.conf: it is stored as soon as the node responds.`;
   return { type, status: "False", reason: "NoBackup", message };
 }

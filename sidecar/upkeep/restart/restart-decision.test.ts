@@ -56,30 +56,28 @@ describe("a restart that is due", () => {
     const wallMs = Date.parse("2026-05-01T12:00:00Z");
     const changing = { ...situation, wallMs, settleMs: 200, settledForMs: 50 };
     expect(decideRestart(changing, { budget, window: open })).toMatchObject({
-      message: expect.stringMatching(
-        /; it begins at 2026-05-01T12:00:00\.150Z, unless node\.conf changes again before \(restart\.settleMs\)\.$/,
-      ),
+      message: expect.stringMatching(/; it starts at 2026-05-01T12:00:00\.150Z unless node\.conf changes again\.$/),
       wakeInMs: 150,
     });
   });
 
   test("says what a running one waits for, and until when a silent node may still be starting", () => {
-    const until = { stage: "It answers; its height has to advance by then.", running: true };
+    const until = { stage: "It responds; its height must advance by then.", running: true };
     expect(decideRestart({ ...situation, ...until }, { budget, window: open })).toMatchObject({
-      message: "The node is being restarted. It answers; its height has to advance by then.",
+      message: "The node is being restarted. It responds; its height must advance by then.",
     });
     const startingUntilMs = Date.parse("2026-05-01T12:10:00Z");
     expect(decideRestart({ ...situation, due: undefined, startingUntilMs }, { budget, window: open })).toMatchObject({
       message:
-        "No restart is pending: the node has not answered since it started, and may take until 2026-05-01T12:10:00.000Z (restart.answersWithinMs).",
+        "No restart is pending: the node has not responded since it started and has until 2026-05-01T12:10:00.000Z (restart.answersWithinMs).",
     });
   });
 
   test("waits while another program writes node.conf, and says until when and what ends it before", () => {
     expect(decideRestart({ ...situation, contested }, { budget, window: open })).toMatchObject({
       message:
-        "A restart is pending (node.conf changed); another program keeps writing node.conf, so it waits until 2026-05-01T18:00:00.000Z, or until " +
-        "`npx gatehouse-evm resume` is run. Stop that program first: SoleWriter says what it writes, and how to find it.",
+        "A restart is pending (node.conf changed); another program keeps writing node.conf, so it waits until 2026-05-01T18:00:00.000Z or until you run " +
+        "`npx gatehouse-evm resume`. Find and stop that program first (see ConfigReconciled).",
     });
   });
 
@@ -88,14 +86,14 @@ describe("a restart that is due", () => {
     expect(decideRestart(situation, { budget: usedUp, window: open })).toMatchObject({
       reason: "BudgetExhausted",
       message:
-        "A restart is pending (node.conf changed); it begins at 2026-05-01T12:00:30.000Z, because 6 restarts within the last hour have used up " +
-        "restart.budgetPerHour. Look at the events for what they were for; to have it now, restart the node by hand.",
+        "A restart is pending (node.conf changed); it starts at 2026-05-01T12:00:30.000Z, because 6 restarts in the last hour used up " +
+        "restart.budgetPerHour. Check the events for their causes; to restart now, restart the node manually.",
       wakeInMs: 30_000,
     });
     expect(
       decideRestart(situation, { budget: { ...usedUp, allowsAtMs: () => undefined }, window: open }),
     ).toMatchObject({
-      message: "A restart is pending (node.conf changed); restart.budgetPerHour allows none, so restart it by hand.",
+      message: "A restart is pending (node.conf changed); restart.budgetPerHour allows none, so restart it manually.",
     });
   });
 
@@ -112,7 +110,7 @@ describe("two writers who disagree", () => {
   const fought = { ...situation, contested };
 
   test("do not keep a sick node, or one that a killed sidecar left down, from being restarted", () => {
-    for (const cause of ["unwell", "interrupted", "unverified"] as const) {
+    for (const cause of ["unhealthy", "interrupted", "unverified"] as const) {
       const due = { cause, reason: "x", urgent: true };
       expect(decideRestart({ ...fought, due }, { budget, window: open })).toMatchObject({ go: true });
     }
@@ -148,7 +146,7 @@ describe("a maintenance window", () => {
       message:
         "A restart is pending (node.conf changed); it waits for the maintenance window at 2026-05-02T01:00:00.000Z.",
     });
-    const due = { cause: "unwell", reason: "stalled", urgent: true } as const;
+    const due = { cause: "unhealthy", reason: "stalled", urgent: true } as const;
     expect(decideRestart({ ...situation, due }, { budget, window })).toMatchObject({ go: true });
   });
 });

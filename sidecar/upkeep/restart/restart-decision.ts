@@ -3,7 +3,14 @@ import type { MaintenanceWindow } from "./maintenance-window.ts";
 import type { RestartBudget } from "./restart-budget.ts";
 
 /** Causes of a restart. */
-export const restartCauses = ["configuration", "unwell", "interrupted", "unverified", "retried", "asked"] as const;
+export const restartCauses = [
+  "configuration",
+  "unhealthy",
+  "interrupted",
+  "unverified",
+  "retried",
+  "requested",
+] as const;
 
 export type DueRestart = Readonly<{
   /** `unverified`: the restart was made, and only its verification is missing. */
@@ -86,24 +93,21 @@ export function decideRestart(
   }
   const why = `A restart is pending (${due.reason})`;
   if (situation.authority === "observes") {
-    return wait("Observing", `${why}; upkeep.mode is observe, so restart it by hand.`);
+    return wait("Observing", `${why}; upkeep.mode is observe, so restart it manually.`);
   }
   if (situation.authority === "waits")
-    return wait("WaitingForApproval", `${why}; it waits for your approval (Adopted says for which).`);
-  if (!situation.canRestart) return wait("NoDriver", `${why}; restart.driver is none, so restart it by hand.`);
+    return wait("WaitingForApproval", `${why}; it is waiting for your approval (see Adopted).`);
+  if (!situation.canRestart) return wait("NoDriver", `${why}; restart.driver is none, so restart it manually.`);
   if (driverProblem !== undefined) return wait("ProgramMissing", `${why}; it waits, because ${driverProblem}.`);
   if (due.cause === "unverified") return { go: true, due };
   if (!situation.isKept && due.cause !== "interrupted") {
-    return wait(
-      "StateNotWritable",
-      `${why}; it waits until the sidecar can keep its state (StateWritable says why it can't).`,
-    );
+    return wait("StateNotWritable", `${why}; it waits until the sidecar can store its state (see StateWritable).`);
   }
   // A pause blocks a new restart, but not the completion of a restart that left the node down.
   if (situation.held && due.cause !== "interrupted")
-    return wait("Paused", `${why}; a hold is in force (NotPaused says how it ends).`);
+    return wait("Paused", `${why}; Gatehouse is paused (see NotPaused).`);
   if (situation.isUnusable) {
-    const message = `${why}; the node can't start with node.conf as it is, so that is put right first. ConfigValid says how.`;
+    const message = `${why}; the node can't start with the current node.conf. Fix that first (see ConfigValid).`;
     return wait("ConfigUnusable", message);
   }
   if (situation.contested !== undefined && due.cause === "configuration") {
@@ -112,13 +116,13 @@ export function decideRestart(
   const unsettledMs = situation.settleMs - situation.settledForMs;
   if (unsettledMs > 0) {
     const begins = new Date(wallMs + unsettledMs).toISOString();
-    const message = `${why}; it begins at ${begins}, unless node.conf changes again before (restart.settleMs).`;
+    const message = `${why}; it starts at ${begins} unless node.conf changes again.`;
     return wait("Settling", message, unsettledMs);
   }
   if (!due.urgent && !window.isOpen(wallMs)) {
     const opensAtMs = window.opensAtMs(wallMs);
     // A cron expression that contains a year may have no windows left.
-    const when = Number.isFinite(opensAtMs) ? `at ${new Date(opensAtMs).toISOString()}` : "but none will come any more";
+    const when = Number.isFinite(opensAtMs) ? `at ${new Date(opensAtMs).toISOString()}` : "but none is left";
     return wait(
       "WaitingForWindow",
       `${why}; it waits for the maintenance window ${when}.`,
@@ -134,32 +138,32 @@ function waitWhileContested(
   why: string,
 ): RestartDecision {
   if (untilMs === undefined) {
-    const undone = `${why}; the node's own start overwrites node.conf, and a further one would, too. SoleWriter says what to set where, before the node is restarted.`;
+    const undone = `${why}; the node's start script would overwrite node.conf again. Fix that before restarting the node (see ConfigReconciled).`;
     return wait("StartRewrites", undone);
   }
   const message =
-    `${why}; another program keeps writing node.conf, so it waits until ${new Date(untilMs).toISOString()}, or until \`${resume}\` is run. ` +
-    "Stop that program first: SoleWriter says what it writes, and how to find it.";
+    `${why}; another program keeps writing node.conf, so it waits until ${new Date(untilMs).toISOString()} or until you run \`${resume}\`. ` +
+    "Find and stop that program first (see ConfigReconciled).";
   return wait("Contested", message, checkAgainMs / 10);
 }
 
 function waitForBudget({ wallMs, monotonicMs }: RestartSituation, why: string, budget: RestartBudget): RestartDecision {
   const atMs = budget.allowsAtMs("ordinary");
   if (atMs === undefined) {
-    return wait("BudgetExhausted", `${why}; restart.budgetPerHour allows none, so restart it by hand.`);
+    return wait("BudgetExhausted", `${why}; restart.budgetPerHour allows none, so restart it manually.`);
   }
   const waitMs = Math.max(0, atMs - monotonicMs);
   const begins = new Date(wallMs + waitMs).toISOString();
   const message =
-    `${why}; it begins at ${begins}, because ${budget.used()} restarts within the last hour have used up restart.budgetPerHour. ` +
-    "Look at the events for what they were for; to have it now, restart the node by hand.";
+    `${why}; it starts at ${begins}, because ${budget.used()} restarts in the last hour used up restart.budgetPerHour. ` +
+    "Check the events for their causes; to restart now, restart the node manually.";
   return wait("BudgetExhausted", message, Math.min(checkAgainMs, waitMs));
 }
 
 function describeIdle(startingUntilMs: number | undefined): string {
   if (startingUntilMs === undefined) return "No restart is pending.";
   const until = new Date(startingUntilMs).toISOString();
-  return `No restart is pending: the node has not answered since it started, and may take until ${until} (restart.answersWithinMs).`;
+  return `No restart is pending: the node has not responded since it started and has until ${until} (restart.answersWithinMs).`;
 }
 
 function wait(reason: RestartWait, message: string, wakeInMs?: number): RestartDecision {

@@ -6,10 +6,10 @@ import { readInstanceId, type NodeDriver } from "../drivers/driver.ts";
 import type { ConfigReading } from "../config/config-file.ts";
 import { isReplaceable, isUselessToNode, type ConfigProblemReason } from "#node/conf/problem.ts";
 import { writeWithDeadline } from "../config/with-deadline.ts";
-import type { CommandText } from "../command-words.ts";
+import type { CommandText } from "../command-text.ts";
 import { readNodeValues } from "#node/conf/node-values.ts";
-import { lookBesides } from "./process-watch.ts";
-import { proveRestart, readConfig, restartNode, type ProveRestartDependencies } from "./prove-restart.ts";
+import { prepareCheckExcept } from "./process-watch.ts";
+import { verifyRestart, readConfig, restartNode, type VerifyRestartDependencies } from "./verify-restart.ts";
 import type { Verification } from "./restart-verification.ts";
 import type { RestartBudget } from "./restart-budget.ts";
 import type { HeldState, RestartInFlight, UpkeepState } from "../state/upkeep-state.ts";
@@ -21,8 +21,8 @@ export type RestartIncident = Readonly<{
   reason: string;
   /** Reason for the first attempt, if this is a retry. */
   firstReason: string;
-  /** Whether an earlier sidecar made the restart, so that only its verification is left. */
-  isMade: boolean;
+  /** Whether an earlier sidecar already ran the restart command, so that only the verification is left. */
+  isAlreadyCommanded: boolean;
   /** Whether an earlier sidecar started it and may have left the node down. */
   isFinishing: boolean;
   /** Desired state to store in a pause. */
@@ -36,7 +36,7 @@ export type RestartIncident = Readonly<{
   signal: AbortSignal;
 }>;
 
-export type RestartIncidentDependencies = ProveRestartDependencies &
+export type RestartIncidentDependencies = VerifyRestartDependencies &
   Readonly<{
     driver: NodeDriver;
     state: UpkeepState;
@@ -67,12 +67,12 @@ export async function runRestart(
 ): Promise<Readonly<{ failure?: string }>> {
   const { state, events } = dependencies;
   // The disk may just have filled up: a restart that can't be persisted isn't started.
-  if (!incident.isMade && !incident.isFinishing && !state.store.isWritable()) return {};
+  if (!incident.isAlreadyCommanded && !incident.isFinishing && !state.store.isWritable()) return {};
   const before = await readConfig(incident, dependencies);
   // The file has changed since the iteration that found the restart due; the next iteration judges it.
-  if (!incident.isMade && !before.ok && mayNotStart(before.problem.reason)) return {};
-  let tried = incident.isMade
-    ? await proveMade(incident, before, dependencies)
+  if (!incident.isAlreadyCommanded && !before.ok && mayNotStart(before.problem.reason)) return {};
+  let tried = incident.isAlreadyCommanded
+    ? await verifyEarlierRestart(incident, before, dependencies)
     : await attemptRestart(incident, before, { purpose: "ordinary" }, dependencies);
   if (incident.signal.aborted) return {};
   if (!tried.verified.ok && before.ok && (await putBack(incident, before, dependencies))) {
@@ -87,15 +87,15 @@ export async function runRestart(
   // The verification is done: a state directory that can't be written must not cause it to be repeated forever.
   state.atomically(() => {
     state.restartInFlight.set(undefined);
-    if (startedWith !== undefined) noteStartedWith(startedWith, incident, dependencies);
-    const message = `The node is back and advances after ${Math.round(verified.tookMs)} ms.`;
+    if (startedWith !== undefined) recordStartedWith(startedWith, incident, dependencies);
+    const message = `The node recovered and advances after ${Math.round(verified.tookMs)} ms.`;
     events.add("restart", message, undefined, doneBySidecar);
   });
   if (startedWith !== undefined) await dependencies.rememberHealthy(startedWith.bytes);
   return {};
 }
 
-function noteStartedWith(
+function recordStartedWith(
   { document }: UsableReading,
   { pathsDirectory }: RestartIncident,
   { state }: RestartIncidentDependencies,
@@ -121,7 +121,7 @@ async function putBack(
   const now = await readConfig(incident, dependencies);
   if (now.ok || !isReplaceable(now.problem.reason)) return false;
   const { contentHash: expectedHash, problem } = now;
-  const message = "node.conf became unusable while the node was restarted: what it was to start with is put back.";
+  const message = "node.conf became invalid during the restart: the intended version is restored.";
   const written = await writeWithDeadline(
     {
       path: configPath,
@@ -147,7 +147,7 @@ export async function attemptRestart(
   const instanceId = await readInstanceId(driver, incident.signal);
   state.atomically(() => {
     budget.record(purpose === "ordinary" ? incident.reason : purpose);
-    notePhase({ phase: "commanded", instanceId }, incident, dependencies);
+    recordPhase({ phase: "commanded", instanceId }, incident, dependencies);
     state.retry.set(undefined);
     state.requestedRestart.set(undefined);
     state.startedWith.set(undefined);
@@ -155,7 +155,7 @@ export async function attemptRestart(
     if (purpose === "ordinary") {
       const begun = { by: "sidecar", outcome: "unknown" } as const;
       events.add("restart", `Restarting the node (${driver.name}): ${incident.reason}.`, undefined, begun);
-    } else events.begin("restart", `Restarting the node (${driver.name}) to go back.`, undefined, { by: "sidecar" });
+    } else events.begin("restart", `Restarting the node (${driver.name}) to roll back.`, undefined, { by: "sidecar" });
   });
   let startedWith: UsableReading | undefined;
   const restart = async () => {
@@ -167,34 +167,34 @@ export async function attemptRestart(
     if (before.ok && before.contentHash === after.contentHash) startedWith = before;
     state.atomically(() => {
       const seen = bystanders.length < pids.length ? { bystanders } : {};
-      notePhase({ phase: "verifying", ...seen }, incident, dependencies);
+      recordPhase({ phase: "verifying", ...seen }, incident, dependencies);
       // The node may have read intermediate content that has since been corrected.
       if (state.nodeHas.get() === "unknown") startedWith = undefined;
       if (startedWith === undefined) state.nodeHas.set("unknown");
     });
     return report;
   };
-  const verified = await proveRestart(restart, { ...incident, isMade: false }, dependencies);
+  const verified = await verifyRestart(restart, { ...incident, isAlreadyCommanded: false }, dependencies);
   budget.end();
   return { verified, startedWith };
 }
 
-/** Verifies a restart made by an earlier sidecar. */
-async function proveMade(
+/** Verifies a restart that an earlier sidecar commanded. */
+async function verifyEarlierRestart(
   incident: RestartIncident,
   before: ConfigReading,
   dependencies: RestartIncidentDependencies,
 ): Promise<RestartAttempt> {
   const { state, driver } = dependencies;
-  const look = lookBesides(state.restartInFlight.get()?.bystanders, driver);
-  const beforeRestart = look === undefined ? dependencies.beforeRestart : () => Promise.resolve(look);
-  const verified = await proveRestart(() => Promise.resolve({}), incident, { ...dependencies, beforeRestart });
+  const check = prepareCheckExcept(state.restartInFlight.get()?.bystanders, driver);
+  const beforeRestart = check === undefined ? dependencies.beforeRestart : () => Promise.resolve(check);
+  const verified = await verifyRestart(() => Promise.resolve({}), incident, { ...dependencies, beforeRestart });
   const nodeHas = state.nodeHas.get();
   const isUnchanged = before.ok && nodeHas !== undefined && hasSameMeaning(nodeHas, before.document, undefined);
   return { verified, startedWith: isUnchanged ? before : undefined };
 }
 
-function notePhase(
+function recordPhase(
   {
     phase,
     instanceId,

@@ -58,7 +58,7 @@ export type RequestedStart = Readonly<{
 }>;
 
 /** The node's RPC does not respond. */
-export type Silence = Readonly<{
+export type UnresponsivePeriod = Readonly<{
   /** Time at which the RPC stopped responding (`HealthWatch.ranMs`). */
   sinceMs: number;
   /** Whether the node's port has been seen closed since then, which means that the current process isn't the one that responded before. */
@@ -66,7 +66,7 @@ export type Silence = Readonly<{
 }>;
 
 /** The node is unhealthy. */
-export type Unwell = Readonly<{
+export type UnhealthyPeriod = Readonly<{
   /**
    * Time since which the node counts as unhealthy (`HealthWatch.ranMs`). For a node that is catching up with its references, the last time
    * at which it got closer to them.
@@ -83,7 +83,7 @@ export type ProcessObservation = Readonly<{
   /** Start of the node, as reported by its driver in this iteration. */
   started: Promise<NodeStart> | undefined;
   /** Set while the node's RPC does not respond; undefined if it responds or can't be queried. */
-  silence: Silence | undefined;
+  unresponsive: UnresponsivePeriod | undefined;
   /** Whether the process was visible while the node responded; in that case, if it is no longer visible, it has exited. */
   wasSeen: boolean;
   /** Whether the observed process has exited and no process of the node is running. */
@@ -93,7 +93,7 @@ export type ProcessObservation = Readonly<{
   /** Time until which an unresponsive node may still be starting (wall clock). */
   startingUntilMs: number | undefined;
   /** State of an unhealthy node; undefined if it isn't known to be unhealthy. */
-  unwell: Unwell | undefined;
+  unhealthy: UnhealthyPeriod | undefined;
 }>;
 
 export type ObservedProcess = Observation<ProcessObservation>;
@@ -103,12 +103,12 @@ export function observeProcess({ wasSeen } = { wasSeen: false }): ObservedProces
   return createObservation<ProcessObservation>({
     requestedStart: undefined,
     started: undefined,
-    silence: undefined,
+    unresponsive: undefined,
     wasSeen,
     hasEnded: false,
     missedAtMs: undefined,
     startingUntilMs: undefined,
-    unwell: undefined,
+    unhealthy: undefined,
   });
 }
 

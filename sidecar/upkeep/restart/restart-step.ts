@@ -8,7 +8,7 @@ import {
   type RestartRequest,
 } from "./apply-restart.ts";
 import { isUnread } from "./restart-observation.ts";
-import { noteRollBack } from "./roll-back.ts";
+import { recordRollback } from "./roll-back.ts";
 import { recordRunningConfig, type RunningConfigDependencies } from "./running-config.ts";
 
 /** Reconcile steps for the node's process. */
@@ -16,7 +16,7 @@ export type RestartStep = Readonly<{
   /** Name of the driver, for messages. */
   driverName: string;
   /** Forgets the start that the last iteration found for the node, so that this iteration queries it again. */
-  forgetLook: () => void;
+  forgetCheck: () => void;
   /** Retains the node.conf with which the node runs, for a rollback, before any change is made. */
   remember: (reading: ConfigReading, version: NodeVersion | undefined) => Promise<void>;
   /** Starts a restart if one is due and allowed. */
@@ -25,7 +25,7 @@ export type RestartStep = Readonly<{
 
 export type RestartStepDependencies = ApplyRestartDependencies &
   RunningConfigDependencies &
-  Parameters<typeof noteRollBack>[2] &
+  Parameters<typeof recordRollback>[2] &
   Readonly<{ settings: SidecarSettings }>;
 
 export function createRestartStep(
@@ -35,13 +35,13 @@ export function createRestartStep(
   const { settings, driver, health } = dependencies;
   return {
     driverName: driver?.name ?? "none",
-    forgetLook: () => process.note({ started: undefined }),
+    forgetCheck: () => process.note({ started: undefined }),
     remember: async (reading, version) => {
       const { contentHash } = config.now();
       await recordRunningConfig(reading, version, { config: config.now(), process, restarts }, dependencies);
       const isDone = driver !== undefined && settings.upkeep.mode !== "observe";
       const isUnreadNow = isUnread(process.now(), contentHash);
-      await noteRollBack({ restarts: isDone, isUnread: isUnreadNow, facts: health.facts() }, restarts, dependencies);
+      await recordRollback({ restarts: isDone, isUnread: isUnreadNow, facts: health.facts() }, restarts, dependencies);
     },
     apply: (request) => applyRestart(request, { config, process, restarts }, dependencies),
   };

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { systemClock } from "#daemon/clock.ts";
-import type { NodeHealth } from "#health/node-health.ts";
+import type { RpcState } from "#health/rpc-state.ts";
 import { skipWaits } from "../../testing/skipped-waits.ts";
 import type { NodeStart } from "../drivers/driver.ts";
 import type { PushCheck } from "../pushgateway/push-watch.ts";
@@ -15,17 +15,17 @@ const limits = (withinMs: number) => ({
   answersWithinMs: withinMs,
   healthyWithinMs: withinMs,
   metricsWithinMs: 50,
-  isMade: false,
+  isAlreadyCommanded: false,
 });
 
 /** Restarts a node that comes back at once, with a Pushgateway that answers as given. */
 async function verified(lastPush: () => PushCheck): Promise<boolean> {
   let height = 0;
   const options = { ...limits(5_000), signal: new AbortController().signal };
-  const look = async () => ({ answers: 1, height: (height += 1) });
+  const check = async () => ({ answers: 1, height: (height += 1) });
   const { ok } = await restartAndVerify(async () => ({}), options, {
     clock: systemClock,
-    look,
+    check,
     lastPush: async () => lastPush(),
   });
   return ok;
@@ -52,13 +52,11 @@ test("a node that advances and has not pushed yet is not said to be silent", asy
   const options = { ...limits(5_000), signal: new AbortController().signal };
   await restartAndVerify(async () => ({}), options, {
     clock: systemClock,
-    look: async () => ({ answers: 1, height: (height += 1) }),
+    check: async () => ({ answers: 1, height: (height += 1) }),
     lastPush: async () => ({ state: "unreachable" }),
     waitsFor: (stage) => stages.push(stage),
   });
-  expect(stages.at(-1)).toMatch(
-    /^It answers and advances; its next push of metrics is awaited until 20\d\d-\S+Z \(restart\.metricsWithinMs\)\.$/,
-  );
+  expect(stages.at(-1)).toMatch(/^It responds and advances; waiting for its next metrics push until 20\d\d-\S+Z\.$/);
 });
 
 test("what an attempt before waited for is not said of the next one", async () => {
@@ -70,7 +68,7 @@ test("what an attempt before waited for is not said of the next one", async () =
   const options = { ...limits(100), signal: new AbortController().signal };
   await restartAndVerify(restart, options, {
     clock: systemClock,
-    look: async () => ({ answers: 1, failure: refused }),
+    check: async () => ({ answers: 1, failure: refused }),
     lastPush: undefined,
     waitsFor: (stage) => stages.push(stage),
   });
@@ -78,84 +76,84 @@ test("what an attempt before waited for is not said of the next one", async () =
 });
 
 /** Restarts a node without metrics, whose health before and after a test decides; answers what the proof came to. */
-async function proof(before: Partial<NodeHealth>, after: (atMs: number) => Partial<NodeHealth>): Promise<boolean> {
+async function proof(before: Partial<RpcState>, after: (atMs: number) => Partial<RpcState>): Promise<boolean> {
   let isRestarted = false;
   const restart = async () => {
     isRestarted = true;
     return {};
   };
   const options = { ...limits(2_500), signal: new AbortController().signal };
-  const look = async () => ({ answers: 1, ...(isRestarted ? after(systemClock.monotonicMs()) : before) });
-  return (await restartAndVerify(restart, options, { clock: systemClock, look, lastPush: undefined })).ok;
+  const check = async () => ({ answers: 1, ...(isRestarted ? after(systemClock.monotonicMs()) : before) });
+  return (await restartAndVerify(restart, options, { clock: systemClock, check, lastPush: undefined })).ok;
 }
 
 const never = Number.NEGATIVE_INFINITY;
 
-test.each<[string, Partial<NodeHealth>, (atMs: number) => Partial<NodeHealth>, boolean]>([
+test.each<[string, Partial<RpcState>, (atMs: number) => Partial<RpcState>, boolean]>([
   [
     "answers with the same head, of a chain that made no steady blocks before",
-    { height: 7, rhythm: "irregular" },
+    { height: 7, cadence: "irregular" },
     () => ({ height: 7 }),
     true,
   ],
   [
     "answers with the same head, of a chain that made steady blocks",
-    { height: 7, rhythm: "steady" },
+    { height: 7, cadence: "steady" },
     () => ({ height: 7 }),
     false,
   ],
   [
     "answers with the same head, of a chain that is not known yet",
-    { height: 7, rhythm: "unknown" },
+    { height: 7, cadence: "unknown" },
     () => ({ height: 7 }),
     false,
   ],
   [
     "answers with the same head, of a chain that was at rest before it was watched",
-    { height: 7, rhythm: "unknown", restingAt: 7 },
+    { height: 7, cadence: "unknown", idleAt: 7 },
     () => ({ height: 7 }),
     true,
   ],
   [
     "answers with the same head, of a chain that was at rest and then made a block",
-    { height: 7, rhythm: "unknown", restingAt: 6 },
+    { height: 7, cadence: "unknown", idleAt: 6 },
     () => ({ height: 7 }),
     false,
   ],
   [
     "lost blocks of a chain that was at rest",
-    { height: 7, rhythm: "unknown", restingAt: 7 },
+    { height: 7, cadence: "unknown", idleAt: 7 },
     () => ({ height: 6 }),
     false,
   ],
-  ["lost blocks of a chain that makes none", { height: 7, rhythm: "irregular" }, () => ({ height: 6 }), false],
+  ["lost blocks of a chain that makes none", { height: 7, cadence: "irregular" }, () => ({ height: 6 }), false],
   [
     "answers now and then",
-    { height: 7, rhythm: "irregular" },
+    { height: 7, cadence: "irregular" },
     (atMs) => (atMs % 500 < 250 ? { height: 7 } : { height: 7, failure: refused }),
     false,
   ],
   [
     "has the head of the references, however steady blocks were",
-    { height: 7, rhythm: "steady" },
+    { height: 7, cadence: "steady" },
     (requestedAtMs) => ({ height: 7, reference: { height: 7, requestedAtMs } }),
     true,
   ],
   [
     "is behind the references on a chain that made no steady blocks",
-    { height: 7, rhythm: "irregular" },
+    { height: 7, cadence: "irregular" },
     (requestedAtMs) => ({ height: 7, reference: { height: 8, requestedAtMs } }),
     false,
   ],
   [
     "has the head that the references had before the restart",
-    { height: 7, rhythm: "steady" },
+    { height: 7, cadence: "steady" },
     () => ({ height: 7, reference: { height: 7, requestedAtMs: never } }),
     false,
   ],
   [
     "can't be compared, because no reference answers",
-    { height: 7, rhythm: "irregular" },
+    { height: 7, cadence: "irregular" },
     (requestedAtMs) => ({ height: 7, reference: { height: undefined, requestedAtMs } }),
     false,
   ],
@@ -163,35 +161,35 @@ test.each<[string, Partial<NodeHealth>, (atMs: number) => Partial<NodeHealth>, b
   expect(await proof(before, after)).toBe(isGood);
 });
 
-/** Restarts by a command that ends with status 0 and complains, with a node that is down for some of the looks. */
-async function afterComplaint(isDownAtLook: (look: number) => boolean) {
+/** Restarts by a command that ends with status 0 and complains, with a node that is down for some of the checks. */
+async function afterComplaint(isDownAtCheck: (checks: number) => boolean) {
   let height = 0;
-  const look = async () => {
+  const check = async () => {
     height += 1;
     const failure = { reason: "ConnectionRefused", message: "no connection" } as const;
-    return isDownAtLook(height) ? { answers: 1, failure } : { answers: 1, height };
+    return isDownAtCheck(height) ? { answers: 1, failure } : { answers: 1, height };
   };
   const options = { ...limits(200), signal: new AbortController().signal };
-  const dependencies = { clock: systemClock, look, lastPush: undefined };
-  return restartAndVerify(async () => ({ complaint: "error: still running" }), options, dependencies);
+  const dependencies = { clock: systemClock, check, lastPush: undefined };
+  return restartAndVerify(async () => ({ failureOutput: "error: still running" }), options, dependencies);
 }
 
 test("a command that complains and ends with status 0 is no proof: the node has to be seen down", async () => {
-  expect(await afterComplaint((look) => look === 2)).toMatchObject({ ok: true });
+  expect(await afterComplaint((checks) => checks === 2)).toMatchObject({ ok: true });
   expect(await afterComplaint(() => false)).toEqual({
     ok: false,
-    message: "it was not restarted: it never stopped answering (the restart command said: error: still running)",
+    message: "it was not restarted: it never stopped responding (the restart command printed: error: still running)",
   });
   expect(await afterComplaint((look) => look > 1)).toEqual({
     ok: false,
-    message: "its RPC did not answer within 200 ms after the restart (the restart command said: error: still running)",
+    message: "its RPC did not respond within 200 ms of the restart (the restart command printed: error: still running)",
   });
 });
 
 test("time in which the sidecar itself stood still is not the node's", async () => {
   let height = 0;
   let isOver = false;
-  const look = async () => {
+  const check = async () => {
     height += 1;
     const failure = { reason: "ConnectionRefused", message: "no connection" } as const;
     return isOver ? { answers: 1, height } : { answers: 1, failure };
@@ -203,7 +201,7 @@ test("time in which the sidecar itself stood still is not the node's", async () 
     stoodMs = 1_500;
     setTimeout(() => (isOver = true), 200);
   }, 100);
-  expect(await restartAndVerify(async () => ({}), options, { clock, look, lastPush: undefined })).toMatchObject({
+  expect(await restartAndVerify(async () => ({}), options, { clock, check, lastPush: undefined })).toMatchObject({
     ok: true,
   });
 });
@@ -216,7 +214,7 @@ async function slowStart(
   const beganMs = systemClock.monotonicMs();
   const stages: string[] = [];
   let height = 7;
-  const look = async () => {
+  const check = async () => {
     const isSilent = systemClock.monotonicMs() - beganMs < node.answersAfterMs;
     if (node.advances && !isSilent) height += 1;
     return isSilent ? { answers: 1, failure: refused } : { answers: 1, height };
@@ -226,7 +224,7 @@ async function slowStart(
   const { startedAt } = node;
   const verification = await restartAndVerify(async () => ({}), options, {
     clock: systemClock,
-    look,
+    check,
     lastPush: undefined,
     beforeRestart: startedAt && (async () => async () => startedAt()),
     waitsFor: (stage) => void (stage !== undefined && stages.push(stage)),
@@ -241,7 +239,7 @@ test("a node that replays its log for longer than its height may take to advance
   );
   expect(verification).toMatchObject({ ok: true });
   expect(stages[0]).toMatch(
-    /^It was started and does not answer yet; it may take until 20\d\d-\S+Z \(restart\.answersWithinMs\)\.$/,
+    /^It was started and does not respond yet; it has until 20\d\d-\S+Z \(restart\.answersWithinMs\)\.$/,
   );
 });
 
@@ -252,12 +250,10 @@ test("the time for the height to advance counts from the first answer", async ()
   );
   expect(verification).toEqual({
     ok: false,
-    message: "its height stayed 7 within 300 ms after its first answer",
+    message: "its height stayed at 7 within 300 ms of its first response",
     end: { kind: "stood" },
   });
-  expect(stages.at(-1)).toMatch(
-    /^It answers; its height has to advance by 20\d\d-\S+Z \(restart\.healthyWithinMs\)\.$/,
-  );
+  expect(stages.at(-1)).toMatch(/^It responds; its height must advance by 20\d\d-\S+Z \(restart\.healthyWithinMs\)\.$/);
 });
 
 test.each<[string, () => () => NodeStart]>([
@@ -268,7 +264,7 @@ test.each<[string, () => () => NodeStart]>([
   const { verification } = await slowStart(node, { answers: 60_000, healthy: 2_500 });
   expect(verification).toEqual({
     ok: false,
-    message: "its RPC did not answer within 2500 ms after the restart: its process ended",
+    message: "its RPC did not respond within 2500 ms of the restart: its process exited",
     end: { kind: "ended", afterMs: expect.any(Number) },
   });
 });
@@ -290,7 +286,7 @@ test.each([
   async (healthyWithinMs, atMostMs) => {
     const beganMs = systemClock.monotonicMs();
     const options = { healthyWithinMs, signal: new AbortController().signal };
-    expect(await waitForResponse(options, { clock: systemClock, look: lookAtNobody })).toBe(false);
+    expect(await waitForResponse(options, { clock: systemClock, check: lookAtNobody })).toBe(false);
     const tookMs = systemClock.monotonicMs() - beganMs;
     expect(tookMs).toBeGreaterThanOrEqual(atMostMs);
     expect(tookMs).toBeLessThan(atMostMs + 500);

@@ -1,6 +1,6 @@
 import type { Clock } from "#daemon/clock.ts";
 import { createRunningTimeout, pause, waitUntil } from "#daemon/time.ts";
-import type { NodeHealth } from "#health/node-health.ts";
+import type { RpcState } from "#health/rpc-state.ts";
 import type { RestartReport } from "../drivers/driver.ts";
 import type { PushCheck } from "../pushgateway/push-watch.ts";
 import { createHeightProgress, type HeightProgress } from "./height-progress.ts";
@@ -25,14 +25,14 @@ export type VerificationOptions = Readonly<{
   healthyWithinMs: number;
   /** Deadline for metrics, counted from when the height advanced. */
   metricsWithinMs: number;
-  /** Whether an earlier sidecar made the restart, so that the node may not have been started yet. */
-  isMade: boolean;
+  /** Whether an earlier sidecar ran the restart command; the node may not have started yet. */
+  isAlreadyCommanded: boolean;
   signal: AbortSignal;
 }>;
 
 export type VerificationDependencies = Readonly<{
   clock: Clock;
-  look: (signal: AbortSignal) => Promise<NodeHealth>;
+  check: (signal: AbortSignal) => Promise<RpcState>;
   /** Queries the node's last push; undefined when metrics aren't checked. */
   lastPush: ((signal: AbortSignal) => Promise<PushCheck>) | undefined;
   /** Prepares the check of the node's process; called before the restart. Undefined if the driver can't check it. */
@@ -42,8 +42,8 @@ export type VerificationDependencies = Readonly<{
 }>;
 
 /** Interval between checks at first, because a node may recover within a second; later checks are less frequent. */
-const quickLookMs = 25;
-const slowLookMs = 250;
+const fastCheckMs = 25;
+const slowCheckMs = 250;
 const quickForMs = 5_000;
 
 /**
@@ -59,26 +59,26 @@ export async function restartAndVerify(
   options: VerificationOptions,
   dependencies: VerificationDependencies,
 ): Promise<Verification> {
-  const { clock, look, lastPush, waitsFor } = dependencies;
+  const { clock, check, lastPush, waitsFor } = dependencies;
   const beganMs = clock.monotonicMs();
   waitsFor?.(undefined);
   const lookAt = await dependencies.beforeRestart?.();
   const pushBefore = await lastPush?.(options.signal);
   const progress = createHeightProgress(clock);
-  progress.see(await look(options.signal));
+  progress.see(await check(options.signal));
   const ended = new AbortController();
-  const watching = watchHeight(progress, look, clock, AbortSignal.any([options.signal, ended.signal]));
+  const watching = watchHeight(progress, check, clock, AbortSignal.any([options.signal, ended.signal]));
   try {
-    const { complaint } = await restart();
-    const said = complaint === undefined ? "" : ` (the restart command said: ${complaint})`;
+    const { failureOutput } = await restart();
+    const said = failureOutput === undefined ? "" : ` (the restart command printed: ${failureOutput})`;
     progress.restarted();
     const { within, end } = await waitForHeight(progress, lookAt, options, dependencies);
-    if (!progress.advanced() && !progress.restsAsBefore()) {
+    if (!progress.advanced() && !progress.isIdleAsBefore()) {
       return { ok: false, message: `${progress.describe()} ${within}${said}`, end };
     }
     // A command that writes to standard error and exits with status 0 may have left the old process running.
-    if (complaint !== undefined && !progress.wasDown()) {
-      return { ok: false, message: `it was not restarted: it never stopped answering${said}` };
+    if (failureOutput !== undefined && !progress.wasDown()) {
+      return { ok: false, message: `it was not restarted: it never stopped responding${said}` };
     }
   } finally {
     ended.abort();
@@ -86,7 +86,7 @@ export async function restartAndVerify(
   }
   if (lastPush === undefined) return { ok: true, tookMs: clock.monotonicMs() - beganMs };
   const until = new Date(clock.wallMs() + options.metricsWithinMs).toISOString();
-  waitsFor?.(`It answers and advances; its next push of metrics is awaited until ${until} (restart.metricsWithinMs).`);
+  waitsFor?.(`It responds and advances; waiting for its next metrics push until ${until}.`);
   if (await isPushMissing(pushBefore, lastPush, options)) {
     return { ok: false, message: `no metrics reached the Pushgateway within ${options.metricsWithinMs} ms` };
   }
@@ -101,26 +101,26 @@ export async function restartAndVerify(
 async function waitForHeight(
   progress: HeightProgress,
   lookAt: CheckedProcess | undefined,
-  { answersWithinMs, healthyWithinMs, isMade, signal }: VerificationOptions,
+  { answersWithinMs, healthyWithinMs, isAlreadyCommanded, signal }: VerificationOptions,
   { clock, waitsFor }: VerificationDependencies,
 ): Promise<Readonly<{ within: string; end: StartEnd | undefined }>> {
   const doneMs = clock.monotonicMs();
-  await using process = watchProcess(lookAt, { hasRun: !isMade, signal });
+  await using process = watchProcess(lookAt, { hasRun: !isAlreadyCommanded, signal });
   const findStage = () => {
     const answeredMs = progress.answeredAtMs();
     if (answeredMs !== undefined) {
-      const within = `within ${healthyWithinMs} ms after its first answer`;
+      const within = `within ${healthyWithinMs} ms of its first response`;
       return { untilMs: answeredMs + healthyWithinMs, within, waits: answers };
     }
     if (!process.hasEnded()) {
       return {
         untilMs: doneMs + answersWithinMs,
-        within: `within ${answersWithinMs} ms after the restart`,
+        within: `within ${answersWithinMs} ms of the restart`,
         waits: silent,
       };
     }
     const ms = Math.min(healthyWithinMs, answersWithinMs);
-    return { untilMs: doneMs + ms, within: `within ${ms} ms after the restart: its process ended`, waits: ended };
+    return { untilMs: doneMs + ms, within: `within ${ms} ms of the restart: its process exited`, waits: ended };
   };
   let reported: string | undefined;
   let endedMs: number | undefined;
@@ -138,32 +138,32 @@ async function waitForHeight(
     if (text !== reported)
       waitsFor?.(`${text} ${new Date(clock.wallMs() + untilMs - nowMs).toISOString()} (${setting}).`);
     reported = text;
-    await pause(quickLookMs, signal);
-    stoodMs += Math.max(0, clock.monotonicMs() - nowMs - slowLookMs);
+    await pause(fastCheckMs, signal);
+    stoodMs += Math.max(0, clock.monotonicMs() - nowMs - slowCheckMs);
   }
 }
 
 /** Descriptions of what is awaited; the deadline follows the text. */
 const silent = {
-  text: "It was started and does not answer yet; it may take until",
+  text: "It was started and does not respond yet; it has until",
   setting: "restart.answersWithinMs",
 };
-const ended = { text: "Its process has ended since; it may come back until", setting: "restart.healthyWithinMs" };
-const answers = { text: "It answers; its height has to advance by", setting: "restart.healthyWithinMs" };
+const ended = { text: "Its process exited; it may recover until", setting: "restart.healthyWithinMs" };
+const answers = { text: "It responds; its height must advance by", setting: "restart.healthyWithinMs" };
 
 async function watchHeight(
   progress: HeightProgress,
-  look: VerificationDependencies["look"],
+  check: VerificationDependencies["check"],
   clock: Clock,
   signal: AbortSignal,
 ): Promise<void> {
   const beganMs = clock.monotonicMs();
   while (!signal.aborted) {
     const wasRestarted = progress.isRestarted();
-    const health = await look(signal);
+    const health = await check(signal);
     // The response to an earlier check may have come from the old process.
     if (!signal.aborted && wasRestarted === progress.isRestarted()) progress.see(health);
-    await pause(clock.monotonicMs() - beganMs < quickForMs ? quickLookMs : slowLookMs, signal);
+    await pause(clock.monotonicMs() - beganMs < quickForMs ? fastCheckMs : slowCheckMs, signal);
   }
 }
 
@@ -183,7 +183,7 @@ async function isPushMissing(
     if (now.state === "pushed" && now.lastPushSeconds !== beforeSeconds) return false;
     // A check that was cut off by the time limit is not evidence.
     if (!deadline.aborted) isMissing = now.state !== "unreachable";
-    await pause(slowLookMs, deadline);
+    await pause(slowCheckMs, deadline);
   }
   return isMissing;
 }
@@ -198,9 +198,9 @@ const checkAgainMs = 250;
  */
 export async function waitForResponse(
   { healthyWithinMs, signal }: Pick<VerificationOptions, "healthyWithinMs" | "signal">,
-  { clock, look }: Pick<VerificationDependencies, "clock" | "look">,
+  { clock, check }: Pick<VerificationDependencies, "clock" | "check">,
 ): Promise<boolean> {
-  const hasAnswered = async () => (await look(signal)).failure === undefined;
+  const hasAnswered = async () => (await check(signal)).failure === undefined;
   return await waitUntil(
     hasAnswered,
     Boolean,

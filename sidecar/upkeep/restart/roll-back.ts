@@ -1,13 +1,13 @@
 import { deriveMeaning } from "#node/conf/meaning.ts";
 import type { Logger } from "#daemon/log/log.ts";
-import { isAnswering, type NodeInfo } from "#health/node-health.ts";
+import { isAnswering, type NodeInfo } from "#health/rpc-state.ts";
 import { hashContent } from "../config/config-file.ts";
 import { writeWithDeadline } from "../config/with-deadline.ts";
-import { describeEdit } from "../config/edit-words.ts";
-import { judgeRestorable } from "../config/restorable.ts";
+import { describeEdit } from "../config/describe-edit.ts";
+import { checkRestorable } from "../config/restorable.ts";
 import type { ConfigVersions } from "../config/config-versions.ts";
 import type { UpkeepState } from "../state/upkeep-state.ts";
-import { readConfig } from "./prove-restart.ts";
+import { readConfig } from "./verify-restart.ts";
 import { attemptRestart, type RestartIncident, type RestartIncidentDependencies } from "./restart-incident.ts";
 import type { StoredConfig, ObservedRestarts, RollBackFinding } from "./restart-observation.ts";
 import { readStoredHealthy } from "./running-config.ts";
@@ -21,46 +21,46 @@ export async function rollBack(
   failure: string,
   dependencies: RestartIncidentDependencies,
 ): Promise<void> {
-  const { state, budget, events, clock, log, look, command } = dependencies;
-  const { height, failure: noAnswer } = await look(incident.signal);
+  const { state, budget, events, clock, log, check, command } = dependencies;
+  const { height, failure: noAnswer } = await check(incident.signal);
   if (incident.signal.aborted) return;
   const failed = { reason: incident.firstReason, height, isDown: noAnswer !== undefined };
   const hold = (message: string, left: typeof failed | undefined = failed) =>
     state.hold.set({ desired: incident.desired, message, sinceMs: clock.wallMs(), failed: left });
-  log.error({ event: "node-down-after-restart", failure }, "the node did not come back after a restart");
-  events.begin("hold", `The node did not come back after a restart: ${asSentence(failure)}`, undefined, {
+  log.error({ event: "node-down-after-restart", failure }, "the node did not recover after a restart");
+  events.begin("hold", `The node did not recover after a restart: ${asSentence(failure)}`, undefined, {
     by: "sidecar",
   });
-  hold(`The node did not come back after a restart: ${asSentence(failure)}`);
+  hold(`The node did not recover after a restart: ${asSentence(failure)}`);
   const ran = state.restartInFlight.get()?.ran;
   const restored = await restoreHealthy(incident, { failure, ran }, dependencies);
   if (!budget.allows("roll-back")) {
     const unmade = "The restart budget is used up, so it was not restarted again.";
     return state.atomically(() => {
-      events.add("roll-back", `The node did not come back: ${asSentence(failure)} ${restored} ${unmade}`, undefined, {
+      events.add("roll-back", `The node did not recover: ${asSentence(failure)} ${restored} ${unmade}`, undefined, {
         by: "sidecar",
         outcome: "failure",
       });
-      hold(`The node did not come back: ${asSentence(failure)} ${restored} ${unmade}`);
+      hold(`The node did not recover: ${asSentence(failure)} ${restored} ${unmade}`);
       state.restartInFlight.set(undefined);
     });
   }
   const begun = { by: "sidecar", outcome: "unknown" } as const;
-  events.add("roll-back", `The node did not come back: ${asSentence(failure)} ${restored}`, undefined, begun);
+  events.add("roll-back", `The node did not recover: ${asSentence(failure)} ${restored}`, undefined, begun);
   const now = await readConfig(incident, dependencies);
   const { verified, startedWith } = await attemptRestart(incident, now, { purpose: "roll-back" }, dependencies);
   if (incident.signal.aborted) return;
-  const end = verified.ok ? "After one more restart it is back." : describeSecondFailure(verified.message, failure);
+  const end = verified.ok ? "It recovered after one more restart." : describeSecondFailure(verified.message, failure);
   state.atomically(() => {
     hold(
-      `The node did not come back after a restart: ${asSentence(failure)} ${restored} ${end}`,
+      `The node did not recover after a restart: ${asSentence(failure)} ${restored} ${end}`,
       verified.ok ? undefined : failed,
     );
     if (verified.ok && startedWith !== undefined) state.startedWith.set(deriveMeaning(startedWith.document));
     state.restartInFlight.set(undefined);
     events.add(
       "hold",
-      `Nothing more is done until the desired state changes or \`${command("resume")}\` is run. ${end}`,
+      `Gatehouse is paused until the desired state changes or you run \`${command("resume")}\`. ${end}`,
       undefined,
       { by: "sidecar", outcome: verified.ok ? "success" : "failure", after: { hold: failure } },
     );
@@ -70,8 +70,8 @@ export async function rollBack(
 /** Describes why the restart after the first failure also failed; mentions a shared cause only once. */
 export function describeSecondFailure(message: string, first: string): string {
   return message === first
-    ? "One more restart did not help, for the same reason."
-    : `One more restart did not help: ${asSentence(message)}`;
+    ? "Another restart failed for the same reason."
+    : `Another restart failed: ${asSentence(message)}`;
 }
 
 /** Adds a full stop to a reason unless it already has one, as some programs' messages do. */
@@ -94,26 +94,24 @@ async function restoreHealthy(
   try {
     healthy = await versions.recall("healthy");
   } catch (error) {
-    return `The configuration that is remembered in ${state.directory} can't be read (${(error as Error).message}), so none was restored.`;
+    return `The backup in ${state.directory} can't be read (${(error as Error).message}), so no configuration was restored.`;
   }
-  if (healthy === undefined) return "There is no earlier configuration to go back to.";
+  if (healthy === undefined) return "There is no earlier configuration to restore.";
   const hash = hashContent(healthy);
   const { hash: healthyHash, proof } = state.healthy.get() ?? { hash, proof: "advanced" };
   const isProved = healthyHash === hash && proof === "advanced";
   const now = await readConfig(incident, dependencies);
   if (now.contentHash === hash) {
     return isProved
-      ? "Its configuration is the one that it was last healthy with."
-      : "No other configuration is known: the one that is kept, which stands there, may never have been started with.";
+      ? "Its configuration is already the last healthy one."
+      : "No other configuration is known: the backup equals the current one, which may never have been loaded.";
   }
-  const judged = judgeRestorable(healthy, pathsDirectory, { standing: now.ok ? now.document : undefined, ran }, state);
+  const judged = checkRestorable(healthy, pathsDirectory, { standing: now.ok ? now.document : undefined, ran }, state);
   if (!judged.ok) {
-    return `The remembered configuration in ${state.directory} was not restored: ${judged.why}. Put node.conf right by hand.`;
+    return `The backup in ${state.directory} was not restored: ${judged.why}. Fix node.conf manually.`;
   }
-  const what = isProved
-    ? "Its last healthy configuration"
-    : "What stood in node.conf while it answered, without being known to have started with it,";
-  const message = `node.conf: restored to what ${isProved ? "the node was last healthy with" : "stood there while it answered"}.`;
+  const what = isProved ? "Its last healthy configuration" : "The unverified node.conf from when it last responded";
+  const message = `node.conf: restored to the ${isProved ? "last healthy version" : "unverified version from when the node last responded"}.`;
   const written = await writeWithDeadline(
     {
       path: configPath,
@@ -126,9 +124,9 @@ async function restoreHealthy(
     dependencies,
   );
   if (!written.ok) return `${what} could not be restored: ${written.message}`;
-  const edit = now.ok ? describeEdit(judged.document.value, now.document.value) : "node.conf can't be used";
-  const copy = written.copy === undefined ? "" : `; it is kept in ${written.copy}`;
-  return `The edit that failed: ${edit}${copy}. ${what} was restored.`;
+  const edit = now.ok ? describeEdit(judged.document.value, now.document.value) : "node.conf is invalid";
+  const copy = written.copy === undefined ? "" : `; it is saved in ${written.copy}`;
+  return `The failed edit: ${edit}${copy}. ${what} was restored.`;
 }
 
 /** Facts that determine whether a rollback is possible. */
@@ -141,7 +139,7 @@ export type RollBackSituation = Readonly<{
 }>;
 
 /** Records whether there is a node.conf to roll back to if the node doesn't recover after a restart. */
-export async function noteRollBack(
+export async function recordRollback(
   situation: RollBackSituation,
   seen: ObservedRestarts,
   {

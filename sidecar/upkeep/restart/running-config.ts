@@ -1,7 +1,7 @@
 import { saveHealthyConfig, loadHealthyConfig } from "../config/healthy-config.ts";
 import { hashContent, type ConfigReading } from "../config/config-file.ts";
-import { isAnswering } from "#health/node-health.ts";
-import { hasNodeStarted, type NodeStartedDependencies } from "./node-began.ts";
+import { isAnswering } from "#health/rpc-state.ts";
+import { hasNodeStarted, type NodeStartedDependencies } from "./node-start.ts";
 import { hasSameMeaning, deriveMeaning } from "#node/conf/meaning.ts";
 import type { Clock } from "#daemon/clock.ts";
 import type { Logger } from "#daemon/log/log.ts";
@@ -54,7 +54,7 @@ export async function recordRunningConfig(
   const nodeHas = state.nodeHas.get();
   const { document } = reading;
   if (nodeHas === undefined || nodeHas === "unknown" || !hasSameMeaning(nodeHas, document, version)) return;
-  await noteStart(reading, seen, dependencies);
+  await recordStart(reading, seen, dependencies);
   const known = state.startedWith.get();
   const isKnown = known !== undefined && hasSameMeaning(known, document, version);
   const proof: HealthyProof = isKnown && checkAdvanced(reading, restarts, dependencies) ? "advanced" : "assumed";
@@ -95,7 +95,7 @@ export async function readStoredHealthy({
 }
 
 /** Determines whether the node started with the current node.conf, and records the result. */
-async function noteStart(
+async function recordStart(
   { contentHash, changedAtMs, document }: UsableReading,
   { config, process }: RunningConfigSeen,
   dependencies: RunningConfigDependencies,

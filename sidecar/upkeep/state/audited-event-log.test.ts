@@ -11,7 +11,7 @@ test("what fails at each pass has one line for each kind, until it succeeds", ()
   const change = { by: "the sidecar", outcome: "failure" } as const;
   const failBoth = () => {
     events.fail("write", "node.conf was not written.", "the disk is full", change);
-    events.fail("prune", "Auto-pruning was not switched on.", "node_cli failed", change);
+    events.fail("prune", "Auto-pruning was not enabled.", "node_cli failed", change);
   };
   for (let pass = 0; pass < 5; pass += 1) failBoth();
   const [write, prune] = ["node-conf-written", "auto-pruning-switched-on"].map((action) => ({
@@ -19,7 +19,7 @@ test("what fails at each pass has one line for each kind, until it succeeds", ()
     outcome: "failure",
   }));
   expect(entries).toEqual([write, prune]);
-  events.add("prune", "Auto-pruning was switched on.", undefined, { ...change, outcome: "success" });
+  events.add("prune", "Auto-pruning was enabled.", undefined, { ...change, outcome: "success" });
   failBoth();
   expect(entries.slice(2)).toEqual([{ ...prune, outcome: "success" }, prune]);
 });

@@ -68,7 +68,7 @@ function listLayouts(node: IdentitySettings["node"]): readonly NodeLayout[] {
 
 /** Formats a node's identity for an operator who runs several nodes. */
 export function formatIdentity({ configPath, dataPath, chainId, host }: NodeIdentity): string {
-  return `${configPath} (data ${dataPath ?? "not known"}, chain ${chainId}, ${host.kind} ${host.name})`;
+  return `${configPath} (data ${dataPath ?? "unknown"}, chain ${chainId}, ${host.kind} ${host.name})`;
 }
 
 function identifyHost({ restart, docker, kubernetes }: IdentitySettings): NodeHost {

@@ -3,7 +3,7 @@ import type { ConfigDocument } from "#node/conf/document.ts";
 import { deriveMeaning } from "#node/conf/meaning.ts";
 import { readNodeValues } from "#node/conf/node-values.ts";
 import type { FileDeadline } from "#daemon/files/file-deadline.ts";
-import type { NodeHealth } from "#health/node-health.ts";
+import type { RpcState } from "#health/rpc-state.ts";
 import { identifyNode, type IdentitySettings, type ConfigLocation } from "./node-identity.ts";
 import type { UpkeepState } from "./upkeep-state.ts";
 
@@ -26,7 +26,7 @@ export async function saveNodeIdentity(
     state: Pick<UpkeepState, "identity" | "nodeHas" | "nodeValues">;
     /** Limits calls to the file system that holds node.conf. */
     fileDeadline: FileDeadline;
-    health: Readonly<{ current: () => NodeHealth }>;
+    health: Readonly<{ current: () => RpcState }>;
   }>,
 ): Promise<void> {
   const { configPath, pathsDirectory } = layout;

@@ -43,9 +43,7 @@ export async function checkState(
 
 async function findHangingFailure(directory: string, fileDeadline: FileDeadline): Promise<StoreFailure | undefined> {
   try {
-    await fileDeadline.call(`looking at the state directory ${directory}`, () =>
-      stat(directory).catch(() => undefined),
-    );
+    await fileDeadline.call(`checking the state directory ${directory}`, () => stat(directory).catch(() => undefined));
     return undefined;
   } catch (error) {
     if (!(error instanceof HangingFileSystem)) throw error;
@@ -64,8 +62,8 @@ export function deriveStateConditions({
   if (!isLookedAt) return [];
   if (failure !== undefined) {
     const message =
-      `${failure.message} Until then what the sidecar knows lasts as long as its process, and it neither changes node.conf nor restarts the ` +
-      "node: it would forget that it did.";
+      `${failure.message} Until then, the sidecar's state is only in memory, and it neither changes node.conf nor restarts the ` +
+      "node.";
     return [{ type, status: "False", reason: failure.reason, message }];
   }
   if (copyNotKept !== undefined) return [{ type, status: "False", reason: "WriteFailed", message: copyNotKept }];

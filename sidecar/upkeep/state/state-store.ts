@@ -95,15 +95,15 @@ export function createStateStore(database: DatabaseSync, path: string): StateSto
 
 /** Reasons and remedies, by SQLite's primary result code (sqlite.org, "Result Codes"). */
 const remedies: Readonly<Record<number, Readonly<{ reason: StoreFailure["reason"]; remedy: string }>>> = {
-  5: { reason: "InUse", remedy: "end the other program that has it open (fuser -v shows which)" },
-  6: { reason: "InUse", remedy: "end the other program that has it open (fuser -v shows which)" },
+  5: { reason: "InUse", remedy: "stop the other program that has it open (fuser -v shows it)" },
+  6: { reason: "InUse", remedy: "stop the other program that has it open (fuser -v shows it)" },
   8: {
     reason: "ReadOnly",
-    remedy: "mount its file system writable, or give the sidecar's user the right to write there",
+    remedy: "mount its file system read-write, or grant the sidecar's user write access",
   },
-  10: { reason: "WriteFailed", remedy: "look at its disk (dmesg), and free some space" },
-  13: { reason: "DiskFull", remedy: "free some space on its disk (df shows how much is left)" },
-  14: { reason: "WriteFailed", remedy: "let the sidecar's user write to its directory" },
+  10: { reason: "WriteFailed", remedy: "check its disk (dmesg), and free space" },
+  13: { reason: "DiskFull", remedy: "free space on its disk (check df)" },
+  14: { reason: "WriteFailed", remedy: "grant the sidecar's user write access to its directory" },
 };
 
 function explainFailure(error: unknown, path: string): StoreFailure | undefined {
@@ -111,6 +111,6 @@ function explainFailure(error: unknown, path: string): StoreFailure | undefined 
   if (errcode === undefined) return undefined;
   // An extended result code contains the primary one in its lowest byte.
   const known = remedies[errcode & 0xff];
-  const { reason, remedy } = known ?? { reason: "WriteFailed" as const, remedy: "look at the file and its disk" };
+  const { reason, remedy } = known ?? { reason: "WriteFailed" as const, remedy: "check the file and its disk" };
   return { reason, message: `${path} can't be written (${message}); ${remedy}.` };
 }

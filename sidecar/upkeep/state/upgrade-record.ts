@@ -3,12 +3,6 @@ import type { Progress } from "../../upgrade/next-stage.ts";
 import type { NodeBefore } from "../../upgrade/node-before.ts";
 import type { ReleaseCommits } from "#node/versions.ts";
 
-/**
- * Stages that run before the node is stopped, for an upgrade that copies a running node's data. The second stage follows if the first
- * fails, and ends the upgrade without having touched the node.
- */
-export const earlyStages = ["pre-copying", "giving-up"] as const;
-
 /** Forward stages, which lead to the new version, in order. */
 export const forwardStages = ["stopping", "copying", "installing", "migrating", "proving", "cleaning"] as const;
 
@@ -18,25 +12,18 @@ export const forwardStages = ["stopping", "copying", "installing", "migrating", 
  */
 export const backwardStages = ["back-stopping", "back-programs", "back-config", "back-data", "back-proving"] as const;
 
-export type EarlyStage = (typeof earlyStages)[number];
 export type ForwardStage = (typeof forwardStages)[number];
 /** `back-discarding` replaces the restore if only the old version has run. */
 export type BackwardStage = (typeof backwardStages)[number] | "back-discarding";
-export type UpgradeStage = EarlyStage | ForwardStage | BackwardStage;
+export type UpgradeStage = ForwardStage | BackwardStage;
 
 /**
- * Outcomes of an upgrade. `given-up`: before the node was stopped for it. `stranded`: neither version could be verified, or the data could
- * not be restored. `settled`: the upgrade was stranded, but the node responded again once its pause was lifted.
+ * Outcomes of an upgrade. `stranded`: neither version could be verified, or the data could not be restored. `settled`: the upgrade was
+ * stranded, but the node responded again once its pause was lifted.
  */
-export const upgradeEnds = ["committed", "rolled-back", "given-up", "stranded", "settled"] as const;
+export const upgradeEnds = ["committed", "rolled-back", "stranded", "settled"] as const;
 
 export type UpgradeEnd = (typeof upgradeEnds)[number];
-
-/**
- * How the node's data is copied. `reflink`: by cloning only; `copy`: in full; `auto`: by cloning if the file system can; `rsync`: in full
- * while the node is running, and then once more for the files that have changed.
- */
-export type SnapshotMethod = "auto" | "reflink" | "copy" | "rsync";
 
 /** Directory that holds the node's data, and the paths of its copy and, once moved aside, of the new version's data. */
 export type UpgradeStore = Readonly<{ path: string; copy: string; aside: string }>;
@@ -55,8 +42,9 @@ export type HostNodeBefore = NodeBefore &
   }>;
 
 /** Record of an upgrade: the approved plan, and the progress. Paths are absolute. */
-export type UpgradeRecord = Progress<UpgradeStage> &
+export type UpgradeRecord = Progress &
   Readonly<{
+    stage: UpgradeStage;
     /** Version of the programs, or else their commit. */
     from: string;
     to: string;
@@ -70,26 +58,9 @@ export type UpgradeRecord = Progress<UpgradeStage> &
     /** Directory that receives the old programs and node.conf, and the first store's data. */
     directory: string;
     stores: readonly UpgradeStore[];
-    method: SnapshotMethod;
-    /**
-     * Only if the data is copied while the node is running: the request to recheck before the node is stopped, and the digest that the plan
-     * must still have at that point.
-     */
-    preCopy?:
-      | Readonly<{ request: Readonly<{ source: string; version?: string | undefined }>; digest: string }>
-      | undefined;
-    /** Whether the operator cancelled the upgrade, or acknowledged that it was given up. */
-    isWithdrawn?: boolean | undefined;
-    /**
-     * Only for a restore, which runs the stages of an upgrade to the same version: the snapshot for each store. In this case, a store's
-     * copy is a copy of the snapshot, and the old data is moved aside.
-     */
-    restoredFrom?: readonly string[] | undefined;
     /** Whether the data copy is retained once the new version is verified. */
     keepsCopy: boolean;
     before: HostNodeBefore;
-    /** Whether the rollback waits for the restart budget because it is retried after a change of the desired state, not at the operator's request. */
-    waitsForBudget?: boolean | undefined;
     end?: UpgradeEnd | undefined;
   }>;
 
@@ -97,16 +68,6 @@ export type UpgradeRecord = Progress<UpgradeStage> &
 export function findUpgradedCommit(record: UpgradeRecord | undefined): ReleaseCommits {
   const { commits, to, end } = record ?? {};
   return end === "committed" && to !== undefined && commits?.to !== undefined ? { [commits.to]: to } : {};
-}
-
-/** Whether the node keeps running untouched during a stage. */
-export function isEarly(stage: UpgradeStage): stage is EarlyStage {
-  return (earlyStages as readonly string[]).includes(stage);
-}
-
-/** Lists an upgrade's forward stages, in order. */
-export function listSteps({ preCopy }: Pick<UpgradeRecord, "preCopy">): readonly UpgradeStage[] {
-  return preCopy === undefined ? forwardStages : ["pre-copying", ...forwardStages];
 }
 
 /** Lists the directories that hold an upgrade's copies, next to each store, without duplicates. */
@@ -119,14 +80,10 @@ export function listUpgradeDirectories({
 
 /**
  * Decides how a stranded upgrade continues once its pause is lifted. A node that has recovered was repaired, and is left alone; otherwise
- * the rollback is retried from its start. Unless the operator lifted the pause, the retry waits for the restart budget. Pure.
+ * the rollback is retried from its start. Pure.
  */
-export function decideAfterHold(
-  record: UpgradeRecord,
-  { isBack, byPerson }: Readonly<{ isBack: boolean; byPerson: boolean }>,
-  nowMs: number,
-): UpgradeRecord {
+export function decideAfterHold(record: UpgradeRecord, isBack: boolean, nowMs: number): UpgradeRecord {
   if (isBack) return { ...record, end: "settled", note: undefined };
   const begins = { stage: "back-stopping", stageSinceMs: nowMs, attempts: 0, interruptions: 0 } as const;
-  return { ...record, ...begins, end: undefined, note: undefined, waitsForBudget: !byPerson };
+  return { ...record, ...begins, end: undefined, note: undefined };
 }

@@ -126,6 +126,8 @@ const migrations = [
    CREATE TABLE event (id INTEGER PRIMARY KEY, at_ms INTEGER NOT NULL, kind TEXT NOT NULL, message TEXT NOT NULL) STRICT`,
   "ALTER TABLE event ADD COLUMN why TEXT",
   "ALTER TABLE restart ADD COLUMN boot_id TEXT; ALTER TABLE restart ADD COLUMN boot_ms INTEGER",
+  // Upgrades that copied the data while the node ran, and had not stopped it.
+  "DELETE FROM fact WHERE name = 'upgrade' AND value ->> 'stage' IN ('pre-copying', 'giving-up')",
 ];
 
 /** Opens the state in a directory, or creates it if there is none. */

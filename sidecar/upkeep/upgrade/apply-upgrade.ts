@@ -1,4 +1,3 @@
-import { bootTime } from "#daemon/clock.ts";
 import type { ServiceContext } from "#daemon/service.ts";
 import type { Logger } from "#daemon/log/log.ts";
 import type { EventLog } from "#status/event-log.ts";
@@ -7,27 +6,24 @@ import type { Authority } from "../adoption/authority.ts";
 import { planWithEarlierValues } from "../config/healthy-config.ts";
 import type { ObservedConfig } from "../config/config-observation.ts";
 import type { ConfigVersions } from "../config/config-versions.ts";
-import type { NodeLocation } from "../config/node-place.ts";
+import type { NodeLocation } from "../config/node-location.ts";
 import type { NodeCli } from "../drivers/node-cli.ts";
 import type { NodeDriver } from "../drivers/driver.ts";
 import { hashDesiredState, createDesiredState } from "../plan/desired-state.ts";
 import type { ObservedProcess, ObservedRestarts } from "../restart/restart-observation.ts";
 import type { RestartBudget } from "../restart/restart-budget.ts";
 import type { VerificationDependencies } from "../restart/restart-verification.ts";
-import { isEarly, type UpgradeRecord } from "../state/upgrade-record.ts";
+import type { UpgradeRecord } from "../state/upgrade-record.ts";
 import type { UpkeepState } from "../state/upkeep-state.ts";
 import type { ReleaseCommits } from "#node/versions.ts";
 import type { SidecarSettings } from "../../settings.ts";
 import { runUpgrade } from "../../upgrade/run-upgrade.ts";
-import type { UpgradeRequest } from "./check-release.ts";
-import type { UpgradeCheck } from "./check-upgrade.ts";
 import { explainBlocked, isRecordStored, keepRecord, keepRunningConfig } from "./keep-record.ts";
 import { hasPower, type PowerDriver, type PortHolders } from "./node-power.ts";
 import type { NodeRpc } from "../../upgrade/node-rpc.ts";
-import { formatUpgradeSubject, formatUpgrade, type ObservedUpgrade } from "./upgrade-observation.ts";
+import { formatUpgrade, type ObservedUpgrade } from "./upgrade-observation.ts";
 import { upgradeRoute } from "./upgrade-route.ts";
 import { createUpgradeSteps, type UpgradeStepsDependencies } from "./upgrade-steps.ts";
-import { waitForStop } from "./wait-for-stop.ts";
 
 /** Observations that an upgrade records for the iterations. */
 export type ApplyUpgradeSeen = Readonly<{
@@ -48,10 +44,8 @@ export type ApplyUpgradeDependencies = Pick<VerificationDependencies, "clock" | 
     rpc: NodeRpc;
     commits: () => ReleaseCommits;
     holders: PortHolders;
-    health: Readonly<{ look: VerificationDependencies["look"] }>;
-    observer: Readonly<{ look: (signal: AbortSignal) => Promise<void> }>;
-    /** Rechecks an upgrade after the data has been copied. */
-    check: (request: UpgradeRequest) => Promise<UpgradeCheck>;
+    health: Readonly<{ check: VerificationDependencies["check"] }>;
+    observer: Readonly<{ check: (signal: AbortSignal) => Promise<void> }>;
     budget: RestartBudget;
     events: EventLog;
     metrics: Readonly<Record<"upgraded", (end: NonNullable<UpgradeRecord["end"]>) => void>>;
@@ -71,35 +65,25 @@ export function applyUpgrade(
   seen: ApplyUpgradeSeen,
   dependencies: ApplyUpgradeDependencies,
 ): void {
-  const { state, log, wake, finishes, settings, signal } = dependencies;
+  const { state, log, wake, finishes, settings } = dependencies;
   const { restarts, process, upgrade } = seen;
   const remembered = state.upgrade.get();
-  if (remembered === undefined || upgrade.now().preCopying !== undefined) return;
-  const isBefore = isEarly(remembered.stage);
-  if (!isBefore && restarts.now().running !== undefined) return;
+  if (remembered === undefined || restarts.now().running !== undefined) return;
   const { driver } = dependencies;
-  const blocked = remembered.end === undefined ? explainBlocked(remembered, authority, dependencies) : undefined;
+  const blocked = remembered.end === undefined ? explainBlocked(authority, dependencies) : undefined;
   // Lifting a pause may have changed the record.
   upgrade.note({ record: remembered, blocked });
   if (remembered.end !== undefined || blocked !== undefined || !hasPower(driver)) return;
-  const record = { ...remembered, waitsForBudget: undefined };
-  const isResumed = upgrade.now().agreedMs !== record.beganMs;
-  const withdrawing = new AbortController();
-  const mayEnd = AbortSignal.any([signal, withdrawing.signal]);
-  const running = advanceUpgrade(record, { isResumed, driver }, seen, { ...dependencies, signal: mayEnd })
+  const isResumed = upgrade.now().agreedMs !== remembered.beganMs;
+  const running = advanceUpgrade(remembered, { isResumed, driver }, seen, dependencies)
     .catch((error: unknown) => log.error({ event: "upgrade-failed", err: error }, "the upgrade of the node failed"))
     .finally(() => {
-      // Stopping the node was approved in this process, regardless of which sidecar started the upgrade.
-      const agreedMs = isBefore && state.upgrade.get()?.stage === "stopping" ? record.beganMs : undefined;
-      upgrade.note({ agreedMs, preCopying: undefined });
-      if (!isBefore) {
-        process.note({ unwell: undefined, silence: undefined });
-        restarts.note({ running: undefined, stage: undefined });
-      }
+      upgrade.note({ agreedMs: undefined });
+      process.note({ unhealthy: undefined, unresponsive: undefined });
+      restarts.note({ running: undefined, stage: undefined });
       wake();
     });
-  if (isBefore) upgrade.note({ preCopying: { done: running, end: () => withdrawing.abort() } });
-  else restarts.note({ running, stage: formatUpgrade(record) });
+  restarts.note({ running, stage: formatUpgrade(remembered) });
   // The upgrade's stop and start commands aren't interrupted; a copy is aborted at once.
   finishes({ what: "the upgrade's step", done: running, withinMs: 2 * settings.restart.timeoutMs });
 }
@@ -115,7 +99,7 @@ async function advanceUpgrade(
   const remember = (now: UpgradeRecord) => {
     keepRecord(now, dependencies);
     seen.upgrade.note({ record: now });
-    if (!isEarly(now.stage)) seen.restarts.note({ stage: formatUpgrade(now) });
+    seen.restarts.note({ stage: formatUpgrade(now) });
     const attempt = `${now.stage} ${now.attempts}`;
     if (now.end === undefined && attempt !== logged)
       log.info({ event: "upgrade-stage", stage: now.stage, from: now.from, to: now.to }, formatUpgrade(now));
@@ -127,13 +111,9 @@ async function advanceUpgrade(
     seen.upgrade.note({ blocked });
     if (blocked !== undefined) log.error({ event: "upgrade-blocked", stage: state.upgrade.get()?.stage }, blocked);
   };
-  const isBefore = isEarly(record.stage);
-  const comes = record.preCopy !== undefined && !isBefore ? "comes to the node" : "begins";
-  const begins = isResumed ? "goes on" : comes;
-  const by = record.restoredFrom === undefined ? "gatehouse upgrade" : "gatehouse restore";
-  const attempt = { by, outcome: "unknown", before: { version: record.from } } as const;
-  if (record.stage !== "giving-up")
-    events.add("upgrade", `${formatUpgradeSubject(record)} ${begins}.`, undefined, attempt);
+  const begins = isResumed ? "continues" : "starts";
+  const attempt = { by: "gatehouse upgrade", outcome: "unknown", before: { version: record.from } } as const;
+  events.add("upgrade", `The upgrade from ${record.from} to ${record.to} ${begins}.`, undefined, attempt);
   const steps = createUpgradeSteps(createStepsDependencies(driver, seen, dependencies));
   const { record: ended } = await runUpgrade(
     record,
@@ -141,7 +121,6 @@ async function advanceUpgrade(
     {
       route: upgradeRoute,
       steps,
-      endsAt: (stage) => isBefore && !isEarly(stage),
       remember: async (now) => {
         finishOrRemember(now, remember, seen, dependencies);
         return now.end !== undefined || isRecordStored({ ...dependencies, store: state.store, blocked: noteBlocked });
@@ -150,7 +129,7 @@ async function advanceUpgrade(
       signal,
     },
   );
-  if (ended.end !== undefined && !isBefore) await keepRunningConfig(ended, dependencies);
+  if (ended.end !== undefined) await keepRunningConfig(ended, dependencies);
 }
 
 /** Writes an upgrade's outcome together with its pause: a kill between two writes would leave a failed node without a pause. */
@@ -166,8 +145,8 @@ function finishOrRemember(
     remember(now);
     if (isFirst && now.failure !== undefined) {
       const sides = { before: { version: now.from }, after: { stage: now.stage } };
-      const then = isEarly(now.stage) ? "does not begin" : "failed, and goes back";
-      events.fail("upgrade", `${formatUpgradeSubject(now)} ${then}.`, now.failure, { by: "sidecar", ...sides });
+      const message = `The upgrade from ${now.from} to ${now.to} failed and is rolled back.`;
+      events.fail("upgrade", message, now.failure, { by: "sidecar", ...sides });
     }
     return;
   }
@@ -178,14 +157,11 @@ function finishOrRemember(
       by: "sidecar",
       outcome: end === "committed" ? "success" : "failure",
       before: { version: now.from },
-      after: end === "committed" ? { version: now.to, restoredFrom: now.restoredFrom } : { end },
+      after: end === "committed" ? { version: now.to } : { end },
     });
     // The evidence about the old data doesn't apply to the new data.
     if (end === "committed") return state.dataEvidence.set(undefined);
-    // An upgrade that was given up didn't touch the node.
-    if (end === "given-up") return;
-    const reason = now.restoredFrom === undefined ? `the upgrade to ${now.to}` : "the restore of its data";
-    const failed = end === "stranded" ? { failed: { reason, isDown: true } } : {};
+    const failed = end === "stranded" ? { failed: { reason: `the upgrade to ${now.to}`, isDown: true } } : {};
     // No release is stored: a response from another version is no reason to act again without the operator. Uses the current desired state:
     // if it has changed, the initial one would lift the pause at once, and the upgrade would be retried forever.
     const hash = hashDesiredState(createDesiredState(settings, ""));
@@ -194,7 +170,6 @@ function finishOrRemember(
   });
   metrics.upgraded(end);
   if (end === "committed") log.info({ event: "upgrade-verified", from: now.from, to: now.to }, message);
-  else if (now.isWithdrawn === true) log.info({ event: "upgrade-canceled", from: now.from, to: now.to }, message);
   else log.error({ event: "upgrade-not-verified", from: now.from, to: now.to, end }, message);
 }
 
@@ -207,9 +182,7 @@ function createStepsDependencies(
   return {
     ...dependencies,
     driver,
-    boot: bootTime,
-    waitForStop: (record) => waitForStop(record, seen, dependencies),
-    look: health.look,
+    check: health.check,
     fileDeadline: place.fileDeadline,
     lock: place.lock,
     limitBytes: settings.upkeep.configLimitBytes,
@@ -220,7 +193,7 @@ function createStepsDependencies(
     },
     observeVersion: () =>
       observer
-        .look(signal)
+        .check(signal)
         .catch((error: unknown) =>
           log.error({ event: "node-cli-check-failed", err: error }, "running node_cli after an upgrade failed"),
         ),

@@ -1,8 +1,8 @@
-import { isAnswering, type NodeInfo, type NodeHealth } from "#health/node-health.ts";
+import { isAnswering, type NodeInfo, type RpcState } from "#health/rpc-state.ts";
 import type { PruneInfo } from "#node/prune-info.ts";
 import type { ReleaseCommits } from "#node/versions.ts";
 import type { SidecarSettings } from "../../settings.ts";
-import { isBetweenVersions, isUpgradeInFlight, type Authority } from "../adoption/authority.ts";
+import { isBetweenVersions, type Authority } from "../adoption/authority.ts";
 import type { NodeDriver } from "../drivers/driver.ts";
 import type { RestartBudget } from "../restart/restart-budget.ts";
 import type { HostNodeBefore } from "../state/upgrade-record.ts";
@@ -17,7 +17,7 @@ export type CheckNodeDependencies = Readonly<{
   state: UpkeepState;
   driver: NodeDriver | undefined;
   observer: Readonly<{ pruneInfo: () => PruneInfo | undefined }>;
-  health: Readonly<{ current: () => NodeHealth; facts: () => NodeInfo }>;
+  health: Readonly<{ current: () => RpcState; facts: () => NodeInfo }>;
   budget: Pick<RestartBudget, "allows">;
   rpc: NodeRpc;
   commits: () => ReleaseCommits;
@@ -27,47 +27,30 @@ export type CheckNodeDependencies = Readonly<{
   signal: AbortSignal;
 }>;
 
-/** Dependencies for checking whether an upgrade may start. */
-export type WhyNotNowDependencies = Pick<
+export type ObstacleDependencies = Pick<
   CheckNodeDependencies,
   "driver" | "state" | "authority" | "isRestarting" | "budget"
 > &
   Readonly<{ settings: Readonly<{ restart: Pick<SidecarSettings["restart"], "driver"> }> }>;
 
-/**
- * Determines why the sidecar may not upgrade its node now, regardless of the new version.
- *
- * @param isRestore whether this is a restore, which the operator requests because restarts didn't help: neither a pause nor the budget
- * blocks it.
- * @param isPreCopied whether the upgrade is already in progress and the node's data has been copied.
- */
-export function* findObstacles(
-  { driver, state, authority, isRestarting, budget, settings }: WhyNotNowDependencies,
-  { isRestore = false, isPreCopied = false }: Readonly<{ isRestore?: boolean; isPreCopied?: boolean }> = {},
-): Generator<string> {
+/** Determines why the sidecar may not upgrade its node now, regardless of the new version. */
+export function* findObstacles(dependencies: ObstacleDependencies): Generator<string> {
+  const { driver, state, authority, isRestarting, budget, settings } = dependencies;
   if (!hasPower(driver)) {
-    yield `restart.driver is ${settings.restart.driver}, which can't stop the node and leave it stopped; only ops can. In a container, the image is the version: change nodeImage and run pulumi up`;
+    yield `restart.driver is ${settings.restart.driver}, which can't leave the node stopped; only ops can. In a container, the image is the version: run gatehouse upgrade --stack`;
   }
-  if (authority() !== "acts") yield "the sidecar may not act on this node yet (Adopted says why)";
-  if (!isRestore && state.hold.get() !== undefined) yield "a hold is in force (NotPaused says how it ends)";
-  if (isPreCopied ? isBetweenVersions(state) : isUpgradeInFlight(state)) yield "an upgrade is under way";
+  if (authority() !== "acts") yield "the sidecar may not act on this node yet (Adopted explains why)";
+  if (state.hold.get() !== undefined) yield "Gatehouse is paused (see NotPaused)";
+  if (isBetweenVersions(state)) yield "an upgrade is in flight";
   if (isRestarting() || state.restartInFlight.get() !== undefined)
-    yield "the node is being restarted; try again when that has ended";
-  if (!state.store.isWritable()) yield "the sidecar can't keep its state (StateWritable says why)";
-  if (!isRestore && !budget.allows("ordinary"))
-    yield "the restart budget of this hour is used up (restart.budgetPerHour)";
+    yield "the node is being restarted; retry after that";
+  if (!state.store.isWritable()) yield "the sidecar can't store its state (see StateWritable)";
+  if (!budget.allows("ordinary")) yield "the restart budget of this hour is exhausted (restart.budgetPerHour)";
 }
 
 /** Reads the facts about the running node that are used to verify either version; undefined if the node doesn't respond. */
-export async function readNodeBefore({
-  health,
-  observer,
-  settings,
-  rpc,
-  holders,
-  commits,
-  signal,
-}: CheckNodeDependencies): Promise<HostNodeBefore | undefined> {
+export async function readNodeBefore(dependencies: CheckNodeDependencies): Promise<HostNodeBefore | undefined> {
+  const { health, observer, settings, rpc, holders, commits, signal } = dependencies;
   const now = health.current();
   const { height } = now;
   if (height === undefined || !isAnswering(health.facts())) return undefined;
@@ -81,12 +64,7 @@ export async function readNodeBefore({
 /** Finds warnings for the operator about the running node before it is stopped. */
 export async function findNodeWarnings(
   before: HostNodeBefore | undefined,
-  {
-    health,
-    rpc,
-    signal,
-  }: Pick<CheckNodeDependencies, "rpc" | "signal"> &
-    Readonly<{ health: Pick<CheckNodeDependencies["health"], "current" | "facts"> }>,
+  { health, rpc, signal }: Pick<CheckNodeDependencies, "rpc" | "signal" | "health">,
 ): Promise<readonly string[]> {
   const { syncing } = health.current();
   const { height, lag } = health.facts();

@@ -14,8 +14,9 @@ import {
 import type { NodeLayout } from "#node/layout.ts";
 import type { SidecarSettings } from "../../settings.ts";
 import { nameVersionProgram, runLocalTool } from "../drivers/node-cli.ts";
+import type { ReleaseFile } from "../state/upgrade-record.ts";
 import { findRealPath } from "./data/data-stores.ts";
-import { listRelease, ReleaseError } from "./program-files.ts";
+import { findOtherFile, listRelease, ReleaseError } from "./program-files.ts";
 
 /** Request for an upgrade: the absolute path of the new programs, and their version, which is required if they don't report it. */
 export type UpgradeRequest = Readonly<{ source: string; version?: string | undefined }>;
@@ -28,63 +29,99 @@ type CheckReleaseDependencies = Readonly<{
   signal: AbortSignal;
 }>;
 
-/** Determines why a node can't be upgraded from one version to another. Pure. */
-export function findVersionProblems(from: ProgramIdentity, to: ProgramIdentity | undefined): readonly string[] {
-  if (from.version === undefined && from.commit === undefined) {
-    return ["the version that runs now is not known (VersionConsistent says what to set)"];
-  }
-  if (to === undefined) return [];
-  if (compareProgram(from, to) === "same") return [`the node is ${nameProgram(from)} already`];
-  if (from.version === undefined || to.version === undefined) return [];
-  if (findRelease(from.version).layout === findRelease(to.version).layout) return [];
-  return [
-    `${to.version.text} has another layout of the workspace than ${from.version.text}; move the node by its release notes, as an upgrade here replaces programs in one place`,
-  ];
-}
+/** The new programs, their version, and why they can't replace the current ones. */
+export type CheckedRelease = Readonly<{
+  files: readonly ReleaseFile[];
+  to: ProgramIdentity | undefined;
+  problems: readonly string[];
+}>;
 
-/** Lists and identifies the new programs; on failure, returns the problem as text. */
-export async function readRelease(
-  { source, version: givenVersion }: UpgradeRequest,
-  { settings, layout: { binDirectory, family }, commits, signal }: CheckReleaseDependencies,
-) {
-  if (!isAbsolute(source)) return `${source} is not an absolute path`;
-  if ((await findRealPath(source)) === (await findRealPath(binDirectory))) {
-    return `${source} is the node's bin directory, whose programs would be gone before they are kept; unpack the release into its own directory`;
-  }
+/** Lists and identifies the new programs, and checks whether they can replace those of the version `from`. */
+export async function checkRelease(
+  request: UpgradeRequest,
+  from: ProgramIdentity,
+  dependencies: CheckReleaseDependencies,
+): Promise<CheckedRelease> {
+  const { binDirectory } = dependencies.layout;
+  const unknown = from.version === undefined && from.commit === undefined;
+  const problems = unknown ? ["the running version is unknown (VersionConsistent explains what to set)"] : [];
   try {
-    const files = await listRelease(source, nameConfigFile(family));
-    const wanted = givenVersion === undefined ? undefined : parseNodeVersion(givenVersion);
-    if (givenVersion !== undefined && wanted === undefined)
-      return `"${givenVersion}" is not a version; expected one such as 0.16.2`;
-    const command = nameVersionProgram(family, settings.nodeCli.command);
-    const said = files.some(({ name }) => name === command)
-      ? await runLocalTool(
-          { ...settings.nodeCli, passes: settings.node.environment },
-          { directory: source, command, preload: family.preload },
-          ["--version"],
-          signal,
-        )
-      : undefined;
-    const printed =
-      said?.ok === true
-        ? identifyProgram(said.output, (text) => parseNodeCliVersion(text, command), commits())
-        : undefined;
-    if (printed?.version !== undefined && wanted !== undefined && printed.version.release !== wanted.release) {
-      return `${source} has the programs of ${printed.version.text} (${command} --version), not of ${wanted.text}`;
-    }
-    if (printed === undefined && family.versionedBy === "commit") return explainNoCommit(join(source, command), said);
-    const to = { ...printed, version: printed?.version ?? wanted };
-    return to.version === undefined && to.commit === undefined
-      ? `${source} does not report its version; give it: --node-version`
-      : { files, to };
+    const { files, to } = await readRelease(request, dependencies);
+    if (unknown) return { files, to, problems };
+    return { files, to, problems: [...(await findProgramProblems(from, to, files, binDirectory))] };
   } catch (error) {
     if (!(error instanceof ReleaseError)) throw error;
-    return error.message;
+    return { files: [], to: undefined, problems: [error.message, ...problems] };
   }
 }
 
-function explainNoCommit(program: string, said: ProcessResult | undefined): string {
-  if (said === undefined) return `${program} is missing; name the directory with the release's programs`;
-  const why = said.ok ? `printed ${JSON.stringify(said.output.slice(0, 80))}, which is no commit` : said.message;
-  return `${program} --version does not show which programs these are (${why}); a node that runs them could not be verified`;
+async function findProgramProblems(
+  from: ProgramIdentity,
+  to: ProgramIdentity,
+  files: readonly ReleaseFile[],
+  binDirectory: string,
+): Promise<readonly string[]> {
+  const comparison = compareProgram(from, to);
+  if (comparison === "same") return [`the node is ${nameProgram(from)} already`];
+  if (from.version !== undefined && to.version !== undefined) {
+    const [old, next] = [from.version, to.version];
+    if (findRelease(old).layout !== findRelease(next).layout) {
+      return [
+        `the workspace of ${next.text} has another layout than that of ${old.text}; follow its release notes, because an upgrade here only replaces programs`,
+      ];
+    }
+  }
+  // If neither version nor commit distinguishes the programs, their content must.
+  if (comparison === "other" || (await findOtherFile(files, binDirectory)) !== undefined) return [];
+  return [`${binDirectory} has these programs already, each with the same SHA-256`];
+}
+
+/** @throws {ReleaseError} if the release can't be installed or identified. */
+async function readRelease(
+  { source, version: givenVersion }: UpgradeRequest,
+  { settings, layout: { binDirectory, family }, commits, signal }: CheckReleaseDependencies,
+): Promise<Readonly<{ files: readonly ReleaseFile[]; to: ProgramIdentity }>> {
+  if (!isAbsolute(source)) throw new ReleaseError(`${source} is not an absolute path`);
+  if ((await findRealPath(source)) === (await findRealPath(binDirectory))) {
+    throw new ReleaseError(
+      `${source} is the node's bin directory, whose programs would be lost before they are saved; unpack the release into its own directory`,
+    );
+  }
+  const files = await listRelease(source, nameConfigFile(family));
+  const wanted = givenVersion === undefined ? undefined : parseNodeVersion(givenVersion);
+  if (givenVersion !== undefined && wanted === undefined) {
+    throw new ReleaseError(`"${givenVersion}" is not a version; expected one such as 0.16.2`);
+  }
+  const command = nameVersionProgram(family, settings.nodeCli.command);
+  const said = files.some(({ name }) => name === command)
+    ? await runLocalTool(
+        { ...settings.nodeCli, passes: settings.node.environment },
+        { directory: source, command, preload: family.preload },
+        ["--version"],
+        signal,
+      )
+    : undefined;
+  const printed =
+    said?.ok === true
+      ? identifyProgram(said.output, (text) => parseNodeCliVersion(text, command), commits())
+      : undefined;
+  if (printed?.version !== undefined && wanted !== undefined && printed.version.release !== wanted.release) {
+    throw new ReleaseError(
+      `${source} has the programs of ${printed.version.text} (${command} --version), not of ${wanted.text}`,
+    );
+  }
+  if (printed === undefined && family.versionedBy === "commit") throw explainNoCommit(join(source, command), said);
+  const to = { ...printed, version: printed?.version ?? wanted };
+  if (to.version !== undefined || to.commit !== undefined) return { files, to };
+  throw new ReleaseError(`${source} does not report its version; specify it: --node-version`);
+}
+
+function explainNoCommit(program: string, said: ProcessResult | undefined): ReleaseError {
+  if (said === undefined) {
+    return new ReleaseError(`${program} is missing; specify the directory with the release's programs`);
+  }
+  const why = said.ok ? `printed ${JSON.stringify(said.output.slice(0, 80))}, which is not a commit` : said.message;
+  return new ReleaseError(
+    `${program} --version does not identify these programs (${why}); a node that runs them could not be verified`,
+  );
 }

@@ -2,33 +2,23 @@ import { basename } from "node:path";
 import type { Clock } from "#daemon/clock.ts";
 import type { Logger } from "#daemon/log/log.ts";
 import { hasRoomFor } from "#daemon/files/disk-space.ts";
-import type { ConfigDocument } from "#node/conf/document.ts";
 import { lintConfig } from "#node/lint/lint-config.ts";
 import { formatFinding, isRefusing, listNewFindings } from "#node/lint/new-findings.ts";
 import type { NodeLayout } from "#node/layout.ts";
-import {
-  compareProgram,
-  nameProgram,
-  parseNodeVersion,
-  type NodeVersion,
-  type ProgramIdentity,
-} from "#node/versions.ts";
+import { nameProgram, parseNodeVersion, type NodeVersion, type ProgramIdentity } from "#node/versions.ts";
 import type { SidecarSettings } from "../../settings.ts";
 import type { ConfigReading } from "../config/config-file.ts";
 import type { ConfigVersions } from "../config/config-versions.ts";
 import { planWithEarlierValues } from "../config/healthy-config.ts";
-import type { NodeLocation } from "../config/node-place.ts";
+import type { NodeLocation } from "../config/node-location.ts";
 import { findWrite } from "../plan/plan.ts";
 import type { ReleaseFile, UpgradeRecord, UpgradeStore } from "../state/upgrade-record.ts";
 import type { VersionResolution } from "../version/version-resolution.ts";
 import { readNodeBefore, findNodeWarnings, findObstacles, type CheckNodeDependencies } from "./check-node.ts";
-import { readRelease, findVersionProblems, type UpgradeRequest } from "./check-release.ts";
-import { findOtherFile } from "./program-files.ts";
-import { createFirstStage, formatWorkId, type Progress } from "../../upgrade/next-stage.ts";
-import { measureCopy, findStores, type CopyCost, type FoundStores } from "./data/data-stores.ts";
-import { showsChanges } from "./data/changed-files.ts";
-import { explainNoRsync } from "./data/rsync.ts";
-import { mayClone, planUpgrade, type UpgradePlan } from "./upgrade-plan.ts";
+import { checkRelease, type UpgradeRequest } from "./check-release.ts";
+import { createFirstStage, formatWorkId } from "../../upgrade/next-stage.ts";
+import { measureCopy, findStores, type CopyCost } from "./data/data-stores.ts";
+import { planUpgrade, type UpgradePlan } from "./upgrade-plan.ts";
 
 /** Findings of the check, and the upgrade's initial record; there is no record if there are problems. */
 export type UpgradeCheck = Readonly<{ plan: UpgradePlan; record: UpgradeRecord | undefined }>;
@@ -42,103 +32,68 @@ export type CheckUpgradeDependencies = CheckNodeDependencies &
     log: Logger;
   }>;
 
-/** Time limit for measuring the data or a snapshot, while the operator waits. */
-export const measureWithinMs = 60_000;
+/** Time limit for measuring the data, while the operator waits. */
+const measureWithinMs = 60_000;
 
-/**
- * Checks whether the node could be upgraded now, and plans the upgrade. Changes nothing.
- *
- * @param isPreCopied whether the upgrade is already in progress and the node's data has been copied; the next step is to stop the node.
- */
+/** Checks whether the node could be upgraded now, and plans the upgrade. Changes nothing. */
 export async function checkUpgrade(
   request: UpgradeRequest,
   dependencies: CheckUpgradeDependencies,
-  { isPreCopied }: Readonly<{ isPreCopied: boolean }> = { isPreCopied: false },
 ): Promise<UpgradeCheck> {
-  const { place, settings, observer, signal } = dependencies;
+  const { place, settings, observer, state, clock, signal } = dependencies;
   const { source } = request;
   const { version, commit } = observer.version();
-  const from = { version, commit };
   const layout = place.layout();
-  const release = await readRelease(request, { ...dependencies, layout });
-  const { files, to } = typeof release === "string" ? { files: [], to: undefined } : release;
+  const {
+    files,
+    to,
+    problems: ofRelease,
+  } = await checkRelease(request, { version, commit }, { ...dependencies, layout });
   const config = await checkConfig(await place.read(), { from: version, to: to?.version }, dependencies);
-  const work = `to-${to?.version?.release ?? to?.commit ?? "unknown"}`;
-  const found = config.document && (await findWorkStores(config.document, work, source, dependencies));
+  const nowMs = clock.wallMs();
+  const id = `${formatWorkId(nowMs)}-to-${to?.version?.release ?? to?.commit ?? "unknown"}`;
+  const limits = { timeoutMs: measureWithinMs, signal };
+  const around = { ...layout, id, others: [layout.binDirectory, state.directory, source] };
+  const found = config.document && (await findStores(config.document, around, limits));
   const stores = found?.ok === true ? found.stores : [];
-  const measured = isPreCopied ? [] : stores;
-  const costs = await Promise.all(measured.map((store) => measureCopy(store, { timeoutMs: measureWithinMs, signal })));
-  const isCopiedFirst = settings.upgrade.snapshot === "rsync";
-  const noRsync = isCopiedFirst ? await explainNoRsync(signal) : undefined;
+  const costs = await Promise.all(stores.map((store) => measureCopy(store, limits)));
   const before = await readNodeBefore(dependencies);
   const problems = [
-    ...findObstacles(dependencies, { isPreCopied }),
-    ...(typeof release === "string" ? [release] : []),
-    ...(await findProgramProblems(from, typeof release === "string" ? undefined : release, layout)),
+    ...findObstacles(dependencies),
+    ...ofRelease,
     ...config.problems,
     ...(found?.ok === false ? [found.problem] : []),
-    ...(noRsync === undefined ? [] : [noRsync]),
-    ...findRoomProblems(measured, costs, settings.upgrade.snapshot),
-    ...(before === undefined ? [noAnswer] : []),
+    ...findRoomProblems(stores, costs),
+    ...(before === undefined ? ["the node does not respond: a regression is detectable only if it runs well now"] : []),
   ];
-  const doubts = isCopiedFirst ? await findDoubts(stores) : [];
-  const ofNode = await findNodeWarnings(before, dependencies);
-  const ofPrograms = to === undefined ? [] : [...findProgramWarnings(to, files, layout, settings.node)];
-  const warnings = [...config.warnings, ...ofPrograms, ...ofNode, ...doubts];
+  const warnings = [
+    ...config.warnings,
+    ...(to === undefined ? [] : findProgramWarnings(to, files, layout, settings.node)),
+    ...(await findNodeWarnings(before, dependencies)),
+  ];
+  const names = { from: nameProgram({ version, commit }), to: to && nameProgram(to) };
   const { write } = config;
-  const [nameFrom, nameTo] = [from, to].map((each) => each && nameProgram(each));
-  const shown = planUpgrade({
-    source,
-    from: nameFrom,
-    to: nameTo,
-    files,
-    stores,
-    costs,
-    write,
-    problems,
-    warnings,
-    settings,
-  });
-  if (
-    problems.length > 0 ||
-    nameFrom === undefined ||
-    nameTo === undefined ||
-    before === undefined ||
-    found?.ok !== true
-  ) {
-    return { plan: shown, record: undefined };
+  const plan = planUpgrade({ source, ...names, files, stores, costs, write, problems, warnings, settings });
+  if (problems.length > 0 || names.to === undefined || before === undefined || found?.ok !== true) {
+    return { plan, record: undefined };
   }
-  const versions = { from: nameFrom, to: nameTo, commits: { from: commit, to: to?.commit } };
-  const preCopy = isCopiedFirst ? { request, digest: shown.digest } : undefined;
-  const checked = { ...versions, source, files, directory: found.directory, stores, before, preCopy };
-  const record = createRecord(checked, dependencies);
-  return { plan: shown, record };
-}
-
-/** Findings of a check that are copied into the record. */
-type CheckedWork = Omit<
-  UpgradeRecord,
-  keyof Progress<never> | "binDirectory" | "configPath" | "method" | "keepsCopy" | "isWithdrawn" | "waitsForBudget"
->;
-
-/** Creates the record of an upgrade or a restore before its first step. */
-export function createRecord(
-  work: CheckedWork,
-  { place, settings, clock }: Pick<CheckUpgradeDependencies, "place" | "settings" | "clock">,
-): UpgradeRecord {
-  const { binDirectory, configPath } = place.layout();
-  return {
-    ...work,
+  const { binDirectory, configPath } = layout;
+  const record = {
+    from: names.from,
+    to: names.to,
+    commits: { from: commit, to: to?.commit },
+    source,
+    files,
     binDirectory,
     configPath,
-    method: settings.upgrade.snapshot,
+    directory: found.directory,
+    stores,
     keepsCopy: settings.upgrade.keepSnapshot,
-    ...createFirstStage(clock.wallMs()),
-    ...(work.preCopy === undefined ? {} : { stage: "pre-copying" }),
+    before,
+    ...createFirstStage(nowMs),
   };
+  return { plan, record };
 }
-
-const noAnswer = "the node does not answer: only if it runs well now can it be judged worse afterwards";
 
 /** Plans the change to node.conf, and finds its problems and warnings. */
 async function checkConfig(
@@ -148,42 +103,17 @@ async function checkConfig(
 ) {
   const { settings, place } = dependencies;
   const { pathsDirectory } = place.layout();
-  const document = reading.ok ? reading.document : undefined;
-  const common = { document };
-  if (!reading.ok) return { ...common, write: undefined, problems: [reading.problem.message], warnings: [] };
-  if (to === undefined) return { ...common, write: undefined, problems: [], warnings: [] };
+  const nothing = { write: undefined, problems: [], warnings: [] };
+  if (!reading.ok) return { ...nothing, document: undefined, problems: [reading.problem.message] };
+  const { document } = reading;
+  if (to === undefined) return { ...nothing, document };
   const planned = await planWithEarlierValues({ document, version: to }, settings, pathsDirectory, dependencies);
   const write = findWrite(planned);
   const findings = lintConfig(write === undefined ? reading.bytes : Buffer.from(write.text), to);
   const against = listNewFindings(findings, lintConfig(reading.bytes, from)).filter(isRefusing);
   const problems = [...planned.problems.map(({ message }) => message), ...against.map(formatFinding)];
   const warnings = findings.filter((finding) => !against.includes(finding)).map(formatFinding);
-  return { ...common, write, problems, warnings };
-}
-
-/** Finds the directories that hold a node's data, and returns the adjacent work directories for one upgrade or restore. */
-export function findWorkStores(
-  document: ConfigDocument,
-  work: string,
-  source: string,
-  { place, state, clock, signal }: Pick<CheckUpgradeDependencies, "place" | "state" | "clock" | "signal">,
-): Promise<FoundStores> {
-  const { configPath, pathsDirectory, binDirectory } = place.layout();
-  const id = `${formatWorkId(clock.wallMs())}-${work}`;
-  const others = [binDirectory, state.directory, source];
-  return findStores(document, { configPath, pathsDirectory, id, others }, { timeoutMs: measureWithinMs, signal });
-}
-
-/** Determines why the new programs can't replace the old ones: if neither version nor commit distinguishes them, their content must. */
-async function findProgramProblems(
-  from: ProgramIdentity,
-  release: Readonly<{ files: readonly ReleaseFile[]; to: ProgramIdentity }> | undefined,
-  { binDirectory }: Pick<NodeLayout, "binDirectory">,
-): Promise<readonly string[]> {
-  const problems = findVersionProblems(from, release?.to);
-  if (problems.length > 0 || release === undefined || compareProgram(from, release.to) === "other") return problems;
-  if ((await findOtherFile(release.files, binDirectory)) !== undefined) return [];
-  return [`${binDirectory} has these programs already, each with the same SHA-256`];
+  return { document, write, problems, warnings };
 }
 
 /**
@@ -198,34 +128,21 @@ function* findProgramWarnings(
 ): Generator<string> {
   const name = nameProgram(to);
   if (fixed !== undefined && parseNodeVersion(fixed)?.release !== to.version?.release) {
-    yield `node.version is fixed to ${fixed}; once ${name} runs, set GATEHOUSE_SIDECAR_NODE_VERSION to ${to.version?.text ?? "its release"}, or remove it`;
+    yield `node.version is set to ${fixed}; once ${name} runs, set GATEHOUSE_SIDECAR_NODE_VERSION to ${to.version?.text ?? "its release"}, or remove it`;
   }
   if (forksPath === undefined || files.some((file) => file.name === basename(forksPath))) return;
-  yield `the release has no ${basename(forksPath)}, so the one in ${binDirectory} stays; get the one for ${name} before its fork`;
-}
-
-/** Finds warnings for the operator before data is copied while the node is running. */
-async function findDoubts(stores: readonly UpgradeStore[]): Promise<readonly string[]> {
-  const doubts = stores.map(async ({ path }) =>
-    (await showsChanges(path))
-      ? undefined
-      : `the file system of ${path} does not show for sure which files have changed: while the node stands still, all its data are read again and compared`,
-  );
-  return (await Promise.all(doubts)).filter((doubt) => doubt !== undefined);
+  yield `the release has no ${basename(forksPath)}, so the one in ${binDirectory} stays; get that of ${name} before its fork`;
 }
 
 function* findRoomProblems(
   stores: readonly UpgradeStore[],
   costs: readonly (CopyCost | undefined)[],
-  method: SidecarSettings["upgrade"]["snapshot"],
 ): Generator<string> {
   for (const [index, { path }] of stores.entries()) {
     const cost = costs[index];
-    if (cost === undefined) yield `${path} can't be measured within ${measureWithinMs} ms`;
-    else if (method === "reflink" && !cost.isCloned)
-      yield `the file system of ${path} does not clone files (upgrade.snapshot is reflink)`;
-    else if (!(cost.isCloned && mayClone(method)) && !hasRoomFor(cost)) {
-      yield `a copy of ${path} takes ${cost.bytes} bytes, and ${cost.freeBytes} are free there`;
+    if (cost === undefined) yield `${path} could not be measured within ${measureWithinMs} ms`;
+    else if (!cost.isCloned && !hasRoomFor(cost)) {
+      yield `a copy of ${path} takes ${cost.bytes} bytes, but ${cost.freeBytes} are free there`;
     }
   }
 }

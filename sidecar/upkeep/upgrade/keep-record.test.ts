@@ -1,12 +1,6 @@
 import { expect, test } from "vitest";
 import { begunUpgrade } from "../../testing/begun-upgrade.ts";
-import {
-  backwardStages,
-  earlyStages,
-  forwardStages,
-  type UpgradeRecord,
-  type UpgradeStage,
-} from "../state/upgrade-record.ts";
+import { backwardStages, forwardStages, type UpgradeRecord, type UpgradeStage } from "../state/upgrade-record.ts";
 import { runUpgrade, type StageSteps, type StageAction } from "../../upgrade/run-upgrade.ts";
 import { isRecordStored, keepRecord } from "./keep-record.ts";
 import { upgradeRoute } from "./upgrade-route.ts";
@@ -16,12 +10,11 @@ function notedSteps() {
   const made: UpgradeStage[] = [];
   const note: StageAction<UpgradeRecord> = async ({ stage }) => {
     made.push(stage);
-    return { kind: "done" };
   };
-  const stages = [...earlyStages, ...forwardStages, ...backwardStages];
+  const stages = [...forwardStages, ...backwardStages];
   const steps: Partial<Record<UpgradeStage, StageAction<UpgradeRecord>>> = {};
   for (const stage of stages) steps[stage] = note;
-  return { made, steps: steps as StageSteps<UpgradeStage, UpgradeRecord> };
+  return { made, steps: steps as StageSteps<UpgradeRecord> };
 }
 
 test("a step does not begin before it is on the disk that it does", async () => {
@@ -80,7 +73,7 @@ test("a disk that never takes it is waited for no longer than half a minute, and
   });
   expect(kept).toBe(false);
   expect(nowMs).toBeLessThanOrEqual(60_000);
-  expect(said.at(-1)).toContain("It can't go on");
+  expect(said.at(-1)).toContain("It is blocked");
 });
 
 test("a start is charged in the write that enters its stage, and not again when it is resumed or has ended", () => {
@@ -104,13 +97,13 @@ test("a start is charged in the write that enters its stage, and not again when 
   enter({ ...begunUpgrade, stage: "migrating" });
   enter({ ...begunUpgrade, stage: "proving" });
   enter({ ...begunUpgrade, stage: "proving", interruptions: 1 });
-  enter({ ...begunUpgrade, stage: "back-proving", restoredFrom: ["/snapshot"] });
+  enter({ ...begunUpgrade, stage: "back-proving" });
   enter({ ...begunUpgrade, stage: "back-proving", end: "rolled-back" });
   expect(writes).toEqual([
     ["migrating"],
     ["upgrade to 0.16.2", "proving"],
     ["proving"],
-    ["restore of the data", "back-proving"],
+    ["upgrade to 0.16.2", "back-proving"],
     ["back-proving"],
   ]);
 });

@@ -4,7 +4,7 @@ import type { UpgradeRecord } from "../state/upgrade-record.ts";
 import { deriveMeaning } from "#node/conf/meaning.ts";
 import { readNodeValues } from "#node/conf/node-values.ts";
 import { saveHealthyConfig } from "../config/healthy-config.ts";
-import type { NodeLocation } from "../config/node-place.ts";
+import type { NodeLocation } from "../config/node-location.ts";
 import type { Authority } from "../adoption/authority.ts";
 import type { NodeDriver } from "../drivers/driver.ts";
 import type { StateStore } from "../state/state-store.ts";
@@ -26,8 +26,7 @@ export function keepRecord(
 ): void {
   const isEntered = state.upgrade.get()?.stage !== record.stage;
   state.atomically(() => {
-    const reason = record.restoredFrom === undefined ? `upgrade to ${record.to}` : "restore of the data";
-    if (isEntered && isStart(record.stage)) budget.record(reason);
+    if (isEntered && isStart(record.stage)) budget.record(`upgrade to ${record.to}`);
     state.upgrade.set(record);
   });
 }
@@ -49,39 +48,33 @@ const tryAgainMs = 500;
  * verified version would be rolled back, or old data would be restored over itself.
  */
 export async function isRecordStored({ store, blocked, clock, signal }: StoredRecordDependencies): Promise<boolean> {
-  const look = () => {
+  const check = () => {
     const isKept = store.failure() === undefined || store.isWritable();
     blocked(isKept ? undefined : explainNotKept(store));
     return isKept;
   };
-  return await waitUntil(look, Boolean, { everyMs: tryAgainMs, withinMs: keptWithinMs, signal }, clock);
+  return await waitUntil(check, Boolean, { everyMs: tryAgainMs, withinMs: keptWithinMs, signal }, clock);
 }
 
 /** Explains why an upgrade can't continue because its state can't be written; undefined if the state can be written. */
 function explainNotKept({ failure }: Pick<StateStore, "failure">): string | undefined {
   const failed = failure();
-  return failed && `It can't go on, because how far it is can't be kept: ${failed.message} It goes on by itself then.`;
+  return (
+    failed && `It is blocked, because its progress can't be stored: ${failed.message} It then continues automatically.`
+  );
 }
 
 /** Explains why an upgrade in progress can't continue, and the remedy; undefined if it can. */
 export function explainBlocked(
-  { waitsForBudget }: Pick<UpgradeRecord, "waitsForBudget">,
   authority: Authority,
   {
     driver,
     state,
-    budget,
-  }: Readonly<{
-    driver: NodeDriver | undefined;
-    state: Readonly<{ store: Pick<StateStore, "failure"> }>;
-    budget: Pick<RestartBudget, "allows">;
-  }>,
+  }: Readonly<{ driver: NodeDriver | undefined; state: Readonly<{ store: Pick<StateStore, "failure"> }> }>,
 ): string | undefined {
-  if (authority === "observes") return "It can't go on: upkeep.mode is observe; set it back to what it was.";
-  if (authority === "waits") return "It can't go on: the sidecar waits for gatehouse adopt.";
-  if (!hasPower(driver)) return "It can't go on: restart.driver can't stop and start the node; set it back to ops.";
-  if (waitsForBudget === true && !budget.allows("roll-back"))
-    return "The way back waits until the restart budget of the hour allows it (restart.budgetPerHour).";
+  if (authority === "observes") return "It is blocked: upkeep.mode is observe; restore its previous value.";
+  if (authority === "waits") return "It is blocked: the sidecar waits for gatehouse adopt.";
+  if (!hasPower(driver)) return "It is blocked: restart.driver can't stop and start the node; set it back to ops.";
   return explainNotKept(state.store);
 }
 

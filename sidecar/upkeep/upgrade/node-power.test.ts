@@ -25,7 +25,7 @@ function closed({ seen = [mark], runsForLooks = 0, fails = false }) {
         return looks <= runsForLooks;
       },
     },
-    look: async () => ({ answers: 1, failure: { reason: "ConnectionRefused", message: "", isPortClosed: true } }),
+    check: async () => ({ answers: 1, failure: { reason: "ConnectionRefused", message: "", isPortClosed: true } }),
     clock: systemClock,
     signal: new AbortController().signal,
   };
@@ -34,24 +34,22 @@ function closed({ seen = [mark], runsForLooks = 0, fails = false }) {
 
 test("a node that closes its port and still writes is not stopped yet", async () => {
   const { dependencies, looks } = closed({ runsForLooks: 1 });
-  expect(await stopNode({ withinMs: 20_000, before: undefined }, dependencies)).toEqual({ kind: "done" });
+  await stopNode({ withinMs: 20_000, before: undefined }, dependencies);
   expect(looks()).toBe(2);
 });
 
 test("one whose process never ends is not stopped, also where an earlier sidecar told it to", async () => {
   const { dependencies } = closed({ seen: [], runsForLooks: Number.POSITIVE_INFINITY });
-  expect(await stopNode({ withinMs: 1, before: mark }, dependencies)).toEqual({
-    kind: "failed",
-    why: "its process 4711 still runs 1 ms after its stop (restart.timeoutMs)",
-  });
+  await expect(stopNode({ withinMs: 1, before: mark }, dependencies)).rejects.toThrow(
+    /^its process 4711 still runs 1 ms after its stop \(restart\.timeoutMs\)$/,
+  );
 });
 
 test("where no process is seen, a stop command that fails is believed; where one is, its end is", async () => {
   const unseen = closed({ seen: [], fails: true });
-  expect(await stopNode({ withinMs: 1, before: undefined }, unseen.dependencies)).toMatchObject({
-    kind: "failed",
-    why: expect.stringContaining("its process can't be seen"),
-  });
+  await expect(stopNode({ withinMs: 1, before: undefined }, unseen.dependencies)).rejects.toThrow(
+    "the node's process is invisible",
+  );
   const seen = closed({ fails: true });
-  expect(await stopNode({ withinMs: 1, before: undefined }, seen.dependencies)).toEqual({ kind: "done" });
+  await stopNode({ withinMs: 1, before: undefined }, seen.dependencies);
 });

@@ -1,11 +1,11 @@
 import type { Clock } from "#daemon/clock.ts";
 import { pause, waitUntil } from "#daemon/time.ts";
-import type { NodeHealth } from "#health/node-health.ts";
+import type { RpcState } from "#health/rpc-state.ts";
 import { DriverError, type NodeDriver, type RestartReport } from "../drivers/driver.ts";
 import { waitForResponse } from "../restart/restart-verification.ts";
 import type { ProcessMark } from "../state/upgrade-record.ts";
 import type { NodeProcesses } from "../drivers/node-processes.ts";
-import type { StageOutcome } from "../../upgrade/next-stage.ts";
+import { StageError } from "../../upgrade/next-stage.ts";
 
 /** A driver that stops and starts the node in two steps; in between, nothing uses the node's files. */
 export type PowerDriver = NodeDriver & Required<Pick<NodeDriver, "stop" | "start">>;
@@ -13,7 +13,7 @@ export type PowerDriver = NodeDriver & Required<Pick<NodeDriver, "stop" | "start
 export type NodePowerDependencies = Readonly<{
   driver: PowerDriver;
   holders: PortHolders;
-  look: (signal: AbortSignal) => Promise<NodeHealth>;
+  check: (signal: AbortSignal) => Promise<RpcState>;
   clock: Clock;
   signal: AbortSignal;
 }>;
@@ -41,7 +41,7 @@ export function hasPower(driver: NodeDriver | undefined): driver is PowerDriver 
 export async function stopNode(
   { withinMs, before }: Readonly<{ withinMs: number; before: ProcessMark | undefined }>,
   dependencies: NodePowerDependencies,
-): Promise<StageOutcome> {
+): Promise<void> {
   const { driver, holders, clock, signal } = dependencies;
   const beganMs = clock.monotonicMs();
   const seen = [...(await holders.now()), ...(before === undefined ? [] : [before])];
@@ -49,33 +49,32 @@ export async function stopNode(
   let hasFailed = false;
   try {
     // The command isn't killed with the sidecar; it has its own time limit.
-    const { complaint } = await driver.stop(new AbortController().signal);
-    said = complaint ?? "";
+    const { failureOutput } = await driver.stop(new AbortController().signal);
+    said = failureOutput ?? "";
   } catch (error) {
     if (!(error instanceof DriverError)) throw error;
     said = error.message;
     hasFailed = true;
   }
-  const words = said === "" ? "" : ` (the stop command said: ${said})`;
-  const look = async () => ({ isClosed: await isStopped(dependencies), running: await findRunning(seen, holders) });
+  const words = said === "" ? "" : ` (the stop command printed: ${said})`;
+  const check = async () => ({ isClosed: await isStopped(dependencies), running: await findRunning(seen, holders) });
   const { isClosed, running } = await waitUntil(
-    look,
+    check,
     (found) => found.isClosed && found.running === undefined,
     { everyMs: checkAgainMs, withinMs: withinMs - (clock.monotonicMs() - beganMs), signal },
     clock,
   );
   if (isClosed && running === undefined) {
-    return hasFailed && seen.length === 0 ? { kind: "failed", why: `${unseen}${words}` } : { kind: "done" };
+    if (hasFailed && seen.length === 0) throw new StageError(`${unseen}${words}`);
+    return;
   }
   const what =
-    running === undefined
-      ? "the node still answers, or its port is still open,"
-      : `its process ${running.pid} still runs`;
-  return { kind: "failed", why: `${what} ${withinMs} ms after its stop (restart.timeoutMs)${words}` };
+    running === undefined ? "the node still responds, or its port is open," : `its process ${running.pid} still runs`;
+  throw new StageError(`${what} ${withinMs} ms after its stop (restart.timeoutMs)${words}`);
 }
 
 const unseen =
-  "the stop command failed, and though the node's port is closed its process can't be seen, so that it may still write its data; run the sidecar as the node's user";
+  "the stop command failed, and the node's process is invisible, so it may still write its data although its port is closed; run the sidecar as the node's user";
 
 async function findRunning(marks: readonly ProcessMark[], { runs }: PortHolders): Promise<ProcessMark | undefined> {
   for (const mark of marks) if (await runs(mark)) return mark;
@@ -83,9 +82,9 @@ async function findRunning(marks: readonly ProcessMark[], { runs }: PortHolders)
 }
 
 /** Whether the node's port is closed at several consecutive checks. */
-export async function isStopped({ look, signal }: Pick<NodePowerDependencies, "look" | "signal">): Promise<boolean> {
+export async function isStopped({ check, signal }: Pick<NodePowerDependencies, "check" | "signal">): Promise<boolean> {
   for (let looks = 0; looks < closedLooks; looks += 1) {
-    const { failure } = await look(signal);
+    const { failure } = await check(signal);
     if (failure?.isPortClosed !== true) return false;
     await pause(checkAgainMs, signal);
   }
@@ -101,8 +100,8 @@ export async function startNode(
   { mayRun, healthyWithinMs }: Readonly<{ mayRun: boolean; healthyWithinMs: number }>,
   dependencies: NodePowerDependencies,
 ): Promise<RestartReport> {
-  const { driver, look, signal } = dependencies;
-  if ((await look(signal)).failure === undefined) return {};
+  const { driver, check, signal } = dependencies;
+  if ((await check(signal)).failure === undefined) return {};
   try {
     return await driver.start(new AbortController().signal);
   } catch (error) {

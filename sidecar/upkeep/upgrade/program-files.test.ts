@@ -11,7 +11,8 @@ function directory(): string {
   return made;
 }
 
-const tooLarge = (source: string) => `${source} has more than 1000 files or 8 GiB; name the directory of the programs`;
+const tooLarge = (source: string) =>
+  `${source} has more than 1000 files or 8 GiB; specify the directory of the programs`;
 
 test("a release has a thousand files, and with one more it is refused", async () => {
   const release = directory();

@@ -1,10 +1,10 @@
 import { createHash } from "node:crypto";
 import { constants, createReadStream } from "node:fs";
-import { chmod, chown, copyFile, lstat, mkdir, open, readdir, rename, rm, stat } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { chmod, chown, copyFile, lstat, mkdir, open, opendir, rename, rm, stat } from "node:fs/promises";
+import { dirname, join, relative } from "node:path";
 import { syncDirectory } from "#daemon/files/atomic-file.ts";
+import { isThere } from "#daemon/files/is-there.ts";
 import type { ReleaseFile } from "../state/upgrade-record.ts";
-import { isThere } from "./data/data-copy.ts";
 
 /** Max number of files in a release, and their max total size in bytes. */
 const filesMax = 1_000;
@@ -27,31 +27,30 @@ export class ReleaseError extends Error {
 export async function listRelease(source: string, configName = "node.conf"): Promise<readonly ReleaseFile[]> {
   const files: ReleaseFile[] = [];
   let bytes = 0;
-  const visit = async (below: string) => {
-    for (const entry of await readdir(join(source, below), { withFileTypes: true })) {
-      const name = join(below, entry.name);
-      const path = join(source, name);
-      if (name === configName) continue;
-      if (entry.isDirectory()) await visit(name);
-      else if (!entry.isFile()) {
-        throw new ReleaseError(`${path} is not a regular file; a release has programs and directories alone`);
-      } else {
-        bytes += (await lstat(path)).size;
-        if (files.length >= filesMax || bytes > bytesMax) {
-          throw new ReleaseError(
-            `${source} has more than ${filesMax} files or 8 GiB; name the directory of the programs`,
-          );
-        }
-        files.push({ name, sha256: await hashFile(path) });
+  try {
+    for await (const entry of await opendir(source, { recursive: true })) {
+      const path = join(entry.parentPath, entry.name);
+      const name = relative(source, path);
+      if (name === configName || entry.isDirectory()) continue;
+      if (!entry.isFile()) {
+        throw new ReleaseError(`${path} is not a regular file; a release contains only files and directories`);
       }
+      bytes += (await lstat(path)).size;
+      if (files.length >= filesMax || bytes > bytesMax) {
+        throw new ReleaseError(
+          `${source} has more than ${filesMax} files or 8 GiB; specify the directory of the programs`,
+        );
+      }
+      files.push({ name, sha256: await hashFile(path) });
     }
-  };
-  await visit("").catch((error: NodeJS.ErrnoException) => {
-    if (error instanceof ReleaseError || error.code === undefined) throw error;
-    throw new ReleaseError(`${source} can't be read (${error.code}); name the directory with the new programs`);
-  });
-  if (files.length === 0)
-    throw new ReleaseError(`${source} holds no program; name the directory with the new programs`);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (error instanceof ReleaseError || code === undefined) throw error;
+    throw new ReleaseError(`${source} can't be read (${code}); specify the directory of the new programs`);
+  }
+  if (files.length === 0) {
+    throw new ReleaseError(`${source} contains no program; specify the directory of the new programs`);
+  }
   return files.toSorted((a, b) => (a.name < b.name ? -1 : 1));
 }
 
@@ -102,7 +101,7 @@ export async function installPrograms(
 }
 
 /** Restores the saved programs, and removes those that didn't exist before. Does nothing if none were saved, because in that case none were replaced. */
-export async function putProgramsBack(
+export async function restorePrograms(
   files: readonly ReleaseFile[],
   binDirectory: string,
   kept: string,
@@ -127,7 +126,7 @@ async function putFile(from: string, to: string, sha256?: string): Promise<void>
   await copyFile(from, temporary, constants.COPYFILE_FICLONE);
   if (sha256 !== undefined && (await hashFile(temporary)) !== sha256) {
     await rm(temporary, { force: true });
-    throw new ReleaseError(`${from} is another file than the one that was shown; request the upgrade again`);
+    throw new ReleaseError(`${from} has changed since the plan was shown; request the upgrade again`);
   }
   const made = await stat(temporary);
   if (made.uid !== owner.uid || made.gid !== owner.gid) await chown(temporary, owner.uid, owner.gid);

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { systemClock } from "#daemon/clock.ts";
-import type { NodeHealth } from "#health/node-health.ts";
+import type { RpcState } from "#health/rpc-state.ts";
 import { parseNodeVersion } from "#node/versions.ts";
 import { skipWaits } from "../../testing/skipped-waits.ts";
 import { proveVersion, type ProofDependencies, type ProofOptions } from "./prove-version.ts";
@@ -24,7 +24,7 @@ const options: ProofOptions = {
 type Reported = Readonly<{
   firstHeight?: number;
   /** Rhythm of the blocks before: the node makes one more, and then none. */
-  chain?: Pick<NodeHealth, "rhythm" | "restingAt">;
+  chain?: Pick<RpcState, "cadence" | "idleAt">;
   version?: string | undefined;
   blockHash?: string | undefined;
   autoPrune?: boolean;
@@ -44,9 +44,9 @@ function node({
 }: Reported): ProofDependencies {
   let isStarted = false;
   let height = firstHeight;
-  const health = (): NodeHealth => {
+  const health = (): RpcState => {
     if (!isStarted) return { answers: 0, failure: { reason: "ConnectionRefused", message: "", isPortClosed: true } };
-    const reported: NodeHealth = { answers: 1, height, ...chain };
+    const reported: RpcState = { answers: 1, height, ...chain };
     // Slower than a proof's time, so that its own chain does not catch up.
     height = chain === undefined ? height + 0.001 : firstHeight + 1;
     return version === "" ? reported : { ...reported, binaryVersion: { text: version, isCurrent: true } };
@@ -66,7 +66,7 @@ function node({
       },
     },
     holders: { now: async () => [], runs: async () => false },
-    look: async () => health(),
+    check: async () => health(),
     lastPush: undefined,
     rpc: { blockHash: async () => (blockHash === "" ? undefined : blockHash), peers: async () => 1 },
     nodeCli: {
@@ -82,29 +82,26 @@ function node({
 }
 
 test("a version that reports its name, has the old block, is above its height and prunes is proved", async () => {
-  expect(await proveVersion(options, node({}))).toEqual({ kind: "done" });
+  await expect(proveVersion(options, node({}))).resolves.toBeUndefined();
 });
 
 test("a chain that makes a block now and then need not be above its old height", async () => {
-  const reported: Reported = { firstHeight: 9, chain: { rhythm: "irregular" } };
-  expect(await proveVersion(options, node(reported))).toEqual({ kind: "done" });
+  const reported: Reported = { firstHeight: 9, chain: { cadence: "irregular" } };
+  await expect(proveVersion(options, node(reported))).resolves.toBeUndefined();
 });
 
 test.each<[string, Reported, string]>([
   ["runs as another version", { version: "0.15.0" }, "it runs as 0.15.0, not as 0.16.2"],
-  ["does not report its version any more", { version: "" }, "it does not report its version, which has to be 0.16.2"],
+  ["does not report its version any more", { version: "" }, "it does not report its version, which must be 0.16.2"],
   ["has another old block", { blockHash: "0x6" }, `block 2, which had the hash ${hash}, has the hash 0x6`],
   ["has lost the old block", { blockHash: "" }, `block 2, which had the hash ${hash}, is not returned`],
   ["is below the old height", { firstHeight: 3 }, "and was 10 before the upgrade"],
   [
     "stands still at its old height, on a chain that was at rest at the first look and has made blocks steadily since",
-    { firstHeight: 9, chain: { rhythm: "steady", restingAt: 10 } },
+    { firstHeight: 9, chain: { cadence: "steady", idleAt: 10 } },
     "its height is 10, and was 10 before the upgrade",
   ],
   ["has stopped pruning", { autoPrune: false }, "auto-pruning was on, and is off"],
 ])("a version that %s is not proved", async (_, reported, why) => {
-  expect(await proveVersion(options, node(reported))).toMatchObject({
-    kind: "failed",
-    why: expect.stringContaining(why),
-  });
+  await expect(proveVersion(options, node(reported))).rejects.toThrow(why);
 });

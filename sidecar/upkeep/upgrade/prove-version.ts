@@ -1,5 +1,5 @@
 import { waitUntil } from "#daemon/time.ts";
-import { isAtRest, type NodeHealth } from "#health/node-health.ts";
+import { isIdle, type RpcState } from "#health/rpc-state.ts";
 import {
   compareProgram,
   identifyProgram,
@@ -11,11 +11,10 @@ import {
   type ReleaseCommits,
 } from "#node/versions.ts";
 import type { NodeCli } from "../drivers/node-cli.ts";
-import { DriverError } from "../drivers/driver.ts";
 import { prepareProcessCheck } from "../restart/process-watch.ts";
 import { restartAndVerify, type VerificationDependencies } from "../restart/restart-verification.ts";
 import type { HostNodeBefore } from "../state/upgrade-record.ts";
-import type { StageOutcome } from "../../upgrade/next-stage.ts";
+import { StageError } from "../../upgrade/next-stage.ts";
 import { startNode, type NodePowerDependencies } from "./node-power.ts";
 import { findDataConcern, findHeightConcern, findVersionConcern } from "../../upgrade/node-before.ts";
 import type { NodeRpc } from "../../upgrade/node-rpc.ts";
@@ -46,37 +45,52 @@ const checkAgainMs = 250;
  * (if checked); it reports that version or commit, or else has its programs; an old block has its old hash; its height is above the old
  * one; auto-pruning is still on.
  */
-export async function proveVersion(options: ProofOptions, dependencies: ProofDependencies): Promise<StageOutcome> {
+export async function proveVersion(options: ProofOptions, dependencies: ProofDependencies): Promise<void> {
   const { driver, signal } = dependencies;
   const { isResumed: mayRun, healthyWithinMs } = options;
-  try {
-    const verified = await restartAndVerify(
-      () => startNode({ mayRun, healthyWithinMs }, dependencies),
-      { ...options, isMade: mayRun, signal },
-      { ...dependencies, beforeRestart: () => prepareProcessCheck(driver) },
-    );
-    if (!verified.ok) return { kind: "failed", why: verified.message };
-  } catch (error) {
-    if (!(error instanceof DriverError)) throw error;
-    return { kind: "failed", why: error.message };
+  const verified = await restartAndVerify(
+    () => startNode({ mayRun, healthyWithinMs }, dependencies),
+    { ...options, isAlreadyCommanded: mayRun, signal },
+    { ...dependencies, beforeRestart: () => prepareProcessCheck(driver) },
+  );
+  if (!verified.ok) throw new StageError(verified.message);
+  const limits = { everyMs: checkAgainMs, withinMs: healthyWithinMs, signal };
+  for (const check of listChecks(options, dependencies)) {
+    const why = await waitUntil(check, (doubt) => doubt === undefined, limits, dependencies.clock);
+    if (why !== undefined) throw new StageError(why);
   }
-  for (const prove of [checkVersion, checkData, checkHeight, checkPruning]) {
-    const why = await waitUntil(
-      () => prove(options, dependencies),
-      (doubt) => doubt === undefined,
-      { everyMs: checkAgainMs, withinMs: options.healthyWithinMs, signal },
-      dependencies.clock,
-    );
-    if (why !== undefined) return { kind: "failed", why };
-  }
-  return { kind: "done" };
+}
+
+/** Lists the checks of a started node; each explains why the node is not verified yet. */
+function listChecks(
+  options: ProofOptions,
+  dependencies: ProofDependencies,
+): readonly (() => Promise<string | undefined>)[] {
+  const { before } = options;
+  const { check, rpc, nodeCli, signal } = dependencies;
+  return [
+    () => checkVersion(options, dependencies),
+    async () => before.block && findDataConcern(before, await rpc.blockHash(before.block.number, signal)),
+    async () => {
+      const health = await check(signal);
+      const { height, failure } = health;
+      if (failure !== undefined || height === undefined) return "it stopped responding";
+      return findHeightConcern(before, height, isIdle(health));
+    },
+    async () => {
+      if (!before.autoPrune || nodeCli === undefined) return undefined;
+      const answer = await nodeCli.pruneInfo(signal);
+      if (!answer.ok) return `auto-pruning was on, and can't be queried now: ${answer.message}`;
+      return answer.value.autoPrune ? undefined : "auto-pruning was on, and is off";
+    },
+  ];
 }
 
 async function checkVersion(
   { wanted, findOther, before, clientName, toolCommand }: ProofOptions,
-  { look, nodeCli, commits, signal }: ProofDependencies,
+  { check, nodeCli, commits, signal }: ProofDependencies,
 ): Promise<string | undefined> {
-  const health = await look(signal);
+  const health = await check(signal);
   const reported = identifyNode(health, clientName, commits());
   const isSilent = reported === undefined && before.tellsVersion;
   const found = isSilent ? undefined : (reported ?? (await identifyInstalled(nodeCli, toolCommand, commits(), signal)));
@@ -88,7 +102,7 @@ async function checkVersion(
 
 /** Identifies a running node from what it reports itself. */
 export function identifyNode(
-  { failure, binaryVersion: binary, clientVersion: client }: NodeHealth,
+  { failure, binaryVersion: binary, clientVersion: client }: RpcState,
   clientName: string | undefined,
   commits: ReleaseCommits,
 ): ProgramIdentity | undefined {
@@ -109,26 +123,4 @@ async function identifyInstalled(
   return answer?.ok === true
     ? identifyProgram(answer.value, (text) => parseNodeCliVersion(text, command), commits)
     : undefined;
-}
-
-async function checkData({ before }: ProofOptions, { rpc, signal }: ProofDependencies): Promise<string | undefined> {
-  if (before.block === undefined) return undefined;
-  return findDataConcern(before, await rpc.blockHash(before.block.number, signal));
-}
-
-async function checkHeight({ before }: ProofOptions, { look, signal }: ProofDependencies): Promise<string | undefined> {
-  const health = await look(signal);
-  const { height, failure } = health;
-  if (failure !== undefined || height === undefined) return "it stopped answering";
-  return findHeightConcern(before, height, isAtRest(health));
-}
-
-async function checkPruning(
-  { before }: ProofOptions,
-  { nodeCli, signal }: ProofDependencies,
-): Promise<string | undefined> {
-  if (!before.autoPrune || nodeCli === undefined) return undefined;
-  const answer = await nodeCli.pruneInfo(signal);
-  if (!answer.ok) return `pruning was on, and can't be queried now: ${answer.message}`;
-  return answer.value.autoPrune ? undefined : "auto-pruning was on, and is off";
 }

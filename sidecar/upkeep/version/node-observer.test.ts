@@ -1,8 +1,6 @@
 import { pino } from "pino";
-import { Registry } from "prom-client";
 import { expect, test } from "vitest";
-import { unknownHealth, type NodeHealth } from "#health/node-health.ts";
-import { createConditionBoard } from "#status/condition-board.ts";
+import { unknownHealth, type RpcState } from "#health/rpc-state.ts";
 import { readUntil } from "#daemon/testing/until.ts";
 import { skipWaits } from "../../testing/skipped-waits.ts";
 import type { NodeCliResult } from "../drivers/node-cli.ts";
@@ -16,15 +14,9 @@ const notThere: NodeCliResult<never> = { ok: false, reason: "Failed", message: "
 
 /** An observer of a tool that fails, at a time and with a node that a test sets. */
 async function observedFailing() {
-  const now = { ms: 0, health: unknownHealth as NodeHealth };
+  const now = { ms: 0, health: unknownHealth as RpcState };
   const clock = { wallMs: () => now.ms, monotonicMs: () => now.ms };
   const asked: number[] = [];
-  const board = createConditionBoard({
-    log,
-    clock,
-    metrics: new Registry(),
-    events: { add: () => {}, begin: () => {}, fail: () => {}, list: () => [] },
-  });
   const stopping = new AbortController();
   const nodeCli = {
     version: async () => notThere,
@@ -37,7 +29,7 @@ async function observedFailing() {
   };
   const observer = observeNode(
     { intervalMs: hourMs, signal: stopping.signal },
-    { nodeCli, commits: () => ({}), health: () => now.health, clock, board, log, onChange: () => {} },
+    { nodeCli, commits: () => ({}), health: () => now.health, clock, log, onTool: () => {}, onChange: () => {} },
   );
   await readUntil(
     () => asked,

@@ -1,10 +1,9 @@
 import type { Logger } from "#daemon/log/log.ts";
 import type { Clock } from "#daemon/clock.ts";
-import { hasBeenPolled, type NodeHealth } from "#health/node-health.ts";
+import { hasBeenPolled, type RpcState } from "#health/rpc-state.ts";
 import { doubleWait, pause, poll } from "#daemon/time.ts";
-import type { ConditionBoard } from "#status/condition-board.ts";
-import { reportFailedCheck, type WatchedCheck } from "#status/failed-look.ts";
-import type { ConditionReport } from "#status/condition.ts";
+import { describeFailedCheck } from "#status/failed-check.ts";
+import type { ConditionReport, ReasonOf } from "#status/condition.ts";
 import type { NodeCli, NodeCliResult } from "../drivers/node-cli.ts";
 import type { ReleaseCommits } from "#node/versions.ts";
 import type { PruneInfo } from "#node/prune-info.ts";
@@ -18,7 +17,7 @@ export type NodeObserver = Readonly<{
   /** Returns the reason why node_cli can't be run, if the last query found it missing or not executable. */
   missing: () => string | undefined;
   /** Runs node_cli now. */
-  look: (signal: AbortSignal) => Promise<void>;
+  check: (signal: AbortSignal) => Promise<void>;
   /**
    * Whether the node itself has reported the version, or both the node and the tool have had a chance to do so: after an upgrade, the
    * configured version may be outdated.
@@ -40,11 +39,12 @@ export type NodeObserverOptions = Readonly<{
 export type NodeObserverDependencies = Readonly<{
   /** Undefined if the tool can't be run. */
   nodeCli: NodeCli | undefined;
-  health: () => NodeHealth;
+  health: () => RpcState;
   commits: () => ReleaseCommits;
   clock: Clock;
-  board: ConditionBoard;
   log: Logger;
+  /** Called after each query with the reason why nothing is known of pruning; undefined if node_cli reported PruneInfo. */
+  onTool: (report: ConditionReport<"Pruning"> | undefined) => void;
   /** Called on each new observation. */
   onChange: () => void;
 }>;
@@ -55,17 +55,15 @@ const firstWordMs = 5_000;
 /** Interval between checks of whether a query is due. */
 const checkMs = 1_000;
 
-const notRun = "node_cli is not run (nodeCli.runner is none): pruning is neither seen nor set.";
-
-const watchedLook: WatchedCheck = { what: "The check of node_cli", types: ["NodeCliWorking"] };
+const notRun = "node_cli is disabled (nodeCli.runner is none): pruning is neither monitored nor enabled.";
 
 /**
- * Runs `node_cli` periodically to read its version and PruneInfo, and publishes on the board whether it works. A tool that failed is rerun
+ * Runs `node_cli` periodically to read its version and PruneInfo, and reports why it can't. A tool that failed is rerun
  * after a second, then with a delay that doubles up to the regular interval, and also as soon as the node starts to respond: in a pod, the
  * sidecar starts before the tool's container.
  */
 export function observeNode(options: NodeObserverOptions, dependencies: NodeObserverDependencies): NodeObserver {
-  const { nodeCli, health, clock, board, onChange } = dependencies;
+  const { nodeCli, health, clock, onTool, onChange } = dependencies;
   const versions = followVersions(options, dependencies);
   let lastSummary: string | undefined;
   let answered: NodeCliResult<PruneInfo> | undefined;
@@ -77,12 +75,12 @@ export function observeNode(options: NodeObserverOptions, dependencies: NodeObse
     answered = undefined;
     failures += 1;
     dueMs = clock.monotonicMs() + computeWaitMs(failures, options.intervalMs);
-    reportFailedCheck(watchedLook, error, board);
+    onTool(buildUnknown("CheckFailed", describeFailedCheck("The check of node_cli", error)));
     onChange();
   };
-  const look = async (signal: AbortSignal) => {
+  const readVersion = async (signal: AbortSignal) => {
     if (nodeCli === undefined) {
-      board.set({ type: "NodeCliWorking", status: "Unknown", reason: "NotRun", message: notRun });
+      onTool(buildUnknown("NotRun", notRun));
       return;
     }
     nodeAnswered = answersNow(health());
@@ -92,7 +90,7 @@ export function observeNode(options: NodeObserverOptions, dependencies: NodeObse
     if (signal.aborted) return;
     answered = answer;
     failures = answer.ok ? 0 : failures + 1;
-    board.set(deriveNodeCliCondition(answer, clock.wallMs() + computeWaitMs(failures, options.intervalMs)));
+    onTool(explainFailure(answer, clock.wallMs() + computeWaitMs(failures, options.intervalMs)));
     onChange();
   };
   const followVersion = () => {
@@ -106,7 +104,7 @@ export function observeNode(options: NodeObserverOptions, dependencies: NodeObse
     followVersion();
     const hasBegunToAnswer = failures > 0 && !nodeAnswered && answersNow(health());
     if (clock.monotonicMs() < dueMs && !hasBegunToAnswer) return;
-    await look(signal);
+    await readVersion(signal);
     dueMs = clock.monotonicMs() + computeWaitMs(failures, options.intervalMs);
   };
   const polling = { ...options, name: "node_cli", failed, intervalMs: Math.min(checkMs, options.intervalMs) };
@@ -119,7 +117,7 @@ export function observeNode(options: NodeObserverOptions, dependencies: NodeObse
   };
   const lookNow = async (signal: AbortSignal) => {
     try {
-      await look(signal);
+      await readVersion(signal);
     } catch (error) {
       if (!signal.aborted) failed(error);
       throw error;
@@ -129,7 +127,7 @@ export function observeNode(options: NodeObserverOptions, dependencies: NodeObse
     version: versions.resolve,
     pruneInfo: () => (answered?.ok === true ? answered.value : undefined),
     missing: () => explainMissing(answered),
-    look: lookNow,
+    check: lookNow,
     isReady,
     done,
   };
@@ -199,7 +197,7 @@ async function confirmVersion(
   return again.ok && again.value === printed.value ? printed.value : before;
 }
 
-function answersNow({ answers, failure }: NodeHealth): boolean {
+function answersNow({ answers, failure }: RpcState): boolean {
   return answers > 0 && failure === undefined;
 }
 
@@ -208,11 +206,14 @@ function computeWaitMs(failures: number, intervalMs: number): number {
   return failures === 0 ? intervalMs : doubleWait(failures, { initialMs: checkMs, maxMs: intervalMs });
 }
 
-function deriveNodeCliCondition(result: NodeCliResult<PruneInfo>, againAtMs: number): ConditionReport {
-  const type = "NodeCliWorking";
-  if (result.ok) return { type, status: "True", reason: "Working", message: "node_cli prune --get answers." };
-  const again = `t is run again at ${new Date(againAtMs).toISOString()}`;
+function buildUnknown(reason: ReasonOf<"Pruning", "Unknown">, message: string): ConditionReport<"Pruning"> {
+  return { type: "Pruning", status: "Unknown", reason, message };
+}
+
+function explainFailure(result: NodeCliResult<PruneInfo>, againAtMs: number): ConditionReport<"Pruning"> | undefined {
+  if (result.ok) return undefined;
+  const again = `t runs again at ${new Date(againAtMs).toISOString()}`;
   // The tool's output may end with a command; a sentence directly after it would be copied along with the command.
   const message = /[.?!]$/.test(result.message) ? `${result.message} I${again}.` : `${result.message} (i${again})`;
-  return { type, status: "False", reason: result.reason, message };
+  return { type: "Pruning", status: "False", reason: result.reason, message };
 }

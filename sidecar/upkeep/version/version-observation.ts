@@ -24,7 +24,7 @@ export function observeVersion(onChange?: () => void): ObservedVersion {
 }
 
 /** Records the node's version, and adds an event if it has changed. */
-export function noteVersion(
+export function recordVersion(
   resolution: VersionResolution,
   doubtOfPlace: string | undefined,
   seen: ObservedVersion,
@@ -33,7 +33,7 @@ export function noteVersion(
   const before = seen.now().text;
   const text = resolution.version?.text ?? before;
   if (before !== undefined && text !== before) {
-    events.add("version", `The node's version is ${text} now, was ${before}.`, `${resolution.source} says so`);
+    events.add("version", `The node's version changed from ${before} to ${text}.`, `${resolution.source} says so`);
   }
   seen.note({ resolution, doubtOfPlace, text });
 }
@@ -56,10 +56,11 @@ export function deriveVersionConditions({ resolution, doubtOfPlace }: VersionObs
 }
 
 function explainUnknownVersion({ heard, commit }: VersionResolution): string {
-  const but = heard.length === 0 ? "nothing shows it" : `${heard.join(", ")}, which names no version of this node`;
+  const but =
+    heard.length === 0 ? "no source reports it" : `${heard.join(", ")}, which is not a known version of this node`;
   const list =
     commit === undefined
       ? ""
       : ` Or list the release with its commit in upgrade.releasesPath: {version, commit: "${commit}"}.`;
-  return `The node's version is not known (${but}). Set node.version (GATEHOUSE_SIDECAR_NODE_VERSION) to that of the node's release, e.g. 0.16.2.${list}`;
+  return `The node's version is unknown (${but}). Set node.version (GATEHOUSE_SIDECAR_NODE_VERSION) to the node's release, e.g. 0.16.2.${list}`;
 }

@@ -30,7 +30,7 @@ test("the node itself counts before node_cli, the setting and the image; who dis
   expect(sourceOf({ setting, nodeCli, image, clientVersion })).toBe("node_cli --version");
   expect(sourceOf({ setting, image, clientVersion: stale, clientName })).toBe("node.version");
   expect(sourceOf({ image, clientVersion: stale, clientName })).toBe("the image's tag");
-  expect(sourceOf({ clientVersion: stale, clientName })).toBe("web3_clientVersion, before the node stopped answering");
+  expect(sourceOf({ clientVersion: stale, clientName })).toBe("web3_clientVersion, before the node stopped responding");
   expect(sourceOf({ clientVersion })).toBeUndefined();
 });
 
@@ -42,7 +42,7 @@ test("a setting that was left behind by an upgrade does not keep the node's own 
 test("while node_cli is another version than the node that runs, no names are certain", () => {
   const staged = { binary: reported("0.15.2"), nodeCli: "node_cli 0.16.2" };
   expect(resolveVersion(staged).doubt).toBe(
-    "debug_protocolVersion says 0.15.2, and node_cli --version says 0.16.2; restart the node to finish the upgrade",
+    "debug_protocolVersion reports 0.15.2, but node_cli --version reports 0.16.2; restart the node to finish the upgrade",
   );
   expect(resolveVersion({ ...staged, nodeCli: "node_cli 0.15.9" }).doubt).toBeUndefined();
 });
@@ -57,9 +57,11 @@ test("a setting that the programs contradict casts no doubt on their version", (
 
 test("what the node said before it went down counts, but not for names", () => {
   expect(resolveVersion({ binary: last("0.15.2"), setting: "0.15.2" })).toMatchObject({
-    source: "debug_protocolVersion, before the node stopped answering it",
+    source: "debug_protocolVersion, before the node stopped responding",
     version: { release: "0.15.2" },
-    doubt: expect.stringMatching(/^the node said 0\.15\.2 before it stopped answering, and may come back as another/),
+    doubt: expect.stringMatching(
+      /^the node reported 0\.15\.2 before it stopped responding, and may restart as another/,
+    ),
   });
 });
 

@@ -1,4 +1,4 @@
-import type { ReportedVersion } from "#health/node-health.ts";
+import type { ReportedVersion } from "#health/rpc-state.ts";
 import {
   compareProgram,
   identifyProgram,
@@ -71,12 +71,12 @@ export function resolveVersion(sources: VersionSources): VersionResolution {
 
 const sourceNames = {
   binary: "debug_protocolVersion",
-  lastBinary: "debug_protocolVersion, before the node stopped answering it",
+  lastBinary: "debug_protocolVersion, before the node stopped responding",
   setting: "node.version",
   nodeCli: "node_cli --version",
   image: "the image's tag",
   client: "web3_clientVersion",
-  lastClient: "web3_clientVersion, before the node stopped answering",
+  lastClient: "web3_clientVersion, before the node stopped responding",
 } as const;
 
 /** Identifies the running node and the installed program, each from what it reports itself. */
@@ -120,12 +120,12 @@ function findDoubt(
   binary: VersionSources["binary"],
 ): string | undefined {
   if (first.source === sourceNames.lastBinary) {
-    return `the node said ${binary?.text} before it stopped answering, and may come back as another version; start it, or set node.version (GATEHOUSE_SIDECAR_NODE_VERSION)`;
+    return `the node reported ${binary?.text} before it stopped responding, and may restart as another version; start it, or set node.version (GATEHOUSE_SIDECAR_NODE_VERSION)`;
   }
   const installed = others.find(({ source }) => source === sourceNames.nodeCli);
   const getNaming = ({ version }: Candidate) => findRelease(version).naming;
   if (installed === undefined || getNaming(installed) === getNaming(first)) return undefined;
-  return `${first.source} says ${first.version.text}, and ${installed.source} says ${installed.version.text}; restart the node to finish the upgrade`;
+  return `${first.source} reports ${first.version.text}, but ${installed.source} reports ${installed.version.text}; restart the node to finish the upgrade`;
 }
 
 /** Lists the responses that don't contain a version of this node, for the operator who has to set it. */

@@ -1,7 +1,7 @@
 import type { EventLog } from "#status/event-log.ts";
-import type { NodeLocation } from "../config/node-place.ts";
+import type { NodeLocation } from "../config/node-location.ts";
 import type { NodeObserver } from "./node-observer.ts";
-import { noteVersion, type ObservedVersion } from "./version-observation.ts";
+import { recordVersion, type ObservedVersion } from "./version-observation.ts";
 import type { VersionResolution } from "./version-resolution.ts";
 
 /** The node's version. `moved`: whether its location has changed; `doubtOfPlace`: why the location is inconsistent with the version. */
@@ -30,7 +30,7 @@ export function createVersionStep(
     if (!observer.isReady()) return undefined;
     const resolution = observer.version();
     const { moved, doubt: doubtOfPlace } = await place.follow(resolution.version);
-    noteVersion(resolution, doubtOfPlace, seen, { events });
+    recordVersion(resolution, doubtOfPlace, seen, { events });
     return { resolution, moved, doubtOfPlace };
   };
 }

@@ -6,34 +6,34 @@ const timeoutMs = 10_000;
 const actions = {
   resume: {
     label: "Resume",
-    agree: "Gatehouse acts on the node again and tries again what failed: do so when the cause is fixed.",
+    agree: "Gatehouse acts on the node again and retries the failed step. Fix the cause first.",
     results: {
       lifted: ({ next }) => `Gatehouse acts again. ${next ?? ""}`,
       none: () => "Gatehouse is not paused.",
-      busy: () => "The node is being rolled back. Resume when that has ended.",
+      busy: () => "The node is being rolled back. Resume when the rollback has finished.",
     },
   },
   adopt: {
     label: "Let Gatehouse act",
-    agree: "Gatehouse carries out the plan that this page shows, and keeps the node so from now on.",
+    agree: "Gatehouse applies the plan on this page, and then keeps the node in that state.",
     results: {
-      adopted: () => "Gatehouse acts on this node from now on.",
-      already: () => "Gatehouse acts on this node already.",
-      another: () => "The plan has changed, so nothing was adopted. Read it above, then agree again.",
+      adopted: () => "Gatehouse now acts on this node.",
+      already: () => "Gatehouse already acts on this node.",
+      another: () => "The plan has changed, so nothing was adopted. Read the new plan above, then approve it.",
       observes: () => "upkeep.mode is observe, so Gatehouse never acts.",
     },
   },
   restart: {
     label: "Restart the node",
-    agree: "The node serves nobody while it restarts. If it does not come back, Gatehouse rolls node.conf back.",
+    agree: "The node is unavailable while it restarts. If it does not recover, Gatehouse rolls back node.conf.",
     results: {
-      asked: ({ waitsFor }) =>
+      requested: ({ waitsFor }) =>
         waitsFor === undefined
-          ? "The node is about to be restarted. This page shows how it goes."
-          : `The restart can't begin yet: ${waitsFor}. This page shows how it goes.`,
-      busy: () => "A restart or an upgrade is under way already.",
+          ? "The node is about to be restarted. This page shows the progress."
+          : `The restart can't start yet: ${waitsFor}. This page shows the progress.`,
+      busy: () => "A restart or upgrade is already in progress.",
       paused: () => "Gatehouse is paused. Resume it first.",
-      waits: () => "Gatehouse waits for your approval (`gatehouse adopt`) before it acts on this node.",
+      waits: () => "Gatehouse needs your approval (`gatehouse adopt`) before it acts on this node.",
       observes: () => "upkeep.mode is observe, so Gatehouse never acts.",
       "no-driver": () => "restart.driver is none, so Gatehouse can't restart the node.",
     },
@@ -44,13 +44,13 @@ const actions = {
 let shownDigest;
 let agreed;
 
-const wrongToken = "The token is not the right one. Nothing was done.";
+const wrongToken = "Wrong token. Nothing was changed.";
 
 /** Returns the reason why nothing was done, in plain words. */
 function refusalWords(status) {
   if (status === 401 || status === 400) return wrongToken;
-  if (status === 503) return "The sidecar is starting. Try again in a moment.";
-  return `The sidecar answered with status ${status}. Look at its log.`;
+  if (status === 503) return "The sidecar is starting. Retry in a few seconds.";
+  return `The sidecar returned HTTP ${status}. Check its log.`;
 }
 
 /** The token is sent in a header, which no other site's page can set; a cookie would be sent automatically. */
@@ -71,7 +71,7 @@ async function send(name, body) {
 function confirmAction(name) {
   const { label, agree } = actions[name];
   if (find("#token").value.trim() === "") {
-    setText(find("#action-result"), "Type the token first.");
+    setText(find("#action-result"), "Enter the token first.");
     find("#token").focus();
     return;
   }
@@ -93,9 +93,7 @@ async function act() {
   const { name, body } = agreed;
   find("#confirm").close();
   setText(find("#action-result"), "Waiting for the sidecar\u2026");
-  const words = await send(name, body).catch(
-    () => "No answer: it is not known whether anything was done. Look at the events.",
-  );
+  const words = await send(name, body).catch(() => "No response, so the outcome is unknown. Check the events.");
   setText(find("#action-result"), words);
 }
 

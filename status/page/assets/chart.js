@@ -109,7 +109,7 @@ function lines({ x, y }, series) {
  * @param view `{ from, to, outages, events, series: [{ points: [{ atMs, value }], kind }] }`; null values are gaps
  * @returns the scales, for a cursor
  */
-export function draw(svg, view) {
+export function drawChart(svg, view) {
   const width = Math.max(200, svg.clientWidth);
   const values = view.series.flatMap(({ points }) => points.map(({ value }) => value ?? 0));
   const ticks = ticksOf(values);

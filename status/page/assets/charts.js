@@ -1,6 +1,6 @@
-import { chartFrame, draw, valueWords } from "./chart.js";
+import { chartFrame, drawChart, valueWords } from "./chart.js";
 import { element, find, setText } from "./elements.js";
-import { duration, timeOfDay } from "./times.js";
+import { formatDuration, timeOfDay } from "./times.js";
 
 /** The charts, all over the same time range. */
 const drawn = [
@@ -82,7 +82,7 @@ function happeningsAt(ms, { columns, outages, events }, nowMs) {
     .map(({ kind, message }) => `${kind}: ${message}`);
   const outage = outages.find(({ fromMs, toMs = nowMs }) => fromMs <= ms + halfMs && ms - halfMs <= toMs);
   if (outage === undefined) return marks;
-  const lasted = duration((outage.toMs ?? nowMs) - outage.fromMs);
+  const lasted = formatDuration((outage.toMs ?? nowMs) - outage.fromMs);
   return [...marks, `not serving from ${timeOfDay(outage.fromMs, { seconds: true })}, for ${lasted}`];
 }
 
@@ -124,7 +124,7 @@ function drawAll() {
       ...(also === undefined ? [] : [{ points: pointsOf(also), kind: "failed" }]),
       { points: pointsOf(column), kind: "main" },
     ];
-    frame.scales = draw(frame.svg, { from, to: nowMs, outages: history.outages, events: current.events, series });
+    frame.scales = drawChart(frame.svg, { from, to: nowMs, outages: history.outages, events: current.events, series });
   }
   showCursor();
 }

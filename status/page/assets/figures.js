@@ -31,7 +31,7 @@ const lasts = (days) =>
   days > 365 ? "for over a year" : `for ${brief(days)} ${days >= 1 && days < 2 ? "day" : "days"}`;
 
 /** Returns rows for the payments that a facilitator settled or a resource server received. */
-function paymentRows({ service, pending, settled, unpaid, refused, overMs, balance, balanceUnit, balanceDays, old }) {
+function paymentRows({ service, pending, settled, unpaid, refused, overMs, balances, old }) {
   const isSeller = service === "resource-server";
   const refusals = refused.reduce((total, { count }) => total + count, 0);
   const why = refused.slice(0, 3).map(({ reason, count }) => `${reason} ${shown(count)}`);
@@ -41,16 +41,20 @@ function paymentRows({ service, pending, settled, unpaid, refused, overMs, balan
     { term: isSeller ? "Sold" : "Settled", value: shown(settled), note: span, old },
     isSeller ? { term: "Unpaid", value: shown(unpaid), note: "answered 402", old } : undefined,
     { term: "Refused", value: shown(refusals), note: why.length === 0 ? span : why.join(", "), old },
-    balance === undefined
-      ? undefined
-      : {
-          term: "Signer's gas",
-          value: brief(balance),
-          note: [balanceUnit, ...(balanceDays === undefined ? [] : [lasts(balanceDays)])].join(", "),
-          bad: balance === 0 || (balanceDays !== undefined && balanceDays < 7),
-          old,
-        },
+    ...gasRows(balances).map((row) => Object.assign(row, { old })),
   ];
+}
+
+/** Returns a row for what each signer has for gas on each network. */
+function gasRows(balances) {
+  return balances.map(({ network, signer, balance, days }) => ({
+    term: balances.some((other) => other.signer !== signer) ? `Gas of ${signer.slice(0, 8)}…` : "Signer's gas",
+    value: brief(balance),
+    note: [`chain ${network.replace("eip155:", "")}'s currency`, ...(days === undefined ? [] : [lasts(days)])].join(
+      ", ",
+    ),
+    bad: balance === 0 || (days !== undefined && days < 7),
+  }));
 }
 
 /** Returns the rows of the figures strip: each figure's value and, where relevant, its age. */

@@ -8,7 +8,7 @@ import { showFigures } from "./figures.js";
 import { nameOf, showName, showVerdict, titleOf } from "./headline.js";
 import { showIncidents } from "./incidents.js";
 import { showPlan } from "./plan.js";
-import { duration, refreshTimes, timeOfDay } from "./times.js";
+import { formatDuration, refreshTimes, timeOfDay } from "./times.js";
 import { showTraffic } from "./traffic.js";
 
 /** Interval between updates, and timeout for a request. */
@@ -64,20 +64,23 @@ function showPages({ pages, runbooks }) {
 function showStale(why) {
   const retry = `This page retries every ${intervalMs / 1_000} seconds.`;
   const service = last?.status.service ?? "service";
-  const state = `The ${service.replace("-", " ")} does not answer`;
+  const state = `The ${service.replace("-", " ")} is not responding`;
   if (last === undefined) {
-    const cause = `Nothing is known of it: ${why}. ${retry}`;
+    const cause = `No data yet: ${why}. ${retry}`;
     showVerdict({ level: "stale", state, title: state, cause }, "status");
     return;
   }
   const { status, atMs } = last;
   const worse = service === "sidecar" ? ", and reconciliation has stopped" : "";
-  const cause = `What is below is old${worse}: ${why}. Is it running, and can you reach its machine? ${retry}`;
+  const cause = `The data below is old${worse}: ${why}. Check that it is running and that you can reach its machine. ${retry}`;
   showVerdict({ level: "stale", state, title: state, cause }, nameOf(status));
   showName(status, { live: false });
   showFigures(status.figures, { live: false, isDiskLow: isDiskLow(status) });
   const ageMs = Date.now() - atMs;
-  setText(find("#updated"), `Stale: last updated at ${timeOfDay(atMs, { seconds: true })}, ${duration(ageMs)} ago.`);
+  setText(
+    find("#updated"),
+    `Stale: last updated at ${timeOfDay(atMs, { seconds: true })}, ${formatDuration(ageMs)} ago.`,
+  );
   const nowMs = Date.parse(status.at) + ageMs;
   if (status.node !== undefined) showCharts(status.history, status.events, nowMs);
   refreshTimes(nowMs);
@@ -85,13 +88,13 @@ function showStale(why) {
 
 async function readStatus() {
   const response = await fetch("/status", { signal: AbortSignal.timeout(timeoutMs), cache: "no-store" });
-  if (!response.ok) throw new Error(`it answered with status ${response.status}`);
+  if (!response.ok) throw new Error(`it returned HTTP ${response.status}`);
   return response.json();
 }
 
 /** Describes in plain words why there was no response. */
 function words(error) {
-  if (error.name === "TimeoutError") return `it did not answer within ${timeoutMs / 1_000} seconds`;
+  if (error.name === "TimeoutError") return `it did not respond within ${timeoutMs / 1_000} seconds`;
   return error instanceof TypeError ? "it can't be reached" : error.message;
 }
 
@@ -104,7 +107,7 @@ async function update() {
       show(status);
     }
   } catch (error) {
-    showStale(`this page can't show its answer (${error.message}); reload the page`);
+    showStale(`this page can't show its response (${error.message}); reload the page`);
     throw error;
   } finally {
     document.body.classList.toggle("stale", find("#verdict").dataset.level === "stale");

@@ -12,13 +12,13 @@ export function timeOfDay(ms, { seconds }) {
 }
 
 /** Formats a time, with its date unless it is today's. */
-export function moment(ms, nowMs) {
+export function formatMoment(ms, nowMs) {
   const today = day.format(ms) === day.format(nowMs);
   return today ? clock.format(ms) : `${day.format(ms)} ${clock.format(ms)}`;
 }
 
 /** Formats a duration in one unit. */
-export function duration(ms) {
+export function formatDuration(ms) {
   const seconds = Math.max(0, Math.round(ms / 1_000));
   if (seconds < 100) return `${seconds} s`;
   const minutes = Math.round(seconds / 60);
@@ -52,15 +52,15 @@ export function timeElement(iso, kind) {
 /** Updates all time elements; `nowMs` is the sidecar's own time. */
 export function refreshTimes(nowMs) {
   const words = {
-    at: (ms, age) => `${moment(ms, nowMs)}, ${age} ago`,
-    since: (ms, age) => `since ${moment(ms, nowMs)}, for ${age}`,
-    earlier: (ms, age) => `since before ${moment(ms, nowMs)}, for more than ${age}`,
-    clock: (ms) => moment(ms, nowMs),
+    at: (ms, age) => `${formatMoment(ms, nowMs)}, ${age} ago`,
+    since: (ms, age) => `since ${formatMoment(ms, nowMs)}, for ${age}`,
+    earlier: (ms, age) => `since before ${formatMoment(ms, nowMs)}, for more than ${age}`,
+    clock: (ms) => formatMoment(ms, nowMs),
     age: (_, age) => `${age} ago`,
   };
   for (const time of document.querySelectorAll("time")) {
     const ms = Date.parse(time.dateTime);
-    const text = words[time.dataset.kind](ms, duration(nowMs - ms));
+    const text = words[time.dataset.kind](ms, formatDuration(nowMs - ms));
     if (time.textContent !== text) time.textContent = text;
   }
 }

@@ -5,7 +5,7 @@ import { testAccount } from "../../support/payments/payment-chain.ts";
 import { signOffer } from "../../support/payments/shop.ts";
 import { runPhases, type AttackReport, type AttackOptions, type Phase } from "../attack-run.ts";
 import { startPacedCallers, type Callers } from "../callers.ts";
-import { startProcess } from "../child-process.ts";
+import { startAttackers } from "../child-process.ts";
 import type { Target } from "../attacks/attack.ts";
 import type { Sight, Witness } from "../witness.ts";
 import { paymentAttacks } from "./hostile-payments.ts";
@@ -27,7 +27,7 @@ export async function attackMarket(
 ): Promise<AttackReport> {
   await using stack = new AsyncDisposableStack();
   const { target } = market;
-  const attackers = stack.use(startProcess("attackers.main.ts"));
+  const attackers = stack.use(startAttackers());
   const callers = stack.use(startBuyers(target));
   const asked = stack.use(startPacedCallers(control, () => askChain(target.market.chainUrl)));
   await delay(warmUpMs);

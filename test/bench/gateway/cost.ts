@@ -1,7 +1,7 @@
 import { Registry } from "prom-client";
 import { buildOpenRpcTexts } from "#gateway/calls/openrpc-texts.ts";
 import { createHead } from "#gateway/chain/head.ts";
-import { discardedResponse, finishedFlow } from "#gateway/answers/answer-sink.ts";
+import { discardedResponse, finishedFlow } from "#gateway/responses/response-sink.ts";
 import { createCallHandler } from "#gateway/calls/call-handler.ts";
 import { createLoadGate } from "#gateway/limits/load-gate.ts";
 import { rememberChecks } from "#gateway/limits/checked-params.ts";
@@ -9,7 +9,7 @@ import { createProcessRateLimiter } from "#gateway/limits/rate-limiter.ts";
 import { createPrometheusMeter } from "#gateway/observe/call-metrics.ts";
 import { createPolicy } from "#gateway/policy.ts";
 import { roomyMemory } from "#gateway/testing/roomy-memory.ts";
-import { gatewaySection } from "#gateway/settings/gateway.ts";
+import { gatewaySection } from "#gateway/settings/sections.ts";
 import { roomyTier } from "./roomy-tier.ts";
 import type { Figure } from "./table.ts";
 

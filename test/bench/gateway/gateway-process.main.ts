@@ -4,7 +4,7 @@ import { createFilesInForce } from "#daemon/files/files-in-force.ts";
 import { createLog } from "#daemon/log/log.ts";
 import { startGateway } from "#gateway/gateway.ts";
 import { createSettingNames } from "#gateway/settings/names.ts";
-import { gatewaySection } from "#gateway/settings/gateway.ts";
+import { gatewaySection } from "#gateway/settings/sections.ts";
 import v8Flags from "#daemon/process/v8-flags.json" with { type: "json" };
 import { roomyTier } from "./roomy-tier.ts";
 import { boundProcessConnections } from "#daemon/http/connections/connection-budget.ts";

@@ -4,15 +4,25 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { findFreePorts } from "#daemon/testing/free-ports.ts";
-import { tracedTimes } from "#gateway/catalogue/method-parts.ts";
+import { tracingGasFactor } from "#gateway/catalogue/method-parts.ts";
+import { runsCode } from "#gateway/limits/node-time.ts";
 import { createPolicy, type Policy } from "#gateway/policy.ts";
-import { gatewaySection } from "#gateway/settings/gateway.ts";
+import { gatewaySection } from "#gateway/settings/sections.ts";
 import { makeBlocksEventful } from "./eventful-blocks.ts";
 import { findWorker, start, type BenchProcess } from "./proxies.ts";
 import { print, type Figure } from "./table.ts";
 
-/** A call, and the units that the gateway charges for it. */
-type PricedCall = Readonly<{ what: string; method: string; params: readonly unknown[]; units: number }>;
+/** A call, and what the gateway charges and allows it. */
+type PricedCall = Readonly<{
+  what: string;
+  method: string;
+  params: readonly unknown[];
+  units: number;
+  /** Units for each millisecond of the node's time, beyond those. */
+  unitsPerMs: number;
+  /** Time after which the gateway gives the call up. */
+  timeoutMs: number;
+}>;
 
 type Costly = PricedCall & Readonly<{ unitMs: number }>;
 
@@ -44,7 +54,11 @@ const account = `0x${"ab".repeat(20)}`;
 const shownCalls = 10;
 /** Most milliseconds of CPU for a unit that would be in proportion: a hundred times what a unit of eth_getBalance takes. */
 const maxUnitMs = 2;
-const timeoutMs = 60_000;
+/** Accounts that the development chains of anvil and geth fund. */
+const funded = {
+  anvil: "0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266",
+  geth: "0x71562b71999873db5b286df957af199ec94617f7",
+};
 /** CPU that a call is measured for, its resolution being ten milliseconds, and most times that it is made for that. */
 const measuredMs = 100;
 const mostRuns = 200;
@@ -63,7 +77,7 @@ export async function measureNodeCost(): Promise<readonly Figure[]> {
     }
     await using node = await (name === "anvil" ? startAnvil() : startGeth());
     const all: Costly[] = [];
-    for (const call of listCalls(policy)) all.push(...(await measureCall(node.process, call)));
+    for (const call of listCalls(policy, funded[name])) all.push(...(await measureCall(node.process, call)));
     process.stderr.write(`${name}: ${all.length} calls measured\n`);
     const worst = all.toSorted((one, other) => other.unitMs - one.unitMs).slice(0, shownCalls);
     print(
@@ -76,12 +90,12 @@ export async function measureNodeCost(): Promise<readonly Figure[]> {
   return figures;
 }
 
-function listCalls(policy: Policy): readonly PricedCall[] {
+function listCalls(policy: Policy, sender: string): readonly PricedCall[] {
   const plain = (what: string, method: string, params: readonly unknown[]): PricedCall => ({
     what: `${method} ${what}`,
     method,
     params,
-    units: policy.catalogue.get(method)?.costUnits ?? 1,
+    ...findCost(policy, method),
   });
   const keys = Array.from({ length: 1_500 }, (_, at) => `0x${at.toString(16).padStart(64, "0")}`);
   const percentiles = Array.from({ length: 100 }, (_, at) => at + 1);
@@ -101,6 +115,11 @@ function listCalls(policy: Policy): readonly PricedCall[] {
     plain("with transactions", "eth_getBlockByNumber", ["0x1", true]),
     plain("of a block", "eth_getBlockReceipts", ["0x1"]),
     plain("of a block", "debug_traceBlockByNumber", ["0x1", tracer]),
+    // Its list never settles: a warm account costs less gas, which makes it another account.
+    plain("that touches a new account each time", "eth_createAccessList", [
+      { from: sender, data: "0x5a3150" },
+      "latest",
+    ]),
     plain("that is none", "eth_sendRawTransaction", [`0x02${"ff".repeat(2_000)}`]),
     ...loops,
   ];
@@ -110,21 +129,37 @@ function listCalls(policy: Policy): readonly PricedCall[] {
 function buildLoop(policy: Policy, method: string, body: readonly string[], gas: number | undefined): PricedCall {
   const data = `0x5b${body.map((name) => bodies[name] ?? "").join("")}5f56`;
   const named = gas === undefined ? {} : { gas: `0x${gas.toString(16)}` };
-  const isTraced = method === tracing;
-  const more = isTraced ? [{ tracer: "callTracer" }] : [];
-  const pricedGas = (gas ?? 0) * (isTraced ? tracedTimes : 1);
-  const { costUnits = 1 } = policy.catalogue.get(method) ?? {};
+  const more = method === tracing ? [{ tracer: "callTracer" }] : [];
   return {
     what: `${method} of ${gas ?? "no"} gas, loop: ${body.join(" + ")}`,
     method,
     params: [{ data, ...named }, "latest", ...more],
-    units: Math.max(costUnits, Math.ceil(pricedGas / policy.settings.rateLimit.gasPerUnit)),
+    ...findCost(policy, method, gas),
+  };
+}
+
+/** Returns what the gateway charges and allows a call with some gas, or with none specified. */
+function findCost(
+  { catalogue, settings }: Policy,
+  method: string,
+  gas?: number,
+): Pick<PricedCall, "units" | "unitsPerMs" | "timeoutMs"> {
+  const { costUnits = 1, timeoutMs = 10_000, limit } = catalogue.get(method) ?? {};
+  const { gasPerUnit, unitsPerNodeMs } = settings.rateLimit;
+  const isMultiplied =
+    (limit?.kind === "tracer" && limit.overrides === true) || (limit?.kind === "gas" && limit.isRepeated === true);
+  const pricedGas = isMultiplied ? tracingGasFactor * (gas ?? settings.limits.callGas) : (gas ?? 0);
+  return {
+    units: Math.max(costUnits, Math.ceil(pricedGas / gasPerUnit)),
+    unitsPerMs: runsCode({ limit }) ? unitsPerNodeMs : 0,
+    timeoutMs,
   };
 }
 
 /** Measures a call; nothing if the node does not know the method. */
 async function measureCall({ url, pid }: BenchProcess, call: PricedCall): Promise<readonly Costly[]> {
   const before = readCpuMs(pid);
+  const startedAt = performance.now();
   let runs = 0;
   let spent = 0;
   while (spent < measuredMs && runs < mostRuns) {
@@ -133,16 +168,23 @@ async function measureCall({ url, pid }: BenchProcess, call: PricedCall): Promis
     runs += 1;
     spent = readCpuMs(pid) - before;
   }
-  return [{ ...call, unitMs: spent / runs / call.units }];
+  // The gateway charges for the time of contract code once it knows it.
+  const tookMs = (performance.now() - startedAt) / runs;
+  const units = Math.max(call.units, Math.floor(tookMs * call.unitsPerMs));
+  return [{ ...call, units, unitMs: spent / runs / units }];
 }
 
-/** Makes a call, and returns the beginning of its response: a trace of a loop may have a gigabyte. */
-async function request(url: string, { method, params }: PricedCall): Promise<string> {
+/** Makes a call, and returns the beginning of its response, which may have a gigabyte; nothing if the call is given up. */
+async function request(url: string, { method, params, timeoutMs }: PricedCall): Promise<string> {
   const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method, params });
   const headers = { "Content-Type": "application/json" };
-  const response = await fetch(url, { method: "POST", headers, body, signal: AbortSignal.timeout(timeoutMs) });
   let beginning: string | undefined;
-  for await (const chunk of response.body ?? []) beginning ??= Buffer.from(chunk).toString("latin1");
+  try {
+    const response = await fetch(url, { method: "POST", headers, body, signal: AbortSignal.timeout(timeoutMs) });
+    for await (const chunk of response.body ?? []) beginning ??= Buffer.from(chunk).toString("latin1");
+  } catch (error) {
+    if (!(error instanceof DOMException) || error.name !== "TimeoutError") throw error;
+  }
   return beginning ?? "";
 }
 

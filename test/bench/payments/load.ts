@@ -1,62 +1,93 @@
-import { Pool } from "undici";
+import { connect, type Socket } from "node:net";
 import { readCpuMs } from "../gateway/wrk.ts";
 import { quantile } from "../measurement.ts";
-import type { Side } from "./sides.ts";
 
-/** Operation of a facilitator, and the field of its response that has to be `good`. */
-export type Operation = Readonly<{ path: "/verify" | "/settle"; field: "isValid" | "success"; good: boolean }>;
+/** Requests to a process, each sent once, `atOnce` at a time over as many kept-alive connections. */
+export type Load = Readonly<{
+  url: string;
+  pid: number;
+  requests: readonly string[];
+  /** Whether a response, head and body, is the one that the load is about. */
+  isExpected: (response: string) => boolean;
+  atOnce: number;
+}>;
 
-/** Results of sending each body once. */
+/** Results of sending each request once. */
 export type LoadResult = Readonly<{
+  /** Expected responses a second. */
   perSecond: number;
-  /** CPU of the facilitator per request, user and system. */
+  /** CPU of the process per request, user and system. */
   cpuMicros: number;
+  p50Ms: number;
   p99Ms: number;
-  /** Share of the responses that have the expected value. */
+  /** Share of the responses that are expected. */
   goodShare: number;
-  /** Another response, as an example. */
+  /** An unexpected response, as an example. */
   example: string | undefined;
 }>;
 
-/** Time after which a load is ended: what has no response by then has failed. */
+/** Time after which a load ends: a request without a response by then has failed. */
 const loadTimeoutMs = 20_000;
 
-/** Posts each body once, `atOnce` at a time, and measures the process behind the URL. */
-export async function postAll(
-  { url, pid }: Pick<Side, "url" | "pid">,
-  bodies: readonly string[],
-  { path, field, good, atOnce }: Operation & Readonly<{ atOnce: number }>,
-): Promise<LoadResult> {
-  const pool = new Pool(url, { connections: atOnce });
-  const late = setTimeout(() => void pool.destroy(new Error("no response in time")), loadTimeoutMs);
-  const headers = { "content-type": "application/json" };
-  const expected = `"${field}":${good}`;
+/** Sends requests over bare sockets, so that the load takes little CPU from the measured process. */
+export async function sendAll({ url, pid, requests, isExpected, atOnce }: Load): Promise<LoadResult> {
+  const { hostname, port } = new URL(url);
   const times: number[] = [];
   let example: string | undefined;
   let sent = 0;
-  const post = async (): Promise<void> => {
-    for (let body = bodies[sent++]; body !== undefined; body = bodies[sent++]) {
+  const sockets = Array.from({ length: atOnce }, () => connect(Number(port), hostname).setNoDelay());
+  // Those that wait for no response when the time is over.
+  for (const socket of sockets) socket.on("error", () => undefined);
+  const late = setTimeout(() => {
+    for (const socket of sockets) socket.destroy(new Error("no response in time"));
+  }, loadTimeoutMs);
+  const run = async (socket: Socket): Promise<void> => {
+    for (let request = requests[sent++]; request !== undefined; request = requests[sent++]) {
       const began = performance.now();
-      const text = await pool
-        .request({ path, method: "POST", headers, body })
-        .then((response) => response.body.text())
-        .catch(String);
-      if (text.includes(expected)) times.push(performance.now() - began);
-      else example ??= text.slice(0, 300);
+      socket.write(request);
+      const response = await readResponse(socket).catch(String);
+      if (isExpected(response)) times.push(performance.now() - began);
+      else example ??= response.slice(0, 600);
+      if (socket.destroyed) return;
     }
   };
   const cpuMs = readCpuMs(pid);
   const began = performance.now();
-  await Promise.all(Array.from({ length: atOnce }, post));
+  await Promise.all(sockets.map(run));
   const seconds = (performance.now() - began) / 1_000;
   const usedMs = readCpuMs(pid) - cpuMs;
   clearTimeout(late);
-  await pool.destroy();
+  for (const socket of sockets) socket.destroy();
   return {
     perSecond: Math.round(times.length / seconds),
-    cpuMicros: Math.round((usedMs * 1_000) / bodies.length),
-    p99Ms: Math.round(quantile(times, 0.99)),
-    goodShare: times.length / bodies.length,
+    cpuMicros: Math.round((usedMs * 1_000) / requests.length),
+    p50Ms: Math.round(quantile(times, 0.5) * 10) / 10,
+    p99Ms: Math.round(quantile(times, 0.99) * 10) / 10,
+    goodShare: times.length / requests.length,
     example,
   };
+}
+
+/** Reads one response with a Content-Length. */
+function readResponse(socket: Socket): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let received = "";
+    const end = (error?: Error) => {
+      socket.removeAllListeners("data").off("error", end).off("close", onClose);
+      if (error === undefined) return resolve(received);
+      socket.destroy();
+      reject(error);
+    };
+    const onClose = () => end(new Error("the connection was closed"));
+    socket.on("error", end);
+    socket.on("close", onClose);
+    socket.on("data", (chunk) => {
+      received += chunk.toString("latin1");
+      const headEnd = received.indexOf("\r\n\r\n");
+      if (headEnd === -1) return;
+      const length = /\r\ncontent-length: *(\d+)/i.exec(received.slice(0, headEnd))?.[1];
+      if (length === undefined) end(new Error(`no Content-Length: ${received.slice(0, headEnd)}`));
+      else if (received.length >= headEnd + 4 + Number(length)) end();
+    });
+  });
 }

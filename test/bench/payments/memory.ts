@@ -2,7 +2,8 @@ import { pause } from "#daemon/time.ts";
 import { readMemoryMiB } from "../gateway/wrk.ts";
 import { print } from "../gateway/table.ts";
 import { quantile } from "../measurement.ts";
-import { postAll } from "./load.ts";
+import { sendAll } from "./load.ts";
+import { postBodies } from "./operation.ts";
 import { setBlockTime } from "./settlements.ts";
 import { startOwn } from "./sides.ts";
 import { signBodies } from "./signed-bodies.ts";
@@ -11,6 +12,7 @@ import type { PaymentLines } from "./surroundings.ts";
 const settlementsPerMinute = 1_000;
 const atOnce = 5;
 const intervalMs = (atOnce * 60_000) / settlementsPerMinute;
+const verify = { path: "/verify", field: "isValid", good: true } as const;
 const settle = { path: "/settle", field: "success", good: true } as const;
 
 /** Resident memory of our facilitator while it verifies and settles 1,000 payments a minute: the most, and its growth over the second half. */
@@ -24,8 +26,8 @@ export const memoryLines: PaymentLines = {
     const end = performance.now() + memorySeconds * 1_000;
     for (let due = performance.now(); due < end; due += intervalMs) {
       const bodies = signBodies(place.token, atOnce);
-      await postAll(side, bodies, { path: "/verify", field: "isValid", good: true, atOnce });
-      posting.push(postAll(side, bodies, { ...settle, atOnce }));
+      await sendAll({ ...side, ...postBodies(side, bodies, verify), atOnce });
+      posting.push(sendAll({ ...side, ...postBodies(side, bodies, settle), atOnce }));
       samples.push(readMemoryMiB(side.pid, "VmRSS"));
       await pause(Math.max(0, due + intervalMs - performance.now()));
     }

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { print, type Figure } from "../gateway/table.ts";
 import { drive } from "../gateway/wrk.ts";
 import { quantile } from "../measurement.ts";
-import { sendAll, type RawResult } from "./raw-load.ts";
+import { sendAll, type LoadResult } from "./load.ts";
 import { own, signRequests, startExpressSeller, startOwnSeller, startStubs, type Seller } from "./sellers.ts";
 
 export type SalesOptions = Readonly<{
@@ -16,7 +16,10 @@ export type SalesOptions = Readonly<{
   atOnce: number;
 }>;
 
-type Rounds = readonly Readonly<{ ours: RawResult; others: RawResult }>[];
+const isOk = (response: string) => response.startsWith("HTTP/1.1 200 ");
+
+type Rates = Pick<LoadResult, "perSecond" | "cpuMicros" | "p50Ms" | "p99Ms">;
+type Rounds = readonly Readonly<{ ours: Rates; others: Rates }>[];
 
 /**
  * Measures paid sales and unpaid requests of our resource server, whose sales are on disk, against `@x402/express`, which keeps none: in
@@ -37,8 +40,12 @@ export async function measureSales(options: SalesOptions): Promise<readonly Figu
     const { requestsPerSecond: perSecond, cpuMicros, p50Ms, p99Ms } = load;
     return { perSecond, cpuMicros, p50Ms, p99Ms };
   };
-  const paid = async (seller: Seller, sales = options.sales) =>
-    sendAll({ ...seller, status: 200, requests: await signRequests(seller, sales), atOnce: options.atOnce });
+  const paid = async (seller: Seller, sales = options.sales) => {
+    const requests = await signRequests(seller, sales);
+    const load = await sendAll({ ...seller, requests, isExpected: isOk, atOnce: options.atOnce });
+    if (load.goodShare < 1) throw new Error(`another response: ${load.example}`);
+    return load;
+  };
   // Both compile what they run often first.
   for (const seller of Object.values(sellers)) {
     await unpaid(seller, 1);
@@ -62,11 +69,14 @@ async function compare(
   what: string,
   { ours, others }: Readonly<{ ours: Seller; others: Seller }>,
   { rounds }: SalesOptions,
-  run: (seller: Seller) => Promise<RawResult>,
+  run: (seller: Seller) => Promise<Rates>,
 ): Promise<Rounds> {
-  const measured: { ours: RawResult; others: RawResult }[] = [];
+  const measured: {
+    ours: Rates;
+    others: Rates;
+  }[] = [];
   for (let round = 0; round < rounds; round += 1) measured.push({ ours: await run(ours), others: await run(others) });
-  const row = (side: string, of: (round: Rounds[number]) => RawResult) => ({
+  const row = (side: string, of: (round: Rounds[number]) => Rates) => ({
     side,
     "a second": findMedian(measured, (round) => of(round).perSecond),
     "CPU µs": findMedian(measured, (round) => of(round).cpuMicros),

@@ -5,7 +5,7 @@ import type { Hex } from "#x402/hex.ts";
 import { buildFacilitatorEnvironment } from "../../support/facilitator/running-facilitator.ts";
 import { findProgram } from "../../support/find-program.ts";
 import { programsDirectory } from "../../support/programs/place.ts";
-import { testAccount } from "../../support/payments/payment-chain.ts";
+import { testAccount, type PaymentChain } from "../../support/payments/payment-chain.ts";
 import { startService } from "../../support/service-process.ts";
 import { start } from "../gateway/proxies.ts";
 
@@ -44,10 +44,17 @@ export async function startReference({ rpcUrl }: SideLocation): Promise<Side> {
   return { name: reference, url, pid: service.pid, [Symbol.asyncDispose]: () => service[Symbol.asyncDispose]() };
 }
 
+/** Contract without whose code x402-rs does not start: it checks ERC-6492 signatures, and no payment here has one. */
+const x402RsValidator = "0xdAcD51A54883eb67D95FAEb2BBfdC4a9a6BD2a3B";
+
 /** Starts x402-rs, if its program is on PATH. */
-export async function startX402Rs({ rpcUrl, folder }: SideLocation): Promise<Side | undefined> {
+export async function startX402Rs(
+  { anvil }: PaymentChain,
+  { rpcUrl, folder }: SideLocation,
+): Promise<Side | undefined> {
   const program = findProgram("x402-facilitator");
   if (program === undefined) return undefined;
+  await anvil.request("anvil_setCode", [x402RsValidator, "0x60006000fd"]);
   const [port = 0] = await findFreePorts(1);
   const config = join(folder, "x402-rs.json");
   const chain = { eip1559: true, signers: [testAccount(9).privateKey], rpc: [{ http: rpcUrl }] };

@@ -1,7 +1,8 @@
 import type { PaymentChain } from "../../support/payments/payment-chain.ts";
 import { print, type Figure } from "../gateway/table.ts";
 import { quantile } from "../measurement.ts";
-import { postAll, type LoadResult, type Operation } from "./load.ts";
+import { sendAll, type LoadResult } from "./load.ts";
+import { postBodies, type Operation } from "./operation.ts";
 import { own, reference, type Side, type SideLocation } from "./sides.ts";
 
 /** Conditions that all lines share. */
@@ -41,11 +42,8 @@ export async function compareSides(
   const measured = new Map<string, LoadResult[]>();
   for (let round = 0; round < rounds; round += 1) {
     for (const side of sides) {
-      const result = await postAll(
-        side,
-        load.sign(side.name === own ? load.requests.ours : load.requests.others),
-        load,
-      );
+      const bodies = load.sign(side.name === own ? load.requests.ours : load.requests.others);
+      const result = await sendAll({ ...side, ...postBodies(side, bodies, load), atOnce: load.atOnce });
       measured.set(side.name, [...(measured.get(side.name) ?? []), result]);
     }
   }

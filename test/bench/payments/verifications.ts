@@ -1,6 +1,7 @@
 import { startRpcTap } from "../../support/facilitator/rpc-tap.ts";
 import { print, type Figure } from "../gateway/table.ts";
-import { postAll } from "./load.ts";
+import { sendAll } from "./load.ts";
+import { postBodies } from "./operation.ts";
 import { own, startOwn } from "./sides.ts";
 import { signBodies, signInvalidBodies } from "./signed-bodies.ts";
 import { compareSides, compareToSide, findMedian, type PaymentLines, type Surroundings } from "./surroundings.ts";
@@ -26,7 +27,11 @@ async function measureValid(surroundings: Surroundings): Promise<readonly Figure
   const sign = (count: number) => signBodies(place.token, count);
   const requests = { ours: ownRequests, others: otherRequests };
   for (const side of sides)
-    await postAll(side, sign(side.name === own ? warmUps : otherRequests), { ...valid, atOnce });
+    await sendAll({
+      ...side,
+      ...postBodies(side, sign(side.name === own ? warmUps : otherRequests), valid),
+      atOnce,
+    });
   const what = `/verify of valid payments, ${atOnce} at a time`;
   const rounds = await compareSides(surroundings, { ...valid, what, atOnce, requests, sign });
   const cpu = compareToSide(rounds, ({ cpuMicros }) => cpuMicros, "x402-rs");
@@ -50,7 +55,7 @@ async function measureInvalid({ chain, place, rounds }: Surroundings): Promise<r
   const sign = (count: number) => signInvalidBodies(place.token, count);
   const what = `/verify of invalid payments, ${atOnce} at a time`;
   const load = { ...invalid, what, atOnce, requests: { ours: 2 * ownRequests, others: 0 }, sign };
-  await postAll(side, sign(warmUps), load);
+  await sendAll({ ...side, ...postBodies(side, sign(warmUps), invalid), atOnce });
   const called = countPaymentCalls(tap.counts);
   const measured = (await compareSides({ sides: [side], rounds }, load)).get(own) ?? [];
   const calls = countPaymentCalls(tap.counts) - called;

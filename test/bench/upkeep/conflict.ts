@@ -25,17 +25,17 @@ export async function measureConflict(): Promise<readonly Measurement[]> {
     await writeFile(node.configPath, ours.replace('"ours"', `"theirs-${index}"`));
   }
   const seconds = ((performance.now() - began) / 1_000).toFixed(0);
-  const { reason, message } = await sidecar.reason("SoleWriter", "Contested", 30_000);
+  const { reason, message } = await sidecar.reason("ConfigReconciled", "Contested", 30_000);
   await readUntil(node.config, (text) => text === ours, 30_000);
   const during = (await node.starts()) - startsBefore;
-  await sidecar.reason("SoleWriter", "Uncontested", calmMs);
+  await sidecar.reason("ConfigReconciled", "Reconciled", calmMs);
   await sidecar.reason("NoRestartPending", "NoRestart", 30_000);
   const restarts = (await node.starts()) - startsBefore;
   return [
     {
       what: `${conflictingWrites} conflicting writes by a second writer`,
       target: `at most ${budgetPerHour} restarts, a condition that says what happened, node.conf right in the end`,
-      measured: `${during} restarts during the writes, ${restarts - during} after them; SoleWriter ${reason}: "${message}"`,
+      measured: `${during} restarts during the writes, ${restarts - during} after them; ConfigReconciled ${reason}: "${message}"`,
       isMet: restarts <= budgetPerHour,
       how: `writes without a pause for ${seconds} s to a real sidecar's node.conf, then until a minute of calm had passed`,
     },

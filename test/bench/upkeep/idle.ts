@@ -22,7 +22,7 @@ export async function measureIdle(): Promise<readonly Measurement[]> {
     GATEHOUSE_SIDECAR_NODE_WEB_SOCKET_URL: heads.url,
     GATEHOUSE_SIDECAR_HEALTH_WEB_SOCKET: "true",
   });
-  await sidecar.reason("AutoPruneEnabled", "Enabled", 20_000);
+  await sidecar.reason("Pruning", "Enabled", 20_000);
   await sleep(settledMs);
   const before = readCpuSeconds(sidecar.pid);
   await sleep(idleMs);

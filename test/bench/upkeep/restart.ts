@@ -19,10 +19,10 @@ export async function measureRestart(): Promise<readonly Measurement[]> {
   });
   const back = async () => {
     const { events } = await sidecar.status();
-    return events.find(({ message }) => message.startsWith("The node is back"))?.at;
+    return events.find(({ message }) => message.startsWith("The node recovered"))?.at;
   };
   await until("the node is right", deadlineMs, back);
-  await sidecar.reason("AutoPruneEnabled", "Enabled", deadlineMs);
+  await sidecar.reason("Pruning", "Enabled", deadlineMs);
   const times: number[] = [];
   for (let index = 0; index < restarts; index += 1) {
     await sidecar.reason("NoRestartPending", "NoRestart", deadlineMs);

@@ -19,7 +19,7 @@ function start(): Promise<AnvilProcess> {
 test("an anvil that an earlier node left behind is ended at the next start", async () => {
   await using orphan = await start();
   await using next = await start();
-  expect((await within("end of the orphan", 5_000, orphan.ended)).message).toContain(`process ${orphan.pid}) ended`);
+  expect((await within("end of the orphan", 5_000, orphan.ended)).message).toContain(`process ${orphan.pid}) exited`);
   expect(next.pid).not.toBe(orphan.pid);
 });
 
@@ -34,5 +34,5 @@ test("a process that only has the noted number is left alone", async () => {
 test("an anvil that can't start says why", async () => {
   const log = pino({ level: "silent" });
   const starting = startAnvilProcess({ chainId: -1, directory }, { log });
-  await expect(starting).rejects.toThrow(/anvil did not start: it ended \(exit \d+\); it printed: error/);
+  await expect(starting).rejects.toThrow(/anvil did not start: it exited \(exit \d+\); it printed: error/);
 });

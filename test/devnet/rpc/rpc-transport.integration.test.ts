@@ -34,18 +34,6 @@ test("other content types are 415, other methods 405, other paths 404, an empty 
   expect((await fetch(node.rpc.httpUrl)).status).toBe(200);
 });
 
-test("broken JSON is JSON-RPC's error, with HTTP 200", async () => {
-  expect(await send("{")).toEqual({
-    status: 200,
-    text: '{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"parse error"}}',
-  });
-});
-
-test("ids beyond 2^53 come back digit for digit", async () => {
-  const { text } = await send(call.replace('"id":1', '"id":9007199254740993'));
-  expect(text).toBe('{"jsonrpc":"2.0","id":9007199254740993,"result":"0x688"}');
-});
-
 test("a body over the limit is 413, with and without its length announced", async () => {
   const body = " ".repeat(bodyBytesMax + 1);
   expect((await send(body)).status).toBe(413);

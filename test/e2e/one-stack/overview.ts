@@ -7,7 +7,7 @@ type Overview = Readonly<{
     name: string;
     state: string;
     page: string;
-    figures: Readonly<{ payments?: Readonly<{ pending: number; balance: number }> }>;
+    figures: Readonly<{ payments?: Readonly<{ pending: number; balances: readonly Readonly<{ balance: number }>[] }> }>;
   }>[];
 }>;
 
@@ -28,6 +28,6 @@ export function testOverview(running: () => RunningStack, url: () => string): vo
     expect(targets[0]?.page).toBe(`http://127.0.0.1:${stack.ports.sidecar}/`);
     const payments = targets[1]?.figures.payments;
     expect(payments?.pending).toBe(0);
-    expect(payments?.balance).toBeGreaterThan(0);
+    expect(payments?.balances[0]?.balance).toBeGreaterThan(0);
   });
 }

@@ -77,7 +77,7 @@ describe("callers", () => {
     ]) {
       const answer = await privately(authorization);
       expect(answer.status).toBe(401);
-      expect(answer.text).toContain("an API key or a token is needed");
+      expect(answer.text).toContain("an API key or token is required");
     }
   });
 
@@ -112,7 +112,7 @@ describe("callers", () => {
     expect(new Set(others.map(({ status, headers }) => `${status} ${headers.get("retry-after")}`))).toEqual(
       new Set(["429 1"]),
     );
-    expect(others[0]?.text).toContain("this address sends more new tokens than are verified for one");
+    expect(others[0]?.text).toContain("this address sends too many new tokens");
     for (const authorization of [known, `Bearer ${key}`]) expect((await send(authorization)).status).toBe(200);
   });
 
@@ -191,7 +191,7 @@ describe("callers", () => {
     await until(`${setting} is reported as wrong`, generousMs, () => lines.some(wanted));
     const reported = lines.find(wanted) ?? "";
     lines.length = 0;
-    expect(reported).toContain("what was read before stays in force");
+    expect(reported).toContain("the previous content stays active");
     expect(reported).not.toContain(entry.sha256.slice(0, 8));
   };
 
@@ -262,7 +262,7 @@ describe("callers", () => {
   it("keep their limits when the policy file is wrong, and a listener never lacks its tier", async () => {
     const range = [{ fromBlock: "0x1", toBlock: "0x5" }];
     for (const [content, problem] of [
-      ["{ tiers: {}, ranges: { logsBlocks: 1 } }", "not one of the tiers"],
+      ["{ tiers: {}, ranges: { logsBlocks: 1 } }", "has no tier public"],
       ["{ ranges: { logsBlocks: 3 ", "policy.json5"],
       ['{ ranges: { logsBlocks: 3 }, limits: { batchItems: "many" } }', "limits.batchItems"],
     ] as const) {
@@ -270,8 +270,8 @@ describe("callers", () => {
       await expectReportedWrong("gateway.policyPath", problem);
       expect((await call(gateway.urls["public"]!, "eth_getLogs", range)).error).toBeUndefined();
     }
-    await expect(startTestGateway(node, { public: { tier: "gone" } })).rejects.toThrow(
-      'gateway.public.tier is "gone", which is not one of the tiers (public, paid, internal)',
+    await expect(startTestGateway(node, { tiers: {} })).rejects.toThrow(
+      "gateway.tiers has no tier public, which the public listener needs; add it, or set gateway.public.enabled to false.",
     );
   });
 

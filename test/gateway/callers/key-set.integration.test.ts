@@ -111,10 +111,7 @@ describe("tokens by a key set's URL", () => {
     await using stays = await clientOf(good);
     keyServer.state.keys = [kept.publicJwk];
     const withdrawnAt = performance.now();
-    expect(await gone.closed).toEqual([
-      1008,
-      "the key or token is not valid any more, or has another tier; connect again",
-    ]);
+    expect(await gone.closed).toEqual([1008, "the key or token is no longer valid or has another tier; reconnect"]);
     expect(performance.now() - withdrawnAt).toBeLessThan(20_000);
     expect(await statusWith(withdrawn, checked)).toBe(401);
     expect(await statusWith(good, checked)).toBe(200);

@@ -39,7 +39,7 @@ describe.each([
       upstream: { batchItems },
       limits: { batchParallel: 64 },
       memory: { totalBytes, addressBytes: totalBytes, connectionBytes },
-      cache: { enabled: false },
+      cache: { totalBytes: 0 },
     });
   });
   afterEach(async () => {

@@ -52,50 +52,6 @@ describe("overload", () => {
     finish[2]!();
     expect((await late).status).toBe(200);
   });
-
-  it("refuses all calls to the node from a number on, but answers what it knows by itself", async () => {
-    await using node = await startFakeNode();
-    await using gateway = await startTestGateway(node, {
-      tiers: { public: limitlessTier },
-      overload: { callsInFlight: 3 },
-    });
-    const finish: (() => void)[] = [];
-    node.answer(({ id }, response) => {
-      finish.push(() => response.end(`{"jsonrpc":"2.0","id":${String(id)},"result":"0x1"}`));
-      return byHand;
-    });
-    const underWay = Array.from({ length: 3 }, () => call(gateway.url, "eth_syncing"));
-    await until("three are under way", generousMs, () => finish.length === 3);
-    const body = '{"jsonrpc":"2.0","id":1,"method":"eth_syncing"}';
-    expect((await post(gateway.url, body)).status).toBe(429);
-    expect((await call(gateway.url, "eth_coinbase")).result).toBe("0x0");
-    expect(await gateway.metrics.metrics()).toContain(
-      'gatehouse_gateway_limited_total{limit="overload",tier="public"} 1',
-    );
-    for (const end of finish) end();
-    expect((await Promise.all(underWay)).map(({ result }) => result)).toEqual(["0x1", "0x1", "0x1"]);
-  });
-});
-
-describe("a listener's bound of WebSockets", () => {
-  it("holds for all its clients together", async () => {
-    await using node = await startFakeNode();
-    await using gateway = await startTestGateway(node, { tiers: { public: limitlessTier }, webSocket: { clients: 2 } });
-    await using first = await connectTestClient(gateway.url);
-    await using second = await connectTestClient(gateway.url);
-    await expect(connectTestClient(gateway.url)).rejects.toThrow("503");
-    expect(await gateway.metrics.metrics()).toContain(
-      'gatehouse_gateway_limited_total{limit="clients",tier="public"} 1',
-    );
-    second.socket.terminate();
-    await until("there is room again", generousMs, async () =>
-      (await gateway.metrics.metrics()).includes("gatehouse_gateway_websocket_clients 1"),
-    );
-    await using third = await connectTestClient(gateway.url);
-    for (const client of [first, third]) {
-      expect(await client.ask('{"jsonrpc":"2.0","id":1,"method":"eth_mining"}')).toContain("false");
-    }
-  });
 });
 
 describe("a tier's bounds of WebSockets", () => {

@@ -126,11 +126,10 @@ describe.skipIf(!hasRedis)(`a store that is lost while it is used${why}`, () => 
     const [port = 0] = await findFreePorts(1);
     const given = {
       tiers: { public: { ...rates, requestsPerSecond: 0.001, requestBurst: 5, concurrency: 10 } },
-      internal: { tier: "public" },
       rateStore: { redisUrl: `redis://127.0.0.1:${port}`, timeoutMs: 5_000 },
     };
-    const isHeld = "rate limits hold across replicas";
-    const isAlone = "the rate store does not answer; rates are limited by this process alone";
+    const isHeld = "rate limits apply across replicas";
+    const isAlone = "the rate store is not responding; each replica limits rates on its own";
     const lines: string[] = [];
     const written = new PassThrough().on("data", (line: Buffer) => lines.push(line.toString()));
     const reported = (message: string) => lines.filter((line) => line.includes(message)).length;

@@ -28,7 +28,7 @@ describe("the fast path", () => {
     node = await startFakeNode();
     const settings = {
       tiers: { public: limitlessTier },
-      cache: { enabled: false },
+      cache: { totalBytes: 0 },
       head: { tellAgeAfterMs: dayMs },
       callers: { corsOrigins: ["https://page.example"] },
       // Each stream has its own connection, and a machine at rest makes far more of them a second than one address may.

@@ -70,7 +70,7 @@ describe("a message that may not be held", () => {
     });
     const { status, text } = await post(gateway.url, batchOf(4));
     expect(status).toBe(429);
-    expect(text).toMatch(/^\{"jsonrpc":"2\.0","id":null,"error":\{"code":-32005,"message":"too much is held in memory/);
+    expect(text).toMatch(/^\{"jsonrpc":"2\.0","id":null,"error":\{"code":-32005,"message":"too much is buffered/);
     const metrics = await gateway.metrics.metrics();
     expect(metrics).toContain('gatehouse_gateway_limited_total{limit="memory",tier="public"} 1');
     expect(metrics).toMatch(/buffered_bytes 0$/m);

@@ -6,7 +6,7 @@ import { Registry } from "prom-client";
 import { describe, expect, it } from "vitest";
 import { createConnectionBudget } from "#daemon/http/connections/connection-budget.ts";
 import { findClientAddress } from "#daemon/http/proxies/client-address.ts";
-import { finishedFlow } from "#gateway/answers/answer-sink.ts";
+import { finishedFlow } from "#gateway/responses/response-sink.ts";
 import { identifyByAddress } from "#gateway/callers/identify.ts";
 import { serveFastConnections } from "#gateway/listener/fast-connections.ts";
 import { createPeerAddress } from "#gateway/listener/listeners.ts";
@@ -58,7 +58,7 @@ async function startFastPath(later: (run: () => void) => void = (run) => void se
     turns: new SharedTurns({ now: () => clock.now, later }),
     memory: new MemoryBudget(
       { totalBytes: 1e9, addressBytes: 1e9, connectionBytes: 1e9 },
-      { cache: { bytes: () => 0, giveUp: () => undefined } },
+      { cache: { bytes: () => 0, evict: () => undefined } },
     ),
     addressOf: createPeerAddress(client),
     isAllowedHost: () => true,

@@ -112,22 +112,6 @@ describe("a connection that waits for its client", () => {
     expect(keptMs).toBeLessThan(20_000);
   });
 
-  it("gets 408 when a request does not become whole within requestTimeoutMs, be that ever so short", async () => {
-    await using node = await startFakeNode();
-    await using gateway = await startTestGateway(node, { listener: { requestTimeoutMs: 200 } });
-    let quickestMs = Number.POSITIVE_INFINITY;
-    for (let times = 0; times < 10 && quickestMs >= 900; times += 1) {
-      const client = open(gateway.url);
-      const began = performance.now();
-      client.socket.write(`${head}\r\n${body.slice(0, 9)}`);
-      await until("it is closed", generousMs, () => client.isEnded);
-      expect(client.text).toMatch(/^HTTP\/1\.1 408 /);
-      quickestMs = Math.min(quickestMs, performance.now() - began);
-    }
-    // A sweep a second, which did not look at this setting, took one second more at least.
-    expect(quickestMs).toBeLessThan(900);
-  });
-
   it("has all of its answer when it takes it later than the idle time", async () => {
     await using node = await startFakeNode();
     node.answer(() => "z".repeat(40_000));

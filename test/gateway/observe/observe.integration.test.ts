@@ -82,8 +82,8 @@ describe("the metrics of the gateway", () => {
   it("count what each limit refused, by tier", async () => {
     const small = { ...tier, concurrency: 1, webSockets: 1, subscriptions: 1 };
     await using gateway = await startTestGateway(node, {
-      tiers: { public: small, starved: { ...small, requestsPerSecond: 0.001, requestBurst: 1 } },
-      internal: { enabled: true, tier: "starved" },
+      tiers: { public: small, internal: { ...small, requestsPerSecond: 0.001, requestBurst: 1 } },
+      internal: { enabled: true },
       limits: { batchItems: 2 },
       overload: { heavyParallel: 1, heavyCostUnits: 1_000 },
       methods: { eth_syncing: { costUnits: 2_000 } },
@@ -123,7 +123,7 @@ describe("the metrics of the gateway", () => {
     for (const limit of ["blockRange", "tracer", "batch", "concurrency", "webSockets", "subscriptions"]) {
       expect([limit, await limited(limit)]).toEqual([limit, 1]);
     }
-    expect(await limited("rate", "starved")).toBe(1);
+    expect(await limited("rate", "internal")).toBe(1);
   });
 
   it("have every line of the catalogue, which docs/metrics.md is printed from, and no other", async () => {

@@ -113,21 +113,6 @@ describe("traces", () => {
     await gateway[Symbol.asyncDispose]();
   });
 
-  it("are dropped beyond those that may wait for a collector that does not answer", async () => {
-    const answering = Promise.withResolvers<undefined>();
-    await using collector = await startCollector(answering.promise);
-    const tracing = { otlpUrl: collector.url, sampleRatio: 1, queuedSpans: 10, timeoutMs: 60_000 };
-    const gateway = await startTestGateway(node, { tracing });
-    for (let round = 0; round < 50; round += 1) {
-      expect(await call(gateway.url, "eth_coinbase")).toMatchObject({ result: "0x0" });
-    }
-    answering.resolve(undefined);
-    await gateway[Symbol.asyncDispose]();
-    // Up to ten were on their way, and ten waited.
-    expect(collector.spans().length).toBeGreaterThan(10);
-    expect(collector.spans().length).toBeLessThanOrEqual(20);
-  });
-
   it("go on from a WebSocket's upgrade in every call on it", async () => {
     await using collector = await startCollector();
     traceparents.length = 0;

@@ -80,23 +80,15 @@ const changes: Readonly<Record<string, Change>> = {
     content: { limits: { batchItems: 1 } },
     holds: async (url) => refused(await textOf(url, "[1,2]"), "batch too large"),
   },
-  "a batch's answers": {
-    content: { limits: { batchResponseBytes: 100 } },
-    holds: async (url) => refused(await textOf(url, `[${body("eth_getCode", ["long"])}]`), "response too large"),
-  },
   "an answer's bytes": {
     content: { limits: { responseBytes: 100 } },
     holds: async (url) => refused(await textOf(url, body("eth_syncing", ["long"])), "response too large"),
   },
-  "a message's nesting": {
-    content: { limits: { depth: 3 } },
-    holds: async (url) => refused(await textOf(url, body("eth_coinbase", [[[[[]]]]])), "parse error"),
-  },
   "the range of logs": {
-    content: { ranges: { logsBlocks: 3, errorCode: -32_005 } },
+    content: { ranges: { logsBlocks: 3 } },
     holds: async (url) => {
       const { error } = await call(url, "eth_getLogs", [{ fromBlock: "0x1", toBlock: "0x5" }]);
-      return error?.code === -32_005 && error.message.includes("limited to 3 blocks");
+      return error?.code === -32_602 && error.message.includes("limited to 3 blocks");
     },
   },
   "the range of a tier's logs": {
@@ -104,13 +96,13 @@ const changes: Readonly<Record<string, Change>> = {
     holds: async (url) =>
       refused(await textOf(url, body("eth_getLogs", [{ fromBlock: "0x1", toBlock: "0x5" }])), "limited to 4 blocks"),
   },
-  "the range of traces": {
-    content: { ranges: { traceBlocks: 2 } },
+  "the range of a tier's traces": {
+    content: { tiers: { public: { ...limitlessTier, traceBlocks: 2 } } },
     holds: async (url) =>
       refused(await textOf(url, body("trace_filter", [{ fromBlock: "0x1", toBlock: "0x5" }])), "limited to 2 blocks"),
   },
   "heavy calls": {
-    content: { overload: { heavyCostUnits: 1, heavyCallsInFlight: 1, heavyParallel: 1, callsInFlight: 1 } },
+    content: { overload: { heavyParallel: 1, callsInFlight: 1 } },
     holds: async (url) => {
       const stuck = post(url, body("eth_getProof"));
       const { status } = await post(url, body("debug_traceTransaction", [`0x${randomBytes(32).toString("hex")}`]));

@@ -66,7 +66,7 @@ describe("a watched file", () => {
     await rename(join(folder, "..next"), join(folder, "..data"));
     await rm(join(folder, "..one"), { recursive: true });
     await until("the new one is read", generousMs, () => JSON.stringify(file.last()) === '{"at":2}');
-    expect(lines.some((line) => line.includes("a.setting was read again"))).toBe(true);
+    expect(lines.some((line) => line.includes("a.setting was reloaded"))).toBe(true);
   });
 
   it("shows what is in force, and that what stands there now is not", async () => {

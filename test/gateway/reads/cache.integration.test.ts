@@ -89,7 +89,7 @@ describe("saved reads", () => {
         response.end("busy");
         return byHand;
       });
-      expect((await read(1, method)).text).toContain("the node does not answer");
+      expect((await read(1, method)).text).toContain("the node is not responding");
       node.answer(() => "0x5");
       expect(await read(1, method)).toMatchObject({ source: "node", text: expect.stringContaining("0x5") as string });
       node.answer(({ id }, response) => {
@@ -198,7 +198,7 @@ describe("saved reads", () => {
     await node[Symbol.asyncDispose]();
     expect(await read(1, "eth_chainId")).toMatchObject({ source: "cache" });
     expect((await read(1, "eth_gasPrice")).text).toBe(
-      '{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"the node does not answer; try again later"}}',
+      '{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"the node is not responding; try again later"}}',
     );
     expect(gateway.readiness()).toMatchObject({ ok: false });
   });

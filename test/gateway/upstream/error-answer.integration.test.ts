@@ -8,9 +8,9 @@ const reverted = '{"code":3,"message":"execution reverted: \\u00e9","data":"0x08
 const request = (id: string, method = "eth_estimateGas", params = "[{}]") =>
   `{"jsonrpc":"2.0","id":${id},"method":"${method}","params":${params}}`;
 const answer = (id: string, error = reverted) => `{"jsonrpc":"2.0","id":${id},"error":${error}}`;
-const badAnswer = '{"code":-32603,"message":"the node\'s answer is not JSON-RPC; try again later"}';
-const limited = '{"code":-32005,"message":"rate limit exceeded: the node limits calls; try again later"}';
-const unavailable = '{"code":-32603,"message":"the node does not answer; try again later"}';
+const badAnswer = '{"code":-32603,"message":"the node\'s response is not JSON-RPC; try again later"}';
+const limited = '{"code":-32005,"message":"rate limit exceeded: the node rate-limits calls; try again later"}';
+const unavailable = '{"code":-32603,"message":"the node is not responding; try again later"}';
 
 /** Ways in which a body reaches the gateway. */
 const deliveries: Readonly<Record<string, (response: ServerResponse, status: number, body: string) => void>> = {

@@ -53,5 +53,5 @@ it("a link gives up a handshake that nobody answers, says so once, and tries aga
   await until("it tried three times", generousMs, () => sockets.length === 3);
   const reported = lines.filter((line) => line.includes("can't be reached"));
   expect(reported).toHaveLength(1);
-  expect(reported[0]).toContain("no answer to the handshake within 200 ms");
+  expect(reported[0]).toContain("no response to the handshake within 200 ms");
 });

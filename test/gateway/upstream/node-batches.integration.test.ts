@@ -144,7 +144,7 @@ describe("a client's batch at the node", () => {
     });
     const answers = await ask(balances(20));
     expect(new Set(answers.map(({ error }) => error?.message))).toEqual(
-      new Set(["rate limit exceeded: the node limits calls; try again later"]),
+      new Set(["rate limit exceeded: the node rate-limits calls; try again later"]),
     );
     expect(node.batches).toEqual([20]);
     expect(node.requests).toHaveLength(1);

@@ -9,7 +9,7 @@ import type { NodeFitness } from "#gateway/chain/head.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
 
 const behind = { code: -32603, message: "the node is behind the chain's head; try again later" };
-const down = { code: -32603, message: "the node does not answer; try again later" };
+const down = { code: -32603, message: "the node is not responding; try again later" };
 const anotherChain = { code: -32603, message: "the node is on another chain than this endpoint; try again later" };
 const chainUnknown = { code: -32603, message: "the node has not reported its chain yet; try again later" };
 const request = (id: number, method: string, params: readonly unknown[] = []) =>

@@ -1,4 +1,3 @@
-import { connect } from "node:net";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { byHand, startFakeNode, type FakeNode } from "#gateway/testing/fake-node.ts";
 import { limitlessTier } from "#gateway/testing/limitless-tier.ts";
@@ -101,98 +100,8 @@ describe("calls that wait for the node", () => {
     },
   );
 
-  it("are bounded by caller: more are refused, and another's are taken", async () => {
-    node.answer(() => byHand);
-    gateway = await startTestGateway(node, {
-      tiers: { public: limitlessTier },
-      upstream: { connections: 1, queuedCallsPerCaller: 3 },
-      ...trusted,
-    });
-    const abort = new AbortController();
-    const send = (at: number, address: string) =>
-      fetch(gateway.url, {
-        method: "POST",
-        body: storage(at),
-        headers: { "Content-Type": "application/json", ...from(address) },
-        signal: abort.signal,
-      });
-    const under = Array.from({ length: 4 }, (_, at) => send(at, "9.9.9.1"));
-    await until("three wait", generousMs, async () => (await gateway.metrics.metrics()).includes("calls_queued 3"));
-    expect((await post(gateway.url, storage(9), from("9.9.9.1"))).text).toBe(
-      '{"jsonrpc":"2.0","id":9,"error":{"code":-32005,"message":"rate limit exceeded: too many calls wait; try again later"}}',
-    );
-    under.push(send(10, "9.9.9.2"));
-    await until("the other's waits, too", generousMs, async () =>
-      (await gateway.metrics.metrics()).includes("calls_queued 4"),
-    );
-    abort.abort();
-    await Promise.allSettled(under);
-  });
-
-  it("are bounded in all: more are refused, whoever's they are, until there is room again", async () => {
-    const answers: (() => void)[] = [];
-    node.answer(({ id }, response) => {
-      answers.push(() => response.end(`{"jsonrpc":"2.0","id":${String(id)},"result":"0x1"}`));
-      return byHand;
-    });
-    gateway = await startTestGateway(node, {
-      tiers: { public: limitlessTier },
-      upstream: { connections: 1, queuedCalls: 3, queuedCallsPerCaller: 3 },
-      ...trusted,
-    });
-    const send = (at: number) => post(gateway.url, storage(at), from(`9.9.9.${at}`));
-    const shows = (waiting: number) => async () =>
-      (await gateway.metrics.metrics()).includes(`gatehouse_gateway_calls_queued ${waiting}\n`);
-    const under = [send(1)];
-    await until("one is at the node", generousMs, () => answers.length === 1);
-    under.push(send(2), send(3), send(4));
-    await until("three wait", generousMs, shows(3));
-    expect((await send(5)).text).toBe(
-      '{"jsonrpc":"2.0","id":5,"error":{"code":-32005,"message":"rate limit exceeded: too many calls wait; try again later"}}',
-    );
-    answers[0]?.();
-    await until("two wait", generousMs, shows(2));
-    under.push(send(6));
-    await until("three wait again", generousMs, shows(3));
-    for (let ended = 1; ended < 5; ended += 1) {
-      await until("the next is at the node", generousMs, () => answers.length > ended);
-      answers[ended]?.();
-    }
-    expect((await Promise.all(under)).map(({ text }) => text.includes('"result":"0x1"'))).toEqual(
-      under.map(() => true),
-    );
-  });
-
   it("come, by default, from no anonymous or paying caller in such a number that they take all connections", () => {
     const { tiers, upstream } = testSettings();
     for (const tier of ["public", "paid"]) expect(tiers[tier]?.concurrency).toBeLessThan(upstream.connections);
-  });
-
-  it("are not kept from the node by clients that take nothing of their answers", async () => {
-    const large = "z".repeat(24_000_000);
-    node.answer(({ method }) => (method === "eth_getStorageAt" ? large : "0x1"));
-    gateway = await startTestGateway(node, {
-      tiers: { public: limitlessTier },
-      upstream: { connections: 4, heldConnections: 2 },
-    });
-    const { hostname, port } = new URL(gateway.url);
-    const deaf = Array.from({ length: 4 }, (_, at) => {
-      const body = storage(at);
-      const socket = connect(Number(port), hostname);
-      socket.on("error", () => socket.destroy());
-      socket.pause();
-      socket.write(
-        `POST / HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
-      );
-      return socket;
-    });
-    await until("all four are at the node", generousMs, () => node.requests.length >= 4);
-    const startedAt = performance.now();
-    for (let at = 0; at < 20; at += 1) {
-      const { text } = await post(gateway.url, '{"jsonrpc":"2.0","id":1,"method":"eth_syncing"}');
-      expect(text).toBe('{"jsonrpc":"2.0","id":1,"result":"0x1"}');
-    }
-    expect(performance.now() - startedAt).toBeLessThan(20_000);
-    for (const socket of deaf) socket.destroy();
   });
 });

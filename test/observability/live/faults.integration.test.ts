@@ -42,7 +42,7 @@ const faults: readonly LiveFault<WatchedSidecar>[] = [
     },
   },
   {
-    alert: "GatehouseSidecarDown",
+    alert: "GatehouseServiceDown",
     what: "the sidecar is killed",
     steadyMs,
     strike: async ({ sidecar, startSidecar }) => {
@@ -95,7 +95,7 @@ describe.skipIf(!hasPrometheus)(`a live Prometheus${withoutPrometheus}`, () => {
     "%s: it shows %s firing, and resolved when that is fixed",
     async (_, alert, fault) => {
       expect(await seeFault(fault, watched)).toMatchObject({ alert });
-      expect(await listFiringAlerts(watched.prometheus)).toEqual(new Set());
+      expect(await listFiringAlerts(watched.prometheus)).toEqual(new Map());
     },
     // Longer than the waits in it, so that the one that failed is named.
     480_000,

@@ -1,10 +1,13 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import type { Severity } from "#infra/observability/alert.ts";
 import { until } from "#daemon/testing/until.ts";
 import type { ActiveAlert, RunningPrometheus } from "../../support/prometheus/prometheus.ts";
 
 /** A fault that is really made, and the alert that reports it. `T` is what it strikes. */
 export type LiveFault<T> = Readonly<{
   alert: `Gatehouse${string}`;
+  /** Severity with which it fires, for an alert that has two. */
+  severity?: Severity;
   /** Fault in words, as a person would say it. */
   what: string;
   /** Alerts that the same fault gives rise to, and has to: whoever stops a node has callers that fail. */
@@ -48,12 +51,16 @@ export async function seeFault<T extends Readonly<{ prometheus: RunningPrometheu
   fault: LiveFault<T>,
   struck: T,
 ): Promise<SeenFault> {
-  const { alert, what, besides = [] } = fault;
+  const { alert, what, severity, besides = [] } = fault;
   const seen = new Set<string>();
   const firing = async () => {
-    const names = await listFiringAlerts(struck.prometheus);
-    for (const name of names) seen.add(name);
-    return names;
+    const found = await listFiringAlerts(struck.prometheus);
+    for (const name of found.keys()) seen.add(name);
+    return found;
+  };
+  const isFiring = async () => {
+    const severities = (await firing()).get(alert);
+    return severity === undefined ? severities !== undefined : severities?.has(severity) === true;
   };
   // Nor is anything about to: what the fault before left pending would fire in this one.
   await until(`nothing fires or pends before: ${what}`, quietWithinMs, async () => {
@@ -68,23 +75,21 @@ export async function seeFault<T extends Readonly<{ prometheus: RunningPrometheu
   let firedAfterMs = 0;
   {
     await using _ = await fault.strike(struck);
-    await until(`${alert} fires`, fault.firesWithinMs ?? 90_000, async () => (await firing()).has(alert)).catch(
-      async (cause: unknown) => {
-        const fired = [...seen].join(", ") || "nothing";
-        const wrong = await listWrongConditions(struck.prometheus);
-        throw new Error(`${(cause as Error).message}; fired: ${fired}; wrong: ${wrong}`, { cause });
-      },
-    );
+    await until(`${alert} fires`, fault.firesWithinMs ?? 90_000, isFiring).catch(async (cause: unknown) => {
+      const fired = [...seen].join(", ") || "nothing";
+      const wrong = await listWrongConditions(struck.prometheus);
+      throw new Error(`${(cause as Error).message}; fired: ${fired}; wrong: ${wrong}`, { cause });
+    });
     firedAfterMs = performance.now() - struckAt;
     const steadyUntil = performance.now() + (fault.steadyMs ?? usualSteadyMs);
     while (performance.now() < steadyUntil) {
       await sleep(lookEveryMs);
-      if (!(await firing()).has(alert)) throw new Error(`${alert} flaps: it ended while the fault was there`);
+      if (!(await isFiring())) throw new Error(`${alert} flaps: it ended while the fault was there`);
     }
     fixedAt = performance.now();
   }
   const resolvesWithinMs = fault.resolvesWithinMs ?? 120_000;
-  await until(`${alert} ends`, resolvesWithinMs, async () => !(await firing()).has(alert));
+  await until(`${alert} ends`, resolvesWithinMs, async () => !(await isFiring()));
   const resolvedAfterMs = performance.now() - fixedAt;
   await until(`all is silent after ${alert}`, resolvesWithinMs, async () => (await firing()).size === 0);
   const unexpected = [...seen].filter((name) => name !== alert && !besides.some((expected) => expected === name));
@@ -108,9 +113,11 @@ function describeAlert({ state, labels, annotations }: ActiveAlert): string {
   return `${labels["alertname"]} is ${state}: ${annotations["summary"]}`;
 }
 
-/** Names of the alerts that fire now, but for the one that always does. */
-export async function listFiringAlerts({ alerts }: Pick<RunningPrometheus, "alerts">): Promise<ReadonlySet<string>> {
-  const firing = (await alerts()).filter(({ state }) => state === "firing");
-  const names = firing.map(({ labels }) => labels["alertname"] ?? "");
-  return new Set(names.filter((name) => name !== watchdog));
+/** Names of the alerts that fire now, but for the one that always does, each with its severities. */
+export async function listFiringAlerts({
+  alerts,
+}: Pick<RunningPrometheus, "alerts">): Promise<ReadonlyMap<string, ReadonlySet<string | undefined>>> {
+  const firing = (await alerts()).filter(({ state, labels }) => state === "firing" && labels["alertname"] !== watchdog);
+  const byName = Map.groupBy(firing, ({ labels }) => labels["alertname"] ?? "");
+  return new Map([...byName].map(([name, some]) => [name, new Set(some.map(({ labels }) => labels["severity"]))]));
 }

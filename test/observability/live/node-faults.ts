@@ -67,7 +67,7 @@ const serving: readonly LiveFault<WatchedStack>[] = [
 
 const pruning: readonly LiveFault<WatchedStack>[] = [
   {
-    alert: "GatehousePruningOff",
+    alert: "GatehousePruningStalled",
     what: "`node_cli` reports auto-pruning off, and enabling it has no effect",
     besides: ["GatehouseConditionFalse"],
     strike: (stack) =>
@@ -86,6 +86,7 @@ const pruning: readonly LiveFault<WatchedStack>[] = [
 const disk: readonly LiveFault<WatchedStack>[] = [
   {
     alert: "GatehouseDiskSpaceLow",
+    severity: "critical",
     what: "a data disk of 64 MiB filled to the last byte",
     besides: ["GatehouseConditionFalse"],
     strike: async ({ disk: small }) => {
@@ -94,7 +95,8 @@ const disk: readonly LiveFault<WatchedStack>[] = [
     },
   },
   {
-    alert: "GatehouseDiskFullSoon",
+    alert: "GatehouseDiskSpaceLow",
+    severity: "warning",
     what: "24 KiB/s written to that disk",
     // Six hours have to be seen (360 s at a scale of 60), and the alert waits for one.
     firesWithinMs: 600_000,

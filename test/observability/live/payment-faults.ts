@@ -67,14 +67,15 @@ const money: readonly LiveFault<WatchedStack>[] = [
   },
   {
     alert: "GatehouseSignerLow",
+    severity: "warning",
     what: "the signer drained to 0.05 of the native currency",
     strike: prepareBalance(parseEther("0.05")),
     firesWithinMs: 180_000,
   },
   {
-    alert: "GatehouseSignerEmpty",
+    alert: "GatehouseSignerLow",
+    severity: "critical",
     what: "the signer drained to nothing",
-    besides: ["GatehouseSignerLow"],
     strike: prepareBalance(0n),
   },
 ];
@@ -97,7 +98,6 @@ export async function startReplicated(stack: WatchedStack): Promise<Replicated> 
   const [port = 0, operationsPort = 0, rpcPort = 0] = await findFreePorts(3);
   const replicaRpc = started.use(await startFaultyRpc(rpcPort, stack.nodeUrl));
   const env = {
-    ...quickFacilitator,
     GATEHOUSE_FACILITATOR_LISTEN_PORT: String(port),
     GATEHOUSE_FACILITATOR_OPERATIONS_PORT: String(operationsPort),
     GATEHOUSE_FACILITATOR_CHAIN_RPC_URL: replicaRpc.url,
@@ -105,7 +105,7 @@ export async function startReplicated(stack: WatchedStack): Promise<Replicated> 
     GATEHOUSE_FACILITATOR_ASSETS: JSON.stringify([{ address: tokenAddress, name: "USDC", version: "2" }]),
     GATEHOUSE_FACILITATOR_LEDGER_URL: await postgres.createDatabase(),
   };
-  let running = await startService("facilitator", env);
+  let running = await startService("facilitator", env, { constants: quickFacilitator });
   started.defer(async () => void (await running.end("SIGTERM")));
   await stack.alsoScrape("replicas", `127.0.0.1:${operationsPort}`);
   const owned = started.move();
@@ -116,7 +116,7 @@ export async function startReplicated(stack: WatchedStack): Promise<Replicated> 
     replicaUrl: `http://127.0.0.1:${port}`,
     replicaRpc,
     startReplica: async () => {
-      running = await startService("facilitator", env);
+      running = await startService("facilitator", env, { constants: quickFacilitator });
     },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
@@ -160,9 +160,8 @@ const ledger: readonly LiveFault<Replicated>[] = [
     strike: prepareTrouble({ eth_getTransactionReceipt: "fails" }),
   },
   {
-    alert: "GatehouseSettlementOld",
+    alert: "GatehouseSettlementStuck",
     what: "the facilitator's node accepts a payment's transactions and loses them",
-    besides: ["GatehouseSettlementStuck"],
     // Ten minutes of true time.
     firesWithinMs: 700_000,
     strike: async (struck) => {

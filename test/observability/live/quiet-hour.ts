@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { withMarked } from "#daemon/markdown.ts";
 import { until } from "#daemon/testing/until.ts";
 import { watchdog } from "./live-fault.ts";
 import type { ActiveAlert, RunningPrometheus } from "../../support/prometheus/prometheus.ts";
@@ -49,24 +48,6 @@ export async function seeQuietHour(
     looks,
     pendingMeanwhile: [...pending].toSorted(),
   };
-}
-
-/** Says what was seen, as a paragraph of Markdown. */
-export function printQuietHour({ scale, seconds, looks, pendingMeanwhile }: QuietHour, alerts: number): string {
-  const meanwhile =
-    pendingMeanwhile.length === 0
-      ? "None was pending at any look."
-      : `Pending for a while, and gone again: ${pendingMeanwhile.map((name) => `\`${name}\``).join(", ")}.`;
-  return `Scale 1 : ${scale}, ${seconds} s, ${looks} looks at ${alerts} alerts. No alert fired, and none was pending at the end. ${meanwhile}`;
-}
-
-/**
- * Puts the paragraph in place of the one between the comments `<!-- quiet-hour: … -->` and `<!-- /quiet-hour -->`.
- *
- * @throws {Error} when the text has no such comments.
- */
-export function withQuietHour(text: string, paragraph: string): string {
-  return withMarked(text, { page: "test/observability/live/README.md", mark: "quiet-hour", marked: paragraph });
 }
 
 function getName({ labels }: ActiveAlert): string {

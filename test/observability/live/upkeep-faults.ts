@@ -104,7 +104,7 @@ const pushed: readonly LiveFault<WatchedStack>[] = [
     strike: hang("pushgateway"),
   },
   {
-    alert: "GatehouseJobNameConflict",
+    alert: "GatehouseMetricsNotArriving",
     what: "another node pushes under the same job name, once a second",
     besides: ["GatehouseConditionFalse"],
     strike: ({ pushgatewayUrl }) => {

@@ -21,13 +21,15 @@ function listRelease(minVersionAt: (head: number) => number) {
 
 const releases: readonly LiveFault<WatchedStack>[] = [
   {
-    alert: "GatehouseVersionOutdatedSoon",
+    alert: "GatehouseVersionOutdated",
+    severity: "warning",
     what: "the release list requires a newer version from a block a day ahead",
     besides: ["GatehouseConditionFalse"],
     strike: listRelease((head) => head + 86_400),
   },
   {
     alert: "GatehouseVersionOutdated",
+    severity: "critical",
     what: "the release list requires a newer version since block 1",
     besides: ["GatehouseConditionFalse"],
     strike: listRelease(() => 1),
@@ -55,24 +57,26 @@ export async function startUpgradedNode(stack: WatchedStack): Promise<UpgradedNo
   await chmod(copier, 0o755);
   const stateDirectory = join(folder, "state");
   const sidecar = started.use(
-    await startService("sidecar", {
-      PATH: `${folder}:${path}`,
-      GATEHOUSE_SIDECAR_NODE_WORKSPACE: node.workspace,
-      GATEHOUSE_SIDECAR_NODE_HTTP_URL: node.httpUrl,
-      GATEHOUSE_SIDECAR_NODE_WEB_SOCKET_URL: node.webSocketUrl,
-      GATEHOUSE_SIDECAR_UPKEEP_STATE_DIRECTORY: stateDirectory,
-      GATEHOUSE_SIDECAR_UPKEEP_MODE: "enforce",
-      GATEHOUSE_SIDECAR_UPKEEP_REREAD_INTERVAL_MS: "1000",
-      GATEHOUSE_SIDECAR_HEALTH_WEB_SOCKET: "false",
-      GATEHOUSE_SIDECAR_LISTEN_PORT: "0",
-      GATEHOUSE_SIDECAR_GATEWAY_PUBLIC_PORT: "0",
-      GATEHOUSE_SIDECAR_MONITOR_PUSH_ADDRESS: "127.0.0.1",
-      GATEHOUSE_SIDECAR_OPS_STOP: '["./ops","stop"]',
-      GATEHOUSE_SIDECAR_PRUNE_INTERVAL_MS: "1000",
-      GATEHOUSE_SIDECAR_RESTART_ANSWERS_WITHIN_MS: "30000",
-      GATEHOUSE_SIDECAR_RESTART_BUDGET_PER_HOUR: "60",
-      GATEHOUSE_SIDECAR_RESTART_HEALTHY_WITHIN_MS: "20000",
-    }),
+    await startService(
+      "sidecar",
+      {
+        PATH: `${folder}:${path}`,
+        GATEHOUSE_SIDECAR_NODE_WORKSPACE: node.workspace,
+        GATEHOUSE_SIDECAR_NODE_HTTP_URL: node.httpUrl,
+        GATEHOUSE_SIDECAR_NODE_WEB_SOCKET_URL: node.webSocketUrl,
+        GATEHOUSE_SIDECAR_UPKEEP_STATE_DIRECTORY: stateDirectory,
+        GATEHOUSE_SIDECAR_UPKEEP_MODE: "enforce",
+        GATEHOUSE_SIDECAR_HEALTH_WEB_SOCKET: "false",
+        GATEHOUSE_SIDECAR_LISTEN_PORT: "0",
+        GATEHOUSE_SIDECAR_GATEWAY_PUBLIC_PORT: "0",
+        GATEHOUSE_SIDECAR_MONITOR_PUSH_ADDRESS: "127.0.0.1",
+        GATEHOUSE_SIDECAR_OPS_STOP: '["./ops","stop"]',
+        GATEHOUSE_SIDECAR_RESTART_ANSWERS_WITHIN_MS: "30000",
+        GATEHOUSE_SIDECAR_RESTART_BUDGET_PER_HOUR: "60",
+        GATEHOUSE_SIDECAR_RESTART_HEALTHY_WITHIN_MS: "20000",
+      },
+      { constants: { "upkeep.rereadIntervalMs": 1_000, "prune.intervalMs": 1_000 } },
+    ),
   );
   const url = sidecar.urls["sidecar"] ?? "";
   await waitUntilSettled(url);

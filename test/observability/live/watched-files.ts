@@ -3,6 +3,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { OtherConstants } from "../../support/other-constants.ts";
 
 /** A file that a service reads again as it changes. */
 type WatchedFile = Readonly<{ write: (content: string) => Promise<void> }>;
@@ -24,6 +25,8 @@ export type WatchedFiles = AsyncDisposable &
     releases: WatchedFile;
     claim: Pick<ServedClaim, "setAtCeiling">;
     env: Readonly<Record<string, string>>;
+    /** What the sidecar has as constants. */
+    constants: OtherConstants;
   }>;
 
 /** Writes an empty policy and an empty list of releases, and serves a claim that has room to grow. */
@@ -46,11 +49,13 @@ export async function createWatchedFiles(): Promise<WatchedFiles> {
     env: {
       GATEHOUSE_SIDECAR_GATEWAY_POLICY_PATH: join(folder, "policy.json5"),
       GATEHOUSE_SIDECAR_UPGRADE_RELEASES_PATH: join(folder, "releases.json5"),
-      GATEHOUSE_SIDECAR_KUBERNETES_API_URL: url,
-      GATEHOUSE_SIDECAR_KUBERNETES_SERVICE_ACCOUNT_DIRECTORY: folder,
       GATEHOUSE_SIDECAR_VOLUME_CLAIM: "node-workspace",
       GATEHOUSE_SIDECAR_VOLUME_CEILING_GIBIBYTES: String(ceilingGibibytes),
-      GATEHOUSE_SIDECAR_VOLUME_INTERVAL_MS: "1000",
+    },
+    constants: {
+      "kubernetes.apiUrl": url,
+      "kubernetes.serviceAccountDirectory": folder,
+      "volume.intervalMs": 1_000,
     },
     [Symbol.asyncDispose]: async () => {
       await claim[Symbol.asyncDispose]();

@@ -39,15 +39,8 @@ export type WatchedStack = AsyncDisposable &
 /** Times of the sidecar that minutes of a test can wait for, and limits that its load can reach. */
 const quickSidecar = {
   GATEHOUSE_SIDECAR_LAG_RESTART: "false",
-  GATEHOUSE_SIDECAR_LAG_INTERVAL_MS: "1000",
   GATEHOUSE_SIDECAR_HEALTH_STALE_AFTER_MS: "5000",
-  GATEHOUSE_SIDECAR_HEALTH_WEB_SOCKET_INTERVAL_MS: "1000",
-  GATEHOUSE_SIDECAR_PRUNE_INTERVAL_MS: "1000",
-  GATEHOUSE_SIDECAR_PRUNE_STALLED_AFTER_MS: "5000",
-  GATEHOUSE_SIDECAR_PUSHGATEWAY_STALE_AFTER_MS: "6000",
   GATEHOUSE_SIDECAR_UPKEEP_RESTORE_AFTER_MS: "0",
-  GATEHOUSE_SIDECAR_UPKEEP_FILE_TIMEOUT_MS: "1000",
-  GATEHOUSE_SIDECAR_UPKEEP_REREAD_INTERVAL_MS: "1000",
   GATEHOUSE_SIDECAR_RESTART_BUDGET_PER_HOUR: "4",
   GATEHOUSE_SIDECAR_RESTART_ANSWERS_WITHIN_MS: "10000",
   GATEHOUSE_SIDECAR_RESTART_HEALTHY_WITHIN_MS: "20000",
@@ -55,8 +48,19 @@ const quickSidecar = {
   GATEHOUSE_SIDECAR_GATEWAY_OVERLOAD_CALLS_IN_FLIGHT: "32",
 } as const;
 
+/** The same of its constants. */
+const quickConstants = {
+  "health.webSocketIntervalMs": 1_000,
+  "lag.intervalMs": 1_000,
+  "prune.intervalMs": 1_000,
+  "prune.stalledAfterMs": 5_000,
+  "pushgateway.staleAfterMs": 6_000,
+  "upkeep.fileTimeoutMs": 1_000,
+  "upkeep.rereadIntervalMs": 1_000,
+};
+
 /** The rules' ten minutes are ten seconds here, in which the first look at the ledger has to come. */
-export const quickFacilitator = { GATEHOUSE_FACILITATOR_LEDGER_COMPARE_INTERVAL_MS: "1000" } as const;
+export const quickFacilitator = { "ledger.compareIntervalMs": 1_000 };
 
 const stackDeadlineMs = 120_000;
 const diskKibibytes = 65_536;
@@ -86,17 +90,20 @@ export async function startWatchedStack(
     await startPrometheus({ rules: options.rules, intervalMs: 1_000, lookbackMs: 300_000 / options.scale }),
   );
   const stack = started.use(
-    await spawnStack([], {
-      ...portsEnv,
-      ...quickSidecar,
-      ...quickFacilitator,
-      ...files.env,
-      GATEHOUSE_SIDECAR_NODE_HTTP_URL: rpc.url,
-      GATEHOUSE_SIDECAR_NODE_WEB_SOCKET_URL: `ws://127.0.0.1:${webSocket.port}`,
-      GATEHOUSE_SIDECAR_LAG_REFERENCES: JSON.stringify([reference.url]),
-      GATEHOUSE_SIDECAR_GATEWAY_INTERNAL_PORT: String(internalPort),
-      ...(disk === undefined ? {} : { GATEHOUSE_SIDECAR_NODE_DATA_PATH: disk.path }),
-    }),
+    await spawnStack(
+      [],
+      {
+        ...portsEnv,
+        ...quickSidecar,
+        ...files.env,
+        GATEHOUSE_SIDECAR_NODE_HTTP_URL: rpc.url,
+        GATEHOUSE_SIDECAR_NODE_WEB_SOCKET_URL: `ws://127.0.0.1:${webSocket.port}`,
+        GATEHOUSE_SIDECAR_LAG_REFERENCES: JSON.stringify([reference.url]),
+        GATEHOUSE_SIDECAR_GATEWAY_INTERNAL_PORT: String(internalPort),
+        ...(disk === undefined ? {} : { GATEHOUSE_SIDECAR_NODE_DATA_PATH: disk.path }),
+      },
+      { sidecar: { ...quickConstants, ...files.constants }, facilitator: quickFacilitator },
+    ),
   );
   await until("the stack is up and the first request is paid", stackDeadlineMs, () => {
     if (stack.process.exitCode !== null) throw new Error(`the stack ended: ${stack.output()}`);

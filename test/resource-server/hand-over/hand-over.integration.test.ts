@@ -107,7 +107,9 @@ describe("a facilitator and a resource server", () => {
     const { shop, facilitator, chain } = market;
     const buyers = startBuyers(shop.url, chain.token, { everyMs: 100 });
     await facilitator.write({ assets: [{ address: chain.token, name: "USDC", version: "9" }] });
-    expect(await until("they are refused", generousMs, facilitator.refusal)).toContain("another EIP-712 domain");
+    expect(await until("they are refused", generousMs, facilitator.refusal)).toContain(
+      "does not have the EIP-712 domain",
+    );
     const bought = buyers.bought.length;
     await until("purchases go on", generousMs, () => buyers.bought.length > bought + 5 || buyers.failures.length > 0);
     await buyers.end();

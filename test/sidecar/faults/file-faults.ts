@@ -60,13 +60,13 @@ export const fileFaults: readonly Fault[] = [
   unusable(
     "node.conf is gone",
     "FileMissing",
-    "…/node.conf is not there; write it again, or set node.configPath",
+    "…/node.conf is missing; create it again, or set node.configPath",
     ({ node }) => rm(node.configPath),
   ),
   unusable(
     "node.conf is on a disk that can't read it",
     "Unreadable",
-    "…/node.conf can't be read (EIO): its disk or its mount fails, not a right to it",
+    "…/node.conf can't be read (EIO): its disk or mount is failing (not a permission problem)",
     // The first page of a process is never mapped: a read at its start is an I/O error.
     replacedBy((path) => symlink("/proc/self/mem", path)),
   ),
@@ -79,7 +79,7 @@ export const fileFaults: readonly Fault[] = [
   unusable(
     "node.conf is half written",
     "Truncated",
-    "…/node.conf:1:… is not complete JSON (",
+    "…/node.conf:1:… is incomplete JSON (",
     holds('{ "chain": { "moni'),
   ),
   unusable(
@@ -94,12 +94,7 @@ export const fileFaults: readonly Fault[] = [
     "…/node.conf:1:101 is nested more than 100 levels deep",
     holds("[".repeat(5_000)),
   ),
-  unusable(
-    "node.conf holds an array",
-    "NotAnObject",
-    "…/node.conf holds an array; expected one JSON object",
-    holds("[]"),
-  ),
+  unusable("node.conf holds an array", "NotAnObject", "…/node.conf is an array; expected a JSON object", holds("[]")),
   unusable(
     "node.conf has no chain",
     "NoChain",
@@ -109,25 +104,25 @@ export const fileFaults: readonly Fault[] = [
   unusable(
     "node.conf is larger than the limit",
     "TooLarge",
-    "…/node.conf is larger than 65536 bytes (upkeep.configLimitBytes)",
+    "…/node.conf is larger than the limit of 65536 bytes",
     ({ node }) => truncate(node.configPath, 2_000_000),
   ),
   unusable(
     "node.conf is a directory",
     "NotAFile",
-    "…/node.conf can't be read (it is not a regular file); `ls -ld …/node.conf` shows what it is. Move it away, and write node.conf there.",
+    "…/node.conf can't be read (it is not a regular file); `ls -ld …/node.conf` shows what it is. Move it away, and create node.conf there.",
     replacedBy((path) => mkdir(path)),
   ),
   unusable(
     "node.conf is a named pipe that nobody writes to",
     "NotAFile",
-    "…/node.conf can't be read (it is not a regular file); `ls -ld …/node.conf` shows what it is. Move it away, and write node.conf there.",
+    "…/node.conf can't be read (it is not a regular file); `ls -ld …/node.conf` shows what it is. Move it away, and create node.conf there.",
     replacedBy((path) => run("mkfifo", [path])),
   ),
   unusable(
     "node.conf is a symbolic link to itself",
     "NotAFile",
-    "…/node.conf can't be read (ELOOP); `ls -ld …/node.conf` shows what it is. Move it away, and write node.conf there.",
+    "…/node.conf can't be read (ELOOP); `ls -ld …/node.conf` shows what it is. Move it away, and create node.conf there.",
     replacedBy((path) => symlink(path, path)),
   ),
   {
@@ -171,7 +166,7 @@ export const fileFaults: readonly Fault[] = [
     },
     shown: degraded(
       ["ConfigReconciled", "WriteFailed"],
-      "…/node.conf can't be written (ENOSPC: the disk is full; free some space).",
+      "…/node.conf can't be written (ENOSPC: the disk is full; free space).",
     ),
   },
   ...hangingFaults,
@@ -193,7 +188,7 @@ export const fileFaults: readonly Fault[] = [
     },
     shown: degraded(
       ["StateWritable", "DiskFull"],
-      "…/upkeep.sqlite can't be written (database or disk is full); free some space on its disk",
+      "…/upkeep.sqlite can't be written (database or disk is full); free space on its disk",
     ),
   },
   {
@@ -206,7 +201,7 @@ export const fileFaults: readonly Fault[] = [
     },
     shown: degraded(
       ["StateWritable", "InUse"],
-      "…/upkeep.sqlite can't be written (database is locked); end the other program that has it open",
+      "…/upkeep.sqlite can't be written (database is locked); stop the other program that has it open",
     ),
   },
   {
@@ -218,8 +213,8 @@ export const fileFaults: readonly Fault[] = [
       await struck.node.save(drifted(struck));
     },
     shown: degraded(
-      ["SoleWriter", "Locked"],
-      "Another process looks after …/node.conf (process … on host …, since …Z, holds …/.node.conf.lock); stop it, only one may write the file.",
+      ["ConfigReconciled", "Locked"],
+      "Another process manages …/node.conf (process … on host …, since …Z, holds …/.node.conf.lock); stop it: only one process may write the file.",
     ),
   },
   {
@@ -231,8 +226,8 @@ export const fileFaults: readonly Fault[] = [
       }
     },
     shown: degraded(
-      ["SoleWriter", "Contested"],
-      "node.conf was corrected of the very same change again and again within six hours: another program keeps writing it. Stop that program",
+      ["ConfigReconciled", "Contested"],
+      "node.conf was corrected repeatedly for the same change within six hours: another program keeps writing it. Stop that program",
     ),
   },
 ];

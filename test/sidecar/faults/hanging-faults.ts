@@ -25,8 +25,7 @@ export const hangingFaults: readonly Fault[] = [
       verdict: "unknown",
       condition: ["ConfigValid", "Unresponsive"],
       readyz: 200,
-      reads:
-        "…/node.conf can't be read: … has not come back since … (allowed: 2000 ms, upkeep.fileTimeoutMs): its file system hangs.",
+      reads: "…/node.conf can't be read: … has hung since … (limit: 2000 ms): the file system does not respond.",
     },
   },
   {
@@ -46,7 +45,7 @@ export const hangingFaults: readonly Fault[] = [
       condition: ["DataIntact", "NotInspected"],
       readyz: 200,
       reads:
-        "The node's data can't be read: looking at …/seen-data has not come back since … (allowed: 2000 ms, upkeep.fileTimeoutMs): its file system hangs. See that its server or disk answers (stat -f, dmesg), or mount it again.",
+        "The node's data can't be read: checking …/seen-data has hung since … (limit: 2000 ms): the file system does not respond. Check its server or disk (stat -f, dmesg), or remount it.",
     },
   },
 ];

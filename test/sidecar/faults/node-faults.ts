@@ -64,7 +64,7 @@ export const nodeFaults: readonly Fault[] = [
       verdict: "down",
       condition: ["RpcResponding", "ConnectionRefused"],
       readyz: 503,
-      reads: "http://… can't be reached (ECONNREFUSED); is the node running, and is this its address?",
+      reads: "http://… can't be reached (ECONNREFUSED); check that the node is running and that this is its address.",
     },
   },
   {
@@ -77,7 +77,7 @@ export const nodeFaults: readonly Fault[] = [
       verdict: "down",
       condition: ["RpcResponding", "TimedOut"],
       readyz: 503,
-      reads: "http://… did not answer",
+      reads: "http://… did not respond",
     },
   },
   {
@@ -87,7 +87,7 @@ export const nodeFaults: readonly Fault[] = [
       verdict: "down",
       condition: ["RpcResponding", "ConnectionClosed"],
       readyz: 503,
-      reads: "http://… took the connection and closed it before its answer was whole (ECONNRESET)",
+      reads: "http://… accepted the connection but closed it before its response was complete (ECONNRESET)",
     },
   },
   {
@@ -97,7 +97,7 @@ export const nodeFaults: readonly Fault[] = [
       verdict: "down",
       condition: ["RpcResponding", "NotJsonRpc"],
       readyz: 503,
-      reads: "http://… answered eth_blockNumber with",
+      reads: "eth_blockNumber on http://… returned",
     },
   },
   {
@@ -107,7 +107,7 @@ export const nodeFaults: readonly Fault[] = [
       verdict: "down",
       condition: ["RpcResponding", "RpcError"],
       readyz: 503,
-      reads: "http://… answered eth_blockNumber with",
+      reads: "http://… returned an error for eth_blockNumber",
     },
   },
   {
@@ -128,7 +128,7 @@ export const nodeFaults: readonly Fault[] = [
       condition: ["HeightAdvancing", "Quiet"],
       readyz: 200,
       reads:
-        "No block comes: height has been 5 for more than … s, since …. Calls are served. Only references (lag.references) show",
+        "No new blocks: height has been 5 for more than … s, since …. Calls are served. Set lag.references to tell",
     },
   },
   {
@@ -143,7 +143,7 @@ export const nodeFaults: readonly Fault[] = [
       condition: ["HeightAdvancing", "Stalled"],
       readyz: 503,
       reads:
-        "The node makes no block that the chain may have: height has been 5 for more than … s, since …. Look at the node's peers and its log.",
+        "No new blocks on the node, although the chain may have some: height has been 5 for more than … s, since …. Check the node's peers and its log.",
     },
   },
   {
@@ -157,7 +157,7 @@ export const nodeFaults: readonly Fault[] = [
       condition: ["HeightAdvancing", "WentBackwards"],
       readyz: 503,
       reads:
-        "Height went back from 100 to 5; the node lost blocks or its data was replaced. Look at the node's log and its data directory.",
+        "The height dropped from 100 to 5; the node lost blocks or its data was replaced. Check the node's log and its data directory.",
     },
   },
   {
@@ -167,7 +167,7 @@ export const nodeFaults: readonly Fault[] = [
       verdict: "down",
       condition: ["NodeSynced", "Behind"],
       readyz: 503,
-      reads: "The node is at …, … blocks behind the references (allowed: 50); look at its peers and its disk.",
+      reads: "The node is at …, … blocks behind the references (limit: 50); check its peers and its disk.",
     },
   },
   {
@@ -177,7 +177,7 @@ export const nodeFaults: readonly Fault[] = [
       verdict: "unknown",
       condition: ["NodeSynced", "NoReference"],
       readyz: 200,
-      reads: "No reference endpoint answered: http://… can't be reached (ECONNREFUSED)",
+      reads: "No reference endpoint responded: http://… can't be reached (ECONNREFUSED)",
     },
   },
   {
@@ -191,7 +191,7 @@ export const nodeFaults: readonly Fault[] = [
       condition: ["WebSocketResponding", "ConnectionRefused"],
       readyz: 200,
       reads:
-        "ws://… can't be reached (ECONNREFUSED); subscribers are not served. Switch the node's WebSocket on, or correct node.webSocketUrl.",
+        "ws://… can't be reached (ECONNREFUSED); subscribers are not served. Enable the node's WebSocket, or correct node.webSocketUrl.",
     },
   },
   {
@@ -212,7 +212,7 @@ export const nodeFaults: readonly Fault[] = [
       condition: ["CallsSucceeding", "UpstreamFailing"],
       readyz: 200,
       reads:
-        "… of … calls of the last … s got no answer from the node (eth_getBalance …), although it answers health checks. Send such a call to the node itself, and read its log.",
+        "… of … calls of the last … s got no response from the node (eth_getBalance …), although it responds to health checks. Send such a call directly to the node, and check its log.",
     },
   },
   {
@@ -228,7 +228,7 @@ export const nodeFaults: readonly Fault[] = [
       verdict: "degraded",
       condition: ["VersionConsistent", "VersionUnknown"],
       readyz: 200,
-      reads: "The node's version is not known (",
+      reads: "The node's version is unknown (",
     },
   },
   {

@@ -45,7 +45,7 @@ export const processFaults: readonly Fault[] = [
       condition: ["GatewayResponsive", "EventLoopDelayed"],
       readyz: 200,
       reads:
-        "The gateway itself is slow: its event loop was late by up to … ms, … % of the last 10 s. Callers wait for it and not for the node, which is not judged by that time. Look at the CPU that this process has",
+        "The gateway itself is slow: its event loop was delayed by up to … ms, … % of the last 10 s. Callers wait for the gateway, not for the node, so this time does not count against the node. Check the CPU of this process",
     },
   },
   {

@@ -13,7 +13,7 @@ export const refusals: readonly Refusal[] = [
       return Promise.resolve({ GATEHOUSE_SIDECAR_NODE_VERSION: "0.16.2" });
     },
     reads:
-      "another process looks after …/node.conf (process … on host …, since …Z, holds …/.node.conf.lock); stop it, only one may write the file.",
+      "another process manages …/node.conf (process … on host …, since …Z, holds …/.node.conf.lock); stop it: only one process may write the file.",
   },
   {
     what: "Another program has the gateway's port",
@@ -23,12 +23,12 @@ export const refusals: readonly Refusal[] = [
       resources.defer(() => void server.close());
       return { GATEHOUSE_SIDECAR_GATEWAY_PUBLIC_PORT: String((server.address() as AddressInfo).port) };
     },
-    reads: "port … on 127.0.0.1 is taken; ",
+    reads: "port … on 127.0.0.1 is in use; ",
   },
   {
     what: "The state directory can't be made",
     settings: () => Promise.resolve({ GATEHOUSE_SIDECAR_UPKEEP_STATE_DIRECTORY: "/dev/null/state" }),
     reads:
-      "the state directory /dev/null/state can't be made (ENOTDIR); name one that this user may write in GATEHOUSE_SIDECAR_UPKEEP_STATE_DIRECTORY.",
+      "the state directory /dev/null/state can't be created (ENOTDIR); set GATEHOUSE_SIDECAR_UPKEEP_STATE_DIRECTORY to a directory that this user can write to.",
   },
 ];

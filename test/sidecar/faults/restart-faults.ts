@@ -23,7 +23,7 @@ export const restartFaults: readonly Fault[] = [
       verdict: "paused",
       condition: ["NotPaused", "Paused"],
       readyz: 200,
-      reads: "The node did not come back after a restart: …node exited with 3",
+      reads: "The node did not recover after a restart: …node exited with 3",
     },
   },
   {
@@ -44,7 +44,7 @@ export const restartFaults: readonly Fault[] = [
       condition: ["NotPaused", "Paused"],
       readyz: 503,
       reads:
-        "The node did not come back after a restart: ./start-it can't be run (ETXTBSY): another process still writes it; `fuser -v …` shows which.",
+        "The node did not recover after a restart: ./start-it can't be run (ETXTBSY): another process is writing it; `fuser -v …` shows which.",
     },
   },
   {
@@ -61,7 +61,7 @@ export const restartFaults: readonly Fault[] = [
       verdict: "healthy",
       condition: ["Reconciling", "Reconciling"],
       readyz: 200,
-      reads: "The node was looked at …Z.",
+      reads: "The last reconcile completed at …Z.",
     },
   },
   {
@@ -76,7 +76,7 @@ export const restartFaults: readonly Fault[] = [
       condition: ["VersionConsistent", "Mismatch"],
       readyz: 200,
       reads:
-        "The node's version is 0.10.0 (…). But a node of 0.10.0 would run in …, which is not there; what is there is …, so set node.version",
+        "The node's version is 0.10.0 (…). But node 0.10.0 would run in …, which does not exist, but … does; set node.version",
     },
   },
   {
@@ -86,7 +86,7 @@ export const restartFaults: readonly Fault[] = [
       verdict: "degraded",
       condition: ["NoRestartPending", "NoDriver"],
       readyz: 200,
-      reads: "A restart is pending (…); restart.driver is none, so restart it by hand.",
+      reads: "A restart is pending (…); restart.driver is none, so restart it manually.",
     },
   },
   {
@@ -97,7 +97,7 @@ export const restartFaults: readonly Fault[] = [
       verdict: "degraded",
       condition: ["NoRestartPending", "ProgramMissing"],
       readyz: 200,
-      reads: "The node can't be restarted: ./ops (ops.stop, ops.start) is not there",
+      reads: "The node can't be restarted: ./ops (ops.stop, ops.start) is missing",
     },
   },
   {
@@ -108,7 +108,7 @@ export const restartFaults: readonly Fault[] = [
       verdict: "degraded",
       condition: ["NoRestartPending", "BudgetExhausted"],
       readyz: 200,
-      reads: "A restart is pending (…); restart.budgetPerHour allows none, so restart it by hand.",
+      reads: "A restart is pending (…); restart.budgetPerHour allows none, so restart it manually.",
     },
   },
   {
@@ -134,7 +134,7 @@ export const restartFaults: readonly Fault[] = [
       verdict: "degraded",
       condition: ["NoRestartPending", "Observing"],
       readyz: 200,
-      reads: "A restart is pending (…); upkeep.mode is observe, so restart it by hand.",
+      reads: "A restart is pending (…); upkeep.mode is observe, so restart it manually.",
     },
   },
   {
@@ -144,7 +144,7 @@ export const restartFaults: readonly Fault[] = [
       verdict: "waiting",
       condition: ["Adopted", "WaitingForApproval"],
       readyz: 200,
-      reads: "The sidecar has changed nothing yet, and waits for your approval. Its plan: ",
+      reads: "The sidecar has changed nothing yet and is waiting for your approval. Plan: ",
     },
   },
 ];

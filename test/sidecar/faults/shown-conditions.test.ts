@@ -7,7 +7,7 @@ import { conditionTypes, type Condition, type ConditionType } from "#status/cond
 import { createRecentEvents } from "#status/event-log.ts";
 import { readNodeReadiness } from "#status/node-readiness.ts";
 import { showVerdict } from "#status/verdict-metric.ts";
-import { judgeVerdict } from "#status/verdict.ts";
+import { deriveVerdict } from "#status/verdict.ts";
 import { findConditionStatus, metricValues } from "./condition-status.ts";
 import { beginsAs } from "./fault.ts";
 import { strikingFaults } from "./striking-faults.ts";
@@ -38,24 +38,19 @@ function wordsOf(type: ConditionType, reason: string): string {
   return reason === "NotReconciledYet" ? "The sidecar has just started" : `${type} in words.`;
 }
 
-test.each(shownConditions)(
-  "$what: $condition makes the verdict $verdict, and /readyz answer $readyz",
-  async (shown) => {
-    const [type, reason] = shown.condition;
-    const { board, metrics } = boardOf(condition(type, reason));
-    const verdict = judgeVerdict(board.list(), { mode: "enforce", watched: [] });
-    const { ready } = readNodeReadiness(board);
-    showVerdict(metrics, () => verdict);
-    expect([verdict.level, ready ? 200 : 503]).toEqual([shown.verdict, shown.readyz]);
-    expect(formatVerdict(verdict)).toMatch(beginsAs(expectVerdictText({ ...shown, reads: wordsOf(type, reason) })));
-    const exposed = await metrics.metrics();
-    expect(exposed).toContain(
-      `gatehouse_condition{type="${type}"} ${metricValues[findConditionStatus(type, reason)]}\n`,
-    );
-    expect(exposed).toContain(`gatehouse_condition_info{type="${type}",reason="${reason}"} 1\n`);
-    expect(exposed.match(/^gatehouse_verdict\{.*\} 1$/gm)).toEqual([`gatehouse_verdict{level="${shown.verdict}"} 1`]);
-  },
-);
+test.each(shownConditions)("$condition makes the verdict $verdict, and /readyz answer $readyz", async (shown) => {
+  const [type, reason] = shown.condition;
+  const { board, metrics } = boardOf(condition(type, reason));
+  const verdict = deriveVerdict(board.list(), { mode: "enforce", watched: [] });
+  const { ready } = readNodeReadiness(board);
+  showVerdict(metrics, () => verdict);
+  expect([verdict.level, ready ? 200 : 503]).toEqual([shown.verdict, shown.readyz]);
+  expect(formatVerdict(verdict)).toMatch(beginsAs(expectVerdictText({ ...shown, reads: wordsOf(type, reason) })));
+  const exposed = await metrics.metrics();
+  expect(exposed).toContain(`gatehouse_condition{type="${type}"} ${metricValues[findConditionStatus(type, reason)]}\n`);
+  expect(exposed).toContain(`gatehouse_condition_info{type="${type}",reason="${reason}"} 1\n`);
+  expect(exposed.match(/^gatehouse_verdict\{.*\} 1$/gm)).toEqual([`gatehouse_verdict{level="${shown.verdict}"} 1`]);
+});
 
 test("every reason that is False or Unknown has a fault, and none has two rows", () => {
   const struck = new Set(strikingFaults.map(({ shown }) => shown.condition.join(" ")));

@@ -16,7 +16,7 @@ const toolIs =
 const tool = (what: string, reason: string, reads: string, strike: NonNullable<Fault["strike"]>): Fault => ({
   what,
   strike,
-  shown: { verdict: "degraded", condition: ["NodeCliWorking", reason], readyz: 200, reads },
+  shown: { verdict: "degraded", condition: ["Pruning", reason], readyz: 200, reads },
 });
 
 /** A Pushgateway that answers so. */
@@ -41,9 +41,9 @@ const pushes = (what: string, reason: string, reads: string, settings: NonNullab
 /** Faults of what the sidecar works with: node_cli, the Pushgateway, the disk of the data. */
 export const upkeepFaults: readonly Fault[] = [
   tool(
-    "node_cli is not there",
+    "node_cli does not exist",
     "NotFound",
-    "…/node_cli is not there; set the program's name or put it there.",
+    "…/node_cli does not exist; correct the program's path, or install it there.",
     ({ node }) => rm(node.programs.tool),
   ),
   tool(
@@ -53,9 +53,9 @@ export const upkeepFaults: readonly Fault[] = [
     ({ node }) => chmod(node.programs.tool, 0o644),
   ),
   tool(
-    "node_cli is a link that leads back to itself",
+    "node_cli is a circular link",
     "Failed",
-    "…/node_cli can't be run (ELOOP): it is a link that leads back to itself; `ls -l …/node_cli` shows it. Put the program there.",
+    "…/node_cli can't be run (ELOOP): it is a circular link; `ls -l …/node_cli` shows it. Replace it with the program.",
     async ({ node }) => {
       const path = node.programs.tool;
       await rm(path);
@@ -65,7 +65,7 @@ export const upkeepFaults: readonly Fault[] = [
   tool(
     "node_cli hangs",
     "TimedOut",
-    "…/node_cli did not finish within 3000 ms and was ended; run it by hand to see why.",
+    "…/node_cli did not finish within 3000 ms and was killed; run it manually to see why.",
     toolIs("exec sleep 600"),
   ),
   tool(
@@ -83,7 +83,7 @@ export const upkeepFaults: readonly Fault[] = [
   tool(
     "node_cli prints without end",
     "TooMuchOutput",
-    "…/node_cli printed more than 65536 bytes and was ended; is it the right program?",
+    "…/node_cli printed more than 65536 bytes, the limit, and was killed; check that it is the right program.",
     toolIs("exec yes"),
   ),
   {
@@ -91,10 +91,10 @@ export const upkeepFaults: readonly Fault[] = [
     prepare: toolIs('echo "enable_auto_prune: 0"; echo "auto_prune_reserved_window: 100000"'),
     shown: {
       verdict: "degraded",
-      condition: ["AutoPruneEnabled", "EnableFailed"],
+      condition: ["Pruning", "EnableFailed"],
       readyz: 200,
       reads:
-        "`node_cli prune --c …/node.conf --enable_auto_prune` exited with status 0, but enable_auto_prune does not read 1; run it by hand to see why.",
+        "`node_cli prune --c …/node.conf --enable_auto_prune` exited with status 0, but enable_auto_prune is not 1; run it manually to see why.",
     },
   },
   {
@@ -102,16 +102,16 @@ export const upkeepFaults: readonly Fault[] = [
     settings: () => ({ GATEHOUSE_SIDECAR_UPKEEP_MODE: "observe" }),
     shown: {
       verdict: "degraded",
-      condition: ["AutoPruneEnabled", "Disabled"],
+      condition: ["Pruning", "Disabled"],
       readyz: 200,
       reads:
-        "Auto-pruning is off, and upkeep.mode is observe: `node_cli prune --c …/node.conf --enable_auto_prune` switches it on.",
+        "Auto-pruning is off, and upkeep.mode is observe: enable it with `node_cli prune --c …/node.conf --enable_auto_prune`.",
     },
   },
   pushes(
     "The Pushgateway is down",
     "PushgatewayUnreachable",
-    "http://… can't be read (ECONNREFUSED); is the Pushgateway running?",
+    "http://… can't be queried (ECONNREFUSED); check that the Pushgateway is running.",
     async () => {
       const [port] = await findFreePorts(1);
       return { GATEHOUSE_SIDECAR_PUSHGATEWAY_URL: `http://127.0.0.1:${port}` };
@@ -120,19 +120,19 @@ export const upkeepFaults: readonly Fault[] = [
   pushes(
     "The Pushgateway refuses",
     "PushgatewayUnreachable",
-    "http://… answered 503; is pushgateway.url a Pushgateway?",
+    "http://… returned HTTP 503; check that pushgateway.url is a Pushgateway.",
     pushgateway(() => ({ status: 503, text: "" })),
   ),
   pushes(
     "Another job name arrives than the node's",
     "Missing",
-    'The Pushgateway has no group of job "node-7"; the node has not pushed yet, or its monitor_config has keys of another version.',
+    'The Pushgateway has no group for job "node-7"; the node has not pushed yet, or its monitor_config has the keys of another version.',
     pushgateway((now) => ({ status: 200, text: `push_time_seconds{job="node-8"} ${now}\n` })),
   ),
   pushes(
     "The node's metrics are old",
     "Stale",
-    'The last push of job "node-7" is … s old (interval 5 s); look at the node and its monitor_config.',
+    'The last push of job "node-7" is … s old (interval 5 s); check the node and its monitor_config.',
     pushgateway((now) => ({
       status: 200,
       text: `push_time_seconds{job="node-7"} ${Math.floor(now / 600) * 600 - 600}\n`,
@@ -145,7 +145,7 @@ export const upkeepFaults: readonly Fault[] = [
       verdict: "degraded",
       condition: ["DiskSpaceSufficient", "Low"],
       readyz: 200,
-      reads: "… GiB (… %) are free at …. Make the disk larger, or see that auto-pruning is on and advances.",
+      reads: "… GiB (… %) are free at …. Expand the disk, or check that auto-pruning is on and advances.",
     },
   },
   {
@@ -156,7 +156,7 @@ export const upkeepFaults: readonly Fault[] = [
       condition: ["DiskSpaceSufficient", "ReadFailed"],
       readyz: 200,
       reads:
-        "The node's data directory /nowhere can't be looked at (ENOENT); set node.dataPath, or mount it for the sidecar.",
+        "The node's data directory /nowhere can't be read (ENOENT); set node.dataPath, or mount it in the sidecar.",
     },
   },
 ];

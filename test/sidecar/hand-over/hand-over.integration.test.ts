@@ -97,12 +97,12 @@ describe("a sidecar that serves on", () => {
         { log: { level: "warn" } },
         { gateway: { cache: { totalBytes: 1_048_576 } } },
         { gateway: { listener: { connections: 512 } } },
-        { gateway: { webSocket: { clients: 500 } } },
+        { gateway: { listener: { idleTimeoutMs: 70_000 } } },
         { gateway: { tracing: { otlpUrl: "http://127.0.0.1:9/v1/traces" } } },
         { gateway: { internal: { enabled: true, port: 0 } } },
         { health: { timeoutMs: 4_000 } },
         { restart: { driver: "none", budgetPerHour: 3 } },
-        { prune: { intervalMs: 7_000 } },
+        { lag: { maxBlocks: 40 } },
         {},
       ];
       expect(changes).toHaveLength(10);
@@ -150,7 +150,7 @@ describe("a sidecar that serves on", () => {
       const callers = await startCallers(sidecar.urls["gateway"] ?? "", { requestsPerSecond: 100, webSockets: 5 });
       const { port } = taker.address() as AddressInfo;
       await writeFile(path, settingsWith({ gateway: { private: { enabled: true, port } } }));
-      expect(await waitUntilRejected(sidecar, path)).toMatch(/taken/);
+      expect(await waitUntilRejected(sidecar, path)).toMatch(/is in use/);
       expect(await readHolder()).not.toBe(holder);
       expect((await readSettingsInForce(sidecar, path))?.sha256).toBe(hash("sha256", before));
       await callers.end();

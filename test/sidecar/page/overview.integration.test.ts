@@ -28,19 +28,22 @@ async function serveFacilitator() {
   const metrics = new Registry();
   const counted = createFacilitatorMetrics([metrics]);
   const signer = { balance: 0.42 };
-  counted.watch({
+  counted.of("eip155:7").watch({
     inFlight: () => 3,
     oldestMs: () => 0,
-    nextNonce: () => 1,
-    signerBalance: () => signer.balance,
+    signerStates: () => [],
+    signerBalances: () => new Map([["0x51", signer.balance]]),
+    signersUsable: () => new Map(),
     comparison: () => undefined,
+    sellers: [],
+    gasOfDay: async () => 0,
   });
-  const settle = (outcome: string) => counted.startSettle()(outcome);
+  const settle = (outcome: string) => counted.startSettle()(outcome, "eip155:7");
   const checks = { chain: { ok: true, message: "The chain answers." } };
   const readiness = () => ({ ready: true, checks });
   const pages = ["node-7=http://127.0.0.1:9600/"];
   const lines = { typescript: "client.setSpendControls({});", python: "client.set_spend_controls({})" };
-  const page = { service: "facilitator", tags: ["settles"], chainId: 7, pages, describeBuyers: () => lines } as const;
+  const page = { service: "facilitator", tags: ["settles", "eip155:7"], pages, describeBuyers: () => lines } as const;
   const listener = await listenForOperations(
     { host: "127.0.0.1", port: 0, setting: "-", requestTimeoutMs: 5_000, allowedHosts: [] },
     {
@@ -63,11 +66,11 @@ async function serveSidecar() {
   return page;
 }
 
-/** `gatehouse dashboard` over a file of targets. */
+/** `gatehouse status --page` over a file of targets. */
 async function startDashboard(targets: string) {
   const directory = await mkdtemp(join(tmpdir(), "gatehouse-overview-"));
   await writeFile(join(directory, "targets"), targets);
-  const args = [gatehouseProgram, "dashboard", "--targets", join(directory, "targets"), "--port", "0"];
+  const args = [gatehouseProgram, "status", "--targets", join(directory, "targets"), "--page", "0"];
   // It looks at its targets twice a second.
   const env = { ...process.env, ...hastenService({ waitsMs: [5_000], times: 10 }) };
   const child = spawn(process.execPath, args, { env, stdio: ["ignore", "pipe", "inherit"] });
@@ -150,7 +153,7 @@ looking(
       /Signer's gas\s+0\s/.test(await card("payments").innerText()),
     );
     const gone = await card("gone").innerText();
-    expect(gone).toMatch(/No answer\s*since before .*, for more than \d+ s/);
+    expect(gone).toMatch(/Not responding\s*since before .*, for more than \d+ s/);
     expect(gone).toContain("It can't be queried (ECONNREFUSED).");
     await expectWellMade(page, "overview");
     const order = await page.locator(".target h2").allInnerTexts();
@@ -162,7 +165,7 @@ looking(
     // A look may have met it while it ended: then it is first not ready, with figures of that moment.
     await readUntil(
       () => card("payments").innerText(),
-      (text) => /No answer\s*since .*\n.*\n.*Payments\s*old\s+3\s+pending/s.test(text),
+      (text) => /Not responding\s*since .*\n.*\n.*Payments\s*old\s+3\s+pending/s.test(text),
     );
     await expectWellMade(page, "overview-old");
     expect(await page.content()).not.toContain("a-word");

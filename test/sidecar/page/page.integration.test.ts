@@ -22,10 +22,7 @@ beforeAll(async () => {
   const environment = buildEnvironment(node, {
     GATEHOUSE_SIDECAR_MONITOR_JOB_NAME: "node-7",
     GATEHOUSE_SIDECAR_MONITOR_PUSH_ADDRESS: "127.0.0.1",
-    GATEHOUSE_SIDECAR_PRUNE_INTERVAL_MS: "2000",
     GATEHOUSE_SIDECAR_HEALTH_INTERVAL_MS: "250",
-    GATEHOUSE_SIDECAR_RESTART_SETTLE_MS: "50",
-    GATEHOUSE_SIDECAR_UPKEEP_REREAD_INTERVAL_MS: "1000",
   });
   sidecar = resources.use(await startService("sidecar", environment));
 });
@@ -51,7 +48,7 @@ looking(`a change of node.conf by hand is put right: the page says what, why and
     /^\d\d:\d\d:\d\d\s+write\s+node\.conf: pamir_cetina_job_name renamed to storage_cetina_job_name\.\s+Why: node .*0\.16\.2 reads the storage_\* names \(0\.16\.0 and later\)$/,
   );
   await waitForLevel(page, "healthy", 60_000);
-  // The node has run since before the drift: it has read what stands there again.
+  // The node was already running before the drift: it has read what stands there again.
   await page.locator("#changes li", { hasText: "No restart is needed" }).first().waitFor();
   expect(await node.config()).toBe(right);
   await expectWellMade(page, "corrected");

@@ -70,7 +70,7 @@ async function runCorrection<Node extends Pick<FakeNode, "workspace" | "configPa
 export async function waitForRestarts(upkeep: RunningUpkeep, count: number): Promise<void> {
   await readUntil(
     () => upkeep.events.list().map(({ message }) => message),
-    (messages) => messages.filter((each) => each.startsWith("The node is back and advances after")).length >= count,
+    (messages) => messages.filter((each) => each.startsWith("The node recovered and advances after")).length >= count,
     50_000,
   );
 }

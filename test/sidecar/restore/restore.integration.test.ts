@@ -11,6 +11,10 @@ import { gzipSync, zstdCompressSync } from "node:zlib";
 import { create } from "tar";
 import { expect, test } from "vitest";
 import { generousMs, until } from "#daemon/testing/until.ts";
+import { createMask } from "#daemon/secrets/mask.ts";
+import { restoreSettings } from "#sidecar/restore/settings.ts";
+import { runRestoreCommand } from "#sidecar/restore/restore-command.ts";
+import { replaceConstants, type OtherConstants } from "../../support/other-constants.ts";
 import { gatehouseProgram } from "../../support/programs/place.ts";
 import { isLong } from "../../support/run-size.ts";
 
@@ -78,22 +82,33 @@ async function archiveServer(archive: Buffer) {
   };
 }
 
-/** A directory, a server of the archive, and the command as an init container runs it. */
+type Settings = Readonly<Record<string, string>>;
+
+/** A directory, a server of the archive, and the command: as an init container runs it, and in this process, which is cheaper. */
 async function place(archive: Buffer, directory: string) {
   const server = await archiveServer(archive);
   const dataPath = join(directory, "workspace/data");
-  const start = (settings: Readonly<Record<string, string>> = {}, args: readonly string[] = []) =>
+  const environment = (settings: Settings) => ({
+    GATEHOUSE_RESTORE_ARCHIVE_URL: server.url,
+    GATEHOUSE_RESTORE_ARCHIVE_SHA256: hashOf(archive),
+    GATEHOUSE_RESTORE_DATA_PATH: dataPath,
+    ...settings,
+  });
+  const run = async (settings: Settings = {}, constants: OtherConstants = {}) => {
+    using _ = replaceConstants(restoreSettings.schema, { retryMs: 1, ...constants });
+    let said = "";
+    const mask = createMask();
+    const error = (text: string) => void (said += text);
+    const signal = AbortSignal.timeout(generousMs);
+    const sources = { env: environment(settings), settingsFile: undefined, json: true };
+    const status = await runRestoreCommand(sources, { signal, out: () => undefined, error, mask });
+    return { status, said };
+  };
+  const start = (settings: Settings = {}, args: readonly string[] = []) =>
     spawn(process.execPath, [gatehouseProgram, "restore", ...args], {
-      env: {
-        PATH: process.env["PATH"],
-        GATEHOUSE_RESTORE_ARCHIVE_URL: server.url,
-        GATEHOUSE_RESTORE_ARCHIVE_SHA256: hashOf(archive),
-        GATEHOUSE_RESTORE_DATA_PATH: dataPath,
-        GATEHOUSE_RESTORE_RETRY_MS: "1",
-        ...settings,
-      },
+      env: { PATH: process.env["PATH"], ...environment(settings) },
     });
-  const run = async (settings: Readonly<Record<string, string>> = {}, args: readonly string[] = []) => {
+  const runProgram = async (settings: Settings = {}, args: readonly string[] = []) => {
     const child = start(settings, args);
     let said = "";
     let printed = "";
@@ -105,7 +120,7 @@ async function place(archive: Buffer, directory: string) {
     return { status, said, printed };
   };
   const part = join(directory, "workspace/.gatehouse-restore/archive.part");
-  return { server, dataPath, part, start, run, [Symbol.asyncDispose]: server.close };
+  return { server, dataPath, part, start, run, runProgram, [Symbol.asyncDispose]: server.close };
 }
 
 async function scratch() {
@@ -119,14 +134,14 @@ test.each(["plain", "gzip", "zstd"] as const)("fills an empty data directory fro
   await using own = await scratch();
   const tar = await snapshot(own.directory);
   await using here = await place(Buffer.from(pack[kind](tar)), own.directory);
-  const first = await here.run();
+  const first = await (kind === "plain" ? here.runProgram() : here.run());
   expect(first.status, first.said).toBe(0);
   expect(await readFile(join(here.dataPath, "meta/height"), "utf8")).toBe("7\n");
   expect((await stat(join(here.dataPath, "blocks"))).size).toBe(2_000_000);
   expect(existsSync(here.part)).toBe(false);
   expect(first.said).not.toContain("hush");
   const second = await here.run();
-  expect(second).toMatchObject({ status: 0, said: expect.stringContaining("was restored at") });
+  expect(second).toMatchObject({ status: 0, said: expect.stringContaining("was already restored at") });
   expect(here.server.seen).toHaveLength(1);
 });
 
@@ -134,7 +149,7 @@ test("a program gets in one document what came of it; the log is elsewhere", asy
   await using own = await scratch();
   await using here = await place(await snapshot(own.directory), own.directory);
   const results = async () => {
-    const { status, said, printed } = await here.run({}, ["--json"]);
+    const { status, said, printed } = await here.runProgram({}, ["--json"]);
     expect([status, said]).toEqual([0, expect.stringContaining('"event.action"')]);
     return JSON.parse(printed) as unknown;
   };
@@ -195,8 +210,8 @@ test("a download that breaks off is resumed, or started over where the server ha
   expect(here.server.seen.length).toBeGreaterThan(2);
   await rm(join(own.directory, "workspace"), { recursive: true });
   Object.assign(here.server.manner, { ranges: false });
-  const vain = await here.run({ GATEHOUSE_RESTORE_ATTEMPTS: "3" });
-  expect(vain).toMatchObject({ status: 1, said: expect.stringMatching(/3 times in a row; look at the server/) });
+  const vain = await here.run({}, { attempts: 3 });
+  expect(vain).toMatchObject({ status: 1, said: expect.stringMatching(/3 times in a row; check the server/) });
 });
 
 test("a part of an archive that has changed meanwhile is not resumed", async () => {
@@ -215,9 +230,9 @@ test("a stalled download is given up and resumed", async () => {
   await using own = await scratch();
   await using here = await place(await snapshot(own.directory), own.directory);
   Object.assign(here.server.manner, { chunkBytes: 1_000_000, pauseMs: 2_000 });
-  const found = await here.run({ GATEHOUSE_RESTORE_STALL_MS: "300" });
+  const found = await here.run({}, { stallMs: 300 });
   expect(found.status, found.said).toBe(0);
-  expect(found.said).toContain("no byte for 300 ms");
+  expect(found.said).toContain("no data for 300 ms");
 });
 
 test("another checksum unpacks nothing, and says what was found", async () => {
@@ -235,7 +250,10 @@ test("a data directory that holds anything is never touched", async () => {
   await using here = await place(await snapshot(own.directory), own.directory);
   await mkdir(here.dataPath, { recursive: true });
   await writeFile(join(here.dataPath, "mine"), "1");
-  expect(await here.run()).toMatchObject({ status: 0, said: expect.stringContaining("is not empty; left as it is") });
+  expect(await here.run()).toMatchObject({
+    status: 0,
+    said: expect.stringContaining("is not empty; nothing was restored"),
+  });
   expect(await readdir(here.dataPath)).toEqual(["mine"]);
   expect(here.server.seen).toEqual([]);
 });
@@ -244,11 +262,10 @@ test("links, an archive that is too large and a file that is no archive are refu
   await using own = await scratch();
   const linked = await snapshot(own.directory, (source) => symlink("/etc", join(source, "meta/out")));
   await using here = await place(linked, own.directory);
-  expect((await here.run()).said).toMatch(/holds meta\/out, a SymbolicLink; chain data is files and directories alone/);
-  const limit = { GATEHOUSE_RESTORE_ARCHIVE_LIMIT_BYTES: "1000" };
-  expect((await here.run(limit)).said).toMatch(/more than 1000 bytes \(GATEHOUSE_RESTORE_ARCHIVE_LIMIT_BYTES/);
+  expect((await here.run()).said).toMatch(/contains meta\/out, a SymbolicLink; only files and directories are allowed/);
+  expect((await here.run({}, { "archive.limitBytes": 1_000 })).said).toMatch(/more than 1000 bytes/);
   await using none = await place(randomBytes(5_000), join(own.directory, "none"));
-  expect((await none.run()).said).toMatch(/the archive can't be unpacked .*name a tar archive/);
+  expect((await none.run()).said).toMatch(/the archive can't be unpacked .*expected a tar archive/);
   expect(existsSync(here.dataPath) || existsSync(none.dataPath)).toBe(false);
 });
 
@@ -257,10 +274,10 @@ test("wrong settings are reported all at once", async () => {
   await using here = await place(Buffer.alloc(0), own.directory);
   const { status, said } = await here.run({
     GATEHOUSE_RESTORE_ARCHIVE_URL: "ftp://x",
-    GATEHOUSE_RESTORE_ATTEMPTS: "0",
+    GATEHOUSE_RESTORE_ARCHIVE_STRIP: "-1",
   });
   expect(status).toBe(1);
-  expect(said).toMatch(/ARCHIVE_URL[^]*ATTEMPTS/);
+  expect(said).toMatch(/ARCHIVE_URL[^]*ARCHIVE_STRIP/);
 });
 
 /** A workspace of the family whose snapshots have one top directory, which replaces a part of the data. */
@@ -290,19 +307,25 @@ test("a snapshot that is a part of the data replaces that part after genesis, if
   await using own = await scratch();
   await using here = await placeOfPart(own.directory);
   const early = await here.run(replace);
-  expect(early).toMatchObject({ status: 1, said: expect.stringContaining("genesis has to come before the snapshot") });
+  expect(early).toMatchObject({
+    status: 1,
+    said: expect.stringContaining("run genesis before restoring the snapshot"),
+  });
   expect(early.said).toContain("./pharos_cli genesis -c ../pharos.conf");
   await here.runGenesis();
   expect((await here.run()).said).toContain("set GATEHOUSE_RESTORE_REPLACE=true");
   expect(here.server.seen).toEqual([]);
   const done = await here.run({ ...replace, GATEHOUSE_RESTORE_ARCHIVE_SHA256: "" });
   expect(done.status, done.said).toBe(0);
-  expect(done.said).toContain("no checksum was given (GATEHOUSE_RESTORE_ARCHIVE_SHA256)");
+  expect(done.said).toContain("no checksum given (GATEHOUSE_RESTORE_ARCHIVE_SHA256)");
   expect(await readFile(join(here.dataPath, "public/chain"), "utf8")).toBe("of the snapshot");
   expect(await readFile(join(here.dataPath, "meta_store/chain"), "utf8")).toBe("of genesis");
-  const aside = /the data that were there are in (\S+),/.exec(done.said)?.[1] ?? "";
+  const aside = /the previous data is in (\S+);/.exec(done.said)?.[1] ?? "";
   expect(await readFile(join(aside, "chain"), "utf8")).toBe("of genesis");
-  expect(await here.run(replace)).toMatchObject({ status: 0, said: expect.stringContaining("was restored at") });
+  expect(await here.run(replace)).toMatchObject({
+    status: 0,
+    said: expect.stringContaining("was already restored at"),
+  });
 });
 
 test("data that a process has open are not replaced, and an archive with more than that part is refused", async () => {
@@ -311,11 +334,11 @@ test("data that a process has open are not replaced, and an archive with more th
   await here.runGenesis();
   {
     await using _open = await open(join(here.dataPath, "public/chain"));
-    const used = await here.run(replace);
+    const used = await here.runProgram(replace);
     expect(used).toMatchObject({ status: 1, said: expect.stringContaining(`process ${process.pid} uses`) });
   }
   expect((await here.run(replace)).said).toMatch(
-    /holds keys.*; a snapshot of this family has one top directory, public/,
+    /contains keys.*; a snapshot of this family has only one top-level directory, public/,
   );
   expect(await readFile(join(here.dataPath, "public/chain"), "utf8")).toBe("of genesis");
 });

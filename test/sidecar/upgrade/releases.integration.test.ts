@@ -36,10 +36,10 @@ test("a release list says days ahead, and once it is so, that the node is too ol
   await write(100_000);
   expect(await report("VersionSupported", "OutdatedSoon")).toMatchObject({
     status: "False",
-    message: expect.stringMatching(/^The node is 0\.15\.0.*from block 100000 on \(about 2.*needs 0\.16\.0 \(a fork\)/),
+    message: expect.stringMatching(/^The node is 0\.15\.0.*from block 100000 \(about 2.*requires 0\.16\.0 \(a fork\)/),
   });
   await write('"soon"');
   expect((await report("FilesLoaded", "Rejected"))?.message).toContain("0.minVersionAt");
   await write(1);
-  expect((await report("VersionSupported", "Outdated"))?.message).toContain("from block 1 on");
+  expect((await report("VersionSupported", "Outdated"))?.message).toContain("from block 1, the chain requires");
 }, 120_000);

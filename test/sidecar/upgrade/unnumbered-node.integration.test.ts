@@ -1,11 +1,9 @@
-import { chmod, mkdir, readFile, writeFile } from "node:fs/promises";
+import { chmod, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { create } from "tar";
 import { expect, test } from "vitest";
 import { createFakeNode, type FakeNode } from "#sidecar/testing/fake-node.ts";
 import { upgradeDevnet } from "../../support/node/settled-devnet.ts";
 import { runFakeUpkeep, waitUntilFakeSettled } from "../../support/node/settled-fake-node.ts";
-import { restoreData } from "./restore-data/run-restore.ts";
 
 /** Has the node of a directory report no version by its RPC. */
 async function silence(directory: string): Promise<void> {
@@ -33,7 +31,7 @@ test("an upgrade that is verified is not undone by a node.version that still nam
   await waitUntilFakeSettled(upkeep);
   const shown = await upgradeDevnet(upkeep, release, { dryRun: true });
   expect(shown.printed).toContain(
-    "node.version is fixed to 0.15.0; once 0.16.2 runs, set GATEHOUSE_SIDECAR_NODE_VERSION to 0.16.2, or remove it",
+    "node.version is set to 0.15.0; once 0.16.2 runs, set GATEHOUSE_SIDECAR_NODE_VERSION to 0.16.2, or remove it",
   );
   await upgradeDevnet(upkeep, release);
   await upkeep.reason("UpgradeVerified", "Verified");
@@ -114,7 +112,7 @@ test("programs that do not start are rolled back, and the old ones are judged by
   const starts = await node.starts();
   await writeProgram(join(release, "pharos_light"), "Usage: …");
   expect((await upgradeDevnet(upkeep, release)).printed).toContain(
-    `problem: ${join(release, "pharos_light")} --version does not show which programs these are`,
+    `problem: ${join(release, "pharos_light")} --version does not identify these programs`,
   );
   await writeProgram(join(release, "pharos_light"), oldCommit);
   expect((await upgradeDevnet(upkeep, release)).printed).toContain("problem: the node is 0.12.2 already");
@@ -123,25 +121,4 @@ test("programs that do not start are rolled back, and the old ones are judged by
   await upgradeDevnet(upkeep, release);
   await upkeep.reason("UpgradeVerified", "RolledBack");
   expect(await node.version()).toBe(oldCommit);
-});
-
-test("a published snapshot replaces the one directory that it has, and leaves the rest of the data", async () => {
-  await using resources = new AsyncDisposableStack();
-  const { node, release } = await startCommitNode("good", { isSilent: false });
-  resources.use(node);
-  const upkeep = resources.use(await runFakeUpkeep(node, ofFamily(node)));
-  await waitUntilFakeSettled(upkeep);
-  await mkdir(join(release, "public"));
-  await writeFile(join(release, "public", "blocks"), "of the snapshot");
-  const archive = join(node.workspace, "snapshot.tar.gz");
-  await create({ cwd: release, file: archive, gzip: true }, ["public"]);
-  expect((await restoreData(upkeep, archive)).printed).toContain(
-    `problem: ${join(node.workspace, "data", "public")}, which the archive replaces, is not there`,
-  );
-  await mkdir(join(node.workspace, "data", "public"));
-  await writeFile(join(node.workspace, "data", "meta"), "of genesis");
-  await restoreData(upkeep, archive);
-  await upkeep.reason("UpgradeVerified", "Verified");
-  expect(await readFile(join(node.workspace, "data", "public", "blocks"), "utf8")).toBe("of the snapshot");
-  expect(await readFile(join(node.workspace, "data", "meta"), "utf8")).toBe("of genesis");
 });

@@ -37,6 +37,6 @@ test("a corrupting version is rolled back: programs, old data and old node.conf,
   expect(condition).toMatchObject({ status: "False" });
   expect((await upkeep.reason("NotPaused", "Paused")).message).toContain("was rolled back");
   const next = await upgradeDevnet(upkeep, await node.release("0.16.2", "good"));
-  expect(next.printed).toContain("problem: a hold is in force");
+  expect(next.printed).toContain("problem: Gatehouse is paused");
   expect(await upkeep.metrics.metrics()).toContain('gatehouse_node_upgrades_total{end="rolled-back"} 1');
 });

@@ -46,7 +46,9 @@ test.each(["broken", "corrupting"] as const)(
     const condition = await upkeep.reason("UpgradeVerified", "RolledBack");
     expect(condition).toMatchObject({ status: "False" });
     expect((await upkeep.reason("NotPaused", "Paused")).message).toContain("was rolled back");
-    expect((await upgradeDevnet(upkeep, await release(node, "good"))).printed).toContain("problem: a hold is in force");
+    expect((await upgradeDevnet(upkeep, await release(node, "good"))).printed).toContain(
+      "problem: Gatehouse is paused",
+    );
     expect(await upkeep.metrics.metrics()).toContain('gatehouse_node_upgrades_total{end="rolled-back"} 1');
   },
 );

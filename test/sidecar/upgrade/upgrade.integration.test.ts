@@ -19,11 +19,11 @@ test("an upgrade from 0.10 to 0.16 moves the layout: once the new version runs, 
     GATEHOUSE_SIDECAR_PRUNE_INTERVAL_MS: "500",
     GATEHOUSE_SIDECAR_UPKEEP_REREAD_INTERVAL_MS: "500",
   });
-  await upkeep.reason("AutoPruneEnabled", "Enabled", 30_000);
+  await upkeep.reason("Pruning", "Enabled", 30_000);
   // Until the version is known nothing is due yet.
   await readUntil(
     () => upkeep.events.list().map(({ message }) => message),
-    (messages) => messages.some((message) => message.startsWith("The node is back and advances")),
+    (messages) => messages.some((message) => message.startsWith("The node recovered and advances")),
     30_000,
   );
   await upkeep.reason("NoRestartPending", "NoRestart", 30_000);
@@ -41,11 +41,11 @@ test("an upgrade from 0.10 to 0.16 moves the layout: once the new version runs, 
     30_000,
   );
   expect(await monitorOf(moved)).toMatchObject({ storage_enable_cetina: true, storage_cetina_job_name: "node-7" });
-  await upkeep.reason("NodeCliWorking", "Working", 20_000);
+  await upkeep.reason("Pruning", "Enabled", 20_000);
   await upkeep.reason("NoRestartPending", "NoRestart", 30_000);
-  expect(upkeep.board.get("ConfigValid")?.message).toBe(`${moved} can be used.`);
+  expect(upkeep.board.get("ConfigValid")?.message).toBe(`${moved} is valid.`);
   await upkeep.reason("VersionConsistent", "Consistent", 20_000);
   expect(upkeep.events.list()).toContainEqual(
-    expect.objectContaining({ kind: "version", message: "The node's version is 0.16.2 now, was 0.10.3." }),
+    expect.objectContaining({ kind: "version", message: "The node's version changed from 0.10.3 to 0.16.2." }),
   );
 });

@@ -44,7 +44,7 @@ test("a clock that jumps an hour forward, and an hour back, changes nothing abou
   expect(upkeep.state.hold.get()).toBeUndefined();
   // Newest first by what happened, not by what the clock said.
   const writes = upkeep.events.list().filter(({ kind }) => kind === "restart");
-  expect(writes[0]?.message).toMatch(/^The node is back and advances after/);
+  expect(writes[0]?.message).toMatch(/^The node recovered and advances after/);
   expect(Date.parse(writes[0]!.at)).toBeLessThan(Date.parse(writes.at(-1)!.at));
 });
 

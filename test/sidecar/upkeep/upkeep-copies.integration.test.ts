@@ -48,8 +48,8 @@ test("a copy of what is right that can't be kept is reported, and a node that an
   await upkeep.reason("RpcResponding", "Responding");
   await upkeep.reason("NoRestartPending", "NoRestart");
   const { message } = await upkeep.reason("StateWritable", "WriteFailed");
-  expect(message).toContain(`can't be kept in ${copy} (E`);
-  expect(message).toContain(`Make ${directory.path} writable, and free some space there (df, df -i).`);
+  expect(message).toContain(`can't be backed up to ${copy} (E`);
+  expect(message).toContain(`Make ${directory.path} writable, and free space there (df, df -i).`);
   await rm(copy, { recursive: true });
   await upkeep.reason("StateWritable", "Writable");
 });
@@ -109,7 +109,7 @@ test.skipIf(!isPossible)(
       });
       await readUntil(
         () => upkeep.events.list().map(({ message }) => message),
-        (messages) => messages.some((message) => message.startsWith("The node is back and advances")),
+        (messages) => messages.some((message) => message.startsWith("The node recovered and advances")),
       );
       expect(upkeep.board.get("ConfigValid")?.reason).toBe("Unresponsive");
       expect(upkeep.state.startedWith.get()).toBeUndefined();

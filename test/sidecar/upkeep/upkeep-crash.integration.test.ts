@@ -29,7 +29,7 @@ async function rolledBack(node: FakeNode, upkeep: RunningUpkeep): Promise<string
   await writeFile(node.configPath, healthy.replace("12345678901234567890", '"late-crash"'));
   const message = await readUntil(
     () => upkeep.board.get("NotPaused")?.message ?? "",
-    (text) => text.includes("After one more restart it is back."),
+    (text) => text.includes("It recovered after one more restart."),
     40_000,
   );
   expect(performance.now() - beganMs).toBeLessThan(40_000);
@@ -47,33 +47,26 @@ test.concurrent("ops: a node that crashes after a start that ended with status 0
   await using node = await startFakeNode();
   await putBefore(node, crashesLate(node));
   await using upkeep = await runUpkeep(node, patient);
-  expect(await rolledBack(node, upkeep)).toContain("within 2500 ms after the restart: its process ended");
+  expect(await rolledBack(node, upkeep)).toContain("within 2500 ms of the restart: its process exited");
 });
 
-test.concurrent.each([
-  ["a line for each container", (state: string) => `{"Service":"node","State":"${state}"}`],
-  ["one array", (state: string) => `[{"Service":"node","State":"${state}"}]`],
-])(
-  "compose, which lists %s: a container that ended after its restart is shown by docker compose ps",
-  async (_, list) => {
-    await using node = await startFakeNode();
-    await putBefore(node, crashesLate(node));
-    const pid = `$(cat ${node.workspace}/node.pid)`;
-    const script = `if grep -q late-crash ${node.configPath} && [ ${pid} -gt 0 ] && ! kill -0 ${pid} 2>/dev/null; then echo '${list("exited")}'; else echo '${list("running")}'; fi`;
-    await using upkeep = await runUpkeep(node, {
-      ...patient,
-      GATEHOUSE_SIDECAR_NODE_VERSION: "0.16.2",
-      GATEHOUSE_SIDECAR_NODE_CLI_RUNNER: "none",
-      GATEHOUSE_SIDECAR_RESTART_DRIVER: "compose",
-      GATEHOUSE_SIDECAR_COMPOSE_COMMAND: JSON.stringify([
-        "sh",
-        "-c",
-        `./ops stop --force; exec ./ops start --config ./${basename(node.configPath)}`,
-      ]),
-      GATEHOUSE_SIDECAR_COMPOSE_PS: JSON.stringify(["sh", "-c", script]),
-      GATEHOUSE_SIDECAR_COMPOSE_SERVICE: "node",
-      GATEHOUSE_SIDECAR_COMPOSE_DIRECTORY: dirname(node.programs.ops),
-    });
-    expect(await rolledBack(node, upkeep)).toContain("within 2500 ms after the restart: its process ended");
-  },
-);
+test.concurrent("compose: a container that ended after its restart is shown by docker compose ps", async () => {
+  await using node = await startFakeNode();
+  await putBefore(node, crashesLate(node));
+  const pid = `$(cat ${node.workspace}/node.pid)`;
+  const isGone = `grep -q late-crash ${node.configPath} && [ ${pid} -gt 0 ] && ! kill -0 ${pid} 2>/dev/null`;
+  const compose = `case $0 in
+    restart) ./ops stop --force; exec ./ops start --config ./${basename(node.configPath)} ;;
+    ps) if ${isGone}; then echo '{"State":"exited"}'; else echo '{"State":"running"}'; fi ;;
+  esac`;
+  await using upkeep = await runUpkeep(node, {
+    ...patient,
+    GATEHOUSE_SIDECAR_NODE_VERSION: "0.16.2",
+    GATEHOUSE_SIDECAR_NODE_CLI_RUNNER: "none",
+    GATEHOUSE_SIDECAR_RESTART_DRIVER: "compose",
+    GATEHOUSE_SIDECAR_COMPOSE_COMMAND: JSON.stringify(["sh", "-c", compose, "restart"]),
+    GATEHOUSE_SIDECAR_COMPOSE_SERVICE: "node",
+    GATEHOUSE_SIDECAR_COMPOSE_DIRECTORY: dirname(node.programs.ops),
+  });
+  expect(await rolledBack(node, upkeep)).toContain("within 2500 ms of the restart: its process exited");
+});

@@ -1,7 +1,7 @@
 import { lookup } from "node:dns/promises";
 import { DatabaseSync } from "node:sqlite";
 import { join } from "node:path";
-import { writeFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { expect, test } from "vitest";
 import { driftedConfig, startFakeNode } from "#sidecar/testing/fake-node.ts";
 import { runUpkeep, type RunningUpkeep } from "#sidecar/testing/run-upkeep.ts";
@@ -21,13 +21,6 @@ const quick = {
 const metric = async ({ metrics }: RunningUpkeep, name: string) =>
   Number(new RegExp(`^${name} (\\S+)`, "m").exec(await metrics.metrics())?.[1]);
 
-/** Waits until some more passes were made. */
-async function passesGoOn(upkeep: RunningUpkeep): Promise<void> {
-  const made = () => metric(upkeep, "gatehouse_reconciles_total");
-  const before = await made();
-  await readUntil(made, (now) => now >= before + 5);
-}
-
 mounting(
   `the state's disk is full: it is named, all else is reported, nothing is changed, and all is made good once there is room${why}`,
   async () => {
@@ -42,7 +35,7 @@ mounting(
     upkeep.state.diskHistory.set({ path: disk.path, uses });
     await node.save(driftedConfig);
     expect((await upkeep.reason("StateWritable", "DiskFull")).message).toContain(
-      `${join(disk.path, "upkeep.sqlite")} can't be written (database or disk is full); free some space on its disk`,
+      `${join(disk.path, "upkeep.sqlite")} can't be written (database or disk is full); free space on its disk`,
     );
     // What little is left in the database's own files may still take a fact, but no copy of node.conf.
     const current = await readUntil(
@@ -50,15 +43,15 @@ mounting(
       (condition) => condition?.status === "False",
     );
     expect(current?.message).toMatch(
-      /the sidecar can't keep its state \(StateWritable says why\): |no copy of it can be kept in the state directory \(ENOSPC/,
+      /the sidecar can't store its state \(see StateWritable\): |it can't be backed up to the state directory \(ENOSPC/,
     );
-    await passesGoOn(upkeep);
+    await upkeep.passes(5);
     expect(await node.config()).toBe(driftedConfig);
     expect(await metric(upkeep, "gatehouse_reconcile_failures_total")).toBe(0);
     // What changes is reported from memory, and nobody is accused.
     await node.save("");
     await upkeep.reason("ConfigValid", "Empty");
-    expect(upkeep.board.get("SoleWriter")?.reason).toBe("Uncontested");
+    expect(["Contested", "StartRewrites", "Locked"]).not.toContain(upkeep.board.get("ConfigReconciled")?.reason);
     const reported = upkeep.events.list().find(({ message }) => message.startsWith("ConfigValid"));
     expect(reported?.message).toMatch(/^ConfigValid is False \(Empty\)/);
     await node.save(driftedConfig);
@@ -90,22 +83,30 @@ mounting(
   },
 );
 
-mounting(`corrections that could not be written accuse nobody of writing node.conf${why}`, async () => {
-  await using disk = await mountSmallDisk(64);
-  const configPath = join(disk.path, "node.conf");
-  await writeFile(configPath, driftedConfig);
-  await using node = await startFakeNode();
-  await using upkeep = await runUpkeep(node, { ...quick, GATEHOUSE_SIDECAR_NODE_CONFIG_PATH: configPath });
-  await upkeep.reason("ConfigReconciled", "Reconciled");
-  await disk.fill();
-  await writeFile(configPath, driftedConfig);
-  expect((await upkeep.reason("ConfigReconciled", "WriteFailed")).message).toContain("ENOSPC: the disk is full");
-  await passesGoOn(upkeep);
-  expect(upkeep.board.get("SoleWriter")?.reason).toBe("Uncontested");
-  expect(await upkeep.corrections()).toBe(1);
-  await disk.empty();
-  await upkeep.reason("ConfigReconciled", "Reconciled");
-});
+mounting(
+  `corrections that can't be written, for a read-only mount or a full disk, accuse nobody and are made once they can be${why}`,
+  async () => {
+    await using disk = await mountSmallDisk(64);
+    const configPath = join(disk.path, "node.conf");
+    await writeFile(configPath, driftedConfig);
+    disk.remount("ro");
+    await using node = await startFakeNode();
+    await using upkeep = await runUpkeep(node, { ...quick, GATEHOUSE_SIDECAR_NODE_CONFIG_PATH: configPath });
+    expect((await upkeep.reason("ConfigReconciled", "LockFailed")).message).toContain("make the directory writable");
+    disk.remount("rw");
+    await upkeep.reason("ConfigReconciled", "Reconciled");
+    await disk.fill();
+    await writeFile(configPath, driftedConfig);
+    expect((await upkeep.reason("ConfigReconciled", "WriteFailed")).message).toContain("ENOSPC: the disk is full");
+    await upkeep.passes(5);
+    expect(["Contested", "StartRewrites", "Locked"]).not.toContain(upkeep.board.get("ConfigReconciled")?.reason);
+    expect(await upkeep.corrections()).toBe(1);
+    expect(await readFile(configPath, "utf8")).toBe(driftedConfig);
+    await disk.empty();
+    await upkeep.reason("ConfigReconciled", "Reconciled");
+    expect(await readFile(configPath, "utf8")).toContain('"storage_cetina_job_name": "node-7"');
+  },
+);
 
 mounting(
   `a file system that hangs under node.conf is named, costs no more than its own threads, and ends neither passes nor the stop${why}`,
@@ -117,10 +118,10 @@ mounting(
     using hanging = mountHangingDisk(node.binDirectory);
     const { message } = await upkeep.reason("ConfigValid", "Unresponsive");
     expect(message.replaceAll(node.configPath, "node.conf")).toMatch(
-      /^node\.conf can't be read: (looking at|reading) \S+ has not come back since \S+Z \(allowed: 500 ms, upkeep\.fileTimeoutMs\): its file system hangs\./,
+      /^node\.conf can't be read: (checking|reading) \S+ has hung since \S+Z \(limit: 500 ms\): the file system does not respond\./,
     );
     expect((await upkeep.reason("Reconciling", "Failing")).message).toMatch(
-      /can't be looked at, because its file system hangs/,
+      /can't be read, because its file system hangs/,
     );
     const failures = () => metric(upkeep, "gatehouse_reconcile_failures_total");
     const before = await failures();

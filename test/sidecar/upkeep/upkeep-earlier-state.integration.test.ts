@@ -75,7 +75,7 @@ describe.each(states)("the state that 0.1.0 left of a node of $version", (state)
     await upkeep.reason("ConfigReconciled", "Reconciled");
     await upkeep.reason("NoRestartPending", "NoRestart");
     await upkeep.reason("RollbackReady", "Ready");
-    await upkeep.reason("AutoPruneEnabled", "Enabled");
+    await upkeep.reason("Pruning", "Enabled");
     expect(upkeep.board.list().filter(({ status }) => status === "False")).toEqual([]);
     const acts = new Set(["write", "restart", "roll-back", "hold", "prune", "version"]);
     const kept = state.event.filter(({ kind }) => acts.has(kind)).map(({ message }) => message);
@@ -96,7 +96,7 @@ describe.each(states)("the state that 0.1.0 left of a node of $version", (state)
     await using upkeep = await runUpkeep(node, settingsOf(state), { stateDirectory });
     await readUntil(
       () => upkeep.events.list().filter(({ kind }) => kind === "restart"),
-      (restarts) => restarts.filter(({ message }) => message.startsWith("The node is back")).length === 2,
+      (restarts) => restarts.filter(({ message }) => / and advances after \d+ ms\.$/.test(message)).length === 2,
     );
     expect(await node.starts()).toBe(starts + 1);
     expect(upkeep.state.nodeHas.get()).toMatch(/^2;/);

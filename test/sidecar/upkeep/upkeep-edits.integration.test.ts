@@ -19,9 +19,7 @@ const hashOf = (text: string) => createHash("sha256").update(text).digest("hex")
 async function settle(upkeep: RunningUpkeep): Promise<void> {
   await upkeep.reason("NoRestartPending", "NoRestart");
   await upkeep.reason("ConfigReconciled", "Reconciled");
-  const passes = async () => Number(/^gatehouse_reconciles_total (\d+)/m.exec(await upkeep.metrics.metrics())?.[1]);
-  const before = await passes();
-  await readUntil(passes, (now) => now >= before + 2);
+  await upkeep.passes(2);
 }
 
 /** Lists the lines of the log about changes by others. */
@@ -41,7 +39,7 @@ async function addKey(node: FakeNode, key: string): Promise<Readonly<{ before: s
 const lineOf = ({ before, after }: Readonly<{ before: string; after: string }>, key: string) => ({
   outcome: "success",
   by: "somebody else",
-  message: `node.conf was changed by somebody else: storage.${key} added.`,
+  message: `node.conf was changed by another program or user: storage.${key} added.`,
   before: { sha256: hashOf(before) },
   after: { sha256: hashOf(after) },
 });
@@ -97,7 +95,7 @@ test("what nobody can use, left while the sidecar was down, has its line before 
   expect(listEdits(upkeep)).toMatchObject([
     {
       by: "somebody else",
-      message: expect.stringContaining("was changed by somebody else, and can't be used") as string,
+      message: expect.stringContaining("was changed by another program or user and is invalid") as string,
       before: { sha256: hashOf(good) },
       after: { sha256: hashOf(broken) },
     },

@@ -37,7 +37,7 @@ mounting(`a disk of the data that hangs is named, and node.conf is looked after 
   const { status, message } = await upkeep.reason("DataIntact", "NotInspected", 10_000);
   expect(status).toBe("Unknown");
   expect(message.replaceAll(data, "data")).toMatch(
-    /^The node's data can't be read: looking at data has not come back since \S+Z \(allowed: 300 ms, upkeep\.fileTimeoutMs\): its file system hangs\. .* The next look is at \S+Z\.$/,
+    /^The node's data can't be read: checking data has hung since \S+Z \(limit: 300 ms\): the file system does not respond\. .* The next check is at \S+Z\.$/,
   );
   expect(upkeep.board.get("ConfigValid")?.reason).toBe("Valid");
   await node.save((await node.config()).replaceAll("storage_cetina", "pamir_cetina"));
@@ -61,7 +61,7 @@ mounting(
     await node.save((await node.config()).replace('"18100"', '"18101"'));
     const { message } = await upkeep.reason("NoRestartPending", "EditNotChecked", 10_000);
     expect(message.replaceAll(keys, "keys")).toMatch(
-      /^node\.conf was changed, and whether the node would start with it can't be told: looking at keys\/domain\.key has not come back since \S+Z \(allowed: 300 ms, upkeep\.fileTimeoutMs\): its file system hangs\./,
+      /^node\.conf was changed, but whether the node can start with it is unknown: checking keys\/domain\.key has hung since \S+Z \(limit: 300 ms\): the file system does not respond\./,
     );
     await node.save((await node.config()).replaceAll("storage_cetina", "pamir_cetina"));
     await readUntil(node.config, isCorrected);
@@ -83,7 +83,7 @@ mounting(`a program on a disk that hangs is named, and neither passes nor the pr
   using hanging = mountHangingDisk(tools);
   const { message } = await upkeep.reason("NoRestartPending", "ProgramMissing", 10_000);
   expect(message.replaceAll(tools, "tools")).toMatch(
-    /^The node can't be restarted: looking at tools\/start has not come back since \S+Z \(allowed: 300 ms, upkeep\.fileTimeoutMs\): its file system hangs\./,
+    /^The node can't be restarted: checking tools\/start has hung since \S+Z \(limit: 300 ms\): the file system does not respond\./,
   );
   await node.save((await node.config()).replaceAll("storage_cetina", "pamir_cetina"));
   await readUntil(node.config, isCorrected);

@@ -41,7 +41,7 @@ async function observeAfterRestartOf(instanceId: string) {
 test("a sidecar that went with the pod that it deleted: the next one proves the new pod, and does not delete it, too", async () => {
   const { deletions, said } = await observeAfterRestartOf("the pod before");
   expect(deletions).toEqual([]);
-  expect(said).toContainEqual(expect.stringMatching(/^The node is back and advances/));
+  expect(said).toContainEqual(expect.stringMatching(/^The node recovered and advances/));
 });
 
 test("a sidecar that was killed before it could delete its pod: the next one deletes it", async () => {

@@ -36,14 +36,14 @@ test.each([
       GATEHOUSE_SIDECAR_RESTART_DRIVER: "none",
       GATEHOUSE_SIDECAR_PRUNE_INTERVAL_MS: "4000",
     });
-    const switchedOn = () => upkeep.events.list().filter(({ message }) => message === "Auto-pruning was switched on.");
-    expect(await upkeep.reason("AutoPruneEnabled", "EnableFailed")).toMatchObject({
+    const switchedOn = () => upkeep.events.list().filter(({ message }) => message === "Auto-pruning was enabled.");
+    expect(await upkeep.reason("Pruning", "EnableFailed")).toMatchObject({
       status: "False",
-      message: `\`node_cli prune --c ${node.configPath} --enable_auto_prune\` exited with status 0, but enable_auto_prune does not read 1; run it by hand to see why.${said}`,
+      message: `\`node_cli prune --c ${node.configPath} --enable_auto_prune\` exited with status 0, but enable_auto_prune is not 1; run it manually to see why.${said}`,
     });
     expect([await tool.attempts(), switchedOn()]).toEqual([1, []]);
     await tool.permit();
-    await upkeep.reason("AutoPruneEnabled", "Enabled", 20_000);
+    await upkeep.reason("Pruning", "Enabled", 20_000);
     expect(switchedOn()).toHaveLength(1);
   },
 );

@@ -26,14 +26,14 @@ test("gatehouse resume takes another writer of node.conf for stopped", async () 
     await writeFile(node.configPath, ours.replace('"ours"', '"theirs"'));
     await readUntil(upkeep.corrections, (count) => count === corrections + index);
   }
-  const { message } = await upkeep.reason("SoleWriter", "Contested");
+  const { message } = await upkeep.reason("ConfigReconciled", "Contested");
   const command = `${formatOwnCommand()} resume`;
-  expect(message).toContain(`or until \`${command}\` is run.`);
+  expect(message).toContain(`or until you run \`${command}\`.`);
   const printed: string[] = [];
   const write = (text: string) => void printed.push(text);
   const output = { out: write, error: write, isColored: false };
   expect(await runResumeCommand({ kind: "socket", stateDirectories: [upkeep.stateDirectory] }, output)).toBe(0);
-  await upkeep.reason("SoleWriter", "Uncontested");
+  await upkeep.reason("ConfigReconciled", "Reconciled");
 });
 
 test.each([
@@ -62,7 +62,7 @@ test.each([
     await readUntil(node.starts, (starts) => starts === 3);
   } else {
     const { message } = await upkeep.reason("NoRestartPending", "BudgetExhausted");
-    expect(message).toContain("(a test says so, so what failed is tried again: node.conf was changed)");
+    expect(message).toContain("(a test says so, so the failed restart is retried: node.conf was changed)");
     await node.start();
   }
   await upkeep.reason("NoRestartPending", "NoRestart");

@@ -19,9 +19,9 @@ test("a start command that the system refuses to run leads to one roll-back and 
   });
   const message = await readUntil(
     () => upkeep.board.get("NotPaused")?.message ?? "",
-    (text) => text.includes("One more restart did not help"),
+    (text) => text.includes("Another restart failed"),
   );
-  expect(message).toContain("./start-it can't be run (ETXTBSY): another process still writes it; `fuser -v ");
+  expect(message).toContain("./start-it can't be run (ETXTBSY): another process is writing it; `fuser -v ");
   expect(upkeep.state.restartInFlight.get()).toBeUndefined();
   const used = upkeep.state.store.database.prepare("SELECT reason FROM restart").all();
   expect(used.map(({ reason }) => reason)).toEqual([expect.stringContaining("node.conf"), "roll-back"]);

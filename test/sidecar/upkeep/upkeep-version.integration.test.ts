@@ -35,7 +35,7 @@ test("where nothing reports the version, nothing is written, and what to set is 
   await using upkeep = await runUpkeep(node, { ...noRestart, GATEHOUSE_SIDECAR_NODE_IMAGE: "evm/node:latest" });
   const { message } = await upkeep.reason("ConfigReconciled", "VersionUnknown");
   expect(message).toBe(
-    "The node's version is not known, so neither is the naming of monitor_config; set node.version (GATEHOUSE_SIDECAR_NODE_VERSION).",
+    "The node's version is unknown, so the key names of monitor_config are unknown too; set node.version (GATEHOUSE_SIDECAR_NODE_VERSION).",
   );
   expect(await node.config()).toContain("pamir");
 });
@@ -47,7 +47,7 @@ test("a node that alone can report its version is let start with a node.conf tha
   expect(upkeep.upkeep.configured()).toEqual({
     ok: true,
     message:
-      "The node's version is not known; node.conf is right for a node of some version, so it may start and report it. To have the names of the keys judged before, set node.version (GATEHOUSE_SIDECAR_NODE_VERSION).",
+      "The node's version is unknown; node.conf is valid for at least one version, so the node may start and report its own. To check the keys before that, set node.version (GATEHOUSE_SIDECAR_NODE_VERSION).",
   });
   await node.start();
   await upkeep.reason("ConfigReconciled", "Reconciled");
@@ -64,7 +64,7 @@ test.each([
   const { ok, message } = upkeep.upkeep.configured();
   expect(ok).toBe(false);
   expect(message).toBe(
-    "The node's version is not known, so neither is the naming of monitor_config; set node.version (GATEHOUSE_SIDECAR_NODE_VERSION). node.conf needs changes under the names of any version, so the node is held back where it waits for /startupz, and can't report its version itself.",
+    "The node's version is unknown, so the key names of monitor_config are unknown too; set node.version (GATEHOUSE_SIDECAR_NODE_VERSION). node.conf needs changes for every known version, so a node that waits for /startupz does not start and can't report its version.",
   );
   expect(await node.config()).toBe(config);
 });
@@ -79,9 +79,9 @@ test("pruning that is on but does not move while blocks come is reported, until 
     GATEHOUSE_SIDECAR_PRUNE_INTERVAL_MS: "100",
     GATEHOUSE_SIDECAR_PRUNE_STALLED_AFTER_MS: "1000",
   });
-  const { message } = await upkeep.reason("PruneAdvancing", "PruningStalled");
+  const { message } = await upkeep.reason("Pruning", "PruningStalled");
   expect(message).toBe(
-    "Auto-pruning is on, but real_prune_reserved_version has been 500 for more than 1 s while blocks came; look at the node's log and its disk, then restart it.",
+    "Auto-pruning is on, but real_prune_reserved_version has been 500 for more than 1 s while blocks advanced; check the node's log and its disk, then restart it.",
   );
   const metrics = await upkeep.metrics.metrics();
   expect(metrics.match(/^gatehouse_node_prune_\w+ \d+$/gm)?.sort()).toEqual([
@@ -92,7 +92,9 @@ test("pruning that is on but does not move while blocks come is reported, until 
     "gatehouse_node_prune_reserved_window_versions 100",
   ]);
   await nodeCliPrints(node, pruneInfo(600));
-  expect((await upkeep.reason("PruneAdvancing", "Advancing")).message).toBe("Versions before 600 are pruned.");
+  expect((await upkeep.reason("Pruning", "Enabled")).message).toBe(
+    "enable_auto_prune reads 1. Versions before 600 are pruned.",
+  );
 });
 
 test("a node.version that an upgrade left behind renames nothing after a restart of the sidecar, while the node's own word is still to come", async () => {

@@ -2,7 +2,7 @@ import { readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { createFakeNode, type FakeNode } from "#sidecar/testing/fake-node.ts";
-import { runUpkeep, type RunningUpkeep } from "#sidecar/testing/run-upkeep.ts";
+import { runUpkeep } from "#sidecar/testing/run-upkeep.ts";
 import { readUntil } from "#daemon/testing/until.ts";
 
 const quick = {
@@ -43,37 +43,24 @@ cat '${at("lie")}'
   };
 }
 
-const passes = async (upkeep: RunningUpkeep) =>
-  Number(/^gatehouse_reconciles_total (\d+)/m.exec(await upkeep.metrics.metrics())?.[1]);
-
-async function someMorePasses(upkeep: RunningUpkeep): Promise<void> {
-  const before = await passes(upkeep);
-  await readUntil(
-    () => passes(upkeep),
-    (count) => count >= before + 5,
-  );
-}
-
 const renamed = (text: string) => text.includes("storage_cetina_job_name") && !text.includes("pamir");
 
-test.each([
-  ["0.9.0, of the other layout", "node_cli 0.9.0"],
-  ["0.15.0, of the other naming", "node_cli 0.15.0"],
-  ["no version at all", "segmentation fault"],
-])("one wrong answer of node_cli, %s, changes nothing", async (_, answer) => {
+test("one wrong answer of node_cli, of the other layout, of the other naming, or without a version, changes nothing", async () => {
   await using node = await createFakeNode();
   const cli = await nodeCliThatLies(node);
   await using upkeep = await runUpkeep(node, quick);
   await readUntil(node.config, renamed);
   await upkeep.reason("ConfigReconciled", "Reconciled");
   const corrections = await upkeep.corrections();
-  await cli.lie(answer, 1);
-  const before = await cli.asked();
-  await readUntil(cli.asked, (count) => count >= before + 4);
-  await someMorePasses(upkeep);
-  expect(upkeep.board.get("VersionConsistent")?.message).toBe("The node's version is 0.16.2 (node_cli --version).");
-  expect(upkeep.board.get("ConfigValid")?.reason).toBe("Valid");
-  expect(upkeep.board.get("NodeCliWorking")?.reason).toBe("Working");
+  for (const answer of ["node_cli 0.9.0", "node_cli 0.15.0", "segmentation fault"]) {
+    await cli.lie(answer, 1);
+    const before = await cli.asked();
+    await readUntil(cli.asked, (count) => count >= before + 4);
+    await upkeep.passes(5);
+    expect(upkeep.board.get("VersionConsistent")?.message).toBe("The node's version is 0.16.2 (node_cli --version).");
+    expect(upkeep.board.get("ConfigValid")?.reason).toBe("Valid");
+    expect(upkeep.board.get("Pruning")?.reason).toBe("Enabled");
+  }
   expect(await upkeep.corrections()).toBe(corrections);
   expect(upkeep.events.list().filter(({ kind }) => kind === "version")).toEqual([]);
 });
@@ -99,14 +86,14 @@ test("a node_cli that goes on reporting a version whose layout is not there lead
   await cli.lie("node_cli 0.9.0", 1_000_000);
   const { message } = await upkeep.reason("VersionConsistent", "Mismatch");
   expect(message).toBe(
-    `The node's version is 0.9.0 (node_cli --version). But a node of 0.9.0 would run in ${join(node.workspace, "node/domain/client/bin")}, ` +
-      `which is not there; what is there is ${node.binDirectory}, so set node.version (GATEHOUSE_SIDECAR_NODE_VERSION) to that of the node's release, or finish the upgrade.`,
+    `The node's version is 0.9.0 (node_cli --version). But node 0.9.0 would run in ${join(node.workspace, "node/domain/client/bin")}, ` +
+      `which does not exist, but ${node.binDirectory} does; set node.version (GATEHOUSE_SIDECAR_NODE_VERSION) to the node's release, or finish the upgrade.`,
   );
-  await someMorePasses(upkeep);
+  await upkeep.passes(5);
   expect(upkeep.board.get("ConfigValid")?.reason).toBe("Valid");
   expect(renamed(await node.config())).toBe(true);
   expect((await upkeep.reason("ConfigReconciled", "VersionUnknown")).message).toContain(
-    "Which names monitor_config has to have is not certain, so they stay: a node of 0.9.0 would run in ",
+    "The key names of monitor_config are uncertain, so they are not changed: node 0.9.0 would run in ",
   );
   await cli.stop();
   await upkeep.reason("VersionConsistent", "Consistent");

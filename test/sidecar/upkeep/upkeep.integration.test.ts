@@ -16,11 +16,11 @@ test.concurrent("drift is corrected on disk, the node is restarted with it and c
   expect(running).toContain("12345678901234567890");
   expect(running).not.toContain("pamir");
   await upkeep.reason("NoRestartPending", "NoRestart");
-  await upkeep.reason("AutoPruneEnabled", "Enabled");
+  await upkeep.reason("Pruning", "Enabled");
   await upkeep.reason("ConfigReconciled", "Reconciled");
   expect(await node.starts()).toBe(2);
   expect(upkeep.events.list().map(({ message }) => message)).toContainEqual(
-    expect.stringMatching(/The node is back and advances after \d+ ms\./),
+    expect.stringMatching(/The node recovered and advances after \d+ ms\./),
   );
   const sha256 = expect.stringMatching(/^[0-9a-f]{64}$/) as string;
   const written = {
@@ -40,12 +40,12 @@ test.concurrent("drift is corrected on disk, the node is restarted with it and c
   expect(writes).toMatchObject(writes.map((_, at) => (at === 0 ? { ...written, outcome: "unknown" } : written)));
   expect(restarts).toMatchObject([
     { outcome: "unknown", message: expect.stringMatching(/^Restarting/) },
-    { outcome: "success", message: expect.stringMatching(/^The node is back/) },
+    { outcome: "success", message: expect.stringMatching(/^The node recovered/) },
   ]);
 });
 
 /** Cause that is named for a node which ends at its start; a start command of the public family does not wait for that. */
-const endedAtStart = testProfile === "pharos" ? "its process ended" : "node exited with 3";
+const endedAtStart = testProfile === "pharos" ? "its process exited" : "node exited with 3";
 
 test.concurrent("a node that does not come back gets its last healthy configuration, and a hold", async () => {
   await using node = await startFakeNode();
@@ -58,11 +58,11 @@ test.concurrent("a node that does not come back gets its last healthy configurat
   await readUntil(node.config, (text) => text === healthy);
   const held = await readUntil(
     async () => upkeep.board.get("NotPaused")?.message ?? "",
-    (message) => message.includes("After one more restart it is back."),
+    (message) => message.includes("It recovered after one more restart."),
   );
   expect(held).toContain(endedAtStart);
   expect(held).toContain("Its last healthy configuration was restored.");
-  const [, key = "", copy = ""] = /The edit that failed: (\S+) changed; it is kept in (\S+)\. /.exec(held) ?? [];
+  const [, key = "", copy = ""] = /The failed edit: (\S+) changed; it is saved in (\S+)\. /.exec(held) ?? [];
   expect(key).not.toBe("");
   expect(await readFile(copy, "utf8")).toContain('"crash"');
   expect(await node.running()).toBe(healthy);
@@ -93,7 +93,7 @@ test.concurrent("a half-written node.conf is named with line and column, then re
   await writeFile(node.configPath, good.slice(0, good.indexOf('"startup_config"') + 20));
   const condition = await upkeep.reason("ConfigValid", "Truncated");
   expect(condition.message).toMatch(
-    /:\d+:\d+ is not complete JSON .*The last good one stays in force, and is written back at \S+Z unless/,
+    /:\d+:\d+ is incomplete JSON .*The last good version stays active; it is restored at \S+Z unless/,
   );
   expect(condition.message).toContain(`${node.configPath}:`);
   await upkeep.reason("ConfigValid", "Valid");

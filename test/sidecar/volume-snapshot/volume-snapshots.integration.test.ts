@@ -5,7 +5,9 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { volumeSnapshotSettings } from "#sidecar/volume-snapshot/settings.ts";
 import { runVolumeSnapshotCommand } from "#sidecar/volume-snapshot/volume-snapshot-command.ts";
+import { replaceConstants } from "../../support/other-constants.ts";
 
 type Snapshot = { name: string; creationTimestamp: string; claim: string };
 
@@ -47,9 +49,11 @@ async function clusterOf(snapshots: Snapshot[], { serves = true } = {}) {
     GATEHOUSE_VOLUME_SNAPSHOT_CLASS_NAME: "csi",
     GATEHOUSE_VOLUME_SNAPSHOT_KEEP: "2",
     GATEHOUSE_VOLUME_SNAPSHOT_LOG_LEVEL: "silent",
-    GATEHOUSE_VOLUME_SNAPSHOT_KUBERNETES_API_URL: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    GATEHOUSE_VOLUME_SNAPSHOT_KUBERNETES_SERVICE_ACCOUNT_DIRECTORY: directory,
   };
+  const replaced = replaceConstants(volumeSnapshotSettings.schema, {
+    "kubernetes.apiUrl": `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    "kubernetes.serviceAccountDirectory": directory,
+  });
   const run = async (change: Readonly<Record<string, string>> = {}, { json = false } = {}) => {
     const [printed, said]: [string[], string[]] = [[], []];
     const out = (text: string) => void printed.push(text);
@@ -60,6 +64,7 @@ async function clusterOf(snapshots: Snapshot[], { serves = true } = {}) {
     return { status, printed: printed.join(""), said: said.join("") };
   };
   const close = async () => {
+    replaced[Symbol.dispose]();
     server.closeAllConnections();
     await new Promise((resolve) => server.close(resolve));
     await rm(directory, { recursive: true });
@@ -112,7 +117,7 @@ test("a cluster without the snapshot controller is named, in the API server's wo
   expect(await cluster.run()).toEqual({
     status: 1,
     printed: "",
-    said: "volume-snapshot: no snapshot of node-workspace was taken: 404: the server could not find the requested resource; grant create on volumesnapshots, and see to it that the cluster has the snapshot controller.\n",
+    said: "volume-snapshot: can't take a snapshot of node-workspace: 404: the server could not find the requested resource; grant create on volumesnapshots, and check that the cluster runs the snapshot controller.\n",
   });
 });
 

@@ -69,7 +69,7 @@ test("a volume that fills grows step by step, with a pause, to its ceiling and n
   await watched.until("Paused");
   expect(cluster.patches).toEqual(["600Gi"]);
   expect(watched.condition()?.message).toMatch(
-    /It grows again from \d{4}-\d\d-\d\dT[\d:.]+Z on \(volume\.pauseMs\)\.$/,
+    /It can be expanded again from \d{4}-\d\d-\d\dT[\d:.]+Z: some providers allow one resize in six hours\.$/,
   );
   watched.time.ms += limits.pauseMs;
   await expect.poll(() => cluster.patches, { timeout: 5_000 }).toEqual(["600Gi", "650Gi"]);
@@ -77,10 +77,10 @@ test("a volume that fills grows step by step, with a pause, to its ceiling and n
   await watched.until("AtMaxSize");
   expect(watched.condition()).toMatchObject({
     status: "False",
-    message: expect.stringContaining("ceiling of 650 GiB"),
+    message: expect.stringContaining("at its maximum of 650 GiB"),
   });
   expect(cluster.patches).toEqual(["600Gi", "650Gi"]);
-  expect(watched.reported).toContain("volume: The volume grows to 600 GiB; 10 % of it were free.");
+  expect(watched.reported).toContain("volume: Expanding the volume to 600 GiB; 10 % of it was free.");
 });
 
 test("a storage class that does not let volumes grow is named, with what to change, and grows once it lets", async () => {
@@ -92,7 +92,7 @@ test("a storage class that does not let volumes grow is named, with what to chan
   });
   await watched.until("ResizeFailed");
   expect(watched.condition()?.message).toBe(
-    "the claim node-workspace did not grow to 600 GiB: 403: the storageclass must support resize; grant patch on it, and let its storage class say allowVolumeExpansion: true.",
+    "the claim node-workspace could not be expanded to 600 GiB: 403: the storageclass must support resize; grant patch on it, and set allowVolumeExpansion: true in its storage class.",
   );
   cluster.claim.expandable = true;
   await watched.until("Growing");
@@ -111,7 +111,7 @@ test("a volume that can't be looked at, or after, is not known, and nothing is s
   const disk: { freeRatio: number | string } = { freeRatio: 0.5 };
   await using watched = startWatchedVolume(limits, { api: cluster.api, disk, claim: "node-workspace" });
   await watched.until("Sufficient");
-  disk.freeRatio = "Looking at it has not come back: its file system hangs.";
+  disk.freeRatio = "Checking it has hung: the file system does not respond.";
   await watched.until("ReadFailed");
   expect(watched.condition()).toMatchObject({ status: "Unknown", message: disk.freeRatio });
   disk.freeRatio = 0.1;

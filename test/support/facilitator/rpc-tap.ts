@@ -3,10 +3,18 @@ import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 
 /** A call as it passes. */
-type TappedCall = Readonly<{ method: string; params: readonly unknown[] }>;
+type TappedCall = Readonly<{ id: number; method: string; params: readonly unknown[] }>;
 
-/** Fate of a request: the node, nothing at all, a lost answer, or an answer that the test makes up. */
-export type TapRule = "forward" | "hang" | "lose_answer" | Readonly<{ status: number; body: string }>;
+/** Fate of a request: the node, nothing at all, a lost answer, an answer that the test makes up, or the node's with other results by id. */
+export type TapRule =
+  | "forward"
+  | "hang"
+  | "lose_answer"
+  | Readonly<{ status: number; body: string }>
+  | Readonly<{ results: ReadonlyMap<number, unknown> }>;
+
+/** Decides what becomes of a request with these calls. */
+export type Decide = (calls: readonly TappedCall[]) => TapRule | Promise<TapRule>;
 
 /** A wire between the facilitator and the node at which a test listens, and which it can break. */
 export type RpcTap = AsyncDisposable &
@@ -15,8 +23,8 @@ export type RpcTap = AsyncDisposable &
     /** Calls seen, by method. */
     counts: Map<string, number>;
     total: () => number;
-    /** Decides about every request from now on. */
-    rule: (decide: (calls: readonly TappedCall[]) => TapRule) => void;
+    /** Decides about every request from now on, and may hold it for a while. */
+    rule: (decide: Decide) => void;
     /** Ends the connections of all that hang. */
     release: () => void;
   }>;
@@ -25,13 +33,13 @@ export type RpcTap = AsyncDisposable &
 export async function startRpcTap(nodeUrl: string): Promise<RpcTap> {
   const counts = new Map<string, number>();
   const hanging = new Set<ServerResponse>();
-  let decide: ((calls: readonly TappedCall[]) => TapRule) | undefined;
+  let decide: Decide | undefined;
   const server = createServer(async (request, response) => {
     const body = await text(request);
     const message = JSON.parse(body) as TappedCall | TappedCall[];
     const calls = Array.isArray(message) ? message : [message];
     for (const { method } of calls) counts.set(method, (counts.get(method) ?? 0) + 1);
-    const rule = decide?.(calls) ?? "forward";
+    const rule = (await decide?.(calls)) ?? "forward";
     if (rule === "hang") {
       hanging.add(response);
       response.once("close", () => hanging.delete(response));
@@ -57,12 +65,20 @@ async function applyRule(
   rule: Exclude<TapRule, "hang">,
   { nodeUrl, body, response }: Readonly<{ nodeUrl: string; body: string; response: ServerResponse }>,
 ): Promise<void> {
-  if (typeof rule === "object") {
+  if (typeof rule === "object" && "body" in rule) {
     response.writeHead(rule.status).end(rule.body);
     return;
   }
   const answer = await fetch(nodeUrl, { method: "POST", headers: { "Content-Type": "application/json" }, body });
   const answered = await answer.text();
   if (rule === "lose_answer") response.destroy();
-  else response.writeHead(answer.status, { "Content-Type": "application/json" }).end(answered);
+  else response.writeHead(answer.status, { "Content-Type": "application/json" }).end(replaceResults(answered, rule));
+}
+
+function replaceResults(answered: string, rule: TapRule): string {
+  if (typeof rule !== "object" || !("results" in rule)) return answered;
+  const replace = (one: { id: number }) =>
+    rule.results.has(one.id) ? { ...one, result: rule.results.get(one.id) } : one;
+  const answers = JSON.parse(answered) as { id: number } | { id: number }[];
+  return JSON.stringify(Array.isArray(answers) ? answers.map(replace) : replace(answers));
 }

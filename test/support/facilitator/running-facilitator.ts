@@ -4,6 +4,7 @@ import { join } from "node:path";
 import type { SettleResponse, VerifyResponse } from "@x402/core/types";
 import type { Address } from "viem";
 import { testAccount } from "../payments/payment-chain.ts";
+import type { OtherConstants } from "../other-constants.ts";
 import { startService, type ServiceProcess } from "../service-process.ts";
 
 /** HTTP headers by name. */
@@ -26,12 +27,13 @@ export type RunningFacilitator = AsyncDisposable &
     as: (caller: string | Headers) => Pick<RunningFacilitator, "verify" | "settle">;
   }>;
 
-/** Surroundings of a facilitator: the chain's node, the token, the ledger's file, and settings that differ from the defaults. */
+/** Surroundings of a facilitator: the chain's node, the token, the ledger's file, and settings and constants that differ from the defaults. */
 export type FacilitatorLocation = Readonly<{
   rpcUrl: string;
   token: Address;
   ledgerPath: string;
   env?: Readonly<Record<string, string>>;
+  constants?: OtherConstants;
 }>;
 
 /** Builds the settings of a facilitator under test as environment variables. */
@@ -55,7 +57,9 @@ export function buildFacilitatorEnvironment({
 
 /** Starts a facilitator and waits until it is ready. */
 export async function startFacilitator(place: FacilitatorLocation): Promise<RunningFacilitator> {
-  const process = await startService("facilitator", buildFacilitatorEnvironment(place));
+  const process = await startService("facilitator", buildFacilitatorEnvironment(place), {
+    constants: place.constants,
+  });
   const url = process.urls["facilitator"] ?? "";
   const operationsUrl = process.urls["facilitator-operations"] ?? "";
   const post: RunningFacilitator["post"] = async (path, body, headers = {}) => {

@@ -7,6 +7,8 @@ import { testAccount } from "../payments/payment-chain.ts";
 /** Changes to an otherwise good payment of 10,000 smallest units from account 1 to account 2. */
 export type PaymentChanges = Readonly<{
   payer?: ReturnType<typeof testAccount>;
+  /** Default: 1672. */
+  chainId?: number;
   /** Fields of the signed authorization. */
   authorization?: Readonly<Partial<Record<"to" | "value" | "validAfter" | "validBefore" | "nonce", string>>>;
   requirements?: Readonly<Partial<PaymentRequirements>>;
@@ -26,7 +28,7 @@ export const amount = 10_000n;
 
 /** Makes a payment as a client would, signed with viem. */
 export async function signPayment(token: Address, changes: PaymentChanges = {}): Promise<PaymentBody> {
-  const payer = changes.payer ?? testAccount(1);
+  const { payer = testAccount(1), chainId = 1672 } = changes;
   const nowSeconds = Math.floor(Date.now() / 1_000);
   const authorization = {
     from: payer.address,
@@ -38,7 +40,7 @@ export async function signPayment(token: Address, changes: PaymentChanges = {}):
     ...changes.authorization,
   };
   const signature = await payer.account.signTypedData({
-    domain: { name: "USDC", version: "2", chainId: 1672, verifyingContract: token },
+    domain: { name: "USDC", version: "2", chainId, verifyingContract: token },
     types: authorizationTypes,
     primaryType: "TransferWithAuthorization",
     message: {
@@ -52,7 +54,7 @@ export async function signPayment(token: Address, changes: PaymentChanges = {}):
   });
   const paymentRequirements: PaymentRequirements = {
     scheme: "exact",
-    network: "eip155:1672",
+    network: `eip155:${chainId}`,
     amount: String(amount),
     asset: token,
     payTo: testAccount(2).address,

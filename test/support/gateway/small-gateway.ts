@@ -1,6 +1,7 @@
 import { expect } from "vitest";
 import { byHand, startFakeNode, type FakeNode } from "#gateway/testing/fake-node.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
+import type { OtherConstants } from "../other-constants.ts";
 import { ask } from "./raw-call.ts";
 import { startSmallService, type SmallService } from "../../bounds/small-service.ts";
 
@@ -40,7 +41,15 @@ export const syncing = '{"jsonrpc":"2.0","id":1,"method":"eth_syncing"}';
 /** Starts both on free ports; the bounds are the defaults but for what the environment says. */
 export async function startSmallGateway(
   env: Readonly<Record<string, string>> = {},
-  options: Readonly<{ heapMiB?: number; descriptors?: number; hastened?: Readonly<{ waits: number }> }> = {},
+  {
+    constants,
+    ...options
+  }: Readonly<{
+    heapMiB?: number;
+    descriptors?: number;
+    hastened?: Readonly<{ waits: number }>;
+    constants?: OtherConstants;
+  }> = {},
 ): Promise<SmallGateway> {
   const node = await startFakeNode();
   const service = await startSmallService(
@@ -55,10 +64,9 @@ export async function startSmallGateway(
       GATEHOUSE_GATEWAY_CALLERS_TRUSTED_PROXIES: "127.0.0.1",
       // The node shares the test's thread, and the machine is shared: how soon either answers is not what is looked at.
       GATEHOUSE_GATEWAY_HEALTH_TIMEOUT_MS: "20000",
-      GATEHOUSE_GATEWAY_OVERLOAD_LOOP_DELAY_MS: "60000",
       ...env,
     },
-    options,
+    { ...options, constants: { "overload.loopDelayMs": 60_000, ...constants } },
   );
   const url = service.urls["gateway"] ?? "";
   const urls = {

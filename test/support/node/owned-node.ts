@@ -65,5 +65,5 @@ export async function waitForReason(url: string | undefined, type: string, reaso
 export async function waitUntilSettled(url: string | undefined): Promise<void> {
   await waitForReason(url, "ConfigReconciled", "Reconciled");
   await waitForReason(url, "NoRestartPending", "NoRestart");
-  await waitForReason(url, "AutoPruneEnabled", "Enabled");
+  await waitForReason(url, "Pruning", "Enabled");
 }

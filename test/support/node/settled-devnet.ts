@@ -14,8 +14,6 @@ export const quickSidecar = {
   GATEHOUSE_SIDECAR_RESTART_ANSWERS_WITHIN_MS: "30000",
   GATEHOUSE_SIDECAR_RESTART_HEALTHY_WITHIN_MS: "20000",
   GATEHOUSE_SIDECAR_RESTART_BUDGET_PER_HOUR: "60",
-  GATEHOUSE_SIDECAR_PRUNE_INTERVAL_MS: "500",
-  GATEHOUSE_SIDECAR_UPKEEP_REREAD_INTERVAL_MS: "500",
 };
 
 /** Runs the upkeep of a devnet node with quick intervals. */
@@ -24,12 +22,16 @@ export function runQuickUpkeep(
   environment: Environment = {},
   options: Readonly<{ stateDirectory?: string; clock?: Clock }> = {},
 ): Promise<RunningUpkeep> {
-  return runUpkeep(node, { ...quickSidecar, ...environment }, options);
+  const quickConstants = {
+    GATEHOUSE_SIDECAR_PRUNE_INTERVAL_MS: "500",
+    GATEHOUSE_SIDECAR_UPKEEP_REREAD_INTERVAL_MS: "500",
+  };
+  return runUpkeep(node, { ...quickSidecar, ...quickConstants, ...environment }, options);
 }
 
 /** Waits until an upkeep has nothing to do any more, and its node is some blocks high. */
 export async function waitUntilSettled(node: DevnetWorkspace, upkeep: RunningUpkeep): Promise<void> {
-  await upkeep.reason("AutoPruneEnabled", "Enabled", 40_000);
+  await upkeep.reason("Pruning", "Enabled", 40_000);
   await upkeep.reason("NoRestartPending", "NoRestart", 40_000);
   await upkeep.reason("ConfigReconciled", "Reconciled", 40_000);
   await readUntil(

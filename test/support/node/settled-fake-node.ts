@@ -38,7 +38,7 @@ export function runFakeUpkeep(
 
 /** Waits until the upkeep of a fake node has nothing to do any more. */
 export async function waitUntilFakeSettled(upkeep: RunningUpkeep): Promise<void> {
-  await upkeep.reason("AutoPruneEnabled", "Enabled");
+  await upkeep.reason("Pruning", "Enabled");
   await upkeep.reason("NoRestartPending", "NoRestart");
   await upkeep.reason("ConfigReconciled", "Reconciled");
 }

@@ -13,8 +13,8 @@ export type PictureOptions = Readonly<{
   ready: (page: Page) => Promise<void>;
   /** Answers of the page's service by path, where there are others than its own. */
   answers?: Readonly<Record<string, unknown>>;
-  /** Changes the page's stylesheets. */
-  changeStyle?: (css: string) => string;
+  /** Whether a picture is as it was accepted, so that no other one need be taken. */
+  isAccepted?: (picture: PNG) => boolean;
 }>;
 
 /** The fonts of the pictures: lines must break where they broke. */
@@ -27,7 +27,8 @@ const shotsMax = 30;
 
 /** Takes a picture of a page at a sixth of its size, with fonts, clock, time zone and language of the pictures, and without anything that moves. */
 export async function takePicture(browser: Browser, options: PictureOptions): Promise<PNG> {
-  const { url, nowMs, width, colorScheme, ready, answers = {}, changeStyle = (css) => css } = options;
+  const { url, nowMs, width, colorScheme, ready, answers = {} } = options;
+  const { isAccepted = () => false } = options;
   const context = await browser.newContext({
     viewport: { width, height: 900 },
     deviceScaleFactor: 1,
@@ -41,20 +42,21 @@ export async function takePicture(browser: Browser, options: PictureOptions): Pr
   await page.clock.setFixedTime(nowMs);
   await page.route("**/*.css", async (route) => {
     const response = await route.fetch();
-    await route.fulfill({ response, body: changeStyle(await response.text()) + fonts });
+    await route.fulfill({ response, body: (await response.text()) + fonts });
   });
   for (const [path, json] of Object.entries(answers)) await page.route(`**${path}`, (route) => route.fulfill({ json }));
   await page.goto(url);
   await ready(page);
-  return readPicture(await takeScreenshotAtRest(page));
+  return await takePictureAtRest(page, isAccepted);
 }
 
-/** Takes a screenshot once two in a row are equal, because a browser draws in several steps. */
-async function takeScreenshotAtRest(page: Page): Promise<Buffer> {
-  let before = await page.screenshot({ fullPage: true, animations: "disabled" });
-  for (let shots = 1; shots < shotsMax; shots += 1) {
+/** Takes screenshots until two in a row are equal, because a browser draws in several steps, or one is as it was accepted. */
+async function takePictureAtRest(page: Page, isAccepted: (picture: PNG) => boolean): Promise<PNG> {
+  let before: Buffer | undefined;
+  for (let shots = 0; shots < shotsMax; shots += 1) {
     const shot = await page.screenshot({ fullPage: true, animations: "disabled" });
-    if (shot.equals(before)) return shot;
+    const picture = readPicture(shot);
+    if (before?.equals(shot) === true || isAccepted(picture)) return picture;
     before = shot;
   }
   throw new Error(`${page.url()} still changed after ${shotsMax} screenshots`);

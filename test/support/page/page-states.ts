@@ -17,9 +17,7 @@ export const sides: readonly ConditionType[] = [
   "Reconciling",
   "ConfigReconciled",
   "VersionConsistent",
-  "NodeCliWorking",
-  "AutoPruneEnabled",
-  "PruneAdvancing",
+  "Pruning",
   "MetricsArriving",
   "DiskSpaceSufficient",
   "NoRestartPending",
@@ -52,7 +50,8 @@ function buildTraffic(seconds: number): Traffic {
 /** Reason for which a node does not answer whose process is gone. */
 export const refused = {
   reason: "ConnectionRefused",
-  message: "http://127.0.0.1:18100 can't be reached (ECONNREFUSED); is the node running, and is this its address?",
+  message:
+    "http://127.0.0.1:18100 can't be reached (ECONNREFUSED); check that the node is running and that this is its address.",
 } as const;
 
 /** Conditions on the board while the node's process is gone. */
@@ -63,16 +62,16 @@ export const nodeGone: readonly ConditionReport[] = [
     status: "False",
     reason: "ConnectionRefused",
     message:
-      "ws://127.0.0.1:18200 can't be reached (ECONNREFUSED); subscribers are not served. Switch the node's WebSocket on, or correct node.webSocketUrl.",
+      "ws://127.0.0.1:18200 can't be reached (ECONNREFUSED); subscribers are not served. Enable the node's WebSocket, or correct node.webSocketUrl.",
   },
-  { type: "HeightAdvancing", status: "False", reason: "NoNewBlock", message: "Blocks came steadily and come no more." },
+  { type: "HeightAdvancing", status: "False", reason: "NoNewBlock", message: "No new blocks after a steady rate." },
   {
     type: "GatewayServing",
     status: "Unknown",
     reason: "NodeUnhealthy",
     message: "The gateway is rejecting calls: its node is unfit.",
   },
-  { type: "PruneAdvancing", status: "False", reason: "PruningStalled", message: "Pruning has stalled." },
+  { type: "Pruning", status: "False", reason: "PruningStalled", message: "Pruning has stalled." },
   { type: "MetricsArriving", status: "False", reason: "Stale", message: 'The last push of job "node-7" is 75 s old.' },
   { type: "NoRestartPending", status: "False", reason: "BudgetExhausted", message: "A restart waits for its budget." },
 ];
@@ -115,7 +114,8 @@ export async function serveWaitingNode() {
       type: "Adopted",
       status: "False",
       reason: "WaitingForApproval",
-      message: "The sidecar has changed nothing yet, and waits. Its plan: 1. node.conf: a renamed to b.",
+      message:
+        "The sidecar has changed nothing yet and is waiting for your approval. Plan: 1. node.conf: a renamed to b.",
     },
     {
       type: "ConfigReconciled",
@@ -148,8 +148,7 @@ export const otherStates: readonly OtherState[] = [
         type: "NotPaused",
         status: "False",
         reason: "Paused",
-        message:
-          "The node did not come back after a restart. Run `docker exec gatehouse-prod-sidecar gatehouse resume`.",
+        message: "The node did not recover after a restart. Run `docker exec gatehouse-prod-sidecar gatehouse resume`.",
       },
     ],
     title: /^Node down for 1 min$/,
@@ -180,7 +179,7 @@ export const otherStates: readonly OtherState[] = [
         type: "Reconciling",
         status: "False",
         reason: "Failing",
-        message: "The disk is gone. Each look since 03:41 has failed, and is tried again.",
+        message: "The disk is gone. All reconciles since 03:41 have failed; retrying every second.",
       },
     ],
     title: /^Not reconciled$/,
@@ -192,16 +191,10 @@ export const otherStates: readonly OtherState[] = [
     conditions: [
       { type: "DiskSpaceSufficient", status: "False", reason: "Low", message: "4.1 GiB (2 %) are free at /data." },
       {
-        type: "NodeCliWorking",
+        type: "Pruning",
         status: "False",
         reason: "NotFound",
-        message: "/srv/node-7/bin/node_cli is not there; set the program's name or put it there.",
-      },
-      {
-        type: "AutoPruneEnabled",
-        status: "False",
-        reason: "NotFound",
-        message: "/srv/node-7/bin/node_cli is not there; set the program's name or put it there.",
+        message: "/srv/node-7/bin/node_cli does not exist; correct the program's path, or install it there.",
       },
     ],
     title: /^Serving, with a fault$/,

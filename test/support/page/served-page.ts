@@ -4,26 +4,26 @@ import { createApp } from "#daemon/http/app.ts";
 import { listenHttp } from "#daemon/http/listener.ts";
 import { readSettings } from "#daemon/settings/settings.ts";
 import type { Traffic } from "#gateway/observe/traffic.ts";
-import type { NodeHealth } from "#health/node-health.ts";
+import type { RpcState } from "#health/rpc-state.ts";
 import { buildDeployment } from "#sidecar/page/advice/deployment.ts";
 import { readRunbooks } from "#sidecar/page/advice/runbooks.ts";
 import { createPageState } from "#gateway/page/page-state.ts";
 import { addPageRoutes, addStatusRoutes } from "#sidecar/page/status-routes.ts";
 import { sidecarSettings } from "#sidecar/settings.ts";
-import { createCommandText } from "#sidecar/upkeep/command-words.ts";
+import { createCommandText } from "#sidecar/upkeep/command-text.ts";
 import type { PlanView } from "#sidecar/upkeep/plan/plan-view.ts";
 import { createCharts } from "#status/charts.ts";
 import type { ConditionReport, ConditionType } from "#status/condition.ts";
 import { createConditionBoard } from "#status/condition-board.ts";
 import { conditionReasons } from "#status/condition-reasons.ts";
 import { createRecentEvents } from "#status/event-log.ts";
-import { judgeVerdict, type UpkeepMode } from "#status/verdict.ts";
+import { deriveVerdict, type UpkeepMode } from "#status/verdict.ts";
 
 /** State of the node at one moment of a made-up past. */
 export type Moment = Readonly<{
   height?: number;
   latencyMs?: number;
-  failure?: NodeHealth["failure"];
+  failure?: RpcState["failure"];
   prunable?: number;
   pruned?: number;
   traffic?: Traffic;
@@ -48,7 +48,7 @@ export async function servePage({
   pages = [],
 }: ServedPageOptions = {}) {
   let nowMs = Date.parse("2026-03-04T12:00:00Z");
-  let health: NodeHealth = { answers: 0 };
+  let health: RpcState = { answers: 0 };
   let traffic: Traffic = { calls: [], limited: [] };
   let restarts: Readonly<{ used: number; perHour: number }> | undefined = { used: 0, perHour: 6 };
   let free: number | undefined = 0.62;
@@ -67,11 +67,11 @@ export async function servePage({
       ...env,
     },
   });
-  const verdict = () => judgeVerdict(board.list(), { mode, watched });
+  const verdict = () => deriveVerdict(board.list(), { mode, watched });
   const sources = { board, verdict, clock, health: () => health, charts };
   const state = createPageState({ ...sources, traffic: () => Promise.resolve(traffic), pruningOldAfterMs: 90_000 });
   const facts = {
-    command: createCommandText(settings.upkeep, "/state"),
+    command: createCommandText(settings.upkeep),
     statusUrl: "http://127.0.0.1:9600",
     ops: { directory: "/srv/node-7/bin", start: ["./ops", "start", "--config", "./node.conf"] },
     configPath: "/srv/node-7/bin/node.conf",
@@ -95,7 +95,7 @@ export async function servePage({
         disk:
           free === undefined ? undefined : { look: { freeBytes: free * 500 * gib, freeBytesRatio: free }, atMs: nowMs },
       }),
-      giveOwnNames: (value) => value,
+      withNodeNames: (value) => value,
       configured: () => ({ ok: true, message: "" }),
       plan: () => plan,
       actions: () => undefined,
@@ -129,7 +129,7 @@ export async function servePage({
         if (moment.prunable !== undefined) charts.prunable.add({ atMs: nowMs, value: moment.prunable });
         if (moment.pruned !== undefined) charts.pruned.add({ atMs: nowMs, value: moment.pruned });
         await state.history.sample();
-        state.look();
+        state.read();
         if (sinceMs < spanMs) turn(looksEveryMs);
       }
     },
@@ -139,16 +139,16 @@ export async function servePage({
 
 function buildRightReport(type: ConditionType): ConditionReport {
   const messages: Partial<Record<ConditionType, string>> = {
-    RpcResponding: "http://127.0.0.1:18100 answers eth_blockNumber in 3 ms.",
+    RpcResponding: "http://127.0.0.1:18100 responds to eth_blockNumber in 3 ms.",
     HeightAdvancing: "Height is 5,410,233.",
-    Reconciling: "The node was looked at 12:00:00.",
+    Reconciling: "The last reconcile completed at 12:00:00.",
   };
   // The table ties each reason to its type, which the compiler loses over a variable.
   const reason = conditionReasons[type].True[0];
   return { type, status: "True", reason, message: messages[type] ?? "It is as it should be." } as ConditionReport;
 }
 
-function computeHealth(before: NodeHealth, { height, latencyMs = 3, failure }: Moment, nowMs: number): NodeHealth {
+function computeHealth(before: RpcState, { height, latencyMs = 3, failure }: Moment, nowMs: number): RpcState {
   const known = { ...before, chainId: 1672, clientVersion: "node/v0.16.2" };
   if (failure !== undefined) return { ...known, failure };
   const { failure: _, ...rest } = known;

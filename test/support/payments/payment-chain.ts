@@ -39,15 +39,16 @@ export type PaymentChain = AsyncDisposable &
 /** Starts a chain whose test accounts hold native currency and tokens. */
 export async function startPaymentChain({
   blockTimeSeconds = 0.2,
-}: Readonly<{ blockTimeSeconds?: number }> = {}): Promise<PaymentChain> {
+  chainId = 1672,
+}: Readonly<{ blockTimeSeconds?: number; chainId?: number }> = {}): Promise<PaymentChain> {
   const accounts = 10;
   const anvil = await startAnvil(
-    { chainId: 1672, blockTimeSeconds },
+    { chainId, blockTimeSeconds },
     { log: createLog({ service: "test", level: "silent" }), signal: new AbortController().signal },
   );
   const holders = Array.from({ length: accounts }, (_, index) => testAccount(index).address);
   await Promise.all(holders.map((holder) => anvil.request("anvil_setBalance", [holder, toHex(parseEther("100"))])));
-  const token = await deployContracts(anvil, async () => ({ chainId: 1672, holders }));
+  const token = await deployContracts(anvil, async () => ({ chainId, holders }));
   const client = createPublicClient({ transport: http(anvil.url) });
   return {
     anvil,

@@ -6,6 +6,7 @@ import { decodePaymentRequiredHeader, encodePaymentSignatureHeader } from "@x402
 import type { PaymentRequirements } from "@x402/core/types";
 import type { LocalAccount } from "viem/accounts";
 import { startPaymentChain, testAccount, type PaymentChain } from "./payment-chain.ts";
+import type { OtherConstants } from "../other-constants.ts";
 import { startService, type ServiceProcess } from "../service-process.ts";
 import { startFacilitatorProxy, type FacilitatorProxy } from "../../resource-server/facilitator-proxy.ts";
 import { startUpstream, type TestUpstream } from "./test-upstream.ts";
@@ -22,13 +23,17 @@ export type Market = AsyncDisposable &
     settler: ServiceProcess & Readonly<{ folder: string }>;
     upstream: TestUpstream;
     /** Starts a resource server that keeps its state in `folder`. */
-    openShop: (folder: string, env?: Readonly<Record<string, string>>) => Promise<ServiceProcess>;
+    openShop: (
+      folder: string,
+      env?: Readonly<Record<string, string>>,
+      constants?: OtherConstants,
+    ) => Promise<ServiceProcess>;
     /** Environment of a resource server, with a routes file in `folder`. */
     shopEnvironment: (folder: string) => Promise<Record<string, string>>;
   }>;
 
-/** Starts all of it. */
-export async function openMarket(): Promise<Market> {
+/** Starts all of it. `more` are further settings of the facilitator. */
+export async function openMarket(more: Readonly<Record<string, string>> = {}): Promise<Market> {
   await using resources = new AsyncDisposableStack();
   const chain = resources.use(await startPaymentChain());
   const folder = resources.use(await createTemporaryFolder());
@@ -40,6 +45,7 @@ export async function openMarket(): Promise<Market> {
       GATEHOUSE_FACILITATOR_SIGNER_PRIVATE_KEY: testAccount(0).privateKey,
       GATEHOUSE_FACILITATOR_ASSETS: JSON.stringify([{ address: chain.token, name: "USDC", version: "2" }]),
       GATEHOUSE_FACILITATOR_LEDGER_PATH: join(folder.path, "facilitator.sqlite"),
+      ...more,
     }),
   );
   const facilitator = resources.use(await startFacilitatorProxy(Object.values(real.urls)[0] as string));
@@ -65,7 +71,8 @@ export async function openMarket(): Promise<Market> {
     settler: { ...real, folder: folder.path },
     upstream,
     shopEnvironment,
-    openShop: async (state, env = {}) => startService("resource-server", { ...(await shopEnvironment(state)), ...env }),
+    openShop: async (state, env = {}, constants) =>
+      startService("resource-server", { ...(await shopEnvironment(state)), ...env }, { constants }),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
 }

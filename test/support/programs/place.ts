@@ -38,6 +38,9 @@ export function placeAmongPrograms(text: string, path: string): string | undefin
     .replaceAll("import.meta.url", JSON.stringify(pathToFileURL(place).href));
 }
 
+/** The repository's own command, not compiled. */
+export const ownProgram = join(root, "cli/gatehouse.js");
+
 /** The command that tests run: compiled, or the repository's own where `vitest.config.ts` names no programs. */
 export const gatehouseProgram = join(process.env["GATEHOUSE_TEST_PROGRAMS"] ?? root, "cli/gatehouse.js");
 

@@ -26,7 +26,9 @@ export function runProgram(
   const directory = mkdtempSync(join(tmpdir(), "gatehouse-promtool-"));
   try {
     for (const [name, text] of Object.entries(files)) writeFileSync(join(directory, name), text);
-    const { status, stdout, stderr } = spawnSync(program, args, { cwd: directory, input, encoding: "utf8" });
+    // A short run is over before memory matters: collecting it costs a Go program a quarter of its time.
+    const env = { ...process.env, GOGC: "400" };
+    const { status, stdout, stderr } = spawnSync(program, args, { cwd: directory, env, input, encoding: "utf8" });
     return { status, output: stdout + stderr };
   } finally {
     rmSync(directory, { recursive: true });

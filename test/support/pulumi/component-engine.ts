@@ -83,7 +83,10 @@ export async function startComponentEngine(directory: string): Promise<Component
   const monitor = resources.use(await serve(monitorService.ResourceMonitorService, createMonitor(registered)));
   const engine = resources.use(await serve(engineService.EngineService, { log: noteDown(logged) }));
   const runner = createRequire(join(directory, "index.cjs")).resolve("@pulumi/pulumi/cmd/run-plugin");
-  const plugin = spawn(process.execPath, [runner, directory, engine.address], { stdio: ["ignore", "pipe", "inherit"] });
+  // Pulumi has a stack trace made for every promise, which takes most of the time.
+  const plugin = spawn(process.execPath, ["--stack-trace-limit=0", runner, directory, engine.address], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
   const ended = once(plugin, "exit");
   resources.defer(async () => {
     plugin.kill();

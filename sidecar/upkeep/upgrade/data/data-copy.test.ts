@@ -24,9 +24,9 @@ test("one time limit bounds the copies of all directories together, their writin
   // Each look at the clock finds it a minute later: copying and writing the first take two of them.
   let nowMs = 0;
   const clock = { monotonicMs: () => (nowMs += 60_000) };
-  const options = { method: "auto", timeoutMs: 150_000, signal: new AbortController().signal } as const;
+  const options = { timeoutMs: 150_000, signal: new AbortController().signal };
   await expect(copyStores(stores, options, { clock })).rejects.toThrow(
-    `${join(root, "meta")} could not be copied: the 150000 ms for all data are over (upgrade.copyTimeoutMs)`,
+    `${join(root, "meta")} could not be copied: the 150000 ms for all data have elapsed (upgrade.copyTimeoutMs)`,
   );
   expect(await readFile(join(root, "work", "data", "chain"), "utf8")).toBe("data");
   await expect(stat(join(root, "work", "meta"))).rejects.toThrow("ENOENT");

@@ -1,21 +1,13 @@
 import { randomUUID } from "node:crypto";
-import { mkdir, readdir, rename, rm, stat } from "node:fs/promises";
+import { mkdir, readdir, rename, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { runProcess } from "#daemon/process/bounded-process.ts";
 import type { Clock } from "#daemon/clock.ts";
 import { within } from "#daemon/time.ts";
 import { syncDirectory } from "#daemon/files/atomic-file.ts";
-import { skipMissing } from "#daemon/skip-missing.ts";
+import { isThere } from "#daemon/files/is-there.ts";
 import { syncTree } from "#daemon/files/sync-tree.ts";
-import type { SnapshotMethod, UpgradeStore } from "../../state/upgrade-record.ts";
-
-/** Values for `cp --reflink` (GNU coreutils), by method. The value for `rsync` is used only for restoring a snapshot, to which nothing writes. */
-const reflink: Readonly<Record<SnapshotMethod, string>> = {
-  auto: "auto",
-  reflink: "always",
-  copy: "never",
-  rsync: "auto",
-};
+import type { UpgradeStore } from "../../state/upgrade-record.ts";
 
 /** Max output from `cp` to keep for a message. */
 const outputLimitBytes = 65_536;
@@ -27,73 +19,59 @@ export class CopyFailed extends Error {
 }
 
 /** Options for a copy; `timeoutMs` limits the total time for copying all stores. */
-export type CopyOptions = Readonly<{ method: SnapshotMethod; timeoutMs: number; signal: AbortSignal }>;
+export type CopyOptions = Readonly<{ timeoutMs: number; signal: AbortSignal }>;
 
 /**
- * Copies the directories of a stopped node, with owners, modes, times and holes. A copy gets its final name only once all of it is on disk,
+ * Copies the directories of a stopped node, by cloning where the file system can, with owners, modes, times and holes. A copy gets its final name only once all of it is on disk,
  * so a partial copy left by a killed process is recreated.
  *
  * @throws {CopyFailed} when the directories can't be copied and synced to disk within the time limit.
  */
 export async function copyStores(
   stores: readonly UpgradeStore[],
-  { method, timeoutMs, signal }: CopyOptions,
+  { timeoutMs, signal }: CopyOptions,
   { clock }: Readonly<{ clock: Pick<Clock, "monotonicMs"> }>,
 ): Promise<void> {
-  const leftMs = limitCopies({ timeoutMs, setting: copySetting }, clock);
-  for (const store of stores) await copyStore(store, { method, leftMs: () => leftMs(store.path), signal });
+  const untilMs = clock.monotonicMs() + timeoutMs;
+  for (const store of stores) {
+    const leftMs = () => {
+      const left = untilMs - clock.monotonicMs();
+      if (left > 0) return left;
+      throw new CopyFailed(
+        `${store.path} could not be copied: the ${timeoutMs} ms for all data have elapsed (${copySetting})`,
+      );
+    };
+    await copyStore(store, { leftMs, signal });
+  }
 }
 
 const copySetting = "upgrade.copyTimeoutMs";
 
-/**
- * Limits the total time for all data copies. Returns a function that computes the remaining time in ms, and takes a path for the error
- * message.
- *
- * @throws {CopyFailed} from the returned function, once no time is left.
- */
-export function limitCopies(
-  { timeoutMs, setting }: Readonly<{ timeoutMs: number; setting: string }>,
-  { monotonicMs }: Pick<Clock, "monotonicMs">,
-): (path: string) => number {
-  const untilMs = monotonicMs() + timeoutMs;
-  return (path) => {
-    const left = untilMs - monotonicMs();
-    if (left > 0) return left;
-    throw new CopyFailed(`${path} could not be copied: the ${timeoutMs} ms for all data are over (${setting})`);
-  };
-}
-
 async function copyStore(
   { path, copy }: UpgradeStore,
-  { method, leftMs, signal }: Readonly<{ method: SnapshotMethod; leftMs: () => number; signal: AbortSignal }>,
+  { leftMs, signal }: Readonly<{ leftMs: () => number; signal: AbortSignal }>,
 ): Promise<void> {
   if (await isThere(copy)) return;
   await mkdir(dirname(copy), { recursive: true, mode: 0o700 });
   await removeParts(copy);
   // The name is unique because the copying program of a killed sidecar may still be running.
   const part = `${copy}${partEnd}${randomUUID()}`;
-  const command = ["cp", "-a", `--reflink=${reflink[method]}`, "--", path, part] as const;
+  const command = ["cp", "-a", "--reflink=auto", "--", path, part] as const;
   const timeoutMs = leftMs();
   const result = await runProcess({ command: [...command], directory: "/", timeoutMs, outputLimitBytes, signal });
   if (!result.ok) throw new CopyFailed(`${path} could not be copied to ${copy}: ${result.message}`);
-  await syncWithin(part, { withinMs: leftMs(), setting: copySetting, signal });
-  await namePart(part, copy);
-}
-
-/** Renames a complete copy to its final name. */
-export async function namePart(part: string, copy: string): Promise<void> {
+  await syncWithin(part, { withinMs: leftMs(), signal });
   await rename(part, copy);
   await syncDirectory(dirname(copy));
 }
 
 /** Syncs a copy to disk within a time limit: the disk may take longer to write the data than the program took to copy it. */
-export async function syncWithin(
+async function syncWithin(
   part: string,
-  { withinMs, setting, signal }: Readonly<{ withinMs: number; setting: string; signal: AbortSignal }>,
+  { withinMs, signal }: Readonly<{ withinMs: number; signal: AbortSignal }>,
 ): Promise<void> {
   const over = new AbortController();
-  const what = `writing ${part} to the disk (${setting})`;
+  const what = `writing ${part} to the disk (${copySetting})`;
   try {
     await within(what, withinMs, syncTree(part, AbortSignal.any([signal, over.signal])));
   } finally {
@@ -105,7 +83,7 @@ export async function syncWithin(
  * Replaces the new version's data with the copy, and moves the new version's data aside. Uses two renames. Does nothing if the copy no
  * longer exists because it was already restored.
  */
-export async function putStoreBack({ path, copy, aside }: UpgradeStore): Promise<void> {
+export async function restoreStore({ path, copy, aside }: UpgradeStore): Promise<void> {
   if (!(await isThere(copy))) return;
   if (await isThere(path)) {
     await rename(path, await findFreeName(aside));
@@ -123,25 +101,20 @@ export async function removeCopy({ copy }: UpgradeStore): Promise<void> {
 }
 
 /** Separator between the copy's name and the part's id in the name of a partial copy. */
-export const partEnd = ".part-";
+const partEnd = ".part-";
 
-/** Removes all partial copies except `kept`. */
-export async function removeParts(copy: string, kept?: string): Promise<void> {
+/** Removes all partial copies. */
+async function removeParts(copy: string): Promise<void> {
   const directory = dirname(copy);
   const names = (await isThere(directory)) ? await readdir(directory) : [];
   const parts = names.filter((each) => each.startsWith(`${basename(copy)}${partEnd}`));
   for (const part of parts.map((name) => join(directory, name))) {
-    if (part !== kept) await rm(part, { recursive: true, force: true, maxRetries: 5 });
+    await rm(part, { recursive: true, force: true, maxRetries: 5 });
   }
 }
 
-/** Whether a path exists. */
-export async function isThere(path: string): Promise<boolean> {
-  return (await stat(path).catch(skipMissing)) !== undefined;
-}
-
 /** Finds an unused name. Only needed if the data directory was recreated by someone else between the two renames. */
-export async function findFreeName(name: string): Promise<string> {
+async function findFreeName(name: string): Promise<string> {
   let free = name;
   for (let number = 2; await isThere(free); number += 1) free = `${name}-${number}`;
   return free;

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { resolveNodeLayout } from "#node/layout.ts";
 import { parseConfig } from "#node/conf/document.ts";
-import { readRelease } from "../check-release.ts";
+import { checkRelease } from "../check-release.ts";
 import { findStores } from "./data-stores.ts";
 
 let root: string;
@@ -64,16 +64,17 @@ test("a directory that lies in the data by way of a link is found there", async 
   await symlink(join(root, "data", "state"), join(root, "state"));
   expect(await find({ others: [join(root, "state")] })).toMatchObject({
     ok: false,
-    problem: expect.stringContaining(`${join(root, "data", "state")} lies in the data directory`),
+    problem: expect.stringContaining(`${join(root, "data", "state")} is in the data directory`),
   });
 });
 
 test("the bin directory itself is no release", async () => {
   await symlink(join(root, "bin"), join(root, "release"));
-  const settings = { nodeCli: { command: "node_cli" } } as Parameters<typeof readRelease>[1]["settings"];
-  const reported = await readRelease(
+  const settings = { nodeCli: { command: "node_cli" } } as Parameters<typeof checkRelease>[2]["settings"];
+  const { problems } = await checkRelease(
     { source: join(root, "release") },
+    { version: undefined, commit: "1" },
     { settings, layout: resolveNodeLayout({ workspace: root }), commits: () => ({}), signal },
   );
-  expect(reported).toContain("is the node's bin directory");
+  expect(problems).toEqual([expect.stringContaining("is the node's bin directory")]);
 });

@@ -1,5 +1,5 @@
 import { realpath, stat, readFile } from "node:fs/promises";
-import { basename, dirname, join, sep } from "node:path";
+import { dirname, join, sep } from "node:path";
 import { runProcess } from "#daemon/process/bounded-process.ts";
 import { canClone } from "#daemon/files/clone.ts";
 import { readDiskSpace } from "#daemon/files/disk-space.ts";
@@ -36,11 +36,11 @@ export async function findStores(
   const values = readNodeValues(document, pathsDirectory);
   const named = [values[dataPathKey], values[metaPathKey]].filter((path) => path !== undefined);
   if (values[dataPathKey] === undefined)
-    return { ok: false, problem: `${configPath} does not say where the data are (${dataPathKey})` };
+    return { ok: false, problem: `${configPath} does not specify the data directory (${dataPathKey})` };
   const paths: string[] = [];
   for (const path of named) {
     const real = await realpath(path).catch(() => undefined);
-    if (real === undefined) return { ok: false, problem: `the data directory ${path} is not there` };
+    if (real === undefined) return { ok: false, problem: `the data directory ${path} does not exist` };
     if (!paths.some((known) => isInside(real, known))) paths.push(real);
   }
   const realOthers = await Promise.all(others.map(findRealPath));
@@ -49,7 +49,7 @@ export async function findStores(
     if (inside !== undefined) {
       return {
         ok: false,
-        problem: `${inside} lies in the data directory ${path}, which is put back as a whole; move it out of there`,
+        problem: `${inside} is in the data directory ${path}, which is restored as a whole; move it elsewhere`,
       };
     }
     const [own, above] = await Promise.all([stat(path), stat(dirname(path))]);
@@ -59,16 +59,11 @@ export async function findStores(
   if (problem !== undefined) return { ok: false, problem };
   const stores = paths.map((path, index) => {
     const directory = join(dirname(path), workDirectory, id);
-    const name = formatCopyName(index);
+    const name = index === 0 ? "data" : `data-${index + 1}`;
     return { path, copy: join(directory, name), aside: join(directory, `${name}-of-the-new-version`) };
   });
   const [first] = paths;
   return { ok: true, stores, directory: join(dirname(first ?? "/"), workDirectory, id) };
-}
-
-/** Formats the name of a store's copy in an upgrade's directory. */
-export function formatCopyName(index: number): string {
-  return index === 0 ? "data" : `data-${index + 1}`;
 }
 
 /** Size of the data, free space next to it, and whether the file system supports cloning, in which case a copy takes hardly any space. */
@@ -82,14 +77,8 @@ export async function measureCopy(
   { path }: Pick<UpgradeStore, "path">,
   { timeoutMs, signal }: Readonly<{ timeoutMs: number; signal: AbortSignal }>,
 ): Promise<CopyCost | undefined> {
-  const command = ["du", "-s", "-B1", "--", path] as const;
-  const measured = await runProcess({
-    command: [...command],
-    directory: "/",
-    timeoutMs,
-    outputLimitBytes: 65_536,
-    signal,
-  });
+  const limits = { directory: "/", timeoutMs, outputLimitBytes: 65_536, signal };
+  const measured = await runProcess({ command: ["du", "-s", "-B1", "--", path], ...limits });
   if (!measured.ok) return undefined;
   const { freeBytes } = await readDiskSpace(path);
   return {
@@ -115,11 +104,6 @@ function isInside(path: string, directory: string): boolean {
   return path === directory || path.startsWith(directory + sep);
 }
 
-/** Whether a path is the work directory of an upgrade or restore. Pure. */
-export function isWorkLocation(path: string): boolean {
-  return basename(dirname(path)) === workDirectory;
-}
-
 /** Resolves the real path for comparison; returns the path itself if it doesn't exist. */
 export async function findRealPath(path: string): Promise<string> {
   return realpath(path).catch(() => path);
@@ -139,15 +123,9 @@ async function explainNotWhole(
     const mount = mounts.find((point) => isInside(point, path));
     if (mount === path) return explainOwnMount(path);
     if (mount !== undefined)
-      return `${mount} is mounted in the data directory ${path}, which is put back as a whole; keep all data on one file system`;
-    const command = ["find", path, "-type", "l", "-print0"] as const;
-    const found = await runProcess({
-      command: [...command],
-      directory: "/",
-      timeoutMs,
-      outputLimitBytes: linksBytesMax,
-      signal,
-    });
+      return `${mount} is mounted in the data directory ${path}, which is restored as a whole; keep all data on one file system`;
+    const limits = { directory: "/", timeoutMs, outputLimitBytes: linksBytesMax, signal };
+    const found = await runProcess({ command: ["find", path, "-type", "l", "-print0"], ...limits });
     if (!found.ok) return `${path} can't be searched for links that lead out of it: ${found.message}`;
     for (const link of found.output.split("\0").filter(Boolean)) {
       // A dangling link leads to no data.
@@ -162,7 +140,7 @@ async function explainNotWhole(
 
 /** Explains why data can't be restored if its directory is a mount point. */
 function explainOwnMount(path: string): string {
-  return `${path} is its own mount, so that no copy can be put in its place; keep the data in a directory below the mount`;
+  return `${path} is its own mount, so no copy can replace it; keep the data in a directory below the mount`;
 }
 
 /** Parses the fifth field of each line, in which separators are octal escapes. Pure. */

@@ -41,19 +41,6 @@ describe("answers over WebSocket", () => {
     expect(client.socket.readyState).toBe(client.socket.OPEN);
   });
 
-  it("are of as many bytes as may be and none more, of which only a batch's errors are left out", async () => {
-    const most = 100_000;
-    await start({ limits: { batchResponseBytes: most } });
-    await using client = await connectTestClient(gateway.url);
-    const fits = most - '{"jsonrpc":"2.0","id":1,"result":""}'.length;
-    node.answer(() => "z".repeat(fits));
-    expect(await client.ask(request(1, "eth_syncing"))).toHaveLength(most);
-    node.answer(() => "z".repeat(fits + 1));
-    expect((await client.ask(request(1, "eth_syncing"))).slice(0, 100)).toContain('"code":-32003');
-    const batch = (await client.ask(`[${request(1, "eth_syncing")},${request(2, "eth_syncing")}]`)).length;
-    expect(batch).toBeLessThanOrEqual(most + 2 * 128);
-  });
-
   it("that the node breaks off are errors with the call's id", async () => {
     await start();
     await using client = await connectTestClient(gateway.url);
@@ -63,7 +50,7 @@ describe("answers over WebSocket", () => {
       return byHand;
     });
     expect(await client.ask(request(7, "eth_syncing"))).toBe(
-      '{"jsonrpc":"2.0","id":7,"error":{"code":-32603,"message":"the node does not answer; try again later"}}',
+      '{"jsonrpc":"2.0","id":7,"error":{"code":-32603,"message":"the node is not responding; try again later"}}',
     );
     expect(client.socket.readyState).toBe(client.socket.OPEN);
   });
@@ -98,24 +85,6 @@ describe("answers over WebSocket", () => {
       Array.from({ length: calls }, (_, at) => at + 1),
     );
     expect(await metrics()).not.toContain('websocket_drops_total{reason="slow"}');
-  });
-
-  it("are under way for no more calls of a client than may be, however many it sends at once", async () => {
-    await start({ webSocket: { callsInFlight: 4 } });
-    const state = { underWay: 0, most: 0 };
-    node.answer(({ id }, response) => {
-      state.underWay += 1;
-      state.most = Math.max(state.most, state.underWay);
-      setImmediate(() => {
-        state.underWay -= 1;
-        response.end(`{"jsonrpc":"2.0","id":${String(id)},"result":"0x1"}`);
-      });
-      return byHand;
-    });
-    await using client = await connectTestClient(gateway.url);
-    for (let id = 0; id < 100; id += 1) client.socket.send(request(id, "eth_syncing"));
-    await until("all are answered", generousMs, () => client.texts.length === 100);
-    expect(state.most).toBeLessThanOrEqual(4);
   });
 });
 

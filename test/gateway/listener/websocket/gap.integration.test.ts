@@ -214,7 +214,7 @@ describe("a gap in the node's WebSocket", () => {
     node.cutLink();
     await until("subscriptions are gone", generousMs, () => node.subscriptions() === 0);
     await using late = await connectTestClient(gateway.url);
-    expect(await late.ask(request("eth_subscribe", ["newHeads"]))).toContain("the node does not answer");
+    expect(await late.ask(request("eth_subscribe", ["newHeads"]))).toContain("the node is not responding");
     expect([(await one.closed)[0], (await other.closed)[0]]).toEqual([1012, 1012]);
     node.takeLinks(true);
     await until("the gateway follows the node again", generousMs, () => node.subscriptions() === 1);

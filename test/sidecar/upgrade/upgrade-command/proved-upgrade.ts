@@ -16,7 +16,7 @@ export type UpgradedNode = Readonly<{
 const restarts = ({ events }: RunningUpkeep) =>
   events.list().filter(({ message }) => message.startsWith("Restarting the node")).length;
 
-/** Looks at an upgrade before it, is refused without a word of yes, and then makes it: it is proved, and can't be made again. */
+/** Looks at an upgrade before it, is refused without a word of yes, and then makes it: it is proved, and can't be created again. */
 export async function expectProvedUpgrade({
   node,
   upkeep,
@@ -29,10 +29,10 @@ export async function expectProvedUpgrade({
   expect(shown).toMatchObject({ status: 0, errors: "" });
   expect(shown.printed).toContain("from 0.15.0 to 0.16.2");
   expect(shown.printed).toContain("enable_pamir_cetina renamed to storage_enable_cetina");
-  expect(shown.printed).toContain("there is no way back to the old data");
+  expect(shown.printed).toContain("there is no rollback to the old data");
   expect(await upgradeDevnet(upkeep, source, { yes: false })).toMatchObject({
     status: 1,
-    errors: "upgrade: nothing was changed. Without a terminal, say --yes.\n",
+    errors: "upgrade: nothing was changed. Without a terminal, pass --yes.\n",
   });
   const unasked = await upgradeDevnet(upkeep, source, { yes: false, json: true });
   expect([unasked.status, JSON.parse(unasked.printed)]).toEqual([
@@ -44,7 +44,7 @@ export async function expectProvedUpgrade({
   const [hash, height] = [await readHash(node, 2), await readHeight(node)];
   const restartsBefore = restarts(upkeep);
   const done = await upgradeDevnet(upkeep, source);
-  expect(done.printed).toContain("The upgrade from 0.15.0 to 0.16.2 is proved.");
+  expect(done.printed).toContain("The upgrade from 0.15.0 to 0.16.2 is verified.");
   expect(done).toMatchObject({ status: 0, errors: "" });
   await expectVersion("0.16.2");
   expect(await readHash(node, 2)).toBe(hash);
@@ -54,7 +54,7 @@ export async function expectProvedUpgrade({
   expect(await readdir(join(node.workspace, ".gatehouse-upgrade"))).toEqual([]);
   // The keys are those of the new version already: no second restart for them.
   await upkeep.reason("NoRestartPending", "NoRestart", 20_000);
-  await upkeep.reason("AutoPruneEnabled", "Enabled", 20_000);
+  await upkeep.reason("Pruning", "Enabled", 20_000);
   expect(restarts(upkeep)).toBe(restartsBefore);
   expect((await upgradeDevnet(upkeep, source)).printed).toContain("problem: the node is 0.16.2 already");
   const refused = await upgradeDevnet(upkeep, source, { dryRun: true, json: true });

@@ -109,8 +109,8 @@ test("where no cp can copy them, the file is written, and what is lost is said o
   });
   expect(JSON.parse(run.stdout || run.stderr)).toEqual([
     '{"chain":{"value":2}}',
-    "node.conf keeps no ACLs and extended attributes when it is corrected: install coreutils.",
-    "cp is not there; set the program's name or put it there.",
+    "Correcting node.conf would lose its ACLs and extended attributes: install coreutils.",
+    "cp does not exist; correct the program's path, or install it there.",
   ]);
 });
 
@@ -122,7 +122,7 @@ describe.runIf(canMount)(`a file system that does not take the write${why}`, () 
     const path = join(disk.directory, "node.conf");
     await writeFile(path, "old");
     expect(await replace(path, Buffer.alloc(200_000, "x"))).toBe(
-      "node.conf can't be written (ENOSPC: the disk is full; free some space).",
+      "node.conf can't be written (ENOSPC: the disk is full; free space).",
     );
     expect(await readFile(path, "utf8")).toBe("old");
     expect((await readdir(disk.directory)).filter((name) => name.endsWith(".tmp"))).toEqual([]);
@@ -148,7 +148,9 @@ test("what is too large for a copy to be kept is not replaced, and neither is wh
   const versions = createConfigVersions(join(directory, "state"));
   const result = await writeConfig(write, { lock, versions });
   expect(result).toMatchObject({ reason: "BackupFailed" });
-  expect(result.ok ? "" : result.message).toMatch(/larger than 1000 bytes .* No copy can be kept, so it stays\.$/);
+  expect(result.ok ? "" : result.message).toMatch(
+    /larger than the limit of 1000 bytes; .* It can't be backed up, so it is not replaced\.$/,
+  );
   expect(await readFile(path, "utf8")).toBe("x".repeat(2_000));
   await rm(directory, { recursive: true });
 });
@@ -184,8 +186,8 @@ describe.skipIf(process.getuid?.() !== 0)("as root, through a link (skipped wher
   test("a file of another user than the link's is left alone", async () => {
     const { ended, text } = await writeThrough(65_534, 0);
     expect(ended).toBe(
-      "node.conf is a link of user 65534 to the victim, which is of user 0; root does not write through it. " +
-        "Put the file itself there, or run the sidecar as the node's user.",
+      "node.conf is a link owned by user 65534 to the victim, owned by user 0; root does not follow it. " +
+        "Replace the link with the file, or run the sidecar as the node's user.",
     );
     expect(text).toBe(kept);
   });

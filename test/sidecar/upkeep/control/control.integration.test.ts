@@ -8,7 +8,7 @@ import { createApp } from "#daemon/http/app.ts";
 import { listenHttp } from "#daemon/http/listener.ts";
 import { createMask } from "#daemon/secrets/mask.ts";
 import { Secret } from "#daemon/secrets/secret.ts";
-import { createCommandText } from "#sidecar/upkeep/command-words.ts";
+import { createCommandText } from "#sidecar/upkeep/command-text.ts";
 import { requestControl } from "#sidecar/upkeep/control/request-control.ts";
 import { controlView, resumeResponse, type ControlView } from "#sidecar/upkeep/control/control-answers.ts";
 import { locateSocket } from "#sidecar/upkeep/control/control-socket.ts";
@@ -27,13 +27,11 @@ const view: ControlView = {
   authority: "acts",
 };
 const control: UpkeepControl = {
-  look: () => view,
+  view: () => view,
   resume: () => ({ result: "none", node }),
-  restart: () => ({ result: "asked", node }),
+  restart: () => ({ result: "requested", node }),
   adopt: () => ({ result: "already", view }),
   upgrade: async () => ({ result: "refused", plan: { steps: [], problems: [], warnings: [], digest: "" }, node }),
-  restore: async () => ({ result: "refused", plan: { steps: [], problems: [], warnings: [], digest: "" }, node }),
-  cancelUpgrade: () => ({ result: "none", node }),
 };
 
 let directory: string;
@@ -58,7 +56,7 @@ test("the socket is its owner's alone, takes the place of a killed sidecar's, an
     expect(modes).toEqual([0o600, 0o700]);
     expect(await ask(directory)).toEqual({ result: "none", node });
   }
-  await expect(ask(directory)).rejects.toThrow(`no sidecar runs with its state in ${directory}.`);
+  await expect(ask(directory)).rejects.toThrow(`no running sidecar has its state in ${directory}.`);
 });
 
 test.skipIf(process.platform !== "linux")(
@@ -79,7 +77,7 @@ test("a socket that a killed sidecar left answers nobody, and says so", async ()
   await listening[Symbol.asyncDispose]();
   await writeFile(locateSocket(directory), "");
   await expect(ask(directory)).rejects.toThrow(
-    `no sidecar answers at ${locateSocket(directory)} (ECONNREFUSED); is it running, and may this user reach it?`,
+    `no sidecar responds at ${locateSocket(directory)} (ECONNREFUSED); check that it is running and that this user may connect.`,
   );
 });
 
@@ -96,13 +94,8 @@ test("the socket that a killed sidecar left does not hide the one that runs", as
 
 test("the command is the one for this deployment, and safe to paste", () => {
   const commandPrefix = "docker exec gatehouse-dev-sidecar node /app/cli/gatehouse.js";
-  expect(createCommandText({ commandPrefix }, "/state")("resume")).toBe(`${commandPrefix} resume`);
-  const words = createCommandText({}, "/srv/the node's");
-  expect(words("upgrade --cancel")).toBe(`${formatOwnCommand()} upgrade --cancel`);
-  expect(words("adopt")).toBe(`${formatOwnCommand()} adopt`);
-  expect(words("restore --snapshot")).toBe(
-    `${formatOwnCommand()} restore --snapshot --state-directory '/srv/the node'\\''s'`,
-  );
+  expect(createCommandText({ commandPrefix })("resume")).toBe(`${commandPrefix} resume`);
+  expect(createCommandText({})("adopt")).toBe(`${formatOwnCommand()} adopt`);
 });
 
 test("no answer shows credentials of the sidecar's URLs", async () => {
@@ -148,9 +141,9 @@ test("a command that is advised is for the same URL, without its token and crede
   const typed = ["--url", listener.url.replace("//", "//operator:a-password@"), "--token-file", "token"];
   const held = await runAgreed("restart", ...typed);
   expect(held).toContain(`then run gatehouse resume --url ${listener.url} --token-file token.`);
-  result = "asked";
+  result = "requested";
   const asked = await runAgreed("restart", ...typed);
-  expect(asked).toContain(`gatehouse status --url ${listener.url} shows how it goes.\n`);
+  expect(asked).toContain(`Follow it with gatehouse status --url ${listener.url}.\n`);
   expect(`${held}${asked}`).not.toMatch(/a-token|a-password/);
 });
 
@@ -164,15 +157,15 @@ test("a refusal says what the sidecar says, and only a wrong token is called one
   const target = { kind: "url", url, token } as const;
   const resume = { path: "/resume", answer: resumeResponse } as const;
   await expect(requestControl(target, resume)).rejects.toThrow(
-    `${url} refuses the request: the sidecar is starting; try again in a moment.`,
+    `${url} rejected the request: the sidecar is starting; retry in a few seconds.`,
   );
   current = control;
   await expect(requestControl(target, { ...resume, path: "/adopt", body: {} })).rejects.toThrow(
-    `${url} refuses the request: expected {"digest": "…"} of the plan that was seen.`,
+    `${url} rejected the request: expected {"digest": "…"} of the plan that was shown.`,
   );
   for (const wrong of [`${token}x`, "a token with blanks"]) {
     await expect(requestControl({ ...target, token: wrong }, resume)).rejects.toThrow(
-      `${url} refuses the token; give that of upkeep.controlToken.`,
+      `${url} rejected the token; it must equal the sidecar's upkeep.controlToken.`,
     );
   }
 });

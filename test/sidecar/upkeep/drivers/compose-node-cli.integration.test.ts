@@ -42,7 +42,7 @@ test.each([
     "a tool that is not there",
     `echo 'OCI runtime exec failed: exec: "./node_cli": stat ./node_cli: no such file or directory' >&2; exit 127`,
     "NotFound",
-    /^\.\/node_cli in service node is not there \(.*\); set nodeCli\.command, or nodeCli\.containerBinDirectory\.$/,
+    /^\.\/node_cli in service node is missing \(.*\); set nodeCli\.command, or nodeCli\.containerBinDirectory\.$/,
   ],
   [
     "a tool that can't be executed",
@@ -54,9 +54,14 @@ test.each([
     "a service that does not run",
     `echo 'service "node" is not running' >&2; exit 1`,
     "Failed",
-    /exited with status 1: service "node" is not running \(compose\.exec .*, compose\.service node, in compose\.directory .*\)$/,
+    /exited with status 1: service "node" is not running \(.*\/compose exec, compose\.service node, in compose\.directory .*\)$/,
   ],
-  ["too much output", "head -c 100000 /dev/zero", "TooMuchOutput", /printed more than 1000 bytes and was ended/],
+  [
+    "too much output",
+    "head -c 100000 /dev/zero",
+    "TooMuchOutput",
+    /printed more than 1000 bytes, the limit, and was killed/,
+  ],
 ])("%s is said in words", async (_, does, reason, words) => {
   await using compose = await composeThat(does);
   const result = await compose.run(query, signal);
@@ -73,10 +78,10 @@ test("one that hangs is given up after its time, and no other is begun before it
     return result.ok ? "ok" : result.message;
   };
   expect(await words()).toBe(
-    "./node_cli in service node did not finish within 300 ms and was no longer waited for; run it by hand to see why.",
+    "./node_cli in service node did not finish within 300 ms and was abandoned; run it manually to see why.",
   );
   expect(await words()).toBe(
-    "./node_cli in service node still runs since an earlier call; end it, or restart the container.",
+    "./node_cli in service node is still running from an earlier call; kill it, or restart the container.",
   );
   expect(await readFile(join(compose.directory, "begun"), "utf8")).toBe("begun\n");
   await writeFile(join(compose.directory, "end"), "");

@@ -60,7 +60,7 @@ test("a restart is one request, with the time that the node has to stop", async 
 
 test("a container that is not there is named in the engine's words", async () => {
   const driver = createDockerDriver({ container: "gone", stopTimeoutSeconds: 1 }, engine);
-  await expect(driver.restart(signal)).rejects.toThrow("container gone was not restarted: 404: no such container");
+  await expect(driver.restart(signal)).rejects.toThrow("container gone could not be restarted: 404: no such container");
 });
 
 function inspected(running: boolean): string {
@@ -91,7 +91,7 @@ async function exec(stream: Uint8Array, exitCode: number) {
 
 test("node_cli runs in the container's bin directory, as an argument array", async () => {
   const stream = Buffer.concat([frame(2, "log\n"), frame(1, "enable_auto_"), frame(1, "prune: 1\n")]);
-  expect(await exec(stream, 0)).toEqual({ ok: true, output: "enable_auto_prune: 1\n", complaint: "log" });
+  expect(await exec(stream, 0)).toEqual({ ok: true, output: "enable_auto_prune: 1\n", failureOutput: "log" });
   expect(requests[0]).toBe(
     'POST /containers/node/exec {"AttachStdout":true,"AttachStderr":true,"Tty":false,"Cmd":["./node_cli","prune","--get"],"WorkingDir":"/data/bin"}',
   );

@@ -1,7 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { readSettings } from "#daemon/settings/settings.ts";
+import { readWithConstants } from "#daemon/testing/read-with-constants.ts";
 import { sidecarSettings } from "#sidecar/settings.ts";
 import { startPodServer } from "#sidecar/testing/pod-server.ts";
 import { resolveNodeLayout } from "#node/layout.ts";
@@ -34,7 +34,7 @@ test("a refusal is named in the API server's words, with the right that is missi
   await writeFile(join(server.directory, "token"), "another");
   const driver = createKubernetesDriver({ pod: "node-0", container: "node", timeoutMs: 500 }, server.api);
   await expect(driver.restart(signal)).rejects.toThrow(
-    'pod node-0 can\'t be looked at: 403: pods "node-0" is forbidden; grant get on it.',
+    'pod node-0 can\'t be read: 403: pods "node-0" is forbidden; grant get on it.',
   );
 });
 
@@ -71,7 +71,7 @@ async function pruneInfo(answer: ExecAnswer, settings: Readonly<Record<string, s
     GATEHOUSE_SIDECAR_KUBERNETES_SERVICE_ACCOUNT_DIRECTORY: server.directory,
     ...settings,
   };
-  const parsed = readSettings(sidecarSettings, { env, file: undefined });
+  const parsed = readWithConstants(sidecarSettings, env);
   const cli = selectNodeCli(parsed, () => resolveNodeLayout(parsed.node), resources);
   return { commands, result: await cli?.pruneInfo(signal) };
 }
@@ -109,7 +109,7 @@ test.each([
   [
     "no status at all",
     { status: "" },
-    { reason: "Failed", message: expect.stringContaining("ended without a status") },
+    { reason: "Failed", message: expect.stringContaining("exited without a status") },
   ],
   [
     "no stream, which the API server explains",
@@ -122,6 +122,6 @@ test.each([
 
 test("node_cli in the pod is read no further than its limit", async () => {
   const answer = { output: "x".repeat(70_000), status: '{"status":"Success"}' };
-  const { result } = await pruneInfo(answer, { GATEHOUSE_SIDECAR_NODE_CLI_OUTPUT_LIMIT_BYTES: "65536" });
+  const { result } = await pruneInfo(answer);
   expect(result).toMatchObject({ reason: "TooMuchOutput", message: expect.stringContaining("more than 65536 bytes") });
 });

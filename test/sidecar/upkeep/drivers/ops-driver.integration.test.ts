@@ -60,7 +60,7 @@ test.concurrent("an old process that takes its time to exit proves nothing: the 
   const { message } = await upkeep.reason("NotPaused", "Paused");
   await readUntil(
     () => upkeep.board.get("NotPaused")?.message ?? message,
-    (text) => text.includes("After one more restart it is back."),
+    (text) => text.includes("It recovered after one more restart."),
   );
   expect(await node.config()).toBe(healthy);
   expect(await readFile(join(upkeep.stateDirectory, "healthy.conf"), "utf8")).toBe(healthy);
@@ -73,7 +73,7 @@ test.concurrent("a node that does not exit after SIGTERM is ended by force, whic
   await settle(node, upkeep);
   expect(await read(node, "locked.log")).toMatch(/^x+$/);
   expect(listEvents(upkeep)).toContain(
-    "The node did not exit within 1 s of SIGTERM, and was ended by `./ops stop --force`.",
+    "The node did not exit within 1 s of SIGTERM, and was stopped by `./ops stop --force`.",
   );
   expect(upkeep.board.get("NotPaused")?.reason).toBe("NotPaused");
 });
@@ -87,7 +87,7 @@ test.concurrent("of two nodes on one machine each sidecar ends its own, also at 
   await using otherUpkeep = await runUpkeep(other, settings);
   await Promise.all([settle(node, upkeep), settle(other, otherUpkeep)]);
   const pid = await other.pid();
-  expect(upkeep.upkeep.control.restart()).toMatchObject({ result: "asked" });
+  expect(upkeep.upkeep.control.restart()).toMatchObject({ result: "requested" });
   await settle(node, upkeep, 3);
   await waitForLines(other);
   expect([await other.pid(), await other.starts()]).toEqual([pid, 2]);
@@ -108,9 +108,9 @@ test.concurrent("a start command that is the node itself is left running once th
   await waitForLines(node);
   expect(await node.starts()).toBe(2);
   expect(listEvents(upkeep)).toContain(
-    "`./ops start --config ./node.conf` (ops.start) does not exit, though the node runs: it is left running. Set ops.start to a command that starts the node in the background.",
+    "`./ops start --config ./node.conf` (ops.start) does not exit although the node runs; it was left running. Set ops.start to a command that starts the node in the background.",
   );
-  expect(upkeep.upkeep.control.restart()).toMatchObject({ result: "asked" });
+  expect(upkeep.upkeep.control.restart()).toMatchObject({ result: "requested" });
   await settle(node, upkeep, 3);
 });
 

@@ -45,6 +45,6 @@ test("a node that runs as a unit of systemd is stopped and started by systemctl 
   expect(await node.pid()).not.toBe(before);
   expect(await neighbour.pid()).toBe(others);
   const said = upkeep.events.list().map(({ message }) => message);
-  expect(said.filter((message) => /by force|ended by|process id/.test(message))).toEqual([]);
+  expect(said.filter((message) => /by force|stopped by|process ID/.test(message))).toEqual([]);
   expect(await node.running()).toBe(await node.config());
 });

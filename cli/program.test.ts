@@ -1,0 +1,33 @@
+import type { Command, CommanderError } from "commander";
+import { expect, test } from "vitest";
+import { createMask } from "#daemon/secrets/mask.ts";
+import { createProgram } from "./program.ts";
+
+/** Runs a command line that is refused, without ending this process; returns its exit status and what it says. */
+async function runRefused(typed: string) {
+  const program = createProgram({ mask: createMask() });
+  let said = "";
+  const capture = (command: Command) => {
+    command.exitOverride().configureOutput({ writeErr: (text) => void (said += text) });
+    for (const inner of command.commands) capture(inner);
+  };
+  capture(program);
+  const refusal = await program.parseAsync(typed.split(" "), { from: "user" }).then(
+    () => undefined,
+    (error: unknown) => error as CommanderError,
+  );
+  return { status: refusal?.exitCode, said };
+}
+
+test.each([
+  ["config dump sidcar", ["Did you mean sidecar?"]],
+  ["completion basj", ["Did you mean bash?"]],
+  ["config lint --format jsn", ["Did you mean json?"]],
+  ["config dump nothing-like-it", ["Choose one of sidecar, gateway,"]],
+  ["sidecar --setings x", ['("gatehouse sidecar --help" shows how to use it)']],
+  ["config dmp sidecar", ['("gatehouse config --help" lists the commands)']],
+])("gatehouse %s exits 1, and says what was meant and where to read on", async (typed, words) => {
+  const { status, said } = await runRefused(typed);
+  expect(status).toBe(1);
+  for (const each of words) expect(said).toContain(each);
+});

@@ -1,0 +1,63 @@
+import { execFile } from "node:child_process";
+import { readdir, readFile } from "node:fs/promises";
+import { promisify } from "node:util";
+import { sendSignal } from "#daemon/process/send-signal.ts";
+
+const run = promisify(execFile);
+const psLimits = { timeout: 10_000, maxBuffer: 16_777_216 };
+
+/**
+ * Finds the processes of this machine that were started with these arguments, next to each other, by any program.
+ *
+ * @throws {Error} if this machine doesn't show its processes.
+ */
+export async function findProcessesByArguments(args: readonly string[]): Promise<readonly number[]> {
+  const commands = await readPrograms();
+  const wanted = ` ${args.join(" ")} `;
+  return commands.flatMap(({ pid, command }) => (command.includes(wanted) && pid !== process.pid ? [pid] : []));
+}
+
+/**
+ * Kills a process with all its descendants. Pulumi starts each plugin in its own process group: a signal to Pulumi's group ends only Pulumi,
+ * and its plugins would continue to create containers.
+ */
+export async function killTree(root: number): Promise<void> {
+  const programs = await readPrograms();
+  const tree = new Set([root]);
+  for (let before = 0; before < tree.size;) {
+    before = tree.size;
+    for (const { pid, parent } of programs) if (tree.has(parent)) tree.add(pid);
+  }
+  for (const pid of tree) {
+    // Processes started since the scan are in one of these groups.
+    sendSignal(-pid, "SIGKILL");
+    sendSignal(pid, "SIGKILL");
+  }
+}
+
+type RunningProgram = Readonly<{ pid: number; parent: number; command: string }>;
+
+async function readPrograms(): Promise<readonly RunningProgram[]> {
+  if (process.platform !== "linux") return await readProgramsByPs();
+  const pids = (await readdir("/proc")).filter((name) => /^\d+$/.test(name));
+  const programs = pids.map(async (pid) => {
+    const [words, stat] = [await readOfProcess(pid, "cmdline"), await readOfProcess(pid, "stat")];
+    // The program's name, in parentheses, may contain anything (proc_pid_stat(5)).
+    const [, parent] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+    return { pid: Number(pid), parent: Number(parent ?? 0), command: words.replaceAll("\0", " ") };
+  });
+  return await Promise.all(programs);
+}
+
+/** Reads a process's file; empty if the process has exited meanwhile, or belongs to another user. */
+function readOfProcess(pid: string, file: string): Promise<string> {
+  return readFile(`/proc/${pid}/${file}`, "utf8").catch(() => "");
+}
+
+async function readProgramsByPs(): Promise<readonly RunningProgram[]> {
+  const { stdout } = await run("ps", ["-A", "-ww", "-o", "pid=,ppid=,args="], psLimits);
+  return stdout.split("\n").map((line) => {
+    const [, pid, parent] = /^\s*(\d+)\s+(\d+)/.exec(line) ?? [];
+    return { pid: Number(pid), parent: Number(parent), command: `${line} ` };
+  });
+}

@@ -1,0 +1,7 @@
+/** Paths of every service's admin port. */
+export const operatorPaths = {
+  live: "/livez",
+  ready: "/readyz",
+  configuration: "/configuration",
+  metrics: "/metrics",
+} as const;

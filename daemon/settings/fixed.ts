@@ -1,0 +1,56 @@
+import { z } from "zod";
+import { explainRemovedSetting } from "./removed.ts";
+
+/** Value of a constant. */
+type Fixed = number | string;
+
+/**
+ * A constant with a name and a unit in a section of settings, where the code finds it like a setting: for what no deployment tunes. Neither
+ * the settings file nor the environment can change it, and it is listed nowhere; settings that still have it are rejected with the value.
+ *
+ * @example
+ * const pool = section({ connections: positiveInteger.default(64), queuedCalls: fixed(4_096) });
+ */
+export function fixed(value: number): z.ZodDefault<z.ZodType<number>>;
+export function fixed(value: string): z.ZodDefault<z.ZodType<string>>;
+export function fixed(value: Fixed): z.ZodDefault<z.ZodType<Fixed>> {
+  return z
+    .custom<Fixed>(isNever, { error: explainRemovedSetting(explainFixed(value)) })
+    .default(value)
+    .meta({ fixed: true });
+}
+
+/** The same for a size that the code derives from another. */
+export function derived(): z.ZodDefault<z.ZodType<number | undefined>> {
+  return (
+    z
+      .custom<number | undefined>(isNever, { error: explainRemovedSetting(explainFixed(undefined)) })
+      // The type demands a value, of which there is none.
+      .default(undefined as never)
+      .meta({ fixed: true })
+  );
+}
+
+const isNever = () => false;
+
+/** Checks whether a schema in a section was made by {@link fixed} or {@link derived}. */
+export function isFixed(schema: z.core.$ZodType): schema is z.ZodDefault<z.ZodType<Fixed | undefined>> {
+  return schema instanceof z.ZodDefault && schema.meta()?.["fixed"] === true;
+}
+
+/** Lists the constants of a schema, by their path. */
+export function listFixed(object: z.ZodObject, at: readonly string[] = []): readonly Readonly<FixedValue>[] {
+  return Object.entries(object.shape).flatMap(([key, child]) => {
+    const path = [...at, key];
+    if (isFixed(child)) return [{ path, value: child.def.defaultValue }];
+    const core = child instanceof z.ZodPrefault ? child.def.innerType : child;
+    return core instanceof z.ZodObject ? listFixed(core, path) : [];
+  });
+}
+
+type FixedValue = { path: readonly string[]; value: Fixed | undefined };
+
+/** Explains what an older configuration should do instead of setting a constant. */
+export function explainFixed(value: Fixed | undefined): string {
+  return value === undefined ? "it is derived" : `it is always ${value}`;
+}

@@ -1,0 +1,27 @@
+import type { z } from "zod";
+import type { Environment } from "../settings/environment.ts";
+import { listFixed } from "../settings/fixed.ts";
+import { toEnvironmentName } from "../settings/leaf.ts";
+import { readSettings, type SettingsDefinition } from "../settings/settings.ts";
+
+/** Reads a service's settings in a test, whose environment may give its constants (`fixed`) other values too. */
+export function readWithConstants<Schema extends z.ZodObject>(
+  definition: SettingsDefinition<Schema>,
+  environment: Environment,
+): z.output<Schema> {
+  const env = { ...environment };
+  const constants = listFixed(definition.schema).flatMap(({ path, value }) => {
+    const name = toEnvironmentName(definition.service, path);
+    const text = env[name];
+    delete env[name];
+    return text === undefined ? [] : [{ path, value: typeof value === "string" ? text : Number(text) }];
+  });
+  const settings = readSettings(definition, { env });
+  return constants.reduce((some, { path, value }) => replaceAt(some, path, value) as z.output<Schema>, settings);
+}
+
+function replaceAt(settings: unknown, [key, ...rest]: readonly string[], value: unknown): unknown {
+  if (key === undefined) return value;
+  const before = settings as Readonly<Record<string, unknown>>;
+  return { ...before, [key]: replaceAt(before[key], rest, value) };
+}

@@ -1,0 +1,38 @@
+import { expect, test } from "vitest";
+import { encodeInteger, type Hex } from "#x402/hex.ts";
+import { permit2Address, permit2Proxies } from "#x402/permit2.ts";
+import { sampleSettlement } from "../testing/sample-settlement.ts";
+import type { Chain, Receipt } from "./chain.ts";
+import { encodeAddressTopic, nonceInvalidationTopic } from "./token.ts";
+import { findForeignUse } from "./transfer-method.ts";
+
+const transactionHash: Hex = `0x${"cc".repeat(32)}`;
+const receipt: Receipt = { status: 1, blockNumber: 90, transactionHash, gasUsed: 1n, logs: [] };
+const nonce = 0x5_03n;
+
+/** A chain on which the payer cancelled nonces of Permit2: those of a mask, in a word. */
+function createChain(word: bigint, mask: bigint): Pick<Chain, "recentLogs" | "receipt" | "transactionCall"> {
+  return {
+    recentLogs: async (contract, topics) => {
+      if (topics[0] !== nonceInvalidationTopic) return [];
+      expect([contract, topics[1]]).toEqual([permit2Address, encodeAddressTopic(sampleSettlement.payer)]);
+      const data: Hex = `0x${encodeInteger(word)}${encodeInteger(mask)}`;
+      return [{ address: permit2Address, topics: [], data, transactionHash }];
+    },
+    receipt: async () => receipt,
+    transactionCall: async () => undefined,
+  };
+}
+
+test.each([
+  ["by itself", 5n, 8n, true],
+  ["among others", 5n, 0xffn, true],
+  ["in no mask", 5n, 7n, false],
+  ["in no word", 6n, 8n, false],
+])("a payment by Permit2 whose nonce the payer cancelled %s has an end", async (_how, word, mask, isFound) => {
+  for (const contract of [permit2Proxies.exact, permit2Proxies.upto]) {
+    const settlement = { ...sampleSettlement, contract, authorizationNonce: `0x${encodeInteger(nonce)}` as const };
+    const found = await findForeignUse(settlement, 100, createChain(word, mask));
+    expect(found).toEqual(isFound ? { receipt, isPaid: false } : undefined);
+  }
+});

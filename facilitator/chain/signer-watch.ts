@@ -1,0 +1,154 @@
+import * as Value from "ox/Value";
+import type { ReadinessCheck } from "#daemon/http/readiness.ts";
+import type { Logger } from "#daemon/log/log.ts";
+import { isSameHex, type Hex } from "#x402/hex.ts";
+import type { Chain } from "./chain.ts";
+import { ChainError } from "./chain-error.ts";
+import type { TransactionSigner } from "./transaction-signer.ts";
+
+/** Signing accounts of one chain, and what they need. */
+export type SignerWatchOptions = Readonly<{
+  chainId: number;
+  nativeDecimals: number;
+  /** Max gas of one settlement. */
+  gasLimit: number;
+}>;
+
+/** Last known state of the signing accounts; reading it never calls the node. */
+export type SignerWatch = Readonly<{
+  /**
+   * Queries the balances, and whether keys that failed can sign again.
+   *
+   * @throws {ChainError} when the node can't respond.
+   */
+  look: (maxFeePerGas: bigint) => Promise<void>;
+  /** Fails when no account can settle. */
+  check: () => ReadinessCheck;
+  /**
+   * Returns why an account, or without one every account, can't settle: too little for gas, or a key that can't sign. Undefined if it
+   * can, or if this is unknown.
+   */
+  shortage: (account?: Hex) => string | undefined;
+  /**
+   * Returns whether an account that can settle, the given one or any, can pay for that much gas; true while this is unknown. A transaction
+   * of several claims may need more than one settlement.
+   */
+  canPay: (gas: bigint, account?: Hex) => boolean;
+  /** Takes an account out of use until the next {@link SignerWatch.look} finds that it can settle. */
+  recordProblem: (account: Hex, problem: string) => void;
+  /** Registers a listener that is called as soon as a problem leaves no account that can settle. */
+  onShortage: (listener: () => void) => void;
+  /** In the chain's native currency; unknown balances are absent. */
+  balances: () => ReadonlyMap<Hex, number>;
+  usable: () => ReadonlyMap<Hex, boolean>;
+  /** Returns an account's current max cost of one settlement, in the native currency's smallest unit; 0 until known. */
+  settlementCost: () => bigint;
+}>;
+
+type Account = { readonly signer: TransactionSigner; balance: bigint | undefined; problem: string | undefined };
+
+/** Number of settlements that an account without gas is advised to fund. */
+const advisedSettlements = 100n;
+
+/** Creates the watch; nothing is known until its first check. */
+export function createSignerWatch(
+  { chainId, nativeDecimals, gasLimit }: SignerWatchOptions,
+  { signers, chain, log }: Readonly<{ signers: readonly TransactionSigner[]; chain: Chain; log: Logger }>,
+): SignerWatch {
+  const accounts = signers.map((signer): Account => ({ signer, balance: undefined, problem: undefined }));
+  const unusable = new Set<Hex>();
+  let [settlementCost, gasPrice] = [0n, 0n];
+  let notifyShortage: (() => void) | undefined;
+  const format = (amount: bigint) => Value.format(amount, nativeDecimals);
+
+  const describe = ({ signer: { address }, balance, problem }: Account): ReadinessCheck => {
+    if (problem !== undefined) return { ok: false, message: `${address}: ${problem}` };
+    if (balance === undefined) return { ok: false, message: `the balance of ${address} is not known yet` };
+    if (balance >= settlementCost)
+      return { ok: true, message: `the balance of ${address} for gas is ${format(balance)}` };
+    return {
+      ok: false,
+      message: `the balance of ${address} for gas is ${format(balance)}, but one settlement may cost ${format(settlementCost)}; send it ${format(settlementCost * advisedSettlements)} in the native currency of chain ${chainId} for ${advisedSettlements} settlements (on a testnet, from its faucet)`,
+    };
+  };
+  const explain = (account: Account): string | undefined => {
+    const { ok, message } = describe(account);
+    return ok || (account.balance === undefined && account.problem === undefined) ? undefined : message;
+  };
+  const report = (account: Account): void => {
+    const { address } = account.signer;
+    const problem = explain(account);
+    if (unusable.has(address) === (problem !== undefined)) return;
+    const where = { signer: address, network: `eip155:${chainId}` };
+    if (problem === undefined) {
+      unusable.delete(address);
+      log.info({ event: "signer-usable", ...where }, "the signer settles again");
+      return;
+    }
+    unusable.add(address);
+    const effect = unusable.size === accounts.length ? "no payment can be settled" : "the other signers settle";
+    log.warn({ event: "signer-unusable", ...where, problem }, `${effect}: ${problem}`);
+  };
+  const shortage: SignerWatch["shortage"] = (asked) => {
+    const found = findAsked(accounts, asked);
+    const problems = found.flatMap((account) => explain(account) ?? []);
+    return problems.length === found.length ? problems.join("; ") : undefined;
+  };
+  return {
+    look: async (maxFeePerGas) => {
+      await Promise.all(accounts.map((account) => checkAccount(account, chain)));
+      [settlementCost, gasPrice] = [BigInt(gasLimit) * maxFeePerGas, maxFeePerGas];
+      accounts.forEach(report);
+    },
+    check: () => {
+      const checks = accounts.map(describe);
+      return { ok: checks.some(({ ok }) => ok), message: checks.map(({ message }) => message).join("; ") };
+    },
+    shortage,
+    canPay: (gas, asked) =>
+      findAsked(accounts, asked).some(
+        (account) => explain(account) === undefined && hasAtLeast(account, gas * gasPrice),
+      ),
+    recordProblem: (address, problem) => {
+      const account = accounts.find(({ signer }) => signer.address === address);
+      if (account === undefined) return;
+      account.problem = problem;
+      report(account);
+      if (shortage() !== undefined) notifyShortage?.();
+    },
+    onShortage: (listener) => void (notifyShortage = listener),
+    balances: () => new Map(accounts.flatMap((account) => readBalance(account, format))),
+    usable: () => new Map(accounts.map((account) => [account.signer.address, explain(account) === undefined])),
+    settlementCost: () => settlementCost,
+  };
+}
+
+function findAsked(accounts: readonly Account[], asked: Hex | undefined): readonly Account[] {
+  return accounts.filter(({ signer }) => asked === undefined || isSameHex(signer.address, asked));
+}
+
+function hasAtLeast({ balance }: Account, cost: bigint): boolean {
+  return balance === undefined || balance >= cost;
+}
+
+function readBalance(
+  { signer, balance }: Account,
+  format: (amount: bigint) => string,
+): readonly (readonly [Hex, number])[] {
+  return balance === undefined ? [] : [[signer.address, Number(format(balance))]];
+}
+
+async function checkAccount(account: Account, chain: Pick<Chain, "balance">): Promise<void> {
+  const checked = account.problem === undefined ? undefined : findProblem(account.signer);
+  [account.balance, account.problem] = await Promise.all([chain.balance(account.signer.address), checked]);
+}
+
+async function findProblem({ check }: TransactionSigner): Promise<string | undefined> {
+  try {
+    await check();
+    return undefined;
+  } catch (error) {
+    if (error instanceof ChainError) return error.message;
+    throw error;
+  }
+}

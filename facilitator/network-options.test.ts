@@ -1,0 +1,66 @@
+import { expect, test } from "vitest";
+import { readSettings } from "#daemon/settings/settings.ts";
+import { listNetworks } from "./network-options.ts";
+import { facilitatorSettings } from "./settings.ts";
+
+const token = `0x${"0a".repeat(20)}`;
+const [payee, other] = [`0x${"02".repeat(20)}`, `0x${"03".repeat(20)}`];
+const assets = [{ address: token, name: "USDC", version: "2" }];
+
+function read(settings: Readonly<Record<string, unknown>>) {
+  const env = {
+    GATEHOUSE_FACILITATOR_SIGNER_PRIVATE_KEY: "11".repeat(32),
+    GATEHOUSE_FACILITATOR_ASSETS: JSON.stringify(assets),
+    GATEHOUSE_FACILITATOR_PAYEES: JSON.stringify([payee]),
+    GATEHOUSE_FACILITATOR_SETTLEMENT_CONFIRMATIONS: "3",
+    ...Object.fromEntries(
+      Object.entries(settings).map(([name, value]) => [`GATEHOUSE_FACILITATOR_${name}`, JSON.stringify(value)]),
+    ),
+  };
+  return listNetworks(readSettings(facilitatorSettings, { env }));
+}
+
+const chain = { id: 8453, rpcUrl: "https://base.example" };
+
+test("a further network has its own chain and tokens, and what it leaves out of payees and settlement is the first one's", () => {
+  const [first, second, third] = read({
+    NETWORKS: [
+      { chain: { ...chain, nativeDecimals: 9 }, assets, settlement: { gasLimit: 90_000 } },
+      { chain: { ...chain, id: 10 }, assets, payees: [] },
+    ],
+  });
+  expect(first).toMatchObject({ chain: { id: 1672 }, payees: [payee], settlement: { confirmations: 3 } });
+  expect(second).toMatchObject({
+    chain: { ...chain, nativeDecimals: 9, rpcTimeoutMs: 30_000, fallbackRpcUrls: [] },
+    payees: [payee],
+    settlement: { confirmations: 3, gasLimit: 90_000, batchMax: 64 },
+  });
+  expect(third).toMatchObject({ payees: [], settlement: { gasLimit: 200_000 } });
+});
+
+test("a seller's limits apply on the first network; it has those of a further one that is named for it, and no other", () => {
+  const limits = { assets: [{ address: token, minAmount: 5 }], gasPerDay: 0.1 };
+  const alice = { name: "alice", payees: [payee], gasPerDay: 2, networks: [{ id: 8453, ...limits }] };
+  const [first, second, third] = read({
+    NETWORKS: [
+      { chain, assets },
+      { chain: { ...chain, id: 10 }, assets },
+    ],
+    SELLERS: [alice, { name: "bob", networks: [{ id: 10, payees: [other] }] }],
+  });
+  expect(first?.sellers.get("alice")).toMatchObject({ payees: [payee], gasPerDay: 2 });
+  expect(second?.sellers.get("alice")).toEqual({ id: 8453, name: "alice", payees: [payee], ...limits });
+  expect([...(second?.sellers.keys() ?? [])]).toEqual(["alice", "bob"]);
+  expect([second?.sellers.get("bob"), third?.sellers.get("alice")]).toEqual([undefined, undefined]);
+  expect(third?.sellers.get("bob")?.payees).toEqual([other]);
+});
+
+test.each([
+  ["a chain twice", [{ chain: { ...chain, id: 1672 }, assets }], /chain 1672 is configured twice/],
+  ["no node", [{ chain: { id: 10 }, assets }], /NETWORKS: nothing at 0\.chain\.rpcUrl/],
+  ["no tokens", [{ chain }], /NETWORKS: nothing at 0\.assets/],
+  ["an unknown key", [{ chain, assets, confirmations: 2 }], /NETWORKS: 0\.confirmations: no such setting/],
+  ["a bad limit", [{ chain, assets, settlement: { confirmations: 0 } }], /found 0 at 0\.settlement\.confirmations/],
+])("%s is refused with its place", (_, NETWORKS, message) => {
+  expect(() => read({ NETWORKS })).toThrow(message);
+});

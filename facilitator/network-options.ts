@@ -1,0 +1,47 @@
+import { StartupError } from "#daemon/process/startup-error.ts";
+import type { FacilitatorSettings } from "./settings.ts";
+
+/** Limits of a seller on one network. */
+export type NetworkSeller = Pick<FacilitatorSettings["sellers"][number], "name" | "payees" | "assets" | "gasPerDay">;
+
+/** Settings of one network of a facilitator. */
+export type NetworkOptions = Pick<FacilitatorSettings, "chain" | "assets" | "payees" | "settlement"> &
+  Readonly<{
+    /** Sellers by name; undefined for one that may not use the network. */
+    sellers: ReadonlyMap<string, NetworkSeller | undefined>;
+  }>;
+
+/** Settings from which the networks are derived. */
+type NetworksSettings = Pick<FacilitatorSettings, "chain" | "assets" | "payees" | "settlement"> &
+  Partial<Pick<FacilitatorSettings, "networks" | "sellers">>;
+
+/**
+ * Lists the networks of a facilitator: that of `chain`, and those of `networks`, which take from the first what they leave out.
+ *
+ * @throws {StartupError} when two have the same chain id.
+ */
+export function listNetworks({
+  networks = [],
+  sellers = [],
+  chain,
+  assets,
+  payees,
+  settlement,
+}: NetworksSettings): readonly NetworkOptions[] {
+  const first = { chain, assets, payees, settlement, sellers: new Map(sellers.map((seller) => [seller.name, seller])) };
+  const further = networks.map((network) => ({
+    ...network,
+    payees: network.payees ?? payees,
+    settlement: { ...settlement, ...network.settlement },
+    sellers: new Map(
+      sellers.map(({ name, payees: paid, networks: used = [] }) => {
+        const limits = used.find(({ id }) => id === network.chain.id);
+        return [name, limits && { ...limits, name, payees: limits.payees ?? paid }];
+      }),
+    ),
+  }));
+  const ids = [first, ...further].map((network) => network.chain.id);
+  const twice = ids.find((id, index) => ids.indexOf(id) !== index);
+  if (twice === undefined) return [first, ...further];
+  throw new StartupError(`chain ${twice} is configured twice; list each chain once, in chain.id or in networks.`);
+}

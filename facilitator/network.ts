@@ -1,0 +1,185 @@
+import * as Value from "ox/Value";
+import { findChainTraits } from "#daemon/chain-traits.ts";
+import type { ReadinessCheck } from "#daemon/http/readiness.ts";
+import { startStep } from "#daemon/process/start-step.ts";
+import type { AcceptedAsset } from "#x402/signed-payment.ts";
+import { computeDomainSeparator } from "#x402/typed-data.ts";
+import type { CallLocation } from "./chain/call-queues.ts";
+import type { BatchingClient } from "./chain/batching-client.ts";
+import { ChainError } from "./chain/chain-error.ts";
+import { createChain } from "./chain/chain.ts";
+import type { connectToNode } from "./chain/connect.ts";
+import { startChainWatch } from "./chain/chain-watch.ts";
+import { createFeeQuotes } from "./chain/fees.ts";
+import { createGasLimits } from "./chain/gas-limits.ts";
+import { followNewHeads } from "./chain/new-heads.ts";
+import { listAddresses } from "./chain/open-signers.ts";
+import { createSignerWatch } from "./chain/signer-watch.ts";
+import type { NetworkMetrics } from "./facilitator-metrics.ts";
+import type { NetworkOptions } from "./network-options.ts";
+import { createSuspensions } from "./payment/suspensions.ts";
+import { createMinAmounts } from "./schemes/min-amount.ts";
+import type { SettledNetwork } from "./schemes/operations.ts";
+import { createPaymentChecks } from "./schemes/payment-checks.ts";
+import { createTransfers } from "./schemes/transfers.ts";
+import { createSellerGuard } from "./sellers/seller-guard.ts";
+import type { EngineDependencies } from "./settlement/engine.ts";
+import type { InFlightSettlement } from "./settlement/in-flight.ts";
+import { createPaidCheck } from "./settlement/ledger/ledger.ts";
+import { sumSpent, type Sales } from "./settlement/ledger/sales.ts";
+import { startEngine, type EngineParts } from "./settlement/start-engine.ts";
+import { computeGasCost } from "./settlement/track/mined-gas.ts";
+import type { FacilitatorSettings } from "./settings.ts";
+
+/** Dependencies of a network: what all networks share, and the metrics of this one. */
+export type NetworkDependencies = Omit<
+  EngineParts,
+  "chain" | "fees" | "gas" | "check" | "contracts" | "suspensions" | "recordMinedIn" | "signerWatch"
+> &
+  Readonly<{
+    metrics: NetworkMetrics;
+    connect: typeof connectToNode;
+  }>;
+
+/** One network of a facilitator: its chain, settling account and engine, on the shared ledger. */
+export type Network = AsyncDisposable &
+  SettledNetwork &
+  Readonly<{
+    checks: () => Readonly<Record<"chain" | "signer" | "ledger", ReadinessCheck>>;
+    /** Transfers settling to the successor process. */
+    yieldTerm: () => Promise<void>;
+  }>;
+
+/**
+ * Connects to a network, and resumes the settlements that an earlier process started there.
+ *
+ * @throws {StartupError} when the node is on another chain, or its tokens differ from the settings.
+ */
+export async function startNetwork(
+  options: NetworkOptions & Readonly<{ firstChainId: number; compareIntervalMs: number }>,
+  dependencies: NetworkDependencies,
+): Promise<Network> {
+  const { chain: chainOptions, settlement, sellers } = options;
+  const { signers, clock, monotonicMs, pause, connect, metrics, log } = dependencies;
+  const { rpcUrl, webSocketUrl, id: chainId, nativeDecimals } = chainOptions;
+  const network = `eip155:${chainId}` as const;
+  await using resources = new AsyncDisposableStack();
+  const rpc = resources.use(connect(chainOptions, { observe: metrics.observeRpc, monotonicMs, log }));
+  const chain = createChain({ rpc });
+  const fees = createFeeQuotes(settlement, { chain, monotonicMs });
+  const assets = listAcceptedAssets(options);
+  const { gasLimit } = settlement;
+  const signerWatch = createSignerWatch({ chainId, nativeDecimals, gasLimit }, { signers, chain, log });
+  const watch = resources.use(
+    await startStep(`the node at ${new URL(rpcUrl).origin}`, () =>
+      startChainWatch(
+        { ...chainOptions, chainId, assets: [...assets.values()] },
+        { chain, fees, signers: signerWatch, clock, pause, log },
+      ),
+    ),
+  );
+  const [{ decimals, contracts }, { shortage }] = [watch, signerWatch];
+  const addresses = listAddresses(signers);
+  const limits = { entriesMax: settlement.inFlightMax };
+  const gas = createGasLimits({ ...settlement, ...limits }, { signer: signers[0].address, fees, monotonicMs });
+  const checkedRpc = requireChecked(rpc, { contracts, network });
+  const chainAt = (place: CallLocation) => createChain({ rpc: checkedRpc, place });
+  const suspensions = createSuspensions({ ...dependencies, hasPaid: createPaidCheck({ ...dependencies, chainId }) });
+  const checks = createPaymentChecks(limits, { ...dependencies, ...signerWatch, chainAt, gas, suspensions });
+  const payees = toLowerCase(options.payees);
+  const recordMinedIn = createGasMeter(chainOptions, { payees, countsSellers: sellers.size > 0, metrics });
+  const onChain = { chain, fees, gas, contracts, suspensions };
+  const engine = resources.use(
+    await startEngine(
+      { ...options, chainId },
+      { ...dependencies, ...onChain, check: checks.checkAgain, recordMinedIn, signerWatch },
+    ),
+  );
+  if (webSocketUrl !== undefined) {
+    resources.use(followNewHeads({ url: webSocketUrl }, { onHead: engine.onHead, log }));
+  }
+  // Also disposed first: calls still waiting for a hanging node must not delay shutdown; they are journaled.
+  resources.use(rpc);
+  metrics.watch({
+    ...engine,
+    signerBalances: signerWatch.balances,
+    signersUsable: signerWatch.usable,
+    sellers: [...sellers.keys()],
+    gasOfDay: async (seller) => toNative(sumSpent(await engine.sales.gasOfDay(seller)), nativeDecimals),
+  });
+  const minAmount = createMinAmounts({ ...chainOptions, assets: options.assets }, signerWatch);
+  const transfersFor = createTransfers(
+    { network, assets, payees, minAmount, signers: toLowerCase(addresses) },
+    { ...checks, engine, contracts, clock, monotonicMs, log },
+  );
+  const guard = createSellerGuard({ network, sellers, nativeDecimals }, { ...engine, ...signerWatch, clock });
+  const owned = resources.move();
+  return {
+    network,
+    signers: addresses,
+    transfersFor: guard(transfersFor),
+    shortage,
+    decimals,
+    contracts,
+    checks: () => ({ ...watch.checks(), ledger: engine.readiness() }),
+    yieldTerm: engine.yieldTerm,
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
+}
+
+/** Creates a client whose calls fail until the chain is checked. */
+function requireChecked(
+  rpc: BatchingClient,
+  { contracts, network }: Pick<Network, "contracts" | "network">,
+): BatchingClient {
+  return {
+    ...rpc,
+    call: async (...query) => {
+      if (contracts() !== undefined) return rpc.call(...query);
+      throw new ChainError("refused", `${network} was not checked yet; try again in a second`);
+    },
+  };
+}
+
+/** Creates the meter of the signers' gas costs of settlements, by payee and by seller. */
+function createGasMeter(
+  { id, chargesGasLimit = findChainTraits(id).chargesGasLimit, nativeDecimals }: FacilitatorSettings["chain"],
+  {
+    payees,
+    countsSellers,
+    metrics,
+  }: Readonly<{
+    payees: ReadonlySet<string>;
+    countsSellers: boolean;
+    metrics: NetworkMetrics;
+  }>,
+): (sales: Sales) => EngineDependencies["recordMined"] {
+  return (sales) => async (entries, receipts) => {
+    const cost = (entry: InFlightSettlement) => computeGasCost(entry, receipts, { chargesGasLimit });
+    const costs = countsSellers ? entries.map((entry) => [entry.settlement.id, cost(entry)] as const) : [];
+    const bySeller = await sales.addGas(new Map(costs));
+    for (const [seller, wei] of bySeller) metrics.addSellerGas(seller, toNative(wei, nativeDecimals));
+    for (const entry of entries) {
+      const payee = entry.settlement.payTo.toLowerCase();
+      metrics.addGasCost(payees.has(payee) ? payee : "other", toNative(cost(entry), nativeDecimals));
+    }
+  };
+}
+
+/** Converts an amount in the smallest unit to the native currency, for metrics. */
+function toNative(wei: bigint, decimals: number): number {
+  return Number(Value.format(wei, decimals));
+}
+
+function toLowerCase(addresses: readonly string[]): ReadonlySet<string> {
+  return new Set(addresses.map((each) => each.toLowerCase()));
+}
+
+/** Lists the accepted tokens, by lowercase address. */
+function listAcceptedAssets({ assets, chain }: NetworkOptions): ReadonlyMap<string, AcceptedAsset> {
+  const separated = assets.map((asset) => ({
+    ...asset,
+    separator: computeDomainSeparator({ ...asset, chainId: chain.id }),
+  }));
+  return new Map(separated.map((asset) => [asset.address.toLowerCase(), asset]));
+}

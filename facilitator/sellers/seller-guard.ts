@@ -1,0 +1,142 @@
+import * as Value from "ox/Value";
+import { isSameHex } from "#x402/hex.ts";
+import { reason, type Refusal } from "#x402/reason.ts";
+import type { Transfers } from "#x402/scheme.ts";
+import type { SignedPayment } from "#x402/signed-payment.ts";
+import type { Caller } from "../callers/caller.ts";
+import type { NetworkOptions, NetworkSeller } from "../network-options.ts";
+import type { Engine } from "../settlement/engine.ts";
+import { sumSpent, type Sales } from "../settlement/ledger/sales.ts";
+import { nameLimit, rejectCall } from "./seller-rates.ts";
+
+export type SellerGuardOptions = Pick<NetworkOptions, "sellers"> &
+  Readonly<{ network: string; nativeDecimals: number }>;
+
+export type SellerGuardDependencies = Readonly<{
+  sales: Sales;
+  progress: Engine["progress"];
+  clock: () => number;
+  /** Returns the max cost of one settlement now, in wei; 0 until known. */
+  settlementCost: () => bigint;
+}>;
+
+/** Applies limits of sellers, and the payments' own identifiers, to transfers. */
+export type SellerGuard = (transfersFor: (caller: Caller) => Transfers) => (caller: Caller) => Transfers;
+
+/** Creates the guard of the sellers' limits on one network. Sellers without a name have none. */
+export function createSellerGuard(
+  { network, sellers, nativeDecimals }: SellerGuardOptions,
+  dependencies: SellerGuardDependencies,
+): SellerGuard {
+  const { sales, progress } = dependencies;
+  const gas = createGasLimit({ nativeDecimals }, dependencies);
+
+  const isRecorded = async (payment: SignedPayment) => (await progress(payment)) !== undefined;
+
+  /** Returns why a payment whose settlement has not started is not settled for its seller, or by its identifier. */
+  const refuse = async (payment: SignedPayment, name: string | undefined, { identifier }: Caller) => {
+    if (identifier !== undefined && (await sales.isConflict(payment.payer, identifier))) return conflict;
+    if (name === undefined) return undefined;
+    const seller = sellers.get(name);
+    if (seller === undefined) {
+      const message = `${network} is not settled for ${name}: it is not in ${nameLimit(name, "networks")}.`;
+      return { reason: reason.network, message };
+    }
+    await gas.require(seller);
+    return refuseTerms(payment, seller);
+  };
+  return (transfersFor) => (caller) => {
+    const transfers = transfersFor(caller);
+    const seller = sellers.has(caller.seller ?? "") ? caller.seller : undefined;
+    const { identifier } = caller;
+    if (seller === undefined && identifier === undefined) return transfers;
+    return {
+      ...transfers,
+      async verify(payment) {
+        const refusal = (await isRecorded(payment)) ? undefined : await refuse(payment, seller, caller);
+        return refusal === undefined ? transfers.verify(payment) : buildRefusal(payment, refusal);
+      },
+      async settle(payment) {
+        const { id, payer } = payment;
+        if (!(await isRecorded(payment))) {
+          const refusal = await refuse(payment, seller, caller);
+          if (refusal !== undefined) return buildRefusal(payment, refusal);
+          const isAdded = await sales.add({ id, payer, seller, identifier });
+          if (!isAdded) return buildRefusal(payment, conflict);
+        }
+        using _entered = gas.enter(seller);
+        return await transfers.settle(payment);
+      },
+    };
+  };
+}
+
+/**
+ * Limits what sellers' settlements may cost in 24 hours. Each settlement in flight counts as much as the most expensive one of that time, or
+ * while there is none as much as one may cost.
+ */
+function createGasLimit(
+  { nativeDecimals }: Pick<SellerGuardOptions, "nativeDecimals">,
+  { sales, clock, settlementCost }: Pick<SellerGuardDependencies, "sales" | "clock" | "settlementCost">,
+) {
+  const inFlight = new Map<string, number>();
+  const count = (name: string, by: number) => inFlight.set(name, (inFlight.get(name) ?? 0) + by);
+  return {
+    require: async (seller: NetworkSeller): Promise<void> => {
+      const { name, gasPerDay } = seller;
+      if (gasPerDay === undefined) return;
+      const hours = await sales.gasOfDay(name);
+      const most = Value.from(gasPerDay.toFixed(nativeDecimals), nativeDecimals);
+      const dearest = hours.reduce((max, hour) => (hour.dearest > max ? hour.dearest : max), 0n);
+      const each = dearest > 0n ? dearest : settlementCost();
+      let expected = sumSpent(hours) + each * BigInt(inFlight.get(name) ?? 0);
+      if (expected < most) return;
+      let waitMs = inFlightWaitMs;
+      for (const { spent, forgottenMs } of hours) {
+        expected -= spent;
+        if (expected >= most) continue;
+        waitMs = forgottenMs - clock();
+        break;
+      }
+      throw rejectCall(name, { key: "gasPerDay", most: gasPerDay }, waitMs);
+    },
+    enter: (name: string | undefined): Disposable | undefined => {
+      if (name === undefined) return undefined;
+      count(name, 1);
+      return { [Symbol.dispose]: () => void count(name, -1) };
+    },
+  };
+}
+
+/** Time after which settlements in flight have probably ended. */
+const inFlightWaitMs = 5_000;
+
+function refuseTerms(
+  { payTo, asset, amount, max = amount }: SignedPayment,
+  seller: NetworkSeller,
+): Refusal | undefined {
+  const refusePart = (what: string, key: keyof NetworkSeller, listed: string): Refusal => ({
+    reason: reason.requirements,
+    message: `${what} is not settled for ${seller.name}: ${nameLimit(seller.name, key)} has ${listed}.`,
+  });
+  if (seller.payees !== undefined && !seller.payees.some((payee) => isSameHex(payee, payTo)))
+    return refusePart(`payee ${payTo}`, "payees", `${seller.payees.length} other payees`);
+  if (seller.assets === undefined) return undefined;
+  const token = seller.assets.find(({ address }) => isSameHex(address, asset));
+  if (token === undefined)
+    return refusePart(`asset ${asset}`, "assets", seller.assets.map(({ address }) => address).join(", "));
+  const { minAmount = 0 } = token;
+  return max < BigInt(minAmount)
+    ? refusePart(`amount ${max}`, "assets", `minAmount ${minAmount} for ${asset}`)
+    : undefined;
+}
+
+const conflict: Refusal = {
+  reason: reason.identifier,
+  message:
+    "the payer already used this payment-identifier for other terms or another resource; nothing was charged. Use a new identifier.",
+};
+
+function buildRefusal({ payer }: SignedPayment, refusal: Refusal) {
+  return { answer: { state: "refused", refusal }, payer } as const;
+}

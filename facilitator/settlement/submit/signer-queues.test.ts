@@ -1,0 +1,162 @@
+import { pino } from "pino";
+import { expect, test } from "vitest";
+import { Secret } from "#daemon/secrets/secret.ts";
+import type { Hex } from "#x402/hex.ts";
+import { encodeSettle, permit2Proxies } from "#x402/permit2.ts";
+import type { Chain } from "../../chain/chain.ts";
+import { ChainError, type SendOutcome } from "../../chain/chain-error.ts";
+import type { GasLimits } from "../../chain/gas-limits.ts";
+import { createSignerWatch } from "../../chain/signer-watch.ts";
+import { createLocalKey, createTransactionSigner } from "../../chain/transaction-signer.ts";
+import { sampleSettlement } from "../../testing/sample-settlement.ts";
+import { createInFlightSettlements } from "../in-flight.ts";
+import type { Ledger } from "../ledger/ledger.ts";
+import type { Settlement } from "../settlement.ts";
+import { createSignerQueues } from "./signer-queues.ts";
+
+const log = pino({ level: "silent" });
+const options = { chainId: 1_672, batchMax: 8, bumpPercent: 25, maxFeePerGasGwei: 500, gasLimit: 200_000 };
+
+/** Two signing accounts, and what the node and the second's key do. */
+async function startQueues() {
+  const state = {
+    balances: [10n ** 18n, 10n ** 18n],
+    doesSign: true,
+    answer: (): SendOutcome => ({ kind: "accepted" }),
+    withdrawn: 0,
+    gas: 65_000n,
+  };
+  const keys = ["a1", "b2"].map((byte) => createLocalKey(new Secret(`0x${byte.repeat(32)}`)));
+  const [first, second] = keys.map((key, index) =>
+    createTransactionSigner({
+      address: key.address,
+      signDigest: (digest) => {
+        if (index === 1 && !state.doesSign) throw new ChainError("signer", "the key does not sign");
+        return key.signDigest(digest);
+      },
+    }),
+  );
+  if (first === undefined || second === undefined) throw new TypeError("there are two keys");
+  const chain = {
+    balance: async (account: Hex) => state.balances[account === first.address ? 0 : 1],
+    transactionCount: async () => 0,
+    send: async () => state.answer(),
+  } as unknown as Chain;
+  const signers = [first, second] as const;
+  const signerWatch = createSignerWatch(
+    { chainId: 1_672, nativeDecimals: 18, gasLimit: 200_000 },
+    { signers, chain, log },
+  );
+  await signerWatch.look(1n);
+  const book = createInFlightSettlements({ clock: () => 0, monotonicMs: () => 0 });
+  const queues = createSignerQueues(options, {
+    signers,
+    signerWatch,
+    book,
+    chain,
+    log,
+    ledger: { begin: async () => undefined, withdraw: async () => void (state.withdrawn += 1) } as unknown as Ledger,
+    fees: { quote: async () => ({ maxFeePerGas: 2n, maxPriorityFeePerGas: 1n }) },
+    gas: { find: () => state.gas, most: () => 200_000n } as unknown as GasLimits,
+    contracts: () => new Set(),
+    logsUses: () => false,
+    onSent: () => undefined,
+    clock: () => 0,
+    monotonicMs: () => 0,
+  });
+  let made = 0;
+  /** Submits settlements at once. Returns the account that sent each, or the error with which it ended. */
+  const submit = async (count: number, changes: Partial<Settlement> = {}) => {
+    const entries = Array.from({ length: count }, () => {
+      const word: Hex = `0x${String((made += 1)).padStart(64, "0")}`;
+      return book.add({ ...sampleSettlement, id: word, authorizationNonce: word, ...changes }, []);
+    });
+    for (const entry of entries) queues.submit([entry]);
+    await queues.idle();
+    const ends = entries.map(
+      async (entry) => entry.attempts.at(-1)?.signer ?? ((await entry.ended) as ChainError).message,
+    );
+    return Promise.all(ends);
+  };
+  return { state, submit, queues, signerWatch, accounts: [first.address, second.address] as const };
+}
+
+test("settlements go to the shortest queue, and to none that can't settle", async () => {
+  const { state, submit, queues, signerWatch, accounts } = await startQueues();
+  const [first, second] = accounts;
+  expect(await submit(4)).toEqual([first, second, first, second]);
+  expect(queues.states()).toEqual(accounts.map((address) => ({ address, nextNonce: 2, inFlight: 2 })));
+  state.balances = [0n, 10n ** 18n];
+  await signerWatch.look(1n);
+  expect(await submit(2)).toEqual([second, second]);
+  expect(signerWatch.check()).toEqual({
+    ok: true,
+    message: expect.stringMatching(`^the balance of ${first} for gas is 0, .*; the balance of ${second} for gas is 1`),
+  });
+});
+
+test("what a key does not sign moves to another, its nonces are free again, and without another nothing was sent", async () => {
+  const { state, submit, queues, signerWatch, accounts } = await startQueues();
+  const [first, second] = accounts;
+  state.doesSign = false;
+  expect(await submit(3)).toEqual([first, first, first]);
+  expect(queues.states()[1]).toEqual({ address: second, nextNonce: 0, inFlight: 0 });
+  expect(signerWatch.shortage(second)).toBe(`${second}: the key does not sign`);
+  signerWatch.recordProblem(first, "out of use");
+  expect(await submit(1)).toEqual(["the key does not sign"]);
+  state.doesSign = true;
+  await signerWatch.look(1n);
+  expect(signerWatch.check().message).toMatch(`the balance of ${second} for gas is 1`);
+  expect(await submit(1)).toEqual([second]);
+});
+
+test("what the node rejects for lack of funds moves to another account, and ends if none is left", async () => {
+  const { state, submit, accounts } = await startQueues();
+  const poor: SendOutcome = { kind: "rejected", message: "insufficient funds", isUnfunded: true };
+  let rejections = 1;
+  state.answer = () => ((rejections -= 1) >= 0 ? poor : { kind: "accepted" });
+  expect(await submit(1)).toEqual([accounts[1]]);
+  expect(state.withdrawn).toBe(1);
+  rejections = Number.POSITIVE_INFINITY;
+  expect(await submit(1)).toEqual(["the node refused the settlement: insufficient funds"]);
+});
+
+test("a transaction that needs more than one settlement may goes to an account that can pay it, and takes none out of use", async () => {
+  const { state, submit, signerWatch, accounts } = await startQueues();
+  state.gas = 8_000_000n;
+  state.balances = [10n ** 6n, 10n ** 18n];
+  await signerWatch.look(1n);
+  expect(await submit(2)).toEqual([accounts[1], accounts[1]]);
+  state.answer = () => ({ kind: "rejected", message: "insufficient funds", isUnfunded: true });
+  expect(await submit(1)).toEqual(["the node refused the settlement: insufficient funds"]);
+  expect(accounts.map((account) => signerWatch.shortage(account))).toEqual([undefined, undefined]);
+});
+
+/** Terms of an `upto` payment whose payer names a facilitator. */
+const naming = (facilitator: Hex) => ({
+  contract: permit2Proxies.upto,
+  callData: encodeSettle({
+    permit: {
+      token: sampleSettlement.asset,
+      amount: 1n,
+      from: sampleSettlement.payer,
+      spender: permit2Proxies.upto,
+      nonce: 1n,
+      deadline: 1n,
+      to: sampleSettlement.payTo,
+      facilitator,
+      validAfter: 0n,
+    },
+    amount: 1n,
+    signature: "0x12",
+    approval: undefined,
+  }),
+});
+
+test("a payment of `upto` is sent by the account that its payer named, or not at all", async () => {
+  const { submit, accounts } = await startQueues();
+  expect(await submit(2, naming(accounts[1]))).toEqual([accounts[1], accounts[1]]);
+  expect(await submit(1, naming(sampleSettlement.payTo))).toEqual([
+    "the account that the payment names submits no transactions here",
+  ]);
+});

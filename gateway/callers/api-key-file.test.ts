@@ -1,0 +1,39 @@
+import { hash as hashBytes } from "node:crypto";
+import { describe, expect, it } from "vitest";
+import { readApiKeys, type ApiKeys } from "./api-key-file.ts";
+
+const sha256 = (key: string) => hashBytes("sha256", key);
+
+function takenKeys(entry: object): ApiKeys {
+  const reading = readApiKeys({ keys: [entry] });
+  if (!reading.ok) throw new Error(reading.problems.join(" "));
+  return reading.value;
+}
+
+describe("API keys", () => {
+  it("are found by their hash alone, and by all of it", () => {
+    const hash = sha256("good");
+    // Agrees with the hash in all that it is looked up by; what distinguishes it is compared in constant time.
+    const twin = `${hash.slice(0, 32)}${"0".repeat(32)}`;
+    const keys = takenKeys({ name: "ops", sha256: hash, tier: "paid" });
+    const twins = takenKeys({ name: "twin", sha256: twin, tier: "paid" });
+    expect(keys.holderOf("good")).toEqual({ name: "ops", tier: "paid" });
+    expect(keys.holderOf(hash)).toBeUndefined();
+    expect(keys.holderOf("goo")).toBeUndefined();
+    expect(twins.holderOf("good")).toBeUndefined();
+  });
+
+  it("are never shown by what is wrong with their file", () => {
+    const hash = sha256("good");
+    const reading = readApiKeys({
+      keys: [
+        { name: "ops", sha256: `${hash}0`, tier: "Paid!" },
+        { name: "ops", key: "plain" },
+      ],
+    });
+    const wrong = reading.ok ? "" : reading.problems.join(" ");
+    expect(wrong).toContain("keys.0.sha256");
+    expect(wrong).not.toContain(hash.slice(0, 8));
+    expect(wrong).not.toContain("plain");
+  });
+});

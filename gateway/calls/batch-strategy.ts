@@ -1,0 +1,157 @@
+import { fallbackTier, type Caller } from "../callers/caller.ts";
+import { isBad, type BadCall, type Call } from "../json-rpc/call.ts";
+import { mayNameGas } from "../limits/call-gas.ts";
+import type { CallGate, LoadGate, LoadRejection } from "../limits/load-gate.ts";
+import { NodeTime } from "../limits/node-time.ts";
+import type { Policy } from "../policy.ts";
+import type { PolicySettings, Tier } from "../settings/policy.ts";
+import type { NodeBatch, NodeBatches } from "../upstream/node-batches.ts";
+import type { SharedTurns } from "../wire/shared-turns.ts";
+import { type ResponseFlow, LateFlow } from "../responses/response-sink.ts";
+import { isBatchable } from "./answer-call.ts";
+import type { BatchLimits } from "./batch.ts";
+import type { CallContext } from "./call-context.ts";
+
+/** Max node batches that one client's batch may have in flight. */
+const nodeBatchesAtOnce = 4;
+
+/** How the calls of one client's batch reach the node. */
+export type BatchStrategy = Pick<BatchLimits, "ahead"> &
+  Readonly<{
+    toNode: NodeBatch;
+    batch: NonNullable<CallContext["batch"]>;
+    isGrouped: () => boolean;
+    /** Sets the callback that continues the batch after `ahead` blocked all calls. */
+    onResume: (goOn: () => void) => void;
+  }>;
+
+/**
+ * Chooses how a batch's calls reach the node. Reads are grouped, in up to four node batches at a time. Heavy calls go alone,
+ * `batchParallel` at a time, but never more than the caller's concurrency limit: otherwise a batch would reject its own calls.
+ * Non-repeatable calls, above all transactions, are sent in order: a node that receives the whole batch keeps that order, and transaction
+ * nonces depend on it.
+ */
+export function chooseBatchStrategy(
+  { settings: { limits, overload }, tiers, catalogue }: Policy,
+  { key, tierName }: Caller,
+  { gate, nodeBatches }: Readonly<{ gate: LoadGate; nodeBatches: NodeBatches }>,
+): BatchStrategy {
+  const parallel = Math.min(limits.batchParallel, (tiers.get(tierName) ?? fallbackTier).concurrency);
+  const toNode = nodeBatches.open(key);
+  const together = Math.max(parallel, nodeBatches.items(key) * Math.min(nodeBatchesAtOnce, parallel));
+  const batchGate = new BatchGate(gate, Math.ceil(together / parallel));
+  return {
+    toNode,
+    isGrouped: () => nodeBatches.items(key) > 1,
+    batch: { sender: toNode, gate: batchGate, nodeTime: new NodeTime() },
+    onResume: (goOn) => batchGate.onResume(goOn),
+    ahead: (call: Call | BadCall) => {
+      if (batchGate.isWaiting) return 0;
+      const method = isBad(call) ? undefined : catalogue.get(call.method);
+      if (method === undefined) return parallel;
+      if (method.answeredBy === "node" && !method.repeatable) return "inTurn";
+      // An explicit gas value may make the call heavy.
+      const mayBeHeavy = method.limit?.kind === "gas" && !isBad(call) && mayNameGas(call.params ?? "");
+      return isBatchable(method, overload) && !mayBeHeavy ? together : parallel;
+    },
+  };
+}
+
+/** Starts a response in its caller's scheduling round, unless the reader has disconnected by then. */
+export function startInTurn(turns: SharedTurns, caller: string, begin: () => ResponseFlow): ResponseFlow {
+  const flow = new LateFlow();
+  turns.wait(caller, () => flow.begin(begin));
+  return flow;
+}
+
+/**
+ * Admits those calls of one client's batch that go to the node in batches. Each of the caller's in-flight slots that the batch takes
+ * carries `callsPerPlace` calls. A batch without a slot waits for one in its caller's queue. A batch with slots waits only for its own
+ * calls; while other batches wait, it releases all its slots but one as its calls end.
+ */
+class BatchGate implements CallGate {
+  readonly #gate: LoadGate;
+  readonly #callsPerPlace: number;
+  readonly #waiting = new Set<(mayEnter: boolean) => void>();
+  #leaveQueue: (() => void) | undefined;
+  #hasGivenUp = false;
+  #isResuming = false;
+  #places = 0;
+  #calls = 0;
+  #resumed: (() => void) | undefined;
+
+  constructor(gate: LoadGate, callsPerPlace: number) {
+    this.#gate = gate;
+    this.#callsPerPlace = callsPerPlace;
+  }
+
+  /** Whether calls of the batch are waiting: until they proceed, no other call starts. */
+  get isWaiting(): boolean {
+    return this.#waiting.size > 0;
+  }
+
+  /** Sets the callback that continues the batch after calls waited. */
+  onResume(goOn: () => void): void {
+    this.#resumed = goOn;
+  }
+
+  enter(
+    caller: string,
+    tier: Tier,
+    costUnits: number,
+    overload: PolicySettings["overload"],
+  ): LoadRejection | undefined {
+    if (!this.#hasRoom(caller)) {
+      const refusal = this.#gate.enter(caller, tier, costUnits, overload);
+      if (refusal !== undefined) return refusal;
+      this.#places += 1;
+    }
+    this.#calls += 1;
+    return undefined;
+  }
+
+  leave(caller: string, costUnits: number, overload: PolicySettings["overload"]): void {
+    this.#calls -= 1;
+    if (this.#calls <= (this.#places - 1) * this.#callsPerPlace) {
+      this.#places -= 1;
+      this.#gate.leave(caller, costUnits, overload);
+    }
+    if (!this.isWaiting || this.#leaveQueue !== undefined || this.#isResuming) return;
+    this.#isResuming = true;
+    queueMicrotask(() => this.#resume(true));
+  }
+
+  wait(
+    caller: string,
+    tier: Tier,
+    overload: PolicySettings["overload"],
+    proceed: (mayEnter: boolean) => void,
+  ): (() => void) | undefined {
+    if (this.#places === 0 && this.#leaveQueue === undefined) {
+      if (this.#hasGivenUp) return undefined;
+      this.#leaveQueue = this.#gate.wait(caller, tier, overload, (mayEnter) => this.#resume(mayEnter));
+      if (this.#leaveQueue === undefined) return undefined;
+    }
+    this.#waiting.add(proceed);
+    return () => {
+      this.#waiting.delete(proceed);
+      if (!this.isWaiting) this.#leaveQueue?.();
+    };
+  }
+
+  #hasRoom(caller: string): boolean {
+    const places = this.#places > 1 && this.#gate.isAwaited(caller) ? this.#places - 1 : this.#places;
+    return this.#calls < places * this.#callsPerPlace;
+  }
+
+  #resume(mayEnter: boolean): void {
+    this.#isResuming = false;
+    this.#leaveQueue = undefined;
+    // After one wait has timed out, the batch's other calls must not wait as long again.
+    this.#hasGivenUp ||= !mayEnter;
+    const all = [...this.#waiting];
+    this.#waiting.clear();
+    for (const proceed of all) proceed(mayEnter);
+    this.#resumed?.();
+  }
+}

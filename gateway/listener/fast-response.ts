@@ -1,0 +1,212 @@
+import type { ResponseSource, ResponseSink } from "../responses/response-sink.ts";
+import { TextsByLength, type KeepMessageHead } from "../wire/message-head.ts";
+import {
+  formatHeaderLines,
+  buildRejectedHeaders,
+  buildStreamHeaders,
+  buildWholeHeaders,
+  type ResponseHeaders,
+} from "./response-headers.ts";
+import { formatBody, buildHeaders, formatStatus, type HttpError } from "./http-errors.ts";
+import type { Socket } from "node:net";
+import type { ClientBacklog } from "../wire/client-backlog.ts";
+import { outboxBytes, type Outbox } from "../wire/outbox.ts";
+import type { FastConnectionWaits } from "./fast-wait.ts";
+import type { RequestContext } from "./listener-context.ts";
+
+/** Interim response, in node:http's form, for a client that waits for it before sending its body. */
+export const continueHead = "HTTP/1.1 100 Continue\r\n\r\n";
+
+/** Properties that affect the head of every response. */
+export type FastResponseContext = Readonly<{
+  /** Lines of the leading headers, each with its line ending. */
+  extraHeaders: string;
+  /** Whether the connection closes after the response, even if the listener is not stopping. */
+  isLast: boolean;
+  /** Whether the client accepts chunked bodies. If not, a body of unknown length ends when the connection closes. */
+  mayChunk: boolean;
+}>;
+
+/** Response heads for the fast path, byte for byte as node:http would write them for the same headers. */
+export type FastResponseHeads = Readonly<{
+  whole: (source: ResponseSource, lengthBytes: number, context: FastResponseContext) => string;
+  refused: (retryAfterSeconds: number, lengthBytes: number, context: FastResponseContext) => string;
+  stream: (source: ResponseSource, lengthBytes: number | undefined, context: FastResponseContext) => string;
+  /** A complete rejection, including its text; its headers differ from those of a response to a call. */
+  refusal: (error: HttpError, context: FastResponseContext) => string;
+  /** The response to a health check, or to a browser's preflight request. */
+  empty: (method: "GET" | "HEAD" | "OPTIONS", context: FastResponseContext) => string;
+}>;
+
+/**
+ * Sources of the variable content of heads: the time in milliseconds since 1970, the headers appended to a response's own, and whether the
+ * listener is about to stop, in which case every connection closes after its response.
+ */
+export type FastResponseHeadsDependencies = Readonly<{
+  wallClock: () => number;
+  ageHeaders: () => ResponseHeaders;
+  isDraining: () => boolean;
+}>;
+
+/** Creates heads. `keepAliveMs` is node:http's keep-alive timeout, too. The head age and the date are updated once a second. */
+export function createFastResponseHeads(
+  keepAliveMs: number,
+  { wallClock, ageHeaders, isDraining }: FastResponseHeadsDependencies,
+): FastResponseHeads {
+  const keepAlive = `Connection: keep-alive\r\nKeep-Alive: timeout=${Math.floor(keepAliveMs / 1_000)}\r\n`;
+  /** Heads by source, for the extra headers and tail of the last response: most responses have no extra headers, and within a second all tails are the same. */
+  const wholes = new Map<ResponseSource, Readonly<{ extraHeaders: string; end: string; heads: TextsByLength }>>();
+  /** Start of the second for which the tails were built. */
+  let madeSince = Number.POSITIVE_INFINITY;
+  let made = { last: "", kept: "" };
+  let madeWithAge = made;
+  let refused = { status: 0, text: "", start: "" };
+
+  const renew = () => {
+    const now = wallClock();
+    // The wall clock may be set back.
+    if (now >= madeSince && now < madeSince + 1_000) return;
+    madeSince = Math.floor(now / 1_000) * 1_000;
+    const age = formatHeaderLines(ageHeaders());
+    const date = `Date: ${new Date(now).toUTCString()}\r\n`;
+    made = { last: `${date}Connection: close\r\n`, kept: `${date}${keepAlive}` };
+    madeWithAge = { last: `${age}${made.last}`, kept: `${age}${made.kept}` };
+  };
+  const plainTail = (isLast: boolean) => {
+    renew();
+    return isLast || isDraining() ? made.last : made.kept;
+  };
+  const tail = (isLast: boolean) => {
+    renew();
+    return isLast || isDraining() ? madeWithAge.last : madeWithAge.kept;
+  };
+  const findWholes = (source: ResponseSource, extraHeaders: string, end: string) => {
+    const known = wholes.get(source);
+    if (known?.extraHeaders === extraHeaders && known.end === end) return known.heads;
+    const format = (lengthBytes: number) =>
+      `HTTP/1.1 200 OK\r\n${extraHeaders}${formatHeaderLines(buildWholeHeaders(source, lengthBytes))}${end}\r\n`;
+    const heads = new TextsByLength(format);
+    wholes.set(source, { extraHeaders, end, heads });
+    return heads;
+  };
+  /** Returns the head of a rejection up to the date. The last one is cached, because nearly all rejections are the same. */
+  const refusalStart = (error: HttpError) => {
+    if (refused.status !== error.status || refused.text !== error.text) {
+      const start = `HTTP/1.1 ${formatStatus(error)}\r\n${formatHeaderLines(buildHeaders(error))}`;
+      refused = { status: error.status, text: error.text, start };
+    }
+    return refused.start;
+  };
+  return {
+    whole: (source, lengthBytes, { extraHeaders, isLast }) =>
+      findWholes(source, extraHeaders, tail(isLast)).of(lengthBytes),
+    refused: (retryAfterSeconds, lengthBytes, { extraHeaders, isLast }) => {
+      const headers = formatHeaderLines(buildRejectedHeaders(retryAfterSeconds, lengthBytes));
+      return `HTTP/1.1 429 Too Many Requests\r\n${extraHeaders}${headers}${tail(isLast)}\r\n`;
+    },
+    stream: (source, lengthBytes, { extraHeaders, isLast, mayChunk }) => {
+      const isUnframed = lengthBytes === undefined && !mayChunk;
+      const chunked = lengthBytes === undefined && mayChunk ? "Transfer-Encoding: chunked\r\n" : "";
+      const headers = formatHeaderLines(buildStreamHeaders(source, lengthBytes));
+      return `HTTP/1.1 200 OK\r\n${extraHeaders}${headers}${tail(isLast || isUnframed)}${chunked}\r\n`;
+    },
+    refusal: (error, { isLast }) => `${refusalStart(error)}${plainTail(isLast)}\r\n${formatBody(error)}`,
+    empty: (method, { extraHeaders, isLast }) => {
+      const status = method === "OPTIONS" ? "204 No Content" : "200 OK";
+      return `HTTP/1.1 ${status}\r\n${extraHeaders}Content-Length: 0\r\n${plainTail(isLast)}\r\n`;
+    },
+  };
+}
+
+const chunkEnd = Buffer.from("\r\n");
+const lastChunk = Buffer.from("0\r\n\r\n");
+
+/** What all fast connections of a listener share. */
+export type FastPath = Readonly<{
+  context: RequestContext;
+  waits: FastConnectionWaits;
+  heads: FastResponseHeads;
+  outbox: Outbox;
+  keepHead: KeepMessageHead;
+  /** Returns the milliseconds of a clock that advances right before `expire` is called. */
+  clock: () => number;
+  /** Passes a connection permanently to node:http, with its unanswered bytes. */
+  handOver: (socket: Socket, unread: Buffer) => void;
+  /** Called once, when a connection closes or is passed to node:http. */
+  closed: (socket: Socket) => void;
+}>;
+
+/** The request that a connection is answering. */
+type CurrentRequest = Readonly<{
+  /** Context of the current request. */
+  context: () => FastResponseContext;
+  /** Called when a response is completely written; `isLast` says whether the connection closes after it. */
+  finish: (isLast: boolean) => void;
+}>;
+
+/** Writes one connection's responses, one after another, to the raw socket. */
+export function createFastSink(
+  socket: Socket,
+  { heads, outbox }: FastPath,
+  backlog: ClientBacklog,
+  { context, finish }: CurrentRequest,
+): ResponseSink {
+  let isChunked = false;
+  let isLast = false;
+  return {
+    text: (json, source, retryAfterSeconds) => {
+      const given = context();
+      const head =
+        retryAfterSeconds === undefined
+          ? heads.whole(source, json.length, given)
+          : heads.refused(retryAfterSeconds, json.length, given);
+      if (head.length + json.length <= outboxBytes) outbox.write(socket, head + json);
+      else {
+        outbox.flush();
+        backlog.write(Buffer.from(head + json, "latin1"));
+      }
+      finish(given.isLast);
+    },
+    bytes: (body, source) => {
+      const given = context();
+      const head = heads.whole(source, body.length, given);
+      if (head.length + body.length <= outboxBytes) outbox.writeBytes(socket, head, body);
+      else {
+        outbox.flush();
+        const whole = joinAnswer(outbox.scratch.acquire(head.length + body.length), head, body);
+        backlog.write(whole);
+        // Bytes that the client has not accepted yet stay in this buffer.
+        if (!backlog.isWaiting && socket.writableLength === 0) outbox.scratch.release(whole);
+      }
+      finish(given.isLast);
+    },
+    begin: (lengthBytes, source) => {
+      const given = context();
+      isChunked = lengthBytes === undefined && given.mayChunk;
+      isLast = given.isLast || (lengthBytes === undefined && !given.mayChunk);
+      outbox.flush();
+      socket.write(heads.stream(source, lengthBytes, given), "latin1");
+    },
+    chunk: (bytes) => {
+      if (!isChunked) return backlog.write(bytes);
+      socket.cork();
+      backlog.write(Buffer.from(`${bytes.length.toString(16)}\r\n`, "latin1"));
+      backlog.write(bytes);
+      const hasRoom = backlog.write(chunkEnd);
+      socket.uncork();
+      return hasRoom;
+    },
+    end: () => {
+      if (isChunked) backlog.write(lastChunk);
+      finish(isLast);
+    },
+    fail: () => socket.destroy(),
+  };
+}
+
+/** Joins head and body into one buffer for a single write. */
+function joinAnswer(all: Buffer, head: string, body: Buffer): Buffer {
+  all.write(head, 0, "latin1");
+  all.set(body, head.length);
+  return all;
+}

@@ -1,0 +1,91 @@
+import { describe, expect, it } from "vitest";
+import { roomyMemory } from "../testing/roomy-memory.ts";
+import { ResponseParts, LateFlow } from "./response-sink.ts";
+
+/** Memory of so many bytes, and how many of them are held. */
+function startMemory(limitBytes: number) {
+  let bytes = 0;
+  const add = (more: number) => {
+    bytes += more;
+    return bytes <= limitBytes;
+  };
+  const memory = {
+    hold: add,
+    tryAcquire: (more: number) => bytes + more <= limitBytes && add(more),
+    release: (less: number) => void add(-less),
+  };
+  return { memory, heldBytes: () => bytes };
+}
+
+const part = (text: string) => Buffer.from(text);
+
+describe("the parts of an answer", () => {
+  it("are held up to their limit, and released once", () => {
+    const { memory, heldBytes } = startMemory(100);
+    const parts = new ResponseParts(5, memory);
+    expect([parts.tryAdd(part("abc")), parts.tryAdd(part("de")), parts.tryAdd(part("f"))]).toEqual([
+      undefined,
+      undefined,
+      "tooLong",
+    ]);
+    expect([heldBytes(), parts.joined().toString()]).toEqual([5, "abcde"]);
+    expect(Buffer.concat(parts.release()).toString()).toBe("abcde");
+    parts.release();
+    expect([heldBytes(), parts.joined().length]).toEqual([0, 0]);
+  });
+
+  it("that are here already stay, and say that they are too many; others are refused", () => {
+    const { memory, heldBytes } = startMemory(4);
+    const [came, asked] = [new ResponseParts(5, memory), new ResponseParts(5, memory)];
+    expect([came.hold(part("abc")), asked.tryAdd(part("de")), came.hold(part("de")), came.hold(part("f"))]).toEqual([
+      undefined,
+      "tooMuchHeld",
+      "tooMuchHeld",
+      "tooLong",
+    ]);
+    expect([came.joined().toString(), asked.joined().toString(), heldBytes()]).toEqual(["abcdef", "", 6]);
+    came.release();
+    asked.release();
+    expect(heldBytes()).toBe(0);
+  });
+
+  it("keep no larger buffer alive when they are taken", () => {
+    const parts = new ResponseParts(100, roomyMemory);
+    parts.tryAdd(Buffer.alloc(1_000_000).subarray(0, 10));
+    expect(parts.release()[0]?.buffer.byteLength).toBeLessThan(100_000);
+  });
+});
+
+function startFlow() {
+  const calls: string[] = [];
+  const own = { resume: () => void calls.push("resume"), cancel: () => void calls.push("cancel") };
+  return { calls, own, late: new LateFlow() };
+}
+
+it("steers the answer once it has begun", () => {
+  const { calls, own, late } = startFlow();
+  late.resume();
+  late.begin(() => own);
+  late.resume();
+  late.cancel();
+  expect(calls).toEqual(["resume", "cancel"]);
+});
+
+it("does not begin for a reader that is gone", () => {
+  const { calls, own, late } = startFlow();
+  late.cancel();
+  late.begin(() => {
+    calls.push("begun");
+    return own;
+  });
+  expect(calls).toEqual([]);
+});
+
+it("cancels an answer whose reader goes while it begins", () => {
+  const { calls, own, late } = startFlow();
+  late.begin(() => {
+    late.cancel();
+    return own;
+  });
+  expect(calls).toEqual(["cancel"]);
+});

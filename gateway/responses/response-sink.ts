@@ -1,0 +1,206 @@
+import type { NodeFailure, CollectionFailure } from "../errors.ts";
+import type { HeldBytes } from "#daemon/memory/connection-memory.ts";
+import { copyToOwnMemory } from "../wire/received-bytes.ts";
+
+/**
+ * Origin of a response, as reported in the `X-Gatehouse-Source` header. `mixed`: the parts of a batch or split range came from several
+ * sources, or streaming started before all parts were available.
+ */
+export type ResponseSource = "gateway" | "cache" | "coalesced" | "node" | "mixed";
+
+/** Returns the origin of a multi-part response after a part is added. */
+export function addSource(sofar: ResponseSource | undefined, part: ResponseSource): ResponseSource {
+  return sofar === undefined || sofar === part ? part : "mixed";
+}
+
+/**
+ * Receives the response to one call or batch, at every stage between the node and the client: either `text` or `bytes` once, or `begin`,
+ * `chunk`…, and `end`. `fail` may come at any time before the response is complete. Text is a binary string: one character per byte.
+ */
+export type ResponseSink = Readonly<{
+  /** Whether the sink ignores a response until it is complete. If so, a short response may arrive in one `bytes` call, regardless of how many reads it took. */
+  wantsWhole?: boolean;
+  /**
+   * Receives a complete response. The string may be a slice of a longer text: copy anything you retain for long, or the whole text stays in
+   * memory. `retryAfterSeconds` means that a limit caused the response: HTTP reports it with 429 and Retry-After.
+   */
+  text: (json: string, source: ResponseSource, retryAfterSeconds?: number) => void;
+  /** Receives a complete response as the node sent it. The bytes are valid only until this method returns: copy anything you retain. */
+  bytes: (body: Buffer, source: ResponseSource) => void;
+  /** Starts a streamed response; `lengthBytes` is its length, if the node announced one. */
+  begin: (lengthBytes: number | undefined, source: ResponseSource) => void;
+  /** Receives bytes and takes ownership of them. Returns false if the sender must wait for `flow.resume`. */
+  chunk: (bytes: Buffer) => boolean;
+  end: () => void;
+  /**
+   * Reports a failure. Before `begin`, there is no response, and the owner of the call responds instead. After `begin`, the response is
+   * truncated, and the client must not treat it as complete.
+   */
+  fail: (failure: NodeFailure) => void;
+}>;
+
+/** Flow control of a response in progress, used by its reader. */
+export type ResponseFlow = Readonly<{
+  /** Resumes the response after `chunk` returned false. */
+  resume: () => void;
+  /** Cancels the response because the reader disconnected: the sink receives nothing more. */
+  cancel: () => void;
+}>;
+
+/** Flow control of a response that completed before anyone could control it. */
+export const finishedFlow: ResponseFlow = { resume: () => undefined, cancel: () => undefined };
+
+/** Sink for a response that is discarded, such as the response to a notification. */
+export const discardedResponse: ResponseSink = {
+  text: () => undefined,
+  bytes: () => undefined,
+  begin: () => undefined,
+  chunk: () => true,
+  end: () => undefined,
+  fail: () => undefined,
+};
+
+/** Reason that collecting a response stopped. */
+export type PartsFailure = Exclude<CollectionFailure, "broken">;
+
+/**
+ * Parts of one response of at most `limitBytes`, counted in `memory` until they are released. They stay buffers, because buffers live
+ * outside the heap, and the heap is the smaller part of a process's memory. Without `memory`, the caller bounds the total by limiting the
+ * number of such responses.
+ */
+export class ResponseParts {
+  readonly #limitBytes: number;
+  readonly #memory: HeldBytes | undefined;
+  #parts: Buffer[] = [];
+  #bytes = 0;
+
+  constructor(limitBytes: number, memory: HeldBytes | undefined) {
+    this.#limitBytes = limitBytes;
+    this.#memory = memory;
+  }
+
+  /** Total length of all parts. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** Adds a part that is already in memory, even if it exceeds the limits. */
+  hold(bytes: Buffer): PartsFailure | undefined {
+    this.#parts.push(bytes);
+    this.#bytes += bytes.length;
+    const mayBeHeld = this.#memory?.hold(bytes.length) ?? true;
+    if (this.#bytes > this.#limitBytes) return "tooLong";
+    return mayBeHeld ? undefined : "tooMuchHeld";
+  }
+
+  /**
+   * Adds a part if memory allows; to make room, stalled readers with the most buffered bytes are evicted. A part of a much larger buffer is
+   * copied, so that it does not keep the whole buffer alive.
+   */
+  tryAdd(bytes: Buffer): PartsFailure | undefined {
+    if (this.#bytes + bytes.length > this.#limitBytes) return "tooLong";
+    if (this.#memory?.tryAcquire(bytes.length) === false) return "tooMuchHeld";
+    this.#parts.push(copyToOwnMemory(bytes));
+    this.#bytes += bytes.length;
+    return undefined;
+  }
+
+  /** Returns all parts joined; they remain counted. */
+  joined(): Buffer {
+    return Buffer.concat(this.#parts);
+  }
+
+  /** Returns the parts and stops counting them. */
+  release(): readonly Buffer[] {
+    const parts = this.#parts;
+    this.#memory?.release(this.#bytes);
+    this.#parts = [];
+    this.#bytes = 0;
+    return parts;
+  }
+}
+
+/** A sink that calls `onEnd` when its response ends, before forwarding the end: the client's next request may follow immediately. */
+export class EndingSink implements ResponseSink {
+  readonly #sink: ResponseSink;
+  readonly #ended: () => void;
+
+  constructor(sink: ResponseSink, onEnd: () => void) {
+    this.#sink = sink;
+    this.#ended = onEnd;
+  }
+
+  text(json: string, source: ResponseSource, retryAfterSeconds?: number): void {
+    this.#ended();
+    this.#sink.text(json, source, retryAfterSeconds);
+  }
+
+  bytes(body: Buffer, source: ResponseSource): void {
+    this.#ended();
+    this.#sink.bytes(body, source);
+  }
+
+  begin(lengthBytes: number | undefined, source: ResponseSource): void {
+    this.#sink.begin(lengthBytes, source);
+  }
+
+  chunk(bytes: Buffer): boolean {
+    return this.#sink.chunk(bytes);
+  }
+
+  end(): void {
+    this.#ended();
+    this.#sink.end();
+  }
+
+  fail(failure: NodeFailure): void {
+    this.#ended();
+    this.#sink.fail(failure);
+  }
+}
+
+/** Flow control that calls `onEnd` when the reader cancels the response. */
+export class EndingFlow implements ResponseFlow {
+  readonly #flow: ResponseFlow;
+  readonly #ended: () => void;
+
+  constructor(flow: ResponseFlow, onEnd: () => void) {
+    this.#flow = flow;
+    this.#ended = onEnd;
+  }
+
+  resume(): void {
+    this.#flow.resume();
+  }
+
+  cancel(): void {
+    this.#flow.cancel();
+    this.#ended();
+  }
+}
+
+/** Flow control of a response that starts later, unless its reader disconnects first. */
+export class LateFlow implements ResponseFlow {
+  #flow: ResponseFlow | undefined;
+  #isCancelled = false;
+
+  get isCancelled(): boolean {
+    return this.#isCancelled;
+  }
+
+  /** Starts the response. A reader may also disconnect during the start. */
+  begin(start: () => ResponseFlow): void {
+    if (this.#isCancelled) return;
+    this.#flow = start();
+    if (this.isCancelled) this.#flow.cancel();
+  }
+
+  resume(): void {
+    this.#flow?.resume();
+  }
+
+  cancel(): void {
+    this.#isCancelled = true;
+    this.#flow?.cancel();
+  }
+}

@@ -1,0 +1,43 @@
+import { describe, expect, it } from "vitest";
+import { BatchResponseReading } from "./batch-responses.ts";
+
+const longest = 2_000_000;
+/** A step of a scan ends a little after its bytes. */
+const stepBytes = 16_500;
+
+function read(text: string, ids: readonly string[]) {
+  const reading = new BatchResponseReading(Buffer.from(text), ids, { cut: false });
+  const steps: number[] = [];
+  for (let bytes = reading.step(); bytes > 0; bytes = reading.step()) steps.push(bytes);
+  return { answers: reading.answers, longestStep: Math.max(0, ...steps) };
+}
+
+/** Results that take long to read, by what makes them so. */
+const results: Readonly<Record<string, string>> = {
+  "a long string": `"${"x".repeat(longest)}"`,
+  "many numbers": `[${"1,".repeat(longest / 2)}1]`,
+  "many objects": `[${'{"a":[]},'.repeat(longest / 9)}{}]`,
+  "many escapes": `"${"\\n".repeat(longest / 2)}"`,
+  "its own ids": `[${'{"id":9,"a":",\\"id\\":7}"},'.repeat(longest / 26)}{"id":8}]`,
+};
+/** Orders of an answer's members, as different nodes write them. */
+const layouts: Readonly<Record<string, (id: number, result: string) => string>> = {
+  "as most nodes": (id, result) => `{"jsonrpc":"2.0","id":${id},"result":${result}}`,
+  "with the id last": (id, result) => `{"jsonrpc":"2.0","result":${result},"id":${id}}`,
+  "with the id first and space": (id, result) => `{ "id": ${id}, "jsonrpc": "2.0", "result": ${result} }`,
+};
+
+describe.each(Object.keys(results))("an answer of %s in a node's batch", (what) => {
+  it.each(Object.keys(layouts))("is read in short steps, written %s", (layout) => {
+    const element = layouts[layout]!;
+    const parts = [element(1, '"0x1"'), element(2, results[what]!), element(3, '"0x3"')];
+    const { answers, longestStep } = read(`[${parts.join(",")}]`, ["1", "2", "3"]);
+    expect(answers).toEqual(parts);
+    expect(longestStep).toBeLessThan(stepBytes);
+  });
+});
+
+it("a long answer whose id is at neither end is not guessed at", () => {
+  const odd = `{"result":${results["many numbers"]!},"id":1,"more":1}`;
+  expect(read(`[${odd}]`, ["1"]).answers).toBeUndefined();
+});

@@ -1,0 +1,211 @@
+import { type NodeCall, type NodeFlow, NodeTicket } from "./node-call.ts";
+import { parseNodeAddress, type NodeAddress } from "./node-socket.ts";
+import { shareMessageHeads } from "../wire/message-head.ts";
+import { createOutbox } from "../wire/outbox.ts";
+import { ScratchBuffers } from "../wire/scratch-buffers.ts";
+import type { SharedTurns } from "../wire/shared-turns.ts";
+import { FairShares } from "#daemon/fair-shares.ts";
+import { HeldConnections } from "./held-connections.ts";
+import { NodeConnection } from "./node-connection.ts";
+import { type QueueBounds, FairQueue } from "#daemon/fair-queue.ts";
+
+/** Limits on the pool. */
+export type NodePoolOptions = QueueBounds &
+  Readonly<{
+    httpUrl: string;
+    connections: number;
+    /** Max connections whose responses may wait for slow clients. */
+    heldConnections: number;
+    connectTimeoutMs: number;
+    idleTimeoutMs: number;
+    responseBytes: () => number;
+  }>;
+
+/** Typical number of multi-read responses assembled at a time; buffers for this many of each size are retained. */
+const gatheredAtOnce = 16;
+
+/** Interval between timeout sweeps, and therefore the resolution of every timeout. */
+const sweepMs = 50;
+/** Sweep interval while no call is in flight and only idle connections can time out: avoids waking an idle process. */
+const restingSweepMs = 1_000;
+
+/**
+ * Keep-alive connections to the node, some of which stay reserved for callers that have few. Calls that get no connection wait in a bounded
+ * queue, which serves callers round-robin.
+ */
+export class NodePool implements Disposable {
+  readonly #options: NodePoolOptions;
+  readonly #address: NodeAddress;
+  readonly #turns: SharedTurns;
+  readonly #now: () => number;
+  readonly #idle: NodeConnection[] = [];
+  readonly #all = new Set<NodeConnection>();
+  readonly #waiting = new FairQueue<NodeTicket>();
+  readonly #shares: FairShares<NodeConnection>;
+  readonly #queue = {
+    join: (ticket: NodeTicket, caller: string) => this.#join(ticket, caller),
+    leave: (ticket: NodeTicket) => this.#waiting.delete(ticket),
+  };
+  readonly #held: HeldConnections<NodeConnection>;
+  readonly #outbox = createOutbox();
+  readonly #keepHead = shareMessageHeads();
+  readonly #scratch = new ScratchBuffers(gatheredAtOnce);
+  #sweep: NodeJS.Timeout | undefined;
+  #sweepEveryMs = sweepMs;
+  #sweptAt: number;
+  /**
+   * Clock for the deadlines, in milliseconds. Only the sweep advances it, so that no call has to read the clock, and only by small steps:
+   * time during which the whole process was suspended does not count against the node.
+   */
+  #clockMs = 0;
+
+  constructor(options: NodePoolOptions, { now, turns }: Readonly<{ now: () => number; turns: SharedTurns }>) {
+    this.#options = options;
+    this.#address = parseNodeAddress(options.httpUrl);
+    this.#shares = new FairShares(options.connections);
+    this.#held = new HeldConnections(options.heldConnections);
+    this.#turns = turns;
+    this.#now = now;
+    this.#sweptAt = now();
+    this.#sweep = this.#sweepEach(sweepMs);
+  }
+
+  /** Number of calls waiting for a connection. */
+  get waiting(): number {
+    return this.#waiting.size;
+  }
+
+  /** Calls the node; the response or the failure goes to the call's sink. */
+  send(call: NodeCall): NodeFlow {
+    if (this.#sweepEveryMs !== sweepMs) this.#wake();
+    const ticket = new NodeTicket(call, this.#queue);
+    const connection = this.#shares.mayAcquire(call.caller) ? (this.#idle.pop() ?? this.#connect()) : undefined;
+    if (connection !== undefined) this.#start(ticket, connection);
+    else if (this.#waiting.isFull(call.caller, this.#options)) call.sink.fail("queueFull");
+    else {
+      ticket.waitsUntil = this.#deadlineIn(call.timeoutMs);
+      this.#waiting.add(ticket);
+    }
+    return ticket;
+  }
+
+  [Symbol.dispose](): void {
+    clearInterval(this.#sweep);
+    for (const connection of this.#all) connection[Symbol.dispose]();
+  }
+
+  /** Adds a caller to a waiting call. If that caller's own queue is full, the call waits only in the queues of the other callers. */
+  #join(ticket: NodeTicket, caller: string): void {
+    if (!this.#waiting.has(ticket)) return;
+    ticket.waitsUntil = this.#deadlineIn(ticket.call.timeoutMs);
+    if (this.#waiting.sizeOf(caller) >= this.#options.queuedCallsPerCaller) return;
+    this.#waiting.join(ticket, caller);
+    // This caller may be allowed a connection where the previous callers were not.
+    this.#serveWaiting();
+  }
+
+  #start(ticket: NodeTicket, connection: NodeConnection): void {
+    this.#shares.acquire(connection, ticket.call.caller);
+    ticket.connection = connection;
+    connection.send(ticket);
+  }
+
+  #connect(): NodeConnection | undefined {
+    if (this.#all.size >= this.#options.connections) return undefined;
+    const { responseBytes, connectTimeoutMs } = this.#options;
+    const connection = new NodeConnection(
+      this.#address,
+      { responseBytes, connectTimeoutMs, deadlineIn: (waitMs) => this.#deadlineIn(waitMs) },
+      {
+        outbox: this.#outbox,
+        scratch: this.#scratch,
+        keepHead: this.#keepHead,
+        turns: this.#turns,
+        idle: (free) => this.#freed(free),
+        closed: (gone) => this.#gone(gone),
+        again: (ticket) => this.#again(ticket),
+        held: (waiting, isHeld) => {
+          if (isHeld) this.#held.add(waiting);
+          else this.#held.delete(waiting);
+        },
+      },
+    );
+    this.#all.add(connection);
+    return connection;
+  }
+
+  #freed(connection: NodeConnection): void {
+    this.#shares.release(connection);
+    connection.idleSince = this.#clockMs;
+    this.#idle.push(connection);
+    this.#serveWaiting();
+  }
+
+  /** Serves waiting calls: a connection released by one caller may allow several of them to proceed. */
+  #serveWaiting(): void {
+    while (this.#waiting.size > 0 && (this.#idle.length > 0 || this.#all.size < this.#options.connections)) {
+      const next = this.#waiting.next((caller) => this.#shares.mayAcquire(caller));
+      const connection = next === undefined ? undefined : (this.#idle.pop() ?? this.#connect());
+      if (next === undefined || connection === undefined) return;
+      this.#start(next, connection);
+    }
+  }
+
+  #gone(connection: NodeConnection): void {
+    this.#all.delete(connection);
+    this.#held.delete(connection);
+    this.#shares.release(connection);
+    const at = this.#idle.indexOf(connection);
+    if (at !== -1) this.#idle.splice(at, 1);
+    this.#serveWaiting();
+  }
+
+  #again(ticket: NodeTicket): void {
+    const connection = this.#connect();
+    if (connection !== undefined) this.#start(ticket, connection);
+    else {
+      // Another call has taken the connection. This call was already admitted, so the queue's limits are not checked again.
+      ticket.waitsUntil = this.#deadlineIn(ticket.call.timeoutMs);
+      this.#waiting.add(ticket);
+    }
+  }
+
+  /** Returns the deadline of a wait. The deadline is never early, and at most two sweeps late. */
+  #deadlineIn(waitMs: number): number {
+    return this.#clockMs + waitMs + sweepMs;
+  }
+
+  #sweepEach(everyMs: number): NodeJS.Timeout {
+    clearInterval(this.#sweep);
+    this.#sweepEveryMs = everyMs;
+    return setInterval(() => this.#expire(), everyMs).unref();
+  }
+
+  /** Returns to short sweeps and sets the clock, before the first deadline is computed from it. */
+  #wake(): void {
+    this.#advance();
+    this.#sweep = this.#sweepEach(sweepMs);
+  }
+
+  #advance(): void {
+    const sweptAt = this.#now();
+    this.#clockMs += Math.min(sweptAt - this.#sweptAt, 2 * this.#sweepEveryMs);
+    this.#sweptAt = sweptAt;
+  }
+
+  #expire(): void {
+    this.#advance();
+    const now = this.#clockMs;
+    for (const connection of this.#all) connection.expire(now);
+    for (const ticket of this.#waiting) {
+      if (now < ticket.waitsUntil) continue;
+      this.#waiting.delete(ticket);
+      ticket.call.sink.fail("timeout");
+    }
+    for (const connection of this.#idle.filter((free) => now - free.idleSince > this.#options.idleTimeoutMs)) {
+      connection[Symbol.dispose]();
+    }
+    const isAtRest = this.#waiting.size === 0 && this.#idle.length === this.#all.size;
+    if (isAtRest && this.#sweepEveryMs === sweepMs) this.#sweep = this.#sweepEach(restingSweepMs);
+  }
+}

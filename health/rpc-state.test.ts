@@ -1,0 +1,62 @@
+import { describe, expect, it } from "vitest";
+import { deriveRpcConditions, deriveHealthInfo } from "./rpc-conditions.ts";
+import { findFaults, isAnswering, type NodeInfo, type RpcState, type RpcCheckFailure } from "./rpc-state.ts";
+import { createObservation } from "./observation.ts";
+
+const limits = { url: "http://127.0.0.1:8545", chainId: 7, staleAfterMs: 30_000 };
+const refused: RpcCheckFailure = { reason: "ConnectionRefused", message: "Refused." };
+const late: RpcCheckFailure = { reason: "TimedOut", message: "Timed out." };
+
+function check(health: RpcState, before: NodeInfo, monotonicMs: number): NodeInfo {
+  const now = { monotonicMs, wallMs: 1_000_000 };
+  const facts = createObservation(before);
+  facts.note(deriveHealthInfo(deriveRpcConditions(health, limits, now), before, now));
+  return facts.now();
+}
+
+describe("what a look at the RPC finds", () => {
+  it("is silent since the first failure, whatever the later ones are called", () => {
+    const first = check({ answers: 3, height: 5, failure: refused }, {}, 1_000);
+    const second = check({ answers: 3, height: 5, failure: late }, first, 2_000);
+    expect(second.rpc).toEqual({ sinceMs: 1_000, fault: late });
+    const third = check({ answers: 4, height: 5 }, second, 3_000);
+    expect([third.rpc, isAnswering(third)]).toEqual([{ sinceMs: 3_000, fault: undefined }, true]);
+  });
+
+  it("keeps what was known of the chain while the node does not report it", () => {
+    const known = check({ answers: 1, chainId: 8 }, {}, 0);
+    expect(check({ answers: 1 }, known, 1).chain).toBe("another");
+  });
+
+  it.each<[NodeInfo["height"], Partial<RpcState>]>([
+    ["advancing", { height: 5, heightSinceMs: 90_000 }],
+    ["idle", { height: 5, heightSinceMs: 0, reference: { height: 5, requestedAtMs: 0 } }],
+    ["quiet", { height: 5, heightSinceMs: 0 }],
+    [undefined, {}],
+  ])("says of the height: %s", (fact, health) => {
+    expect(check({ answers: 2, ...health }, {}, 100_000).height).toBe(fact);
+  });
+
+  it.each([
+    ["Stalled", { height: 5, heightSinceMs: 0, reference: { height: 9, requestedAtMs: 0 } }],
+    ["NoNewBlock", { height: 5, heightSinceMs: 0, cadence: "steady" }],
+    ["WentBackwards", { height: 5, heightSinceMs: 0, highest: 6 }],
+  ] as const)("is a fault where the condition is False: %s", (reason, health) => {
+    expect(findFaults(check({ answers: 2, ...health }, {}, 100_000))).toEqual([
+      { reason, message: expect.stringMatching(/\.$/) as string },
+    ]);
+  });
+});
+
+describe("faults", () => {
+  it("name the RPC itself first, and no chain", () => {
+    const webSocket = { reason: "ConnectionClosed", message: "Closed." } as const;
+    const lag = { reason: "Behind", message: "Behind.", blocks: 90 } as const;
+    const facts: NodeInfo = { webSocket, lag, chain: "another", rpc: { sinceMs: 0, fault: refused }, height: "quiet" };
+    expect(findFaults(facts)).toEqual([refused, lag, webSocket]);
+  });
+
+  it("are empty before the first check, when nothing answers either", () => {
+    expect([findFaults({}), isAnswering({})]).toEqual([[], false]);
+  });
+});

@@ -1,0 +1,104 @@
+import { z } from "zod";
+import { cloudCertificates } from "#policies/cloud-certificates.ts";
+import { describeProblem, type ConfigProblem } from "./config-problem.ts";
+
+const hostName = z.string().regex(/^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/);
+const name = z.string().min(1);
+
+const annotations = z.record(z.string(), z.string()).default({});
+
+const shared = {
+  gatewayHost: hostName.describe("Host name for the gateway"),
+  resourceServerHost: hostName.describe("Host name for the resource server"),
+  annotations: annotations.describe("Annotations on the created objects"),
+  serviceAnnotations: z
+    .strictObject({
+      gateway: annotations.describe("Annotations on the gateway's Service"),
+      resourceServer: annotations.describe("Annotations on the resource server's Service"),
+    })
+    .prefault({})
+    .describe("Annotations on the Services {gateway, resourceServer}, for a cloud load balancer"),
+  sourceCidrs: z
+    .array(z.union([z.cidrv4(), z.cidrv6()], "expected a CIDR range"))
+    .min(1)
+    .max(64)
+    .optional()
+    .describe(
+      "CIDRs from which an external load balancer reaches the pods; network policies admit these instead of a namespace's pods",
+    ),
+  trustedProxies: z
+    .array(z.union([z.cidrv4(), z.cidrv6(), z.ipv4(), z.ipv6()], "expected an address or a CIDR range"), {
+      error: "expected a list of addresses and CIDR ranges",
+    })
+    .min(1, "expected at least one address or CIDR range, or no key")
+    .max(64)
+    .optional()
+    .describe(
+      "Addresses of proxies whose X-Forwarded-For is trusted, such as the controller's pods; default: sourceCidrs, else private networks, for one hop",
+    ),
+};
+
+/** Public access through an ingress controller. */
+export const ingressSchema = z.strictObject({
+  ...shared,
+  className: name.optional().describe("IngressClass; default: the cluster's"),
+  controllerNamespace: name
+    .default("ingress-nginx")
+    .describe(
+      "Namespace of the controller's pods, the only external pods admitted to the gateway and the resource server",
+    ),
+  tlsSecret: name
+    .optional()
+    .describe(
+      "TLS Secret with the certificate for both hosts; without it, annotations specify the load balancer's certificate",
+    ),
+});
+
+/** Public access through an existing Gateway in the cluster (Gateway API), whose listener terminates TLS. */
+export const gatewayApiSchema = z.strictObject({
+  ...shared,
+  name: name.describe("Gateway name"),
+  namespace: name.describe("Gateway namespace"),
+  listener: name
+    .default("https")
+    .describe(
+      "HTTPS listener of the Gateway; required, because routes without a listener would also be served over HTTP",
+    ),
+  controllerNamespace: name
+    .optional()
+    .describe("Namespace of the pods that proxy the Gateway's traffic; default: the Gateway's own"),
+});
+
+/** Public access through an Ingress. */
+export type IngressExposure = Readonly<z.output<typeof ingressSchema>>;
+
+/** Public access through HTTPRoutes. */
+export type GatewayExposure = Readonly<z.output<typeof gatewayApiSchema>>;
+
+/** Public access keys of a stack; setting both is a problem. */
+type PublicWay = Readonly<{ ingress?: IngressExposure | undefined; gatewayApi?: GatewayExposure | undefined }>;
+
+/** Returns a Kubernetes stack's public hosts, both of which are behind TLS; returns `undefined` if it has no public access. */
+export function findPublicHosts({
+  ingress,
+  gatewayApi,
+}: PublicWay): Pick<IngressExposure, "gatewayHost" | "resourceServerHost"> | undefined {
+  return ingress ?? gatewayApi;
+}
+
+/**
+ * Reports a stack that sets both kinds of public access, because one host would be served twice, and an Ingress without certificates,
+ * because both hosts would be served in cleartext.
+ */
+export function findExposureProblems({ ingress, gatewayApi }: PublicWay): readonly ConfigProblem[] {
+  const hasCertificate =
+    ingress?.tlsSecret !== undefined || cloudCertificates.some((annotation) => ingress?.annotations[annotation]);
+  if (ingress !== undefined && !hasCertificate) {
+    const key = "ingress.tlsSecret";
+    const wrong = `missing, and no annotation of ingress specifies a cloud certificate (${cloudCertificates.join(", ")}).`;
+    const remedy = ["Set one of them", { kind: "set", key, path: true, value: "public-tls" }, "."] as const;
+    return [describeProblem(key, { wrong, remedy })];
+  }
+  if (ingress === undefined || gatewayApi === undefined) return [];
+  return [{ key: "gatewayApi", message: "found together with ingress; only one may be set. Remove one of the two." }];
+}

@@ -1,0 +1,59 @@
+import { expect, it } from "vitest";
+import { deploymentSecret } from "../config/pulumi-config.ts";
+import { findMissingValues } from "../preflight/preflight.ts";
+import { parseConfig } from "../stack-config.ts";
+import { buildSignerOutput } from "../stack-outputs.ts";
+import { buildServices, findServiceProblems } from "./built-stack.ts";
+import { deriveGrafanaPassword } from "./observability/observability-args.ts";
+import { stackArgs } from "./stack-specs.ts";
+import { describeTarget } from "./target-context.ts";
+
+const prefix = "gh";
+const stackSecret = "5f".repeat(32);
+const common = {
+  payTo: `0x${"02".repeat(20)}`,
+  tokenAddress: `0x${"03".repeat(20)}`,
+  observability: JSON.stringify({ prometheus: { retentionDays: 15 }, grafana: { port: 3000 } }),
+};
+const settings = JSON.stringify({ facilitator: { signer: { kmsKeys: ["alias/signer"] } } });
+const read = (raw: Readonly<Record<string, string>>) => parseConfig({ ...common, ...raw });
+
+/** What a stack derives from its secret. */
+function derive(raw: Readonly<Record<string, string>>) {
+  const config = read(raw);
+  const { resourceServer } = stackArgs(config, {
+    prefix,
+    ...describeTarget(config, prefix),
+    secret: deploymentSecret,
+  });
+  return [resourceServer.accessTokens?.privateKey?.check, deriveGrafanaPassword(config, prefix)];
+}
+
+it("a stack whose keys are all in KMS is built with a secret of its own, and tells what is missing without one", () => {
+  const missing = findMissingValues(read({ settings })).filter(
+    ({ key }) => key.endsWith("Secret") || key.includes("signer"),
+  );
+  expect(missing.map(({ message }) => message)).toEqual([
+    expect.stringMatching(/openssl rand -hex 32.*`pulumi config set --secret stackSecret …`/),
+  ]);
+  const config = read({ settings, stackSecret });
+  expect(findMissingValues(config).map(({ key }) => key)).not.toContain("stackSecret");
+  expect(findServiceProblems(config, prefix)).toEqual([]);
+  const context = { prefix, ...describeTarget(config, prefix), secret: deploymentSecret };
+  const { facilitator } = buildServices(stackArgs(config, context));
+  expect(facilitator?.problems).toEqual([]);
+  expect(JSON.stringify(facilitator?.spec)).toContain("alias/signer");
+  expect(JSON.stringify(facilitator?.spec)).not.toMatch(/signer-privatekey/i);
+  expect(facilitator?.spec.edges).toContainEqual({ to: "internet" });
+  expect(buildSignerOutput(config)).toEqual({ howToFund: expect.stringContaining("/supported lists them") });
+});
+
+it("tokens and Grafana's password outlive another signer where the stack has a secret of its own", () => {
+  const [one, other] = ["17", "18"].map((digits) => ({ signerPrivateKey: `0x${digits.repeat(32)}` }));
+  expect(derive({ ...other, stackSecret })).toEqual(derive({ ...one, stackSecret }));
+  expect(derive({ settings, stackSecret })).toEqual(derive({ ...one, stackSecret }));
+  expect(derive({ ...other })).not.toEqual(derive({ ...one }));
+  expect(derive({ stackSecret: one?.signerPrivateKey ?? "" }), "the former signer's key kept as the secret").toEqual(
+    derive({ ...one }),
+  );
+});

@@ -1,0 +1,27 @@
+import { nodeReleases, type NodeReleases } from "../versions.ts";
+import { isJsonObject, type ConfigDocument } from "./document.ts";
+import { findConfigChanges } from "./monitor-change.ts";
+import { type DesiredMonitor, decideMonitor } from "./monitor-values.ts";
+import { listKeySets } from "./monitor-config.ts";
+
+const rule = "the version is unknown";
+
+/**
+ * Returns whether node.conf matches the desired configuration for some node version, in which case drift is not certain. Such a file may
+ * contain other versions' names. A node ignores those, and only the node itself can tell which names it reads. Pure.
+ */
+export function isRightForSomeVersion(
+  document: ConfigDocument,
+  desired: DesiredMonitor,
+  releases: NodeReleases = nodeReleases,
+): boolean {
+  const current = document.chain["monitor_config"];
+  const sets = listKeySets(releases);
+  return sets.some(({ name, keys }) => {
+    const others = sets.filter((other) => other.name !== name).map((other) => other.keys);
+    const naming = { own: keys, others, otherInstanceKeys: [], rule };
+    const wanted = decideMonitor(isJsonObject(current) ? current : undefined, naming, desired);
+    if (desired.enabled && wanted.pushAddress === undefined) return false;
+    return findConfigChanges(current, wanted, naming).every(({ kind }) => kind === "remove");
+  });
+}

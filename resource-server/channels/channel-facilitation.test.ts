@@ -1,0 +1,106 @@
+import type { SettleResponse } from "@x402/core/types";
+import { pino } from "pino";
+import { expect, test } from "vitest";
+import { openSqliteStore } from "#daemon/sql/sqlite-store.ts";
+import { createChannelLedger } from "../claims/channel-ledger.ts";
+import { sqliteClaimMigrations } from "../claims/claim-schema.ts";
+import type { Facilitation, PresentedPayment } from "../facilitators/facilitation.ts";
+import { authorizer, config, id, offer, payer, sign } from "../testing/sample-channel.ts";
+import { facilitateChannels } from "./channel-facilitation.ts";
+
+/** Opens a seller's channel of 100 units on the chain, with a facilitator that says `answer` to what is settled. */
+function openDesk(answer: Partial<SettleResponse>, log = pino({ level: "silent" })) {
+  const store = openSqliteStore({ path: ":memory:", migrations: sqliteClaimMigrations, rival: "", setting: "" });
+  const ledger = createChannelLedger({ store, clock: Date.now });
+  const chain = { balance: "100", totalClaimed: "0", withdrawRequestedAt: 0, refundNonce: "0" };
+  const sent: Record<string, unknown>[] = [];
+  const facilitation = {
+    verify: async () => ({ isValid: true, payer, extra: { ...chain } }),
+    settle: async (payment: PresentedPayment) => {
+      sent.push(payment.sent.payload);
+      return { success: false, transaction: "", network: "eip155:1672", ...answer };
+    },
+  } as unknown as Facilitation;
+  const desk = facilitateChannels(facilitation, {
+    ledger,
+    authorizer,
+    clock: Date.now,
+    withdrawDelaySeconds: 900,
+    log,
+  });
+  let sales = 0;
+  const settle = (payment: PresentedPayment, sale: string) => desk.settle(payment, offer, sale);
+  /** Verifies a payment and settles it; returns why not, or nothing. */
+  const pay = async (payment: PresentedPayment) => {
+    const { isValid, invalidReason } = await desk.verify(payment, offer);
+    if (!isValid) return invalidReason;
+    const amount = payment.sent.payload["type"] === "refund" ? "0" : offer.amount;
+    return (await desk.settle(payment, { ...offer, amount }, `sale-${(sales += 1)}`)).errorReason;
+  };
+  return { pay, settle, sent, chain, ledger, [Symbol.asyncDispose]: () => store[Symbol.asyncDispose]() };
+}
+
+test("a refund leaves what was charged, although the buyer asks for all and submits it without the claim", async () => {
+  await using desk = openDesk({ success: true });
+  expect(await desk.pay(sign("voucher", 10n))).toBeUndefined();
+  expect(await desk.pay(sign("refund", 10n, 2n ** 128n - 1n))).toBeUndefined();
+  expect(desk.sent).toMatchObject([{ type: "refund", amount: "90", claims: [{ totalClaimed: "10" }] }]);
+});
+
+test("a signed refund that failed buys nothing more, because its buyer may submit it, until the chain counts it", async () => {
+  await using desk = openDesk({ errorReason: "invalid_batch_settlement_evm_refund_transaction_failed" });
+  expect(await desk.pay(sign("voucher", 10n))).toBeUndefined();
+  expect(await desk.pay(sign("refund", 10n, 80n))).toMatch(/refund_transaction_failed/);
+  expect(await desk.pay(sign("voucher", 20n)), "100 less 80 covers 20").toBeUndefined();
+  expect(await desk.pay(sign("voucher", 30n))).toBe("invalid_batch_settlement_evm_cumulative_exceeds_balance");
+  expect(await desk.pay(sign("refund", 20n, 1n))).toMatch(/refund_transaction_failed/);
+  expect(desk.sent.at(-1), "the larger signature of the nonce stays valid").toMatchObject({ amount: "80" });
+  expect(await desk.pay(sign("voucher", 30n))).toBe("invalid_batch_settlement_evm_cumulative_exceeds_balance");
+  Object.assign(desk.chain, { balance: "99", refundNonce: "1" });
+  expect(await desk.pay(sign("voucher", 30n))).toBeUndefined();
+});
+
+test("a channel whose claim the chain rejected buys nothing more, and may be refunded", async () => {
+  await using desk = openDesk({ success: true });
+  expect(await desk.pay(sign("voucher", 10n))).toBeUndefined();
+  await desk.ledger.postpone(id, { isRejected: true });
+  expect(await desk.pay(sign("voucher", 20n))).toBe("invalid_batch_settlement_evm_cumulative_exceeds_balance");
+  expect(await desk.pay(sign("refund", 10n))).toBeUndefined();
+});
+
+test("a sale that was charged before its process ended is recognized, although the channel was charged again since", async () => {
+  await using desk = openDesk({ success: true });
+  expect(await desk.pay(sign("voucher", 10n))).toBeUndefined();
+  expect(await desk.settle(sign("voucher", 20n), "killed")).toMatchObject({ success: true });
+  expect(await desk.settle(sign("voucher", 30n), "next")).toMatchObject({ success: true });
+  expect(await desk.settle(sign("voucher", 20n), "killed")).toMatchObject({
+    success: true,
+    extra: { chargedAmount: "10" },
+  });
+  expect(await desk.ledger.find(id), "charged once").toMatchObject({ charged: 30n, voucher: { max: 30n } });
+});
+
+test("a channel of which the chain claimed more than this ledger charged goes on from there, and the operator is told", async () => {
+  const lines: string[] = [];
+  await using desk = openDesk({ success: true }, pino({}, { write: (line) => void lines.push(line) }));
+  expect(await desk.pay(sign("voucher", 10n))).toBeUndefined();
+  expect(lines).toEqual([]);
+  Object.assign(desk.chain, { totalClaimed: "30" });
+  expect(await desk.pay(sign("voucher", 40n)), "the buyer knows its total").toBeUndefined();
+  expect(await desk.ledger.find(id)).toMatchObject({ charged: 40n, voucher: { max: 40n } });
+  expect(lines).toEqual([expect.stringContaining("channel-claimed-elsewhere")]);
+});
+
+test("a sale that another ledger's claim overtook is not charged, and says so", async () => {
+  await using desk = openDesk({ success: true });
+  expect(await desk.pay(sign("voucher", 10n))).toBeUndefined();
+  await desk.ledger.observe(
+    { id, network: "eip155:1672", config },
+    { balance: 100n, totalClaimed: 30n, withdrawRequestedAt: 0, refundNonce: 0n },
+  );
+  const refused = { success: false, errorReason: "invalid_batch_settlement_evm_cumulative_amount_mismatch" };
+  expect(await desk.settle(sign("voucher", 20n), "overtaken")).toMatchObject(refused);
+  Object.assign(desk.chain, { totalClaimed: "30" });
+  expect(await desk.pay(sign("voucher", 40n)), "the channel goes on").toBeUndefined();
+  expect(await desk.settle(sign("voucher", 20n), "overtaken"), "after another sale").toMatchObject(refused);
+});

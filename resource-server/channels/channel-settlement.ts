@@ -1,0 +1,143 @@
+import type { PaymentRequirements, SettleResponse } from "@x402/core/types";
+import { readReportedState } from "#x402/batch-settlement/channel-states.ts";
+import type { BuyerPayload } from "#x402/batch-settlement/payload.ts";
+import { readChainId } from "#x402/batch-settlement/voucher.ts";
+import type { Hex } from "#x402/hex.ts";
+import { reason, type Refusal } from "#x402/reason.ts";
+import type { PresentedPayment } from "../facilitators/facilitation.ts";
+import type { ChannelAuthorizer } from "./channel-authorizer.ts";
+import type { Channel, ChannelLedger } from "../claims/channel-ledger.ts";
+import {
+  buildSellerRequest,
+  formatClaims,
+  readOpenRefund,
+  formatCharged,
+  type ChannelPayment,
+} from "./channel-terms.ts";
+
+export type SettlementDependencies = Readonly<{
+  ledger: ChannelLedger;
+  authorizer: ChannelAuthorizer;
+  /** Unix milliseconds. */
+  clock: () => number;
+  /** Identifies the sale; a sale that is settled again has the same. */
+  sale: string;
+  /** Settles with the facilitator. */
+  settle: (payment: PresentedPayment, requirements: PaymentRequirements) => Promise<SettleResponse>;
+}>;
+
+/**
+ * Settles a payment through a channel: charges its sale in the seller's ledger, at most once, after the deposit if it has one; or refunds
+ * the channel. The amount of the requirements is what was used.
+ *
+ * @throws {FacilitationError} as the facilitation does, and `StoreError`.
+ */
+export async function settleChannelPayment(
+  order: ChannelPayment,
+  dependencies: SettlementDependencies,
+): Promise<SettleResponse> {
+  const { payment, read, id, requirements } = order;
+  const { ledger, settle } = dependencies;
+  if (read.type === "refund") return refundChannel({ ...order, read }, dependencies);
+  const { channelConfig: config, voucher } = read;
+  const { network } = requirements;
+  const price = payment.sent.accepted.amount;
+  let told: SettleResponse = { success: true, transaction: "", network, payer: config.payer, amount: "" };
+  if (read.type === "deposit") {
+    told = await settle(payment, { ...requirements, amount: price });
+    if (!told.success) return told;
+    await observe({ id, config, network }, told, ledger);
+  }
+  const amount = BigInt(requirements.amount);
+  const { maxClaimableAmount: max, signature } = voucher;
+  const before = max - BigInt(price);
+  const isCharged = amount === 0n || (await ledger.charge(id, { before, amount, max, signature: signature as Hex }));
+  const channel = await ledger.find(id);
+  if (channel === undefined || (!isCharged && !isChargedBefore(channel, before))) {
+    const message = "the channel was charged for another request meanwhile; nothing was charged for this one.";
+    return refuse({ reason: reason.channelTotal, message }, order, told.transaction);
+  }
+  const extra = { chargedAmount: String(amount), channelState: formatCharged(id, channel.state, channel.charged) };
+  return { ...told, extra };
+}
+
+/**
+ * Returns whether a sale that can't be charged was charged already, by a process that ended before it recorded that. Only one claim at a
+ * time exists on top of a total (`batchSettlement.key`), so that a higher total includes this sale, unless the chain reported it first.
+ */
+function isChargedBefore({ charged, adopted }: Channel, before: bigint): boolean {
+  return charged > before && before >= adopted;
+}
+
+/** Pays back to the buyer what it asks for of what was not charged, after claiming what was. */
+async function refundChannel(
+  order: ChannelPayment<Extract<BuyerPayload, { type: "refund" }>>,
+  dependencies: SettlementDependencies,
+): Promise<SettleResponse> {
+  const { id } = order;
+  const { ledger, sale, clock } = dependencies;
+  const channel = await ledger.find(id);
+  if (channel === undefined)
+    return refuse({ reason: reason.channelUnknown, message: `channel ${id} is not known here.` }, order);
+  const isBegun = channel.refund?.sale === sale;
+  const payload = isBegun ? channel.refund.payload : await signRefund(order, channel, dependencies);
+  if (payload === undefined)
+    return refuse({ reason: reason.nothingToRefund, message: `channel ${id} has nothing to refund.` }, order);
+  if (!isBegun) await ledger.beginRefund(id, { sale, payload });
+  const { payment, terms } = buildSellerRequest(payload, channel);
+  const answer = await dependencies.settle(payment, terms);
+  if (!answer.success) return answer;
+  await ledger.claimed(id, channel.charged, clock());
+  const { state } = (await observe(channel, answer, ledger)) ?? channel;
+  return { ...answer, extra: { channelState: formatCharged(id, state, channel.charged) } };
+}
+
+/**
+ * Completes a buyer's refund request with the seller's data; undefined if nothing is left to refund. The refund is valid without the claim
+ * sent with it, so it must leave the charged amount; and of two refunds with the same nonce, the larger one counts.
+ */
+async function signRefund(
+  { read, id, requirements }: ChannelPayment<Extract<BuyerPayload, { type: "refund" }>>,
+  { charged, state, refund }: Channel,
+  { authorizer }: SettlementDependencies,
+): Promise<Record<string, unknown> | undefined> {
+  const { channelConfig, voucher } = read;
+  const { balance, totalClaimed, refundNonce } = state;
+  const left = balance - charged;
+  const asked = [read.amount ?? left, readOpenRefund(refund, state)].reduce((a, b) => (a > b ? a : b));
+  const amount = asked < left ? asked : left;
+  if (amount <= 0n) return undefined;
+  const chainId = readChainId(requirements);
+  const max = voucher.maxClaimableAmount;
+  const signature = voucher.signature as Hex;
+  const claim = { voucher: { channel: channelConfig, maxClaimableAmount: max }, signature, totalClaimed: charged };
+  const claims = charged > totalClaimed ? [claim] : [];
+  return {
+    type: read.type,
+    channelConfig,
+    voucher: { ...voucher, maxClaimableAmount: String(max) },
+    amount: String(amount),
+    refundNonce: String(refundNonce),
+    claims: formatClaims(claims),
+    refundAuthorizerSignature: await authorizer.signRefund({ id, config: channelConfig }, refundNonce, amount, chainId),
+    ...(claims.length === 0 ? {} : { claimAuthorizerSignature: await authorizer.signClaims(claims, chainId) }),
+  };
+}
+
+/** Records the channel state that a facilitator reported after a transaction. */
+async function observe(
+  channel: Pick<Channel, "id" | "config" | "network">,
+  { extra }: SettleResponse,
+  ledger: Pick<ChannelLedger, "observe">,
+): Promise<Channel | undefined> {
+  const state = readReportedState(extra?.["channelState"]);
+  return state === undefined ? undefined : ledger.observe(channel, state);
+}
+
+function refuse(
+  { reason: errorReason, message: errorMessage }: Refusal,
+  { requirements: { network } }: Pick<ChannelPayment, "requirements">,
+  transaction = "",
+): SettleResponse {
+  return { success: false, errorReason, errorMessage, transaction, network };
+}

@@ -1,0 +1,85 @@
+import type { PaymentPayload, PaymentRequirements } from "@x402/core/types";
+import { z } from "zod";
+import { batchSettlement } from "#x402/batch-settlement.ts";
+import { formatState } from "#x402/batch-settlement/channel-states.ts";
+import type { ChannelState } from "#x402/batch-settlement/channel.ts";
+import { buyerPayload, type BuyerPayload, type Claim } from "#x402/batch-settlement/payload.ts";
+import type { Hex } from "#x402/hex.ts";
+import { parsePart } from "#x402/malformed-payment-error.ts";
+import type { PresentedPayment } from "../facilitators/facilitation.ts";
+import type { Channel } from "../claims/channel-ledger.ts";
+
+/** Payment through a channel, and what it must meet. */
+export type ChannelPayment<Read = BuyerPayload> = Readonly<{
+  payment: PresentedPayment;
+  read: Read;
+  id: Hex;
+  requirements: PaymentRequirements;
+}>;
+
+/** Reads a buyer's payment, which this process or an earlier one has accepted as well-formed. */
+export function readChannelPayment(payment: PresentedPayment, requirements: PaymentRequirements): ChannelPayment {
+  const read =
+    "scheme" in payment ? (payment.payment as BuyerPayload) : parsePart(buyerPayload, payment.sent.payload, "payload");
+  return { payment, read, id: read.voucher.channelId.toLowerCase() as Hex, requirements };
+}
+
+/** Tells the state of a channel, and what its seller has charged. */
+export function formatCharged(id: Hex, state: ChannelState, charged: bigint): Record<string, unknown> {
+  return { ...formatState(id, state), chargedCumulativeAmount: String(charged) };
+}
+
+/**
+ * Returns the state that a channel's vouchers may count on: without what its last signed refund may still take. Anyone may submit that refund
+ * until the chain counts it, whatever became of ours.
+ */
+export function deductRefund({ refund }: Pick<Channel, "refund">, state: ChannelState): ChannelState {
+  return { ...state, balance: state.balance - readOpenRefund(refund, state) };
+}
+
+/** Returns the last time, in Unix ms, for a claim before a payer withdraws a channel's balance: half of the delay in seconds is kept for it. */
+export function computeClaimableUntilMs(
+  { withdrawRequestedAt }: Pick<ChannelState, "withdrawRequestedAt">,
+  withdrawDelay: number,
+): number {
+  return withdrawRequestedAt === 0 ? Number.POSITIVE_INFINITY : (withdrawRequestedAt + withdrawDelay / 2) * 1_000;
+}
+
+/** Returns the amount of a signed refund that the chain has not counted; 0 if there is none. */
+export function readOpenRefund(refund: Channel["refund"], { refundNonce }: Pick<ChannelState, "refundNonce">): bigint {
+  if (refund === undefined) return 0n;
+  const { nonce, amount } = signedRefund.parse(refund.payload);
+  return nonce >= refundNonce ? amount : 0n;
+}
+
+const integer = z.string().transform(BigInt);
+const signedRefund = z
+  .object({ refundNonce: integer, amount: integer })
+  .transform(({ refundNonce: nonce, amount }) => ({ nonce, amount }));
+
+/** Builds a request of the seller itself about a channel, or about channels with the same terms. */
+export function buildSellerRequest(
+  payload: Record<string, unknown>,
+  { network, config }: Pick<Channel, "network" | "config">,
+): Readonly<{ payment: Readonly<{ sent: PaymentPayload }>; terms: PaymentRequirements }> {
+  const { receiver: payTo, token: asset } = config;
+  const terms: PaymentRequirements = {
+    scheme: batchSettlement.name,
+    network,
+    asset,
+    payTo,
+    amount: "0",
+    maxTimeoutSeconds: 60,
+    extra: {},
+  };
+  return { payment: { sent: { x402Version: 2, accepted: terms, payload } }, terms };
+}
+
+/** Formats claims for the wire. */
+export function formatClaims(claims: readonly Claim[]) {
+  return claims.map(({ voucher: { channel, maxClaimableAmount: max }, signature, totalClaimed }) => ({
+    voucher: { channel, maxClaimableAmount: String(max) },
+    signature,
+    totalClaimed: String(totalClaimed),
+  }));
+}

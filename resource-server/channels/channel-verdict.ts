@@ -1,0 +1,103 @@
+import type { VerifyResponse } from "@x402/core/types";
+import { readReportedState, formatState } from "#x402/batch-settlement/channel-states.ts";
+import { checkVoucher, refuseConfig, refuseState, zeroAddress } from "#x402/batch-settlement/voucher.ts";
+import { isRefusal, reason, type Refusal } from "#x402/reason.ts";
+import type { Channel, ChannelLedger } from "../claims/channel-ledger.ts";
+import { computeClaimableUntilMs, deductRefund, formatCharged, type ChannelPayment } from "./channel-terms.ts";
+
+/** Longest time for which a channel's state needs no reading; a third of the withdrawal delay if that is less. */
+const stateFreshMsMax = 300_000;
+
+export type VerdictDependencies = Readonly<{
+  ledger: Pick<ChannelLedger, "find" | "observe">;
+  /** Unix milliseconds. */
+  clock: () => number;
+  withdrawDelaySeconds: number;
+  /** Requests the facilitator's verdict, for all that this seller can't know. */
+  ask: () => Promise<VerifyResponse>;
+}>;
+
+/**
+ * Verifies a payment through a channel: it must restate what this seller has charged, and add the price (specification, "Request
+ * Processing"). A voucher signed by a key needs no facilitator while the channel's state is fresh.
+ *
+ * @throws {FacilitationError} as the facilitation does, and `StoreError`.
+ */
+export async function verifyChannelPayment(
+  { read, id, requirements }: ChannelPayment,
+  { ledger, clock, withdrawDelaySeconds, ask }: VerdictDependencies,
+): Promise<VerifyResponse> {
+  const { channelConfig: config, voucher, type } = read;
+  const { payer } = config;
+  const isRefund = type === "refund";
+  const price = isRefund ? 0n : BigInt(requirements.amount);
+  const refusal = refuseConfig({ config, voucher }, requirements);
+  if (refusal !== undefined) return refuseVerdict(refusal, payer);
+  const known = await ledger.find(id);
+  if (known?.isRejected === true && !isRefund) return refuseVerdict(unclaimable, payer);
+  if (config.payerAuthorizer !== zeroAddress) {
+    const judged = await checkVoucher({ config, voucher, isRefund }, requirements, keysOnly);
+    if (isRefusal(judged)) return refuseVerdict(judged, payer);
+    // A buyer that was charged more than this ledger has may be right: the chain tells.
+    if (known !== undefined && judged.max < known.charged + price) return refuseTotal(known, payer);
+    const freshMs = Math.min(stateFreshMsMax, (withdrawDelaySeconds * 1_000) / 3);
+    const ageMs = known === undefined ? freshMs : Math.abs(clock() - known.syncedAtMs);
+    const isCounted = known !== undefined && judged.max === known.charged + price;
+    if (type === "voucher" && isCounted && known.state.withdrawRequestedAt === 0 && ageMs < freshMs) {
+      if (refuseState(judged, deductRefund(known, known.state)) === undefined)
+        return { isValid: true, payer, extra: formatState(id, known.state) };
+    }
+  }
+  const verdict = await ask();
+  if (!verdict.isValid) return verdict;
+  const state = readReportedState(verdict.extra);
+  if (state === undefined) return refuseVerdict(unreported, payer);
+  // The deposit of an unknown channel may never be made, so that only its settlement is worth a record.
+  const isOpen = type === "voucher" || known !== undefined;
+  const { network } = requirements;
+  const channel = isOpen
+    ? await ledger.observe({ id, config, network }, state)
+    : { id, charged: state.totalClaimed, voucher: undefined, state, refund: undefined };
+  const { maxClaimableAmount: max } = voucher;
+  if (max !== channel.charged + price) return refuseTotal(channel, payer);
+  if (isRefund) return verdict;
+  const added = type === "deposit" ? read.deposit.amount : 0n;
+  const uncovered = refuseState({ channelId: id, max, isRefund, added }, deductRefund(channel, state));
+  if (uncovered !== undefined) return refuseVerdict(uncovered, payer);
+  const isWithdrawn = clock() > computeClaimableUntilMs(state, withdrawDelaySeconds);
+  return isWithdrawn ? refuseVerdict(withdrawn, payer) : verdict;
+}
+
+/** Checks of a voucher that only a key can have signed. */
+const keysOnly = {
+  isSigned: (_signed: unknown, recover: () => boolean) => recover(),
+  checkWallet: async () => ({ reason: reason.voucherSignature, message: "no key signed the voucher." }),
+};
+
+const unreported = { reason: reason.channelState, message: "the facilitator does not tell the channel's state." };
+const withdrawn = {
+  reason: reason.voucherAboveBalance,
+  message: "the payer withdraws the channel's balance; pay through another channel.",
+};
+const unclaimable = {
+  reason: reason.voucherAboveBalance,
+  message: "the chain rejects the claims of this channel; pay through another channel.",
+};
+
+function refuseVerdict({ reason: invalidReason, message: invalidMessage }: Refusal, payer: string): VerifyResponse {
+  return { isValid: false, invalidReason, invalidMessage, payer };
+}
+
+/** Rejects a payment that states a wrong total, and includes the data that its buyer needs for the next one (specification, "Corrective 402"). */
+function refuseTotal(
+  { id, charged, voucher, state }: Pick<Channel, "id" | "charged" | "voucher" | "state">,
+  payer: string,
+): VerifyResponse {
+  const message = `the channel was charged ${charged} in all, to which a voucher must add the price.`;
+  const signed =
+    voucher === undefined
+      ? {}
+      : { voucherState: { signedMaxClaimable: String(voucher.max), signature: voucher.signature } };
+  const extra = { channelState: formatCharged(id, state, charged), ...signed };
+  return { ...refuseVerdict({ reason: reason.channelTotal, message }, payer), extra };
+}

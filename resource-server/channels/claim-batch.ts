@@ -1,0 +1,138 @@
+import type { SettleResponse } from "@x402/core/types";
+import { hash } from "node:crypto";
+import type { Logger } from "#daemon/log/log.ts";
+import { readSettleState } from "#x402/answer.ts";
+import type { Claim } from "#x402/batch-settlement/payload.ts";
+import { readChainId, zeroAddress } from "#x402/batch-settlement/voucher.ts";
+import { reason } from "#x402/reason.ts";
+import { FacilitationError, type Facilitation } from "../facilitators/facilitation.ts";
+import type { ChannelAuthorizer } from "./channel-authorizer.ts";
+import type { ChannelMetrics } from "./channel-metrics.ts";
+import type { Channel, ChannelLedger } from "../claims/channel-ledger.ts";
+import { buildSellerRequest, formatClaims } from "./channel-terms.ts";
+
+export type ClaimDependencies = Readonly<{
+  ledger: Pick<ChannelLedger, "claimed" | "postpone">;
+  authorizer: ChannelAuthorizer;
+  facilitation: Pick<Facilitation, "settle">;
+  metrics: Pick<ChannelMetrics, "countClaim">;
+  log: Logger;
+}>;
+
+/**
+ * Max channels in one claim. One account of the facilitator must be able to pay the gas of the whole claim, and more channels would save little: the
+ * transaction's base cost is only 3 % of a claim of 20.
+ */
+export const claimsMax = 20;
+
+/** Max claims in flight. */
+const parallelMax = 4;
+
+/** Max channels claimed separately per iteration, because their owners may slow each claim down. */
+const separateMax = 50;
+
+/** Rejections by the chain, caused by one of the channels; other reasons concern the whole claim, e.g. that its amount is too small. */
+const chainReasons: ReadonlySet<string> = new Set([reason.claimSimulation, reason.claimTransaction]);
+
+/** Claims the charges of channels, in batches by `getBatchKey`; then, one by one, those that might fail a batch. Returns the claimed channels. */
+export async function claimAll(
+  channels: readonly Channel[],
+  atMs: number,
+  dependencies: ClaimDependencies,
+): Promise<readonly Channel[]> {
+  const shared = Map.groupBy(
+    channels.filter((channel) => !isClaimedSeparately(channel)),
+    getBatchKey,
+  );
+  const alone = channels.filter(isClaimedSeparately).slice(0, separateMax);
+  const claimed: Channel[] = [];
+  for (const batches of [[...shared.values()].flatMap(splitBatches), alone.map((channel) => [channel])]) {
+    const waiting = batches.values();
+    const worker = async () => {
+      for (const batch of waiting) claimed.push(...(await claimBatch(batch, atMs, dependencies)));
+    };
+    await Promise.all(Array.from({ length: parallelMax }, worker));
+  }
+  return claimed;
+}
+
+/** Returns the key of a channel's batch; channels with the same key can be claimed together. */
+function getBatchKey({ network, config: { receiver, token, receiverAuthorizer } }: Channel): string {
+  return [network, receiver, token, receiverAuthorizer].join(" ").toLowerCase();
+}
+
+/**
+ * Returns whether a channel is claimed separately: the chain rejected it before, or a contract wallet signs its vouchers. Such a wallet may
+ * confirm a voucher and reject it when it is claimed, or use up all the gas of the claim.
+ */
+function isClaimedSeparately({ config, isRejected }: Channel): boolean {
+  return isRejected || config.payerAuthorizer === zeroAddress;
+}
+
+function splitBatches(channels: readonly Channel[]): readonly (readonly Channel[])[] {
+  const count = Math.ceil(channels.length / claimsMax);
+  return Array.from({ length: count }, (_, index) => channels.slice(index * claimsMax, (index + 1) * claimsMax));
+}
+
+/** Claims channels together; if the chain rejects the claim, in halves, so that one channel can't block the others. Returns the claimed channels. */
+async function claimBatch(
+  channels: readonly Channel[],
+  atMs: number,
+  dependencies: ClaimDependencies,
+): Promise<readonly Channel[]> {
+  const { ledger, authorizer, log } = dependencies;
+  const claims = channels.flatMap(buildClaim);
+  const [first] = channels;
+  if (first === undefined || claims.length === 0) return [];
+  const signature = await authorizer.signClaims(claims, readChainId(first));
+  const payload = { type: "claim", claims: formatClaims(claims), claimAuthorizerSignature: signature };
+  const answer = await sendSellerRequest(payload, first, dependencies);
+  dependencies.metrics.countClaim(answer);
+  if (answer === undefined) return [];
+  if (answer.success) {
+    await Promise.all(channels.map(({ id, charged }) => ledger.claimed(id, charged, atMs)));
+    const facts = { channels: claims.length, transaction: answer.transaction };
+    log.info({ event: "channels-claimed", ...facts }, "claimed the charges of channels");
+    return channels;
+  }
+  const { errorReason, errorMessage } = answer;
+  const isOfChain = errorReason !== undefined && chainReasons.has(errorReason);
+  if (isOfChain && channels.length > 1) {
+    const half = Math.ceil(channels.length / 2);
+    const claimed = await claimBatch(channels.slice(0, half), atMs, dependencies);
+    return [...claimed, ...(await claimBatch(channels.slice(half), atMs, dependencies))];
+  }
+  await Promise.all(channels.map(({ id }) => ledger.postpone(id, { isRejected: isOfChain })));
+  const facts = { channel: first.id, channels: channels.length, reason: errorReason, cause: errorMessage };
+  log.error(
+    { event: "channel-not-claimed", ...facts },
+    "the claim was rejected; its channels will be claimed again later",
+  );
+  return [];
+}
+
+function buildClaim({ config, voucher, charged }: Channel): readonly Claim[] {
+  if (voucher === undefined) return [];
+  const { max, signature } = voucher;
+  return [{ voucher: { channel: config, maxClaimableAmount: max }, signature, totalClaimed: charged }];
+}
+
+/** Sends a seller's request about a channel, or about channels with the same terms; returns undefined if its outcome is unknown. */
+export async function sendSellerRequest(
+  payload: Record<string, unknown>,
+  channel: Channel,
+  { facilitation, log }: Pick<ClaimDependencies, "facilitation" | "log">,
+): Promise<SettleResponse | undefined> {
+  const { payment, terms } = buildSellerRequest(payload, channel);
+  try {
+    const answer = await facilitation.settle(payment, terms, hash("sha256", JSON.stringify(payload)));
+    return readSettleState(answer) === "pending" ? undefined : answer;
+  } catch (error) {
+    if (!(error instanceof FacilitationError)) throw error;
+    log.warn(
+      { event: "channels-not-claimed", cause: error.message },
+      "the outcome of a claim is unknown; it will be retried",
+    );
+    return undefined;
+  }
+}

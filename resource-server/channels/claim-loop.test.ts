@@ -1,0 +1,277 @@
+import { pino } from "pino";
+import { Registry } from "prom-client";
+import { recoverAddress } from "viem";
+import { afterEach, expect, test } from "vitest";
+import type { SettleResponse } from "@x402/core/types";
+import { Secret } from "#daemon/secrets/secret.ts";
+import { openSqliteStore } from "#daemon/sql/sqlite-store.ts";
+import type { SqlStore } from "#daemon/sql/store.ts";
+import { computeChannelId, computeClaimsDigest } from "#x402/batch-settlement/channel.ts";
+import { channelPayload, type ChannelConfig } from "#x402/batch-settlement/payload.ts";
+import type { Hex } from "#x402/hex.ts";
+import { sqliteClaimMigrations } from "../claims/claim-schema.ts";
+import type { Facilitation } from "../facilitators/facilitation.ts";
+import { createChannelAuthorizer } from "./channel-authorizer.ts";
+import { createChannelLedger, type ChannelLedger } from "../claims/channel-ledger.ts";
+import { testChannelLedger } from "../testing/channel-ledger-contract.ts";
+import { createChannelMetrics } from "./channel-metrics.ts";
+import { claimChannels } from "./claim-loop.ts";
+import { requireKeys } from "./open-channels.ts";
+
+const network = "eip155:1672";
+const address = (digits: string): Hex => `0x${digits.repeat(20)}`;
+const authorizer = createChannelAuthorizer(new Secret(`0x${"11".repeat(32)}`));
+const signature: Hex = `0x${"22".repeat(65)}`;
+const options = { intervalMs: 1, claimWithinMs: 0, retentionMs: 1_000_000 };
+
+const resources = new AsyncDisposableStack();
+afterEach(() => resources.disposeAsync());
+
+function openStore(): SqlStore {
+  return openSqliteStore({ path: ":memory:", migrations: sqliteClaimMigrations, rival: "", setting: "" });
+}
+
+/** Opens channels that were charged 100 each by a voucher for 150, and returns their ids. */
+async function openChannels(
+  ledger: ChannelLedger,
+  count: number,
+  payerAuthorizer = address("aa"),
+): Promise<readonly Hex[]> {
+  const ids: Hex[] = [];
+  for (let index = 0; index < count; index += 1) {
+    const config: ChannelConfig = {
+      payer: address("aa"),
+      payerAuthorizer,
+      receiver: address(index % 2 === 0 ? "bb" : "cc"),
+      receiverAuthorizer: authorizer.address,
+      token: address("dd"),
+      withdrawDelay: 900,
+      salt: `0x${index.toString(16).padStart(64, "0")}`,
+    };
+    const id = computeChannelId(config, 1672);
+    const state = { balance: 1_000n, totalClaimed: 0n, withdrawRequestedAt: 0, refundNonce: 0n };
+    await ledger.observe({ id, network, config }, state);
+    const charge = { before: 0n, amount: 100n, max: 150n, signature };
+    expect(await ledger.charge(id, charge)).toBe(true);
+    expect(await ledger.charge(id, charge), "a second charge on top of the same total").toBe(false);
+    ids.push(id);
+  }
+  return ids;
+}
+
+const answer = (success: boolean, errorReason?: string): SettleResponse => ({
+  success,
+  transaction: "0x",
+  network,
+  ...(errorReason !== undefined && { errorReason }),
+});
+
+/** A chain that claims and settles as the contract does: totals only rise, and what was claimed moves once. */
+function createChain(poisoned?: Hex) {
+  const claimed = new Map<Hex, bigint>();
+  const payees = new Map<Hex, { claimed: bigint; moved: bigint }>();
+  const calls: string[] = [];
+  const settle: Facilitation["settle"] = async ({ sent }) => {
+    const payment = channelPayload.parse(sent.payload);
+    if (payment.type === "claim") {
+      const rows = payment.claims.map((claim) => ({ claim, id: computeChannelId(claim.voucher.channel, 1672) }));
+      calls.push(`claim ${rows.length}`);
+      if (rows.some(({ id }) => id === poisoned))
+        return answer(false, "invalid_batch_settlement_evm_claim_simulation_failed");
+      for (const { id, claim } of rows) {
+        expect(claim.totalClaimed).toBeLessThanOrEqual(claim.voucher.maxClaimableAmount);
+        const { receiver } = claim.voucher.channel;
+        const payee = payees.get(receiver) ?? { claimed: 0n, moved: 0n };
+        const before = claimed.get(id) ?? 0n;
+        if (claim.totalClaimed > before) payee.claimed += claim.totalClaimed - before;
+        claimed.set(id, claim.totalClaimed > before ? claim.totalClaimed : before);
+        payees.set(receiver, payee);
+      }
+      return answer(true);
+    }
+    if (payment.type !== "settle") throw new TypeError(`unexpected ${payment.type}`);
+    calls.push("settle");
+    const payee = payees.get(payment.receiver) ?? { claimed: 0n, moved: 0n };
+    if (payee.claimed === payee.moved) return answer(false, "invalid_batch_settlement_evm_nothing_to_settle");
+    payee.moved = payee.claimed;
+    return answer(true);
+  };
+  const moved = () => [...payees.values()].reduce((sum, payee) => sum + payee.moved, 0n);
+  return { settle, calls, claimed, moved };
+}
+
+const never = new Promise<never>(() => undefined);
+
+/** Makes the functions of a process that dies at one of its calls: before it, or when its effect is made but not known. */
+function dieAt(point: number, isAfter: boolean) {
+  let calls = 0;
+  return <Call extends (...parameters: never[]) => Promise<unknown>>(call: Call): Call =>
+    (async (...parameters: Parameters<Call>) => {
+      calls += 1;
+      if (calls > point || (calls === point && !isAfter)) return never;
+      const result = await call(...parameters);
+      return calls >= point ? never : result;
+    }) as unknown as Call;
+}
+
+const log = pino({ level: "silent" });
+const metrics = createChannelMetrics(new Registry());
+/** Later than any charge. */
+const clock = () => Date.now() + 60_000;
+const common = { authorizer, clock, log, metrics };
+
+/** Runs the loop until its ledger owes nothing. */
+async function claimAll(ledger: ChannelLedger, settle: Facilitation["settle"]): Promise<void> {
+  await using _loop = claimChannels(options, { ...common, ledger, facilitation: { settle } });
+  await expect.poll(() => ledger.owed(1), { interval: 2, timeout: 10_000 }).toEqual([]);
+}
+
+testChannelLedger(async () => openStore());
+
+test("a process that ends at any step of a claim leaves the rest to the next, and all is claimed and moved once", async () => {
+  for (const isAfter of [false, true]) {
+    for (let point = 1; point <= 9; point += 1) {
+      await using store = openStore();
+      const ledger = createChannelLedger({ store, clock: Date.now });
+      const ids = await openChannels(ledger, 3);
+      const chain = createChain();
+      const die = dieAt(point, isAfter);
+      const dying = {
+        ...ledger,
+        owed: die(ledger.owed),
+        claimed: die(ledger.claimed),
+        settled: die(ledger.settled),
+        forget: die(ledger.forget),
+      };
+      void claimChannels(options, {
+        ...common,
+        ledger: dying,
+        facilitation: { settle: die(chain.settle) },
+      });
+      await claimAll(ledger, chain.settle);
+      expect(
+        ids.map((id) => chain.claimed.get(id)),
+        `${point} ${isAfter}`,
+      ).toEqual([100n, 100n, 100n]);
+      expect(chain.moved(), `${point} ${isAfter}`).toBe(300n);
+      for (const id of ids) expect(await ledger.find(id)).toMatchObject({ charged: 100n, owedSinceMs: undefined });
+    }
+  }
+});
+
+test("channels are claimed in batches by payee, and one that the chain rejects holds up no other", async () => {
+  await using store = openStore();
+  const ledger = createChannelLedger({ store, clock: Date.now });
+  const ids = await openChannels(ledger, 120);
+  const poisoned = ids[7];
+  const chain = createChain(poisoned);
+  await using _loop = claimChannels(options, { ...common, ledger, facilitation: chain });
+  await expect.poll(() => ledger.owed(1_000), { interval: 5, timeout: 10_000 }).toMatchObject([{ id: poisoned }]);
+  expect(chain.moved()).toBe(11_900n);
+  expect(chain.calls.filter((call) => call === "claim 20")).toHaveLength(6);
+});
+
+test("channels of wallets are claimed alone, after the others; one that the chain rejects is sold nothing more until it accepts", async () => {
+  await using store = openStore();
+  const ledger = createChannelLedger({ store, clock: Date.now });
+  const [poisoned] = await openChannels(ledger, 3, address("00"));
+  await openChannels(ledger, 3);
+  const chain = createChain(poisoned);
+  await using loop = claimChannels(options, { ...common, ledger, facilitation: chain });
+  await expect.poll(() => ledger.owed(9), { interval: 2 }).toMatchObject([{ id: poisoned, isRejected: true }]);
+  await loop[Symbol.asyncDispose]();
+  const claims = chain.calls.filter((call) => call !== "settle");
+  expect(claims.slice(0, 2).toSorted()).toEqual(["claim 1", "claim 2"]);
+  expect(claims.slice(2, 5)).toEqual(["claim 1", "claim 1", "claim 1"]);
+  await claimAll(ledger, createChain().settle);
+  expect(await ledger.find(poisoned ?? "0x")).toMatchObject({ isRejected: false });
+});
+
+/** Opens one more channel, whose payee, token and authorizer may differ, charged `amount`; returns its id. */
+async function openChannel(ledger: ChannelLedger, terms: Partial<ChannelConfig>, amount = 100n): Promise<Hex> {
+  const config: ChannelConfig = {
+    payer: address("aa"),
+    payerAuthorizer: address("aa"),
+    receiver: address("ee"),
+    receiverAuthorizer: authorizer.address,
+    token: address("dd"),
+    withdrawDelay: 900,
+    salt: `0x${"77".repeat(32)}`,
+    ...terms,
+  };
+  const id = computeChannelId(config, 1672);
+  await ledger.observe(
+    { id, network, config },
+    { balance: 1_000n, totalClaimed: 0n, withdrawRequestedAt: 0, refundNonce: 0n },
+  );
+  expect(await ledger.charge(id, { before: 0n, amount, max: 150n, signature })).toBe(true);
+  return id;
+}
+
+test("channels whose claims can't be moved to their payee don't hold up later ones, however many they are", async () => {
+  await using store = openStore();
+  let nowMs = 0;
+  const ledger = createChannelLedger({ store, clock: () => nowMs });
+  for (const id of await openChannels(ledger, 1_001)) await ledger.claimed(id, 100n, nowMs);
+  nowMs = 10;
+  await openChannel(ledger, {});
+  const chain = createChain();
+  const settle: Facilitation["settle"] = async (payment, ...rest) =>
+    payment.sent.payload["type"] === "settle" && payment.sent.payload["receiver"] !== address("ee")
+      ? answer(false, "invalid_payment_requirements")
+      : chain.settle(payment, ...rest);
+  await using _loop = claimChannels(options, { ...common, ledger, facilitation: { settle } });
+  await expect.poll(() => chain.moved(), { interval: 5, timeout: 10_000 }).toBe(100n);
+});
+
+test("a claim that is rejected as too small is repeated ever less often, as one claim", async () => {
+  await using store = openStore();
+  let nowMs = 1_000_000;
+  const ledger = createChannelLedger({ store, clock: () => nowMs });
+  const ids = await openChannels(ledger, 6);
+  const attempts: number[] = [];
+  const settle: Facilitation["settle"] = async () => {
+    attempts.push(nowMs);
+    return answer(false, "invalid_payment_requirements");
+  };
+  const pause = async (ms: number, signal?: AbortSignal) => {
+    nowMs += ms;
+    if (signal?.aborted !== true) await new Promise(setImmediate);
+  };
+  const waiting = { ...common, ledger, facilitation: { settle }, clock: () => nowMs, pause };
+  await using loop = claimChannels({ intervalMs: 1_000, claimWithinMs: 0, retentionMs: 1e12 }, waiting);
+  await expect.poll(() => nowMs, { timeout: 10_000 }).toBeGreaterThan(1_900_000);
+  await loop[Symbol.asyncDispose]();
+  expect(attempts.length, "two payees, in 900 s").toBeLessThan(2 * 12);
+  const [first = "0x"] = ids;
+  expect(await ledger.find(first)).toMatchObject({ isRejected: false });
+});
+
+test("a claim is signed by the key that opened its channel, and a channel of an unknown key is left alone", async () => {
+  await using store = openStore();
+  const ledger = createChannelLedger({ store, clock: Date.now });
+  const old = new Secret(`0x${"44".repeat(32)}`);
+  const { address: oldAddress } = createChannelAuthorizer(old);
+  const stranger = await openChannel(ledger, { receiverAuthorizer: address("99") });
+  await openChannel(ledger, { receiverAuthorizer: oldAddress });
+  await openChannel(ledger, {});
+  const rotated = createChannelAuthorizer(new Secret(`0x${"11".repeat(32)}`), [old]);
+  const chain = createChain();
+  const settle: Facilitation["settle"] = async (payment, ...rest) => {
+    const read = channelPayload.parse(payment.sent.payload);
+    if (read.type === "claim") {
+      const { receiverAuthorizer } = read.claims[0]?.voucher.channel ?? {};
+      const hash: Hex = `0x${Buffer.from(computeClaimsDigest(read.claims, 1672)).toString("hex")}`;
+      expect(await recoverAddress({ hash, signature: read.claimAuthorizerSignature ?? "0x" })).toBe(receiverAuthorizer);
+    }
+    return chain.settle(payment, ...rest);
+  };
+  await using _loop = claimChannels(options, { ...common, ledger, authorizer: rotated, facilitation: { settle } });
+  await expect
+    .poll(() => ledger.owed(9), { interval: 5, timeout: 10_000 })
+    .toMatchObject([{ id: stranger, rejectedClaims: 0 }]);
+  expect(chain.moved()).toBe(200n);
+  await expect(requireKeys(ledger, rotated)).rejects.toThrow(
+    new RegExp(`only the key of ${address("99")} can claim.*Add that key after the new one`),
+  );
+});

@@ -1,0 +1,159 @@
+import { createBoundedLog } from "#daemon/log/bounded-log.ts";
+import type { Logger } from "#daemon/log/log.ts";
+import { doubleWait, pauseInBackground, type Pause } from "#daemon/time.ts";
+import { reason } from "#x402/reason.ts";
+import type { Channel, ChannelLedger } from "../claims/channel-ledger.ts";
+import { createUnclaimedAmounts, type ChannelMetrics } from "./channel-metrics.ts";
+import { claimAll, sendSellerRequest, type ClaimDependencies } from "./claim-batch.ts";
+import { isClaimDue } from "./claim-due.ts";
+
+export type ClaimLoopOptions = Readonly<{
+  intervalMs: number;
+  /** Time within which charges are claimed. */
+  claimWithinMs: number;
+  /** How long a fully claimed channel is retained after its state was last read. */
+  retentionMs: number;
+}>;
+
+export type ClaimLoopDependencies = Omit<ClaimDependencies, "ledger" | "metrics"> &
+  Readonly<{ ledger: ChannelLedger; metrics: ChannelMetrics; clock: () => number; log: Logger; pause?: Pause }>;
+
+/** Max channels per page. */
+const pageMax = 1_000;
+
+/** Max delay before another attempt to transfer claimed amounts to the payee. */
+const settleBackoffMsMax = 3_600_000;
+
+/** Claimed channels of one payee and token. */
+type Payee = { channel: Channel; ids: Set<Channel["id"]>; isClaimedNow: boolean };
+
+/**
+ * Claims the charges of channels in batches, then transfers them to their payees; runs until disposed. Each step is derived from the ledger
+ * alone, and the chain accepts a total only once, so a step interrupted by kill -9 is safely repeated.
+ */
+export function claimChannels(options: ClaimLoopOptions, dependencies: ClaimLoopDependencies): AsyncDisposable {
+  const { ledger, log, clock, authorizer, metrics, pause = pauseInBackground } = dependencies;
+  const stop = new AbortController();
+  const lines = createBoundedLog(log, { lines: 1, everyMs: 3_600_000 });
+  const settleBackoff = createSettleBackoff(options.intervalMs, clock);
+
+  /** Claims the due channels of a page, and collects the payees whose claimed amounts are to be transferred. */
+  async function claimPage(page: readonly Channel[], atMs: number, payees: Map<string, Payee>): Promise<void> {
+    const [unclaimed, claimed] = partition(page, ({ charged, state }) => charged !== state.totalClaimed);
+    const [claimable, keyless] = partition(unclaimed, ({ config }) => authorizer.hasKey(config));
+    const isDue = (channel: Channel) => isClaimDue(channel, atMs, options.claimWithinMs);
+    const due = new Set(claimable.filter(isDue).map(getPayeeKey));
+    const ready = claimable.filter((channel) =>
+      channel.rejectedClaims > 0 ? isDue(channel) : due.has(getPayeeKey(channel)),
+    );
+    const [lacking] = keyless;
+    if (lacking !== undefined) {
+      const facts = { channel: lacking.id, channels: keyless.length, authorizer: lacking.config.receiverAuthorizer };
+      lines.error(
+        { event: "channel-key-missing", ...facts },
+        "channels can't be claimed without the key that opened them",
+      );
+    }
+    for (const channel of claimed) addClaimed(payees, channel, false);
+    for (const channel of await claimAll(ready, atMs, dependencies)) addClaimed(payees, channel, true);
+  }
+
+  async function reconcile(): Promise<void> {
+    const atMs = clock();
+    const payees = new Map<string, Payee>();
+    const amounts = createUnclaimedAmounts();
+    let page: readonly Channel[] = [];
+    do {
+      page = await ledger.owed(pageMax, { after: page.at(-1), before: atMs });
+      for (const channel of page) amounts.add(channel);
+      // Read again for each page, because their deadline is close.
+      const urgent = await ledger.withdrawing(pageMax);
+      const channels = new Map([...urgent, ...page].map((channel) => [channel.id, channel]));
+      await claimPage([...channels.values()], atMs, payees);
+    } while (page.length === pageMax && !stop.signal.aborted);
+    for (const [name, payee] of payees) {
+      if (!payee.isClaimedNow && settleBackoff.isWaiting(name)) continue;
+      settleBackoff.note(name, await settlePayee(payee, dependencies));
+    }
+    await ledger.forget(atMs - options.retentionMs);
+    metrics.setChannels(await ledger.count(), amounts);
+  }
+
+  async function run(): Promise<void> {
+    while (!stop.signal.aborted) {
+      try {
+        await reconcile();
+      } catch (error) {
+        log.warn({ event: "channels-not-claimed", err: error }, "channels can't be claimed; this will be retried");
+      }
+      await pause(options.intervalMs, stop.signal);
+    }
+  }
+
+  const running = run();
+  return {
+    async [Symbol.asyncDispose]() {
+      stop.abort();
+      await running;
+    },
+  };
+}
+
+function partition(
+  channels: readonly Channel[],
+  isFirst: (channel: Channel) => boolean,
+): readonly [readonly Channel[], readonly Channel[]] {
+  const { first = [], second = [] } = Object.groupBy(channels, (channel) => (isFirst(channel) ? "first" : "second"));
+  return [first, second];
+}
+
+function getPayeeKey({ network, config: { receiver, token } }: Channel): string {
+  return [network, receiver, token].join(" ").toLowerCase();
+}
+
+function addClaimed(payees: Map<string, Payee>, channel: Channel, isClaimedNow: boolean): void {
+  const name = getPayeeKey(channel);
+  const payee = payees.get(name) ?? { channel, ids: new Set(), isClaimedNow };
+  payee.ids.add(channel.id);
+  payee.isClaimedNow ||= isClaimedNow;
+  payees.set(name, payee);
+}
+
+/** Transfers the claimed amounts of channels to their payee; returns whether that was rejected. */
+async function settlePayee({ channel, ids }: Payee, dependencies: ClaimLoopDependencies): Promise<boolean> {
+  const { ledger, log } = dependencies;
+  const { receiver, token } = channel.config;
+  const answer = await sendSellerRequest({ type: "settle", receiver, token }, channel, dependencies);
+  if (answer === undefined) return false;
+  const { amount, transaction, errorReason, errorMessage } = answer;
+  const facts = { payee: receiver, asset: token };
+  if (!answer.success && errorReason !== reason.nothingToSettle) {
+    const why = { reason: errorReason, cause: errorMessage };
+    log.warn(
+      { event: "channels-not-settled", ...facts, ...why },
+      "claimed amounts can't be transferred to their payee yet; this will be retried",
+    );
+    return true;
+  }
+  if (answer.success)
+    log.info(
+      { event: "channels-settled", ...facts, amount, transaction },
+      "transferred the claimed amounts to their payee",
+    );
+  await ledger.settled([...ids]);
+  return false;
+}
+
+/** Creates the backoff of rejected payees, which doubles each time. */
+function createSettleBackoff(initialMs: number, clock: () => number) {
+  const waiting = new Map<string, Readonly<{ untilMs: number; failures: number }>>();
+  return {
+    isWaiting: (name: string) => (waiting.get(name)?.untilMs ?? 0) > clock(),
+    note(name: string, isRejected: boolean): void {
+      if (!isRejected) return void waiting.delete(name);
+      const failures = (waiting.get(name)?.failures ?? 0) + 1;
+      const waitMs = doubleWait(failures, { initialMs, maxMs: settleBackoffMsMax });
+      waiting.set(name, { untilMs: clock() + waitMs, failures });
+    },
+  };
+}

@@ -1,0 +1,116 @@
+import type { SettleResponse } from "@x402/core/types";
+import { pino } from "pino";
+import { Registry } from "prom-client";
+import { expect, test } from "vitest";
+import { openSqliteStore } from "#daemon/sql/sqlite-store.ts";
+import { formatState } from "#x402/batch-settlement/channel-states.ts";
+import { channelPayload } from "#x402/batch-settlement/payload.ts";
+import { createChannelLedger } from "../claims/channel-ledger.ts";
+import { sqliteClaimMigrations } from "../claims/claim-schema.ts";
+import { FacilitationError, type Facilitation, type PresentedPayment } from "../facilitators/facilitation.ts";
+import { authorizer, id, offer, payer, sign, withdrawDelay } from "../testing/sample-channel.ts";
+import { facilitateChannels } from "./channel-facilitation.ts";
+import { createChannelMetrics } from "./channel-metrics.ts";
+import { claimChannels } from "./claim-loop.ts";
+
+/** Responses to the first claims. */
+type Fault = "none" | "chain rejects three" | "facilitator rejects three" | "facilitator is down for two minutes";
+
+const refused = (errorReason: string): SettleResponse => ({
+  success: false,
+  errorReason,
+  transaction: "",
+  network: offer.network,
+});
+
+/** A chain with one channel, read by its facilitator at most once a minute, whose payer may withdraw. `clock` returns Unix ms. */
+function createWorld(clock: () => number, fault: Fault) {
+  const channel = { balance: 10_000n, totalClaimed: 0n, withdrawRequestedAt: 0, refundNonce: 0n };
+  let read = { state: { ...channel }, atMs: Number.NEGATIVE_INFINITY };
+  const claims = { count: 0, firstMs: Number.POSITIVE_INFINITY };
+  const fail = (): SettleResponse | undefined => {
+    claims.count += 1;
+    claims.firstMs = Math.min(claims.firstMs, clock());
+    if (fault === "facilitator is down for two minutes" && clock() - claims.firstMs < 120_000)
+      throw new FacilitationError("unreachable", "down");
+    if (claims.count > 3) return undefined;
+    if (fault === "chain rejects three") return refused("invalid_batch_settlement_evm_claim_transaction_failed");
+    return fault === "facilitator rejects three" ? refused("invalid_payment_requirements") : undefined;
+  };
+  const facilitation = {
+    async verify() {
+      if (clock() - read.atMs >= 60_000) read = { state: { ...channel }, atMs: clock() };
+      return { isValid: true, payer, extra: formatState(id, read.state) };
+    },
+    async settle({ sent }: PresentedPayment) {
+      const payment = channelPayload.parse(sent.payload);
+      const fine = { success: true, transaction: "0x", network: offer.network };
+      if (payment.type !== "claim") return fine;
+      const failure = fail();
+      if (failure !== undefined) return failure;
+      for (const { totalClaimed } of payment.claims) {
+        if (totalClaimed > channel.balance) return refused("invalid_batch_settlement_evm_claim_simulation_failed");
+        if (totalClaimed > channel.totalClaimed) channel.totalClaimed = totalClaimed;
+      }
+      return fine;
+    },
+  } as unknown as Facilitation;
+  return {
+    facilitation,
+    channel,
+    requestWithdrawal: () => void (channel.withdrawRequestedAt = clock() / 1_000),
+    withdraw: () => void (channel.balance = channel.totalClaimed),
+  };
+}
+
+/** Sells to a buyer every 20 s for 20 minutes, which withdraws at `requestMs`; returns what it was charged, and what the chain claimed. */
+async function sellUntilWithdrawal(
+  requestMs: number,
+  fault: Fault,
+): Promise<readonly [charged: bigint, claimed: bigint]> {
+  await using store = openSqliteStore({ path: ":memory:", migrations: sqliteClaimMigrations, rival: "", setting: "" });
+  const startMs = 1_000_000_000;
+  let nowMs = startMs;
+  const clock = () => nowMs;
+  const ledger = createChannelLedger({ store, clock });
+  const world = createWorld(clock, fault);
+  const log = pino({ level: "silent" });
+  const metrics = createChannelMetrics(new Registry());
+  const dependencies = { ledger, authorizer, clock, log, metrics, facilitation: world.facilitation };
+  const desk = facilitateChannels(world.facilitation, { ...dependencies, withdrawDelaySeconds: withdrawDelay });
+  let charged = 0n;
+  const buy = async () => {
+    const payment = sign("voucher", charged + 10n);
+    if (!(await desk.verify(payment, offer)).isValid) return;
+    if ((await desk.settle(payment, offer, `sale-${charged}`)).success) charged += 10n;
+  };
+  const events = [
+    ...Array.from({ length: 60 }, (_, index) => ({ atMs: index * 20_000, act: buy })),
+    { atMs: requestMs, act: world.requestWithdrawal },
+    { atMs: requestMs + withdrawDelay * 1_000, act: world.withdraw },
+  ].toSorted((one, other) => one.atMs - other.atMs);
+  const { promise: ended, resolve: end } = Promise.withResolvers<void>();
+  const pause = async (ms: number) => {
+    nowMs += ms;
+    while ((events[0]?.atMs ?? Number.POSITIVE_INFINITY) <= nowMs - startMs) await events.shift()?.act();
+    if (events.length === 0) end();
+    await new Promise(setImmediate);
+  };
+  const options = { intervalMs: 3_000, claimWithinMs: 300_000, retentionMs: 1e12 };
+  await using loop = claimChannels(options, { ...dependencies, pause });
+  await ended;
+  await loop[Symbol.asyncDispose]();
+  return [charged, world.channel.totalClaimed];
+}
+
+test.each<Fault>(["none", "chain rejects three", "facilitator rejects three", "facilitator is down for two minutes"])(
+  "all that a payer was charged is claimed before it withdraws by force, whenever it asks for that (fault: %s)",
+  async (fault) => {
+    for (let requestMs = 1_000; requestMs < 1_200_000; requestMs += 150_000) {
+      const [charged, claimed] = await sellUntilWithdrawal(requestMs, fault);
+      expect(charged).toBeGreaterThan(0n);
+      // The shop sells on after the withdrawal only if nothing of it is known to be lost.
+      expect(claimed, `withdrawal requested after ${requestMs} ms`).toBe(charged);
+    }
+  },
+);

@@ -1,0 +1,93 @@
+import type { Registry } from "prom-client";
+import type { Logger } from "#daemon/log/log.ts";
+import { StartupError } from "#daemon/process/startup-error.ts";
+import { toEnvironmentName } from "#daemon/settings/leaf.ts";
+import { batchSettlement } from "#x402/batch-settlement.ts";
+import type { Facilitation } from "../facilitators/facilitation.ts";
+import { resourceServerSettings, type ResourceServerSettings } from "../settings.ts";
+import type { SoldRoutes } from "../sold-routes.ts";
+import { createChannelAuthorizer, type ChannelAuthorizer } from "./channel-authorizer.ts";
+import { facilitateChannels } from "./channel-facilitation.ts";
+import { createChannelMetrics } from "./channel-metrics.ts";
+import type { Channel, ChannelLedger } from "../claims/channel-ledger.ts";
+import { claimChannels } from "./claim-loop.ts";
+
+/** Setting that contains the channel keys. */
+const keySetting = toEnvironmentName(resourceServerSettings.service, ["channels", "privateKey"]);
+
+/**
+ * Opens a seller's channels if a route is sold through them, or if channels of earlier routes have unclaimed charges. Returns the
+ * facilitation for its sales. Disposal stops claiming; it does not dispose of the given facilitation.
+ *
+ * @throws {StartupError} when no key that authorizes claims is set, or unclaimed charges need a different one.
+ */
+export async function openChannels(
+  { channels, settlement, payment, ledger: { retentionSeconds } }: ResourceServerSettings,
+  { kinds }: Pick<SoldRoutes, "kinds">,
+  facilitation: Facilitation,
+  {
+    channels: ledger,
+    clock,
+    log,
+    metrics: registry,
+  }: Readonly<{ channels: ChannelLedger; clock: () => number; log: Logger; metrics: Registry }>,
+): Promise<Facilitation> {
+  const metrics = createChannelMetrics(registry);
+  const isSold = kinds.some(({ scheme }) => scheme === batchSettlement.name);
+  const [owed] = await ledger.owed(1);
+  if (!isSold && owed === undefined) return { ...facilitation, [Symbol.asyncDispose]: async () => undefined };
+  const [privateKey, ...oldKeys] = channels.privateKey ?? settlement.privateKey ?? [];
+  if (privateKey === undefined) throw owed === undefined ? explainNoKey() : explainMissingKey(owed);
+  const { withdrawDelaySeconds, claimWithinSeconds } = channels;
+  const claimWithinMs = Math.min(claimWithinSeconds, withdrawDelaySeconds / 3) * 1_000;
+  const authorizer = createChannelAuthorizer(privateKey, oldKeys);
+  await requireKeys(ledger, authorizer);
+  const dependencies = { facilitation, ledger, clock, log, metrics, authorizer, withdrawDelaySeconds };
+  const claims = claimChannels(
+    {
+      intervalMs: Math.max(payment.resumeIntervalMs, claimWithinMs / 100),
+      claimWithinMs,
+      retentionMs: retentionSeconds * 1_000,
+    },
+    dependencies,
+  );
+  return {
+    ...(isSold ? facilitateChannels(facilitation, dependencies) : facilitation),
+    [Symbol.asyncDispose]: () => claims[Symbol.asyncDispose](),
+  };
+}
+
+/**
+ * Requires the keys of all channels with unclaimed charges.
+ *
+ * @throws {StartupError} with the authorizer whose key is missing.
+ */
+export async function requireKeys(
+  ledger: Pick<ChannelLedger, "owed">,
+  authorizer: Pick<ChannelAuthorizer, "hasKey">,
+): Promise<void> {
+  const pageMax = 1_000;
+  let page: readonly Channel[] = [];
+  do {
+    page = await ledger.owed(pageMax, { after: page.at(-1) });
+    const lacking = page.find(
+      ({ config, charged, state }) => charged > state.totalClaimed && !authorizer.hasKey(config),
+    );
+    if (lacking !== undefined) throw explainMissingKey(lacking);
+  } while (page.length === pageMax);
+}
+
+function explainNoKey(): StartupError {
+  return new StartupError(
+    `a route is sold by "${batchSettlement.name}", and that needs ${keySetting}: a private key that authorizes claims. Set it to a new key.`,
+  );
+}
+
+function explainMissingKey({ config: { receiverAuthorizer } }: Channel): StartupError {
+  const address = receiverAuthorizer.toLowerCase();
+  return new StartupError(
+    `the ledger has channels with charges that only the key of ${address} can claim, and ${keySetting} does not have it. Add that key ` +
+      `after the new one, separated by a comma; remove it once gatehouse_channels_unclaimed_units is 0. If the key is lost, so are these ` +
+      `charges; run this in the ledger: DELETE FROM channels WHERE lower(config) LIKE '%"receiverauthorizer":"${address}"%'`,
+  );
+}

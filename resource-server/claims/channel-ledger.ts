@@ -1,0 +1,194 @@
+import type { PaymentRequirements } from "@x402/core/types";
+import { z } from "zod";
+import type { SqlStore } from "#daemon/sql/store.ts";
+import type { ChannelState } from "#x402/batch-settlement/channel.ts";
+import { channelConfig, type ChannelConfig } from "#x402/batch-settlement/payload.ts";
+import type { Hex } from "#x402/hex.ts";
+
+/**
+ * Channel that pays this seller, in the token's smallest units. What was charged never falls, never exceeds the stored voucher, and is all
+ * that is ever claimed.
+ */
+export type Channel = Readonly<{
+  id: Hex;
+  network: PaymentRequirements["network"];
+  config: ChannelConfig;
+  /** Charged in all, by this seller's count. */
+  charged: bigint;
+  /** Highest total that the chain reported although this ledger had not charged it; whether sales on top of less were charged is not known. */
+  adopted: bigint;
+  /** Voucher of the last sale; undefined before the first. */
+  voucher: Readonly<{ max: bigint; signature: Hex }> | undefined;
+  /** State on the chain, as read at `syncedAtMs`. */
+  state: ChannelState;
+  syncedAtMs: number;
+  /** Since when charges await their claim, or their move to the payee, in Unix ms; undefined if all is moved. */
+  owedSinceMs: number | undefined;
+  /** Claims rejected in a row, the last of them at `owedSinceMs`. */
+  rejectedClaims: number;
+  /** Whether the chain rejected its last claim: its vouchers may be worth nothing. */
+  isRejected: boolean;
+  /** Refund that was begun last: its sale, and the payload that settles it. */
+  refund: Readonly<{ sale: string; payload: Record<string, unknown> }> | undefined;
+}>;
+
+/** One sale's charge: on top of `before`, by a voucher. */
+export type Charge = Readonly<{ before: bigint; amount: bigint; max: bigint; signature: Hex }>;
+
+/** Where a page of owed channels starts: after this channel, the last of the page before. */
+type PageStart = Pick<Channel, "id" | "owedSinceMs">;
+
+/** Channels of a seller; each write is on disk when its promise resolves, except `observe`. Throws `StoreError` as `ClaimLedger` does. */
+export type ChannelLedger = Readonly<{
+  find(id: Hex): Promise<Channel | undefined>;
+  /**
+   * Records the state on the chain. A channel counts as charged at least what is claimed, with a voucher that this ledger lacks: it was
+   * unknown (specification, "Server state loss"), the ledger was restored from a backup, or another ledger uses the same key.
+   */
+  observe(channel: Pick<Channel, "id" | "network" | "config">, state: ChannelState): Promise<Channel>;
+  /** Charges a sale and stores its voucher, in one step; false if the channel was charged otherwise meanwhile, and nothing was changed. */
+  charge(id: Hex, charge: Charge): Promise<boolean>;
+  /** Stores the payload that refunds a channel before it is sent, so that a repetition is the same. */
+  beginRefund(id: Hex, refund: Channel["refund"]): Promise<void>;
+  /** Returns a page of the channels with charges that are not moved to their payee, owed since before `before` (Unix ms), the oldest first. */
+  owed(
+    countMax: number,
+    options?: Readonly<{ after?: PageStart | undefined; before?: number }>,
+  ): Promise<readonly Channel[]>;
+  /** Returns those of them whose payer withdraws, the first that can be withdrawn first. */
+  withdrawing(countMax: number): Promise<readonly Channel[]>;
+  /** Counts all channels. */
+  count(): Promise<number>;
+  /** Records that all up to `total` is claimed, which was all at `atMs`. */
+  claimed(id: Hex, total: bigint, atMs: number): Promise<void>;
+  /** Records that what was claimed of channels is moved to their payee. */
+  settled(ids: readonly Hex[]): Promise<void>;
+  /** Puts the next claim off: the channel counts as owed since now, and as rejected until a claim is accepted if the chain rejected this one. */
+  postpone(id: Hex, options: Readonly<{ isRejected: boolean }>): Promise<void>;
+  /** Deletes channels without unclaimed charges that were not read since `before` (Unix ms): the chain knows all about them. */
+  forget(before: number): Promise<number>;
+}>;
+
+const big = z.string().transform(BigInt);
+const row = z
+  .object({
+    id: z.string(),
+    network: z.string(),
+    config: z.string(),
+    charged: big,
+    adopted: big,
+    max_claimable: big.nullable(),
+    signature: z.string().nullable(),
+    balance: big,
+    claimed: big,
+    withdraw_requested_at: z.number(),
+    refund_nonce: big,
+    synced_at_ms: z.number(),
+    owed_since_ms: z.number().nullable(),
+    refund: z.string().nullable(),
+    rejected_at_ms: z.number().nullable(),
+    rejected_claims: z.number(),
+  })
+  .transform(
+    ({ id, network, config, charged, adopted, max_claimable: max, signature, refund, ...columns }): Channel => ({
+      id: id as Hex,
+      network: network as Channel["network"],
+      config: channelConfig.parse(JSON.parse(config)),
+      charged,
+      adopted,
+      voucher: max === null || signature === null ? undefined : { max, signature: signature as Hex },
+      state: {
+        balance: columns.balance,
+        totalClaimed: columns.claimed,
+        withdrawRequestedAt: columns.withdraw_requested_at,
+        refundNonce: columns.refund_nonce,
+      },
+      syncedAtMs: columns.synced_at_ms,
+      owedSinceMs: columns.owed_since_ms ?? undefined,
+      rejectedClaims: columns.rejected_claims,
+      isRejected: columns.rejected_at_ms !== null,
+      refund: refund === null ? undefined : (JSON.parse(refund) as Channel["refund"]),
+    }),
+  );
+
+/** Condition that decimal text without leading zeros is the larger number; also in PostgreSQL, whatever its collation. */
+const isLarger = (text: string, other: string) =>
+  `(length(${text}) > length(${other}) OR (length(${text}) = length(${other}) AND ${text} > ${other}))`;
+const isClaimedAbove = isLarger("excluded.claimed", "channels.charged");
+const owed = "SELECT * FROM channels WHERE owed_since_ms IS NOT NULL";
+
+const sql = {
+  find: "SELECT * FROM channels WHERE id = $1",
+  observe: `INSERT INTO channels
+      (id, network, config, charged, adopted, balance, claimed, withdraw_requested_at, refund_nonce, synced_at_ms)
+    VALUES ($1, $2, $3, $5, $5, $4, $5, $6, $7, $8)
+    ON CONFLICT (id) DO UPDATE SET balance = excluded.balance, claimed = excluded.claimed,
+      withdraw_requested_at = excluded.withdraw_requested_at, refund_nonce = excluded.refund_nonce,
+      synced_at_ms = excluded.synced_at_ms,
+      charged = CASE WHEN ${isClaimedAbove} THEN excluded.claimed ELSE channels.charged END,
+      adopted = CASE WHEN ${isClaimedAbove} THEN excluded.claimed ELSE channels.adopted END,
+      max_claimable = CASE WHEN ${isClaimedAbove} THEN NULL ELSE channels.max_claimable END,
+      signature = CASE WHEN ${isClaimedAbove} THEN NULL ELSE channels.signature END`,
+  charge: `UPDATE channels SET charged = $3, max_claimable = $4, signature = $5, owed_since_ms = coalesce(owed_since_ms, $6)
+    WHERE id = $1 AND charged = $2`,
+  beginRefund: "UPDATE channels SET refund = $2 WHERE id = $1",
+  owed: `${owed} AND owed_since_ms < $2 AND (owed_since_ms, id) > ($3, $4) ORDER BY owed_since_ms, id LIMIT $1`,
+  withdrawing: `${owed} AND withdraw_requested_at > 0 ORDER BY withdraw_requested_at LIMIT $1`,
+  count: "SELECT count(*) AS channels FROM channels",
+  claimed:
+    "UPDATE channels SET claimed = $2, owed_since_ms = $3, rejected_at_ms = NULL, rejected_claims = 0 WHERE id = $1",
+  settled: "UPDATE channels SET owed_since_ms = NULL WHERE charged = claimed AND ",
+  postpone: `UPDATE channels SET owed_since_ms = $2, rejected_at_ms = coalesce($3, rejected_at_ms),
+      rejected_claims = rejected_claims + 1
+    WHERE id = $1`,
+  forget: `DELETE FROM channels WHERE id IN
+    (SELECT id FROM channels WHERE owed_since_ms IS NULL AND charged = claimed AND synced_at_ms < $1 LIMIT 500)`,
+};
+
+/** Creates the ledger of channels on a store that has the tables of `claim-schema.ts`. `clock` returns Unix ms. */
+export function createChannelLedger({
+  store,
+  clock,
+}: Readonly<{ store: SqlStore; clock: () => number }>): ChannelLedger {
+  const find = async (id: Hex) => {
+    const [found] = await store.rows(sql.find, [id]);
+    return found === undefined ? undefined : row.parse(found);
+  };
+  return {
+    find,
+    async observe({ id, network, config }, state) {
+      const { balance, totalClaimed, withdrawRequestedAt, refundNonce } = state;
+      const amounts = [String(balance), String(totalClaimed), withdrawRequestedAt, String(refundNonce)];
+      await store.changeUnsynced(sql.observe, [id, network, JSON.stringify(config), ...amounts, clock()]);
+      const channel = await find(id);
+      if (channel === undefined) throw new TypeError(`channel ${id} was deleted while it was read`);
+      return channel;
+    },
+    async charge(id, { before, amount, max, signature }) {
+      const amounts = [before, before + amount, max].map(String);
+      return (await store.change(sql.charge, [id, ...amounts, signature, clock()])) === 1;
+    },
+    async beginRefund(id, refund) {
+      await store.change(sql.beginRefund, [id, JSON.stringify(refund)]);
+    },
+    async owed(countMax, { after, before = Number.MAX_SAFE_INTEGER } = {}) {
+      const found = await store.rows(sql.owed, [countMax, before, after?.owedSinceMs ?? -1, after?.id ?? ""]);
+      return found.map((each) => row.parse(each));
+    },
+    withdrawing: async (countMax) => (await store.rows(sql.withdrawing, [countMax])).map((each) => row.parse(each)),
+    async count() {
+      const [counted] = await store.rows(sql.count);
+      return Number(counted?.["channels"]);
+    },
+    async claimed(id, total, atMs) {
+      await store.change(sql.claimed, [id, String(total), atMs]);
+    },
+    async settled(ids) {
+      await store.change(sql.settled + store.isListed("id", "$1"), [ids.join(",")]);
+    },
+    async postpone(id, { isRejected }) {
+      await store.change(sql.postpone, [id, clock(), isRejected ? clock() : null]);
+    },
+    forget: (before) => store.change(sql.forget, [before]),
+  };
+}

@@ -1,0 +1,92 @@
+import { encodePaymentSignatureHeader } from "@x402/core/http";
+import { assert, property, string, uint8Array } from "fast-check";
+import { describe, expect, it } from "vitest";
+import { findAcceptedOffer, readPayment } from "./payment-header.ts";
+import { offer, createPayload, createPayment } from "../testing/payments.ts";
+
+const base64 = (value: unknown) => Buffer.from(JSON.stringify(value)).toString("base64");
+
+describe("readPayment", () => {
+  it("reads payer, nonce and expiry, in lower case", () => {
+    const sent = createPayload();
+    const { authorization } = sent.payload as { authorization: { nonce: string } };
+    expect(readPayment(encodePaymentSignatureHeader(sent))).toMatchObject({
+      ok: true,
+      payment: {
+        key: {
+          network: offer.network,
+          asset: offer.asset.toLowerCase(),
+          payer: "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
+          nonce: authorization.nonce,
+        },
+        validBefore: 4_000_000_000,
+      },
+    });
+  });
+
+  it("names a payment by its signature, too", () => {
+    const one = createPayload();
+    const other = { ...one, payload: { ...one.payload, signature: "0x00" } };
+    expect(createPayment(one).digest).not.toBe(createPayment(other).digest);
+    expect(createPayment(one).digest).toBe(createPayment(structuredClone(one)).digest);
+  });
+
+  it.each([
+    ["nonsense", "%%%", /not base64 of JSON/],
+    ["an empty header", "", /not base64 of JSON/],
+    ["another version", base64({ ...createPayload(), x402Version: 1 }), /x402Version/],
+    ["no offer", base64({ ...createPayload(), accepted: undefined }), /PAYMENT-SIGNATURE: accepted: Required/],
+    [
+      "no signature",
+      base64(createPayload((p) => ({ ...p, payload: { ...p.payload, signature: 1 } }))),
+      /payload\.signature/,
+    ],
+    [
+      "no authorization",
+      base64(createPayload((p) => ({ ...p, payload: { signature: "0x" } }))),
+      /payload\.authorization/,
+    ],
+    [
+      "a network that PostgreSQL can't look up",
+      base64(createPayload((p) => ({ ...p, accepted: { ...p.accepted, network: "eip155:\0" } }))),
+      /PAYMENT-SIGNATURE: accepted\.network: expected text without control characters/,
+    ],
+    [
+      "such an asset",
+      base64(createPayload((p) => ({ ...p, accepted: { ...p.accepted, asset: "0x\0" } }))),
+      /accepted\.asset: expected text without control characters/,
+    ],
+    ["JSON null", base64(null), /PAYMENT-SIGNATURE: the whole value/],
+    ["two headers joined", `${base64(createPayload())}, ${base64(createPayload())}`, /not base64 of JSON/],
+  ])("says what is wrong with %s", (_name, header, message) => {
+    expect(readPayment(header)).toEqual({ ok: false, message: expect.stringMatching(message) });
+  });
+
+  it("never throws, whatever the header is", () => {
+    assert(property(string(), (header) => void expect(readPayment(header).ok).toBe(false)));
+    assert(
+      property(uint8Array(), (bytes) => void expect(readPayment(Buffer.from(bytes).toString("base64")).ok).toBe(false)),
+    );
+  });
+});
+
+describe("acceptedOffer", () => {
+  it("finds the offer, whatever the case of addresses", () => {
+    const paid = createPayment(
+      createPayload((p) => ({ ...p, accepted: { ...offer, asset: offer.asset.toLowerCase() } })),
+    );
+    expect(findAcceptedOffer(paid, [offer])).toBe(offer);
+  });
+
+  it.each([
+    { amount: "9999" },
+    { network: "eip155:1" as const },
+    { payTo: "0x0000000000000000000000000000000000000001" },
+    { asset: "0x0000000000000000000000000000000000000001" },
+    { maxTimeoutSeconds: 1_000_000 },
+    { extra: { ...offer.extra, version: "1" } },
+  ])("takes no offer that the route does not make: %j", (change) => {
+    const paid = createPayment(createPayload((p) => ({ ...p, accepted: { ...offer, ...change } })));
+    expect(findAcceptedOffer(paid, [offer])).toBeUndefined();
+  });
+});

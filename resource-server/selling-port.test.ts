@@ -1,0 +1,255 @@
+import { once } from "node:events";
+import { createServer, request, type IncomingMessage } from "node:http";
+import { text } from "node:stream/consumers";
+import { getRequestListener } from "@hono/node-server";
+import {
+  decodePaymentRequiredHeader,
+  decodePaymentResponseHeader,
+  encodePaymentSignatureHeader,
+} from "@x402/core/http";
+import type { SettleResponse } from "@x402/core/types";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { createApp } from "#daemon/http/app.ts";
+import { createLog } from "#daemon/log/log.ts";
+import { listenLocally } from "#daemon/testing/local-server.ts";
+import { allowOtherOrigins, createSellingPort, type NodeBindings } from "./selling-port.ts";
+import type { Route } from "./routes/route.ts";
+import { createFacilitationStub, pendingResponse, settledResponse } from "./testing/facilitation-stub.ts";
+import { offer, createPayload, route } from "./testing/payments.ts";
+import { openTestSelling } from "./testing/test-selling.ts";
+
+const log = createLog({ service: "test", level: "silent" });
+const posted: Route = { ...route, key: "POST /data", method: "POST" };
+
+/** A server that sells what `routes` holds at the time. */
+async function openShop() {
+  const resources = new AsyncDisposableStack();
+  const routes = new Map<string, Route>();
+  const facilitation = createFacilitationStub();
+  const begun = vi.fn();
+  const find = (method: string, path: string) => {
+    begun();
+    const named = routes.get(`${method} ${path}`);
+    return named && { route: named, taken: () => named.accepts };
+  };
+  const onWork = () => void facilitation.asked.push("work");
+  const { serveSold, ...selling } = resources.use(await openTestSelling({ find }, { facilitation, onWork }));
+  const { registry } = selling;
+  const app = createApp({ bodyLimitBytes: 65_536, crossOrigin: allowOtherOrigins }, { log, metrics: registry });
+  app.get("/health", (c) => c.json({ status: "ok" }));
+  const port = createSellingPort(app, { find, serveSold, bodyLimitBytes: 65_536, metrics: registry, log });
+  const listener = getRequestListener((asked, env) => port.fetch(asked, env as NodeBindings));
+  const { url } = resources.use(
+    await listenLocally(createServer((incoming, outgoing) => void listener(incoming, outgoing))),
+  );
+  return { ...selling, url, routes, facilitation, begun, resources };
+}
+
+let shop: Awaited<ReturnType<typeof openShop>>;
+beforeEach(async () => {
+  shop = await openShop();
+});
+afterEach(() => shop.resources.disposeAsync());
+
+const newPayment = () => encodePaymentSignatureHeader(createPayload());
+const pay = (path: string, payment: string, init: RequestInit = {}) =>
+  fetch(`${shop.url}${path}`, { ...init, headers: { "PAYMENT-SIGNATURE": payment } });
+const settlementOf = (answer: Response): SettleResponse =>
+  decodePaymentResponseHeader(answer.headers.get("PAYMENT-RESPONSE") ?? "");
+
+describe("a route that is sold no more", () => {
+  const payment = newPayment();
+  beforeEach(async () => {
+    shop.routes.set(posted.key, posted);
+    shop.facilitation.settlements.splice(0, 1, pendingResponse, settledResponse);
+    expect((await pay("/data?a=1", payment, { method: "POST", body: "one" })).status).toBe(202);
+    shop.routes.clear();
+  });
+
+  it("still gives what was paid before to the same request, as long as it is kept", async () => {
+    expect((await pay("/other", payment)).status).toBe(404);
+    expect((await pay("/data?a=1", payment, { method: "POST", body: "two" })).status).toBe(404);
+    const collected = await pay("/data?a=1", payment, { method: "POST", body: "one" });
+    expect([collected.status, await collected.text()]).toEqual([200, "sold"]);
+    expect(settlementOf(collected)).toMatchObject({ success: true, transaction: settledResponse.transaction });
+    expect(await shop.registry.metrics()).toContain(
+      'gatehouse_payment_requests_total{route="POST /data",outcome="sold"} 1',
+    );
+    await vi.waitUntil(() => shop.owners.count() === 0, { timeout: 20_000 });
+    const again = await pay("/data?a=1", payment, { method: "POST", body: "one" });
+    expect([again.status, await again.text()]).toEqual([200, "sold"]);
+    await vi.waitUntil(() => shop.owners.count() === 0, { timeout: 20_000 });
+    await shop.ledger.forgetResponses("delivered");
+    expect((await pay("/data?a=1", payment, { method: "POST", body: "one" })).status).toBe(404);
+    expect(shop.facilitation.asked).toEqual(["verify", "work", "settle", "settle"]);
+  });
+
+  it("is not found, and reports a settlement that was refused meanwhile", async () => {
+    const refusal: SettleResponse = { ...pendingResponse, errorReason: "insufficient_funds", transaction: "" };
+    shop.facilitation.settlements.splice(0, 1, refusal);
+    const refused = await pay("/data?a=1", payment, { method: "POST", body: "one" });
+    expect(refused.status).toBe(404);
+    expect(settlementOf(refused)).toMatchObject({ success: false, errorReason: "insufficient_funds" });
+  });
+
+  it("is not found without a payment, with a malformed one, and with one that bought nothing", async () => {
+    const answers = [await fetch(`${shop.url}/data`, { method: "POST" }), await pay("/data", "no payment")];
+    for (const answer of [...answers, await pay("/data?a=1", newPayment(), { method: "POST", body: "one" })]) {
+      expect(answer.status).toBe(404);
+      expect([answer.headers.get("PAYMENT-REQUIRED"), answer.headers.get("PAYMENT-RESPONSE")]).toEqual([null, null]);
+    }
+    expect(shop.facilitation.asked).toEqual(["verify", "work", "settle"]);
+  });
+});
+
+/** Sends a paid request whose body ends only after `change`. */
+async function trickle(payment: string, change: () => void): Promise<IncomingMessage> {
+  shop.begun.mockClear();
+  const headers = { "PAYMENT-SIGNATURE": payment, "Content-Length": "3" };
+  const sent = request(`${shop.url}/data`, { method: "POST", headers });
+  const answered = once(sent, "response") as Promise<[IncomingMessage]>;
+  sent.write("o");
+  await vi.waitUntil(() => shop.begun.mock.calls.length > 0, { timeout: 20_000 });
+  // What the server does with a request before it waits for its body is done in this turn of the event loop.
+  await new Promise((resolve) => setImmediate(resolve));
+  change();
+  sent.end("ne");
+  const [answer] = await answered;
+  answer.resume();
+  return answer;
+}
+
+describe("a request whose body comes slowly", () => {
+  it("pays for what is offered when it is whole, not for what was offered when it began", async () => {
+    shop.routes.set(posted.key, posted);
+    const dearer = { ...offer, amount: "50000000", payTo: `0x${"02".repeat(20)}` };
+    const answer = await trickle(newPayment(), () => shop.routes.set(posted.key, { ...posted, accepts: [dearer] }));
+    expect(answer.statusCode).toBe(402);
+    expect(decodePaymentRequiredHeader(String(answer.headers["payment-required"])).accepts).toEqual([dearer]);
+    expect(shop.facilitation.asked).toEqual([]);
+  });
+
+  it("buys nothing where its route is gone by then", async () => {
+    shop.routes.set(posted.key, posted);
+    const answer = await trickle(newPayment(), () => shop.routes.clear());
+    expect([answer.statusCode, shop.facilitation.asked]).toEqual([404, []]);
+  });
+
+  it("collects what was paid before, whatever is offered by then", async () => {
+    shop.routes.set(posted.key, posted);
+    shop.facilitation.settlements.splice(0, 1, pendingResponse, settledResponse);
+    const payment = newPayment();
+    expect((await pay("/data", payment, { method: "POST", body: "one" })).status).toBe(202);
+    const answer = await trickle(payment, () => shop.routes.set(posted.key, { ...posted, accepts: [] }));
+    expect(answer.statusCode).toBe(200);
+  });
+});
+
+/** Begins a paid request whose body never ends, and returns the answer. */
+async function answerToUnread(path: string, payment: string, framing: Record<string, string>, part = 60_000) {
+  const sent = request(`${shop.url}${path}`, { method: "POST", headers: { "PAYMENT-SIGNATURE": payment, ...framing } });
+  const answered = once(sent, "response") as Promise<[IncomingMessage]>;
+  sent.on("error", () => undefined);
+  sent.write(Buffer.alloc(part));
+  const [answer] = await answered;
+  sent.destroy();
+  return answer;
+}
+
+it("requests no payment while none could be settled", async () => {
+  shop.routes.set(route.key, route);
+  expect((await fetch(`${shop.url}/data`)).status).toBe(402);
+  shop.facilitation.settlesNothing = () => true;
+  const answer = await fetch(`${shop.url}/data`);
+  expect([answer.status, answer.headers.get("Retry-After"), answer.headers.get("PAYMENT-REQUIRED")]).toEqual([
+    503,
+    "3",
+    null,
+  ]);
+  expect((await fetch(`${shop.url}/nothing`)).status).toBe(404);
+});
+
+it("answers, measures and logs a sold route as the application does all others", async () => {
+  shop.routes.set(route.key, route);
+  const ask = async (path: string, payment: Record<string, string> = {}) => {
+    const headers = { "X-Request-Id": "r-1", ...payment };
+    const [answer] = (await once(request(`${shop.url}${path}`, { headers }).end(), "response")) as [IncomingMessage];
+    return [answer.statusCode, answer.headers, await text(answer)] as const;
+  };
+  const [, { date: _date, "content-length": _length, ...ofApplication }] = await ask("/nothing");
+  expect(ofApplication).toMatchObject({ "access-control-allow-origin": "*", "x-request-id": "r-1" });
+  const paid = { "PAYMENT-SIGNATURE": newPayment() };
+  for (const [payment, expected] of [
+    [{}, 402],
+    [{ "PAYMENT-SIGNATURE": "no payment" }, 402],
+    [paid, 200],
+  ] as const) {
+    const [status, { "content-type": _type, ...headers }] = await ask("/data?a=1", payment);
+    const { "content-type": _ofApplication, ...common } = ofApplication;
+    expect([status, headers]).toMatchObject([expected, common]);
+    await vi.waitUntil(() => shop.owners.count() === 0, { timeout: 20_000 });
+  }
+  expect((await fetch(`${shop.url}/data`, { method: "HEAD" })).status).toBe(402);
+  const count = "gatehouse_http_request_duration_seconds_count";
+  const metrics = await shop.registry.metrics();
+  expect(metrics).toContain(`${count}{method="GET",route="/data",status="402"} 2`);
+  expect(metrics).toContain(`${count}{method="GET",route="/data",status="200"} 1`);
+  expect(metrics).toContain(`${count}{method="HEAD",route="/data",status="402"} 1`);
+  expect(metrics).toContain(`${count}{method="GET",route="/*",status="404"} 1`);
+});
+
+it("serves the application's own routes to a client that sends a payment with every request", async () => {
+  const answer = await pay("/health", newPayment());
+  expect([answer.status, await answer.json()]).toEqual([200, { status: "ok" }]);
+});
+
+it("finds no route for a path that is no relative URL, whatever payment comes with it", async () => {
+  const options = { path: "//", headers: { "PAYMENT-SIGNATURE": newPayment() } };
+  const [answer] = (await once(request(shop.url, options).end(), "response")) as [IncomingMessage];
+  expect([answer.statusCode, await text(answer)]).toEqual([404, '{"error":"no such route: GET //"}']);
+});
+
+it("answers 413 to a body that is announced too long, with or without a payment", async () => {
+  shop.routes.set(posted.key, posted);
+  for (const headers of [{}, { "PAYMENT-SIGNATURE": newPayment() }]) {
+    const answer = await fetch(`${shop.url}/data`, { method: "POST", headers, body: "x".repeat(65_537) });
+    expect([answer.status, await answer.json()]).toEqual([413, { error: "the body exceeds 65536 bytes; send less" }]);
+  }
+});
+
+describe("a request that is judged by its head", () => {
+  const framings = [{ "Content-Length": "65000" }, { "Transfer-Encoding": "chunked" }];
+
+  it("is answered before its body is read where its payment buys nothing", async () => {
+    shop.routes.set(posted.key, { ...posted, accepts: [{ ...offer, amount: "20000" }] });
+    for (const framing of framings) {
+      expect((await answerToUnread("/nothing", newPayment(), framing)).statusCode).toBe(404);
+      expect((await answerToUnread("/data", newPayment(), framing)).statusCode).toBe(402);
+      expect((await answerToUnread("/data", "no payment", framing)).statusCode).toBe(402);
+    }
+    expect(shop.memory.bytes).toBe(0);
+  });
+
+  it("is answered 503 while bodies of its address that are not whole hold all that they may", async () => {
+    shop.routes.set(posted.key, posted);
+    const headers = { "PAYMENT-SIGNATURE": newPayment(), "Content-Length": "65000" };
+    const slow = request(`${shop.url}/data`, { method: "POST", headers });
+    slow.on("error", () => undefined);
+    slow.write(Buffer.alloc(64_000));
+    await vi.waitUntil(() => shop.memory.bytes >= 64_000, { timeout: 20_000 });
+    for (const framing of framings)
+      expect((await answerToUnread("/data", newPayment(), framing)).statusCode, JSON.stringify(framing)).toBe(503);
+    slow.destroy();
+    await vi.waitUntil(() => shop.memory.bytes === 0, { timeout: 20_000 });
+    const sold = await pay("/data", newPayment(), { method: "POST", body: "x".repeat(60_000) });
+    expect([sold.status, await sold.text()]).toEqual([200, "sold"]);
+    await vi.waitUntil(() => shop.memory.bytes === 0, { timeout: 20_000 });
+  });
+
+  it("is answered 413 where its chunks are more than a body may have", async () => {
+    shop.routes.set(posted.key, posted);
+    const answer = await answerToUnread("/data", newPayment(), { "Transfer-Encoding": "chunked" }, 65_537);
+    expect(answer.statusCode).toBe(413);
+    expect(shop.memory.bytes).toBe(0);
+  });
+});

@@ -1,0 +1,90 @@
+import { expect, it } from "vitest";
+import type { SqlStore } from "#daemon/sql/store.ts";
+import type { ChannelConfig } from "#x402/batch-settlement/payload.ts";
+import type { Hex } from "#x402/hex.ts";
+import { createChannelLedger } from "../claims/channel-ledger.ts";
+
+const address = (digits: string): Hex => `0x${digits.repeat(20)}`;
+const config: ChannelConfig = {
+  payer: address("aa"),
+  payerAuthorizer: address("aa"),
+  receiver: address("bb"),
+  receiverAuthorizer: address("cc"),
+  token: address("dd"),
+  withdrawDelay: 900,
+  salt: `0x${"00".repeat(32)}`,
+};
+const channel = { id: `0x${"ee".repeat(32)}` as Hex, network: "eip155:1672" as const, config };
+const state = { balance: 2n ** 100n, totalClaimed: 50n, withdrawRequestedAt: 0, refundNonce: 2n ** 70n };
+const signature: Hex = `0x${"22".repeat(65)}`;
+
+/** Defines the tests that every ledger of channels must pass, whatever its storage; `open` returns an empty store. */
+export function testChannelLedger(open: () => Promise<SqlStore>): void {
+  it("charges a channel once on top of each total, claims what was charged, and forgets what the chain knows", async () => {
+    await using store = await open();
+    let nowMs = 1_000;
+    const ledger = createChannelLedger({ store, clock: () => nowMs });
+    expect(await ledger.find(channel.id)).toBeUndefined();
+    expect(await ledger.observe(channel, state)).toMatchObject({ ...channel, charged: 50n, voucher: undefined, state });
+    const charge = { before: 50n, amount: 10n, max: 75n, signature };
+    const charged = await Promise.all(Array.from({ length: 3 }, () => ledger.charge(channel.id, charge)));
+    expect(charged.filter(Boolean)).toHaveLength(1);
+    expect(await ledger.find(channel.id)).toMatchObject({
+      charged: 60n,
+      voucher: { max: 75n, signature },
+      owedSinceMs: 1_000,
+    });
+    const newer = { ...state, balance: 2n ** 101n };
+    expect(await ledger.observe(channel, newer), "what the chain says is not what was charged").toMatchObject({
+      charged: 60n,
+      state: newer,
+    });
+    await ledger.beginRefund(channel.id, { sale: "r", payload: { amount: "1" } });
+    nowMs = 2_000;
+    await ledger.claimed(channel.id, 60n, nowMs);
+    expect(await ledger.owed(10)).toMatchObject([
+      { refund: { sale: "r", payload: { amount: "1" } }, owedSinceMs: 2_000 },
+    ]);
+    expect(await ledger.forget(nowMs)).toBe(0);
+    await ledger.settled([channel.id]);
+    expect(await ledger.owed(10)).toEqual([]);
+    expect([await ledger.forget(1_000), await ledger.forget(nowMs)]).toEqual([0, 1]);
+  });
+
+  it("counts as charged what the chain claimed in another's name, without a voucher, whatever the number of digits", async () => {
+    await using store = await open();
+    const ledger = createChannelLedger({ store, clock: () => 1_000 });
+    await ledger.observe(channel, state);
+    await ledger.charge(channel.id, { before: 50n, amount: 10n, max: 60n, signature });
+    const seen = async (totalClaimed: bigint) => (await ledger.observe(channel, { ...state, totalClaimed })).charged;
+    expect([await seen(9n), await seen(60n)]).toEqual([60n, 60n]);
+    expect(await ledger.find(channel.id)).toMatchObject({ voucher: { max: 60n } });
+    expect([await seen(61n), await seen(2n ** 90n), await seen(99n)]).toEqual([61n, 2n ** 90n, 2n ** 90n]);
+    expect(await ledger.find(channel.id)).toMatchObject({ voucher: undefined });
+  });
+
+  it("lists owed channels page by page, and those whose payers withdraw", async () => {
+    await using store = await open();
+    let nowMs = 1_000;
+    const ledger = createChannelLedger({ store, clock: () => nowMs });
+    const ids = ["a1", "a2", "a3", "a4"].map((digits): Hex => `0x${digits.repeat(32)}`);
+    for (const [index, id] of ids.entries()) {
+      await ledger.observe({ ...channel, id }, { ...state, withdrawRequestedAt: index === 2 ? 7 : 0 });
+      nowMs = index < 2 ? 1_000 : 2_000;
+      await ledger.charge(id, { before: 50n, amount: 10n, max: 75n, signature });
+    }
+    const list = async (...page: Parameters<typeof ledger.owed>) => (await ledger.owed(...page)).map(({ id }) => id);
+    const [second] = (await ledger.owed(2)).slice(-1);
+    expect(await list(2)).toEqual(ids.slice(0, 2));
+    expect(await list(2, { after: second })).toEqual(ids.slice(2));
+    expect(await list(9, { before: 2_000 })).toEqual(ids.slice(0, 2));
+    expect((await ledger.withdrawing(9)).map(({ id }) => id)).toEqual([ids[2]]);
+    expect(await ledger.count()).toBe(4);
+    await ledger.postpone(ids[0] ?? "0x", { isRejected: false });
+    await ledger.postpone(ids[0] ?? "0x", { isRejected: true });
+    const postponed = { rejectedClaims: 2, isRejected: true, owedSinceMs: 2_000 };
+    expect(await ledger.find(ids[0] ?? "0x")).toMatchObject(postponed);
+    await ledger.claimed(ids[0] ?? "0x", 60n, 3_000);
+    expect(await ledger.find(ids[0] ?? "0x")).toMatchObject({ rejectedClaims: 0, isRejected: false });
+  });
+}

@@ -1,0 +1,7 @@
+/** Formats a human-readable size. Pure. */
+export function formatSize(bytes: number): string {
+  return `${(bytes / 2 ** 30).toFixed(2)} GiB`;
+}
+
+/** Describes a copy by clones, after its size. */
+export const clonedWords = "cloned, which takes seconds and no space at first";

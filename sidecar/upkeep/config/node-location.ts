@@ -1,0 +1,112 @@
+import { stat } from "node:fs/promises";
+import type { Logger } from "#daemon/log/log.ts";
+import type { Clock } from "#daemon/clock.ts";
+import { createWriterLock, type WriterLock } from "./writer-lock.ts";
+import { createFileDeadline, HangingFileSystem, type FileDeadline } from "#daemon/files/file-deadline.ts";
+import type { ConfigReading } from "./config-file.ts";
+import { watchConfig, type ConfigWatch } from "./config-watch.ts";
+import { nodeFamilies } from "#node/families.ts";
+import { resolveNodeLayout, type NodeLayout, type NodeLayoutSettings } from "#node/layout.ts";
+import { nodeReleases, type NodeVersion } from "#node/versions.ts";
+import { readConfigWithDeadline } from "./with-deadline.ts";
+
+/** Location of the node, with the watch on its configuration and the lock for writing it. */
+export type NodeLocation = AsyncDisposable &
+  Readonly<{
+    layout: () => NodeLayout;
+    lock: () => WriterLock;
+    watch: ConfigWatch;
+    /** Reads node.conf; reports a hung file system as a problem. */
+    read: () => Promise<ConfigReading>;
+    /** Deadline for calls to the file system that holds node.conf. */
+    fileDeadline: FileDeadline;
+    /** Deadlines for the node's data and keys. Each may be on its own file system, and a hung one must not stall the others. */
+    dataDeadline: FileDeadline;
+    keyDeadline: FileDeadline;
+    /** Deadlines for programs that have an absolute path, on any file system. */
+    programDeadlines: Readonly<{ driver: FileDeadline; nodeCli: FileDeadline }>;
+    /** Updates the location of a node whose upgrade changed its layout, once the new layout exists. */
+    follow: (version: NodeVersion | undefined) => Promise<PlaceFollowed>;
+  }>;
+
+/** Outcome of following a node. `doubt`: the version's own layout doesn't exist, so either the location or the version is in doubt. */
+export type PlaceFollowed = Readonly<{ moved: boolean; doubt?: string }>;
+
+/**
+ * Finds the node and watches its configuration.
+ *
+ * @throws {StartupError} when the settings specify no node.
+ */
+export function findNode(
+  settings: NodeLayoutSettings,
+  { configLimitBytes, fileTimeoutMs }: Readonly<{ configLimitBytes: number; fileTimeoutMs: number }>,
+  { log, clock, signal, onEvent }: Readonly<{ log: Logger; clock: Clock; signal: AbortSignal; onEvent: () => void }>,
+): NodeLocation {
+  let layout = resolveNodeLayout(settings);
+  let lock = createWriterLock(layout.configPath);
+  const createDeadline = () => createFileDeadline({ withinMs: fileTimeoutMs, signal }, { clock, onBack: onEvent });
+  const fileDeadline = createDeadline();
+  const watch = watchConfig({ path: layout.configPath, onEvent }, { log });
+  /** Returns undefined while the file system hangs. */
+  const isThere = async (path: string) => {
+    try {
+      return (await fileDeadline.call(`checking ${path}`, () => stat(path).catch(() => undefined))) !== undefined;
+    } catch (error) {
+      if (!(error instanceof HangingFileSystem)) throw error;
+      return undefined;
+    }
+  };
+  return {
+    layout: () => layout,
+    lock: () => lock,
+    watch,
+    fileDeadline,
+    dataDeadline: createDeadline(),
+    keyDeadline: createDeadline(),
+    programDeadlines: { driver: createDeadline(), nodeCli: createDeadline() },
+    read: () => readConfigWithDeadline(layout.configPath, configLimitBytes, fileDeadline),
+    follow: async (version) => {
+      const isHere = await isThere(layout.binDirectory);
+      const hasConfig = await isThere(layout.configPath);
+      if (isHere === undefined || hasConfig === undefined) return { moved: false };
+      // If nothing identifies the family any more, the node keeps its previous family.
+      const families = [layout.family, ...nodeFamilies] as const;
+      // The next call queries the file system, without a time limit, for values that are unknown: the family if there is no configuration,
+      // the layout if there is no version.
+      const place = hasConfig ? { ...settings, ...selectFamily(layout) } : settings;
+      const next = resolveNodeLayout(place, version, { releases: nodeReleases, families });
+      const isNextThere = next.binDirectory === layout.binDirectory ? isHere : await isThere(next.binDirectory);
+      if (isNextThere !== true && isHere) {
+        return next.kind === layout.kind
+          ? { moved: false }
+          : { moved: false, doubt: describeDoubt(version, next, layout) };
+      }
+      const moved = next.configPath !== layout.configPath;
+      layout = next;
+      if (!moved) return { moved };
+      lock[Symbol.dispose]();
+      lock = createWriterLock(next.configPath);
+      await watch.renew(next.configPath);
+      return { moved };
+    },
+    [Symbol.asyncDispose]: async () => {
+      // Process exit closes both. Closing them on a hung file system would block the exit.
+      if (fileDeadline.hangs()) return;
+      await watch[Symbol.asyncDispose]();
+      lock[Symbol.dispose]();
+    },
+  };
+}
+
+/**
+ * Returns the settings that keep a node with an existing configuration in its family. If that configuration has a path of its own, it keeps
+ * the path in every layout.
+ */
+function selectFamily({ family, configPath }: NodeLayout): Pick<NodeLayoutSettings, "family" | "configPath"> {
+  return { family: family.name, ...(family.configPlaces.length > 1 ? { configPath } : {}) };
+}
+
+function describeDoubt(version: NodeVersion | undefined, next: NodeLayout, { binDirectory }: NodeLayout): string {
+  const cause = version === undefined ? "the layout on disk changed" : `node ${version.text}`;
+  return `${cause} would run in ${next.binDirectory}, which does not exist, but ${binDirectory} does; set node.version (GATEHOUSE_SIDECAR_NODE_VERSION) to the node's release, or finish the upgrade`;
+}

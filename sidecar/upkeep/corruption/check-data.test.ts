@@ -1,0 +1,58 @@
+import { expect, test } from "vitest";
+import { systemClock } from "#daemon/clock.ts";
+import { readSettings } from "#daemon/settings/settings.ts";
+import { unknownHealth, type NodeInfo, type RpcState } from "#health/rpc-state.ts";
+import { sidecarSettings } from "../../settings.ts";
+import { checkData } from "./check-data.ts";
+
+const well: NodeInfo = { rpc: { sinceMs: 0, fault: undefined }, chain: "expected", height: "advancing" };
+
+/** A look at a node that answered when it began, and whose process is not seen; `then`: how the node answers when that is found. */
+async function lookWithoutProcess(then: RpcState) {
+  const workspace = import.meta.dirname;
+  const fileDeadline = { call: (_: string, run: () => unknown) => run() } as never;
+  const layout = () => ({ binDirectory: workspace, configPath: `${workspace}/node.conf` }) as never;
+  const problem = { reason: "Missing", message: "It is not there." } as const;
+  return checkData(
+    { failedStarts: [] },
+    {
+      settings: readSettings(sidecarSettings, { env: { GATEHOUSE_SIDECAR_NODE_WORKSPACE: workspace } }),
+      place: {
+        layout,
+        read: async () => ({ ok: false, problem }) as never,
+        fileDeadline,
+        dataDeadline: fileDeadline,
+        keyDeadline: fileDeadline,
+      },
+      driver: undefined,
+      health: { current: () => ({ ...unknownHealth, height: 9 }), facts: () => well, check: async () => then },
+      rpc: {
+        findBlock: async () => ({ kind: "found", hash: "0x5" }),
+        peers: async () => 3,
+        isSyncing: async () => false,
+      },
+      references: [],
+      holders: { now: async () => [] },
+      observer: { version: () => ({}) as never },
+      state: {
+        healthy: { get: () => undefined, set: () => undefined },
+        upgrade: { get: () => undefined, set: () => undefined },
+      },
+      clock: systemClock,
+      signal: new AbortController().signal,
+    },
+  );
+}
+
+test("a node that ended while it was looked at is not taken for one that runs well without a process: what was known of its process stays", async () => {
+  const { check } = await lookWithoutProcess({
+    ...unknownHealth,
+    failure: { reason: "ConnectionRefused", message: "Refused." },
+  });
+  expect(check).toMatchObject({ isAnswering: false, isHealthy: false, height: undefined });
+});
+
+test("a node that answers, and whose process the sidecar can't see, runs well", async () => {
+  const { check, process } = await lookWithoutProcess({ ...unknownHealth, height: 9 });
+  expect([check.isHealthy, process]).toEqual([true, undefined]);
+});

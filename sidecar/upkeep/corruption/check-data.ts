@@ -1,0 +1,138 @@
+import type { HealthWatch } from "#health/health-watch.ts";
+import { findDataPath } from "#node/conf/data-path.ts";
+import { readNodeValues } from "#node/conf/node-values.ts";
+import { findSettledBlock } from "#node/settled-block.ts";
+import type { SidecarSettings } from "../../settings.ts";
+import type { ConfigReading } from "../config/config-file.ts";
+import type { NodeLocation } from "../config/node-location.ts";
+import type { NodeDriver } from "../drivers/driver.ts";
+import type { DataEvidence, DataMark, KnownBlock } from "../state/data-evidence.ts";
+import type { ProcessMark } from "../state/upgrade-record.ts";
+import type { UpkeepState } from "../state/upkeep-state.ts";
+import type { PortHolders } from "../upgrade/node-power.ts";
+import type { BlockCheck, DataRpc } from "../../upgrade/node-rpc.ts";
+import type { VersionResolution } from "../version/version-resolution.ts";
+import { listPrograms, checkLocation } from "./data-location.ts";
+import type { DataCheck } from "./assess-data.ts";
+import { compareKnownBlock, hasKnownBlock } from "./known-block.ts";
+
+export type CheckDataDependencies = Readonly<{
+  settings: SidecarSettings;
+  place: Pick<NodeLocation, "layout" | "read" | "fileDeadline" | "dataDeadline" | "keyDeadline">;
+  driver: NodeDriver | undefined;
+  health: Pick<HealthWatch, "current" | "facts" | "check">;
+  rpc: DataRpc;
+  references: readonly Pick<DataRpc, "findBlock">[];
+  holders: Pick<PortHolders, "now">;
+  observer: Readonly<{ version: () => VersionResolution }>;
+  state: Pick<UpkeepState, "healthy" | "upgrade">;
+  clock: Readonly<{ wallMs: () => number }>;
+  signal: AbortSignal;
+}>;
+
+/** Result of a data check, with the node's process; the next mark is built from both. */
+export type DataCheckResult = Readonly<{ check: DataCheck; process: ProcessMark | undefined }>;
+
+const unknown: BlockCheck = { kind: "unknown" };
+
+/**
+ * Checks a node, its data and other possible faults. Changes nothing.
+ *
+ * @throws {HangingFileSystem} if the file system that holds its data, a key or its programs hangs.
+ */
+export async function checkData({ mark }: DataEvidence, dependencies: CheckDataDependencies): Promise<DataCheckResult> {
+  const { health, rpc, driver, state, signal } = dependencies;
+  // Done first, because a node with a hung disk may leave every call without a response.
+  const { reading, found, programs } = await findSurroundings(dependencies);
+  const { height, reference, failure } = health.current();
+  const facts = health.facts();
+  const wasAnswering = facts.rpc !== undefined && facts.rpc.fault === undefined && failure === undefined;
+  const isExpectedChain = facts.chain === "expected";
+  const isMoving = facts.height === "advancing" || facts.height === "idle";
+  const find = async (number: number | undefined) =>
+    wasAnswering && number !== undefined ? rpc.findBlock(number, signal) : unknown;
+  const [block, genesis] = await Promise.all([find(mark?.block?.number), find(0)]);
+  const elsewhere = mark?.block === undefined ? [] : compareElsewhere(mark.block, block, height, dependencies);
+  const [process] = await dependencies.holders.now();
+  // A node that exited during the check would be stored as healthy but without a process, like a node whose process the sidecar can't see,
+  // and could never be restored.
+  const hasEnded = wasAnswering && process === undefined && (await health.check(signal)).failure !== undefined;
+  const isAnswering = wasAnswering && !hasEnded;
+  const healthy = state.healthy.get();
+  return {
+    process,
+    check: {
+      isAnswering,
+      isHealthy: isAnswering && isExpectedChain && isMoving,
+      isExpectedChain,
+      height: isAnswering ? height : undefined,
+      block,
+      genesis,
+      references: await Promise.all(elsewhere),
+      referenceHeight: reference?.height,
+      peers: isAnswering ? await rpc.peers(signal) : undefined,
+      isSyncing: isAnswering ? await rpc.isSyncing(signal) : undefined,
+      processes: (await driver?.processes?.()) ?? [],
+      programs: programs?.digest,
+      programNames: programs?.names,
+      place: found,
+      configHash: reading.contentHash,
+      healthyHash: healthy?.proof === "advanced" ? healthy.hash : undefined,
+      isStranded: state.upgrade.get()?.end === "stranded",
+    },
+  };
+}
+
+/** Reads from the references a block that the node lacks or has replaced. */
+function compareElsewhere(
+  known: KnownBlock,
+  block: BlockCheck,
+  height: number | undefined,
+  { references, signal }: Pick<CheckDataDependencies, "references" | "signal">,
+): readonly Promise<BlockCheck>[] {
+  const state = compareKnownBlock(known, block, height);
+  return state === "replaced" || state === "missing"
+    ? references.map((each) => each.findBlock(known.number, signal))
+    : [];
+}
+
+async function findSurroundings({ place, settings }: Pick<CheckDataDependencies, "place" | "settings">) {
+  const { pathsDirectory } = place.layout();
+  const reading: ConfigReading = await place.read();
+  const dataPath = reading.ok
+    ? findDataPath(settings.node.dataPath, pathsDirectory, reading.document.value)
+    : settings.node.dataPath;
+  const values = reading.ok ? readNodeValues(reading.document, pathsDirectory) : {};
+  const found = await checkLocation(dataPath, values, place);
+  const { binDirectory } = place.layout();
+  const programs = await place.fileDeadline.call(`checking ${binDirectory}`, () => listPrograms(binDirectory));
+  return { reading, found, programs };
+}
+
+/** Builds the mark that records a healthy node. The programs in it are those with which the process was started, not later replacements. */
+export async function takeMark(
+  before: DataMark | undefined,
+  { check, process }: DataCheckResult,
+  { rpc, observer, clock, signal }: CheckDataDependencies,
+): Promise<DataMark> {
+  const { height = 0, genesis } = check;
+  const number = findSettledBlock(height);
+  const settled = await rpc.findBlock(number, signal);
+  // Data that was replaced during the check would be mistaken for the earlier data.
+  const holds =
+    before?.block === undefined ||
+    hasKnownBlock(before.block, await rpc.findBlock(before.block.number, signal), height);
+  const isSameProcess =
+    process !== undefined && before?.process?.pid === process.pid && before.process.startTicks === process.startTicks;
+  return {
+    atMs: clock.wallMs(),
+    height: Math.max(height, before?.height ?? 0),
+    block: settled.kind === "found" && holds ? { number, hash: settled.hash } : before?.block,
+    genesis: genesis.kind === "found" ? genesis.hash : before?.genesis,
+    version: observer.version().version?.text,
+    dataInode: check.place.dataInode,
+    process,
+    programs: isSameProcess ? before?.programs : check.programs,
+    programNames: isSameProcess ? (before?.programNames ?? check.programNames) : check.programNames,
+  };
+}

@@ -1,0 +1,153 @@
+import type { ConditionReport } from "#status/condition.ts";
+import type { PushGroup } from "./push-groups.ts";
+
+/** Job, instance and interval with which the node pushes, according to its configuration. Without a configured instance, the node may use an unknown one. */
+export type PushIdentity = Readonly<{ job: string; instance?: string | undefined; intervalSeconds: number }>;
+
+/** Group and its push history. */
+export type TrackedGroup = Readonly<{
+  group: PushGroup;
+  /** Absent if the group never had a push. */
+  seen: PushesSeen | undefined;
+  ageMs: number;
+  isStale: boolean;
+  isShared: boolean;
+  /** Whether the group has been fresh at any time since it was first seen. */
+  wasFresh: boolean;
+}>;
+
+/** Groups, keyed by their labels. */
+export type TrackedGroups = ReadonlyMap<string, TrackedGroup>;
+
+/** Both clocks at the time of a check. */
+type Now = Readonly<{ monotonicMs: number; wallMs: number }>;
+
+/**
+ * Lists the groups to which the node may push: those with its job and instance. If node.conf has no instance, that is the group without an
+ * instance or, if there is none, every group with the job. Pure.
+ */
+export function listOwnGroups(groups: readonly PushGroup[], { job, instance }: PushIdentity): readonly PushGroup[] {
+  const ofJob = groups.filter((group) => group.job === job);
+  const own = ofJob.filter((group) => group.instance === (instance ?? ""));
+  return own.length > 0 || instance !== undefined ? own : ofJob;
+}
+
+/** Records the result of one check of the groups. Pure. */
+export function followGroups(
+  before: TrackedGroups,
+  groups: readonly PushGroup[],
+  { monotonicMs, wallMs }: Now,
+  { intervalSeconds, staleAfterMs }: Readonly<{ intervalSeconds: number; staleAfterMs: number }>,
+): TrackedGroups {
+  const follow = (group: PushGroup): TrackedGroup => {
+    const last = before.get(group.labels);
+    const { pushTimeSeconds } = group;
+    const age = pushTimeSeconds === undefined ? 0 : wallMs - pushTimeSeconds * 1_000;
+    const seen =
+      pushTimeSeconds === undefined
+        ? undefined
+        : countPush(last?.seen, { lastPushSeconds: pushTimeSeconds, ageMs: age }, monotonicMs, intervalSeconds);
+    const ageMs = monotonicMs - (seen?.lastPushSeenMs ?? monotonicMs);
+    const isStale = ageMs > Math.max(staleAfterMs, 3 * intervalSeconds * 1_000);
+    const shared = seen === undefined ? false : isShared(seen, monotonicMs, intervalSeconds);
+    const wasFresh = last?.wasFresh === true || (seen !== undefined && !isStale);
+    return { group, seen, ageMs, isStale, isShared: shared ?? last?.isShared ?? false, wasFresh };
+  };
+  return new Map(groups.map((group) => [group.labels, follow(group)]));
+}
+
+type Report = ConditionReport<"MetricsArriving">;
+
+/**
+ * Judges the node's groups. If several may be its own, only those that have been fresh at some time count: the others may be left over from
+ * a removed node. Pure.
+ */
+export function evaluatePushes(identity: PushIdentity, followed: TrackedGroups, now: Now): Report {
+  const all = [...followed.values()].toSorted((a, b) => a.ageMs - b.ageMs);
+  const fresh = all.filter(({ wasFresh }) => wasFresh);
+  const reports = (fresh.length > 0 ? fresh : all.slice(0, 1)).map((group) =>
+    evaluateGroup(group, identity, { ...now, isOneOfMany: all.length > 1 }),
+  );
+  return reports.find(({ status }) => status === "False") ?? reports[0] ?? reportMissing(nameGroup(identity));
+}
+
+function evaluateGroup(
+  { group, seen, ageMs, isStale, isShared: shared }: TrackedGroup,
+  { intervalSeconds }: PushIdentity,
+  { wallMs, isOneOfMany }: Now & Readonly<{ isOneOfMany: boolean }>,
+): Report {
+  const type = "MetricsArriving";
+  const name = nameGroup(group);
+  const { pushTimeSeconds = 0, failureTimeSeconds = 0 } = group;
+  const age = `${Math.round(ageMs / 1_000)} s`;
+  if (failureTimeSeconds > pushTimeSeconds) {
+    const failed = Math.max(0, Math.round(wallMs / 1_000 - failureTimeSeconds));
+    const succeeded = seen === undefined ? "none has succeeded yet" : `the last successful one is ${age} old`;
+    const message = `The Pushgateway rejected the last push of ${name} ${failed} s ago; ${succeeded}. See the Pushgateway's log. The usual cause is another group with a metric of the same name but a different type: delete that group.`;
+    return { type, status: "False", reason: "PushesRejected", message };
+  }
+  if (seen === undefined) return reportMissing(name);
+  if (isStale) {
+    const whose = isOneOfMany
+      ? " It may be from another node with this job name; give each node its own monitor.jobName."
+      : "";
+    const message = `The last push of ${name} is ${age} old (interval ${intervalSeconds} s); check the node and its monitor_config.${whose}`;
+    return { type, status: "False", reason: "Stale", message };
+  }
+  if (shared) {
+    const message = `Several nodes push ${name} and overwrite each other; give each its own monitor.jobName.`;
+    return { type, status: "False", reason: "JobShared", message };
+  }
+  return { type, status: "True", reason: "Fresh", message: `J${name.slice(1)} was pushed ${age} ago.` };
+}
+
+function nameGroup({ job, instance = "" }: Pick<PushIdentity, "job" | "instance">): string {
+  return instance === "" ? `job "${job}"` : `job "${job}", instance "${instance}"`;
+}
+
+function reportMissing(name: string): Report {
+  const message = `The Pushgateway has no group for ${name}; the node has not pushed yet, or its monitor_config has the keys of another version.`;
+  return { type: "MetricsArriving", status: "False", reason: "Missing", message };
+}
+
+/** Pushes observed for one group; a plain value, replaced at each check. */
+export type PushesSeen = Readonly<{
+  /** Monotonic time of the first check. */
+  sinceMs: number;
+  lastPushSeconds: number;
+  /** Monotonic time at which the last push was first seen, so that a wall clock jump doesn't age it. */
+  lastPushSeenMs: number;
+  /** Number of distinct pushes after the first one. */
+  count: number;
+}>;
+
+/** Number of push intervals to observe: enough to distinguish two nodes from one. */
+const intervalsLookedAt = 6;
+
+/** Counts pushes. Restarts the count once enough have been seen. Pure. */
+export function countPush(
+  before: PushesSeen | undefined,
+  { lastPushSeconds, ageMs }: Readonly<{ lastPushSeconds: number; ageMs: number }>,
+  nowMs: number,
+  intervalSeconds: number,
+): PushesSeen {
+  if (before === undefined) {
+    return { sinceMs: nowMs, lastPushSeconds, lastPushSeenMs: nowMs - Math.max(0, ageMs), count: 0 };
+  }
+  // If the time went backwards, there was no new push: the group was removed, or the Pushgateway was restored from an older file.
+  const isNew = lastPushSeconds > before.lastPushSeconds;
+  const lastPushSeenMs = isNew ? nowMs : before.lastPushSeenMs;
+  const isOver = nowMs - before.sinceMs > intervalsLookedAt * intervalSeconds * 1_500;
+  if (isOver) return { sinceMs: nowMs, lastPushSeconds, lastPushSeenMs, count: 0 };
+  return { ...before, lastPushSeconds, lastPushSeenMs, count: before.count + (isNew ? 1 : 0) };
+}
+
+/**
+ * Whether more pushes arrived than one node makes. Two nodes with the same job overwrite each other, and nothing else reveals that.
+ * Undefined until enough intervals have passed. Pure.
+ */
+export function isShared(seen: PushesSeen, nowMs: number, intervalSeconds: number): boolean | undefined {
+  const intervals = (nowMs - seen.sinceMs) / (intervalSeconds * 1_000);
+  if (intervals < intervalsLookedAt) return undefined;
+  return seen.count > intervals * 1.5;
+}

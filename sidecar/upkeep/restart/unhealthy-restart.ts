@@ -1,0 +1,169 @@
+import type { Clock } from "#daemon/clock.ts";
+import type { HealthWatch } from "#health/health-watch.ts";
+import { findFaults, type NodeInfo, type NodeFault } from "#health/rpc-state.ts";
+import { startPrecisionMs, type NodeDriver } from "../drivers/driver.ts";
+import { readNodeStart } from "./node-start.ts";
+import type { ObservedProcess, UnresponsivePeriod, UnhealthyPeriod } from "./restart-observation.ts";
+
+export type HealthDependencies = Readonly<{
+  health: Pick<HealthWatch, "current" | "facts" | "ranMs">;
+  driver: NodeDriver | undefined;
+  clock: Clock;
+  signal: AbortSignal;
+}>;
+
+/**
+ * Explains why the node should be restarted because of its health; undefined if that isn't allowed or the node hasn't been unhealthy for
+ * long enough. A node that is behind its references but is getting closer is catching up: after a start with old data that takes hours, and
+ * a restart would only prolong it. A node whose process was seen and has exited is started again regardless of `lag.restart`, because there
+ * is nothing left to interrupt.
+ */
+export async function explainUnhealthy(
+  process: ObservedProcess,
+  {
+    isRestarted,
+    restartAfterMs,
+    answersWithinMs,
+  }: Readonly<{ /** `lag.restart`. */ isRestarted: boolean; restartAfterMs: number; answersWithinMs: number }>,
+  dependencies: HealthDependencies,
+): Promise<string | undefined> {
+  const { health } = dependencies;
+  if (isUnasked(process, health)) return undefined;
+  const wasStarting = process.now().startingUntilMs !== undefined;
+  const startingUntilMs = await findStartupDeadline(process, answersWithinMs, dependencies);
+  process.note({ startingUntilMs });
+  // Until it responds, a node counts neither as healthy nor as unhealthy.
+  if (wasStarting && process.now().unresponsive === undefined) process.note({ unhealthy: undefined });
+  const facts = health.facts();
+  const { lag } = facts;
+  const faults = findFaults(facts).filter(mayBeRepaired);
+  const [first] = [...faults.filter((fault) => fault !== lag), ...faults];
+  if (first === undefined) {
+    process.note({ unhealthy: undefined });
+    return undefined;
+  }
+  const unhealthy = countUnhealthy(process.now().unhealthy, {
+    lag,
+    isOnlyBehind: first === lag,
+    nowMs: health.ranMs(),
+  });
+  process.note({ unhealthy });
+  const unhealthyForMs = health.ranMs() - unhealthy.sinceMs;
+  if ((!isRestarted && !process.now().hasEnded) || unhealthyForMs < restartAfterMs) return undefined;
+  if (startingUntilMs !== undefined) return undefined;
+  return `the node has been unhealthy for ${Math.round(unhealthyForMs / 1_000)} s: ${first.reason} (${first.message})`;
+}
+
+/** Whether a restart may fix a fault. A restart doesn't restore blocks that the node has lost. */
+function mayBeRepaired({ reason }: NodeFault): boolean {
+  return reason !== "WentBackwards";
+}
+
+/**
+ * Updates the time since which the node has been unhealthy. For a node that is only behind, this is the last time at which it got closer to
+ * its references than ever before.
+ */
+function countUnhealthy(
+  before: UnhealthyPeriod | undefined,
+  { lag, isOnlyBehind, nowMs }: Readonly<{ lag: NodeInfo["lag"]; isOnlyBehind: boolean; nowMs: number }>,
+): UnhealthyPeriod {
+  const { sinceMs = nowMs, nearestBlocks = Infinity } = before ?? {};
+  if (typeof lag !== "object" || lag.blocks >= nearestBlocks) return { sinceMs, nearestBlocks };
+  const isNearer = isOnlyBehind && nearestBlocks !== Infinity;
+  return { sinceMs: isNearer ? nowMs : sinceMs, nearestBlocks: lag.blocks };
+}
+
+/**
+ * Explains why a hung node should be restarted: it has responded to `eth_blockNumber` since it started (specification, "Node command
+ * line"), but not for `restart.hungAfterMs`; undefined otherwise. A node that is replaying its log hasn't responded since it started, and
+ * is left alone, however long that takes. So is a node whose driver doesn't know when it started.
+ */
+export async function explainHung(
+  process: ObservedProcess,
+  { hungAfterMs }: Readonly<{ hungAfterMs: number }>,
+  dependencies: HealthDependencies,
+): Promise<string | undefined> {
+  const { health } = dependencies;
+  if (isUnasked(process, health)) return undefined;
+  const unresponsive = recordUnresponsive(process, health);
+  if (unresponsive === undefined) return undefined;
+  const silentForMs = health.ranMs() - unresponsive.sinceMs;
+  const { answeredAtMs } = health.current();
+  if (hungAfterMs === 0 || silentForMs < hungAfterMs || answeredAtMs === undefined) return undefined;
+  const startedAt = await readNodeStart(process, dependencies);
+  if (typeof startedAt !== "number" || startedAt > answeredAtMs) return undefined;
+  return `the node hangs: it has run since ${new Date(startedAt).toISOString()} and has not responded for ${Math.round(silentForMs / 1_000)} s`;
+}
+
+/**
+ * Determines the time (wall clock) until which an unresponsive node may still be starting: it hasn't responded since it started, and
+ * `restart.answersWithinMs` hasn't elapsed. A node whose process has exited isn't starting. If the driver doesn't know when the node
+ * started, the time counts from the first check without a response, provided that the node was never seen to respond or its port has since
+ * been closed. Undefined if the node responds, isn't running, or hangs.
+ */
+async function findStartupDeadline(
+  process: ObservedProcess,
+  answersWithinMs: number,
+  dependencies: HealthDependencies,
+): Promise<number | undefined> {
+  const { clock, health, driver } = dependencies;
+  const unresponsive = recordUnresponsive(process, health);
+  const runs = ((await driver?.processes?.()) ?? []).length > 0;
+  const { answeredAtMs } = health.current();
+  process.note({ hasEnded: unresponsive !== undefined && process.now().wasSeen && !runs });
+  if (unresponsive === undefined) {
+    recordProcess(process, runs, { answeredAtMs, wallMs: clock.wallMs() });
+    return undefined;
+  }
+  if (process.now().hasEnded) return undefined;
+  const startedAtMs = await readNodeStart(process, dependencies);
+  if (startedAtMs === "not-running") return undefined;
+  const silentSinceMs = clock.wallMs() - (health.ranMs() - unresponsive.sinceMs);
+  const untilMs = (startedAtMs === "unknown" ? silentSinceMs : startedAtMs) + answersWithinMs;
+  const hasAnswered =
+    answeredAtMs !== undefined &&
+    (startedAtMs === "unknown" ? !unresponsive.portWasClosed : startedAtMs + startPrecisionMs <= answeredAtMs);
+  return hasAnswered || clock.wallMs() >= untilMs ? undefined : untilMs;
+}
+
+/**
+ * Records whether the process of a node that responds is visible. A node that has just exited responded a moment ago, so only a response
+ * after the process was found missing shows that the process seen before wasn't the node.
+ */
+function recordProcess(
+  process: ObservedProcess,
+  runs: boolean,
+  { answeredAtMs, wallMs }: Readonly<{ answeredAtMs: number | undefined; wallMs: number }>,
+): void {
+  if (runs) return process.note({ wasSeen: true, missedAtMs: undefined });
+  const { missedAtMs = wallMs } = process.now();
+  process.note({ missedAtMs });
+  if (answeredAtMs !== undefined && answeredAtMs > missedAtMs) process.note({ wasSeen: false });
+}
+
+/** Whether the node can't be queried because its name doesn't resolve; in that case, records that the node is neither unresponsive nor unhealthy. */
+function isUnasked(process: ObservedProcess, health: Pick<HealthWatch, "facts">): boolean {
+  if (health.facts().rpc?.fault?.reason !== "NameNotResolved") return false;
+  process.note({ unresponsive: undefined, unhealthy: undefined });
+  return true;
+}
+
+/** Failure reasons that may mean that the node's port is closed: a proxy may accept the connection on the node's behalf and then close it. */
+const closedPortReasons: ReadonlySet<NodeFault["reason"]> = new Set([
+  "ConnectionRefused",
+  "ConnectionClosed",
+  "Unreachable",
+]);
+
+/** Records whether the node is unresponsive, and since when. */
+function recordUnresponsive(
+  process: ObservedProcess,
+  health: Pick<HealthWatch, "facts" | "ranMs">,
+): UnresponsivePeriod | undefined {
+  const fault = health.facts().rpc?.fault;
+  const { sinceMs = health.ranMs(), portWasClosed = false } = process.now().unresponsive ?? {};
+  const unresponsive =
+    fault === undefined ? undefined : { sinceMs, portWasClosed: portWasClosed || closedPortReasons.has(fault.reason) };
+  process.note({ unresponsive });
+  return unresponsive;
+}

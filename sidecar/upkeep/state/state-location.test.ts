@@ -1,0 +1,67 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { readSettings } from "#daemon/settings/settings.ts";
+import { findUserStateDirectory } from "#daemon/files/user-state-directory.ts";
+import { sidecarSettings } from "../../settings.ts";
+import { chooseStateLocation, listStateLocations } from "./state-location.ts";
+
+let root: string;
+
+beforeEach(() => {
+  root = mkdtempSync(join(tmpdir(), "gatehouse-place-"));
+});
+
+afterEach(() => rmSync(root, { recursive: true }));
+
+const open = () => true;
+const closed = () => false;
+
+function placeOf(workspace: string, isWritable: () => boolean, env: Readonly<Record<string, string>> = {}): string {
+  const settings = readSettings(sidecarSettings, { env: { GATEHOUSE_SIDECAR_NODE_WORKSPACE: workspace, ...env } });
+  const facts = { userStateDirectory: join(root, "user"), isWritable };
+  return chooseStateLocation(settings, join(workspace, "bin/node.conf"), facts);
+}
+
+test("state belongs to its node: in the workspace, or where that can't be written with the user, a place for each node", () => {
+  for (const name of ["a", "b", "c"]) mkdirSync(join(root, name));
+  expect(placeOf(join(root, "a"), open)).toBe(join(root, "a/.gatehouse"));
+  const elsewhere = [join(root, "b"), join(root, "c")].map((workspace) => placeOf(workspace, closed));
+  for (const place of elsewhere) expect(place).toMatch(new RegExp(`^${root}/user/[0-9a-f]{16}$`));
+  expect(new Set(elsewhere).size).toBe(2);
+  expect(placeOf(join(root, "b"), closed, { GATEHOUSE_SIDECAR_NODE_CHAIN_ID: "7" })).not.toBe(elsewhere[0]);
+  const set = { GATEHOUSE_SIDECAR_UPKEEP_STATE_DIRECTORY: "own" };
+  expect(placeOf(join(root, "a"), open, set)).toBe(resolve("own"));
+});
+
+test("state that is there is found again, whether or not the workspace can be written now", () => {
+  mkdirSync(join(root, "b"));
+  const before = placeOf(join(root, "b"), closed);
+  mkdirSync(before, { recursive: true });
+  writeFileSync(join(before, "upkeep.sqlite"), "");
+  expect(placeOf(join(root, "b"), open)).toBe(before);
+});
+
+test("no state is made elsewhere while the workspace is not mounted yet", () => {
+  expect(() => placeOf(join(root, "later"), open)).toThrow(
+    `the node's workspace ${join(root, "later")} does not exist; mount it, or set GATEHOUSE_SIDECAR_NODE_WORKSPACE to its location.`,
+  );
+});
+
+test("the user's state directory is that of the XDG Base Directory Specification", () => {
+  expect(findUserStateDirectory({ XDG_STATE_HOME: "/state" })).toBe("/state/gatehouse");
+  for (const env of [{}, { XDG_STATE_HOME: "" }, { XDG_STATE_HOME: "relative" }]) {
+    expect(findUserStateDirectory(env)).toMatch(/^\/.*\/\.local\/state\/gatehouse$/);
+  }
+});
+
+test("without a directory that is set there are two places to look for a sidecar", () => {
+  const settings = readSettings(sidecarSettings, {
+    env: { GATEHOUSE_SIDECAR_NODE_CONFIG_PATH: join(root, "n/node.conf") },
+  });
+  expect(listStateLocations(settings, join(root, "n/node.conf"), root)).toEqual([
+    join(root, "n/.gatehouse"),
+    expect.stringMatching(new RegExp(`^${root}/[0-9a-f]{16}$`)),
+  ]);
+});

@@ -1,0 +1,15 @@
+import { allowedHosts, host, port } from "#daemon/settings/types.ts";
+import { pageLinks } from "#daemon/http/page-links.ts";
+import { section } from "#daemon/settings/settings.ts";
+import { defaultPorts } from "#daemon/default-ports.ts";
+import { fixed } from "#daemon/settings/fixed.ts";
+
+/** Listener for health, metrics and status, and for a sidecar's page. */
+export const listenSection = section({
+  host: host.default("127.0.0.1").describe("Address of the health, metrics and status listener"),
+  port: port.default(defaultPorts.sidecar.status).describe("Port of the health, metrics and status listener"),
+  allowedHosts,
+  /** Timeout for receiving a request. */
+  requestTimeoutMs: fixed(5_000),
+  pages: pageLinks,
+});

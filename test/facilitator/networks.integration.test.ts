@@ -1,0 +1,219 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { payingFetch } from "#client/paying-fetch.ts";
+import { generousMs, until } from "#daemon/testing/until.ts";
+import { startRpcTap, type RpcTap } from "../support/facilitator/rpc-tap.ts";
+import {
+  createLedgerFolder,
+  startFacilitator,
+  type RunningFacilitator,
+} from "../support/facilitator/running-facilitator.ts";
+import { amount, signPayment } from "../support/facilitator/signed-payment.ts";
+import { buildSettlingEnvironment, createTemporaryFolder, findUrl } from "../support/payments/shop.ts";
+import { startUpstream } from "../support/payments/test-upstream.ts";
+import { startService } from "../support/service-process.ts";
+import { startPaymentChain, testAccount, type PaymentChain } from "../support/payments/payment-chain.ts";
+
+const resources = new AsyncDisposableStack();
+const payee = testAccount(2).address;
+const [aliceKey, bobKey] = ["alice-key-0123456789", "bob-key-0123456789"];
+/** Two chains, whose token has one address, and a node of the second one that a test can take away. */
+let one: PaymentChain;
+let other: PaymentChain;
+let tap: RpcTap;
+let ledgerPath: string;
+let facilitator: RunningFacilitator;
+
+beforeAll(async () => {
+  [one, other] = await Promise.all([startPaymentChain(), startPaymentChain({ chainId: 1673 })]);
+  resources.use(one);
+  resources.use(other);
+  tap = resources.use(await startRpcTap(other.url));
+  ledgerPath = resources.use(await createLedgerFolder()).path("networks");
+  facilitator = await start();
+  resources.defer(() => facilitator[Symbol.asyncDispose]());
+});
+
+afterAll(() => resources.disposeAsync());
+
+function start(): Promise<RunningFacilitator> {
+  const networks = [
+    {
+      chain: { id: 1673, rpcUrl: tap.url, rpcTimeoutMs: 2_000 },
+      assets: [{ address: other.token, name: "USDC", version: "2", minAmount: 5 }],
+      settlement: { confirmations: 2 },
+    },
+  ];
+  const sellers = [{ name: "alice" }, { name: "bob", gasPerDay: 5, networks: [{ id: 1673, gasPerDay: 1e-9 }] }];
+  const env = {
+    GATEHOUSE_FACILITATOR_NETWORKS: JSON.stringify(networks),
+    GATEHOUSE_FACILITATOR_SELLERS: JSON.stringify(sellers),
+    GATEHOUSE_FACILITATOR_API_KEYS: `alice=${aliceKey},bob=${bobKey},the-key-of-nobody`,
+  };
+  return startFacilitator({ rpcUrl: one.url, token: one.token, ledgerPath, env });
+}
+
+const withKey = (key: string) => facilitator.as({ "X-API-Key": key, "Idempotency-Key": `a-sale-${key}` });
+const sellerOfAll = () => withKey("the-key-of-nobody");
+
+/** Counts the signer's transactions on each chain, mined or not. */
+async function countSent(): Promise<readonly number[]> {
+  const counted = [one, other].map(({ anvil }) =>
+    anvil.request<string>("eth_getTransactionCount", [testAccount(0).address, "pending"]),
+  );
+  return (await Promise.all(counted)).map(Number);
+}
+
+async function readReadiness(): Promise<Readonly<{ status: string; checks: Record<string, object> }>> {
+  return (await (await fetch(`${facilitator.operationsUrl}/readyz`)).json()) as never;
+}
+
+test("one facilitator settles on two chains, and lists both", async () => {
+  const supported = (await (await fetch(`${facilitator.url}/supported`)).json()) as {
+    kinds: readonly Readonly<{ scheme: string; network: string }>[];
+    assets: readonly unknown[];
+    signers: unknown;
+  };
+  const exact = supported.kinds.filter(({ scheme }) => scheme === "exact").map(({ network }) => network);
+  expect(exact).toEqual(["eip155:1672", "eip155:1673"]);
+  expect(supported.assets).toEqual([
+    { network: "eip155:1672", address: one.token, decimals: 6 },
+    { network: "eip155:1673", address: other.token, decimals: 6 },
+  ]);
+  expect(supported.signers).toEqual({ "eip155:*": [testAccount(0).address] });
+
+  for (const [chain, chainId] of [
+    [one, 1672],
+    [other, 1673],
+  ] as const) {
+    const payment = await signPayment(chain.token, { chainId });
+    const before = await chain.balanceOf(payee);
+    expect((await sellerOfAll().verify(payment)).body).toMatchObject({ isValid: true });
+    const { body } = await sellerOfAll().settle(payment);
+    expect(body).toMatchObject({ success: true, network: `eip155:${chainId}` });
+    expect((await chain.balanceOf(payee)) - before).toBe(amount);
+  }
+  const metrics = await (await fetch(`${facilitator.operationsUrl}/metrics`)).text();
+  for (const network of ["eip155:1672", "eip155:1673"])
+    expect(metrics).toMatch(
+      new RegExp(
+        `^gatehouse_facilitator_settle_duration_seconds_count\\{outcome="settled",network="${network}"\\} 1$`,
+        "m",
+      ),
+    );
+});
+
+test("a payment belongs to one chain: elsewhere, and on a chain that nobody serves, it is refused by name", async () => {
+  const payment = await signPayment(one.token);
+  const moved = { ...payment.paymentRequirements, network: "eip155:1673" } as const;
+  const replayed = { paymentPayload: { ...payment.paymentPayload, accepted: moved }, paymentRequirements: moved };
+  expect((await sellerOfAll().verify(replayed)).body.invalidReason).toBe("invalid_exact_evm_signature");
+
+  const unserved = await signPayment(one.token, { chainId: 1 });
+  const message = 'network "eip155:1" is not supported; use "eip155:1672" or "eip155:1673".';
+  expect((await sellerOfAll().verify(unserved)).body).toMatchObject({
+    isValid: false,
+    invalidReason: "invalid_network",
+    invalidMessage: message,
+  });
+  expect((await sellerOfAll().settle(unserved)).body).toMatchObject({ success: false, errorMessage: message });
+});
+
+test("a seller has each network's own limits, and only on networks that are named for it", async () => {
+  const [here, there] = [await signPayment(one.token), await signPayment(other.token, { chainId: 1673 })];
+  expect((await withKey(aliceKey).verify(here)).body).toMatchObject({ isValid: true });
+  expect((await withKey(aliceKey).verify(there)).body).toMatchObject({
+    invalidReason: "invalid_network",
+    invalidMessage: expect.stringMatching(/^eip155:1673 is not settled for alice: it is not in networks of alice /),
+  });
+  const again = async () => withKey(bobKey).settle(await signPayment(other.token, { chainId: 1673 }));
+  expect((await again()).body).toMatchObject({ success: true });
+  expect((await again()).body.error, "its gas there is spent").toMatch(/^bob may use 1e-9 of the native currency/);
+  expect((await withKey(bobKey).settle(await signPayment(one.token))).body).toMatchObject({ success: true });
+});
+
+test.each(["by that facilitator", "in its own process"])(
+  "a seller sells one route on both chains, settled %s",
+  async (where) => {
+    await using folder = await createTemporaryFolder();
+    await using upstream = await startUpstream();
+    const offer = { scheme: "exact", price: "0.01" };
+    const asset = { address: other.token, name: "USDC", version: "2", decimals: 6 };
+    const accepts = [
+      { ...offer, network: "eip155:1672" },
+      { ...offer, network: "eip155:1673", asset },
+    ];
+    const routesPath = join(folder.path, "routes.json5");
+    await writeFile(routesPath, JSON.stringify({ "GET /data": { accepts, upstream: `${upstream.url}/data` } }));
+    const places = {
+      routesPath,
+      settlementPath: join(folder.path, "s.sqlite"),
+      claimsPath: join(folder.path, "c.sqlite"),
+    };
+    const itself = buildSettlingEnvironment(one, places);
+    const env =
+      where === "in its own process"
+        ? {
+            ...itself,
+            GATEHOUSE_RESOURCE_SERVER_SETTLEMENT_NETWORKS: JSON.stringify([{ id: 1673, rpcUrl: other.url }]),
+          }
+        : {
+            ...Object.fromEntries(Object.entries(itself).filter(([name]) => !name.includes("SETTLEMENT"))),
+            GATEHOUSE_RESOURCE_SERVER_FACILITATOR_URL: facilitator.url,
+            GATEHOUSE_RESOURCE_SERVER_FACILITATOR_API_KEY: "the-key-of-nobody",
+          };
+    await using shop = await startService("resource-server", env);
+    const url = `${findUrl(shop)}/data`;
+    await until("it sells", generousMs, async () => (await fetch(url)).status === 402);
+    for (const [chain, network] of [
+      [one, "eip155:1672"],
+      [other, "eip155:1673"],
+    ] as const) {
+      const before = await chain.balanceOf(payee);
+      const assets = [{ network, address: chain.token, decimals: 6 }];
+      const buy = payingFetch({ account: testAccount(1).account, assets, maxPerPayment: "0.05", maxTotal: "1.00" });
+      expect((await buy(url)).status).toBe(200);
+      expect((await chain.balanceOf(payee)) - before).toBe(amount);
+    }
+  },
+);
+
+test("while one chain's node is gone the other settles, and a restart takes up what was in flight on both", async () => {
+  const payments = [await signPayment(one.token), await signPayment(other.token, { chainId: 1673 })] as const;
+  const before = [await one.balanceOf(payee), await other.balanceOf(payee)] as const;
+  await Promise.all([one, other].map(({ anvil }) => anvil.request("evm_setIntervalMining", [3_600])));
+  const sent = await countSent();
+  const cut = payments.map((payment) =>
+    sellerOfAll()
+      .settle(payment)
+      .catch(() => undefined),
+  );
+  await until("both are sent", generousMs, async () => String(await countSent()) === String(sent.map((n) => n + 1)));
+  await facilitator.process.end("SIGKILL");
+  await Promise.all(cut);
+  tap.rule(() => ({ status: 503, body: "gone" }));
+  facilitator = await start();
+
+  const unready = await readReadiness();
+  expect(unready).toMatchObject({ status: "degraded", checks: { signer: { ok: false, tolerated: true } } });
+  expect(unready.checks["chain"]).toMatchObject({
+    ok: false,
+    message: expect.stringMatching(/^eip155:1673: /),
+    tolerated: true,
+  });
+  const [first, second] = payments;
+  const settling = sellerOfAll().settle(first);
+  await one.anvil.request("evm_setIntervalMining", [1]);
+  expect((await settling).body).toMatchObject({ success: true });
+  expect((await sellerOfAll().verify(await signPayment(other.token, { chainId: 1673 }))).status).toBe(500);
+
+  tap.rule(() => "forward");
+  await other.anvil.request("evm_setIntervalMining", [1]);
+  expect((await sellerOfAll().settle(second)).body).toMatchObject({ success: true });
+  expect([(await one.balanceOf(payee)) - before[0], (await other.balanceOf(payee)) - before[1]]).toEqual([
+    amount,
+    amount,
+  ]);
+  await until("all is ready", generousMs, async () => !JSON.stringify(await readReadiness()).includes("false"));
+});

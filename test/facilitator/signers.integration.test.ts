@@ -1,0 +1,180 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { createPublicClient, http, type Hex } from "viem";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { generousMs, until } from "#daemon/testing/until.ts";
+import { startKmsDouble } from "#facilitator/testing/kms-double.ts";
+import { hastenService } from "../support/hastened-waits.ts";
+import { startPaymentChain, testAccount, type PaymentChain } from "../support/payments/payment-chain.ts";
+import {
+  createLedgerFolder,
+  startFacilitator,
+  type RunningFacilitator,
+} from "../support/facilitator/running-facilitator.ts";
+import { isLong } from "../support/run-size.ts";
+import { amount, signPayment } from "../support/facilitator/signed-payment.ts";
+
+const resources = new AsyncDisposableStack();
+let chain: PaymentChain;
+let ledgers: Awaited<ReturnType<typeof createLedgerFolder>>;
+const signers = [testAccount(0), testAccount(6), testAccount(7)] as const;
+const payee = testAccount(2).address;
+
+beforeAll(async () => {
+  chain = resources.use(await startPaymentChain({ blockTimeSeconds: 3_600 }));
+  ledgers = resources.use(await createLedgerFolder());
+});
+
+afterAll(() => resources.disposeAsync());
+
+/** Starts a facilitator with keys, one a line. */
+function start(
+  ledger: string,
+  keys: readonly (typeof signers)[number][] = signers,
+  more: Readonly<Record<string, string>> = {},
+): Promise<RunningFacilitator> {
+  const env = {
+    GATEHOUSE_FACILITATOR_SIGNER_PRIVATE_KEY: keys.map(({ privateKey }) => privateKey).join("\n"),
+    ...more,
+  };
+  return startFacilitator({ rpcUrl: chain.url, token: chain.token, ledgerPath: ledgers.path(ledger), env });
+}
+
+const signMany = (length: number) => Promise.all(Array.from({ length }, () => signPayment(chain.token)));
+const setBlockTime = (seconds: number) => chain.anvil.request("evm_setIntervalMining", [seconds]);
+const areGood = (answers: readonly Readonly<{ body: Readonly<{ success: boolean }> }>[]) =>
+  answers.every(({ body }) => body.success);
+
+/** Counts the transactions of each signer, in blocks and with those in the pool. */
+async function countTransactions() {
+  const client = createPublicClient({ transport: http(chain.url) });
+  const count = (blockTag: "latest" | "pending") =>
+    Promise.all(signers.map(({ address }) => client.getTransactionCount({ address, blockTag })));
+  return { mined: await count("latest"), sent: await count("pending") };
+}
+
+async function readMetric(
+  { operationsUrl }: RunningFacilitator,
+  name: string,
+): Promise<Readonly<Record<string, number>>> {
+  const text = await (await fetch(`${operationsUrl}/metrics`)).text();
+  const found = text.matchAll(
+    new RegExp(`^gatehouse_facilitator_${name}\\{signer="(.*)",network="eip155:1672"\\} (.*)$`, "gm"),
+  );
+  return Object.fromEntries([...found].map(([, signer = "", value]) => [signer, Number(value)]));
+}
+
+const wait = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
+/** In `npm test`, fewer: signing them takes most of the time. */
+const paymentCount = isLong ? 200 : 60;
+
+test("payments at once spread over three keys; killed in the middle, the next process leaves no nonce out", async () => {
+  const payments = await signMany(paymentCount);
+  const [before, nonces] = [await chain.balanceOf(payee), (await countTransactions()).mined];
+  {
+    const first = await start("spread");
+    const cut = Promise.allSettled(payments.map(first.as("a-sale").settle));
+    await until("each key has sent something", generousMs, async () =>
+      (await countTransactions()).sent.every((count, index) => count > (nonces[index] ?? 0)),
+    );
+    await chain.anvil.mine();
+    await wait(20);
+    await first.process.end("SIGKILL");
+    await cut;
+  }
+  await setBlockTime(1);
+  await using second = await start("spread");
+  const supported = await fetch(`${second.url}/supported`);
+  expect(await supported.json()).toMatchObject({ signers: { "eip155:*": signers.map(({ address }) => address) } });
+  const answers = await Promise.all(payments.map(second.as("a-sale").settle));
+  expect(areGood(answers)).toBe(true);
+  expect((await chain.balanceOf(payee)) - before).toBe(BigInt(paymentCount) * amount);
+  const { mined, sent } = await countTransactions();
+  expect(sent, "nothing is left in the pool").toEqual(mined);
+  expect(await chain.anvil.request("txpool_status")).toEqual({ pending: "0x0", queued: "0x0" });
+  expect(Object.values(await readMetric(second, "signer_next_nonce"))).toEqual(mined);
+  expect(Object.values(await readMetric(second, "signer_transactions_pending"))).toEqual([0, 0, 0]);
+});
+
+test("a key without gas is reported and settles nothing; the others go on", async () => {
+  await setBlockTime(1);
+  await using facilitator = await start("drained");
+  const [, , last] = signers;
+  const held = await chain.anvil.request<Hex>("eth_getBalance", [last.address, "latest"]);
+  await chain.anvil.request("anvil_setBalance", [last.address, "0x0"]);
+  const before = await countTransactions();
+  // The first of them find out: the node rejects the account's transaction.
+  expect(areGood(await Promise.all((await signMany(12)).map(facilitator.settle)))).toBe(true);
+  const after = await countTransactions();
+  expect(after.mined[2]).toBe(before.mined[2]);
+  expect(after.mined[0]).toBeGreaterThan(before.mined[0] ?? 0);
+  const ready = await fetch(`${facilitator.operationsUrl}/readyz`);
+  expect([ready.status, await ready.text()]).toEqual([200, expect.stringContaining(`${last.address}`)]);
+  expect((await readMetric(facilitator, "signer_usable"))[last.address]).toBe(0);
+  await chain.anvil.request("anvil_setBalance", [last.address, held]);
+});
+
+test("transactions of a key that is removed are followed to their end", async () => {
+  await setBlockTime(0);
+  const [first, , last] = signers;
+  const payments = await signMany(3);
+  const [before, { mined }] = [await chain.balanceOf(payee), await countTransactions()];
+  {
+    await using all = await start("removed");
+    const cut = Promise.allSettled(payments.map(all.as("a-sale").settle));
+    await until(
+      "the key has sent one",
+      generousMs,
+      async () => ((await countTransactions()).sent[2] ?? 0) > (mined[2] ?? 0),
+    );
+    await all.process.end("SIGKILL");
+    await cut;
+  }
+  await using fewer = await start("removed", [first]);
+  const settling = Promise.all(payments.map(fewer.as("a-sale").settle));
+  await setBlockTime(1);
+  expect(areGood(await settling)).toBe(true);
+  expect((await chain.balanceOf(payee)) - before).toBe(3n * amount);
+  expect(fewer.process.output()).toContain(`"signers":["`);
+  expect(fewer.process.output()).toContain(last.address);
+});
+
+/** An optional peer. */
+const hasKms = existsSync(join(import.meta.dirname, "../../node_modules/@aws-sdk/client-kms"));
+
+test.skipIf(!hasKms)(
+  "a key of AWS KMS that does not sign sends nothing, loses no nonce, and is not used while others sign",
+  async () => {
+    await setBlockTime(1);
+    const [, remote, local] = signers;
+    await using kms = await startKmsDouble({ "alias/signer": remote.privateKey });
+    const env = {
+      GATEHOUSE_FACILITATOR_SIGNER_KMS_KEYS: "alias/signer",
+      ...kms.env,
+      // A request to KMS has ten parts of half a second.
+      ...hastenService({ waitsMs: [500], times: 10 }),
+    };
+    const before = (await countTransactions()).sent;
+    const [first, second] = [await signPayment(chain.token), await signPayment(chain.token)];
+    {
+      await using facilitator = await start("kms", [], env);
+      expect(areGood([await facilitator.settle(first)])).toBe(true);
+      kms.setMode("hangs");
+      const fault = "AWS KMS can't sign with alias/signer: no response within 5000 ms";
+      expect(await facilitator.settle(second)).toEqual({ status: 500, body: { error: fault } });
+      const ready = await fetch(`${facilitator.operationsUrl}/readyz`);
+      expect([ready.status, await ready.text()]).toEqual([503, expect.stringContaining(fault)]);
+      kms.setMode("signs");
+      await until("the key signs again", generousMs, async () => (await fetch(ready.url)).status === 200);
+      expect(areGood([await facilitator.settle(second)])).toBe(true);
+      expect((await countTransactions()).sent).toEqual([before[0], (before[1] ?? 0) + 2, before[2]]);
+    }
+    await using facilitator = await start("kms", [local], env);
+    kms.setMode("refuses");
+    expect(areGood(await Promise.all((await signMany(4)).map(facilitator.settle)))).toBe(true);
+    const after = (await countTransactions()).sent;
+    expect(after.slice(0, 2)).toEqual([before[0], (before[1] ?? 0) + 2]);
+    expect(after[2]).toBeGreaterThan(before[2] ?? 0);
+  },
+);

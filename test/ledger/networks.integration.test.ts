@@ -1,0 +1,75 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { generousMs, until } from "#daemon/testing/until.ts";
+import {
+  startFacilitator,
+  type FacilitatorLocation,
+  type RunningFacilitator,
+} from "../support/facilitator/running-facilitator.ts";
+import { amount, signPayment } from "../support/facilitator/signed-payment.ts";
+import { startPaymentChain, testAccount, type PaymentChain } from "../support/payments/payment-chain.ts";
+import { explainMissingPostgres, startPostgres, type PostgresServer } from "../support/postgres.ts";
+
+const missing = explainMissingPostgres();
+const payee = testAccount(2).address;
+
+describe.skipIf(missing !== undefined)(
+  `two networks over PostgreSQL${missing === undefined ? "" : ` (${missing})`}`,
+  () => {
+    const resources = new AsyncDisposableStack();
+    let chains: readonly [PaymentChain, PaymentChain];
+    let postgres: PostgresServer;
+    let databaseUrl: string;
+    let place: FacilitatorLocation;
+    beforeAll(async () => {
+      chains = await Promise.all([startPaymentChain(), startPaymentChain({ chainId: 1_673 })]);
+      for (const chain of chains) resources.use(chain);
+      postgres = resources.use(await startPostgres());
+      databaseUrl = await postgres.createDatabase();
+      const [one, other] = chains;
+      const network = {
+        chain: { id: 1_673, rpcUrl: other.url },
+        assets: [{ address: other.token, name: "USDC", version: "2" }],
+      };
+      const env = {
+        GATEHOUSE_FACILITATOR_NETWORKS: JSON.stringify([network]),
+        GATEHOUSE_FACILITATOR_LEDGER_PATH: "",
+        GATEHOUSE_FACILITATOR_LEDGER_URL: databaseUrl,
+      };
+      place = { rpcUrl: one.url, token: one.token, ledgerPath: "", env };
+    });
+    afterAll(() => resources.disposeAsync());
+
+    const balances = () => Promise.all(chains.map((chain) => chain.balanceOf(payee)));
+    const sign = () => Promise.all(chains.map(({ token }, index) => signPayment(token, { chainId: 1_672 + index })));
+    const settle = (facilitator: RunningFacilitator, payments: Awaited<ReturnType<typeof sign>>) =>
+      Promise.all(payments.map((payment) => facilitator.as("a sale").settle(payment)));
+    const inFlight = () => postgres.query(databaseUrl, "SELECT hash FROM gatehouse_facilitator.attempt");
+
+    test("each settles on its own, and what was in flight on both at kill -9 is settled once by the next process", async () => {
+      const before = await balances();
+      const first = await startFacilitator(place);
+      expect(await settle(first, await sign())).toMatchObject([
+        { body: { success: true } },
+        { body: { success: true } },
+      ]);
+      await Promise.all(chains.map(({ anvil }) => anvil.request("evm_setIntervalMining", [3_600])));
+      const [cut, sentBefore] = [await sign(), (await inFlight()).length];
+      const broken = settle(first, cut).catch(() => undefined);
+      await until("both are sent", generousMs, async () => (await inFlight()).length === sentBefore + 2);
+      await first.process.end("SIGKILL");
+      await broken;
+
+      await using next = await startFacilitator(place);
+      const settling = settle(next, cut);
+      await Promise.all(chains.map(({ anvil }) => anvil.request("evm_setIntervalMining", [1])));
+      expect(await settling).toMatchObject([{ body: { success: true } }, { body: { success: true } }]);
+      expect(await balances()).toEqual(before.map((balance) => balance + 2n * amount));
+      expect(
+        await postgres.query(
+          databaseUrl,
+          "SELECT chain_id, count(*) FROM gatehouse_facilitator.settlement WHERE state = 'settled' GROUP BY chain_id ORDER BY chain_id",
+        ),
+      ).toEqual([1_672, 1_673].map((id) => ({ chain_id: String(id), count: "2" })));
+    });
+  },
+);

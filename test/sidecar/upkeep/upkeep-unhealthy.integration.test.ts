@@ -1,0 +1,204 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { basename, dirname, join } from "node:path";
+import { expect, test } from "vitest";
+import { createFakeNode, type FakeNode } from "#sidecar/testing/fake-node.ts";
+import { blockTimeMs } from "#sidecar/testing/fake-node-programs.ts";
+import { runUpkeep, type RunningUpkeep } from "#sidecar/testing/run-upkeep.ts";
+import { answersRpc, serveNode } from "#sidecar/testing/watched-node.ts";
+import { readUntil } from "#daemon/testing/until.ts";
+
+const quick = {
+  GATEHOUSE_SIDECAR_LAG_RESTART_AFTER_MS: "300",
+  GATEHOUSE_SIDECAR_LAG_INTERVAL_MS: "100",
+  GATEHOUSE_SIDECAR_HEALTH_STALE_AFTER_MS: "1000",
+  GATEHOUSE_SIDECAR_UPKEEP_REREAD_INTERVAL_MS: "100",
+};
+const allowed = { ...quick, GATEHOUSE_SIDECAR_LAG_RESTART: "true" };
+
+/** A node that runs and was restarted with its corrected configuration. */
+async function settled(
+  node: FakeNode,
+  environment: Readonly<Record<string, string>>,
+  options: Readonly<{ stateDirectory?: string }> = {},
+): Promise<RunningUpkeep> {
+  await node.start();
+  const upkeep = await runUpkeep(node, environment, options);
+  await readUntil(node.starts, (starts) => starts === 2);
+  return upkeep;
+}
+
+/** Waits until the node has made blocks for so long that it is known for it. */
+async function steady(upkeep: RunningUpkeep): Promise<void> {
+  const height = async () => Number(/^gatehouse_node_height_blocks (\d+)/m.exec(await upkeep.metrics.metrics())?.[1]);
+  const before = await height();
+  await readUntil(height, (now) => now >= before + 30);
+}
+
+/** Waits until the node is restarted for a fault, and says so. */
+async function restartedFor(node: FakeNode, upkeep: RunningUpkeep, starts: number, words: RegExp): Promise<void> {
+  await readUntil(node.starts, (count) => count === starts);
+  await upkeep.reason("HeightAdvancing", "Advancing");
+  await upkeep.reason("NoRestartPending", "NoRestart");
+  expect(upkeep.events.list().map(({ message }) => message)).toContainEqual(expect.stringMatching(words));
+}
+
+test("a node that stalls, or whose process has ended, is restarted if that is allowed; one that was started by hand and replays its log is left to it", async () => {
+  await using node = await createFakeNode();
+  await using upkeep = await settled(node, {
+    ...allowed,
+    GATEHOUSE_SIDECAR_LAG_RESTART_AFTER_MS: "1000",
+    GATEHOUSE_SIDECAR_RESTART_ANSWERS_WITHIN_MS: "60000",
+  });
+  await upkeep.reason("NoRestartPending", "NoRestart");
+  await steady(upkeep);
+  await node.stall();
+  await restartedFor(
+    node,
+    upkeep,
+    3,
+    /^Restarting the node \(ops\): the node has been unhealthy for \d+ s: NoNewBlock \(No new blocks after a steady rate: height has been \d+ for more than 1 s, since /,
+  );
+  expect(await upkeep.metrics.metrics()).toContain('gatehouse_node_restarts_total{cause="unhealthy"} 1');
+  // One that has ended is not taken for one that starts.
+  await upkeep.reason("RpcResponding", "Responding");
+  await upkeep.passes(2);
+  await node.stop();
+  const ended = /^Restarting the node \(ops\): the node has been unhealthy for \d+ s: ConnectionRefused \(/;
+  await restartedFor(node, upkeep, 4, ended);
+  await node.opensAfter(3_000);
+  await node.stop();
+  const started = node.start();
+  const message = await readUntil(
+    () => upkeep.board.get("NoRestartPending")?.message ?? "",
+    (text) => text.startsWith("No restart is pending: "),
+  );
+  expect(message).toMatch(
+    /^No restart is pending: the node has not responded since it started and has until 20\d\d-\S+Z \(restart\.answersWithinMs\)\.$/,
+  );
+  await started;
+  await upkeep.reason("HeightAdvancing", "Advancing");
+  await upkeep.passes(5);
+  expect(await node.starts()).toBe(5);
+  expect(upkeep.board.get("NoRestartPending")?.message).toBe("No restart is pending.");
+});
+
+/** A height that the fake node is far behind. */
+const farAhead = () => Math.floor(Date.now() / blockTimeMs) + 1_000_000;
+
+test("a node that catches up with its references is left to it; one that lags whatever is done is restarted within the budget, and then no more", async () => {
+  await using node = await createFakeNode();
+  // As a node with old data sees it: the references are far ahead, and it advances faster than they do.
+  let height = farAhead();
+  await using reference = await serveNode(answersRpc({ eth_blockNumber: () => `0x${height.toString(16)}` }));
+  await using upkeep = await settled(node, {
+    ...allowed,
+    GATEHOUSE_SIDECAR_LAG_RESTART_AFTER_MS: "1000",
+    GATEHOUSE_SIDECAR_LAG_REFERENCES: reference.url,
+    GATEHOUSE_SIDECAR_RESTART_BUDGET_PER_HOUR: "3",
+  });
+  await upkeep.reason("NodeSynced", "Behind");
+  const lag = async () => Number(/^gatehouse_node_lag_blocks (\d+)/m.exec(await upkeep.metrics.metrics())?.[1]);
+  const before = await lag();
+  await readUntil(lag, (now) => now < before - 80);
+  expect(await node.starts()).toBe(2);
+  expect(upkeep.board.get("NoRestartPending")?.message).toBe("No restart is pending.");
+  const advance = setInterval(() => (height = farAhead()), blockTimeMs);
+  using _ = { [Symbol.dispose]: () => clearInterval(advance) };
+  const { message } = await upkeep.reason("NoRestartPending", "BudgetExhausted", 20_000);
+  expect(message).toMatch(
+    /^A restart is pending \(the node has been unhealthy for \d+ s: Behind \(The node is at \d+, \d+ blocks behind the references \(limit: 50\); check its peers and its disk\.\)\); it starts at \d{4}-\S+Z, because 2 restarts in the last hour used up restart\.budgetPerHour\. Check the events for their causes; to restart now, restart the node manually\.$/,
+  );
+  await upkeep.passes(10);
+  // One of the three is kept for a roll-back; the first start was by hand.
+  expect(await node.starts()).toBe(3);
+});
+
+test("without lag.restart a node that stalls is only reported; one whose process has ended is started again, also where the sidecar was down meanwhile", async () => {
+  await using node = await createFakeNode();
+  const stateDirectory = await mkdtemp(join(tmpdir(), "gatehouse-state-"));
+  try {
+    {
+      await using upkeep = await settled(node, quick, { stateDirectory });
+      await upkeep.reason("NoRestartPending", "NoRestart");
+      await upkeep.reason("DataIntact", "Intact");
+      await steady(upkeep);
+      await node.stall();
+      await upkeep.reason("HeightAdvancing", "NoNewBlock");
+      await upkeep.passes(10);
+      expect(upkeep.board.get("NoRestartPending")?.reason).toBe("NoRestart");
+      expect(await node.starts()).toBe(2);
+      await node.kill();
+      await readUntil(node.starts, (starts) => starts === 3);
+      await upkeep.reason("NoRestartPending", "NoRestart");
+      await upkeep.reason("DataIntact", "Intact");
+    }
+    await node.kill();
+    await using upkeep = await runUpkeep(
+      node,
+      { ...quick, GATEHOUSE_SIDECAR_NODE_VERSION: "0.16.2" },
+      { stateDirectory },
+    );
+    await readUntil(node.starts, (starts) => starts === 4);
+    await upkeep.reason("NoRestartPending", "NoRestart");
+  } finally {
+    await rm(stateDirectory, { recursive: true });
+  }
+});
+
+test("a process that ended while its restart was verified, by a sidecar that was killed, is started again at once", async () => {
+  await using node = await createFakeNode();
+  await node.start();
+  const stateDirectory = await mkdtemp(join(tmpdir(), "gatehouse-state-"));
+  try {
+    // It answers only once the first sidecar is gone.
+    await node.opensAfter(3_000);
+    const environment = {
+      GATEHOUSE_SIDECAR_NODE_VERSION: "0.16.2",
+      GATEHOUSE_SIDECAR_OPS_START: JSON.stringify([
+        "sh",
+        "-c",
+        `./ops start --config ./${basename(node.configPath)} & sleep 1`,
+      ]),
+      GATEHOUSE_SIDECAR_RESTART_ANSWERS_WITHIN_MS: "900000",
+      GATEHOUSE_SIDECAR_RESTART_HEALTHY_WITHIN_MS: "500",
+    };
+    {
+      await using upkeep = await runUpkeep(node, environment, { stateDirectory });
+      await readUntil(
+        () => upkeep.state.restartInFlight.get()?.phase,
+        (phase) => phase === "verifying",
+      );
+    }
+    await node.kill();
+    await node.opensAfter(0);
+    await using upkeep = await runUpkeep(node, environment, { stateDirectory });
+    await readUntil(node.starts, (starts) => starts === 3);
+    expect((await upkeep.reason("NotPaused", "Paused")).message).toContain("its process exited");
+  } finally {
+    await rm(stateDirectory, { recursive: true });
+  }
+});
+
+test("a node whose process can't be seen is restarted when it has not answered for longer than a start may take", async () => {
+  await using node = await createFakeNode();
+  await using upkeep = await settled(node, {
+    ...allowed,
+    GATEHOUSE_SIDECAR_NODE_VERSION: "0.16.2",
+    GATEHOUSE_SIDECAR_NODE_CLI_RUNNER: "none",
+    GATEHOUSE_SIDECAR_RESTART_DRIVER: "compose",
+    GATEHOUSE_SIDECAR_COMPOSE_COMMAND: JSON.stringify([
+      "sh",
+      "-c",
+      `./ops stop --force; exec ./ops start --config ./${basename(node.configPath)}`,
+    ]),
+    GATEHOUSE_SIDECAR_COMPOSE_DIRECTORY: dirname(node.programs.ops),
+    GATEHOUSE_SIDECAR_RESTART_ANSWERS_WITHIN_MS: "2000",
+  });
+  await upkeep.reason("NoRestartPending", "NoRestart");
+  const stoppedMs = Date.now();
+  await node.stop();
+  await readUntil(node.starts, (starts) => starts === 3);
+  expect(Date.now() - stoppedMs).toBeGreaterThanOrEqual(2_000);
+  await upkeep.reason("NoRestartPending", "NoRestart");
+});

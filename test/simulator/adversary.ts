@@ -1,0 +1,82 @@
+import type { Hex } from "#x402/hex.ts";
+import type { Ask, Purchase } from "./buyers.ts";
+import { signOffer } from "./payments.ts";
+import { signers, token } from "./wallets.ts";
+import { nameSlot, type VirtualChain, type VirtualChains } from "./virtual-chain.ts";
+import { approve, cancel, drain, listCalls, nameCalled, revoke } from "./virtual-contracts.ts";
+import type { World } from "./world.ts";
+
+/** Lets something happen again and again, until there is no unrest any more. */
+function repeat({ time, isUnrest }: World, leastMs: number, mostMs: number, step: () => void): void {
+  const next = () => {
+    if (!isUnrest()) return;
+    step();
+    time.after(time.between(leastMs, mostMs), next);
+  };
+  time.after(time.between(1_000, mostMs), next);
+}
+
+/** Lets somebody settle a copy of a pending payment, and lets buyers cancel a payment, or move their money or its approval away. */
+export function startAdversary(world: World, chain: VirtualChain, purchases: readonly Purchase[]): void {
+  const { pick } = world.time;
+  repeat(world, 1_000, 15_000, () => {
+    const pending = pick([...chain.pool.values()].flatMap(listCalls));
+    const offers = pick(purchases)?.offers.filter(({ signing }) => signing.chain === chain.id);
+    const offer = pick(offers ?? []);
+    const kind = pick(["copy", "copy", "cancel", "drain", "approve", "revoke"]);
+    if (kind === "copy" && pending !== undefined) chain.sendForeign(pending);
+    if (kind === "cancel" && offer !== undefined) chain.sendForeign(cancel(offer));
+    if (kind === "drain" && offer?.signing.wallet === "tight") chain.sendForeign(drain(offer));
+    if (kind === "approve" && offer !== undefined) chain.sendForeign(approve(offer));
+    if (kind === "revoke" && offer !== undefined) chain.sendForeign(revoke(offer));
+    world.note(`adversary: ${kind}`);
+  });
+}
+
+/** Lets the signers' owner send transactions of its own with the same keys, at nonces that the facilitator uses, too. */
+export function startOperator(world: World, { head, pool }: VirtualChain): void {
+  const { time, weather, note } = world;
+  repeat(world, 5_000, 30_000, () => {
+    const from = time.pick(signers.slice(0, weather.signers))?.address ?? "0x";
+    const nonce = head().state.nextNonces.get(from) ?? 0;
+    const hash: Hex = `0x${nonce.toString(16).padStart(24, "e")}${from.slice(2)}`;
+    const fees = { maxFee: 10n ** 12n, tip: 10n ** 10n };
+    const used = { hash, from, nonce, to: token.address, data: "0x", gas: 100_000n, isForeign: true } as const;
+    pool.set(nameSlot(used), { ...used, ...fees, act: () => [] });
+    note(`the operator uses nonce ${nonce}`);
+  });
+}
+
+/** Lets accounts run out of gas, for a while. */
+export function startPoverty(world: World, { broke }: VirtualChain): void {
+  const { time, weather, note } = world;
+  repeat(world, 5_000, 30_000, () => {
+    const from = time.pick(signers.slice(0, weather.signers))?.address ?? "0x";
+    broke.add(from);
+    note(`${from} can't pay for gas`);
+    time.after(time.between(1_000, 20_000), () => broke.delete(from));
+  });
+}
+
+/** Lets somebody who reads transactions present payments that others make, for purchases of its own: without what only their buyers know. */
+export function startThief(
+  purchases: readonly Purchase[],
+  { ask, askAsThief }: Readonly<{ ask: Ask; askAsThief: Ask }>,
+  { world, chains }: Readonly<{ world: World; chains: VirtualChains }>,
+): void {
+  const { time, weather, report } = world;
+  const steal = async () => {
+    const transactions = [...chains.values()].flatMap(({ sent }) => [...sent.values()]);
+    const isPublic = new Set(transactions.flatMap(listCalls).map(nameCalled));
+    const offer = time.pick(purchases.flatMap(({ offers }) => offers).filter(({ name }) => isPublic.has(name)));
+    if (offer === undefined) return;
+    const copy = signOffer({ ...offer.signing, identifier: undefined });
+    // What a buyer has got nobody else gets, for the same request either; a loss of power may undo that it got it.
+    const victim = purchases.find(({ sold }) => sold?.offer === offer);
+    const isRepeat = victim !== undefined && !weather.losesPower && time.chance(0.5);
+    const asked = isRepeat ? ask(copy, victim.name, "the thief") : askAsThief(copy, "the thief");
+    const verdict = await asked.catch(() => undefined);
+    if (verdict?.kind === "sold") report(`a thief got something for ${offer.name}`);
+  };
+  repeat(world, 3_000, 20_000, () => void steal());
+}

@@ -1,0 +1,214 @@
+import * as AbiFunction from "ox/AbiFunction";
+import type { ContractLog } from "#facilitator/chain/chain.ts";
+import {
+  authorizationCanceledTopic,
+  authorizationUsedTopic,
+  encodeAddressTopic,
+  nonceInvalidationTopic,
+  transferTopic,
+} from "#facilitator/chain/token.ts";
+import { encodeInteger, isSameHex, type Hex } from "#x402/hex.ts";
+import { permit2Address } from "#x402/permit2.ts";
+import { multicall3Address, type ContractCall } from "#x402/wallet-signature.ts";
+import { findCalled, type PaymentCall, type SignedOffer } from "./payments.ts";
+import { signers, token } from "./wallets.ts";
+
+/** State of the chain after a block, without its accounts' nonces. Accounts are addresses without prefix. */
+export type TokenState = Readonly<{
+  balances: ReadonlyMap<string, bigint>;
+  /** What Permit2 may move. */
+  allowances: ReadonlyMap<string, bigint>;
+  /** Next nonce of an account's signed approvals. */
+  approvals: ReadonlyMap<string, number>;
+  /** Used or cancelled nonces, as {@link nameNonce} names them. */
+  used: ReadonlySet<string>;
+}>;
+
+/** Why a contract refused a call. */
+export type Revert =
+  | "time"
+  | "used"
+  | "balance"
+  | "allowance"
+  | "amount"
+  | "sender"
+  | "signature"
+  | "gas"
+  | "together"
+  | "unknown";
+
+/** What became of a call, and of those within it. */
+export type Executed = Readonly<{
+  revert: Revert | undefined;
+  logs: readonly ContractLog[];
+  gas: bigint;
+  calls: readonly Readonly<{ call: ContractCall; revert: Revert | undefined }>[];
+}>;
+
+export type Surroundings = Readonly<{
+  chain: number;
+  timestamp: number;
+  from: Hex;
+  /** Whether calls need the gas that they need in a block: some more than a node estimates. */
+  isInBlock: boolean;
+}>;
+
+export type MutableState = { -readonly [Field in keyof TokenState]: TokenState[Field] };
+
+/** What somebody does with tokens of its own, without a signed payment. */
+export type Act = (state: MutableState) => readonly ContractLog[];
+
+const usualGas = 65_000n;
+/** Of a transaction, without its calls. */
+const batchGas = 30_000n;
+
+const aggregate3 = AbiFunction.from(
+  "function aggregate3((address target, bool allowFailure, bytes callData)[] calls) returns ((bool success, bytes returnData)[] results)",
+);
+type BatchedCall = Readonly<{ call: ContractCall; mayFail: boolean }>;
+const batches = new Map<Hex, readonly BatchedCall[]>();
+const batchesMax = 1_000;
+
+/** Names a nonce; tokens and Permit2 each have their own. */
+export const nameNonce = ({ signing: { method }, from, nonce }: SignedOffer) =>
+  `${method === "eip3009" ? "token" : "Permit2"} ${from} ${nonce}`;
+
+/** Returns whether a contract is Multicall3. */
+export const isMulticall = (contract: string) => isSameHex(contract, multicall3Address);
+
+/** Lists the calls of a transaction: of Multicall3 those within its call. */
+export function listCalls({ to, data }: ContractCall): readonly ContractCall[] {
+  return isMulticall(to) ? readBatch(data).map(({ call }) => call) : [{ to, data }];
+}
+
+/** Names the payment that a call executes. */
+export const nameCalled = (call: ContractCall): string | undefined => findCalled(call)?.offer.name;
+
+function readBatch(data: Hex): readonly BatchedCall[] {
+  const read = () =>
+    AbiFunction.decodeData(aggregate3, data)[0].map(({ target, allowFailure, callData }) => ({
+      call: { to: target, data: callData },
+      mayFail: allowFailure,
+    }));
+  const calls = batches.get(data) ?? read();
+  if (batches.size > batchesMax) batches.clear();
+  batches.set(data, calls);
+  return calls;
+}
+
+/** Executes a transaction's call; a call that fails changes nothing. */
+export function execute(call: ContractCall, gas: bigint, state: MutableState, surroundings: Surroundings): Executed {
+  if (!isMulticall(call.to)) return executeAlone(call, gas, state, surroundings);
+  const before = { ...state };
+  let left = gas - batchGas;
+  const ends = readBatch(call.data).map(({ call: inner, mayFail }) => {
+    const end = executeAlone(inner, left, state, { ...surroundings, from: multicall3Address });
+    left -= end.gas;
+    return { ...end, call: inner, mayFail };
+  });
+  const used = gas - left;
+  const revert = ends.find((end) => end.revert !== undefined && !end.mayFail)?.revert;
+  if (revert === undefined) return { revert, gas: used, calls: ends, logs: ends.flatMap(({ logs }) => logs) };
+  Object.assign(state, before);
+  const calls = ends.map((end) => ({ call: end.call, revert: end.revert ?? ("together" as const) }));
+  return { revert, gas: used, calls, logs: [] };
+}
+
+/** Encodes what Multicall3 returns. */
+export function encodeResults({ calls }: Executed): Hex {
+  return AbiFunction.encodeResult(
+    aggregate3,
+    calls.map(({ revert }) => ({ success: revert === undefined, returnData: "0x" as const })),
+  );
+}
+
+function executeAlone(call: ContractCall, gas: bigint, state: MutableState, surroundings: Surroundings): Executed {
+  const paying = findCalled(call);
+  const isDear = surroundings.isInBlock && (paying?.offer.signing.number ?? 0) % 4 === 0;
+  const needed = (isDear ? 2n : 1n) * usualGas;
+  const after = { ...state };
+  const end = paying === undefined ? "unknown" : pay(paying, after, surroundings);
+  const revert = typeof end === "string" ? end : gas < needed ? "gas" : undefined;
+  if (revert === undefined) Object.assign(state, after);
+  const logs = revert === undefined && typeof end !== "string" ? end : [];
+  return { revert, logs, gas: revert === "gas" ? gas : needed, calls: [{ call, revert }] };
+}
+
+/** Executes a signed payment as its contract does, and returns its events or why it reverts. */
+function pay(
+  { offer, amount }: PaymentCall,
+  state: MutableState,
+  { chain, timestamp, from: sender }: Surroundings,
+): Revert | readonly ContractLog[] {
+  const { signing, from, to, value, nonce, validBefore } = offer;
+  const { method, approval, facilitator } = signing;
+  const isByPermit2 = method !== "eip3009";
+  if (amount > value || amount === 0n) return "amount";
+  if (method === "upto" && !isSameHex(sender, signers[facilitator]?.address)) return "sender";
+  // An approval that fails is no reason to fail.
+  if (approval !== undefined) approve(offer)(state);
+  if (timestamp >= validBefore + (isByPermit2 ? 1 : 0)) return "time";
+  if (state.used.has(nameNonce(offer))) return "used";
+  if (signing.flaw === "signature" || signing.chain !== chain) return "signature";
+  if ((state.balances.get(from) ?? 0n) < amount) return "balance";
+  const allowed = state.allowances.get(from) ?? 0n;
+  if (isByPermit2 && allowed < amount) return "allowance";
+  state.used = new Set(state.used).add(nameNonce(offer));
+  if (isByPermit2) {
+    state.allowances = new Map(state.allowances).set(from, allowed - amount);
+    return [move(from, to.slice(2), amount, state)];
+  }
+  return [markNonce(authorizationUsedTopic, from, nonce), move(from, to.slice(2), amount, state)];
+}
+
+const markNonce = (topic: Hex, from: string, nonce: Hex): ContractLog => ({
+  address: token.address,
+  topics: [topic, encodeAddressTopic(`0x${from}`), nonce],
+  data: "0x",
+});
+
+function move(from: string, to: string, value: bigint, state: MutableState): ContractLog {
+  const balances = new Map(state.balances);
+  balances.set(from, (balances.get(from) ?? 0n) - value);
+  balances.set(to, (balances.get(to) ?? 0n) + value);
+  state.balances = balances;
+  const topics = [transferTopic, encodeAddressTopic(`0x${from}`), encodeAddressTopic(`0x${to}`)];
+  return { address: token.address, topics, data: `0x${encodeInteger(value)}` };
+}
+
+/** Executes the signed approval of a payment by Permit2. */
+export function approve({ from, value, signing: { approval } }: SignedOffer): Act {
+  return (state) => {
+    const next = state.approvals.get(from) ?? 0;
+    if (next !== approval) return [];
+    state.approvals = new Map(state.approvals).set(from, next + 1);
+    state.allowances = new Map(state.allowances).set(from, value);
+    return [];
+  };
+}
+
+/** Takes the approval of Permit2 back. */
+export function revoke({ from }: SignedOffer): Act {
+  return (state) => {
+    state.allowances = new Map(state.allowances).set(from, 0n);
+    return [];
+  };
+}
+
+/** Cancels a payment's nonce. */
+export function cancel(offer: SignedOffer): Act {
+  return (state) => {
+    if (state.used.has(nameNonce(offer))) return [];
+    state.used = new Set(state.used).add(nameNonce(offer));
+    if (offer.signing.method === "eip3009") return [markNonce(authorizationCanceledTopic, offer.from, offer.nonce)];
+    const nonce = BigInt(offer.nonce);
+    const topics = [nonceInvalidationTopic, encodeAddressTopic(`0x${offer.from}`)];
+    const data: Hex = `0x${encodeInteger(nonce >> 8n)}${encodeInteger(1n << (nonce & 0xffn))}`;
+    return [{ address: permit2Address, topics, data }];
+  };
+}
+
+/** Moves all tokens of a buyer away. */
+export function drain({ from }: SignedOffer): Act {
+  return (state) => [move(from, "dead".padStart(40, "0"), state.balances.get(from) ?? 0n, state)];
+}

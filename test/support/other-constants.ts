@@ -1,0 +1,32 @@
+import { z } from "zod";
+import { isFixed } from "#daemon/settings/fixed.ts";
+import type { ServiceName } from "../../cli/service-definitions.ts";
+
+/** Constants of a service (`fixed` in its settings' schema), by path, as a test needs them. */
+export type OtherConstants = Readonly<Record<string, number | string>>;
+
+/** The option of Node that gives a service's process other constants; the process must run the clone's own files, not compiled ones. */
+export function importConstants(service: ServiceName, constants: OtherConstants): string {
+  const { href } = new URL("replaced-constants.ts", import.meta.url);
+  return `--import=${href}?service=${service}&constants=${encodeURIComponent(JSON.stringify(constants))}`;
+}
+
+/** Gives the settings that this process reads other constants, until it is disposed of. */
+export function replaceConstants(schema: z.ZodObject, constants: OtherConstants): Disposable {
+  const replaced = new DisposableStack();
+  for (const [path, value] of Object.entries(constants)) {
+    let found: z.core.$ZodType = schema;
+    for (const key of path.split(".")) {
+      const object = found instanceof z.ZodPrefault ? found.def.innerType : found;
+      const inner = object instanceof z.ZodObject ? (object.shape as z.core.$ZodShape)[key] : undefined;
+      if (inner === undefined) throw new Error(`${path} is no constant`);
+      found = inner;
+    }
+    if (!isFixed(found)) throw new Error(`${path} is no constant`);
+    const { def } = found;
+    const before = Object.getOwnPropertyDescriptor(def, "defaultValue") ?? {};
+    Object.defineProperty(def, "defaultValue", { value, configurable: true });
+    replaced.defer(() => void Object.defineProperty(def, "defaultValue", before));
+  }
+  return replaced;
+}

@@ -1,0 +1,121 @@
+import { expect, test } from "vitest";
+import type { Answered, SettleAnswer } from "../answer.ts";
+import { encodeInteger, type Hex } from "../hex.ts";
+import type { Order, Transfers } from "../scheme.ts";
+import type { SignedPayment } from "../signed-payment.ts";
+import { createChannelStates } from "./channel-states.ts";
+import { computeChannelId } from "./channel.ts";
+import type { ChannelPayload } from "./payload.ts";
+import { claimVouchers } from "./seller-calls.ts";
+import { refuseState } from "./voucher.ts";
+
+const account = (byte: string): Hex => `0x${byte.repeat(20)}`;
+const config = {
+  payer: account("01"),
+  payerAuthorizer: account("02"),
+  receiver: account("03"),
+  receiverAuthorizer: account("04"),
+  token: account("05"),
+  withdrawDelay: 900,
+  salt: `0x${"00".repeat(32)}`,
+} as const;
+const requirements = {
+  scheme: "batch-settlement",
+  network: "eip155:1672" as const,
+  amount: "10",
+  asset: config.token,
+  payTo: config.receiver,
+  maxTimeoutSeconds: 60,
+  extra: {},
+};
+
+/** A chain that has a channel of 100, and a facilitator whose settlements claim what they say. */
+function openScene() {
+  const chain = {
+    claimed: 0n,
+    calls: [] as string[],
+    answers: Promise.resolve(),
+    says: "settled" as "settled" | "pending",
+  };
+  const settle = async ({ amount, payer }: SignedPayment): Promise<Answered<SettleAnswer>> => {
+    chain.calls.push(`settle ${amount}`);
+    if (chain.says === "settled") chain.claimed += amount;
+    const transaction: Hex = "0xaa";
+    const answer =
+      chain.says === "settled"
+        ? ({ state: "settled", transaction } as const)
+        : ({ state: "pending", transaction } as const);
+    return { answer, payer };
+  };
+  const transfers = {
+    assets: new Map([[config.token, {}]]),
+    clock: () => 0,
+    read: async ({ data }: { data: Hex }): Promise<Hex> => {
+      const words = [100n, chain.claimed];
+      await chain.answers;
+      chain.calls.push("read");
+      return data.startsWith(channelsSelector) ? `0x${words.map(encodeInteger).join("")}` : `0x${"0".repeat(128)}`;
+    },
+    settle,
+    settleNothing: async ({ payer }: SignedPayment) => ({ answer: { state: "unused" } as const, payer }),
+  } as unknown as Transfers;
+  const states = createChannelStates();
+  const channelId = computeChannelId(config, 1_672);
+  const judge = (max: bigint) =>
+    states.judge({ channelId, max, isRefund: false }, transfers, (state) =>
+      refuseState({ channelId, max, isRefund: false }, state),
+    );
+  const claim = (totalClaimed: bigint) => {
+    const voucher = { channel: config, maxClaimableAmount: 50n };
+    const payment = {
+      type: "claim" as const,
+      claims: [{ voucher, signature: "0x12" as Hex, totalClaimed }],
+      claimAuthorizerSignature: "0x34" as Hex,
+    };
+    return claimVouchers(
+      { payment, requirements, accepted: requirements, extensions: {} } as Order<
+        Extract<ChannelPayload, { type: "claim" }>
+      >,
+      transfers,
+      states,
+    );
+  };
+  return { chain, judge, claim };
+}
+
+const channelsSelector = "0x7a7ebd7b";
+
+test.each(["settled", "pending"] as const)(
+  "a voucher that a claim (%s) covers is no longer valid by the state from before",
+  async (says) => {
+    const { chain, judge, claim } = openScene();
+    chain.says = says;
+    expect(await judge(40n)).toMatchObject({ balance: 100n });
+    const reads = chain.calls.length;
+    expect(await judge(40n)).toMatchObject({ balance: 100n });
+    expect(chain.calls.length, "from what is known").toBe(reads);
+    await claim(40n);
+    if (says === "pending") expect(await judge(40n), "no block has it yet").toMatchObject({ balance: 100n });
+    chain.claimed = 40n;
+    expect(await judge(40n)).toMatchObject({ reason: "invalid_batch_settlement_evm_cumulative_below_claimed" });
+  },
+);
+
+test("a state that was read while a claim was sent is not kept", async () => {
+  const { chain, judge, claim } = openScene();
+  const answered = Promise.withResolvers<void>();
+  chain.answers = answered.promise;
+  const judged = judge(40n);
+  chain.answers = Promise.resolve();
+  await claim(40n);
+  answered.resolve();
+  await judged;
+  expect(await judge(40n)).toMatchObject({ reason: "invalid_batch_settlement_evm_cumulative_below_claimed" });
+});
+
+test("a claim of what the chain has already sends nothing", async () => {
+  const { chain, claim } = openScene();
+  await claim(40n);
+  expect((await claim(40n)).answer).toEqual({ state: "unused" });
+  expect(chain.calls.filter((call) => call.startsWith("settle"))).toEqual(["settle 40"]);
+});
