@@ -44,14 +44,12 @@ export type PayingFetchOptions = Readonly<{
 /** Client part of a scheme. */
 export type PayingScheme = Pick<Scheme, "name" | "objectionTo" | "signer" | "authorization">;
 
-/** Optional dependencies. By default the global `fetch` and every known scheme are used, and nothing is reported. */
+/** Optional dependencies. By default the global `fetch` is used, and nothing is reported. */
 export type PayingFetchDependencies = Readonly<{
   /** Default: the global `fetch`. */
   fetch?: Fetch;
   /** Reads decimals, balance and what an approval of Permit2 needs before signing, e.g. `tokenReader({ rpcUrl })`. Default: reads nothing. */
   tokens?: TokenReader;
-  /** Payment schemes to use. Default: all known schemes. */
-  schemes?: readonly PayingScheme[];
   /** Called for each step of each payment. */
   onEvent?: (event: PaymentEvent) => void;
 }>;
@@ -80,7 +78,7 @@ export function payingFetch(options: PayingFetchOptions, dependencies: PayingFet
   const { fetch = globalThis.fetch, onEvent = () => undefined, tokens } = dependencies;
   const budget = createSpendingBudget(parseTokenAmount(options.maxTotal));
   const channels = options.channels === undefined ? undefined : createChannelPayments(options.channels, budget);
-  const schemes = [...(dependencies.schemes ?? payingSchemes), ...(channels === undefined ? [] : [channels.scheme])];
+  const schemes = [...payingSchemes, ...(channels === undefined ? [] : [channels.scheme])];
   const limits = {
     maxPerPayment: parseTokenAmount(options.maxPerPayment),
     maxValiditySeconds: options.maxValiditySeconds ?? 3_600,

@@ -6,7 +6,6 @@ export {
   type Fetch,
   type PayingFetchDependencies,
   type PayingFetchOptions,
-  type PayingScheme,
   type PaymentEvent,
 } from "#client/paying-fetch.ts";
 export type { AllowedAsset } from "#client/payment-choice.ts";

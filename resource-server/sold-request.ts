@@ -7,7 +7,6 @@ import type { Logger } from "#daemon/log/log.ts";
 import { type ClientAddress, readForwarded, toAddressKey } from "#daemon/http/proxies/client-address.ts";
 import { ConnectionMemory } from "#daemon/memory/connection-memory.ts";
 import type { MemoryBudget } from "#daemon/memory/memory-budget.ts";
-import type { Scheme } from "#x402/scheme.ts";
 import { endSale, nameSale, type SaleLogs } from "./delivery.ts";
 import type { FindOfferedRoute, OfferedRoute } from "./facilitators/completed-offers.ts";
 import {
@@ -51,8 +50,6 @@ export type SellingOptions = Readonly<{
   deliveryTimeoutMs: number;
   /** Determines the client address of a request. */
   client: ClientAddress;
-  /** Schemes by which payments are parsed. Default: all known schemes. */
-  schemes?: readonly Scheme[];
 }>;
 
 /** A request for a sold route, or with a payment, which may have bought something from a removed route. */
@@ -109,7 +106,7 @@ async function servePaid(request: SoldRequest, header: string, selling: Selling)
     selling.metrics.count(route, "invalid");
     return requirePayment(route, readUrl(request, selling).href, reason);
   };
-  const reading = readPayment(header, selling.schemes);
+  const reading = readPayment(header);
   if (!reading.ok) return refuse(`invalid_payload: ${reading.message}`);
 
   const { payment } = reading;

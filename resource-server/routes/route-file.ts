@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { address, httpUrl } from "#daemon/settings/types.ts";
 import { decimalsMax } from "#x402/price.ts";
+import { schemes } from "#x402/schemes.ts";
 import { routeMethods } from "./route.ts";
 
 /** Paths that the server itself responds to. */
@@ -20,71 +21,66 @@ const routeKey = z.string().superRefine((key, context) => {
   if (ownPaths.has(path)) refuse(`${path} is reserved by the server; use another path`);
 });
 
-const offerBy = (schemes: readonly string[]) =>
-  z.strictObject({
-    scheme: z.literal([...schemes]),
-    price: z.string(),
-    assetTransferMethod: z.literal(["eip3009", "permit2"]).optional(),
-    network: z.string().regex(/^eip155:\d+$/, 'expected "eip155:<chain id>"'),
-    payTo: address.optional(),
-    asset: z
-      .strictObject({
-        address,
-        name: z.string().min(1),
-        version: z.string().min(1),
-        decimals: z.int().min(0).max(decimalsMax),
-      })
-      .optional(),
-  });
+const offer = z.strictObject({
+  scheme: z.literal(schemes.map(({ name }) => name)),
+  price: z.string(),
+  assetTransferMethod: z.literal(["eip3009", "permit2"]).optional(),
+  network: z.string().regex(/^eip155:\d+$/, 'expected "eip155:<chain id>"'),
+  payTo: address.optional(),
+  asset: z
+    .strictObject({
+      address,
+      name: z.string().min(1),
+      version: z.string().min(1),
+      decimals: z.int().min(0).max(decimalsMax),
+    })
+    .optional(),
+});
 
 /** Max validity of a sold token: one year. */
 const tokenSecondsMax = 31_536_000;
 
-const acceptsBy = (offer: ReturnType<typeof offerBy>) => z.union([offer, z.array(offer).min(1).max(16)]);
+const accepts = z.union([offer, z.array(offer).min(1).max(16)]);
 
-const routeBy = (offer: ReturnType<typeof offerBy>) =>
-  z
-    .strictObject({
-      accepts: acceptsBy(offer),
-      description: z.string().max(1_000).optional(),
-      mimeType: z
-        .string()
-        .regex(/^[\w.+-]+\/[\w.+-]+(?:; *[\w.+-]+=[\w.+-]+)*$/, 'expected a media type, e.g. "application/json"')
-        .optional(),
-      upstream: httpUrl.optional(),
-      token: z
-        .strictObject({
-          tier: z.string().regex(/^[a-z][a-z0-9-]{0,31}$/, "expected a tier's name: small letters, digits and hyphens"),
-          seconds: z.int().min(1).max(tokenSecondsMax),
-        })
-        .optional(),
-    })
-    .refine(({ upstream, token }) => (upstream === undefined) !== (token === undefined), {
-      path: ["upstream"],
-      message: "expected either upstream, the URL that paid requests are forwarded to, or token, what is sold instead",
-    });
+const route = z
+  .strictObject({
+    accepts,
+    description: z.string().max(1_000).optional(),
+    mimeType: z
+      .string()
+      .regex(/^[\w.+-]+\/[\w.+-]+(?:; *[\w.+-]+=[\w.+-]+)*$/, 'expected a media type, e.g. "application/json"')
+      .optional(),
+    upstream: httpUrl.optional(),
+    token: z
+      .strictObject({
+        tier: z.string().regex(/^[a-z][a-z0-9-]{0,31}$/, "expected a tier's name: small letters, digits and hyphens"),
+        seconds: z.int().min(1).max(tokenSecondsMax),
+      })
+      .optional(),
+  })
+  .refine(({ upstream, token }) => (upstream === undefined) !== (token === undefined), {
+    path: ["upstream"],
+    message: "expected either upstream, the URL that paid requests are forwarded to, or token, what is sold instead",
+  });
 
 /** Max routes in one file. */
 const routesMax = 1_000;
 
 /**
- * Creates the schema of the routes file (specification, "x402 route protection configuration"): routes keyed by `<METHOD> <path>`, with
- * `accepts` (one object or several, with one of these schemes), `description`, `mimeType`, and either `upstream`, the URL to which a paid
+ * Schema of the routes file (specification, "x402 route protection configuration"): routes keyed by `<METHOD> <path>`, with
+ * `accepts` (one object or several), `description`, `mimeType`, and either `upstream`, the URL to which a paid
  * request is forwarded, or `token`, the tier and validity of the access token for sale (specification, Authentication, 4).
  */
-export function createRouteFileSchema(schemes: readonly string[]) {
-  return z
-    .record(routeKey, routeBy(offerBy(schemes)))
-    .refine((routes) => Object.keys(routes).length > 0, "it has no routes; add one")
-    .refine((routes) => Object.keys(routes).length <= routesMax, `more than ${routesMax} routes`);
-}
+export const routeFileSchema = z
+  .record(routeKey, route)
+  .refine((routes) => Object.keys(routes).length > 0, "it has no routes; add one")
+  .refine((routes) => Object.keys(routes).length <= routesMax, `more than ${routesMax} routes`);
 
-/** Creates the schema of the routes' payment options alone, ignoring other errors. */
-export const createOffersSchema = (schemes: readonly string[]) =>
-  z.record(z.string(), z.object({ accepts: acceptsBy(offerBy(schemes)) }).or(z.unknown().transform(() => undefined)));
+/** Schema of the routes' payment options alone, ignoring other errors. */
+export const offersSchema = z.record(z.string(), z.object({ accepts }).or(z.unknown().transform(() => undefined)));
 
 /** Payment option of a route in the file. */
-export type RouteOffer = z.output<ReturnType<typeof offerBy>>;
+export type RouteOffer = z.output<typeof offer>;
 
 /** Parsed routes file. */
-export type RouteFile = z.output<ReturnType<typeof createRouteFileSchema>>;
+export type RouteFile = z.output<typeof routeFileSchema>;

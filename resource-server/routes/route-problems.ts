@@ -1,27 +1,18 @@
 import type { z } from "zod";
 import { PriceError, convertPriceToAmount } from "#x402/price.ts";
-import { schemes as knownSchemes } from "#x402/schemes.ts";
-import { createOffersSchema, createRouteFileSchema, type RouteOffer } from "./route-file.ts";
-
-/** What a server charges by. */
-type Charging = Readonly<{
-  /** Names of its schemes; default: all known. */
-  schemes?: readonly string[];
-  /** Networks on which it settles; default: any, because a facilitator settles for it. */
-  networks?: readonly string[] | undefined;
-}>;
+import { offersSchema, routeFileSchema, type RouteOffer } from "./route-file.ts";
 
 /**
  * Lists the problems of a routes file's content for a server whose usual token is on a network: one line per problem, with the route and
- * the field. Empty if it is valid.
+ * the field. Empty if it is valid. `networks` are those on which the server settles; default: any, because a facilitator settles for it.
  */
 export function findRouteProblems(
   content: unknown,
   network: string,
-  { schemes = knownSchemes.map(({ name }) => name), networks }: Charging = {},
+  { networks }: Readonly<{ networks?: readonly string[] | undefined }> = {},
 ): readonly string[] {
-  const { error } = createRouteFileSchema(schemes).safeParse(content);
-  const offers = Object.entries(createOffersSchema(schemes).safeParse(content).data ?? {}).flatMap(([key, route]) =>
+  const { error } = routeFileSchema.safeParse(content);
+  const offers = Object.entries(offersSchema.safeParse(content).data ?? {}).flatMap(([key, route]) =>
     [route?.accepts ?? []]
       .flat()
       .flatMap((offer) => findOfferProblems(offer, network, networks).map((text) => `${key}: accepts.${text}`)),
@@ -50,7 +41,7 @@ function listInnermost(issue: Issue): readonly Problem[] {
   return issue.errors.find((inner) => inner.some(({ path }) => path.length > 0)) ?? issue.errors[0] ?? [];
 }
 
-function findOfferProblems(offer: RouteOffer, network: string, networks: Charging["networks"]): string[] {
+function findOfferProblems(offer: RouteOffer, network: string, networks: readonly string[] | undefined): string[] {
   const problems: string[] = [];
   if (offer.network !== network && offer.asset === undefined) {
     problems.push(

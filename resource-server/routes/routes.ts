@@ -1,8 +1,8 @@
 import type { PaymentRequirements } from "@x402/core/types";
-import type { ChargedToken, Scheme } from "#x402/scheme.ts";
+import type { ChargedToken } from "#x402/scheme.ts";
 import type { FileReading } from "#daemon/files/watched-file.ts";
-import { schemes as knownSchemes } from "#x402/schemes.ts";
-import { createRouteFileSchema, type RouteFile } from "./route-file.ts";
+import { schemes } from "#x402/schemes.ts";
+import { routeFileSchema, type RouteFile } from "./route-file.ts";
 import { findRouteProblems } from "./route-problems.ts";
 import { routeMethods, type Route } from "./route.ts";
 
@@ -16,32 +16,24 @@ export type RouteOptions = Readonly<{
   payTo: string;
   /** `maxTimeoutSeconds` of every offer. */
   validitySeconds: number;
-  /** Default: all known schemes. */
-  schemes?: readonly Scheme[];
 }>;
 
 /** Builds the routes from the content of a routes file, or lists all its problems, each with the route and the field. */
 export async function buildRoutes(content: unknown, options: RouteOptions): Promise<FileReading<readonly Route[]>> {
-  const { schemes = knownSchemes } = options;
-  const names = schemes.map(({ name }) => name);
-  const problems = findRouteProblems(content, options.token.network, { ...options, schemes: names });
+  const problems = findRouteProblems(content, options.token.network, options);
   if (problems.length > 0) return { ok: false, problems };
-  const routes = Object.entries(createRouteFileSchema(names).parse(content));
-  const value = await Promise.all(routes.map(([key, entry]) => buildRoute(key, entry, { ...options, schemes })));
+  const routes = Object.entries(routeFileSchema.parse(content));
+  const value = await Promise.all(routes.map(([key, entry]) => buildRoute(key, entry, options)));
   return { ok: true, value };
 }
 
-async function buildRoute(
-  key: string,
-  entry: RouteFile[string],
-  options: RouteOptions & Required<Pick<RouteOptions, "schemes">>,
-): Promise<Route> {
+async function buildRoute(key: string, entry: RouteFile[string], options: RouteOptions): Promise<Route> {
   const [method, path = ""] = key.split(" ");
   const known = routeMethods.find((candidate) => candidate === method);
   if (known === undefined) throw new TypeError(`${key}: the routes file's schema let an unknown method pass`);
   const accepts = await Promise.all(
     [entry.accepts].flat().map(async (offer): Promise<PaymentRequirements> => {
-      const selling = options.schemes.find(({ name }) => name === offer.scheme);
+      const selling = schemes.find(({ name }) => name === offer.scheme);
       if (selling === undefined) throw new TypeError(`${key}: the routes file's schema let an unknown scheme pass`);
       // The schema guarantees the form of the network, which its type does not have.
       const network = offer.network as ChargedToken["network"];

@@ -4,8 +4,8 @@ import type { PaymentRequirements } from "@x402/core/types";
 import { readBy, readEnvelope } from "#x402/envelope.ts";
 import { exact } from "#x402/exact.ts";
 import { MalformedPaymentError } from "#x402/malformed-payment-error.ts";
-import type { PaymentKey, ReadPayment, Scheme } from "#x402/scheme.ts";
-import { schemes as knownSchemes } from "#x402/schemes.ts";
+import type { PaymentKey, ReadPayment } from "#x402/scheme.ts";
+import { schemes } from "#x402/schemes.ts";
 
 /** Payment as sent by a client: well-formed but unverified. */
 export type Payment = Readonly<{
@@ -25,7 +25,7 @@ export type PaymentReading = Readonly<{ ok: true; payment: Payment } | { ok: fal
  * Reads a PAYMENT-SIGNATURE header (x402 version 2: base64 of a PaymentPayload in JSON). Parses a payment with an unknown scheme as
  * `exact`: whatever it accepts, its earlier purchase is found by its authorization.
  */
-export function readPayment(header: string, schemes: readonly Scheme[] = knownSchemes): PaymentReading {
+export function readPayment(header: string): PaymentReading {
   let decoded: unknown;
   try {
     decoded = decodePaymentSignatureHeader(header);

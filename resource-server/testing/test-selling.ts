@@ -23,7 +23,7 @@ export type TestSellingOptions = Readonly<{
 
 /** Composes the sale of these routes as the resource server does, with a ledger in memory, no proxy in front, and `sold` as each response. */
 export async function openTestSelling(
-  options: Pick<SellingOptions, "find" | "schemes">,
+  options: Pick<SellingOptions, "find">,
   { facilitation, onWork }: TestSellingOptions,
 ) {
   const ledger = await openTestLedger();
