@@ -1,9 +1,9 @@
 import { createLog } from "#daemon/log/log.ts";
 import type { Hex } from "#x402/hex.ts";
 import { toSettlement } from "../settlement/settlement.ts";
-import { createMemoryDatabase, type MemoryDatabase, type Sabotage } from "./memory-database.ts";
 import { createScheduler, type Scheduler } from "./scheduler.ts";
 import { createSimulatedChain } from "./simulated-chain.ts";
+import { createSimulatedDatabase, type Sabotage, type SimulatedDatabase } from "./simulated-database.ts";
 import { startSimulatedReplica, type SimulatedReplica } from "./simulated-replica.ts";
 import {
   checkEnd,
@@ -49,7 +49,7 @@ export async function simulateReplicas({ seed, sabotage }: SimulationOptions): P
   const report: Report = (problem) => void problems.add(`${((nowMs() - startMs) / 1_000).toFixed(2)} s: ${problem}`);
   const payments = createSamplePayments(2 + Math.floor(random() * 5), random() < 0.5);
   const settlements = payments.map((payment) => toSettlement(payment, "nobody", 0));
-  const database = createMemoryDatabase(() => Math.floor(nowMs()), sabotage);
+  const database = createSimulatedDatabase(() => Math.floor(nowMs()), sabotage);
   const replicas = new Map<string, SimulatedReplica>();
   const { isOnRecord } = watchLeaders(database, replicas, { report, nowMs });
   const onSend = (hash: Hex) => {
@@ -89,7 +89,11 @@ export async function simulateReplicas({ seed, sabotage }: SimulationOptions): P
   const stops = [...replicas.values()].map(({ stop }) => stop());
   await runUntilDone(scheduler, stops, nowMs() + stopMs, (count) => report(`${count} replicas do not stop`));
   checkEnd({ payments, settlements, database, chain, answered, report });
-  return { problems: [...problems], terms: database.lease?.term ?? 0, answers: answered.length };
+  return {
+    problems: [...problems],
+    terms: Number(database.rows("SELECT term FROM settler")[0]?.["term"] ?? 0),
+    answers: answered.length,
+  };
 }
 
 async function runUntilDone(
@@ -113,13 +117,12 @@ async function makeBlocks({ actor, pauseOf, random }: Scheduler, mine: () => voi
 
 /** Checks the leaders' writes, and that no replica considers itself the leader when another one becomes it. */
 function watchLeaders(
-  database: MemoryDatabase,
+  database: SimulatedDatabase,
   replicas: ReadonlyMap<string, SimulatedReplica>,
   { report, nowMs }: Readonly<{ report: Report; nowMs: () => number }>,
 ): Readonly<{ isOnRecord: (hash: Hex) => boolean }> {
   let current = 0;
-  const finished = new Set<Hex>();
-  const recorded = new Set<Hex>();
+  const recorded = new Set<unknown>();
   database.onTerm = (term, replica) => {
     current = term;
     for (const { engine, process } of replicas.values()) {
@@ -129,14 +132,10 @@ function watchLeaders(
         report(`${replica} begins term ${term} while ${process.name} settles`);
     }
   };
-  database.onLeaderWrite = (term, kind, ids) => {
-    if (term !== current) report(`${kind} of term ${term} was accepted in term ${current}`);
-    if (kind === "begin") for (const { attempt } of database.tables.attempts.values()) recorded.add(attempt.hash);
-    if (kind !== "finish") return;
-    for (const id of ids) {
-      if (finished.has(id)) report(`${id} was finished a second time`);
-      finished.add(id);
-    }
+  database.onLeaderWrite = (term) => {
+    if (term !== current) report(`a write of term ${term} was accepted in term ${current}`);
+    for (const { hash } of database.rows("SELECT hash FROM attempt")) recorded.add(hash);
+    for (const { id } of database.rows("SELECT id FROM refinished")) report(`${String(id)} was finished a second time`);
   };
   return { isOnRecord: (hash) => recorded.has(hash) };
 }

@@ -6,13 +6,13 @@ import { createGasLimits } from "../chain/gas-limits.ts";
 import { ChainError } from "../chain/chain-error.ts";
 import { createSuspensions } from "../payment/suspensions.ts";
 import type { Engine } from "../settlement/engine.ts";
+import { createSharedLedger } from "../settlement/leader/shared-ledger.ts";
 import { startSharedEngine } from "../settlement/leader/shared-settler.ts";
 import type { Settlement } from "../settlement/settlement.ts";
 import type { SettlingOptions } from "../settlement/settling.ts";
-import type { Link, MemoryDatabase } from "./memory-database.ts";
-import { openMemoryLedger } from "./memory-ledger.ts";
 import type { Actor, Scheduler } from "./scheduler.ts";
 import type { SimulatedChain } from "./simulated-chain.ts";
+import type { Link, SimulatedDatabase } from "./simulated-database.ts";
 
 /** One run of a facilitator process, using shared resources. */
 export type SimulatedReplica = Readonly<{
@@ -30,7 +30,7 @@ export type SimulatedReplica = Readonly<{
 /** Parts of the simulation shared by replicas. */
 export type Surroundings = Readonly<{
   scheduler: Scheduler;
-  database: MemoryDatabase;
+  database: SimulatedDatabase;
   chain: SimulatedChain;
   settlements: readonly Settlement[];
   /** Returns the current probability that a statement's or a node's response is an error. */
@@ -68,9 +68,11 @@ export function startSimulatedReplica(name: string, clockRate: number, shared: S
   const { promise: gone, reject: vanish } = Promise.withResolvers<never>();
   gone.catch(() => undefined);
   const isFaulty = () => scheduler.random() < shared.faultRate();
+  const clock = () => Math.floor(scheduler.nowMs());
+  const store = database.connect(createLink(process, link, gone, shared));
   const fees = { maxFeePerGas: 3_000_000_000n, maxPriorityFeePerGas: 1_000_000_000n };
   const engine = startSharedEngine(options, {
-    shared: openMemoryLedger(database, createLink(process, link, gone, shared)),
+    shared: createSharedLedger(options, { store, clock }),
     chain: chain.connect(async () => {
       await scheduler.turn(process);
       if (isFaulty()) throw new ChainError("unreachable", "the node was not reached");
@@ -88,7 +90,7 @@ export function startSimulatedReplica(name: string, clockRate: number, shared: S
       const isUsed = settlement !== undefined && chain.isUsed(settlement);
       return isUsed ? { reason: reason.nonceUsed, message: "the chain says that it is used" } : undefined;
     },
-    clock: () => Math.floor(scheduler.nowMs()),
+    clock,
     monotonicMs: scheduler.nowMs,
     pause,
     random: scheduler.random,

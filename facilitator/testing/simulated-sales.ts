@@ -3,9 +3,9 @@ import type { Caller } from "../callers/caller.ts";
 import type { SignedPayment } from "#x402/signed-payment.ts";
 import type { SettleAnswer } from "#x402/answer.ts";
 import type { Settlement } from "../settlement/settlement.ts";
-import type { MemoryDatabase } from "./memory-database.ts";
 import type { Scheduler } from "./scheduler.ts";
 import type { SimulatedChain } from "./simulated-chain.ts";
+import type { SimulatedDatabase } from "./simulated-database.ts";
 import type { SimulatedReplica } from "./simulated-replica.ts";
 
 /** Final response of `settle`. */
@@ -82,26 +82,29 @@ type End = Readonly<{
   report: Report;
   payments: readonly SignedPayment[];
   settlements: readonly Settlement[];
-  database: MemoryDatabase;
+  database: SimulatedDatabase;
   chain: SimulatedChain;
   answered: readonly Answered[];
 }>;
 
 /** Compares callers' responses with the ledger and the chain. */
 export function checkEnd({ payments, settlements, database, chain, answered, report }: End): void {
+  const rows = new Map(
+    database.rows("SELECT id, state, transaction_hash FROM settlement").map((row) => [row["id"], row]),
+  );
   const rivals = new Set(payments.map(({ authorization }) => authorization.nonce)).size < payments.length;
   for (const [index, settlement] of settlements.entries()) {
     const { id } = settlement;
-    const row = database.tables.settlements.get(id);
+    const row = rows.get(id);
     const answers = answered.filter((one) => one.id === id);
-    if (row !== undefined && row.outcome === undefined) report(`${id} is begun for ever`);
+    if (row?.["state"] === "begun") report(`${id} is begun for ever`);
     const transfers = chain.transfersOf(settlement);
     if (transfers.length > 1) report(`${id} was charged ${transfers.length} times`);
     const paid = new Set(answers.filter(({ result }) => result.state === "settled").map(({ owner }) => owner));
     if (paid.size > 1) report(`${id} was sold to ${[...paid].join(" and ")}`);
     for (const { owner, result } of answers) {
       const isOfRival = rivals && index < 2;
-      if (result.state === "settled" && row?.outcome?.transaction !== result.transaction) {
+      if (result.state === "settled" && row?.["transaction_hash"] !== result.transaction) {
         report(`${owner} was answered with another transaction than the ledger has`);
       }
       if ((result.state === "refused" || result.state === "failed") && !isOfRival) {

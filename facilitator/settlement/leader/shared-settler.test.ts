@@ -1,11 +1,11 @@
 import { pino } from "pino";
 import { expect, test } from "vitest";
-import { createMemoryDatabase } from "../../testing/memory-database.ts";
-import { openMemoryLedger } from "../../testing/memory-ledger.ts";
 import { sampleAttempt, sampleMs } from "../../testing/sample-settlement.ts";
+import { createSimulatedDatabase } from "../../testing/simulated-database.ts";
 import { createSale, createSamplePayments } from "../../testing/simulated-sales.ts";
 import { toSettlement } from "../settlement.ts";
 import { createOutcomeWatch } from "./outcome-watch.ts";
+import { createSharedLedger } from "./shared-ledger.ts";
 import { createSharedSettler } from "./shared-settler.ts";
 
 const log = pino({ level: "silent" });
@@ -16,7 +16,7 @@ const intervalMs = 100;
 const drainMs = 1;
 
 /** A replica whose polling pauses until the test lets it go on; other waits last for ever. */
-function startReplica({ beforeStatement = pass as (what: string) => Promise<void>, isStopping = false } = {}) {
+function startReplica({ beforeStatement = pass as (text: string) => Promise<void>, isStopping = false } = {}) {
   const stop = new AbortController();
   if (isStopping) stop.abort();
   const paused: (() => void)[] = [];
@@ -26,14 +26,17 @@ function startReplica({ beforeStatement = pass as (what: string) => Promise<void
       if (ms === drainMs) resolve();
       signal?.addEventListener("abort", () => resolve(), { once: true });
     });
-  const database = createMemoryDatabase(() => sampleMs);
-  const { requests, ownership, lease, inTerm } = openMemoryLedger(database, {
+  const store = createSimulatedDatabase(() => sampleMs).connect({
     replica: "this one",
     send: beforeStatement,
     goOn: pass,
     receive: pass,
     within: (work) => work,
   });
+  const { requests, ownership, lease, inTerm } = createSharedLedger(
+    { chainId: 1_672 },
+    { store, clock: () => sampleMs },
+  );
   const watch = createOutcomeWatch({ intervalMs }, { requests, log, pause, random: Math.random });
   const settler = createSharedSettler(
     { receiptTimeoutMs: 1_000_000, drainMs, inFlightMax: 10 },
@@ -77,7 +80,7 @@ test("a sale whose request is declined while it tries again, in a replica that s
   if (payment === undefined) throw new Error("no payment");
   let onAcquire: () => Promise<void> = pass;
   const { settler, requests, lease, inTerm, watch } = startReplica({
-    beforeStatement: async (what) => (what === "acquire" ? onAcquire() : undefined),
+    beforeStatement: async (text) => (text.startsWith("UPDATE settlement SET owner = $3") ? onAcquire() : undefined),
     isStopping: true,
   });
   await using _ = watch;
