@@ -16,6 +16,7 @@ export type DiskWatchOptions = DiskLimits &
     forecastAfterSeconds: number;
     /** Timeout for a response from the disk's file system. */
     fileTimeoutMs: number;
+    intervalMs: number;
     signal: AbortSignal;
   }>;
 
@@ -25,14 +26,18 @@ export type DiskWatchDependencies = Readonly<{
   /** Measurements of the disk, retained across restarts of the sidecar. */
   history: Readonly<{ get: () => DiskHistory | undefined; set: (history: DiskHistory) => void }>;
   board: ConditionBoard;
+  /** Grows the disk's volume if too little of its bytes is free, and reports the volume's state; absent if it can't grow. Never rejects. */
+  grow?: ((freeRatio: number, signal: AbortSignal) => Promise<DiskReport>) | undefined;
   /** Called after each successful check. */
   onLook?: (check: DiskCheck) => void;
   metrics: Registry;
   clock: Clock;
   log: Logger;
+  readSpace?: typeof readDiskSpace;
 }>;
 
-const intervalMs = 60_000;
+/** Report on the disk, or on the volume that it is on. */
+export type DiskReport = ConditionReport<"DiskSpaceSufficient">;
 
 /** Interval at which a path that is not known yet is requested again. */
 const unknownPathMs = 250;
@@ -41,7 +46,8 @@ const watchedLook: WatchedCheck = { what: "The check of the disk of the node's d
 
 /** Watches the disk that holds the node's data. Settles when the watch has ended. */
 export async function watchDisk(options: DiskWatchOptions, dependencies: DiskWatchDependencies): Promise<void> {
-  const { dataPath, board, log } = dependencies;
+  const { dataPath, grow, board, log, readSpace = readDiskSpace } = dependencies;
+  let volume: DiskReport | undefined;
   const metrics = createDiskMetrics(dependencies.metrics);
   const fileDeadline = createFileDeadline(
     { withinMs: options.fileTimeoutMs, signal: options.signal },
@@ -52,7 +58,7 @@ export async function watchDisk(options: DiskWatchOptions, dependencies: DiskWat
     reportFailedCheck(watchedLook, error, board);
   };
   await poll(
-    { name: "disk", failed, intervalMs, signal: options.signal },
+    { name: "disk", failed, intervalMs: options.intervalMs, signal: options.signal },
     async (signal) => {
       let path = dataPath();
       while (path === undefined && !signal.aborted) {
@@ -60,7 +66,7 @@ export async function watchDisk(options: DiskWatchOptions, dependencies: DiskWat
         path = dataPath();
       }
       if (path === undefined) return;
-      const found = await readDisk(path, fileDeadline);
+      const found = await readDisk(path, fileDeadline, readSpace);
       if (typeof found === "string") {
         metrics.observe(undefined, undefined);
         board.set({ type: "DiskSpaceSufficient", status: "Unknown", reason: "ReadFailed", message: found });
@@ -70,7 +76,12 @@ export async function watchDisk(options: DiskWatchOptions, dependencies: DiskWat
       const history = remember(found, dependencies);
       const forecast = forecastDisk(history, found.freeBytes, options.forecastAfterSeconds);
       metrics.observe(found, forecast?.fullInSeconds);
-      board.set(deriveDiskCondition(found, forecast, options));
+      const disk = deriveDiskCondition(found, forecast, options);
+      board.set(addVolume(disk, volume));
+      if (grow === undefined) return;
+      // A lack of inodes alone doesn't make a volume grow, because a volume never shrinks again.
+      volume = await grow(found.freeBytesRatio, signal);
+      if (!signal.aborted) board.set(addVolume(disk, volume));
     },
     { log },
   );
@@ -101,9 +112,13 @@ function remember({ path, usedBytes }: DiskCheck, { history, clock }: DiskWatchD
   return now;
 }
 
-async function readDisk(path: string, fileDeadline: FileDeadline): Promise<DiskCheck | string> {
+async function readDisk(
+  path: string,
+  fileDeadline: FileDeadline,
+  readSpace: typeof readDiskSpace,
+): Promise<DiskCheck | string> {
   try {
-    return { path, ...(await fileDeadline.call(`checking the disk of ${path}`, () => readDiskSpace(path))) };
+    return { path, ...(await fileDeadline.call(`checking the disk of ${path}`, () => readSpace(path))) };
   } catch (error) {
     if (error instanceof HangingFileSystem) return `${error.message}.`;
     const code = (error as NodeJS.ErrnoException).code ?? String(error);
@@ -127,7 +142,7 @@ export function deriveDiskCondition(
   { path, freeBytes, freeBytesRatio, freeFilesRatio, freeRatio }: DiskCheck,
   forecast: DiskForecast | undefined,
   limits: DiskLimits,
-): ConditionReport<"DiskSpaceSufficient"> {
+): DiskReport {
   const type = "DiskSpaceSufficient";
   const files =
     freeFilesRatio < limits.freeRatio ? ` ${formatPercent(freeFilesRatio)} of its inodes are free (df -i).` : "";
@@ -144,6 +159,13 @@ export function deriveDiskCondition(
     return { type, status: "False", reason: "FullSoon", message: `${free}${slope}${advice}` };
   }
   return { type, status: "True", reason: "Sufficient", message: `${free}${slope}` };
+}
+
+/** Combines the reports on the disk and its volume. A full disk is more urgent than a volume that can't grow. Pure function. */
+function addVolume(disk: DiskReport, volume: DiskReport | undefined): DiskReport {
+  if (volume === undefined) return disk;
+  const [first, second] = disk.status === "False" || volume.reason === "Sufficient" ? [disk, volume] : [volume, disk];
+  return { ...first, message: `${first.message} ${second.message}` };
 }
 
 function formatPercent(ratio: number): string {

@@ -85,12 +85,7 @@ function needsEngine({ restart, nodeCli }: SidecarSettings): boolean {
 }
 
 /** Lists the conditions that the sidecar watches under these settings. Each is checked soon after startup. */
-function listWatchedConditions({
-  pushgateway,
-  volume,
-  upgrade,
-  ...guarded
-}: SidecarSettings): readonly ConditionType[] {
+function listWatchedConditions({ pushgateway, upgrade, ...guarded }: SidecarSettings): readonly ConditionType[] {
   return [
     ...listGuardedConditions(guarded),
     "StateWritable",
@@ -102,7 +97,6 @@ function listWatchedConditions({
     "Pruning",
     ...listIf(pushgateway.url !== undefined, "MetricsArriving"),
     "DiskSpaceSufficient",
-    ...listIf(volume.claim !== undefined, "VolumeSizeSufficient"),
     "NoRestartPending",
   ];
 }

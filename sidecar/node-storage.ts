@@ -4,16 +4,15 @@ import type { Logger } from "#daemon/log/log.ts";
 import { type DiskCheck, watchDisk } from "#health/disk-watch.ts";
 import type { ConditionBoard } from "#status/condition-board.ts";
 import type { EventLog } from "#status/event-log.ts";
-import { createFileDeadline } from "#daemon/files/file-deadline.ts";
 import type { SidecarSettings } from "./settings.ts";
 import type { UpkeepState } from "./upkeep/state/upkeep-state.ts";
 import type { Upkeep } from "./upkeep/upkeep.ts";
 import { createKubernetesApi } from "./upkeep/drivers/kubernetes-api.ts";
 import { createVolumeClaim } from "./volume/volume-claim.ts";
-import { measureFreeRatio, watchVolume } from "./volume/volume-watch.ts";
+import { createVolumeGrowth } from "./volume/volume-growth.ts";
 
 export type NodeStorageDependencies = Readonly<{
-  /** Provides the data directory, and whether changes are allowed now. */
+  /** Provides the data directory, and whether changes are allowed now: growing a volume is irreversible. */
   upkeep: Pick<Upkeep, "dataPath" | "mayAct">;
   state: UpkeepState;
   board: ConditionBoard;
@@ -24,64 +23,44 @@ export type NodeStorageDependencies = Readonly<{
   log: Logger;
 }>;
 
-/** Watches the disk that holds the node's data and, if a claim is set, grows its volume. Disposing of the result stops both watches. */
+/** Watches the disk that holds the node's data and, if a claim is set, grows its volume. Disposing of the result stops the watch. */
 export function watchNodeStorage(settings: SidecarSettings, dependencies: NodeStorageDependencies): AsyncDisposable {
   const { upkeep, state, ...shared } = dependencies;
-  const { dataPath, mayAct } = upkeep;
+  const { health, volume, kubernetes, restart } = settings;
   const stopping = new AbortController();
-  const { signal } = stopping;
   const resources = new AsyncDisposableStack();
-  const { health } = settings;
-  const disk = watchDisk(
+  const openGrowth = (claim: string) => {
+    const api = resources.use(createKubernetesApi({ ...kubernetes, timeoutMs: restart.timeoutMs }));
+    const grownAt = state.volumeGrownAtMs;
+    return createVolumeGrowth(volume, {
+      ...shared,
+      mayAct: upkeep.mayAct,
+      grownAt,
+      claim: createVolumeClaim(claim, api),
+    });
+  };
+  const watching = watchDisk(
     {
       freeRatio: health.diskFreeRatio,
       fullWithinSeconds: health.diskFullWithinSeconds,
       forecastAfterSeconds: health.diskForecastAfterSeconds,
       fileTimeoutMs: settings.upkeep.fileTimeoutMs,
-      signal,
+      intervalMs: volume.intervalMs,
+      signal: stopping.signal,
     },
-    { ...shared, dataPath, history: state.diskHistory },
+    {
+      ...shared,
+      dataPath: upkeep.dataPath,
+      history: state.diskHistory,
+      grow: volume.claim === undefined ? undefined : openGrowth(volume.claim),
+    },
   );
-  const grownAt = state.volumeGrownAtMs;
-  const volume = watchNodeVolume(settings, { ...shared, dataPath, mayAct, grownAt, signal, resources });
   return {
     [Symbol.asyncDispose]: async () => {
       stopping.abort();
-      await Promise.all([disk, volume]);
+      await watching;
       // The cluster client must outlive the watch that uses it.
       await resources.disposeAsync();
     },
   };
-}
-
-/** Watches the node's volume if a claim is set. The result settles once the watch has stopped; without a claim, it is undefined. */
-function watchNodeVolume(
-  { volume, kubernetes, restart, upkeep }: Pick<SidecarSettings, "volume" | "kubernetes" | "restart" | "upkeep">,
-  dependencies: Readonly<{
-    dataPath: () => string | undefined;
-    /** Whether the sidecar may make changes now: growing a volume is irreversible. */
-    mayAct: () => boolean;
-    /** Time at which the volume last grew, persisted across sidecar restarts. */
-    grownAt: Readonly<{ get: () => number | undefined; set: (atMs: number | undefined) => void }>;
-    board: ConditionBoard;
-    events: EventLog;
-    metrics: Registry;
-    clock: Clock;
-    log: Logger;
-    signal: AbortSignal;
-    resources: AsyncDisposableStack;
-  }>,
-): Promise<void> | undefined {
-  if (volume.claim === undefined) return undefined;
-  const { dataPath, signal, resources } = dependencies;
-  const api = resources.use(createKubernetesApi({ ...kubernetes, timeoutMs: restart.timeoutMs }));
-  const fileDeadline = createFileDeadline(
-    { withinMs: upkeep.fileTimeoutMs, signal },
-    { clock: dependencies.clock, onBack: () => undefined },
-  );
-  const freeRatio = () => measureFreeRatio(dataPath(), fileDeadline);
-  return watchVolume(
-    { ...volume, signal },
-    { ...dependencies, claim: createVolumeClaim(volume.claim, api), freeRatio },
-  );
 }

@@ -62,7 +62,6 @@ export const causes: readonly Cause[] = [
       StateWritable: ["DiskFull"],
       ConfigReconciled: ["WriteFailed", "BackupFailed"],
       RollbackReady: ["BackupFailed"],
-      VolumeSizeSufficient: "any",
     },
   },
   {

@@ -103,16 +103,15 @@ export const conditionReasons = {
     False: ["Missing", "Stale", "PushesRejected", "JobShared", "PushgatewayUnreachable"],
     Unknown: ["NotPushing", "IdentityUnknown", "CheckFailed"],
   },
-  DiskSpaceSufficient: { True: ["Sufficient"], False: ["Low", "FullSoon"], Unknown: ["ReadFailed", "CheckFailed"] },
+  DiskSpaceSufficient: {
+    True: ["Sufficient", "Growing"],
+    False: ["Low", "FullSoon", "AtMaxSize", "ResizeFailed"],
+    Unknown: ["ReadFailed", "CheckFailed"],
+  },
   ConnectionsAvailable: {
     True: ["Available"],
     False: ["FileDescriptorsLow", "ConnectionsFull"],
     Unknown: ["NotCounted", "CheckFailed"],
-  },
-  VolumeSizeSufficient: {
-    True: ["Sufficient", "Growing", "Paused"],
-    False: ["AtMaxSize", "ResizeFailed"],
-    Unknown: ["ReadFailed", "CheckFailed"],
   },
   NoRestartPending: {
     True: ["NoRestart"],

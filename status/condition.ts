@@ -148,11 +148,6 @@ const titles: { readonly [Type in ConditionType]: Titles<Type> } = {
       CheckFailed: "Connection status is unknown",
     },
   },
-  VolumeSizeSufficient: {
-    healthy: "The volume is large enough",
-    unhealthy: "The volume can't grow",
-    unknown: { ReadFailed: "The volume's size can't be read", CheckFailed: "The volume's size is unknown" },
-  },
   NoRestartPending: { healthy: "No restart is pending", unhealthy: "A restart is pending" },
   RollbackReady: {
     healthy: "A rollback configuration is available",
@@ -192,6 +187,8 @@ const reasonTitles: Readonly<Record<string, string>> = {
   "UpgradeVerified ResolvedManually": "The last upgrade was resolved manually",
   "UpgradeVerified Blocked": "The node's upgrade is blocked",
   "VersionSupported OutdatedSoon": "The version will soon be outdated for the chain",
+  "DiskSpaceSufficient AtMaxSize": "The volume can't grow",
+  "DiskSpaceSufficient ResizeFailed": "The volume can't grow",
   "CallsSucceeding Overloaded": "Calls are rejected: overloaded",
   ...Object.fromEntries(
     ["NotFound", "NotExecutable", "TimedOut", "TooMuchOutput", "UnexpectedOutput", "Failed"].map((reason) => [

@@ -198,8 +198,6 @@ test("of each reason for which a condition is Unknown it is decided whether the 
     "DiskSpaceSufficient CheckFailed: unknown",
     "ConnectionsAvailable NotCounted: healthy",
     "ConnectionsAvailable CheckFailed: unknown",
-    "VolumeSizeSufficient ReadFailed: unknown",
-    "VolumeSizeSufficient CheckFailed: unknown",
     "RollbackReady Assumed: healthy",
     "RollbackReady NotYet: healthy",
     "RollbackReady NoRestarts: healthy",

@@ -1,10 +1,12 @@
 import { pino } from "pino";
 import { Registry } from "prom-client";
 import { expect } from "vitest";
+import { HangingFileSystem } from "#daemon/files/file-deadline.ts";
+import { watchDisk } from "#health/disk-watch.ts";
 import { createConditionBoard } from "#status/condition-board.ts";
 import type { KubernetesApi } from "../upkeep/drivers/kubernetes-api.ts";
 import { type GrowthLimits, createVolumeClaim } from "../volume/volume-claim.ts";
-import { watchVolume } from "../volume/volume-watch.ts";
+import { createVolumeGrowth } from "../volume/volume-growth.ts";
 
 const intervalMs = 5;
 const deadlineMs = 40_000;
@@ -38,25 +40,51 @@ export function startWatchedVolume(
     if (fails.why !== undefined) throw fails.why;
     grownAtMs = atMs;
   };
-  const done = watchVolume(
-    { ...limits, intervalMs, signal: stopping.signal },
+  const grow = createVolumeGrowth(limits, {
+    claim: createVolumeClaim(claim, api),
+    mayAct,
+    grownAt: { get: () => grownAtMs, set: keepGrownAt },
+    events,
+    metrics,
+    clock,
+    log,
+  });
+  const done = watchDisk(
     {
-      claim: createVolumeClaim(claim, api),
-      freeRatio: () => Promise.resolve(disk.freeRatio),
-      mayAct,
-      grownAt: { get: () => grownAtMs, set: keepGrownAt },
+      freeRatio: 0.05,
+      fullWithinSeconds: 0,
+      forecastAfterSeconds: 1,
+      fileTimeoutMs: deadlineMs,
+      intervalMs,
+      signal: stopping.signal,
+    },
+    {
+      dataPath: () => "/data",
+      readSpace: async () => buildSpace(disk.freeRatio),
+      history: { get: () => undefined, set: () => undefined },
+      grow,
       board,
-      events,
       metrics,
       clock,
       log,
     },
   );
-  const condition = () => board.get("VolumeSizeSufficient");
+  const condition = () => board.get("DiskSpaceSufficient");
   const until = async (reason: string) => expect.poll(() => condition()?.reason, { timeout: deadlineMs }).toBe(reason);
+  const untilMessage = async (message: RegExp | string) =>
+    expect.poll(() => condition()?.message, { timeout: deadlineMs }).toMatch(message);
   const end = async () => {
     stopping.abort();
     await done;
   };
-  return { time, reported, fails, metrics, condition, until, [Symbol.asyncDispose]: end };
+  return { time, reported, fails, metrics, condition, until, untilMessage, [Symbol.asyncDispose]: end };
+}
+
+/** Builds the space of a disk of 500 GiB, or throws that its file system hangs. */
+function buildSpace(freeRatio: number | string) {
+  if (typeof freeRatio === "string") throw new HangingFileSystem(freeRatio);
+  const totalBytes = 500 * 2 ** 30;
+  const freeBytes = totalBytes * freeRatio;
+  const usedBytes = totalBytes - freeBytes;
+  return { totalBytes, usedBytes, freeBytes, freeBytesRatio: freeRatio, freeFilesRatio: 1, freeRatio };
 }

@@ -33,14 +33,14 @@ export function createVolumeClaim(name: string, api: KubernetesApi): VolumeClaim
         return { requestedBytes: spec.resources.requests.storage, capacityBytes: status.capacity.storage };
       }
       const found = response.status === 200 ? "it is not bound yet" : readKubernetesMessage(response);
-      throw new DriverError(`the claim ${name} can't be read: ${found}; grant get on it.`);
+      throw new DriverError(`The claim ${name} can't be read: ${found}; grant get on it.`);
     },
     resize: async (gibibytes, signal) => {
       const body = { spec: { resources: { requests: { storage: `${gibibytes}Gi` } } } };
       const response = await api.request("PATCH", path, signal, { body });
       if (response.status === 200) return;
       throw new DriverError(
-        `the claim ${name} could not be expanded to ${gibibytes} GiB: ${readKubernetesMessage(response)}; grant patch on it, and set allowVolumeExpansion: true in its storage class.`,
+        `The claim ${name} could not be expanded to ${gibibytes} GiB: ${readKubernetesMessage(response)}; grant patch on it, and set allowVolumeExpansion: true in its storage class.`,
       );
     },
   };

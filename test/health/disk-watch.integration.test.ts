@@ -30,6 +30,7 @@ async function lookOnce(stateDirectory: string, path: string, wallMs: number) {
       fullWithinSeconds: 86_400,
       forecastAfterSeconds: 10_800,
       fileTimeoutMs: 5_000,
+      intervalMs: 60_000,
       signal: stopping.signal,
     },
     { dataPath: () => path, history: state.diskHistory, board, metrics, clock, log },

@@ -16,6 +16,8 @@ const gibibyte = 2 ** 30;
 /** Half a year of steps would be slow: ten minutes between two samples are too far for Prometheus, four are not. */
 const wide = { stepMinutes: 4, hours: (count: number) => count * 15 };
 
+const roomyDisk = buildSample("gatehouse_node_disk_free_bytes", {}, `${60 * gibibyte}x130`);
+
 const long = { from: 10, to: 130, end: 160 };
 const restarting = { from: 10, to: 18, end: 90 };
 
@@ -135,7 +137,7 @@ export const nodeCases: readonly AlertCase[] = [
     firesAt: 20 * 60,
     resolvedAt: 40 * 60,
     labels: target,
-    summary: `The data disk of the node behind ${who} is full within 4 days; by then -111.9GiB would be left.`,
+    summary: `The data disk of the node behind ${who} has 80.13GiB left, and is full within 4 days or can't grow (unknown).`,
     nearMiss: {
       // Half a GiB an hour lasts for eight days.
       series: [
@@ -157,12 +159,19 @@ export const nodeCases: readonly AlertCase[] = [
     others: [buildSample("gatehouse_node_disk_free_bytes", {}, steady(3 * gibibyte))],
     summary: `The data disk of the node behind ${who} has 3GiB left: Low.`,
   }),
-  buildConditionCase({
-    alert: "GatehouseVolumeAtMaxSize",
-    type: "VolumeSizeSufficient",
-    reason: "AtMaxSize",
-    forMinutes: 10,
-    others: [buildSample("gatehouse_volume_requested_bytes", {}, steady(500 * gibibyte))],
-    summary: `The volume of the node behind ${who} needs to grow beyond its ceiling; it has 500GiB.`,
-  }),
+  {
+    alert: "GatehouseDiskSpaceLow",
+    severity: "warning",
+    of: "AtMaxSize",
+    series: [...buildWrong("DiskSpaceSufficient", "AtMaxSize", { from: 10, to: 100, end: 130 }), roomyDisk],
+    silentAt: [9, 69],
+    firesAt: 71,
+    resolvedAt: 101,
+    labels: target,
+    summary: `The data disk of the node behind ${who} has 60GiB left, and is full within 4 days or can't grow (AtMaxSize).`,
+    nearMiss: {
+      series: [...buildWrong("DiskSpaceSufficient", "ResizeFailed", { from: 10, to: 69, end: 130 }), roomyDisk],
+      silentAt: [69, 71, 129],
+    },
+  },
 ];

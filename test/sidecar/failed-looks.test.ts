@@ -20,7 +20,6 @@ import { watchReleases } from "#sidecar/releases/release-watch.ts";
 import { readUntil } from "#daemon/testing/until.ts";
 import { watchPushes } from "#sidecar/upkeep/pushgateway/push-watch.ts";
 import { observeNode } from "#sidecar/upkeep/version/node-observer.ts";
-import { watchVolume } from "#sidecar/volume/volume-watch.ts";
 import { createConditionBoard } from "#status/condition-board.ts";
 import type { ConditionReport, ConditionType } from "#status/condition.ts";
 
@@ -96,7 +95,14 @@ const watches: Readonly<Record<string, Begin>> = {
   DiskSpaceSufficient: (means) =>
     ends(
       watchDisk(
-        { freeRatio: 0, fullWithinSeconds: 0, forecastAfterSeconds: 1, fileTimeoutMs: timeoutMs, signal: means.signal },
+        {
+          freeRatio: 0,
+          fullWithinSeconds: 0,
+          forecastAfterSeconds: 1,
+          fileTimeoutMs: timeoutMs,
+          intervalMs,
+          signal: means.signal,
+        },
         { ...means, dataPath: fail, history: { get: () => undefined, set: () => undefined } },
       ),
     ),
@@ -139,26 +145,6 @@ const watches: Readonly<Record<string, Begin>> = {
         { ...means, send: sendRequest, identity: fail },
       ).done,
     ),
-  VolumeSizeSufficient: (means) =>
-    ends(
-      watchVolume(
-        {
-          growBelowFreeRatio: 0.1,
-          stepGibibytes: 1,
-          ceilingGibibytes: 2,
-          pauseMs: 1,
-          intervalMs,
-          signal: means.signal,
-        },
-        {
-          ...means,
-          claim: { readSize: fail, resize: fail },
-          freeRatio: fail,
-          grownAt: { get: () => undefined, set: () => undefined },
-          mayAct: () => true,
-        },
-      ),
-    ),
 };
 
 /** Last reason of each condition before its look failed. */
@@ -172,7 +158,6 @@ const right: Readonly<Record<string, ConditionReport["reason"]>> = {
   VersionSupported: "Supported",
   Pruning: "Enabled",
   MetricsArriving: "Fresh",
-  VolumeSizeSufficient: "Sufficient",
 };
 
 test.each(Object.entries(watches))(

@@ -155,13 +155,13 @@ describe.skipIf(missing !== undefined)(`rights on an API server${skipped}`, { ti
     await watched.until("Growing");
     expect(await requested()).toBe("600Gi");
     await becomes("600Gi");
-    await watched.until("Paused");
+    await watched.untilMessage("It can be expanded again from");
     watched.time.ms += limits.pauseMs;
     await expect.poll(requested, { timeout: deadlineMs }).toBe("650Gi");
     await becomes("650Gi");
     await watched.until("AtMaxSize");
     await expect(createVolumeClaim("node-workspace", api).resize(400, signal)).rejects.toThrow(
-      /^the claim node-workspace could not be expanded to 400 GiB: 422: .*can not be less than/,
+      /^The claim node-workspace could not be expanded to 400 GiB: 422: .*can not be less than/,
     );
     await expect(createVolumeClaim("sidecar-state", api).readSize(signal)).rejects.toThrow(
       /403: .*"sidecar-state" is forbidden/,

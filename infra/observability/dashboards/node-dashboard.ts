@@ -158,7 +158,7 @@ export const nodeDashboard: Dashboard = {
           description: "Volume size requested by the sidecar; it grows up to volume.ceilingGibibytes.",
           unit: "bytes",
           queries: [perInstance("gatehouse_volume_requested_bytes")],
-          alerts: ["GatehouseVolumeAtMaxSize"],
+          alerts: ["GatehouseDiskSpaceLow"],
           onlyWith: "volume.claim",
         },
       ],

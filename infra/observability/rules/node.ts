@@ -58,31 +58,23 @@ const disk: readonly Alert[] = [
   {
     name: "GatehouseDiskSpaceLow",
     // Less than six hours of data yields no slope worth alerting on.
-    expr: `predict_linear(${free}[6h], ${diskDays} * 86400) < 0 and ${free} offset 6h and ${free} > 0`,
+    expr:
+      `(${free} > 0 and predict_linear(${free}[6h], ${diskDays} * 86400) < 0 and ${free} offset 6h)` +
+      ` or (${free} and ${sameTarget} ${wrongFor("DiskSpaceSufficient", "AtMaxSize", "ResizeFailed")} == 1)`,
     for: "1h",
     severity: "warning",
-    summary: `The data disk of the node behind {{ $labels.instance }} is full within ${diskDays} days; by then {{ $value | humanize1024 }}B would be left.`,
+    summary: `The data disk of the node behind {{ $labels.instance }} has {{ $value | humanize1024 }}B left, and is full within ${diskDays} days or can't grow (${shownReason("DiskSpaceSufficient")}).`,
     description:
-      "At the trend of the last six hours, the disk of {{ $labels.instance }} will be full soon, and the node will stop. Expand it, or prune more.",
+      "When the disk of {{ $labels.instance }} is full, the node stops. Expand it, or prune more. AtMaxSize: raise volume.ceilingGibibytes. ResizeFailed: the status page shows why.",
   },
   {
     name: "GatehouseDiskSpaceLow",
-    expr: `${free} and ${sameTarget} ${condition("DiskSpaceSufficient")} == 0`,
+    expr: `${free} and ${sameTarget} ${wrongFor("DiskSpaceSufficient", "Low", "FullSoon")} == 1`,
     for: "5m",
     severity: "critical",
     summary: `The data disk of the node behind {{ $labels.instance }} has {{ $value | humanize1024 }}B left: ${shownReason("DiskSpaceSufficient")}.`,
     description:
       "When the disk of {{ $labels.instance }} is full, the node stops and may corrupt its data. Free space now.",
-  },
-  {
-    name: "GatehouseVolumeAtMaxSize",
-    expr: `${series("gatehouse_volume_requested_bytes")} and ${sameTarget} ${wrongFor("VolumeSizeSufficient", "AtMaxSize")} == 1`,
-    for: "10m",
-    severity: "warning",
-    summary:
-      "The volume of the node behind {{ $labels.instance }} needs to grow beyond its ceiling; it has {{ $value | humanize1024 }}B.",
-    description:
-      "The sidecar of {{ $labels.instance }} expands the volume only up to volume.ceilingGibibytes. Raise that limit, or prune more.",
   },
 ];
 

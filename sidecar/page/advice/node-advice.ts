@@ -107,8 +107,7 @@ export const nodeAdvice: AdviceTable = {
     step("Check this machine's CPU: another process may be using it."),
     step("Find the busy methods and tiers below, and lower their limits."),
   ],
-  DiskSpaceSufficient: ({ reason }, { showDisk }) => listDiskSteps(reason === "ReadFailed", showDisk),
-  VolumeSizeSufficient: () => [step("Raise volume.ceilingGibibytes, or make sure that pruning advances.")],
+  DiskSpaceSufficient: ({ reason }, { showDisk }) => listDiskSteps(reason, showDisk),
   ConnectionsAvailable: () => [
     step("Find the tier with the most connections under Traffic, and lower its limit if they are unwanted."),
   ],
@@ -119,8 +118,10 @@ export const nodeAdvice: AdviceTable = {
   MetricsArriving: ({ reason }, { lint }) => listMetricsSteps(reason, lint),
 };
 
-function listDiskSteps(isUnreadable: boolean, showDisk: string | undefined): readonly Step[] {
-  if (isUnreadable) return [step("Set node.dataPath, or mount the node's data in the sidecar.")];
+function listDiskSteps(reason: string, showDisk: string | undefined): readonly Step[] {
+  if (reason === "AtMaxSize") return [step("Raise volume.ceilingGibibytes, or make sure that pruning advances.")];
+  if (reason === "ResizeFailed") return [step("Fix the problem above. Gatehouse retries every minute.")];
+  if (reason === "ReadFailed") return [step("Set node.dataPath, or mount the node's data in the sidecar.")];
   return [
     step("Find out what is full.", showDisk),
     step("Free space outside the node's data: old snapshots, rotated logs, core dumps."),

@@ -22,7 +22,6 @@ const byCondition: Readonly<Record<ConditionType, string>> = {
   DiskSpaceSufficient: "disk-space-low",
   ConnectionsAvailable: "limiter-saturated",
   FilesLoaded: "file-rejected",
-  VolumeSizeSufficient: "volume-at-max-size",
   NoRestartPending: "condition-false",
   RollbackReady: "condition-false",
   UpgradeVerified: "upgrade-failed",

@@ -125,15 +125,17 @@ const unparsed: LiveFault<WatchedStack> = {
 };
 
 const volume: LiveFault<WatchedStack> = {
-  alert: "GatehouseVolumeAtMaxSize",
-  what: "that disk filled, with its claim at the maximum size",
-  besides: ["GatehouseDiskSpaceLow", "GatehouseConditionFalse"],
+  alert: "GatehouseDiskSpaceLow",
+  severity: "warning",
+  what: "87 % of that disk filled, with its claim at the maximum size",
+  besides: ["GatehouseConditionFalse"],
   strike: async ({ disk: small, claim }) => {
     claim.setAtCeiling(true);
-    await small?.fill();
+    const path = join(small?.path ?? "", "large");
+    await writeFile(path, Buffer.alloc(57_000 * 1_024));
     return {
       [Symbol.asyncDispose]: async () => {
-        await small?.empty();
+        await rm(path);
         claim.setAtCeiling(false);
       },
     };

@@ -91,17 +91,16 @@ const upkeep: readonly DisplayedCondition[] = [
     ["NotPushing", "healthy"],
     ["IdentityUnknown", "unknown"],
   ]),
-  ...buildRows("DiskSpaceSufficient", [["FullSoon", "degraded"]]),
+  ...buildRows("DiskSpaceSufficient", [
+    ["FullSoon", "degraded"],
+    ["AtMaxSize", "degraded"],
+    ["ResizeFailed", "degraded"],
+  ]),
   ...buildRows("ConnectionsAvailable", [
     ["ConnectionsFull", "degraded"],
     ["NotCounted", "healthy"],
   ]),
   ...buildRows("FilesLoaded", [["Rejected", "degraded"]]),
-  ...buildRows("VolumeSizeSufficient", [
-    ["AtMaxSize", "degraded"],
-    ["ResizeFailed", "degraded"],
-    ["ReadFailed", "unknown"],
-  ]),
 ];
 
 const restarts: readonly DisplayedCondition[] = [
@@ -152,7 +151,6 @@ const failedChecks = [
   "MetricsArriving",
   "DiskSpaceSufficient",
   "ConnectionsAvailable",
-  "VolumeSizeSufficient",
 ] as const;
 
 /** Every reason of a condition that is False or Unknown has a row here, or a fault that a sidecar is struck with. */

@@ -66,11 +66,11 @@ test("a volume that fills grows step by step, with a pause, to its ceiling and n
     expect(scraped).toContain(`# HELP ${name} ${help}\n# TYPE ${name} ${type}\n`);
   }
   cluster.claim.capacity = "600Gi";
-  await watched.until("Paused");
-  expect(cluster.patches).toEqual(["600Gi"]);
-  expect(watched.condition()?.message).toMatch(
-    /It can be expanded again from \d{4}-\d\d-\d\dT[\d:.]+Z: some providers allow one resize in six hours\.$/,
+  await watched.untilMessage(
+    /It can be expanded again from \d{4}-\d\d-\d\dT[\d:.]+Z: some providers allow one resize in six hours\./,
   );
+  expect(watched.condition()).toMatchObject({ status: "True", reason: "Growing" });
+  expect(cluster.patches).toEqual(["600Gi"]);
   watched.time.ms += limits.pauseMs;
   await expect.poll(() => cluster.patches, { timeout: 5_000 }).toEqual(["600Gi", "650Gi"]);
   cluster.claim.capacity = "650Gi";
@@ -92,7 +92,7 @@ test("a storage class that does not let volumes grow is named, with what to chan
   });
   await watched.until("ResizeFailed");
   expect(watched.condition()?.message).toBe(
-    "the claim node-workspace could not be expanded to 600 GiB: 403: the storageclass must support resize; grant patch on it, and set allowVolumeExpansion: true in its storage class.",
+    "The claim node-workspace could not be expanded to 600 GiB: 403: the storageclass must support resize; grant patch on it, and set allowVolumeExpansion: true in its storage class. 50.0 GiB (10 %) are free at /data.",
   );
   cluster.claim.expandable = true;
   await watched.until("Growing");
@@ -106,14 +106,24 @@ test("another claim is beyond the role", async () => {
   expect(watched.condition()?.message).toContain("persistentvolumeclaims/ledger is forbidden");
 });
 
+test("a disk that is nearly full is reported as such, with what is done about it", async () => {
+  await using cluster = await clusterOf({ requested: "650Gi", capacity: "650Gi", expandable: true });
+  const disk = { freeRatio: 0.04 };
+  await using watched = startWatchedVolume(limits, { api: cluster.api, disk, claim: "node-workspace" });
+  await watched.untilMessage(
+    /^20\.0 GiB \(4 %\) are free at \/data\..* The volume is at its maximum of 650 GiB; raise/,
+  );
+  expect(watched.condition()).toMatchObject({ status: "False", reason: "Low" });
+});
+
 test("a volume that can't be looked at, or after, is not known, and nothing is said of the past", async () => {
   await using cluster = await clusterOf({ requested: "500Gi", capacity: "500Gi", expandable: true });
   const disk: { freeRatio: number | string } = { freeRatio: 0.5 };
   await using watched = startWatchedVolume(limits, { api: cluster.api, disk, claim: "node-workspace" });
   await watched.until("Sufficient");
-  disk.freeRatio = "Checking it has hung: the file system does not respond.";
+  disk.freeRatio = "checking it has hung: the file system does not respond";
   await watched.until("ReadFailed");
-  expect(watched.condition()).toMatchObject({ status: "Unknown", message: disk.freeRatio });
+  expect(watched.condition()).toMatchObject({ status: "Unknown", message: `${disk.freeRatio}.` });
   disk.freeRatio = 0.1;
   watched.fails.why = new Error("the state can't be written");
   await watched.until("CheckFailed");
