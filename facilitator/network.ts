@@ -25,7 +25,7 @@ import { createTransfers } from "./schemes/transfers.ts";
 import { createSellerGuard } from "./sellers/seller-guard.ts";
 import type { EngineDependencies } from "./settlement/engine.ts";
 import type { InFlightSettlement } from "./settlement/in-flight.ts";
-import { createPaidCheck } from "./settlement/ledger/ledger.ts";
+import { createRecordChecks } from "./settlement/ledger/ledger.ts";
 import { sumSpent, type Sales } from "./settlement/ledger/sales.ts";
 import { startEngine, type EngineParts } from "./settlement/start-engine.ts";
 import { computeGasCost } from "./settlement/track/mined-gas.ts";
@@ -68,8 +68,7 @@ export async function startNetwork(
   const chain = createChain({ rpc });
   const fees = createFeeQuotes(settlement, { chain, monotonicMs });
   const assets = listAcceptedAssets(options);
-  const { gasLimit } = settlement;
-  const signerWatch = createSignerWatch({ chainId, nativeDecimals, gasLimit }, { signers, chain, log });
+  const signerWatch = createSignerWatch({ ...settlement, chainId, nativeDecimals }, { signers, chain, log });
   const watch = resources.use(
     await startStep(`the node at ${new URL(rpcUrl).origin}`, () =>
       startChainWatch(
@@ -84,8 +83,9 @@ export async function startNetwork(
   const gas = createGasLimits({ ...settlement, ...limits }, { signer: signers[0].address, fees, monotonicMs });
   const checkedRpc = requireChecked(rpc, { contracts, network });
   const chainAt = (place: CallLocation) => createChain({ rpc: checkedRpc, place });
-  const suspensions = createSuspensions({ ...dependencies, hasPaid: createPaidCheck({ ...dependencies, chainId }) });
-  const checks = createPaymentChecks(limits, { ...dependencies, ...signerWatch, chainAt, gas, suspensions });
+  const parts = { ...dependencies, ...signerWatch, ...createRecordChecks({ ...dependencies, chainId }) };
+  const suspensions = createSuspensions(parts);
+  const checks = createPaymentChecks(limits, { ...parts, chainAt, gas, suspensions });
   const payees = toLowerCase(options.payees);
   const recordMinedIn = createGasMeter(chainOptions, { payees, countsSellers: sellers.size > 0, metrics });
   const onChain = { chain, fees, gas, contracts, suspensions };

@@ -24,7 +24,10 @@ export type PaymentChecks = Readonly<{
   checkAgain: (payment: SignedPayment) => Promise<Refusal | undefined>;
   /** Returns why a signature that needs the payer's wallet is invalid. */
   checkWallet: (payment: Parameters<WalletCheck>[0], caller: Caller) => Promise<Refusal | undefined>;
-  /** The same for a whole payment: a wallet that its settlement creates (ERC-6492) can't be asked before, and its simulation decides. */
+  /**
+   * The same for a whole payment: a wallet that its settlement creates (ERC-6492) can't be asked before, and its simulation decides. Of a
+   * recorded payment, the signature was valid when it was settled.
+   */
   checkSigner: (payment: SignedPayment, caller: Caller) => Promise<Refusal | undefined>;
   /** Reserves a payment's maximum, or returns why the payer can't pay it. */
   reserve: (payment: SignedPayment, caller: Caller) => Promise<Refusal | undefined>;
@@ -43,6 +46,8 @@ export type PaymentCheckDependencies = Readonly<{
   /** Returns whether an account that can settle can pay for that much gas. */
   canPay: (gas: bigint) => boolean;
   suspensions: Pick<Suspensions, "refuse" | "refusesWallets" | "refuseWallet">;
+  /** Returns whether a payment is recorded with the same call. Throws `StoreError`. */
+  isRecorded: (payment: Pick<SignedPayment, "id" | "callData">) => Promise<boolean>;
   clock: () => number;
   monotonicMs: () => number;
 }>;
@@ -67,7 +72,7 @@ function refuseCostly(
 /** Creates the checks, which remember at most `entriesMax` payments. */
 export function createPaymentChecks(
   limits: Readonly<{ entriesMax: number }>,
-  { chainAt, gas, shortage, canPay, suspensions, clock, monotonicMs }: PaymentCheckDependencies,
+  { chainAt, gas, shortage, canPay, suspensions, isRecorded, clock, monotonicMs }: PaymentCheckDependencies,
 ): PaymentChecks {
   const recent = createRecentVerdicts(limits, { monotonicMs });
   const reservations = createReservations(limits, { clock });
@@ -91,6 +96,7 @@ export function createPaymentChecks(
     },
     checkWallet,
     checkSigner: async (payment, caller) => {
+      if (payment.walletSignature === undefined || (await isRecorded(payment))) return undefined;
       const refusal = await checkWallet(payment, caller);
       const isCreated = refusal !== undefined && payment.contract === multicall3Address;
       return isCreated ? checkOnChain(payment, { chain: chainFor(caller), gas }) : refusal;

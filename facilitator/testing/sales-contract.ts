@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { SqlStore } from "#daemon/sql/store.ts";
 import { findSettled, readSettlements } from "../settlement/ledger/exported-settlements.ts";
-import { createLedger, createPaidCheck } from "../settlement/ledger/ledger.ts";
+import { createLedger, createRecordChecks } from "../settlement/ledger/ledger.ts";
 import { createRefunds } from "../settlement/ledger/refunds.ts";
 import { createSales, payerIdentifiersMax } from "../settlement/ledger/sales.ts";
 import { attempt, settled, settlement } from "./ledger-contract.ts";
@@ -73,7 +73,8 @@ function testPayers(open: Open): void {
   test("who paid is known in the token that was paid in, once the payment is settled", async () => {
     await using scene = await openScene(open);
     const { ledger, store } = scene;
-    const ask = (changes: object = {}) => createPaidCheck({ ...chain, store })({ ...settlement, ...changes });
+    const ask = (changes: object = {}) =>
+      createRecordChecks({ ...chain, store }).hasPaid({ ...settlement, ...changes });
     expect(await ask()).toBe(false);
     await ledger.begin([{ settlement, attempt }]);
     expect(await ask(), "begun").toBe(false);

@@ -297,6 +297,22 @@ test("a contract wallet pays by EIP-3009 with its owner's signature (ERC-1271), 
   expect(await chain.balanceOf(address)).toBe(0n);
 });
 
+test("a wallet's payment that was settled tells so to its owner although the wallet rejects its signature now", async () => {
+  const owner = testAccount(6);
+  const { address, creation } = await findWallet(owner, toHex(4, { size: 32 }));
+  await send(owner, walletFactoryAddress, creation);
+  await fund(address);
+  const body = await signPayment(chain.token, { payer: { ...owner, address } });
+  const { body: told } = await facilitator.as("one").settle(body);
+  expect(told).toMatchObject({ success: true });
+  await chain.anvil.request("anvil_setCode", [address, "0x60006000fd"]);
+  expect((await facilitator.as("one").settle(body)).body).toEqual(told);
+  const payload = body.paymentPayload.payload as { signature: Hex };
+  const forged = { ...payload, signature: concatHex([payload.signature, "0x00"]) };
+  const copy = { ...body, paymentPayload: { ...body.paymentPayload, payload: forged } };
+  expect((await facilitator.as("one").settle(copy)).body).toMatchObject({ errorReason: "invalid_exact_evm_signature" });
+});
+
 test("a wallet that does not exist yet is created by its first payment (ERC-6492), in the same transaction", async () => {
   const owner = testAccount(6);
   const { address, creation } = await findWallet(owner, toHex(2, { size: 32 }));
