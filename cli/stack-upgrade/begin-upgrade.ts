@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { exitStatus, type CommandOutput } from "#daemon/command-line/command-output.ts";
 import { isAgreedTo, type Agreement } from "#sidecar/upkeep/control/agreement.ts";
-import { createFirstStage, formatWorkId } from "#sidecar/upgrade/next-stage.ts";
+import { createFirstStage, formatWorkId } from "#sidecar/upgrade/progress.ts";
 import { checkStack, type StackCheck } from "./check-stack.ts";
 import type { PulumiCli } from "./pulumi/pulumi-cli.ts";
 import { Refused, defaultLimits, type StackLimits, type StackRecord } from "./stack-record.ts";
@@ -83,7 +83,7 @@ export async function beginUpgrade(
   if (signal.aborted) throw new Refused("it was stopped by a signal; nothing was changed");
   const nowMs = clock.wallMs();
   const backend = await pulumi.readBackend();
-  const first = { ...createFirstStage(nowMs), id: formatWorkId(nowMs), configured: false };
+  const first = { ...createFirstStage(nowMs), id: formatWorkId(nowMs) };
   return { ...place, ...ready, to, directory, configFile, backend, limits, ...first };
 }
 

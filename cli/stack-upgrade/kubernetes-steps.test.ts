@@ -66,7 +66,7 @@ describe("a VolumeSnapshot", () => {
       world.stopNode();
     });
     const { record } = await runToEnd(world);
-    expect(record.failure).toBe("node-0 was started while its data was copied");
+    expect(record.failure).toBe("node-0 was started while it had to stay stopped");
     expectOld(world, record);
   });
 });

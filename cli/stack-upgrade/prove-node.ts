@@ -1,6 +1,6 @@
 import { waitUntil } from "#daemon/time.ts";
 import { parseNodeVersion } from "#node/versions.ts";
-import { StageError } from "#sidecar/upgrade/next-stage.ts";
+import { UpgradeError } from "#sidecar/upgrade/progress.ts";
 import { findDataConcern, findHeightConcern, findVersionConcern } from "#sidecar/upgrade/node-before.ts";
 import {
   findCondition,
@@ -35,7 +35,7 @@ const falseInPause: ReadonlySet<string> = new Set(["ConfigReconciled", "NoRestar
  * Waits until the node is verified: it runs the expected version with a matching node.conf, is above its old height with the same blocks,
  * and prunes and pushes metrics if it did before. All checks must pass for a while.
  *
- * @throws {StageError} at the deadline; at once if an old block has a different hash, because waiting can't fix that.
+ * @throws {UpgradeError} at the deadline; at once if an old block has a different hash, because waiting can't fix that.
  */
 export async function proveNode(options: ProofOptions, dependencies: ProofDependencies): Promise<void> {
   const { withinMs, steadyMs, everyMs } = options;
@@ -49,7 +49,7 @@ export async function proveNode(options: ProofOptions, dependencies: ProofDepend
   };
   const found = await waitUntil(look, ({ isSteady }) => isSteady, { everyMs, withinMs }, { ...clock, pause });
   if (found.isSteady) return;
-  throw new StageError(`within ${withinMs} ms: ${found.doubt ?? `it was not healthy for ${steadyMs} ms yet`}`);
+  throw new UpgradeError(`within ${withinMs} ms: ${found.doubt ?? `it was not healthy for ${steadyMs} ms yet`}`);
 }
 
 /** Explains why a node fails verification now. */
@@ -61,7 +61,7 @@ async function findDoubt(options: ProofOptions, { look, blockHash }: ProofDepend
   // An unhealthy node is queried too: a different hash matters more than its other problems.
   const hash = before.block === undefined || !said.node.answers ? undefined : await blockHash(before.block.number);
   const ofData = findDataConcern(before, hash);
-  if (ofData !== undefined && hash !== undefined) throw new StageError(ofData);
+  if (ofData !== undefined && hash !== undefined) throw new UpgradeError(ofData);
   return findSidecarDoubt(said, options) ?? findChainDoubt(said, options) ?? ofData;
 }
 

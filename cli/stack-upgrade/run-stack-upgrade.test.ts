@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { interruptionsMax } from "#sidecar/upgrade/next-stage.ts";
+import { interruptionsMax } from "#sidecar/upgrade/progress.ts";
 import { runStackUpgrade, type RunResult } from "./run-stack-upgrade.ts";
 import type { StackRecord } from "./stack-record.ts";
 import { createStackWorld, type StackWorld } from "./testing/stack-world.ts";
@@ -37,7 +37,7 @@ describe.each(["docker", "kubernetes"] as const)("an upgrade of a stack on %s", 
     const result = await runToEnd(world);
     expect(result.record.end).toBe("committed");
     expectOneOfTwo(world, result);
-    expect(result.lines[0]).toBe("Now stopping the sidecar and the node.");
+    expect(result.lines[0]).toBe("Now stopping the node.");
   });
 
   it.each([
@@ -76,7 +76,7 @@ describe.each(["docker", "kubernetes"] as const)("an upgrade of a stack on %s", 
     const world = createStackWorld("good", kind);
     const kills = Array.from({ length: interruptionsMax + 1 }, () => ({ inStage: "copying", changes: 1 }) as const);
     const result = await runToEnd(world, kills);
-    expect(result.record.failure).toContain(`the command exited ${interruptionsMax + 1} times`);
+    expect(result.record.failure).toContain(`it was interrupted ${interruptionsMax + 1} times`);
     expect(result.record.end).toBe("rolled-back");
     expectOneOfTwo(world, result);
   });
@@ -87,12 +87,12 @@ describe.each(["docker", "kubernetes"] as const)("an upgrade of a stack on %s", 
     const remembered: StackRecord[] = [];
     const remember = async (record: StackRecord) => {
       remembered.push(record);
-      if (record.stage === "updating") stopping.abort();
+      if (record.stage === "proving") stopping.abort();
     };
     const begins = { isResumed: false, remember };
     const ended = await runStackUpgrade(world.record, begins, world.steps(stopping.signal));
     expect(ended.waits).toContain("signal");
-    expect([remembered.at(-1)?.stage, world.image()]).toEqual(["updating", oldImage]);
+    expect([remembered.at(-1)?.stage, world.image()]).toEqual(["proving", oldImage]);
     const { signal } = new AbortController();
     const again = await runStackUpgrade(ended.record, { isResumed: true, remember }, world.steps(signal));
     expectOneOfTwo(world, again);

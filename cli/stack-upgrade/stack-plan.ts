@@ -1,6 +1,6 @@
+import { stageWords } from "#sidecar/upgrade/progress.ts";
 import type { StackCheck } from "./check-stack.ts";
 import type { DeployedStack } from "./deployed-stack.ts";
-import { stackRoute } from "./run-stack-upgrade.ts";
 import { formatContinueCommand } from "./stack-commands.ts";
 import type { StackPlatform } from "./stack-platform.ts";
 import type { StackRecord, UpgradeSide } from "./stack-record.ts";
@@ -34,7 +34,7 @@ export function formatStackPlan(
 
 /** Describes the upgrade in flight in one line. Pure. */
 export function describeRecord({ stack, from, to, stage, end, beganMs }: StackRecord): string {
-  const where = end === "stranded" ? "stranded: its rollback failed" : `was ${stackRoute.words[stage]}`;
+  const where = end === "stranded" ? "stranded: its rollback failed" : `was ${stageWords[stage]}`;
   return `the upgrade of ${stack} from ${from.version} to ${to.image}, begun ${new Date(beganMs).toISOString()}, ${where}`;
 }
 

@@ -1,9 +1,9 @@
-import { StageError } from "#sidecar/upgrade/next-stage.ts";
+import { UpgradeError } from "#sidecar/upgrade/progress.ts";
 import type { PulumiCli } from "./pulumi/pulumi-cli.ts";
 import type { StackRecord } from "./stack-record.ts";
 
 /** A stack's engine or cluster rejected the call, or could not be reached. A stage waits if a retry may succeed (`mayPass`). */
-export class PlatformError extends StageError {
+export class PlatformError extends UpgradeError {
   override readonly name = "PlatformError";
   override readonly code = "platform_error";
 

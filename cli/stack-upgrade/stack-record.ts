@@ -5,25 +5,8 @@ import { replaceFile, syncDirectory } from "#daemon/files/atomic-file.ts";
 import { readRegularText } from "#daemon/files/regular-file.ts";
 import { parseJson } from "#daemon/json-rpc.ts";
 import { nodeBefore } from "#sidecar/upgrade/node-before.ts";
-import { progress } from "#sidecar/upgrade/next-stage.ts";
+import { progress, UpgradeError } from "#sidecar/upgrade/progress.ts";
 import { formatContinueCommand } from "./stack-commands.ts";
-
-/** Steps to the new image, in order. */
-export const forwardStages = ["stopping", "copying", "configuring", "updating", "proving", "cleaning"] as const;
-
-/** Steps back to the old image; run-stack-upgrade.ts chooses and orders them. */
-export const backwardStages = [
-  "back-stopping",
-  "back-discarding",
-  "back-starting",
-  "back-configuring",
-  "back-data",
-  "back-updating",
-  "back-proving",
-  "back-cleaning",
-] as const;
-
-export type BackwardStage = (typeof backwardStages)[number];
 
 /** Configuration of the node in a stack, and the version that it implies. */
 const side = z.object({
@@ -86,9 +69,6 @@ const recordShape = progress.extend({
   to: side,
   before: nodeBefore.extend({ metrics: z.boolean() }),
   limits,
-  stage: z.enum([...forwardStages, ...backwardStages]),
-  /** Whether the configuration may specify the new image. */
-  configured: z.boolean(),
   /**
    * Identifies the node's last start, read after it was stopped; absent if there was no container. A different value later means that the
    * node was started by another party.
@@ -96,9 +76,6 @@ const recordShape = progress.extend({
   lastStart: z.string().optional(),
   /** Progress of restoring the old data. */
   restored: z.enum(["begun", "whole"]).optional(),
-  /** Whether the last run ended in this stage because it had to wait. */
-  waited: z.boolean().optional(),
-  end: z.enum(["committed", "rolled-back", "stranded"]).optional(),
 });
 
 /** Record of a stack upgrade: the confirmed plan, and its progress. */
@@ -106,9 +83,13 @@ export type StackRecord = Readonly<z.output<typeof recordShape>>;
 export type StackNodeBefore = StackRecord["before"];
 
 /** The record can't be read or written; the message explains the remedy. */
-export class RecordError extends Error {
+export class RecordError extends UpgradeError {
   override readonly name = "RecordError";
-  readonly code = "record_error";
+  override readonly code = "record_error";
+
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, "fatal", options);
+  }
 }
 
 const recordBytes = 65_536;

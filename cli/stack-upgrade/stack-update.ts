@@ -1,5 +1,5 @@
 import { waitUntil } from "#daemon/time.ts";
-import { StageError } from "#sidecar/upgrade/next-stage.ts";
+import { UpgradeError } from "#sidecar/upgrade/progress.ts";
 import { interruptMs, PulumiError } from "./pulumi/pulumi-process.ts";
 import { formatCancelCommand } from "./stack-commands.ts";
 import type { StackRecord } from "./stack-record.ts";
@@ -22,11 +22,11 @@ export async function endUpdate(
     isNone(await waitUntil(pulumi.findUpdates, isNone, { everyMs: checkAgainMs, ...limit }, { ...clock, pause }));
   say(`${what} is still running; waiting for it.`);
   if (await hasEnded({ withinMs: limits.updateMs, signal })) return;
-  if (signal.aborted) throw new StageError(`${what} is still running`, "waits");
+  if (signal.aborted) throw new UpgradeError(`${what} is still running`, "waits");
   say(`It takes longer than ${limits.updateMs} ms; interrupting it.`);
   // Sent only once: on a second SIGINT, Pulumi exits without recording its changes.
   for (const pid of running) interrupt(pid);
-  if (!(await hasEnded({ withinMs: interruptMs }))) throw new StageError(`${what} does not exit: end it`, "waits");
+  if (!(await hasEnded({ withinMs: interruptMs }))) throw new UpgradeError(`${what} does not exit: end it`, "waits");
 }
 
 function isNone(processes: readonly number[]): boolean {
@@ -64,8 +64,8 @@ export async function updateStack(record: StackRecord, work: StackWork): Promise
   }
 }
 
-function explainLock(record: StackRecord): StageError {
-  return new StageError(
+function explainLock(record: StackRecord): UpgradeError {
+  return new UpgradeError(
     `the stack is locked by another update. Wait for it; if it was killed, check that none runs, then run: ${formatCancelCommand(record)}`,
     "waits",
   );

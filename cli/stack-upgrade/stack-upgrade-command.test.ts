@@ -91,6 +91,20 @@ describe("gatehouse upgrade --stack", () => {
     expect(configFiles.slice(1)).toEqual([configFile, configFile]);
   });
 
+  it("leaves alone what an earlier release has begun, and says so", async () => {
+    world.during("copy", () => (world.state.lockedBy = 1));
+    await type();
+    const text = `${JSON.stringify({ ...(await readRecordFile()), newRan: true })}\n`;
+    await writeFile(join(directory, ".gatehouse-upgrade.prod.json"), text);
+    const refused = await type(again);
+    expect(refused.printed).toContain("continue with the version that started it");
+    expect([refused.status, await readFile(join(directory, ".gatehouse-upgrade.prod.json"), "utf8")]).toEqual([
+      1,
+      text,
+    ]);
+    expect((await type()).printed).toContain("continue with the version that started it");
+  });
+
   it("finds what is under way however the stack is spelled", async () => {
     world.during("copy", () => (world.state.lockedBy = 1));
     await type();

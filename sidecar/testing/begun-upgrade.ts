@@ -17,5 +17,4 @@ export const begunUpgrade: UpgradeRecord = {
   stageSinceMs: 1,
   attempts: 0,
   interruptions: 0,
-  newRan: false,
 };

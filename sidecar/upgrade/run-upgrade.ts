@@ -1,5 +1,12 @@
 import type { Clock } from "#daemon/clock.ts";
-import { decideAfterInterruption, decideAfterStage, StageError, type Progress, type Route } from "./next-stage.ts";
+import {
+  decideAfterInterruption,
+  decideAfterStage,
+  UpgradeError,
+  type ForwardStage,
+  type Progress,
+  type Stage,
+} from "./progress.ts";
 
 /**
  * Runs one stage; throws if it failed. `amend` adds to the record, and resolves once the addition is on disk. `isResumed`: an earlier
@@ -10,19 +17,24 @@ export type StageAction<Upgrade> = (
   how: Readonly<{ amend: (facts: Partial<Upgrade>) => Promise<void>; isResumed: boolean }>,
 ) => Promise<void>;
 
-export type StageSteps<Upgrade extends Progress> = Readonly<Record<Upgrade["stage"], StageAction<Upgrade>>>;
+/** How an upgrade works where the node runs: on this machine, a Docker engine or a cluster. */
+export type UpgradePlatform<Upgrade extends Progress> = Readonly<{
+  /** Each stage is idempotent, even when half done, because an earlier process may have been killed while running it. */
+  stages: Readonly<Record<Stage, StageAction<Upgrade>>>;
+  /** First stage in which the new version may run, started by any process or person, and so may write to the data. */
+  touches: ForwardStage;
+  /** Throws if the node has run since it was stopped. */
+  requireStill: (upgrade: Upgrade) => Promise<void>;
+}>;
 
 export type RunUpgradeDependencies<Upgrade extends Progress> = Readonly<{
-  route: Route<Upgrade>;
-  steps: StageSteps<Upgrade>;
-  /** Records the upgrade; returns false if the record is not on disk in time. */
-  remember: (upgrade: Upgrade) => Promise<boolean>;
+  platform: UpgradePlatform<Upgrade>;
+  /** Records the upgrade; resolves once the record is on disk, and throws an {@link UpgradeError} if that fails. */
+  remember: (upgrade: Upgrade) => Promise<void>;
   /** Called before each stage. */
   onStage?: (upgrade: Upgrade, how: Readonly<{ isResumed: boolean }>) => void;
   /** Called after a failed stage, with the record of the next stage. */
   onFailure?: (why: string, upgrade: Upgrade) => Promise<void>;
-  /** Whether a step's error ends the run because no further step can be recorded. */
-  isFatal?: (error: unknown) => boolean;
   clock: Pick<Clock, "wallMs">;
   /** Stops the run; the next run retries the stage in progress. */
   signal: AbortSignal;
@@ -31,48 +43,61 @@ export type RunUpgradeDependencies<Upgrade extends Progress> = Readonly<{
 /** The record after a run; `waits` is the reason why the upgrade has not finished. */
 export type RunResult<Upgrade> = Readonly<{ record: Upgrade; waits?: string | undefined }>;
 
+/** Stages that use the files of a stopped node: a supervisor, a reboot or an operator may have started it since. */
+const needsStill: ReadonlySet<Stage> = new Set(["copying", "installing", "back-installing", "back-data"]);
+
 /**
  * Runs an upgrade from its current stage to its end, or until a stage has to wait. Each stage is recorded on disk before it starts. Without
  * that record, a later run would resume at the wrong stage, and roll back a verified version or restore old data over itself.
+ *
+ * @throws {UpgradeError} if the record can't be written.
  */
 export async function runUpgrade<Upgrade extends Progress>(
   begun: Upgrade,
   { isResumed }: Readonly<{ isResumed: boolean }>,
-  dependencies: RunUpgradeDependencies<Upgrade>,
+  { platform, remember, onStage, onFailure, clock, signal }: RunUpgradeDependencies<Upgrade>,
 ): Promise<RunResult<Upgrade>> {
-  const { route, steps, remember, onStage, onFailure, isFatal, clock, signal } = dependencies;
-  const { resume = (upgrade: Upgrade, nowMs: number) => decideAfterInterruption(upgrade, nowMs, route) } = route;
-  let record = isResumed ? resume(begun, clock.wallMs()) : begun;
+  const { stages, touches, requireStill } = platform;
+  let record = isResumed ? decideAfterInterruption(begun, clock.wallMs(), touches) : begun;
   let isAgain = isResumed && record.stage === begun.stage;
-  let isKept = await remember(record);
-  const stopped = "it was stopped by a signal.";
   const amend = async (facts: Partial<Upgrade>) => {
     record = { ...record, ...facts };
     await remember(record);
   };
+  await remember(record);
   while (record.end === undefined) {
-    if (signal.aborted) return { record, waits: stopped };
-    if (!isKept) return { record, waits: "its progress can't be recorded." };
-    onStage?.(record, { isResumed: isAgain });
     const failed = await runStage();
     // A stage interrupted by a shutdown is neither done nor failed.
-    if (signal.aborted) return { record, waits: stopped };
-    if (failed?.kind === "waits") return { record, waits: failed.message };
-    record = decideAfterStage(record, failed, clock.wallMs(), route);
+    const waits = signal.aborted
+      ? "it was stopped by a signal."
+      : failed?.kind === "waits"
+        ? failed.message
+        : undefined;
+    // Waiting is not the stage's fault.
+    record =
+      waits === undefined ? decideAfterStage(record, failed, clock.wallMs(), touches) : { ...record, interruptions: 0 };
+    await remember(record);
+    if (waits !== undefined) return { record, waits };
     isAgain = false;
-    isKept = await remember(record);
     if (failed !== undefined) await onFailure?.(failed.message, record);
   }
   return { record };
 
-  async function runStage(): Promise<StageError | undefined> {
+  async function runStage(): Promise<UpgradeError | undefined> {
+    if (signal.aborted) return undefined;
+    const { stage }: Progress = record;
+    onStage?.(record, { isResumed: isAgain });
     try {
-      const stage: Upgrade["stage"] = record.stage;
-      await steps[stage](record, { amend, isResumed: isAgain });
+      if (needsStill.has(stage)) await requireStill(record);
+      await stages[stage](record, { amend, isResumed: isAgain });
+      // A node that was started in the meantime has changed the data under the copy.
+      if (stage === "copying") await requireStill(record);
       return undefined;
     } catch (error) {
-      if (isFatal?.(error) === true) throw error;
-      return error instanceof StageError ? error : new StageError((error as Error).message, "failed", { cause: error });
+      if (!(error instanceof UpgradeError))
+        return new UpgradeError((error as Error).message, "failed", { cause: error });
+      if (error.kind === "fatal") throw error;
+      return error;
     }
   }
 }

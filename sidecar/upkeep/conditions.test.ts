@@ -86,7 +86,6 @@ const upgraded: UpgradeRecord = {
   stores: [{ path: "/data", copy: "/w/copy", aside: "/w/aside" }],
   before: { height: 5, autoPrune: true, tellsVersion: true },
   stage: "copying",
-  newRan: false,
 };
 const cases: readonly (readonly [ConditionType, string, Found, string])[] = [
   ["StateWritable", "Writable", { state: { isLookedAt: true } }, "/state"],
@@ -200,12 +199,7 @@ const cases: readonly (readonly [ConditionType, string, Found, string])[] = [
     { config: { corrected: ["x"], otherWriter: { kind: "start", path: "/n/node.conf" } } },
     "at each of the last two restarts. Last reverted: x. Set these values in the source of /n/node.conf",
   ],
-  [
-    "UpgradeVerified",
-    "Upgrading",
-    { upgrade: { record: upgraded } },
-    "is in flight: copying the data and the old programs (step 2 of 6)",
-  ],
+  ["UpgradeVerified", "Upgrading", { upgrade: { record: upgraded } }, "is in flight: copying the data (step 2 of 5)"],
   ["UpgradeVerified", "Blocked", { upgrade: { record: upgraded, blocked: "No driver." } }, "No driver."],
   [
     "UpgradeVerified",
@@ -216,7 +210,11 @@ const cases: readonly (readonly [ConditionType, string, Found, string])[] = [
   [
     "UpgradeVerified",
     "RolledBack",
-    { upgrade: { record: { ...upgraded, end: "rolled-back", newRan: true, failure: "its height stayed at 5" } } },
+    {
+      upgrade: {
+        record: { ...upgraded, end: "rolled-back", stage: "back-proving", failure: "its height stayed at 5" },
+      },
+    },
     "0.16.2 failed: its height stayed at 5. The data of 0.16.2 is in /w/aside; remove it once it is no longer needed: rm -r -- /w",
   ],
   [
@@ -227,7 +225,7 @@ const cases: readonly (readonly [ConditionType, string, Found, string])[] = [
         record: {
           ...upgraded,
           end: "rolled-back",
-          newRan: true,
+          stage: "back-proving",
           directory: "/my disk/w",
           stores: [
             { path: "/my disk/data", copy: "/my disk/w/data", aside: "/my disk/w/aside" },

@@ -163,6 +163,4 @@ const begunRecord: StackRecord = {
   stageSinceMs: 0,
   attempts: 0,
   interruptions: 0,
-  newRan: false,
-  configured: false,
 };

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { restartRequestResults } from "../restart/requested-restart.ts";
-import { upgradeEnds } from "../state/upgrade-record.ts";
+import { upgradeEnds } from "../../upgrade/progress.ts";
 
 /** Path prefix for the control API on a sidecar's listeners. */
 export const controlPath = "/control";

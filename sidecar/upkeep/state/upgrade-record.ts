@@ -1,29 +1,7 @@
 import { dirname } from "node:path";
-import type { Progress } from "../../upgrade/next-stage.ts";
+import { restartRollback, type ForwardStage, type Progress } from "../../upgrade/progress.ts";
 import type { NodeBefore } from "../../upgrade/node-before.ts";
 import type { ReleaseCommits } from "#node/versions.ts";
-
-/** Forward stages, which lead to the new version, in order. */
-export const forwardStages = ["stopping", "copying", "installing", "migrating", "proving", "cleaning"] as const;
-
-/**
- * Rollback stages, which lead to the old version, in order, once the new version may have run. The data comes last: once the only copy of
- * it is in place, any start of the node starts the old version.
- */
-export const backwardStages = ["back-stopping", "back-programs", "back-config", "back-data", "back-proving"] as const;
-
-export type ForwardStage = (typeof forwardStages)[number];
-/** `back-discarding` replaces the restore if only the old version has run. */
-export type BackwardStage = (typeof backwardStages)[number] | "back-discarding";
-export type UpgradeStage = ForwardStage | BackwardStage;
-
-/**
- * Outcomes of an upgrade. `stranded`: neither version could be verified, or the data could not be restored. `settled`: the upgrade was
- * stranded, but the node responded again once its pause was lifted.
- */
-export const upgradeEnds = ["committed", "rolled-back", "stranded", "settled"] as const;
-
-export type UpgradeEnd = (typeof upgradeEnds)[number];
 
 /** Directory that holds the node's data, and the paths of its copy and, once moved aside, of the new version's data. */
 export type UpgradeStore = Readonly<{ path: string; copy: string; aside: string }>;
@@ -44,7 +22,6 @@ export type HostNodeBefore = NodeBefore &
 /** Record of an upgrade: the approved plan, and the progress. Paths are absolute. */
 export type UpgradeRecord = Progress &
   Readonly<{
-    stage: UpgradeStage;
     /** Version of the programs, or else their commit. */
     from: string;
     to: string;
@@ -61,8 +38,10 @@ export type UpgradeRecord = Progress &
     /** Whether the data copy is retained once the new version is verified. */
     keepsCopy: boolean;
     before: HostNodeBefore;
-    end?: UpgradeEnd | undefined;
   }>;
+
+/** First stage in which the new version may run: a supervisor may start the node as soon as the first new program is in place. */
+export const hostTouches: ForwardStage = "installing";
 
 /** Returns the commit of a verified upgrade, with its release according to the requester. */
 export function findUpgradedCommit(record: UpgradeRecord | undefined): ReleaseCommits {
@@ -83,7 +62,5 @@ export function listUpgradeDirectories({
  * the rollback is retried from its start. Pure.
  */
 export function decideAfterHold(record: UpgradeRecord, isBack: boolean, nowMs: number): UpgradeRecord {
-  if (isBack) return { ...record, end: "settled", note: undefined };
-  const begins = { stage: "back-stopping", stageSinceMs: nowMs, attempts: 0, interruptions: 0 } as const;
-  return { ...record, ...begins, end: undefined, note: undefined };
+  return isBack ? { ...record, end: "settled", note: undefined } : restartRollback(record, nowMs);
 }

@@ -128,6 +128,15 @@ const migrations = [
   "ALTER TABLE restart ADD COLUMN boot_id TEXT; ALTER TABLE restart ADD COLUMN boot_ms INTEGER",
   // Upgrades that copied the data while the node ran, and had not stopped it.
   "DELETE FROM fact WHERE name = 'upgrade' AND value ->> 'stage' IN ('pre-copying', 'giving-up')",
+  // Upgrades whose programs and node.conf were two stages, and which noted whether the new version had run.
+  `UPDATE fact SET value = json_set(value, '$.stage', CASE
+       WHEN value ->> 'stage' = 'migrating' THEN 'installing'
+       WHEN value ->> 'stage' IN ('back-programs', 'back-config') THEN 'back-installing'
+       WHEN value ->> 'stage' = 'back-proving' AND NOT value ->> 'newRan' THEN 'back-restarting'
+       ELSE value ->> 'stage' END)
+     WHERE name = 'upgrade';
+   UPDATE fact SET value = json_set(value, '$.failedStage', iif(value ->> 'newRan', 'proving', 'copying'))
+     WHERE name = 'upgrade' AND value ->> 'failure' IS NOT NULL`,
 ];
 
 /** Opens the state in a directory, or creates it if there is none. */

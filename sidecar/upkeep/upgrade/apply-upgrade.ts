@@ -17,13 +17,13 @@ import type { UpgradeRecord } from "../state/upgrade-record.ts";
 import type { UpkeepState } from "../state/upkeep-state.ts";
 import type { ReleaseCommits } from "#node/versions.ts";
 import type { SidecarSettings } from "../../settings.ts";
+import { UpgradeError } from "../../upgrade/progress.ts";
 import { runUpgrade } from "../../upgrade/run-upgrade.ts";
-import { explainBlocked, isRecordStored, keepRecord, keepRunningConfig } from "./keep-record.ts";
+import { createHostPlatform, type HostPlatformDependencies } from "./host-platform.ts";
+import { explainBlocked, keepRecord, keepRunningConfig, requireStored } from "./keep-record.ts";
 import { hasPower, type PowerDriver, type PortHolders } from "./node-power.ts";
 import type { NodeRpc } from "../../upgrade/node-rpc.ts";
 import { formatUpgrade, type ObservedUpgrade } from "./upgrade-observation.ts";
-import { upgradeRoute } from "./upgrade-route.ts";
-import { createUpgradeSteps, type UpgradeStepsDependencies } from "./upgrade-steps.ts";
 
 /** Observations that an upgrade records for the iterations. */
 export type ApplyUpgradeSeen = Readonly<{
@@ -65,119 +65,115 @@ export function applyUpgrade(
   seen: ApplyUpgradeSeen,
   dependencies: ApplyUpgradeDependencies,
 ): void {
-  const { state, log, wake, finishes, settings } = dependencies;
+  const { state, driver, log, wake, finishes, settings } = dependencies;
   const { restarts, process, upgrade } = seen;
-  const remembered = state.upgrade.get();
-  if (remembered === undefined || restarts.now().running !== undefined) return;
-  const { driver } = dependencies;
-  const blocked = remembered.end === undefined ? explainBlocked(authority, dependencies) : undefined;
+  const record = state.upgrade.get();
+  if (record === undefined || restarts.now().running !== undefined) return;
+  const blocked = record.end === undefined ? explainBlocked(authority, dependencies) : undefined;
   // Lifting a pause may have changed the record.
-  upgrade.note({ record: remembered, blocked });
-  if (remembered.end !== undefined || blocked !== undefined || !hasPower(driver)) return;
-  const isResumed = upgrade.now().agreedMs !== remembered.beganMs;
-  const running = advanceUpgrade(remembered, { isResumed, driver }, seen, dependencies)
-    .catch((error: unknown) => log.error({ event: "upgrade-failed", err: error }, "the upgrade of the node failed"))
+  upgrade.note({ record, blocked });
+  if (record.end !== undefined || blocked !== undefined || !hasPower(driver)) return;
+  const running = advanceUpgrade(record, driver, seen, dependencies)
+    .catch((error: unknown) => {
+      // The condition reports that the record can't be stored.
+      if (error instanceof UpgradeError) return;
+      log.error({ event: "upgrade-failed", err: error }, "the upgrade of the node failed");
+    })
     .finally(() => {
       upgrade.note({ agreedMs: undefined });
       process.note({ unhealthy: undefined, unresponsive: undefined });
       restarts.note({ running: undefined, stage: undefined });
       wake();
     });
-  restarts.note({ running, stage: formatUpgrade(remembered) });
+  restarts.note({ running, stage: formatUpgrade(record) });
   // The upgrade's stop and start commands aren't interrupted; a copy is aborted at once.
   finishes({ what: "the upgrade's step", done: running, withinMs: 2 * settings.restart.timeoutMs });
 }
 
 async function advanceUpgrade(
-  record: UpgradeRecord,
-  { isResumed, driver }: Readonly<{ isResumed: boolean; driver: PowerDriver }>,
+  begun: UpgradeRecord,
+  driver: PowerDriver,
   seen: ApplyUpgradeSeen,
   dependencies: ApplyUpgradeDependencies,
 ): Promise<void> {
-  const { state, events, log, wake, clock, signal } = dependencies;
-  let logged: string | undefined;
-  const remember = (now: UpgradeRecord) => {
-    keepRecord(now, dependencies);
-    seen.upgrade.note({ record: now });
-    seen.restarts.note({ stage: formatUpgrade(now) });
-    const attempt = `${now.stage} ${now.attempts}`;
-    if (now.end === undefined && attempt !== logged)
-      log.info({ event: "upgrade-stage", stage: now.stage, from: now.from, to: now.to }, formatUpgrade(now));
-    logged = attempt;
-    wake();
-  };
+  const { state, events, log } = dependencies;
+  const { upgrade } = seen;
+  const isResumed = upgrade.now().agreedMs !== begun.beganMs;
+  const { from, to } = begun;
+  const attempt = { by: "gatehouse upgrade", outcome: "unknown", before: { version: from } } as const;
+  const begins = isResumed ? "continues" : "starts";
+  events.add("upgrade", `The upgrade from ${from} to ${to} ${begins}.`, undefined, attempt);
   const noteBlocked = (blocked: string | undefined) => {
-    if (blocked === seen.upgrade.now().blocked) return;
-    seen.upgrade.note({ blocked });
+    if (blocked === upgrade.now().blocked) return;
+    upgrade.note({ blocked });
     if (blocked !== undefined) log.error({ event: "upgrade-blocked", stage: state.upgrade.get()?.stage }, blocked);
   };
-  const begins = isResumed ? "continues" : "starts";
-  const attempt = { by: "gatehouse upgrade", outcome: "unknown", before: { version: record.from } } as const;
-  events.add("upgrade", `The upgrade from ${record.from} to ${record.to} ${begins}.`, undefined, attempt);
-  const steps = createUpgradeSteps(createStepsDependencies(driver, seen, dependencies));
-  const { record: ended } = await runUpgrade(
-    record,
-    { isResumed },
-    {
-      route: upgradeRoute,
-      steps,
-      remember: async (now) => {
-        finishOrRemember(now, remember, seen, dependencies);
-        return now.end !== undefined || isRecordStored({ ...dependencies, store: state.store, blocked: noteBlocked });
-      },
-      clock,
-      signal,
+  const run = {
+    ...dependencies,
+    platform: createHostPlatform(createPlatformDependencies(driver, seen, dependencies)),
+    onStage: (now: UpgradeRecord) =>
+      log.info({ event: "upgrade-stage", stage: now.stage, from, to }, formatUpgrade(now)),
+    remember: async (now: UpgradeRecord) => {
+      remember(now, seen, dependencies);
+      if (now.end === undefined) await requireStored({ ...dependencies, store: state.store, blocked: noteBlocked });
     },
-  );
-  if (ended.end !== undefined) await keepRunningConfig(ended, dependencies);
+  };
+  const { record } = await runUpgrade(begun, { isResumed }, run);
+  if (record.end !== undefined) await keepRunningConfig(record, dependencies);
 }
 
-/** Writes an upgrade's outcome together with its pause: a kill between two writes would leave a failed node without a pause. */
-function finishOrRemember(
-  now: UpgradeRecord,
-  remember: (now: UpgradeRecord) => void,
-  seen: ApplyUpgradeSeen,
-  { state, settings, events, clock, metrics, log }: ApplyUpgradeDependencies,
-): void {
-  const { end } = now;
-  if (end === undefined) {
-    const isFirst = now.failure !== undefined && state.upgrade.get()?.failure === undefined;
-    remember(now);
-    if (isFirst && now.failure !== undefined) {
-      const sides = { before: { version: now.from }, after: { stage: now.stage } };
-      const message = `The upgrade from ${now.from} to ${now.to} failed and is rolled back.`;
-      events.fail("upgrade", message, now.failure, { by: "sidecar", ...sides });
-    }
-    return;
-  }
+/** Writes the progress; an outcome together with its pause: a kill between two writes would leave a failed node without a pause. */
+function remember(now: UpgradeRecord, seen: ApplyUpgradeSeen, dependencies: ApplyUpgradeDependencies): void {
+  const { state, events, metrics, wake, log } = dependencies;
+  const { end, failure, from, to } = now;
+  const isNewFailure = failure !== undefined && state.upgrade.get()?.failure === undefined;
   const message = formatUpgrade(now);
   state.atomically(() => {
-    remember(now);
-    events.add("upgrade", message, undefined, {
-      by: "sidecar",
-      outcome: end === "committed" ? "success" : "failure",
-      before: { version: now.from },
-      after: end === "committed" ? { version: now.to } : { end },
-    });
-    // The evidence about the old data doesn't apply to the new data.
-    if (end === "committed") return state.dataEvidence.set(undefined);
-    const failed = end === "stranded" ? { failed: { reason: `the upgrade to ${now.to}`, isDown: true } } : {};
-    // No release is stored: a response from another version is no reason to act again without the operator. Uses the current desired state:
-    // if it has changed, the initial one would lift the pause at once, and the upgrade would be retried forever.
-    const hash = hashDesiredState(createDesiredState(settings, ""));
-    state.hold.set({ desired: { hash }, message, sinceMs: clock.wallMs(), ...failed });
-    seen.restarts.note({ hold: { message } });
+    keepRecord(now, dependencies);
+    seen.upgrade.note({ record: now });
+    seen.restarts.note({ stage: message });
+    if (isNewFailure) {
+      const sides = { before: { version: from }, after: { stage: now.stage } };
+      const failed = `The upgrade from ${from} to ${to} failed and is rolled back.`;
+      events.fail("upgrade", failed, failure, { by: "sidecar", ...sides });
+    }
+    if (end !== undefined) finish(now, message, seen, dependencies);
   });
+  wake();
+  if (end === undefined) return;
   metrics.upgraded(end);
-  if (end === "committed") log.info({ event: "upgrade-verified", from: now.from, to: now.to }, message);
-  else log.error({ event: "upgrade-not-verified", from: now.from, to: now.to, end }, message);
+  if (end === "committed") log.info({ event: "upgrade-verified", from, to }, message);
+  else log.error({ event: "upgrade-not-verified", from, to, end }, message);
 }
 
-function createStepsDependencies(
-  driver: UpgradeStepsDependencies["driver"],
+function finish(
+  { end, from, to }: UpgradeRecord,
+  message: string,
+  { restarts }: ApplyUpgradeSeen,
+  { state, settings, events, clock }: ApplyUpgradeDependencies,
+): void {
+  const isVerified = end === "committed";
+  events.add("upgrade", message, undefined, {
+    by: "sidecar",
+    outcome: isVerified ? "success" : "failure",
+    before: { version: from },
+    after: isVerified ? { version: to } : { end },
+  });
+  // The evidence about the old data doesn't apply to the new data.
+  if (isVerified) return state.dataEvidence.set(undefined);
+  const failed = end === "stranded" ? { failed: { reason: `the upgrade to ${to}`, isDown: true } } : {};
+  // No release is stored: a response from another version is no reason to act again without the operator. Uses the current desired state:
+  // if it has changed, the initial one would lift the pause at once, and the upgrade would be retried forever.
+  const hash = hashDesiredState(createDesiredState(settings, ""));
+  state.hold.set({ desired: { hash }, message, sinceMs: clock.wallMs(), ...failed });
+  restarts.note({ hold: { message } });
+}
+
+function createPlatformDependencies(
+  driver: PowerDriver,
   seen: ApplyUpgradeSeen,
   dependencies: ApplyUpgradeDependencies,
-): UpgradeStepsDependencies {
+): HostPlatformDependencies {
   const { settings, place, health, wake, state, observer, log, signal } = dependencies;
   return {
     ...dependencies,

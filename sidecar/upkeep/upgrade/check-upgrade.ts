@@ -16,7 +16,7 @@ import type { ReleaseFile, UpgradeRecord, UpgradeStore } from "../state/upgrade-
 import type { VersionResolution } from "../version/version-resolution.ts";
 import { readNodeBefore, findNodeWarnings, findObstacles, type CheckNodeDependencies } from "./check-node.ts";
 import { checkRelease, type UpgradeRequest } from "./check-release.ts";
-import { createFirstStage, formatWorkId } from "../../upgrade/next-stage.ts";
+import { createFirstStage, formatWorkId } from "../../upgrade/progress.ts";
 import { measureCopy, findStores, type CopyCost } from "./data/data-stores.ts";
 import { planUpgrade, type UpgradePlan } from "./upgrade-plan.ts";
 

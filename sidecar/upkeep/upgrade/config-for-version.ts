@@ -13,7 +13,7 @@ import type { WriterLock } from "../config/writer-lock.ts";
 import { findWrite, type Observed, type Plan } from "../plan/plan.ts";
 import type { UpkeepState } from "../state/upkeep-state.ts";
 import type { UpgradeRecord } from "../state/upgrade-record.ts";
-import { StageError } from "../../upgrade/next-stage.ts";
+import { UpgradeError } from "../../upgrade/progress.ts";
 
 export type ConfigStepDependencies = Readonly<{
   plan: (observed: Pick<Observed, "document" | "version">) => Promise<Plan>;
@@ -29,10 +29,10 @@ function locateKeptConfig({ directory }: UpgradeRecord): string {
   return join(directory, "node.conf");
 }
 
-/** @throws {StageError} if the file can't be read, or is not a usable node.conf. */
+/** @throws {UpgradeError} if the file can't be read, or is not a usable node.conf. */
 async function requireConfig(path: string, { limitBytes, fileDeadline }: ConfigStepDependencies) {
   const reading = await readConfigWithDeadline(path, limitBytes, fileDeadline);
-  if (!reading.ok) throw new StageError(reading.problem.message);
+  if (!reading.ok) throw new UpgradeError(reading.problem.message);
   return reading;
 }
 
@@ -53,7 +53,7 @@ export async function migrateConfig(record: UpgradeRecord, dependencies: ConfigS
   if (version === undefined) return;
   const planned = await dependencies.plan({ document: reading.document, version });
   const [problem] = planned.problems;
-  if (problem !== undefined) throw new StageError(problem.message);
+  if (problem !== undefined) throw new UpgradeError(problem.message);
   const write = findWrite(planned);
   if (write === undefined) return;
   const changes = write.changes.map((change) => ({
@@ -89,5 +89,5 @@ async function writeOver(
     { path, limitBytes, ...expected, ...made },
     { ...dependencies, lock: lock() },
   );
-  if (!written.ok) throw new StageError(written.message);
+  if (!written.ok) throw new UpgradeError(written.message);
 }

@@ -1,43 +1,40 @@
 import { expect, test } from "vitest";
 import { begunUpgrade } from "../../testing/begun-upgrade.ts";
-import { backwardStages, forwardStages, type UpgradeRecord, type UpgradeStage } from "../state/upgrade-record.ts";
-import { runUpgrade, type StageSteps, type StageAction } from "../../upgrade/run-upgrade.ts";
-import { isRecordStored, keepRecord } from "./keep-record.ts";
-import { upgradeRoute } from "./upgrade-route.ts";
+import type { UpgradeRecord } from "../state/upgrade-record.ts";
+import { forwardStages, UpgradeError, type Stage } from "../../upgrade/progress.ts";
+import { runUpgrade, type UpgradePlatform, type StageAction } from "../../upgrade/run-upgrade.ts";
+import { keepRecord, requireStored } from "./keep-record.ts";
 
-/** Steps that all work, and only note that they were made. */
-function notedSteps() {
-  const made: UpgradeStage[] = [];
+/** Stages that all work, and only note that they were made. */
+function notedStages() {
+  const made: Stage[] = [];
   const note: StageAction<UpgradeRecord> = async ({ stage }) => {
     made.push(stage);
   };
-  const stages = [...forwardStages, ...backwardStages];
-  const steps: Partial<Record<UpgradeStage, StageAction<UpgradeRecord>>> = {};
-  for (const stage of stages) steps[stage] = note;
-  return { made, steps: steps as StageSteps<UpgradeRecord> };
+  const stages = Object.fromEntries(forwardStages.map((stage) => [stage, note]));
+  return { made, stages: stages as UpgradePlatform<UpgradeRecord>["stages"] };
 }
 
 test("a step does not begin before it is on the disk that it does", async () => {
-  const { made, steps } = notedSteps();
-  const remembered: UpgradeStage[] = [];
+  const { made, stages } = notedStages();
+  let stands = begunUpgrade;
   const dependencies = {
-    steps,
-    route: upgradeRoute,
-    remember: async ({ stage }: UpgradeRecord) => {
-      remembered.push(stage);
-      return stage !== "installing";
+    platform: { stages, touches: "installing", requireStill: async () => undefined } as const,
+    remember: async (record: UpgradeRecord) => {
+      stands = record;
+      if (record.stage === "installing") throw new UpgradeError("the disk is full", "fatal");
     },
     clock: { wallMs: () => 1 },
     signal: new AbortController().signal,
   };
-  const { record: stands } = await runUpgrade(begunUpgrade, { isResumed: false }, dependencies);
+  await expect(runUpgrade(begunUpgrade, { isResumed: false }, dependencies)).rejects.toThrow("the disk is full");
   expect(stands).toMatchObject({ stage: "installing" });
   expect(stands.end).toBeUndefined();
   expect(made).toEqual(["stopping", "copying"]);
   const { record: ended } = await runUpgrade(
     stands,
     { isResumed: true },
-    { ...dependencies, remember: async () => true },
+    { ...dependencies, remember: async () => undefined },
   );
   expect(ended.end).toBe("committed");
   expect(made).toEqual(forwardStages);
@@ -57,7 +54,7 @@ test("a disk that takes the record after a while is waited for, and said meanwhi
   const said: (string | undefined)[] = [];
   const blocked = (why: string | undefined) => void said.push(why);
   const signal = new AbortController().signal;
-  expect(await isRecordStored({ store, blocked, clock: { monotonicMs: () => 0 }, signal })).toBe(true);
+  await requireStored({ store, blocked, clock: { monotonicMs: () => 0 }, signal });
   expect(said).toEqual([expect.stringContaining("/s is full."), undefined]);
 });
 
@@ -65,13 +62,13 @@ test("a disk that never takes it is waited for no longer than half a minute, and
   let nowMs = 0;
   const store = { failure: () => ({ reason: "DiskFull", message: "/s is full." }) as const, isWritable: () => false };
   const said: (string | undefined)[] = [];
-  const kept = await isRecordStored({
+  const kept = requireStored({
     store,
     blocked: (why) => void said.push(why),
     clock: { monotonicMs: () => (nowMs += 15_000) },
     signal: new AbortController().signal,
   });
-  expect(kept).toBe(false);
+  await expect(kept).rejects.toMatchObject({ kind: "fatal", message: expect.stringContaining("/s is full.") });
   expect(nowMs).toBeLessThanOrEqual(60_000);
   expect(said.at(-1)).toContain("It is blocked");
 });
@@ -94,13 +91,13 @@ test("a start is charged in the write that enters its stage, and not again when 
   };
   const budget = { record: (reason: string) => void writes.at(-1)?.push(reason) };
   const enter = (record: UpgradeRecord) => keepRecord(record, { state, budget });
-  enter({ ...begunUpgrade, stage: "migrating" });
+  enter({ ...begunUpgrade, stage: "installing" });
   enter({ ...begunUpgrade, stage: "proving" });
   enter({ ...begunUpgrade, stage: "proving", interruptions: 1 });
   enter({ ...begunUpgrade, stage: "back-proving" });
   enter({ ...begunUpgrade, stage: "back-proving", end: "rolled-back" });
   expect(writes).toEqual([
-    ["migrating"],
+    ["installing"],
     ["upgrade to 0.16.2", "proving"],
     ["proving"],
     ["upgrade to 0.16.2", "back-proving"],

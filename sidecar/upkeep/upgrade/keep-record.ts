@@ -10,8 +10,11 @@ import type { NodeDriver } from "../drivers/driver.ts";
 import type { StateStore } from "../state/state-store.ts";
 import type { RestartBudget } from "../restart/restart-budget.ts";
 import type { UpkeepState } from "../state/upkeep-state.ts";
+import { UpgradeError, type Stage } from "../../upgrade/progress.ts";
 import { hasPower } from "./node-power.ts";
-import { isStart } from "./upgrade-route.ts";
+
+/** Stages that start the node. Each charges the restart budget once. */
+const starts: ReadonlySet<Stage> = new Set(["proving", "back-proving", "back-restarting"]);
 
 /**
  * Saves an upgrade's progress and, if its next step starts the node, charges the restart budget, in one write: after a kill, the step is
@@ -26,7 +29,7 @@ export function keepRecord(
 ): void {
   const isEntered = state.upgrade.get()?.stage !== record.stage;
   state.atomically(() => {
-    if (isEntered && isStart(record.stage)) budget.record(`upgrade to ${record.to}`);
+    if (isEntered && starts.has(record.stage)) budget.record(`upgrade to ${record.to}`);
     state.upgrade.set(record);
   });
 }
@@ -44,16 +47,20 @@ const keptWithinMs = 30_000;
 const tryAgainMs = 500;
 
 /**
- * Waits until an upgrade's record is on disk; false on timeout. After a kill, an unrecorded step would be mistaken for another step: a
- * verified version would be rolled back, or old data would be restored over itself.
+ * Waits until an upgrade's record is on disk. After a kill, an unrecorded step would be mistaken for another step: a verified version would
+ * be rolled back, or old data would be restored over itself.
+ *
+ * @throws {UpgradeError} on timeout.
  */
-export async function isRecordStored({ store, blocked, clock, signal }: StoredRecordDependencies): Promise<boolean> {
+export async function requireStored({ store, blocked, clock, signal }: StoredRecordDependencies): Promise<void> {
   const check = () => {
-    const isKept = store.failure() === undefined || store.isWritable();
-    blocked(isKept ? undefined : explainNotKept(store));
-    return isKept;
+    const why = store.failure() === undefined || store.isWritable() ? undefined : explainNotKept(store);
+    blocked(why);
+    return why;
   };
-  return await waitUntil(check, Boolean, { everyMs: tryAgainMs, withinMs: keptWithinMs, signal }, clock);
+  const limit = { everyMs: tryAgainMs, withinMs: keptWithinMs, signal };
+  const why = await waitUntil(check, (found) => found === undefined, limit, clock);
+  if (why !== undefined) throw new UpgradeError(why, "fatal");
 }
 
 /** Explains why an upgrade can't continue because its state can't be written; undefined if the state can be written. */

@@ -5,7 +5,7 @@ import { DriverError, type NodeDriver, type RestartReport } from "../drivers/dri
 import { waitForResponse } from "../restart/restart-verification.ts";
 import type { ProcessMark } from "../state/upgrade-record.ts";
 import type { NodeProcesses } from "../drivers/node-processes.ts";
-import { StageError } from "../../upgrade/next-stage.ts";
+import { UpgradeError } from "../../upgrade/progress.ts";
 
 /** A driver that stops and starts the node in two steps; in between, nothing uses the node's files. */
 export type PowerDriver = NodeDriver & Required<Pick<NodeDriver, "stop" | "start">>;
@@ -65,12 +65,12 @@ export async function stopNode(
     clock,
   );
   if (isClosed && running === undefined) {
-    if (hasFailed && seen.length === 0) throw new StageError(`${unseen}${words}`);
+    if (hasFailed && seen.length === 0) throw new UpgradeError(`${unseen}${words}`);
     return;
   }
   const what =
     running === undefined ? "the node still responds, or its port is open," : `its process ${running.pid} still runs`;
-  throw new StageError(`${what} ${withinMs} ms after its stop (restart.timeoutMs)${words}`);
+  throw new UpgradeError(`${what} ${withinMs} ms after its stop (restart.timeoutMs)${words}`);
 }
 
 const unseen =

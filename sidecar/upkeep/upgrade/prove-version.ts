@@ -14,7 +14,7 @@ import type { NodeCli } from "../drivers/node-cli.ts";
 import { prepareProcessCheck } from "../restart/process-watch.ts";
 import { restartAndVerify, type VerificationDependencies } from "../restart/restart-verification.ts";
 import type { HostNodeBefore } from "../state/upgrade-record.ts";
-import { StageError } from "../../upgrade/next-stage.ts";
+import { UpgradeError } from "../../upgrade/progress.ts";
 import { startNode, type NodePowerDependencies } from "./node-power.ts";
 import { findDataConcern, findHeightConcern, findVersionConcern } from "../../upgrade/node-before.ts";
 import type { NodeRpc } from "../../upgrade/node-rpc.ts";
@@ -53,11 +53,11 @@ export async function proveVersion(options: ProofOptions, dependencies: ProofDep
     { ...options, isAlreadyCommanded: mayRun, signal },
     { ...dependencies, beforeRestart: () => prepareProcessCheck(driver) },
   );
-  if (!verified.ok) throw new StageError(verified.message);
+  if (!verified.ok) throw new UpgradeError(verified.message);
   const limits = { everyMs: checkAgainMs, withinMs: healthyWithinMs, signal };
   for (const check of listChecks(options, dependencies)) {
     const why = await waitUntil(check, (doubt) => doubt === undefined, limits, dependencies.clock);
-    if (why !== undefined) throw new StageError(why);
+    if (why !== undefined) throw new UpgradeError(why);
   }
 }
 

@@ -1,10 +1,8 @@
 import { createObservation, type Observation } from "#health/observation.ts";
 import type { ConditionReport } from "#status/condition.ts";
 import { quoteShellWord } from "#daemon/command-line/shell-word.ts";
-import { forwardStages, listUpgradeDirectories, type UpgradeRecord } from "../state/upgrade-record.ts";
-import { isBackward, listBack, upgradeRoute } from "./upgrade-route.ts";
-
-const { words: stageWords } = upgradeRoute;
+import { listStages, stageWords } from "../../upgrade/progress.ts";
+import { hostTouches, listUpgradeDirectories, type UpgradeRecord } from "../state/upgrade-record.ts";
 
 /** Last observed state of the node's upgrade. */
 export type UpgradeObservation = Readonly<{
@@ -41,7 +39,7 @@ export function deriveUpgradeConditions({ record, blocked }: UpgradeObservation)
 
 /** Formats the state of an upgrade for display. Pure. */
 export function formatUpgrade(record: UpgradeRecord): string {
-  const { from, to, stage, failure, end, note, stores, directory, newRan } = record;
+  const { from, to, stage, failure, end, note, stores, directory } = record;
   const what = `The upgrade from ${from} to ${to}`;
   const why = failure === undefined ? "" : ` ${beginWithCapital(to)} failed: ${failure}.`;
   const more = note === undefined ? "" : ` ${formatSentence(note)}`;
@@ -51,7 +49,10 @@ export function formatUpgrade(record: UpgradeRecord): string {
       return `${what} is verified.${more}`;
     case "rolled-back": {
       const asides = stores.map(({ aside }) => aside).join(" and ");
-      const kept = newRan ? ` The data of ${to} is in ${asides}; remove it once it is no longer needed: ${remove}` : "";
+      const kept =
+        stage === "back-proving"
+          ? ` The data of ${to} is in ${asides}; remove it once it is no longer needed: ${remove}`
+          : "";
       return `${what} was rolled back: the node runs as ${from} again, with its old data and old node.conf.${why}${more}${kept}`;
     }
     case "settled":
@@ -64,8 +65,8 @@ export function formatUpgrade(record: UpgradeRecord): string {
       );
     }
     default: {
-      const stages = isBackward(stage) ? listBack(record) : forwardStages;
-      const way = isBackward(stage) ? "is being rolled back" : "is in flight";
+      const stages = listStages(record, hostTouches);
+      const way = failure === undefined ? "is in flight" : "is being rolled back";
       const since = new Date(record.stageSinceMs).toISOString();
       return `${what} ${way}: ${stageWords[stage]} (step ${stages.indexOf(stage) + 1} of ${stages.length}) since ${since}.${why}`;
     }

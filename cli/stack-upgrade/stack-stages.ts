@@ -1,5 +1,5 @@
-import { StageError } from "#sidecar/upgrade/next-stage.ts";
-import type { StageSteps } from "#sidecar/upgrade/run-upgrade.ts";
+import { UpgradeError } from "#sidecar/upgrade/progress.ts";
+import type { UpgradePlatform } from "#sidecar/upgrade/run-upgrade.ts";
 import { proveNode } from "./prove-node.ts";
 import { endUpdate, updateStack } from "./stack-update.ts";
 import { PulumiError } from "./pulumi/pulumi-process.ts";
@@ -7,53 +7,64 @@ import { formatRefreshCommand } from "./stack-commands.ts";
 import { buildConfigChange } from "./deployed-stack.ts";
 import { findCondition } from "./node-status.ts";
 import { PlatformError, type StackPlatform } from "./stack-platform.ts";
-import { defaultLimits, type StackLimits, type StackRecord } from "./stack-record.ts";
+import { defaultLimits, type StackRecord } from "./stack-record.ts";
 import type { AmendRecord, StackWork } from "./stack-work.ts";
-import { copyStopped, restoreStopped, stopNodeForCopy, stopToRestore } from "./stopped-node.ts";
+import { requireStill, restoreData, stopForCopy, stopForRestore } from "./stopped-node.ts";
 
 type Side = "from" | "to";
 
 /** The error that the program reports for a container that is not running (infra/docker/health-wait.ts). */
 const leftStopped = /is exited and not healthy/;
 
-/** Creates the steps of a stack upgrade. */
-export function createStackSteps(work: StackWork): StageSteps<StackRecord> {
-  const { platform, pulumi, backLimits = defaultLimits, say } = work;
-  const back = (record: StackRecord) => ({ ...record, limits: raiseLimits(record.limits, backLimits) });
-  const setSide = ({ project, from, to }: StackRecord, side: Side) =>
+/** Creates the stages of a stack upgrade, whose new version is started by `pulumi up`. */
+export function createStackUpgrade(work: StackWork): UpgradePlatform<StackRecord> {
+  const { platform, pulumi, backLimits: least = defaultLimits, say } = work;
+  const raiseLimits = (record: StackRecord): StackRecord => {
+    const { copyMs, updateMs, proveMs } = record.limits;
+    const limits = {
+      copyMs: Math.max(copyMs, least.copyMs),
+      updateMs: Math.max(updateMs, least.updateMs),
+      proveMs: Math.max(proveMs, least.proveMs),
+    };
+    return { ...record, limits };
+  };
+  const configure = ({ project, from, to }: StackRecord, side: Side) =>
     pulumi.setConfig(side === "to" ? buildConfigChange(project, to, from) : buildConfigChange(project, from, to));
   return {
-    stopping: (record, { amend }) => stopNodeForCopy(record, platform, amend),
-    copying: (record) => copyStopped(record, platform),
-    configuring: (record) => setSide(record, "to"),
-    updating: (record) => update(record, "to", work),
-    proving: (record) => prove(record, "to", work),
-    cleaning: async (record, { amend }) => amend({ note: await removeCopy(record, platform) }),
-    "back-stopping": async (record, { amend }) => {
-      await endUpdate(record, work);
-      await stopToRestore(record, platform, amend);
+    touches: "proving",
+    requireStill: (record) => requireStill(record, platform),
+    stages: {
+      stopping: (record, { amend }) => stopForCopy(record, platform, amend),
+      copying: (record) => platform.copyData(record),
+      installing: (record) => configure(record, "to"),
+      proving: async (record) => {
+        await update(record, "to", work);
+        await prove(record, "to", work);
+      },
+      cleaning: async (record, { amend }) => amend({ note: await removeCopy(record, platform) }),
+      "back-stopping": async (record, { amend }) => {
+        await endUpdate(record, work);
+        await stopForRestore(record, platform, amend);
+      },
+      "back-installing": (record) => configure(record, "from"),
+      "back-data": (record, { amend }) => restoreData(raiseLimits(record), platform, amend),
+      "back-proving": async (record, { amend }) => {
+        await update(raiseLimits(record), "from", work);
+        await prove(raiseLimits(record), "from", work);
+        await finishBack(record, work, amend);
+      },
+      "back-discarding": async (record) => {
+        const note = await removeCopy(record, platform);
+        if (note !== undefined) say(note);
+      },
+      // The node is started before Pulumi runs, which may be what failed.
+      "back-restarting": async (record, { amend }) => {
+        await platform.start();
+        if (record.failedStage === "installing") await configure(record, "from");
+        await prove(raiseLimits(record), "from", work);
+        await finishBack(record, work, amend);
+      },
     },
-    "back-discarding": async (record) => {
-      const note = await removeCopy(record, platform);
-      if (note !== undefined) say(note);
-    },
-    "back-starting": () => platform.start(),
-    "back-configuring": (record) => setSide(record, "from"),
-    "back-data": async (record, { amend }) => {
-      await endUpdate(record, work);
-      await restoreStopped(back(record), platform, amend);
-    },
-    "back-updating": (record) => update(back(record), "from", work),
-    "back-proving": (record) => prove(back(record), "from", work),
-    "back-cleaning": (record, { amend }) => finishBack(record, work, amend),
-  };
-}
-
-function raiseLimits(limits: StackLimits, least: StackLimits): StackLimits {
-  return {
-    copyMs: Math.max(limits.copyMs, least.copyMs),
-    updateMs: Math.max(limits.updateMs, least.updateMs),
-    proveMs: Math.max(limits.proveMs, least.proveMs),
   };
 }
 
@@ -62,6 +73,7 @@ async function update(record: StackRecord, side: Side, work: StackWork): Promise
   await endUpdate(record, work);
   const { image } = record[side];
   const { platform, pulumi, say } = work;
+  say(`Now running pulumi up with ${image}.`);
   const runPulumiUp = () => updateStack(record, work);
   try {
     await runPulumiUp();
@@ -87,11 +99,13 @@ async function update(record: StackRecord, side: Side, work: StackWork): Promise
   await platform.start();
 }
 
-/** @throws {StageError} unless the node has the image of that side. */
+/** @throws {UpgradeError} unless the node has the image of that side. */
 async function requireImage(record: StackRecord, side: Side, platform: StackPlatform): Promise<void> {
   const { image } = record[side];
   if (await platform.runsImage(image)) return;
-  throw new StageError(`${platform.node} does not run ${image}; inspect it, then run: ${formatRefreshCommand(record)}`);
+  throw new UpgradeError(
+    `${platform.node} does not run ${image}; inspect it, then run: ${formatRefreshCommand(record)}`,
+  );
 }
 
 /** Verifies one version. A node that reports no version is identified only by its image; its tag may have moved, unlike the version. */
@@ -121,7 +135,7 @@ async function finishBack(record: StackRecord, { platform, queries }: StackWork,
   const isPaused = looked.ok && findCondition(looked.said, "NotPaused")?.status === "False";
   const notes = [
     removed,
-    record.newRan && platform.keepsFailedData
+    record.stage === "back-proving" && platform.keepsFailedData
       ? `The data of the new version is kept on the node's volume. Remove it once it is no longer needed: ${platform.formatDiscardCommand(record)}`
       : undefined,
     isPaused ? `The sidecar is paused. Resume it: ${platform.resumeCommand}` : undefined,

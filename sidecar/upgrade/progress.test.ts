@@ -1,31 +1,31 @@
 import { describe, expect, it, test } from "vitest";
 import {
+  backAttempts,
   backwardStages,
-  forwardStages,
-  type UpgradeRecord,
-  type UpgradeStage,
-  decideAfterHold,
-} from "../state/upgrade-record.ts";
-import { begunUpgrade as begun } from "../../testing/begun-upgrade.ts";
-import {
+  createFirstStage,
   decideAfterInterruption as interrupt,
   decideAfterStage,
-  backAttempts,
+  forwardStages,
   interruptionsMax,
-  StageError,
-} from "../../upgrade/next-stage.ts";
-import { upgradeRoute } from "./upgrade-route.ts";
+  UpgradeError,
+  type Progress,
+  type Stage,
+} from "./progress.ts";
 
-const at = (stage: UpgradeStage, more: Partial<UpgradeRecord> = {}): UpgradeRecord => ({ ...begun, stage, ...more });
-const fails = new StageError("it broke");
+const begun = createFirstStage(1);
+const at = (stage: Stage, more: Partial<Progress> = {}): Progress => ({ ...begun, stage, ...more });
+const fails = new UpgradeError("it broke");
 const done = undefined;
-const decideAfterStep = (record: UpgradeRecord, outcome: StageError | undefined, nowMs: number) =>
-  decideAfterStage(record, outcome, nowMs, upgradeRoute);
-const decideAfterInterruption = (record: UpgradeRecord, nowMs: number) => interrupt(record, nowMs, upgradeRoute);
+/** As on a node's own machine. */
+const touches = "installing";
+const decideAfterStep = (record: Progress, outcome: UpgradeError | undefined, nowMs: number) =>
+  decideAfterStage(record, outcome, nowMs, touches);
+const decideAfterInterruption = (record: Progress, nowMs: number) => interrupt(record, nowMs, touches);
+const goingBack = { failure: "first", failedStage: "proving" } as const;
 
 /** Runs a record to its end with steps of the given outcome; returns every stage. */
-function stagesFrom(record: UpgradeRecord, comesOut: (stage: UpgradeStage, step: number) => boolean) {
-  const stages: UpgradeStage[] = [];
+function stagesFrom(record: Progress, comesOut: (stage: Stage, step: number) => boolean) {
+  const stages: Stage[] = [];
   let now = record;
   for (let step = 0; now.end === undefined; step += 1) {
     if (step > 100) throw new Error("no end");
@@ -38,7 +38,7 @@ function stagesFrom(record: UpgradeRecord, comesOut: (stage: UpgradeStage, step:
 test("where every step works, each is made once, in order, and the new version is committed", () => {
   const { stages, ended } = stagesFrom(begun, () => true);
   expect(stages).toEqual(forwardStages);
-  expect(ended).toMatchObject({ end: "committed", newRan: true });
+  expect(ended).toMatchObject({ end: "committed" });
   expect(ended.failure).toBeUndefined();
 });
 
@@ -46,15 +46,15 @@ describe("a step that fails leads back, by every step of the way back, and says 
   it.each(forwardStages.filter((stage) => stage !== "cleaning"))("%s", (failing) => {
     const { stages, ended } = stagesFrom(begun, (stage) => stage !== failing);
     // From the first new program on, a supervisor may have started the new version. Before, the node is proved as it is, and not stopped again.
-    const newRan = forwardStages.indexOf(failing) >= forwardStages.indexOf("installing");
-    const back = newRan ? backwardStages : ["back-discarding", "back-proving"];
+    const mayHaveRun = forwardStages.indexOf(failing) >= forwardStages.indexOf("installing");
+    const back = mayHaveRun ? backwardStages : ["back-discarding", "back-restarting"];
     expect(stages).toEqual([...forwardStages.slice(0, forwardStages.indexOf(failing) + 1), ...back]);
-    expect(ended).toMatchObject({ end: "rolled-back", failure: "it broke", newRan });
+    expect(ended).toMatchObject({ end: "rolled-back", failure: "it broke", failedStage: failing });
   });
 });
 
 test("on the way back the old programs and node.conf stand in place before the only copy of the data is used", () => {
-  expect(backwardStages).toEqual(["back-stopping", "back-programs", "back-config", "back-data", "back-proving"]);
+  expect(backwardStages).toEqual(["back-stopping", "back-installing", "back-data", "back-proving"]);
 });
 
 test("a copy that can't be removed undoes nothing", () => {
@@ -63,24 +63,24 @@ test("a copy that can't be removed undoes nothing", () => {
 
 describe("a way back that fails is tried again from its beginning, and then left to a person", () => {
   it.each(backwardStages)("%s", (failing) => {
-    const from = at("back-stopping", { failure: "first", newRan: true });
+    const from = at("back-stopping", goingBack);
     const { stages, ended } = stagesFrom(from, (stage) => stage !== failing);
     expect(stages.filter((stage) => stage === failing)).toHaveLength(backAttempts);
     expect(ended).toMatchObject({ end: "stranded", stage: failing, failure: "first", note: "it broke" });
-    const again = decideAfterHold(ended, false, 3);
+    const again = decideAfterInterruption(ended, 3);
     expect(again).toMatchObject({ stage: "back-stopping", attempts: 0, failure: "first" });
     expect(stagesFrom(again, () => true).ended.end).toBe("rolled-back");
   });
 });
 
-const failsOnce = (stage: UpgradeStage, step: number) => !(stage === "back-proving" && step === 0);
+const failsOnce = (_: Stage, step: number) => step !== 0;
 
 test("a node that was killed while the old version was proved is started once more", () => {
-  const { stages, ended } = stagesFrom(at("back-proving", { failure: "first", newRan: true }), failsOnce);
+  const { stages, ended } = stagesFrom(at("back-proving", goingBack), failsOnce);
   expect(stages).toEqual(["back-proving", ...backwardStages]);
   expect(ended.end).toBe("rolled-back");
-  const untouched = stagesFrom(at("back-proving", { failure: "first" }), failsOnce);
-  expect(untouched.stages).toEqual(["back-proving", "back-stopping", "back-discarding", "back-proving"]);
+  const untouched = stagesFrom(at("back-restarting", { failure: "first", failedStage: "copying" }), failsOnce);
+  expect(untouched.stages).toEqual(["back-restarting", "back-stopping", "back-discarding", "back-restarting"]);
 });
 
 test("a sidecar that ends again and again in one step goes back; on the way back it goes on for as long as it takes", () => {
@@ -90,16 +90,18 @@ test("a sidecar that ends again and again in one step goes back; on the way back
   record = decideAfterInterruption(record, 2);
   expect(record).toMatchObject({
     stage: "back-discarding",
-    failure: "the sidecar exited 6 times while copying the data and the old programs",
+    failure: "it was interrupted 6 times while copying the data",
   });
   for (let ended = 0; ended < 50; ended += 1) record = decideAfterInterruption(record, 2);
   expect(record.stage).toBe("back-discarding");
 });
 
-test("that the new version may have run is remembered before its first program is in place, and stays so", () => {
+test("the new version may have run from the stage on that puts it in place, and that is remembered", () => {
   const installing = decideAfterStep(at("copying"), done, 2);
-  expect(installing).toMatchObject({ stage: "installing", newRan: true });
-  expect(decideAfterStep(installing, fails, 3)).toMatchObject({ stage: "back-stopping", newRan: true });
+  expect(installing).toMatchObject({ stage: "installing" });
+  const back = decideAfterStep(installing, fails, 3);
+  expect(back).toMatchObject({ stage: "back-stopping", failedStage: "installing" });
+  expect(decideAfterStep(back, done, 4)).toMatchObject({ stage: "back-installing", failedStage: "installing" });
 });
 
 test("every upgrade ends, whatever comes out of each stage and wherever its sidecar ends", () => {
@@ -109,8 +111,8 @@ test("every upgrade ends, whatever comes out of each stage and wherever its side
       random = (random * 48_271) % 2_147_483_647;
       return random % below;
     };
-    let record: UpgradeRecord = begun;
-    const seen: UpgradeStage[] = [];
+    let record: Progress = begun;
+    const seen: Stage[] = [];
     for (let calls = 0; record.end === undefined; calls += 1) {
       if (calls > 200) throw new Error(`seed ${seed} has no end: ${seen.join(" ")}`);
       seen.push(record.stage);
@@ -118,9 +120,9 @@ test("every upgrade ends, whatever comes out of each stage and wherever its side
       else record = decideAfterStep(record, draw(3) === 0 ? fails : done, 2);
     }
     // The old data are put back after the old programs and node.conf, if the new version may have seen the data, and then only.
-    const [data, config] = [seen.indexOf("back-data"), seen.indexOf("back-config")];
+    const [data, config] = [seen.indexOf("back-data"), seen.indexOf("back-installing")];
     expect(data === -1 || (config !== -1 && config < data), `seed ${seed}`).toBe(true);
     expect(seen.includes("back-data") && !seen.includes("installing"), `seed ${seed}`).toBe(false);
-    if (record.end === "rolled-back") expect(seen.includes("installing")).toBe(record.newRan);
+    if (record.end === "rolled-back") expect(seen.includes("installing")).toBe(seen.includes("back-data"));
   }
 });

@@ -10,10 +10,9 @@ import { begunUpgrade } from "../../testing/begun-upgrade.ts";
 import { createConfigVersions } from "../config/config-versions.ts";
 import { createWriterLock, type WriterLock } from "../config/writer-lock.ts";
 import { auditEvents } from "../state/audited-event-log.ts";
-import type { UpgradeRecord, UpgradeStage } from "../state/upgrade-record.ts";
-import { runUpgrade } from "../../upgrade/run-upgrade.ts";
-import { upgradeRoute } from "./upgrade-route.ts";
-import { createUpgradeSteps, type UpgradeStepsDependencies } from "./upgrade-steps.ts";
+import type { UpgradeRecord } from "../state/upgrade-record.ts";
+import { runUpgrade, type UpgradePlatform } from "../../upgrade/run-upgrade.ts";
+import { createHostPlatform, type HostPlatformDependencies } from "./host-platform.ts";
 
 let root: string;
 let audited: AuditEntry[];
@@ -42,7 +41,8 @@ beforeEach(() => {
     configPath: join(root, "bin", "node.conf"),
     directory: join(root, "work"),
     stores: [{ path: join(root, "data"), copy: join(root, "work", "data"), aside: join(root, "work", "aside") }],
-    newRan: true,
+    stage: "back-stopping",
+    failedStage: "proving",
     failure: "its height stayed at 5",
   };
 });
@@ -53,16 +53,14 @@ const never = () => {
   throw new Error("not a part of this test");
 };
 
-const firstRun = { amend: async () => undefined, isResumed: false };
-
-/** The steps of a node of which nothing but the port is seen. */
-function steps(lock?: WriterLock) {
-  const dependencies: UpgradeStepsDependencies = {
+/** The platform of a node of which nothing but the port is seen. */
+function createPlatform(lock?: WriterLock) {
+  const dependencies: HostPlatformDependencies = {
     settings: {
       upgrade: { copyTimeoutMs: 60_000 },
-      restart: { ...({} as UpgradeStepsDependencies["settings"]["restart"]), timeoutMs: 1_000 },
-      node: {} as UpgradeStepsDependencies["settings"]["node"],
-      nodeCli: {} as UpgradeStepsDependencies["settings"]["nodeCli"],
+      restart: { ...({} as HostPlatformDependencies["settings"]["restart"]), timeoutMs: 1_000 },
+      node: {} as HostPlatformDependencies["settings"]["node"],
+      nodeCli: {} as HostPlatformDependencies["settings"]["nodeCli"],
     },
     driver: {
       name: "ops",
@@ -92,15 +90,21 @@ function steps(lock?: WriterLock) {
     commits: () => ({}),
     observeVersion: async () => undefined,
   };
-  return createUpgradeSteps(dependencies);
+  return createHostPlatform(dependencies);
 }
 
-test.each(["installing", "back-programs", "back-data"] as const)(
+const nothing = async () => undefined;
+/** Stages that follow, and change nothing here. */
+const nothingElse = { "back-stopping": nothing, "back-discarding": nothing, "back-restarting": nothing };
+
+test.each(["copying", "installing", "back-installing", "back-data"] as const)(
   "%s touches nothing of a node that a supervisor has started since its stop",
   async (stage) => {
     writeFileSync(join(root, "bin", "ops"), "as it was");
     runs = true;
-    await expect(steps()[stage]({ ...record, stage }, firstRun)).rejects.toThrow("something started the node");
+    const failed = stage.startsWith("back-") ? {} : { failure: undefined, failedStage: undefined };
+    const { record: ended } = await run({ ...record, ...failed, stage }, nothingElse);
+    expect(ended.note ?? ended.failure).toContain("something started the node");
     expect(text("bin", "ops")).toBe("as it was");
     expect(text("data", "chain")).toBe("of the new version");
     expect(text("work", "data", "chain")).toBe("old blocks");
@@ -111,15 +115,15 @@ test("programs that can't be put back leave the only copy of the data where it i
   // A directory in the place of a program can't be replaced by it.
   rmSync(join(root, "bin", "ops"));
   mkdirSync(join(root, "bin", "ops", "taken"), { recursive: true });
-  const { record: ended } = await back(record);
-  expect(ended).toMatchObject({ end: "stranded", stage: "back-programs" });
+  const { record: ended } = await run(record);
+  expect(ended).toMatchObject({ end: "stranded", stage: "back-installing" });
   expect(text("work", "data", "chain")).toBe("old blocks");
 });
 
 test("once the old data are in place, so are the old programs", async () => {
   const atProof: string[] = [];
-  await back(record, () => atProof.push(text("data", "chain"), text("bin", "ops")));
-  expect(atProof.slice(0, 2)).toEqual(["old blocks", "old program"]);
+  await run(record, { "back-proving": async () => void atProof.push(text("data", "chain"), text("bin", "ops")) });
+  expect(atProof).toEqual(["old blocks", "old program"]);
   expect(text("work", "aside", "chain")).toBe("of the new version");
 });
 
@@ -128,7 +132,7 @@ test("the node.conf that is put back is in the audit log by its SHA-256", async 
   const [now, old] = ['{"new": 1}', '{"chain": {"monitor_config": {}, "startup_config": {}}}'];
   writeFileSync(record.configPath, now);
   writeFileSync(join(root, "work", "node.conf"), old);
-  await steps(lock)["back-config"](record, firstRun);
+  await createPlatform(lock).stages["back-installing"](record, { amend: async () => undefined, isResumed: false });
   expect(text("bin", "node.conf")).toBe(old);
   const sides = { before: { sha256: hash("sha256", now) }, after: { sha256: hash("sha256", old) } };
   expect(audited).toMatchObject(
@@ -136,21 +140,15 @@ test("the node.conf that is put back is in the audit log by its SHA-256", async 
   );
 });
 
-/** Goes back until the old version would be proved, which here it never is. */
-function back(from: UpgradeRecord, atProof?: () => void) {
+/** Runs an upgrade with some stages replaced. */
+function run(begun: UpgradeRecord, replaced: Partial<UpgradePlatform<UpgradeRecord>["stages"]> = {}) {
+  const platform = createPlatform();
   return runUpgrade(
-    { ...from, stage: "back-stopping" satisfies UpgradeStage },
+    begun,
     { isResumed: false },
     {
-      steps: {
-        ...steps(),
-        "back-proving": async () => {
-          atProof?.();
-          throw new Error("no node here");
-        },
-      },
-      route: upgradeRoute,
-      remember: async () => true,
+      platform: { ...platform, stages: { ...platform.stages, ...replaced } },
+      remember: async () => undefined,
       clock: systemClock,
       signal: new AbortController().signal,
     },

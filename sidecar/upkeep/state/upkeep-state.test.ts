@@ -1,0 +1,34 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { DatabaseSync } from "node:sqlite";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { listStages } from "../../upgrade/progress.ts";
+import { hostTouches } from "./upgrade-record.ts";
+import { openUpkeepState, upkeepStateFile } from "./upkeep-state.ts";
+
+let directory: string;
+
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), "gatehouse-state-"));
+  openUpkeepState(directory)[Symbol.dispose]();
+});
+
+afterEach(() => rmSync(directory, { recursive: true }));
+
+test.each([
+  [{ stage: "copying", newRan: false }, "copying"],
+  [{ stage: "migrating", newRan: true }, "installing"],
+  [{ stage: "back-config", newRan: true, failure: "no block came" }, "back-installing"],
+  [{ stage: "back-proving", newRan: true, failure: "no block came" }, "back-proving"],
+  [{ stage: "back-proving", newRan: false, failure: "the disk is full" }, "back-restarting"],
+])("an upgrade that an earlier release left in flight goes on: %o", (record, stage) => {
+  const database = new DatabaseSync(join(directory, upkeepStateFile));
+  database.exec("PRAGMA user_version = 4");
+  database.prepare("INSERT INTO fact VALUES ('upgrade', ?)").run(JSON.stringify(record));
+  database.close();
+  using state = openUpkeepState(directory);
+  const upgrade = state.upgrade.get();
+  expect(upgrade?.stage).toBe(stage);
+  expect(upgrade && listStages(upgrade, hostTouches)).toContain(stage);
+});
