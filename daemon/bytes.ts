@@ -64,7 +64,7 @@ export async function readBodyStart(body: Body, limitBytes: number): Promise<Bod
 }
 
 /** Joins chunks. Doesn't use `Buffer.concat`: a small result would share memory with other buffers and would not be a plain `Uint8Array`. */
-function joinChunks(chunks: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
+export function joinChunks(chunks: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
   const whole = new Uint8Array(chunks.reduce((length, chunk) => length + chunk.byteLength, 0));
   let offset = 0;
   for (const chunk of chunks) {

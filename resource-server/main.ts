@@ -41,14 +41,15 @@ export const resourceServer: Service<typeof resourceServerSettings.schema> = {
 
 async function start(settings: ResourceServerSettings, context: ServiceContext) {
   const { log, metrics: registry, mask, resources, isHandedOver, yields } = context;
-  const [fetch, clock] = [createHttpClient(), Date.now];
+  const clock = Date.now;
   const routes = resources.use(await openSoldRoutes(settings, context));
   const issuer = await openTokenIssuer(routes.current(), settings.accessTokens, { clock });
   const signal = createDrainSignal(context.signal, settings.shutdown.graceMs);
+  const client = createHttpClient({ signal });
   const claims = resources.use(await openClaimLedger(settings.ledger, { clock, log, isHandedOver }));
   const audit = createAuditLog(log);
   const { ledger } = claims;
-  const facilitating = { fetch, log, metrics: registry, clock, signal, audit, isHandedOver, yields };
+  const facilitating = { client, log, metrics: registry, clock, signal, audit, isHandedOver, yields };
   const facilitator = resources.use(await openFacilitation(settings, routes, facilitating));
   const facilitation = resources.use(await openChannels(settings, routes, facilitator, { ...facilitating, ...claims }));
   const find = completeRoutes(routes, facilitation.supported);
@@ -76,26 +77,26 @@ async function start(settings: ResourceServerSettings, context: ServiceContext) 
     ),
   );
 
-  const client = findClientAddress(settings.listen);
+  const address = findClientAddress(settings.listen);
   const { bodyLimitBytes } = settings.listen;
   const app = createApp({ bodyLimitBytes, crossOrigin: allowOtherOrigins }, { log, metrics: registry });
   app.get("/health", (c) => c.json({ status: "ok" }));
   if (issuer !== undefined) app.get("/.well-known/jwks.json", (c) => c.json(issuer.keySet));
   const serveSold = createSelling(
-    { find, publicUrl: settings.publicUrl, ...settings.listen, ...settings.payment, client },
+    { find, publicUrl: settings.publicUrl, ...settings.listen, ...settings.payment, client: address },
     {
       settlesNothing: facilitation.settlesNothing,
       findClaim: createClaimSearch(ledger),
       sell: sellWithin(settings.payment, { ...sale, responses }),
       memory: new MemoryBudget(deriveResponseBounds(settings, readMemoryLimits())),
-      work: createSoldWork(createUpstream(settings.upstream, { fetch, signal }), issuer),
+      work: createSoldWork(createUpstream(settings.upstream, { client, signal }), issuer),
       metrics,
       log,
     },
   );
   const listener = resources.use(
     await listenHttp(createSellingPort(app, { find, serveSold, bodyLimitBytes, metrics: registry, log }), {
-      ...buildSellingPort(settings.listen, client),
+      ...buildSellingPort(settings.listen, address),
       connections: connections.listener({ name: "resource-server" }),
     }),
   );

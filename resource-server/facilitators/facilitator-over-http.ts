@@ -6,8 +6,7 @@ import { parseJson } from "#daemon/json-rpc.ts";
 import { requestTraceHeaders } from "#daemon/http/request-trace.ts";
 import type { Logger } from "#daemon/log/log.ts";
 import type { Secret } from "#daemon/secrets/secret.ts";
-import { readText } from "#daemon/bytes.ts";
-import { runWithin, type Fetch } from "../http-client.ts";
+import type { HttpClient } from "../http-client.ts";
 import {
   FacilitationError,
   type Facilitation,
@@ -33,13 +32,12 @@ export type FacilitatorOverHttpOptions = Readonly<{
 }>;
 
 export type FacilitatorOverHttpDependencies = Readonly<{
-  fetch: Fetch;
+  client: HttpClient;
   log: Logger;
-  /** Aborts when the process stops waiting for the facilitator because it is shutting down. */
-  signal: AbortSignal;
 }>;
 
 const answerLimitBytes = 65_536;
+const decoder = new TextDecoder();
 
 /** Request to a facilitator; a GET if it has no body. */
 type FacilitatorRequest = Readonly<{ timeoutMs: number; body?: unknown; headers?: Readonly<Record<string, string>> }>;
@@ -51,15 +49,17 @@ type FacilitatorRequest = Readonly<{ timeoutMs: number; body?: unknown; headers?
  */
 export function createFacilitatorOverHttp(
   options: FacilitatorOverHttpOptions,
-  { fetch, log, signal }: FacilitatorOverHttpDependencies,
+  { client, log }: FacilitatorOverHttpDependencies,
 ): Facilitation {
   const { url, headers: basic } = parseHttpEndpoint(options.url);
   const credentials = { ...basic, ...(options.apiKey && buildKeyHeader(options.apiKey, "Authorization" in basic)) };
-  const base = url.replace(/\/+$/, "");
+  const { origin, pathname, search } = new URL(url);
+  const root = `${pathname}${search}`.replace(/\/+$/, "");
 
-  async function send<T>(path: string, schema: z.ZodType<T>, { timeoutMs, ...sent }: FacilitatorRequest): Promise<T> {
-    const where = `${base}${path}`;
-    const { status, text } = await fetchAnswer(where, timeoutMs, sent);
+  async function send<T>(path: string, schema: z.ZodType<T>, sent: FacilitatorRequest): Promise<T> {
+    const where = `${origin}${root}${path}`;
+    const { status, body } = await exchange(where, `${root}${path}`, sent);
+    const text = decoder.decode(body);
     const parsed = schema.safeParse(parseJson(text));
     // Other facilitators reject a payment with an error status, and a verdict as the body.
     if (parsed.success && (status === 200 || (status >= 400 && isRejection(parsed.data)))) return parsed.data;
@@ -75,20 +75,16 @@ export function createFacilitatorOverHttp(
     );
   }
 
-  async function fetchAnswer(
-    where: string,
-    timeoutMs: number,
-    { body, headers }: Omit<FacilitatorRequest, "timeoutMs">,
-  ) {
+  async function exchange(where: string, path: string, { timeoutMs, body, headers }: FacilitatorRequest) {
     try {
-      return await runWithin({ signal, timeoutMs }, async (ended) => {
-        const response = await fetch(where, {
-          ...(body === undefined ? { method: "GET" } : { method: "POST", body: JSON.stringify(body) }),
-          headers: { "Content-Type": "application/json", ...credentials, ...headers },
-          redirect: "manual",
-          signal: ended,
-        });
-        return { status: response.status, text: await readText(response.body, answerLimitBytes) };
+      return await client({
+        origin,
+        path,
+        method: body === undefined ? "GET" : "POST",
+        headers: { "Content-Type": "application/json", ...credentials, ...headers },
+        body: body === undefined ? undefined : JSON.stringify(body),
+        timeoutMs,
+        limitBytes: answerLimitBytes,
       });
     } catch (cause) {
       const code = hasNeverConnected(cause) ? "unreachable" : "unknown";
@@ -161,7 +157,7 @@ const beforeTheRequest = new Set([
   "UND_ERR_CONNECT_TIMEOUT",
 ]);
 
-/** Returns whether a `fetch` failed before any part of the request was sent, so that it can't have had any effect. */
+/** Returns whether a request failed before any part of the request was sent, so that it can't have had any effect. */
 function hasNeverConnected(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   if (error instanceof AggregateError) return error.errors.length > 0 && error.errors.every(hasNeverConnected);

@@ -6,12 +6,12 @@ import { toEnvironmentName } from "#daemon/settings/leaf.ts";
 import { StartupError } from "#daemon/process/startup-error.ts";
 import type { Facilitation } from "./facilitation.ts";
 import { createFacilitatorOverHttp } from "./facilitator-over-http.ts";
-import type { Fetch } from "../http-client.ts";
+import type { HttpClient } from "../http-client.ts";
 import type { SoldRoutes } from "../sold-routes.ts";
 import { resourceServerSettings, type ResourceServerSettings } from "../settings.ts";
 
 export type FacilitationDependencies = Readonly<{
-  fetch: Fetch;
+  client: HttpClient;
   log: Logger;
   audit: AuditLog;
   metrics: Registry;

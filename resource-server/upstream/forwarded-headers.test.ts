@@ -76,15 +76,15 @@ const hosts = { requestedHost: "shop.test", upstreamHost: "api.shop.example" };
 
 describe("soldHeaders", () => {
   it("lets through what describes the resource, and nothing else", () => {
-    const received = new Headers({
-      "Content-Type": "text/plain",
-      ETag: '"1"',
-      "Set-Cookie": "session=1",
-      Server: "secret/1.0",
-      "PAYMENT-RESPONSE": "forged",
-      "Transfer-Encoding": "chunked",
-      Link: "x".repeat(8_193),
-    });
+    const received = {
+      "content-type": "text/plain",
+      etag: '"1"',
+      "set-cookie": ["session=1"],
+      server: "secret/1.0",
+      "payment-response": "forged",
+      "transfer-encoding": "chunked",
+      link: "x".repeat(8_193),
+    };
     expect(buildSoldHeaders(received, hosts)).toEqual([
       ["content-type", "text/plain"],
       ["etag", '"1"'],
@@ -106,13 +106,13 @@ describe("soldHeaders", () => {
     "http:// /",
   ])("keeps %s back, which names an internal host", (url) => {
     const link = `<https://shop.test/2>; rel="next", <${url}>; rel="prev"`;
-    expect(buildSoldHeaders(new Headers({ Location: url, Link: link }), hosts)).toEqual([]);
+    expect(buildSoldHeaders({ location: url, link }, hosts)).toEqual([]);
   });
 
   it.each(["/things/1", "1?x=2", "https://shop.test/a//b", "https://other.example:8443/1", "http://[2a00::1]/"])(
     "lets %s through",
     (url) => {
-      const given = buildSoldHeaders(new Headers({ Location: url, Link: `<${url}>; rel="next"` }), hosts);
+      const given = buildSoldHeaders({ location: url, link: `<${url}>; rel="next"` }, hosts);
       expect(given).toEqual([
         ["link", `<${url}>; rel="next"`],
         ["location", url],

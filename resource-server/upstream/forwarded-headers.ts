@@ -1,5 +1,6 @@
+import type { IncomingHttpHeaders } from "node:http";
 import ipaddr from "ipaddr.js";
-import { requestTraceHeaders, type RequestTrace } from "#daemon/http/request-trace.ts";
+import { readHeader, requestTraceHeaders, type RequestTrace } from "#daemon/http/request-trace.ts";
 
 /** Origin of a request, for the upstream. */
 export type RequestOrigin = Readonly<{
@@ -117,12 +118,12 @@ export type ResponseHosts = Readonly<{ requestedHost: string; upstreamHost: stri
  * client can reach and which reveals the seller's network.
  */
 export function buildSoldHeaders(
-  received: Pick<Headers, "get">,
+  received: IncomingHttpHeaders,
   hosts: ResponseHosts,
 ): readonly (readonly [string, string])[] {
   return letThrough.flatMap((name) => {
-    const value = received.get(name);
-    if (value === null || value.length > headerBytesMax) return [];
+    const value = readHeader(received, name);
+    if (value === undefined || value.length > headerBytesMax) return [];
     return linking.has(name) && namesInternalHost(value, hosts) ? [] : [[name, value] as const];
   });
 }

@@ -1,4 +1,3 @@
-import { boundChunks, readBody, type Body } from "#daemon/bytes.ts";
 import type { HeldBytes } from "#daemon/memory/connection-memory.ts";
 import type { Route } from "../routes/route.ts";
 
@@ -10,13 +9,10 @@ export class NoRoomError extends Error {
 
 /** Memory reservation for one response: initially the size of its route's largest response so far, extended as it arrives. */
 type ResponseRoom = Readonly<{
-  /**
-   * Reads a response of at most `limitBytes`.
-   *
-   * @throws {BodyTooLargeError} when it is larger.
-   * @throws {NoRoomError} when there is no memory to buffer it.
-   */
-  read: (body: Body, limitBytes: number) => Promise<Uint8Array<ArrayBuffer>>;
+  /** Accounts for the response's next bytes. @throws {NoRoomError} when there is no memory to buffer them. */
+  hold: (bytes: number) => void;
+  /** Releases what the whole response did not need. */
+  trim: () => void;
 }>;
 
 /** Memory to buffer a response, and its route. */
@@ -32,31 +28,21 @@ export type ResponseRooms = Readonly<{
 export function createResponseRooms(): ResponseRooms {
   const largest = new WeakMap<Route, number>();
 
-  async function* hold(
-    chunks: AsyncIterable<Uint8Array>,
-    expectedBytes: number,
-    { route, memory }: Held,
-  ): AsyncGenerator<Uint8Array, void> {
-    let length = 0;
-    let heldBytes = expectedBytes;
-    for await (const chunk of chunks) {
-      length += chunk.byteLength;
-      if (length > heldBytes) {
-        largest.set(route, Math.max(length, largest.get(route) ?? 0));
-        if (!memory.tryAcquire(length - heldBytes)) throw new NoRoomError("no memory left for the upstream's response");
-        heldBytes = length;
-      }
-      yield chunk;
-    }
-    memory.release(heldBytes - length);
-  }
-
   return {
-    open: (held) => {
-      const expectedBytes = largest.get(held.route) ?? 0;
-      if (!held.memory.tryAcquire(expectedBytes)) return undefined;
+    open: ({ route, memory }) => {
+      let heldBytes = largest.get(route) ?? 0;
+      if (!memory.tryAcquire(heldBytes)) return undefined;
+      let length = 0;
       return {
-        read: (body, limitBytes) => readBody(hold(boundChunks(body, limitBytes), expectedBytes, held), limitBytes),
+        hold: (bytes) => {
+          length += bytes;
+          if (length <= heldBytes) return;
+          largest.set(route, Math.max(length, largest.get(route) ?? 0));
+          if (!memory.tryAcquire(length - heldBytes))
+            throw new NoRoomError("no memory left for the upstream's response");
+          heldBytes = length;
+        },
+        trim: () => memory.release(heldBytes - length),
       };
     },
   };

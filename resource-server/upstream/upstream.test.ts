@@ -1,40 +1,45 @@
 import { startTrace } from "#daemon/http/request-trace.ts";
-import { describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it } from "vitest";
+import { createHttpClient } from "../http-client.ts";
+import { startAnsweringServer, type AnswerRequest } from "../testing/answering-server.ts";
 import { route } from "../testing/payments.ts";
-import type { Fetch } from "../http-client.ts";
 import { createUpstream, type PaidRequest } from "./upstream.ts";
 
-type Answer = (request: Request) => Response | Promise<Response>;
+const servers: AsyncDisposable[] = [];
+afterEach(() => Promise.all(servers.splice(0).map((server) => server[Symbol.asyncDispose]())));
 
-function upstreamOf(
-  answer: Answer,
+/** Starts an upstream that answers by a function, and sells it by the test route. */
+async function upstreamOf(
+  answer: AnswerRequest,
   limits: Partial<Parameters<typeof createUpstream>[0]> = {},
   signal = new AbortController().signal,
 ) {
   const seen: Request[] = [];
-  const fetch: Fetch = async (input, init) => {
-    const request = new Request(input, init);
+  const server = await startAnsweringServer((request) => {
     seen.push(request);
-    const late = new Promise<never>((_, reject) => {
-      init.signal.addEventListener("abort", () => reject(init.signal.reason as Error));
-    });
-    return Promise.race([answer(request), late]);
-  };
+    return answer(request);
+  });
+  servers.push(server);
+  const sold = { ...route, upstream: new URL("/data?fixed=1", server.origin) };
   const options = { timeoutMs: 5_000, responseLimitBytes: 16, ...limits };
-  const upstream = createUpstream(options, { fetch, signal });
-  return { upstream, seen };
-}
-
-function paidRequest(change: Partial<PaidRequest> = {}): PaidRequest {
-  return {
-    route,
-    target: "/data",
-    headers: {},
-    body: undefined,
-    origin: { clientAddress: "192.0.2.7", protocol: "https", host: "shop.test", requestId: "r-1", trace: startTrace() },
-    memory: { tryAcquire: () => true, release: () => undefined },
-    ...change,
-  };
+  const forward = createUpstream(options, { client: createHttpClient({ signal }), signal });
+  const upstream = (change: Partial<PaidRequest> = {}) =>
+    forward({
+      route: sold,
+      target: "/data",
+      headers: {},
+      body: undefined,
+      origin: {
+        clientAddress: "192.0.2.7",
+        protocol: "https",
+        host: "shop.test",
+        requestId: "r-1",
+        trace: startTrace(),
+      },
+      memory: { tryAcquire: () => true, release: () => undefined },
+      ...change,
+    });
+  return { upstream, seen, origin: server.origin };
 }
 
 const json = (body: string, init?: ResponseInit) =>
@@ -42,8 +47,8 @@ const json = (body: string, init?: ResponseInit) =>
 
 describe("upstream", () => {
   it("forwards to the route's URL with both queries and gives the whole response", async () => {
-    const { upstream, seen } = upstreamOf(() => json('{"a":1}'));
-    expect(await upstream(paidRequest({ target: "/data?x=1&y=%20" }))).toEqual({
+    const { upstream, seen, origin } = await upstreamOf(() => json('{"a":1}'));
+    expect(await upstream({ target: "/data?x=1&y=%20" })).toEqual({
       kind: "resource",
       response: {
         status: 200,
@@ -51,34 +56,35 @@ describe("upstream", () => {
         body: new TextEncoder().encode('{"a":1}'),
       },
     });
-    expect(seen[0]?.url).toBe("http://upstream.test/data?fixed=1&x=1&y=%20");
+    expect(seen[0]?.url).toBe(`${origin}/data?fixed=1&x=1&y=%20`);
   });
 
   it("sends credentials of the route's URL, never a client's in their place", async () => {
-    const { upstream, seen } = upstreamOf(() => json("1"));
-    const guarded = { ...route, upstream: new URL("http://seller:p%40ss@upstream.test/data") };
+    const { upstream, seen, origin } = await upstreamOf(() => json("1"));
+    const guarded = { ...route, upstream: new URL(`${origin.replace("//", "//seller:p%40ss@")}/data`) };
     const headers = { authorization: "Bearer of the client" };
-    expect(await upstream(paidRequest({ route: guarded, headers }))).toMatchObject({ kind: "resource" });
+    expect(await upstream({ route: guarded, headers })).toMatchObject({ kind: "resource" });
     expect([seen[0]?.url, seen[0]?.headers.get("Authorization")]).toEqual([
-      "http://upstream.test/data",
+      `${origin}/data`,
       `Basic ${btoa("seller:p@ss")}`,
     ]);
   });
 
   it("forwards method and body", async () => {
-    const { upstream, seen } = upstreamOf(async () => json("1"));
-    await upstream(paidRequest({ route: { ...route, method: "POST" }, body: new TextEncoder().encode("hello") }));
+    const { upstream, seen, origin } = await upstreamOf(() => json("1"));
+    const posted = { ...route, method: "POST", upstream: new URL(origin) } as const;
+    await upstream({ route: posted, body: new TextEncoder().encode("hello") });
     expect([seen[0]?.method, await seen[0]?.text()]).toEqual(["POST", "hello"]);
   });
 
   it("gives the route's media type when the upstream gives none", async () => {
-    const { upstream } = upstreamOf(() => new Response(new Uint8Array([1])));
-    expect(await upstream(paidRequest())).toMatchObject({
+    const { upstream } = await upstreamOf(() => new Response(new Uint8Array([1])));
+    expect(await upstream()).toMatchObject({
       response: { headers: [["content-type", "application/json"]] },
     });
   });
 
-  it.each<[string, Answer, object]>([
+  it.each<[string, AnswerRequest, object]>([
     ["500", () => new Response("oops", { status: 500 }), { status: 502, message: "the upstream returned HTTP 500" }],
     ["a redirect", () => Response.redirect("http://elsewhere.test/"), { message: "the upstream returned HTTP 302" }],
     ["402", () => new Response("pay me", { status: 402 }), { message: "the upstream returned HTTP 402" }],
@@ -98,12 +104,12 @@ describe("upstream", () => {
       { status: 502, message: "the upstream can't be reached" },
     ],
   ])("has nothing to sell on %s", async (_name, answer, failure) => {
-    expect(await upstreamOf(answer).upstream(paidRequest())).toMatchObject({ kind: "failed", ...failure });
+    expect(await (await upstreamOf(answer)).upstream()).toMatchObject({ kind: "failed", ...failure });
   });
 
   it("gives up when the upstream takes too long", async () => {
-    const { upstream } = upstreamOf(() => new Promise(() => undefined), { timeoutMs: 20 });
-    expect(await upstream(paidRequest())).toEqual({
+    const { upstream } = await upstreamOf(() => new Promise(() => undefined), { timeoutMs: 20 });
+    expect(await upstream()).toEqual({
       kind: "failed",
       status: 504,
       message: "the upstream took longer than 20 ms",
@@ -111,30 +117,24 @@ describe("upstream", () => {
   });
 
   it("gives up when the server stops", async () => {
-    const { upstream } = upstreamOf(() => new Promise(() => undefined), {}, AbortSignal.timeout(20));
-    expect(await upstream(paidRequest())).toEqual({ kind: "failed", status: 503, message: "the server is stopping" });
+    const { upstream } = await upstreamOf(() => new Promise(() => undefined), {}, AbortSignal.timeout(20));
+    expect(await upstream()).toEqual({ kind: "failed", status: 503, message: "the server is stopping" });
   });
 
   it("gives up when the body takes too long", async () => {
     const endless = new ReadableStream({ start: (controller) => controller.enqueue(new Uint8Array([1])) });
-    const { upstream } = upstreamOf(
-      ({ signal }) => {
-        const body = new TransformStream();
-        void endless.pipeTo(body.writable, { signal }).catch(() => undefined);
-        return new Response(body.readable, { headers: { "Content-Type": "application/json" } });
-      },
-      { timeoutMs: 20 },
-    );
-    expect(await upstream(paidRequest())).toMatchObject({ kind: "failed", status: 504 });
+    const headers = { "Content-Type": "application/json" };
+    const { upstream } = await upstreamOf(() => new Response(endless, { headers }), { timeoutMs: 20 });
+    expect(await upstream()).toMatchObject({ kind: "failed", status: 504 });
   });
 
   it("hands the upstream's own refusal on", async () => {
-    const { upstream } = upstreamOf(() => json('{"error":1}', { status: 404 }));
-    expect(await upstream(paidRequest())).toMatchObject({ kind: "declined", response: { status: 404 } });
+    const { upstream } = await upstreamOf(() => json('{"error":1}', { status: 404 }));
+    expect(await upstream()).toMatchObject({ kind: "declined", response: { status: 404 } });
   });
 
   it("asks nothing of the upstream when there is no room for what the route gave before, and is good again after that", async () => {
-    const { upstream, seen } = upstreamOf(() => json('{"a":1}'));
+    const { upstream, seen } = await upstreamOf(() => json('{"a":1}'));
     let free = 10;
     const memory = {
       tryAcquire: (bytes: number) => {
@@ -146,30 +146,30 @@ describe("upstream", () => {
         free += bytes;
       },
     };
-    expect([(await upstream(paidRequest({ memory }))).kind, free]).toEqual(["resource", 3]);
-    expect(await upstream(paidRequest({ memory }))).toEqual({ kind: "busy" });
+    expect([(await upstream({ memory })).kind, free]).toEqual(["resource", 3]);
+    expect(await upstream({ memory })).toEqual({ kind: "busy" });
     expect([seen.length, free]).toEqual([1, 3]);
     free = 10;
-    expect((await upstream(paidRequest({ memory }))).kind).toBe("resource");
+    expect((await upstream({ memory })).kind).toBe("resource");
   });
 
   it("gives nothing of a response that there is no room for", async () => {
-    const { upstream } = upstreamOf(() => json('{"a":1}'));
+    const { upstream } = await upstreamOf(() => json('{"a":1}'));
     const memory = { tryAcquire: (bytes: number) => bytes < 5, release: () => undefined };
-    expect(await upstream(paidRequest({ memory }))).toEqual({ kind: "busy" });
+    expect(await upstream({ memory })).toEqual({ kind: "busy" });
   });
 
   it("holds as many bytes as the response has, not as many as one before it", async () => {
     const bodies = ["[1,2,3,4]", "[1]"];
-    const { upstream } = upstreamOf(() => json(bodies.shift() ?? ""));
+    const { upstream } = await upstreamOf(() => json(bodies.shift() ?? ""));
     let held = 0;
     const memory = {
       tryAcquire: (bytes: number) => ((held += bytes), true),
       release: (bytes: number) => void (held -= bytes),
     };
-    await upstream(paidRequest({ memory }));
+    await upstream({ memory });
     held = 0;
-    await upstream(paidRequest({ memory }));
+    await upstream({ memory });
     expect(held).toBe(3);
   });
 });

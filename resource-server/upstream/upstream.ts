@@ -1,7 +1,8 @@
 import { parseHttpEndpoint } from "#daemon/http/endpoint.ts";
-import { BodyTooLargeError, type Body } from "#daemon/bytes.ts";
+import { readHeader } from "#daemon/http/request-trace.ts";
+import { BodyTooLargeError } from "#daemon/bytes.ts";
 import type { HeldBytes } from "#daemon/memory/connection-memory.ts";
-import { runWithin, type Fetch, type FetchResponse } from "../http-client.ts";
+import type { HttpClient, IncomingResponse, ResponseHead } from "../http-client.ts";
 import {
   buildForwardedHeaders,
   buildSoldHeaders,
@@ -51,7 +52,7 @@ export type Upstream = (request: PaidRequest) => Promise<UpstreamResult>;
 /** Creates the forwarder of paid requests. Does not follow redirects, because they would leave the configured URL. */
 export function createUpstream(
   options: UpstreamOptions,
-  { fetch, signal }: Readonly<{ fetch: Fetch; signal: AbortSignal }>,
+  { client, signal }: Readonly<{ client: HttpClient; signal: AbortSignal }>,
 ): Upstream {
   const rooms = createResponseRooms();
   return async (request) => {
@@ -59,21 +60,21 @@ export function createUpstream(
     if (upstream === undefined) return buildFailure(502, "the route has no upstream");
     const room = rooms.open(request);
     if (room === undefined) return { kind: "busy" };
-    const { url, headers: credentials } = parseHttpEndpoint(buildUpstreamUrl(upstream, request.target).href);
-    const headers = buildForwardedHeaders(request.headers, request.origin);
-    // Credentials in the configured URL are the seller's own and override the client's.
-    for (const [name, value] of Object.entries(credentials)) headers[name.toLowerCase()] = value;
     try {
-      return await runWithin({ signal, timeoutMs: options.timeoutMs }, async (ended) => {
-        const response = await fetch(url, {
-          method: request.route.method,
-          headers,
-          redirect: "manual",
-          signal: ended,
-          ...(request.body === undefined ? {} : { body: request.body }),
-        });
-        return judgeResponse(response, request, (body) => room.read(body, options.responseLimitBytes));
+      const response = await client({
+        origin: upstream.origin,
+        path: buildUpstreamPath(upstream, request.target),
+        method: request.route.method,
+        // Credentials in the configured URL are the seller's own and override the client's.
+        headers: { ...buildForwardedHeaders(request.headers, request.origin), ...readCredentials(upstream) },
+        body: request.body,
+        timeoutMs: options.timeoutMs,
+        limitBytes: options.responseLimitBytes,
+        isWanted: (head) => explainUnsellable(head, request.route) === undefined,
+        hold: room.hold,
       });
+      room.trim();
+      return judgeResponse(response, request);
     } catch (error) {
       if (error instanceof NoRoomError) return { kind: "busy" };
       if (signal.aborted) return buildFailure(503, "the server is stopping");
@@ -86,40 +87,52 @@ export function createUpstream(
   };
 }
 
-async function judgeResponse(
-  response: FetchResponse,
-  { route, origin }: PaidRequest,
-  read: (body: Body) => Promise<Uint8Array<ArrayBuffer>>,
-): Promise<UpstreamResult> {
-  const { status } = response;
-  const sellable = status >= 200 && status <= 299;
-  const declined = status >= 400 && status < 500 && status !== 402 && status !== 407;
-  if (!sellable && !declined) {
-    await response.body?.cancel();
-    return buildFailure(502, `the upstream returned HTTP ${status}`);
-  }
+function judgeResponse(response: IncomingResponse, { route, origin }: PaidRequest): UpstreamResult {
+  const unsellable = explainUnsellable(response, route);
+  if (unsellable !== undefined) return buildFailure(502, unsellable);
+  const { status, body } = response;
   const hosts = { requestedHost: origin.host, upstreamHost: route.upstream?.hostname ?? "" };
-  const headers = [...buildSoldHeaders(response.headers, hosts)];
-  if (sellable && route.mimeType !== undefined) {
-    const given = headers.find(([name]) => name === "content-type")?.[1];
-    if (given !== undefined && readMediaType(given) !== readMediaType(route.mimeType)) {
-      await response.body?.cancel();
-      return buildFailure(502, `the upstream returned ${readMediaType(given)}, but the route sells ${route.mimeType}`);
-    }
-    if (given === undefined) headers.push(["content-type", route.mimeType]);
-  }
-  const whole: SoldResponse = { status, headers, body: await read(response.body) };
-  if (!sellable) return { kind: "declined", response: whole };
-  return { kind: "resource", response: whole, used: response.headers.get(usedAmountHeader) ?? undefined };
+  const headers = buildSoldHeaders(response.headers, hosts);
+  if (!isSuccess(status)) return { kind: "declined", response: { status, headers, body } };
+  const isTyped = route.mimeType === undefined || headers.some(([name]) => name === "content-type");
+  const sold = isTyped ? headers : [...headers, ["content-type", route.mimeType] as const];
+  return {
+    kind: "resource",
+    response: { status, headers: sold, body },
+    used: readHeader(response.headers, usedAmountHeader),
+  };
 }
 
-function buildUpstreamUrl(upstream: URL, target: string): URL {
-  const url = new URL(upstream);
+/** Returns why a response can't be passed to the client; undefined if it can. */
+function explainUnsellable({ status, headers }: ResponseHead, { mimeType }: Route): string | undefined {
+  if (!isSuccess(status) && !isDeclined(status)) return `the upstream returned HTTP ${status}`;
+  const given = readHeader(headers, "content-type");
+  if (!isSuccess(status) || mimeType === undefined || given === undefined) return undefined;
+  if (readMediaType(given) === readMediaType(mimeType)) return undefined;
+  return `the upstream returned ${readMediaType(given)}, but the route sells ${mimeType}`;
+}
+
+function isSuccess(status: number): boolean {
+  return status >= 200 && status <= 299;
+}
+
+function isDeclined(status: number): boolean {
+  return status >= 400 && status < 500 && status !== 402 && status !== 407;
+}
+
+function readCredentials({ href, username, password }: URL): Readonly<Record<string, string>> {
+  if (username === "" && password === "") return {};
+  const { Authorization: authorization = "" } = parseHttpEndpoint(href).headers;
+  return { authorization };
+}
+
+function buildUpstreamPath({ href, pathname, search }: URL, target: string): string {
   const queryStart = target.indexOf("?");
-  if (queryStart < 0) return url;
+  if (queryStart < 0) return `${pathname}${search}`;
+  const url = new URL(href);
   const query = target.slice(queryStart + 1);
-  url.search = url.search === "" ? query : `${url.search}&${query}`;
-  return url;
+  url.search = search === "" ? query : `${search}&${query}`;
+  return `${pathname}${url.search}`;
 }
 
 function readMediaType(contentType: string): string {

@@ -9,6 +9,7 @@ import { createTransfers } from "#facilitator/schemes/transfers.ts";
 import { createPaymentOwners } from "#resource-server/claims/payment-owners.ts";
 import type { NewClaim } from "#resource-server/claims/payment-claim.ts";
 import { createFacilitatorOverHttp } from "#resource-server/facilitators/facilitator-over-http.ts";
+import type { HttpClient, IncomingResponse } from "#resource-server/http-client.ts";
 import { findAcceptedOffer, readPayment } from "#resource-server/sale/payment-header.ts";
 import { sell } from "#resource-server/sale/sale.ts";
 import { openTestLedger } from "#resource-server/testing/claim-store.ts";
@@ -145,7 +146,7 @@ async function observeSeller(payload: unknown, offers: readonly PaymentRequireme
       verifyTimeoutMs: 1_000,
       settleTimeoutMs: 1_000,
     },
-    { fetch: createAgreeingFetch(asked), log, signal: new AbortController().signal },
+    { client: createAgreeingClient(asked), log },
   );
   const outcome = await sell(
     {
@@ -182,13 +183,16 @@ function describeClaim({ key, digest, validBefore, payload }: NewClaim): object 
 }
 
 /** Creates a facilitator that takes every payment, and notes the hashes of the bodies that it was sent. */
-function createAgreeingFetch(asked: string[]): typeof globalThis.fetch {
-  return async (input, init) => {
-    const path = new URL(String(input)).pathname;
-    if (path === "/supported") return Response.json({ kinds: [{ x402Version: 2, scheme: "exact", network }] });
-    asked.push(`${path} ${hash("sha256", String(init?.body))}`);
-    return Response.json(path === "/verify" ? { isValid: true } : { success: true, transaction, network });
+function createAgreeingClient(asked: string[]): HttpClient {
+  return async ({ path, body }) => {
+    if (path === "/supported") return answerJson({ kinds: [{ x402Version: 2, scheme: "exact", network }] });
+    asked.push(`${path} ${hash("sha256", String(body))}`);
+    return answerJson(path === "/verify" ? { isValid: true } : { success: true, transaction, network });
   };
+}
+
+function answerJson(value: object): IncomingResponse {
+  return { status: 200, headers: {}, body: new TextEncoder().encode(JSON.stringify(value)) };
 }
 
 function encodeHeader(payload: unknown): string {

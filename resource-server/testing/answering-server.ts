@@ -1,0 +1,39 @@
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { buffer } from "node:stream/consumers";
+import { pipeline } from "node:stream/promises";
+
+/** Builds the response to a request; a rejection breaks the connection. */
+export type AnswerRequest = (request: Request) => Response | Promise<Response>;
+
+/** Starts a server on a free port of this machine. Its disposal closes all connections. */
+export async function startAnsweringServer(
+  answer: AnswerRequest,
+): Promise<AsyncDisposable & Readonly<{ origin: string }>> {
+  const server = createServer((incoming, outgoing) => {
+    serve(incoming, outgoing, answer).catch(() => outgoing.destroy());
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return {
+    origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    async [Symbol.asyncDispose]() {
+      server.close();
+      server.closeAllConnections();
+      await once(server, "close");
+    },
+  };
+}
+
+async function serve(incoming: IncomingMessage, outgoing: ServerResponse, answer: AnswerRequest): Promise<void> {
+  const { method = "", headers, url = "" } = incoming;
+  const body = method === "GET" ? {} : { body: new Uint8Array(await buffer(incoming)) };
+  const request = new Request(new URL(url, `http://${headers.host}`), {
+    method,
+    headers: headers as Record<string, string>,
+    ...body,
+  });
+  const response = await answer(request);
+  outgoing.writeHead(response.status, Object.fromEntries(response.headers));
+  await pipeline(response.body ?? [], outgoing);
+}
