@@ -28,3 +28,14 @@ export function memoize<Value extends object | boolean>(
 function copy(text: string): string {
   return JSON.parse(JSON.stringify(text)) as string;
 }
+
+/** Sets an entry of a map that retains only the newest `entriesMax` entries. */
+export function keepNewest<K, V>(map: Map<K, V>, key: K, value: V, entriesMax: number): void {
+  map.delete(key);
+  map.set(key, value);
+  if (map.size <= entriesMax) return;
+  for (const oldest of map.keys()) {
+    map.delete(oldest);
+    return;
+  }
+}

@@ -11,7 +11,7 @@ import { listNetworks, type NetworkOptions } from "./network-options.ts";
 import { connectToNode } from "./chain/connect.ts";
 import { startNetwork, type Network, type NetworkDependencies } from "./network.ts";
 import { createOperations, describeProblems, type Operations } from "./schemes/operations.ts";
-import { limitSellerRates } from "./sellers/seller-rates.ts";
+import { limitSellerRates } from "./seller-limits.ts";
 import { createLedger } from "./settlement/ledger/ledger.ts";
 import { openLedgerStore } from "./settlement/ledger/open-ledger.ts";
 import { startRetention } from "./settlement/ledger/retention.ts";

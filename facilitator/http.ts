@@ -12,7 +12,7 @@ import { AbandonedError, ChainError } from "./chain/chain-error.ts";
 import type { Facilitator } from "./facilitator.ts";
 import { MalformedPaymentError } from "#x402/malformed-payment-error.ts";
 import { reason } from "#x402/reason.ts";
-import { SellerLimitError } from "./sellers/seller-rates.ts";
+import { SellerLimitError } from "./seller-limits.ts";
 import { OverloadError } from "./settlement/settlement-bound.ts";
 
 /** Facilitator served over HTTP by the routes. */

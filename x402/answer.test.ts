@@ -2,9 +2,9 @@ import { expect, test } from "vitest";
 import {
   buildSettleResponse,
   readSettleState,
-  answerValidUnless,
   buildVerifyResponse,
   readVerifyState,
+  refuse,
   type SettleAnswer,
 } from "./answer.ts";
 import { reason } from "./reason.ts";
@@ -56,8 +56,8 @@ test.each<readonly [SettleAnswer, object, ReturnType<typeof readSettleState>]>([
 });
 
 test("/verify says valid or why not", () => {
-  expect(buildVerifyResponse({ answer: answerValidUnless(undefined), payer })).toEqual({ isValid: true, payer });
-  const refused = buildVerifyResponse({ answer: answerValidUnless(refusal), payer: undefined });
+  expect(buildVerifyResponse({ answer: { state: "valid" }, payer })).toEqual({ isValid: true, payer });
+  const refused = buildVerifyResponse(refuse(refusal, undefined));
   expect(refused).toEqual({ isValid: false, invalidReason: refusal.reason, invalidMessage: refusal.message });
   expect([readVerifyState({ isValid: true }), readVerifyState(refused)]).toEqual(["valid", "refused"]);
 });

@@ -54,9 +54,12 @@ export function nameReasons<Said extends Answer>(
   return { ...answered, answer: { ...answer, reason: names.get(answer.reason) ?? answer.reason } };
 }
 
-/** Returns `valid` if there is no rejection. */
-export function answerValidUnless(refusal: Refusal | undefined): VerifyAnswer {
-  return refusal === undefined ? { state: "valid" } : { state: "refused", refusal };
+/** Answer that refuses a payment. */
+export type Refused = Answered<Extract<Answer, { state: "refused" }>>;
+
+/** Builds the answer that refuses a payment; its payer is undefined if the account was not read. */
+export function refuse(refusal: Refusal, payer: string | undefined): Refused {
+  return { answer: { state: "refused", refusal }, payer };
 }
 
 /** Builds the body of a response to `/verify`. */

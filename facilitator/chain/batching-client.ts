@@ -1,6 +1,6 @@
-import { parseJson, readResponses, writeCalls, type JsonRpcResponse } from "#daemon/json-rpc.ts";
-import { CallQueues, lines, type CallLocation, type WaitingCall } from "./call-queues.ts";
-import { ChainError, type ChainFault } from "./chain-error.ts";
+import { FairQueue } from "#daemon/fair-queue.ts";
+import { parseJson, readResponses, writeCalls, type JsonRpcCall, type JsonRpcResponse } from "#daemon/json-rpc.ts";
+import { AbandonedError, ChainError, type ChainFault } from "./chain-error.ts";
 import type { HttpTransport } from "./http-transport.ts";
 
 /** Time limit per call (measured from when the call is made), and max calls per batch. */
@@ -10,6 +10,21 @@ export type BatchingClientOptions = Readonly<{ timeoutMs: number; batchCallsMax?
 export type JsonRpcObserver = (
   seen: Readonly<{ calls: number; durationMs: number; outcome: "ok" | ChainFault }>,
 ) => void;
+
+/**
+ * Priorities of calls to the node, most urgent first: watching the chain, and sending and tracking settlements; checking payments to
+ * settle; verifying payments.
+ */
+const lines = ["upkeep", "settling", "verifying"] as const;
+
+/** Queue position of a call. */
+export type CallLocation = Readonly<{
+  line: (typeof lines)[number];
+  /** The caller that made the call; callers in a queue are served round-robin. */
+  caller: string;
+  /** Aborts when no client waits for the result. */
+  signal?: AbortSignal | undefined;
+}>;
 
 /**
  * JSON-RPC client that batches concurrent calls: under load many payments share one HTTP request, and a single call is sent without delay.
@@ -26,9 +41,19 @@ export type BatchingClient = AsyncDisposable &
     call: (method: string, params: readonly unknown[], place?: CallLocation) => Promise<JsonRpcResponse>;
   }>;
 
+/** Call without a response yet; it is removed from its queue when it times out or its caller disconnects. */
+type WaitingCall = Readonly<{
+  call: JsonRpcCall & Pick<CallLocation, "caller">;
+  /** Settles when the call gets a response, fails or times out. */
+  ended: Promise<JsonRpcResponse>;
+  answer: (answer: JsonRpcResponse) => void;
+  fail: (error: unknown) => void;
+}>;
+
 const usualBatchCallsMax = 100;
 /** Max concurrent requests. Each line leaves one of them free for every more urgent line. */
 export const requestsInFlightMax = 6;
+/** Max waiting calls per line. */
 const waitingCallsMax = 20_000;
 const ownPlace: CallLocation = { line: "upkeep", caller: "" };
 
@@ -37,7 +62,11 @@ export function createBatchingClient(
   { timeoutMs, batchCallsMax = usualBatchCallsMax }: BatchingClientOptions,
   { transport, observe }: Readonly<{ transport: HttpTransport; observe: JsonRpcObserver }>,
 ): BatchingClient {
-  const waiting = new CallQueues({ timeoutMs, waitingMax: waitingCallsMax });
+  const waiting = {
+    upkeep: new FairQueue<WaitingCall>(),
+    settling: new FairQueue<WaitingCall>(),
+    verifying: new FairQueue<WaitingCall>(),
+  };
   let requestsInFlight = 0;
   let isFlushPlanned = false;
 
@@ -65,9 +94,9 @@ export function createBatchingClient(
   const flush = (): void => {
     isFlushPlanned = false;
     for (const [rank, line] of lines.entries()) {
-      while (waiting.has(line) && requestsInFlight < requestsInFlightMax - rank) {
+      while (waiting[line].size > 0 && requestsInFlight < requestsInFlightMax - rank) {
         requestsInFlight += 1;
-        void send(waiting.acquire(line, batchCallsMax)).finally(() => {
+        void send(takeBatch(waiting[line], batchCallsMax)).finally(() => {
           requestsInFlight -= 1;
           flush();
         });
@@ -77,13 +106,59 @@ export function createBatchingClient(
 
   return {
     call: async (method, params, place = ownPlace) => {
-      const { ended } = waiting.add({ method, params }, place);
+      const { ended } = enqueue(waiting[place.line], { method, params }, place, timeoutMs);
       if (!isFlushPlanned) setImmediate(flush);
       isFlushPlanned = true;
       return ended;
     },
     [Symbol.asyncDispose]: () => transport[Symbol.asyncDispose](),
   };
+}
+
+/** Dequeues at most `most` calls, round-robin between their callers. */
+function takeBatch(queue: FairQueue<WaitingCall>, most: number): readonly WaitingCall[] {
+  const taken: WaitingCall[] = [];
+  while (taken.length < most) {
+    const next = queue.next(() => true);
+    if (next === undefined) break;
+    taken.push(next);
+  }
+  return taken;
+}
+
+/**
+ * @throws {ChainError} when the queue is full.
+ */
+function enqueue(
+  queue: FairQueue<WaitingCall>,
+  call: JsonRpcCall,
+  { caller, signal }: CallLocation,
+  timeoutMs: number,
+): WaitingCall {
+  if (queue.size >= waitingCallsMax)
+    throw new ChainError("refused", `${waitingCallsMax} calls are already queued for the node, the limit`);
+  const { promise, resolve, reject } = Promise.withResolvers<JsonRpcResponse>();
+  const end = () => {
+    clearTimeout(timer);
+    signal?.removeEventListener("abort", leave);
+    queue.delete(ticket);
+  };
+  const fail = (error: unknown) => {
+    end();
+    reject(error);
+  };
+  const leave = () => fail(new AbandonedError("the caller disconnected"));
+  const timeOut = () => fail(new ChainError("timeout", `the node did not respond within ${timeoutMs} ms`));
+  const answer = (given: JsonRpcResponse) => {
+    end();
+    resolve(given);
+  };
+  const ticket: WaitingCall = { call: { ...call, caller }, ended: promise, answer, fail };
+  const timer = setTimeout(timeOut, timeoutMs);
+  queue.add(ticket);
+  signal?.addEventListener("abort", leave, { once: true });
+  if (signal?.aborted === true) leave();
+  return ticket;
 }
 
 /**

@@ -1,9 +1,8 @@
 import { z } from "zod";
 import { formatQuantity, type Hex } from "#x402/hex.ts";
-import type { CallLocation } from "./call-queues.ts";
-import type { BatchingClient } from "./batching-client.ts";
+import type { BatchingClient, CallLocation } from "./batching-client.ts";
 import type { JsonRpcResponse } from "#daemon/json-rpc.ts";
-import { sendOutcome, type SendOutcome, ChainError } from "./chain-error.ts";
+import { ChainError } from "./chain-error.ts";
 
 /** JSON-RPC byte string of any length. */
 const hexData = z.custom<Hex>((value) => typeof value === "string" && /^0x[0-9a-fA-F]*$/.test(value));
@@ -49,7 +48,21 @@ export type ContractLog = Readonly<z.output<typeof logSchema>>;
 export type Receipt = Readonly<NonNullable<z.output<typeof receiptSchema>>>;
 
 /** Message call (`eth_call`, `eth_estimateGas`). */
-type MessageCall = Readonly<{ from?: Hex; to: Hex; data: Hex; gas?: number; gasPrice?: bigint }>;
+export type MessageCall = Readonly<{ from?: Hex; to: Hex; data: Hex; gas?: number; gasPrice?: bigint }>;
+
+/**
+ * Result of sending a signed transaction to a node.
+ * - `accepted`: the node has it, from this or an earlier call.
+ * - `nonce_taken`: another transaction of the account has the nonce, in a block or in the pool at the same or a higher fee.
+ * - `rejected`: the node rejected it and did not broadcast it; `isUnfunded` because the account can't pay for it.
+ * - `unknown`: the node did not report the result; the transaction may have been broadcast.
+ */
+export type SendOutcome = Readonly<
+  | { kind: "accepted" }
+  | { kind: "nonce_taken"; message: string }
+  | { kind: "rejected"; message: string; isUnfunded?: boolean }
+  | { kind: "unknown"; message: string }
+>;
 
 /** Chain node, in terms of this service. Concurrent calls share one request. Each method throws `ChainError` when the node returns no usable response. */
 export type Chain = Readonly<{
@@ -109,7 +122,7 @@ export function createChain({ rpc, place }: Readonly<{ rpc: BatchingClient; plac
     receipt: async (hash) => (await query("eth_getTransactionReceipt", [hash], receiptSchema)) ?? undefined,
     transactionCall: async (hash) => (await query("eth_getTransactionByHash", [hash], transactionSchema)) ?? undefined,
     code: (account) => query("eth_getCode", [account, "latest"], hexData),
-    send: async (raw) => sendOutcome(await call("eth_sendRawTransaction", [raw])),
+    send: async (raw) => readSendOutcome(await call("eth_sendRawTransaction", [raw])),
     simulate: (message) => call("eth_call", [buildCallObject(message), "pending"]),
     estimateGas: (message) => call("eth_estimateGas", [buildCallObject(message), "pending"]),
     read: (message, blockNumber) => {
@@ -149,4 +162,23 @@ function requireResult<Output>(method: string, answer: JsonRpcResponse, schema: 
   const parsed = schema.safeParse(answer.result);
   if (parsed.success) return parsed.data;
   throw new ChainError("bad_answer", `the node's response to ${method} is malformed`);
+}
+
+// JSON-RPC has no codes for these errors; the texts are those of geth, which anvil, erigon, reth and nethermind share or vary.
+const known = /already known|already imported|known transaction|already in mempool|alreadyknown/i;
+const nonceTaken =
+  /nonce too low|nonce is too low|nonce has already been used|replacement transaction underpriced|oldnonce/i;
+const unfunded = /insufficient funds/i;
+const rejected =
+  /intrinsic gas|exceeds block gas limit|gas limit reached|invalid sender|invalid chain ?id|incompatible eip155|rlp|failed to decode|tx type not supported|exceeds the configured cap/i;
+
+/** Interprets the response to `eth_sendRawTransaction`. */
+export function readSendOutcome(answer: JsonRpcResponse): SendOutcome {
+  if (answer.ok) return { kind: "accepted" };
+  const { message } = answer.error;
+  if (known.test(message)) return { kind: "accepted" };
+  if (nonceTaken.test(message)) return { kind: "nonce_taken", message };
+  if (unfunded.test(message)) return { kind: "rejected", message, isUnfunded: true };
+  if (rejected.test(message)) return { kind: "rejected", message };
+  return { kind: "unknown", message };
 }

@@ -4,8 +4,8 @@ import type { JsonRpcResponse } from "#daemon/json-rpc.ts";
 import { readChannelCall } from "#x402/batch-settlement/channel.ts";
 import type { Hex } from "#x402/hex.ts";
 import type { ContractCall } from "#x402/wallet-signature.ts";
-import { keepNewest } from "../payment/recent-verdicts.ts";
-import type { Chain } from "./chain.ts";
+import { keepNewest } from "#daemon/memoize.ts";
+import type { Chain, MessageCall } from "./chain.ts";
 import { ChainError } from "./chain-error.ts";
 import type { FeeQuotes } from "./fees.ts";
 import { getNamedSigner } from "./transfer-method.ts";
@@ -23,20 +23,23 @@ type AuthorizedTransfer = Readonly<{
   walletSignature?: Hex | undefined;
 }>;
 
+/** Gas that a call needs, or why it would fail. */
+type GasResult = Readonly<{ ok: true; gas: bigint; isEstimated: boolean }> | Extract<JsonRpcResponse, { ok: false }>;
+
 /** Gas limits of payment transactions, based on the node's estimates. */
 export type GasLimits = Readonly<{
   /**
-   * Simulates a payment and caches its gas. An estimate takes the node several runs, so for a minute the payee's other payments are called
-   * with its gas and half the margin; only those that need more are estimated. An error means that the payment would fail.
+   * Simulates a payment and caches its gas: for a minute the gas of one payment to a payee serves its others. An error means that the payment
+   * would fail.
    */
-  simulate: (transfer: AuthorizedTransfer, chain: Chain) => Promise<JsonRpcResponse>;
+  simulate: (transfer: AuthorizedTransfer, chain: Chain) => Promise<GasResult>;
   /** Estimates and caches the gas of a payment. */
-  estimate: (transfer: AuthorizedTransfer, chain: Chain) => Promise<JsonRpcResponse>;
+  estimate: (transfer: AuthorizedTransfer, chain: Chain) => Promise<GasResult>;
   /** Returns the limit for a payment's transaction: the estimate plus the margin, capped at `most`; undefined without an estimate. */
   find: (transfer: Pick<AuthorizedTransfer, "id" | "callData">) => bigint | undefined;
   /**
-   * Returns the gas limit of a call with several payments, all of which have to succeed: its estimate plus the margin, at most `gasMax`;
-   * undefined if the call would fail. The estimate of a batch to one payee serves further batches to it as in `simulate`.
+   * Returns the gas limit of a call with several payments, all of which have to succeed: its gas plus the margin, at most `gasMax`; undefined
+   * if the call would fail. The gas of a batch to one payee serves further batches to it as in `simulate`.
    */
   estimateBatch: (
     transfers: readonly AuthorizedTransfer[],
@@ -66,7 +69,6 @@ export function createGasLimits(
   { gasLimit, gasMarginPercent, entriesMax }: GasLimitOptions,
   { signer, fees, monotonicMs }: Readonly<{ signer: Hex; fees?: FeeQuotes }> & Pick<Clock, "monotonicMs">,
 ): GasLimits {
-  const halfMarginPercent = Math.floor(gasMarginPercent / 2);
   const most: GasLimits["most"] = (transfer) => {
     const call = readChannelCall(transfer);
     const limit = BigInt(gasLimit) * BigInt(call === undefined || call.kind === "deposit" ? 1 : call.parts);
@@ -76,56 +78,50 @@ export function createGasLimits(
   const byPayee = createRecentEstimates({ entriesMax }, { monotonicMs });
   /** Gas that each payment adds to a batch. */
   const byPayeeInBatch = createRecentEstimates({ entriesMax }, { monotonicMs });
-  /** Without a gas price, a wallet's contract could tell a simulation from a transaction, and reject only the latter. */
-  const quoteFor = async ({ walletSignature }: AuthorizedTransfer) =>
-    walletSignature === undefined || fees === undefined ? {} : { gasPrice: (await fees.quote()).maxFeePerGas };
-  const estimate: GasLimits["estimate"] = async (transfer, chain) => {
-    const { id, contract, callData } = transfer;
-    const name = namePayee(transfer);
-    const from = getNamedSigner(transfer) ?? signer;
-    const price = await quoteFor(transfer);
-    const answer = await chain.estimateGas({
-      from,
-      to: contract,
-      data: callData,
-      gas: Number(most(transfer)),
-      ...price,
-    });
-    if (!answer.ok) return answer;
-    const gas = parseEstimate(answer.result);
-    keepNewest(byPayment, id, { gas, limit: most(transfer), callData }, entriesMax);
-    byPayee.keepLeast(name, gas);
-    return answer;
+
+  /** Makes a call with the gas that is expected of it and half the margin; estimates it, which takes a node several runs, only if that fails. */
+  const measure = async (
+    call: Omit<MessageCall, "gas">,
+    { expected, gasMax }: Readonly<{ expected: bigint | undefined; gasMax: bigint }>,
+    chain: Chain,
+  ): Promise<GasResult> => {
+    if (expected !== undefined) {
+      const gas = Number(addPercent(expected, Math.floor(gasMarginPercent / 2), gasMax));
+      if ((await chain.simulate({ ...call, gas })).ok) return { ok: true, gas: expected, isEstimated: false };
+    }
+    const answer = await chain.estimateGas({ ...call, gas: Number(gasMax) });
+    return answer.ok ? { ok: true, gas: parseEstimate(answer.result), isEstimated: true } : answer;
+  };
+  const measurePayment = async (
+    transfer: AuthorizedTransfer,
+    expected: bigint | undefined,
+    chain: Chain,
+  ): Promise<GasResult> => {
+    const { id, contract, callData, walletSignature } = transfer;
+    // Without a gas price, a wallet's contract could tell a simulation from a transaction, and reject only the latter.
+    const price = walletSignature && fees && { gasPrice: (await fees.quote()).maxFeePerGas };
+    const call = { from: getNamedSigner(transfer) ?? signer, to: contract, data: callData, ...price };
+    const limit = most(transfer);
+    const measured = await measure(call, { expected, gasMax: limit }, chain);
+    if (!measured.ok) return measured;
+    keepNewest(byPayment, id, { gas: measured.gas, limit, callData }, entriesMax);
+    if (measured.isEstimated) byPayee.keepLeast(namePayee(transfer), measured.gas);
+    return measured;
   };
   return {
     most,
-    estimate,
+    simulate: (transfer, chain) => measurePayment(transfer, byPayee.find(namePayee(transfer)), chain),
+    estimate: (transfer, chain) => measurePayment(transfer, undefined, chain),
     estimateBatch: async (transfers, { call, gasMax }, chain) => {
+      const count = BigInt(transfers.length);
       const [name = "", ...others] = new Set(transfers.map(namePayee));
       const each = others.length === 0 ? byPayeeInBatch.find(name) : undefined;
-      if (each !== undefined) {
-        const expected = emptyTransactionGas + each * BigInt(transfers.length);
-        const gas = Number(addPercent(expected, halfMarginPercent, gasMax));
-        const { ok } = await chain.simulate({ from: signer, ...call, gas });
-        if (ok) return addPercent(expected, gasMarginPercent, gasMax);
-      }
-      const answer = await chain.estimateGas({ from: signer, ...call, gas: Number(gasMax) });
-      if (!answer.ok) return undefined;
-      const gas = parseEstimate(answer.result);
-      if (others.length === 0)
-        byPayeeInBatch.keepLeast(name, (gas - emptyTransactionGas) / BigInt(transfers.length) + 1n);
+      const expected = each && emptyTransactionGas + each * count;
+      const measured = await measure({ from: signer, ...call }, { expected, gasMax }, chain);
+      if (!measured.ok) return undefined;
+      const { gas, isEstimated } = measured;
+      if (isEstimated && others.length === 0) byPayeeInBatch.keepLeast(name, (gas - emptyTransactionGas) / count + 1n);
       return addPercent(gas, gasMarginPercent, gasMax);
-    },
-    simulate: async (transfer, chain) => {
-      const known = byPayee.find(namePayee(transfer));
-      if (known === undefined) return estimate(transfer, chain);
-      const { id, contract, callData } = transfer;
-      const gas = Number(addPercent(known, halfMarginPercent, most(transfer)));
-      const from = getNamedSigner(transfer) ?? signer;
-      const answer = await chain.simulate({ from, to: contract, data: callData, gas, ...(await quoteFor(transfer)) });
-      if (!answer.ok) return estimate(transfer, chain);
-      keepNewest(byPayment, id, { gas: known, limit: most(transfer), callData }, entriesMax);
-      return answer;
     },
     find: ({ id, callData }) => {
       const known = byPayment.get(id);

@@ -1,19 +1,12 @@
 import { channelsAddress, readChannelCall } from "#x402/batch-settlement/channel.ts";
 import { canonicalContracts } from "#x402/contracts.ts";
 import { encodeInteger, isSameHex, type Hex } from "#x402/hex.ts";
-import {
-  approvesPermit2,
-  permit2Address,
-  permit2Proxies,
-  readNamedFacilitator,
-  readSettleTerms,
-} from "#x402/permit2.ts";
+import { approvesPermit2, permit2Address, permit2Proxies, readNamedFacilitator } from "#x402/permit2.ts";
 import { locatePermit2Nonce } from "#x402/permit2-payload.ts";
 import { reason, type Refusal } from "#x402/reason.ts";
-import { buildAuthorizationUseTopics, findAuthorizationUse, type AuthorizationId } from "./authorization-use.ts";
 import type { Chain, ContractLog, Receipt } from "./chain.ts";
-import { findPermit2Cancellation } from "./permit2-cancellation.ts";
 import {
+  authorizationUsedTopic,
   encodeAddressTopic,
   encodeAllowanceCall,
   encodeAuthorizationState,
@@ -36,7 +29,7 @@ export type Transfer = Readonly<{
 const proxies = new Set(Object.values(permit2Proxies).map((proxy) => proxy.toLowerCase()));
 
 /** Returns whether Permit2 moves the tokens; otherwise the token does (EIP-3009). */
-function usesPermit2(transfer: Pick<Transfer, "contract" | "callData">): boolean {
+export function usesPermit2(transfer: Pick<Transfer, "contract" | "callData">): boolean {
   const call = readChannelCall(transfer);
   return call?.kind === "deposit"
     ? isSameHex(call.collector, canonicalContracts.permit2Collector.address)
@@ -139,7 +132,10 @@ export function showsTransfer(
 }
 
 /** Returns who gets the tokens: the payee, or for a deposit the channels' contract or a collector on its way there. */
-function listRecipients({ payTo, ...transfer }: Pick<Transfer, "payTo" | "contract" | "callData">): readonly Hex[] {
+export function listRecipients({
+  payTo,
+  ...transfer
+}: Pick<Transfer, "payTo" | "contract" | "callData">): readonly Hex[] {
   const call = readChannelCall(transfer);
   return call?.kind === "deposit" ? [call.collector, channelsAddress] : [payTo];
 }
@@ -166,55 +162,6 @@ export function showsSharedTransfer(receipt: Receipt, transfer: Transfer): boole
   return usesPermit2(transfer) ? showsTransfer(receipt, transfer) : showsAuthorizedTransfer(receipt, transfer);
 }
 
-/** Third party's transaction that used a payment's nonce, and whether it executed the payment. */
-export type ForeignUse = Readonly<{ receipt: Receipt; isPaid: boolean }>;
-
-/**
- * Finds a recent transaction of a third party that executed a payment, or cancelled its authorization: anyone may submit an EIP-3009
- * authorization, or a Permit2 payment of scheme `exact`. Returns undefined if the node knows none.
- *
- * @throws {ChainError} when the node can't respond.
- */
-export async function findForeignUse(
-  transfer: Transfer,
-  headNumber: number,
-  chain: Pick<Chain, "recentLogs" | "receipt" | "transactionCall">,
-): Promise<ForeignUse | undefined> {
-  const { asset, payer } = transfer;
-  if (!usesPermit2(transfer)) {
-    const hash = await findAuthorizationUse(transfer, headNumber, chain);
-    const receipt = hash === undefined ? undefined : await chain.receipt(hash);
-    return receipt && { receipt, isPaid: showsAuthorizedTransfer(receipt, transfer) };
-  }
-  // Only the facilitator that the payer named can settle a payment with a maximum.
-  const recipients = isSameHex(transfer.contract, permit2Proxies.upto) ? [] : listRecipients(transfer);
-  const found = recipients.map((to) =>
-    chain.recentLogs(asset, [transferTopic, encodeAddressTopic(payer), encodeAddressTopic(to)], headNumber),
-  );
-  const transfers = (await Promise.all(found)).flat();
-  const matching = transfers.filter((log) => isTransfer(log, transfer)).toReversed();
-  for (const { transactionHash } of matching.slice(0, foreignMax)) {
-    // Permit2 logs no nonce, so that the transfer of another payment looks the same; the call that made it tells them apart.
-    const made = await chain.transactionCall(transactionHash);
-    const isMade = made !== undefined && isSameHex(transfer.contract, made.to ?? undefined);
-    if (!isMade || !makesSamePayment(made.input, transfer)) continue;
-    const receipt = await chain.receipt(transactionHash);
-    return receipt && { receipt, isPaid: true };
-  }
-  const cancellation = await findPermit2Cancellation(transfer, headNumber, chain);
-  const receipt = cancellation === undefined ? undefined : await chain.receipt(cancellation);
-  return receipt && { receipt, isPaid: false };
-}
-
-/** Returns whether a transaction's call is of the payment, whatever the form of its signature: such a call executes it or reverts. */
-function makesSamePayment(input: Hex, { callData }: Pick<Transfer, "callData">): boolean {
-  const terms = readSettleTerms(callData);
-  return terms === undefined ? isSameHex(input, callData) : readSettleTerms(input) === terms;
-}
-
-/** Max transfers of one payer to one payee whose calls are read. */
-const foreignMax = 20;
-
 /**
  * Returns whether a foreign transaction executed this exact authorization: the token logs the authorization's use right before the
  * transfer. A transfer elsewhere in the transaction may belong to another authorization of the same payer.
@@ -226,7 +173,7 @@ export function showsAuthorizedTransfer(receipt: Receipt, transfer: Transfer): b
   });
 }
 
-function isTransfer(
+export function isTransfer(
   { address, topics, data }: ContractLog,
   transfer: Pick<Transfer, "asset" | "contract" | "payer" | "payTo" | "amount" | "callData">,
 ): boolean {
@@ -241,7 +188,15 @@ function isTransfer(
   );
 }
 
-function isAuthorizationUse({ address, topics }: ContractLog, authorization: AuthorizationId): boolean {
+/** Builds the topics of the event that an authorization was used. */
+export function buildAuthorizationUseTopics({
+  payer,
+  authorizationNonce,
+}: Pick<Transfer, "payer" | "authorizationNonce">): readonly [Hex, Hex, Hex] {
+  return [authorizationUsedTopic, encodeAddressTopic(payer), authorizationNonce];
+}
+
+function isAuthorizationUse({ address, topics }: ContractLog, authorization: Transfer): boolean {
   return isSameHex(address, authorization.asset) && hasSameTopics(topics, buildAuthorizationUseTopics(authorization));
 }
 

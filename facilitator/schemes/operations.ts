@@ -1,7 +1,7 @@
 import type { SettleResponse, SupportedResponse, VerifyResponse, PaymentRequirements } from "@x402/core/types";
 import { permit2Address } from "#x402/permit2.ts";
 import { sponsoringExtension } from "#x402/sponsored-approval.ts";
-import { buildSettleResponse, buildVerifyResponse } from "#x402/answer.ts";
+import { buildSettleResponse, buildVerifyResponse, refuse } from "#x402/answer.ts";
 import { type Refusal, reason } from "#x402/reason.ts";
 import type { Hex } from "#x402/hex.ts";
 import type { Transfers, Order, ReadPayment, SettledScheme, Settling } from "#x402/scheme.ts";
@@ -51,13 +51,13 @@ export function createOperations(
   const { networks, schemes } = options;
   const verify: Operations["verify"] = async (request, facts) => {
     const read = readRequest(request, options);
-    if ("refusal" in read) return buildVerifyResponse(buildRefusal(read.refusal));
+    if ("refusal" in read) return buildVerifyResponse(refuse(read.refusal, undefined));
     const transfers = read.on.transfersFor(readCaller(request, facts));
     return buildVerifyResponse(await read.by.settling.verify(read.order, transfers));
   };
   const settle: Operations["settle"] = async (request, facts) => {
     const read = readRequest(request, options);
-    if ("refusal" in read) return buildSettleResponse(buildRefusal(read.refusal), networks[0].network);
+    if ("refusal" in read) return buildSettleResponse(refuse(read.refusal, undefined), networks[0].network);
     const transfers = read.on.transfersFor(readCaller(request, facts));
     return buildSettleResponse(await read.by.settling.settle(read.order, transfers), read.on.network);
   };
@@ -126,11 +126,6 @@ export function describeProblems(
 function buildKind(scheme: string, network: SettledNetwork["network"], extra: Readonly<Record<string, unknown>>) {
   const kind = { x402Version: 2, scheme, network };
   return Object.keys(extra).length === 0 ? kind : { ...kind, extra: { ...extra } };
-}
-
-/** Builds the response to a payment rejected before its payer was known. */
-function buildRefusal(refusal: Refusal) {
-  return { answer: { state: "refused", refusal }, payer: undefined } as const;
 }
 
 function readCaller(request: PaymentRequest, facts: CallerInfo): Caller {

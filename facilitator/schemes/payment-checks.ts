@@ -1,29 +1,32 @@
+import { keepNewest } from "#daemon/memoize.ts";
 import type { Hex } from "#x402/hex.ts";
+import type { Transfers } from "#x402/scheme.ts";
 import { approvesPermit2 } from "#x402/permit2.ts";
 import { reason, type Refusal } from "#x402/reason.ts";
 import { multicall3Address } from "#x402/wallet-signature.ts";
 import type { SignedPayment } from "#x402/signed-payment.ts";
+import type { Authorization } from "#x402/typed-data.ts";
 import type { Caller } from "../callers/caller.ts";
-import type { CallLocation } from "../chain/call-queues.ts";
+import type { CallLocation } from "../chain/batching-client.ts";
 import { ChainError, requireExecutionError } from "../chain/chain-error.ts";
 import type { Chain } from "../chain/chain.ts";
 import type { GasLimits } from "../chain/gas-limits.ts";
-import { refuseSuspended } from "../chain/suspended-payment.ts";
 import { getNamedSigner, isWithinChannels, readCover, refuseUncovered, isNonceUsed } from "../chain/transfer-method.ts";
-import { createWalletCheck, type WalletCheck } from "../chain/wallet-check.ts";
-import { createRecentVerdicts, type RecentVerdicts } from "../payment/recent-verdicts.ts";
-import { createReservations } from "../payment/reservations.ts";
-import type { Suspensions } from "../payment/suspensions.ts";
+import { confirmsSignature, encodeSignatureCheck } from "../chain/token.ts";
+import { createRecentVerdicts, type RecentVerdicts, createReservations } from "./verified-payments.ts";
+import type { Suspensions } from "../chain/suspensions.ts";
 import type { JsonRpcFailure } from "#daemon/json-rpc.ts";
+
+type WalletSigned = Parameters<Transfers["checkWallet"]>[0];
 
 /** Checks of payments on the chain. Each throws {@link ChainError} when the node can't respond, or when nothing can be settled now. */
 export type PaymentChecks = Readonly<{
-  /** Returns why the chain would not accept a payment now, on behalf of a caller. */
+  /** Returns why a payment is not valid at this time, or the chain would not accept it, on behalf of a caller. */
   check: (payment: SignedPayment, caller: Caller) => Promise<Refusal | undefined>;
   /** The same for a payment about to be settled, unless it was just checked. */
   checkAgain: (payment: SignedPayment) => Promise<Refusal | undefined>;
   /** Returns why a signature that needs the payer's wallet is invalid. */
-  checkWallet: (payment: Parameters<WalletCheck>[0], caller: Caller) => Promise<Refusal | undefined>;
+  checkWallet: (payment: WalletSigned, caller: Caller) => Promise<Refusal | undefined>;
   /**
    * The same for a whole payment: a wallet that its settlement creates (ERC-6492) can't be asked before, and its simulation decides. Of a
    * recorded payment, the signature was valid when it was settled.
@@ -45,7 +48,7 @@ export type PaymentCheckDependencies = Readonly<{
   shortage: (account?: Hex) => string | undefined;
   /** Returns whether an account that can settle can pay for that much gas. */
   canPay: (gas: bigint) => boolean;
-  suspensions: Pick<Suspensions, "refuse" | "refusesWallets" | "refuseWallet">;
+  suspensions: Pick<Suspensions, "refuse">;
   /** Returns whether a payment is recorded with the same call. Throws `StoreError`. */
   isRecorded: (payment: Pick<SignedPayment, "id" | "callData">) => Promise<boolean>;
   clock: () => number;
@@ -82,15 +85,17 @@ export function createPaymentChecks(
   return {
     recent,
     check: async (payment, caller) => {
+      const untimely = refuseTime(payment.authorization, clock());
+      if (untimely !== undefined) return untimely;
       // A payment reported as valid will be settled.
       const why = shortage(getNamedSigner(payment));
       if (why !== undefined) throw new ChainError("refused", `settlement is not available: ${why}`);
       const chain = chainFor(caller);
-      return (await refuseSuspended(payment, { suspensions, chain })) ?? checkOnChain(payment, { chain, gas });
+      return (await suspensions.refuse(payment, chain)) ?? checkOnChain(payment, { chain, gas });
     },
     checkAgain: async (payment) => {
       const chain = chainAt({ line: "settling", caller: "" });
-      const refusal = await refuseSuspended(payment, { suspensions, chain });
+      const refusal = refuseTime(payment.authorization, clock()) ?? (await suspensions.refuse(payment, chain));
       if (refusal !== undefined || recent.acquireGood(payment)) return refusal;
       return (await checkOnChain(payment, { chain, gas })) ?? refuseCostly(payment, { gas, shortage, canPay });
     },
@@ -161,5 +166,63 @@ function explainSimulation(error: JsonRpcFailure, gasLimit: bigint): Refusal {
   return {
     reason: reason.simulation,
     message: `the token rejects the transfer (with up to ${gasLimit} gas): ${error.message}.`,
+  };
+}
+
+/** Min remaining validity of an authorization, so that a block can still include it; same as in the reference implementation. */
+const settlementMarginSeconds = 6n;
+
+/**
+ * Returns why an authorization is not valid at this time; undefined if it is. EIP-3009: valid strictly after `validAfter` and strictly
+ * before `validBefore`, by block time.
+ */
+export function refuseTime(
+  { validAfter, validBefore }: Pick<Authorization, "validAfter" | "validBefore">,
+  nowMs: number,
+): Refusal | undefined {
+  const now = BigInt(Math.floor(nowMs / 1_000));
+  if (validBefore < now + settlementMarginSeconds) {
+    return {
+      reason: reason.validBefore,
+      message: `the authorization expires at ${validBefore}, it is now ${now}, and settling takes up to ${settlementMarginSeconds} s; sign a new one.`,
+    };
+  }
+  if (validAfter >= now) {
+    return {
+      reason: reason.validAfter,
+      message: `the authorization is valid from ${validAfter}, it is now ${now}; wait.`,
+    };
+  }
+  return undefined;
+}
+
+/** Max gas of a wallet's check; signatures of several owners or by passkeys take a few hundred thousand. */
+const checkGas = 1_000_000;
+
+/** Time for which an account without code is not asked again: any client can invent signatures for it. */
+const accountMs = 10_000;
+
+/**
+ * Creates the check of a wallet's signature (ERC-1271): the payer's contract must confirm it.
+ */
+function createWalletCheck(
+  { entriesMax }: Readonly<{ entriesMax: number }>,
+  { monotonicMs }: Readonly<{ monotonicMs: () => number }>,
+): (payment: WalletSigned, chain: Chain) => Promise<Refusal | undefined> {
+  const accountsAtMs = new Map<string, number>();
+  return async ({ id, contract, payer, walletSignature }, chain) => {
+    if (walletSignature === undefined) return undefined;
+    const account = payer.toLowerCase();
+    const message = `the signature is not by ${payer}, or not for this token and chain.`;
+    const refusal: Refusal = { reason: reason.signature, message };
+    // One that a settlement creates (ERC-6492) may exist at any moment.
+    const knownAtMs = contract === multicall3Address ? undefined : accountsAtMs.get(account);
+    if (knownAtMs !== undefined && monotonicMs() - knownAtMs < accountMs) return refusal;
+    const answer = await chain.simulate({ to: payer, data: encodeSignatureCheck(id, walletSignature), gas: checkGas });
+    if (!answer.ok)
+      return { ...refusal, message: `the payer's wallet rejects the signature: ${answer.error.message}.` };
+    if (confirmsSignature(answer.result)) return undefined;
+    if (answer.result === "0x") keepNewest(accountsAtMs, account, monotonicMs(), entriesMax);
+    return refusal;
   };
 }

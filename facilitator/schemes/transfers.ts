@@ -1,22 +1,24 @@
 import { createBoundedLog, boundOfSales } from "#daemon/log/bounded-log.ts";
 import { formatTraceInfo } from "#daemon/http/request-trace.ts";
 import type { Logger } from "#daemon/log/log.ts";
-import { answerValidUnless, type SettleAnswer } from "#x402/answer.ts";
+import { refuse, type SettleAnswer } from "#x402/answer.ts";
 import type { Hex } from "#x402/hex.ts";
 import { namePayment, type Transfers } from "#x402/scheme.ts";
 import { reason, type Refusal } from "#x402/reason.ts";
 import type { SignedPayment } from "#x402/signed-payment.ts";
 import type { Caller } from "../callers/caller.ts";
 import { getNamedSigner } from "../chain/transfer-method.ts";
-import { rejectAmount, type MinAmount } from "./min-amount.ts";
+import type { FacilitatorSettings } from "../settings.ts";
 import type { PaymentChecks } from "./payment-checks.ts";
-import type { RecentVerdicts } from "../payment/recent-verdicts.ts";
-import { rejectTime } from "../payment/validity.ts";
+import type { RecentVerdicts } from "./verified-payments.ts";
 import type { Engine } from "../settlement/engine.ts";
 import type { AdoptForeign } from "../settlement/foreign-settlement.ts";
 import { payerNotesMax, type Ownership } from "../settlement/ownership.ts";
 import { OverloadError } from "../settlement/settlement-bound.ts";
 import type { Recorded } from "../settlement/settlement.ts";
+
+/** Min amount of a payment in a token, in the token's smallest unit. */
+export type MinAmount = (asset: Hex) => bigint;
 
 /** Supported network, tokens and payees. */
 export type TransferOptions = Pick<Transfers, "assets"> &
@@ -67,12 +69,14 @@ export function createTransfers(
     if (recorded !== undefined) return refuseRecorded(recorded, caller);
     const verifiedAtMs = monotonicMs();
     const refusal =
-      refuseUnserved(payment, options) ??
-      rejectTime(payment.authorization, clock()) ??
-      (await check(payment, caller)) ??
-      (await reserve(payment, caller));
-    if (refusal === undefined) recent.recordGood(payment, verifiedAtMs, nameAsker(caller));
-    return refusal && refuseUnlessBegun(payment, { refusal, caller, engine });
+      refuseUnserved(payment, options) ?? (await check(payment, caller)) ?? (await reserve(payment, caller));
+    if (refusal === undefined) {
+      recent.recordGood(payment, verifiedAtMs, nameAsker(caller));
+      return undefined;
+    }
+    // Another call may have started the payment's settlement meanwhile, which then has the payer's funds.
+    const begun = await engine.progress(payment);
+    return begun === undefined ? refusal : refuseRecorded(begun, caller);
   };
   return (caller) => ({
     assets: options.assets,
@@ -84,21 +88,23 @@ export function createTransfers(
     clock,
     async verify(payment) {
       const unsigned = await checkSigner(payment, caller);
-      if (unsigned !== undefined) return buildRefused(payment, unsigned);
+      if (unsigned !== undefined) return refuse(unsigned, payment.payer);
       // Note it before reading the progress: of two concurrent copies, whichever settles first sees the note of the other.
       const isNoted = caller.kind !== "seller" || (await engine.recordVerified(payment, caller.owner));
       if (!isNoted) throw new OverloadError("payer", payerNotesMax);
       const refusal = await judge(payment, caller);
       // Any caller can sign payments that are rejected, each with another seller.
       if (caller.kind === "seller" && refusal !== undefined) await engine.forgetRejected(payment.id, caller.owner);
-      return { answer: answerValidUnless(refusal), payer: payment.payer };
+      return refusal === undefined
+        ? { answer: { state: "valid" }, payer: payment.payer }
+        : refuse(refusal, payment.payer);
     },
     async settle(payment) {
       const unsigned = await checkSigner(payment, caller);
-      if (unsigned !== undefined) return buildRefused(payment, unsigned);
+      if (unsigned !== undefined) return refuse(unsigned, payment.payer);
       const unserved = refuseUnserved(payment, options);
       if (unserved !== undefined && (await engine.progress(payment)) === undefined)
-        return buildRefused(payment, unserved);
+        return refuse(unserved, payment.payer);
       const answer = await settleAndForgetPayer(
         payment,
         payment.isRelayed === true ? { ...caller, kind: "sale", owner: payment.id } : caller,
@@ -108,10 +114,10 @@ export function createTransfers(
     },
     async settleNothing(payment) {
       const unsigned = await checkSigner(payment, caller);
-      if (unsigned !== undefined) return buildRefused(payment, unsigned);
+      if (unsigned !== undefined) return refuse(unsigned, payment.payer);
       if ((await engine.progress(payment)) !== undefined) return this.settle(payment);
       const unnamed = refuseNamed(payment, options);
-      if (unnamed !== undefined) return buildRefused(payment, unnamed);
+      if (unnamed !== undefined) return refuse(unnamed, payment.payer);
       releaseReservation(payment);
       return { answer: { state: "unused" }, payer: payment.payer };
     },
@@ -158,16 +164,40 @@ function nameAsker({ waiting }: Caller): string {
   return waiting?.caller ?? "";
 }
 
-function buildRefused({ payer }: SignedPayment, refusal: Refusal) {
-  return { answer: { state: "refused", refusal }, payer } as const;
-}
-
 /** Rejects a payment that is not settled here. Applies only to settlements that have not started, as its parts do. */
 function refuseUnserved(payment: SignedPayment, options: TransferOptions): Refusal | undefined {
   const { payTo, asset, amount, max = amount } = payment;
   return (
     refuseNamed(payment, options) ?? refusePayee(payTo, options.payees) ?? rejectAmount(max, options.minAmount(asset))
   );
+}
+
+/**
+ * Creates the minimum amounts of tokens: as configured, else the cost of a settlement where a price is known, else one unit. A transfer of
+ * value 0 pays for nothing.
+ */
+export function createMinAmounts(
+  { assets, nativeDecimals }: Readonly<{ assets: FacilitatorSettings["assets"]; nativeDecimals: number }>,
+  {
+    settlementCost,
+  }: Readonly<{
+    /** Signer's current max cost of one settlement, in the smallest unit of that currency. */ settlementCost: () => bigint;
+  }>,
+): MinAmount {
+  const byAddress = new Map(assets.map((asset) => [asset.address.toLowerCase(), asset]));
+  return (address) => {
+    const { minAmount, nativePrice } = byAddress.get(address.toLowerCase()) ?? {};
+    if (minAmount !== undefined) return BigInt(minAmount);
+    if (nativePrice === undefined) return 1n;
+    return (settlementCost() * BigInt(nativePrice)) / 10n ** BigInt(nativeDecimals) + 1n;
+  };
+}
+
+/** Rejects an amount below the minimum; returns undefined otherwise. */
+export function rejectAmount(amount: bigint, least: bigint): Refusal | undefined {
+  if (amount >= least) return undefined;
+  const message = `the amount is ${amount}, the minimum here is ${least} (the facilitator's assets[].minAmount); charge more.`;
+  return { reason: reason.requirements, message };
 }
 
 /** Rejects a payment that names another facilitator; a recorded one may name an account that signs no longer. */
@@ -195,15 +225,6 @@ function refuseRecorded(recorded: Recorded, caller: Caller): Refusal | undefined
   if (recorded.state === "failed") return recorded;
   if (recorded.owner === undefined || (caller.kind === "sale" && caller.owner === recorded.owner)) return undefined;
   return recorded.state === "settled" ? settledBefore : beingSettled;
-}
-
-/** Returns a rejection, unless another call started the payment's settlement meanwhile, which then has the payer's funds. */
-async function refuseUnlessBegun(
-  payment: SignedPayment,
-  { refusal, caller, engine }: Readonly<{ refusal: Refusal; caller: Caller; engine: Pick<Engine, "progress"> }>,
-): Promise<Refusal | undefined> {
-  const begun = await engine.progress(payment);
-  return begun === undefined ? refusal : refuseRecorded(begun, caller);
 }
 
 const beingSettled: Refusal = {

@@ -10,7 +10,7 @@ import type { Pause } from "#daemon/time.ts";
 import type { Refusal } from "#x402/reason.ts";
 import type { SignedPayment } from "#x402/signed-payment.ts";
 import type { FacilitatorSettings } from "../settings.ts";
-import type { Suspensions } from "../payment/suspensions.ts";
+import type { Suspensions } from "../chain/suspensions.ts";
 import type { Ownership } from "./ownership.ts";
 import type { Settler } from "./settler.ts";
 import type { SignerState } from "./submit/signer-queues.ts";

@@ -4,7 +4,7 @@ import type { SettleAnswer } from "#x402/answer.ts";
 import type { SignedPayment } from "#x402/signed-payment.ts";
 import type { Caller } from "../callers/caller.ts";
 import type { Chain } from "../chain/chain.ts";
-import { findForeignUse } from "../chain/transfer-method.ts";
+import { findForeignUse } from "../chain/foreign-use.ts";
 import { recordForeign, type Ledger } from "./ledger/ledger.ts";
 import { answerFor, type Ownership } from "./ownership.ts";
 import { auditSettlement, toSettlement } from "./settlement.ts";

@@ -6,7 +6,6 @@ import type { SettleAnswer } from "#x402/answer.ts";
 import { reason, type Refusal } from "#x402/reason.ts";
 import type { Pause } from "#daemon/time.ts";
 import type { SignedPayment } from "#x402/signed-payment.ts";
-import { rejectTime } from "../payment/validity.ts";
 import type { InFlightSettlement, InFlightSettlements } from "./in-flight.ts";
 import type { Ledger } from "./ledger/ledger.ts";
 import { answerFor, type Ownership } from "./ownership.ts";
@@ -61,7 +60,6 @@ export function createSettler(options: SettlerOptions, dependencies: SettlerDepe
     if (await ledger.hasConflict(entry.settlement)) return { state: "refused", refusal: nonceUsed };
     using spending = funds.open(entry.settlement);
     const refusal =
-      rejectTime(payment.authorization, clock()) ??
       (await check(payment)) ??
       (await spending.reserve(entry.ended, { isSimulated: true, recheck: () => check(payment) }));
     return refusal === undefined ? undefined : { state: "refused", refusal };

@@ -7,7 +7,7 @@ import type { SignerWatch } from "../chain/signer-watch.ts";
 import type { TransactionSigners } from "../chain/transaction-signer.ts";
 import type { Pause } from "#daemon/time.ts";
 import type { Hex } from "#x402/hex.ts";
-import type { Suspensions } from "../payment/suspensions.ts";
+import type { Suspensions } from "../chain/suspensions.ts";
 import type { FacilitatorSettings } from "../settings.ts";
 import { createInFlightSettlements, type InFlightSettlement, type InFlightSettlements } from "./in-flight.ts";
 import type { Ledger } from "./ledger/ledger.ts";

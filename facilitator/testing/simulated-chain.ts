@@ -1,7 +1,6 @@
 import { hash as hashBytes } from "node:crypto";
 import type { JsonRpcResponse } from "#daemon/json-rpc.ts";
-import type { Chain, ContractLog, Receipt } from "../chain/chain.ts";
-import type { SendOutcome } from "../chain/chain-error.ts";
+import type { Chain, ContractLog, Receipt, SendOutcome } from "../chain/chain.ts";
 import { encodeAddressTopic, encodeBalanceOfCall, authorizationUsedTopic, transferTopic } from "../chain/token.ts";
 import type { TransactionSigner } from "../chain/transaction-signer.ts";
 import * as AbiFunction from "ox/AbiFunction";

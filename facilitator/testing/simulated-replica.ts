@@ -4,7 +4,7 @@ import { reason } from "#x402/reason.ts";
 import { multicall3Address } from "#x402/wallet-signature.ts";
 import { createGasLimits } from "../chain/gas-limits.ts";
 import { ChainError } from "../chain/chain-error.ts";
-import { createSuspensions } from "../payment/suspensions.ts";
+import { createSuspensions } from "../chain/suspensions.ts";
 import type { Engine } from "../settlement/engine.ts";
 import { createSharedLedger } from "../settlement/leader/shared-ledger.ts";
 import { startSharedEngine } from "../settlement/leader/shared-settler.ts";

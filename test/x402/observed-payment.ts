@@ -5,6 +5,7 @@ import { pino } from "pino";
 import type { PaymentRequirements } from "@x402/core/types";
 import { createFacilitatorMetrics } from "#facilitator/facilitator-metrics.ts";
 import { createOperations, type PaymentRequest } from "#facilitator/schemes/operations.ts";
+import { refuseTime } from "#facilitator/schemes/payment-checks.ts";
 import { createTransfers } from "#facilitator/schemes/transfers.ts";
 import { createPaymentOwners } from "#resource-server/claims/payment-owners.ts";
 import type { NewClaim } from "#resource-server/claims/payment-claim.ts";
@@ -13,7 +14,7 @@ import type { HttpClient, IncomingResponse } from "#resource-server/http-client.
 import { findAcceptedOffer, readPayment } from "#resource-server/sale/payment-header.ts";
 import { sell } from "#resource-server/sale/sale.ts";
 import { openTestLedger } from "#resource-server/testing/claim-store.ts";
-import { createRecentVerdicts } from "#facilitator/payment/recent-verdicts.ts";
+import { createRecentVerdicts } from "#facilitator/schemes/verified-payments.ts";
 import { reason } from "#x402/reason.ts";
 import type { SignedPayment } from "#x402/signed-payment.ts";
 import { exact } from "#x402/exact.ts";
@@ -79,7 +80,7 @@ async function observeFacilitator(request: PaymentRequest): Promise<object> {
     { network: "eip155:1672", minAmount: () => 1n, signers: new Set(), ...terms },
     {
       engine,
-      check: async () => undefined,
+      check: async ({ authorization }) => refuseTime(authorization, clock()),
       checkSigner: async ({ walletSignature }) =>
         walletSignature === undefined ? undefined : { reason: reason.signature, message: "the account has no code" },
       checkWallet: async ({ walletSignature }) =>

@@ -1,4 +1,4 @@
-import { nameReasons, type Answered, type SettleAnswer } from "../answer.ts";
+import { nameReasons, type Answered, type SettleAnswer, refuse } from "../answer.ts";
 import { encodeInteger, type Hex } from "../hex.ts";
 import { keccak256 } from "../keccak.ts";
 import { reason, type Reason, type Refusal } from "../reason.ts";
@@ -15,7 +15,7 @@ import {
   readTotals,
 } from "./channel.ts";
 import type { ChannelConfig, ChannelPayload, Claim } from "./payload.ts";
-import { readChainId, refuse, refuseDifference } from "./voucher.ts";
+import { readChainId, refuseDifference } from "./voucher.ts";
 
 type OrderOf<Type extends ChannelPayload["type"]> = Order<Extract<ChannelPayload, { type: Type }>>;
 type Settled = Promise<Answered<SettleAnswer>>;

@@ -1,4 +1,4 @@
-import { nameReasons, type Answered, type SettleAnswer } from "../answer.ts";
+import { nameReasons, type Answered, type SettleAnswer, refuse } from "../answer.ts";
 import { listContracts, canonicalContracts, type KnownContracts } from "../contracts.ts";
 import { reason, type Refusal } from "../reason.ts";
 import type { Order, Settling, Transfers } from "../scheme.ts";
@@ -6,7 +6,7 @@ import { createChannelStates, formatState, type ChannelStates } from "./channel-
 import { checkDeposit } from "./deposit.ts";
 import type { ChannelPayload } from "./payload.ts";
 import { claimVouchers, refundChannel, settleClaimed } from "./seller-calls.ts";
-import { checkVoucher, refuse, refuseConfig, refuseState, type Vouched } from "./voucher.ts";
+import { checkVoucher, refuseConfig, refuseState, type Vouched } from "./voucher.ts";
 
 const types = new Set(["deposit", "voucher", "refund", "claim", "settle"]);
 

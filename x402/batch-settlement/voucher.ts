@@ -106,8 +106,3 @@ export function refuseState(
   const message = `the voucher is for ${max} in all, and ${totalClaimed} is claimed already.`;
   return { reason: reason.voucherClaimed, message };
 }
-
-/** Builds the answer that refuses an order. */
-export function refuse(refusal: Refusal, payer: string | undefined) {
-  return { answer: { state: "refused", refusal }, payer } as const;
-}

@@ -1,4 +1,4 @@
-import type { Answer, Answered } from "../answer.ts";
+import { refuse, type Answer, type Answered, type Refused } from "../answer.ts";
 import { checkPermit2, namePermit2Reasons } from "../permit2-terms.ts";
 import { isRefusal, reason, type Refusal } from "../reason.ts";
 import type { Order, Settling, Transfers } from "../scheme.ts";
@@ -26,8 +26,6 @@ export const settleExact: Settling<ExactPayment> = {
   },
 };
 
-type Refused = Answered<{ state: "refused"; refusal: Refusal }>;
-
 /** Checks everything about a payment that depends neither on the time nor on the chain. */
 function check(order: Order<ExactPayment>, transfers: Transfers): SignedPayment | Refused {
   const { payment } = order;
@@ -40,7 +38,7 @@ function check(order: Order<ExactPayment>, transfers: Transfers): SignedPayment 
       (isPermit2
         ? checkPermit2({ payment, scheme: "exact", terms, extensions: order.extensions }, transfers)
         : checkEip3009(payment, terms, transfers)));
-  return isRefusal(judged) ? { answer: { state: "refused", refusal: judged }, payer } : judged;
+  return isRefusal(judged) ? refuse(judged, payer) : judged;
 }
 
 function nameReasons<Said extends Answer>({ payment }: Order<ExactPayment>, answered: Answered<Said>): Answered<Said> {

@@ -1,8 +1,8 @@
-import type { Answered } from "../answer.ts";
+import { refuse, type Refused } from "../answer.ts";
 import { checkPermit2, namePermit2Reasons } from "../permit2-terms.ts";
 import type { Permit2Payment } from "../permit2-payload.ts";
 import { permit2Address, permit2Proxies } from "../permit2.ts";
-import { isRefusal, type Refusal } from "../reason.ts";
+import { isRefusal } from "../reason.ts";
 import type { Order, Settling, Transfers } from "../scheme.ts";
 import type { SignedPayment } from "../signed-payment.ts";
 import { checkTerms } from "../terms.ts";
@@ -30,8 +30,6 @@ export const settleUpto: Settling<Permit2Payment> = {
   },
 };
 
-type Refused = Answered<{ state: "refused"; refusal: Refusal }>;
-
 /** Checks everything about a payment that depends neither on the time nor on the chain. */
 function check(
   order: Order<Permit2Payment>,
@@ -43,6 +41,5 @@ function check(
   const judged = isRefusal(terms)
     ? terms
     : checkPermit2({ payment, scheme: "upto", terms, extensions, isMax }, transfers);
-  if (!isRefusal(judged)) return judged;
-  return { answer: { state: "refused", refusal: judged }, payer: payment.permit2Authorization.from };
+  return isRefusal(judged) ? refuse(judged, payment.permit2Authorization.from) : judged;
 }

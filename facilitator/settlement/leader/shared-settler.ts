@@ -5,7 +5,6 @@ import { FairSlots } from "#daemon/fair-shares.ts";
 import type { Pause } from "#daemon/time.ts";
 import type { SignedPayment } from "#x402/signed-payment.ts";
 import { ChainError } from "../../chain/chain-error.ts";
-import { rejectTime } from "../../payment/validity.ts";
 import { answerFor, type Ownership } from "../ownership.ts";
 import { acquireSettlementSlot, OverloadError } from "../settlement-bound.ts";
 import { toSettlement } from "../settlement.ts";
@@ -46,7 +45,7 @@ export function createSharedSettler(options: SettlerOptions, dependencies: Share
       let state = await onRecord(payment);
       using _slot = state === undefined ? acquireSettlementSlot(slots, caller) : undefined;
       if (state === undefined) {
-        const refusal = rejectTime(payment.authorization, clock()) ?? (await check(payment));
+        const refusal = await check(payment);
         if (refusal === undefined) {
           if (!(await requests.add(toSettlement(payment, caller.owner, clock())))) {
             return { state: "refused", refusal: nonceUsed };

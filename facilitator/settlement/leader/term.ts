@@ -3,7 +3,6 @@ import type { Hex } from "#x402/hex.ts";
 import { createWakeablePause } from "#daemon/time.ts";
 import type { Chain } from "../../chain/chain.ts";
 import { ChainError } from "../../chain/chain-error.ts";
-import { refuseSuspended } from "../../chain/suspended-payment.ts";
 import type { InFlightSettlement } from "../in-flight.ts";
 import type { SettleAnswer } from "#x402/answer.ts";
 import type { Ledger } from "../ledger/ledger.ts";
@@ -101,7 +100,7 @@ type IntakeDependencies = LeaderTermDependencies &
 
 /** Moves requests from the database to the signer's queue, and reports those that could not be sent to the database. */
 function startIntake(options: SettlingOptions, dependencies: IntakeDependencies): AsyncDisposable & Pick<Term, "wake"> {
-  const { requests, settling, onFault, over, log } = dependencies;
+  const { requests, settling, suspensions, onFault, over, log } = dependencies;
   const { book, funds, queues } = settling;
   const { pollIntervalMs, inFlightMax } = options.settlement;
   const pause = createWakeablePause(dependencies.pause);
@@ -120,7 +119,8 @@ function startIntake(options: SettlingOptions, dependencies: IntakeDependencies)
   const submitCovered = async (entry: InFlightSettlement): Promise<void> => {
     using spending = funds.open(entry.settlement);
     try {
-      const refusal = (await refuseSuspended(entry.settlement, dependencies)) ?? (await spending.reserve(entry.ended));
+      const refusal =
+        (await suspensions.refuse(entry.settlement, dependencies.chain)) ?? (await spending.reserve(entry.ended));
       if (over.aborted) return;
       if (refusal === undefined) queues.submit([entry]);
       else book.end(entry, new ChainError("refused", refusal.message));

@@ -1,7 +1,7 @@
 import { formatValues, type SqlConnection, type SqlStore, type SqlValue } from "#daemon/sql/store.ts";
 import type { Hex } from "#x402/hex.ts";
 import { getNonceSpace } from "../../chain/transfer-method.ts";
-import type { PaidBy } from "../../payment/suspensions.ts";
+import type { PaidBy } from "../../chain/suspensions.ts";
 import {
   attemptColumns,
   toAttemptRow,

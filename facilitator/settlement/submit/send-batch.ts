@@ -1,6 +1,6 @@
 import type { Logger } from "#daemon/log/log.ts";
-import type { Chain } from "../../chain/chain.ts";
-import { ChainError, type SendOutcome } from "../../chain/chain-error.ts";
+import type { Chain, SendOutcome } from "../../chain/chain.ts";
+import { ChainError } from "../../chain/chain-error.ts";
 import type { FeeQuotes } from "../../chain/fees.ts";
 import type { GasLimits } from "../../chain/gas-limits.ts";
 import { readGasLimit } from "../../chain/transaction-signer.ts";

@@ -6,7 +6,7 @@ import { ChainError } from "../../chain/chain-error.ts";
 import type { GasLimits } from "../../chain/gas-limits.ts";
 import { encodeAddressTopic } from "../../chain/token.ts";
 import { isNonceUsed, isWithinChannels, readCover } from "../../chain/transfer-method.ts";
-import type { Culprit } from "../../payment/suspensions.ts";
+import type { Culprit } from "../../chain/suspensions.ts";
 import type { InFlightSettlement } from "../in-flight.ts";
 
 /** Newest block, and the receipts of our mined transactions by hash. */

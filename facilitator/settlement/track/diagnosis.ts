@@ -1,8 +1,9 @@
 import { reason } from "#x402/reason.ts";
 import type { Chain } from "../../chain/chain.ts";
 import type { GasLimits } from "../../chain/gas-limits.ts";
-import { findForeignUse, isNonceUsed } from "../../chain/transfer-method.ts";
-import type { Culprit } from "../../payment/suspensions.ts";
+import { isNonceUsed } from "../../chain/transfer-method.ts";
+import { findForeignUse } from "../../chain/foreign-use.ts";
+import type { Culprit } from "../../chain/suspensions.ts";
 import type { InFlightSettlement } from "../in-flight.ts";
 import type { Attempt, Outcome } from "../settlement.ts";
 import { findCulprit, type Mined } from "./culprit.ts";

@@ -3,7 +3,7 @@ import { doubleWait } from "#daemon/time.ts";
 import type { Chain, Receipt } from "../../chain/chain.ts";
 import type { GasLimits } from "../../chain/gas-limits.ts";
 import type { Hex } from "#x402/hex.ts";
-import type { Suspensions } from "../../payment/suspensions.ts";
+import type { Suspensions } from "../../chain/suspensions.ts";
 import { showsSharedTransfer } from "../../chain/transfer-method.ts";
 import { decide, isOpen, type Decision, type DecisionOptions, type Observation } from "./decision.ts";
 import { diagnose, type Cause } from "./diagnosis.ts";

@@ -1,6 +1,7 @@
 import type { Mutation } from "./mutation.ts";
 
 const transferMethod = "facilitator/chain/transfer-method.ts";
+const foreignUse = "facilitator/chain/foreign-use.ts";
 const transfers = "facilitator/schemes/transfers.ts";
 const queues = "facilitator/settlement/submit/signer-queues.ts";
 const permit2Terms = "x402/permit2-terms.ts";
@@ -55,12 +56,12 @@ export const kindMutations: readonly Mutation[] = [
   },
   {
     fault: "any transfer of the same amount is taken for a payment by Permit2",
-    file: transferMethod,
+    file: foreignUse,
     edits: { "!isMade || !makesSamePayment(made.input, transfer)": "made === undefined" },
   },
   {
     fault: "a payment by Permit2 that somebody else submitted is not found",
-    file: transferMethod,
+    file: foreignUse,
     edits: { "return receipt && { receipt, isPaid: true };": "return receipt && { receipt, isPaid: false };" },
   },
   {

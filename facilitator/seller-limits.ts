@@ -1,13 +1,87 @@
 import * as Value from "ox/Value";
+import { toEnvironmentName } from "#daemon/settings/leaf.ts";
+import { createProcessRateLimiter, type Rates } from "#gateway/limits/rate-limiter.ts";
+import { refuse } from "#x402/answer.ts";
 import { isSameHex } from "#x402/hex.ts";
 import { reason, type Refusal } from "#x402/reason.ts";
 import type { Transfers } from "#x402/scheme.ts";
 import type { SignedPayment } from "#x402/signed-payment.ts";
-import type { Caller } from "../callers/caller.ts";
-import type { NetworkOptions, NetworkSeller } from "../network-options.ts";
-import type { Engine } from "../settlement/engine.ts";
-import { sumSpent, type Sales } from "../settlement/ledger/sales.ts";
-import { nameLimit, rejectCall } from "./seller-rates.ts";
+import type { Caller } from "./callers/caller.ts";
+import type { FacilitatorMetrics } from "./facilitator-metrics.ts";
+import type { NetworkOptions, NetworkSeller } from "./network-options.ts";
+import type { Operations } from "./schemes/operations.ts";
+import type { Engine } from "./settlement/engine.ts";
+import { sumSpent, type Sales } from "./settlement/ledger/sales.ts";
+import type { FacilitatorSettings } from "./settings.ts";
+
+/** A seller's own limit is reached. Nothing was done; the same call succeeds after a while. */
+export class SellerLimitError extends Error {
+  override readonly name = "SellerLimitError";
+  readonly code = "seller_limit";
+  /** Seconds until a retry makes sense. */
+  readonly retrySeconds: number;
+
+  constructor(message: string, waitMs: number) {
+    super(message);
+    this.retrySeconds = Math.max(1, Math.ceil(waitMs / 1_000));
+  }
+}
+
+/** Limits that a call reaches, each in words. */
+const limits = {
+  verificationsPerMinute: "verifications per minute",
+  settlementsPerMinute: "settlements per minute",
+  gasPerDay: "of the native currency for gas in 24 hours",
+} as const;
+
+/** Limit that a call reaches, and its value. */
+type ReachedLimit = Readonly<{ key: keyof typeof limits; most: number }>;
+
+/** Describes a seller's limit, and how long to wait. */
+function rejectCall(seller: string, { key, most }: ReachedLimit, waitMs: number): SellerLimitError {
+  const after = `try again in ${Math.ceil(waitMs / 1_000)} s`;
+  return new SellerLimitError(`${seller} may use ${most} ${limits[key]} (${nameLimit(seller, key)}); ${after}`, waitMs);
+}
+
+/** Names a seller's limit as in the settings. */
+function nameLimit(seller: string, key: string): string {
+  return `${key} of ${seller} in ${toEnvironmentName("facilitator", ["sellers"])}`;
+}
+
+/** Limits the calls of sellers, on all networks together. Sellers without a name have no limit. */
+export function limitSellerRates(
+  { verify, settle, ...others }: Operations,
+  { sellers = [] }: Partial<Pick<FacilitatorSettings, "sellers">>,
+  { metrics, monotonicMs }: Readonly<{ metrics: Pick<FacilitatorMetrics, "addSellerCall">; monotonicMs: () => number }>,
+): Operations {
+  const byName = new Map(sellers.map((seller) => [seller.name, seller]));
+  const limiter = createProcessRateLimiter({ clients: 2 * sellers.length }, { now: monotonicMs });
+  /** Throws when the seller has too many calls. */
+  const chargeCall = (name: string | undefined, operation: "verify" | "settle"): void => {
+    const seller = name === undefined ? undefined : byName.get(name);
+    if (seller === undefined) return;
+    const key = operation === "verify" ? "verificationsPerMinute" : "settlementsPerMinute";
+    const most = seller[key];
+    const waitMs = most && limiter.acquireNow?.(`${seller.name} ${key}`, 0, perMinute(most));
+    metrics.addSellerCall(seller.name, operation, waitMs === undefined ? "served" : "limited");
+    if (most !== undefined && waitMs !== undefined) throw rejectCall(seller.name, { key, most }, waitMs);
+  };
+  return {
+    ...others,
+    verify: async (request, facts) => {
+      chargeCall(facts.seller, "verify");
+      return verify(request, facts);
+    },
+    settle: async (request, facts) => {
+      chargeCall(facts.seller, "settle");
+      return settle(request, facts);
+    },
+  };
+}
+
+function perMinute(calls: number): Rates {
+  return { requestsPerSecond: calls / 60, requestBurst: calls, computeUnitsPerSecond: 1, computeUnitBurst: 1 };
+}
 
 export type SellerGuardOptions = Pick<NetworkOptions, "sellers"> &
   Readonly<{ network: string; nativeDecimals: number }>;
@@ -34,7 +108,7 @@ export function createSellerGuard(
   const isRecorded = async (payment: SignedPayment) => (await progress(payment)) !== undefined;
 
   /** Returns why a payment whose settlement has not started is not settled for its seller, or by its identifier. */
-  const refuse = async (payment: SignedPayment, name: string | undefined, { identifier }: Caller) => {
+  const judge = async (payment: SignedPayment, name: string | undefined, { identifier }: Caller) => {
     if (identifier !== undefined && (await sales.isConflict(payment.payer, identifier))) return conflict;
     if (name === undefined) return undefined;
     const seller = sellers.get(name);
@@ -53,16 +127,16 @@ export function createSellerGuard(
     return {
       ...transfers,
       async verify(payment) {
-        const refusal = (await isRecorded(payment)) ? undefined : await refuse(payment, seller, caller);
-        return refusal === undefined ? transfers.verify(payment) : buildRefusal(payment, refusal);
+        const refusal = (await isRecorded(payment)) ? undefined : await judge(payment, seller, caller);
+        return refusal === undefined ? transfers.verify(payment) : refuse(refusal, payment.payer);
       },
       async settle(payment) {
         const { id, payer } = payment;
         if (!(await isRecorded(payment))) {
-          const refusal = await refuse(payment, seller, caller);
-          if (refusal !== undefined) return buildRefusal(payment, refusal);
+          const refusal = await judge(payment, seller, caller);
+          if (refusal !== undefined) return refuse(refusal, payment.payer);
           const isAdded = await sales.add({ id, payer, seller, identifier });
-          if (!isAdded) return buildRefusal(payment, conflict);
+          if (!isAdded) return refuse(conflict, payment.payer);
         }
         using _entered = gas.enter(seller);
         return await transfers.settle(payment);
@@ -136,7 +210,3 @@ const conflict: Refusal = {
   message:
     "the payer already used this payment-identifier for other terms or another resource; nothing was charged. Use a new identifier.",
 };
-
-function buildRefusal({ payer }: SignedPayment, refusal: Refusal) {
-  return { answer: { state: "refused", refusal }, payer } as const;
-}

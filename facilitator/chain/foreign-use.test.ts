@@ -4,7 +4,7 @@ import { permit2Address, permit2Proxies } from "#x402/permit2.ts";
 import { sampleSettlement } from "../testing/sample-settlement.ts";
 import type { Chain, Receipt } from "./chain.ts";
 import { encodeAddressTopic, nonceInvalidationTopic } from "./token.ts";
-import { findForeignUse } from "./transfer-method.ts";
+import { findForeignUse } from "./foreign-use.ts";
 
 const transactionHash: Hex = `0x${"cc".repeat(32)}`;
 const receipt: Receipt = { status: 1, blockNumber: 90, transactionHash, gasUsed: 1n, logs: [] };

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { rejectTime } from "./validity.ts";
+import { refuseTime } from "./payment-checks.ts";
 
 const nowSeconds = 1_800_000_000n;
 const authorization = {
@@ -17,5 +17,5 @@ test.each([
   ["begins this very second", { validAfter: nowSeconds }, "invalid_exact_evm_payload_authorization_valid_after"],
   ["never ends", { validBefore: 2n ** 256n - 1n }, undefined],
 ])("an authorization that %s", (_, changes, reason) => {
-  expect(rejectTime({ ...authorization, ...changes }, Number(nowSeconds) * 1_000)?.reason).toBe(reason);
+  expect(refuseTime({ ...authorization, ...changes }, Number(nowSeconds) * 1_000)?.reason).toBe(reason);
 });

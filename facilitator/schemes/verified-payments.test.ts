@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createRecentVerdicts, verdictFreshMs } from "./recent-verdicts.ts";
+import { createRecentVerdicts, verdictFreshMs } from "./verified-payments.ts";
 import type { SignedPayment } from "#x402/signed-payment.ts";
 
 const payer = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8";

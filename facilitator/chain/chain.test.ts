@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { sendOutcome } from "./chain-error.ts";
+import { readSendOutcome } from "./chain.ts";
 
 test.each([
   ["already known", "accepted"],
@@ -13,9 +13,9 @@ test.each([
   ["daily request count exceeded, request rate limited", "unknown"],
   ["Internal error", "unknown"],
 ])('"%s" means %s', (message, kind) => {
-  expect(sendOutcome({ ok: false, error: { code: -32_000, message } }).kind).toBe(kind);
+  expect(readSendOutcome({ ok: false, error: { code: -32_000, message } }).kind).toBe(kind);
 });
 
 test("a hash means accepted", () => {
-  expect(sendOutcome({ ok: true, result: "0x12" })).toEqual({ kind: "accepted" });
+  expect(readSendOutcome({ ok: true, result: "0x12" })).toEqual({ kind: "accepted" });
 });

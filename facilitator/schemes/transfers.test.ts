@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createMinAmounts, rejectAmount } from "./min-amount.ts";
+import { createMinAmounts, rejectAmount } from "./transfers.ts";
 
 const address = `0x${"0a".repeat(20)}` as const;
 const token = { address, name: "USDC", version: "2" };

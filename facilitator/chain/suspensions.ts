@@ -1,10 +1,13 @@
 import type { Clock } from "#daemon/clock.ts";
 import type { Logger } from "#daemon/log/log.ts";
+import { keepNewest } from "#daemon/memoize.ts";
 import { doubleWait } from "#daemon/time.ts";
 import type { Hex } from "#x402/hex.ts";
 import { keccak256 } from "#x402/keccak.ts";
 import { reason, type Refusal } from "#x402/reason.ts";
-import { keepNewest } from "./recent-verdicts.ts";
+import { multicall3Address } from "#x402/wallet-signature.ts";
+import type { Chain } from "./chain.ts";
+import { isWithinChannels } from "./transfer-method.ts";
 
 /** Party that made a transaction fail although the chain had accepted it in simulation; a wallet is a payer with code, `0x` if its payment was to create it. */
 export type Culprit = Readonly<{ kind: "token" | "payer" } | { kind: "wallet"; code: Hex }>;
@@ -19,15 +22,14 @@ export type Suspensions = Readonly<{
   add: (culprit: Culprit, parties: Parties) => void;
   /** Forgets the failures of a token and a payer, because one of their payments was settled. */
   end: (parties: Parties) => void;
-  /** Returns why a payment is rejected now. */
-  refuse: (parties: Parties) => Refusal | undefined;
-  /** Returns whether some wallets may be rejected now. */
-  refusesWallets: () => boolean;
   /**
-   * Returns why a payment is rejected now if its payer is a wallet that never paid here: those with the same code share their failures, and
-   * all of them share an hourly budget, because anybody can create any number of either. Throws `StoreError`.
+   * Returns why a payment is rejected now; never for what sellers move within channels, which is no payment. Also rejects wallets that never
+   * paid here: those with the same code share their failures, and all of them share an hourly budget, because anybody can create any number
+   * of either.
+   *
+   * @throws {ChainError} when the node can't respond, and {StoreError} when the ledger can't.
    */
-  refuseWallet: (payment: PaidBy, code: Hex) => Promise<Refusal | undefined>;
+  refuse: (payment: PaidBy, chain: Pick<Chain, "code">) => Promise<Refusal | undefined>;
 }>;
 
 export type SuspensionDependencies = Pick<Clock, "monotonicMs"> &
@@ -74,6 +76,17 @@ export function createSuspensions({ monotonicMs, log, hasPaid }: SuspensionDepen
     wastedAtMs.push(nowMs);
     if (wastedAtMs.length > wastedPerHour) wastedAtMs.shift();
   };
+  const refuseWallet = async (payment: PaidBy, code: Hex): Promise<Refusal | undefined> => {
+    const ofCode = codes.get(hashCode(code));
+    const isOfCode = ofCode !== undefined && ofCode.untilMs > budgetUntilMs();
+    const leftMs = (isOfCode ? ofCode.untilMs : budgetUntilMs()) - monotonicMs();
+    if (leftMs <= 0 || (await hasPaid(payment))) return undefined;
+    const [failed, such] = isOfCode
+      ? [`${ofCode.failures} wallets with the code of ${payment.payer}`, "such wallets"]
+      : [`${wastedPerHour} wallets`, "contract wallets"];
+    const what = `${failed} ${causes.wallet}; ${such} that never paid here are`;
+    return buildRefusal(what, leftMs, " Pay from an account with a key, or try again then.");
+  };
   return {
     add: (culprit, parties) => {
       const { kind } = culprit;
@@ -90,29 +103,24 @@ export function createSuspensions({ monotonicMs, log, hasPaid }: SuspensionDepen
     end: (parties) => {
       for (const kind of ["token", "payer"] as const) entries.delete(nameOf(kind, parties));
     },
-    refuse: (parties) => {
+    refuse: async (payment, chain) => {
+      if (isWithinChannels(payment)) return undefined;
       for (const kind of ["token", "payer"] as const) {
-        const name = nameOf(kind, parties);
+        const name = nameOf(kind, payment);
         const leftMs = (entries.get(name)?.untilMs ?? 0) - monotonicMs();
-        if (leftMs <= 0) continue;
-        const message = `the ${kind} ${name} ${causes[kind]}; its payments are rejected for another ${Math.ceil(leftMs / 1_000)} s.`;
-        return { reason: reason.transaction, message };
+        if (leftMs > 0) return buildRefusal(`the ${kind} ${name} ${causes[kind]}; its payments are`, leftMs);
       }
-      return undefined;
-    },
-    refusesWallets: () => Math.max(codesUntilMs, budgetUntilMs()) > monotonicMs(),
-    refuseWallet: async (payment, code) => {
-      const ofCode = codes.get(hashCode(code));
-      const isOfCode = ofCode !== undefined && ofCode.untilMs > budgetUntilMs();
-      const leftMs = (isOfCode ? ofCode.untilMs : budgetUntilMs()) - monotonicMs();
-      if (leftMs <= 0 || (await hasPaid(payment))) return undefined;
-      const [failed, such] = isOfCode
-        ? [`${ofCode.failures} wallets with the code of ${payment.payer}`, "such wallets"]
-        : [`${wastedPerHour} wallets`, "contract wallets"];
-      const message = `${failed} ${causes.wallet}; ${such} that never paid here are rejected for another ${Math.ceil(leftMs / 1_000)} s. Pay from an account with a key, or try again then.`;
-      return { reason: reason.transaction, message };
+      if (Math.max(codesUntilMs, budgetUntilMs()) <= monotonicMs()) return undefined;
+      const code = await chain.code(payment.payer);
+      const isWallet = code !== "0x" || payment.contract === multicall3Address;
+      return isWallet ? refuseWallet(payment, code) : undefined;
     },
   };
+}
+
+function buildRefusal(what: string, leftMs: number, advice = ""): Refusal {
+  const message = `${what} rejected for another ${Math.ceil(leftMs / 1_000)} s.${advice}`;
+  return { reason: reason.transaction, message };
 }
 
 function nameOf(kind: Culprit["kind"], { asset, payer }: Parties): string {

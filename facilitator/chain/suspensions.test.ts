@@ -1,0 +1,148 @@
+import { pino } from "pino";
+import { expect, test } from "vitest";
+import { channelsAddress, encodeSettle } from "#x402/batch-settlement/channel.ts";
+import type { Hex } from "#x402/hex.ts";
+import { multicall3Address } from "#x402/wallet-signature.ts";
+import { createSuspensions } from "./suspensions.ts";
+
+const account = (byte: string): Hex => `0x${byte.repeat(20)}`;
+
+const parties = (payer: number, asset = 0) => ({
+  payer: `0x${String(payer).padStart(40, "0")}` as Hex,
+  asset: `0x${String(asset).padStart(40, "a")}` as Hex,
+});
+
+const payment = (payer: number, asset = 0) => ({
+  ...parties(payer, asset),
+  contract: parties(0).asset,
+  callData: "0x" as Hex,
+});
+
+function createClocked(paid: readonly number[] = []) {
+  const state = { nowMs: 5_000 };
+  const log = pino({ level: "silent" });
+  const hasPaid = async ({ payer }: { payer: Hex }) => paid.includes(Number(payer.slice(2)));
+  const { add, end, refuse } = createSuspensions({ monotonicMs: () => state.nowMs, log, hasPaid });
+  return {
+    state,
+    add,
+    end,
+    refuse: (payer: number, code: Hex = "0x", asset = 0) => refuse(payment(payer, asset), { code: async () => code }),
+    /** Returns whether the code of payers makes a difference now. */
+    asksForCode: async () => {
+      let isAsked = false;
+      await refuse(payment(999), {
+        code: async () => {
+          isAsked = true;
+          return "0x";
+        },
+      });
+      return isAsked;
+    },
+  };
+}
+
+test("a payer is rejected for a minute, then two, whatever the token, until a payment of it is settled", async () => {
+  const { state, add, end, refuse } = createClocked();
+  add({ kind: "payer" }, parties(1));
+  expect((await refuse(1, "0x", 7))?.message).toMatch(/the payer 0x0+1 .* rejected for another 60 s/);
+  expect(await refuse(2)).toBeUndefined();
+  state.nowMs += 60_000;
+  expect(await refuse(1)).toBeUndefined();
+  add({ kind: "payer" }, parties(1));
+  expect((await refuse(1))?.message).toMatch(/another 120 s/);
+  end(parties(1));
+  add({ kind: "payer" }, parties(1));
+  expect((await refuse(1))?.message).toMatch(/another 60 s/);
+});
+
+test("a token is rejected for all payers; the oldest of a thousand is forgotten", async () => {
+  const { add, refuse } = createClocked();
+  add({ kind: "token" }, parties(1, 7));
+  expect((await refuse(2, "0x", 7))?.reason).toBe("invalid_exact_evm_transaction_failed");
+  expect(await refuse(1, "0x", 8)).toBeUndefined();
+  for (let payer = 1; payer <= 1_000; payer += 1) add({ kind: "payer" }, parties(payer));
+  expect(await refuse(0, "0x", 7)).toBeUndefined();
+  expect(await refuse(1_000, "0x", 7)).toBeDefined();
+});
+
+test("wallets with one code share their failures: from the third on those that never paid are rejected, longer each time", async () => {
+  const { state, add, asksForCode, refuse } = createClocked([9]);
+  const fail = (payer: number, code: Hex = "0x60") => add({ kind: "wallet", code }, parties(payer));
+  for (const payer of [1, 2, 2]) fail(payer);
+  expect(await asksForCode(), "two wallets, one of them twice").toBe(false);
+  fail(3);
+  expect(await asksForCode()).toBe(true);
+  expect((await refuse(5, "0x60"))?.message).toMatch(/^3 wallets .* another 60 s/);
+  expect(await refuse(9, "0x60"), "paid before").toBeUndefined();
+  expect(await refuse(5, "0x61"), "another code").toBeUndefined();
+  state.nowMs += 60_000;
+  expect(await asksForCode()).toBe(false);
+  expect(await refuse(5, "0x60")).toBeUndefined();
+  fail(4);
+  expect((await refuse(5, "0x60"))?.message).toMatch(/another 120 s/);
+  for (let payer = 10; payer < 15; payer += 1) fail(payer);
+  expect((await refuse(5, "0x60"))?.message).toMatch(/another 600 s/);
+});
+
+test("an hour without a failure ends the doubling of a code's suspension", async () => {
+  const { state, add, asksForCode } = createClocked();
+  for (const payer of [1, 2, 3]) add({ kind: "wallet", code: "0x60" }, parties(payer));
+  state.nowMs += 3_660_001;
+  for (const payer of [4, 5]) add({ kind: "wallet", code: "0x60" }, parties(payer));
+  expect(await asksForCode()).toBe(false);
+  add({ kind: "wallet", code: "0x60" }, parties(6));
+  expect(await asksForCode()).toBe(true);
+});
+
+test("wallets of ever new code share what they may waste in an hour, and those that paid before are not rejected", async () => {
+  const { state, add, asksForCode, refuse } = createClocked([9]);
+  const fail = (payer: number) => add({ kind: "wallet", code: `0x60${payer}` }, parties(payer));
+  for (let payer = 10; payer < 19; payer += 1) {
+    fail(payer);
+    state.nowMs += 60_000;
+  }
+  expect(await asksForCode(), "nine wallets").toBe(false);
+  fail(20);
+  expect(await asksForCode()).toBe(true);
+  expect((await refuse(5, "0x62"))?.message).toMatch(/^10 wallets rejected .* another 3060 s/);
+  expect(await refuse(9, "0x61"), "paid before").toBeUndefined();
+  state.nowMs += 3_060_000;
+  expect(await asksForCode()).toBe(false);
+  expect(await refuse(5, "0x62")).toBeUndefined();
+  fail(21);
+  expect((await refuse(5, "0x62"))?.message, "since the second one").toMatch(/another 60 s/);
+});
+
+test("after three failed payments of wallets, new ones with their code are refused, and neither others nor payers with a key are", async () => {
+  const suspensions = createSuspensions({
+    monotonicMs: () => 0,
+    log: pino({ level: "silent" }),
+    hasPaid: async ({ payer }) => payer === account("09"),
+  });
+  const fail = (code: Hex, bytes: readonly string[]) => {
+    for (const byte of bytes) suspensions.add({ kind: "wallet", code }, { asset, payer: account(byte) });
+  };
+  const asset: Hex = `0x${"aa".repeat(20)}`;
+  const paid = { asset, contract: asset, callData: "0x" as Hex, payer: account("01") };
+  const asked: Hex[] = [];
+  const refuse = (code: Hex, contract: Hex = asset) => {
+    const chain = { code: async (payer: Hex) => (asked.push(payer), code) };
+    return suspensions.refuse({ ...paid, contract }, chain);
+  };
+  fail("0x60", ["02", "03"]);
+  expect(await refuse("0x60")).toBeUndefined();
+  expect(asked).toEqual([]);
+  fail("0x60", ["04"]);
+  expect((await refuse("0x60"))?.message).toMatch(/^3 wallets with the code of .* another 60 s/);
+  expect(await refuse("0x61"), "another code").toBeUndefined();
+  expect(await refuse("0x", multicall3Address), "a wallet to be created").toBeUndefined();
+  fail("0x", ["05", "06", "07"]);
+  expect((await refuse("0x", multicall3Address))?.reason).toBe("invalid_exact_evm_transaction_failed");
+  expect(await refuse("0x"), "a key").toBeUndefined();
+  const settle = { ...paid, contract: channelsAddress, callData: encodeSettle(paid.payer, asset) };
+  const chain = { code: async (): Promise<Hex> => "0x60" };
+  expect(await suspensions.refuse(settle, chain), "a seller's wallet pays nothing").toBeUndefined();
+  const known = { ...paid, payer: account("09") };
+  expect(await suspensions.refuse(known, chain), "a wallet that paid before").toBeUndefined();
+});
