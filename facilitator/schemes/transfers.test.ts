@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { createMinAmounts, rejectAmount } from "./transfers.ts";
+import { refuseAmount } from "./transfers.ts";
+import { createMinAmounts } from "../network-options.ts";
 
 const address = `0x${"0a".repeat(20)}` as const;
 const token = { address, name: "USDC", version: "2" };
@@ -15,10 +16,10 @@ test.each([
   ["one unit where nothing is known", {}, 1n],
 ])("the minimum is %s", (_, limits, least) => {
   expect(minimum(limits)).toBe(least);
-  expect(rejectAmount(least, least)).toBeUndefined();
-  expect(rejectAmount(least - 1n, least)?.reason).toBe("invalid_payment_requirements");
+  expect(refuseAmount(least, least)).toBeUndefined();
+  expect(refuseAmount(least - 1n, least)?.reason).toBe("invalid_payment_requirements");
 });
 
 test("a value of 0 is refused before a cost is known", () => {
-  expect(rejectAmount(0n, minimum({ nativePrice: 1 }, 0n))).toBeDefined();
+  expect(refuseAmount(0n, minimum({ nativePrice: 1 }, 0n))).toBeDefined();
 });

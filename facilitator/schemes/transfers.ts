@@ -8,7 +8,7 @@ import { reason, type Refusal } from "#x402/reason.ts";
 import type { SignedPayment } from "#x402/signed-payment.ts";
 import type { Caller } from "../callers/caller.ts";
 import { getNamedSigner } from "../chain/transfer-method.ts";
-import type { FacilitatorSettings } from "../settings.ts";
+import type { MinAmount } from "../network-options.ts";
 import type { PaymentChecks } from "./payment-checks.ts";
 import type { RecentVerdicts } from "./verified-payments.ts";
 import type { Engine } from "../settlement/engine.ts";
@@ -16,9 +16,6 @@ import type { AdoptForeign } from "../settlement/foreign-settlement.ts";
 import { payerNotesMax, type Ownership } from "../settlement/ownership.ts";
 import { OverloadError } from "../settlement/settlement-bound.ts";
 import type { Recorded } from "../settlement/settlement.ts";
-
-/** Min amount of a payment in a token, in the token's smallest unit. */
-export type MinAmount = (asset: Hex) => bigint;
 
 /** Supported network, tokens and payees. */
 export type TransferOptions = Pick<Transfers, "assets"> &
@@ -52,8 +49,7 @@ export function createTransfers(
   options: TransferOptions,
   dependencies: TransferDependencies,
 ): (caller: Caller) => Transfers {
-  const { engine, check, checkWallet, checkSigner, reserve, releaseReservation, recent, clock, monotonicMs, log } =
-    dependencies;
+  const { engine, checkWallet, checkSigner, releaseReservation, recent, clock, log } = dependencies;
   const logAnswer = createAnswerLog(options.network, log);
   const settleAndForgetPayer = async (payment: SignedPayment, caller: Caller): Promise<SettleAnswer> => {
     try {
@@ -63,20 +59,6 @@ export function createTransfers(
       recent.forgetPayer(payment);
       releaseReservation(payment);
     }
-  };
-  const judge = async (payment: SignedPayment, caller: Caller): Promise<Refusal | undefined> => {
-    const recorded = await engine.progress(payment);
-    if (recorded !== undefined) return refuseRecorded(recorded, caller);
-    const verifiedAtMs = monotonicMs();
-    const refusal =
-      refuseUnserved(payment, options) ?? (await check(payment, caller)) ?? (await reserve(payment, caller));
-    if (refusal === undefined) {
-      recent.recordGood(payment, verifiedAtMs, nameAsker(caller));
-      return undefined;
-    }
-    // Another call may have started the payment's settlement meanwhile, which then has the payer's funds.
-    const begun = await engine.progress(payment);
-    return begun === undefined ? refusal : refuseRecorded(begun, caller);
   };
   return (caller) => ({
     assets: options.assets,
@@ -92,7 +74,7 @@ export function createTransfers(
       // Note it before reading the progress: of two concurrent copies, whichever settles first sees the note of the other.
       const isNoted = caller.kind !== "seller" || (await engine.recordVerified(payment, caller.owner));
       if (!isNoted) throw new OverloadError("payer", payerNotesMax);
-      const refusal = await judge(payment, caller);
+      const refusal = await judge(payment, caller, options, dependencies);
       // Any caller can sign payments that are rejected, each with another seller.
       if (caller.kind === "seller" && refusal !== undefined) await engine.forgetRejected(payment.id, caller.owner);
       return refusal === undefined
@@ -122,6 +104,27 @@ export function createTransfers(
       return { answer: { state: "unused" }, payer: payment.payer };
     },
   });
+}
+
+/** Returns why a payment would not settle now; undefined if it would, which is remembered. */
+async function judge(
+  payment: SignedPayment,
+  caller: Caller,
+  options: TransferOptions,
+  { engine, check, reserve, recent, monotonicMs }: TransferDependencies,
+): Promise<Refusal | undefined> {
+  const recorded = await engine.progress(payment);
+  if (recorded !== undefined) return refuseRecorded(recorded, caller);
+  const verifiedAtMs = monotonicMs();
+  const refusal =
+    refuseUnserved(payment, options) ?? (await check(payment, caller)) ?? (await reserve(payment, caller));
+  if (refusal === undefined) {
+    recent.recordGood(payment, verifiedAtMs, nameAsker(caller));
+    return undefined;
+  }
+  // Another call may have started the payment's settlement meanwhile, which then has the payer's funds.
+  const begun = await engine.progress(payment);
+  return begun === undefined ? refusal : refuseRecorded(begun, caller);
 }
 
 /** Creates the log of answers. Any caller can cause a rejection, or a repeated report, of the same payment any number of times. */
@@ -168,33 +171,12 @@ function nameAsker({ waiting }: Caller): string {
 function refuseUnserved(payment: SignedPayment, options: TransferOptions): Refusal | undefined {
   const { payTo, asset, amount, max = amount } = payment;
   return (
-    refuseNamed(payment, options) ?? refusePayee(payTo, options.payees) ?? rejectAmount(max, options.minAmount(asset))
+    refuseNamed(payment, options) ?? refusePayee(payTo, options.payees) ?? refuseAmount(max, options.minAmount(asset))
   );
 }
 
-/**
- * Creates the minimum amounts of tokens: as configured, else the cost of a settlement where a price is known, else one unit. A transfer of
- * value 0 pays for nothing.
- */
-export function createMinAmounts(
-  { assets, nativeDecimals }: Readonly<{ assets: FacilitatorSettings["assets"]; nativeDecimals: number }>,
-  {
-    settlementCost,
-  }: Readonly<{
-    /** Signer's current max cost of one settlement, in the smallest unit of that currency. */ settlementCost: () => bigint;
-  }>,
-): MinAmount {
-  const byAddress = new Map(assets.map((asset) => [asset.address.toLowerCase(), asset]));
-  return (address) => {
-    const { minAmount, nativePrice } = byAddress.get(address.toLowerCase()) ?? {};
-    if (minAmount !== undefined) return BigInt(minAmount);
-    if (nativePrice === undefined) return 1n;
-    return (settlementCost() * BigInt(nativePrice)) / 10n ** BigInt(nativeDecimals) + 1n;
-  };
-}
-
 /** Rejects an amount below the minimum; returns undefined otherwise. */
-export function rejectAmount(amount: bigint, least: bigint): Refusal | undefined {
+export function refuseAmount(amount: bigint, least: bigint): Refusal | undefined {
   if (amount >= least) return undefined;
   const message = `the amount is ${amount}, the minimum here is ${least} (the facilitator's assets[].minAmount); charge more.`;
   return { reason: reason.requirements, message };
