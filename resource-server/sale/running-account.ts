@@ -21,13 +21,9 @@ export function isRepetition(claim: FoundClaim | undefined, { payment, fingerpri
 
 /** Returns the rejection of a payment whose account has another request in flight; undefined if it has none. */
 export function refuseBusy(claim: FoundClaim | undefined, { payment }: Purchase): SaleOutcome | undefined {
+  const { busy } = payment.read.scheme;
   const isInFlight = claim?.state === "working" || claim?.state === "settling";
-  return isInFlight ? describeBusy(payment) : undefined;
-}
-
-/** Returns the outcome while another request settles by the payment's key. */
-export function describeBusy({ read: { scheme } }: Payment): SaleOutcome | undefined {
-  return scheme.busy === undefined ? undefined : { kind: "invalid", reason: scheme.busy };
+  return isInFlight && busy !== undefined ? { kind: "invalid", reason: busy } : undefined;
 }
 
 /** Returns whether the payment of a settled claim may buy something else: it restates a running total, to which nothing was added. */

@@ -1,12 +1,15 @@
+import { encodePaymentSignatureHeader } from "@x402/core/http";
+import type { PaymentPayload } from "@x402/core/types";
 import { afterEach, describe, expect, it } from "vitest";
 import { FairSlots } from "#daemon/fair-shares.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
 import { FacilitationError } from "../facilitators/facilitation.ts";
 import { createPaymentOwners } from "../claims/payment-owners.ts";
-import { findAcceptedOffer, type Payment } from "./payment-header.ts";
+import { findAcceptedOffer, readPayment, type Payment } from "./payment-header.ts";
 import { resumeSettlement, sell, type SellingDependencies, type SaleRequest } from "./sale.ts";
 import { createFacilitationStub, pendingResponse, settledResponse, transaction } from "../testing/facilitation-stub.ts";
 import { openTestLedger } from "../testing/claim-store.ts";
+import { offer as channelOffer, sign } from "../testing/sample-channel.ts";
 import { offer, createPayload, createPayment, paymentsClock } from "../testing/payments.ts";
 import type { UpstreamResult } from "../upstream/upstream.ts";
 
@@ -101,6 +104,17 @@ describe("sell", () => {
     const { buy, facilitation } = await shop();
     facilitation.verdicts.unshift(new FacilitationError("refused", "400"));
     expect(await buy(createPayment())).toEqual({ kind: "invalid", reason: "invalid_payload" });
+  });
+
+  it("lets copies of a channel's payment for the same request wait, as those of other payments", async () => {
+    const { buy, offers, asked } = await shop();
+    offers.push(channelOffer);
+    const { sent } = sign("voucher", 10n) as { sent: PaymentPayload };
+    const read = readPayment(encodePaymentSignatureHeader(sent));
+    if (!read.ok) throw new Error(read.message);
+    const outcomes = await Promise.all(Array.from({ length: 3 }, () => buy(read.payment)));
+    expect(outcomes.map(({ kind }) => kind).toSorted()).toEqual(["in-progress", "in-progress", "sold"]);
+    expect(asked.filter((step) => step === "work")).toHaveLength(1);
   });
 
   it("works once for ten requests at one time with the same payment", async () => {

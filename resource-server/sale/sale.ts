@@ -18,7 +18,7 @@ import type { PaymentOwners } from "../claims/payment-owners.ts";
 import type { Payment } from "./payment-header.ts";
 import { createSoldOutcome, type SaleOutcome } from "./sale-outcome.ts";
 import { recordSettlement, resumeClaim, settleClaim, type SettlementRecords } from "./claim-settlement.ts";
-import { describeBusy, isRepetition, isUnused, refuseBusy, skipWork } from "./running-account.ts";
+import { isRepetition, isUnused, refuseBusy, skipWork } from "./running-account.ts";
 import { chargeWork } from "./used-amount.ts";
 import { requestVerdict, type Verifier } from "./verdict.ts";
 import type { UpstreamResult } from "../upstream/upstream.ts";
@@ -80,7 +80,8 @@ export async function sell(request: SaleRequest, dependencies: SellingDependenci
   if (refusal === undefined) {
     if (earlier === undefined) {
       const bought = await runAsOwner(key, dependencies, () => buy(key, order, dependencies));
-      return bought.kind === "in-progress" ? (describeBusy(request.payment) ?? bought) : bought;
+      const begun = bought.kind === "in-progress" ? await dependencies.ledger.find(key) : undefined;
+      return (isRepetition(begun, request) ? undefined : refuseBusy(begun, request)) ?? bought;
     }
     const again = { ...request, isIdentified: true, isRepeated: earlier.state === "delivered" };
     return runAsOwner(earlier.key, dependencies, () => collect(earlier.key, again, dependencies));
