@@ -62,8 +62,8 @@ export const rpcErrors = {
   },
 } as const satisfies Record<string, RpcError>;
 
-/** Errors returned to a client when a call to the node fails. */
-export const nodeFailureErrors = {
+/** Errors returned to a client in place of a response. */
+export const responseErrors = {
   timeout: rpcErrors.timeout,
   tooLarge: rpcErrors.responseTooLarge,
   unavailable: rpcErrors.nodeUnavailable,
@@ -71,25 +71,19 @@ export const nodeFailureErrors = {
   queueFull: rpcErrors.queueFull,
   badAnswer: rpcErrors.badAnswer,
   limited: rpcErrors.nodeLimits,
-} as const satisfies Record<string, RpcError>;
-
-/** Reason that a call to the node failed. `slowReader`: the client did not read its response, and other callers needed the connection. */
-export type NodeFailure = keyof typeof nodeFailureErrors;
-
-/** Returns how many seconds to wait before retrying a call that failed because there were too many calls; undefined for any other failure. */
-export function findRetryAfterSeconds(failure: NodeFailure): number | undefined {
-  return failure === "queueFull" || failure === "limited" ? 1 : undefined;
-}
-
-/** Errors returned to a client instead of a response that could not be buffered completely. */
-export const collectionErrors = {
-  broken: rpcErrors.nodeUnavailable,
-  tooLong: rpcErrors.responseTooLarge,
   tooMuchHeld: rpcErrors.tooMuchHeld,
 } as const satisfies Record<string, RpcError>;
 
-/** Reason that a response could not be buffered completely: it was cut short, it exceeds the limit, or memory ran short. */
-export type CollectionFailure = keyof typeof collectionErrors;
+/**
+ * Reason that a call has no complete response. `slowReader`: the client did not read its response, and other callers needed the connection;
+ * `tooMuchHeld`: memory to buffer the response ran short.
+ */
+export type ResponseFailure = keyof typeof responseErrors;
+
+/** Returns how many seconds to wait before retrying a call that failed because there were too many calls; undefined for any other failure. */
+export function findRetryAfterSeconds(failure: ResponseFailure): number | undefined {
+  return failure === "queueFull" || failure === "limited" ? 1 : undefined;
+}
 
 const shownMethodLength = 100;
 

@@ -59,7 +59,6 @@ function waitForDecision(
 
 /** Answers a call with data that the gateway already has. */
 export function answerCall(record: CallRecord, text: string): ResponseFlow {
-  record.ended("gateway");
   record.text(text, "gateway");
   return finishedFlow;
 }
@@ -102,7 +101,6 @@ export function readOne(record: CallRecord, params: string, key: string): Respon
   const unfit = explainUnfit(record);
   const cached = params.length > knownParamsBytes ? undefined : findCachedAnswer(reads, { method, key, unfit });
   if (cached !== undefined) {
-    record.ended("cache");
     record.text(formatResultResponse(record.id, cached), "cache");
     return finishedFlow;
   }

@@ -1,6 +1,6 @@
 import { formatErrorResponse } from "../json-rpc/read-answer.ts";
 import { isBad, type BadCall, type Call } from "../json-rpc/call.ts";
-import { collectionErrors, type CollectionFailure } from "../errors.ts";
+import { responseErrors, type ResponseFailure } from "../errors.ts";
 import type { HeldBytes } from "#daemon/memory/connection-memory.ts";
 import { HeldScope } from "../memory/held-scope.ts";
 import type { ResponseFlow, ResponseSink } from "../responses/response-sink.ts";
@@ -87,7 +87,7 @@ class BatchRun implements ResponseFlow, RunReceiver {
     this.#dependencies = dependencies;
     this.#settled = new Uint8Array(calls.length);
     this.#plain = plainReads?.(this);
-    const entryWithout = (place: number) => formatEntry(calls[place]?.id, "tooLong");
+    const entryWithout = (place: number) => formatEntry(calls[place]?.id, "tooLarge");
     this.#writer = new OrderedWriter(
       { places: calls.length, head: "[", tail: "]", empty: "" },
       {
@@ -116,7 +116,7 @@ class BatchRun implements ResponseFlow, RunReceiver {
     );
   }
 
-  receive(answer: TextResponse | CollectionFailure, place: number): void {
+  receive(answer: TextResponse | ResponseFailure, place: number): void {
     this.#flows[place] = undefined;
     this.#settled[place] = 1;
     const source = typeof answer === "string" ? "gateway" : answer.source;
@@ -170,7 +170,7 @@ class BatchRun implements ResponseFlow, RunReceiver {
       for (const flow of left) flow?.cancel();
       // Releases the buffers of the cancelled calls: from now on, no call buffers anything.
       this.memory[Symbol.dispose]();
-      for (const [place, flow] of left.entries()) if (flow !== undefined) this.receive("tooLong", place);
+      for (const [place, flow] of left.entries()) if (flow !== undefined) this.receive("tooLarge", place);
     }
     this.goOn();
   }
@@ -198,7 +198,7 @@ class BatchRun implements ResponseFlow, RunReceiver {
   }
 
   #start(place: number, call: Call | BadCall): void {
-    if (this.#writer.isFull || this.#writer.writtenBytes >= this.limitBytes) this.receive("tooLong", place);
+    if (this.#writer.isFull || this.#writer.writtenBytes >= this.limitBytes) this.receive("tooLarge", place);
     else {
       const flow = this.#plain?.begin(call, place) ?? this.#dependencies.handle(call, new TextSink(this, place));
       if (this.#isCancelled) flow.cancel();
@@ -208,9 +208,9 @@ class BatchRun implements ResponseFlow, RunReceiver {
 }
 
 /** Returns the entry for a response; empty for a notification. */
-function formatEntry(id: string | undefined, answer: TextResponse | CollectionFailure): string {
+function formatEntry(id: string | undefined, answer: TextResponse | ResponseFailure): string {
   if (id === undefined) return "";
-  if (typeof answer === "string") return formatErrorResponse(id, collectionErrors[answer]);
+  if (typeof answer === "string") return formatErrorResponse(id, responseErrors[answer]);
   return answer.text.endsWith("}") ? answer.text : answer.text.trimEnd();
 }
 

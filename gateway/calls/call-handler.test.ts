@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { buildOpenRpcTexts } from "./openrpc-texts.ts";
-import type { CollectionFailure } from "../errors.ts";
+import type { ResponseFailure } from "../errors.ts";
 import { createHead } from "../chain/head.ts";
 import { createLoadGate } from "../limits/load-gate.ts";
 import { rememberChecks } from "../limits/checked-params.ts";
@@ -52,7 +52,7 @@ describe("a range in pieces", () => {
       openRpc: buildOpenRpcTexts(),
       now,
     });
-    const answer = await new Promise<TextResponse | CollectionFailure>((resolve) => {
+    const answer = await new Promise<TextResponse | ResponseFailure>((resolve) => {
       handle(
         { id: "1", method: "eth_getLogs", params: '[{"fromBlock":"0x0","toBlock":"0xf9"}]' },
         {
@@ -63,7 +63,7 @@ describe("a range in pieces", () => {
         },
         createTextSink(10_000, roomyMemory, resolve),
       );
-      setTimeout(() => resolve("broken"), 1_000);
+      setTimeout(() => resolve("unavailable"), 1_000);
     });
     expect(answer).toMatchObject({ retryAfterSeconds: 3 });
     expect(charges[1]).toBe(2 * (charges[0] ?? 0));

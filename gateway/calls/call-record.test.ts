@@ -12,9 +12,11 @@ import { CallRecord } from "./call-record.ts";
 const kib = 1_024;
 const now = () => 0;
 
-/** A call's record as the sink of its answer, and what its caller owes. */
+/** A call's record as the sink of its answer, what its caller owes, how it ended, and what its client got. */
 function indebted(rateLimit: Readonly<Record<string, number | boolean>> = {}) {
   const owed: number[] = [];
+  const outcomes: string[] = [];
+  const texts: string[] = [];
   const policy = createPolicy(
     testSettings({ rateLimit, tiers: { public: { ...limitlessTier, webSockets: 1, subscriptions: 1 } } }),
   );
@@ -31,7 +33,7 @@ function indebted(rateLimit: Readonly<Record<string, number | boolean>> = {}) {
       head: createHead({ staleAfterMs: 1_000 }, { now, wallClock: now }),
       checks: rememberChecks(),
       reads: { cached: () => undefined, lasting: () => undefined, read: () => finishedFlow },
-      meter: { call: () => undefined, node: () => undefined, limited: () => undefined },
+      meter: { call: ({ outcome }) => void outcomes.push(outcome), node: () => undefined, limited: () => undefined },
       nodeFitness: () => "fit",
       openRpc: () => "{}",
       now,
@@ -43,9 +45,13 @@ function indebted(rateLimit: Readonly<Record<string, number | boolean>> = {}) {
       startedAt: 0,
       traceContext: undefined,
     },
-    discardedResponse,
+    {
+      ...discardedResponse,
+      text: (json) => void texts.push(json),
+      fail: (failure) => void texts.push(failure),
+    },
   );
-  return { owed, sum: () => owed.reduce((all, units) => all + units, 0), sink };
+  return { owed, sum: () => owed.reduce((all, units) => all + units, 0), sink, outcomes, texts };
 }
 
 describe("the answer to a call", () => {
@@ -79,6 +85,18 @@ describe("the answer to a call", () => {
     sink.chunk(Buffer.alloc(50 * kib));
     sink.fail("unavailable");
     expect(sum()).toBe(50 - 16);
+  });
+
+  it("ends the call once, with the source of its response or with its failure, which before any of it is an error", () => {
+    const [answered, failed, broken] = [indebted(), indebted(), indebted()];
+    answered.sink.text("{}", "coalesced");
+    answered.sink.cancelled();
+    failed.sink.fail("timeout");
+    broken.sink.begin(undefined, "node");
+    broken.sink.fail("tooLarge");
+    expect([answered.outcomes, failed.outcomes, broken.outcomes]).toEqual([["coalesced"], ["failed"], ["failed"]]);
+    expect(failed.texts).toEqual(['{"jsonrpc":"2.0","id":1,"error":{"code":-32002,"message":"request timed out"}}']);
+    expect(broken.texts).toEqual(["tooLarge"]);
   });
 
   it("charges nothing where rates are not limited, or answers are free", () => {

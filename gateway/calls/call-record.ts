@@ -1,14 +1,16 @@
 import { fallbackTier, findMethod } from "../callers/caller.ts";
 import type { Method } from "../catalogue/method.ts";
 import { never, defineNodeMethod } from "../catalogue/method-parts.ts";
-import type { NodeFailure } from "../errors.ts";
+import { findRetryAfterSeconds, responseErrors, type ResponseFailure } from "../errors.ts";
 import { isBad, type BadCall, type Call } from "../json-rpc/call.ts";
 import type { CallGate, LoadRejection } from "../limits/load-gate.ts";
 import { NodeTime, runsCode } from "../limits/node-time.ts";
+import { HeldScope } from "../memory/held-scope.ts";
+import { formatErrorResponse } from "../json-rpc/read-answer.ts";
 import type { HeldBytes } from "#daemon/memory/connection-memory.ts";
 import type { CallOutcome } from "../observe/meter.ts";
 import type { Policy } from "../policy.ts";
-import type { NodeRead, ReadOutcome } from "../reads/node-read.ts";
+import type { NodeRead } from "../reads/node-read.ts";
 import type { Tier } from "../settings/policy.ts";
 import type { NodeSender } from "../upstream/node-call.ts";
 import type { TraceContext } from "#daemon/http/trace-context.ts";
@@ -30,12 +32,15 @@ export const noMethod: Method = defineNodeMethod({
   cache: never,
 });
 
+/** Memory of a call that has ended: nothing more is counted. */
+const nothingHeld: HeldBytes = { hold: () => true, tryAcquire: () => false, release: () => undefined };
+
 /**
  * One call, from its message to the end of its response, under the policy that was active on arrival. Fields are filled in as the call
  * proceeds. It receives the node's response, charges the caller for the response's length, and forwards it to the client. It is a single
  * object, because a batch has many.
  */
-export class CallRecord implements NodeRead, ResponseSink, HeldBytes {
+export class CallRecord implements NodeRead {
   readonly dependencies: CallDependencies;
   readonly policy: Policy;
   readonly tier: Tier;
@@ -68,8 +73,9 @@ export class CallRecord implements NodeRead, ResponseSink, HeldBytes {
   #beganAt: number | undefined;
   /** Undefined if the call runs no contract code. */
   #nodeTime: NodeTime | undefined;
-  #heldBytes = 0;
-  #hasLeft = false;
+  /** Created when the call first needs it. */
+  #memory: HeldScope | undefined;
+  #hasEnded = false;
 
   /** `client` is the sink for the client's response, `policy` the policy that was active when the call arrived. */
   constructor(
@@ -97,16 +103,17 @@ export class CallRecord implements NodeRead, ResponseSink, HeldBytes {
     this.#isCharged = enabled && unitsPerAnswerKiB > 0;
   }
 
-  get sink(): ResponseSink {
-    return this;
-  }
-
   get memory(): HeldBytes {
-    return this;
+    return this.#hasEnded ? nothingHeld : (this.#memory ??= new HeldScope(this.context.memory));
   }
 
-  /** Counts, times and traces the call, which ends now unless `endedAt` is given. */
-  ended(outcome: CallOutcome, endedAt: number = this.dependencies.now()): void {
+  /** Ends the call, once: releases what it takes, and counts, times and traces it. */
+  ended(outcome: CallOutcome): void {
+    if (this.#hasEnded) return;
+    this.#hasEnded = true;
+    const endedAt = this.dependencies.now();
+    this.#memory?.[Symbol.dispose]();
+    if (this.#gate !== undefined) this.#leaveNode(this.#gate, outcome, endedAt);
     const { caller, startedAt, requestId, trace } = this.context;
     const seconds = (endedAt - startedAt) / 1_000;
     const { traceContext } = this;
@@ -124,7 +131,7 @@ export class CallRecord implements NodeRead, ResponseSink, HeldBytes {
     trace?.end(call);
   }
 
-  /** Admits the call to the node if a gate has a free slot. The call releases its slot when it is `done`, or in `leave`. */
+  /** Admits the call to the node if a gate has a free slot. The call releases its slot when it ends, or in `leave`. */
   enter(gate: CallGate): LoadRejection | undefined {
     const { dependencies, policy, context } = this;
     const refusal = gate.enter(this.caller, this.tier, this.costUnits, policy.settings.overload);
@@ -146,52 +153,38 @@ export class CallRecord implements NodeRead, ResponseSink, HeldBytes {
     if (runsCode(this.method)) this.#nodeTime = this.context.batch?.nodeTime;
   }
 
-  /** Releases the call's slot and its memory. */
+  /** Releases the slot of a call whose time at the node is not counted, because it is read in pieces. */
   leave(): void {
-    if (this.#heldBytes > 0) this.release(this.#heldBytes);
-    this.#hasLeft = true;
     this.#gate?.leave(this.caller, this.costUnits, this.policy.settings.overload);
+    this.#gate = undefined;
   }
 
-  done(outcome: ReadOutcome): void {
-    if (this.#hasLeft) return;
-    this.leave();
-    const { now, meter, limiter } = this.dependencies;
-    const endedAt = now();
-    const { caller, tier } = this;
-    const timed = { caller, tier, startedAt: this.#requestedAt, endedAt: this.#beganAt ?? endedAt };
-    if (outcome !== "coalesced") this.#nodeTime?.charge(timed, this.policy.settings.rateLimit, limiter);
+  #leaveNode(gate: CallGate, outcome: CallOutcome, endedAt: number): void {
+    const { caller, tier, policy } = this;
+    const { meter, limiter } = this.dependencies;
+    gate.leave(caller, this.costUnits, policy.settings.overload);
     // A call that shared another call's read has no node time of its own; the node time of a cancelled call is unknown.
-    if (outcome !== "coalesced" && outcome !== "cancelled")
+    if (outcome === "coalesced") return;
+    const timed = { caller, tier, startedAt: this.#requestedAt, endedAt: this.#beganAt ?? endedAt };
+    this.#nodeTime?.charge(timed, policy.settings.rateLimit, limiter);
+    if (outcome !== "cancelled")
       meter.node(this.#label, (endedAt - this.#requestedAt) / 1_000, this.context.trace?.sampledTraceId);
-    this.ended(deriveOutcome(outcome), endedAt);
   }
 
-  tryAcquire(bytes: number): boolean {
-    if (this.#hasLeft || !this.context.memory.tryAcquire(bytes)) return false;
-    this.#heldBytes += bytes;
-    return true;
+  cancelled(): void {
+    this.ended("cancelled");
   }
 
-  hold(bytes: number): boolean {
-    if (this.#hasLeft) return true;
-    this.#heldBytes += bytes;
-    return this.context.memory.hold(bytes);
-  }
-
-  release(bytes: number): void {
-    if (this.#hasLeft) return;
-    this.#heldBytes -= bytes;
-    this.context.memory.release(bytes);
-  }
-
+  /** Responds. Unless the call has ended in another way, it ends with the source of its response. */
   text(json: string, source: ResponseSource, retryAfterSeconds?: number): void {
+    this.#answered(source);
     // A response caused by a limit incurs no further cost.
     if (retryAfterSeconds === undefined) this.#came(json.length);
     this.#client.text(json, source, retryAfterSeconds);
   }
 
   bytes(body: Buffer, source: ResponseSource): void {
+    this.#answered(source);
     this.#came(body.length);
     this.#client.bytes(body, source);
   }
@@ -208,13 +201,24 @@ export class CallRecord implements NodeRead, ResponseSink, HeldBytes {
   }
 
   end(): void {
+    this.#answered("node");
     this.#charge();
     this.#client.end();
   }
 
-  fail(failure: NodeFailure): void {
+  fail(failure: ResponseFailure): void {
+    this.ended("failed");
+    if (this.#beganAt === undefined) {
+      const text = formatErrorResponse(this.id, responseErrors[failure]);
+      this.#client.text(text, "gateway", findRetryAfterSeconds(failure));
+      return;
+    }
     this.#charge();
     this.#client.fail(failure);
+  }
+
+  #answered(source: ResponseSource): void {
+    this.ended(source === "mixed" ? "node" : source);
   }
 
   #came(bytes: number): void {
@@ -240,9 +244,4 @@ export class CallRecord implements NodeRead, ResponseSink, HeldBytes {
     if (this.method === noMethod) return noMethod.name;
     return this.policy.catalogue.has(this.method.name) ? this.method.name : "unlisted";
   }
-}
-
-function deriveOutcome(outcome: ReadOutcome): CallOutcome {
-  if (outcome === "answered") return "node";
-  return outcome === "coalesced" || outcome === "cancelled" ? outcome : "failed";
 }

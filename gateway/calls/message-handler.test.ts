@@ -53,9 +53,7 @@ function startHandler({ lookMs = 0, limits = { batchItems: 20, depth: 40 }, tier
       lasting: () => undefined,
       read: (read: NodeRead) => {
         passed.push(read.key);
-        read.done("answered");
-        const { id, sink } = read;
-        sink.text(`{"jsonrpc":"2.0","id":${id},"result":"0x1"}`, "node");
+        read.text(`{"jsonrpc":"2.0","id":${read.id},"result":"0x1"}`, "node");
         return finishedFlow;
       },
     },

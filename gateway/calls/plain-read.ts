@@ -1,13 +1,12 @@
 import { buildCallKey, type TypicalCall } from "../json-rpc/call.ts";
 import type { Method } from "../catalogue/method.ts";
-import type { NodeFailure } from "../errors.ts";
+import type { ResponseFailure } from "../errors.ts";
 import type { ResponseFlow } from "../responses/response-sink.ts";
 import type { HeldScope } from "../memory/held-scope.ts";
 import type { TraceContext } from "#daemon/http/trace-context.ts";
 import type { CacheLifetime } from "../reads/cache/cache-lifetime.ts";
 import type { CoalescedRead, ReadMoment } from "../reads/coalesced-read.ts";
-import type { NodeRead } from "../reads/node-read.ts";
-import type { ReadInFlight } from "../reads/reads-in-flight.ts";
+import type { NodeRead, ReadInFlight } from "../reads/node-read.ts";
 import type { BatchPiece } from "../upstream/batch-piece.ts";
 import type { NodeSender } from "../upstream/node-call.ts";
 import type { TypicalResponses } from "../upstream/typical-responses.ts";
@@ -131,7 +130,7 @@ export class PlainRead implements ResponseFlow, PieceCall, ReadInFlight, ReadMom
     return this.#own === undefined && this.#owner === owner;
   }
 
-  fail(failure: NodeFailure): void {
+  fail(failure: ResponseFailure): void {
     this.#become().entry?.fail(failure);
   }
 

@@ -48,6 +48,11 @@ export function formatErrorJsonResponse(id: string, error: string): string {
   return `{"jsonrpc":"2.0","id":${id},"error":${error}}`;
 }
 
+/** Formats the node's response under an id, JSON text, that may differ from the one under which the node answered. */
+export function formatAnswer(id: string, { kind, json }: NodeResponse): string {
+  return kind === "result" ? formatResultResponse(id, json) : formatErrorJsonResponse(id, json);
+}
+
 /** Formats a call for the node. It is rebuilt from its parts, so that no duplicate or unexpected key in the client's envelope reaches the node. */
 export function formatCall(id: string, method: string, params: string | undefined): string {
   return `{"jsonrpc":"2.0","id":${id},"method":"${method}","params":${params ?? "[]"}}`;

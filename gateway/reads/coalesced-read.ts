@@ -1,11 +1,13 @@
-import type { NodeFailure } from "../errors.ts";
-import type { ResponseFlow, ResponseSink, ResponseSource } from "../responses/response-sink.ts";
-import { CollectedResponse } from "../upstream/collected-response.ts";
-import { JoinedRead, notifyJoined, type ReadInFlight } from "./reads-in-flight.ts";
-import { type NodeRead, PassThrough, passFailure } from "./node-read.ts";
-import { formatCall, copyText, readAnswer } from "../json-rpc/read-answer.ts";
-import type { NodeCall, NodeFlow } from "../upstream/node-call.ts";
-import type { NodeSender } from "../upstream/node-call.ts";
+import type { ResponseFailure } from "../errors.ts";
+import {
+  ResponseParts,
+  type ResponseFlow,
+  type ResponseSink,
+  type ResponseSource,
+} from "../responses/response-sink.ts";
+import type { NodeRead, ReadInFlight } from "./node-read.ts";
+import { copyText, formatAnswer, formatCall, readAnswer, type NodeResponse } from "../json-rpc/read-answer.ts";
+import type { NodeCall, NodeFlow, NodeSender } from "../upstream/node-call.ts";
 import type { HeldBytes } from "#daemon/memory/connection-memory.ts";
 import type { TraceContext } from "#daemon/http/trace-context.ts";
 import type { CacheLifetime } from "./cache/cache-lifetime.ts";
@@ -57,8 +59,10 @@ export class CoalescedRead implements ResponseFlow, ResponseSink, NodeCall, Read
   /** Created when a second reader joins: most reads have one reader. */
   #joined: Set<JoinedRead> | undefined;
   #flow: NodeFlow | undefined;
-  /** Created if a response arrives in parts: most arrive whole. */
-  #collected: CollectedResponse | undefined;
+  /** Created if a response arrives in parts, as most do not, until it is complete or too long to be shared. */
+  #parts: ResponseParts | undefined;
+  #lengthBytes: number | undefined;
+  #source: ResponseSource = "node";
 
   /** `read` is the first reader. */
   constructor(read: NodeRead, { lifetime, generation, epoch, hash, isKept }: ReadMoment, owner: SharedReadOwner) {
@@ -129,7 +133,7 @@ export class CoalescedRead implements ResponseFlow, ResponseSink, NodeCall, Read
     if (!this.#hasInitiator && !this.#isStreaming) return;
     this.#hasInitiator = false;
     this.#isStreaming = false;
-    this.read.done("cancelled");
+    this.read.cancelled();
     this.#endUnread();
   }
 
@@ -138,61 +142,63 @@ export class CoalescedRead implements ResponseFlow, ResponseSink, NodeCall, Read
     const answer = this.#isRead ? readAnswer(body.toString("latin1"), this.read.id) : undefined;
     if (this.isKept && answer?.kind === "result") this.#owner.result(this, answer.json);
     const { first, joined } = this.#close();
-    first?.done("answered");
-    first?.sink.bytes(body, source);
-    notifyJoined(answer, joined);
+    first?.bytes(body, source);
+    answerJoined(answer, joined);
   }
 
   text(text: string, source: ResponseSource): void {
     const answer = this.#isRead ? readAnswer(text, this.read.id) : undefined;
     if (this.isKept && answer?.kind === "result") this.#owner.result(this, copyText(answer.json));
     const { first, joined } = this.#close();
-    first?.done("answered");
-    first?.sink.text(text, source);
-    notifyJoined(answer, joined);
+    first?.text(text, source);
+    answerJoined(answer, joined);
   }
 
   begin(lengthBytes: number | undefined, source: ResponseSource): void {
-    this.#collected = new CollectedResponse(this.#owner.limitBytes, {
-      whole: (body) => this.bytes(body, source),
-      fail: (failure) => this.#failed(failure),
-      tooLong: () => this.#tooLong(),
-    });
-    this.#collected.begin(lengthBytes, source);
+    const { limitBytes } = this.#owner;
+    this.#lengthBytes = lengthBytes;
+    this.#source = source;
+    this.#parts = new ResponseParts(limitBytes, undefined);
+    if (lengthBytes !== undefined && lengthBytes > limitBytes) this.#stream(this.#parts);
   }
 
   chunk(bytes: Buffer): boolean {
-    return this.#collected?.chunk(bytes) ?? true;
+    if (this.#parts === undefined) return !this.#isStreaming || this.read.chunk(bytes);
+    if (this.#parts.hold(bytes) !== undefined) this.#stream(this.#parts);
+    return true;
   }
 
   end(): void {
-    this.#collected?.end();
+    if (this.#parts !== undefined) this.bytes(this.#parts.joined(), this.#source);
+    else if (this.#isStreaming) this.read.end();
   }
 
-  fail(failure: NodeFailure): void {
-    if (this.#collected === undefined) this.#failed(failure);
-    else this.#collected.fail(failure);
+  fail(failure: ResponseFailure): void {
+    if (this.#isStreaming) {
+      this.read.fail(failure);
+      return;
+    }
+    const { first, joined } = this.#close();
+    first?.fail(failure);
+    for (const { read } of joined) read.fail(failure);
   }
 
   get #isRead(): boolean {
     return this.isKept || (this.#joined?.size ?? 0) > 0;
   }
 
-  #failed(failure: NodeFailure): void {
-    const { first, joined } = this.#close();
-    if (first !== undefined) passFailure(first, failure);
-    for (const { read } of joined) passFailure(read, failure);
-  }
-
-  #tooLong(): ResponseSink | undefined {
+  /** Streams a response that is too long to be shared to the first reader; the others get their own. */
+  #stream(sofar: ResponseParts): void {
+    this.#parts = undefined;
     const { first, joined } = this.#close();
     for (const left of joined) left.own = this.#owner.alone(left.read);
     if (first === undefined) {
       this.#flow?.cancel();
-      return undefined;
+      return;
     }
     this.#isStreaming = true;
-    return new PassThrough(first);
+    first.begin(this.#lengthBytes, this.#source);
+    for (const part of sofar.release()) first.chunk(part);
   }
 
   #close(): Readonly<{ first: NodeRead | undefined; joined: Iterable<JoinedRead> }> {
@@ -205,7 +211,7 @@ export class CoalescedRead implements ResponseFlow, ResponseSink, NodeCall, Read
 
   #leave(gone: JoinedRead): void {
     if (this.#joined?.delete(gone) !== true) return;
-    gone.read.done("cancelled");
+    gone.read.cancelled();
     this.#endUnread();
   }
 
@@ -213,5 +219,34 @@ export class CoalescedRead implements ResponseFlow, ResponseSink, NodeCall, Read
     if (this.#hasInitiator || (this.#joined?.size ?? 0) > 0) return;
     this.#owner.closed(this);
     this.#flow?.cancel();
+  }
+}
+
+/** A read that joined the first reader of a call to the node. It becomes a separate call if the response is too long to be shared. */
+class JoinedRead implements ResponseFlow {
+  readonly read: NodeRead;
+  own: ResponseFlow | undefined;
+  readonly #leave: (joined: JoinedRead) => void;
+
+  constructor(read: NodeRead, leave: (joined: JoinedRead) => void) {
+    this.read = read;
+    this.#leave = leave;
+  }
+
+  resume(): void {
+    this.own?.resume();
+  }
+
+  cancel(): void {
+    if (this.own === undefined) this.#leave(this);
+    else this.own.cancel();
+  }
+}
+
+/** Sends a shared response to its readers, each under its own id. */
+function answerJoined(answer: NodeResponse | undefined, joined: Iterable<JoinedRead>): void {
+  for (const { read } of joined) {
+    if (answer === undefined) read.fail("badAnswer");
+    else read.text(formatAnswer(read.id, answer), "coalesced");
   }
 }

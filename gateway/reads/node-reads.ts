@@ -2,14 +2,13 @@ import type { ResponseCache } from "./cache/response-cache.ts";
 import { deriveCacheLifetime } from "./cache/cache-lifetime.ts";
 import { hashKey } from "../json-rpc/key-hash.ts";
 import type { ChainHead, Head } from "../chain/head.ts";
-import { createReadsInFlight, type ReadInFlight, type ReadsInFlight } from "./reads-in-flight.ts";
 import { CoalescedRead, type ReadMoment, type SharedReadOwner } from "./coalesced-read.ts";
 import type { Method } from "../catalogue/method.ts";
 import { formatCall, isEmptyResult } from "../json-rpc/read-answer.ts";
-import type { NodeFlow, NodeSender } from "../upstream/node-call.ts";
-import type { ResponseFlow } from "../responses/response-sink.ts";
-import { type NodeRead, PassThrough } from "./node-read.ts";
-import { carriedId, RenamedResponse } from "./renamed-response.ts";
+import type { NodeSender } from "../upstream/node-call.ts";
+import { EndingFlow, type ResponseFlow } from "../responses/response-sink.ts";
+import type { NodeRead, ReadInFlight } from "./node-read.ts";
+import { carriedId, isPlainId, RenamedResponse } from "./renamed-response.ts";
 
 /** Size of the cache, 0 without one; identical reads in flight always share one. */
 export type NodeReadsOptions = Readonly<{
@@ -42,35 +41,12 @@ export type PlainNodeReads = Readonly<{
   share: (plain: ReadInFlight & ReadMoment, read: NodeRead) => CoalescedRead;
 }>;
 
-/**
- * Ids that every node returns byte for byte: plain integers, and strings without characters that some JSON encoders escape (Go's escapes
- * `<`, `>` and `&`, others escape `/` and `'`). Calls with any other id are sent under a substitute id.
- */
-const plainId = /^(?:0|[1-9]\d{0,14}|"[\w .,:;!?*+=@#$%^~|(){}[\]-]{0,128}")$/;
-
-/** Returns whether an id is plain. Most clients' ids are short integers, which are recognised without a regular expression. */
-function isPlainId(id: string): boolean {
-  const { length } = id;
-  const first = id.charCodeAt(0);
-  if (first < one || first > nine || length > shortDigits) return plainId.test(id);
-  for (let at = 1; at < length; at += 1) {
-    const code = id.charCodeAt(at);
-    if (code < zero || code > nine) return false;
-  }
-  return true;
-}
-
-const zero = 0x30;
-const one = 0x31;
-const nine = 0x39;
-const shortDigits = 15;
-
 /** Creates the reads for one node. */
 export function createNodeReads(
   options: NodeReadsOptions,
   { pool, cache, head }: Readonly<{ pool: NodeSender; cache: ResponseCache; head: Head }>,
 ): NodeReads & Readonly<{ plain: PlainNodeReads | undefined }> {
-  const underWay = createReadsInFlight();
+  const underWay = new ReadsInFlight();
 
   const isCached = (method: Method) => options.totalBytes > 0 && method.cache.kind !== "none";
   const alone = (read: NodeRead, sender: NodeSender = pool): ResponseFlow => {
@@ -85,14 +61,14 @@ export function createNodeReads(
       timeoutMs: method.timeoutMs,
       repeatable: method.repeatable,
       traceContext,
-      sink: plain ? new PassThrough(read) : new RenamedResponse(read),
+      sink: plain ? read : new RenamedResponse(read),
     });
-    return new LoneFlow(flow, read);
+    return new EndingFlow(flow, () => read.cancelled());
   };
   const owner: SharedReadOwner = {
     pool,
     limitBytes: options.entryBytes,
-    closed: underWay.remove,
+    closed: (shared) => underWay.replace(shared, undefined),
     result: (shared, json) => keepResult({ cache, head }, shared, json),
     alone: (read) => alone(read),
   };
@@ -133,7 +109,7 @@ function createPlainNodeReads({
       underWay.add(read);
       return cache.admits(read.hash);
     },
-    end: underWay.remove,
+    end: (read) => underWay.replace(read, undefined),
     keep: (read, json) => keepResult({ cache, head }, read, json),
     share: (plain, read) => {
       const shared = new CoalescedRead(read, plain, owner);
@@ -143,24 +119,41 @@ function createPlainNodeReads({
   };
 }
 
-/** Flow control of a call that has a single reader. */
-class LoneFlow implements ResponseFlow {
-  readonly #flow: NodeFlow;
-  readonly #read: NodeRead;
+/** Number of slots for reads; a power of two, and several times the number of connections to the node. */
+const places = 4_096;
 
-  constructor(flow: NodeFlow, read: NodeRead) {
-    this.#flow = flow;
-    this.#read = read;
+/**
+ * Reads that equal reads may join, by the hash of their keys. Each hash has one slot, which belongs to the latest read: a read that lost its
+ * slot can no longer be joined, but still completes. A map to which every read adds an entry and from which it removes that entry would cost
+ * several times as much, and its abandoned tables keep alive whatever they once contained.
+ */
+class ReadsInFlight {
+  readonly #reads: (ReadInFlight | undefined)[] = Array.from({ length: places });
+
+  get(hash: number, key: string): ReadInFlight | undefined {
+    const read = this.#reads[computePlace(hash)];
+    return read?.hash === hash && read.key === key ? read : undefined;
   }
 
-  resume(): void {
-    this.#flow.resume();
+  /** Returns whether there may be a read whose key has this hash. */
+  mayHave(hash: number): boolean {
+    return this.#reads[computePlace(hash)]?.hash === hash;
   }
 
-  cancel(): void {
-    this.#flow.cancel();
-    this.#read.done("cancelled");
+  /** Adds a read, replacing any earlier read in its slot. */
+  add(read: ReadInFlight): void {
+    this.#reads[computePlace(read.hash)] = read;
   }
+
+  /** Replaces a read, or removes it, unless another read has taken its slot. */
+  replace(read: ReadInFlight, by: ReadInFlight | undefined): void {
+    const place = computePlace(read.hash);
+    if (this.#reads[place] === read) this.#reads[place] = by;
+  }
+}
+
+function computePlace(hash: number): number {
+  return hash & (places - 1);
 }
 
 /** Caches the result of a read until it can no longer be used. The result is a text that is not a slice of another. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import type { ResponseFailure } from "../errors.ts";
 import { roomyMemory } from "../testing/roomy-memory.ts";
-import type { ReadOutcome } from "./node-read.ts";
 import { RenamedResponse } from "./renamed-response.ts";
 
 const id = '"<odd>"';
@@ -23,10 +23,9 @@ function answerTo() {
       return bytes.length < 100;
     },
     end: () => events.push("end"),
-    fail: () => events.push("broken"),
+    fail: (failure: ResponseFailure) => events.push(failure),
   };
-  const done = (outcome: ReadOutcome) => void events.push(outcome);
-  const answer = new RenamedResponse({ id, sink, memory: roomyMemory, done });
+  const answer = new RenamedResponse({ ...sink, id, memory: roomyMemory });
   return { answer, events, text: () => text, lengthBytes: () => lengthBytes };
 }
 
@@ -48,7 +47,7 @@ describe("an answer to an id that a node might write another way", () => {
       answer.chunk(bytes.subarray(1_000_000));
       answer.end();
       expect(text() === expected(long)).toBe(true);
-      expect([lengthBytes(), events]).toEqual([expected(long).length, ["answered", "end"]]);
+      expect([lengthBytes(), events]).toEqual([expected(long).length, ["end"]]);
     }
   });
 
@@ -57,7 +56,7 @@ describe("an answer to an id that a node might write another way", () => {
     answer.begin(undefined, "node");
     answer.chunk(Buffer.from(usual(long).slice(0, 100)));
     answer.fail("unavailable");
-    expect(events).toEqual(["unavailable", "broken"]);
+    expect(events).toEqual(["unavailable"]);
   });
 
   it("is read when it is written another way, up to a length", () => {
@@ -71,7 +70,7 @@ describe("an answer to an id that a node might write another way", () => {
         answer.chunk(bytes.subarray(10));
         answer.end();
       }
-      expect([text(), events]).toEqual([expected('"0x1"'), ["answered"]]);
+      expect([text(), events]).toEqual([expected('"0x1"'), []]);
     }
     for (const isWhole of [true, false]) {
       const { answer, text, events } = answerTo();
@@ -81,10 +80,7 @@ describe("an answer to an id that a node might write another way", () => {
         answer.chunk(written(long));
         answer.end();
       }
-      expect([text(), events]).toEqual([
-        `{"jsonrpc":"2.0","id":${id},"error":{"code":-32003,"message":"response too large"}}`,
-        ["tooLarge"],
-      ]);
+      expect([text(), events]).toEqual(["", ["tooLarge"]]);
     }
   });
 });

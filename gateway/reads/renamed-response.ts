@@ -1,9 +1,32 @@
-import type { NodeFailure } from "../errors.ts";
+import type { ResponseFailure } from "../errors.ts";
 import { isAt } from "../json-rpc/json-scanner.ts";
-import { formatErrorJsonResponse, formatResultResponse, readAnswer } from "../json-rpc/read-answer.ts";
+import { formatAnswer, readAnswer } from "../json-rpc/read-answer.ts";
 import type { ResponseSink, ResponseSource } from "../responses/response-sink.ts";
-import { CollectedResponse } from "../upstream/collected-response.ts";
-import { passFailure, PassThrough, type NodeRead } from "./node-read.ts";
+import { createTextSink } from "../responses/text-sink.ts";
+import type { NodeRead } from "./node-read.ts";
+
+/**
+ * Ids that every node returns byte for byte: plain integers, and strings without characters that some JSON encoders escape (Go's escapes
+ * `<`, `>` and `&`, others escape `/` and `'`). Calls with any other id are sent under a substitute id.
+ */
+const plainId = /^(?:0|[1-9]\d{0,14}|"[\w .,:;!?*+=@#$%^~|(){}[\]-]{0,128}")$/;
+
+const zero = 0x30;
+const one = 0x31;
+const nine = 0x39;
+const shortDigits = 15;
+
+/** Returns whether an id is plain. Most clients' ids are short integers, which are recognised without a regular expression. */
+export function isPlainId(id: string): boolean {
+  const { length } = id;
+  const first = id.charCodeAt(0);
+  if (first < one || first > nine || length > shortDigits) return plainId.test(id);
+  for (let at = 1; at < length; at += 1) {
+    const code = id.charCodeAt(at);
+    if (code < zero || code > nine) return false;
+  }
+  return true;
+}
 
 /** Substitute id for calls whose own id might come back in a different form. */
 export const carriedId = "1";
@@ -14,38 +37,30 @@ const answerStart = `{"jsonrpc":"2.0","id":${carriedId},`;
 /** Max length of a response that is parsed for its id: parsing is synchronous. */
 const readBytes = 524_288;
 
-/** A read whose response, if it has to be buffered, counts against the read's memory budget. */
-type Renamed = Pick<NodeRead, "id" | "sink" | "done" | "memory">;
-
 /**
  * Responds to a read with the node's response under the read's own id. A response that starts in the way most nodes write it is streamed
  * with its start replaced; any other response has to be parsed, so its length is limited.
  */
 export class RenamedResponse implements ResponseSink {
-  readonly #read: Renamed;
+  readonly #read: ResponseSink & Pick<NodeRead, "id" | "memory">;
   #lengthBytes: number | undefined;
   #source: ResponseSource = "node";
   #sofar: Buffer = Buffer.alloc(0);
   #onward: ResponseSink | undefined;
 
-  constructor(read: Renamed) {
+  constructor(read: ResponseSink & Pick<NodeRead, "id" | "memory">) {
     this.#read = read;
   }
 
   text(json: string, source: ResponseSource): void {
-    this.bytes(Buffer.from(json, "latin1"), source);
+    const isShort = json.length <= readBytes || json.startsWith(answerStart);
+    const answer = isShort ? readAnswer(json, carriedId) : undefined;
+    if (answer === undefined) this.#read.fail(isShort ? "badAnswer" : "tooLarge");
+    else this.#read.text(formatAnswer(this.#read.id, answer), source);
   }
 
   bytes(body: Buffer, source: ResponseSource): void {
-    const isShort = body.length <= readBytes || isAt(body, 0, answerStart);
-    const answer = isShort ? readAnswer(body.toString("latin1"), carriedId) : undefined;
-    const { id, sink } = this.#read;
-    if (answer === undefined) this.#failed(isShort ? "badAnswer" : "tooLarge");
-    else {
-      this.#read.done("answered");
-      const isResult = answer.kind === "result";
-      sink.text(isResult ? formatResultResponse(id, answer.json) : formatErrorJsonResponse(id, answer.json), source);
-    }
+    this.text(body.toString("latin1"), source);
   }
 
   begin(lengthBytes: number | undefined, source: ResponseSource): void {
@@ -59,12 +74,15 @@ export class RenamedResponse implements ResponseSink {
     if (this.#sofar.length < answerStart.length) return true;
     const sofar = this.#sofar;
     if (!isAt(sofar, 0, answerStart)) {
-      this.#onward = new CollectedResponse(readBytes, this.#reading(), this.#read.memory);
+      this.#onward = createTextSink(readBytes, this.#read.memory, (answer) => {
+        if (typeof answer === "string") this.#read.fail(answer);
+        else this.text(answer.text, answer.source);
+      });
       this.#onward.begin(this.#lengthBytes, this.#source);
       return this.#onward.chunk(sofar);
     }
     const start = Buffer.from(`{"jsonrpc":"2.0","id":${this.#read.id},`, "latin1");
-    this.#onward = new PassThrough(this.#read);
+    this.#onward = this.#read;
     const moreBytes = start.length - answerStart.length;
     this.#onward.begin(this.#lengthBytes === undefined ? undefined : this.#lengthBytes + moreBytes, this.#source);
     return this.#onward.chunk(Buffer.concat([start, sofar.subarray(answerStart.length)]));
@@ -75,23 +93,7 @@ export class RenamedResponse implements ResponseSink {
     else this.#onward.end();
   }
 
-  fail(failure: NodeFailure): void {
-    if (this.#onward === undefined) this.#failed(failure);
-    else this.#onward.fail(failure);
-  }
-
-  #reading() {
-    return {
-      whole: (body: Buffer) => this.bytes(body, this.#source),
-      fail: (failure: NodeFailure) => this.#failed(failure),
-      tooLong: () => {
-        this.#failed("tooLarge");
-        return undefined;
-      },
-    };
-  }
-
-  #failed(failure: NodeFailure): void {
-    passFailure(this.#read, failure);
+  fail(failure: ResponseFailure): void {
+    (this.#onward ?? this.#read).fail(failure);
   }
 }

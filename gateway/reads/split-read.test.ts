@@ -31,7 +31,7 @@ function startSplit(total: number, options: { parallel?: number; limitBytes?: nu
   const flow = parseSplit(
     { pieces, parallel: options.parallel ?? 3, limitBytes: options.limitBytes ?? 10_000_000 },
     {
-      read: { id: "7", method, caller: "a", memory: roomyMemory, sink, traceContext: undefined },
+      read: { ...sink, id: "7", method, caller: "a", memory: roomyMemory, traceContext: undefined },
       reads: {
         cached: () => undefined,
         lasting: () => undefined,
@@ -45,7 +45,7 @@ function startSplit(total: number, options: { parallel?: number; limitBytes?: nu
     (outcome) => events.push(outcome),
   );
   const answer = (at: number, result: string) =>
-    readers.get(`[${at}]`)!.sink.text(`{"jsonrpc":"2.0","id":1,"result":${result}}`, "node");
+    readers.get(`[${at}]`)!.text(`{"jsonrpc":"2.0","id":1,"result":${result}}`, "node");
   return { flow, asked, events, answer, readers, text: () => text };
 }
 
@@ -89,7 +89,7 @@ describe("a range in pieces", () => {
 
   it("fails as a whole with the first error, and requests nothing more", () => {
     const split = startSplit(5);
-    split.readers.get("[1]")!.sink.text('{"jsonrpc":"2.0","id":1,"error":{"code":-32000,"message":"no"}}', "node");
+    split.readers.get("[1]")!.text('{"jsonrpc":"2.0","id":1,"error":{"code":-32000,"message":"no"}}', "node");
     split.answer(0, '["a"]');
     expect(split.text()).toBe('{"jsonrpc":"2.0","id":7,"error":{"code":-32000,"message":"no"}}');
     expect(split.events).toEqual(["failed", "text"]);

@@ -5,12 +5,15 @@ import {
   readAnswer,
 } from "../json-rpc/read-answer.ts";
 import { buildCallKey } from "../json-rpc/call.ts";
-import { collectionErrors, rpcErrors, type CollectionFailure } from "../errors.ts";
+import { responseErrors, rpcErrors, type ResponseFailure } from "../errors.ts";
 import type { ResponseFlow, ResponseSink, ResponseSource } from "../responses/response-sink.ts";
+import type { HeldBytes } from "#daemon/memory/connection-memory.ts";
+import type { TraceContext } from "#daemon/http/trace-context.ts";
+import type { Method } from "../catalogue/method.ts";
 import type { NodeRead } from "./node-read.ts";
 import type { NodeReads } from "./node-reads.ts";
 import { OrderedWriter, type OrderedWriterDependencies } from "../responses/ordered-writer.ts";
-import { createTextSink, type TextResponse } from "../responses/text-sink.ts";
+import { TextSink, type TextReceiver, type TextResponse } from "../responses/text-sink.ts";
 
 /** A range split into permitted pieces, each with its own parameters. */
 export type SplitOptions = Readonly<{
@@ -22,7 +25,7 @@ export type SplitOptions = Readonly<{
 }>;
 
 /** The call for the whole range; its owner releases its memory when it ends. */
-type WholeRead = Omit<NodeRead, "params" | "key" | "sender" | "done">;
+type WholeRead = ResponseSink & Pick<NodeRead, "id" | "method" | "caller" | "memory" | "traceContext">;
 
 const pieceId = "1";
 
@@ -36,8 +39,8 @@ export function parseSplit(
   { read, reads }: Readonly<{ read: WholeRead; reads: NodeReads }>,
   done: (outcome: "node" | "failed" | "cancelled") => void,
 ): ResponseFlow {
-  const { id, memory, sink } = read;
-  const writer = createArrayWriter(pieces.length, id, { sink, memory, ending: () => finish("node") });
+  const { id, memory } = read;
+  const writer = createArrayWriter(pieces.length, id, { sink: read, memory, ending: () => finish("node") });
   const flows = new Map<number, ResponseFlow>();
   const settled = new Set<number>();
   const state = { next: 0, isOver: false, isRunning: false };
@@ -52,10 +55,10 @@ export function parseSplit(
   const fail = (text: string) => {
     if (state.isOver) return;
     finish("failed");
-    if (writer.hasBegun) sink.fail("unavailable");
-    else sink.text(text, "gateway");
+    if (writer.hasBegun) read.fail("unavailable");
+    else read.text(text, "gateway");
   };
-  const settle = (place: number, answer: TextResponse | CollectionFailure) => {
+  const settle = (place: number, answer: TextResponse | ResponseFailure) => {
     const piece = readPiece(answer, id);
     if (piece.kind === "error") return fail(piece.text);
     const { elements } = piece;
@@ -63,13 +66,13 @@ export function parseSplit(
     writer.put(place, elements, piece.source);
     return run();
   };
+  const receive = (answer: TextResponse | ResponseFailure, place: number) => {
+    flows.delete(place);
+    settled.add(place);
+    if (!state.isOver) settle(place, answer);
+  };
   const requestPiece = (place: number) => {
-    const pieceSink = createTextSink(limitBytes, memory, (answer) => {
-      flows.delete(place);
-      settled.add(place);
-      if (!state.isOver) settle(place, answer);
-    });
-    const piece = buildPiece(read, pieces[place] ?? "[]", pieceSink);
+    const piece = new PieceRead(read, pieces[place] ?? "[]", { limitBytes, memory, receive }, place);
     const cached = reads.cached(piece.method, piece.key);
     if (cached !== undefined) {
       settle(place, { text: formatResultResponse(pieceId, cached), source: "cache", retryAfterSeconds: undefined });
@@ -104,9 +107,34 @@ export function parseSplit(
   };
 }
 
-function buildPiece({ method, caller, memory, traceContext }: WholeRead, params: string, sink: ResponseSink): NodeRead {
-  const key = buildCallKey(method.name, params);
-  return { id: pieceId, method, caller, memory, params, key, traceContext, sink, done: () => undefined };
+/** The read of one piece, whose response is collected. */
+class PieceRead extends TextSink<number> implements NodeRead {
+  readonly id = pieceId;
+  readonly method: Method;
+  readonly caller: string;
+  readonly memory: HeldBytes;
+  readonly params: string;
+  readonly key: string;
+  readonly traceContext: TraceContext | undefined;
+
+  constructor(
+    { method, caller, memory, traceContext }: WholeRead,
+    params: string,
+    receiver: TextReceiver<number>,
+    place: number,
+  ) {
+    super(receiver, place);
+    this.method = method;
+    this.caller = caller;
+    this.memory = memory;
+    this.params = params;
+    this.key = buildCallKey(method.name, params);
+    this.traceContext = traceContext;
+  }
+
+  cancelled(): void {
+    // The whole read has been cancelled, or has failed: no piece is counted by itself.
+  }
 }
 
 /** Creates the writer that joins the elements of that many arrays into the result of the call with this id. */
@@ -118,9 +146,9 @@ function createArrayWriter(places: number, id: string, dependencies: OrderedWrit
 type Piece = Readonly<{ kind: "elements"; elements: string; source: ResponseSource } | { kind: "error"; text: string }>;
 
 /** Returns the elements in a piece's response, or the response that replaces the whole result. */
-function readPiece(given: TextResponse | CollectionFailure, id: string): Piece {
+function readPiece(given: TextResponse | ResponseFailure, id: string): Piece {
   if (typeof given === "string") {
-    return { kind: "error", text: formatErrorResponse(id, collectionErrors[given]) };
+    return { kind: "error", text: formatErrorResponse(id, responseErrors[given]) };
   }
   const answer = readAnswer(given.text, pieceId);
   if (answer?.kind === "error") return { kind: "error", text: formatErrorJsonResponse(id, answer.json) };

@@ -26,7 +26,7 @@ describe("the parts of an answer", () => {
     expect([parts.tryAdd(part("abc")), parts.tryAdd(part("de")), parts.tryAdd(part("f"))]).toEqual([
       undefined,
       undefined,
-      "tooLong",
+      "tooLarge",
     ]);
     expect([heldBytes(), parts.joined().toString()]).toEqual([5, "abcde"]);
     expect(Buffer.concat(parts.release()).toString()).toBe("abcde");
@@ -41,7 +41,7 @@ describe("the parts of an answer", () => {
       undefined,
       "tooMuchHeld",
       "tooMuchHeld",
-      "tooLong",
+      "tooLarge",
     ]);
     expect([came.joined().toString(), asked.joined().toString(), heldBytes()]).toEqual(["abcdef", "", 6]);
     came.release();

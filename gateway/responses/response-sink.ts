@@ -1,4 +1,4 @@
-import type { NodeFailure, CollectionFailure } from "../errors.ts";
+import type { ResponseFailure } from "../errors.ts";
 import type { HeldBytes } from "#daemon/memory/connection-memory.ts";
 import { copyToOwnMemory } from "../wire/received-bytes.ts";
 
@@ -36,7 +36,7 @@ export type ResponseSink = Readonly<{
    * Reports a failure. Before `begin`, there is no response, and the owner of the call responds instead. After `begin`, the response is
    * truncated, and the client must not treat it as complete.
    */
-  fail: (failure: NodeFailure) => void;
+  fail: (failure: ResponseFailure) => void;
 }>;
 
 /** Flow control of a response in progress, used by its reader. */
@@ -61,7 +61,7 @@ export const discardedResponse: ResponseSink = {
 };
 
 /** Reason that collecting a response stopped. */
-export type PartsFailure = Exclude<CollectionFailure, "broken">;
+export type PartsFailure = Extract<ResponseFailure, "tooLarge" | "tooMuchHeld">;
 
 /**
  * Parts of one response of at most `limitBytes`, counted in `memory` until they are released. They stay buffers, because buffers live
@@ -89,7 +89,7 @@ export class ResponseParts {
     this.#parts.push(bytes);
     this.#bytes += bytes.length;
     const mayBeHeld = this.#memory?.hold(bytes.length) ?? true;
-    if (this.#bytes > this.#limitBytes) return "tooLong";
+    if (this.#bytes > this.#limitBytes) return "tooLarge";
     return mayBeHeld ? undefined : "tooMuchHeld";
   }
 
@@ -98,7 +98,7 @@ export class ResponseParts {
    * copied, so that it does not keep the whole buffer alive.
    */
   tryAdd(bytes: Buffer): PartsFailure | undefined {
-    if (this.#bytes + bytes.length > this.#limitBytes) return "tooLong";
+    if (this.#bytes + bytes.length > this.#limitBytes) return "tooLarge";
     if (this.#memory?.tryAcquire(bytes.length) === false) return "tooMuchHeld";
     this.#parts.push(copyToOwnMemory(bytes));
     this.#bytes += bytes.length;
@@ -153,7 +153,7 @@ export class EndingSink implements ResponseSink {
     this.#sink.end();
   }
 
-  fail(failure: NodeFailure): void {
+  fail(failure: ResponseFailure): void {
     this.#ended();
     this.#sink.fail(failure);
   }

@@ -1,4 +1,4 @@
-import type { CollectionFailure } from "../errors.ts";
+import type { ResponseFailure } from "../errors.ts";
 import type { HeldBytes } from "#daemon/memory/connection-memory.ts";
 import { ResponseParts, type PartsFailure, type ResponseSink, type ResponseSource } from "./response-sink.ts";
 
@@ -9,9 +9,9 @@ export type TextResponse = Readonly<{ text: string; source: ResponseSource; retr
 export type TextReceiver<Context> = Readonly<{
   /** Max response length. */
   limitBytes: number;
-  /** Counts a collected response until the receiver gets it. */
-  memory: HeldBytes;
-  receive: (answer: TextResponse | CollectionFailure, context: Context) => void;
+  /** Counts a collected response until the receiver gets it; undefined: `limitBytes` is the only limit. */
+  memory: HeldBytes | undefined;
+  receive: (answer: TextResponse | ResponseFailure, context: Context) => void;
   /** Receives the parts of a long response instead of `receive`. If absent, the parts are joined. */
   receiveLong?: (answer: LongResponse, context: Context) => void;
 }>;
@@ -84,9 +84,9 @@ export class TextSink<Context> implements ResponseSink {
     }
   }
 
-  fail(): void {
+  fail(failure: ResponseFailure): void {
     this.#collected?.parts.release();
-    this.#receiver.receive("broken", this.#context);
+    this.#receiver.receive(failure, this.#context);
   }
 
   #whole(text: string, source: ResponseSource, retryAfterSeconds: number | undefined): void {
@@ -102,8 +102,8 @@ export function explainRefusal(
   { limitBytes, memory }: Pick<TextReceiver<unknown>, "limitBytes" | "memory">,
   length: number,
 ): PartsFailure | undefined {
-  if (length > limitBytes) return "tooLong";
-  if (length <= smallBytes) return undefined;
+  if (length > limitBytes) return "tooLarge";
+  if (length <= smallBytes || memory === undefined) return undefined;
   if (!memory.tryAcquire(length)) return "tooMuchHeld";
   memory.release(length);
   return undefined;
@@ -112,11 +112,11 @@ export function explainRefusal(
 /** A response that is arriving in parts. */
 type CollectedText = { failure: PartsFailure | undefined } & Readonly<{ parts: ResponseParts; source: ResponseSource }>;
 
-/** Creates a sink for one response of at most `limitBytes`. `memory` counts a collected response until it is received. */
+/** Creates a sink for one response; its parameters are those of a {@link TextReceiver}. */
 export function createTextSink(
   limitBytes: number,
-  memory: HeldBytes,
-  receive: (answer: TextResponse | CollectionFailure) => void,
+  memory: HeldBytes | undefined,
+  receive: (answer: TextResponse | ResponseFailure) => void,
   receiveLong?: (answer: LongResponse) => void,
 ): ResponseSink {
   return new TextSink(

@@ -1,4 +1,4 @@
-import type { NodeFailure } from "../errors.ts";
+import type { ResponseFailure } from "../errors.ts";
 import { ResponseParts, type PartsFailure, type ResponseSink } from "../responses/response-sink.ts";
 import { createTurns, type SharedTurns } from "../wire/shared-turns.ts";
 import type { HeldBytes } from "#daemon/memory/connection-memory.ts";
@@ -133,7 +133,7 @@ export class BatchPiece implements ResponseSink {
   }
 
   begin(lengthBytes: number | undefined): void {
-    if ((lengthBytes ?? 0) > this.#options.responseBytes) this.#cut("tooLong");
+    if ((lengthBytes ?? 0) > this.#options.responseBytes) this.#cut("tooLarge");
   }
 
   chunk(bytes: Buffer): boolean {
@@ -148,7 +148,7 @@ export class BatchPiece implements ResponseSink {
     this.#readInTurns();
   }
 
-  fail(failure: NodeFailure): void {
+  fail(failure: ResponseFailure): void {
     this.#releaseAll();
     if (failure === "badAnswer") this.#refuse("it returned something other than JSON-RPC for a batch");
     else if (failure === "tooLarge") this.#requestAlone();
@@ -203,7 +203,7 @@ export class BatchPiece implements ResponseSink {
       return;
     }
     // The memory available now says nothing about the memory available for later responses.
-    if (why === "tooLong") this.#dependencies.cutAfter(answers?.filter((answer) => answer !== undefined).length ?? 0);
+    if (why === "tooLarge") this.#dependencies.cutAfter(answers?.filter((answer) => answer !== undefined).length ?? 0);
     let isLacking = false;
     for (const [place, entry] of this.#clear().entries()) {
       const answer = answers?.[place];

@@ -1,4 +1,4 @@
-import type { NodeFailure } from "../errors.ts";
+import type { ResponseFailure } from "../errors.ts";
 import type { Socket } from "node:net";
 import { formatTraceHeaders } from "#daemon/http/trace-context.ts";
 import type { KeepMessageHead } from "../wire/message-head.ts";
@@ -224,7 +224,7 @@ export class NodeConnection implements Disposable {
     else if (!this.#socket.destroyed) this.#dependencies.idle(this);
   }
 
-  #fail(failure: NodeFailure): void {
+  #fail(failure: ResponseFailure): void {
     const sink = this.#sink ?? this.#ticket?.call.sink;
     this.#ticket = undefined;
     this.#body?.drop();

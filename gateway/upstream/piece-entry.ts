@@ -1,4 +1,4 @@
-import type { NodeFailure } from "../errors.ts";
+import type { ResponseFailure } from "../errors.ts";
 import type { HeldBytes } from "#daemon/memory/connection-memory.ts";
 import type { TraceContext } from "#daemon/http/trace-context.ts";
 import type { TypicalResponses } from "./typical-responses.ts";
@@ -30,7 +30,7 @@ export type PieceCall = Readonly<{
   answer: (text: string) => void;
   /** Delivers the responses to this call, to the call at `from`, and to as many calls after that as possible; returns how many. */
   answerRun: (calls: readonly PieceCall[], from: number, answers: TypicalResponses) => number;
-  fail: (failure: NodeFailure) => void;
+  fail: (failure: ResponseFailure) => void;
   requestAlone: (pool: NodeSender) => void;
 }>;
 
@@ -89,7 +89,7 @@ export class PieceEntry implements NodeFlow, PieceCall {
     return 1;
   }
 
-  fail(failure: NodeFailure): void {
+  fail(failure: ResponseFailure): void {
     if (this.isOver) return;
     this.isOver = true;
     this.call.sink.fail(failure);

@@ -1,4 +1,4 @@
-import { CollectedResponse } from "./collected-response.ts";
+import { createTextSink } from "../responses/text-sink.ts";
 import { formatCall, readAnswer } from "../json-rpc/read-answer.ts";
 import type { NodeSender } from "./node-call.ts";
 
@@ -14,18 +14,16 @@ export function requestNode(
   call: Readonly<{ method: string; params: string; timeoutMs: number }>,
 ): Promise<string | undefined> {
   return new Promise((resolve) => {
-    const none = () => resolve(undefined);
-    const whole = (body: Buffer) => {
-      const answer = readAnswer(body.toString("latin1"), "1");
-      resolve(answer?.kind === "result" ? answer.json : undefined);
-    };
     pool.send({
       caller: ownCaller,
       id: "1",
       body: formatCall("1", call.method, call.params),
       timeoutMs: call.timeoutMs,
       repeatable: true,
-      sink: new CollectedResponse(answerBytes, { whole, fail: none, tooLong: () => void none() }),
+      sink: createTextSink(answerBytes, undefined, (response) => {
+        const answer = typeof response === "string" ? undefined : readAnswer(response.text, "1");
+        resolve(answer?.kind === "result" ? answer.json : undefined);
+      }),
     });
   });
 }

@@ -1,4 +1,4 @@
-import type { NodeFailure } from "../errors.ts";
+import type { ResponseFailure } from "../errors.ts";
 import { ChunkedDecoder } from "./chunked-decoder.ts";
 import { copyToOwnMemory } from "../wire/received-bytes.ts";
 import type { ScratchBuffers } from "../wire/scratch-buffers.ts";
@@ -19,7 +19,7 @@ export type ResponseBodyDependencies = Readonly<{
 }>;
 
 /** Progress of a body: incomplete, complete, or rejected. */
-export type BodyState = "more" | "done" | Extract<NodeFailure, "badAnswer" | "tooLarge">;
+export type BodyState = "more" | "done" | Extract<ResponseFailure, "badAnswer" | "tooLarge">;
 
 /**
  * The body of one response, decoded from its chunks. A body that arrives in one read goes to its sink whole, without copying. So does a

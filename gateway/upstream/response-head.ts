@@ -1,4 +1,4 @@
-import type { NodeFailure } from "../errors.ts";
+import type { ResponseFailure } from "../errors.ts";
 import {
   beginsWith,
   toBytes,
@@ -10,6 +10,7 @@ import {
 import { formatErrorJsonResponse } from "../json-rpc/read-answer.ts";
 import { readObject } from "../json-rpc/read-object.ts";
 import type { ResponseSink } from "../responses/response-sink.ts";
+import { createTextSink } from "../responses/text-sink.ts";
 import { skipSpace } from "../json-rpc/json-scanner.ts";
 import { batchId, type NodeCall } from "./node-call.ts";
 
@@ -89,7 +90,7 @@ function readResponseHead(head: string): ResponseHead | undefined {
 }
 
 /** Returns the failure that a response with this head represents, or undefined if it is a valid response. */
-export function findFailure({ status, lengthBytes }: ResponseHead, responseBytes: number): NodeFailure | undefined {
+export function findFailure({ status, lengthBytes }: ResponseHead, responseBytes: number): ResponseFailure | undefined {
   if (status === 502 || status === 503) return "unavailable";
   if (status === 429) return "limited";
   if (status < 200 || status > 203) return "badAnswer";
@@ -116,25 +117,16 @@ export const errorBytes = 1_048_576;
 export function readErrorResponse(
   { id, sink }: Pick<NodeCall, "id" | "sink">,
   { status, lengthBytes = 0 }: ResponseHead,
-  failure: NodeFailure,
+  failure: ResponseFailure,
 ): ResponseSink | undefined {
   if (status < 400 || lengthBytes > errorBytes) return undefined;
-  const parts: Buffer[] = [];
-  const text = (body: string) => {
-    const error = readRpcError(body);
+  return createTextSink(errorBytes, undefined, (answer) => {
+    const error = typeof answer === "string" ? undefined : readRpcError(answer.text);
     // A batch (only batches have this id) would be resent call by call, which is too much for a node that has already received too many
     // calls.
     if (error === undefined || (failure === "limited" && id === batchId)) sink.fail(failure);
-    else sink.bytes(Buffer.from(formatErrorJsonResponse(id, error), "latin1"), "node");
-  };
-  return {
-    text,
-    bytes: (body) => text(body.toString("latin1")),
-    begin: () => undefined,
-    chunk: (bytes) => parts.push(bytes) > 0,
-    end: () => text(Buffer.concat(parts).toString("latin1")),
-    fail: () => sink.fail(failure),
-  };
+    else sink.text(formatErrorJsonResponse(id, error), "node");
+  });
 }
 
 /** Reads the error in a JSON-RPC response, as JSON text; returns undefined if the text, a binary string, is not such a response. */

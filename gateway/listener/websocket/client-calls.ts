@@ -3,7 +3,7 @@ import type { MessageHandler } from "../../calls/message-handler.ts";
 import { createTextSink, type LongResponse, type TextResponse } from "../../responses/text-sink.ts";
 import { formatErrorResponse } from "../../json-rpc/read-answer.ts";
 import { isBatch, readMessage } from "../../json-rpc/read-message.ts";
-import { collectionErrors, type CollectionFailure } from "../../errors.ts";
+import { responseErrors, type ResponseFailure } from "../../errors.ts";
 import { HeldScope } from "../../memory/held-scope.ts";
 import type { PolicySource } from "../../policy.ts";
 import type { PolicySettings } from "../../settings/policy.ts";
@@ -53,7 +53,7 @@ export function createClientCalls(
         if (flow !== undefined) flows.delete(flow);
         reply(answer, afterReply);
       };
-      const receive = (answer: TextResponse | CollectionFailure) =>
+      const receive = (answer: TextResponse | ResponseFailure) =>
         done(typeof answer === "string" ? formatFailedAnswer(message, answer, limits) : answer.text);
       const receiveLong = ({ parts }: LongResponse) => done(parts);
       const sink = createTextSink(computeAnswerBytes(message, limits), held, receive, receiveLong);
@@ -74,8 +74,8 @@ function computeAnswerBytes(message: Buffer, { batchResponseBytes, batchItems }:
 }
 
 /** Formats the response to a message whose actual response can't be sent: an error with the message's id. A batch is not parsed again just for this. */
-function formatFailedAnswer(message: Buffer, reason: CollectionFailure, limits: PolicySettings["limits"]): string {
+function formatFailedAnswer(message: Buffer, reason: ResponseFailure, limits: PolicySettings["limits"]): string {
   const read = isBatch(message) ? undefined : readMessage(message, limits);
   const id = read?.kind === "single" ? read.call.id : undefined;
-  return formatErrorResponse(id ?? "null", collectionErrors[reason]);
+  return formatErrorResponse(id ?? "null", responseErrors[reason]);
 }
