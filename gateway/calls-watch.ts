@@ -5,7 +5,7 @@ import type { ConditionBoard } from "#status/condition-board.ts";
 import { reportFailedCheck, type WatchedCheck } from "#status/failed-check.ts";
 import type { ConditionReport, ConditionStatus } from "#status/condition.ts";
 import { CallHistory, sumCalls, type RecentCalls } from "./observe/recent-calls.ts";
-import type { Traffic } from "./observe/traffic.ts";
+import type { Traffic } from "./observe/meter.ts";
 
 /** Interval between two checks. */
 const intervalMs = 2_000;

@@ -8,20 +8,18 @@ import { pause as realPause, type Pause } from "#daemon/time.ts";
 import { createResponseCache, type ResponseCache } from "./reads/cache/response-cache.ts";
 import { createHead, type Head, type NodeFitness } from "./chain/head.ts";
 import { startListeners, type Listeners } from "./listener/listeners.ts";
-import { createCallHandler } from "./calls/call-handler.ts";
-import { admitBodies, createMessageCharge } from "./calls/large-message.ts";
+import { admitBodies } from "./calls/large-message.ts";
 import { createMessageHandler } from "./calls/message-handler.ts";
 import { createNodeReads } from "./reads/node-reads.ts";
 import { createLoadGate, watchLoopDelay, type LoadGate } from "./limits/load-gate.ts";
 import { deriveMemoryBounds, readMemoryLimits, MemoryBudget } from "#daemon/memory/memory-budget.ts";
 import { rememberChecks } from "./limits/checked-params.ts";
-import { startRateLimiter } from "./limits/start-rate-limiter.ts";
+import { createProcessRateLimiter, type RateLimiter } from "./limits/rate-limiter.ts";
 import { withAccessLog, withBusySignal } from "./observe/meter.ts";
 import { createGapCounter, createPrometheusMeter, registerGauges } from "./observe/call-metrics.ts";
 import { preferSpeed } from "#daemon/process/busy-signal.ts";
-import type { Traffic } from "./observe/traffic.ts";
-import { startTracing } from "./observe/start-tracing.ts";
-import { buildOpenRpcTexts } from "./calls/openrpc-texts.ts";
+import type { Traffic } from "./observe/meter.ts";
+import type { RunningTracing } from "./observe/tracing.ts";
 import { startLivePolicy } from "./policy.ts";
 import type { SettingNames } from "./settings/names.ts";
 import type { GatewaySettings } from "./settings/sections.ts";
@@ -65,7 +63,7 @@ export type Gateway = AsyncDisposable &
     disown: () => void;
   }>;
 
-const now = () => performance.now();
+const now = performance.now.bind(performance);
 
 /** Max reads sent to a node in one batch if neither the settings nor the node's family specify a number. */
 const usualBatchItems = 100;
@@ -82,7 +80,7 @@ export async function startGateway(
   await using starting = new AsyncDisposableStack();
 
   const policy = starting.use(startLivePolicy(settings, { log, files, settingNames })).current;
-  const turns = new SharedTurns({ now, later: (run) => void setImmediate(run) });
+  const turns = new SharedTurns({ now, later: setImmediate });
   const head = createHead(settings.head, { now, wallClock: Date.now });
   const cache = createResponseCache(settings.cache);
   const memory = new MemoryBudget(deriveMemoryBounds(settings.memory, readMemoryLimits()), { cache });
@@ -91,22 +89,21 @@ export async function startGateway(
   );
   const gate = createLoadGate(settings.upstream, { loopDelayMs: starting.use(watchLoopDelay({ now })).delayMs });
   const counted = createPrometheusMeter(metrics);
-  const meter = withBusySignal(
-    withAccessLog(counted, () => policy().settings.accessLog, { log, random: Math.random }),
-    { now, becameBusy: preferSpeed },
-  );
-  const { tracing } = starting.use(await startTracing(settings.tracing, { log }));
+  const meter = withBusySignal(withAccessLog(counted, policy, { log, random: Math.random }), {
+    now,
+    becameBusy: preferSpeed,
+  });
+  const { tracing } = starting.use(await startTracing(settings.tracing, log));
   const reads = createNodeReads(settings.cache, { pool: upstream.pool, cache, head });
   const calls = {
     policy,
-    limiter: starting.use(await startRateLimiter(settings.rateStore, { log, now })),
+    limiter: starting.use(await startRateLimiter(settings.rateStore, log)),
     gate,
     head,
     checks: rememberChecks(),
     nodeFitness: node.fitness,
     reads,
     meter,
-    openRpc: buildOpenRpcTexts(),
     now,
   };
   const { batchItems = node.batchCallsMax ?? usualBatchItems, batchResponseBytes } = settings.upstream;
@@ -114,12 +111,9 @@ export async function startGateway(
     { items: batchItems, responseBytes: batchResponseBytes },
     { pool: upstream.pool, log, now, turns },
   );
-  const handle = createCallHandler(calls);
-  const plainReads = reads.plain && { ...calls, plain: reads.plain };
-  const charge = createMessageCharge(calls);
   const listeners = await startListeners(settings, {
     policy,
-    handle: createMessageHandler({ policy, handle, plainReads, gate, nodeBatches, charge, tracing, turns }),
+    handle: createMessageHandler({ ...calls, plain: reads.plain, nodeBatches, tracing, turns }),
     turns,
     hub: upstream.hub,
     memory,
@@ -144,6 +138,27 @@ export async function startGateway(
       deriveReadiness(head.known()?.latest, node.fitness() === "behind" && policy().settings.behind.reads === "refuse"),
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   };
+}
+
+/** Starts tracing if the settings specify a collector; otherwise OpenTelemetry's SDK is not even loaded. */
+async function startTracing({ otlpUrl, ...options }: GatewaySettings["tracing"], log: Logger): Promise<RunningTracing> {
+  if (otlpUrl === undefined) return { tracing: undefined, [Symbol.asyncDispose]: async () => undefined };
+  const { startOtlpTracing } = await import("./observe/otlp-tracing.ts");
+  return startOtlpTracing({ ...options, otlpUrl }, { log });
+}
+
+/**
+ * Starts the limiter that the settings configure: shared between replicas if they specify a store, otherwise local to this process. The
+ * store's client library is loaded only if needed, because it takes 5 MiB.
+ */
+async function startRateLimiter(
+  { redisUrl, timeoutMs, clients }: GatewaySettings["rateStore"],
+  log: Logger,
+): Promise<RateLimiter & Disposable> {
+  const own = createProcessRateLimiter({ clients }, { now });
+  if (redisUrl === undefined) return { ...own, [Symbol.dispose]: () => undefined };
+  const { createRedisRateLimiter } = await import("./limits/redis-rate-limiter.ts");
+  return createRedisRateLimiter({ url: redisUrl.reveal(), timeoutMs, clients }, { log, fallback: own, now });
 }
 
 function deriveReadiness(latest: bigint | number | undefined, refusesReads: boolean): ReadinessCheck {

@@ -25,7 +25,7 @@ import { startGateway, type Gateway, type GatewayUrls } from "./gateway.ts";
 import type { SettingNames } from "./settings/names.ts";
 import type { GatewaySettings } from "./settings/sections.ts";
 import type { NodeFitness } from "./chain/head.ts";
-import type { Traffic } from "./observe/traffic.ts";
+import type { Traffic } from "./observe/meter.ts";
 
 /** Max body size that the operations listener accepts, in bytes; none of its routes needs a body. */
 const bodyLimitBytes = 1_024;

@@ -43,8 +43,7 @@ export function startNode(
   { httpUrl, webSocketUrl, head, cache, policy, linkOpened, gapEnded, log, now, turns }: NodeDependencies,
 ): Node {
   const stack = new DisposableStack();
-  const responseBytes = () => policy().settings.limits.responseBytes;
-  const pool = stack.use(new NodePool({ ...upstream, httpUrl, responseBytes }, { now, turns }));
+  const pool = stack.use(new NodePool({ ...upstream, httpUrl }, { now, turns, policy }));
   let link: NodeLink | undefined;
   const { timeoutMs } = headSettings;
   const hub = stack.use(

@@ -2,23 +2,62 @@ import { z } from "zod";
 import { StartupError } from "#daemon/process/startup-error.ts";
 import { watchFile, type FileReading, type WatchedFileDependencies } from "#daemon/files/watched-file.ts";
 import { describeFileIssues } from "#daemon/settings/describe-issue.ts";
-import { createCatalogue, type Catalogue } from "./catalogue/catalogue.ts";
+import { buildAddedMethod, createCatalogue, type Catalogue } from "./catalogue/catalogue.ts";
+import type { Audience, ListenerName, Method } from "./catalogue/method.ts";
+import { formatOpenRpcDocuments } from "./catalogue/openrpc.ts";
 import { type PolicySettings, type Tier, policyShape } from "./settings/policy.ts";
 import type { SettingNames } from "./settings/names.ts";
 
 /** Basis for every decision that the gateway makes. Replaced as a whole when settings change; a call keeps the policy that it started with. */
-export type Policy = Readonly<{ settings: PolicySettings; catalogue: Catalogue; tiers: ReadonlyMap<string, Tier> }>;
+export type Policy = Readonly<{
+  settings: PolicySettings;
+  catalogue: Catalogue;
+  tiers: ReadonlyMap<string, Tier>;
+  /** Returns the OpenRPC document for a listener as JSON text. */
+  openRpc: (listener: ListenerName) => string;
+}>;
 
 /** Returns the active policy; read it once per call. */
 export type PolicySource = () => Policy;
 
 /** Creates the policy from settings. */
 export function createPolicy(settings: PolicySettings): Policy {
-  return {
-    settings,
-    catalogue: createCatalogue(settings.methods),
-    tiers: new Map(Object.entries(settings.tiers)),
-  };
+  const catalogue = createCatalogue(settings.methods);
+  const tiers = new Map(Object.entries(settings.tiers));
+  return { settings, catalogue, tiers, openRpc: formatOpenRpcDocuments(catalogue) };
+}
+
+/** Limits of a caller whose tier no longer exists: the strictest limits that still let the caller see the reason. */
+const fallbackTier: Tier = {
+  requestsPerSecond: 1,
+  requestBurst: 1,
+  computeUnitsPerSecond: 10,
+  computeUnitBurst: 10,
+  concurrency: 1,
+  webSockets: 0,
+  subscriptions: 0,
+};
+
+/** Returns a caller's tier. */
+export function findTier({ tiers }: Policy, { tierName }: Readonly<{ tierName: string }>): Tier {
+  return tiers.get(tierName) ?? fallbackTier;
+}
+
+const unlistedMethod = /^[a-zA-Z][\w.]{0,63}$/;
+/** Methods that make the node trace: their limits and costs come only from the catalogue. */
+const tracingMethod = /^(?:debug_trace|trace_)/;
+const width = { public: 0, private: 1, internal: 2, nobody: 3 } as const satisfies Record<Audience, number>;
+
+/** Returns the method with this name if a caller in this tier may call it on this listener, otherwise undefined. */
+export function findMethod(policy: Policy, tier: Tier, name: string, listener: ListenerName): Method | undefined {
+  const method = policy.catalogue.get(name);
+  if (method === undefined) {
+    const forward = listener !== "public" && policy.settings.unknownMethods[listener] === "forward";
+    if (!forward || !unlistedMethod.test(name) || tracingMethod.test(name)) return undefined;
+    return buildAddedMethod(name);
+  }
+  if (width[method.audience] > width[listener]) return undefined;
+  return tier.methods === undefined || tier.methods.includes(name) ? method : undefined;
 }
 
 /** Returns the max blocks that one eth_getLogs call in this tier may cover (specification, Limits). */

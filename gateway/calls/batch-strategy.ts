@@ -1,29 +1,30 @@
-import { fallbackTier, type Caller } from "../callers/caller.ts";
+import type { Method } from "../catalogue/method.ts";
 import { isBad, type BadCall, type Call } from "../json-rpc/call.ts";
 import { mayNameGas } from "../limits/call-gas.ts";
 import type { CallGate, LoadGate, LoadRejection } from "../limits/load-gate.ts";
-import { NodeTime } from "../limits/node-time.ts";
 import type { Policy } from "../policy.ts";
 import type { PolicySettings, Tier } from "../settings/policy.ts";
 import type { NodeBatch, NodeBatches } from "../upstream/node-batches.ts";
 import type { SharedTurns } from "../wire/shared-turns.ts";
 import { type ResponseFlow, LateFlow } from "../responses/response-sink.ts";
-import { isBatchable } from "./answer-call.ts";
-import type { BatchLimits } from "./batch.ts";
-import type { CallContext } from "./call-context.ts";
+import type { CallAccount } from "./call-account.ts";
 
 /** Max node batches that one client's batch may have in flight. */
 const nodeBatchesAtOnce = 4;
 
 /** How the calls of one client's batch reach the node. */
-export type BatchStrategy = Pick<BatchLimits, "ahead"> &
-  Readonly<{
-    toNode: NodeBatch;
-    batch: NonNullable<CallContext["batch"]>;
-    isGrouped: () => boolean;
-    /** Sets the callback that continues the batch after `ahead` blocked all calls. */
-    onResume: (goOn: () => void) => void;
-  }>;
+export type BatchStrategy = Readonly<{
+  /**
+   * How many calls ahead of the first unanswered call this call may start. `inTurn`: it starts once all earlier calls are answered, and
+   * later calls start once it is answered.
+   */
+  ahead: (call: Call | BadCall) => number | "inTurn";
+  sender: NodeBatch;
+  gate: CallGate;
+  isGrouped: () => boolean;
+  /** Sets the callback that continues the batch after `ahead` blocked all calls. */
+  onResume: (goOn: () => void) => void;
+}>;
 
 /**
  * Chooses how a batch's calls reach the node. Reads are grouped, in up to four node batches at a time. Heavy calls go alone,
@@ -32,29 +33,35 @@ export type BatchStrategy = Pick<BatchLimits, "ahead"> &
  * nonces depend on it.
  */
 export function chooseBatchStrategy(
-  { settings: { limits, overload }, tiers, catalogue }: Policy,
-  { key, tierName }: Caller,
-  { gate, nodeBatches }: Readonly<{ gate: LoadGate; nodeBatches: NodeBatches }>,
+  { policy, tier, key, dependencies }: CallAccount,
+  nodeBatches: NodeBatches,
 ): BatchStrategy {
-  const parallel = Math.min(limits.batchParallel, (tiers.get(tierName) ?? fallbackTier).concurrency);
-  const toNode = nodeBatches.open(key);
+  const parallel = Math.min(policy.settings.limits.batchParallel, tier.concurrency);
   const together = Math.max(parallel, nodeBatches.items(key) * Math.min(nodeBatchesAtOnce, parallel));
-  const batchGate = new BatchGate(gate, Math.ceil(together / parallel));
+  const gate = new BatchGate(dependencies.gate, Math.ceil(together / parallel));
   return {
-    toNode,
+    sender: nodeBatches.open(key),
+    gate,
     isGrouped: () => nodeBatches.items(key) > 1,
-    batch: { sender: toNode, gate: batchGate, nodeTime: new NodeTime() },
-    onResume: (goOn) => batchGate.onResume(goOn),
+    onResume: (goOn) => gate.onResume(goOn),
     ahead: (call: Call | BadCall) => {
-      if (batchGate.isWaiting) return 0;
-      const method = isBad(call) ? undefined : catalogue.get(call.method);
+      if (gate.isWaiting) return 0;
+      const method = isBad(call) ? undefined : policy.catalogue.get(call.method);
       if (method === undefined) return parallel;
       if (method.answeredBy === "node" && !method.repeatable) return "inTurn";
       // An explicit gas value may make the call heavy.
       const mayBeHeavy = method.limit?.kind === "gas" && !isBad(call) && mayNameGas(call.params ?? "");
-      return isBatchable(method, overload) && !mayBeHeavy ? together : parallel;
+      return isBatchable(method, method.costUnits, policy) && !mayBeHeavy ? together : parallel;
     },
   };
+}
+
+/**
+ * Whether calls to a method that cost this much are batched with similar calls on the way to the node: this applies to methods that are
+ * repeatable and not heavy. A node may process a batch sequentially, so heavy calls would wait for each other.
+ */
+export function isBatchable({ repeatable }: Method, costUnits: number, { settings }: Policy): boolean {
+  return repeatable && costUnits < settings.overload.heavyCostUnits;
 }
 
 /** Starts a response in its caller's scheduling round, unless the reader has disconnected by then. */

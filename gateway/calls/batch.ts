@@ -7,6 +7,7 @@ import type { ResponseFlow, ResponseSink } from "../responses/response-sink.ts";
 import { OrderedWriter } from "../responses/ordered-writer.ts";
 import type { NodeBatch } from "../upstream/node-batches.ts";
 import type { Turns } from "../wire/shared-turns.ts";
+import type { BatchStrategy } from "./batch-strategy.ts";
 import type { PlainReads } from "./plain-reads.ts";
 import { TextSink, type LongResponse, type RunReceiver, type TextResponse } from "../responses/text-sink.ts";
 
@@ -14,14 +15,7 @@ import { TextSink, type LongResponse, type RunReceiver, type TextResponse } from
 const callBytes = 128;
 
 /** Limits of a batch in progress. */
-export type BatchLimits = Readonly<{
-  /**
-   * How many calls ahead of the first unanswered call this call may start. `inTurn`: it starts once all earlier calls are answered, and
-   * later calls start once it is answered.
-   */
-  ahead: (call: Call | BadCall) => number | "inTurn";
-  responseBytes: number;
-}>;
+export type BatchLimits = Pick<BatchStrategy, "ahead"> & Readonly<{ responseBytes: number }>;
 
 /** Dependencies of a running batch, including the memory of its caller's connection. */
 export type BatchDependencies = Readonly<{

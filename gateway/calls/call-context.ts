@@ -1,24 +1,18 @@
 import type { RpcError } from "../errors.ts";
 import type { Caller } from "../callers/caller.ts";
-import type { CallGate, LoadGate } from "../limits/load-gate.ts";
+import type { LoadGate } from "../limits/load-gate.ts";
 import type { HeldBytes } from "#daemon/memory/connection-memory.ts";
-import type { NodeTime } from "../limits/node-time.ts";
-import type { CallTrace } from "../observe/tracing.ts";
-import type { NodeSender } from "../upstream/node-call.ts";
 import type { TraceContext } from "#daemon/http/trace-context.ts";
-import type { ListenerName } from "../catalogue/method.ts";
 import type { Head, NodeFitness } from "../chain/head.ts";
+import type { NodeResponse } from "../json-rpc/read-answer.ts";
 import type { RateLimiter } from "../limits/rate-limiter.ts";
 import type { RememberedChecks } from "../limits/checked-params.ts";
 import type { Meter } from "../observe/meter.ts";
-import type { Policy, PolicySource } from "../policy.ts";
+import type { PolicySource } from "../policy.ts";
 import type { NodeReads } from "../reads/node-reads.ts";
 
-/** Outcome of a subscription call, as JSON text or as an error. */
-export type SubscriptionResponse =
-  | Readonly<{ kind: "result"; json: string }>
-  | Readonly<{ kind: "error"; error: RpcError }>
-  | Readonly<{ kind: "nodeError"; json: string }>;
+/** Outcome of a subscription call: the node's response or the gateway's, or the error that rejects the call. */
+export type SubscriptionResponse = NodeResponse | Readonly<{ kind: "refused"; error: RpcError }>;
 
 /** The subscriptions of one WebSocket client. */
 export type Subscriptions = Readonly<{
@@ -37,18 +31,6 @@ export type MessageContext = Readonly<{
   subscriptions?: Subscriptions | undefined;
 }>;
 
-/** Context shared by the calls in a message: their caller, their arrival time, and what is sent to the node with them. */
-export type CallContext = MessageContext &
-  Readonly<{
-    startedAt: number;
-    /** Whether the calls' bytes were already charged with their message. */
-    hasPaidBytes?: boolean | undefined;
-    /** Trace of a single call, or of a call in a batch, if tracing is enabled. */
-    trace?: CallTrace | undefined;
-    /** The batch that the calls belong to, for what they share on the way to the node. */
-    batch?: Readonly<{ sender: NodeSender; gate: CallGate; nodeTime: NodeTime }> | undefined;
-  }>;
-
 /** Dependencies shared by all calls of a gateway. */
 export type CallDependencies = Readonly<{
   policy: PolicySource;
@@ -59,8 +41,6 @@ export type CallDependencies = Readonly<{
   reads: NodeReads;
   nodeFitness: () => NodeFitness;
   meter: Meter;
-  /** Returns the OpenRPC document for a listener as JSON text. */
-  openRpc: (policy: Policy, listener: ListenerName) => string;
   /** Returns the milliseconds of a monotonic clock. */
   now: () => number;
 }>;

@@ -1,17 +1,15 @@
 import { describe, expect, it } from "vitest";
-import { buildOpenRpcTexts } from "./openrpc-texts.ts";
 import type { ResponseFailure } from "../errors.ts";
 import { createHead } from "../chain/head.ts";
-import { createLoadGate } from "../limits/load-gate.ts";
-import { rememberChecks } from "../limits/checked-params.ts";
 import { createPolicy } from "../policy.ts";
+import { createTestCalls } from "../testing/test-calls.ts";
 import { roomyMemory } from "../testing/roomy-memory.ts";
 import { testSettings } from "../testing/test-gateway.ts";
 import { finishedFlow } from "../responses/response-sink.ts";
-import { createCallHandler } from "./call-handler.ts";
 import { createTextSink, type TextResponse } from "../responses/text-sink.ts";
+import { CallAccount } from "./call-account.ts";
+import { handleCall } from "./call-handler.ts";
 
-const now = () => 0;
 const tier = {
   requestsPerSecond: 1,
   requestBurst: 1,
@@ -23,44 +21,32 @@ const tier = {
 
 describe("a range in pieces", () => {
   it("is refused by a limiter that answers later", async () => {
+    const { dependencies } = createTestCalls();
     const policy = createPolicy(testSettings({ tiers: { public: tier } }));
-    const head = createHead({ staleAfterMs: 1_000 }, { now, wallClock: Date.now });
+    const head = createHead({ staleAfterMs: 1_000 }, { now: () => 0, wallClock: Date.now });
     head.advance({ number: 1_000n, hash: '"0x1"' });
     const charges: number[] = [];
     const asked: string[] = [];
-    const handle = createCallHandler({
-      policy: () => policy,
-      limiter: {
-        acquire: async (_key, costUnits) => (charges.push(costUnits) === 1 ? undefined : 3_000),
-        waitFor: () => undefined,
-        debtMs: () => undefined,
-        owe: () => undefined,
+    const limiter = {
+      ...dependencies.limiter,
+      acquire: async (_key: string, costUnits: number) => (charges.push(costUnits) === 1 ? undefined : 3_000),
+    };
+    const reads = {
+      ...dependencies.reads,
+      read: ({ params }: Readonly<{ params: string }>) => {
+        asked.push(params);
+        return finishedFlow;
       },
-      gate: createLoadGate(testSettings().upstream, { loopDelayMs: () => 0 }),
-      head,
-      checks: rememberChecks(),
-      reads: {
-        cached: () => undefined,
-        lasting: () => undefined,
-        read: ({ params }) => {
-          asked.push(params);
-          return finishedFlow;
-        },
-      },
-      meter: { call: () => undefined, node: () => undefined, limited: () => undefined },
-      nodeFitness: () => "fit",
-      openRpc: buildOpenRpcTexts(),
-      now,
-    });
+    };
+    const account = new CallAccount(
+      { ...dependencies, policy: () => policy, head, limiter, reads },
+      { caller: { key: "a", listener: "public", tierName: "public" }, memory: roomyMemory, traceContext: undefined },
+      false,
+    );
     const answer = await new Promise<TextResponse | ResponseFailure>((resolve) => {
-      handle(
+      handleCall(
+        account,
         { id: "1", method: "eth_getLogs", params: '[{"fromBlock":"0x0","toBlock":"0xf9"}]' },
-        {
-          caller: { key: "a", listener: "public", tierName: "public" },
-          memory: roomyMemory,
-          startedAt: 0,
-          traceContext: undefined,
-        },
         createTextSink(10_000, roomyMemory, resolve),
       );
       setTimeout(() => resolve("unavailable"), 1_000);

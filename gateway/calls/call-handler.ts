@@ -1,63 +1,78 @@
-import { formatErrorJsonResponse, formatResultResponse } from "../json-rpc/read-answer.ts";
+import { formatAnswer, formatResultResponse } from "../json-rpc/read-answer.ts";
 import { buildCallKey, isBad, type BadCall, type Call } from "../json-rpc/call.ts";
-import { methodNotFound, paramsTooLarge, rpcErrors } from "../errors.ts";
+import { hashParts, rememberHash } from "../json-rpc/key-hash.ts";
+import { methodNotFound, paramsTooLarge, rpcErrors, tooManyCalls, type RpcError } from "../errors.ts";
 import type { ParamLimit } from "../catalogue/method.ts";
 import { mayNameGas } from "../limits/call-gas.ts";
 import { checkParams } from "../limits/check-params.ts";
+import type { CallGate, LoadRejection } from "../limits/load-gate.ts";
+import type { RateDecision } from "../limits/rate-limiter.ts";
+import type { CallTrace } from "../observe/tracing.ts";
 import { findLogsCap, findTraceCap } from "../policy.ts";
-import { hashParts, rememberHash } from "../json-rpc/key-hash.ts";
+import { knownParamsBytes } from "../reads/cache/cache-lifetime.ts";
+import { parseSplit } from "../reads/split-read.ts";
 import {
-  isOffChain,
-  readInPieces,
-  readOne,
-  explainUnfit,
-  answerCall,
-  failCall,
-  answerWithoutNode,
-  chargeCall,
-} from "./answer-call.ts";
-import { finishedFlow, type ResponseFlow, type ResponseSink } from "../responses/response-sink.ts";
-import type { CallContext, SubscriptionResponse, CallDependencies } from "./call-context.ts";
-import { CallRecord, noMethod } from "./call-record.ts";
+  EndingFlow,
+  finishedFlow,
+  LateFlow,
+  type ResponseFlow,
+  type ResponseSink,
+} from "../responses/response-sink.ts";
+import { isBatchable } from "./batch-strategy.ts";
+import { noMethod, type CallAccount } from "./call-account.ts";
+import type { SubscriptionResponse } from "./call-context.ts";
+import { CallRecord } from "./call-record.ts";
 
 /** Handles one call: checks the catalogue and limits, then tries constants, the cache and the node. An invalid call is also charged. Never throws. */
-export type CallHandler = (call: Call | BadCall, context: CallContext, sink: ResponseSink) => ResponseFlow;
+export function handleCall(
+  account: CallAccount,
+  call: Call | BadCall,
+  client: ResponseSink,
+  trace?: CallTrace,
+): ResponseFlow {
+  const record = new CallRecord(account, call, client, trace);
+  return chargeCall(record, record.method.costUnits + account.priceBytes(call.kib ?? 0), admit);
+}
 
-/** Creates the call handler used by all listeners. */
-export function createCallHandler(dependencies: CallDependencies): CallHandler {
-  return (call, context, sink) => {
-    const record = new CallRecord(dependencies, call, context, sink);
-    const kib = context.hasPaidBytes === true ? 0 : (call.kib ?? 0);
-    return chargeCall(record, record.method.costUnits + kib * record.policy.settings.rateLimit.unitsPerKiB, admit);
-  };
+/** Continues with a call if its caller's rate limit allows the extra units; otherwise rejects it. */
+export function chargeCall(
+  record: CallRecord,
+  costUnits: number,
+  proceed: (record: CallRecord) => ResponseFlow,
+): ResponseFlow {
+  const decision = record.account.charge(costUnits);
+  if (decision === undefined) return proceed(record);
+  if (typeof decision === "number") return record.rejectRate(decision);
+  const flow = new LateFlow();
+  const decided = (waitMs: RateDecision) =>
+    flow.begin(() => (waitMs === undefined ? proceed(record) : record.rejectRate(waitMs)));
+  decision.then(decided, () => decided(undefined));
+  return flow;
 }
 
 function admit(record: CallRecord): ResponseFlow {
-  const { call, method } = record;
-  if (isBad(call)) return failCall(record, call.error, call.limit);
-  if (method === noMethod) return failCall(record, methodNotFound(call.method));
-  const { subscriptions } = record.context;
+  const { call, method, account } = record;
+  if (isBad(call)) return record.refuse(call.error, call.limit);
+  if (method === noMethod) return record.refuse(methodNotFound(call.method));
+  const { subscriptions, caller } = account.message;
   if (method.webSocketOnly === true && subscriptions === undefined) {
-    return failCall(record, rpcErrors.notificationsNotSupported);
+    return record.refuse(rpcErrors.notificationsNotSupported);
   }
   const params = call.params ?? "[]";
-  if (params.charCodeAt(0) !== 0x5b) return failCall(record, rpcErrors.nonArrayParams);
-  const paramsBytes = method.paramsBytes ?? record.policy.settings.limits.paramsBytes;
+  if (params.charCodeAt(0) !== 0x5b) return record.refuse(rpcErrors.nonArrayParams);
+  const paramsBytes = method.paramsBytes ?? account.policy.settings.limits.paramsBytes;
   if (params.length > paramsBytes) {
-    return failCall(record, paramsTooLarge(method.name, params.length, paramsBytes), "message");
+    return record.refuse(paramsTooLarge(method.name, params.length, paramsBytes), "message");
   }
   if (method.webSocketOnly === true && subscriptions !== undefined) {
     const unfit = explainUnfit(record);
-    if (unfit !== undefined && isOffChain(unfit)) return answerWithoutNode(record, unfit);
+    if (unfit !== undefined && isOffChain(unfit)) return record.answerWithoutNode(unfit);
     void answerSubscription(record, subscriptions.answer(method.name, params));
     return finishedFlow;
   }
-  if (method.constant !== undefined) return answerCall(record, formatResultResponse(record.id, method.constant));
+  if (method.constant !== undefined) return record.answer(formatResultResponse(record.id, method.constant));
   if (method.answeredBy === "gateway") {
-    return answerCall(
-      record,
-      formatResultResponse(record.id, record.dependencies.openRpc(record.policy, record.context.caller.listener)),
-    );
+    return record.answer(formatResultResponse(record.id, account.policy.openRpc(caller.listener)));
   }
   if (method.limit !== undefined && isLimited(method.limit, params)) return readWithin(record, params);
   return readOne(record, params, call.key ?? buildKey(method.name, params, call.hash));
@@ -75,9 +90,16 @@ function buildKey(method: string, params: string, hash: number | undefined): str
   return key;
 }
 
+async function answerSubscription(record: CallRecord, pending: Promise<SubscriptionResponse>): Promise<void> {
+  const answer = await pending;
+  if (answer.kind === "refused") record.refuse(answer.error);
+  else record.answer(formatAnswer(record.id, answer));
+}
+
 /** Handles a read whose parameters have limits, in one or several pieces. */
 function readWithin(record: CallRecord, params: string): ResponseFlow {
-  const { policy, tier, dependencies, method } = record;
+  const { account, method } = record;
+  const { policy, tier, dependencies } = account;
   const head = dependencies.head.known();
   const checked = dependencies.checks({ policy, head, tier, method }, params, () => {
     const splitBlocks = tier.splitBlocks ?? 0;
@@ -89,11 +111,11 @@ function readWithin(record: CallRecord, params: string): ResponseFlow {
   });
   switch (checked.kind) {
     case "refuse":
-      return failCall(record, checked.error, checked.limit);
-    case "split":
-      return chargeCall(record, method.costUnits * (checked.pieces.length - 1), () =>
-        readInPieces(record, checked.pieces),
-      );
+      return record.refuse(checked.error, checked.limit);
+    case "split": {
+      const { pieces } = checked;
+      return chargeCall(record, method.costUnits * (pieces.length - 1), () => readInPieces(record, pieces));
+    }
     case "pass": {
       const { params: passed, key, gas = 0 } = checked;
       const moreUnits = Math.ceil(gas / policy.settings.rateLimit.gasPerUnit) - method.costUnits;
@@ -104,9 +126,87 @@ function readWithin(record: CallRecord, params: string): ResponseFlow {
   }
 }
 
-async function answerSubscription(record: CallRecord, pending: Promise<SubscriptionResponse>): Promise<void> {
-  const answer = await pending;
-  if (answer.kind === "error") failCall(record, answer.error);
-  else if (answer.kind === "result") answerCall(record, formatResultResponse(record.id, answer.json));
-  else answerCall(record, formatErrorJsonResponse(record.id, answer.json));
+/** Answers a checked call from the cache, or sends it to the node if a slot is free. `key` is the `buildCallKey` of method and parameters. */
+function readOne(record: CallRecord, params: string, key: string): ResponseFlow {
+  const { account, call, method } = record;
+  const { reads, gate: ownGate } = account.dependencies;
+  const unfit = explainUnfit(record);
+  const cached = params.length > knownParamsBytes ? undefined : findCachedAnswer(record, key, unfit);
+  if (cached !== undefined) {
+    record.text(formatResultResponse(record.id, cached), "cache");
+    return finishedFlow;
+  }
+  if (unfit !== undefined) return record.answerWithoutNode(unfit);
+  const batch = isBatchable(record.method, record.costUnits, account.policy) ? account.batch : undefined;
+  const gate = batch?.gate ?? ownGate;
+  const rejection = record.enter(gate);
+  if (rejection !== undefined) return waitOrReject(record, rejection, gate, () => readOne(record, params, key));
+  record.params = params;
+  // Checked parameters may be serialised differently.
+  if (!isBad(call) && call.method === method.name && call.params === params) record.wire = call.wire;
+  record.key = key;
+  record.sender = batch?.sender;
+  return reads.read(record);
+}
+
+/** Reads a range in pieces. Each piece is charged as a call, but the read takes only one in-flight slot. */
+function readInPieces(record: CallRecord, pieces: readonly string[]): ResponseFlow {
+  const unfit = explainUnfit(record);
+  if (unfit !== undefined) return record.answerWithoutNode(unfit);
+  const { reads, gate } = record.account.dependencies;
+  const { ranges, limits } = record.account.policy.settings;
+  const rejection = record.enter(gate);
+  if (rejection !== undefined) return waitOrReject(record, rejection, gate, () => readInPieces(record, pieces));
+  const options = { pieces, parallel: ranges.splitParallel, limitBytes: limits.batchResponseBytes };
+  return parseSplit(options, { read: record, reads }, (outcome) => {
+    record.leave();
+    record.ended(outcome);
+  });
+}
+
+/** Queues a call for one of its caller's in-flight slots, or rejects the call. */
+function waitOrReject(
+  record: CallRecord,
+  rejection: LoadRejection,
+  gate: CallGate,
+  retry: () => ResponseFlow,
+): ResponseFlow {
+  const { key, tier, policy, dependencies } = record.account;
+  const { overload } = policy.settings;
+  const { retryAfterSeconds } = overload;
+  if (rejection === "overload") return record.reject(rpcErrors.overload, retryAfterSeconds, "overload");
+  const reject = () => record.reject(tooManyCalls(tier.concurrency, retryAfterSeconds), retryAfterSeconds, rejection);
+  const goOn = () => {
+    // Responses that arrived while the call waited may have put the caller into debt.
+    const debtMs = dependencies.limiter.debtMs(key, tier);
+    return debtMs === undefined ? retry() : record.rejectRate(debtMs);
+  };
+  const flow = new LateFlow();
+  const leaveQueue = gate.wait(key, tier, overload, (mayEnter) => flow.begin(mayEnter ? goOn : reject));
+  return leaveQueue === undefined ? reject() : new EndingFlow(flow, leaveQueue);
+}
+
+/**
+ * Returns the cached response. While the node is unfit, returns only a response that stays valid without the node, and none if the node may
+ * be on another chain.
+ */
+function findCachedAnswer({ account, method }: CallRecord, key: string, unfit: RpcError | undefined) {
+  const { reads } = account.dependencies;
+  if (unfit === undefined) return reads.cached(method, key);
+  return isOffChain(unfit) ? undefined : reads.lasting(method, key);
+}
+
+/** Returns the error that explains why the node must not be queried; undefined if the node is fit. */
+function explainUnfit({ account, method }: CallRecord): RpcError | undefined {
+  const fitness = account.dependencies.nodeFitness();
+  if (fitness === "fit") return undefined;
+  if (fitness === "down") return rpcErrors.nodeUnavailable;
+  if (fitness === "anotherChain" || fitness === "chainUnknown") return rpcErrors[fitness];
+  const mayServe = method.whileBehind === true || account.policy.settings.behind.reads === "serve";
+  return mayServe ? undefined : rpcErrors.nodeBehind;
+}
+
+/** Whether the node is not known to be on the expected chain; if so, nothing is answered on its behalf. */
+function isOffChain(unfit: RpcError): boolean {
+  return unfit === rpcErrors.anotherChain || unfit === rpcErrors.chainUnknown;
 }

@@ -1,50 +1,20 @@
 import { describe, expect, it } from "vitest";
-import { createHead } from "../chain/head.ts";
-import { createLoadGate } from "../limits/load-gate.ts";
-import { rememberChecks } from "../limits/checked-params.ts";
-import { createPolicy } from "../policy.ts";
-import { limitlessTier } from "../testing/limitless-tier.ts";
+import { discardedResponse } from "../responses/response-sink.ts";
 import { roomyMemory } from "../testing/roomy-memory.ts";
-import { testSettings } from "../testing/test-gateway.ts";
-import { discardedResponse, finishedFlow } from "../responses/response-sink.ts";
+import { createTestCalls } from "../testing/test-calls.ts";
+import { CallAccount } from "./call-account.ts";
 import { CallRecord } from "./call-record.ts";
 
 const kib = 1_024;
-const now = () => 0;
 
 /** A call's record as the sink of its answer, what its caller owes, how it ended, and what its client got. */
 function indebted(rateLimit: Readonly<Record<string, number | boolean>> = {}) {
-  const owed: number[] = [];
-  const outcomes: string[] = [];
+  const { dependencies, owed, outcomes } = createTestCalls({ rateLimit });
   const texts: string[] = [];
-  const policy = createPolicy(
-    testSettings({ rateLimit, tiers: { public: { ...limitlessTier, webSockets: 1, subscriptions: 1 } } }),
-  );
+  const caller = { key: "a", listener: "public", tierName: "public" } as const;
   const sink = new CallRecord(
-    {
-      policy: () => policy,
-      limiter: {
-        acquire: () => undefined,
-        waitFor: () => undefined,
-        debtMs: () => undefined,
-        owe: (_key, costUnits) => void owed.push(costUnits),
-      },
-      gate: createLoadGate(testSettings().upstream, { loopDelayMs: () => 0 }),
-      head: createHead({ staleAfterMs: 1_000 }, { now, wallClock: now }),
-      checks: rememberChecks(),
-      reads: { cached: () => undefined, lasting: () => undefined, read: () => finishedFlow },
-      meter: { call: ({ outcome }) => void outcomes.push(outcome), node: () => undefined, limited: () => undefined },
-      nodeFitness: () => "fit",
-      openRpc: () => "{}",
-      now,
-    },
+    new CallAccount(dependencies, { caller, memory: roomyMemory, traceContext: undefined }, false),
     { id: "1", method: "eth_getLogs", params: "[]" },
-    {
-      caller: { key: "a", listener: "public", tierName: "public" },
-      memory: roomyMemory,
-      startedAt: 0,
-      traceContext: undefined,
-    },
     {
       ...discardedResponse,
       text: (json) => void texts.push(json),

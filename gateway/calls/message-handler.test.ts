@@ -1,6 +1,5 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { buildOpenRpcTexts } from "./openrpc-texts.ts";
 import { createHead } from "../chain/head.ts";
 import { createLoadGate } from "../limits/load-gate.ts";
 import { rememberChecks } from "../limits/checked-params.ts";
@@ -11,8 +10,6 @@ import { messageBytes } from "../testing/generated-messages.ts";
 import { roomyMemory } from "../testing/roomy-memory.ts";
 import { testSettings } from "../testing/test-gateway.ts";
 import { finishedFlow } from "../responses/response-sink.ts";
-import { createCallHandler } from "./call-handler.ts";
-import { createMessageCharge } from "./large-message.ts";
 import { createMessageHandler } from "./message-handler.ts";
 import type { NodeRead } from "../reads/node-read.ts";
 import { createTextSink } from "../responses/text-sink.ts";
@@ -59,7 +56,6 @@ function startHandler({ lookMs = 0, limits = { batchItems: 20, depth: 40 }, tier
     },
     meter: { call: () => undefined, node: () => undefined, limited: () => undefined },
     nodeFitness: () => "fit" as const,
-    openRpc: buildOpenRpcTexts(),
     now,
   };
   const nodeBatches = {
@@ -72,15 +68,7 @@ function startHandler({ lookMs = 0, limits = { batchItems: 20, depth: 40 }, tier
     }),
   };
   const turns = new CountedTurns({ now, later: (run) => void waiting.push(run) });
-  const handleMessage = createMessageHandler({
-    policy: () => policy,
-    handle: createCallHandler(calls),
-    gate,
-    nodeBatches,
-    charge: createMessageCharge(calls),
-    tracing: undefined,
-    turns,
-  });
+  const handleMessage = createMessageHandler({ ...calls, nodeBatches, tracing: undefined, turns });
   const caller = { key: "a", listener: "public" as const, tierName: "public" };
   const begin = (body: Buffer) => {
     const texts: string[] = [];

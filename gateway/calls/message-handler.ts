@@ -1,9 +1,8 @@
 import { isBad, type BadCall, type Call, type Message } from "../json-rpc/call.ts";
 import { createMessageReader } from "../json-rpc/known-messages.ts";
-import type { LoadGate } from "../limits/load-gate.ts";
 import type { Tracing } from "../observe/tracing.ts";
 import { HeldScope } from "../memory/held-scope.ts";
-import type { PolicySource } from "../policy.ts";
+import type { PlainNodeReads } from "../reads/node-reads.ts";
 import type { NodeBatches } from "../upstream/node-batches.ts";
 import {
   discardedResponse,
@@ -15,89 +14,83 @@ import {
 } from "../responses/response-sink.ts";
 import { runBatch } from "./batch.ts";
 import { chooseBatchStrategy, startInTurn } from "./batch-strategy.ts";
-import type { CallContext, MessageContext } from "./call-context.ts";
-import { PlainReads, type PlainReadsDependencies } from "./plain-reads.ts";
-import type { CallHandler } from "./call-handler.ts";
-import { largeBytes, readInTurns, type MessageCharge } from "./large-message.ts";
-import { smallMessageBytes } from "../wire/received-bytes.ts";
+import { CallAccount } from "./call-account.ts";
+import type { CallDependencies, MessageContext } from "./call-context.ts";
+import { handleCall } from "./call-handler.ts";
+import { chargeMessage, readInTurns } from "./large-message.ts";
+import { PlainReads } from "./plain-reads.ts";
+import { largeBytes, smallMessageBytes } from "../wire/received-bytes.ts";
 import { type SharedTurns, createTurns } from "../wire/shared-turns.ts";
 
 /** Answers one request body or WebSocket message. An empty response means that nothing is sent. Never throws. */
 export type MessageHandler = (body: Buffer, context: MessageContext, sink: ResponseSink) => ResponseFlow;
 
 /** Dependencies shared by all messages of a gateway. */
-export type MessageDependencies = Readonly<{
-  policy: PolicySource;
-  handle: CallHandler;
-  /** Dependencies of plain reads in batches; if undefined, all calls go to `handle`. */
-  plainReads?: PlainReadsDependencies | undefined;
-  gate: LoadGate;
-  nodeBatches: NodeBatches;
-  charge: MessageCharge;
-  tracing: Tracing | undefined;
-  turns: SharedTurns;
-}>;
+export type MessageDependencies = CallDependencies &
+  Readonly<{
+    /** Reads for the plain calls in batches; if undefined, all calls are handled one by one. */
+    plain?: PlainNodeReads | undefined;
+    nodeBatches: NodeBatches;
+    tracing: Tracing | undefined;
+    turns: SharedTurns;
+  }>;
 
 /**
  * Creates the message handler for single calls, notifications and batches. Short messages are parsed at once. Long ones are charged by size
  * first, then parsed over several ticks.
  */
 export function createMessageHandler(dependencies: MessageDependencies): MessageHandler {
-  const { policy, handle, charge, tracing, turns } = dependencies;
+  const { tracing, turns } = dependencies;
   const readMessage = createMessageReader();
 
-  const answer = (message: Message, arrived: CallContext, sink: ResponseSink) =>
-    message.kind === "batch" ? answerBatch(message.calls, arrived, sink) : answerCall(message.call, arrived, sink);
+  const answer = (message: Message, account: CallAccount, sink: ResponseSink) =>
+    message.kind === "batch" ? answerBatch(message.calls, account, sink) : answerCall(message.call, account, sink);
 
-  const answerBatch = (calls: readonly (Call | BadCall)[], arrived: CallContext, sink: ResponseSink): ResponseFlow => {
-    const { caller, memory } = arrived;
-    const trace = tracing?.batch(arrived, calls.length);
-    const way = chooseBatchStrategy(policy(), caller, dependencies);
-    const context = { ...arrived, batch: way.batch };
-    const { plainReads } = dependencies;
+  const answerBatch = (calls: readonly (Call | BadCall)[], account: CallAccount, sink: ResponseSink): ResponseFlow => {
+    const trace = tracing?.batch(account.message, calls.length);
+    const way = chooseBatchStrategy(account, dependencies.nodeBatches);
+    account.batch = way;
+    const { plain } = dependencies;
     const flow = runBatch(
       calls,
-      { ahead: way.ahead, responseBytes: policy().settings.limits.batchResponseBytes },
+      { ahead: way.ahead, responseBytes: account.policy.settings.limits.batchResponseBytes },
       {
-        handle: (call, itemSink) =>
-          handle(call, trace === undefined ? context : { ...context, trace: trace.call() }, itemSink),
+        handle: (call, itemSink) => handleCall(account, call, itemSink, trace?.call()),
         sink: trace === undefined ? sink : new EndingSink(sink, trace.end),
-        memory,
-        turns: createTurns(turns, caller.key),
+        memory: account.message.memory,
+        turns: createTurns(turns, account.key),
         plainReads:
-          plainReads === undefined || trace !== undefined
+          plain === undefined || trace !== undefined
             ? undefined
-            : (receiver) => new PlainReads(plainReads, context, { ...way, gate: way.batch.gate }, receiver),
-        toNode: way.toNode,
+            : (receiver) => new PlainReads(plain, account, way, receiver),
+        toNode: way.sender,
         onResume: way.onResume,
       },
     );
     return trace === undefined ? flow : new EndingFlow(flow, trace.end);
   };
 
-  const answerCall = (call: Call | BadCall, arrived: CallContext, sink: ResponseSink): ResponseFlow => {
-    const context = tracing === undefined ? arrived : { ...arrived, trace: tracing.call(arrived) };
-    if (call.id !== undefined) return handle(call, context, sink);
+  const answerCall = (call: Call | BadCall, account: CallAccount, sink: ResponseSink): ResponseFlow => {
+    const trace = tracing?.call(account.message);
+    if (call.id !== undefined) return handleCall(account, call, sink, trace);
     // The message gets its empty response before the call ends.
-    const own = new HeldScope(arrived.memory);
+    const own = new HeldScope(account.message.memory);
     const paramsBytes = isBad(call) ? 0 : (call.params?.length ?? 0);
     if (paramsBytes > smallMessageBytes) own.hold(paramsBytes);
-    handle(call, context, new EndingSink(discardedResponse, () => own[Symbol.dispose]()));
+    handleCall(account, call, new EndingSink(discardedResponse, () => own[Symbol.dispose]()), trace);
     sink.text("", "gateway");
     return finishedFlow;
   };
 
-  return (body, { caller, memory, traceContext, requestId, subscriptions }, sink) => {
-    const { limits } = policy().settings;
-    const hasPaidBytes = body.length > largeBytes;
-    const arrived = { caller, memory, traceContext, requestId, subscriptions, startedAt: turns.now(), hasPaidBytes };
-    if (body.length <= smallMessageBytes) return answer(readMessage(body, limits), arrived, sink);
-    const { key } = caller;
-    return charge(body, { context: arrived, sink }, (held) => {
-      const readAtOnce = () => answer(readMessage(body, limits), arrived, held);
-      if (!hasPaidBytes) return turns.isOver() ? startInTurn(turns, key, readAtOnce) : readAtOnce();
-      const proceed = (message: Message) => answer(message, arrived, held);
-      return readInTurns(body, limits, { turns, caller: key, proceed });
+  return (body, message, sink) => {
+    const account = new CallAccount(dependencies, message, body.length > largeBytes);
+    const { limits } = account.policy.settings;
+    if (body.length <= smallMessageBytes) return answer(readMessage(body, limits), account, sink);
+    const { key } = account;
+    return chargeMessage(account, body, sink, (held) => {
+      const readAtOnce = () => answer(readMessage(body, limits), account, held);
+      if (!account.hasPaidBytes) return turns.isOver() ? startInTurn(turns, key, readAtOnce) : readAtOnce();
+      return readInTurns(body, limits, { turns, caller: key, proceed: (read) => answer(read, account, held) });
     });
   };
 }

@@ -1,5 +1,6 @@
 import { buildCallKey, type TypicalCall } from "../json-rpc/call.ts";
 import type { Method } from "../catalogue/method.ts";
+import type { ChainHead } from "../chain/head.ts";
 import type { ResponseFailure } from "../errors.ts";
 import type { ResponseFlow } from "../responses/response-sink.ts";
 import type { HeldScope } from "../memory/held-scope.ts";
@@ -11,7 +12,14 @@ import type { BatchPiece } from "../upstream/batch-piece.ts";
 import type { NodeSender } from "../upstream/node-call.ts";
 import type { TypicalResponses } from "../upstream/typical-responses.ts";
 import type { PieceCall, PieceEntry } from "../upstream/piece-entry.ts";
-import type { PlainMoment } from "./plain-moment.ts";
+
+/** Snapshot of the head, the cache and the clock, shared by plain reads that start in the same event loop tick: none of these changes within a tick. */
+export type PlainMoment = Readonly<{
+  head: ChainHead | undefined;
+  generation: number;
+  epoch: number;
+  startedAt: number;
+}>;
 
 /** The batch to which a plain read belongs. */
 export type PlainReadOwner = Readonly<{

@@ -14,10 +14,7 @@ import { createTextSink } from "../responses/text-sink.ts";
 import type { NodeCall } from "../upstream/node-call.ts";
 import { createNodeBatches } from "../upstream/node-batches.ts";
 import { SharedTurns } from "../wire/shared-turns.ts";
-import { createCallHandler } from "./call-handler.ts";
-import { createMessageCharge } from "./large-message.ts";
 import { createMessageHandler } from "./message-handler.ts";
-import { buildOpenRpcTexts } from "./openrpc-texts.ts";
 
 const tier = {
   requestsPerSecond: 100,
@@ -72,18 +69,14 @@ function startGateway(isPlain: boolean) {
     reads,
     meter,
     nodeFitness: () => "fit" as const,
-    openRpc: buildOpenRpcTexts(),
     now,
   };
   const turns = new SharedTurns({ now, later: (run) => void setImmediate(run) });
   const log = createLog({ service: "test", level: "silent" });
   const handle = createMessageHandler({
-    policy: () => policy,
-    handle: createCallHandler(calls),
-    plainReads: isPlain && reads.plain !== undefined ? { ...calls, plain: reads.plain } : undefined,
-    gate,
+    ...calls,
+    plain: isPlain ? reads.plain : undefined,
     nodeBatches: createNodeBatches({ items: 8, responseBytes: 2_000 }, { pool, log, now, turns }),
-    charge: createMessageCharge(calls),
     tracing: undefined,
     turns,
   });

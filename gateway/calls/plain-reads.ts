@@ -4,81 +4,66 @@ import { mayNameGas } from "../limits/call-gas.ts";
 import type { ChainHead } from "../chain/head.ts";
 import { TypicalCall, type BadCall, type Call } from "../json-rpc/call.ts";
 import { copyText, readAnswer } from "../json-rpc/read-answer.ts";
-import { runsCode } from "../limits/node-time.ts";
-import type { CallGate } from "../limits/load-gate.ts";
+import { findMethod } from "../policy.ts";
 import { HeldScope } from "../memory/held-scope.ts";
 import { deriveCacheLifetime, deriveHeadLifetime, type CacheLifetime } from "../reads/cache/cache-lifetime.ts";
 import type { CoalescedRead } from "../reads/coalesced-read.ts";
 import type { PlainNodeReads } from "../reads/node-reads.ts";
-import type { NodeBatch } from "../upstream/node-batches.ts";
 import type { PieceCall } from "../upstream/piece-entry.ts";
 import type { TypicalResponses } from "../upstream/typical-responses.ts";
 import type { TraceContext } from "#daemon/http/trace-context.ts";
-import type { CallContext, CallDependencies } from "./call-context.ts";
+import { isBatchable, type BatchStrategy } from "./batch-strategy.ts";
+import type { CallAccount } from "./call-account.ts";
 import { CallRecord } from "./call-record.ts";
-import { leastOwedBytes, chargeResponse } from "./answer-call.ts";
-import { PlainMoment } from "./plain-moment.ts";
-import { PlainRead, type PlainReadOwner } from "./plain-read.ts";
-
-/** Dependencies shared by all plain reads of a gateway. */
-export type PlainReadsDependencies = CallDependencies & Readonly<{ plain: PlainNodeReads }>;
-
-/** How one client's batch reaches the node. */
-export type PlainExposure = Readonly<{ toNode: NodeBatch; gate: CallGate; isGrouped: () => boolean }>;
+import { PlainRead, type PlainMoment, type PlainReadOwner } from "./plain-read.ts";
 
 /**
  * The plain reads in one client's batch, which make up most of its calls: they are valid, cost what their method costs, and go to the node
- * with other calls because neither the cache nor an in-flight read can answer them. They pass every check that `createCallHandler` makes,
- * in fewer steps, and are counted together.
+ * with other calls because neither the cache nor an in-flight read can answer them. They pass every check that `handleCall` makes, in fewer
+ * steps, and are counted together.
  */
 export class PlainReads implements PlainReadOwner {
   readonly memory: HeldScope;
-  readonly #dependencies: PlainReadsDependencies;
-  readonly #context: CallContext;
-  readonly #way: PlainExposure;
+  readonly caller: string;
+  readonly traceContext: TraceContext | undefined;
+  readonly #reads: PlainNodeReads;
+  readonly #account: CallAccount;
+  readonly #way: BatchStrategy;
   readonly #receiver: RunReceiver;
+  /** Methods that have been looked up so far, by name; undefined: its calls are no plain reads. */
+  readonly #methods = new Map<string, Method | undefined>();
   /** Undefined between ticks, and while no read is plain. */
   #moment: PlainMoment | undefined;
   readonly #leaveMoment = () => {
     this.#moment = undefined;
   };
-  /** Number of reads that are answered but not yet counted, by method, and the snapshot they started with. */
-  readonly #answered = new Map<Method, number>();
-  #answeredFrom: PlainMoment | undefined;
-  readonly #count = () => this.#countAnswered();
 
-  constructor(dependencies: PlainReadsDependencies, context: CallContext, way: PlainExposure, receiver: RunReceiver) {
-    this.memory = new HeldScope(context.memory);
-    this.#dependencies = dependencies;
-    this.#context = context;
+  constructor(reads: PlainNodeReads, account: CallAccount, way: BatchStrategy, receiver: RunReceiver) {
+    const { memory, traceContext } = account.message;
+    this.memory = new HeldScope(memory);
+    this.caller = account.key;
+    this.traceContext = traceContext;
+    this.#reads = reads;
+    this.#account = account;
     this.#way = way;
     this.#receiver = receiver;
-  }
-
-  get caller(): string {
-    return this.#context.caller.key;
-  }
-
-  get traceContext(): TraceContext | undefined {
-    return this.#context.traceContext;
   }
 
   /** Starts a call if it is a plain read; otherwise does nothing and returns undefined. */
   begin(call: Call | BadCall, place: number): PlainRead | undefined {
     if (!(call instanceof TypicalCall)) return undefined;
     const moment = this.#moment ?? this.#enterMoment();
-    const method = moment?.find(call.method);
+    const method = moment && this.#findMethod(call.method);
     if (moment === undefined || method === undefined) return undefined;
-    const { policy, generation } = moment;
-    if (call.paramsBytes > (method.paramsBytes ?? policy.settings.limits.paramsBytes)) return undefined;
+    const account = this.#account;
+    if (call.paramsBytes > (method.paramsBytes ?? account.policy.settings.limits.paramsBytes)) return undefined;
     if (method.limit !== undefined && mayNameGas(call.params)) return undefined;
-    const { plain } = this.#dependencies;
-    if (plain.mayHave(call.hash, generation)) return undefined;
+    if (this.#reads.mayHave(call.hash, moment.generation)) return undefined;
     const lifetime = deriveLifetime(call, method, moment.head);
-    if (lifetime === "none" || !this.#mayGo(moment, method, call.kib)) return undefined;
+    if (lifetime === "none" || !account.enterPlain(this.#way.gate, method, call.kib)) return undefined;
     const read = new PlainRead(call, place, { method, lifetime, moment }, this);
-    read.isKept = plain.begin(read);
-    read.sentIn(this.#way.toNode.addPlain(read));
+    read.isKept = this.#reads.begin(read);
+    read.sentIn(this.#way.sender.addPlain(read));
     return read;
   }
 
@@ -120,76 +105,52 @@ export class PlainReads implements PlainReadOwner {
 
   #keep(read: PlainRead, text: string): void {
     const answer = readAnswer(text, read.id);
-    if (answer?.kind === "result") this.#dependencies.plain.keep(read, copyText(answer.json));
+    if (answer?.kind === "result") this.#reads.keep(read, copyText(answer.json));
   }
 
-  /** Ends a read whose response has arrived; it is counted later. */
   #end(read: PlainRead, answerBytes: number): void {
-    const { plain, limiter } = this.#dependencies;
-    const { moment, method } = read;
-    plain.end(read);
-    this.#way.gate.leave(this.caller, method.costUnits, moment.policy.settings.overload);
-    if (this.#answeredFrom !== moment) this.#countAnswered();
-    if (this.#answeredFrom === undefined) queueMicrotask(this.#count);
-    this.#answeredFrom = moment;
-    this.#answered.set(method, (this.#answered.get(method) ?? 0) + 1);
-    if (answerBytes >= leastOwedBytes) chargeResponse(limiter, answerBytes, this.caller, moment);
-    if (!runsCode(method)) return;
-    const { tier, startedAt, policy } = moment;
-    const call = { caller: this.caller, tier, startedAt, endedAt: this.#dependencies.now() };
-    this.#context.batch?.nodeTime.charge(call, policy.settings.rateLimit, limiter);
+    this.#reads.end(read);
+    this.#account.answered(this.#way.gate, read.method, read.moment.startedAt, answerBytes);
   }
 
   share(read: PlainRead): CoalescedRead {
     const { call, moment, place } = read;
-    const client = new TextSink(this.#receiver, place);
-    const record = new CallRecord(this.#dependencies, call, this.#context, client, moment.policy);
-    record.takeOver(this.#way.gate, moment.startedAt);
+    const record = new CallRecord(this.#account, call, new TextSink(this.#receiver, place));
+    record.entered(this.#way.gate, moment.startedAt);
     record.params = call.params;
     record.wire = call.wire;
     record.key = read.key;
-    record.sender = this.#way.toNode;
-    return this.#dependencies.plain.share(read, record);
+    record.sender = this.#way.sender;
+    return this.#reads.share(read, record);
   }
 
   /** Takes the snapshot for the rest of this tick; returns undefined if no read is plain in this tick. */
   #enterMoment(): PlainMoment | undefined {
-    const { policy, plain, nodeFitness, limiter, now } = this.#dependencies;
+    const { nodeFitness, limiter, now } = this.#account.dependencies;
     if (nodeFitness() !== "fit" || limiter.acquireNow === undefined || !this.#way.isGrouped()) return undefined;
-    this.#moment = new PlainMoment(policy(), this.#context.caller, { ...plain.moment(), startedAt: now() });
+    this.#moment = { ...this.#reads.moment(), startedAt: now() };
     queueMicrotask(this.#leaveMoment);
     return this.#moment;
   }
 
-  /** Admits a read to the node and charges for it, or does neither; the regular handler then reports the reason. */
-  #mayGo({ policy, tier }: PlainMoment, method: Method, kib: number): boolean {
-    const { rateLimit, overload } = policy.settings;
-    const { gate } = this.#way;
-    if (gate.enter(this.caller, tier, method.costUnits, overload) !== undefined) return false;
-    if (!rateLimit.enabled) return true;
-    const units = method.costUnits + (this.#context.hasPaidBytes === true ? 0 : kib * rateLimit.unitsPerKiB);
-    if (this.#dependencies.limiter.acquireNow?.(this.caller, units, tier) === undefined) {
-      if (runsCode(method)) this.#context.batch?.nodeTime.pay(method.costUnits);
-      return true;
-    }
-    gate.leave(this.caller, method.costUnits, overload);
-    return false;
+  /** Returns the method with this name if calls to it may be plain reads. */
+  #findMethod(name: string): Method | undefined {
+    const known = this.#methods.get(name);
+    if (known !== undefined || this.#methods.has(name)) return known;
+    const { policy, tier, message } = this.#account;
+    const method = findMethod(policy, tier, name, message.caller.listener);
+    const found = method !== undefined && this.#isPlain(method) ? method : undefined;
+    this.#methods.set(name, found);
+    return found;
   }
 
-  #countAnswered(): void {
-    const moment = this.#answeredFrom;
-    if (moment === undefined) return;
-    this.#answeredFrom = undefined;
-    const { meter, now } = this.#dependencies;
-    const { caller, startedAt, requestId } = this.#context;
-    const endedAt = now();
-    const { traceContext } = this;
-    const seconds = (endedAt - startedAt) / 1_000;
-    for (const [{ name: method }, count] of this.#answered) {
-      meter.node(method, (endedAt - moment.startedAt) / 1_000, undefined, count);
-      meter.call({ method, tier: caller.tierName, outcome: "node", seconds, requestId, traceContext }, count);
-    }
-    this.#answered.clear();
+  /** Whether a method is in the catalogue and calls to it, except those that specify gas, go to the node unchanged and can be batched and cached. */
+  #isPlain(method: Method): boolean {
+    const { policy } = this.#account;
+    const isOfNode = method.answeredBy === "node" && method.constant === undefined && method.webSocketOnly !== true;
+    const isUnchecked = (method.limit?.kind ?? "gas") === "gas" && method.cache.kind !== "none";
+    const isKnown = policy.catalogue.has(method.name);
+    return isOfNode && isUnchecked && isKnown && isBatchable(method, method.costUnits, policy);
   }
 }
 

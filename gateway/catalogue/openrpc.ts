@@ -1,3 +1,4 @@
+import { asBinary } from "../json-rpc/read-answer.ts";
 import type { ListenerName, Method, ParamShape } from "./method.ts";
 import type { Catalogue } from "./catalogue.ts";
 
@@ -62,5 +63,15 @@ export function buildOpenRpcDocument(catalogue: Catalogue, listener: ListenerNam
       result: { name: "result", description: method.result, schema: {} },
       "x-compute-units": method.costUnits,
     })),
+  };
+}
+
+/** Formats a catalogue's documents as JSON text (a binary string), each once. */
+export function formatOpenRpcDocuments(catalogue: Catalogue): (listener: ListenerName) => string {
+  const texts = new Map<ListenerName, string>();
+  return (listener) => {
+    const text = texts.get(listener) ?? asBinary(JSON.stringify(buildOpenRpcDocument(catalogue, listener)));
+    texts.set(listener, text);
+    return text;
   };
 }

@@ -15,12 +15,12 @@ import {
   type FastResponseContext,
   type FastResponseHeads,
   createFastSink,
+  endConnection,
 } from "./fast-response.ts";
 import { toPeerInfo } from "../callers/request-facts.ts";
 import { httpErrors, formatRawRejection, rejectCredential } from "./http-errors.ts";
 import { isBlank, readFastRequests, type FastRequest, type FastRequests } from "./fast-requests.ts";
 import { FastWait } from "./fast-wait.ts";
-import { endConnection } from "./connection-end.ts";
 import { HeldRequests } from "../wire/received-bytes.ts";
 
 /** Max bytes buffered during a response before reading pauses; and the read size that usually means that more data is pending. */
@@ -137,7 +137,7 @@ export class FastConnection implements ConnectionServer {
   /** Serves the next request. Returns whether it was complete and was started. */
   #serveNext(mayBegin: boolean): boolean {
     const { bytes } = this.#unread;
-    const request = this.#path.context.isDraining() ? ({ kind: "odd" } as const) : this.#requests.next(bytes);
+    const request = this.#path.context.drain.hasBegun ? ({ kind: "odd" } as const) : this.#requests.next(bytes);
     if (request.kind === "partial") {
       this.#wait.recordUnfinished();
       return false;
@@ -191,7 +191,7 @@ export class FastConnection implements ConnectionServer {
     this.#isBusy = false;
     this.#flow = undefined;
     this.#wait.recordActivity();
-    if (isLast || this.#path.context.isDraining()) this.#backlog.afterAll(() => this.#leave());
+    if (isLast || this.#path.context.drain.hasBegun) this.#backlog.afterAll(() => this.#leave());
     else this.#proceed(false);
   }
 

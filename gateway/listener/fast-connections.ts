@@ -14,10 +14,10 @@ import type { RequestContext } from "./listener-context.ts";
  */
 export function serveFastConnections(server: Server, waits: FastConnectionWaits, context: RequestContext): Disposable {
   const connections = new Map<Socket, FastConnection>();
-  let now = performance.now();
+  const clock = { nowMs: performance.now() };
   const sweep = setInterval(() => {
-    now = performance.now();
-    for (const connection of connections.values()) connection.expire(now);
+    clock.nowMs = performance.now();
+    for (const connection of connections.values()) connection.expire(clock.nowMs);
   }, computeSweepIntervalMs(waits));
   sweep.unref();
   putBefore(server, (behind) => {
@@ -27,7 +27,7 @@ export function serveFastConnections(server: Server, waits: FastConnectionWaits,
       heads: createFastResponseHeads(waits.idleTimeoutMs, { ...context, wallClock: Date.now }),
       outbox: createOutbox(),
       keepHead: shareMessageHeads(),
-      clock: () => now,
+      clock,
       handOver: (socket, unread) => {
         socket.unshift(unread);
         behind(socket);

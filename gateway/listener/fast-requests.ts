@@ -4,6 +4,7 @@ import { ChunkedRequest } from "./chunked-request.ts";
 import type { FastResponseContext } from "./fast-response.ts";
 import { fastHeadBytes, mayBeFast, readFastHead, type FastHead, type FastMethod } from "./fast-head.ts";
 import type { RequestInfo } from "../callers/request-facts.ts";
+import { largeBytes } from "../wire/received-bytes.ts";
 import type { RequestContext } from "./listener-context.ts";
 
 /** Facts about a request that are known before its body, and the inputs for its response head. */
@@ -134,7 +135,7 @@ function buildOrigin(
 
 /** Whether a body of this length is accepted; if not, node:http rejects the request by its head. */
 function mayCome(facts: RequestInfo, lengthBytes: number, { identify, bodies }: RequestContext): boolean {
-  const identity = bodies.isLarge(lengthBytes) ? identify(facts) : undefined;
+  const identity = lengthBytes > largeBytes ? identify(facts) : undefined;
   if (identity === undefined || identity instanceof Promise) return true;
   return identity.kind === "caller" && bodies.waitSeconds(identity.caller, lengthBytes) === undefined;
 }

@@ -11,7 +11,7 @@ import { formatBody, buildHeaders, formatStatus, type HttpError } from "./http-e
 import type { Socket } from "node:net";
 import type { ClientBacklog } from "../wire/client-backlog.ts";
 import { outboxBytes, type Outbox } from "../wire/outbox.ts";
-import type { FastConnectionWaits } from "./fast-wait.ts";
+import type { FastConnectionWaits, SweepClock } from "./fast-wait.ts";
 import type { RequestContext } from "./listener-context.ts";
 
 /** Interim response, in node:http's form, for a client that waits for it before sending its body. */
@@ -45,13 +45,13 @@ export type FastResponseHeads = Readonly<{
 export type FastResponseHeadsDependencies = Readonly<{
   wallClock: () => number;
   ageHeaders: () => ResponseHeaders;
-  isDraining: () => boolean;
+  drain: RequestContext["drain"];
 }>;
 
 /** Creates heads. `keepAliveMs` is node:http's keep-alive timeout, too. The head age and the date are updated once a second. */
 export function createFastResponseHeads(
   keepAliveMs: number,
-  { wallClock, ageHeaders, isDraining }: FastResponseHeadsDependencies,
+  { wallClock, ageHeaders, drain }: FastResponseHeadsDependencies,
 ): FastResponseHeads {
   const keepAlive = `Connection: keep-alive\r\nKeep-Alive: timeout=${Math.floor(keepAliveMs / 1_000)}\r\n`;
   /** Heads by source, for the extra headers and tail of the last response: most responses have no extra headers, and within a second all tails are the same. */
@@ -74,11 +74,11 @@ export function createFastResponseHeads(
   };
   const plainTail = (isLast: boolean) => {
     renew();
-    return isLast || isDraining() ? made.last : made.kept;
+    return isLast || drain.hasBegun ? made.last : made.kept;
   };
   const tail = (isLast: boolean) => {
     renew();
-    return isLast || isDraining() ? madeWithAge.last : madeWithAge.kept;
+    return isLast || drain.hasBegun ? madeWithAge.last : madeWithAge.kept;
   };
   const findWholes = (source: ResponseSource, extraHeaders: string, end: string) => {
     const known = wholes.get(source);
@@ -128,8 +128,7 @@ export type FastPath = Readonly<{
   heads: FastResponseHeads;
   outbox: Outbox;
   keepHead: KeepMessageHead;
-  /** Returns the milliseconds of a clock that advances right before `expire` is called. */
-  clock: () => number;
+  clock: SweepClock;
   /** Passes a connection permanently to node:http, with its unanswered bytes. */
   handOver: (socket: Socket, unread: Buffer) => void;
   /** Called once, when a connection closes or is passed to node:http. */
@@ -209,4 +208,22 @@ function joinAnswer(all: Buffer, head: string, body: Buffer): Buffer {
   all.write(head, 0, "latin1");
   all.set(body, head.length);
   return all;
+}
+
+/** Time without progress after which a closing connection is destroyed. */
+const closingMs = 1_000;
+
+/**
+ * Closes both sides of a connection after the bytes written so far and an optional last response, which is a binary string. Both sides are
+ * closed because a client need not respond to a half-close with one of its own.
+ */
+export function endConnection(socket: Socket, answer: string | undefined): void {
+  // With nothing left to send, the connection is closed at once: ending this side first would be an extra system call for the same result.
+  if (answer === undefined && socket.writableLength === 0) {
+    socket.destroy();
+    return;
+  }
+  socket.setTimeout(closingMs);
+  if (answer === undefined) socket.destroySoon();
+  else socket.write(answer, "latin1", () => socket.destroy());
 }

@@ -7,6 +7,9 @@ export type FastConnectionWaits = Readonly<{
   slowReaderTimeoutMs: number;
 }>;
 
+/** A clock in milliseconds that advances only with each sweep, right before `expire` is called. */
+export type SweepClock = Readonly<{ nowMs: number }>;
+
 /** Max interval between two sweeps for timed-out connections. */
 const sweepMsMax = 1_000;
 /** Timeout for the first bytes of a new connection, as in node:http. */
@@ -27,17 +30,17 @@ export function computeSweepIntervalMs({
  */
 export class FastWait {
   readonly #waits: FastConnectionWaits;
-  readonly #clock: () => number;
+  readonly #clock: SweepClock;
   #activeAt: number;
   #timeoutMs: number;
   #hasRequested = false;
   /** Time of the first bytes of an incomplete request. */
   #begunAt: number | undefined;
 
-  constructor(waits: FastConnectionWaits, clock: () => number) {
+  constructor(waits: FastConnectionWaits, clock: SweepClock) {
     this.#waits = waits;
     this.#clock = clock;
-    this.#activeAt = clock();
+    this.#activeAt = clock.nowMs;
     this.#timeoutMs = Math.min(firstBytesMs, waits.idleTimeoutMs);
   }
 
@@ -48,12 +51,12 @@ export class FastWait {
 
   /** Records that bytes arrived or a response was sent. */
   recordActivity(): void {
-    this.#activeAt = this.#clock();
+    this.#activeAt = this.#clock.nowMs;
   }
 
   /** Records that a request is incomplete. */
   recordUnfinished(): void {
-    this.#begunAt ??= this.#clock();
+    this.#begunAt ??= this.#clock.nowMs;
   }
 
   /** Records that a request is complete, or is being read elsewhere. */

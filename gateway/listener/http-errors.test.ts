@@ -13,7 +13,7 @@ import {
   rejectCredential,
   type HttpError,
 } from "./http-errors.ts";
-import { refuse } from "./http-refusals.ts";
+import { refuse } from "./http-errors.ts";
 
 const all: Readonly<Record<string, HttpError>> = {
   ...httpErrors,
@@ -41,7 +41,11 @@ async function nodeAnswer(name: string): Promise<string> {
 
 describe("a refusal over HTTP", () => {
   it.each(Object.entries(all))("%s is the same bytes from each of its writers", async (name, error) => {
-    const heads = createFastResponseHeads(1_000, { wallClock: () => 0, ageHeaders: () => [], isDraining: () => false });
+    const heads = createFastResponseHeads(1_000, {
+      wallClock: () => 0,
+      ageHeaders: () => [],
+      drain: { hasBegun: false },
+    });
     const fast = heads.refusal(error, { extraHeaders: "", isLast: true, mayChunk: true });
     const answer = await nodeAnswer(name);
     expect(answer).toBe(formatRawRejection(error));

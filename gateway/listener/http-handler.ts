@@ -1,19 +1,27 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Socket } from "node:net";
 import type { CallerIdentity } from "../callers/caller.ts";
-import type { ConnectionMemory } from "#daemon/memory/connection-memory.ts";
+import { ConnectionMemory } from "#daemon/memory/connection-memory.ts";
 import { holdUntil } from "../memory/held-scope.ts";
+import type { SlowReaders } from "../wire/slow-readers.ts";
 import { ClientBacklog } from "../wire/client-backlog.ts";
 import type { ResponseHeaders } from "./response-headers.ts";
 import { isWasteful } from "./chunked-request.ts";
-import { HeldRequests } from "../wire/received-bytes.ts";
-import type { HttpConnections } from "./http-connections.ts";
-import { bodyTooLarge, httpErrors, rejectCredential } from "./http-errors.ts";
-import { refuse, rejectBody, rejectDebtor, type RejectedRest } from "./http-refusals.ts";
+import { HeldRequests, largeBytes } from "../wire/received-bytes.ts";
+import {
+  bodyTooLarge,
+  httpErrors,
+  refuse,
+  rejectBody,
+  rejectCredential,
+  rejectDebtor,
+  type RejectedRest,
+} from "./http-errors.ts";
 import { createHttpSink, steer } from "./http-sink.ts";
 import type { RejectedBodies } from "./refused-bodies.ts";
-import { toRequestInfo, isJsonRpcType, type RequestInfo } from "../callers/request-facts.ts";
+import { toRequestInfo, isJsonRpcType, type PeerInfo, type RequestInfo } from "../callers/request-facts.ts";
 import { readTarget } from "./header-lines.ts";
-import type { ListenerContext } from "./listener-context.ts";
+import type { ListenerContext, RequestContext } from "./listener-context.ts";
 
 /** What node:http adds to a listener's context. */
 export type HttpContext = Readonly<{
@@ -82,7 +90,7 @@ function refuseByHead(request: IncomingMessage, response: ServerResponse, exchan
     rejectBody(request, response, bodyTooLarge(bodyBytes), buildRest(exchange));
     return true;
   }
-  const identity = bodies.isLarge(lengthBytes) ? identify(facts) : undefined;
+  const identity = lengthBytes > largeBytes ? identify(facts) : undefined;
   // A token that requires an asynchronous check is checked after the body is complete.
   if (identity === undefined || identity instanceof Promise) return false;
   if (identity.kind === "refused") {
@@ -154,4 +162,35 @@ function answer(
   const around = { before: cors, after: context.ageHeaders(), isLast: () => http.isLast(request) };
   const sink = createHttpSink(response, backlog, around);
   steer(response, backlog, context.handle(body, { caller: identity.caller, memory, traceContext, requestId }, sink));
+}
+
+/** Memory of the connections that node:http serves; each connection is monitored for how fast its client reads responses. */
+export type HttpConnections = Readonly<{ memoryOf: (socket: Socket, facts: PeerInfo) => ConnectionMemory }>;
+
+type Known = { readonly memory: ConnectionMemory; facts: PeerInfo };
+
+/** Creates the memory of each connection on its first request and retains it until the connection closes. */
+export function createHttpConnections({ memory, addressOf }: RequestContext, readers: SlowReaders): HttpConnections {
+  const bySocket = new Map<Socket, Known>();
+  const begin = (socket: Socket, facts: PeerInfo): Known => {
+    const cut = () => socket.destroy();
+    const known: Known = {
+      memory: new ConnectionMemory(memory, { address: () => addressOf(known.facts), cut }),
+      facts,
+    };
+    readers.add(socket, cut);
+    socket.once("close", () => {
+      bySocket.delete(socket);
+      known.memory[Symbol.dispose]();
+    });
+    bySocket.set(socket, known);
+    return known;
+  };
+  return {
+    memoryOf: (socket, facts) => {
+      const known = bySocket.get(socket) ?? begin(socket, facts);
+      known.facts = facts;
+      return known.memory;
+    },
+  };
 }

@@ -29,7 +29,7 @@ export type RequestContext = Readonly<{
   /** Returns the headers appended to a response's own. */
   ageHeaders: () => ResponseHeaders;
   /** Whether the listener is about to stop: every connection closes after its response. */
-  isDraining: () => boolean;
+  drain: Readonly<{ hasBegun: boolean }>;
 }>;
 
 /** What all clients of one listener share, over HTTP and WebSocket. */

@@ -8,16 +8,14 @@ import { rejectConnection } from "#daemon/http/connections/refused-connection.ts
 import { putBefore } from "#daemon/http/raw-connections.ts";
 import { SlowReaders } from "../wire/slow-readers.ts";
 import { toRequestInfo } from "../callers/request-facts.ts";
-import { httpErrors, addressNotAdmitted, formatRawRejection } from "./http-errors.ts";
-import { rejectUpgrade } from "./http-refusals.ts";
+import { httpErrors, addressNotAdmitted, formatRawRejection, rejectUpgrade } from "./http-errors.ts";
 import {
   createWebSocketClients,
   type WebSocketClients,
   type WebSocketClientsOptions,
 } from "./websocket/websocket-clients.ts";
 import { serveFastConnections } from "./fast-connections.ts";
-import { createHttpConnections } from "./http-connections.ts";
-import { createHttpHandler } from "./http-handler.ts";
+import { createHttpConnections, createHttpHandler } from "./http-handler.ts";
 import type { ListenerContext } from "./listener-context.ts";
 import { RejectedBodies } from "./refused-bodies.ts";
 import { readTarget } from "./header-lines.ts";
@@ -40,7 +38,7 @@ export type ListenerOptions = Readonly<{
 }>;
 
 /** Dependencies of a listener: what its clients share, and how it waits while clients are asked to close their connections. */
-export type ListenerDependencies = Omit<ListenerContext, "isDraining"> & Readonly<{ pause: Pause }>;
+export type ListenerDependencies = Omit<ListenerContext, "drain"> & Readonly<{ pause: Pause }>;
 
 /** A running listener. Disposal lets in-flight calls finish and closes WebSockets with code 1001. */
 export type Listener = AsyncDisposable &
@@ -60,8 +58,8 @@ export async function startListener(
   options: ListenerOptions,
   { pause, ...shared }: ListenerDependencies,
 ): Promise<Listener> {
-  const draining = { now: false };
-  const context: ListenerContext = { ...shared, isDraining: () => draining.now };
+  const drain = { hasBegun: false };
+  const context: ListenerContext = { ...shared, drain };
   const { connections } = context;
   const readers = new SlowReaders(options);
   const clients = createWebSocketClients(options.webSocket, context, readers);
@@ -69,7 +67,7 @@ export async function startListener(
   const answer = createHttpHandler(context, {
     refusedBodies,
     clients: createHttpConnections(context, readers),
-    isLast: ({ socket }) => draining.now || (options.fastPath && isShared(socket, context)),
+    isLast: ({ socket }) => drain.hasBegun || (options.fastPath && isShared(socket, context)),
   });
   const server = createServer(
     {
@@ -98,7 +96,7 @@ export async function startListener(
       rejectUpgrade(request, foreign ? httpErrors.foreignOrigin : httpErrors.foreignHost);
     } else if (target.path !== "/") {
       rejectUpgrade(request, httpErrors.notFoundForUpgrade);
-    } else if (draining.now) rejectUpgrade(request, httpErrors.goingAway);
+    } else if (drain.hasBegun) rejectUpgrade(request, httpErrors.goingAway);
     else {
       const facts = toRequestInfo(request);
       const identity = await context.identify(facts);
@@ -119,7 +117,7 @@ export async function startListener(
     webSockets: clients.size,
     subscriptions: clients.subscriptions,
     [Symbol.asyncDispose]: async () => {
-      await runDrain(listening, { draining, clients, connections, pause });
+      await runDrain(listening, { drain, clients, connections, pause });
       refusedBodies[Symbol.dispose]();
       fast?.[Symbol.dispose]();
       readers[Symbol.dispose]();
@@ -130,13 +128,13 @@ export async function startListener(
 
 /** What a drain closes, and the flag that marks its start. */
 type Drained = Pick<ListenerDependencies, "connections" | "pause"> &
-  Readonly<{ draining: { now: boolean }; clients: WebSocketClients }>;
+  Readonly<{ drain: { hasBegun: boolean }; clients: WebSocketClients }>;
 
 /** Lets in-flight calls finish, closes WebSockets, and stops listening. */
-async function runDrain(listening: HttpListener, { draining, clients, connections, pause }: Drained): Promise<void> {
+async function runDrain(listening: HttpListener, { drain, clients, connections, pause }: Drained): Promise<void> {
   let left: Promise<void> | undefined;
   const begin = () => {
-    draining.now = true;
+    drain.hasBegun = true;
     left = clients.leave();
   };
   await takeLeave(listening, { begin, hasClients: () => connections.size > 0, idleMs: drainMs, pause });

@@ -15,7 +15,7 @@ import { watchFile, type WatchedFileDependencies } from "#daemon/files/watched-f
 import type { ListenerName } from "../catalogue/method.ts";
 import { readApiKeys, type ApiKeys } from "../callers/api-key-file.ts";
 import { identifyByAddress, identifyByCredential, type Identify, logProxyNotices } from "../callers/identify.ts";
-import { startTokens } from "../callers/start-tokens.ts";
+import type { TokenDependencies, Tokens } from "../callers/tokens.ts";
 import type { BodyAdmission } from "../calls/large-message.ts";
 import type { MessageHandler } from "../calls/message-handler.ts";
 import { createDropCounter, createSlowPathCounter } from "../observe/call-metrics.ts";
@@ -27,8 +27,7 @@ import type { MemoryBudget } from "#daemon/memory/memory-budget.ts";
 import type { SharedTurns } from "../wire/shared-turns.ts";
 import type { SubscriptionHub } from "../notifications/subscription-hub.ts";
 import type { PeerInfo } from "../callers/request-facts.ts";
-import { createCorsHeaders } from "./cors-headers.ts";
-import { buildHeadAgeHeaders } from "./response-headers.ts";
+import { buildHeadAgeHeaders, createCorsHeaders } from "./response-headers.ts";
 import { startListener, type Listener } from "./listener.ts";
 
 /** Dependencies shared by the gateway's listeners. */
@@ -129,6 +128,20 @@ export async function startListeners(
     subscriptions: () => sum((listener) => listener.subscriptions()),
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   };
+}
+
+/**
+ * Starts verifying callers' tokens if the settings specify a key set; otherwise jose is not even loaded.
+ *
+ * @throws {StartupError} when the key set file can't be used.
+ */
+async function startTokens(
+  options: GatewaySettings["jwt"],
+  dependencies: TokenDependencies,
+): Promise<Tokens | undefined> {
+  if (options.jwksUrl === undefined && options.jwksPath === undefined) return undefined;
+  const { createTokens } = await import("../callers/tokens.ts");
+  return createTokens(options, dependencies);
 }
 
 /** Limits token verifications per client address. */

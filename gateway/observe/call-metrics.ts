@@ -2,7 +2,7 @@ import { Counter, Gauge, type Registry } from "prom-client";
 import type { ListenerName } from "../catalogue/method.ts";
 import { createDurations, type DurationSeries } from "./durations.ts";
 import { type CallOutcome, limitNames, type LimitName, type Meter } from "./meter.ts";
-import type { Traffic } from "./traffic.ts";
+import type { Traffic } from "./meter.ts";
 
 /** Upper bounds of the histogram buckets, in seconds. */
 const durationBuckets = [

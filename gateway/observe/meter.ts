@@ -3,6 +3,7 @@ import type { ResponseSource } from "../responses/response-sink.ts";
 import { randomUUID } from "node:crypto";
 import { readTraceId } from "#daemon/http/request-trace.ts";
 import { createBoundedLog } from "#daemon/log/bounded-log.ts";
+import type { PolicySource } from "../policy.ts";
 import type { Logger } from "#daemon/log/log.ts";
 import { createBusySignal } from "#daemon/process/busy-signal.ts";
 
@@ -60,16 +61,13 @@ export type Meter = Readonly<{
   limited: (limit: LimitName, tier: string) => void;
 }>;
 
-/** Which calls are logged: a random share, and calls that take at least `slowMs` (0: none). */
-export type AccessLogOptions = Readonly<{ sampleRatio: number; slowMs: number }>;
-
 /**
- * Adds an access log, whose options may change at any time, to a meter. It logs a share of the calls, plus slow calls up to a limit,
+ * Adds the policy's access log to a meter. It logs a share of the calls, plus slow calls up to a limit,
  * because clients can make any number of slow calls; it never logs parameters.
  */
 export function withAccessLog(
   meter: Meter,
-  options: () => AccessLogOptions,
+  policy: PolicySource,
   { log, random }: Readonly<{ log: Logger; random: () => number }>,
 ): Meter {
   const lines = createBoundedLog(log);
@@ -77,7 +75,7 @@ export function withAccessLog(
     ...meter,
     call: (ended, count = 1) => {
       meter.call(ended, count);
-      const { sampleRatio, slowMs } = options();
+      const { sampleRatio, slowMs } = policy().settings.accessLog;
       const isSlow = slowMs > 0 && ended.seconds * 1_000 >= slowMs;
       if (!isSlow && sampleRatio === 0) return;
       for (let call = 0; call < count; call += 1) {
@@ -112,3 +110,18 @@ export function withBusySignal(meter: Meter, options: Readonly<{ now: () => numb
     },
   };
 }
+
+/** Number of calls of one kind since the start. Names come from the catalogue and the settings, so the number of kinds is bounded. */
+export type CallCount = Readonly<{
+  /** A name from the catalogue, or `unknown`. */
+  method: string;
+  tier: string;
+  outcome: CallOutcome;
+  count: number;
+}>;
+
+/** Number of a tier's calls rejected by one limit since the start. */
+export type LimitedCount = Readonly<{ limit: LimitName; tier: string; count: number }>;
+
+/** Calls and rejections since the gateway started. */
+export type Traffic = Readonly<{ calls: readonly CallCount[]; limited: readonly LimitedCount[] }>;

@@ -1,5 +1,5 @@
 import type { CallOutcome } from "./meter.ts";
-import type { Traffic } from "./traffic.ts";
+import type { Traffic } from "./meter.ts";
 
 /** Max samples retained per window. */
 const snapshotsMax = 30;

@@ -1,5 +1,5 @@
 import type { Clock } from "#daemon/clock.ts";
-import type { Traffic } from "#gateway/observe/traffic.ts";
+import type { Traffic } from "#gateway/observe/meter.ts";
 import type { RpcState } from "#health/rpc-state.ts";
 import type { Charts } from "#status/charts.ts";
 import { buildColumns, type Columns, type Sample } from "./samples.ts";

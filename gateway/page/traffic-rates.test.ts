@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { Traffic } from "#gateway/observe/traffic.ts";
+import type { Traffic } from "#gateway/observe/meter.ts";
 import { listCounts, computeRates } from "./traffic-rates.ts";
 
 const call = (

@@ -1,4 +1,4 @@
-import type { CallCount, LimitedCount, Traffic } from "#gateway/observe/traffic.ts";
+import type { CallCount, LimitedCount, Traffic } from "#gateway/observe/meter.ts";
 
 /** Calls per second. */
 export type CallRates = Readonly<{ requests: number; errors: number; limited: number }>;

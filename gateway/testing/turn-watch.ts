@@ -2,9 +2,6 @@ import { Registry } from "prom-client";
 import { createLog } from "#daemon/log/log.ts";
 import { createResponseCache } from "../reads/cache/response-cache.ts";
 import { createHead } from "../chain/head.ts";
-import { buildOpenRpcTexts } from "../calls/openrpc-texts.ts";
-import { createCallHandler } from "../calls/call-handler.ts";
-import { createMessageCharge } from "../calls/large-message.ts";
 import { createMessageHandler } from "../calls/message-handler.ts";
 import { createNodeReads } from "../reads/node-reads.ts";
 import { finishedFlow, type ResponseSink } from "../responses/response-sink.ts";
@@ -66,20 +63,11 @@ export function watchTurns(): (body: Buffer) => Promise<TurnTimes> {
     reads,
     meter: createPrometheusMeter(new Registry()),
     nodeFitness: () => "fit" as const,
-    openRpc: buildOpenRpcTexts(),
     now,
   };
   const turns = new SharedTurns({ now, later });
-  const handle = createMessageHandler({
-    policy: () => policy,
-    handle: createCallHandler(calls),
-    plainReads: reads.plain && { ...calls, plain: reads.plain },
-    gate: calls.gate,
-    nodeBatches: createNodeBatches({ items: 100, responseBytes: 8_388_608 }, { pool, log: silent, now, turns }),
-    charge: createMessageCharge(calls),
-    tracing: undefined,
-    turns,
-  });
+  const nodeBatches = createNodeBatches({ items: 100, responseBytes: 8_388_608 }, { pool, log: silent, now, turns });
+  const handle = createMessageHandler({ ...calls, plain: reads.plain, nodeBatches, tracing: undefined, turns });
   const caller = { key: "a", listener: "internal" as const, tierName: "public" };
   return async (body) => {
     let answer = "";

@@ -5,6 +5,7 @@ import { createOutbox } from "../wire/outbox.ts";
 import { ScratchBuffers } from "../wire/scratch-buffers.ts";
 import type { SharedTurns } from "../wire/shared-turns.ts";
 import { FairShares } from "#daemon/fair-shares.ts";
+import type { PolicySource } from "../policy.ts";
 import { HeldConnections } from "./held-connections.ts";
 import { NodeConnection } from "./node-connection.ts";
 import { type QueueBounds, FairQueue } from "#daemon/fair-queue.ts";
@@ -18,8 +19,10 @@ export type NodePoolOptions = QueueBounds &
     heldConnections: number;
     connectTimeoutMs: number;
     idleTimeoutMs: number;
-    responseBytes: () => number;
   }>;
+
+/** Clock, event loop turns, and the policy that limits responses. */
+export type NodePoolDependencies = Readonly<{ now: () => number; turns: SharedTurns; policy: PolicySource }>;
 
 /** Typical number of multi-read responses assembled at a time; buffers for this many of each size are retained. */
 const gatheredAtOnce = 16;
@@ -37,6 +40,7 @@ export class NodePool implements Disposable {
   readonly #options: NodePoolOptions;
   readonly #address: NodeAddress;
   readonly #turns: SharedTurns;
+  readonly #policy: PolicySource;
   readonly #now: () => number;
   readonly #idle: NodeConnection[] = [];
   readonly #all = new Set<NodeConnection>();
@@ -59,12 +63,13 @@ export class NodePool implements Disposable {
    */
   #clockMs = 0;
 
-  constructor(options: NodePoolOptions, { now, turns }: Readonly<{ now: () => number; turns: SharedTurns }>) {
+  constructor(options: NodePoolOptions, { now, turns, policy }: NodePoolDependencies) {
     this.#options = options;
     this.#address = parseNodeAddress(options.httpUrl);
     this.#shares = new FairShares(options.connections);
     this.#held = new HeldConnections(options.heldConnections);
     this.#turns = turns;
+    this.#policy = policy;
     this.#now = now;
     this.#sweptAt = now();
     this.#sweep = this.#sweepEach(sweepMs);
@@ -112,11 +117,11 @@ export class NodePool implements Disposable {
 
   #connect(): NodeConnection | undefined {
     if (this.#all.size >= this.#options.connections) return undefined;
-    const { responseBytes, connectTimeoutMs } = this.#options;
     const connection = new NodeConnection(
       this.#address,
-      { responseBytes, connectTimeoutMs, deadlineIn: (waitMs) => this.#deadlineIn(waitMs) },
+      { connectTimeoutMs: this.#options.connectTimeoutMs, deadlineIn: (waitMs) => this.#deadlineIn(waitMs) },
       {
+        policy: this.#policy,
         outbox: this.#outbox,
         scratch: this.#scratch,
         keepHead: this.#keepHead,

@@ -15,6 +15,7 @@ import {
 } from "./response-head.ts";
 import type { ResponseSink } from "../responses/response-sink.ts";
 import type { NodeTicket } from "./node-call.ts";
+import type { PolicySource } from "../policy.ts";
 import type { Outbox } from "../wire/outbox.ts";
 import { type SharedTurns, TurnWait } from "../wire/shared-turns.ts";
 
@@ -25,6 +26,7 @@ const ownBufferBytes = 16_384;
 
 /** Dependencies that a connection shares with its pool, and its callbacks to the pool. */
 export type ConnectionDependencies = Readonly<{
+  policy: PolicySource;
   outbox: Outbox;
   turns: SharedTurns;
   scratch: ScratchBuffers;
@@ -38,7 +40,6 @@ export type ConnectionDependencies = Readonly<{
 }>;
 
 type Limits = Readonly<{
-  responseBytes: () => number;
   connectTimeoutMs: number;
   /** Returns the deadline of a wait that starts now, on the clock that `expire` uses. */
   deadlineIn: (waitMs: number) => number;
@@ -165,7 +166,7 @@ export class NodeConnection implements Disposable {
       if (body.length > 0) this.#receiveHead(ticket, body);
       return;
     }
-    const responseBytes = this.#limits.responseBytes();
+    const { responseBytes } = this.#dependencies.policy().settings.limits;
     const failure = findFailure(head, responseBytes);
     const sink = failure === undefined ? ticket.call.sink : readErrorResponse(ticket.call, head, failure);
     if (sink === undefined) {

@@ -73,6 +73,9 @@ export function copyToOwnMemory(bytes: Buffer): Buffer {
 /** Max length of a message that is parsed immediately, whatever the load, and never counted as buffered while it awaits its answer. */
 export const smallMessageBytes = 4_096;
 
+/** Length above which a message is charged before it is parsed, and its caller checked before it arrives; it is parsed over several ticks. */
+export const largeBytes = 65_536;
+
 /** Size from which the bytes of an incomplete request are counted: most requests never have to wait. */
 const waitingBytes = 16_384;
 

@@ -1,5 +1,5 @@
 import type { RawData, WebSocket } from "ws";
-import { fallbackTier } from "../../callers/caller.ts";
+import { findTier } from "../../policy.ts";
 import type { ListenerContext } from "../listener-context.ts";
 import { answerPings, watchLiveness } from "./client-liveness.ts";
 import { createClientCalls } from "./client-calls.ts";
@@ -43,7 +43,7 @@ export function serveClient(
     caller: caller.key,
     hub,
     send: sender.sendNotification,
-    limit: () => (policy().tiers.get(caller.tierName) ?? fallbackTier).subscriptions,
+    limit: () => findTier(policy(), caller).subscriptions,
     limited: () => limited("subscriptions", caller.tierName),
     lost: () => {
       dropped("lost");

@@ -61,7 +61,7 @@ export function createClientSubscriptions(dependencies: ClientSubscriptionDepend
       dependencies.limited();
       return buildErrorAnswer(subscribed.error);
     }
-    if (subscribed.kind === "error") return { kind: "nodeError", json: subscribed.json };
+    if (subscribed.kind === "error") return subscribed;
     if (state.isOver) subscribed.unsubscribe();
     else ends.set(id, subscribed.unsubscribe);
     afterReply(() => {
@@ -96,7 +96,7 @@ export function createClientSubscriptions(dependencies: ClientSubscriptionDepend
 }
 
 function buildErrorAnswer(rpcError: ReturnType<typeof invalidParams>): SubscriptionResponse {
-  return { kind: "error", error: rpcError };
+  return { kind: "refused", error: rpcError };
 }
 
 /** Formats eth_subscribe parameters in a canonical form, shared by equal subscriptions. */

@@ -1,10 +1,10 @@
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import { type WebSocket, WebSocketServer } from "ws";
-import { fallbackTier, type Caller, type CallerIdentity } from "../../callers/caller.ts";
-import { httpErrors, tooManyWebSockets, rejectCredential } from "../http-errors.ts";
-import { rejectUpgrade } from "../http-refusals.ts";
+import type { Caller, CallerIdentity } from "../../callers/caller.ts";
+import { httpErrors, rejectCredential, rejectUpgrade, tooManyWebSockets } from "../http-errors.ts";
 import type { ListenerContext } from "../listener-context.ts";
+import { findTier } from "../../policy.ts";
 import type { Tier } from "../../settings/policy.ts";
 import { ConnectionMemory } from "#daemon/memory/connection-memory.ts";
 import type { SlowReaders } from "../../wire/slow-readers.ts";
@@ -89,7 +89,7 @@ export function createWebSocketClients(
     upgrade: (request, socket, head, { identity, address, traceContext, identifyAgain }) => {
       if (identity.kind === "refused") return rejectUpgrade(request, rejectCredential(identity));
       const { caller } = identity;
-      const tier = context.policy().tiers.get(caller.tierName) ?? fallbackTier;
+      const tier = findTier(context.policy(), caller);
       const refusal = findRefusal(caller, tier);
       if (refusal !== undefined) {
         context.limited(refusal.limit, caller.tierName);

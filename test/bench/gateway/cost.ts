@@ -1,8 +1,9 @@
 import { Registry } from "prom-client";
-import { buildOpenRpcTexts } from "#gateway/calls/openrpc-texts.ts";
 import { createHead } from "#gateway/chain/head.ts";
 import { discardedResponse, finishedFlow } from "#gateway/responses/response-sink.ts";
-import { createCallHandler } from "#gateway/calls/call-handler.ts";
+import { CallAccount } from "#gateway/calls/call-account.ts";
+import type { CallDependencies } from "#gateway/calls/call-context.ts";
+import { handleCall } from "#gateway/calls/call-handler.ts";
 import { createLoadGate } from "#gateway/limits/load-gate.ts";
 import { rememberChecks } from "#gateway/limits/checked-params.ts";
 import { createProcessRateLimiter } from "#gateway/limits/rate-limiter.ts";
@@ -19,7 +20,7 @@ const now = () => performance.now();
 /** Measures what catalogue, limits and metrics cost one call, with a node that answers at once in the same process. */
 export function measureChecks(): readonly Figure[] {
   const policy = createPolicy(gatewaySection.parse({ tiers: { public: roomyTier } }));
-  const handle = createCallHandler({
+  const dependencies: CallDependencies = {
     policy: () => policy,
     limiter: createProcessRateLimiter({ clients: 100_000 }, { now }),
     gate: createLoadGate(gatewaySection.parse({}).upstream, { loopDelayMs: () => 0 }),
@@ -35,15 +36,15 @@ export function measureChecks(): readonly Figure[] {
       },
     },
     meter: createPrometheusMeter(new Registry()),
-    openRpc: buildOpenRpcTexts(),
     now,
-  });
+  };
   const caller = { key: "public 127.0.0.1", listener: "public", tierName: "public" } as const;
   const call = { id: "1", method: "eth_getBalance", params: '["0x0000000000000000000000000000000000000000","latest"]' };
   const run = () => {
     const before = process.cpuUsage();
     for (let index = 0; index < calls; index += 1) {
-      handle(call, { caller, memory: roomyMemory, startedAt: now(), traceContext: undefined }, discardedResponse);
+      const account = new CallAccount(dependencies, { caller, memory: roomyMemory, traceContext: undefined }, false);
+      handleCall(account, call, discardedResponse);
     }
     const { user, system } = process.cpuUsage(before);
     return (user + system) / calls;

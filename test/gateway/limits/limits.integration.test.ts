@@ -297,6 +297,8 @@ describe("attacks", () => {
     await using running = await startAll({
       tiers: { public: { ...rates, concurrency: 10 } },
       overload: { heavyParallel: 1 },
+      // The call is held at the node for as long as this machine needs.
+      rateLimit: { unitsPerNodeMs: 0 },
     });
     const { url } = running.gateway;
     const to = `0x${"ab".repeat(20)}`;

@@ -61,11 +61,11 @@ async function startFastPath(later: (run: () => void) => void = (run) => void se
       { cache: { bytes: () => 0, evict: () => undefined } },
     ),
     addressOf: createPeerAddress(client),
+    bodies: { waitSeconds: () => undefined, refused: () => undefined },
     isAllowedHost: () => true,
-    bodies: { isLarge: () => false, waitSeconds: () => undefined, refused: () => undefined },
     ageHeaders: () => [],
     corsHeaders: () => [],
-    isDraining: () => false,
+    drain: { hasBegun: false },
     connections: budget.listener({ name: "public" }),
   });
   const sockets: Socket[] = [];

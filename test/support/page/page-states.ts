@@ -1,4 +1,4 @@
-import type { Traffic } from "#gateway/observe/traffic.ts";
+import type { Traffic } from "#gateway/observe/meter.ts";
 import type { ConditionReport, ConditionType } from "#status/condition.ts";
 import { servePage, type ServedPageOptions } from "./served-page.ts";
 

@@ -3,7 +3,7 @@ import { Registry } from "prom-client";
 import { createApp } from "#daemon/http/app.ts";
 import { listenHttp } from "#daemon/http/listener.ts";
 import { readSettings } from "#daemon/settings/settings.ts";
-import type { Traffic } from "#gateway/observe/traffic.ts";
+import type { Traffic } from "#gateway/observe/meter.ts";
 import type { RpcState } from "#health/rpc-state.ts";
 import { buildDeployment } from "#sidecar/page/advice/deployment.ts";
 import { readRunbooks } from "#sidecar/page/advice/runbooks.ts";

@@ -1,0 +1,215 @@
+import type { Method } from "../catalogue/method.ts";
+import { never, defineNodeMethod } from "../catalogue/method-parts.ts";
+import type { CallGate, LoadRejection } from "../limits/load-gate.ts";
+import type { RateDecision } from "../limits/rate-limiter.ts";
+import type { CallOutcome, LimitName } from "../observe/meter.ts";
+import type { CallTrace } from "../observe/tracing.ts";
+import { findTier, type Policy } from "../policy.ts";
+import type { Tier } from "../settings/policy.ts";
+import type { NodeSender } from "../upstream/node-call.ts";
+import type { TraceContext } from "#daemon/http/trace-context.ts";
+import type { CallDependencies, MessageContext } from "./call-context.ts";
+
+const bytesOfKiB = 1_024;
+
+/** Min length of a response that may cost more than its call. */
+export const leastOwedBytes = bytesOfKiB;
+
+/** Placeholder for a method that the caller can't call, or that does not exist. */
+export const noMethod: Method = defineNodeMethod({
+  name: "unknown",
+  summary: "No method",
+  params: [],
+  result: "an error",
+  audience: "nobody",
+  costUnits: 1,
+  cache: never,
+});
+
+/** A call that ends. */
+export type EndingCall = Readonly<{
+  method: Method;
+  costUnits: number;
+  trace: CallTrace | undefined;
+  traceContext: TraceContext | undefined;
+  /** The gate that admitted the call to the node, and the time of admission; undefined if the call did not go there. */
+  gate: CallGate | undefined;
+  requestedAt: number;
+  /** Time when a streamed response began: after that, its reader sets the pace. */
+  beganAt: number | undefined;
+}>;
+
+/**
+ * What the calls of one message cost their caller, and how they end, under the policy that was active when the message arrived. Every charge
+ * and every count of a call is made here.
+ */
+export class CallAccount {
+  readonly dependencies: CallDependencies;
+  readonly message: MessageContext;
+  readonly policy: Policy;
+  readonly tier: Tier;
+  /** Key of the caller. */
+  readonly key: string;
+  readonly startedAt: number;
+  /** Whether the calls' bytes are charged with their message. */
+  readonly hasPaidBytes: boolean;
+  /** How the calls of a batch reach the node together; undefined for a single call. */
+  batch: Readonly<{ sender: NodeSender; gate: CallGate }> | undefined;
+  /** Units that bought time of the node for the batch's calls, less the time up to `#countedTo`. */
+  #paidUnits = 0;
+  #countedTo = 0;
+  /** Number of plain reads that are answered but not yet counted, by method, and the time when the node was asked. */
+  #answered: Map<Method, number> | undefined;
+  #answeredFrom: number | undefined;
+
+  constructor(dependencies: CallDependencies, message: MessageContext, hasPaidBytes: boolean) {
+    const policy = dependencies.policy();
+    const { caller } = message;
+    this.dependencies = dependencies;
+    this.message = message;
+    this.policy = policy;
+    this.tier = findTier(policy, caller);
+    this.key = caller.key;
+    this.startedAt = dependencies.now();
+    this.hasPaidBytes = hasPaidBytes;
+  }
+
+  /** Charges units ahead of the work, if rates are limited. */
+  charge(costUnits: number): RateDecision | Promise<RateDecision> {
+    if (!this.policy.settings.rateLimit.enabled) return undefined;
+    return this.dependencies.limiter.acquire(this.key, costUnits, this.tier);
+  }
+
+  /** Prices the bytes of a call: whole KiB that were not charged with the message. */
+  priceBytes(kib: number): number {
+    return this.hasPaidBytes ? 0 : kib * this.policy.settings.rateLimit.unitsPerKiB;
+  }
+
+  /** Admits a call to the node, or returns the reason for its rejection. Each admitted call leaves the gate when it ends. */
+  enter(gate: CallGate, method: Method, costUnits: number): LoadRejection | undefined {
+    const rejection = gate.enter(this.key, this.tier, costUnits, this.policy.settings.overload);
+    if (rejection === undefined && gate === this.batch?.gate) this.#payNodeTime(method, costUnits);
+    return rejection;
+  }
+
+  /** Admits a plain read to the node and charges for it, or does neither. */
+  enterPlain(gate: CallGate, method: Method, kib: number): boolean {
+    const { rateLimit, overload } = this.policy.settings;
+    const { costUnits } = method;
+    if (gate.enter(this.key, this.tier, costUnits, overload) !== undefined) return false;
+    const units = costUnits + this.priceBytes(kib);
+    if (rateLimit.enabled && this.dependencies.limiter.acquireNow?.(this.key, units, this.tier) !== undefined) {
+      gate.leave(this.key, costUnits, overload);
+      return false;
+    }
+    this.#payNodeTime(method, costUnits);
+    return true;
+  }
+
+  leave(gate: CallGate, costUnits: number): void {
+    gate.leave(this.key, costUnits, this.policy.settings.overload);
+  }
+
+  /** Ends a call: releases its slot, charges the node's time for it, and counts, times and traces it. */
+  ended(call: EndingCall, outcome: CallOutcome): void {
+    const { meter, now } = this.dependencies;
+    const { gate, trace } = call;
+    const endedAt = now();
+    const method = this.#labelMethod(call.method);
+    const sampledTraceId = trace?.sampledTraceId;
+    if (gate !== undefined) {
+      this.leave(gate, call.costUnits);
+      // A call that shared another call's read has no node time of its own; the node time of a cancelled call is unknown.
+      if (outcome !== "coalesced") this.#oweNodeTime(call, call.beganAt ?? endedAt);
+      if (outcome !== "coalesced" && outcome !== "cancelled")
+        meter.node(method, (endedAt - call.requestedAt) / 1_000, sampledTraceId);
+    }
+    const seconds = (endedAt - this.startedAt) / 1_000;
+    const { caller, requestId } = this.message;
+    const { traceContext } = call;
+    const completed = { method, tier: caller.tierName, outcome, seconds, requestId, traceContext, sampledTraceId };
+    meter.call(completed);
+    trace?.end(completed);
+  }
+
+  /** Ends a plain read whose response has arrived from the node; it is counted at the end of the tick. */
+  answered(gate: CallGate, method: Method, requestedAt: number, answerBytes: number): void {
+    const { costUnits } = method;
+    this.leave(gate, costUnits);
+    if (this.#answeredFrom !== requestedAt) this.#countAnswered();
+    if (this.#answeredFrom === undefined) queueMicrotask(() => this.#countAnswered());
+    this.#answeredFrom = requestedAt;
+    this.#answered ??= new Map();
+    this.#answered.set(method, (this.#answered.get(method) ?? 0) + 1);
+    if (answerBytes >= leastOwedBytes) this.oweResponse(answerBytes, 0);
+    if (runsCode(method)) this.#oweNodeTime({ gate, method, costUnits, requestedAt }, this.dependencies.now());
+  }
+
+  /**
+   * Charges the caller for a response so far, beyond the free bytes of each response and the KiB that are already charged, and returns the
+   * charged KiB. The length is not known before the call, so the caller may go into debt, and can't call again until the debt is paid.
+   */
+  oweResponse(answerBytes: number, chargedKiB: number): number {
+    const { enabled, unitsPerAnswerKiB, freeAnswerKiB } = this.policy.settings.rateLimit;
+    const kib = Math.floor(answerBytes / bytesOfKiB);
+    const dueKiB = kib - Math.max(freeAnswerKiB, chargedKiB);
+    if (enabled && dueKiB > 0 && unitsPerAnswerKiB > 0) {
+      this.dependencies.limiter.owe(this.key, dueKiB * unitsPerAnswerKiB, this.tier);
+    }
+    return kib;
+  }
+
+  /** Counts a rejection by a limit. */
+  limited(limit: LimitName): void {
+    this.dependencies.meter.limited(limit, this.message.caller.tierName);
+  }
+
+  #payNodeTime(method: Method, costUnits: number): void {
+    if (runsCode(method)) this.#paidUnits += costUnits;
+  }
+
+  /**
+   * Charges the node's time for a call that runs contract code, beyond what its units bought. Calls that go to the node in batches run one
+   * after the other, so each moment counts once. The time was not known before the call, so the caller may go into debt.
+   */
+  #oweNodeTime(
+    { gate, method, costUnits, requestedAt }: Pick<EndingCall, "gate" | "method" | "costUnits" | "requestedAt">,
+    endedAt: number,
+  ): void {
+    const { enabled, unitsPerNodeMs } = this.policy.settings.rateLimit;
+    if (!enabled || !runsCode(method)) return;
+    let dueUnits = Math.floor((endedAt - requestedAt) * unitsPerNodeMs - costUnits);
+    if (gate === this.batch?.gate) {
+      this.#paidUnits -= Math.max(0, endedAt - Math.max(requestedAt, this.#countedTo)) * unitsPerNodeMs;
+      this.#countedTo = Math.max(endedAt, this.#countedTo);
+      dueUnits = Math.max(0, Math.floor(-this.#paidUnits));
+      this.#paidUnits += dueUnits;
+    }
+    if (dueUnits > 0) this.dependencies.limiter.owe(this.key, dueUnits, this.tier);
+  }
+
+  #countAnswered(): void {
+    const requestedAt = this.#answeredFrom;
+    if (requestedAt === undefined) return;
+    this.#answeredFrom = undefined;
+    const { meter, now } = this.dependencies;
+    const { caller, requestId, traceContext } = this.message;
+    const endedAt = now();
+    const seconds = (endedAt - this.startedAt) / 1_000;
+    for (const [{ name: method }, count] of this.#answered ?? []) {
+      meter.node(method, (endedAt - requestedAt) / 1_000, undefined, count);
+      meter.call({ method, tier: caller.tierName, outcome: "node", seconds, requestId, traceContext }, count);
+    }
+    this.#answered?.clear();
+  }
+
+  /** Labels a method in the metrics. A name that comes only from the client never becomes a label, or clients could create series. */
+  #labelMethod(method: Method): string {
+    return method === noMethod || this.policy.catalogue.has(method.name) ? method.name : "unlisted";
+  }
+}
+
+/** Whether a method runs contract code: only the time that the node takes reveals how much work a call is. */
+export function runsCode({ limit }: Readonly<{ limit?: Method["limit"] | undefined }>): boolean {
+  return limit?.kind === "gas" || limit?.kind === "tracer" || limit?.kind === "lastTracer";
+}
