@@ -219,8 +219,10 @@ function createWalletCheck(
     const knownAtMs = contract === multicall3Address ? undefined : accountsAtMs.get(account);
     if (knownAtMs !== undefined && monotonicMs() - knownAtMs < accountMs) return refusal;
     const answer = await chain.simulate({ to: payer, data: encodeSignatureCheck(id, walletSignature), gas: checkGas });
-    if (!answer.ok)
+    if (!answer.ok) {
+      requireExecutionError(answer.error);
       return { ...refusal, message: `the payer's wallet rejects the signature: ${answer.error.message}.` };
+    }
     if (confirmsSignature(answer.result)) return undefined;
     if (answer.result === "0x") keepNewest(accountsAtMs, account, monotonicMs(), entriesMax);
     return refusal;
