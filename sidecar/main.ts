@@ -89,7 +89,6 @@ function listWatchedConditions({ pushgateway, upgrade, ...guarded }: SidecarSett
   return [
     ...listGuardedConditions(guarded),
     "StateWritable",
-    "ConfigValid",
     "Reconciling",
     "ConfigReconciled",
     "VersionConsistent",

@@ -1,3 +1,4 @@
+import { conditionReasons, unusableConfig } from "./condition-reasons.ts";
 import type { Condition, ConditionType } from "./condition.ts";
 
 /** Conditions that a cause also makes False, either for any reason or for the listed reasons. */
@@ -7,6 +8,11 @@ type Effects = Readonly<{ [Type in ConditionType]?: "any" | readonly Condition["
 type Cause = Readonly<{ type: ConditionType; reasons?: readonly Condition["reason"][]; effects: Effects }>;
 
 const toolFails = ["Failed", "TimedOut", "UnexpectedOutput", "NotFound", "NotExecutable", "TooMuchOutput"] as const;
+
+/** A usable node.conf that differs from the desired configuration. */
+const differs = conditionReasons.ConfigReconciled.False.filter((reason) =>
+  unusableConfig.every((unusable) => unusable !== reason),
+);
 
 /** Effects of a node that does not respond. */
 const ofSilence: Effects = {
@@ -45,7 +51,7 @@ export const causes: readonly Cause[] = [
       NotPaused: "any",
       RpcResponding: "any",
       VersionConsistent: "any",
-      ConfigReconciled: "any",
+      ConfigReconciled: differs,
       NoRestartPending: "any",
     },
   },
@@ -54,7 +60,7 @@ export const causes: readonly Cause[] = [
   { type: "VersionSupported", reasons: ["Outdated"], effects: { HeightAdvancing: "any", ...ofStandstill } },
   {
     type: "NotPaused",
-    effects: { RpcResponding: "any", HeightAdvancing: "any", NoRestartPending: "any", ConfigReconciled: "any" },
+    effects: { RpcResponding: "any", HeightAdvancing: "any", NoRestartPending: "any", ConfigReconciled: differs },
   },
   {
     type: "DiskSpaceSufficient",
@@ -74,10 +80,10 @@ export const causes: readonly Cause[] = [
     },
   },
   {
-    type: "ConfigValid",
+    type: "ConfigReconciled",
+    reasons: unusableConfig,
     effects: {
       Reconciling: "any",
-      ConfigReconciled: "any",
       DiskSpaceSufficient: ["ReadFailed"],
       Pruning: toolFails,
       NoRestartPending: ["ConfigUnusable"],
@@ -88,7 +94,7 @@ export const causes: readonly Cause[] = [
   {
     type: "NoRestartPending",
     reasons: ["Running", "Settling"],
-    effects: { ...ofSilence, RpcResponding: "any", ConfigReconciled: "any", Reconciling: ["NotReconciledYet"] },
+    effects: { ...ofSilence, RpcResponding: "any", ConfigReconciled: differs, Reconciling: ["NotReconciledYet"] },
   },
   { type: "RpcResponding", effects: ofSilence },
   { type: "GatewayResponsive", effects: { CallsSucceeding: ["Overloaded"] } },

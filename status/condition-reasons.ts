@@ -1,3 +1,18 @@
+/** Reasons of `ConfigReconciled` for which node.conf can't be used at all. */
+export const unusableConfig = [
+  "FileMissing",
+  "Unreadable",
+  "NotAFile",
+  "Empty",
+  "TooLarge",
+  "NotText",
+  "TooDeep",
+  "Truncated",
+  "NotAnObject",
+  "NoChain",
+  "Unresponsive",
+] as const;
+
 /**
  * Every condition, in display order, with the reasons that each status can have. A component that reports another reason, or a reason under
  * the wrong status, does not compile. A check compares the table in this directory's README with this one.
@@ -42,27 +57,11 @@ export const conditionReasons = {
     False: ["DiskFull", "ReadOnly", "InUse", "WriteFailed", "Unresponsive"],
     Unknown: [],
   },
-  ConfigValid: {
-    True: ["Valid"],
-    False: [
-      "FileMissing",
-      "Unreadable",
-      "NotAFile",
-      "Empty",
-      "TooLarge",
-      "NotText",
-      "TooDeep",
-      "Truncated",
-      "NotAnObject",
-      "NoChain",
-      "Unresponsive",
-    ],
-    Unknown: [],
-  },
   Reconciling: { True: ["Reconciling"], False: ["Failing", "Stuck"], Unknown: ["NotReconciledYet"] },
   ConfigReconciled: {
     True: ["Reconciled"],
     False: [
+      ...unusableConfig,
       "Drift",
       "VersionUnknown",
       "PushAddressUnknown",

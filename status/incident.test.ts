@@ -49,6 +49,9 @@ test("a dead node is one incident, whatever fails because of it", () => {
 test("a hold after a failed restart takes in the node that did not come back", () => {
   const held = [condition("NotPaused", "Paused"), ...nodeGone.slice(0, 6), condition("NoRestartPending", "Paused")];
   expect(shown(held)).toEqual(["critical: NotPaused Paused (7)"]);
+  expect(shown([...held, condition("ConfigReconciled", "Truncated")])).toContain(
+    "warning: ConfigReconciled Truncated (0)",
+  );
   expect(headline(...held)).toBe("Node down: Gatehouse makes no changes until you resume it. A restart failed.");
 });
 
@@ -81,7 +84,9 @@ test("a restart that runs is what is going on, and nobody has to do anything", (
 
 test("metrics that can't be recognised because of node.conf stand on its card", () => {
   const unknown = condition("MetricsArriving", "IdentityUnknown", "Unknown");
-  expect(shown([condition("ConfigValid", "NotAFile"), unknown])).toEqual(["warning: ConfigValid NotAFile (1)"]);
+  expect(shown([condition("ConfigReconciled", "NotAFile"), unknown])).toEqual([
+    "warning: ConfigReconciled NotAFile (1)",
+  ]);
   expect(shown([condition("VersionConsistent", "VersionUnknown"), unknown])).toEqual([
     "warning: VersionConsistent VersionUnknown (1)",
   ]);

@@ -5,7 +5,7 @@ import { deriveVerdict as judge, type UpkeepMode } from "./verdict.ts";
 
 const since = "2026-01-01T00:00:00.000Z";
 
-const sides = ["RpcResponding", "HeightAdvancing", "ConfigValid", "NoRestartPending", "NotPaused"] as const;
+const sides = ["RpcResponding", "HeightAdvancing", "ConfigReconciled", "NoRestartPending", "NotPaused"] as const;
 
 /** The verdict where just those conditions are watched. */
 function verdictOf(reported: readonly Condition[], mode: UpkeepMode) {
@@ -80,8 +80,10 @@ test("a node that does not answer because it is being restarted is not called do
 });
 
 test("a node that serves, but is not right, is distinguished from one that is down", () => {
-  expect(verdictOf(conditions({ ConfigValid: "Empty" }), "enforce").title).toBe("The node serves, but one check fails");
-  expect(verdictOf(conditions({ ConfigValid: "Empty", NoRestartPending: "NoDriver" }), "enforce").title).toBe(
+  expect(verdictOf(conditions({ ConfigReconciled: "Empty" }), "enforce").title).toBe(
+    "The node serves, but one check fails",
+  );
+  expect(verdictOf(conditions({ ConfigReconciled: "Empty", NoRestartPending: "NoDriver" }), "enforce").title).toBe(
     "The node serves, but 2 checks fail",
   );
   expect(verdictOf(conditions({ HeightAdvancing: "Stalled" }), "enforce").title).toBe("The node is down");
@@ -101,13 +103,13 @@ test("a node that nobody looks after is not known, whatever was reported of it b
   for (const reported of [
     conditions(),
     conditions({ NoRestartPending: "Running" }),
-    conditions({ ConfigValid: "Empty" }),
+    conditions({ ConfigReconciled: "Empty" }),
   ]) {
     const verdict = verdictOf([...reported, failing], "enforce");
     expect([verdict.level, verdict.title]).toEqual(["unknown", "Not known: reconciliation has stopped"]);
     expect(verdict.message).toMatch(/^The disk is gone\. Each look since 03:41 has failed\./);
   }
-  expect(verdictOf([...conditions({ ConfigValid: "Empty" }), failing], "enforce").message).toContain(
+  expect(verdictOf([...conditions({ ConfigReconciled: "Empty" }), failing], "enforce").message).toContain(
     "Other known faults: node.conf can't be used.",
   );
   // Calls are answered, or not, whoever looks after node.conf.

@@ -15,7 +15,7 @@ const inUse = z.object({
 });
 
 /** Sidecar conditions that concern node.conf and the connections to the node and the Pushgateway. */
-const driftConditions = new Set(["ConfigValid", "ConfigReconciled", "NotPaused", "RpcResponding", "MetricsArriving"]);
+const driftConditions = new Set(["ConfigReconciled", "NotPaused", "RpcResponding", "MetricsArriving"]);
 
 const answerBytes = 4_194_304;
 const answerMs = 10_000;

@@ -125,7 +125,6 @@ async function checkNode(place: DeployedStack, { queries, clock, pause, signal }
 /** Conditions that must not be False before an upgrade: a regression is detectable only on a node that runs well now. */
 const needed = [
   "RpcResponding",
-  "ConfigValid",
   "ConfigReconciled",
   "NoRestartPending",
   "VersionConsistent",

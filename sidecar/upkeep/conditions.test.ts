@@ -121,21 +121,26 @@ const cases: readonly (readonly [ConditionType, string, Found, string])[] = [
     { version: { resolution: { disagreements: [], heard: ["the image is x"] } } },
     "the image is x, which is not a known version",
   ],
-  ["ConfigValid", "Valid", { config: { validity: { ok: true, path: "/n/node.conf" } } }, "/n/node.conf is valid."],
   [
-    "ConfigValid",
+    "ConfigReconciled",
+    "Reconciled",
+    { config: { ...compared(planned()).config, validity: { ok: true, path: "/n/node.conf" } } },
+    "/n/node.conf matches the desired configuration.",
+  ],
+  [
+    "ConfigReconciled",
     "Truncated",
     { config: { validity: { ok: false, problem, next: "stays" } } },
     "too soon. The last good version stays active.",
   ],
   [
-    "ConfigValid",
+    "ConfigReconciled",
     "Truncated",
     { config: { validity: { ok: false, problem, next: { restoredAtMs: atMs } } } },
     "it is restored at 2026-01-02T03:04:05.000Z unless",
   ],
   [
-    "ConfigValid",
+    "ConfigReconciled",
     "Truncated",
     { config: { validity: { ok: false, problem, next: { notRestored: "Not ours." } } } },
     "too soon. Not ours.",
@@ -173,8 +178,8 @@ const cases: readonly (readonly [ConditionType, string, Found, string])[] = [
   [
     "ConfigReconciled",
     "LockFailed",
-    { config: { comparison: { notPutBack: "LockFailed", message: "No lock." } } },
-    "No lock.",
+    { config: { validity: { ok: false, problem, next: { failure: "LockFailed", message: "No lock." } } } },
+    "too soon. No lock.",
   ],
   [
     "ConfigReconciled",
@@ -192,6 +197,17 @@ const cases: readonly (readonly [ConditionType, string, Found, string])[] = [
     "Contested",
     { config: { otherWriter: { kind: "contested", perMinute: undefined, untilMs: atMs, path: "/n/node.conf" } } },
     "until 2026-01-02T03:04:05.000Z or until you run `npx gatehouse-evm resume`.",
+  ],
+  [
+    "ConfigReconciled",
+    "Contested",
+    {
+      config: {
+        validity: { ok: false, problem, next: "stays" },
+        otherWriter: { kind: "contested", perMinute: 61, untilMs: atMs, path: "/n/node.conf" },
+      },
+    },
+    "too soon. The last good version stays active. node.conf was corrected 61 times within a minute",
   ],
   [
     "ConfigReconciled",

@@ -1,6 +1,6 @@
 import type { ReadinessCheck } from "#daemon/http/readiness.ts";
 import type { Authority } from "./adoption/authority.ts";
-import { deriveConfigCurrent } from "./config/config-conditions.ts";
+import { deriveConfigReconciled } from "./config/config-conditions.ts";
 import type { ConfigObservation } from "./config/config-observation.ts";
 
 /** Only the running node can report its version, so blocking its start until the version is known would deadlock. */
@@ -15,7 +15,7 @@ export type StartSituation = Readonly<{
   passed: boolean;
   authority: Authority;
   isHeld: boolean;
-  config: Pick<ConfigObservation, "comparison" | "mayReportVersion">;
+  config: Pick<ConfigObservation, "validity" | "comparison" | "mayReportVersion">;
 }>;
 
 /** Whether the configuration is right, so that the node may start; served as `/startupz`. Pure. */
@@ -26,8 +26,9 @@ export function checkConfigured({ passed, authority, isHeld, config }: StartSitu
   if (authority === "waits") return { ok: true, message: "The sidecar changes nothing until you run gatehouse adopt." };
   if (isHeld) return { ok: true, message: "Gatehouse is paused." };
   if (config.mayReportVersion) return { ok: true, message: reportsItself };
-  if (config.comparison === undefined) return { ok: false, message: "node.conf is not valid yet." };
-  const { status, reason, message } = deriveConfigCurrent(config.comparison);
+  const reconciled = deriveConfigReconciled(config);
+  if (reconciled === undefined) return { ok: false, message: "node.conf is not valid yet." };
+  const { status, reason, message } = reconciled;
   if (reason === "VersionUnknown") return { ok: false, message: `${message} ${heldBack}` };
   return { ok: status === "True", message };
 }

@@ -93,7 +93,7 @@ export async function runIteration(
     return { wakeInMs: 1 };
   }
   // Irreversible work isn't started without a node.conf, because the node may be a different one or may not exist.
-  steps.prune.apply(planned, idle ?? (reading.ok ? undefined : "node.conf is invalid (see ConfigValid)"));
+  steps.prune.apply(planned, idle ?? (reading.ok ? undefined : "node.conf is invalid (see ConfigReconciled)"));
   progress.step = `querying the driver ${restart.driverName} about the node`;
   const { isRunning: isPruning } = steps.prune;
   const restarted = await restart.apply({ planned, reading, version, desired, authority, isPruning });

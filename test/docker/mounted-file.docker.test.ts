@@ -46,7 +46,7 @@ describe.skipIf(!found.ok)(`a node.conf that is mounted by itself${skipReason(fo
     await using sidecar = await startUpkeepContainer(engine.nodeImage, settings, mount);
     expect(await sidecar.reason("ConfigReconciled", "WriteFailed")).toContain(remedy);
     await writeFile(path, driftedConfig.slice(0, 40));
-    await sidecar.reason("ConfigValid", "Truncated");
+    await sidecar.reason("ConfigReconciled", "Truncated");
     const right = driftedConfig
       .replaceAll("pamir_cetina", "storage_cetina")
       .replace("enable_storage", "storage_enable");

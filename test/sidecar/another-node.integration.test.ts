@@ -122,7 +122,7 @@ test("another node's copies are never restored, even where they lie in this node
   const state = join(production.workspace, ".gatehouse");
   for (const slot of ["last-good.conf", "healthy.conf"]) await writeFile(join(state, slot), await devnet.config());
   await writeFile(production.configPath, '{ "chain": {');
-  const broken = await waitForReason(url, "ConfigValid", "Truncated");
+  const broken = await waitForReason(url, "ConfigReconciled", "Truncated");
   expect(broken.message).toContain(
     `The last good copy in ${state} is not restored: storage.mygrid_env.storage_data_path is ${devnet.workspace}/data in the backup, but ${production.workspace}/data on the node.`,
   );
@@ -146,12 +146,12 @@ test("a sidecar that did not find node.conf claims nothing: pruning waits, what 
   {
     await using first = await runHere(node, { GATEHOUSE_SIDECAR_NODE_VERSION: "0.16.2" });
     const url = first.urls["sidecar"];
-    await waitForReason(url, "ConfigValid", "FileMissing");
+    await waitForReason(url, "ConfigReconciled", "FileMissing");
     // The public family's tool reads node.conf itself.
     const [reason, words] =
       testProfile === "pharos"
         ? ["Failed", "node_cli prune --get"]
-        : ["Disabled", "Auto-pruning is off, and node.conf is invalid (see ConfigValid)"];
+        : ["Disabled", "Auto-pruning is off, and node.conf is invalid (see ConfigReconciled)"];
     expect((await waitForReason(url, "Pruning", reason)).message).toContain(words);
     expect(existsSync(join(node.workspace, "pruning"))).toBe(false);
   }

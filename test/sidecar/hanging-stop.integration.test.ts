@@ -12,7 +12,7 @@ test.skipIf(!isPossible)(`SIGTERM ends a sidecar whose node's file system hangs$
   await using sidecar = await startService("sidecar", buildEnvironment(node), { constants });
   await waitUntilSettled(sidecar.urls["sidecar"]);
   using _hanging = mountHangingDisk(node.binDirectory);
-  await waitForReason(sidecar.urls["sidecar"], "ConfigValid", "Unresponsive");
+  await waitForReason(sidecar.urls["sidecar"], "ConfigReconciled", "Unresponsive");
   // By SIGKILL, which it sends to itself.
   expect(await sidecar.end("SIGTERM", 20_000)).toBeNull();
 });

@@ -47,13 +47,13 @@ test("gatehouse restart restarts the node once somebody agrees, and says who is 
   const good = await node.config();
   await rm(node.configPath);
   await mkdir(node.configPath);
-  await upkeep.reason("ConfigValid", "NotAFile");
+  await upkeep.reason("ConfigReconciled", "NotAFile");
   const { status, printed } = await restart(upkeep);
   expect(status).toBe(0);
   expect(printed).not.toContain("is restarting the node");
-  expect(printed).toContain("can't start yet: the node can't start with the current node.conf (see ConfigValid).");
+  expect(printed).toContain("can't start yet: the node can't start with the current node.conf (see ConfigReconciled).");
   const document = JSON.parse((await restart(upkeep, { json: true })).printed) as unknown;
-  expect(document).toMatchObject({ result: "requested", waitsFor: expect.stringContaining("ConfigValid") });
+  expect(document).toMatchObject({ result: "requested", waitsFor: expect.stringContaining("ConfigReconciled") });
   await upkeep.reason("NoRestartPending", "ConfigUnusable");
   expect(await node.starts()).toBe(4);
   await rmdir(node.configPath);

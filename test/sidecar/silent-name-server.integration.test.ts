@@ -142,7 +142,7 @@ test.skipIf(nameServer === undefined)(
     const askedAtMs = performance.now();
     // As long as its client takes for five tries, or for two.
     await until("it was tried again and again", generousMs, async () => {
-      reasons.add((await sidecar.condition("ConfigValid"))?.reason);
+      reasons.add((await sidecar.condition("ConfigReconciled"))?.reason);
       return performance.now() - askedAtMs > (isLong ? 11_000 : 4_300);
     });
     // For both kinds of addresses.

@@ -52,9 +52,9 @@ test("for whatever can be wrong it says what to do, and there is a runbook", () 
   expect(wrong.map(findRunbook).filter((name) => !runbooks.has(name))).toEqual([]);
 });
 
-/** Steps for a reason of `ConfigValid`, as one text. */
+/** Steps for a reason of `ConfigReconciled`, as one text. */
 function adviseOnConfig(reason: string): string {
-  const found = wrong.filter((one) => one.type === "ConfigValid" && one.reason === reason);
+  const found = wrong.filter((one) => one.type === "ConfigReconciled" && one.reason === reason);
   return found.flatMap((one) => listSteps(one, deployment({})).map(({ text }) => text)).join(" ");
 }
 

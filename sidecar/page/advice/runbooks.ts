@@ -12,7 +12,6 @@ const byCondition: Readonly<Record<ConditionType, string>> = {
   GatewayServing: "gateway-link-lost",
   CallsSucceeding: "gateway-errors",
   StateWritable: "reconcile-stopped",
-  ConfigValid: "condition-false",
   Reconciling: "reconcile-stopped",
   ConfigReconciled: "condition-false",
   VersionConsistent: "condition-false",

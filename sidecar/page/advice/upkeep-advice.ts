@@ -1,6 +1,7 @@
-import { step, type AdviceTable } from "./step.ts";
+import { unusableConfig } from "#status/condition-reasons.ts";
+import { step, type AdviceTable, type Step } from "./step.ts";
 
-/** Reasons for `ConfigValid` for which the sidecar leaves the file at node.conf's path to the operator. */
+/** Reasons for which node.conf can't be used and the sidecar leaves the file at its path to the operator. */
 const neverReplaced: ReadonlySet<string> = new Set(["Unreadable", "NotAFile", "TooLarge", "Unresponsive"]);
 
 /** Advice on node.conf, the sidecar's reconciliation, and restarts. */
@@ -36,20 +37,8 @@ export const upkeepAdvice: AdviceTable = {
     step("Check under Plan what Gatehouse would change."),
     step("Approve it for this node. The command shows the plan once more and asks for confirmation.", adopt),
   ],
-  ConfigValid: ({ reason }, { lint }) => [
-    step(
-      reason === "FileMissing"
-        ? "Find out who removed node.conf, and create it again."
-        : "Check what is wrong with node.conf.",
-      lint,
-    ),
-    step(
-      neverReplaced.has(reason)
-        ? "Fix the problem above. Gatehouse does not replace this file, because it can't back it up."
-        : "Fix it. Otherwise Gatehouse restores the last good version at the time above, if one is shown.",
-    ),
-  ],
   ConfigReconciled: ({ reason }, { lint, resume, start }) => {
+    if (unusableConfig.some((unusable) => unusable === reason)) return listUnusableSteps(reason, lint);
     if (reason === "StartRewrites") {
       return [
         step("Set the values above in the template from which the node's start renders node.conf."),
@@ -110,3 +99,19 @@ export const upkeepAdvice: AdviceTable = {
     step("Restart the node manually with a working node.conf; it is saved as soon as the node responds.", start),
   ],
 };
+
+function listUnusableSteps(reason: string, lint: string | undefined): readonly Step[] {
+  return [
+    step(
+      reason === "FileMissing"
+        ? "Find out who removed node.conf, and create it again."
+        : "Check what is wrong with node.conf.",
+      lint,
+    ),
+    step(
+      neverReplaced.has(reason)
+        ? "Fix the problem above. Gatehouse does not replace this file, because it can't back it up."
+        : "Fix it. Otherwise Gatehouse restores the last good version at the time above, if one is shown.",
+    ),
+  ];
+}

@@ -2,7 +2,7 @@ import { basename, join } from "node:path";
 import type { Clock } from "#daemon/clock.ts";
 import type { EventLog } from "#status/event-log.ts";
 import type { ConfigWriteResult } from "./config-writer.ts";
-import { deriveConfigCurrent } from "./config-conditions.ts";
+import { deriveConfigReconciled } from "./config-conditions.ts";
 import type { ObservedConfig, OtherWriter } from "./config-observation.ts";
 import type { ConfigVersions } from "./config-versions.ts";
 import type { CorrectionRate } from "./correction-rate.ts";
@@ -141,9 +141,8 @@ export async function compareConfig(
   const result = applied?.result;
   config.note({ otherWriter: findOtherWriter({ reading, version }, dependencies) });
   if (result?.ok === true || applied?.again === true || !reading.ok) return;
-  const comparison = { planned, result, idle };
-  config.note({ comparison });
-  if (deriveConfigCurrent(comparison).status === "True" && config.now().goodHash !== reading.contentHash) {
+  config.note({ comparison: { planned, result, idle } });
+  if (deriveConfigReconciled(config.now())?.status === "True" && config.now().goodHash !== reading.contentHash) {
     await keepGood(reading, config, dependencies);
   }
 }

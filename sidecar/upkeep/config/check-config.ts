@@ -58,7 +58,7 @@ const unreadableToNode: ReadonlySet<ConfigProblemReason> = new Set(["FileMissing
  * Records whether node.conf is usable. While it is unusable, the last good content stays in effect. If the file doesn't change for
  * `upkeep.restoreAfterMs`, the last good content is restored and the unusable content is kept among the versions: a node that restarts on
  * its own, e.g. after a crash, couldn't start with it. An operator who is editing the file has this much time after each save, and
- * ConfigValid reports the deadline. If the sidecar was killed during a restart and thus left the node down itself, it restores without
+ * ConfigReconciled reports the deadline. If the sidecar was killed during a restart and thus left the node down itself, it restores without
  * waiting.
  */
 export async function checkConfig(
@@ -153,8 +153,7 @@ async function writeBack(
     { fileDeadline: place.fileDeadline, lock: place.lock(), versions, events, state },
   );
   if (written.ok || written.reason === "ChangedMeanwhile") return { again: true };
-  const message =
-    written.reason === "Locked" ? `node.conf can't be used, and is not put back: ${written.message}` : written.message;
-  config.note({ comparison: { notPutBack: written.reason, message } });
+  const message = `It is not restored: ${written.message}`;
+  config.note({ validity: { ok: false, problem, next: { failure: written.reason, message } } });
   return { again: false, written };
 }

@@ -4,39 +4,41 @@ import type { CommandText } from "../command-text.ts";
 import { findWrite } from "../plan/plan.ts";
 import type { ConfigComparison, ConfigObservation, ConfigValidity, OtherWriter } from "./config-observation.ts";
 
-/** Derives the node.conf conditions from the checks made so far. Pure. */
-export function deriveConfigConditions(
-  { validity, comparison, otherWriter, corrected }: ConfigObservation,
-  command: CommandText,
-): readonly ConditionReport[] {
-  const contest = otherWriter && reportContest(otherWriter, corrected, command);
-  const current = contest ?? (comparison && deriveConfigCurrent(comparison));
-  return [
-    ...(validity === undefined ? [] : [deriveConfigValid(validity)]),
-    ...(current === undefined ? [] : [current]),
-  ];
+type ConfigReport = ConditionReport<"ConfigReconciled">;
+
+const type = "ConfigReconciled";
+
+/** Derives the condition for node.conf from the checks made so far. Pure. */
+export function deriveConfigConditions(found: ConfigObservation, command: CommandText): readonly ConditionReport[] {
+  const { validity, otherWriter, corrected } = found;
+  const own = deriveConfigReconciled(found);
+  if (otherWriter === undefined) return own === undefined ? [] : [own];
+  const contest = reportContest(otherWriter, corrected, command);
+  // The other writer is the likely cause of a file that can't be used.
+  return [validity?.ok === false ? { ...contest, message: `${own?.message} ${contest.message}` } : contest];
 }
 
-function deriveConfigValid(validity: ConfigValidity): ConditionReport {
-  const type = "ConfigValid";
-  if (validity.ok) return { type, status: "True", reason: "Valid", message: `${validity.path} is valid.` };
-  const { reason, message } = validity.problem;
-  return { type, status: "False", reason, message: `${message} ${describeNext(validity.next)}` };
+/** Reports whether node.conf can be used and matches the desired configuration, regardless of other writers; undefined before the first check. Pure. */
+export function deriveConfigReconciled({
+  validity,
+  comparison,
+}: Pick<ConfigObservation, "validity" | "comparison">): ConfigReport | undefined {
+  if (validity?.ok === false) return describeUnusable(validity);
+  return comparison && describeComparison(comparison, validity?.path ?? "node.conf");
 }
 
-function describeNext(next: Extract<ConfigValidity, { ok: false }>["next"]): string {
-  if (next === "stays") return "The last good version stays active.";
-  if ("notRestored" in next) return next.notRestored;
+function describeUnusable({ problem, next }: Extract<ConfigValidity, { ok: false }>): ConfigReport {
+  const { reason, message } = problem;
+  if (next === "stays")
+    return { type, status: "False", reason, message: `${message} The last good version stays active.` };
+  if ("failure" in next) return { type, status: "False", reason: next.failure, message: `${message} ${next.message}` };
+  if ("notRestored" in next) return { type, status: "False", reason, message: `${message} ${next.notRestored}` };
   const at = new Date(next.restoredAtMs).toISOString();
-  return `The last good version stays active; it is restored at ${at} unless the file changes first.`;
+  const until = `The last good version stays active; it is restored at ${at} unless the file changes first.`;
+  return { type, status: "False", reason, message: `${message} ${until}` };
 }
 
-/** Reports whether node.conf matches the desired configuration. Pure. */
-export function deriveConfigCurrent(comparison: ConfigComparison): ConditionReport<"ConfigReconciled"> {
-  const type = "ConfigReconciled";
-  if ("notPutBack" in comparison) {
-    return { type, status: "False", reason: comparison.notPutBack, message: comparison.message };
-  }
+function describeComparison(comparison: ConfigComparison, path: string): ConfigReport {
   const { planned, result, idle } = comparison;
   if (result?.ok === false && result.reason === "Locked") {
     const changes = findWrite(planned)?.changes.map(describeChange).join("; ") ?? "";
@@ -52,7 +54,7 @@ export function deriveConfigCurrent(comparison: ConfigComparison): ConditionRepo
   }
   const action = findWrite(planned);
   if (action === undefined)
-    return { type, status: "True", reason: "Reconciled", message: "node.conf matches the desired configuration." };
+    return { type, status: "True", reason: "Reconciled", message: `${path} matches the desired configuration.` };
   const why = idle ?? "corrections are limited to one per second";
   const list = action.changes.map(describeChange).join("; ");
   return {
@@ -64,12 +66,7 @@ export function deriveConfigCurrent(comparison: ConfigComparison): ConditionRepo
 }
 
 /** Reports another writer, which undoes every correction. */
-function reportContest(
-  other: OtherWriter,
-  corrected: readonly string[],
-  command: CommandText,
-): ConditionReport<"ConfigReconciled"> {
-  const type = "ConfigReconciled";
+function reportContest(other: OtherWriter, corrected: readonly string[], command: CommandText): ConfigReport {
   if (other.kind === "start") {
     const message =
       `The node's start script overwrites node.conf: it reverted the sidecar's corrections at each of the last two restarts. Last reverted: ${corrected.join("; ")}. ` +

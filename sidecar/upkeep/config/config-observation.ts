@@ -7,21 +7,23 @@ import type { ConfigWriteFailure, ConfigWriteResult } from "./config-writer.ts";
 /** Whether node.conf is usable and, if not, the planned restore. Times are wall-clock times. */
 export type ConfigValidity = Readonly<
   | { ok: true; path: string }
-  | { ok: false; problem: ConfigProblem; next: "stays" | { restoredAtMs: number } | { notRestored: string } }
+  | {
+      ok: false;
+      problem: ConfigProblem;
+      next: "stays" | { restoredAtMs: number } | { notRestored: string } | RestoreFailure;
+    }
 >;
 
-/**
- * Last comparison of node.conf with the desired configuration: the plan, and either the result of writing it or, for an unusable file, the
- * reason why it wasn't restored.
- */
-export type ConfigComparison = Readonly<
-  | {
-      planned: Plan;
-      result: ConfigWriteResult | undefined;
-      /** Reason why nothing is written. */ idle: string | undefined;
-    }
-  | { notPutBack: Exclude<ConfigWriteFailure, "ChangedMeanwhile">; message: string }
->;
+/** Failure to restore the last good content. */
+type RestoreFailure = { failure: Exclude<ConfigWriteFailure, "ChangedMeanwhile">; message: string };
+
+/** Last comparison of a usable node.conf with the desired configuration: the plan, and the result of writing it. */
+export type ConfigComparison = Readonly<{
+  planned: Plan;
+  result: ConfigWriteResult | undefined;
+  /** Reason why nothing is written. */
+  idle: string | undefined;
+}>;
 
 /** Another writer of node.conf: the node's own start script, or a program that undoes corrections. */
 export type OtherWriter = Readonly<

@@ -128,7 +128,7 @@ function explainWait(
   const { validity } = config.now();
   if (store.failure() !== undefined) return "the sidecar can't store its state (see StateWritable)";
   if (validity?.ok === false && isUselessToNode(validity.problem.reason))
-    return "the node can't start with the current node.conf (see ConfigValid)";
+    return "the node can't start with the current node.conf (see ConfigReconciled)";
   const { settled } = restarts.now();
   const isMissing = settled !== undefined && "reason" in settled && settled.reason === "ProgramMissing";
   return isMissing ? "a required binary is missing or can't be run (see NoRestartPending)" : undefined;

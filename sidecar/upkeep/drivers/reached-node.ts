@@ -44,7 +44,7 @@ export function reachDriver(driver: NodeDriver, reach: NodeReach): NodeDriver {
     restart: (signal, stopping) => runReached(() => driver.restart(signal, stopping)),
     ...(stop === undefined ? {} : { stop: (signal) => runReached(() => stop(signal)) }),
     ...(start === undefined ? {} : { start: (signal) => runReached(() => start(signal)) }),
-    // ConfigValid reports a hung file system.
+    // ConfigReconciled reports a hung file system.
     ...(problem === undefined
       ? {}
       : {

@@ -111,5 +111,5 @@ const identityUnknown: ConditionReport<"MetricsArriving"> = {
   status: "Unknown",
   reason: "IdentityUnknown",
   message:
-    "The job name of the node's metrics is unknown: node.conf could not be read yet, or the node's version is unknown (see ConfigValid, VersionConsistent).",
+    "The job name of the node's metrics is unknown: node.conf could not be read yet, or the node's version is unknown (see ConfigReconciled, VersionConsistent).",
 };

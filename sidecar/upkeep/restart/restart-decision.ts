@@ -107,7 +107,7 @@ export function decideRestart(
   if (situation.held && due.cause !== "interrupted")
     return wait("Paused", `${why}; Gatehouse is paused (see NotPaused).`);
   if (situation.isUnusable) {
-    const message = `${why}; the node can't start with the current node.conf. Fix that first (see ConfigValid).`;
+    const message = `${why}; the node can't start with the current node.conf. Fix that first (see ConfigReconciled).`;
     return wait("ConfigUnusable", message);
   }
   if (situation.contested !== undefined && due.cause === "configuration") {

@@ -41,7 +41,7 @@ const degraded = (condition: Fault["shown"]["condition"], reads: string): Fault[
 const unusable = (what: string, reason: string, reads: string, strike: NonNullable<Fault["strike"]>): Fault => ({
   what,
   strike,
-  shown: degraded(["ConfigValid", reason], reads),
+  shown: degraded(["ConfigReconciled", reason], reads),
 });
 
 const disks = new Map<string, SmallDisk>();

@@ -23,7 +23,7 @@ export const hangingFaults: readonly Fault[] = [
     strike: ({ node, resources }) => Promise.resolve(resources.use(mountHangingDisk(findConfigDirectory(node)))),
     shown: {
       verdict: "unknown",
-      condition: ["ConfigValid", "Unresponsive"],
+      condition: ["ConfigReconciled", "Unresponsive"],
       readyz: 200,
       reads: "…/node.conf can't be read: … has hung since … (limit: 2000 ms): the file system does not respond.",
     },

@@ -61,7 +61,7 @@ async function serveFacilitator() {
 /** A node that serves and has come to a fault three minutes ago, as its sidecar reports it. */
 async function serveSidecar() {
   const page = await servePage();
-  page.setRight(["RpcResponding", "ChainIdMatches", "HeightAdvancing", "GatewayServing", "ConfigValid"]);
+  page.setRight(["RpcResponding", "ChainIdMatches", "HeightAdvancing", "GatewayServing", "ConfigReconciled"]);
   await page.live(180_000, (sinceMs) => ({ height: 1_000 + sinceMs / 1_000, latencyMs: 4 }));
   return page;
 }

@@ -43,7 +43,7 @@ test("an upgrade from 0.10 to 0.16 moves the layout: once the new version runs, 
   expect(await monitorOf(moved)).toMatchObject({ storage_enable_cetina: true, storage_cetina_job_name: "node-7" });
   await upkeep.reason("Pruning", "Enabled", 20_000);
   await upkeep.reason("NoRestartPending", "NoRestart", 30_000);
-  expect(upkeep.board.get("ConfigValid")?.message).toBe(`${moved} is valid.`);
+  expect(upkeep.board.get("ConfigReconciled")?.message).toBe(`${moved} matches the desired configuration.`);
   await upkeep.reason("VersionConsistent", "Consistent", 20_000);
   expect(upkeep.events.list()).toContainEqual(
     expect.objectContaining({ kind: "version", message: "The node's version changed from 0.10.3 to 0.16.2." }),

@@ -44,12 +44,12 @@ test("a node.conf that nobody can use: the condition says why, and the file stay
   const right = await node.config();
   for (const [reason, content, words] of unusable) {
     await writeFile(node.configPath, content);
-    const { message } = await upkeep.reason("ConfigValid", reason);
+    const { message } = await upkeep.reason("ConfigReconciled", reason);
     expect(message.replace(node.configPath, "node.conf")).toBe(words);
     expect((await readFile(node.configPath)).equals(Buffer.from(content)), reason).toBe(true);
   }
   await truncate(node.configPath, 100_000_000);
-  expect((await upkeep.reason("ConfigValid", "TooLarge")).message.replace(node.configPath, "node.conf")).toBe(
+  expect((await upkeep.reason("ConfigReconciled", "TooLarge")).message.replace(node.configPath, "node.conf")).toBe(
     `node.conf is larger than the limit of 65536 bytes; make it smaller. ${inForce}`,
   );
   expect((await stat(node.configPath)).size).toBe(100_000_000);

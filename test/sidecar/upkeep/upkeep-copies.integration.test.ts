@@ -111,7 +111,7 @@ test.skipIf(!isPossible)(
         () => upkeep.events.list().map(({ message }) => message),
         (messages) => messages.some((message) => message.startsWith("The node recovered and advances")),
       );
-      expect(upkeep.board.get("ConfigValid")?.reason).toBe("Unresponsive");
+      expect(upkeep.board.get("ConfigReconciled")?.reason).toBe("Unresponsive");
       expect(upkeep.state.startedWith.get()).toBeUndefined();
       expect(upkeep.state.hold.get()).toBeUndefined();
       hanging.dispose();

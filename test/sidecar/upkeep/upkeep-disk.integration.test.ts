@@ -50,17 +50,19 @@ mounting(
     expect(await metric(upkeep, "gatehouse_reconcile_failures_total")).toBe(0);
     // What changes is reported from memory, and nobody is accused.
     await node.save("");
-    await upkeep.reason("ConfigValid", "Empty");
+    await upkeep.reason("ConfigReconciled", "Empty");
     expect(["Contested", "StartRewrites", "Locked"]).not.toContain(upkeep.board.get("ConfigReconciled")?.reason);
-    const reported = upkeep.events.list().find(({ message }) => message.startsWith("ConfigValid"));
-    expect(reported?.message).toMatch(/^ConfigValid is False \(Empty\)/);
+    const reported = upkeep.events
+      .list()
+      .find(({ message }) => message.startsWith("ConfigReconciled is False (Empty)"));
+    expect(reported).toBeDefined();
     await node.save(driftedConfig);
     await disk.empty();
     await upkeep.reason("StateWritable", "Writable");
     await readUntil(node.config, (text) => text === right);
     const { database } = upkeep.state.store;
     expect(
-      database.prepare("SELECT count(*) AS n FROM event WHERE message LIKE 'ConfigValid is False%'").get(),
+      database.prepare("SELECT count(*) AS n FROM event WHERE message LIKE 'ConfigReconciled is False (Empty)%'").get(),
     ).toEqual({
       n: 1,
     });
@@ -116,7 +118,7 @@ mounting(
     const upkeep = resources.use(await runUpkeep(node, quick));
     await upkeep.reason("ConfigReconciled", "Reconciled");
     using hanging = mountHangingDisk(node.binDirectory);
-    const { message } = await upkeep.reason("ConfigValid", "Unresponsive");
+    const { message } = await upkeep.reason("ConfigReconciled", "Unresponsive");
     expect(message.replaceAll(node.configPath, "node.conf")).toMatch(
       /^node\.conf can't be read: (checking|reading) \S+ has hung since \S+Z \(limit: 500 ms\): the file system does not respond\./,
     );
@@ -131,9 +133,9 @@ mounting(
     await writeFile(join(node.workspace, "other"), "");
     hanging[Symbol.dispose]();
     await upkeep.reason("Reconciling", "Reconciling");
-    await upkeep.reason("ConfigValid", "Valid");
+    await upkeep.reason("ConfigReconciled", "Reconciled");
     using again = mountHangingDisk(node.binDirectory);
-    await upkeep.reason("ConfigValid", "Unresponsive");
+    await upkeep.reason("ConfigReconciled", "Unresponsive");
     const beganMs = performance.now();
     await resources.disposeAsync();
     expect(performance.now() - beganMs).toBeLessThan(20_000);

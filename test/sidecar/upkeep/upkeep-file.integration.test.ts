@@ -85,12 +85,12 @@ describe("without restarts: these tests are about the file, of a node that does 
     const good = await node.config();
     const directory = dirname(node.configPath);
     await rm(directory, { recursive: true });
-    const gone = await upkeep.reason("ConfigValid", "FileMissing");
+    const gone = await upkeep.reason("ConfigReconciled", "FileMissing");
     expect(gone.message).toContain(
       `${node.configPath} is missing; create it again, or set node.configPath to its location.`,
     );
     await mkdir(directory);
-    await upkeep.reason("ConfigValid", "Valid");
+    await upkeep.reason("ConfigReconciled", "Reconciled");
     expect(await node.config()).toBe(good);
     await writeFile(node.configPath, driftedConfig);
     await corrected();
@@ -121,7 +121,7 @@ describe("without restarts: these tests are about the file, of a node that does 
   test("a file that is larger than the limit is never replaced", async () => {
     const large = `${await node.config()}//${"x".repeat(65_536)}\n`;
     await writeFile(node.configPath, large);
-    await upkeep.reason("ConfigValid", "TooLarge");
+    await upkeep.reason("ConfigReconciled", "TooLarge");
     await upkeep.passes(6);
     expect(await node.config()).toBe(large);
   });

@@ -39,10 +39,10 @@ mounting(`a disk of the data that hangs is named, and node.conf is looked after 
   expect(message.replaceAll(data, "data")).toMatch(
     /^The node's data can't be read: checking data has hung since \S+Z \(limit: 300 ms\): the file system does not respond\. .* The next check is at \S+Z\.$/,
   );
-  expect(upkeep.board.get("ConfigValid")?.reason).toBe("Valid");
+  expect(upkeep.board.get("ConfigReconciled")?.reason).toBe("Reconciled");
   await node.save((await node.config()).replaceAll("storage_cetina", "pamir_cetina"));
   await readUntil(node.config, isCorrected);
-  expect(upkeep.board.get("ConfigValid")?.reason).toBe("Valid");
+  await upkeep.reason("ConfigReconciled", "Reconciled");
   expect(upkeep.board.get("Reconciling")?.reason).toBe("Reconciling");
   hanging[Symbol.dispose]();
   await upkeep.reason("DataIntact", "Intact");

@@ -137,7 +137,7 @@ test("a hold outlives the sidecar's own restart, although the node is down and i
   await writeFile(node.configPath, '{ "chain": {');
   await using upkeep = await runUpkeep(node, {}, { stateDirectory });
   if (testProfile !== "pharos") await upkeep.reason("VersionConsistent", "VersionUnknown");
-  await upkeep.reason("ConfigValid", "Truncated");
+  await upkeep.reason("ConfigReconciled", "Truncated");
   await upkeep.reason("NotPaused", "Paused");
 });
 

@@ -58,7 +58,7 @@ test("one wrong answer of node_cli, of the other layout, of the other naming, or
     await readUntil(cli.asked, (count) => count >= before + 4);
     await upkeep.passes(5);
     expect(upkeep.board.get("VersionConsistent")?.message).toBe("The node's version is 0.16.2 (node_cli --version).");
-    expect(upkeep.board.get("ConfigValid")?.reason).toBe("Valid");
+    expect(upkeep.board.get("ConfigReconciled")?.reason).toBe("Reconciled");
     expect(upkeep.board.get("Pruning")?.reason).toBe("Enabled");
   }
   expect(await upkeep.corrections()).toBe(corrections);
@@ -90,7 +90,7 @@ test("a node_cli that goes on reporting a version whose layout is not there lead
       `which does not exist, but ${node.binDirectory} does; set node.version (GATEHOUSE_SIDECAR_NODE_VERSION) to the node's release, or finish the upgrade.`,
   );
   await upkeep.passes(5);
-  expect(upkeep.board.get("ConfigValid")?.reason).toBe("Valid");
+  expect(upkeep.board.get("ConfigReconciled")?.reason).toBe("VersionUnknown");
   expect(renamed(await node.config())).toBe(true);
   expect((await upkeep.reason("ConfigReconciled", "VersionUnknown")).message).toContain(
     "The key names of monitor_config are uncertain, so they are not changed: node 0.9.0 would run in ",

@@ -91,12 +91,12 @@ test.concurrent("a half-written node.conf is named with line and column, then re
   const good = await node.config();
   await upkeep.reason("NoRestartPending", "NoRestart");
   await writeFile(node.configPath, good.slice(0, good.indexOf('"startup_config"') + 20));
-  const condition = await upkeep.reason("ConfigValid", "Truncated");
+  const condition = await upkeep.reason("ConfigReconciled", "Truncated");
   expect(condition.message).toMatch(
     /:\d+:\d+ is incomplete JSON .*The last good version stays active; it is restored at \S+Z unless/,
   );
   expect(condition.message).toContain(`${node.configPath}:`);
-  await upkeep.reason("ConfigValid", "Valid");
+  await upkeep.reason("ConfigReconciled", "Reconciled");
   expect(await readFile(node.configPath, "utf8")).toBe(good);
   await upkeep.reason("NoRestartPending", "NoRestart");
   expect(await node.starts()).toBe(2);

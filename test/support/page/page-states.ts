@@ -13,7 +13,6 @@ export const sides: readonly ConditionType[] = [
   "WebSocketResponding",
   "GatewayServing",
   "StateWritable",
-  "ConfigValid",
   "Reconciling",
   "ConfigReconciled",
   "VersionConsistent",
