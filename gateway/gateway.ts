@@ -5,12 +5,12 @@ import type { FilesLoaded } from "#daemon/files/files-in-force.ts";
 import type { Logger } from "#daemon/log/log.ts";
 import type { ReadinessCheck } from "#daemon/http/readiness.ts";
 import { pause as realPause, type Pause } from "#daemon/time.ts";
-import { createResponseCache, type ResponseCache } from "./reads/cache/response-cache.ts";
+import { ResponseCache } from "./reads/cache/response-cache.ts";
 import { createHead, type Head, type NodeFitness } from "./chain/head.ts";
 import { startListeners, type Listeners } from "./listener/listeners.ts";
 import { admitBodies } from "./calls/large-message.ts";
 import { createMessageHandler } from "./calls/message-handler.ts";
-import { createNodeReads } from "./reads/node-reads.ts";
+import { NodeReads } from "./reads/node-reads.ts";
 import { createLoadGate, watchLoopDelay, type LoadGate } from "./limits/load-gate.ts";
 import { deriveMemoryBounds, readMemoryLimits, MemoryBudget } from "#daemon/memory/memory-budget.ts";
 import { rememberChecks } from "./limits/checked-params.ts";
@@ -82,7 +82,7 @@ export async function startGateway(
   const policy = starting.use(startLivePolicy(settings, { log, files, settingNames })).current;
   const turns = new SharedTurns({ now, later: setImmediate });
   const head = createHead(settings.head, { now, wallClock: Date.now });
-  const cache = createResponseCache(settings.cache);
+  const cache = new ResponseCache(settings.cache);
   const memory = new MemoryBudget(deriveMemoryBounds(settings.memory, readMemoryLimits()), { cache });
   const upstream = starting.use(
     startNode(settings, { ...node, head, cache, policy, gapEnded: createGapCounter(metrics), log, now, turns }),
@@ -94,7 +94,7 @@ export async function startGateway(
     becameBusy: preferSpeed,
   });
   const { tracing } = starting.use(await startTracing(settings.tracing, log));
-  const reads = createNodeReads(settings.cache, { pool: upstream.pool, cache, head });
+  const reads = new NodeReads(settings.cache, { pool: upstream.pool, cache, head });
   const calls = {
     policy,
     limiter: starting.use(await startRateLimiter(settings.rateStore, log)),
@@ -103,6 +103,7 @@ export async function startGateway(
     checks: rememberChecks(),
     nodeFitness: node.fitness,
     reads,
+    plainReads: reads.isCaching ? reads : undefined,
     meter,
     now,
   };
@@ -113,7 +114,7 @@ export async function startGateway(
   );
   const listeners = await startListeners(settings, {
     policy,
-    handle: createMessageHandler({ ...calls, plain: reads.plain, nodeBatches, tracing, turns }),
+    handle: createMessageHandler({ ...calls, nodeBatches, tracing, turns }),
     turns,
     hub: upstream.hub,
     memory,
@@ -121,7 +122,7 @@ export async function startGateway(
     connections,
     metrics,
     limited: meter.limited,
-    bodies: admitBodies({ ...calls, limited: meter.limited }),
+    bodies: admitBodies(calls),
     settingNames,
     files,
     log,
@@ -185,8 +186,8 @@ function showGauges(metrics: Registry, { gate, memory, upstream, cache, listener
     callsInFlight: gate.callsInFlight,
     callsWaiting: () => upstream.pool.waiting + gate.callsWaiting(),
     heldBytes: () => memory.bytes,
-    cacheBytes: cache.bytes,
-    cacheEntries: cache.entries,
+    cacheBytes: () => cache.bytes(),
+    cacheEntries: () => cache.entries(),
     webSockets: listeners.webSockets,
     subscriptions: listeners.subscriptions,
     upstreamSubscriptions: () => upstream.hub.upstreamSubscriptions(),

@@ -60,6 +60,14 @@ export function findMethod(policy: Policy, tier: Tier, name: string, listener: L
   return tier.methods === undefined || tier.methods.includes(name) ? method : undefined;
 }
 
+/**
+ * Whether calls to a method that cost this much are batched with similar calls on the way to the node: this applies to methods that are
+ * repeatable and not heavy. A node may process a batch sequentially, so heavy calls would wait for each other.
+ */
+export function isBatchable({ settings }: Policy, { repeatable }: Method, costUnits: number): boolean {
+  return repeatable && costUnits < settings.overload.heavyCostUnits;
+}
+
 /** Returns the max blocks that one eth_getLogs call in this tier may cover (specification, Limits). */
 export function findLogsCap({ settings }: Policy, tier: Tier): number {
   if (!settings.rateLimit.enabled) return settings.ranges.logsFallbackBlocks;

@@ -1,8 +1,7 @@
-import type { Method } from "../catalogue/method.ts";
 import { isBad, type BadCall, type Call } from "../json-rpc/call.ts";
 import { mayNameGas } from "../limits/call-gas.ts";
 import type { CallGate, LoadGate, LoadRejection } from "../limits/load-gate.ts";
-import type { Policy } from "../policy.ts";
+import { isBatchable } from "../policy.ts";
 import type { PolicySettings, Tier } from "../settings/policy.ts";
 import type { NodeBatch, NodeBatches } from "../upstream/node-batches.ts";
 import type { SharedTurns } from "../wire/shared-turns.ts";
@@ -51,17 +50,9 @@ export function chooseBatchStrategy(
       if (method.answeredBy === "node" && !method.repeatable) return "inTurn";
       // An explicit gas value may make the call heavy.
       const mayBeHeavy = method.limit?.kind === "gas" && !isBad(call) && mayNameGas(call.params ?? "");
-      return isBatchable(method, method.costUnits, policy) && !mayBeHeavy ? together : parallel;
+      return isBatchable(policy, method, method.costUnits) && !mayBeHeavy ? together : parallel;
     },
   };
-}
-
-/**
- * Whether calls to a method that cost this much are batched with similar calls on the way to the node: this applies to methods that are
- * repeatable and not heavy. A node may process a batch sequentially, so heavy calls would wait for each other.
- */
-export function isBatchable({ repeatable }: Method, costUnits: number, { settings }: Policy): boolean {
-  return repeatable && costUnits < settings.overload.heavyCostUnits;
 }
 
 /** Starts a response in its caller's scheduling round, unless the reader has disconnected by then. */

@@ -38,7 +38,7 @@ export type CallDependencies = Readonly<{
   gate: LoadGate;
   head: Head;
   checks: RememberedChecks;
-  reads: NodeReads;
+  reads: Pick<NodeReads, "cached" | "lasting" | "read">;
   nodeFitness: () => NodeFitness;
   meter: Meter;
   /** Returns the milliseconds of a monotonic clock. */

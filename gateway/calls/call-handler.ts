@@ -8,7 +8,7 @@ import { checkParams } from "../limits/check-params.ts";
 import type { CallGate, LoadRejection } from "../limits/load-gate.ts";
 import type { RateDecision } from "../limits/rate-limiter.ts";
 import type { CallTrace } from "../observe/tracing.ts";
-import { findLogsCap, findTraceCap } from "../policy.ts";
+import { findLogsCap, findTraceCap, isBatchable } from "../policy.ts";
 import { knownParamsBytes } from "../reads/cache/cache-lifetime.ts";
 import { parseSplit } from "../reads/split-read.ts";
 import {
@@ -18,7 +18,6 @@ import {
   type ResponseFlow,
   type ResponseSink,
 } from "../responses/response-sink.ts";
-import { isBatchable } from "./batch-strategy.ts";
 import { noMethod, type CallAccount } from "./call-account.ts";
 import type { SubscriptionResponse } from "./call-context.ts";
 import { CallRecord } from "./call-record.ts";
@@ -137,7 +136,7 @@ function readOne(record: CallRecord, params: string, key: string): ResponseFlow 
     return finishedFlow;
   }
   if (unfit !== undefined) return record.answerWithoutNode(unfit);
-  const batch = isBatchable(record.method, record.costUnits, account.policy) ? account.batch : undefined;
+  const batch = isBatchable(account.policy, method, record.costUnits) ? account.batch : undefined;
   const gate = batch?.gate ?? ownGate;
   const rejection = record.enter(gate);
   if (rejection !== undefined) return waitOrReject(record, rejection, gate, () => readOne(record, params, key));

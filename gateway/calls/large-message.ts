@@ -70,7 +70,7 @@ export function readInTurns(
 export type BodyAdmissionDependencies = Readonly<{
   policy: PolicySource;
   limiter: Pick<RateLimiter, "waitFor">;
-  limited: Meter["limited"];
+  meter: Pick<Meter, "limited">;
 }>;
 
 /** Decides from a request's head whether to accept its body. Does not charge: the body is charged once it is complete. */
@@ -82,7 +82,7 @@ export type BodyAdmission = Readonly<{
 }>;
 
 /** Creates the body admission that all listeners share. */
-export function admitBodies({ policy, limiter, limited }: BodyAdmissionDependencies): BodyAdmission {
+export function admitBodies({ policy, limiter, meter }: BodyAdmissionDependencies): BodyAdmission {
   return {
     waitSeconds: (caller, lengthBytes) => {
       const current = policy();
@@ -91,6 +91,6 @@ export function admitBodies({ policy, limiter, limited }: BodyAdmissionDependenc
       const waitMs = limiter.waitFor(caller.key, priceBytes(lengthBytes, unitsPerKiB), findTier(current, caller));
       return waitMs === undefined ? undefined : Math.max(1, Math.ceil(waitMs / 1_000));
     },
-    refused: ({ tierName }) => limited("rate", tierName),
+    refused: ({ tierName }) => meter.limited("rate", tierName),
   };
 }

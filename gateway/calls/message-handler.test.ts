@@ -68,7 +68,13 @@ function startHandler({ lookMs = 0, limits = { batchItems: 20, depth: 40 }, tier
     }),
   };
   const turns = new CountedTurns({ now, later: (run) => void waiting.push(run) });
-  const handleMessage = createMessageHandler({ ...calls, nodeBatches, tracing: undefined, turns });
+  const handleMessage = createMessageHandler({
+    ...calls,
+    plainReads: undefined,
+    nodeBatches,
+    tracing: undefined,
+    turns,
+  });
   const caller = { key: "a", listener: "public" as const, tierName: "public" };
   const begin = (body: Buffer) => {
     const texts: string[] = [];

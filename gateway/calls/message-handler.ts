@@ -2,7 +2,7 @@ import { isBad, type BadCall, type Call, type Message } from "../json-rpc/call.t
 import { createMessageReader } from "../json-rpc/known-messages.ts";
 import type { Tracing } from "../observe/tracing.ts";
 import { HeldScope } from "../memory/held-scope.ts";
-import type { PlainNodeReads } from "../reads/node-reads.ts";
+import type { NodeReads } from "../reads/node-reads.ts";
 import type { NodeBatches } from "../upstream/node-batches.ts";
 import {
   discardedResponse,
@@ -28,8 +28,8 @@ export type MessageHandler = (body: Buffer, context: MessageContext, sink: Respo
 /** Dependencies shared by all messages of a gateway. */
 export type MessageDependencies = CallDependencies &
   Readonly<{
-    /** Reads for the plain calls in batches; if undefined, all calls are handled one by one. */
-    plain?: PlainNodeReads | undefined;
+    /** Serves the plain calls in batches; if undefined, all calls are handled one by one. */
+    plainReads: NodeReads | undefined;
     nodeBatches: NodeBatches;
     tracing: Tracing | undefined;
     turns: SharedTurns;
@@ -50,7 +50,7 @@ export function createMessageHandler(dependencies: MessageDependencies): Message
     const trace = tracing?.batch(account.message, calls.length);
     const way = chooseBatchStrategy(account, dependencies.nodeBatches);
     account.batch = way;
-    const { plain } = dependencies;
+    const { plainReads } = dependencies;
     const flow = runBatch(
       calls,
       { ahead: way.ahead, responseBytes: account.policy.settings.limits.batchResponseBytes },
@@ -60,9 +60,9 @@ export function createMessageHandler(dependencies: MessageDependencies): Message
         memory: account.message.memory,
         turns: createTurns(turns, account.key),
         plainReads:
-          plain === undefined || trace !== undefined
+          plainReads === undefined || trace !== undefined
             ? undefined
-            : (receiver) => new PlainReads(plain, account, way, receiver),
+            : (receiver) => new PlainReads(plainReads, account, way, receiver),
         toNode: way.sender,
         onResume: way.onResume,
       },

@@ -7,8 +7,8 @@ import { rememberChecks } from "../limits/checked-params.ts";
 import { createProcessRateLimiter } from "../limits/rate-limiter.ts";
 import type { CompletedCall } from "../observe/meter.ts";
 import { createPolicy } from "../policy.ts";
-import { createResponseCache } from "../reads/cache/response-cache.ts";
-import { createNodeReads } from "../reads/node-reads.ts";
+import { ResponseCache } from "../reads/cache/response-cache.ts";
+import { NodeReads } from "../reads/node-reads.ts";
 import { testSettings } from "../testing/test-gateway.ts";
 import { createTextSink } from "../responses/text-sink.ts";
 import type { NodeCall } from "../upstream/node-call.ts";
@@ -56,8 +56,8 @@ function startGateway(isPlain: boolean) {
       void count(`${method} at the node`, calls),
     limited: (limit: string) => void count(limit, 1),
   };
-  const cache = createResponseCache({ totalBytes: 1e6, entryBytes: 1e5 });
-  const reads = createNodeReads({ totalBytes: 1e6, entryBytes: 1e5 }, { pool, cache, head });
+  const cache = new ResponseCache({ totalBytes: 1e6, entryBytes: 1e5 });
+  const reads = new NodeReads({ totalBytes: 1e6, entryBytes: 1e5 }, { pool, cache, head });
   const gate = createLoadGate(testSettings().upstream, { loopDelayMs: () => 0 });
   const limiter = createProcessRateLimiter({ clients: 10 }, { now });
   const calls = {
@@ -75,7 +75,7 @@ function startGateway(isPlain: boolean) {
   const log = createLog({ service: "test", level: "silent" });
   const handle = createMessageHandler({
     ...calls,
-    plain: isPlain ? reads.plain : undefined,
+    plainReads: isPlain ? reads : undefined,
     nodeBatches: createNodeBatches({ items: 8, responseBytes: 2_000 }, { pool, log, now, turns }),
     tracing: undefined,
     turns,

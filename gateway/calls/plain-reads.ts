@@ -4,15 +4,15 @@ import { mayNameGas } from "../limits/call-gas.ts";
 import type { ChainHead } from "../chain/head.ts";
 import { TypicalCall, type BadCall, type Call } from "../json-rpc/call.ts";
 import { copyText, readAnswer } from "../json-rpc/read-answer.ts";
-import { findMethod } from "../policy.ts";
+import { findMethod, isBatchable } from "../policy.ts";
 import { HeldScope } from "../memory/held-scope.ts";
 import { deriveCacheLifetime, deriveHeadLifetime, type CacheLifetime } from "../reads/cache/cache-lifetime.ts";
 import type { CoalescedRead } from "../reads/coalesced-read.ts";
-import type { PlainNodeReads } from "../reads/node-reads.ts";
+import type { NodeReads } from "../reads/node-reads.ts";
 import type { PieceCall } from "../upstream/piece-entry.ts";
 import type { TypicalResponses } from "../upstream/typical-responses.ts";
 import type { TraceContext } from "#daemon/http/trace-context.ts";
-import { isBatchable, type BatchStrategy } from "./batch-strategy.ts";
+import type { BatchStrategy } from "./batch-strategy.ts";
 import type { CallAccount } from "./call-account.ts";
 import { CallRecord } from "./call-record.ts";
 import { PlainRead, type PlainMoment, type PlainReadOwner } from "./plain-read.ts";
@@ -26,7 +26,7 @@ export class PlainReads implements PlainReadOwner {
   readonly memory: HeldScope;
   readonly caller: string;
   readonly traceContext: TraceContext | undefined;
-  readonly #reads: PlainNodeReads;
+  readonly #reads: NodeReads;
   readonly #account: CallAccount;
   readonly #way: BatchStrategy;
   readonly #receiver: RunReceiver;
@@ -38,7 +38,7 @@ export class PlainReads implements PlainReadOwner {
     this.#moment = undefined;
   };
 
-  constructor(reads: PlainNodeReads, account: CallAccount, way: BatchStrategy, receiver: RunReceiver) {
+  constructor(reads: NodeReads, account: CallAccount, way: BatchStrategy, receiver: RunReceiver) {
     const { memory, traceContext } = account.message;
     this.memory = new HeldScope(memory);
     this.caller = account.key;
@@ -150,7 +150,7 @@ export class PlainReads implements PlainReadOwner {
     const isOfNode = method.answeredBy === "node" && method.constant === undefined && method.webSocketOnly !== true;
     const isUnchecked = (method.limit?.kind ?? "gas") === "gas" && method.cache.kind !== "none";
     const isKnown = policy.catalogue.has(method.name);
-    return isOfNode && isUnchecked && isKnown && isBatchable(method, method.costUnits, policy);
+    return isOfNode && isUnchecked && isKnown && isBatchable(policy, method, method.costUnits);
   }
 }
 

@@ -52,9 +52,8 @@ export class CallReader {
   readonly #limits: MessageLimits;
   #depth: number;
   #isBatch = false;
-  #budget: ScanBudget = { values: 0, endsAt: 0 };
-  /** Shared by all calls in the usual form, because a batch has many. */
-  readonly #usualBudget: ScanBudget = { values: 0, endsAt: 0 };
+  /** Shared by all calls, because a batch has many. */
+  readonly #budget: ScanBudget = { values: 0, endsAt: 0 };
   /** Current offset, or {@link notJson}. */
   at: number;
 
@@ -101,7 +100,7 @@ export class CallReader {
     const startsAt = this.at;
     const usual = this.#readUsual();
     if (usual instanceof TypicalCall) return usual;
-    this.#budget = { values: this.#limits.callValues, endsAt: startsAt + this.#limits.callBytes };
+    if (usual === undefined) this.#spend(this.#limits.callValues, this.#limits.callBytes);
     const call = usual ?? this.#readEnvelope();
     const kib = this.at === notJson ? 0 : Math.floor((this.at - startsAt) / bytesOfKiB);
     return kib === 0 ? call : { ...call, kib };
@@ -128,9 +127,7 @@ export class CallReader {
     const paramsAt = nameEnd + paramsNext.length;
     if (!isAt(bytes, nameEnd, paramsNext) || bytes[paramsAt] !== 0x5b) return undefined;
     const { callValues, callBytes } = this.#limits;
-    const budget = this.#usualBudget;
-    budget.values = callValues - usualValues;
-    budget.endsAt = this.at + Math.min(callBytes, usualBytes);
+    const budget = this.#spend(callValues - usualValues, Math.min(callBytes, usualBytes));
     if (!this.#isBatch) {
       const end = skipValue(bytes, paramsAt, this.#depth - 1, budget);
       if (end === notJson || bytes[end] !== 0x7d) return undefined;
@@ -150,6 +147,13 @@ export class CallReader {
     this.at = place.endsAt;
     const hash = hashCall(method, bytes, paramsAt, paramsEnd);
     return new TypicalCall(text, text.slice(idAt, idEnd), method, hash, place);
+  }
+
+  #spend(values: number, bytes: number): ScanBudget {
+    const budget = this.#budget;
+    budget.values = values;
+    budget.endsAt = this.at + bytes;
+    return budget;
   }
 
   /** Parses an array of parameters, with the same result as `skipValue`. */
@@ -176,9 +180,9 @@ export class CallReader {
       this.at = skipValue(bytes, this.at, this.#depth, budget);
       return invalid;
     }
-    let version: string | undefined;
+    let isVersion2 = false;
     let id: string | undefined;
-    let method: string | undefined;
+    let method = "";
     let params: string | undefined;
     let members = 0;
     let at = skipSpace(bytes, this.at + 1);
@@ -193,13 +197,13 @@ export class CallReader {
       }
       switch (members > envelopeMembers ? undefined : this.#memberAt(at)) {
         case "jsonrpc":
-          version = end - value > escapedBytes ? "" : this.#slice(value, end);
+          isVersion2 = end - value <= escapedBytes && this.#readString(value, end) === "2.0";
           break;
         case "id":
           id = this.#slice(value, Math.min(end, value + nameBytes + 1));
           break;
         case "method":
-          method = this.#slice(value, Math.min(end, value + nameBytes + 1));
+          method = end - value > nameBytes ? "" : (readName(bytes, value) ?? this.#readString(value, end));
           break;
         case "params":
           params = this.#slice(value, end);
@@ -212,7 +216,12 @@ export class CallReader {
       if (!more && bytes[next] !== 0x7d) at = bytes.length;
     }
     this.at = bytes[at] === 0x7d ? at + 1 : notJson;
-    return members > envelopeMembers ? invalid : buildCall(version, id, method, params);
+    return members > envelopeMembers ? invalid : buildCall(isVersion2, id, method, params);
+  }
+
+  /** Returns the value of the string at an offset; an empty one if the value there is not a string. */
+  #readString(start: number, end: number): string {
+    return isAt(this.#bytes, start, '"2.0"') ? "2.0" : parseString(this.#slice(start, end));
   }
 
   #slice(start: number, end: number): string {

@@ -57,20 +57,18 @@ export type MessageLimits = Readonly<{
 /** Max length of an id or a method name, as JSON text. */
 export const nameBytes = 1_024;
 
-/** Builds a call from the JSON text of its members, or returns the error to respond with. */
+/** Builds a call from its method and the JSON text of its other members, or returns the error to respond with. */
 export function buildCall(
-  version: string | undefined,
+  isVersion2: boolean,
   id: string | undefined,
-  method: string | undefined,
+  method: string,
   params: string | undefined,
 ): Call | BadCall {
   const validId = id === undefined || isId(id);
-  const name = method === undefined || method.length > nameBytes ? "" : parseString(method);
-  const isVersion2 = version === '"2.0"' || (version !== undefined && parseString(version) === "2.0");
-  if (!isVersion2 || !validId || name === "") {
+  if (!isVersion2 || !validId || method === "") {
     return { id: validId ? (id ?? "null") : "null", error: rpcErrors.invalidRequest };
   }
-  return { id, method: name, params: params === "null" ? undefined : params };
+  return { id, method, params: params === "null" ? undefined : params };
 }
 
 function isId(text: string): boolean {

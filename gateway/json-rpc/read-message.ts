@@ -4,8 +4,6 @@ import { CallReader } from "./call-reader.ts";
 import type { Message, MessageLimits, BadCall, Call } from "./call.ts";
 import { skipSpace } from "./json-scanner.ts";
 
-const parseFailure: Message = { kind: "single", call: { id: "null", error: rpcErrors.parse } };
-
 /** A message that is being parsed. A batch is parsed call by call, so that other work can run between two calls of a long batch. */
 export type MessageReading = Readonly<{
   /** Parses the next call. Returns undefined while there are more, then the message. Must not be called after it has returned a message. */
@@ -17,6 +15,7 @@ export type MessageReading = Readonly<{
  * it. If an envelope has duplicate keys, the last one counts, as in geth; the node never sees the earlier ones.
  */
 export function readMessage(body: Buffer, limits: MessageLimits): Message {
+  if (!isBatch(body)) return readSingle(body, limits);
   const reading = beginMessage(body, limits);
   for (;;) {
     const message = reading.next();
@@ -31,22 +30,18 @@ export function isBatch(body: Buffer): boolean {
 
 /** Starts parsing a message in steps, none of which takes longer than one call of the max size. */
 export function beginMessage(body: Buffer, limits: MessageLimits): MessageReading {
-  const isOne = !isBatch(body);
-  if (isOne && body.length > limits.callBytes) return read(refuseSize(limits));
-  if (!isUtf8(body)) return read(parseFailure);
+  if (!isBatch(body)) return { next: () => readSingle(body, limits) };
+  if (!isUtf8(body)) return { next: () => buildRefusal(rpcErrors.parse) };
+  return new BatchReading(new CallReader(body, skipSpace(body, 0), limits), limits);
+}
+
+function readSingle(body: Buffer, limits: MessageLimits): Message {
+  if (body.length > limits.callBytes) return buildRefusal(callTooLarge(limits), "message");
+  if (!isUtf8(body)) return buildRefusal(rpcErrors.parse);
   const reader = new CallReader(body, skipSpace(body, 0), limits);
-  if (!isOne) return new BatchReading(reader, limits);
   const call = reader.read();
-  if (reader.isOver) return read(refuseSize(limits));
-  return read(reader.isAtEnd() ? { kind: "single", call } : parseFailure);
-}
-
-function read(message: Message): MessageReading {
-  return { next: () => message };
-}
-
-function refuseSize(limits: MessageLimits): Message {
-  return { kind: "single", call: { id: "null", error: callTooLarge(limits), limit: "message" } };
+  if (reader.isOver) return buildRefusal(callTooLarge(limits), "message");
+  return reader.isAtEnd() ? { kind: "single", call } : buildRefusal(rpcErrors.parse);
 }
 
 /** Parses a batch one call at a time. A batch with any unparsable part is rejected as a whole. */

@@ -5,25 +5,12 @@ import {
   type ResponseSink,
   type ResponseSource,
 } from "../responses/response-sink.ts";
-import type { NodeRead, ReadInFlight } from "./node-read.ts";
+import type { NodeRead, ReadInFlight, ReadMoment } from "./node-read.ts";
 import { copyText, formatAnswer, formatCall, readAnswer, type NodeResponse } from "../json-rpc/read-answer.ts";
 import type { NodeCall, NodeFlow, NodeSender } from "../upstream/node-call.ts";
 import type { HeldBytes } from "#daemon/memory/connection-memory.ts";
 import type { TraceContext } from "#daemon/http/trace-context.ts";
 import type { CacheLifetime } from "./cache/cache-lifetime.ts";
-
-/** How long the response to a read may be reused, and the state when the read was requested. */
-export type ReadMoment = Readonly<{
-  lifetime: CacheLifetime;
-  /** Generation of the head. */
-  generation: number;
-  /** Epoch of the cache. */
-  epoch: number;
-  /** The `hashKey` of the read's key. */
-  hash: number;
-  /** Whether the cache should store the result. */
-  isKept: boolean;
-}>;
 
 /** Dependencies shared by all coalesced reads: the pool, the response limit and callbacks. */
 export type SharedReadOwner = Readonly<{
@@ -31,9 +18,9 @@ export type SharedReadOwner = Readonly<{
   /** Max size of a shared response. */
   limitBytes: number;
   /** Called when no more readers can join. */
-  closed: (shared: CoalescedRead) => void;
+  end: (shared: CoalescedRead) => void;
   /** Called with the node's result if the cache should store it. */
-  result: (shared: CoalescedRead, json: string) => void;
+  keep: (shared: CoalescedRead, json: string) => void;
   /** Serves a reader through a separate call, because the response is too long to be shared. */
   alone: (read: NodeRead) => ResponseFlow;
 }>;
@@ -140,7 +127,7 @@ export class CoalescedRead implements ResponseFlow, ResponseSink, NodeCall, Read
   /** Responds to all readers. A response that has only one reader and is not cached is not parsed. */
   bytes(body: Buffer, source: ResponseSource): void {
     const answer = this.#isRead ? readAnswer(body.toString("latin1"), this.read.id) : undefined;
-    if (this.isKept && answer?.kind === "result") this.#owner.result(this, answer.json);
+    if (this.isKept && answer?.kind === "result") this.#owner.keep(this, answer.json);
     const { first, joined } = this.#close();
     first?.bytes(body, source);
     answerJoined(answer, joined);
@@ -148,7 +135,7 @@ export class CoalescedRead implements ResponseFlow, ResponseSink, NodeCall, Read
 
   text(text: string, source: ResponseSource): void {
     const answer = this.#isRead ? readAnswer(text, this.read.id) : undefined;
-    if (this.isKept && answer?.kind === "result") this.#owner.result(this, copyText(answer.json));
+    if (this.isKept && answer?.kind === "result") this.#owner.keep(this, copyText(answer.json));
     const { first, joined } = this.#close();
     first?.text(text, source);
     answerJoined(answer, joined);
@@ -202,7 +189,7 @@ export class CoalescedRead implements ResponseFlow, ResponseSink, NodeCall, Read
   }
 
   #close(): Readonly<{ first: NodeRead | undefined; joined: Iterable<JoinedRead> }> {
-    this.#owner.closed(this);
+    this.#owner.end(this);
     const all = { first: this.#hasInitiator ? this.read : undefined, joined: this.#joined ?? [] };
     this.#hasInitiator = false;
     this.#joined = undefined;
@@ -217,7 +204,7 @@ export class CoalescedRead implements ResponseFlow, ResponseSink, NodeCall, Read
 
   #endUnread(): void {
     if (this.#hasInitiator || (this.#joined?.size ?? 0) > 0) return;
-    this.#owner.closed(this);
+    this.#owner.end(this);
     this.#flow?.cancel();
   }
 }

@@ -1,3 +1,4 @@
+import type { CacheLifetime } from "./cache/cache-lifetime.ts";
 import type { ResponseFlow, ResponseSink } from "../responses/response-sink.ts";
 import type { Method } from "../catalogue/method.ts";
 import type { HeldBytes } from "#daemon/memory/connection-memory.ts";
@@ -36,4 +37,17 @@ export type ReadInFlight = Readonly<{
   generation: number;
   /** Adds another caller's equal read: from now on, the call to the node also uses that caller's scheduling rounds. */
   join: (read: NodeRead) => ResponseFlow;
+}>;
+
+/** How long the response to a read may be reused, and the state when the read was requested. */
+export type ReadMoment = Readonly<{
+  lifetime: CacheLifetime;
+  /** Generation of the head. */
+  generation: number;
+  /** Epoch of the cache. */
+  epoch: number;
+  /** The `hashKey` of the read's key. */
+  hash: number;
+  /** Whether the cache should store the result. */
+  isKept: boolean;
 }>;

@@ -2,13 +2,13 @@ import type { ResponseCache } from "./cache/response-cache.ts";
 import { deriveCacheLifetime } from "./cache/cache-lifetime.ts";
 import { hashKey } from "../json-rpc/key-hash.ts";
 import type { ChainHead, Head } from "../chain/head.ts";
-import { CoalescedRead, type ReadMoment, type SharedReadOwner } from "./coalesced-read.ts";
+import { CoalescedRead, type SharedReadOwner } from "./coalesced-read.ts";
 import type { Method } from "../catalogue/method.ts";
 import { formatCall, isEmptyResult } from "../json-rpc/read-answer.ts";
 import type { NodeSender } from "../upstream/node-call.ts";
 import { EndingFlow, type ResponseFlow } from "../responses/response-sink.ts";
-import type { NodeRead, ReadInFlight } from "./node-read.ts";
-import { carriedId, isPlainId, RenamedResponse } from "./renamed-response.ts";
+import type { NodeRead, ReadInFlight, ReadMoment } from "./node-read.ts";
+import { carriedId, RenamedResponse } from "./renamed-response.ts";
 
 /** Size of the cache, 0 without one; identical reads in flight always share one. */
 export type NodeReadsOptions = Readonly<{
@@ -18,38 +18,52 @@ export type NodeReadsOptions = Readonly<{
 }>;
 
 /** Serves calls from the cache, from an equal in-flight call, or from the node. Keys are built by `buildCallKey`. */
-export type NodeReads = Readonly<{
+export class NodeReads implements SharedReadOwner {
+  /** Whether results are cached. */
+  readonly isCaching: boolean;
+  readonly pool: NodeSender;
+  readonly limitBytes: number;
+  readonly #cache: ResponseCache;
+  readonly #head: Head;
+  readonly #inFlight = new ReadsInFlight();
+
+  constructor(
+    { totalBytes, entryBytes }: NodeReadsOptions,
+    { pool, cache, head }: Readonly<{ pool: NodeSender; cache: ResponseCache; head: Head }>,
+  ) {
+    this.isCaching = totalBytes > 0;
+    this.pool = pool;
+    this.limitBytes = entryBytes;
+    this.#cache = cache;
+    this.#head = head;
+  }
+
   /** Returns a call's cached result as JSON text. Returns undefined for a method whose cache is off, even if an earlier result is cached. */
-  cached: (method: Method, key: string) => string | undefined;
+  cached(method: Method, key: string): string | undefined {
+    return this.#isCached(method) ? this.#cache.get(key, this.#head.generation()) : undefined;
+  }
+
   /** Returns a call's cached result, provided it can't change with the head. */
-  lasting: (method: Method, key: string) => string | undefined;
-  read: (read: NodeRead) => ResponseFlow;
-}>;
+  lasting(method: Method, key: string): string | undefined {
+    return this.#isCached(method) ? this.#cache.getLasting(key) : undefined;
+  }
 
-/** Reads for the plain calls in batches: the cache and the in-flight reads, looked up by hash instead of key. */
-export type PlainNodeReads = Readonly<{
-  /** Returns the state of head and cache that a read starting now has to remember. */
-  moment: () => Readonly<{ head: ChainHead | undefined; generation: number; epoch: number }>;
-  /** Returns whether the cache or an in-flight read may have the response. `hash` is the `hashKey` of the read's key. */
-  mayHave: (hash: number, generation: number) => boolean;
-  /** Starts a read that has no response yet: from now on, equal reads may join it. Returns whether the cache should store the result. */
-  begin: (read: ReadInFlight) => boolean;
-  end: (read: ReadInFlight) => void;
-  /** Caches the read's result, like {@link keepResult}. */
-  keep: (read: ReadInFlight & ReadMoment, json: string) => void;
-  /** Converts a plain read that has started to a shared read, which adopts the call that was already sent. */
-  share: (plain: ReadInFlight & ReadMoment, read: NodeRead) => CoalescedRead;
-}>;
+  read(read: NodeRead): ResponseFlow {
+    const lifetime = deriveCacheLifetime(read.method, read.params, this.#head.known());
+    if (lifetime === "none" || !isPlainId(read.id)) return this.alone(read, read.sender);
+    const generation = this.#head.generation();
+    const hash = hashKey(read.key);
+    const running = this.#inFlight.get(hash, read.key);
+    if (running !== undefined && running.generation === generation) return running.join(read);
+    const isKept = this.isCaching && this.#cache.admits(hash);
+    const shared = new CoalescedRead(read, { lifetime, generation, epoch: this.#cache.epoch(), hash, isKept }, this);
+    this.#inFlight.add(shared);
+    shared.start();
+    return shared;
+  }
 
-/** Creates the reads for one node. */
-export function createNodeReads(
-  options: NodeReadsOptions,
-  { pool, cache, head }: Readonly<{ pool: NodeSender; cache: ResponseCache; head: Head }>,
-): NodeReads & Readonly<{ plain: PlainNodeReads | undefined }> {
-  const underWay = new ReadsInFlight();
-
-  const isCached = (method: Method) => options.totalBytes > 0 && method.cache.kind !== "none";
-  const alone = (read: NodeRead, sender: NodeSender = pool): ResponseFlow => {
+  /** Serves a read through a call of its own. */
+  alone(read: NodeRead, sender: NodeSender = this.pool): ResponseFlow {
     const { method, caller, memory, params, wire, traceContext } = read;
     const plain = isPlainId(read.id);
     const id = plain ? read.id : carriedId;
@@ -64,59 +78,71 @@ export function createNodeReads(
       sink: plain ? read : new RenamedResponse(read),
     });
     return new EndingFlow(flow, () => read.cancelled());
-  };
-  const owner: SharedReadOwner = {
-    pool,
-    limitBytes: options.entryBytes,
-    closed: (shared) => underWay.replace(shared, undefined),
-    result: (shared, json) => keepResult({ cache, head }, shared, json),
-    alone: (read) => alone(read),
-  };
-  return {
-    plain: options.totalBytes > 0 ? createPlainNodeReads({ cache, head, underWay, owner }) : undefined,
-    cached: (method, key) => (isCached(method) ? cache.get(key, head.generation()) : undefined),
-    lasting: (method, key) => (isCached(method) ? cache.getLasting(key) : undefined),
-    read: (read) => {
-      const lifetime = deriveCacheLifetime(read.method, read.params, head.known());
-      if (lifetime === "none" || !isPlainId(read.id)) {
-        return alone(read, read.sender);
-      }
-      const generation = head.generation();
-      const hash = hashKey(read.key);
-      const running = underWay.get(hash, read.key);
-      if (running !== undefined && running.generation === generation) return running.join(read);
-      const isKept = options.totalBytes > 0 && cache.admits(hash);
-      const moment = { lifetime, generation, epoch: cache.epoch(), hash, isKept };
-      const shared = new CoalescedRead(read, moment, owner);
-      underWay.add(shared);
-      shared.start();
-      return shared;
-    },
-  };
+  }
+
+  /** Returns the state of head and cache that a plain read starting now has to remember. */
+  moment(): Readonly<{ head: ChainHead | undefined; generation: number; epoch: number }> {
+    return { head: this.#head.known(), generation: this.#head.generation(), epoch: this.#cache.epoch() };
+  }
+
+  /** Returns whether the cache or an in-flight read may have the response. `hash` is the `hashKey` of the read's key. */
+  mayHave(hash: number, generation: number): boolean {
+    return this.#cache.mayHave(hash, generation) || this.#inFlight.mayHave(hash);
+  }
+
+  /** Starts a plain read: from now on, equal reads may join it. Returns whether the cache should store the result. */
+  begin(read: ReadInFlight): boolean {
+    this.#inFlight.add(read);
+    return this.#cache.admits(read.hash);
+  }
+
+  /** Ends a read: no more reads can join it. */
+  end(read: ReadInFlight): void {
+    this.#inFlight.replace(read, undefined);
+  }
+
+  /** Converts a plain read that has started to a shared read, which adopts the call that was already sent. */
+  share(plain: ReadInFlight & ReadMoment, read: NodeRead): CoalescedRead {
+    const shared = new CoalescedRead(read, plain, this);
+    this.#inFlight.replace(plain, shared);
+    return shared;
+  }
+
+  /** Caches the result of a read until it can no longer be used. The result is a text that is not a slice of another. */
+  keep({ key, lifetime, generation, epoch }: ReadInFlight & ReadMoment, json: string): void {
+    if (isEmptyResult(json)) return;
+    if (lifetime === "ever") this.#cache.putForEver(key, json, epoch);
+    // If the head changed while the call was in flight, the response may belong to either head.
+    else if (lifetime === "head" && this.#head.generation() === generation)
+      this.#cache.putForHead(key, json, generation);
+  }
+
+  #isCached(method: Method): boolean {
+    return this.isCaching && method.cache.kind !== "none";
+  }
 }
 
-/** Creates the reads for batches from the parts shared by all reads of one node. */
-function createPlainNodeReads({
-  cache,
-  head,
-  underWay,
-  owner,
-}: Readonly<{ cache: ResponseCache; head: Head; underWay: ReadsInFlight; owner: SharedReadOwner }>): PlainNodeReads {
-  return {
-    moment: () => ({ head: head.known(), generation: head.generation(), epoch: cache.epoch() }),
-    mayHave: (hash, generation) => cache.mayHave(hash, generation) || underWay.mayHave(hash),
-    begin: (read) => {
-      underWay.add(read);
-      return cache.admits(read.hash);
-    },
-    end: (read) => underWay.replace(read, undefined),
-    keep: (read, json) => keepResult({ cache, head }, read, json),
-    share: (plain, read) => {
-      const shared = new CoalescedRead(read, plain, owner);
-      underWay.replace(plain, shared);
-      return shared;
-    },
-  };
+/**
+ * Ids that every node returns byte for byte: plain integers, and strings without characters that some JSON encoders escape (Go's escapes
+ * `<`, `>` and `&`, others escape `/` and `'`). Calls with any other id are sent under a substitute id.
+ */
+const plainId = /^(?:0|[1-9]\d{0,14}|"[\w .,:;!?*+=@#$%^~|(){}[\]-]{0,128}")$/;
+
+const zero = 0x30;
+const one = 0x31;
+const nine = 0x39;
+const shortDigits = 15;
+
+/** Returns whether an id is plain. Most clients' ids are short integers, which are recognised without a regular expression. */
+function isPlainId(id: string): boolean {
+  const { length } = id;
+  const first = id.charCodeAt(0);
+  if (first < one || first > nine || length > shortDigits) return plainId.test(id);
+  for (let at = 1; at < length; at += 1) {
+    const code = id.charCodeAt(at);
+    if (code < zero || code > nine) return false;
+  }
+  return true;
 }
 
 /** Number of slots for reads; a power of two, and several times the number of connections to the node. */
@@ -154,16 +180,4 @@ class ReadsInFlight {
 
 function computePlace(hash: number): number {
   return hash & (places - 1);
-}
-
-/** Caches the result of a read until it can no longer be used. The result is a text that is not a slice of another. */
-export function keepResult(
-  { cache, head }: Readonly<{ cache: ResponseCache; head: Head }>,
-  { key, lifetime, generation, epoch }: ReadMoment & Readonly<{ key: string }>,
-  json: string,
-): void {
-  if (isEmptyResult(json)) return;
-  if (lifetime === "ever") cache.putForEver(key, json, epoch);
-  // If the head changed while the call was in flight, the response may belong to either head.
-  else if (lifetime === "head" && head.generation() === generation) cache.putForHead(key, json, generation);
 }

@@ -5,29 +5,6 @@ import type { ResponseSink, ResponseSource } from "../responses/response-sink.ts
 import { createTextSink } from "../responses/text-sink.ts";
 import type { NodeRead } from "./node-read.ts";
 
-/**
- * Ids that every node returns byte for byte: plain integers, and strings without characters that some JSON encoders escape (Go's escapes
- * `<`, `>` and `&`, others escape `/` and `'`). Calls with any other id are sent under a substitute id.
- */
-const plainId = /^(?:0|[1-9]\d{0,14}|"[\w .,:;!?*+=@#$%^~|(){}[\]-]{0,128}")$/;
-
-const zero = 0x30;
-const one = 0x31;
-const nine = 0x39;
-const shortDigits = 15;
-
-/** Returns whether an id is plain. Most clients' ids are short integers, which are recognised without a regular expression. */
-export function isPlainId(id: string): boolean {
-  const { length } = id;
-  const first = id.charCodeAt(0);
-  if (first < one || first > nine || length > shortDigits) return plainId.test(id);
-  for (let at = 1; at < length; at += 1) {
-    const code = id.charCodeAt(at);
-    if (code < zero || code > nine) return false;
-  }
-  return true;
-}
-
 /** Substitute id for calls whose own id might come back in a different form. */
 export const carriedId = "1";
 

@@ -34,7 +34,6 @@ function startSplit(total: number, options: { parallel?: number; limitBytes?: nu
       read: { ...sink, id: "7", method, caller: "a", memory: roomyMemory, traceContext: undefined },
       reads: {
         cached: () => undefined,
-        lasting: () => undefined,
         read: (piece) => {
           asked.push(piece.params);
           readers.set(piece.params, piece);

@@ -36,7 +36,7 @@ const pieceId = "1";
  */
 export function parseSplit(
   { pieces, parallel, limitBytes }: SplitOptions,
-  { read, reads }: Readonly<{ read: WholeRead; reads: NodeReads }>,
+  { read, reads }: Readonly<{ read: WholeRead; reads: Pick<NodeReads, "cached" | "read"> }>,
   done: (outcome: "node" | "failed" | "cancelled") => void,
 ): ResponseFlow {
   const { id, memory } = read;

@@ -1,9 +1,9 @@
 import { Registry } from "prom-client";
 import { createLog } from "#daemon/log/log.ts";
-import { createResponseCache } from "../reads/cache/response-cache.ts";
+import { ResponseCache } from "../reads/cache/response-cache.ts";
 import { createHead } from "../chain/head.ts";
 import { createMessageHandler } from "../calls/message-handler.ts";
-import { createNodeReads } from "../reads/node-reads.ts";
+import { NodeReads } from "../reads/node-reads.ts";
 import { finishedFlow, type ResponseSink } from "../responses/response-sink.ts";
 import { createLoadGate } from "../limits/load-gate.ts";
 import { SharedTurns } from "../wire/shared-turns.ts";
@@ -52,8 +52,8 @@ export function watchTurns(): (body: Buffer) => Promise<TurnTimes> {
       return { ...finishedFlow, join: () => undefined };
     },
   };
-  const cache = createResponseCache({ totalBytes: 1e8, entryBytes: 262_144 });
-  const reads = createNodeReads({ totalBytes: 1e8, entryBytes: 262_144 }, { pool, cache, head });
+  const cache = new ResponseCache({ totalBytes: 1e8, entryBytes: 262_144 });
+  const reads = new NodeReads({ totalBytes: 1e8, entryBytes: 262_144 }, { pool, cache, head });
   const calls = {
     policy: () => policy,
     limiter: createProcessRateLimiter({ clients: 10 }, { now }),
@@ -67,7 +67,7 @@ export function watchTurns(): (body: Buffer) => Promise<TurnTimes> {
   };
   const turns = new SharedTurns({ now, later });
   const nodeBatches = createNodeBatches({ items: 100, responseBytes: 8_388_608 }, { pool, log: silent, now, turns });
-  const handle = createMessageHandler({ ...calls, plain: reads.plain, nodeBatches, tracing: undefined, turns });
+  const handle = createMessageHandler({ ...calls, plainReads: reads, nodeBatches, tracing: undefined, turns });
   const caller = { key: "a", listener: "internal" as const, tierName: "public" };
   return async (body) => {
     let answer = "";

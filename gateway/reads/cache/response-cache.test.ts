@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { measureHeap } from "#daemon/testing/heap-size.ts";
-import { createResponseCache } from "./response-cache.ts";
+import { FrequencySketch, ResponseCache } from "./response-cache.ts";
 import { hashKey, hashParts } from "../../json-rpc/key-hash.ts";
 
 const json = "x".repeat(840);
@@ -8,7 +8,7 @@ const json = "x".repeat(840);
 const entryBytes = 1_001;
 
 test("a new head drops what was read of the old one, and nothing else", () => {
-  const cache = createResponseCache({ totalBytes: 100_000, entryBytes: 10_000 });
+  const cache = new ResponseCache({ totalBytes: 100_000, entryBytes: 10_000 });
   cache.putForHead("h", json, 1);
   cache.putForEver("e", json, cache.epoch());
   expect([cache.get("h", 1), cache.get("e", 1)]).toEqual([json, json]);
@@ -17,7 +17,7 @@ test("a new head drops what was read of the old one, and nothing else", () => {
 });
 
 test("a result that was requested before the cache was cleared is not kept", () => {
-  const cache = createResponseCache({ totalBytes: 100_000, entryBytes: 10_000 });
+  const cache = new ResponseCache({ totalBytes: 100_000, entryBytes: 10_000 });
   const askedIn = cache.epoch();
   cache.clear();
   cache.putForEver("e", json, askedIn);
@@ -25,13 +25,13 @@ test("a result that was requested before the cache was cleared is not kept", () 
 });
 
 test("a text over the limit of one entry is not kept", () => {
-  const cache = createResponseCache({ totalBytes: 100_000, entryBytes: 100 });
+  const cache = new ResponseCache({ totalBytes: 100_000, entryBytes: 100 });
   cache.putForHead("h", json, 0);
   expect(cache.entries()).toBe(0);
 });
 
 test("over its bytes, the cache gives up what was not used, and what was used last of all", () => {
-  const cache = createResponseCache({ totalBytes: 3 * entryBytes, entryBytes: 10_000 });
+  const cache = new ResponseCache({ totalBytes: 3 * entryBytes, entryBytes: 10_000 });
   for (const key of ["a", "b", "c"]) cache.putForHead(key, json, 0);
   cache.get("a", 0);
   cache.putForHead("d", json, 0);
@@ -40,7 +40,7 @@ test("over its bytes, the cache gives up what was not used, and what was used la
 });
 
 test("neither a flood of lasting results nor one of the head's drives the other out", () => {
-  const cache = createResponseCache({ totalBytes: 10 * entryBytes, entryBytes: 10_000 });
+  const cache = new ResponseCache({ totalBytes: 10 * entryBytes, entryBytes: 10_000 });
   cache.putForHead("h", json, 0);
   for (let index = 0; index < 100; index += 1) cache.putForEver(`${index}`, json, cache.epoch());
   expect(cache.get("h", 0)).toBe(json);
@@ -52,7 +52,7 @@ test("neither a flood of lasting results nor one of the head's drives the other 
 });
 
 test("wants everything while it is nearly empty, and then what comes again", () => {
-  const cache = createResponseCache({ totalBytes: 1_600 * entryBytes, entryBytes: 10_000 });
+  const cache = new ResponseCache({ totalBytes: 1_600 * entryBytes, entryBytes: 10_000 });
   const wanted = (name: string) => {
     const isWanted = cache.admits(hashKey(name));
     if (isWanted) cache.putForHead(name, json, 0);
@@ -67,7 +67,7 @@ test("wants everything while it is nearly empty, and then what comes again", () 
 });
 
 test("gives no key the answer of another one with the same hash, and keeps that of the one in use", () => {
-  const cache = createResponseCache({ totalBytes: 100_000, entryBytes: 10_000 });
+  const cache = new ResponseCache({ totalBytes: 100_000, entryBytes: 10_000 });
   const [one, other] = ["x", "y"].map((middle) => `${"a".repeat(256)}${middle}${"b".repeat(256)}`) as [string, string];
   expect(hashKey(one)).toBe(hashKey(other));
   cache.putForHead(one, json, 0);
@@ -79,7 +79,7 @@ test("gives no key the answer of another one with the same hash, and keeps that 
 });
 
 test("keeps a key without the message that its parameters were cut from", () => {
-  const cache = createResponseCache({ totalBytes: 10_000_000, entryBytes: 10_000 });
+  const cache = new ResponseCache({ totalBytes: 10_000_000, entryBytes: 10_000 });
   const [messages, messageBytes] = [500, 65_536];
   const filler = " ".repeat(messageBytes);
   const keyOf = (at: number) => {
@@ -94,4 +94,38 @@ test("keeps a key without the message that its parameters were cut from", () => 
   for (let at = 0; at < messages; at += 1) cache.putForEver(keyOf(at), "{}", cache.epoch());
   expect(measureHeap() - before).toBeLessThan((messages * messageBytes) / 4);
   expect(cache.get(keyOf(7), 0)).toBe("{}");
+});
+
+const middle = (text: string) => "a".repeat(256) + text + "b".repeat(256);
+
+test("counts how often a key came before", () => {
+  const sketch = new FrequencySketch();
+  expect([1, 2, 3, 4].map(() => sketch.count(hashKey("a")))).toEqual([0, 1, 2, 3]);
+  expect(sketch.count(hashKey("b"))).toBe(0);
+});
+
+test("takes few of a million keys that come once for known ones, and knows one that keeps coming among them", () => {
+  const sketch = new FrequencySketch();
+  let mistaken = 0;
+  let known = 0;
+  for (let index = 0; index < 1_000_000; index += 1) {
+    if (sketch.count(hashKey(`eth_getBalance ["0x${index.toString(16).padStart(40, "0")}","latest"]`)) > 0)
+      mistaken += 1;
+    if (index % 1_000 === 999 && sketch.count(hashKey("hot")) > 0) known += 1;
+  }
+  expect(mistaken).toBeLessThan(20_000);
+  expect(known).toBeGreaterThan(990);
+});
+
+test("forgets a key that does not come any more", () => {
+  const sketch = new FrequencySketch();
+  for (let index = 0; index < 100; index += 1) sketch.count(hashKey("a"));
+  for (let index = 0; index < 200_000; index += 1) sketch.count(hashKey(`other ${index}`));
+  expect(sketch.count(hashKey("a"))).toBeLessThan(2);
+});
+
+test("looks at no more of a long key than its ends", () => {
+  expect(hashKey(middle("x"))).toBe(hashKey(middle("y")));
+  expect(hashKey(middle("x"))).not.toBe(hashKey(middle("xx")));
+  expect(hashKey("ab")).not.toBe(hashKey("ba"));
 });

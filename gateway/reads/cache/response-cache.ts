@@ -1,5 +1,5 @@
+import { hashKey } from "../../json-rpc/key-hash.ts";
 import { copyText } from "../../json-rpc/read-answer.ts";
-import { createFrequencySketch, createSecondChanceStore, type SecondChanceStore } from "./second-chance-store.ts";
 
 /**
  * Number of entries, and share of all bytes, below which everything is cached: in a nearly empty cache, results that are never requested
@@ -15,84 +15,211 @@ export type ResponseCacheOptions = Readonly<{ totalBytes: number; entryBytes: nu
  * Read results by method and parameters: immutable ones, and those for the current head, which are all dropped when the head changes. The
  * two groups share one byte limit. The larger group is evicted first, so that neither crowds out the other.
  */
-export type ResponseCache = Readonly<{
-  get: (key: string, generation: number) => string | undefined;
+export class ResponseCache {
+  readonly #options: ResponseCacheOptions;
+  readonly #ofHead = new SecondChanceStore();
+  readonly #forEver = new SecondChanceStore();
+  readonly #lately = new FrequencySketch();
+  #generation = 0;
+  #epoch = 0;
+
+  constructor(options: ResponseCacheOptions) {
+    this.#options = options;
+  }
+
+  get(key: string, generation: number): string | undefined {
+    this.#moveTo(generation);
+    return this.#ofHead.get(key) ?? this.#forEver.get(key);
+  }
+
+  /** Returns an immutable result. */
+  getLasting(key: string): string | undefined {
+    return this.#forEver.get(key);
+  }
+
   /** Returns whether there may be a result whose key has this hash. If not, there is no need to build the key for a lookup. */
-  mayHave: (hash: number, generation: number) => boolean;
+  mayHave(hash: number, generation: number): boolean {
+    this.#moveTo(generation);
+    return this.#ofHead.mayHave(hash) || this.#forEver.mayHave(hash);
+  }
+
   /**
    * Counts a cache miss under the `hashKey` of its key. Returns whether to cache the result: this is the case if the key has missed
    * recently, or if there is plenty of space.
    */
-  admits: (hash: number) => boolean;
-  /** Returns an immutable result. */
-  getLasting: (key: string) => string | undefined;
+  admits(hash: number): boolean {
+    if (this.#lately.count(hash) > 0) return true;
+    return this.entries() < roomyEntries && this.bytes() < this.#options.totalBytes * roomyShare;
+  }
+
   /** Caches a result while the head has this generation. Generations only increase. */
-  putForHead: (key: string, json: string, generation: number) => void;
-  /** Returns how often the cache has been cleared: a result requested in one epoch is not cached in another. */
-  epoch: () => number;
+  putForHead(key: string, json: string, generation: number): void {
+    this.#moveTo(generation);
+    this.#put(this.#ofHead, key, json);
+  }
+
   /** Caches an immutable result, unless the cache was cleared since the epoch in which it was requested. */
-  putForEver: (key: string, json: string, requestedIn: number) => void;
-  clear: () => void;
+  putForEver(key: string, json: string, requestedIn: number): void {
+    if (requestedIn === this.#epoch) this.#put(this.#forEver, key, json);
+  }
+
+  /** Returns how often the cache has been cleared: a result requested in one epoch is not cached in another. */
+  epoch(): number {
+    return this.#epoch;
+  }
+
+  clear(): void {
+    this.#epoch += 1;
+    this.#ofHead.clear();
+    this.#forEver.clear();
+  }
+
   /** Frees this many bytes, or all there are if fewer. */
-  evict: (bytes: number) => void;
-  bytes: () => number;
-  entries: () => number;
-}>;
-
-export function createResponseCache(options: ResponseCacheOptions): ResponseCache {
-  const ofHead = createSecondChanceStore();
-  const forEver = createSecondChanceStore();
-  const lately = createFrequencySketch();
-  let headGeneration = 0;
-  let epoch = 0;
-
-  const bytes = () => ofHead.bytes() + forEver.bytes();
-  const moveTo = (generation: number) => {
-    if (generation === headGeneration) return;
-    headGeneration = generation;
-    ofHead.clear();
-  };
-  const evict = (count: number) => {
-    const [larger, smaller] = ofHead.bytes() > forEver.bytes() ? [ofHead, forEver] : [forEver, ofHead];
-    const rest = count - larger.bytes();
+  evict(count: number): void {
+    const [larger, smaller] =
+      this.#ofHead.bytes > this.#forEver.bytes ? [this.#ofHead, this.#forEver] : [this.#forEver, this.#ofHead];
+    const rest = count - larger.bytes;
     larger.evict(count);
     if (rest > 0) smaller.evict(rest);
-  };
-  const put = (store: SecondChanceStore, key: string, json: string) => {
-    if (json.length > options.entryBytes) return;
+  }
+
+  bytes(): number {
+    return this.#ofHead.bytes + this.#forEver.bytes;
+  }
+
+  entries(): number {
+    return this.#ofHead.entries + this.#forEver.entries;
+  }
+
+  #moveTo(generation: number): void {
+    if (generation === this.#generation) return;
+    this.#generation = generation;
+    this.#ofHead.clear();
+  }
+
+  #put(store: SecondChanceStore, key: string, json: string): void {
+    if (json.length > this.#options.entryBytes) return;
     // A key is a slice of a message and would keep the whole message alive; only the few bytes of the key are counted.
     store.put(copyText(key), json);
-    const excess = bytes() - options.totalBytes;
-    if (excess > 0) evict(excess);
-  };
-  const entries = () => ofHead.entries() + forEver.entries();
-  const isRoomy = () => entries() < roomyEntries && bytes() < options.totalBytes * roomyShare;
-  return {
-    admits: (hash) => lately.count(hash) > 0 || isRoomy(),
-    get: (key, generation) => {
-      moveTo(generation);
-      return ofHead.get(key) ?? forEver.get(key);
-    },
-    mayHave: (hash, generation) => {
-      moveTo(generation);
-      return ofHead.mayHave(hash) || forEver.mayHave(hash);
-    },
-    getLasting: forEver.get,
-    putForHead: (key, json, generation) => {
-      moveTo(generation);
-      put(ofHead, key, json);
-    },
-    epoch: () => epoch,
-    putForEver: (key, json, requestedIn) => {
-      if (requestedIn === epoch) put(forEver, key, json);
-    },
-    clear: () => {
-      epoch += 1;
-      ofHead.clear();
-      forEver.clear();
-    },
-    evict,
-    bytes,
-    entries,
-  };
+    const excess = this.bytes() - this.#options.totalBytes;
+    if (excess > 0) this.evict(excess);
+  }
+}
+
+/** Fixed cost of an entry in addition to its text: map slot, object, string headers. */
+const entryOverheadBytes = 160;
+
+/** Bits of a key's hash that fit into a small integer, which a map can look up without further memory accesses. */
+const placeBits = 0x3fffffff;
+
+type Entry = { readonly key: string; readonly json: string; used: boolean };
+
+/**
+ * Texts by key, counted in bytes. Eviction uses second chance: texts that have not been used since the last scan go first, so that a hit
+ * need not move anything. If two keys have the same hash, the one in use stays. Entries are stored under the hash of their key: a map of
+ * strings would add each key it gets, most of which never recur, to V8's table of all strings.
+ */
+class SecondChanceStore {
+  #entries = new Map<number, Entry>();
+  bytes = 0;
+
+  get entries(): number {
+    return this.#entries.size;
+  }
+
+  get(key: string): string | undefined {
+    const entry = this.#entries.get(hashKey(key) & placeBits);
+    if (entry === undefined || entry.key !== key) return undefined;
+    entry.used = true;
+    return entry.json;
+  }
+
+  /** Returns whether there may be a text whose key has this hash. */
+  mayHave(hash: number): boolean {
+    return this.#entries.has(hash & placeBits);
+  }
+
+  put(key: string, json: string): void {
+    const place = hashKey(key) & placeBits;
+    const before = this.#entries.get(place);
+    if (before !== undefined && before.key !== key && before.used) {
+      before.used = false;
+      return;
+    }
+    if (before !== undefined) this.#remove(place, before);
+    this.#add(place, { key, json, used: false });
+  }
+
+  /** Evicts the least recently used entries until at least that many bytes are freed, or the store is empty. */
+  evict(count: number): void {
+    const most = this.bytes - count;
+    // During iteration, a map also visits entries that are set again, so the loop ends only when enough bytes are freed.
+    for (const [place, entry] of this.#entries) {
+      if (this.bytes <= most) return;
+      this.#remove(place, entry);
+      if (!entry.used) continue;
+      entry.used = false;
+      this.#add(place, entry);
+    }
+  }
+
+  clear(): void {
+    // A new map is used because clearing one takes time proportional to its entries.
+    this.#entries = new Map();
+    this.bytes = 0;
+  }
+
+  #add(place: number, entry: Entry): void {
+    this.#entries.set(place, entry);
+    this.bytes += computeSize(entry);
+  }
+
+  #remove(place: number, entry: Entry): void {
+    this.#entries.delete(place);
+    this.bytes -= computeSize(entry);
+  }
+}
+
+function computeSize({ key, json }: Entry): number {
+  return key.length + json.length + entryOverheadBytes;
+}
+
+/** Counters per row; a power of two. */
+const width = 65_536;
+const rows = 4;
+/** Number of keys counted before all counters are halved: at half a key per counter, few keys collide. */
+const agesAfter = width / 2;
+/** Max counter value; four halvings reset it. */
+const most = 15;
+
+/**
+ * Estimates how often keys occurred recently, in a fixed quarter of a megabyte. Estimates are never too low and seldom too high: a count-min
+ * sketch whose counts are halved as it fills up (TinyLFU: Einziger, Friedman and Manes, 2017) distinguishes keys that occur once from keys
+ * that recur, regardless of how many there are.
+ */
+export class FrequencySketch {
+  readonly #counters = new Uint8Array(rows * width);
+  readonly #words = new Uint32Array(this.#counters.buffer);
+  #counted = 0;
+
+  /** Counts a key by its hash and returns how often the key occurred before. */
+  count(hash: number): number {
+    const step = (Math.imul(hash, 0x9e3779b1) >>> 15) | 1;
+    let least = most;
+    for (let row = 0; row < rows; row += 1) {
+      const at = row * width + ((hash + row * step) & (width - 1));
+      const count = this.#counters[at] ?? 0;
+      least = Math.min(least, count);
+      if (count < most) this.#counters[at] = count + 1;
+    }
+    this.#counted += 1;
+    if (this.#counted === agesAfter) this.#age();
+    return least;
+  }
+
+  #age(): void {
+    const words = this.#words;
+    this.#counted = 0;
+    for (let at = 0; at < words.length; at += 1) words[at] = ((words[at] ?? 0) >>> 1) & 0x7f7f7f7f;
+  }
 }
