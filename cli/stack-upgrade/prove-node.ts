@@ -1,7 +1,11 @@
-import { waitUntil } from "#daemon/time.ts";
 import { parseNodeVersion } from "#node/versions.ts";
-import { UpgradeError } from "#sidecar/upgrade/progress.ts";
-import { findDataConcern, findHeightConcern, findVersionConcern } from "#sidecar/upgrade/node-before.ts";
+import {
+  findDataConcern,
+  findHeightConcern,
+  findVersionConcern,
+  verifyNode,
+  type VerificationLimits,
+} from "#sidecar/upgrade/verify-node.ts";
 import {
   findCondition,
   hasCondition,
@@ -12,18 +16,15 @@ import {
 import type { StackNodeBefore } from "./stack-record.ts";
 import type { StackWork } from "./stack-work.ts";
 
-/** Evidence required to verify a version, and the deadline. */
+/** Evidence required to verify a version, and the limits. */
 export type ProofOptions = Readonly<{
   version: string;
   image: string;
   before: StackNodeBefore;
   /** Whether the sidecar may be paused: allowed for the old version, because a failed restart of the new one sets a pause. */
   mayBePaused: boolean;
-  withinMs: number;
-  /** Time during which all checks must pass without interruption: a crash-looping node responds between crashes. */
-  steadyMs: number;
-  everyMs: number;
-}>;
+}> &
+  VerificationLimits;
 
 export type ProofDependencies = Pick<StackQueries, "look" | "blockHash"> & Pick<StackWork, "clock" | "pause">;
 
@@ -33,23 +34,13 @@ const falseInPause: ReadonlySet<string> = new Set(["ConfigReconciled", "NoRestar
 
 /**
  * Waits until the node is verified: it runs the expected version with a matching node.conf, is above its old height with the same blocks,
- * and prunes and pushes metrics if it did before. All checks must pass for a while.
+ * and prunes and pushes metrics if it did before.
  *
- * @throws {UpgradeError} at the deadline; at once if an old block has a different hash, because waiting can't fix that.
+ * @throws {UpgradeError} at the deadline; at once if an old block has a different hash.
  */
-export async function proveNode(options: ProofOptions, dependencies: ProofDependencies): Promise<void> {
-  const { withinMs, steadyMs, everyMs } = options;
+export function proveNode(options: ProofOptions, dependencies: ProofDependencies): Promise<void> {
   const { clock, pause } = dependencies;
-  let healthySinceMs: number | undefined;
-  const look = async () => {
-    const doubt = await findDoubt(options, dependencies);
-    const nowMs = clock.monotonicMs();
-    healthySinceMs = doubt === undefined ? (healthySinceMs ?? nowMs) : undefined;
-    return { doubt, isSteady: healthySinceMs !== undefined && nowMs - healthySinceMs >= steadyMs };
-  };
-  const found = await waitUntil(look, ({ isSteady }) => isSteady, { everyMs, withinMs }, { ...clock, pause });
-  if (found.isSteady) return;
-  throw new UpgradeError(`within ${withinMs} ms: ${found.doubt ?? `it was not healthy for ${steadyMs} ms yet`}`);
+  return verifyNode(() => findDoubt(options, dependencies), options, { ...clock, pause });
 }
 
 /** Explains why a node fails verification now. */
@@ -61,7 +52,6 @@ async function findDoubt(options: ProofOptions, { look, blockHash }: ProofDepend
   // An unhealthy node is queried too: a different hash matters more than its other problems.
   const hash = before.block === undefined || !said.node.answers ? undefined : await blockHash(before.block.number);
   const ofData = findDataConcern(before, hash);
-  if (ofData !== undefined && hash !== undefined) throw new UpgradeError(ofData);
   return findSidecarDoubt(said, options) ?? findChainDoubt(said, options) ?? ofData;
 }
 

@@ -1,6 +1,5 @@
 import { z } from "zod";
 import { findSettledBlock } from "#node/settled-block.ts";
-import { compareProgram, nameProgram, type ProgramIdentity } from "#node/versions.ts";
 import type { NodeRpc } from "./node-rpc.ts";
 
 /** Facts about the running node, recorded before it is stopped and used to verify either version. */
@@ -34,37 +33,4 @@ export function listNodeWarnings(before: NodeBefore | undefined, peers: number |
       : []),
     ...(peers === 0 ? ["the node has no peers: it is unknown whether the new version finds any"] : []),
   ];
-}
-
-/**
- * Explains why a node's version can't be verified; `reported` is what the node itself reports. Returns undefined if the version is
- * verified, or if the evidence is inconclusive. Pure.
- */
-export function findVersionConcern(
-  wanted: ProgramIdentity,
-  { tellsVersion }: Pick<NodeBefore, "tellsVersion">,
-  { reported, found = reported }: Readonly<Partial<Record<"reported" | "found", ProgramIdentity | undefined>>>,
-): string | undefined {
-  if (reported === undefined && tellsVersion) {
-    return `it does not report its version, which must be ${nameProgram(wanted)}`;
-  }
-  if (found === undefined || compareProgram(found, wanted) !== "other") return undefined;
-  return `it runs as ${nameProgram(found)}, not as ${nameProgram(wanted)}`;
-}
-
-/** Explains why a node does not have the old data. Returns undefined if it does, or if nothing is known about the data. Pure. */
-export function findDataConcern({ block }: Pick<NodeBefore, "block">, hash: string | undefined): string | undefined {
-  if (block === undefined || hash === block.hash) return undefined;
-  const what = hash === undefined ? "is not returned" : `has the hash ${hash}`;
-  return `its data differs: block ${block.number}, which had the hash ${block.hash}, ${what}`;
-}
-
-/** Explains why a height does not show that the node advances. `isIdle`: the chain has not produced a block for longer than usual. Pure. */
-export function findHeightConcern(
-  before: Pick<NodeBefore, "height">,
-  height: number,
-  isIdle: boolean,
-): string | undefined {
-  if (height > before.height || (height === before.height && isIdle)) return undefined;
-  return `its height is ${height}, and was ${before.height} before the upgrade`;
 }

@@ -1,58 +1,31 @@
 import type { ServiceContext } from "#daemon/service.ts";
-import type { Logger } from "#daemon/log/log.ts";
 import type { EventLog } from "#status/event-log.ts";
-import { deriveMeaning } from "#node/conf/meaning.ts";
 import type { Authority } from "../adoption/authority.ts";
-import { planWithEarlierValues } from "../config/healthy-config.ts";
-import type { ObservedConfig } from "../config/config-observation.ts";
-import type { ConfigVersions } from "../config/config-versions.ts";
-import type { NodeLocation } from "../config/node-location.ts";
-import type { NodeCli } from "../drivers/node-cli.ts";
 import type { NodeDriver } from "../drivers/driver.ts";
 import { hashDesiredState, createDesiredState } from "../plan/desired-state.ts";
-import type { ObservedProcess, ObservedRestarts } from "../restart/restart-observation.ts";
+import type { ObservedProcess } from "../restart/restart-observation.ts";
 import type { RestartBudget } from "../restart/restart-budget.ts";
-import type { VerificationDependencies } from "../restart/restart-verification.ts";
 import type { UpgradeRecord } from "../state/upgrade-record.ts";
 import type { UpkeepState } from "../state/upkeep-state.ts";
-import type { ReleaseCommits } from "#node/versions.ts";
-import type { SidecarSettings } from "../../settings.ts";
 import { UpgradeError } from "../../upgrade/progress.ts";
 import { runUpgrade } from "../../upgrade/run-upgrade.ts";
-import { createHostPlatform, type HostPlatformDependencies } from "./host-platform.ts";
+import { createHostPlatform, type HostPlatformDependencies, type HostPlatformSeen } from "./host-platform.ts";
 import { explainBlocked, keepRecord, keepRunningConfig, requireStored } from "./keep-record.ts";
-import { hasPower, type PowerDriver, type PortHolders } from "./node-power.ts";
-import type { NodeRpc } from "../../upgrade/node-rpc.ts";
+import { hasPower, type PowerDriver } from "./node-power.ts";
 import { formatUpgrade, type ObservedUpgrade } from "./upgrade-observation.ts";
 
 /** Observations that an upgrade records for the iterations. */
-export type ApplyUpgradeSeen = Readonly<{
-  upgrade: ObservedUpgrade;
-  config: ObservedConfig;
-  restarts: ObservedRestarts;
-  process: ObservedProcess;
-}>;
+export type ApplyUpgradeSeen = HostPlatformSeen & Readonly<{ upgrade: ObservedUpgrade; process: ObservedProcess }>;
 
-export type ApplyUpgradeDependencies = Pick<VerificationDependencies, "clock" | "lastPush"> &
+export type ApplyUpgradeDependencies = HostPlatformDependencies &
+  Parameters<typeof keepRunningConfig>[1] &
   Readonly<{
-    settings: SidecarSettings;
     state: UpkeepState;
-    versions: ConfigVersions;
-    place: NodeLocation;
     driver: NodeDriver | undefined;
-    nodeCli: NodeCli | undefined;
-    rpc: NodeRpc;
-    commits: () => ReleaseCommits;
-    holders: PortHolders;
-    health: Readonly<{ check: VerificationDependencies["check"] }>;
-    observer: Readonly<{ check: (signal: AbortSignal) => Promise<void> }>;
     budget: RestartBudget;
     events: EventLog;
     metrics: Readonly<Record<"upgraded", (end: NonNullable<UpgradeRecord["end"]>) => void>>;
     finishes: ServiceContext["finishes"];
-    wake: () => void;
-    signal: AbortSignal;
-    log: Logger;
   }>;
 
 /**
@@ -110,7 +83,7 @@ async function advanceUpgrade(
   };
   const run = {
     ...dependencies,
-    platform: createHostPlatform(createPlatformDependencies(driver, seen, dependencies)),
+    platform: createHostPlatform(driver, seen, dependencies),
     onStage: (now: UpgradeRecord) =>
       log.info({ event: "upgrade-stage", stage: now.stage, from, to }, formatUpgrade(now)),
     remember: async (now: UpgradeRecord) => {
@@ -167,41 +140,4 @@ function finish(
   const hash = hashDesiredState(createDesiredState(settings, ""));
   state.hold.set({ desired: { hash }, message, sinceMs: clock.wallMs(), ...failed });
   restarts.note({ hold: { message } });
-}
-
-function createPlatformDependencies(
-  driver: PowerDriver,
-  seen: ApplyUpgradeSeen,
-  dependencies: ApplyUpgradeDependencies,
-): HostPlatformDependencies {
-  const { settings, place, health, wake, state, observer, log, signal } = dependencies;
-  return {
-    ...dependencies,
-    driver,
-    check: health.check,
-    fileDeadline: place.fileDeadline,
-    lock: place.lock,
-    limitBytes: settings.upkeep.configLimitBytes,
-    plan: (observed) => planWithEarlierValues(observed, settings, place.layout().pathsDirectory, dependencies),
-    waitsFor: (stage) => {
-      seen.restarts.note({ stage });
-      wake();
-    },
-    observeVersion: () =>
-      observer
-        .check(signal)
-        .catch((error: unknown) =>
-          log.error({ event: "node-cli-check-failed", err: error }, "running node_cli after an upgrade failed"),
-        ),
-    readConfig: async () => {
-      const reading = await place.read();
-      if (!reading.ok) throw new Error(reading.problem.message);
-      seen.config.note({ document: reading.document });
-      state.atomically(() => {
-        state.nodeHas.set(deriveMeaning(reading.document));
-        state.startedWith.set(undefined);
-        state.retry.set(undefined);
-      });
-    },
-  };
 }

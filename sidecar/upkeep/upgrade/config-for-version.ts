@@ -2,36 +2,41 @@ import { basename, dirname, join } from "node:path";
 import { mkdir } from "node:fs/promises";
 import { replaceFile } from "#daemon/files/atomic-file.ts";
 import { isThere } from "#daemon/files/is-there.ts";
+import type { Logger } from "#daemon/log/log.ts";
 import type { EventLog } from "#status/event-log.ts";
-import type { FileDeadline } from "#daemon/files/file-deadline.ts";
 import { formatChange } from "#node/conf/describe-change.ts";
 import { parseNodeVersion } from "#node/versions.ts";
+import type { SidecarSettings } from "../../settings.ts";
 import type { ConfigReading } from "../config/config-file.ts";
-import { readConfigWithDeadline, writeWithDeadline, type DescribedChange } from "../config/with-deadline.ts";
 import type { ConfigVersions } from "../config/config-versions.ts";
-import type { WriterLock } from "../config/writer-lock.ts";
-import { findWrite, type Observed, type Plan } from "../plan/plan.ts";
+import { planWithEarlierValues } from "../config/healthy-config.ts";
+import type { NodeLocation } from "../config/node-location.ts";
+import { readConfigWithDeadline, writeWithDeadline, type DescribedChange } from "../config/with-deadline.ts";
+import { findWrite } from "../plan/plan.ts";
 import type { UpkeepState } from "../state/upkeep-state.ts";
 import type { UpgradeRecord } from "../state/upgrade-record.ts";
 import { UpgradeError } from "../../upgrade/progress.ts";
 
 export type ConfigStepDependencies = Readonly<{
-  plan: (observed: Pick<Observed, "document" | "version">) => Promise<Plan>;
-  limitBytes: number;
-  fileDeadline: FileDeadline;
-  lock: () => WriterLock;
+  settings: SidecarSettings;
+  place: Pick<NodeLocation, "fileDeadline" | "layout" | "lock">;
   versions: ConfigVersions;
   events: Pick<EventLog, "add" | "begin" | "fail">;
-  state: Pick<UpkeepState, "auditedConfig">;
+  state: Pick<UpkeepState, "auditedConfig" | "nodeValues">;
+  log: Pick<Logger, "warn">;
 }>;
 
 function locateKeptConfig({ directory }: UpgradeRecord): string {
   return join(directory, "node.conf");
 }
 
+function readConfig(path: string, { settings, place }: ConfigStepDependencies): Promise<ConfigReading> {
+  return readConfigWithDeadline(path, settings.upkeep.configLimitBytes, place.fileDeadline);
+}
+
 /** @throws {UpgradeError} if the file can't be read, or is not a usable node.conf. */
-async function requireConfig(path: string, { limitBytes, fileDeadline }: ConfigStepDependencies) {
-  const reading = await readConfigWithDeadline(path, limitBytes, fileDeadline);
+async function requireConfig(path: string, dependencies: ConfigStepDependencies) {
+  const reading = await readConfig(path, dependencies);
   if (!reading.ok) throw new UpgradeError(reading.problem.message);
   return reading;
 }
@@ -47,11 +52,13 @@ export async function keepConfig(record: UpgradeRecord, dependencies: ConfigStep
 
 /** Migrates node.conf to the new version's keys, as the upkeep would once the node responds, so that the version is verified with its final node.conf. */
 export async function migrateConfig(record: UpgradeRecord, dependencies: ConfigStepDependencies): Promise<void> {
+  const { settings, place } = dependencies;
   const reading = await requireConfig(record.configPath, dependencies);
   const version = parseNodeVersion(record.to);
   // The version is known only by its commit, so the keys that it reads are unknown, and the current keys stay.
   if (version === undefined) return;
-  const planned = await dependencies.plan({ document: reading.document, version });
+  const observed = { document: reading.document, version };
+  const planned = await planWithEarlierValues(observed, settings, place.layout().pathsDirectory, dependencies);
   const [problem] = planned.problems;
   if (problem !== undefined) throw new UpgradeError(problem.message);
   const write = findWrite(planned);
@@ -65,11 +72,10 @@ export async function migrateConfig(record: UpgradeRecord, dependencies: ConfigS
 
 /** Restores the old node.conf. Does nothing if none was saved, or if it is already restored. */
 export async function restoreConfig(record: UpgradeRecord, dependencies: ConfigStepDependencies): Promise<void> {
-  const { limitBytes, fileDeadline } = dependencies;
   const kept = locateKeptConfig(record);
   if (!(await isThere(kept))) return;
   const before = await requireConfig(kept, dependencies);
-  const now = await readConfigWithDeadline(record.configPath, limitBytes, fileDeadline);
+  const now = await readConfig(record.configPath, dependencies);
   if (now.contentHash === before.contentHash) return;
   const message = `${basename(record.configPath)}: restored as it was before.`;
   const changes = [{ message, why: record.failure }];
@@ -83,11 +89,11 @@ async function writeOver(
   made: Readonly<{ content: Uint8Array; changes: readonly DescribedChange[] }>,
   dependencies: ConfigStepDependencies,
 ): Promise<void> {
-  const { limitBytes, lock } = dependencies;
+  const { settings, place } = dependencies;
   const expected = { expectedHash: now.contentHash, expectedProblem: now.ok ? undefined : now.problem.reason };
   const written = await writeWithDeadline(
-    { path, limitBytes, ...expected, ...made },
-    { ...dependencies, lock: lock() },
+    { path, limitBytes: settings.upkeep.configLimitBytes, ...expected, ...made },
+    { ...dependencies, fileDeadline: place.fileDeadline, lock: place.lock() },
   );
   if (!written.ok) throw new UpgradeError(written.message);
 }

@@ -5,10 +5,14 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { systemClock } from "#daemon/clock.ts";
 import type { AuditEntry } from "#daemon/audit/audit-entry.ts";
+import { readSettings } from "#daemon/settings/settings.ts";
 import { createRecentEvents } from "#status/event-log.ts";
+import { sidecarSettings } from "../../settings.ts";
 import { begunUpgrade } from "../../testing/begun-upgrade.ts";
+import { observeConfig } from "../config/config-observation.ts";
 import { createConfigVersions } from "../config/config-versions.ts";
 import { createWriterLock, type WriterLock } from "../config/writer-lock.ts";
+import { observeRestarts } from "../restart/restart-observation.ts";
 import { auditEvents } from "../state/audited-event-log.ts";
 import type { UpgradeRecord } from "../state/upgrade-record.ts";
 import { runUpgrade, type UpgradePlatform } from "../../upgrade/run-upgrade.ts";
@@ -53,44 +57,50 @@ const never = () => {
   throw new Error("not a part of this test");
 };
 
+const settings = readSettings(sidecarSettings, {
+  env: {
+    GATEHOUSE_SIDECAR_NODE_WORKSPACE: "/n",
+    GATEHOUSE_SIDECAR_NODE_HTTP_URL: "http://127.0.0.1:1",
+    GATEHOUSE_SIDECAR_RESTART_TIMEOUT_MS: "1000",
+  },
+});
+
 /** The platform of a node of which nothing but the port is seen. */
 function createPlatform(lock?: WriterLock) {
-  const dependencies: HostPlatformDependencies = {
-    settings: {
-      upgrade: { copyTimeoutMs: 60_000 },
-      restart: { ...({} as HostPlatformDependencies["settings"]["restart"]), timeoutMs: 1_000 },
-      node: {} as HostPlatformDependencies["settings"]["node"],
-      nodeCli: {} as HostPlatformDependencies["settings"]["nodeCli"],
+  const driver = {
+    name: "ops",
+    restart: never,
+    start: never,
+    stop: async () => {
+      runs = false;
+      return {};
     },
-    driver: {
-      name: "ops",
-      restart: never,
-      start: never,
-      stop: async () => {
-        runs = false;
-        return {};
-      },
-    },
+  };
+  const dependencies: Partial<HostPlatformDependencies> = {
+    settings,
     holders: { now: async () => [], runs: async () => false },
-    check: async () =>
-      runs ? { answers: 1 } : { answers: 0, failure: { reason: "ConnectionRefused", message: "", isPortClosed: true } },
+    health: {
+      check: async () =>
+        runs
+          ? { answers: 1 }
+          : { answers: 0, failure: { reason: "ConnectionRefused", message: "", isPortClosed: true } },
+    },
     clock: systemClock,
     signal: new AbortController().signal,
-    lastPush: undefined,
-    rpc: { blockHash: async () => undefined, peers: async () => undefined },
-    nodeCli: undefined,
-    plan: never,
-    limitBytes: 1_000,
-    fileDeadline: { call: (_, call) => call(), hangs: () => false },
-    lock: lock === undefined ? never : () => lock,
+    place: {
+      ...({} as HostPlatformDependencies["place"]),
+      fileDeadline: { call: (_, call) => call(), hangs: () => false },
+      lock: lock === undefined ? never : () => lock,
+    },
     events: auditEvents(createRecentEvents(systemClock), { add: (entry) => void audited.push(entry) }),
-    state: { auditedConfig: { get: () => undefined, set: () => undefined } },
+    state: {
+      ...({} as HostPlatformDependencies["state"]),
+      auditedConfig: { get: () => undefined, set: () => undefined },
+    },
     versions: createConfigVersions(root),
-    readConfig: async () => undefined,
-    commits: () => ({}),
-    observeVersion: async () => undefined,
   };
-  return createHostPlatform(dependencies);
+  const seen = { config: observeConfig(), restarts: observeRestarts() };
+  return createHostPlatform(driver, seen, dependencies as HostPlatformDependencies);
 }
 
 const nothing = async () => undefined;

@@ -1,58 +1,79 @@
-import { join } from "node:path";
 import { rm } from "node:fs/promises";
-import { parseNodeVersion } from "#node/versions.ts";
-import type { SidecarSettings } from "../../settings.ts";
+import type { Logger } from "#daemon/log/log.ts";
+import { deriveMeaning } from "#node/conf/meaning.ts";
+import type { ObservedConfig } from "../config/config-observation.ts";
+import type { NodeLocation } from "../config/node-location.ts";
+import type { ObservedRestarts } from "../restart/restart-observation.ts";
 import { hostTouches, listUpgradeDirectories, type UpgradeRecord } from "../state/upgrade-record.ts";
+import type { UpkeepState } from "../state/upkeep-state.ts";
 import { keepConfig, migrateConfig, restoreConfig, type ConfigStepDependencies } from "./config-for-version.ts";
 import { copyStores, restoreStore, removeCopy } from "./data/data-copy.ts";
 import { UpgradeError } from "../../upgrade/progress.ts";
-import { isStopped, stopNode } from "./node-power.ts";
-import { findOtherFile, hashFiles, installPrograms, keepPrograms, restorePrograms } from "./program-files.ts";
-import { proveVersion, type ProofDependencies, type ProofOptions } from "./prove-version.ts";
+import { isStopped, stopNode, type PowerDriver } from "./node-power.ts";
+import { installPrograms, keepPrograms, restorePrograms } from "./program-files.ts";
+import { proveVersion, type ProofDependencies, type UpgradeSide } from "./prove-version.ts";
 import type { StageAction, UpgradePlatform } from "../../upgrade/run-upgrade.ts";
 
-export type HostPlatformDependencies = ProofDependencies &
+/** Observations that an upgrade records for the iterations. */
+export type HostPlatformSeen = Readonly<{ config: ObservedConfig; restarts: ObservedRestarts }>;
+
+export type HostPlatformDependencies = Omit<ProofDependencies, "driver" | "check" | "waitsFor" | "settings"> &
   ConfigStepDependencies &
   Readonly<{
-    settings: Pick<SidecarSettings, "restart" | "node" | "nodeCli"> &
-      Readonly<{ upgrade: Pick<SidecarSettings["upgrade"], "copyTimeoutMs"> }>;
-    /** Called when node.conf may have changed, before the node is verified with it. */
-    readConfig: () => Promise<void>;
-    /** Called once a version has started, before the upgrade ends. If the previous version were still recorded, node.conf would be changed back. */
-    observeVersion: () => Promise<void>;
+    place: Pick<NodeLocation, "read">;
+    state: Pick<UpkeepState, "atomically" | "nodeHas" | "startedWith" | "retry">;
+    health: Pick<ProofDependencies, "check">;
+    observer: Readonly<{ check: (signal: AbortSignal) => Promise<void> }>;
+    wake: () => void;
+    log: Logger;
   }>;
 
 /** Creates the platform for a node whose programs and data are on this machine. */
-export function createHostPlatform(dependencies: HostPlatformDependencies): UpgradePlatform<UpgradeRecord> {
-  const { settings, signal, readConfig, observeVersion } = dependencies;
+export function createHostPlatform(
+  driver: PowerDriver,
+  seen: HostPlatformSeen,
+  dependencies: HostPlatformDependencies,
+): UpgradePlatform<UpgradeRecord> {
+  const { settings, observer, wake, log, signal } = dependencies;
+  const waitsFor = (stage: string | undefined) => {
+    seen.restarts.note({ stage });
+    wake();
+  };
+  const power = { ...dependencies, driver, check: dependencies.health.check, waitsFor };
   const stop = ({ before }: UpgradeRecord) =>
-    stopNode({ withinMs: settings.restart.timeoutMs, before: before.process }, dependencies);
+    stopNode({ withinMs: settings.restart.timeoutMs, before: before.process }, power);
   const start =
-    (side: "from" | "to"): StageAction<UpgradeRecord> =>
+    (side: UpgradeSide): StageAction<UpgradeRecord> =>
     async (record, { isResumed }) => {
-      await readConfig();
+      await noteConfig(seen, dependencies);
       try {
-        await proveVersion({ ...buildProof(side, record, settings), isResumed }, dependencies);
+        await proveVersion(side, record, isResumed, power);
       } finally {
-        await observeVersion();
+        // If the previous version were still recorded once the upgrade ends, node.conf would be changed back.
+        await observer
+          .check(signal)
+          .catch((error: unknown) =>
+            log.error({ event: "node-cli-check-failed", err: error }, "running node_cli after an upgrade failed"),
+          );
       }
     };
   return {
     touches: hostTouches,
     requireStill: async () => {
-      if (!(await isStopped(dependencies))) throw new UpgradeError(startedMeanwhile);
+      if (await isStopped(power)) return;
+      throw new UpgradeError(
+        "something started the node while it had to stay stopped; stop what starts it (a supervisor?) during the upgrade",
+      );
     },
     stages: {
       stopping: stop,
       copying: async (record) => {
-        const limit = { timeoutMs: settings.upgrade.copyTimeoutMs, signal };
-        await keepPrograms(record.files, record.binDirectory, locateKeptPrograms(record));
+        await keepPrograms(record);
         await keepConfig(record, dependencies);
-        await copyStores(record.stores, limit, dependencies);
+        await copyStores(record.stores, { timeoutMs: settings.upgrade.copyTimeoutMs, signal }, dependencies);
       },
-      // With its final node.conf, as the upkeep would change it once the node responds.
       installing: async (record) => {
-        await installPrograms(record.files, record.source, record.binDirectory);
+        await installPrograms(record);
         await migrateConfig(record, dependencies);
       },
       proving: start("to"),
@@ -67,7 +88,7 @@ export function createHostPlatform(dependencies: HostPlatformDependencies): Upgr
       },
       "back-stopping": stop,
       "back-installing": async (record) => {
-        await restorePrograms(record.files, record.binDirectory, locateKeptPrograms(record));
+        await restorePrograms(record);
         await restoreConfig(record, dependencies);
       },
       "back-data": async ({ stores }) => {
@@ -82,22 +103,17 @@ export function createHostPlatform(dependencies: HostPlatformDependencies): Upgr
   };
 }
 
-/** Builds the verification for one side of an upgrade: its version, its commit, and the content of its programs. */
-function buildProof(
-  side: "from" | "to",
-  record: UpgradeRecord,
-  { restart, node, nodeCli }: HostPlatformDependencies["settings"],
-): Omit<ProofOptions, "isResumed"> {
-  const { before, commits, files, binDirectory } = record;
-  const wanted = { version: parseNodeVersion(record[side]), commit: commits?.[side] };
-  const findOther = async () =>
-    findOtherFile(side === "to" ? files : await hashFiles(files, locateKeptPrograms(record)), binDirectory);
-  return { ...restart, wanted, findOther, before, clientName: node.clientName, toolCommand: nodeCli.command };
-}
-
-const startedMeanwhile =
-  "something started the node while it had to stay stopped; stop what starts it (a supervisor?) during the upgrade";
-
-function locateKeptPrograms({ directory }: UpgradeRecord): string {
-  return join(directory, "programs");
+/** Records that the node is started with the current node.conf. */
+async function noteConfig(
+  { config }: HostPlatformSeen,
+  { place, state }: Pick<HostPlatformDependencies, "place" | "state">,
+): Promise<void> {
+  const reading = await place.read();
+  if (!reading.ok) throw new UpgradeError(reading.problem.message);
+  config.note({ document: reading.document });
+  state.atomically(() => {
+    state.nodeHas.set(deriveMeaning(reading.document));
+    state.startedWith.set(undefined);
+    state.retry.set(undefined);
+  });
 }

@@ -4,7 +4,7 @@ import { chmod, chown, copyFile, lstat, mkdir, open, opendir, rename, rm, stat }
 import { dirname, join, relative } from "node:path";
 import { syncDirectory } from "#daemon/files/atomic-file.ts";
 import { isThere } from "#daemon/files/is-there.ts";
-import type { ReleaseFile } from "../state/upgrade-record.ts";
+import type { ReleaseFile, UpgradeRecord } from "../state/upgrade-record.ts";
 
 /** Max number of files in a release, and their max total size in bytes. */
 const filesMax = 1_000;
@@ -73,8 +73,16 @@ export async function findOtherFile(files: readonly ReleaseFile[], directory: st
   return files.find(({ name, sha256 }) => found.get(name) !== sha256)?.name;
 }
 
-/** Saves the programs that are about to be replaced. `kept` gets its final name only once all of them are on disk. */
-export async function keepPrograms(files: readonly ReleaseFile[], binDirectory: string, kept: string): Promise<void> {
+/** Returns the directory that has the programs of the old version. */
+export function locateKeptPrograms({ directory }: Pick<UpgradeRecord, "directory">): string {
+  return join(directory, "programs");
+}
+
+type ProgramChange = Pick<UpgradeRecord, "files" | "source" | "binDirectory" | "directory">;
+
+/** Saves the programs that are about to be replaced. The directory gets its final name only once all of them are on disk. */
+export async function keepPrograms({ files, binDirectory, directory }: ProgramChange): Promise<void> {
+  const kept = locateKeptPrograms({ directory });
   if (await isThere(kept)) return;
   const part = `${kept}.part`;
   await rm(part, { recursive: true, force: true });
@@ -92,20 +100,13 @@ export async function keepPrograms(files: readonly ReleaseFile[], binDirectory: 
  *
  * @throws {ReleaseError} when a program isn't the approved one, in which case that program isn't installed.
  */
-export async function installPrograms(
-  files: readonly ReleaseFile[],
-  source: string,
-  binDirectory: string,
-): Promise<void> {
+export async function installPrograms({ files, source, binDirectory }: ProgramChange): Promise<void> {
   for (const { name, sha256 } of files) await putFile(join(source, name), join(binDirectory, name), sha256);
 }
 
 /** Restores the saved programs, and removes those that didn't exist before. Does nothing if none were saved, because in that case none were replaced. */
-export async function restorePrograms(
-  files: readonly ReleaseFile[],
-  binDirectory: string,
-  kept: string,
-): Promise<void> {
+export async function restorePrograms({ files, binDirectory, directory }: ProgramChange): Promise<void> {
+  const kept = locateKeptPrograms({ directory });
   if (!(await isThere(kept))) return;
   for (const { name } of files) {
     const path = join(binDirectory, name);

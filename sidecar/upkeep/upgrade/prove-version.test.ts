@@ -1,24 +1,32 @@
 import { expect, test } from "vitest";
 import { systemClock } from "#daemon/clock.ts";
 import type { RpcState } from "#health/rpc-state.ts";
-import { parseNodeVersion } from "#node/versions.ts";
+import { readSettings } from "#daemon/settings/settings.ts";
+import { sidecarSettings } from "../../settings.ts";
+import { begunUpgrade } from "../../testing/begun-upgrade.ts";
 import { skipWaits } from "../../testing/skipped-waits.ts";
-import { proveVersion, type ProofDependencies, type ProofOptions } from "./prove-version.ts";
+import type { UpgradeRecord } from "../state/upgrade-record.ts";
+import { proveVersion, type ProofDependencies } from "./prove-version.ts";
 
 skipWaits();
 
 const hash = `0x${"5".repeat(64)}`;
 
-const options: ProofOptions = {
-  wanted: { version: parseNodeVersion("0.16.2") },
-  findOther: async () => undefined,
+const record: UpgradeRecord = {
+  ...begunUpgrade,
   before: { height: 10, block: { number: 2, hash }, autoPrune: true, tellsVersion: true },
-  clientName: undefined,
-  answersWithinMs: 20_000,
-  healthyWithinMs: 1_000,
-  metricsWithinMs: 1_000,
-  isResumed: false,
 };
+
+const settings = readSettings(sidecarSettings, {
+  env: {
+    GATEHOUSE_SIDECAR_NODE_WORKSPACE: "/n",
+    GATEHOUSE_SIDECAR_NODE_HTTP_URL: "http://127.0.0.1:1",
+    GATEHOUSE_SIDECAR_RESTART_ANSWERS_WITHIN_MS: "20000",
+    GATEHOUSE_SIDECAR_RESTART_HEALTHY_WITHIN_MS: "1000",
+  },
+});
+
+const prove = (reported: Reported) => proveVersion("to", record, false, node(reported));
 
 /** Reports of a node that was started. */
 type Reported = Readonly<{
@@ -56,6 +64,7 @@ function node({
     { ok: true }
   >["value"];
   return {
+    settings,
     driver: {
       name: "ops",
       restart: never,
@@ -82,12 +91,12 @@ function node({
 }
 
 test("a version that reports its name, has the old block, is above its height and prunes is proved", async () => {
-  await expect(proveVersion(options, node({}))).resolves.toBeUndefined();
+  await expect(prove({})).resolves.toBeUndefined();
 });
 
 test("a chain that makes a block now and then need not be above its old height", async () => {
   const reported: Reported = { firstHeight: 9, chain: { cadence: "irregular" } };
-  await expect(proveVersion(options, node(reported))).resolves.toBeUndefined();
+  await expect(prove(reported)).resolves.toBeUndefined();
 });
 
 test.each<[string, Reported, string]>([
@@ -103,5 +112,5 @@ test.each<[string, Reported, string]>([
   ],
   ["has stopped pruning", { autoPrune: false }, "auto-pruning was on, and is off"],
 ])("a version that %s is not proved", async (_, reported, why) => {
-  await expect(proveVersion(options, node(reported))).rejects.toThrow(why);
+  await expect(prove(reported)).rejects.toThrow(why);
 });

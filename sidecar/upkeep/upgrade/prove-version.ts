@@ -1,4 +1,3 @@
-import { waitUntil } from "#daemon/time.ts";
 import { isIdle, type RpcState } from "#health/rpc-state.ts";
 import {
   compareProgram,
@@ -7,36 +6,32 @@ import {
   parseBinaryVersion,
   parseClientVersion,
   parseNodeCliVersion,
+  parseNodeVersion,
   type ProgramIdentity,
   type ReleaseCommits,
 } from "#node/versions.ts";
+import type { SidecarSettings } from "../../settings.ts";
 import type { NodeCli } from "../drivers/node-cli.ts";
 import { prepareProcessCheck } from "../restart/process-watch.ts";
 import { restartAndVerify, type VerificationDependencies } from "../restart/restart-verification.ts";
-import type { HostNodeBefore } from "../state/upgrade-record.ts";
+import type { UpgradeRecord } from "../state/upgrade-record.ts";
 import { UpgradeError } from "../../upgrade/progress.ts";
 import { startNode, type NodePowerDependencies } from "./node-power.ts";
-import { findDataConcern, findHeightConcern, findVersionConcern } from "../../upgrade/node-before.ts";
+import { findOtherFile, hashFiles, locateKeptPrograms } from "./program-files.ts";
+import { findDataConcern, findHeightConcern, findVersionConcern, verifyNode } from "../../upgrade/verify-node.ts";
 import type { NodeRpc } from "../../upgrade/node-rpc.ts";
 
-/** Version to verify, and the facts and deadlines of the verification. */
-export type ProofOptions = Readonly<{
-  wanted: ProgramIdentity;
-  /** Finds a program whose content isn't that version's, for nodes and tools that report no version; undefined if there is none. */
-  findOther: () => Promise<string | undefined>;
-  before: HostNodeBefore;
-  clientName: string | undefined;
-  toolCommand?: string | undefined;
-  answersWithinMs: number;
-  healthyWithinMs: number;
-  metricsWithinMs: number;
-  /** Whether an earlier sidecar may have started the node. */
-  isResumed: boolean;
-}>;
+/** Version to start and verify: the old or the new one. */
+export type UpgradeSide = "from" | "to";
 
 export type ProofDependencies = NodePowerDependencies &
   Pick<VerificationDependencies, "lastPush" | "waitsFor"> &
-  Readonly<{ rpc: NodeRpc; nodeCli: NodeCli | undefined; commits: () => ReleaseCommits }>;
+  Readonly<{
+    settings: Pick<SidecarSettings, "restart" | "node" | "nodeCli">;
+    rpc: NodeRpc;
+    nodeCli: NodeCli | undefined;
+    commits: () => ReleaseCommits;
+  }>;
 
 const checkAgainMs = 250;
 
@@ -44,60 +39,71 @@ const checkAgainMs = 250;
  * Starts the node and verifies that it runs as the given version with the old data: it responds, its height advances, and metrics arrive
  * (if checked); it reports that version or commit, or else has its programs; an old block has its old hash; its height is above the old
  * one; auto-pruning is still on.
+ *
+ * @param isResumed Whether an earlier sidecar may have started the node.
  */
-export async function proveVersion(options: ProofOptions, dependencies: ProofDependencies): Promise<void> {
-  const { driver, signal } = dependencies;
-  const { isResumed: mayRun, healthyWithinMs } = options;
+export async function proveVersion(
+  side: UpgradeSide,
+  record: UpgradeRecord,
+  isResumed: boolean,
+  dependencies: ProofDependencies,
+): Promise<void> {
+  const { settings, driver, clock, signal } = dependencies;
+  const { restart } = settings;
   const verified = await restartAndVerify(
-    () => startNode({ mayRun, healthyWithinMs }, dependencies),
-    { ...options, isAlreadyCommanded: mayRun, signal },
+    () => startNode({ mayRun: isResumed, healthyWithinMs: restart.healthyWithinMs }, dependencies),
+    { ...restart, isAlreadyCommanded: isResumed, signal },
     { ...dependencies, beforeRestart: () => prepareProcessCheck(driver) },
   );
   if (!verified.ok) throw new UpgradeError(verified.message);
-  const limits = { everyMs: checkAgainMs, withinMs: healthyWithinMs, signal };
-  for (const check of listChecks(options, dependencies)) {
-    const why = await waitUntil(check, (doubt) => doubt === undefined, limits, dependencies.clock);
-    if (why !== undefined) throw new UpgradeError(why);
-  }
+  const findDoubt = async () =>
+    (await findVersionDoubt(side, record, dependencies)) ??
+    (await findChainDoubt(record, dependencies)) ??
+    (await findPruneDoubt(record, dependencies));
+  await verifyNode(findDoubt, { everyMs: checkAgainMs, withinMs: restart.healthyWithinMs, signal }, clock);
 }
 
-/** Lists the checks of a started node; each explains why the node is not verified yet. */
-function listChecks(
-  options: ProofOptions,
-  dependencies: ProofDependencies,
-): readonly (() => Promise<string | undefined>)[] {
-  const { before } = options;
-  const { check, rpc, nodeCli, signal } = dependencies;
-  return [
-    () => checkVersion(options, dependencies),
-    async () => before.block && findDataConcern(before, await rpc.blockHash(before.block.number, signal)),
-    async () => {
-      const health = await check(signal);
-      const { height, failure } = health;
-      if (failure !== undefined || height === undefined) return "it stopped responding";
-      return findHeightConcern(before, height, isIdle(health));
-    },
-    async () => {
-      if (!before.autoPrune || nodeCli === undefined) return undefined;
-      const answer = await nodeCli.pruneInfo(signal);
-      if (!answer.ok) return `auto-pruning was on, and can't be queried now: ${answer.message}`;
-      return answer.value.autoPrune ? undefined : "auto-pruning was on, and is off";
-    },
-  ];
-}
-
-async function checkVersion(
-  { wanted, findOther, before, clientName, toolCommand }: ProofOptions,
-  { check, nodeCli, commits, signal }: ProofDependencies,
+async function findVersionDoubt(
+  side: UpgradeSide,
+  record: UpgradeRecord,
+  { settings, check, nodeCli, commits, signal }: ProofDependencies,
 ): Promise<string | undefined> {
-  const health = await check(signal);
-  const reported = identifyNode(health, clientName, commits());
-  const isSilent = reported === undefined && before.tellsVersion;
-  const found = isSilent ? undefined : (reported ?? (await identifyInstalled(nodeCli, toolCommand, commits(), signal)));
+  const { before, files, binDirectory } = record;
+  const wanted = { version: parseNodeVersion(record[side]), commit: record.commits?.[side] };
+  const reported = identifyNode(await check(signal), settings.node.clientName, commits());
+  const identifyInstalled = async () => {
+    const answer = await nodeCli?.version(signal);
+    if (answer?.ok !== true) return undefined;
+    return identifyProgram(answer.value, (text) => parseNodeCliVersion(text, settings.nodeCli.command), commits());
+  };
+  const found = reported ?? (before.tellsVersion ? undefined : await identifyInstalled());
   const doubt = findVersionConcern(wanted, before, { reported, found });
   if (doubt !== undefined || (found !== undefined && compareProgram(found, wanted) === "same")) return doubt;
-  const other = await findOther();
+  // A node and a tool that report no version are identified by the content of the programs.
+  const programs = side === "to" ? files : await hashFiles(files, locateKeptPrograms(record));
+  const other = await findOtherFile(programs, binDirectory);
   return other && `${other} in the directory of its programs is not that of ${nameProgram(wanted)}`;
+}
+
+async function findChainDoubt(
+  { before }: UpgradeRecord,
+  { check, rpc, signal }: ProofDependencies,
+): Promise<string | undefined> {
+  const hash = before.block && (await rpc.blockHash(before.block.number, signal));
+  const health = await check(signal);
+  const { height, failure } = health;
+  if (failure !== undefined || height === undefined) return "it stopped responding";
+  return findDataConcern(before, hash) ?? findHeightConcern(before, height, isIdle(health));
+}
+
+async function findPruneDoubt(
+  { before }: UpgradeRecord,
+  { nodeCli, signal }: ProofDependencies,
+): Promise<string | undefined> {
+  if (!before.autoPrune || nodeCli === undefined) return undefined;
+  const answer = await nodeCli.pruneInfo(signal);
+  if (!answer.ok) return `auto-pruning was on, and can't be queried now: ${answer.message}`;
+  return answer.value.autoPrune ? undefined : "auto-pruning was on, and is off";
 }
 
 /** Identifies a running node from what it reports itself. */
@@ -111,16 +117,4 @@ export function identifyNode(
   if (reported !== undefined) return reported;
   const version = client === undefined ? undefined : parseClientVersion(client, clientName);
   return version && { version };
-}
-
-async function identifyInstalled(
-  nodeCli: NodeCli | undefined,
-  command: string | undefined,
-  commits: ReleaseCommits,
-  signal: AbortSignal,
-): Promise<ProgramIdentity | undefined> {
-  const answer = await nodeCli?.version(signal);
-  return answer?.ok === true
-    ? identifyProgram(answer.value, (text) => parseNodeCliVersion(text, command), commits)
-    : undefined;
 }

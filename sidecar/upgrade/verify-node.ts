@@ -1,0 +1,74 @@
+import type { Clock } from "#daemon/clock.ts";
+import { waitUntil, type Pause } from "#daemon/time.ts";
+import { compareProgram, nameProgram, type ProgramIdentity } from "#node/versions.ts";
+import type { NodeBefore } from "./node-before.ts";
+import { UpgradeError } from "./progress.ts";
+
+/** Interval and time limit of a verification, and the time during which no check may fail: a crash-looping node responds between crashes. */
+export type VerificationLimits = Readonly<{
+  everyMs: number;
+  withinMs: number;
+  steadyMs?: number;
+  signal?: AbortSignal;
+}>;
+
+/**
+ * Waits until a started node is verified; `findDoubt` explains why it is not verified yet.
+ *
+ * @throws {UpgradeError} at the time limit.
+ */
+export async function verifyNode(
+  findDoubt: () => Promise<string | undefined>,
+  { steadyMs = 0, ...limits }: VerificationLimits,
+  waits: Pick<Clock, "monotonicMs"> & Readonly<{ pause?: Pause }>,
+): Promise<void> {
+  let sinceMs: number | undefined;
+  const look = async () => {
+    const doubt = await findDoubt();
+    const nowMs = waits.monotonicMs();
+    sinceMs = doubt === undefined ? (sinceMs ?? nowMs) : undefined;
+    return { doubt, isSteady: sinceMs !== undefined && nowMs - sinceMs >= steadyMs };
+  };
+  const { doubt, isSteady } = await waitUntil(look, (found) => found.isSteady, limits, waits);
+  if (isSteady) return;
+  const why = doubt ?? `it was not healthy for ${steadyMs} ms yet`;
+  throw new UpgradeError(`within ${limits.withinMs} ms: ${why}`);
+}
+
+/**
+ * Explains why a node's version can't be verified; `reported` is what the node itself reports. Returns undefined if the version is
+ * verified, or if the evidence is inconclusive. Pure.
+ */
+export function findVersionConcern(
+  wanted: ProgramIdentity,
+  { tellsVersion }: Pick<NodeBefore, "tellsVersion">,
+  { reported, found = reported }: Readonly<Partial<Record<"reported" | "found", ProgramIdentity | undefined>>>,
+): string | undefined {
+  if (reported === undefined && tellsVersion) {
+    return `it does not report its version, which must be ${nameProgram(wanted)}`;
+  }
+  if (found === undefined || compareProgram(found, wanted) !== "other") return undefined;
+  return `it runs as ${nameProgram(found)}, not as ${nameProgram(wanted)}`;
+}
+
+/**
+ * Explains why a node is not known to have the old data. Returns undefined if it has, or if nothing is known about the data. Pure.
+ *
+ * @throws {UpgradeError} if an old block has another hash, because waiting can't fix that.
+ */
+export function findDataConcern({ block }: Pick<NodeBefore, "block">, hash: string | undefined): string | undefined {
+  if (block === undefined || hash === block.hash) return undefined;
+  const differs = `its data differs: block ${block.number}, which had the hash ${block.hash},`;
+  if (hash !== undefined) throw new UpgradeError(`${differs} has the hash ${hash}`);
+  return `${differs} is not returned`;
+}
+
+/** Explains why a height does not show that the node advances. `isIdle`: the chain has not produced a block for longer than usual. Pure. */
+export function findHeightConcern(
+  before: Pick<NodeBefore, "height">,
+  height: number,
+  isIdle: boolean,
+): string | undefined {
+  if (height > before.height || (height === before.height && isIdle)) return undefined;
+  return `its height is ${height}, and was ${before.height} before the upgrade`;
+}
