@@ -1,13 +1,13 @@
 import { createHash, type Hash } from "node:crypto";
 import { createReadStream } from "node:fs";
-import { mkdir, open, rm, stat } from "node:fs/promises";
+import { mkdir, open } from "node:fs/promises";
 import { dirname } from "node:path";
 import { z } from "zod";
 import { replaceFile } from "#daemon/files/atomic-file.ts";
 import { parseHttpEndpoint } from "#daemon/http/endpoint.ts";
 import type { Logger } from "#daemon/log/log.ts";
 import { createProgress } from "./progress.ts";
-import { RestoreError, readJson, type RestoreLocation } from "./restore-location.ts";
+import { countDownloadedBytes, RestoreError, readJson, type RestoreLocation } from "./restore-location.ts";
 import type { RestoreSettings } from "./settings.ts";
 
 export type DownloadDependencies = Readonly<{ log: Logger; fetch: typeof fetch; signal: AbortSignal }>;
@@ -27,25 +27,29 @@ export async function downloadArchive(
 ): Promise<string> {
   const { url } = settings.archive;
   await mkdir(dirname(place.archive), { recursive: true });
-  const part = await readPart(url, place);
+  const part = await findPart(url, place);
   const stalled = new AbortController();
   const timer = setTimeout(() => stalled.abort(new Error(`no data for ${settings.stallMs} ms`)), settings.stallMs);
   try {
     const signal = AbortSignal.any([dependencies.signal, stalled.signal]);
     const endpoint = parseHttpEndpoint(url);
-    const headers = { ...endpoint.headers, ...(part.sizeBytes === 0 ? {} : buildRangeHeaders(part)) };
+    const headers = { ...endpoint.headers, ...part.headers };
     const response = await dependencies.fetch(endpoint.url, { headers, signal });
-    if (response.status === 416 && part.sizeBytes > 0) return await computeHash(part.sizeBytes, place.archive);
+    const hash = createHash("sha256");
+    if (response.status === 416 && part.sizeBytes > 0) {
+      await hashFile(hash, place.archive, part.sizeBytes);
+      return hash.digest("hex");
+    }
     const fromBytes = readRangeStart(response, part.sizeBytes, url);
     const totalBytes = readTotal(response, fromBytes);
     if (totalBytes !== undefined && totalBytes > settings.archive.limitBytes)
       throw createSizeError(url, totalBytes, settings);
     await rememberOrigin(place, url, response);
-    const hash = createHash("sha256");
     if (fromBytes > 0) await hashFile(hash, place.archive, fromBytes);
     const progress = createProgress(
-      { phase: "download", everyMs: settings.progressMs, fromBytes, totalBytes },
-      dependencies,
+      "download",
+      { everyMs: settings.progressMs, fromBytes, totalBytes },
+      dependencies.log,
     );
     await using file = await open(place.archive, fromBytes > 0 ? "r+" : "w");
     await file.truncate(fromBytes);
@@ -71,30 +75,13 @@ export async function downloadArchive(
   }
 }
 
-/** Returns the size, in bytes, of the part of the archive on disk. */
-export async function countDownloadedBytes({ archive }: RestoreLocation): Promise<number> {
-  return stat(archive).then(
-    ({ size }) => size,
-    () => 0,
-  );
-}
-
-/** Removes the downloaded files. */
-export async function dropArchive({ archive, origin }: RestoreLocation): Promise<void> {
-  await rm(archive, { force: true });
-  await rm(origin, { force: true });
-}
-
-type Part = Readonly<{ sizeBytes: number; etag: string | undefined }>;
-
-async function readPart(url: string, place: RestoreLocation): Promise<Part> {
-  const origin = originSchema.safeParse(await readJson(place.origin));
-  if (!origin.success || origin.data.url !== url) return { sizeBytes: 0, etag: undefined };
-  return { sizeBytes: await countDownloadedBytes(place), etag: origin.data.etag };
-}
-
-function buildRangeHeaders({ sizeBytes, etag }: Part): Record<string, string> {
-  return { range: `bytes=${sizeBytes}-`, ...(etag === undefined ? {} : { "if-range": etag }) };
+/** Finds the part of the archive on disk that was downloaded from this URL. */
+async function findPart(url: string, place: RestoreLocation) {
+  const { data: origin } = originSchema.safeParse(await readJson(place.origin));
+  if (origin?.url !== url) return { sizeBytes: 0, headers: {} };
+  const sizeBytes = await countDownloadedBytes(place);
+  const ifUnchanged = origin.etag === undefined ? {} : { "if-range": origin.etag };
+  return { sizeBytes, headers: sizeBytes === 0 ? {} : { range: `bytes=${sizeBytes}-`, ...ifUnchanged } };
 }
 
 async function rememberOrigin(place: RestoreLocation, url: string, response: Response): Promise<void> {
@@ -117,12 +104,6 @@ function readRangeStart(response: Response, expectedBytes: number, url: string):
 function readTotal({ headers }: Response, fromBytes: number): number | undefined {
   const length = headers.get("content-length");
   return length === null || headers.get("content-encoding") !== null ? undefined : fromBytes + Number(length);
-}
-
-async function computeHash(sizeBytes: number, path: string): Promise<string> {
-  const hash = createHash("sha256");
-  await hashFile(hash, path, sizeBytes);
-  return hash.digest("hex");
 }
 
 async function hashFile(hash: Hash, path: string, sizeBytes: number): Promise<void> {

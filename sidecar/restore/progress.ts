@@ -3,20 +3,13 @@ import type { Logger } from "#daemon/log/log.ts";
 /** Progress of a long transfer, in bytes. */
 export type Progress = Readonly<{ add: (bytes: number) => void; doneBytes: () => number }>;
 
-/** Creates a progress tracker that logs at most one line per `everyMs`. `totalBytes` is undefined if unknown. */
+type ProgressOptions = Readonly<{ everyMs: number; fromBytes?: number; totalBytes?: number | undefined }>;
+
+/** Creates a progress tracker that logs at most one line per `everyMs`. */
 export function createProgress(
-  {
-    phase,
-    everyMs,
-    fromBytes,
-    totalBytes,
-  }: Readonly<{
-    phase: string;
-    everyMs: number;
-    fromBytes: number;
-    totalBytes: number | undefined;
-  }>,
-  { log }: Readonly<{ log: Logger }>,
+  phase: string,
+  { everyMs, fromBytes = 0, totalBytes }: ProgressOptions,
+  log: Logger,
 ): Progress {
   const startMs = performance.now();
   let doneBytes = fromBytes;

@@ -15,6 +15,8 @@ import { resolveNodeLayout } from "#node/layout.ts";
 import {
   RestoreError,
   clearTree,
+  countDownloadedBytes,
+  dropArchive,
   finish,
   isEmpty,
   readMarker,
@@ -24,13 +26,7 @@ import {
   type RestoreLocation,
 } from "./restore-location.ts";
 import { restoreSettings, type RestoreSettings } from "./settings.ts";
-import {
-  downloadArchive,
-  countDownloadedBytes,
-  dropArchive,
-  stripQuery,
-  type DownloadDependencies,
-} from "./download-archive.ts";
+import { downloadArchive, stripQuery, type DownloadDependencies } from "./download-archive.ts";
 import { syncTree } from "#daemon/files/sync-tree.ts";
 import { unpackArchive } from "./unpack-archive.ts";
 

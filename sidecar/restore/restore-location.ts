@@ -1,8 +1,9 @@
-import { mkdir, readdir, readlink, realpath, rename, rm, rmdir } from "node:fs/promises";
+import { mkdir, readdir, readlink, realpath, rename, rm, rmdir, stat } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { z } from "zod";
 import { replaceFile, syncDirectory } from "#daemon/files/atomic-file.ts";
 import { readRegularFile } from "#daemon/files/regular-file.ts";
+import { parseJson } from "#daemon/json-rpc.ts";
 import type { NodeFamily } from "#node/families.ts";
 import { skipMissing } from "#daemon/skip-missing.ts";
 
@@ -45,8 +46,7 @@ const markerSchema = z.object({ sha256: z.string(), at: z.string() });
 
 /** Reads the marker of a finished restore; returns undefined if there is none. */
 export async function readMarker({ marker }: RestoreLocation): Promise<z.output<typeof markerSchema> | undefined> {
-  const parsed = markerSchema.safeParse(await readJson(marker));
-  return parsed.success ? parsed.data : undefined;
+  return markerSchema.safeParse(await readJson(marker)).data;
 }
 
 /** Max size of a JSON file, in bytes; a marker contains only a checksum and a time. */
@@ -54,12 +54,8 @@ const jsonBytes = 65_536;
 
 /** Reads the value in a JSON file; returns undefined if the file is absent or incomplete. */
 export async function readJson(path: string): Promise<unknown> {
-  try {
-    const { bytes } = await readRegularFile(path, jsonBytes);
-    return JSON.parse(Buffer.from(bytes).toString("utf8"));
-  } catch (error) {
-    return error instanceof SyntaxError ? undefined : skipMissing(error);
-  }
+  const file = await readRegularFile(path, jsonBytes).catch(skipMissing);
+  return file && parseJson(Buffer.from(file.bytes).toString("utf8"));
 }
 
 /** Checks whether a directory is empty or absent. */
@@ -135,8 +131,17 @@ async function findUser(directory: string): Promise<string | undefined> {
 /** Writes the marker of a finished restore, and deletes the archive. */
 export async function finish(place: RestoreLocation, sha256: string): Promise<void> {
   await replaceFile(place.marker, `${JSON.stringify({ sha256, at: new Date().toISOString() })}\n`, { mode: 0o644 });
-  await rm(place.archive, { force: true });
-  await rm(place.origin, { force: true });
+  await dropArchive(place);
+}
+
+/** Returns the size, in bytes, of the part of the archive on disk. */
+export async function countDownloadedBytes({ archive }: RestoreLocation): Promise<number> {
+  return (await stat(archive).catch(skipMissing))?.size ?? 0;
+}
+
+/** Removes the downloaded files. */
+export async function dropArchive({ archive, origin }: RestoreLocation): Promise<void> {
+  for (const path of [archive, origin]) await rm(path, { force: true });
 }
 
 /** A failed restore; `message` reports what was found, where, and what to do about it. */

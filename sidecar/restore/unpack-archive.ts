@@ -26,10 +26,7 @@ export async function unpackArchive(
   place: Pick<RestoreLocation, "archive" | "tree" | "part">,
   { log, signal }: Readonly<{ log: Logger; signal: AbortSignal }>,
 ): Promise<void> {
-  const progress = createProgress(
-    { phase: "unpack", everyMs: settings.progressMs, fromBytes: 0, totalBytes: undefined },
-    { log },
-  );
+  const progress = createProgress("unpack", { everyMs: settings.progressMs }, log);
   const refusing = new AbortController();
   // Imported only here because loading it would slow down every sidecar start, and few sidecars ever unpack an archive.
   const { extract } = await import("tar");
