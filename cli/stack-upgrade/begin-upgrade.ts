@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from "node:util";
 import { exitStatus, type CommandOutput } from "#daemon/command-line/command-output.ts";
 import { isAgreedTo, type Agreement } from "#sidecar/upkeep/control/agreement.ts";
-import { createFirstStage, formatWorkId } from "#sidecar/upgrade/progress.ts";
+import { createFirstStage, formatWorkId, UpgradeError } from "#sidecar/upgrade/progress.ts";
 import { checkStack, type StackCheck } from "./check-stack.ts";
 import type { PulumiCli } from "./pulumi/pulumi-cli.ts";
-import { Refused, defaultLimits, type StackLimits, type StackRecord } from "./stack-record.ts";
+import { defaultLimits, type StackLimits, type StackRecord } from "./stack-record.ts";
 import { decideNewSide, readDeployedStack, type RequestedVersion, type DeployedStack } from "./deployed-stack.ts";
 import { formatStackPlan } from "./stack-plan.ts";
 import type { StackWork } from "./stack-work.ts";
@@ -12,8 +12,9 @@ import type { StackWork } from "./stack-work.ts";
 /** The requested upgrade of one stack, and how the operator confirms it. */
 export type BeginOptions = Readonly<{
   stack: string;
-  /** Absolute path. */
+  /** Directory of the Pulumi program; absolute. */
   directory: string;
+  /** The stack's configuration file; absolute. */
   configFile: string;
   requested: RequestedVersion;
   statusUrl: string | undefined;
@@ -31,7 +32,7 @@ type FindDependencies = Readonly<{
 /**
  * Reads a stack's location from its configuration and outputs.
  *
- * @throws {Refused} for a stack that this command can't upgrade.
+ * @throws {UpgradeError} for a stack that this command can't upgrade.
  */
 export async function findStack(
   { stack, statusUrl }: Pick<BeginOptions, "stack" | "statusUrl">,
@@ -42,8 +43,7 @@ export async function findStack(
   const { target } = place;
   if (target.kind === "docker" || target.context !== undefined) return place;
   // The current context may differ when the upgrade is resumed.
-  const context = await currentContext();
-  return context === undefined ? place : { ...place, target: { ...target, context } };
+  return { ...place, target: { ...target, context: await currentContext() } };
 }
 
 const question = { question: "Upgrade the node now? [y/N] ", refused: "upgrade: nothing was changed" } as const;
@@ -51,7 +51,7 @@ const question = { question: "Upgrade the node now? [y/N] ", refused: "upgrade: 
 /**
  * Checks the stack, shows the plan and asks for confirmation; returns the upgrade record, or the exit status if no upgrade starts.
  *
- * @throws {Refused} if it can't be done.
+ * @throws {UpgradeError} if it can't be done.
  */
 export async function beginUpgrade(
   place: DeployedStack,
@@ -62,25 +62,23 @@ export async function beginUpgrade(
   const { output, clock, signal, platform, pulumi } = work;
   const limits = { ...defaultLimits, ...options.limits };
   const to = decideNewSide(place, requested);
-  const check = async () => {
-    const found = await checkStack(place, to, work);
-    return { found, show: () => output.out(`${place.stack}: ${formatStackPlan(place, to, platform, found, limits)}`) };
-  };
-  const { found, show } = await check();
-  show();
+  const show = (found: StackCheck) =>
+    output.out(`${place.stack}: ${formatStackPlan(place, to, platform, found, limits)}`);
+  let found = await checkStack(place, to, work);
+  show(found);
   let ready = requireReady(found);
   if (dryRun) return exitStatus.clean;
   if (!(await isAgreedTo(question, options, output))) return exitStatus.error;
   if (!yes) {
     // The confirmation may have taken hours.
     if (!isDeepStrictEqual(await findStack(options, work), place)) {
-      throw new Refused("the stack changed while you confirmed the plan; nothing was done. Run the command again");
+      throw new UpgradeError("the stack changed while you confirmed the plan; nothing was done. Run the command again");
     }
-    const now = await check();
-    if (now.found.problems.length > 0) now.show();
-    ready = requireReady(now.found);
+    found = await checkStack(place, to, work);
+    if (found.problems.length > 0) show(found);
+    ready = requireReady(found);
   }
-  if (signal.aborted) throw new Refused("it was stopped by a signal; nothing was changed");
+  if (signal.aborted) throw new UpgradeError("it was stopped by a signal; nothing was changed");
   const nowMs = clock.wallMs();
   const backend = await pulumi.readBackend();
   const first = { ...createFirstStage(nowMs), id: formatWorkId(nowMs) };
@@ -89,5 +87,5 @@ export async function beginUpgrade(
 
 function requireReady({ before, toolImage, problems }: StackCheck): Pick<StackRecord, "before" | "toolImage"> {
   if (problems.length === 0 && before !== undefined && toolImage !== undefined) return { before, toolImage };
-  throw new Refused("the upgrade is not possible now, for the reasons above; nothing was changed");
+  throw new UpgradeError("the upgrade is not possible now, for the reasons above; nothing was changed");
 }

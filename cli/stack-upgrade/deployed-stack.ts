@@ -2,13 +2,8 @@ import { z } from "zod";
 import { parseJson } from "#daemon/json-rpc.ts";
 import { parseImageVersion, parseNodeVersion } from "#node/versions.ts";
 import type { ConfigChange, ConfigValues } from "./pulumi/pulumi-cli.ts";
-import {
-  Refused,
-  type DockerTarget,
-  type KubernetesTarget,
-  type StackRecord,
-  type UpgradeSide,
-} from "./stack-record.ts";
+import { UpgradeError } from "#sidecar/upgrade/progress.ts";
+import type { DockerTarget, KubernetesTarget, StackRecord, UpgradeSide } from "./stack-record.ts";
 
 /** A deployed stack as described by its configuration and outputs. */
 export type DeployedStack = Pick<StackRecord, "stack" | "project" | "prefix" | "target" | "from">;
@@ -34,7 +29,7 @@ const defaultNamespace = "gatehouse";
  * Reads a stack's location from its configuration and outputs.
  *
  * @param statusUrl URL of its sidecar, overriding the stack's output.
- * @throws {Refused} if this command can't upgrade the stack; the message describes the alternative.
+ * @throws {UpgradeError} if this command can't upgrade the stack; the message describes the alternative.
  */
 export function readDeployedStack(
   stack: string,
@@ -45,7 +40,7 @@ export function readDeployedStack(
   const image = value("nodeImage") ?? "";
   const nodeVersion = value("nodeVersion");
   const version = nodeVersion ?? parseImageVersion(image)?.text;
-  if (version === undefined) throw new Refused("the stack does not specify its node's version: set nodeVersion.");
+  if (version === undefined) throw new UpgradeError("the stack does not specify its node's version: set nodeVersion.");
   const deployed = { stack, value, outputs };
   const readTarget = value("target") === "kubernetes" ? readKubernetesTarget : readDockerTarget;
   return {
@@ -73,11 +68,11 @@ const snapshotsShape = z.object({ className: z.string().optional() });
 
 function readKubernetesTarget({ stack, value, outputs }: Deployed, statusUrl: string | undefined): KubernetesTarget {
   if (value("renderTo") !== undefined) {
-    throw new Refused(
+    throw new UpgradeError(
       "the stack is rendered to YAML (renderTo), which others apply: set nodeImage, render again and commit; docs/gitops.md explains how to keep the data.",
     );
   }
-  if (statusUrl !== undefined) throw new Refused(urlOnKubernetes);
+  if (statusUrl !== undefined) throw new UpgradeError(urlOnKubernetes);
   parseOutputs(kubernetesOutputs, stack, outputs);
   const context = value("kubernetesContext");
   const snapshotClass = snapshotsShape.safeParse(parseJson(value("volumeSnapshots") ?? "{}")).data?.className;
@@ -92,7 +87,7 @@ function readKubernetesTarget({ stack, value, outputs }: Deployed, statusUrl: st
 function parseOutputs<Shape>(shape: z.ZodType<Shape>, stack: string, outputs: unknown): Shape {
   const parsed = shape.safeParse(outputs);
   if (parsed.success) return parsed.data;
-  throw new Refused(
+  throw new UpgradeError(
     `the stack ${stack} has no outputs of a deployed Gatehouse; run pulumi up with this release first.`,
   );
 }
@@ -104,7 +99,7 @@ function findProject(config: ConfigValues): string {
   );
   const [project] = found;
   if (project !== undefined && found.length === 1) return project;
-  throw new Refused(
+  throw new UpgradeError(
     "the stack's configuration has no readable nodeImage: the devnet node is Gatehouse's own and is upgraded with its release.",
   );
 }
@@ -112,12 +107,12 @@ function findProject(config: ConfigValues): string {
 /**
  * Derives the stack's configuration for the new version.
  *
- * @throws {Refused} if neither the request nor the image's tag specifies the version.
+ * @throws {UpgradeError} if neither the request nor the image's tag specifies the version.
  */
 export function decideNewSide({ from }: Pick<DeployedStack, "from">, requested: RequestedVersion): UpgradeSide {
   const version = parseNodeVersion(requested.version ?? "")?.text ?? parseImageVersion(requested.image)?.text;
   if (version === undefined) {
-    throw new Refused(`the tag of ${requested.image} contains no version; specify it: --node-version`);
+    throw new UpgradeError(`the tag of ${requested.image} contains no version; specify it: --node-version`);
   }
   const setsVersion = requested.version !== undefined || from.nodeVersion !== undefined;
   return { image: requested.image, version, ...(setsVersion ? { nodeVersion: version } : {}) };

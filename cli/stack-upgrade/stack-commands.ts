@@ -5,23 +5,23 @@ export type CommandLocation = Readonly<{ stack: string; directory: string; confi
 
 /** Formats the command that resumes an upgrade. Pure. */
 export function formatContinueCommand({ stack, directory, configFile }: CommandLocation): string {
-  const options = ["--stack", stack, "--continue", "--cwd", directory, "--config-file", configFile];
-  return joinWords("gatehouse", "upgrade", ...options);
+  const place = ["--cwd", directory, "--config-file", configFile];
+  return formatCommand("gatehouse", "upgrade", "--stack", stack, "--continue", ...place);
 }
 
 /** Formats the command that removes the lock of a finished update. Pure. */
 export function formatCancelCommand({ stack, directory }: Pick<CommandLocation, "stack" | "directory">): string {
-  return joinWords("pulumi", "-C", directory, "cancel", "--yes", "--stack", stack);
+  return formatCommand("pulumi", "-C", directory, "cancel", "--yes", "--stack", stack);
 }
 
 /** Formats the command that refreshes Pulumi's state and updates the stack. Pure. */
 export function formatRefreshCommand({ stack, directory, configFile }: CommandLocation): string {
-  return joinWords("pulumi", "-C", directory, "up", "--refresh", "--stack", stack, "--config-file", configFile);
+  return formatCommand("pulumi", "-C", directory, "up", "--refresh", "--stack", stack, "--config-file", configFile);
 }
 
 /** Formats a `docker` command for a stack's engine, independent of docker's default. Pure. */
 export function formatDockerCommand(engine: string, ...words: readonly string[]): string {
-  return joinWords("docker", "--host", engine, ...words);
+  return formatCommand("docker", "--host", engine, ...words);
 }
 
 /** Formats a kubectl command for a stack's cluster and namespace, independent of kubectl's defaults. Pure. */
@@ -29,10 +29,10 @@ export function formatKubectlCommand(
   { context, namespace }: Readonly<{ context?: string | undefined; namespace: string }>,
   ...words: readonly string[]
 ): string {
-  const place = [...(context === undefined ? [] : ["--context", context]), "-n", namespace];
-  return joinWords("kubectl", ...place, ...words);
+  const inContext = context === undefined ? [] : ["--context", context];
+  return formatCommand("kubectl", ...inContext, "-n", namespace, ...words);
 }
 
-function joinWords(...words: readonly string[]): string {
+function formatCommand(...words: readonly string[]): string {
   return words.map(quoteShellWord).join(" ");
 }

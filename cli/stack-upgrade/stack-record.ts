@@ -143,9 +143,3 @@ export async function removeRecord(path: string): Promise<void> {
   await rm(path, { force: true });
   await syncDirectory(dirname(path));
 }
-
-/** A rejected request, with the remedy; nothing was changed. */
-export class Refused extends Error {
-  override readonly name = "ConnectionRefused";
-  readonly code = "refused";
-}

@@ -1,5 +1,5 @@
-import { UpgradeError } from "#sidecar/upgrade/progress.ts";
-import type { UpgradePlatform } from "#sidecar/upgrade/run-upgrade.ts";
+import { stageWords, UpgradeError } from "#sidecar/upgrade/progress.ts";
+import { runUpgrade, type RunResult, type UpgradePlatform } from "#sidecar/upgrade/run-upgrade.ts";
 import { proveNode } from "./prove-node.ts";
 import { endUpdate, updateStack } from "./stack-update.ts";
 import { PulumiError } from "./pulumi/pulumi-process.ts";
@@ -16,8 +16,37 @@ type Side = "from" | "to";
 /** The error that the program reports for a container that is not running (infra/docker/health-wait.ts). */
 const leftStopped = /is exited and not healthy/;
 
+/** Pause before the next rollback attempt: a failure may be temporary. */
+const betweenTriesMs = 10_000;
+
+/**
+ * Runs a stack upgrade from its current stage to its end, or until a stage has to wait for the operator. `remember` resolves once the
+ * record is on disk.
+ */
+export function runStackUpgrade(
+  begun: StackRecord,
+  { isResumed, remember }: Readonly<{ isResumed: boolean; remember: (record: StackRecord) => Promise<void> }>,
+  work: StackWork,
+): Promise<RunResult<StackRecord>> {
+  const { say, pause, signal } = work;
+  return runUpgrade(
+    begun,
+    { isResumed },
+    {
+      ...work,
+      platform: createStackUpgrade(work),
+      remember,
+      onStage: ({ stage }, how) => say(`${how.isResumed ? "Resuming: " : "Now "}${stageWords[stage]}.`),
+      onFailure: async (why, { attempts, end }) => {
+        say(`Failed: ${why}`);
+        if (attempts > 0 && end === undefined) await pause(betweenTriesMs, signal);
+      },
+    },
+  );
+}
+
 /** Creates the stages of a stack upgrade, whose new version is started by `pulumi up`. */
-export function createStackUpgrade(work: StackWork): UpgradePlatform<StackRecord> {
+function createStackUpgrade(work: StackWork): UpgradePlatform<StackRecord> {
   const { platform, pulumi, backLimits: least = defaultLimits, say } = work;
   const raiseLimits = (record: StackRecord): StackRecord => {
     const { copyMs, updateMs, proveMs } = record.limits;

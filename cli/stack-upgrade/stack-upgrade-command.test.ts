@@ -34,9 +34,8 @@ async function type(more: Partial<StackUpgradeOptions> = {}) {
   const { platform, pulumi, queries, ...rest } = world.steps(signal);
   const status = await runStackUpgradeCommand(options, {
     ...rest,
-    platform: () => platform,
     currentContext: async () => "production",
-    queries: () => queries,
+    connect: () => ({ platform, queries }),
     pulumi: ({ configFile }) => {
       configFiles.push(configFile);
       return pulumi;

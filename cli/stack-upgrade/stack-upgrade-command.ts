@@ -5,15 +5,14 @@ import { createProcessLock } from "#daemon/files/process-lock.ts";
 import { systemClock } from "#daemon/clock.ts";
 import { exitStatus, type CommandOutput } from "#daemon/command-line/command-output.ts";
 import { sendSignal } from "#daemon/process/send-signal.ts";
-import { pause as pauseForReal } from "#daemon/time.ts";
+import { pause } from "#daemon/time.ts";
+import { UpgradeError } from "#sidecar/upgrade/progress.ts";
 import { beginUpgrade, findStack, type BeginOptions } from "./begin-upgrade.ts";
-import type { StackQueries } from "./node-status.ts";
-import { createPlatform, createQueries } from "./platforms.ts";
+import { connectStack } from "./connect-stack.ts";
 import { findCurrentContext } from "./kubernetes/kubectl.ts";
 import { createPulumiCli, type PulumiCli } from "./pulumi/pulumi-cli.ts";
 import { createPulumiProcess, PulumiError } from "./pulumi/pulumi-process.ts";
 import {
-  Refused,
   findRecordPath,
   readRecord,
   RecordError,
@@ -22,10 +21,9 @@ import {
   type StackRecord,
   type StackTarget,
 } from "./stack-record.ts";
-import { runStackUpgrade } from "./run-stack-upgrade.ts";
+import { runStackUpgrade } from "./stack-stages.ts";
 import { formatContinueCommand, type CommandLocation } from "./stack-commands.ts";
 import { describeRecord, formatEnd } from "./stack-plan.ts";
-import { PlatformError, type StackPlatform } from "./stack-platform.ts";
 import { urlOnKubernetes, type RequestedVersion } from "./deployed-stack.ts";
 import type { StackWork } from "./stack-work.ts";
 
@@ -35,34 +33,27 @@ export type StackUpgradeOptions = Omit<BeginOptions, "requested" | "configFile">
     /** Absent only with `isContinued`. */
     requested: RequestedVersion | undefined;
     isContinued: boolean;
-    /** The stack's configuration file, absolute; default: Pulumi's own. */
+    /** The stack's configuration file, absolute; default: the one with which the upgrade was begun, or else Pulumi's own. */
     configFile: string | undefined;
     /** Directory of the locks shared by this user's programs. */
     stateDirectory: string;
   }>;
 
-/** Dependencies, with the real ones as defaults. */
-export type StackUpgradeDependencies = Readonly<{
-  output: CommandOutput;
-  signal: AbortSignal;
-  pulumi?: (place: CommandLocation) => PulumiCli;
-  platform?: (prefix: string, target: StackTarget) => StackPlatform;
-  queries?: (target: StackTarget) => StackQueries;
-  currentContext?: () => Promise<string | undefined>;
-}> &
-  Partial<Pick<StackWork, "interrupt" | "clock" | "pause" | "proof" | "backLimits">>;
-
 const defaults = {
-  pulumi: (place: CommandLocation) => createPulumiCli(place, { run: createPulumiProcess(place.directory) }),
-  platform: createPlatform,
-  queries: createQueries,
-  currentContext: findCurrentContext,
-  interrupt: (pid: number) => sendSignal(pid, "SIGINT"),
+  pulumi: (place: CommandLocation): PulumiCli => createPulumiCli(place, { run: createPulumiProcess(place.directory) }),
+  connect: connectStack,
+  currentContext: (): Promise<string | undefined> => findCurrentContext(),
+  interrupt: (pid: number): void => sendSignal(pid, "SIGINT"),
   clock: systemClock,
-  pause: pauseForReal,
+  pause,
   // The node must stay healthy for a while, because a crash-looping node responds between crashes.
   proof: { everyMs: 2_000, steadyMs: 30_000 },
 };
+
+/** Dependencies, with the real ones as defaults. */
+export type StackUpgradeDependencies = Partial<typeof defaults> &
+  Pick<StackWork, "signal" | "backLimits"> &
+  Readonly<{ output: CommandOutput }>;
 
 /**
  * Upgrades the node of a stack to another image, or resumes such an upgrade, and reports the outcome. Returns the exit status: 0 if the new
@@ -75,14 +66,13 @@ export async function runStackUpgradeCommand(
   try {
     return await runStack(options, { ...defaults, ...given });
   } catch (error) {
-    const isExpected = [Refused, PulumiError, PlatformError, RecordError].some((kind) => error instanceof kind);
-    if (!isExpected) throw error;
-    given.output.error(`upgrade: ${(error as Error).message}\n`);
+    if (!(error instanceof UpgradeError)) throw error;
+    given.output.error(`upgrade: ${error.message}\n`);
     return exitStatus.error;
   }
 }
 
-/** @throws {Refused} with the remedy. */
+/** @throws {UpgradeError} with the remedy. */
 async function runStack(
   options: StackUpgradeOptions,
   given: StackUpgradeDependencies & typeof defaults,
@@ -90,34 +80,30 @@ async function runStack(
   const { stack, directory, requested, stateDirectory } = options;
   const path = findRecordPath(directory, stack);
   const known = readRecord(path);
-  const nothing = new Refused(`no upgrade of ${stack} is in flight in ${directory}`);
+  const nothing = new UpgradeError(`no upgrade of ${stack} is in flight in ${directory}`);
   if (known === undefined && requested === undefined) throw nothing;
   const configFile = await findConfigFile(options, known);
   const pulumi = given.pulumi({ stack: known?.stack ?? stack, directory, configFile });
   const place = known ?? (await findStack(options, { ...given, pulumi }));
-  using lock = lockStack(stateDirectory, place.prefix);
-  if (lock === undefined) throw new Refused(`another gatehouse upgrade of ${place.prefix} is running`);
+  using _lock = lockStack(stateDirectory, place.prefix);
   // Another run that had the lock until now may have started an upgrade or finished this one.
   const current = readRecord(path);
   if (current?.id !== known?.id) {
-    throw new Refused(
+    throw new UpgradeError(
       `another gatehouse upgrade of ${stack} was running; check its outcome, then run the command again`,
     );
   }
+  const say = (line: string) => given.output.out(`${line}\n`);
+  const connect = (target: StackTarget) => ({ ...given, say, pulumi, ...given.connect(place.prefix, target) });
   if (current !== undefined) {
     await requireBackend(current, pulumi);
     const record = resumeRequested(current, { ...options, configFile });
-    return await runSteps(record, { path, isResumed: true }, connect(record.target));
+    return await runSteps(record, path, true, connect(record.target));
   }
   if (requested === undefined) throw nothing;
   const work = connect(place.target);
   const record = await beginUpgrade(place, { ...options, requested, configFile }, work);
-  return typeof record === "number" ? record : await runSteps(record, { path, isResumed: false }, work);
-
-  function connect(target: StackTarget) {
-    const say = (line: string) => given.output.out(`${line}\n`);
-    return { ...given, say, pulumi, platform: given.platform(place.prefix, target), queries: given.queries(target) };
-  }
+  return typeof record === "number" ? record : await runSteps(record, path, false, work);
 }
 
 /**
@@ -130,7 +116,7 @@ async function requireBackend(known: StackRecord, pulumi: PulumiCli): Promise<vo
     throw error;
   });
   if (backend === known.backend) return;
-  throw new Refused(
+  throw new UpgradeError(
     `${describeRecord(known)}; it was started with the backend ${known.backend}, but Pulumi is logged in to ${backend}: log in to the former (pulumi login)`,
   );
 }
@@ -143,35 +129,25 @@ function resumeRequested(
   known: StackRecord,
   options: StackUpgradeOptions & Readonly<{ configFile: string }>,
 ): StackRecord {
-  const { stack, directory, configFile, requested, isContinued, dryRun, limits, statusUrl } = options;
+  const { stack, directory, configFile, requested, isContinued, dryRun, statusUrl } = options;
+  const record = { ...known, directory, configFile, limits: { ...known.limits, ...options.limits } };
   const isSame = isContinued || requested?.image === known.to.image;
-  if (!isSame || dryRun || !isSameStack(stack, known.stack)) {
-    throw new Refused(
-      `${describeRecord(known)}; continue it: ${formatContinueCommand({ ...known, directory, configFile })}`,
-    );
+  // A name without an organisation means Pulumi's default one.
+  const isSameStack = stack === known.stack || !stack.includes("/") || !known.stack.includes("/");
+  if (!isSame || dryRun || !isSameStack) {
+    throw new UpgradeError(`${describeRecord(known)}; continue it: ${formatContinueCommand(record)}`);
   }
-  const { target } = known;
-  if (statusUrl !== undefined && target.kind === "kubernetes") throw new Refused(urlOnKubernetes);
-  return {
-    ...known,
-    directory,
-    configFile,
-    target: target.kind === "docker" ? { ...target, statusUrl: statusUrl ?? target.statusUrl } : target,
-    limits: { ...known.limits, ...limits },
-  };
-}
-
-/** A name without an organisation means Pulumi's default one. */
-function isSameStack(typed: string, known: string): boolean {
-  return typed === known || !typed.includes("/") || !known.includes("/");
+  if (statusUrl === undefined) return record;
+  if (known.target.kind === "kubernetes") throw new UpgradeError(urlOnKubernetes);
+  return { ...record, target: { ...known.target, statusUrl } };
 }
 
 /**
- * Locks a stack for this process; undefined if another of this user's processes holds the lock.
+ * Locks a stack for this process.
  *
- * @throws {RecordError} if the file can't be locked.
+ * @throws {UpgradeError} if another of this user's processes holds the lock, or the file can't be locked.
  */
-function lockStack(stateDirectory: string, prefix: string): Disposable | undefined {
+function lockStack(stateDirectory: string, prefix: string): Disposable {
   const path = join(stateDirectory, `stack-upgrade-${prefix}.lock`);
   try {
     mkdirSync(stateDirectory, { recursive: true, mode: 0o700 });
@@ -181,32 +157,27 @@ function lockStack(stateDirectory: string, prefix: string): Disposable | undefin
   const lock = createProcessLock(path, prefix);
   const taken = lock.acquire();
   if (taken.ok) return lock;
-  if (taken.reason === "Locked") return undefined;
+  if (taken.reason === "Locked") throw new UpgradeError(`another gatehouse upgrade of ${prefix} is running`);
   throw new RecordError(`${path} can't be locked; make it and its directory writable for this user`);
 }
 
-/**
- * Finds a stack's configuration file: the one given on the command line, or else the one with which the upgrade was begun.
- *
- * @throws {Refused} if it can't be read.
- */
+/** @throws {UpgradeError} if there is no such file. */
 async function findConfigFile(
   { stack, directory, configFile }: Pick<StackUpgradeOptions, "stack" | "directory" | "configFile">,
   known: StackRecord | undefined,
 ): Promise<string> {
   const path = configFile ?? known?.configFile ?? join(directory, `Pulumi.${stack.split("/").at(-1) ?? stack}.yaml`);
-  const isFile = await stat(path).then(
-    (found) => found.isFile(),
-    () => false,
+  if ((await stat(path).catch(() => undefined))?.isFile() === true) return path;
+  throw new UpgradeError(
+    `${path} is not a readable file; specify it by --config-file, or the program's directory by --cwd`,
   );
-  if (isFile) return path;
-  throw new Refused(`${path} is not a readable file; specify it by --config-file, or the program's directory by --cwd`);
 }
 
 /** Runs the upgrade's steps, prints its outcome and returns the exit status. */
 async function runSteps(
   begun: StackRecord,
-  { path, isResumed }: Readonly<{ path: string; isResumed: boolean }>,
+  path: string,
+  isResumed: boolean,
   { output, ...work }: StackWork & Readonly<{ output: CommandOutput }>,
 ): Promise<number> {
   if (isResumed) work.say(`Resuming ${describeRecord(begun)}.`);

@@ -39,7 +39,8 @@ export async function checkWorkspace(volume: string): Promise<VolumeReport> {
   return {
     bytes,
     freeBytes,
-    clones: await canClone(volume),
+    // If nothing can be written there, the copy fails too, and reports the problem itself.
+    clones: await canClone(volume).catch(() => false),
     leftovers,
     copies,
     ...(conf === undefined ? {} : { conf: conf.toString("base64") }),

@@ -13,6 +13,7 @@ import type { PulumiCli } from "../../cli/stack-upgrade/pulumi/pulumi-cli.ts";
 import { PulumiError } from "../../cli/stack-upgrade/pulumi/pulumi-process.ts";
 import type { StackUpgradeOptions } from "../../cli/stack-upgrade/stack-upgrade-command.ts";
 import { runStackUpgradeCommand } from "../../cli/stack-upgrade/stack-upgrade-command.ts";
+import { checkWorkspace } from "../../cli/stack-upgrade/workspace-copy.ts";
 import { createCertificateMaker, hasOpenssl, withoutOpenssl } from "../support/certificates.ts";
 import {
   explainMissingApiServer,
@@ -156,6 +157,9 @@ describe.skipIf(lacking !== "" || !hasOpenssl)(
       return isRunning ? { image: pod.spec.containers[0]?.image } : undefined;
     }
 
+    /** In the place of the program that would run in the sidecar's container: no container runs in this cluster. */
+    const inspectData = async () => JSON.stringify(await checkWorkspace(join(directory, "node-workspace")));
+
     let height = 100;
     const questions: StackQueries = {
       look: async () => {
@@ -219,15 +223,12 @@ describe.skipIf(lacking !== "" || !hasOpenssl)(
           output: { out: (text) => printed.push(text), error: (text) => printed.push(text), isColored: false },
           signal: new AbortController().signal,
           pulumi: () => pulumi,
-          platform: (_prefix, target) => {
+          connect: (_prefix, target) => {
             if (target.kind !== "kubernetes") throw new Error("the stack is one on Kubernetes");
             const waits = { clock: systemClock, pause: (ms: number) => pause(ms / 10) };
-            return createKubernetesPlatform(
-              { prefix, target },
-              { cluster: createKubectlCluster(target, { program }), ...waits },
-            );
+            const kubectl = { ...createKubectlCluster(target, { program }), exec: inspectData };
+            return { platform: createKubernetesPlatform(prefix, target, kubectl, waits), queries: questions };
           },
-          queries: () => questions,
           currentContext: async () => "test",
           pause: (ms) => pause(ms / 10),
           proof: { everyMs: 100, steadyMs: 500 },
@@ -257,7 +258,7 @@ describe.skipIf(lacking !== "" || !hasOpenssl)(
       return found.filter((name) => name.includes("upgrade") || name.includes("look"));
     }
 
-    it("is shown and refused nothing by --dry-run, after a look at the data by a pod", async () => {
+    it("is shown and refused nothing by --dry-run, and nothing is left of it", async () => {
       const { status, printed } = await type({ dryRun: true });
       expect(printed).toContain("1. Scale the StatefulSet node of pay to 0");
       expect(printed).not.toContain("problem:");

@@ -15,9 +15,11 @@ const lookMs = 300_000;
 export async function checkDocker(place: DockerPlace, image: string, engine: Engine): Promise<PlatformCheck> {
   const names = buildNames(place.prefix);
   const [node, sidecar] = [await engine.inspect(names.node), await engine.inspect(names.sidecar)];
-  const data = sidecar && (await checkData(place, sidecar.Image, engine));
+  const toolImage = sidecar?.Image;
+  const data = toolImage === undefined ? undefined : await checkData(place, toolImage, engine);
   const isPulled = (await engine.findImage(image)) !== undefined;
   const pull = formatDockerCommand(place.address, "pull", image);
+  const missing = `the engine has no image ${image}: pull it (${pull}), or pulumi up does while the node is down`;
   return {
     problems: [
       ...findContainerProblems(names.node, node, place),
@@ -27,13 +29,8 @@ export async function checkDocker(place: DockerPlace, image: string, engine: Eng
         : []),
       ...(data?.problems ?? []),
     ],
-    warnings: [
-      ...(data?.warnings ?? []),
-      ...(isPulled
-        ? []
-        : [`the engine has no image ${image}: pull it (${pull}), or pulumi up does while the node is down`]),
-    ],
-    toolImage: sidecar?.Image,
+    warnings: [...(data?.warnings ?? []), ...(isPulled ? [] : [missing])],
+    toolImage,
     conf: data?.conf,
     copyWords: data?.copyWords ?? "",
   };
@@ -52,15 +49,14 @@ function* findContainerProblems(
 async function checkData({ prefix, address }: DockerPlace, toolImage: string, engine: Engine) {
   const { volume } = buildNames(prefix);
   const job = { prefix, toolImage };
-  const found = parseVolumeReport(await runWorkspaceJob(job, "look", { engine, withinMs: lookMs }), volume);
+  const found = parseVolumeReport(await runWorkspaceJob(job, "look", lookMs, engine), volume);
   const { bytes, freeBytes, clones, copies, leftovers, conf } = found;
+  const lacksRoom = !clones && !hasRoomFor(found);
   return {
     conf,
     copyWords: `${formatSize(bytes)}, ${clones ? clonedWords : "copied in full"}`,
     problems: [
-      ...(!clones && !hasRoomFor(found)
-        ? [`a copy of the node's data takes ${bytes} bytes, but ${freeBytes} are free in ${volume}`]
-        : []),
+      ...(lacksRoom ? [`a copy of the node's data takes ${bytes} bytes, but ${freeBytes} are free in ${volume}`] : []),
       ...copies.map((id) => explainCopy(volume, formatDiscardCommand(job, address, id))),
     ],
     warnings: leftovers

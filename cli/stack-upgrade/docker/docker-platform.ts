@@ -1,5 +1,5 @@
 import { PlatformError, type StackPlatform, type StrayDependencies } from "../stack-platform.ts";
-import type { StackRecord, DockerTarget } from "../stack-record.ts";
+import type { DockerTarget } from "../stack-record.ts";
 import { formatDockerCommand } from "../stack-commands.ts";
 import type { Engine } from "./engine.ts";
 import { checkDocker } from "./check-docker.ts";
@@ -16,7 +16,8 @@ const conflict = /container name "[^"]+" is already in use|last state: 'in_use'/
 
 /** Creates the platform for a Docker engine: it stops and starts containers, and copies the data in a separate container. */
 export function createDockerPlatform(
-  { prefix, target: { engine: address } }: Readonly<{ prefix: string; target: Pick<DockerTarget, "engine"> }>,
+  prefix: string,
+  { engine: address }: Pick<DockerTarget, "engine">,
   engine: Engine,
 ): StackPlatform {
   const { node, sidecar, volume } = buildNames(prefix);
@@ -25,9 +26,6 @@ export function createDockerPlatform(
     // Otherwise the sidecar would restart the node, which doesn't respond while its data is copied.
     await engine.stop(sidecar);
     await engine.stop(node);
-  };
-  const work = async (record: StackRecord, action: "copy" | "restore" | "remove", withinMs = record.limits.copyMs) => {
-    await runWorkspaceJob(record, action, { engine, withinMs });
   };
   return {
     node,
@@ -62,38 +60,28 @@ export function createDockerPlatform(
         if (!container.State.Running) await engine.start(name);
       }
     },
-    copyData: (record) => work(record, "copy"),
-    restoreData: (record) => work(record, "restore"),
-    removeCopy: (record) => work(record, "remove", removeMs),
+    copyData: async (record) => void (await runWorkspaceJob(record, "copy", record.limits.copyMs, engine)),
+    restoreData: async (record) => void (await runWorkspaceJob(record, "restore", record.limits.copyMs, engine)),
+    removeCopy: async (record) => void (await runWorkspaceJob(record, "remove", removeMs, engine)),
     formatDiscardCommand: (record) => formatDiscardCommand(record, address, record.id),
     explainSpoiled: ({ id }) =>
       `${node} was started while the old data was restored into ${volume}, which may be incomplete. The data not restored yet is in .gatehouse-upgrade/${id}/restoring on that volume, the data that it replaced in .gatehouse-upgrade/${id}/aside. Stop the node and inspect them, or let it sync from nothing; continuing restores the rest of the copy, and uses the data as it is then`,
     runsImage: async (image) => {
-      const [found, wanted] = [(await engine.inspect(node))?.Image, await engine.findImage(image)];
-      return found !== undefined && found === wanted;
+      const found = (await engine.inspect(node))?.Image;
+      return found !== undefined && found === (await engine.findImage(image));
     },
     removeStrays: async (said, dependencies) =>
-      conflict.test(said) ? await removeStrays(listMadeContainers(prefix), engine, dependencies) : 0,
+      conflict.test(said) ? await removeStrays(prefix, engine, dependencies) : 0,
     listForgotten: async () => [],
   };
 }
 
-/** Lists the containers that an upgrade's `pulumi up` creates. */
-function listMadeContainers(prefix: string): readonly string[] {
-  const { node, sidecar } = buildNames(prefix);
-  const deliveries = ["files", "live", "secrets"].map((kind) => `${sidecar}-${kind}`);
-  return [node, `${node}-prime`, `${node}-conf`, sidecar, ...deliveries];
-}
-
-/** Removes containers with these names that Pulumi does not track, left by a killed update; returns the number removed. */
-async function removeStrays(
-  names: readonly string[],
-  engine: Engine,
-  { pulumi, say }: StrayDependencies,
-): Promise<number> {
+/** Removes containers of an upgrade's `pulumi up` that Pulumi does not track, left by a killed update; returns the number removed. */
+async function removeStrays(prefix: string, engine: Engine, { pulumi, say }: StrayDependencies): Promise<number> {
   const known = new Set((await pulumi.readIds("docker:index/container:Container")).values());
+  const made = ["node", "node-prime", "node-conf", "sidecar", "sidecar-files", "sidecar-live", "sidecar-secrets"];
   let removed = 0;
-  for (const name of names) {
+  for (const name of made.map((each) => `${prefix}-${each}`)) {
     const found = await engine.inspect(name);
     if (found === undefined || known.has(found.Id)) continue;
     say(`A killed update left ${name}, which Pulumi does not track; removing it.`);

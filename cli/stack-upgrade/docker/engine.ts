@@ -35,20 +35,7 @@ export type EngineJob = Readonly<{
 }>;
 
 /** Docker engine calls that an upgrade needs. Each has a deadline and throws {@link PlatformError}. */
-export type Engine = Readonly<{
-  inspect: (container: string) => Promise<EngineContainer | undefined>;
-  /** Stops a container, and kills its process after the container's grace period; no-op if it was removed or already stopped. */
-  stop: (container: string) => Promise<void>;
-  start: (container: string) => Promise<void>;
-  remove: (container: string) => Promise<void>;
-  /** Finds the id of an image; undefined if the engine doesn't have it. */
-  findImage: (reference: string) => Promise<string | undefined>;
-  /**
-   * Runs a job to completion, removes it and returns its output. If the exit status is not 0, throws an error with the job's last output
-   * line; also throws on a timeout, or if a job with this name is running for another owner.
-   */
-  run: (job: EngineJob) => Promise<string>;
-}>;
+export type Engine = NonNullable<ReturnType<typeof createEngine>>;
 
 /** Label that holds a job's owner. */
 export const ownerLabel = "io.gatehouse.upgrade";
@@ -61,28 +48,58 @@ const defaultGraceSeconds = 300;
 const mebibyte = 1_048_576;
 
 /** Creates a client of a local engine; undefined for a remote address. */
-export function createEngine(address: string): Engine | undefined {
+export function createEngine(address: string) {
   if (!address.startsWith(scheme)) return undefined;
   const call = createCall(address);
-  const inspect: Engine["inspect"] = async (container) => {
-    const answer = await call("GET", `/containers/${container}/json`, { allowed: [404] });
-    return answer.status === 404 ? undefined : read(containerShape, answer, container);
+  const find = async <Shape>(shape: z.ZodType<Shape>, path: string) => {
+    const answer = await call("GET", path, { allowed: [404] });
+    return answer.status === 404 ? undefined : read(shape, answer, path);
   };
-  const remove: Engine["remove"] = async (container) =>
+  const inspect = (container: string): Promise<EngineContainer | undefined> =>
+    find(containerShape, `/containers/${container}/json`);
+  const remove = async (container: string): Promise<void> =>
     void (await call("DELETE", `/containers/${container}?force=true`, { allowed: [404] }));
   return {
     inspect,
     remove,
-    stop: async (container) => {
+    /** Stops a container, and kills its process after the container's grace period; no-op if it was removed or already stopped. */
+    stop: async (container: string) => {
       const graceMs = ((await inspect(container))?.Config.StopTimeout ?? defaultGraceSeconds) * 1_000;
       await call("POST", `/containers/${container}/stop`, { allowed: [304, 404], withinMs: graceMs + killMs });
     },
-    start: async (container) => void (await call("POST", `/containers/${container}/start`, { allowed: [304] })),
-    findImage: async (reference) => {
-      const answer = await call("GET", `/images/${encodeURIComponent(reference)}/json`, { allowed: [404] });
-      return answer.status === 404 ? undefined : read(z.object({ Id: z.string() }), answer, reference).Id;
+    start: async (container: string): Promise<void> =>
+      void (await call("POST", `/containers/${container}/start`, { allowed: [304] })),
+    /** Finds the id of an image; undefined if the engine doesn't have it. */
+    findImage: async (reference: string) =>
+      (await find(z.object({ Id: z.string() }), `/images/${encodeURIComponent(reference)}/json`))?.Id,
+    /**
+     * Runs a job to completion, removes it and returns its output. If the exit status is not 0, throws an error with the job's last output
+     * line; also throws on a timeout, or if a job with this name is running for another owner.
+     */
+    run: async (job: EngineJob) => {
+      const { name, labels, withinMs } = job;
+      const left = await inspect(name);
+      const owner = left?.Config.Labels?.[ownerLabel];
+      if (left?.State.Running === true && owner !== labels[ownerLabel]) {
+        throw new PlatformError(`${name} runs for another upgrade (${owner ?? "unnamed"}); wait for it to exit`, true);
+      }
+      // A job left by a killed run may still be running.
+      if (left !== undefined) await remove(name);
+      await call("POST", `/containers/create?name=${name}`, { body: buildJobBody(job) });
+      try {
+        await call("POST", `/containers/${name}/start`);
+        const late = `${name} did not finish within ${withinMs} ms, and was removed`;
+        const waited = await call("POST", `/containers/${name}/wait`, { withinMs, late });
+        const logs = await call("GET", `/containers/${name}/logs?stdout=true&stderr=true`);
+        const { StatusCode: status } = read(z.object({ StatusCode: z.number() }), waited, name);
+        const { output, errors } = splitContainerOutput(logs.body);
+        if (status === 0) return output;
+        const program = job.command[0] ?? "";
+        throw new PlatformError(explainJobEnd(name, { status, printed: `${output}${errors}`, program }), false);
+      } finally {
+        await remove(name);
+      }
     },
-    run: (job) => runJob(job, call, { inspect, remove }),
   };
 }
 
@@ -93,56 +110,25 @@ type CallOptions = Readonly<{
   /** Error message for a timeout that the engine did not cause. */
   late?: string;
 }>;
-type Call = (method: "GET" | "POST" | "DELETE", path: string, options?: CallOptions) => Promise<EngineResponse>;
 
-function createCall(address: string): Call {
+function createCall(address: string) {
   const send = createEngineClient(address);
-  return async (method, path, { body, allowed = [], withinMs = answerMs, late } = {}) => {
+  return async (
+    method: "GET" | "POST" | "DELETE",
+    path: string,
+    { body, allowed = [], withinMs = answerMs, late }: CallOptions = {},
+  ): Promise<EngineResponse> => {
     const signal = AbortSignal.timeout(withinMs);
-    let answer: EngineResponse;
-    try {
-      answer = await send({ method, path, body, signal });
-    } catch (cause) {
+    const answer = await send({ method, path, body, signal }).catch((cause: unknown) => {
       if (signal.aborted && late !== undefined) throw new PlatformError(late, false, { cause });
       const why = signal.aborted ? `no response within ${withinMs} ms` : requestFailureCode(cause);
       throw new PlatformError(`the Docker engine at ${address} did not respond to ${path} (${why})`, true, { cause });
-    }
+    });
     if (answer.isTruncated) throw new PlatformError(`the Docker engine's response to ${path} is too large`, false);
     if (answer.status < 300 || allowed.includes(answer.status)) return answer;
     const said = readEngineMessage(answer);
     throw new PlatformError(`the Docker engine rejected ${method} ${path} (HTTP ${said})`, false);
   };
-}
-
-async function runJob(
-  job: EngineJob,
-  call: Call,
-  { inspect, remove }: Pick<Engine, "inspect" | "remove">,
-): Promise<string> {
-  const { name, labels, withinMs } = job;
-  const left = await inspect(name);
-  const owner = left?.Config.Labels?.[ownerLabel];
-  if (left?.State.Running === true && owner !== labels[ownerLabel]) {
-    throw new PlatformError(`${name} runs for another upgrade (${owner ?? "unnamed"}); wait for it to exit`, true);
-  }
-  // A job left by a killed run may still be running.
-  if (left !== undefined) await remove(name);
-  await call("POST", `/containers/create?name=${name}`, { body: buildJobBody(job) });
-  try {
-    await call("POST", `/containers/${name}/start`);
-    const waited = await call("POST", `/containers/${name}/wait`, {
-      withinMs,
-      late: `${name} did not finish within ${withinMs} ms, and was removed`,
-    });
-    const logs = await call("GET", `/containers/${name}/logs?stdout=true&stderr=true`);
-    const { StatusCode: status } = read(z.object({ StatusCode: z.number() }), waited, name);
-    const { output, errors } = splitContainerOutput(logs.body);
-    if (status === 0) return output;
-    const printed = `${output}${errors}`;
-    throw new PlatformError(explainJobEnd(name, { status, printed, program: job.command[0] ?? "" }), false);
-  } finally {
-    await remove(name);
-  }
 }
 
 /** Builds a container that runs as root, to preserve the data's owners and modes, with only the capabilities for that and no network. */
@@ -173,7 +159,7 @@ function buildJobBody({ image, labels, command, volumes }: EngineJob) {
 }
 
 function read<Shape>(shape: z.ZodType<Shape>, answer: EngineResponse, what: string): Shape {
-  const parsed = shape.safeParse(parseEngineBody(answer));
-  if (parsed.success) return parsed.data;
+  const { data } = shape.safeParse(parseEngineBody(answer));
+  if (data !== undefined) return data;
   throw new PlatformError(`the Docker engine described ${what} in a form that this version does not know`, false);
 }

@@ -9,7 +9,7 @@ export function buildNames(prefix: string) {
 }
 
 /** A stack's node volume, and the upgrade that works on it; none for a check. */
-export type WorkspaceLocation = Readonly<{ prefix: string; toolImage: string; id?: string }>;
+type WorkspaceLocation = Readonly<{ prefix: string; toolImage: string; id?: string }>;
 
 /**
  * Runs a job on the node's volume in a separate container, and returns its output. An upgrade runs one job at a time; a check runs beside
@@ -18,7 +18,8 @@ export type WorkspaceLocation = Readonly<{ prefix: string; toolImage: string; id
 export function runWorkspaceJob(
   { prefix, toolImage, id }: WorkspaceLocation,
   action: "look" | "copy" | "restore" | "remove",
-  { engine, withinMs }: Readonly<{ engine: Engine; withinMs: number }>,
+  withinMs: number,
+  engine: Engine,
 ): Promise<string> {
   const { node, volume } = buildNames(prefix);
   const owner = id ?? randomBytes(4).toString("hex");
@@ -34,8 +35,7 @@ export function runWorkspaceJob(
 
 /** Formats the command that removes everything an upgrade left on the node's volume. Pure. */
 export function formatDiscardCommand({ prefix, toolImage }: WorkspaceLocation, engine: string, id: string): string {
-  const { volume } = buildNames(prefix);
   const options = ["--rm", "--network", "none", "--user", "0", "--entrypoint", "node", "--volume"];
   const job = [toolImage, workspaceProgram, "discard", volumeLocation, id];
-  return formatDockerCommand(engine, "run", ...options, `${volume}:${volumeLocation}`, ...job);
+  return formatDockerCommand(engine, "run", ...options, `${buildNames(prefix).volume}:${volumeLocation}`, ...job);
 }

@@ -2,25 +2,16 @@ import { formatSize } from "#sidecar/upgrade/data-size.ts";
 import { formatKubectlCommand } from "../stack-commands.ts";
 import { PlatformError, type PlatformCheck } from "../stack-platform.ts";
 import type { KubernetesTarget } from "../stack-record.ts";
-import { explainCopy, parseVolumeReport } from "../workspace-report.ts";
+import { explainCopy, parseVolumeReport, workspaceProgram } from "../workspace-report.ts";
 import { findClaim, listUpgradeSnapshots } from "./claim-snapshot.ts";
-import type { Cluster } from "./cluster.ts";
-import { runWorkPod } from "./work-pod.ts";
+import type { Cluster } from "./kubectl.ts";
 import { names, podFinalizer, snapshotGroup } from "./kubernetes-names.ts";
-import {
-  findNodeContainer,
-  findPod,
-  findNodeUser,
-  findWorkload,
-  type ClusterWork,
-  type Pod,
-  type Workload,
-} from "./workload.ts";
+import { findNodeContainer, findPod, findNodeUser, findWorkload, type Pod, type Workload } from "./workload.ts";
 
 type KubernetesPlace = Readonly<{ prefix: string; target: KubernetesTarget }>;
 
-/** Time limit for inspecting the data, including scheduling its pod and pulling the image. */
-const lookMs = 300_000;
+/** Directory of the node's volume in the sidecar. */
+const workspace = "/data";
 
 /** Permissions needed by all steps of an upgrade and its rollback. Missing permissions must be detected before the node is stopped. */
 const neededRights = [
@@ -33,8 +24,7 @@ const neededRights = [
 ];
 
 /** Checks a stack's node, claim, permissions and snapshots; leaves no changes. */
-export async function checkCluster(place: KubernetesPlace, work: ClusterWork): Promise<PlatformCheck> {
-  const { cluster } = work;
+export async function checkCluster(place: KubernetesPlace, cluster: Cluster): Promise<PlatformCheck> {
   const { namespace, context } = place.target;
   const nothing = { warnings: [], toolImage: undefined, conf: undefined, copyWords: "" };
   const missing = await cluster.findMissingRights(neededRights);
@@ -52,12 +42,13 @@ export async function checkCluster(place: KubernetesPlace, work: ClusterWork): P
   const toolImage = findToolImage(workload);
   if (problems.length > 0 || toolImage === undefined) return { ...nothing, problems };
   try {
-    const printed = await runWorkPod({ prefix: place.prefix, toolImage }, { action: "look", withinMs: lookMs }, work);
+    const printed = await cluster.exec(names.pod, names.sidecar, ["node", workspaceProgram, "look", workspace]);
     const { bytes, conf } = parseVolumeReport(printed, names.claim);
     return { ...nothing, problems, toolImage, conf, copyWords: `of ${formatSize(bytes)} of data` };
   } catch (error) {
     if (!(error instanceof PlatformError)) throw error;
-    return { ...nothing, problems: [`the node's data can't be inspected: ${error.message}`] };
+    const advice = "if the stack is from an earlier release, run pulumi up with this one first";
+    return { ...nothing, problems: [`the node's data can't be inspected (${error.message}); ${advice}`] };
   }
 }
 

@@ -1,10 +1,11 @@
 import { z } from "zod";
 import { PlatformError } from "../stack-platform.ts";
 import type { StackRecord, KubernetesTarget } from "../stack-record.ts";
-import type { Cluster } from "./cluster.ts";
+import type { Cluster } from "./kubectl.ts";
 import { buildLabels, formatLabelId, nameCopy, names, snapshotGroup, upgradeLabel } from "./kubernetes-names.ts";
 import { pollCluster, type ClusterWork } from "./workload.ts";
 
+/** VolumeSnapshot fields that an upgrade reads (snapshot.storage.k8s.io/v1). */
 const snapshotShape = z.object({
   metadata: z.object({ name: z.string(), labels: z.record(z.string(), z.string()).default({}) }),
   status: z
@@ -16,7 +17,6 @@ const snapshotShape = z.object({
     .default({}),
 });
 
-/** VolumeSnapshot fields that an upgrade reads (snapshot.storage.k8s.io/v1). */
 type VolumeSnapshot = Readonly<z.output<typeof snapshotShape>>;
 
 const claimShape = z.object({
@@ -34,13 +34,13 @@ const claimShape = z.object({
 /** Max wait for a snapshot that no controller picks up or that keeps failing; the node is stopped during the wait. */
 const hopelessMs = 180_000;
 
-/** Finds the node's claim; undefined if there is none. */
-export function findClaim(cluster: Cluster): Promise<z.output<typeof claimShape> | undefined> {
+/** Finds the node's claim. */
+export function findClaim(cluster: Cluster) {
   return cluster.find(claimShape, "persistentvolumeclaim", names.claim);
 }
 
 /** Lists the snapshots that upgrades in the namespace took and did not remove. */
-export function listUpgradeSnapshots(cluster: Cluster): Promise<readonly VolumeSnapshot[]> {
+export function listUpgradeSnapshots(cluster: Cluster) {
   return cluster.list(snapshotShape, "volumesnapshot", upgradeLabel);
 }
 
@@ -58,18 +58,18 @@ export async function takeSnapshot(
   await cluster.create({
     apiVersion: `${snapshotGroup}/v1`,
     kind: "VolumeSnapshot",
-    metadata: { name: nameCopy(record), labels: buildLabels(record.prefix, formatLabelId(record)) },
+    metadata: buildCopyMetadata(record),
     spec: { source: { persistentVolumeClaimName: names.claim }, volumeSnapshotClassName },
   });
   const beganMs = clock.monotonicMs();
-  let hopelessSinceMs: number | undefined = beganMs;
+  let hopefulMs = beganMs;
   const look = async () => {
     const snapshot = await requireSnapshot(record, cluster);
     const isReady = snapshot.status.readyToUse === true;
     const why = explainUnready(snapshot);
     const nowMs = clock.monotonicMs();
-    hopelessSinceMs = why === undefined ? undefined : (hopelessSinceMs ?? nowMs);
-    return { isReady, why, isOver: isReady || nowMs - (hopelessSinceMs ?? nowMs) >= hopelessMs };
+    if (why === undefined) hopefulMs = nowMs;
+    return { isReady, why, isOver: isReady || nowMs - hopefulMs >= hopelessMs };
   };
   const { isReady, why } = await pollCluster(look, ({ isOver }) => isOver, record.limits.copyMs, work);
   if (isReady) return;
@@ -89,22 +89,25 @@ export async function restoreClaim(record: StackRecord, cluster: Cluster): Promi
   const claim = await findClaim(cluster);
   if (claim === undefined) throw new PlatformError(`the cluster no longer has a claim ${names.claim}`, false);
   await requireSnapshot(record, cluster);
-  const name = nameCopy(record);
   const { storageClassName, volumeMode, accessModes, resources } = claim.spec;
   // The volume may be larger than requested, and its snapshot needs a volume at least as large.
   const storage = claim.status.capacity?.storage ?? resources.requests.storage;
   await cluster.create({
     apiVersion: "v1",
     kind: "PersistentVolumeClaim",
-    metadata: { name, labels: buildLabels(record.prefix, formatLabelId(record)) },
+    metadata: buildCopyMetadata(record),
     spec: {
       accessModes,
       storageClassName,
       volumeMode,
       resources: { requests: { storage } },
-      dataSource: { apiGroup: snapshotGroup, kind: "VolumeSnapshot", name },
+      dataSource: { apiGroup: snapshotGroup, kind: "VolumeSnapshot", name: nameCopy(record) },
     },
   });
+}
+
+function buildCopyMetadata(record: StackRecord) {
+  return { name: nameCopy(record), labels: buildLabels(record.prefix, formatLabelId(record)) };
 }
 
 async function requireSnapshot(record: StackRecord, cluster: Cluster): Promise<VolumeSnapshot> {

@@ -3,7 +3,26 @@ import { z } from "zod";
 import { parseJson } from "#daemon/json-rpc.ts";
 import { PlatformError } from "../stack-platform.ts";
 import type { KubernetesTarget } from "../stack-record.ts";
-import type { Cluster } from "./cluster.ts";
+
+/** An object to create in a cluster. */
+export type ClusterObject = Readonly<{
+  apiVersion: string;
+  kind: string;
+  metadata: Readonly<{ name: string; labels: Readonly<Record<string, string>> }>;
+  spec: unknown;
+}>;
+
+/** A change to an object: a merge patch, or the operations of a JSON patch. */
+export type ClusterPatch = Readonly<
+  | { type: "merge"; change: object }
+  | { type: "json"; change: readonly Readonly<{ op: string; path: string; value?: unknown }>[] }
+>;
+
+/** Kinds that an upgrade uses, in kubectl's spelling. */
+export type ClusterKind = "statefulset" | "pod" | "persistentvolumeclaim" | "volumesnapshot";
+
+/** Cluster calls that an upgrade needs, in the stack's namespace. Each has a deadline and throws a {@link PlatformError}. */
+export type Cluster = ReturnType<typeof createKubectlCluster>;
 
 /** Field manager under which the API server records these changes. */
 export const fieldManager = "gatehouse-upgrade";
@@ -19,21 +38,16 @@ const finalReasons =
 const notFound = /Error from server \(NotFound\)/;
 const alreadyExists = /Error from server \(AlreadyExists\)/;
 
-/** One kubectl run; `refused`: its error output, if its exit status was not 0. */
-type Run = Readonly<{ printed: string; refused?: string }>;
-
-export type KubectlOptions = Readonly<{
-  program?: string;
-  runMs?: number;
-}>;
+export type KubectlOptions = Readonly<{ program?: string; runMs?: number }>;
 
 /** Creates a client for a stack's cluster via kubectl, which uses the operator's kubeconfig and login. */
 export function createKubectlCluster(
   { context, namespace }: Pick<KubernetesTarget, "context" | "namespace">,
   options: KubectlOptions = {},
-): Cluster {
+) {
   const inContext = context === undefined ? [] : ["--context", context];
   const place = [...inContext, "--namespace", namespace, `--request-timeout=${answerSeconds}s`];
+  const byManager = `--field-manager=${fieldManager}`;
   /** Returns undefined for a failure that `allowed` matches. */
   const tryTo = async (allowed: RegExp | undefined, words: readonly string[], input?: unknown) => {
     const { printed, refused } = await runKubectl([...words, ...place], input, options);
@@ -43,35 +57,42 @@ export function createKubectlCluster(
   };
   const run = async (words: readonly string[], input?: unknown) => (await tryTo(undefined, words, input)) ?? "";
   return {
-    find: async (shape, kind, name) => {
+    /** Returns undefined if no object has that name. */
+    find: async <Shape>(shape: z.ZodType<Shape>, kind: ClusterKind, name: string): Promise<Shape | undefined> => {
       const words = ["get", kind, name, "--ignore-not-found", "--output=json", "--show-managed-fields"];
       const printed = await run(words);
       return printed.trim() === "" ? undefined : read(shape, printed, `${kind} ${name}`);
     },
-    list: async (shape, kind, label) => {
+    list: async <Shape>(shape: z.ZodType<Shape>, kind: ClusterKind, label: string): Promise<readonly Shape[]> => {
       const printed = await run(["get", kind, "--output=json", "--selector", label]);
       return read(z.object({ items: z.array(shape) }), printed, kind).items;
     },
-    // Doesn't list all kinds: that fails if a cluster extension is broken.
-    serves: async (group) => (await tryTo(notFound, ["get", `--raw=/apis/${group}`])) !== undefined,
-    create: async (object) => {
-      const words = ["create", "--filename=-", `--field-manager=${fieldManager}`];
-      return (await tryTo(alreadyExists, words, object)) !== undefined;
-    },
-    findMissingRights: async (rights) => {
+    /** Returns whether the cluster serves this group and version. Doesn't list all kinds: that fails if a cluster extension is broken. */
+    serves: async (group: string) => (await tryTo(notFound, ["get", `--raw=/apis/${group}`])) !== undefined,
+    /** Returns false if an object of that name exists. */
+    create: async (object: ClusterObject) =>
+      (await tryTo(alreadyExists, ["create", "--filename=-", byManager], object)) !== undefined,
+    /** Finds those of the permissions, such as `get pods/log`, that the caller lacks. */
+    findMissingRights: async (rights: readonly string[]) => {
       const items = rights.map((right) => buildReview(right, namespace));
       // As JSON, kubectl would print the responses one after the other, not as a list.
       const words = ["create", "--filename=-", '--output=jsonpath={.status.allowed}{"\\n"}'];
       const answers = (await run(words, { apiVersion: "v1", kind: "List", items })).trim().split("\n");
       return rights.filter((_, at) => answers[at] !== "true");
     },
-    patch: async (kind, name, { type, change }) => {
-      const words = ["patch", kind, name, `--type=${type}`, `--patch=${JSON.stringify(change)}`];
-      return (await tryTo(notFound, [...words, `--field-manager=${fieldManager}`])) !== undefined;
+    /** No-op if no object has that name. */
+    patch: async (kind: ClusterKind, name: string, { type, change }: ClusterPatch): Promise<void> => {
+      const words = ["patch", kind, name, `--type=${type}`, `--patch=${JSON.stringify(change)}`, byManager];
+      await tryTo(notFound, words);
     },
-    remove: async (kind, name) => void (await run(["delete", kind, name, "--ignore-not-found", "--wait=false"])),
-    readLogs: (pod) => run(["logs", pod]),
-    exec: ({ pod, container }, command) => run(["exec", pod, "--container", container, "--", ...command]),
+    /** Requests the removal without waiting for it; no-op if the object was already removed. */
+    remove: async (kind: ClusterKind, name: string): Promise<void> =>
+      void (await run(["delete", kind, name, "--ignore-not-found", "--wait=false"])),
+    /** Reads the output of a pod's only container. */
+    readLogs: (pod: string) => run(["logs", pod]),
+    /** Runs a program in a container and returns its output. */
+    exec: (pod: string, container: string, command: readonly string[]) =>
+      run(["exec", pod, "--container", container, "--", ...command]),
   };
 }
 
@@ -92,13 +113,15 @@ export async function findCurrentContext(options: KubectlOptions = {}): Promise<
 }
 
 /**
- * @throws {PlatformError} if kubectl can't be run, or times out.
+ * Runs kubectl; `refused`: its error output, if its exit status was not 0.
+ *
+ * @throws {PlatformError} if it can't be run, or times out.
  */
 function runKubectl(
   words: readonly string[],
   input: unknown,
   { program = "kubectl", runMs: timeout = runMs }: KubectlOptions,
-): Promise<Run> {
+): Promise<Readonly<{ printed: string; refused?: string }>> {
   return new Promise((resolve, reject) => {
     const limits = { timeout, maxBuffer: outputBytesMax, killSignal: "SIGKILL" } as const;
     const child = execFile(program, words, limits, (error, printed, refused) => {
@@ -127,7 +150,7 @@ function explain(words: readonly string[], said: string): PlatformError {
 }
 
 function read<Shape>(shape: z.ZodType<Shape>, printed: string, what: string): Shape {
-  const parsed = shape.safeParse(parseJson(printed));
-  if (parsed.success) return parsed.data;
+  const { data } = shape.safeParse(parseJson(printed));
+  if (data !== undefined) return data;
   throw new PlatformError(`kubectl reported ${what} in a form that this version does not know`, false);
 }

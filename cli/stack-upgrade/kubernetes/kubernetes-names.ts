@@ -8,7 +8,6 @@ export const names = {
   claim: "node-workspace",
   /** Pod in which an upgrade works on the claim. */
   job: "node-upgrade",
-  look: "node-look",
 } as const;
 
 /** Label with the id of the upgrade that an object belongs to. */

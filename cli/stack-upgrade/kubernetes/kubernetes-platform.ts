@@ -1,25 +1,27 @@
-import { systemClock, type Clock } from "#daemon/clock.ts";
-import { pause as pauseForReal, type Pause } from "#daemon/time.ts";
+import { systemClock } from "#daemon/clock.ts";
+import { pause } from "#daemon/time.ts";
 import { formatKubectlCommand } from "../stack-commands.ts";
 import type { StackPlatform } from "../stack-platform.ts";
 import type { KubernetesTarget } from "../stack-record.ts";
 import { checkCluster } from "./check-cluster.ts";
 import { restoreClaim, takeSnapshot } from "./claim-snapshot.ts";
-import type { Cluster } from "./cluster.ts";
+import type { Cluster } from "./kubectl.ts";
 import { nameCopy, names } from "./kubernetes-names.ts";
 import { endNode, scaleDown, scaleUp } from "./scale-node.ts";
 import { runWorkPod } from "./work-pod.ts";
-import { findNodeContainer, findPod, findWorkload, identifyState, requireWorkload } from "./workload.ts";
+import { findNodeContainer, findPod, findWorkload, requireWorkload, type ClusterWork } from "./workload.ts";
 
 /** Time limit for flushing the data. */
 const flushMs = 1_800_000;
 
 /** Creates the platform for a cluster: it scales the node to 0 and 1, and copies its data via a VolumeSnapshot of its claim. */
 export function createKubernetesPlatform(
-  { prefix, target }: Readonly<{ prefix: string; target: KubernetesTarget }>,
-  { cluster, clock = systemClock, pause = pauseForReal }: Readonly<{ cluster: Cluster; clock?: Clock; pause?: Pause }>,
+  prefix: string,
+  target: KubernetesTarget,
+  cluster: Cluster,
+  waits: Omit<ClusterWork, "cluster"> = { clock: systemClock, pause },
 ): StackPlatform {
-  const work = { cluster, clock, pause };
+  const work = { cluster, ...waits };
   const { namespace, snapshotClass } = target;
   const workload = `the StatefulSet ${names.workload} of ${namespace}`;
   const ofClass = snapshotClass === undefined ? "" : ` of the class ${snapshotClass}`;
@@ -40,11 +42,11 @@ export function createKubernetesPlatform(
     resumeCommand: formatKubectlCommand(target, "exec", names.pod, ...resume),
     // The new version's data is replaced.
     keepsFailedData: false,
-    check: () => checkCluster({ prefix, target }, work),
+    check: () => checkCluster({ prefix, target }, cluster),
     see: async () => {
-      const found = await requireWorkload(cluster);
-      const isStopped = found.spec.replicas === 0 && (await findPod(cluster)) === undefined;
-      return { isStopped, lastStart: identifyState(found) };
+      const { metadata, spec } = await requireWorkload(cluster);
+      const isStopped = spec.replicas === 0 && (await findPod(cluster)) === undefined;
+      return { isStopped, lastStart: `${metadata.uid} ${metadata.generation}` };
     },
     end: () => endNode(work),
     stop: () => scaleDown(work),
@@ -60,8 +62,8 @@ export function createKubernetesPlatform(
     },
     removeCopy: async (record) => {
       await cluster.remove("pod", names.job);
-      await cluster.remove("persistentvolumeclaim", nameCopy(record));
-      await cluster.remove("volumesnapshot", nameCopy(record));
+      for (const kind of ["persistentvolumeclaim", "volumesnapshot"] as const)
+        await cluster.remove(kind, nameCopy(record));
     },
     formatDiscardCommand: (record) => {
       const name = nameCopy(record);

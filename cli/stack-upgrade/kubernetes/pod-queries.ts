@@ -3,7 +3,7 @@ import { parseJson } from "#daemon/json-rpc.ts";
 import { looked, type StackQueries } from "../node-status.ts";
 import { explainMissingProgram } from "../workspace-report.ts";
 import { PlatformError } from "../stack-platform.ts";
-import type { Cluster } from "./cluster.ts";
+import type { Cluster } from "./kubectl.ts";
 import { names } from "./kubernetes-names.ts";
 
 /** Program in the sidecar's image that sends the queries. Its path must not change: the image may be from an earlier release. */
@@ -14,35 +14,24 @@ const program = "/app/cli/stack-upgrade/ask-node.main.ts";
  * policies, and the node through that pod's gateway.
  */
 export function createPodQueries(cluster: Pick<Cluster, "exec">): StackQueries {
-  const query = async (...words: readonly string[]) => {
-    const printed = await cluster.exec({ pod: names.pod, container: names.sidecar }, ["node", program, ...words]);
-    return parseJson(printed);
-  };
-  const queryIfThere = async <T>(shape: z.ZodType<T>, ...words: readonly string[]) => {
+  const query = async <T>(shape: z.ZodType<T>, ...words: readonly string[]) => {
     try {
-      return shape.safeParse(await query(...words)).data;
+      const printed = await cluster.exec(names.pod, names.sidecar, ["node", program, ...words]);
+      const message = `${program} printed something unexpected in the pod ${names.pod}`;
+      return { data: shape.safeParse(parseJson(printed)).data, message };
     } catch (error) {
+      // A pod that was removed or isn't running yet counts as not responding.
       if (!(error instanceof PlatformError)) throw error;
-      return undefined;
+      const missing = explainMissingProgram(error.message, program);
+      return { data: undefined, message: missing ?? `the sidecar can't be queried in its pod: ${error.message}` };
     }
   };
   return {
     look: async () => {
-      try {
-        const read = looked.safeParse(await query("look"));
-        if (read.success) return read.data;
-        return { ok: false, message: `${program} printed something unexpected in the pod ${names.pod}` };
-      } catch (error) {
-        // A pod that was removed or isn't running yet counts as not responding.
-        if (error instanceof PlatformError) return { ok: false, message: explain(error) };
-        throw error;
-      }
+      const { data, message } = await query(looked, "look");
+      return data ?? { ok: false, message };
     },
-    blockHash: (number) => queryIfThere(z.string(), "block", String(number)),
-    peers: () => queryIfThere(z.number(), "peers"),
+    blockHash: async (number) => (await query(z.string(), "block", String(number))).data,
+    peers: async () => (await query(z.number(), "peers")).data,
   };
-}
-
-function explain({ message }: PlatformError): string {
-  return explainMissingProgram(message, program) ?? `the sidecar can't be queried in its pod: ${message}`;
 }

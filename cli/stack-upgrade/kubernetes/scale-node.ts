@@ -1,13 +1,14 @@
 import { PlatformError, type NodeEnd } from "../stack-platform.ts";
-import type { Cluster } from "./cluster.ts";
+import { fieldManager, type Cluster } from "./kubectl.ts";
 import { names, podFinalizer } from "./kubernetes-names.ts";
-import { fieldManager } from "./kubectl.ts";
 import { findPod, pollCluster, requireWorkload, type ClusterWork, type Pod, type Workload } from "./workload.ts";
 
 /** Time beyond the node's grace period for the cluster to kill it and unmount its volumes. */
 const killMs = 120_000;
 /** Max attempts to change the list of field managers, which the cluster's controllers change too. */
 const releasesMax = 5;
+/** Exit status of a killed process (128 + SIGKILL). */
+const killedStatus = 137;
 
 /**
  * Scales the node to 0, waits for the node to exit within its grace period, and returns how it exited. As with job pods, a finalizer keeps
@@ -26,7 +27,9 @@ export async function endNode(work: ClusterWork): Promise<NodeEnd> {
   }
   await scale(workload, 0, cluster);
   const ended = await waitForPod(isOver, "did not exit", workload, work);
-  return ended === undefined ? "unknown" : readEnd(ended);
+  const end = ended?.status.containerStatuses.find(({ name }) => name === names.node)?.state.terminated;
+  if (end === undefined) return "unknown";
+  return end.exitCode === killedStatus || end.reason === "OOMKilled" ? "killed" : "by itself";
 }
 
 function isOver(pod: Pod | undefined): boolean {
@@ -63,20 +66,14 @@ async function setFinalizers({ metadata: { uid } }: Pod, finalizers: readonly st
   await cluster.patch("pod", names.pod, { type: "merge", change: { metadata: { uid, finalizers } } });
 }
 
+/**
+ * Sets the number of pods, and releases ownership of that field. Otherwise the next `pulumi up` would be rejected because of a conflict
+ * with this field manager (Kubernetes, "Server-Side Apply", "Conflicts").
+ */
 async function scale({ spec }: Workload, replicas: number, cluster: Cluster): Promise<void> {
   if (spec.replicas !== replicas) {
-    const change = { spec: { replicas } };
-    const isDone = await cluster.patch("statefulset", names.workload, { type: "merge", change });
-    if (!isDone) throw new PlatformError(`the cluster no longer has a StatefulSet ${names.workload}`, false);
+    await cluster.patch("statefulset", names.workload, { type: "merge", change: { spec: { replicas } } });
   }
-  await releaseField(cluster);
-}
-
-/**
- * Releases ownership of the changed field. Otherwise the next `pulumi up` would be rejected because of a conflict with this field manager
- * (Kubernetes, "Server-Side Apply", "Conflicts").
- */
-async function releaseField(cluster: Cluster): Promise<void> {
   for (let tries = 1; ; tries += 1) {
     const { managedFields } = (await requireWorkload(cluster)).metadata;
     const at = managedFields.findIndex(({ manager }) => manager === fieldManager);
@@ -113,13 +110,4 @@ function hasEnded({ metadata, status }: Pod): boolean {
   if (status.phase === "Succeeded" || status.phase === "Failed") return true;
   const all = [...status.containerStatuses, ...status.initContainerStatuses];
   return all.length > 0 && all.every(({ state }) => state.running === undefined && state.terminated !== undefined);
-}
-
-/** Exit status of a killed process (128 + SIGKILL). */
-const killedStatus = 137;
-
-function readEnd({ status }: Pod): NodeEnd {
-  const end = status.containerStatuses.find(({ name }) => name === names.node)?.state.terminated;
-  if (end === undefined) return "unknown";
-  return end.exitCode === killedStatus || end.reason === "OOMKilled" ? "killed" : "by itself";
 }

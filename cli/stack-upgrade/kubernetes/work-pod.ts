@@ -1,14 +1,13 @@
-import { randomBytes } from "node:crypto";
 import { PlatformError } from "../stack-platform.ts";
+import type { StackRecord } from "../stack-record.ts";
 import { explainJobEnd, volumeLocation, workspaceProgram } from "../workspace-report.ts";
-import type { ClusterObject } from "./cluster.ts";
 import { buildLabels, formatLabelId, nameCopy, names, upgradeLabel } from "./kubernetes-names.ts";
 import { findNodeUser, findPod, pollCluster, requireWorkload, type ClusterWork, type Pod } from "./workload.ts";
 
-/** A stack's claim, and the upgrade that works on it; none for a check. */
-export type WorkLocation = Readonly<{ prefix: string; toolImage: string; id?: string }>;
+/** A stack's claim, and the upgrade that works on it. */
+type WorkLocation = Pick<StackRecord, "prefix" | "toolImage" | "id">;
 
-export type Work = Readonly<{ action: "look" | "flush" | "restore"; withinMs: number }>;
+type Work = Readonly<{ action: "flush" | "restore"; withinMs: number }>;
 
 const removedWithinMs = 120_000;
 const graceSeconds = 10;
@@ -16,35 +15,30 @@ const graceSeconds = 10;
 /** Mount path of the claim restored from the snapshot. */
 const sourceLocation = "/source";
 
-/**
- * Runs a program on the node's claim in a separate pod to completion, removes the pod, and returns the output. An upgrade runs one pod at a
- * time; a check runs beside any other pod.
- */
-export async function runWorkPod(place: WorkLocation, { action, withinMs }: Work, work: ClusterWork): Promise<string> {
+/** Runs a program on the node's claim in a separate pod to completion, and removes the pod. An upgrade runs one pod at a time. */
+export async function runWorkPod(place: WorkLocation, what: Work, work: ClusterWork): Promise<void> {
   const { cluster } = work;
   const user = findNodeUser(await requireWorkload(cluster));
   if (user === undefined) {
     throw new PlatformError(`the StatefulSet ${names.workload} does not specify its node's user`, false);
   }
-  const { id } = place;
-  const owner = id === undefined ? randomBytes(4).toString("hex") : formatLabelId({ id });
-  const name = id === undefined ? `${names.look}-${owner}` : names.job;
-  await removeLeft(name, owner, work);
-  const spec = buildWorkSpec(place, { action, withinMs }, user);
-  const metadata = { name, labels: buildLabels(place.prefix, owner) };
-  if (!(await cluster.create({ apiVersion: "v1", kind: "Pod", metadata, spec } satisfies ClusterObject))) {
-    throw new PlatformError(`another process created the pod ${name} meanwhile`, true);
+  await removeLeft(formatLabelId(place), work);
+  const metadata = { name: names.job, labels: buildLabels(place.prefix, formatLabelId(place)) };
+  const spec = buildWorkSpec(place, what, user);
+  if (!(await cluster.create({ apiVersion: "v1", kind: "Pod", metadata, spec }))) {
+    throw new PlatformError(`another process created the pod ${names.job} meanwhile`, true);
   }
   try {
-    return await waitForEnd(name, withinMs, work);
+    await waitForEnd(what.withinMs, work);
   } finally {
-    await cluster.remove("pod", name);
+    await cluster.remove("pod", names.job);
   }
 }
 
-/** Removes a pod with this name that a killed run left behind; the pod may still be working. */
-async function removeLeft(name: string, owner: string, work: ClusterWork): Promise<void> {
+/** Removes the pod that a killed run left behind; it may still be working. */
+async function removeLeft(owner: string, work: ClusterWork): Promise<void> {
   const { cluster } = work;
+  const name = names.job;
   let isRemoved = false;
   const look = async () => {
     const left = await findPod(cluster, name);
@@ -61,23 +55,18 @@ async function removeLeft(name: string, owner: string, work: ClusterWork): Promi
   throw new PlatformError(`the pod ${name} of an earlier run was not removed within ${removedWithinMs} ms`, true);
 }
 
-async function waitForEnd(name: string, withinMs: number, work: ClusterWork): Promise<string> {
+async function waitForEnd(withinMs: number, work: ClusterWork): Promise<void> {
   const { cluster } = work;
-  const found = await pollCluster(
-    () => findPod(cluster, name),
-    (pod) => pod === undefined || isOver(pod),
-    withinMs,
-    work,
-  );
+  const name = names.job;
+  const look = () => findPod(cluster, name);
+  const found = await pollCluster(look, (pod) => pod === undefined || isOver(pod), withinMs, work);
   if (found === undefined) throw new PlatformError(`the pod ${name} was removed before it finished`, false);
   if (!isOver(found)) {
-    throw new PlatformError(
-      `${name} did not finish within ${withinMs} ms, and was removed${explainWait(found)}`,
-      false,
-    );
+    const why = explainWait(found);
+    throw new PlatformError(`${name} did not finish within ${withinMs} ms, and was removed${why}`, false);
   }
+  if (found.status.phase === "Succeeded") return;
   const printed = await cluster.readLogs(name);
-  if (found.status.phase === "Succeeded") return printed;
   const status = found.status.containerStatuses[0]?.state.terminated?.exitCode ?? "unknown";
   throw new PlatformError(explainJobEnd(name, { status, printed, program: workspaceProgram }), false);
 }
@@ -96,15 +85,12 @@ function explainWait({ status }: Pod): string {
 
 /** Builds a pod for namespaces with the Pod Security Standard `restricted`; it runs as the owner of the node's files. Pure. */
 function buildWorkSpec(
-  { prefix, toolImage, id }: WorkLocation,
+  place: WorkLocation,
   { action, withinMs }: Work,
   { uid, gid }: Readonly<{ uid: number; gid: number }>,
 ) {
-  const nodePods = { "app.kubernetes.io/instance": prefix, "app.kubernetes.io/component": "node" };
-  // While the node runs, its claim may be accessible only on the machine that the node's pods run on.
-  const onNodeOfPods = { labelSelector: { matchLabels: nodePods }, topologyKey: "kubernetes.io/hostname" };
-  const affinity = { podAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [onNodeOfPods] } };
-  const isRestore = action === "restore" && id !== undefined;
+  const source = { name: "source", mountPath: sourceLocation, readOnly: true };
+  const isRestore = action === "restore";
   return {
     restartPolicy: "Never",
     activeDeadlineSeconds: Math.ceil(withinMs / 1_000),
@@ -119,27 +105,23 @@ function buildWorkSpec(
       fsGroupChangePolicy: "OnRootMismatch",
       seccompProfile: { type: "RuntimeDefault" },
     },
-    ...(action === "look" ? { affinity } : {}),
     containers: [
       {
         name: "work",
-        image: toolImage,
-        command: ["node", workspaceProgram, action, volumeLocation, ...(isRestore ? [id, sourceLocation] : [])],
+        image: place.toolImage,
+        command: ["node", workspaceProgram, action, volumeLocation, ...(isRestore ? [place.id, sourceLocation] : [])],
         securityContext: {
           allowPrivilegeEscalation: false,
           readOnlyRootFilesystem: true,
           capabilities: { drop: ["ALL"] },
         },
         resources: { limits: { cpu: "1", memory: "512Mi" }, requests: { cpu: "0.05", memory: "128Mi" } },
-        volumeMounts: [
-          { name: "volume", mountPath: volumeLocation },
-          ...(isRestore ? [{ name: "source", mountPath: sourceLocation, readOnly: true }] : []),
-        ],
+        volumeMounts: [{ name: "volume", mountPath: volumeLocation }, ...(isRestore ? [source] : [])],
       },
     ],
     volumes: [
       { name: "volume", persistentVolumeClaim: { claimName: names.claim } },
-      ...(isRestore ? [{ name: "source", persistentVolumeClaim: { claimName: nameCopy({ id }) } }] : []),
+      ...(isRestore ? [{ name: "source", persistentVolumeClaim: { claimName: nameCopy(place) } }] : []),
     ],
   };
 }

@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { Clock } from "#daemon/clock.ts";
 import { waitUntil, type Pause } from "#daemon/time.ts";
 import { PlatformError } from "../stack-platform.ts";
-import type { Cluster } from "./cluster.ts";
+import type { Cluster } from "./kubectl.ts";
 import { names } from "./kubernetes-names.ts";
 
 const labels = z.record(z.string(), z.string()).default({});
@@ -17,7 +17,7 @@ const container = z.object({
 const workloadShape = z.object({
   metadata: z.object({
     uid: z.string(),
-    /** Increases with every change to the specification, even one that is later reverted. */
+    /** Increases with every change to the specification, also of the number of pods, even one that is later reverted. */
     generation: z.number(),
     labels,
     managedFields: z.array(z.object({ manager: z.string().optional() })).default([]),
@@ -71,12 +71,12 @@ const podShape = z.object({
 /** Pod fields that an upgrade reads (Kubernetes API, v1). */
 export type Pod = Readonly<z.output<typeof podShape>>;
 
-/** Finds the node's StatefulSet; undefined if there is none. */
+/** Finds the node's StatefulSet. */
 export function findWorkload(cluster: Cluster): Promise<Workload | undefined> {
   return cluster.find(workloadShape, "statefulset", names.workload);
 }
 
-/** Finds a pod, by default the node's; undefined if there is none. */
+/** Finds a pod, by default the node's. */
 export function findPod(cluster: Cluster, name: string = names.pod): Promise<Pod | undefined> {
   return cluster.find(podShape, "pod", name);
 }
@@ -88,18 +88,13 @@ export async function requireWorkload(cluster: Cluster): Promise<Workload> {
   throw new PlatformError(`the cluster has no StatefulSet ${names.workload}`, false);
 }
 
-/** Identifies the state of the StatefulSet; if it differs later, the node may have been started in between. Pure. */
-export function identifyState({ metadata: { uid, generation } }: Workload): string {
-  return `${uid} ${generation}`;
-}
-
-/** Finds the node's container; undefined if there is none. Pure. */
-export function findNodeContainer(spec: Pod["spec"]): Pod["spec"]["containers"][number] | undefined {
+/** Finds the node's container. Pure. */
+export function findNodeContainer(spec: Pod["spec"]) {
   return spec.containers.find(({ name }) => name === names.node);
 }
 
 /** Finds the user that runs the node and owns its files. Pure. */
-export function findNodeUser({ spec }: Workload): Readonly<{ uid: number; gid: number }> | undefined {
+export function findNodeUser({ spec }: Workload) {
   const { runAsUser: uid, runAsGroup: gid } = findNodeContainer(spec.template.spec)?.securityContext ?? {};
   return uid === undefined || gid === undefined ? undefined : { uid, gid };
 }

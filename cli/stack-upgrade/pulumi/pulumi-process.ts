@@ -2,18 +2,19 @@ import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { startProcess } from "#daemon/process/bounded-process.ts";
 import { pause } from "#daemon/time.ts";
+import { UpgradeError } from "#sidecar/upgrade/progress.ts";
 import { killTree } from "./running-programs.ts";
 import { openScratchFile, scratchBytesMax, type ScratchFile } from "./scratch-file.ts";
 
 /** Failure of Pulumi; the message quotes Pulumi, which masks secrets itself. */
-export class PulumiError extends Error {
+export class PulumiError extends UpgradeError {
   override readonly name = "PulumiError";
-  readonly code = "pulumi_error";
+  override readonly code = "pulumi_error";
   /** Tail of its output. */
   readonly said: string;
 
   constructor(message: string, said = "", options?: ErrorOptions) {
-    super(message, options);
+    super(message, "failed", options);
     this.said = said;
   }
 }

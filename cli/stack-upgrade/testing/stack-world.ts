@@ -42,8 +42,8 @@ export function createStackWorld(newVersion: NewVersion, kind: StackTarget["kind
   const engine = createWorldEngine(parts);
   const createPlatform = (target: StackTarget = targets[kind]): StackPlatform =>
     target.kind === "docker"
-      ? createDockerPlatform({ prefix, target }, engine)
-      : createKubernetesPlatform({ prefix, target }, { cluster: createWorldCluster(parts), clock: time.clock, pause });
+      ? createDockerPlatform(prefix, target, engine)
+      : createKubernetesPlatform(prefix, target, createWorldCluster(parts), { clock: time.clock, pause });
   return {
     record: { ...begunRecord, target: targets[kind] },
     createPlatform,

@@ -1,6 +1,9 @@
-import { runStackUpgrade, type RunResult } from "../run-stack-upgrade.ts";
+import type { RunResult as Result } from "#sidecar/upgrade/run-upgrade.ts";
+import { runStackUpgrade } from "../stack-stages.ts";
 import type { StackLimits, StackRecord } from "../stack-record.ts";
 import type { StackWorld } from "./stack-world.ts";
+
+type RunResult = Result<StackRecord>;
 
 /** Point at which a command run is killed: before or after its n-th change, or after its `changes`-th change within a stage. */
 export type Kill = Readonly<{ at: number; isAfter: boolean } | { inStage: StackRecord["stage"]; changes: number }>;

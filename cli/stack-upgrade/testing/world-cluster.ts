@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { Cluster, ClusterKind, ClusterObject, ClusterPatch } from "../kubernetes/cluster.ts";
+import type { Cluster, ClusterKind, ClusterObject, ClusterPatch } from "../kubernetes/kubectl.ts";
 import { PlatformError } from "../stack-platform.ts";
 import { podFinalizer, upgradeLabel } from "../kubernetes/kubernetes-names.ts";
 import { findObject, checkClaim } from "./world-objects.ts";
@@ -76,14 +76,10 @@ export function createWorldCluster(parts: WorldParts): Cluster {
     findMissingRights: async (rights) =>
       rights.filter((right) => cluster.forbidden.some((resource) => right.split(" ")[1] === resource)),
     create: (object) => kills.change(() => createObject(parts, object)),
-    patch: (kind, _, patch) => kills.change(() => updateObject(parts, kind, patch)),
+    patch: (kind, _, patch) => kills.change(() => void updateObject(parts, kind, patch)),
     remove: (kind, name) => kills.change(() => removeObject(parts, kind, name)),
-    readLogs: async (name) => {
-      const job = state.jobs.get(name);
-      if (job?.action === "look") return JSON.stringify(checkClaim);
-      return job?.task.failure() ?? "";
-    },
-    exec: () => Promise.reject(new PlatformError("nothing is queried in this world", false)),
+    readLogs: async (name) => state.jobs.get(name)?.task.failure() ?? "",
+    exec: async () => JSON.stringify(checkClaim),
   };
 }
 
@@ -166,7 +162,6 @@ function listJobSteps({ state, meet }: WorldParts, action: string): readonly Tas
   const { cluster } = state;
   const at = (part: number, effect: () => void) => ({ afterMs: part * state.copyMs, effect });
   if (action === "flush") return [at(0.1, () => (cluster.isFlushed = true))];
-  if (action === "look") return [];
   return [
     at(0, () => {
       if (state.copy === undefined || !cluster.hasCopyClaim) throw new Error("the snapshot contains no node data");

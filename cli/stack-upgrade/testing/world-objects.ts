@@ -1,4 +1,4 @@
-import type { ClusterKind } from "../kubernetes/cluster.ts";
+import type { ClusterKind } from "../kubernetes/kubectl.ts";
 import { fieldManager } from "../kubernetes/kubectl.ts";
 import { names as objects, podFinalizer, upgradeLabel } from "../kubernetes/kubernetes-names.ts";
 import type { VolumeReport } from "../workspace-report.ts";

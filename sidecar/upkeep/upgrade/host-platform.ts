@@ -77,15 +77,7 @@ export function createHostPlatform(
         await migrateConfig(record, dependencies);
       },
       proving: start("to"),
-      cleaning: async (record, { amend }) => {
-        const directories = listUpgradeDirectories(record);
-        if (record.keepsCopy) {
-          const them = directories.length === 1 ? "it" : "them";
-          const note = `The old data, and the programs of ${record.from}, stay in ${directories.join(" and ")} until you remove ${them}.`;
-          return amend({ note });
-        }
-        for (const directory of directories) await rm(directory, { recursive: true, force: true, maxRetries: 5 });
-      },
+      cleaning: cleanUp,
       "back-stopping": stop,
       "back-installing": async (record) => {
         await restorePrograms(record);
@@ -102,6 +94,16 @@ export function createHostPlatform(
     },
   };
 }
+
+const cleanUp: StageAction<UpgradeRecord> = async (record, { amend }) => {
+  const directories = listUpgradeDirectories(record);
+  if (record.keepsCopy) {
+    const them = directories.length === 1 ? "it" : "them";
+    const note = `The old data, and the programs of ${record.from}, stay in ${directories.join(" and ")} until you remove ${them}.`;
+    return amend({ note });
+  }
+  for (const directory of directories) await rm(directory, { recursive: true, force: true, maxRetries: 5 });
+};
 
 /** Records that the node is started with the current node.conf. */
 async function noteConfig(

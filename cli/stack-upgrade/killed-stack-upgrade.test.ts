@@ -1,12 +1,13 @@
 import { describe, expect, it } from "vitest";
 import { interruptionsMax } from "#sidecar/upgrade/progress.ts";
-import { runStackUpgrade, type RunResult } from "./run-stack-upgrade.ts";
+import type { RunResult } from "#sidecar/upgrade/run-upgrade.ts";
+import { runStackUpgrade } from "./stack-stages.ts";
 import type { StackRecord } from "./stack-record.ts";
 import { createStackWorld, type StackWorld } from "./testing/stack-world.ts";
 import { runToEnd } from "./testing/typed-again.ts";
 import { newImage, oldBlock, oldImage, torn, type NewVersion } from "./testing/world-state.ts";
 
-function expectOneOfTwo(world: StackWorld, { record }: RunResult): void {
+function expectOneOfTwo(world: StackWorld, { record }: RunResult<StackRecord>): void {
   expect(world.areRunning()).toBe(true);
   expect(world.state.live[0]).toBe(oldBlock);
   expect(world.state.live).not.toContain(torn);
