@@ -51,7 +51,7 @@ export type Engine = AsyncDisposable &
   Pick<Ownership, "recordVerified" | "forgetRejected"> &
   Readonly<{
     /** Reads the state and the owner of a payment's settlement; undefined if it has not started. */
-    progress: (payment: SignedPayment) => Promise<Recorded | undefined>;
+    progress: (payment: Pick<SignedPayment, "id">) => Promise<Recorded | undefined>;
     inFlight: () => number;
     /** Returns the age of the oldest in-flight settlement here, in milliseconds; 0 if none. */
     oldestMs: () => number;

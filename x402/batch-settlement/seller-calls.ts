@@ -26,6 +26,9 @@ type Settled = Promise<Answered<SettleAnswer>>;
  */
 const retryMs = 300_000;
 
+/** Max transactions of one refund, each after the one before failed. */
+const refundAttemptsMax = 10;
+
 const names = {
   claim: nameFailures(reason.claimSimulation, reason.claimTransaction),
   settle: nameFailures(reason.settleSimulation, reason.settleTransaction),
@@ -67,7 +70,7 @@ export async function claimVouchers(
   const reported = { amount: "" };
   const { payTo, asset } = requirements;
   const party = { asset: asset as Hex, payer: payTo as Hex, payTo: payTo as Hex };
-  const call = buildCall({ ...party, amount }, encodeClaims(claims, signature), transfers);
+  const call = buildCall({ ...party, amount }, encodeClaims(claims, signature), encodePeriod(transfers));
   // Claims that the chain already has, perhaps from a transaction that is not recorded here, are not sent again.
   const settle = () => (amount === 0n ? transfers.settleNothing(call) : transfers.settle(call));
   return { ...nameReasons(await states.change(ids, transfers, settle), names.claim), payer: undefined, reported };
@@ -86,7 +89,7 @@ export async function settleClaimed({ payment, requirements }: OrderOf<"settle">
   }
   const party = { asset: token, payer: receiver, payTo: receiver, amount };
   const state = encodeInteger(before.totalClaimed) + encodeInteger(before.totalSettled);
-  const call = buildCall(party, encodeSettle(receiver, token), transfers, state);
+  const call = buildCall(party, encodeSettle(receiver, token), state + encodePeriod(transfers));
   const answered = { ...nameReasons(await transfers.settle(call), names.settle), payer: undefined };
   if (answered.answer.state !== "settled") return answered;
   // A claim may have come in between; the chain knows.
@@ -124,7 +127,11 @@ export async function refundChannel(
   }
   const claimCall = claims.length > 0 ? encodeClaims(claims, claimSignature ?? "0x") : undefined;
   const data = encodeRefund({ config, amount: requested, nonce, signature: signature }, claimCall);
-  const call = buildCall({ asset, payer, payTo, amount: isFirst ? amount : requested }, data, transfers);
+  const party = { asset, payer, payTo, amount: isFirst ? amount : requested };
+  // The chain makes a refund once, so that it stays the same settlement, whenever it is requested again.
+  let [attempt, call] = [0n, buildCall(party, data, "")];
+  while (attempt < refundAttemptsMax && (await transfers.hasFailed(call.id)))
+    call = buildCall(party, data, encodeInteger((attempt += 1n)));
   const ids = claims.map(({ voucher: { channel } }) => computeChannelId(channel, readChainId(requirements)));
   const settle = () => transfers.settle(call);
   const answered = nameReasons(await states.change([channelId, ...ids], transfers, settle), names.refund);
@@ -141,6 +148,11 @@ function findClaimed(claims: readonly Claim[], channelId: Hex, claimed: bigint, 
     .reduce((most, { totalClaimed }) => (totalClaimed > most ? totalClaimed : most), claimed);
 }
 
+/** Encodes the period for which a call stays the same transaction. */
+function encodePeriod({ clock }: Pick<Transfers, "clock">): string {
+  return encodeInteger(BigInt(Math.floor(clock() / retryMs)));
+}
+
 /**
  * Builds a call that the receiver's authorizer has signed, or that anyone may make. It does no more when made twice, so everyone learns its
  * outcome; `state` is what distinguishes it from an earlier call with the same data.
@@ -148,11 +160,9 @@ function findClaimed(claims: readonly Claim[], channelId: Hex, claimed: bigint, 
 function buildCall(
   party: Pick<SignedPayment, "asset" | "payer" | "payTo" | "amount">,
   callData: Hex,
-  { clock }: Pick<Transfers, "clock">,
-  state = "",
+  state: string,
 ): SignedPayment {
-  const period = encodeInteger(BigInt(Math.floor(clock() / retryMs)));
-  const digest = keccak256(Buffer.from(callData.slice(2) + state + period, "hex"));
+  const digest = keccak256(Buffer.from(callData.slice(2) + state, "hex"));
   const id: Hex = `0x${digest.toString("hex")}`;
   const authorization = { validAfter: 0n, validBefore: 2n ** 256n - 1n, nonce: id };
   return { id, ...party, contract: channelsAddress, callData, authorization, isRelayed: true };
