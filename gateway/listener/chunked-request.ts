@@ -3,15 +3,15 @@ import { readHeaderLines } from "./header-lines.ts";
 /** Max length of a chunk-size line that is parsed here, including its extensions and line ending. */
 const sizeLineBytes = 256;
 /** Max total size of the chunk extensions in one body, in bytes. */
-const extensionBytes = 8_192;
+const extensionBytesMax = 8_192;
 /** Max length of a trailer section that is parsed here, including the empty line that ends it. */
 const trailerBytes = 4_096;
 const token = "[\\w!#$%&'*+.^`|~-]+";
-/** A chunk size, and extensions, which are ignored (RFC 9112, section 7.1.1). */
-const sizeLine = new RegExp(`^[0-9a-fA-F]{1,8}(?:;${token}(?:=(?:${token}|"[ !#-\\[\\]-~]*"))?)*\r\n$`);
-const sizeLineStart = /^[0-9a-fA-F]{0,8}(?:;[^\n]*)?\r?$/;
+/** Extensions of a chunk, which are ignored, and the end of their line (RFC 9112, section 7.1.1). */
+const extensions = new RegExp(`^(?:;${token}(?:=(?:${token}|"[ !#-\\[\\]-~]*"))?)+\r\n$`);
 const carriageReturn = 0x0d;
 const newline = 0x0a;
+const semicolon = 0x3b;
 const headEnd = "\r\n\r\n";
 /** Value of each byte as a hexadecimal digit. */
 const notDigit = 16;
@@ -32,9 +32,6 @@ export type ChunkedReading =
 const partial = { kind: "partial" } as const;
 const odd = { kind: "odd" } as const;
 const wasteful = { kind: "wasteful" } as const;
-
-/** A chunk's size line: the size, the offset after the line, and the length of the chunk's extensions. */
-type SizeLine = Readonly<{ size: number; endsAt: number; extensionBytes: number }>;
 
 /**
  * Parses a request's chunked body from offset `startsAt` of its bytes (RFC 9112, section 7.1). Chunk extensions are skipped and trailers
@@ -59,7 +56,7 @@ export class ChunkedRequest {
 
   read(bytes: Buffer): ChunkedReading {
     for (;;) {
-      const line = readPlainLine(bytes, this.#at) ?? this.#readLine(bytes);
+      const line = readSizeLine(bytes, this.#at);
       if ("kind" in line) return line;
       const { size, endsAt: lineEnd } = line;
       if (size === 0) return this.#readEnd(bytes, lineEnd);
@@ -68,31 +65,12 @@ export class ChunkedRequest {
       if (bytes.length < end + 2) return partial;
       if (bytes[end] !== carriageReturn || bytes[end + 1] !== newline) return odd;
       this.#extensionBytes += line.extensionBytes;
-      if (this.#extensionBytes > extensionBytes) return odd;
+      if (this.#extensionBytes > extensionBytesMax) return odd;
       this.#at = end + 2;
       this.#length += size;
       this.#chunks += 1;
       if (isWasteful(this.#chunks, this.#length)) return wasteful;
     }
-  }
-
-  /** Parses a line that has extensions, is incomplete, or is not in a form that is parsed here. */
-  #readLine(bytes: Buffer): SizeLine | typeof partial | typeof odd {
-    const endsAt = bytes.indexOf(newline, this.#at) + 1;
-    if (endsAt === 0) return this.#mayBecomeLine(bytes) ? partial : odd;
-    const line = bytes.toString("latin1", this.#at, Math.min(endsAt, this.#at + sizeLineBytes));
-    if (!sizeLine.test(line)) return odd;
-    const extensionAt = line.indexOf(";");
-    return {
-      size: Number.parseInt(line, 16),
-      endsAt,
-      extensionBytes: extensionAt === -1 ? 0 : line.length - extensionAt,
-    };
-  }
-
-  #mayBecomeLine(bytes: Buffer): boolean {
-    const isShort = bytes.length - this.#at < sizeLineBytes;
-    return isShort && sizeLineStart.test(bytes.toString("latin1", this.#at));
   }
 
   /** Parses what follows the last chunk's line: an empty line, optionally preceded by trailers. */
@@ -113,18 +91,21 @@ export class ChunkedRequest {
     const body = Buffer.allocUnsafeSlow(this.#length);
     let at = this.#startsAt;
     for (let length = 0; length < this.#length;) {
-      const start = bytes.indexOf(newline, at) + 1;
-      const size = Number.parseInt(bytes.toString("latin1", at, start), 16);
-      bytes.copy(body, length, start, start + size);
-      length += size;
-      at = start + size + 2;
+      const line = readSizeLine(bytes, at);
+      if ("kind" in line) return line;
+      bytes.copy(body, length, line.endsAt, line.endsAt + line.size);
+      length += line.size;
+      at = line.endsAt + line.size + 2;
     }
     return { kind: "whole", body, endsAt };
   }
 }
 
-/** Parses a line that has nothing but a size, as nearly all have: a body in tiny chunks has thousands. */
-function readPlainLine(bytes: Buffer, startsAt: number): SizeLine | undefined {
+/** A chunk's size line: the size, the offset after the line, and the length of the chunk's extensions. */
+type SizeLine = Readonly<{ size: number; endsAt: number; extensionBytes: number }>;
+
+/** Parses a size line. Nearly all have nothing but a size: a body in tiny chunks has thousands, and none of them becomes a string. */
+function readSizeLine(bytes: Buffer, startsAt: number): SizeLine | typeof partial | typeof odd {
   let size = 0;
   let at = startsAt;
   for (; at < startsAt + sizeDigits; at += 1) {
@@ -132,8 +113,19 @@ function readPlainLine(bytes: Buffer, startsAt: number): SizeLine | undefined {
     if (digit === notDigit) break;
     size = size * 16 + digit;
   }
-  const isLine = at > startsAt && bytes[at] === carriageReturn && bytes[at + 1] === newline;
-  return isLine ? { size, endsAt: at + 2, extensionBytes: 0 } : undefined;
+  const next = bytes[at];
+  if (next === undefined) return partial;
+  if (at === startsAt) return odd;
+  if (next === carriageReturn) {
+    const last = bytes[at + 1];
+    if (last === undefined) return partial;
+    return last === newline ? { size, endsAt: at + 2, extensionBytes: 0 } : odd;
+  }
+  if (next !== semicolon) return odd;
+  const lineEnd = startsAt + sizeLineBytes;
+  const endsAt = bytes.subarray(0, lineEnd).indexOf(newline, at) + 1;
+  if (endsAt === 0) return bytes.length < lineEnd ? partial : odd;
+  return extensions.test(bytes.toString("latin1", at, endsAt)) ? { size, endsAt, extensionBytes: endsAt - at } : odd;
 }
 
 /** Number of chunks per body that may be of any size: a client that writes a call token by token sends a few thousand. */

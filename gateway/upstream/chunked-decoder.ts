@@ -1,15 +1,21 @@
-/** Max length of a chunk-size line, including its extensions. */
-const sizeLineBytes = 256;
+/** Max length of a chunk-size line, including its extensions, and of a trailer. */
+const lineBytesMax = 256;
 /** Max digits of a chunk size. */
 const sizeDigits = 8;
+const tab = 0x09;
 const newline = 0x0a;
 const carriageReturn = 0x0d;
+const space = 0x20;
+const semicolon = 0x3b;
 
-/** Decodes a chunked body (RFC 9112, section 7.1) as it arrives. Trailers are ignored. */
+/** Decodes a chunked body (RFC 9112, section 7.1) as it arrives. Extensions and trailers are ignored. */
 export class ChunkedDecoder {
-  #line = "";
+  #state: "size" | "space" | "extension" | "data" | "dataEnd" | "trailer" | "end" = "size";
+  /** Remaining bytes of the current chunk; in a size line, its size so far. */
   #left = 0;
-  #state: "size" | "data" | "dataEnd" | "trailer" = "size";
+  /** Length of the current line so far, without its line ending, whose first half may have been read. */
+  #lineBytes = 0;
+  #isReturned = false;
   /** Offsets of the data within the bytes of the last read. */
   dataStart = 0;
   dataEnd = 0;
@@ -27,21 +33,9 @@ export class ChunkedDecoder {
         at = this.#readData(bytes, at);
         continue;
       }
-      const usual = this.#line === "" ? this.#skipUsualLine(bytes, at) : at;
-      if (usual > at) {
-        at = usual;
-        continue;
-      }
-      const lineEnd = bytes.indexOf(newline, at);
-      const end = lineEnd === -1 ? bytes.length : lineEnd + 1;
-      this.#line += bytes.toString("latin1", at, end);
-      at = end;
-      if (this.#line.length > sizeLineBytes) return "bad";
-      if (lineEnd === -1) return "more";
-      const line = this.#line.replace(/\r?\n$/, "");
-      this.#line = "";
-      const outcome = this.#readLine(line);
-      if (outcome !== "more") return outcome === "done" && at < bytes.length ? "bad" : outcome;
+      if (!this.#readLineByte(bytes[at] ?? 0)) return "bad";
+      at += 1;
+      if (this.#state === "end") return at === bytes.length ? "done" : "bad";
     }
     return "more";
   }
@@ -59,51 +53,43 @@ export class ChunkedDecoder {
     return end;
   }
 
-  /**
-   * Parses a line in the form that nearly all servers use, without creating a string: the end of a chunk, or a size without extensions.
-   * Returns the end of the line, or `at` for any other line.
-   */
-  #skipUsualLine(bytes: Buffer, at: number): number {
-    if (this.#state === "trailer") return at;
-    let end = at;
-    let size = 0;
-    if (this.#state === "size") {
-      for (
-        let digit = parseHexDigit(bytes[end]);
-        digit !== -1 && end - at < sizeDigits;
-        digit = parseHexDigit(bytes[end])
-      ) {
-        size = size * 16 + digit;
-        end += 1;
-      }
-      if (end === at) return at;
+  /** Processes a byte outside of the data. Returns whether it is valid. */
+  #readLineByte(byte: number): boolean {
+    if (byte === newline) return this.#endLine();
+    if (this.#isReturned) return false;
+    if (byte === carriageReturn) {
+      this.#isReturned = true;
+      return true;
     }
-    if (bytes[end] !== carriageReturn || bytes[end + 1] !== newline) return at;
+    this.#lineBytes += 1;
+    const digit = this.#state === "size" ? parseHexDigit(byte) : -1;
+    if (digit !== -1) {
+      this.#left = this.#left * 16 + digit;
+      return this.#lineBytes <= sizeDigits;
+    }
+    if (this.#lineBytes > lineBytesMax || this.#state === "dataEnd") return false;
+    if (this.#state === "extension" || this.#state === "trailer") return true;
+    // At least one digit precedes the space or the extension after a size.
+    if (this.#lineBytes === 1) return false;
+    this.#state = byte === semicolon ? "extension" : "space";
+    return byte === semicolon || byte === space || byte === tab;
+  }
+
+  #endLine(): boolean {
+    const isEmpty = this.#lineBytes === 0;
+    this.#lineBytes = 0;
+    this.#isReturned = false;
     if (this.#state === "dataEnd") this.#state = "size";
-    else this.#begin(size);
-    return end + 2;
-  }
-
-  #readLine(line: string): "more" | "done" | "bad" {
-    if (this.#state === "dataEnd") {
-      this.#state = "size";
-      return line === "" ? "more" : "bad";
-    }
-    if (this.#state === "trailer") return line === "" ? "done" : "more";
-    const size = /^([0-9a-fA-F]{1,8})\s*(;.*)?$/.exec(line)?.[1];
-    if (size === undefined) return "bad";
-    this.#begin(Number.parseInt(size, 16));
-    return "more";
-  }
-
-  #begin(size: number): void {
-    this.#left = size;
-    this.#state = size === 0 ? "trailer" : "data";
+    else if (this.#state !== "trailer") {
+      if (isEmpty) return false;
+      this.#state = this.#left === 0 ? "trailer" : "data";
+    } else if (isEmpty) this.#state = "end";
+    return true;
   }
 }
 
 /** Returns the value of a hexadecimal digit from its character code, or -1. */
-function parseHexDigit(code = 0): number {
+function parseHexDigit(code: number): number {
   if (code >= 0x30 && code <= 0x39) return code - 0x30;
   const letter = code | 0x20;
   return letter >= 0x61 && letter <= 0x66 ? letter - 0x57 : -1;
