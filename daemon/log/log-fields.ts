@@ -14,7 +14,7 @@ export function createBaseFields(service: string): Readonly<Record<string, strin
 }
 
 /** Keys whose values are never logged, at the top level of an event's facts and up to two levels deeper. */
-export const neverLogged: readonly string[] = [
+const neverLogged: ReadonlySet<string> = new Set([
   "privateKey",
   "signature",
   "authorization",
@@ -22,7 +22,7 @@ export const neverLogged: readonly string[] = [
   "password",
   "mnemonic",
   "rawTransaction",
-];
+]);
 
 /** Facts that have an ECS field. */
 const named: Readonly<Record<string, string>> = {
@@ -46,8 +46,25 @@ export function toFields(facts: Readonly<Record<string, unknown>>): Record<strin
     }
   }
   if (err !== undefined) Object.assign(fields, buildErrorFields(err));
-  if (hasRest) fields["gatehouse"] = rest;
+  if (hasRest) fields["gatehouse"] = censor(rest, 2);
   return fields;
+}
+
+/** Replaces the values that are never logged. pino's `redact` takes five times the CPU of the rest of a line. */
+function censor(facts: object, levelsBelow: number): object {
+  let shown = facts;
+  for (const [name, value] of Object.entries(facts)) {
+    const isNested = levelsBelow > 0 && typeof value === "object" && value !== null;
+    const allowed: unknown = neverLogged.has(name)
+      ? "[secret]"
+      : isNested
+        ? censor(value as object, levelsBelow - 1)
+        : value;
+    if (allowed === value) continue;
+    if (shown === facts) shown = Array.isArray(facts) ? [...facts] : { ...facts };
+    Object.assign(shown, { [name]: allowed });
+  }
+  return shown;
 }
 
 function buildEventFields(event: string): Record<string, unknown> {

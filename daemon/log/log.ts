@@ -2,7 +2,7 @@ import { pino, type DestinationStream } from "pino";
 
 import { createBoundedOutput, outlivesReader } from "./bounded-output.ts";
 import type { LogEvent } from "./events/all-events.ts";
-import { createBaseFields, neverLogged, toFields } from "./log-fields.ts";
+import { createBaseFields, toFields } from "./log-fields.ts";
 import { rewriteLines } from "./log-format.ts";
 import type { Mask } from "../secrets/mask.ts";
 
@@ -66,10 +66,6 @@ export function createLog(
     timestamp: () => `,"@timestamp":"${new Date().toISOString()}"`,
     messageKey: "message",
     formatters: { level: (label: string) => ({ "log.level": label }), log: toFields },
-    redact: {
-      paths: neverLogged.flatMap((key) => [`gatehouse.${key}`, `gatehouse.*.${key}`, `gatehouse.*.*.${key}`]),
-      censor: "[secret]",
-    },
   };
   const output =
     destination ??

@@ -35,7 +35,7 @@ const cutsMax = 256;
 
 /** Masks the credentials of every URL in a text. */
 export function maskCredentials(text: string): string {
-  const shown = text.includes("@") ? text.replace(userInfo, `$1${shownInstead}@`) : text;
+  const shown = text.includes("://") && text.includes("@") ? text.replace(userInfo, `$1${shownInstead}@`) : text;
   return shown.includes(cutMark) ? shown.replace(cutUserInfo, `$1${shownInstead}${cutMark}`) : shown;
 }
 
