@@ -8,7 +8,7 @@ import { addOpenApiRoute } from "#daemon/http/open-api.ts";
 import { operationsApi } from "#daemon/http/operations-api.ts";
 import { followPort, evaluateReadiness } from "#daemon/http/readiness.ts";
 import { MemoryBudget, deriveMemoryBounds, readMemoryLimits } from "#daemon/memory/memory-budget.ts";
-import { createBusySignal, preferSpeed } from "#daemon/process/busy-signal.ts";
+import { preferSpeed, watchBusy } from "#daemon/process/busy-signal.ts";
 import type { Service } from "#daemon/service.ts";
 import { servicePageApi } from "#status/status-api.ts";
 import { createServicePage } from "#status/page/service-page.ts";
@@ -62,7 +62,8 @@ export const facilitator: Service<typeof facilitatorSettings.schema> = {
     addOpenApiRoute(app, facilitatorApi);
     const isProxy = createNetworkList(listen.trustedProxies);
     const servePost = createJsonPosts(createPaymentPosts(served), listen, { log, metrics, mask, memory });
-    const noteRequest = createBusySignal({ busyCalls, now: monotonicMs, becameBusy: preferSpeed });
+    let posts = 0;
+    resources.use(watchBusy({ busyCalls, completed: () => posts, becameBusy: preferSpeed }));
     const payments = resources.use(
       await listenHttp(app, {
         ...listen,
@@ -70,7 +71,7 @@ export const facilitator: Service<typeof facilitatorSettings.schema> = {
         connections: connections.listener({ name: "facilitator" }),
         isProxy,
         servePost: (request, response) => {
-          noteRequest();
+          posts += 1;
           return servePost(request, response);
         },
         ...(listen.proxyProtocol ? { isTrustedProxy: isProxy } : {}),

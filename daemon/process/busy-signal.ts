@@ -3,23 +3,21 @@ import v8Flags from "./v8-flags.json" with { type: "json" };
 
 const windowMs = 1_000;
 
-/** Number of calls per second at which a process is busy, and a function to call then. */
-export type BusySignalOptions = Readonly<{ busyCalls: number; now: () => number; becameBusy: () => void }>;
+/** Number of calls per second at which a process is busy, a count of the calls so far, and a function to call then. */
+export type BusySignalOptions = Readonly<{ busyCalls: number; completed: () => number; becameBusy: () => void }>;
 
-/** Counts calls, and reports once when that many complete within a second. */
-export function createBusySignal({ busyCalls, now, becameBusy }: BusySignalOptions): (count?: number) => void {
-  let calls = 0;
-  let since = now();
-  let isBusy = false;
-  return (count = 1) => {
-    if (isBusy) return;
-    calls += count;
-    if (calls < busyCalls) return;
-    isBusy = now() - since <= windowMs;
-    if (isBusy) becameBusy();
-    calls = 0;
-    since = now();
-  };
+/** Compares the calls of each second with those at which a process is busy, and reports once when it is. */
+export function watchBusy({ busyCalls, completed, becameBusy }: BusySignalOptions): Disposable {
+  let before = completed();
+  const timer = setInterval(() => {
+    const now = completed();
+    if (now - before >= busyCalls) {
+      clearInterval(timer);
+      becameBusy();
+    }
+    before = now;
+  }, windowMs).unref();
+  return { [Symbol.dispose]: () => clearInterval(timer) };
 }
 
 /**

@@ -159,7 +159,7 @@ export class FastConnection implements ConnectionServer {
   }
 
   #call(request: FastRequest): void {
-    const identity = this.#path.context.identify(request.facts);
+    const identity = request.identity ?? this.#path.context.identify(request.facts);
     if (!(identity instanceof Promise)) return this.#answer(identity, request);
     const late = { ...request, body: Buffer.from(request.body) };
     return void holdUntil(this.#memory, late.body.length, identity).then((known) => this.#answerLate(known, late));

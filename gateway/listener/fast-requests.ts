@@ -3,12 +3,18 @@ import { formatHeaderLines } from "./response-headers.ts";
 import { ChunkedRequest } from "./chunked-request.ts";
 import type { FastResponseContext } from "./fast-response.ts";
 import { fastHeadBytes, mayBeFast, readFastHead, type FastHead, type FastMethod } from "./fast-head.ts";
+import type { Identify } from "../callers/identify.ts";
 import type { RequestInfo } from "../callers/request-facts.ts";
 import { largeBytes } from "../wire/received-bytes.ts";
 import type { RequestContext } from "./listener-context.ts";
 
-/** Facts about a request that are known before its body, and the inputs for its response head. */
-type FastOrigin = Readonly<{ method: FastMethod; facts: RequestInfo; answer: FastResponseContext }>;
+/** Facts about a request that are known before its body, its caller if identified by them, and the inputs for its response head. */
+type FastOrigin = Readonly<{
+  method: FastMethod;
+  facts: RequestInfo;
+  identity: ReturnType<Identify> | undefined;
+  answer: FastResponseContext;
+}>;
 
 /** A complete request; `endsAt` is the offset after the request's last byte. */
 export type FastRequest = FastOrigin & Readonly<{ kind: "whole"; body: Buffer; endsAt: number }>;
@@ -83,14 +89,11 @@ export function readFastRequests(
     if (head.isAwaited && !("kind" in request)) awaited();
     return request;
   };
-  const withLength = (
-    { method, facts, answer }: FastOrigin,
-    startsAt: number,
-    lengthBytes: number,
-  ): Begun | typeof odd =>
-    lengthBytes > bodyBytes() || !mayCome(facts, lengthBytes, context)
-      ? odd
-      : { method, facts, answer, body: { startsAt, endsAt: startsAt + lengthBytes } };
+  const withLength = (origin: FastOrigin, startsAt: number, lengthBytes: number): Begun | typeof odd => {
+    if (lengthBytes > bodyBytes() || !mayCome(origin, lengthBytes, context)) return odd;
+    const { method, facts, identity, answer } = origin;
+    return { method, facts, identity, answer, body: { startsAt, endsAt: startsAt + lengthBytes } };
+  };
 
   return {
     facts: () => known?.facts,
@@ -102,10 +105,10 @@ export function readFastRequests(
       begun = read.kind === "partial" || read.kind === "whole" ? request : undefined;
       if (read.kind !== "partial") searchedTo = 0;
       if (read.kind !== "whole") return read;
-      const { method, facts, answer } = request;
+      const { method, facts, identity, answer } = request;
       // Bytes that follow a last request are left to node:http.
       if (answer.isLast && bytes.length > read.endsAt) return odd;
-      return { kind: "whole", method, facts, answer, body: read.body, endsAt: read.endsAt };
+      return { kind: "whole", method, facts, identity, answer, body: read.body, endsAt: read.endsAt };
     },
   };
 }
@@ -124,18 +127,23 @@ function readBody(body: Begun["body"], bytes: Buffer) {
 function buildOrigin(
   { method, version, authorization, forwardedFor, forwarded, traceContext, requestId, origin, host, isLast }: FastHead,
   remoteAddress: string,
-  { isAllowedHost, corsHeaders }: RequestContext,
+  { isAllowedHost, corsHeaders, identify, identifiesByAddress }: RequestContext,
 ): FastOrigin | undefined {
   const cors = origin === undefined ? [] : corsHeaders(origin);
   if (cors === undefined || !isAllowedHost(host)) return undefined;
   const facts = { remoteAddress, authorization, forwardedFor, forwarded, traceContext, requestId };
   const extraHeaders = cors.length === 0 ? "" : formatHeaderLines(cors);
-  return { method, facts, answer: { extraHeaders, isLast, mayChunk: version === "1.1" } };
+  const identity = identifiesByAddress && method === "POST" ? identify(facts) : undefined;
+  return { method, facts, identity, answer: { extraHeaders, isLast, mayChunk: version === "1.1" } };
 }
 
 /** Whether a body of this length is accepted; if not, node:http rejects the request by its head. */
-function mayCome(facts: RequestInfo, lengthBytes: number, { identify, bodies }: RequestContext): boolean {
-  const identity = lengthBytes > largeBytes ? identify(facts) : undefined;
+function mayCome(
+  { facts, identity: known }: FastOrigin,
+  lengthBytes: number,
+  { identify, bodies }: RequestContext,
+): boolean {
+  const identity = lengthBytes > largeBytes ? (known ?? identify(facts)) : undefined;
   if (identity === undefined || identity instanceof Promise) return true;
   return identity.kind === "caller" && bodies.waitSeconds(identity.caller, lengthBytes) === undefined;
 }

@@ -14,6 +14,8 @@ import type { ResponseHeaders } from "./response-headers.ts";
 export type RequestContext = Readonly<{
   policy: PolicySource;
   identify: Identify;
+  /** Whether callers are identified by address alone: all requests with the same head on one connection then have the same caller. */
+  identifiesByAddress: boolean;
   handle: MessageHandler;
   turns: SharedTurns;
   memory: MemoryBudget;

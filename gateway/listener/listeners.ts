@@ -95,6 +95,7 @@ export async function startListeners(
       {
         ...shared,
         identify,
+        identifiesByAddress: name !== "private",
         addressOf: createPeerAddress(isInternal ? direct : client),
         connections: connections.listener({ name, leavesRoom: name === "public" && hasOthers }),
         // The operator's own programs are not limited by address.

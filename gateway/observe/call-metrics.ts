@@ -13,7 +13,9 @@ const durationBuckets = [
 const seriesLimit = 10_000;
 
 /** Counts and times calls in Prometheus metrics. Labels come from the catalogue and the settings, never from a request. */
-export function createPrometheusMeter(metrics: Registry): Meter & Readonly<{ traffic: () => Promise<Traffic> }> {
+export function createPrometheusMeter(
+  metrics: Registry,
+): Meter & Readonly<{ completed: () => number; traffic: () => Promise<Traffic> }> {
   const calls = createDurations(
     {
       name: "gatehouse_gateway_call_duration_seconds",
@@ -73,6 +75,7 @@ export function createPrometheusMeter(metrics: Registry): Meter & Readonly<{ tra
       series?.observe(seconds, sampledTraceId, count);
     },
     limited: (limit, tier) => refusals.inc({ limit, tier }),
+    completed: () => allSeries.reduce((sum, { count }) => sum + count(), 0),
     traffic: async () => ({
       calls: allSeries.map(({ method, tier, outcome, count }) => ({ method, tier, outcome, count: count() })),
       limited: (await refusals.get()).values

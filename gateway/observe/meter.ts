@@ -5,7 +5,6 @@ import { readTraceId } from "#daemon/http/request-trace.ts";
 import { createBoundedLog } from "#daemon/log/bounded-log.ts";
 import type { PolicySource } from "../policy.ts";
 import type { Logger } from "#daemon/log/log.ts";
-import { createBusySignal } from "#daemon/process/busy-signal.ts";
 
 /** Outcome of a call, for the metrics: the source of its response, or the reason that there is none. */
 export type CallOutcome =
@@ -91,24 +90,6 @@ function buildEntry({ method, tier, outcome, seconds, requestId, traceContext }:
   const traceId = traceContext && readTraceId(traceContext);
   const ms = Math.round(seconds * 1e6) / 1_000;
   return { method, tier, outcome, ms, requestId: requestId ?? randomUUID(), traceId };
-}
-
-/** Calls per second at which a gateway counts as busy. */
-const busyCalls = 1_000;
-
-/**
- * Reports once when that many calls complete within a second. Until then a sidecar's code is kept small for the node's sake; a busy gateway
- * needs fast code, which takes a third less CPU per forwarded call.
- */
-export function withBusySignal(meter: Meter, options: Readonly<{ now: () => number; becameBusy: () => void }>): Meter {
-  const add = createBusySignal({ busyCalls, ...options });
-  return {
-    ...meter,
-    call: (call, count = 1) => {
-      add(count);
-      meter.call(call, count);
-    },
-  };
 }
 
 /** Number of calls of one kind since the start. Names come from the catalogue and the settings, so the number of kinds is bounded. */

@@ -47,6 +47,7 @@ async function startFastPath(later: (run: () => void) => void = (run) => void se
   const fast = serveFastConnections(server, waits, {
     policy: () => policy,
     identify: identifyByAddress("public", "public", { client }),
+    identifiesByAddress: true,
     handle: (_, { caller }, sink) => {
       begun.push(caller.key.replace("public ", ""));
       clock.now += 1;

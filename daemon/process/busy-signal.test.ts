@@ -1,0 +1,25 @@
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { watchBusy } from "./busy-signal.ts";
+
+beforeEach(() => void vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] }));
+afterEach(() => void vi.useRealTimers());
+
+/** Counts as many calls in each of some seconds; gives after how many a process was called busy. */
+function countCalls(bySecond: readonly number[]) {
+  let calls = 0;
+  const busyAfter: number[] = [];
+  using _ = watchBusy({ busyCalls: 1_000, completed: () => calls, becameBusy: () => busyAfter.push(calls) });
+  for (const more of bySecond) {
+    calls += more;
+    vi.advanceTimersByTime(1_000);
+  }
+  return busyAfter;
+}
+
+it("reports once when a thousand calls end within a second", () => {
+  expect(countCalls([999, 1_000, 2_000])).toEqual([1_999]);
+});
+
+it("reports nothing of as many calls that take longer", () => {
+  expect(countCalls(Array.from({ length: 10 }, () => 500))).toEqual([]);
+});
