@@ -48,18 +48,19 @@ export const causes: readonly Cause[] = [
     type: "UpgradeVerified",
     reasons: ["RollbackFailed", "Blocked", "Upgrading"],
     effects: {
-      NotPaused: "any",
+      NotPaused: ["Paused"],
       RpcResponding: "any",
       VersionConsistent: "any",
       ConfigReconciled: differs,
       NoRestartPending: "any",
     },
   },
-  { type: "UpgradeVerified", reasons: ["RolledBack"], effects: { NotPaused: "any" } },
-  { type: "DataIntact", reasons: ["Suspect"], effects: { NotPaused: "any", RpcResponding: "any", ...ofSilence } },
+  { type: "UpgradeVerified", reasons: ["RolledBack"], effects: { NotPaused: ["Paused"] } },
+  { type: "DataIntact", reasons: ["Suspect"], effects: { NotPaused: ["Paused"], RpcResponding: "any", ...ofSilence } },
   { type: "VersionSupported", reasons: ["Outdated"], effects: { HeightAdvancing: "any", ...ofStandstill } },
   {
     type: "NotPaused",
+    reasons: ["Paused"],
     effects: { RpcResponding: "any", HeightAdvancing: "any", NoRestartPending: "any", ConfigReconciled: differs },
   },
   {
@@ -102,7 +103,8 @@ export const causes: readonly Cause[] = [
   { type: "HeightAdvancing", effects: ofStandstill },
   { type: "NodeSynced", effects: { GatewayServing: "any", NoRestartPending: "any" } },
   {
-    type: "Adopted",
+    type: "NotPaused",
+    reasons: ["WaitingForApproval"],
     effects: {
       NoRestartPending: ["WaitingForApproval"],
       ConfigReconciled: ["Drift"],

@@ -144,6 +144,5 @@ export const conditionReasons = {
     Unknown: ["Upgrading"],
   },
   DataIntact: { True: ["Intact"], False: ["Suspect"], Unknown: ["Inconclusive", "NeverHealthy", "NotInspected"] },
-  NotPaused: { True: ["NotPaused"], False: ["Paused"], Unknown: [] },
-  Adopted: { True: ["Adopted", "Observing"], False: ["WaitingForApproval"], Unknown: [] },
+  NotPaused: { True: ["NotPaused", "Observing"], False: ["Paused", "WaitingForApproval"], Unknown: [] },
 } as const;

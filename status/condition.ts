@@ -173,16 +173,14 @@ const titles: { readonly [Type in ConditionType]: Titles<Type> } = {
       NotInspected: "The node's data can't be read",
     },
   },
-  Adopted: {
-    healthy: "The sidecar is approved, or only observes",
-    unhealthy: "The sidecar is waiting for your approval",
-  },
   NotPaused: { healthy: "The sidecar is not paused", unhealthy: "The sidecar is paused" },
 };
 
 /** Titles for reasons, where they are more specific than the status's title. */
 const reasonTitles: Readonly<Record<string, string>> = {
   "HeightAdvancing Idle": "No new blocks",
+  "NotPaused Observing": "The sidecar only observes",
+  "NotPaused WaitingForApproval": "The sidecar is waiting for your approval",
   "UpgradeVerified ResolvedManually": "The last upgrade was resolved manually",
   "UpgradeVerified Blocked": "The node's upgrade is blocked",
   "VersionSupported OutdatedSoon": "The version will soon be outdated for the chain",

@@ -57,7 +57,7 @@ function deriveSeverity(cause: Condition, consequences: readonly Condition[]): I
   const isDown = all.some((one) => neededForTraffic.some((type) => type === one.type) && barsTraffic(one));
   if (
     isDown ||
-    cause.type === "NotPaused" ||
+    (cause.type === "NotPaused" && cause.reason === "Paused") ||
     all.some(({ type, status }) => type === "Reconciling" && status === "False")
   ) {
     return "critical";

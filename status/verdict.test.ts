@@ -29,19 +29,14 @@ function conditions(
 }
 
 test("a sidecar that waits for adopt never calls its node right", () => {
-  const adopted: Condition = {
-    type: "Adopted",
-    status: "False",
-    reason: "WaitingForApproval",
-    message: "It waits.",
-    since,
-  };
-  const waiting = verdictOf([...conditions(), adopted], "adopt");
+  const waiting = verdictOf(conditions({ NotPaused: "WaitingForApproval" }), "adopt");
   expect([waiting.level, waiting.title]).toEqual([
     "waiting",
     "The node serves; the sidecar is waiting for your approval",
   ]);
-  expect(verdictOf([...conditions({ RpcResponding: "ConnectionRefused" }), adopted], "adopt").level).toBe("down");
+  expect(
+    verdictOf(conditions({ RpcResponding: "ConnectionRefused", NotPaused: "WaitingForApproval" }), "adopt").level,
+  ).toBe("down");
 });
 
 test("a node that is right needs nobody", () => {

@@ -71,7 +71,8 @@ export function deriveVerdict(conditions: readonly Condition[], { mode, watched 
   const wrong = conditions.filter(({ status }) => status === "False");
   const bars = findBarring(conditions);
   const serves = bars.length === 0;
-  if (find("NotPaused")?.status === "False") return buildHeldVerdict(serves);
+  const pause = find("NotPaused")?.reason;
+  if (pause === "Paused") return buildHeldVerdict(serves);
   const upkeep = find("Reconciling");
   const isLookedAfter = upkeep?.status !== "False";
   const restart = find("NoRestartPending");
@@ -86,7 +87,7 @@ export function deriveVerdict(conditions: readonly Condition[], { mode, watched 
     return { level: "down", title: "The node is down", message };
   }
   if (upkeep !== undefined && !isLookedAfter) return buildUnattendedVerdict(upkeep, wrong);
-  if (find("Adopted")?.status === "False") return waiting;
+  if (pause === "WaitingForApproval") return waiting;
   if (wrong.length > 0) return buildFaultyVerdict(wrong);
   return findUnknownVerdict(conditions, watched) ?? buildRightVerdict(conditions, mode);
 }

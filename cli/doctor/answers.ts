@@ -16,7 +16,7 @@ export const readiness = z.object({
 });
 /** Fields read from the `/status` of a service that has a node. */
 export const status = z.object({
-  conditions: z.array(z.object({ type: z.string(), status: z.string(), message: z.string() })),
+  conditions: z.array(z.object({ type: z.string(), status: z.string(), reason: z.string(), message: z.string() })),
 });
 
 /** A service's raw responses, keyed by file name in the bundle. */

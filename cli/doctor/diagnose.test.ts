@@ -18,7 +18,7 @@ import {
 test("a sidecar that is right is 0; what nobody named is shown as not checked", async () => {
   const url = await startServiceThat({
     service: "sidecar",
-    conditions: [{ type: "RpcResponding", status: "True", message: "" }],
+    conditions: [{ type: "RpcResponding", status: "True", reason: "Responding", message: "" }],
   });
   const run = await runDoctor({ urls: { sidecar: url } });
   expect(run.status).toBe(0);
@@ -34,7 +34,7 @@ test("what a service says of itself is wrong as it says it", async () => {
     version: "0.0.9",
     checks: { rpc: { ok: false, message: "no answer" }, facilitator: { ok: false, tolerated: true, message: "away" } },
     files: [{ setting: "GATEHOUSE_X", path: "/etc/policy.json5", refused: "ranges: no such key" }],
-    conditions: [{ type: "DiskSpaceSufficient", status: "False", message: "Free some." }],
+    conditions: [{ type: "DiskSpaceSufficient", status: "False", reason: "Low", message: "Free some." }],
   });
   const run = await runDoctor({ urls: { sidecar: url } });
   expect(run.status).toBe(2);
@@ -148,7 +148,7 @@ test("where nothing is named, what runs here is found; what has ended, and a sta
   const folder = await mkdtemp(join(tmpdir(), "gatehouse-doctor-"));
   onTestFinished(() => rm(folder, { recursive: true }));
   const env = { XDG_RUNTIME_DIR: folder, XDG_STATE_HOME: folder };
-  const conditions = [{ type: "RpcResponding", status: "True", message: "" }];
+  const conditions = [{ type: "RpcResponding", status: "True", reason: "Responding", message: "" }];
   const url = await startServiceThat({ service: "gateway", conditions });
   const [stateDirectory, ended] = [
     join(folder, "stack"),

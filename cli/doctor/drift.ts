@@ -85,7 +85,9 @@ function judgeConditions(
   answered: Answered<z.output<typeof status>>,
 ): readonly (readonly [Finding["state"], string])[] {
   if ("failure" in answered) return [["unknown", answered.failure]];
-  const failing = answered.answer.conditions.filter((one) => driftConditions.has(one.type) && one.status === "False");
+  const failing = answered.answer.conditions.filter(
+    (one) => driftConditions.has(one.type) && one.status === "False" && one.reason !== "WaitingForApproval",
+  );
   if (failing.length === 0) return [["right", "node.conf matches the desired configuration"]];
   return failing.map(({ type, message }) => ["wrong", `${type}: ${message}`] as const);
 }

@@ -142,7 +142,8 @@ function* findNodeProblems(said: SidecarStatus, { from }: DeployedStack): Genera
   for (const type of needed) {
     const condition = findCondition(said, type);
     // Conditions are absent while a sidecar has nothing to report: no pause, no restart.
-    if (condition?.status === "False") yield `${type}: ${condition.message}`;
+    if (condition?.status === "False" && condition.reason !== "WaitingForApproval")
+      yield `${type}: ${condition.message}`;
   }
   const upgrade = findCondition(said, "UpgradeVerified");
   if (upgrade?.reason === "Upgrading") yield `an upgrade is in flight: ${upgrade.message}`;

@@ -65,7 +65,7 @@ function findSidecarDoubt(
   const ofVersion = findVersionConcern(expected, before, { reported: reported && { version: reported } });
   if (ofVersion !== undefined) return ofVersion;
   const pause = findCondition(said, "NotPaused");
-  if (!mayBePaused && pause?.status === "False") return `the sidecar is paused (NotPaused): ${pause.message}`;
+  if (!mayBePaused && pause?.reason === "Paused") return `the sidecar is paused (NotPaused): ${pause.message}`;
   const needed = [
     ...wanted.filter((type) => !mayBePaused || !falseInPause.has(type)),
     ...(before.autoPrune ? ["Pruning"] : []),

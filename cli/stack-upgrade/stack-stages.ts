@@ -161,7 +161,7 @@ async function removeCopy(record: StackRecord, platform: StackPlatform): Promise
 async function finishBack(record: StackRecord, { platform, queries }: StackWork, amend: AmendRecord): Promise<void> {
   const removed = await removeCopy(record, platform);
   const looked = await queries.look();
-  const isPaused = looked.ok && findCondition(looked.said, "NotPaused")?.status === "False";
+  const isPaused = looked.ok && findCondition(looked.said, "NotPaused")?.reason === "Paused";
   const notes = [
     removed,
     record.stage === "back-proving" && platform.keepsFailedData

@@ -61,7 +61,7 @@ function buildStatus(options: StatusOptions, sources: StatusSources) {
       steps: listSteps(cause, commands),
       ...(runbooks.has(runbook) ? { runbook: `/runbooks/${runbook}` } : {}),
       // The page shows the plan itself.
-      ...(cause.type === "Adopted" ? { message: "Gatehouse has changed nothing yet." } : {}),
+      ...(cause.reason === "WaitingForApproval" ? { message: "Gatehouse has changed nothing yet." } : {}),
     };
   };
   const status = describeNodePage(page, { ...sources, advise });

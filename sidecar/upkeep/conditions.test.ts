@@ -309,27 +309,27 @@ const cases: readonly (readonly [ConditionType, string, Found, string])[] = [
     },
     "Whether it is intact is unknown. The next check is at 2026-01-01T00:00:00.000Z.",
   ],
-  ["Adopted", "Observing", { adoption: { plan, authority: "observes" } }, "upkeep.mode is observe"],
+  ["NotPaused", "Observing", { adoption: { plan, authority: "observes" } }, "upkeep.mode is observe"],
   [
-    "Adopted",
-    "Adopted",
+    "NotPaused",
+    "NotPaused",
     { adoption: { plan, authority: "acts", adopted: { by: "command", atMs } } },
     "since 2026-01-02T03:04:05.000Z (gatehouse adopt).",
   ],
   [
-    "Adopted",
-    "Adopted",
+    "NotPaused",
+    "NotPaused",
     { adoption: { plan, authority: "acts", adopted: { by: "earlier version", atMs } } },
     "(it acted on this node before).",
   ],
   [
-    "Adopted",
+    "NotPaused",
     "WaitingForApproval",
     { adoption: { plan, authority: "waits" } },
     "Plan: 1. one; 2. two. Not planned yet: three. To approve, run `npx gatehouse-evm adopt`.",
   ],
   [
-    "Adopted",
+    "NotPaused",
     "WaitingForApproval",
     { adoption: { plan: { steps: [], problems: [], digest: "" }, authority: "waits" } },
     "Plan: no changes.",
@@ -371,7 +371,18 @@ const cases: readonly (readonly [ConditionType, string, Found, string])[] = [
     },
     "before 80",
   ],
-  ["NotPaused", "NotPaused", { restarts: { hold: "none" } }, "Gatehouse is not paused."],
+  [
+    "NotPaused",
+    "NotPaused",
+    { restarts: { hold: "none" }, adoption: { plan, authority: "acts" } },
+    "The sidecar acts on this node (adopted).",
+  ],
+  [
+    "NotPaused",
+    "Paused",
+    { restarts: { hold: { message: "It fails." } }, adoption: { plan, authority: "waits" } },
+    "It fails. Fix the cause, then run `npx gatehouse-evm resume`",
+  ],
   [
     "NotPaused",
     "Paused",
@@ -457,7 +468,7 @@ describe("conditions, from what the passes have found", () => {
   });
 
   it("come in the order of the nouns, several at once", () => {
-    const found = { state: { isLookedAt: true }, restarts: { hold: "none" } } as const;
+    const found = { state: { isLookedAt: true }, restarts: { hold: { message: "It fails." } } } as const;
     expect(conditions(found).map(({ type }) => type)).toEqual(["StateWritable", "NotPaused"]);
   });
 });
@@ -466,9 +477,9 @@ test("a sidecar that may act by its setting names no date", () => {
   const reported = conditions({ adoption: { plan, authority: "acts" } }, { ...words, mode: "enforce" });
   expect(reported).toEqual([
     {
-      type: "Adopted",
+      type: "NotPaused",
       status: "True",
-      reason: "Adopted",
+      reason: "NotPaused",
       message: "upkeep.mode is enforce: the sidecar acts without approval.",
     },
   ]);

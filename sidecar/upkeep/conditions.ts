@@ -1,6 +1,6 @@
 import type { ConditionReport } from "#status/condition.ts";
 import type { SidecarSettings } from "../settings.ts";
-import { deriveAdoptionConditions, type AdoptionObservation } from "./adoption/adoption-observation.ts";
+import { derivePauseConditions, type AdoptionObservation } from "./adoption/adoption-observation.ts";
 import type { CommandText } from "./command-text.ts";
 import { deriveConfigConditions } from "./config/config-conditions.ts";
 import type { ConfigObservation } from "./config/config-observation.ts";
@@ -43,9 +43,9 @@ export function deriveConditions(
     ...deriveStateConditions(seen.state),
     ...deriveVersionConditions(seen.version),
     ...deriveConfigConditions(seen.config, command),
-    ...deriveAdoptionConditions(seen.adoption, mode, command),
+    ...derivePauseConditions(seen.adoption, seen.restarts, { mode, command }),
     ...derivePruneConditions(seen.prune),
-    ...deriveRestartConditions(seen.restarts, { driver, command }),
+    ...deriveRestartConditions(seen.restarts, { driver }),
     ...deriveUpgradeConditions(seen.upgrade),
     ...deriveDataConditions(seen.data),
   ];

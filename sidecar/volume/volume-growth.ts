@@ -47,7 +47,7 @@ export function createVolumeGrowth(limits: GrowthLimits, dependencies: VolumeGro
     const plan = planGrowth({ ...size, freeRatio, grownMsAgo }, limits);
     if (plan.kind === "grow") {
       if (!dependencies.mayAct()) {
-        const message = `The volume should grow to ${plan.toGibibytes} GiB, but the sidecar may not act (see Adopted and NotPaused).`;
+        const message = `The volume should grow to ${plan.toGibibytes} GiB, but the sidecar may not act (see NotPaused).`;
         return { type, status: "False", reason: "ResizeFailed", message };
       }
       await resize(plan.toGibibytes, { freeRatio, requestedBytes: size.requestedBytes }, dependencies, signal);

@@ -242,7 +242,7 @@ describe.skipIf(command === undefined)(`the compose files of examples/compose${s
     await confined(project, ["engine-proxy"], "10001:10001");
     await confined(project, ["sidecar"], `${nodeUser}:10001`);
     expect(await callRpc(urls.gateway, "eth_chainId", [])).toMatchObject({ result: "0x688" });
-    await condition(urls.status, "Adopted", "WaitingForApproval");
+    await condition(urls.status, "NotPaused", "WaitingForApproval");
     await closedToPages(urls);
     expect(await node.startedAt()).toBe(startedAt);
     const gatehouse = ["exec", "-T", "sidecar", "node", "/app/cli/gatehouse.js"];

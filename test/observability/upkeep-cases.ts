@@ -21,11 +21,11 @@ export const upkeepCases: readonly AlertCase[] = [
   buildConditionCase({
     alert: "GatehousePaused",
     type: "NotPaused",
-    labels: { type: "NotPaused" },
+    labels: { type: "NotPaused", reason: "Paused" },
     reason: "Paused",
     forMinutes: 1,
     others: [buildSample("gatehouse_command_info", { verb: "resume", command: resume }, `1x${trouble.end}`)],
-    summary: `A restart of the node behind ${who} failed and was rolled back (0 of 1): Paused.`,
+    summary: `A restart of the node behind ${who} failed and was rolled back (Paused).`,
   }),
   buildConditionCase({
     alert: "GatehouseUpgradeFailed",

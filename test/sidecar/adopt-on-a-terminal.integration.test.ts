@@ -39,7 +39,7 @@ test.skipIf(!hasTerminals)(`adopt asks at a terminal, and does what is answered$
     GATEHOUSE_SIDECAR_RESTART_DRIVER: "none",
     GATEHOUSE_SIDECAR_NODE_VERSION: "0.16.2",
   });
-  await upkeep.reason("Adopted", "WaitingForApproval");
+  await upkeep.reason("NotPaused", "WaitingForApproval");
   for (const answer of ["\r", "n\r", "maybe\r", "\u0004", "\u0003"]) {
     const { shown, status } = await atTerminal(upkeep.stateDirectory, answer);
     expect(shown).toContain("The sidecar would do this:");

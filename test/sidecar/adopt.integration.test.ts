@@ -44,7 +44,7 @@ test("first contact changes nothing: the plan is shown everywhere, adopt carries
   const command = `${formatOwnCommand()} adopt`;
   await using first = await startService("sidecar", firstContact(node));
   const url = first.urls["sidecar"];
-  const waiting = await waitForReason(url, "Adopted", "WaitingForApproval");
+  const waiting = await waitForReason(url, "NotPaused", "WaitingForApproval");
   await until("the plan holds the pruning", generousMs, async () => {
     const plan = (await statusOf(url)).plan?.steps ?? [];
     return plan.some((step) => step.startsWith("auto-pruning is enabled (")) && plan;
@@ -101,7 +101,7 @@ test("what is adopted is what was seen: a plan that changed meanwhile is shown a
     firstContact(node, { GATEHOUSE_SIDECAR_UPKEEP_CONTROL_TOKEN: token, GATEHOUSE_SIDECAR_PRUNE_ENABLED: "false" }),
   );
   const url = sidecar.urls["sidecar"];
-  await waitForReason(url, "Adopted", "WaitingForApproval");
+  await waitForReason(url, "NotPaused", "WaitingForApproval");
   const ask = (path: string, body?: object) =>
     fetch(`${url}/control${path}`, {
       ...(body === undefined ? {} : { method: "POST", body: JSON.stringify(body) }),
@@ -141,11 +141,11 @@ test("a sidecar that acted before there was an adopt goes on acting after its up
   {
     // What was set to act goes on when the setting is left out.
     await using sidecar = await startService("sidecar", firstContact(node));
-    expect((await waitForReason(sidecar.urls["sidecar"], "Adopted", "Adopted")).message).toContain("was enforce");
+    expect((await waitForReason(sidecar.urls["sidecar"], "NotPaused", "NotPaused")).message).toContain("was enforce");
   }
   await run(process.execPath, ["--no-warnings", "-e", forget, join(node.workspace, ".gatehouse/upkeep.sqlite")]);
   await using sidecar = await startService("sidecar", firstContact(node));
-  const adopted = await waitForReason(sidecar.urls["sidecar"], "Adopted", "Adopted");
+  const adopted = await waitForReason(sidecar.urls["sidecar"], "NotPaused", "NotPaused");
   expect(adopted.message).toContain("it acted on this node before");
 });
 

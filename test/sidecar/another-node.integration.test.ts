@@ -162,7 +162,7 @@ test("a sidecar that did not find node.conf claims nothing: pruning waits, what 
       GATEHOUSE_SIDECAR_UPKEEP_MODE: "adopt",
       GATEHOUSE_SIDECAR_UPKEEP_STATE_DIRECTORY: join(node.workspace, "adopting"),
     });
-    const { message } = await waitForReason(waiting.urls["sidecar"], "Adopted", "WaitingForApproval");
+    const { message } = await waitForReason(waiting.urls["sidecar"], "NotPaused", "WaitingForApproval");
     expect(message).toContain(`Not planned yet: ${node.configPath} is missing`);
     expect(message).toContain("The node can't be restarted: ./ops (ops.stop, ops.start) is missing");
     await rename(`${ops}-elsewhere`, ops);

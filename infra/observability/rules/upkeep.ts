@@ -8,10 +8,10 @@ const verdict = series("gatehouse_verdict", { level: { in: ["paused", "down", "d
 const configuration: readonly Alert[] = [
   {
     name: "GatehousePaused",
-    expr: `${condition("NotPaused")} == 0`,
+    expr: `${wrongFor("NotPaused", "Paused")} == 1`,
     for: "1m",
     severity: "critical",
-    summary: `A restart of the node behind {{ $labels.instance }} failed and was rolled back ({{ $value }} of 1): ${shownReason("NotPaused")}.`,
+    summary: "A restart of the node behind {{ $labels.instance }} failed and was rolled back ({{ $labels.reason }}).",
     description: `The sidecar is paused. Once the cause is fixed: ${shownLabel(series("gatehouse_command_info", { verb: "resume" }), "command")}`,
   },
   {

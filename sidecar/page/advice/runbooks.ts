@@ -26,7 +26,6 @@ const byCondition: Readonly<Record<ConditionType, string>> = {
   UpgradeVerified: "upgrade-failed",
   DataIntact: "data-suspect",
   NotPaused: "paused",
-  Adopted: "condition-false",
 };
 
 const byReason: Readonly<Record<string, string>> = {
@@ -34,6 +33,7 @@ const byReason: Readonly<Record<string, string>> = {
   "ConfigReconciled Contested": "config-contested",
   "ConfigReconciled StartRewrites": "config-contested",
   "ConfigReconciled Locked": "config-contested",
+  "NotPaused WaitingForApproval": "condition-false",
   "NoRestartPending BudgetExhausted": "restart-budget-exhausted",
 };
 

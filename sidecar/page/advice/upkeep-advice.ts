@@ -6,13 +6,19 @@ const neverReplaced: ReadonlySet<string> = new Set(["Unreadable", "NotAFile", "T
 
 /** Advice on node.conf, the sidecar's reconciliation, and restarts. */
 export const upkeepAdvice: AdviceTable = {
-  NotPaused: (_, { showLog, resume }) => [
-    step(
-      "To see why the restart failed, look under 'Changes by Gatehouse' below and at the end of the node's log.",
-      showLog,
-    ),
-    step("Once the cause is fixed, resume Gatehouse.", resume),
-  ],
+  NotPaused: ({ reason }, { showLog, resume, adopt }) =>
+    reason === "WaitingForApproval"
+      ? [
+          step("Check under Plan what Gatehouse would change."),
+          step("Approve it for this node. The command shows the plan once more and asks for confirmation.", adopt),
+        ]
+      : [
+          step(
+            "To see why the restart failed, look under 'Changes by Gatehouse' below and at the end of the node's log.",
+            showLog,
+          ),
+          step("Once the cause is fixed, resume Gatehouse.", resume),
+        ],
   UpgradeVerified: ({ reason }, { showLog, resume }) => {
     if (reason === "Upgrading") return [];
     return [
@@ -33,10 +39,6 @@ export const upkeepAdvice: AdviceTable = {
       step("Check the disk (smartctl, dmesg), and replace the data with a snapshot (see the runbook)."),
     ];
   },
-  Adopted: (_, { adopt }) => [
-    step("Check under Plan what Gatehouse would change."),
-    step("Approve it for this node. The command shows the plan once more and asks for confirmation.", adopt),
-  ],
   ConfigReconciled: ({ reason }, { lint, resume, start }) => {
     if (unusableConfig.some((unusable) => unusable === reason)) return listUnusableSteps(reason, lint);
     if (reason === "StartRewrites") {

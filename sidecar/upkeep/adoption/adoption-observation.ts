@@ -44,13 +44,20 @@ const adoptedBy = {
   "earlier version": "it acted on this node before",
 } as const;
 
-/** Reports whether the sidecar may act on this node. While approval is pending, includes the plan and the command for approving it. Pure. */
-export function deriveAdoptionConditions(
+/**
+ * Reports whether the sidecar may act on this node: it is not paused, and has the approval that it needs. While approval is pending, includes
+ * the plan and the command for approving it. Pure.
+ */
+export function derivePauseConditions(
   { plan, authority, adopted }: AdoptionObservation,
-  mode: SidecarSettings["upkeep"]["mode"],
-  command: CommandText,
-): readonly ConditionReport[] {
-  const type = "Adopted";
+  { hold }: Readonly<{ hold: "none" | Readonly<{ message: string }> | undefined }>,
+  { mode, command }: PauseText,
+): readonly ConditionReport<"NotPaused">[] {
+  const type = "NotPaused";
+  if (hold !== undefined && hold !== "none") {
+    const message = `${hold.message} Fix the cause, then run \`${command("resume")}\`, or change the desired state.`;
+    return [{ type, status: "False", reason: "Paused", message }];
+  }
   if (plan === undefined || authority === undefined) return [];
   if (authority === "observes") {
     const message = "upkeep.mode is observe: the sidecar changes nothing.";
@@ -62,11 +69,14 @@ export function deriveAdoptionConditions(
       mode === "enforce"
         ? "upkeep.mode is enforce: the sidecar acts without approval."
         : `The sidecar acts on this node${since} (${adopted === undefined ? "adopted" : adoptedBy[adopted.by]}).`;
-    return [{ type, status: "True", reason: "Adopted", message }];
+    return [{ type, status: "True", reason: "NotPaused", message }];
   }
   const message = `The sidecar has changed nothing yet and is waiting for your approval. ${describePlan(plan)} To approve, run \`${command("adopt")}\`.`;
   return [{ type, status: "False", reason: "WaitingForApproval", message }];
 }
+
+/** Settings and commands used in the messages. */
+type PauseText = Readonly<{ mode: SidecarSettings["upkeep"]["mode"]; command: CommandText }>;
 
 /** Describes a plan in one paragraph. */
 function describePlan({ steps, problems }: PlanView): string {

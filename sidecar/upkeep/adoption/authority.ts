@@ -20,7 +20,7 @@ export function explainInaction(
 ): string | undefined {
   if (isBetweenVersions({ upgrade })) return "an upgrade is in progress (see UpgradeVerified)";
   if (hold.get() !== undefined) return "Gatehouse is paused (see NotPaused)";
-  if (authority === "waits") return "the sidecar is waiting for your approval (see Adopted)";
+  if (authority === "waits") return "the sidecar is waiting for your approval (see NotPaused)";
   if (authority === "observes") return "upkeep.mode is observe";
   return store.failure() === undefined ? undefined : "the sidecar can't store its state (see StateWritable)";
 }

@@ -1,28 +1,19 @@
 import { join } from "node:path";
 import type { ConditionReport } from "#status/condition.ts";
-import type { CommandText } from "../command-text.ts";
 import type { RestartObservation, RollBackFinding } from "./restart-observation.ts";
 
-/** Settings and commands used in the messages. */
-export type RestartText = Readonly<{ command: CommandText; /** `restart.driver`. */ driver: string }>;
+/** Settings used in the messages. */
+export type RestartText = Readonly<{ /** `restart.driver`. */ driver: string }>;
 
-/** Derives the conditions about restarts: whether one is due, whether a pause is active, and whether a node.conf is retained for a rollback. Pure. */
+/** Derives the conditions about restarts: whether one is due, and whether a node.conf is retained for a rollback. Pure. */
 export function deriveRestartConditions(
-  { settled, hold, rollBack }: RestartObservation,
+  { settled, rollBack }: RestartObservation,
   words: RestartText,
 ): readonly ConditionReport[] {
   return [
-    ...(hold === undefined ? [] : [deriveUnheld(hold, words)]),
     ...(rollBack === undefined ? [] : [deriveRollBackReady(rollBack)]),
     ...(settled === undefined ? [] : [deriveRestartSettled(settled, words)]),
   ];
-}
-
-function deriveUnheld(hold: NonNullable<RestartObservation["hold"]>, { command }: RestartText): ConditionReport {
-  const type = "NotPaused";
-  if (hold === "none") return { type, status: "True", reason: "NotPaused", message: "Gatehouse is not paused." };
-  const message = `${hold.message} Fix the cause, then run \`${command("resume")}\`, or change the desired state.`;
-  return { type, status: "False", reason: "Paused", message };
 }
 
 function deriveRestartSettled(

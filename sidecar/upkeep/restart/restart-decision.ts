@@ -96,7 +96,7 @@ export function decideRestart(
     return wait("Observing", `${why}; upkeep.mode is observe, so restart it manually.`);
   }
   if (situation.authority === "waits")
-    return wait("WaitingForApproval", `${why}; it is waiting for your approval (see Adopted).`);
+    return wait("WaitingForApproval", `${why}; it is waiting for your approval (see NotPaused).`);
   if (!situation.canRestart) return wait("NoDriver", `${why}; restart.driver is none, so restart it manually.`);
   if (driverProblem !== undefined) return wait("ProgramMissing", `${why}; it waits, because ${driverProblem}.`);
   if (due.cause === "unverified") return { go: true, due };

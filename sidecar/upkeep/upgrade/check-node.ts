@@ -39,7 +39,7 @@ export function* findObstacles(dependencies: ObstacleDependencies): Generator<st
   if (!hasPower(driver)) {
     yield `restart.driver is ${settings.restart.driver}, which can't leave the node stopped; only ops can. In a container, the image is the version: run gatehouse upgrade --stack`;
   }
-  if (authority() !== "acts") yield "the sidecar may not act on this node yet (Adopted explains why)";
+  if (authority() !== "acts") yield "the sidecar may not act on this node yet (see NotPaused)";
   if (state.hold.get() !== undefined) yield "Gatehouse is paused (see NotPaused)";
   if (isBetweenVersions(state)) yield "an upgrade is in flight";
   if (isRestarting() || state.restartInFlight.get() !== undefined)

@@ -54,7 +54,7 @@ export function testSecondNode(running: () => RunningStack, testStop: () => void
     expect([resumed.status, resumed.stdout]).toEqual([1, ""]);
 
     await using sidecar = await startService("sidecar", environment(), { cwd: running().stateDirectory });
-    await waitForReason(sidecar.urls["sidecar"], "Adopted", "WaitingForApproval");
+    await waitForReason(sidecar.urls["sidecar"], "NotPaused", "WaitingForApproval");
     expect(await readFile(production.configPath, "utf8")).toBe(before);
   });
 }

@@ -142,7 +142,7 @@ export const restartFaults: readonly Fault[] = [
     settings: () => ({ GATEHOUSE_SIDECAR_UPKEEP_MODE: "adopt" }),
     shown: {
       verdict: "waiting",
-      condition: ["Adopted", "WaitingForApproval"],
+      condition: ["NotPaused", "WaitingForApproval"],
       readyz: 200,
       reads: "The sidecar has changed nothing yet and is waiting for your approval. Plan: ",
     },

@@ -43,7 +43,7 @@ looking(
     await node.start();
     await using sidecar = await startService("sidecar", buildEnvironment(node, controlled));
     const url = sidecar.urls["sidecar"] ?? "";
-    await waitForReason(url, "Adopted", "WaitingForApproval");
+    await waitForReason(url, "NotPaused", "WaitingForApproval");
     await using chromium = await startChromium(executablePath ?? "");
     await using seen = await openStatusPage(chromium.browser, url);
     const { page } = seen;
@@ -96,7 +96,7 @@ test("no other site's page can act: only the token's header counts", async () =>
   await node.start();
   await using sidecar = await startService("sidecar", buildEnvironment(node, controlled));
   const url = sidecar.urls["sidecar"];
-  await waitForReason(url, "Adopted", "WaitingForApproval");
+  await waitForReason(url, "NotPaused", "WaitingForApproval");
   for (const headers of [
     { "content-type": "text/plain" },
     { cookie: `token=${token}; authorization=Bearer ${token}` },

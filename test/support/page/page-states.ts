@@ -22,7 +22,6 @@ export const sides: readonly ConditionType[] = [
   "NoRestartPending",
   "RollbackReady",
   "NotPaused",
-  "Adopted",
 ];
 
 /** Builds the counts of a gateway since its start, by seconds of an even load. */
@@ -110,7 +109,7 @@ export async function serveWaitingNode() {
   const node = await serveRightNode({ mode: "adopt", plan }, 1);
   node.set(
     {
-      type: "Adopted",
+      type: "NotPaused",
       status: "False",
       reason: "WaitingForApproval",
       message:
