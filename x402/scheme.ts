@@ -155,8 +155,8 @@ export type Transfers = Readonly<{
   ): Promise<Refusal | undefined>;
   /** Returns the result of a view method. @throws as documented in `Facilitator`. */
   read(call: Readonly<{ to: Hex; data: Hex }>): Promise<Hex>;
-  /** Returns whether a settlement is recorded as failed. @throws as documented in `Facilitator`. */
-  hasFailed(id: Hex): Promise<boolean>;
+  /** Returns the recorded state of a settlement. @throws as documented in `Facilitator`. */
+  progress(id: Hex): Promise<"begun" | "settled" | "failed" | undefined>;
   /** Milliseconds since 1970. */
   clock(): number;
   verify(payment: SignedPayment): Promise<Answered<VerifyAnswer>>;

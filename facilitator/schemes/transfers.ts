@@ -67,7 +67,7 @@ export function createTransfers(
     refusePayee: (payTo) => refusePayee(payTo, options.payees),
     checkWallet: (signed) => checkWallet(signed, caller),
     read: (call) => dependencies.read(call, caller),
-    hasFailed: async (id) => (await engine.progress({ id }))?.state === "failed",
+    progress: async (id) => (await engine.progress({ id }))?.state,
     clock,
     async verify(payment) {
       const unsigned = await checkSigner(payment, caller);

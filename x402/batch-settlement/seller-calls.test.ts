@@ -27,17 +27,17 @@ const requirements = {
   extra: {},
 };
 
-test("a refund is the same settlement whenever it is requested, until it failed", async () => {
-  const settled: Hex[] = [];
-  const failed = new Set<Hex>();
-  let nowMs = 0;
+/** Requests a refund of a channel that has 100 units, none of them claimed, and whose next refund is number 100. */
+function openScene() {
+  const scene = { nowMs: 0, settled: [] as Hex[], recorded: new Map<Hex, string>(), balance: 100n };
   const transfers = {
     assets: new Map([[config.token, {}]]),
-    clock: () => nowMs,
-    read: async () => `0x${[100n, 0n].map(encodeInteger).join("")}`,
-    hasFailed: async (id: Hex) => failed.has(id),
+    clock: () => scene.nowMs,
+    read: async ({ data }: { data: Hex }) =>
+      `0x${[data.startsWith("0x7a7ebd7b") ? scene.balance : 100n, 0n].map(encodeInteger).join("")}`,
+    progress: async (id: Hex) => scene.recorded.get(id),
     settle: async ({ id, payer }: SignedPayment) => {
-      settled.push(id);
+      scene.settled.push(id);
       return { answer: { state: "pending", transaction: "0xaa" }, payer };
     },
   } as unknown as Transfers;
@@ -53,13 +53,26 @@ test("a refund is the same settlement whenever it is requested, until it failed"
   const order = { payment, requirements, accepted: requirements, extensions: {} } as Order<
     Extract<ChannelPayload, { type: "refund" }>
   >;
-  const states = createChannelStates();
-  await refundChannel(order, transfers, states);
-  nowMs = 86_400_000;
-  await refundChannel(order, transfers, states);
-  const [first, again] = settled;
+  return { scene, refund: () => refundChannel(order, transfers, createChannelStates()) };
+}
+
+test("a refund is the same settlement whenever it is requested, until it failed", async () => {
+  const { scene, refund } = openScene();
+  await refund();
+  scene.nowMs = 86_400_000;
+  await refund();
+  const [first = "0x", again] = scene.settled;
   expect(again).toBe(first);
-  failed.add(first ?? "0x");
-  await refundChannel(order, transfers, states);
-  expect(settled[2]).not.toBe(first);
+  scene.recorded.set(first, "failed");
+  await refund();
+  expect(scene.settled[2]).not.toBe(first);
+});
+
+test("a refund under way is not refused because the balance was read after it was made, and its nonce before", async () => {
+  const { scene, refund } = openScene();
+  await refund();
+  scene.balance = 0n;
+  expect(await refund()).toMatchObject({ answer: { state: "refused" } });
+  scene.recorded.set(scene.settled[0] ?? "0x", "begun");
+  expect(await refund()).toMatchObject({ answer: { state: "pending" } });
 });

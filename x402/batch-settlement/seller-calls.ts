@@ -122,22 +122,23 @@ export async function refundChannel(
   const available = before.balance - findClaimed(claims, channelId, before.totalClaimed, readChainId(requirements));
   const amount = requested < available ? requested : available;
   const isFirst = before.refundNonce === nonce;
-  if (isFirst && amount <= 0n) {
-    return refuse({ reason: reason.nothingToRefund, message: `channel ${channelId} has nothing to refund.` }, payer);
-  }
   const claimCall = claims.length > 0 ? encodeClaims(claims, claimSignature ?? "0x") : undefined;
   const data = encodeRefund({ config, amount: requested, nonce, signature: signature }, claimCall);
   const party = { asset, payer, payTo, amount: isFirst ? amount : requested };
   // The chain makes a refund once, so that it stays the same settlement, whenever it is requested again.
   let [attempt, call] = [0n, buildCall(party, data, "")];
-  while (attempt < refundAttemptsMax && (await transfers.hasFailed(call.id)))
+  let progress = await transfers.progress(call.id);
+  for (; progress === "failed" && attempt < refundAttemptsMax; progress = await transfers.progress(call.id))
     call = buildCall(party, data, encodeInteger((attempt += 1n)));
+  if (progress === undefined && isFirst && amount <= 0n) {
+    return refuse({ reason: reason.nothingToRefund, message: `channel ${channelId} has nothing to refund.` }, payer);
+  }
   const ids = claims.map(({ voucher: { channel } }) => computeChannelId(channel, readChainId(requirements)));
   const settle = () => transfers.settle(call);
   const answered = nameReasons(await states.change([channelId, ...ids], transfers, settle), names.refund);
   if (answered.answer.state !== "settled") return answered;
   const after = await states.refresh(channelId, transfers);
-  const paid = isFirst ? before.balance - after.balance : (answered.answer.amount ?? 0n);
+  const paid = isFirst && progress === undefined ? before.balance - after.balance : (answered.answer.amount ?? 0n);
   return { ...answered, reported: { amount: String(paid), extra: { channelState: formatState(channelId, after) } } };
 }
 
