@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import type { SettleAnswer } from "../answer.ts";
 import { encodeInteger, type Hex } from "../hex.ts";
 import type { Order, Transfers } from "../scheme.ts";
 import type { SignedPayment } from "../signed-payment.ts";
@@ -29,7 +30,13 @@ const requirements = {
 
 /** Requests a refund of a channel that has 100 units, none of them claimed, and whose next refund is number 100. */
 function openScene() {
-  const scene = { nowMs: 0, settled: [] as Hex[], recorded: new Map<Hex, string>(), balance: 100n };
+  const scene = {
+    nowMs: 0,
+    settled: [] as Hex[],
+    recorded: new Map<Hex, string>(),
+    balance: 100n,
+    answer: { state: "pending", transaction: "0xaa" } as SettleAnswer,
+  };
   const transfers = {
     assets: new Map([[config.token, {}]]),
     clock: () => scene.nowMs,
@@ -38,7 +45,7 @@ function openScene() {
     progress: async (id: Hex) => scene.recorded.get(id),
     settle: async ({ id, payer }: SignedPayment) => {
       scene.settled.push(id);
-      return { answer: { state: "pending", transaction: "0xaa" }, payer };
+      return { answer: scene.answer, payer };
     },
   } as unknown as Transfers;
   const payment = {
@@ -75,4 +82,10 @@ test("a refund under way is not refused because the balance was read after it wa
   expect(await refund()).toMatchObject({ answer: { state: "refused" } });
   scene.recorded.set(scene.settled[0] ?? "0x", "begun");
   expect(await refund()).toMatchObject({ answer: { state: "pending" } });
+});
+
+test("a refund is reported with its amount, although the node that is asked afterwards does not know it yet", async () => {
+  const { scene, refund } = openScene();
+  scene.answer = { state: "settled", transaction: "0xaa", amount: 100n };
+  expect(await refund()).toMatchObject({ reported: { amount: "100" } });
 });

@@ -138,8 +138,9 @@ export async function refundChannel(
   const answered = nameReasons(await states.change([channelId, ...ids], transfers, settle), names.refund);
   if (answered.answer.state !== "settled") return answered;
   const after = await states.refresh(channelId, transfers);
-  const paid = isFirst && progress === undefined ? before.balance - after.balance : (answered.answer.amount ?? 0n);
-  return { ...answered, reported: { amount: String(paid), extra: { channelState: formatState(channelId, after) } } };
+  // Not by the balance, which another node may know from before the refund.
+  const paid = String(answered.answer.amount ?? amount);
+  return { ...answered, reported: { amount: paid, extra: { channelState: formatState(channelId, after) } } };
 }
 
 /** Returns how much of a channel is claimed once the given claims are. */
