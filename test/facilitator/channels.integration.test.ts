@@ -375,6 +375,15 @@ test("a claim survives kill -9 and is made once; the ledger agrees with the chai
   expect([refund.status, refund.stderr]).toEqual([1, expect.stringContaining("belongs to a channel")]);
 });
 
+test("a deposit that was made tells so to its seller, although its voucher is claimed since", async () => {
+  const deposit = await pay(createBuyer(1, 21), offer());
+  const { body: made } = await facilitator.as("seller").settle(deposit);
+  const claim = bodyOf(await signClaim(deposit.payload as never), managed());
+  expect((await facilitator.as("seller").settle(claim)).body).toMatchObject({ success: true });
+  const { body: again } = await facilitator.as("seller").settle(deposit);
+  expect(again).toMatchObject({ success: true, transaction: made.transaction, amount: made.amount });
+});
+
 /** Requirements that the published seller sends with its own calls. */
 const managed = (): PaymentRequirements => ({ ...offer(), amount: "0", maxTimeoutSeconds: 0, extra: {} });
 

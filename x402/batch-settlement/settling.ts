@@ -101,8 +101,10 @@ async function settleDeposit(
   if ("reason" in voucher) return refuse(voucher, payer);
   const deposit = checkDeposit(order, voucher, transfers);
   if ("reason" in deposit) return refuse(deposit, payer);
-  const before = await states.refresh(voucher.channelId, transfers);
-  const refusal = refuseState({ ...voucher, added: deposit.payment.amount }, before);
+  // One that was made tells so, whatever was claimed of its voucher since.
+  const isBegun = (await transfers.progress(deposit.payment.id)) !== undefined;
+  const added = { ...voucher, added: deposit.payment.amount };
+  const refusal = isBegun ? undefined : refuseState(added, await states.refresh(voucher.channelId, transfers));
   if (refusal !== undefined) return refuse(refusal, payer);
   const settle = () => transfers.settle(deposit.payment);
   const answered = nameReasons(await states.change([voucher.channelId], transfers, settle), deposit.names);
