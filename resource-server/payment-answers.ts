@@ -1,4 +1,3 @@
-import { encodePaymentRequiredHeader, encodePaymentResponseHeader } from "@x402/core/http";
 import type { PaymentRequired, SettleResponse } from "@x402/core/types";
 import { reason } from "#x402/reason.ts";
 import { offeredIdentifier } from "#x402/payment-identifier.ts";
@@ -62,7 +61,7 @@ export function answerWithoutOffer(outcome: Exclude<SaleOutcome, { kind: "invali
       );
     case "pending":
       return answerJson(202, "the settlement is not confirmed yet; resend the same payment to get the resource.", {
-        "PAYMENT-RESPONSE": encodePaymentResponseHeader(outcome.settlement),
+        "PAYMENT-RESPONSE": encodeHeader(outcome.settlement),
         "Retry-After": retryAfterSeconds,
       });
     case "in-progress":
@@ -133,8 +132,8 @@ export function requirePayment(
     spendControls: formatSpendControls(route.accepts.slice(0, 1)),
   };
   return answerBody(error === reason.permit2Allowance ? 412 : 402, body, {
-    "PAYMENT-REQUIRED": encodePaymentRequiredHeader(instructions),
-    ...(settlement === undefined ? {} : { "PAYMENT-RESPONSE": encodePaymentResponseHeader(settlement) }),
+    "PAYMENT-REQUIRED": encodeHeader(instructions),
+    ...(settlement === undefined ? {} : { "PAYMENT-RESPONSE": encodeHeader(settlement) }),
   });
 }
 
@@ -166,7 +165,7 @@ export function rememberOffers({ publicUrl }: Readonly<{ publicUrl: string | und
 function answerResource(response: SoldResponse, settlement: SettleResponse): Answer {
   const given = response.headers.find(([name]) => name === "cache-control")?.[1];
   return answerUpstream(response, {
-    "PAYMENT-RESPONSE": encodePaymentResponseHeader(settlement),
+    "PAYMENT-RESPONSE": encodeHeader(settlement),
     "cache-control": limitToClient(given ?? ""),
   });
 }
@@ -188,6 +187,11 @@ function answerUpstream(response: SoldResponse, own: Readonly<Record<string, str
 /** Returns the body, or null for a status without one (RFC 9110), because such a response must be created without a body. */
 function getBody({ status, body }: SoldResponse): Uint8Array<ArrayBuffer> | null {
   return status === 204 || status === 205 ? null : body;
+}
+
+/** Encodes a header of x402 version 2: base64 of JSON. The SDK's encoder takes ten times the CPU, and 14 KB of memory for 300 bytes. */
+export function encodeHeader(value: PaymentRequired | SettleResponse): string {
+  return Buffer.from(JSON.stringify(value)).toString("base64");
 }
 
 /** Responds with an error in JSON. */

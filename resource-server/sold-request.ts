@@ -1,5 +1,4 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { encodePaymentResponseHeader } from "@x402/core/http";
 import { createBoundedLog, boundOfSales } from "#daemon/log/bounded-log.ts";
 import { readHeldRequest } from "#daemon/http/held-body.ts";
 import { readHeader, type RequestTrace } from "#daemon/http/request-trace.ts";
@@ -13,6 +12,7 @@ import {
   answerSale,
   answerUnsettled,
   answerWithoutOffer,
+  encodeHeader,
   rememberOffers,
   requirePayment,
   type Answer,
@@ -190,7 +190,7 @@ async function collect(paid: Paid, selling: Selling): Promise<Answer> {
     const { settlement } = outcome;
     const unsold = request.answerUnsold();
     if (settlement === undefined) return unsold;
-    return { ...unsold, headers: { ...unsold.headers, "PAYMENT-RESPONSE": encodePaymentResponseHeader(settlement) } };
+    return { ...unsold, headers: { ...unsold.headers, "PAYMENT-RESPONSE": encodeHeader(settlement) } };
   }
   // For these two, the ledger shows that the request was for a route, so clients can't make up labels.
   if (outcome.kind === "sold" || outcome.kind === "pending") selling.metrics.count({ key }, outcome.kind);

@@ -15,20 +15,28 @@ function openDatabase() {
   };
   const groups = new CommitGroups({ database, flush, runQuery: (work) => work() });
   const done: string[] = [];
-  const insert = async (id: number) => void database.prepare("INSERT INTO counter VALUES (?)").run(id);
-  const write = (id: number, options = { isAtomic: true }) =>
-    groups
-      .write(() => insert(id), options)
-      .then(
-        () => void done.push(`${id}`),
-        (error: Error) => void done.push(`${id}: ${error.message}`),
-      );
+  const insert = (id: number) => void database.prepare("INSERT INTO counter VALUES (?)").run(id);
+  const note = (id: number, writing: Promise<void>) =>
+    writing.then(
+      () => void done.push(`${id}`),
+      (error: Error) => void done.push(`${id}: ${error.message}`),
+    );
+  const write = (id: number) =>
+    note(
+      id,
+      groups.write(() => insert(id)),
+    );
+  const writeInTransaction = (id: number) =>
+    note(
+      id,
+      groups.transaction(async () => insert(id)),
+    );
   const ids = () =>
     database
       .prepare("SELECT id FROM counter")
       .all()
       .map(({ id }) => id);
-  return { database, groups, flushes, done, insert, write, ids };
+  return { groups, flushes, done, insert, write, writeInTransaction, ids };
 }
 
 /** Waits until the work that is not waiting for a flush is done. */
@@ -52,27 +60,28 @@ it("answers no writer before its commit is flushed, and flushes once for all tha
 });
 
 it("undoes the statements of a writer that fails, and no others of its group", async () => {
-  const { groups, flushes, done, insert, write, ids } = openDatabase();
+  const { groups, flushes, done, insert, write, writeInTransaction, ids } = openDatabase();
   const failing = groups
-    .write(async () => {
-      await insert(2);
+    .transaction(async () => {
+      insert(2);
       throw new Error("its own");
     })
     .catch((error: Error) => void done.push(error.message));
-  const all = [write(1), failing, write(1), write(3, { isAtomic: false })];
+  const all = [write(1), failing, write(1), writeInTransaction(1), writeInTransaction(3)];
   await workAll();
   flushes[0]?.resolve();
   await Promise.all(all);
   expect(ids()).toEqual([1, 3]);
-  expect(done.toSorted()).toEqual(["1", "1: UNIQUE constraint failed: counter.id", "3", "its own"]);
+  const taken = "1: UNIQUE constraint failed: counter.id";
+  expect(done.toSorted()).toEqual(["1", taken, taken, "3", "its own"]);
 });
 
 it("shows a reader no part of a group, and says when what it saw is flushed", async () => {
   const { groups, flushes, done, insert, ids } = openDatabase();
-  const writing = groups.write(async () => {
-    await insert(1);
+  const writing = groups.transaction(async () => {
+    insert(1);
     await Promise.resolve();
-    await insert(2);
+    insert(2);
   });
   const seen = new Promise((resolve) => setImmediate(() => resolve(groups.read(ids))));
   expect(await seen).toEqual([1, 2]);
@@ -87,9 +96,9 @@ it("shows a reader no part of a group, and says when what it saw is flushed", as
 
 it("flushes nothing for a writer that needs no disk, but with the next that does", async () => {
   const { groups, flushes, insert, write, ids } = openDatabase();
-  await groups.write(() => insert(1), { isAtomic: true, isUnsynced: true });
+  await groups.write(() => insert(1), { isUnsynced: true });
   expect([ids(), flushes.length]).toEqual([[1], 0]);
-  const all = [write(2), groups.write(() => insert(3), { isAtomic: true, isUnsynced: true })];
+  const all = [write(2), groups.write(() => insert(3), { isUnsynced: true })];
   await all[1];
   await workAll();
   expect([ids(), flushes.length]).toEqual([[1, 2, 3], 1]);

@@ -12,14 +12,13 @@ export type CommitGroupsDependencies = Readonly<{
 }>;
 
 type Waiter = Readonly<{ resolve: () => void; reject: (error: unknown) => void }>;
-/**
- * `run` executes the writer's statements, and returns the waiter to notify when their commit is on disk or has failed; with `isUnsynced`,
- * when it is visible.
- */
-type Writer = Readonly<{ run: () => Promise<Waiter>; reject: Waiter["reject"]; isUnsynced: boolean }>;
-
-/** `isAtomic`: the writer is a single statement. Otherwise a failure undoes all of the writer's statements, but none of another writer's. */
-export type WriterOptions = Readonly<{ isAtomic?: boolean; isUnsynced?: boolean }>;
+/** `run` executes the writer's statements. `resolve` is called when their commit is on disk; with `isUnsynced`, when it is visible. */
+type Writer = Readonly<{
+  run: () => unknown;
+  resolve: (result: unknown) => void;
+  reject: Waiter["reject"];
+  isUnsynced: boolean;
+}>;
 
 /**
  * Commits the writers of one connection in groups. The writers that arrive while a group is being flushed to disk form the next group,
@@ -43,29 +42,26 @@ export class CommitGroups {
   }
 
   /**
-   * Runs a writer in the next group, and resolves once its commit is on disk. With `isUnsynced`, resolves once the commit is visible; it is
-   * flushed with another writer's.
+   * Runs a single statement in the next group, and resolves once its commit is on disk. With `isUnsynced`, resolves once the commit is
+   * visible; it is flushed with another writer's.
    */
-  write<T>(work: () => Promise<T>, { isAtomic = false, isUnsynced = false }: WriterOptions = {}): Promise<T> {
-    const { database } = this.#dependencies;
-    const savepoint = (statement: string): void => (isAtomic ? undefined : this.#execute(statement));
-    return new Promise((resolve, reject) => {
-      const run = async (): Promise<Waiter> => {
-        savepoint("SAVEPOINT writer");
-        try {
-          const result = await work();
-          savepoint("RELEASE writer");
-          return { resolve: () => resolve(result), reject };
-        } catch (error) {
-          // Some failures, such as a full disk, have rolled back the whole group.
-          if (!database.isTransaction) throw error;
-          savepoint("ROLLBACK TO writer; RELEASE writer");
-          return { resolve: () => reject(error), reject };
-        }
-      };
-      this.#writers.push({ run, reject, isUnsynced });
-      void this.#runGroups();
-    });
+  write<T>(statement: () => T, { isUnsynced = false }: Readonly<{ isUnsynced?: boolean }> = {}): Promise<T> {
+    return this.#add(statement, isUnsynced);
+  }
+
+  /** Runs several statements in the next group, like {@link write}. A failure undoes all of them, but none of another writer's. */
+  transaction<T>(work: () => Promise<T>): Promise<T> {
+    return this.#add(async () => {
+      this.#execute("SAVEPOINT writer");
+      try {
+        const result = await work();
+        this.#execute("RELEASE writer");
+        return result;
+      } catch (error) {
+        if (this.#dependencies.database.isTransaction) this.#execute("ROLLBACK TO writer; RELEASE writer");
+        throw error;
+      }
+    }, false);
   }
 
   /** Runs a query outside of groups, so that it never sees a partial group. */
@@ -80,6 +76,13 @@ export class CommitGroups {
     return new Promise((resolve, reject) => {
       if (this.#flushedCommits === this.#commits && !this.#isRunning) return void resolve();
       this.#waiters.push({ resolve, reject });
+      void this.#runGroups();
+    });
+  }
+
+  #add<T>(run: () => T | Promise<T>, isUnsynced: boolean): Promise<T> {
+    return new Promise((resolve, reject) => {
+      this.#writers.push({ run, resolve: resolve as Writer["resolve"], reject, isUnsynced });
       void this.#runGroups();
     });
   }
@@ -106,7 +109,19 @@ export class CommitGroups {
       this.#requireWhole();
       this.#execute("BEGIN IMMEDIATE");
       const [synced, unsynced]: [Waiter[], Waiter[]] = [[], []];
-      for (const writer of writers) (writer.isUnsynced ? unsynced : synced).push(await writer.run());
+      for (const { run, resolve, reject, isUnsynced } of writers) {
+        const waiters = isUnsynced ? unsynced : synced;
+        try {
+          const ran = run();
+          // A single statement has run already.
+          const result = ran instanceof Promise ? ((await ran) as unknown) : ran;
+          waiters.push({ resolve: () => resolve(result), reject });
+        } catch (error) {
+          // Some failures, such as a full disk, have rolled back the whole group.
+          if (!database.isTransaction) throw error;
+          waiters.push({ resolve: () => reject(error), reject });
+        }
+      }
       this.#execute("COMMIT");
       this.#commits += 1;
       for (const { resolve } of unsynced) resolve();

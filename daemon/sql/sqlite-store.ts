@@ -47,17 +47,16 @@ export function createSqliteStore(database: DatabaseSync, log: LogFile): SqlStor
   };
   return {
     async rows(text, parameters) {
-      if (!isReading.test(text)) return groups.write(() => connection.rows(text, parameters), { isAtomic: true });
+      if (!isReading.test(text)) return groups.write(() => rows(text, parameters));
       const found = await groups.read(() => rows(text, parameters));
       // An empty result needs no flush: a caller acts on it only with a later write, which reaches the disk after everything that this read
       // saw.
       if (found.length > 0) await groups.flushed();
       return found;
     },
-    change: (text, parameters) => groups.write(() => connection.change(text, parameters), { isAtomic: true }),
-    changeUnsynced: (text, parameters) =>
-      groups.write(() => connection.change(text, parameters), { isAtomic: true, isUnsynced: true }),
-    transaction: (work) => groups.write(() => work(connection)),
+    change: (text, parameters) => groups.write(() => change(text, parameters)),
+    changeUnsynced: (text, parameters) => groups.write(() => change(text, parameters), { isUnsynced: true }),
+    transaction: (work) => groups.transaction(() => work(connection)),
     nowMs: "CAST(unixepoch('subsec') * 1000 AS INTEGER)",
     lockRows: "",
     isListed: (expression, parameter) =>
@@ -109,7 +108,8 @@ function runQuery<T>(work: () => T): T {
 /** Whether a statement writes nothing. */
 const isReading = /^\s*SELECT\b/i;
 
-function createStatements(database: DatabaseSync) {
+/** Creates the statements of a database, each compiled once. */
+export function createStatements(database: DatabaseSync) {
   const prepared = new Map<string, StatementSync>();
   const prepareOnce = (text: string): StatementSync => {
     const known = prepared.get(text);

@@ -1,4 +1,5 @@
-import { DatabaseSync, type StatementSync } from "node:sqlite";
+import { DatabaseSync } from "node:sqlite";
+import { createStatements } from "#daemon/sql/sqlite-store.ts";
 import type { SqlConnection, SqlRow, SqlStore, SqlValue } from "#daemon/sql/store.ts";
 import { sqliteLedgerMigrations } from "../settlement/ledger/schema.ts";
 
@@ -152,22 +153,4 @@ async function runTransaction<T>(
   }
   await link.receive("the end of a transaction");
   return result;
-}
-
-/** Statements of SQLite, each compiled once. */
-function createStatements(database: DatabaseSync): Pick<Database, "rows" | "change"> {
-  const prepared = new Map<string, StatementSync>();
-  const prepare = (text: string) => {
-    const statement = prepared.get(text) ?? database.prepare(text);
-    prepared.set(text, statement);
-    return statement;
-  };
-  return {
-    rows: (text, parameters) => prepare(text).all(nameParameters(parameters)),
-    change: (text, parameters) => Number(prepare(text).run(nameParameters(parameters)).changes),
-  };
-}
-
-function nameParameters(parameters: readonly SqlValue[] = []): Record<string, SqlValue> {
-  return Object.fromEntries(parameters.map((value, index) => [`$${index + 1}`, value]));
 }

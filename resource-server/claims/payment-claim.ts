@@ -71,8 +71,8 @@ export function isSamePurchase(a: Purchase, b: Purchase): boolean {
  * that requests a delivered response again must send the payment's own identifier, or come from the buyer's address (IPv6: /64).
  * Hexadecimal SHA-256.
  */
-export function nameHolder(payload: PaymentPayload, client: string): string {
-  return nameIdentifier(payload) ?? hash("sha256", `address ${client}`);
+export function nameHolder(identifier: string | undefined, client: string): string {
+  return identifier ?? hash("sha256", `address ${client}`);
 }
 
 /** Payment that buys, or bought, one response. */

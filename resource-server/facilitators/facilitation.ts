@@ -63,27 +63,21 @@ export class FacilitationError extends Error {
   }
 }
 
-const text = z
-  .string()
-  .nullish()
-  .transform((value) => value ?? undefined);
-/** Facilitator's message for client and log: one line, without anything sensitive that it may quote (a signature, or its node's URL). */
-const message = text.transform((value) =>
-  value === undefined
-    ? undefined
-    : cutText(value, 1_000)
-        .replaceAll(/0x[0-9a-f]{64,}|[a-z]+:\/\/\S+/gi, cutMark)
-        .replaceAll(/\s+/g, " ")
-        .slice(0, 300),
-);
-const extra = z
-  .record(z.string(), z.unknown())
-  .nullish()
-  .transform((value) => value ?? undefined);
+const text = z.string().nullish();
+const extra = z.record(z.string(), z.unknown()).nullish();
 
-/** Drops undefined fields, because `exactOptionalPropertyTypes` and JSON both distinguish absent from undefined. */
-function removeAbsent<T extends object>(value: { [Key in keyof T]: T[Key] | undefined }): T {
-  return Object.fromEntries(Object.entries(value).filter(([, field]) => field !== undefined)) as T;
+/** Cleans a facilitator's message for client and log: one line, without anything sensitive that it may quote (a signature, or its node's URL). */
+function cleanMessage(value: string | null | undefined): string | undefined {
+  if (value === null || value === undefined) return undefined;
+  return cutText(value, 1_000)
+    .replaceAll(/0x[0-9a-f]{64,}|[a-z]+:\/\/\S+/gi, cutMark)
+    .replaceAll(/\s+/g, " ")
+    .slice(0, 300);
+}
+
+/** Drops null and undefined fields, because `exactOptionalPropertyTypes` and JSON both distinguish absent from undefined. */
+function removeAbsent<T extends object>(value: { [Key in keyof T]: T[Key] | null | undefined }): T {
+  return Object.fromEntries(Object.entries(value).filter(([, field]) => field !== undefined && field !== null)) as T;
 }
 
 /**
@@ -107,7 +101,7 @@ for (const unclear of [
 /** Error instead of a verdict, as returned by the published Go facilitator: `{error: "<reason>: <message>"}`. */
 const worded = z.object({ error: z.string() }).transform(({ error }, context) => {
   const [, found = "", rest] = /^(\w+)(?:: (.*))?$/s.exec(error) ?? [];
-  if (definite.has(found)) return { reason: found, message: message.parse(rest) };
+  if (definite.has(found)) return { reason: found, message: cleanMessage(rest) };
   context.addIssue("the error is not an x402 reason");
   return z.NEVER;
 });
@@ -118,14 +112,15 @@ export const verifyResponse = z.union([
     .object({
       isValid: z.boolean(),
       invalidReason: text,
-      invalidMessage: message,
-      invalidReasonDetails: message,
+      invalidMessage: text,
+      invalidReasonDetails: text,
       payer: text,
       extensions: extra,
       extra,
     })
     .transform(({ invalidReasonDetails, ...answer }) => {
-      const { invalidReason, invalidMessage = invalidReasonDetails } = answer;
+      const { invalidReason } = answer;
+      const invalidMessage = cleanMessage(answer.invalidMessage ?? invalidReasonDetails);
       const isReverted = invalidReason === "unexpected_error" && reverted.test(invalidMessage ?? "");
       const known = isReverted ? reason.simulation : invalidReason;
       const told = answer.isValid ? answer.extra : undefined;
@@ -142,7 +137,7 @@ export const settleResponse = z.union([
     .object({
       success: z.boolean(),
       errorReason: text,
-      errorMessage: message,
+      errorMessage: text,
       payer: text,
       transaction: text,
       network: text,
@@ -150,9 +145,17 @@ export const settleResponse = z.union([
       extensions: extra,
       extra,
     })
-    .refine(({ success, transaction, network }) => !success || (transaction !== undefined && network !== undefined))
-    .transform(({ transaction = "", network = "", ...answer }) =>
-      removeAbsent<SettleResponse>({ ...answer, transaction, network: network as Network }),
+    .refine(
+      ({ success, transaction, network }) =>
+        !success || (typeof transaction === "string" && typeof network === "string"),
+    )
+    .transform(({ transaction, network, errorMessage, ...answer }) =>
+      removeAbsent<SettleResponse>({
+        ...answer,
+        errorMessage: cleanMessage(errorMessage),
+        transaction: transaction ?? "",
+        network: (network ?? "") as Network,
+      }),
     ),
   worded.transform(({ reason: errorReason, message: errorMessage }) =>
     removeAbsent<SettleResponse>({
@@ -177,11 +180,14 @@ export const supportedResponse = z.object({
       x402Version: z.number(),
       scheme: z.string(),
       network: z.string(),
-      extra: extra.optional().catch(undefined),
+      extra: extra
+        .transform((value) => value ?? undefined)
+        .optional()
+        .catch(undefined),
     }),
   ),
   extensions: z.array(z.string()).catch([]).default([]),
-  error: text,
+  error: text.transform((value) => value ?? undefined),
   assets: z.array(settledAsset).optional().catch(undefined),
 });
 

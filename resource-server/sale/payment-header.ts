@@ -4,6 +4,7 @@ import type { PaymentRequirements } from "@x402/core/types";
 import { readBy, readEnvelope } from "#x402/envelope.ts";
 import { exact } from "#x402/exact.ts";
 import { MalformedPaymentError } from "#x402/malformed-payment-error.ts";
+import { nameIdentifier } from "../claims/payment-claim.ts";
 import type { PaymentKey, ReadPayment } from "#x402/scheme.ts";
 import { schemes } from "#x402/schemes.ts";
 
@@ -16,6 +17,8 @@ export type Payment = Readonly<{
   validBefore: number;
   /** Identifies the signed payment; only a holder of the signature can compute it. */
   digest: string;
+  /** Names the payment's own identifier; see {@link nameIdentifier}. */
+  identifier: string | undefined;
 }>;
 
 /** Result of reading a PAYMENT-SIGNATURE header. */
@@ -49,6 +52,7 @@ function buildPayment(read: ReadPayment): Payment {
     key: scheme.key(payment, sent.accepted),
     validBefore: scheme.expiresAt(payment),
     digest: scheme.digest(payment),
+    identifier: nameIdentifier(sent),
   };
 }
 

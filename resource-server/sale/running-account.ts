@@ -1,6 +1,6 @@
 import type { Scheme } from "#x402/scheme.ts";
 import { schemes } from "#x402/schemes.ts";
-import { nameIdentifier, type FoundClaim, type PaymentClaim } from "../claims/payment-claim.ts";
+import type { FoundClaim, PaymentClaim } from "../claims/payment-claim.ts";
 import type { UpstreamResult } from "../upstream/upstream.ts";
 import type { Payment } from "./payment-header.ts";
 import type { SaleOutcome } from "./sale-outcome.ts";
@@ -15,7 +15,7 @@ type Purchase = Readonly<{ payment: Payment; fingerprint: string }>;
 export function isRepetition(claim: FoundClaim | undefined, { payment, fingerprint }: Purchase): claim is FoundClaim {
   if (claim?.digest !== payment.digest) return false;
   if (payment.read.scheme.busy === undefined) return true;
-  const isMarked = claim.holder === nameIdentifier(payment.read.sent);
+  const isMarked = claim.holder === payment.identifier;
   return claim.fingerprint === fingerprint && (claim.state !== "delivered" || isMarked);
 }
 

@@ -8,7 +8,6 @@ import { readSettleState } from "#x402/answer.ts";
 import {
   isSamePurchase,
   nameHolder,
-  nameIdentifier,
   type ClaimKey,
   type FoundClaim,
   type PaymentClaim,
@@ -140,10 +139,9 @@ export const noOffer = "No matching payment requirements";
  * identifier, after losing the response, is not charged: it gets that response, if it is for the same request on the same terms.
  */
 async function findIdentified(
-  { key: { payer }, read }: Payment,
+  { key: { payer }, identifier }: Payment,
   { ledger }: Pick<SaleDependencies, "ledger">,
 ): Promise<FoundClaim | undefined> {
-  const identifier = nameIdentifier(read.sent);
   const key = identifier === undefined ? undefined : await ledger.findIdentified(payer, identifier);
   return key === undefined ? undefined : ledger.find(key);
 }
@@ -151,13 +149,12 @@ async function findIdentified(
 async function buy(key: ClaimKey, request: Order, dependencies: SaleDependencies): Promise<SaleOutcome> {
   const { ledger, facilitation } = dependencies;
   const { payment, requirements, route, fingerprint } = request;
-  const { read, digest, validBefore } = payment;
+  const { read, digest, validBefore, identifier } = payment;
   const payload = read.sent;
   const idempotencyKey = randomUUID();
-  const holder = nameHolder(payload, request.client);
+  const holder = nameHolder(identifier, request.client);
   const begun = { key, route, fingerprint, digest, payload, requirements, idempotencyKey, validBefore, holder };
-  if (!(await ledger.claim({ ...begun, identifier: nameIdentifier(payload) })))
-    return collect(key, request, dependencies);
+  if (!(await ledger.claim({ ...begun, identifier }))) return collect(key, request, dependencies);
   let result: ReturnType<typeof chargeWork> | undefined;
   try {
     result = chargeWork(skipWork(read) ?? (await request.work()), requirements);
@@ -185,7 +182,7 @@ async function collect(key: ClaimKey, request: Collection, dependencies: SaleDep
   if (found.state !== "working") {
     const isOwn = request.isIdentified === true || found.digest === request.payment.digest;
     if (!isOwn || !found.hasResponse) return request.isIdentified === true ? { kind: "other-request" } : spent;
-    const holder = nameHolder(request.payment.read.sent, request.client);
+    const holder = nameHolder(request.payment.identifier, request.client);
     if (found.state === "delivered" && found.holder !== holder) return spent;
     if (found.fingerprint !== request.fingerprint) return { kind: "other-request" };
     if (found.state === "delivered" && request.isRepeated !== true) return { kind: "in-progress" };

@@ -115,8 +115,8 @@ export const saleMutations: readonly Mutation[] = [
     file: sale,
     edits: {
       'if (!owners.acquire(key)) return { kind: "in-progress" };': "owners.acquire(key);",
-      "if (!(await ledger.claim({ ...begun, identifier: nameIdentifier(payload) })))\n    return collect(key, request, dependencies);":
-        "await ledger.claim({ ...begun, identifier: nameIdentifier(payload) });",
+      "if (!(await ledger.claim({ ...begun, identifier }))) return collect(key, request, dependencies);":
+        "await ledger.claim({ ...begun, identifier });",
     },
   },
   {
