@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it, test } from "vitest";
 import {
   pauseInBackground,
-  createWakeablePause,
+  repeat,
   DeadlineError,
   pause,
   poll,
@@ -48,23 +48,63 @@ describe.each([
   });
 });
 
-describe("createWakeablePause", () => {
-  it("ends the wait in progress", async () => {
-    const rest = createWakeablePause();
-    const waiting = rest.wait(hourMs);
-    rest.wake();
-    await waiting;
+describe("repeat", () => {
+  const failed = (error: unknown) => {
+    throw error;
+  };
+
+  it("runs at once and after each wait, until its disposal ends the wait", async () => {
+    const runs: number[] = [];
+    await using task = repeat(async () => void runs.push(runs.length), { intervalMs: hourMs, failed });
+    task.wake();
+    await sleep(0);
+    expect(runs).toEqual([0, 1]);
   });
 
-  it("skips one wait when it was woken before it, and only one", async () => {
-    const waited: number[] = [];
-    const rest = createWakeablePause(async (ms) => void waited.push(ms));
-    rest.wake();
-    rest.wake();
-    await rest.wait(1);
-    await rest.wait(2);
-    await rest.wait(3);
-    expect(waited).toEqual([2, 3]);
+  it("waits before the first run if it is to, and skips one wait when it was woken during a run, and only one", async () => {
+    const steps: string[] = [];
+    const next = Promise.withResolvers<void>();
+    let wake = () => {};
+    const task = repeat(
+      async () => {
+        steps.push("run");
+        wake();
+        wake();
+        wake = () => {};
+        if (steps.length === 5) next.resolve();
+      },
+      { intervalMs: 1, failed, waitsFirst: true },
+      { pause: async () => void steps.push("wait") },
+    );
+    wake = task.wake;
+    await next.promise;
+    await task[Symbol.asyncDispose]();
+    expect(steps.slice(0, 4)).toEqual(["wait", "run", "run", "wait"]);
+  });
+
+  it("repeats a task that failed", async () => {
+    const failures: unknown[] = [];
+    let runs = 0;
+    const fail = async () => {
+      runs += 1;
+      throw new Error(`run ${runs}`);
+    };
+    await using task = repeat(fail, { intervalMs: hourMs, failed: (error) => void failures.push(error) });
+    await sleep(0);
+    task.wake();
+    await sleep(0);
+    expect(failures.map(String)).toEqual(["Error: run 1", "Error: run 2"]);
+  });
+
+  it("without an interval waits until it is woken, and leaves no timer", async () => {
+    const before = holdingTimers();
+    let runs = 0;
+    await using task = repeat(async () => void (runs += 1), { intervalMs: Infinity, failed });
+    await sleep(0);
+    expect([runs, holdingTimers()]).toEqual([1, before]);
+    task.wake();
+    await sleep(0);
+    expect(runs).toBe(2);
   });
 });
 

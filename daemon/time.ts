@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { systemClock, type Clock } from "./clock.ts";
 import type { Logger } from "./log/log.ts";
 
@@ -26,30 +27,59 @@ async function wait(ms: number, signal: AbortSignal | undefined, ref: boolean): 
   signal?.removeEventListener("abort", end);
 }
 
-/** An interruptible pause for a loop. */
-export type WakeablePause = Readonly<{
-  /** Waits; returns at once if `wake` was called since the last wait. */
-  wait: (ms: number) => Promise<void>;
-  /** Ends the wait in progress; if there is none, the next wait returns at once. */
-  wake: () => void;
+/** Task that repeats. Disposal ends its wait, and resolves when the run in progress has ended. */
+export type Repetition = AsyncDisposable &
+  Readonly<{
+    /** Ends the wait in progress; during a run, the next one follows at once. */
+    wake: () => void;
+  }>;
+
+export type RepetitionOptions = Readonly<{
+  /** From the end of one run to the start of the next; a function is called after each run. `Infinity` waits until the task is woken. */
+  intervalMs: number | (() => number);
+  /** Receives an error of the task, which is then repeated all the same. */
+  failed: (error: unknown) => void;
+  /** Whether the first run comes after a wait. */
+  waitsFirst?: boolean;
 }>;
 
-/** Creates an interruptible pause for one loop. */
-export function createWakeablePause(waitFor: Pause = pause): WakeablePause {
+/** Runs a task at once, and again after each wait, until disposed of. Its signal aborts at the disposal. */
+export function repeat(
+  task: (signal: AbortSignal) => Promise<void>,
+  { intervalMs, failed, waitsFirst = false }: RepetitionOptions,
+  { pause: waitFor = pause }: Readonly<{ pause?: Pause | undefined }> = {},
+): Repetition {
+  const stop = new AbortController();
+  const { signal } = stop;
   let isAwake = false;
-  let current: AbortController | undefined;
+  let waiting: AbortController | undefined;
+  const waitForNext = async (): Promise<void> => {
+    const ms = typeof intervalMs === "number" ? intervalMs : intervalMs();
+    if (!isAwake) {
+      waiting = new AbortController();
+      await (ms === Infinity ? once(waiting.signal, "abort") : waitFor(ms, waiting.signal));
+      waiting = undefined;
+    }
+    isAwake = false;
+  };
+  const wake = () => {
+    isAwake = true;
+    waiting?.abort();
+  };
+  const run = async (): Promise<void> => {
+    if (waitsFirst) await waitForNext();
+    while (!signal.aborted) {
+      await task(signal).catch(failed);
+      if (!signal.aborted) await waitForNext();
+    }
+  };
+  const running = run();
   return {
-    wait: async (ms) => {
-      if (!isAwake) {
-        current = new AbortController();
-        await waitFor(ms, current.signal);
-        current = undefined;
-      }
-      isAwake = false;
-    },
-    wake: () => {
-      isAwake = true;
-      current?.abort();
+    wake,
+    [Symbol.asyncDispose]: async () => {
+      stop.abort();
+      wake();
+      await running;
     },
   };
 }

@@ -1,6 +1,6 @@
 import type { Logger } from "#daemon/log/log.ts";
 import type { ReadinessCheck } from "#daemon/http/readiness.ts";
-import { createWakeablePause, pause as systemPause, poll, type Pause } from "#daemon/time.ts";
+import { repeat, type Pause } from "#daemon/time.ts";
 import type { Hex } from "#x402/hex.ts";
 import type { Chain } from "./chain.ts";
 import { ChainError } from "./chain-error.ts";
@@ -44,10 +44,9 @@ export type ChainWatchDependencies = Readonly<{
  */
 export async function startChainWatch(
   options: ExpectedChain,
-  { chain, fees, signers, clock, log, pause = systemPause }: ChainWatchDependencies,
+  { chain, fees, signers, clock, log, pause }: ChainWatchDependencies,
 ): Promise<ChainWatch> {
   const rpc = new URL(options.rpcUrl).origin;
-  const stop = new AbortController();
   let contracts: FoundContracts | undefined;
   let problem: string | undefined = "the chain has not been queried yet";
 
@@ -65,25 +64,15 @@ export async function startChainWatch(
     }
   };
 
-  const lookAgain = async (): Promise<void> => {
-    try {
-      await checkChain();
-    } catch (error) {
-      problem = (error as Error).message;
-      log.error({ event: "chain-unexpected", problem, rpc }, "the chain does not match the settings");
-    }
-  };
-  const noteFailure = (error: unknown) => {
-    problem = String(error);
-  };
-
   await checkChain();
   const intervalMs = () =>
     problem === undefined && signers.shortage() === undefined ? watchIntervalMs : failedWatchIntervalMs;
-  const polling = { name: "chain watch", failed: noteFailure, intervalMs, signal: stop.signal };
-  const { wait, wake } = createWakeablePause(pause);
-  signers.onShortage(wake);
-  const watching = wait(intervalMs()).then(() => poll(polling, lookAgain, { log, pause: wait }));
+  const failed = (error: unknown): void => {
+    problem = (error as Error).message;
+    log.error({ event: "chain-unexpected", problem, rpc }, "the chain does not match the settings");
+  };
+  const watching = repeat(checkChain, { intervalMs, failed, waitsFirst: true }, { pause });
+  signers.onShortage(watching.wake);
   return {
     checks: () => ({
       chain: { ok: problem === undefined, message: problem ?? `chain ${options.chainId} answers` },
@@ -91,11 +80,7 @@ export async function startChainWatch(
     }),
     decimals: () => contracts?.decimals ?? new Map(),
     contracts: () => contracts?.contracts,
-    [Symbol.asyncDispose]: async () => {
-      stop.abort();
-      wake();
-      await watching;
-    },
+    [Symbol.asyncDispose]: () => watching[Symbol.asyncDispose](),
   };
 }
 

@@ -1,6 +1,6 @@
 import { createBoundedLog } from "#daemon/log/bounded-log.ts";
 import type { Logger } from "#daemon/log/log.ts";
-import { doubleWait, pauseInBackground, type Pause } from "#daemon/time.ts";
+import { doubleWait, pauseInBackground, repeat, type Pause } from "#daemon/time.ts";
 import { reason } from "#x402/reason.ts";
 import type { Channel, ChannelLedger } from "../claims/channel-ledger.ts";
 import { createUnclaimedAmounts, type ChannelMetrics } from "./channel-metrics.ts";
@@ -33,7 +33,6 @@ type Payee = { channel: Channel; ids: Set<Channel["id"]>; isClaimedNow: boolean 
  */
 export function claimChannels(options: ClaimLoopOptions, dependencies: ClaimLoopDependencies): AsyncDisposable {
   const { ledger, log, clock, authorizer, metrics, pause = pauseInBackground } = dependencies;
-  const stop = new AbortController();
   const lines = createBoundedLog(log, { lines: 1, everyMs: 3_600_000 });
   const settleBackoff = createSettleBackoff(options.intervalMs, clock);
 
@@ -58,7 +57,7 @@ export function claimChannels(options: ClaimLoopOptions, dependencies: ClaimLoop
     for (const channel of await claimAll(ready, atMs, dependencies)) addClaimed(payees, channel, true);
   }
 
-  async function reconcile(): Promise<void> {
+  async function reconcile(signal: AbortSignal): Promise<void> {
     const atMs = clock();
     const payees = new Map<string, Payee>();
     const amounts = createUnclaimedAmounts();
@@ -70,7 +69,7 @@ export function claimChannels(options: ClaimLoopOptions, dependencies: ClaimLoop
       const urgent = await ledger.withdrawing(pageMax);
       const channels = new Map([...urgent, ...page].map((channel) => [channel.id, channel]));
       await claimPage([...channels.values()], atMs, payees);
-    } while (page.length === pageMax && !stop.signal.aborted);
+    } while (page.length === pageMax && !signal.aborted);
     for (const [name, payee] of payees) {
       if (!payee.isClaimedNow && settleBackoff.isWaiting(name)) continue;
       settleBackoff.note(name, await settlePayee(payee, dependencies));
@@ -79,24 +78,9 @@ export function claimChannels(options: ClaimLoopOptions, dependencies: ClaimLoop
     metrics.setChannels(await ledger.count(), amounts);
   }
 
-  async function run(): Promise<void> {
-    while (!stop.signal.aborted) {
-      try {
-        await reconcile();
-      } catch (error) {
-        log.warn({ event: "channels-not-claimed", err: error }, "channels can't be claimed; this will be retried");
-      }
-      await pause(options.intervalMs, stop.signal);
-    }
-  }
-
-  const running = run();
-  return {
-    async [Symbol.asyncDispose]() {
-      stop.abort();
-      await running;
-    },
-  };
+  const failed = (error: unknown) =>
+    log.warn({ event: "channels-not-claimed", err: error }, "channels can't be claimed; this will be retried");
+  return repeat(reconcile, { intervalMs: options.intervalMs, failed }, { pause });
 }
 
 function partition(

@@ -1,7 +1,7 @@
 import type { Logger } from "#daemon/log/log.ts";
 import { forgottenMax, type ClaimLedger } from "../claims/claim-ledger.ts";
 import { repeatForgetting, type RetainedResponses } from "../claims/retained-responses.ts";
-import { pauseInBackground, type Pause } from "#daemon/time.ts";
+import { pauseInBackground, repeat, type Pause } from "#daemon/time.ts";
 import { resumeSettlement, type SaleDependencies } from "./sale.ts";
 
 export type SettlementResumerOptions = Readonly<{
@@ -26,7 +26,6 @@ export function resumeSettlements(
   dependencies: SettlementResumerDependencies,
 ): AsyncDisposable {
   const { ledger, owners, responses, log, clock, pause = pauseInBackground } = dependencies;
-  const stop = new AbortController();
 
   /** Releases claims that this process owns in the ledger without a request working on them, because the end of their request could not be written. */
   async function releaseOrphans(): Promise<void> {
@@ -40,7 +39,7 @@ export function resumeSettlements(
     }
   }
 
-  async function resumeDue(): Promise<void> {
+  async function resumeDue(signal: AbortSignal): Promise<void> {
     await releaseOrphans();
     const released = await ledger.releaseAbandoned();
     if (released > 0)
@@ -48,7 +47,7 @@ export function resumeSettlements(
     const claims = (await ledger.unsettled(claimsPerRunMax))[Symbol.iterator]();
     const worker = async () => {
       for (const claim of claims) {
-        if (stop.signal.aborted) return;
+        if (signal.aborted) return;
         await resumeSettlement(claim, dependencies);
       }
     };
@@ -57,22 +56,7 @@ export function resumeSettlements(
     await repeatForgetting(() => ledger.forget(clock() - options.retentionMs), forgottenMax);
   }
 
-  async function run(): Promise<void> {
-    while (!stop.signal.aborted) {
-      try {
-        await resumeDue();
-      } catch (error) {
-        log.error({ event: "settlements-not-resumed", err: error }, "can't resume settlements; retrying");
-      }
-      await pause(options.intervalMs, stop.signal);
-    }
-  }
-
-  const running = run();
-  return {
-    async [Symbol.asyncDispose]() {
-      stop.abort();
-      await running;
-    },
-  };
+  const failed = (error: unknown) =>
+    log.error({ event: "settlements-not-resumed", err: error }, "can't resume settlements; retrying");
+  return repeat(resumeDue, { intervalMs: options.intervalMs, failed }, { pause });
 }

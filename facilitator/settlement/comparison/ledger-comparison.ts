@@ -1,5 +1,5 @@
 import type { Logger } from "#daemon/log/log.ts";
-import { pauseInBackground, type Pause } from "#daemon/time.ts";
+import { pauseInBackground, repeat, type Pause } from "#daemon/time.ts";
 import type { Hex } from "#x402/hex.ts";
 import { createLedgerWalk, type Mismatch, type WalkDependencies } from "./ledger-walk.ts";
 
@@ -41,39 +41,25 @@ export function startLedgerComparison(
   let last: LedgerComparison | undefined;
   const report = createReporter(log);
   const compare = async () => {
-    try {
-      const { mismatches, atMs } = await walk.compareNext();
-      report(mismatches);
-      last = { mismatches: mismatches.length, atMs };
-    } catch (error) {
-      last = last && { ...last, mismatches: undefined };
-      log.warn(
-        { event: "ledger-not-reconciled", err: error, retryInMs: compareIntervalMs },
-        "can't compare the ledger with the chain",
-      );
+    if (!isSettler()) {
+      last = undefined;
+      walk = createLedgerWalk(dependencies);
+      return;
     }
+    const { mismatches, atMs } = await walk.compareNext();
+    report(mismatches);
+    last = { mismatches: mismatches.length, atMs };
   };
-  const rest = () => {
-    last = undefined;
-    walk = createLedgerWalk(dependencies);
+  const failed = (error: unknown) => {
+    last = last && { ...last, mismatches: undefined };
+    log.warn(
+      { event: "ledger-not-reconciled", err: error, retryInMs: compareIntervalMs },
+      "can't compare the ledger with the chain",
+    );
   };
-  const stop = new AbortController();
-  const run = async () => {
-    while (!stop.signal.aborted) {
-      // Compare immediately, so that the state of a correct ledger is known from the start.
-      if (isSettler()) await compare();
-      else rest();
-      await pause(compareIntervalMs, stop.signal);
-    }
-  };
-  const running = run();
-  return {
-    comparison: () => last,
-    [Symbol.asyncDispose]: async () => {
-      stop.abort();
-      await running;
-    },
-  };
+  // Compare immediately, so that the state of a correct ledger is known from the start.
+  const comparing = repeat(compare, { intervalMs: compareIntervalMs, failed }, { pause });
+  return { comparison: () => last, [Symbol.asyncDispose]: () => comparing[Symbol.asyncDispose]() };
 }
 
 const notOnChain = "the ledger says that a payment is settled, and the chain does not have it";

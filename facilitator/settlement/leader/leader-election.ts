@@ -1,6 +1,6 @@
 import type { ReadinessCheck } from "#daemon/http/readiness.ts";
 import { StoreError } from "#daemon/sql/store.ts";
-import { createWakeablePause } from "#daemon/time.ts";
+import { repeat } from "#daemon/time.ts";
 import type { SettlingDependencies, SettlingOptions } from "../settling.ts";
 import { createLeaseDeadline, type LeaseClaim, leaseTrustMs } from "./settler-lease.ts";
 import type { SharedLedger } from "./shared-ledger.ts";
@@ -23,26 +23,21 @@ const renewIntervalMs = 1_000;
 
 /** Starts to settle when no other replica does, and stands by otherwise. */
 export function startCandidate(options: SettlingOptions, dependencies: CandidateDependencies): Candidate {
-  const { shared, log } = dependencies;
+  const { shared, pause, log } = dependencies;
   const { lease } = shared;
-  const stop = new AbortController();
-  const pause = createWakeablePause(dependencies.pause);
   let term: Term | undefined;
   const { runQuery, runClaim, readiness } = createQuerying(dependencies);
 
-  const serve = async (number: number, begun: Term, claim: () => LeaseClaim): Promise<void> => {
+  const serve = async (number: number, begun: Term, claim: () => LeaseClaim, stop: AbortSignal): Promise<void> => {
     log.info({ event: "term-started", term: number }, "this replica is now the leader and settles");
     term = begun;
-    const onOver = () => {
-      term = undefined;
-      pause.wake();
-    };
-    begun.over.addEventListener("abort", onOver, { once: true });
+    begun.over.addEventListener("abort", () => (term = undefined), { once: true });
+    const ended = AbortSignal.any([stop, begun.over]);
     try {
       let isMine = true;
-      while (isMine && !stop.signal.aborted && !begun.over.aborted) {
-        await pause.wait(renewIntervalMs);
-        if (stop.signal.aborted || begun.over.aborted) break;
+      while (isMine && !ended.aborted) {
+        await pause(renewIntervalMs, ended);
+        if (ended.aborted) break;
         // Without a response the term continues; the deadline ends it before another replica may start one.
         isMine = (await runClaim(claim(), () => lease.renew(number), Boolean)) ?? true;
       }
@@ -53,47 +48,27 @@ export function startCandidate(options: SettlingOptions, dependencies: Candidate
     }
   };
 
-  const tryTerm = async (): Promise<void> => {
+  const tryTerm = async (stop: AbortSignal): Promise<void> => {
     let isLate = false;
-    using deadline = createLeaseDeadline(
-      { trustMs: leaseTrustMs },
-      {
-        pause: dependencies.pause,
-        onPassed: () => {
-          isLate = true;
-          term?.lose();
-        },
-      },
-    );
+    const onPassed = () => {
+      isLate = true;
+      term?.lose();
+    };
+    using deadline = createLeaseDeadline({ trustMs: leaseTrustMs }, { pause, onPassed });
     const number = await runClaim(deadline.claim(), lease.acquire, (given) => given !== undefined);
     if (number === undefined) return;
     const begun = await runQuery(() => startLeaderTerm(options, { ...dependencies, ...shared.inTerm(number) }));
     if (begun === undefined) return;
-    if (isLate) begun.lose();
-    else await serve(number, begun, deadline.claim);
-    if (stop.signal.aborted) await runQuery(() => lease.release(number));
+    if (isLate) {
+      begun.lose();
+      await begun[Symbol.asyncDispose]();
+    } else await serve(number, begun, deadline.claim, stop);
+    if (stop.aborted) await runQuery(() => lease.release(number));
   };
 
-  const run = async (): Promise<void> => {
-    while (!stop.signal.aborted) {
-      try {
-        await tryTerm();
-      } catch (error) {
-        log.error({ event: "settling-failed", err: error }, "settling failed; retrying");
-      }
-      if (!stop.signal.aborted) await pause.wait(renewIntervalMs);
-    }
-  };
-  const running = run();
-  return {
-    term: () => term,
-    readiness,
-    [Symbol.asyncDispose]: async () => {
-      stop.abort();
-      pause.wake();
-      await running;
-    },
-  };
+  const failed = (error: unknown) => log.error({ event: "settling-failed", err: error }, "settling failed; retrying");
+  const candidacy = repeat(tryTerm, { intervalMs: renewIntervalMs, failed }, { pause });
+  return { term: () => term, readiness, [Symbol.asyncDispose]: () => candidacy[Symbol.asyncDispose]() };
 }
 
 /** Creates functions that query the database and track whether it responds. */

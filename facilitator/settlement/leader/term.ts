@@ -1,6 +1,6 @@
 import { StoreError } from "#daemon/sql/store.ts";
 import type { Hex } from "#x402/hex.ts";
-import { createWakeablePause } from "#daemon/time.ts";
+import { repeat, type Repetition } from "#daemon/time.ts";
 import type { Chain } from "../../chain/chain.ts";
 import { ChainError } from "../../chain/chain-error.ts";
 import type { InFlightSettlement } from "../in-flight.ts";
@@ -99,11 +99,10 @@ type IntakeDependencies = LeaderTermDependencies &
   Readonly<{ settling: Settling; onFault: (error: unknown) => void; over: AbortSignal }>;
 
 /** Moves requests from the database to the signer's queue, and reports those that could not be sent to the database. */
-function startIntake(options: SettlingOptions, dependencies: IntakeDependencies): AsyncDisposable & Pick<Term, "wake"> {
+function startIntake(options: SettlingOptions, dependencies: IntakeDependencies): Repetition {
   const { requests, settling, suspensions, onFault, over, log } = dependencies;
   const { book, funds, queues } = settling;
   const { pollIntervalMs, inFlightMax } = options.settlement;
-  const pause = createWakeablePause(dependencies.pause);
   /** Declined requests whose decline is not recorded yet; the record still shows them as unseen. */
   const leaving = new Set<Hex>();
 
@@ -131,7 +130,7 @@ function startIntake(options: SettlingOptions, dependencies: IntakeDependencies)
   const pickUp = async (): Promise<void> => {
     const before = new Set(book.all().map(({ settlement }) => settlement.id));
     const room = inFlightMax - before.size;
-    if (room <= 0) return;
+    if (room <= 0 || over.aborted) return;
     // Skip requests that this process knew before the query: they may have been sent since, and the result may be older.
     for (const settlement of await requests.waiting(room + before.size)) {
       const { id } = settlement;
@@ -141,24 +140,10 @@ function startIntake(options: SettlingOptions, dependencies: IntakeDependencies)
       void submitCovered(entry);
     }
   };
-  const run = async (): Promise<void> => {
-    while (!over.aborted) {
-      try {
-        await pickUp();
-      } catch (error) {
-        if (!isFault(error))
-          log.error({ event: "settlements-not-resumed", err: error }, "settlement requests can't be resumed; retrying");
-        onFault(error);
-      }
-      if (!over.aborted) await pause.wait(pollIntervalMs);
-    }
+  const failed = (error: unknown): void => {
+    if (!isFault(error))
+      log.error({ event: "settlements-not-resumed", err: error }, "settlement requests can't be resumed; retrying");
+    onFault(error);
   };
-  const running = run();
-  return {
-    wake: pause.wake,
-    [Symbol.asyncDispose]: async () => {
-      pause.wake();
-      await running;
-    },
-  };
+  return repeat(pickUp, { intervalMs: pollIntervalMs, failed }, dependencies);
 }

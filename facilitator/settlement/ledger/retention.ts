@@ -1,5 +1,5 @@
 import type { Logger } from "#daemon/log/log.ts";
-import type { Pause } from "#daemon/time.ts";
+import { repeat, type Pause } from "#daemon/time.ts";
 import type { Ownership } from "../ownership.ts";
 import type { Ledger } from "./ledger.ts";
 import type { Sales } from "./sales.ts";
@@ -34,10 +34,7 @@ export function startRetention(
   { retentionDays }: Readonly<{ retentionDays: number }>,
   { ledger, ownership, sales, clock, pause, log }: RetentionDependencies,
 ): AsyncDisposable {
-  const stop = new AbortController();
-  const { signal } = stop;
-
-  const forgetRows = async (forget: Ledger["prune"], beforeMs: number): Promise<number> => {
+  const forgetRows = async (forget: Ledger["prune"], beforeMs: number, signal: AbortSignal): Promise<number> => {
     let forgotten = 0;
     while (!signal.aborted) {
       const rows = await forget(beforeMs, retentionStep.rowsMax);
@@ -47,7 +44,7 @@ export function startRetention(
     }
     return forgotten;
   };
-  const forgetNotes = async (beforeMs: number): Promise<void> => {
+  const forgetNotes = async (beforeMs: number, signal: AbortSignal): Promise<void> => {
     let fromMs: number | undefined = 0;
     while (!signal.aborted) {
       fromMs = await ownership.forgetNotes({ fromMs, beforeMs }, retentionStep.rowsMax);
@@ -55,32 +52,18 @@ export function startRetention(
       await pause(retentionStep.pauseMs, signal);
     }
   };
-  const forgetOld = async (): Promise<void> => {
-    try {
-      const beforeMs = clock() - retentionDays * dayMs;
-      const settlements = await forgetRows(ledger.prune, beforeMs);
-      await forgetRows(sales.forget, beforeMs);
-      if (settlements > 0)
-        log.info({ event: "settlements-deleted", settlements, retentionDays }, "deleted old settlements");
-      await forgetNotes(clock() - noteLifeMs);
-    } catch (error) {
-      log.error(
-        { event: "settlements-not-deleted", err: error },
-        "can't delete old settlements; retrying in ten minutes",
-      );
-    }
+  const forgetOld = async (signal: AbortSignal): Promise<void> => {
+    const beforeMs = clock() - retentionDays * dayMs;
+    const settlements = await forgetRows(ledger.prune, beforeMs, signal);
+    await forgetRows(sales.forget, beforeMs, signal);
+    if (settlements > 0)
+      log.info({ event: "settlements-deleted", settlements, retentionDays }, "deleted old settlements");
+    await forgetNotes(clock() - noteLifeMs, signal);
   };
-  const run = async (): Promise<void> => {
-    while (!signal.aborted) {
-      await forgetOld();
-      await pause(retentionIntervalMs, signal);
-    }
-  };
-  const running = run();
-  return {
-    [Symbol.asyncDispose]: async () => {
-      stop.abort();
-      await running;
-    },
-  };
+  const failed = (error: unknown): void =>
+    log.error(
+      { event: "settlements-not-deleted", err: error },
+      "can't delete old settlements; retrying in ten minutes",
+    );
+  return repeat(forgetOld, { intervalMs: retentionIntervalMs, failed }, { pause });
 }
