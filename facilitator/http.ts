@@ -13,7 +13,7 @@ import type { Facilitator } from "./facilitator.ts";
 import { MalformedPaymentError } from "#x402/malformed-payment-error.ts";
 import { reason } from "#x402/reason.ts";
 import { SellerLimitError } from "./seller-limits.ts";
-import { OverloadError } from "./settlement/settlement-bound.ts";
+import { OverloadError } from "./settlement/settler.ts";
 
 /** Facilitator served over HTTP by the routes. */
 export type RouteDependencies = Readonly<{

@@ -22,18 +22,18 @@ import { createPaymentChecks } from "./schemes/payment-checks.ts";
 import { createTransfers } from "./schemes/transfers.ts";
 import { createSellerGuard } from "./seller-limits.ts";
 import type { EngineDependencies } from "./settlement/engine.ts";
-import type { InFlightSettlement } from "./settlement/in-flight.ts";
 import { createRecordChecks } from "./settlement/ledger/ledger.ts";
-import { sumSpent, type Sales } from "./settlement/ledger/sales.ts";
-import { startEngine, type EngineParts } from "./settlement/start-engine.ts";
-import { computeGasCost } from "./settlement/track/mined-gas.ts";
+import type { LedgerStore } from "./settlement/ledger/open-ledger.ts";
+import { computeGasCost, createSales, sumSpent, type Sales } from "./settlement/ledger/sales.ts";
+import { startEngine } from "./settlement/start-engine.ts";
 import type { FacilitatorSettings } from "./settings.ts";
 
 /** Dependencies of a network: what all networks share, and the metrics of this one. */
 export type NetworkDependencies = Omit<
-  EngineParts,
-  "chain" | "fees" | "gas" | "check" | "contracts" | "suspensions" | "recordMinedIn" | "signerWatch"
+  EngineDependencies,
+  "chain" | "fees" | "gas" | "check" | "contracts" | "suspensions" | "recordMined" | "signerWatch"
 > &
+  LedgerStore &
   Readonly<{
     metrics: NetworkMetrics;
     connect: typeof connectToNode;
@@ -85,13 +85,11 @@ export async function startNetwork(
   const suspensions = createSuspensions(parts);
   const checks = createPaymentChecks(limits, { ...parts, chainAt, gas, suspensions });
   const payees = toLowerCase(options.payees);
-  const recordMinedIn = createGasMeter(chainOptions, { payees, countsSellers: sellers.size > 0, metrics });
-  const onChain = { chain, fees, gas, contracts, suspensions };
+  const sales = createSales({ chainId, firstChainId: options.firstChainId }, dependencies);
+  const recordMined = createGasMeter(chainOptions, { payees, sales: sellers.size > 0 ? sales : undefined, metrics });
+  const onChain = { chain, fees, gas, contracts, suspensions, signerWatch };
   const engine = resources.use(
-    await startEngine(
-      { ...options, chainId },
-      { ...dependencies, ...onChain, check: checks.checkAgain, recordMinedIn, signerWatch },
-    ),
+    await startEngine({ ...options, chainId }, { ...dependencies, ...onChain, check: checks.checkAgain, recordMined }),
   );
   if (webSocketUrl !== undefined) {
     resources.use(followNewHeads({ url: webSocketUrl }, { onHead: engine.onHead, log }));
@@ -103,14 +101,14 @@ export async function startNetwork(
     signerBalances: signerWatch.balances,
     signersUsable: signerWatch.usable,
     sellers: [...sellers.keys()],
-    gasOfDay: async (seller) => toNative(sumSpent(await engine.sales.gasOfDay(seller)), nativeDecimals),
+    gasOfDay: async (seller) => toNative(sumSpent(await sales.gasOfDay(seller)), nativeDecimals),
   });
   const minAmount = createMinAmounts({ ...chainOptions, assets: options.assets }, signerWatch);
   const transfersFor = createTransfers(
     { network, assets, payees, minAmount, signers: toLowerCase(addresses) },
     { ...checks, engine, contracts, clock, monotonicMs, log },
   );
-  const guard = createSellerGuard({ network, sellers, nativeDecimals }, { ...engine, ...signerWatch, clock });
+  const guard = createSellerGuard({ network, sellers, nativeDecimals }, { ...engine, ...signerWatch, sales, clock });
   const owned = resources.move();
   return {
     network,
@@ -139,27 +137,24 @@ function requireChecked(
   };
 }
 
-/** Creates the meter of the signers' gas costs of settlements, by payee and by seller. */
+/** Creates the meter of the signers' gas costs of settlements, by payee and, with `sales`, by seller. */
 function createGasMeter(
   { id, chargesGasLimit = findChainTraits(id).chargesGasLimit, nativeDecimals }: FacilitatorSettings["chain"],
   {
     payees,
-    countsSellers,
+    sales,
     metrics,
-  }: Readonly<{
-    payees: ReadonlySet<string>;
-    countsSellers: boolean;
-    metrics: NetworkMetrics;
-  }>,
-): (sales: Sales) => EngineDependencies["recordMined"] {
-  return (sales) => async (entries, receipts) => {
-    const cost = (entry: InFlightSettlement) => computeGasCost(entry, receipts, { chargesGasLimit });
-    const costs = countsSellers ? entries.map((entry) => [entry.settlement.id, cost(entry)] as const) : [];
-    const bySeller = await sales.addGas(new Map(costs));
+  }: Readonly<{ payees: ReadonlySet<string>; sales: Sales | undefined; metrics: NetworkMetrics }>,
+): EngineDependencies["recordMined"] {
+  return async (entries, receipts) => {
+    const paid = entries.map(({ settlement, attempts }) => {
+      return { ...settlement, wei: computeGasCost(attempts, receipts, { chargesGasLimit }) };
+    });
+    const bySeller = (await sales?.addGas(new Map(paid.map(({ id: settlement, wei }) => [settlement, wei])))) ?? [];
     for (const [seller, wei] of bySeller) metrics.addSellerGas(seller, toNative(wei, nativeDecimals));
-    for (const entry of entries) {
-      const payee = entry.settlement.payTo.toLowerCase();
-      metrics.addGasCost(payees.has(payee) ? payee : "other", toNative(cost(entry), nativeDecimals));
+    for (const { payTo, wei } of paid) {
+      const payee = payTo.toLowerCase();
+      metrics.addGasCost(payees.has(payee) ? payee : "other", toNative(wei, nativeDecimals));
     }
   };
 }

@@ -2,14 +2,10 @@ import type { Hex } from "#x402/hex.ts";
 import { namePayment, type PaymentKey } from "#x402/scheme.ts";
 import type { Receipt } from "../chain/chain.ts";
 import { describeLack } from "../settlement/comparison/ledger-walk.ts";
-import {
-  readSettlements,
-  type ExportedSettlement,
-  type ExportRange,
-} from "../settlement/ledger/exported-settlements.ts";
+import { readSettlements, type ExportedSettlement, type ExportRange } from "../settlement/ledger/settlement-queries.ts";
 import { showsTransfer } from "../chain/transfer-method.ts";
 import { isExecuted } from "../settlement/track/decision.ts";
-import { computeGasCost } from "../settlement/track/mined-gas.ts";
+import { computeGasCost } from "../settlement/ledger/sales.ts";
 import { formatCsv } from "./csv.ts";
 import type { NetworkOptions } from "../network-options.ts";
 import type { Books } from "./open-books.ts";
@@ -80,7 +76,7 @@ async function exportNetwork(
     const find = async (exported: ExportedSettlement): Promise<Found> => {
       const { asset, payer, authorizationNonce: nonce } = exported.settlement;
       const key = { network: `eip155:${chainId}`, asset, payer, nonce };
-      const gas = computeGasCost(exported, receipts, { chargesGasLimit });
+      const gas = computeGasCost(exported.attempts, receipts, { chargesGasLimit });
       return { ...exported, receipts, gas, key, claim: (await findClaim?.(key)) ?? "" };
     };
     const found = await Promise.all(page.map(find));

@@ -8,7 +8,7 @@ import { createFeeQuotes } from "../chain/fees.ts";
 import { createGasLimits } from "../chain/gas-limits.ts";
 import { createLocalKey, createTransactionSigner, type TransactionSigner } from "../chain/transaction-signer.ts";
 import type { Settlement } from "../settlement/settlement.ts";
-import { findSettled } from "../settlement/ledger/exported-settlements.ts";
+import { findSettled } from "../settlement/ledger/settlement-queries.ts";
 import { createRefunds, type Refund, type Refunds } from "../settlement/ledger/refunds.ts";
 import { showsTransfer } from "../chain/transfer-method.ts";
 import type { NetworkOptions } from "../network-options.ts";

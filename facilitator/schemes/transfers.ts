@@ -14,7 +14,7 @@ import type { RecentVerdicts } from "./verified-payments.ts";
 import type { Engine } from "../settlement/engine.ts";
 import type { AdoptForeign } from "../settlement/foreign-settlement.ts";
 import { payerNotesMax, type Ownership } from "../settlement/ownership.ts";
-import { OverloadError } from "../settlement/settlement-bound.ts";
+import { OverloadError } from "../settlement/settler.ts";
 import type { Recorded } from "../settlement/settlement.ts";
 
 /** Supported network, tokens and payees. */

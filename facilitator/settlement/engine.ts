@@ -1,39 +1,42 @@
 import type { AuditLog } from "#daemon/audit/audit-log.ts";
-import type { Logger } from "#daemon/log/log.ts";
 import type { ReadinessCheck } from "#daemon/http/readiness.ts";
+import type { Logger } from "#daemon/log/log.ts";
+import type { Pause } from "#daemon/time.ts";
+import type { Hex } from "#x402/hex.ts";
+import type { Refusal } from "#x402/reason.ts";
+import type { SignedPayment } from "#x402/signed-payment.ts";
 import type { Chain } from "../chain/chain.ts";
 import type { FeeQuotes } from "../chain/fees.ts";
 import type { GasLimits } from "../chain/gas-limits.ts";
 import type { SignerWatch } from "../chain/signer-watch.ts";
-import type { TransactionSigners } from "../chain/transaction-signer.ts";
-import type { Pause } from "#daemon/time.ts";
-import type { Refusal } from "#x402/reason.ts";
-import type { SignedPayment } from "#x402/signed-payment.ts";
-import type { FacilitatorSettings } from "../settings.ts";
 import type { Suspensions } from "../chain/suspensions.ts";
+import type { TransactionSigners } from "../chain/transaction-signer.ts";
+import type { FacilitatorSettings } from "../settings.ts";
+import { createInFlightSettlements, type InFlightSettlement, type InFlightSettlements } from "./in-flight.ts";
+import type { Ledger } from "./ledger/ledger.ts";
 import type { Ownership } from "./ownership.ts";
-import type { Settler } from "./settler.ts";
-import type { SignerState } from "./submit/signer-queues.ts";
-import type { TrackerDependencies } from "./track/tracker.ts";
-import type { Recorded } from "./settlement.ts";
+import { createPayerFunds, type PayerFunds } from "./payer-funds.ts";
+import { auditSettlement, type Outcome, type Recorded } from "./settlement.ts";
+import { createSettler, type Settler } from "./settler.ts";
+import { createSignerQueues, type SignerQueues, type SignerState } from "./submit/signer-queues.ts";
+import { createPollLoop } from "./track/poll-loop.ts";
+import { createTracker, type TrackerDependencies } from "./track/tracker.ts";
 
 /** Settings for settlement. */
-export type EngineOptions = Pick<FacilitatorSettings, "settlement"> &
-  Readonly<{ chainId: number; firstChainId: number; compareIntervalMs: number }>;
+export type EngineOptions = Readonly<{ settlement: FacilitatorSettings["settlement"]; chainId: number }>;
 
-export type EngineDependencies = Readonly<{
+export type SettlingDependencies = Readonly<{
+  ledger: Ledger;
   chain: Chain;
   fees: FeeQuotes;
   gas: GasLimits;
   signers: TransactionSigners;
   signerWatch: Pick<SignerWatch, "shortage" | "recordProblem" | "canPay">;
-  check: (payment: SignedPayment) => Promise<Refusal | undefined>;
   clock: () => number;
   monotonicMs: () => number;
   pause: Pause;
   /** In the range [0, 1). */
   random: () => number;
-  signal: AbortSignal;
   log: Logger;
   /** Canonical contracts that the chain has, by lowercase address; undefined until known. */
   contracts: () => ReadonlySet<string> | undefined;
@@ -41,6 +44,86 @@ export type EngineDependencies = Readonly<{
   audit?: AuditLog | undefined;
   recordMined?: TrackerDependencies["recordMined"];
 }>;
+
+/**
+ * Signs, sends and tracks the transactions of all signers. Only one instance may run at a time, because it assigns the signers' nonces.
+ * Disposal waits until signed transactions are sent; the next instance resumes settlements without an outcome.
+ */
+export type Settling = AsyncDisposable &
+  Readonly<{
+    book: InFlightSettlements;
+    funds: PayerFunds;
+    queues: Pick<SignerQueues, "submit" | "states">;
+    /** Notifies of a new block. */
+    onHead: () => void;
+  }>;
+
+/** Resumes the settlements that the ledger records as started: looks for their transactions, and resends missing ones. */
+export async function startSettling(
+  { settlement, chainId }: EngineOptions,
+  dependencies: SettlingDependencies,
+): Promise<Settling> {
+  const { ledger, log, audit } = dependencies;
+  const unfinished = (await ledger.unfinished()).filter(({ attempts }) => attempts.length > 0);
+  const book = createInFlightSettlements(dependencies);
+  const funds = createPayerFunds(dependencies);
+  /** Lowercase; at most the accepted tokens. */
+  const loggingAssets = new Set<string>();
+  const logsUses = (asset: Hex) => loggingAssets.has(asset.toLowerCase());
+  const recordUses = (asset: Hex) => void loggingAssets.add(asset.toLowerCase());
+  const onSent = () => poll.wake();
+  const queues = createSignerQueues({ ...settlement, chainId }, { ...dependencies, book, logsUses, onSent });
+  const network = `eip155:${chainId}`;
+  const onOutcomes = async (outcomes: ReadonlyMap<InFlightSettlement, Outcome>) => {
+    for (const [entry, outcome] of outcomes) audit?.add(auditSettlement(entry.settlement, outcome, network));
+  };
+  const tracker = createTracker(settlement, { ...dependencies, book, queues, onOutcomes, recordUses });
+  const hasPending = () => book.all().some(({ attempts }) => attempts.length > 0);
+  const poll = createPollLoop(
+    { intervalMs: settlement.pollIntervalMs },
+    { ...dependencies, hasWork: hasPending, poll: tracker.track },
+  );
+  for (const { settlement: begun, attempts } of unfinished) {
+    funds.add(begun, book.add(begun, attempts).ended);
+    for (const { signer, nonce } of attempts) queues.nonces.get(signer)?.hold(nonce);
+  }
+  const senders = new Set(unfinished.flatMap(({ attempts }) => attempts.map(({ signer }) => signer)));
+  const removed = [...senders].filter((signer) => !queues.nonces.has(signer));
+  if (removed.length > 0)
+    log.warn(
+      { event: "signers-removed", signers: removed },
+      "transactions of removed signers are still in flight; they are tracked, but not replaced at a higher fee",
+    );
+  if (unfinished.length > 0) {
+    log.info(
+      { event: "settlements-resumed", settlements: unfinished.length },
+      "resuming settlements that an earlier process started",
+    );
+    poll.wake();
+  }
+  return {
+    book,
+    funds,
+    queues,
+    onHead: () => {
+      if (hasPending()) poll.wake();
+    },
+    [Symbol.asyncDispose]: async () => {
+      await queues.idle();
+      await poll[Symbol.asyncDispose]();
+      await queues.idle();
+    },
+  };
+}
+
+/** Dependencies of an engine, which has or shares a ledger. */
+export type EngineDependencies = Omit<SettlingDependencies, "ledger"> &
+  Readonly<{
+    /** Returns why the chain would not accept the payment now; undefined if it would. */
+    check: (payment: SignedPayment) => Promise<Refusal | undefined>;
+    /** Aborts when the process is stopping. */
+    signal: AbortSignal;
+  }>;
 
 /**
  * Settlement engine of one network. Disposal waits until signed transactions are sent; the next start, or another replica, resumes
@@ -64,3 +147,32 @@ export type Engine = AsyncDisposable &
     /** Transfers settling to another replica, immediately and permanently; settlements requested here are recorded for it, and their outcomes reported. */
     yieldTerm: () => Promise<void>;
   }>;
+
+/** Starts the engine of a process with exclusive use of its ledger: requester and settler are the same process, and communicate in memory. */
+export async function startSoleEngine(
+  options: EngineOptions,
+  dependencies: EngineDependencies & Readonly<{ ledger: Ledger; ownership: Ownership }>,
+): Promise<Engine> {
+  const { ledger } = dependencies;
+  const { book, funds, queues, ...settling } = await startSettling(options, dependencies);
+  return {
+    ...createSettler(options.settlement, { ...dependencies, book, funds, queues }),
+    recordVerified: dependencies.ownership.recordVerified,
+    forgetRejected: dependencies.ownership.forgetRejected,
+    progress: async ({ id }) => {
+      const running = book.get(id);
+      // Until the ledger was read, the owner is the last caller, which may have sent a copy of a payment that was settled long ago.
+      const isKnown = running !== undefined && (running.unrecorded || running.signed);
+      const recorded = isKnown ? undefined : await ledger.progress(id);
+      return recorded ?? (running && { state: "begun", owner: running.owner });
+    },
+    inFlight: book.size,
+    oldestMs: book.oldestMs,
+    signerStates: queues.states,
+    onHead: settling.onHead,
+    readiness: () => ({ ok: true, message: "in this process" }),
+    // No other process can use its ledger.
+    yieldTerm: async () => undefined,
+    [Symbol.asyncDispose]: () => settling[Symbol.asyncDispose](),
+  };
+}

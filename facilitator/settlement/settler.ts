@@ -10,9 +10,27 @@ import type { InFlightSettlement, InFlightSettlements } from "./in-flight.ts";
 import type { Ledger } from "./ledger/ledger.ts";
 import { answerFor, type Ownership } from "./ownership.ts";
 import type { PayerFunds } from "./payer-funds.ts";
-import { acquireSettlementSlot, OverloadError } from "./settlement-bound.ts";
 import { toSettlement, type Recorded } from "./settlement.ts";
 import type { SignerQueues } from "./submit/signer-queues.ts";
+
+/**
+ * Limit of in-flight settlements exceeded, for one seller or in total, or too many verified payments of one payer await settlement. Nothing
+ * was done for this one; a retry after a moment makes sense.
+ */
+export class OverloadError extends Error {
+  override readonly name = "OverloadError";
+  readonly code = "overloaded";
+
+  constructor(full: "caller" | "payer" | "all", most: number) {
+    super(
+      {
+        caller: "too many of your settlements are in flight; try again in a moment",
+        payer: `${most} verified payments of this payer wait for their settlement, which is the most; settle them, or wait for an hour`,
+        all: `${most} settlements are under way, which is the most; try again in a moment`,
+      }[full],
+    );
+  }
+}
 
 /** Time limits for awaiting outcomes, and max in-flight settlements. */
 export type SettlerOptions = ReceiptTime & Readonly<{ inFlightMax: number }>;
@@ -167,6 +185,18 @@ async function waitFor(
 function requireAnswer(ended: SettleAnswer | Error): SettleAnswer {
   if (ended instanceof Error) throw ended;
   return ended;
+}
+
+/**
+ * Acquires a slot for a settlement that its caller starts. Returns undefined for a caller in this process, which is not limited by slots.
+ *
+ * @throws {OverloadError} when the caller has used its share, or no slot is free.
+ */
+export function acquireSettlementSlot(slots: FairSlots, { waiting }: Pick<Caller, "waiting">): Disposable | undefined {
+  if (waiting === undefined || waiting.caller === "") return undefined;
+  const entry = slots.enter(waiting.caller);
+  if (!entry.ok) throw new OverloadError(entry.full, slots.max);
+  return entry.slot;
 }
 
 /** How long a caller waits for an outcome: normally, and while the process is stopping. */

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { SqlStore } from "#daemon/sql/store.ts";
-import { findSettled, readSettlements } from "../settlement/ledger/exported-settlements.ts";
+import { findSettled, readSettlements } from "../settlement/ledger/settlement-queries.ts";
 import { createLedger, createRecordChecks } from "../settlement/ledger/ledger.ts";
 import { createRefunds } from "../settlement/ledger/refunds.ts";
 import { createSales, payerIdentifiersMax } from "../settlement/ledger/sales.ts";

@@ -5,11 +5,10 @@ import { multicall3Address } from "#x402/wallet-signature.ts";
 import { createGasLimits } from "../chain/gas-limits.ts";
 import { ChainError } from "../chain/chain-error.ts";
 import { createSuspensions } from "../chain/suspensions.ts";
-import type { Engine } from "../settlement/engine.ts";
+import type { Engine, EngineOptions } from "../settlement/engine.ts";
 import { createSharedLedger } from "../settlement/leader/shared-ledger.ts";
 import { startSharedEngine } from "../settlement/leader/shared-settler.ts";
 import type { Settlement } from "../settlement/settlement.ts";
-import type { SettlingOptions } from "../settlement/settling.ts";
 import type { Actor, Scheduler } from "./scheduler.ts";
 import type { SimulatedChain } from "./simulated-chain.ts";
 import type { Link, SimulatedDatabase } from "./simulated-database.ts";
@@ -38,7 +37,7 @@ export type Surroundings = Readonly<{
   log: Logger;
 }>;
 
-const options: SettlingOptions = {
+const options: EngineOptions = {
   chainId: 1_672,
   settlement: {
     receiptTimeoutMs: 6_000,

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createSharedLedger } from "#facilitator/settlement/leader/shared-ledger.ts";
-import { createFinishedSettlements } from "#facilitator/settlement/ledger/finished-settlements.ts";
+import { readSettledAfter } from "#facilitator/settlement/ledger/settlement-queries.ts";
 import { postgresLedgerMigrations } from "#facilitator/settlement/ledger/schema.ts";
 import { contractMs, openLedgerOver, testLedger } from "#facilitator/testing/ledger-contract.ts";
 import { testNotes } from "#facilitator/testing/notes-contract.ts";
@@ -35,8 +35,8 @@ describe.skipIf(missing !== undefined)(
       for (const [id, afterMs] of Object.entries(afterMsById)) {
         await store.change(settlement, [id, contractMs + afterMs]);
       }
-      const finished = createFinishedSettlements({ chainId: 1_672 }, { store });
-      const rows = await finished.settledAfter({ finishedAtMs: contractMs, id: "0x1" }, contractMs + 2, 10);
+      const range = { after: { finishedAtMs: contractMs, id: "0x1" }, beforeMs: contractMs + 2, max: 10 };
+      const rows = await readSettledAfter(range, { chainId: 1_672 }, { store });
       expect(rows.map(({ transaction, finishedAtMs }) => [transaction, finishedAtMs - contractMs])).toEqual([
         ["0x2", 0],
         ["0x3", 1],

@@ -5,7 +5,6 @@ import { encodeInteger, type Hex } from "#x402/hex.ts";
 import type { Receipt } from "../../chain/chain.ts";
 import { encodeAddressTopic, transferTopic } from "../../chain/token.ts";
 import { sampleMs, sampleSettlement } from "../../testing/sample-settlement.ts";
-import { createFinishedSettlements } from "../ledger/finished-settlements.ts";
 import { sqliteLedgerMigrations } from "../ledger/schema.ts";
 import { startLedgerComparison } from "./ledger-comparison.ts";
 
@@ -52,9 +51,9 @@ function comparedLedger(isSettler = true) {
   };
   const log = pino({ level: "error" }, { write: (line: string) => void reported.push(JSON.parse(line)) });
   const compared = startLedgerComparison(
-    { compareIntervalMs: minuteMs },
+    { chainId, compareIntervalMs: minuteMs },
     {
-      finished: createFinishedSettlements({ chainId }, { store }),
+      store,
       chain,
       clock: () => state.nowMs,
       log,

@@ -11,7 +11,7 @@ export type LedgerComparison = Readonly<{
   atMs: number;
 }>;
 
-export type LedgerComparisonOptions = Readonly<{ compareIntervalMs: number }>;
+export type LedgerComparisonOptions = Readonly<{ chainId: number; compareIntervalMs: number }>;
 
 type Dependencies = WalkDependencies &
   Readonly<{
@@ -33,17 +33,17 @@ export type ComparedLedger = AsyncDisposable &
  * Checks are limited in size (`ledger-walk.ts`). Changes nothing: the operator decides which of the two is right.
  */
 export function startLedgerComparison(
-  { compareIntervalMs }: LedgerComparisonOptions,
+  { chainId, compareIntervalMs }: LedgerComparisonOptions,
   dependencies: Dependencies,
 ): ComparedLedger {
   const { log, isSettler, pause = pauseInBackground } = dependencies;
-  let walk = createLedgerWalk(dependencies);
+  let walk = createLedgerWalk({ chainId }, dependencies);
   let last: LedgerComparison | undefined;
   const report = createReporter(log);
   const compare = async () => {
     if (!isSettler()) {
       last = undefined;
-      walk = createLedgerWalk(dependencies);
+      walk = createLedgerWalk({ chainId }, dependencies);
       return;
     }
     const { mismatches, atMs } = await walk.compareNext();

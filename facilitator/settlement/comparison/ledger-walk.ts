@@ -1,6 +1,7 @@
 import type { Hex } from "#x402/hex.ts";
 import type { Chain, Head, Receipt } from "../../chain/chain.ts";
-import type { FinishedSettlement, FinishedSettlements, LedgerLocation } from "../ledger/finished-settlements.ts";
+import type { SqlStore } from "#daemon/sql/store.ts";
+import { readSettledAfter, type FinishedSettlement, type LedgerLocation } from "../ledger/settlement-queries.ts";
 import { showsTransfer } from "../../chain/transfer-method.ts";
 
 /** Settlement that is in the ledger but not on the chain. */
@@ -15,7 +16,7 @@ export type Mismatch = FinishedSettlement &
   }>;
 
 export type WalkDependencies = Readonly<{
-  finished: FinishedSettlements;
+  store: Pick<SqlStore, "rows">;
   chain: Pick<Chain, "head" | "receipt">;
   clock: () => number;
 }>;
@@ -48,15 +49,20 @@ const receiptsAtOnce = 20;
  * Creates an iterator over the settlements of the last hour, from oldest to newest, then again from the oldest. A mismatch stays known for
  * an hour, or until the chain has the settlement, so that an alert that waits for minutes sees it that long.
  */
-export function createLedgerWalk({ finished, chain, clock }: WalkDependencies): LedgerWalk {
+export function createLedgerWalk(
+  options: Readonly<{ chainId: number }>,
+  { store, chain, clock }: WalkDependencies,
+): LedgerWalk {
   let reached: LedgerLocation | undefined;
   let known: ReadonlyMap<Hex, Mismatch> = new Map();
   return {
     compareNext: async () => {
       const atMs = clock();
       const hour: LedgerLocation = { finishedAtMs: atMs - windowMs, id: "" };
-      const from = reached === undefined || reached.finishedAtMs < hour.finishedAtMs ? hour : reached;
-      const walked = await finished.settledAfter(from, atMs - settledLongEnoughMs, walkedMax);
+      const after = reached === undefined || reached.finishedAtMs < hour.finishedAtMs ? hour : reached;
+      const walked = await readSettledAfter({ after, beforeMs: atMs - settledLongEnoughMs, max: walkedMax }, options, {
+        store,
+      });
       const again = [...known.values()].slice(0, recheckedMax);
       const compared = new Map([...again, ...walked].map((one) => [one.settlement.id, one]));
       const found = await compare([...compared.values()], chain);

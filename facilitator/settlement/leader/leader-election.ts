@@ -1,7 +1,7 @@
 import type { ReadinessCheck } from "#daemon/http/readiness.ts";
 import { StoreError } from "#daemon/sql/store.ts";
 import { repeat } from "#daemon/time.ts";
-import type { SettlingDependencies, SettlingOptions } from "../settling.ts";
+import type { SettlingDependencies, EngineOptions } from "../engine.ts";
 import { createLeaseDeadline, type LeaseClaim, leaseTrustMs } from "./settler-lease.ts";
 import type { SharedLedger } from "./shared-ledger.ts";
 import { startLeaderTerm, type Term } from "./term.ts";
@@ -22,7 +22,7 @@ export type Candidate = AsyncDisposable &
 const renewIntervalMs = 1_000;
 
 /** Starts to settle when no other replica does, and stands by otherwise. */
-export function startCandidate(options: SettlingOptions, dependencies: CandidateDependencies): Candidate {
+export function startCandidate(options: EngineOptions, dependencies: CandidateDependencies): Candidate {
   const { shared, pause, log } = dependencies;
   const { lease } = shared;
   let term: Term | undefined;

@@ -6,11 +6,16 @@ import type { Pause } from "#daemon/time.ts";
 import type { SignedPayment } from "#x402/signed-payment.ts";
 import { ChainError } from "../../chain/chain-error.ts";
 import { answerFor, type Ownership } from "../ownership.ts";
-import { acquireSettlementSlot, OverloadError } from "../settlement-bound.ts";
 import { toSettlement } from "../settlement.ts";
-import { nonceUsed, type Settler, type SettlerOptions, waitWithinReceiptTimeout } from "../settler.ts";
-import type { Engine, EngineDependencies } from "../engine.ts";
-import type { SettlingOptions } from "../settling.ts";
+import {
+  nonceUsed,
+  type Settler,
+  type SettlerOptions,
+  waitWithinReceiptTimeout,
+  acquireSettlementSlot,
+  OverloadError,
+} from "../settler.ts";
+import type { Engine, EngineDependencies, EngineOptions } from "../engine.ts";
 import { type CompletedRecord, type OutcomeWatch, createOutcomeWatch } from "./outcome-watch.ts";
 import type { Requests } from "./requests.ts";
 import { startCandidate } from "./leader-election.ts";
@@ -103,7 +108,7 @@ async function answerDeclined(
  * all, because the signers' nonces are sequential, and another takes over when it fails. They communicate only through the database.
  */
 export function startSharedEngine(
-  options: SettlingOptions,
+  options: EngineOptions,
   dependencies: EngineDependencies & Readonly<{ shared: SharedLedger }>,
 ): Engine {
   const { shared } = dependencies;

@@ -6,7 +6,7 @@ import { ChainError } from "../../chain/chain-error.ts";
 import type { InFlightSettlement } from "../in-flight.ts";
 import type { SettleAnswer } from "#x402/answer.ts";
 import type { Ledger } from "../ledger/ledger.ts";
-import { startSettling, type Settling, type SettlingDependencies, type SettlingOptions } from "../settling.ts";
+import { startSettling, type Settling, type SettlingDependencies, type EngineOptions } from "../engine.ts";
 import type { LeaderRequests } from "./requests.ts";
 import { TermEndedError } from "./settler-lease.ts";
 import type { TermLedger } from "./shared-ledger.ts";
@@ -29,7 +29,7 @@ export type Term = AsyncDisposable &
     lose: () => void;
   }>;
 
-export async function startLeaderTerm(options: SettlingOptions, dependencies: LeaderTermDependencies): Promise<Term> {
+export async function startLeaderTerm(options: EngineOptions, dependencies: LeaderTermDependencies): Promise<Term> {
   const { log } = dependencies;
   const end = new AbortController();
   let isLost = false;
@@ -99,7 +99,7 @@ type IntakeDependencies = LeaderTermDependencies &
   Readonly<{ settling: Settling; onFault: (error: unknown) => void; over: AbortSignal }>;
 
 /** Moves requests from the database to the signer's queue, and reports those that could not be sent to the database. */
-function startIntake(options: SettlingOptions, dependencies: IntakeDependencies): Repetition {
+function startIntake(options: EngineOptions, dependencies: IntakeDependencies): Repetition {
   const { requests, settling, suspensions, onFault, over, log } = dependencies;
   const { book, funds, queues } = settling;
   const { pollIntervalMs, inFlightMax } = options.settlement;

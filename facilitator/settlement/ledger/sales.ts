@@ -1,6 +1,9 @@
 import type { SqlConnection, SqlStore } from "#daemon/sql/store.ts";
 import type { Hex } from "#x402/hex.ts";
 import type { BoundIdentifier } from "../../callers/caller.ts";
+import type { Receipt } from "../../chain/chain.ts";
+import { readGasLimit } from "../../chain/transaction-signer.ts";
+import type { Attempt } from "../settlement.ts";
 
 /** Settlement about to be requested: the seller whose key its caller has, if it has a name, and the payment's own identifier. */
 export type Sale = Readonly<{
@@ -108,6 +111,26 @@ export function createSales(
       return Math.max(...(await Promise.all(counts)));
     },
   };
+}
+
+/**
+ * Computes the signer's gas cost of a settlement, in wei: for the whole limit of each transaction if the chain charges that. Settlements
+ * that share a transaction have equal parts, which add up to its cost.
+ */
+export function computeGasCost(
+  attempts: readonly Attempt[],
+  receipts: ReadonlyMap<Hex, Receipt>,
+  { chargesGasLimit }: Readonly<{ chargesGasLimit: boolean }>,
+): bigint {
+  return attempts.reduce((sum, attempt) => {
+    const receipt = receipts.get(attempt.hash);
+    if (receipt === undefined) return sum;
+    const gas = chargesGasLimit ? readGasLimit(attempt.rawTransaction) : receipt.gasUsed;
+    const cost = gas * (receipt.effectiveGasPrice ?? attempt.maxFeePerGas);
+    const { index, size } = attempt.batch ?? { index: 0, size: 1 };
+    const partBefore = (count: number) => (cost * BigInt(count)) / BigInt(size);
+    return sum + partBefore(index + 1) - partBefore(index);
+  }, 0n);
 }
 
 /** Adds up what was spent in some hours. */

@@ -5,7 +5,53 @@ import { readGasLimit, type TransactionSigner } from "../../chain/transaction-si
 import type { InFlightSettlement } from "../in-flight.ts";
 import type { Attempt } from "../settlement.ts";
 import { encodeBatch, type Job } from "./batch-planner.ts";
-import type { Nonces } from "./nonces.ts";
+
+/**
+ * Transaction nonces of one account, assigned locally rather than queried from the node for each transaction, so that any number of
+ * transactions can be in flight. Synchronous, so that no two callers can get the same nonce.
+ */
+export type Nonces = ReturnType<typeof createNonceAllocator>;
+
+/** Creates the nonces of an account that has sent no transactions. */
+export function createNonceAllocator() {
+  const held = new Set<number>();
+  let floor = 0;
+  /** Returns the lowest nonce that neither the chain nor our own transactions have used. */
+  const next = (): number => {
+    let nonce = floor;
+    while (held.has(nonce)) nonce += 1;
+    return nonce;
+  };
+  return {
+    next,
+    /** Returns the next nonce, and holds it. */
+    acquire: (): number => {
+      const nonce = next();
+      held.add(nonce);
+      return nonce;
+    },
+    /** Marks a nonce as used by a transaction that may have been sent. */
+    hold: (nonce: number): void => void held.add(nonce),
+    /** Releases a nonce whose transaction was certainly not broadcast. */
+    release: (nonce: number): void => void held.delete(nonce),
+    /** Sets the chain's next nonce. Nonces below it are used; if the chain went back, the lower ones become free again. */
+    rebase: (chainNext: number): void => {
+      floor = chainNext;
+      for (const nonce of held) if (nonce < floor) held.delete(nonce);
+    },
+    /** Sets the next nonce of the chain and its pool. Keeps held nonces below it, because the pool may still drop their transactions. */
+    startFrom: (poolNext: number): void => {
+      floor = poolNext;
+    },
+    /** Sets the chain's next nonce and frees all nonces from there on; their transactions must be signed again. */
+    reset: (chainNext: number): void => {
+      floor = chainNext;
+      held.clear();
+    },
+    /** Returns how many transactions may be in flight. */
+    heldCount: (): number => held.size,
+  };
+}
 
 /** Signed transaction of a job, each settlement's part of it, and the time since which the previous transaction has offered its fee. */
 export type SignedJob = Pick<Job, "replaced"> &

@@ -3,7 +3,7 @@ import { createLog } from "#daemon/log/log.ts";
 import { sampleAttempt, sampleSettlement } from "../../testing/sample-settlement.ts";
 import { createInFlightSettlements } from "../in-flight.ts";
 import type { SentBatch } from "./send-batch.ts";
-import { createSubmitter } from "./submitter.ts";
+import { createSubmitter } from "./signer-queues.ts";
 
 /** A submitter with one settlement that was sent before, and what came of each of its batches. */
 function submitterWith(sendBatch: () => Promise<SentBatch>) {

@@ -8,7 +8,7 @@ import { channelsAddress, encodeDeposit, encodeSettle } from "#x402/batch-settle
 import { encodeInteger, type Hex } from "#x402/hex.ts";
 import { sampleAttempt, sampleMs, sampleSettlement } from "../../testing/sample-settlement.ts";
 import { createInFlightSettlements } from "../in-flight.ts";
-import { createNonceAllocator } from "../submit/nonces.ts";
+import { createNonceAllocator } from "../submit/sign-batch.ts";
 import { createTracker, type TrackerDependencies } from "./tracker.ts";
 
 const lookEveryMs = 500;

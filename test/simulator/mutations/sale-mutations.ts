@@ -24,7 +24,7 @@ export const saleMutations: readonly Mutation[] = [
   },
   {
     fault: "a stranger's call hides whose payment it is",
-    file: "facilitator/settlement/start-engine.ts",
+    file: "facilitator/settlement/engine.ts",
     edits: { "running !== undefined && (running.unrecorded || running.signed)": "running !== undefined" },
     unnoticed: "no thief comes while the ledger is read, in so few runs; an earlier draw of worlds had one",
   },

@@ -2,7 +2,7 @@ import type { Mutation } from "./mutation.ts";
 
 const settler = "facilitator/settlement/settler.ts";
 const sendBatch = "facilitator/settlement/submit/send-batch.ts";
-const settling = "facilitator/settlement/settling.ts";
+const engine = "facilitator/settlement/engine.ts";
 const decision = "facilitator/settlement/track/decision.ts";
 const tracker = "facilitator/settlement/track/tracker.ts";
 const diagnosis = "facilitator/settlement/track/diagnosis.ts";
@@ -40,12 +40,12 @@ export const settlementMutations: readonly Mutation[] = [
   },
   {
     fault: "the attempts of unfinished settlements are not read at the start",
-    file: settling,
+    file: engine,
     edits: { ".filter(({ attempts }) => attempts.length > 0)": ".filter(() => false)" },
   },
   {
     fault: "nonces in flight are forgotten at the start",
-    file: settling,
+    file: engine,
     edits: { "queues.nonces.get(signer)?.hold(nonce)": "void [signer, nonce]" },
     unnoticed: "the pending count of the node has them, too, and what takes another's nonce is signed again",
   },

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { createNonceAllocator } from "./nonces.ts";
+import { createNonceAllocator } from "./sign-batch.ts";
 
 test("nonces follow one another from the chain's next one", () => {
   const nonces = createNonceAllocator();

@@ -3,7 +3,7 @@ import { openSqliteStore } from "#daemon/sql/sqlite-store.ts";
 import type { SqlStore } from "#daemon/sql/store.ts";
 import type { Hex } from "#x402/hex.ts";
 import { sampleMs } from "../../testing/sample-settlement.ts";
-import { createFinishedSettlements } from "./finished-settlements.ts";
+import { readSettledAfter } from "./settlement-queries.ts";
 import { sqliteLedgerMigrations } from "./schema.ts";
 
 const chainId = 1_672;
@@ -30,20 +30,22 @@ async function write(store: SqlStore, number: number, finishedAtMs: number, stat
 
 test("what was settled is read on from a place, the oldest first, those of one millisecond by id", async () => {
   await using store = openLedger();
-  const finished = createFinishedSettlements({ chainId }, { store });
+  const beforeMs = sampleMs + 2;
   await write(store, 3, sampleMs + 1);
   await write(store, 2, sampleMs);
   await write(store, 1, sampleMs);
   await write(store, 4, sampleMs + 2);
   await write(store, 5, sampleMs, "failed");
   await write(store, 6, sampleMs, "settled", 1);
-  const numbersAfter = async (finishedAtMs: number, id: string, max = 10) =>
-    (await finished.settledAfter({ finishedAtMs, id }, sampleMs + 2, max)).map((one) => Number(one.settlement.id));
+  const readAfter = (finishedAtMs: number, id: string, max = 10) =>
+    readSettledAfter({ after: { finishedAtMs, id }, beforeMs, max }, { chainId }, { store });
+  const numbersAfter = async (...place: Parameters<typeof readAfter>) =>
+    (await readAfter(...place)).map((one) => Number(one.settlement.id));
   expect(await numbersAfter(sampleMs, "")).toEqual([1, 2, 3]);
   expect(await numbersAfter(sampleMs, "", 2)).toEqual([1, 2]);
   expect(await numbersAfter(sampleMs, idOf(1))).toEqual([2, 3]);
   expect(await numbersAfter(sampleMs + 1, "")).toEqual([3]);
-  const [first] = await finished.settledAfter({ finishedAtMs: sampleMs, id: "" }, sampleMs + 2, 1);
+  const [first] = await readAfter(sampleMs, "", 1);
   expect(first).toMatchObject({ transaction: idOf(1), finishedAtMs: sampleMs });
 });
 
@@ -56,11 +58,8 @@ test("SQLite reads it by the index of what is finished, and never the whole tabl
       return store.rows(text, parameters);
     },
   };
-  await createFinishedSettlements({ chainId }, { store: explained }).settledAfter(
-    { finishedAtMs: sampleMs, id: idOf(1) },
-    sampleMs + 60_000,
-    100,
-  );
+  const after = { finishedAtMs: sampleMs, id: idOf(1) };
+  await readSettledAfter({ after, beforeMs: sampleMs + 60_000, max: 100 }, { chainId }, { store: explained });
   expect(plans[0]).toBe("SEARCH settlement USING INDEX settlement_finished (finished_at_ms>? AND finished_at_ms<?)");
   expect(plans.filter((step) => step.startsWith("SCAN"))).toEqual([]);
 });

@@ -4,7 +4,8 @@ import { createGasLimits } from "../../chain/gas-limits.ts";
 import type { Hex } from "#x402/hex.ts";
 import { encodeSample, sampleAttempt, sampleSettlement } from "../../testing/sample-settlement.ts";
 import { createInFlightSettlements } from "../in-flight.ts";
-import { computeGasCost, hasLackedGas } from "./mined-gas.ts";
+import { computeGasCost } from "../ledger/sales.ts";
+import { hasLackedGas } from "./diagnosis.ts";
 
 /** Transaction that had `limit` of gas; it is in a block if it used some. */
 type Sent = Readonly<{ limit: bigint; used?: bigint; price?: bigint }>;
@@ -70,15 +71,15 @@ test("its cost is that of each transaction that is in a block, by limit or by us
     { limit: 200_000n, used: 65_000n, price: 5n },
   ];
   const { entry, receipts } = settle(sent);
-  expect(computeGasCost(entry, receipts, { chargesGasLimit: true })).toBe(78_000n * 3n + 200_000n * 5n);
-  expect(computeGasCost(entry, receipts, { chargesGasLimit: false })).toBe(70_000n * 3n + 65_000n * 5n);
+  expect(computeGasCost(entry.attempts, receipts, { chargesGasLimit: true })).toBe(78_000n * 3n + 200_000n * 5n);
+  expect(computeGasCost(entry.attempts, receipts, { chargesGasLimit: false })).toBe(70_000n * 3n + 65_000n * 5n);
 });
 
 test("settlements that share a transaction have parts that add up to its cost", () => {
   const { entry, receipts } = settle([{ limit: 100_000n, used: 90_000n, price: 7n }]);
   const parts = [0, 1, 2].map((index) => {
     const attempts = entry.attempts.map((attempt) => ({ ...attempt, batch: { index, size: 3 } }));
-    return computeGasCost({ attempts }, receipts, { chargesGasLimit: true });
+    return computeGasCost(attempts, receipts, { chargesGasLimit: true });
   });
   expect(parts.reduce((sum, part) => sum + part, 0n)).toBe(700_000n);
   expect(parts).toEqual([233_333n, 233_333n, 233_334n]);

@@ -3,6 +3,36 @@ import type { Hex } from "#x402/hex.ts";
 import type { Attempt, Recorded, Settlement } from "../settlement.ts";
 import { readAttempts, toRecorded, toSettlement } from "./rows.ts";
 
+type Options = Readonly<{ chainId: number }>;
+type Dependencies = Readonly<{ store: Pick<SqlStore, "rows" | "isListed"> }>;
+
+/** Settlement that is settled in the ledger, its successful transaction, and when this was recorded, in milliseconds since 1970. */
+export type FinishedSettlement = Readonly<{ settlement: Settlement; transaction: Hex; finishedAtMs: number }>;
+
+/** Position in the order in which settlements finished; within one millisecond they are ordered by id, and `""` sorts first. */
+export type LedgerLocation = Readonly<{ finishedAtMs: number; id: string }>;
+
+// SQLite uses the partial index `settlement_finished` only if the query repeats the index's condition word for word, and prefers the
+// primary key, which has every row of the chain, unless a plus sign hides `chain_id` from the planner. PostgreSQL needs neither.
+const settledSql = `SELECT * FROM settlement
+  WHERE +chain_id = $1 AND state = 'settled' AND state <> 'begun'
+    AND finished_at_ms >= $2 AND finished_at_ms < $3 AND (finished_at_ms > $2 OR id > $4)
+  ORDER BY finished_at_ms, id LIMIT $5`;
+
+/** Lists settlements finished after a position and before a time in milliseconds since 1970, oldest first. */
+export async function readSettledAfter(
+  { after: { finishedAtMs, id }, beforeMs, max }: Readonly<{ after: LedgerLocation; beforeMs: number; max: number }>,
+  { chainId }: Options,
+  { store }: Readonly<{ store: Pick<SqlStore, "rows"> }>,
+): Promise<readonly FinishedSettlement[]> {
+  const rows = await store.rows(settledSql, [chainId, finishedAtMs, beforeMs, id, max]);
+  return rows.map((row) => ({
+    settlement: toSettlement(row),
+    transaction: String(row["transaction_hash"]) as Hex,
+    finishedAtMs: Number(row["finished_at_ms"]),
+  }));
+}
+
 /** Settlement with everything that the ledger has about it. Times are milliseconds since 1970. */
 export type ExportedSettlement = Readonly<{
   settlement: Settlement;
@@ -16,9 +46,6 @@ export type ExportedSettlement = Readonly<{
 /** What to export: settlements finished, or begun and not finished, from a time to before another, of one seller or of all. */
 export type ExportRange = Readonly<{ fromMs: number; toMs: number; seller: string | undefined }>;
 
-type Options = Readonly<{ chainId: number }>;
-type Dependencies = Readonly<{ store: Pick<SqlStore, "rows" | "isListed"> }>;
-
 /** Max settlements in memory at a time. */
 const pageRows = 200;
 
@@ -27,7 +54,7 @@ const exportedColumns = `settlement.*, sale.seller AS seller, refund.state AS re
   FROM settlement LEFT JOIN sale ON sale.chain_id = settlement.chain_id AND sale.id = settlement.id
   LEFT JOIN refund ON refund.chain_id = settlement.chain_id AND refund.id = settlement.id`;
 
-// A plus sign hides the primary key from SQLite's planner, as in `finished-settlements.ts`.
+// A plus sign hides the primary key from SQLite's planner, as above.
 const finishedSql = `SELECT ${exportedColumns} WHERE +settlement.chain_id = $1 AND settlement.state <> 'begun'
     AND finished_at_ms >= $2 AND finished_at_ms < $3 AND (finished_at_ms > $2 OR settlement.id > $4)
     AND ($5 = '' OR sale.seller = $5) ORDER BY finished_at_ms, settlement.id LIMIT ${pageRows}`;
