@@ -1,5 +1,5 @@
 import { beforeEach, expect, test } from "vitest";
-import { memoize } from "./memoize.ts";
+import { memoize, rememberLast } from "./memoize.ts";
 import { measureHeap } from "./testing/heap-size.ts";
 
 let made: string[] = [];
@@ -34,4 +34,12 @@ test("remembers a name without the text that it was cut from", () => {
   for (let at = 0; at < texts; at += 1) of(cut(at));
   expect(measureHeap() - before).toBeLessThan((texts * textBytes) / 4);
   expect(of(cut(7))).toBe(of("2001:db8::1007"));
+});
+
+test("remembers the last result while its arguments are the same", () => {
+  const list = rememberLast((...parts: readonly (string | undefined)[]) => [...parts]);
+  const first = list("a", undefined);
+  expect(list("a", undefined)).toBe(first);
+  expect(list("a")).toEqual(["a"]);
+  expect(list("a", undefined), "only the last one").not.toBe(first);
 });

@@ -39,3 +39,17 @@ export function keepNewest<K, V>(map: Map<K, V>, key: K, value: V, entriesMax: n
     return;
   }
 }
+
+/** Remembers the last result of a function, which runs again only when one of its arguments is another than before. */
+export function rememberLast<Arguments extends readonly unknown[], Result>(
+  compute: (...given: Arguments) => Result,
+): (...given: Arguments) => Result {
+  let last: Readonly<{ given: Arguments; result: Result }> | undefined;
+  return (...given) => {
+    const before = last;
+    if (before?.given.length === given.length && given.every((each, at) => each === before.given[at]))
+      return before.result;
+    last = { given, result: compute(...given) };
+    return last.result;
+  };
+}

@@ -48,14 +48,14 @@ describe.each([
   });
 });
 
-describe("repeat", () => {
-  const failed = (error: unknown) => {
-    throw error;
-  };
+const rethrow = (error: unknown) => {
+  throw error;
+};
 
+describe("repeat", () => {
   it("runs at once and after each wait, until its disposal ends the wait", async () => {
     const runs: number[] = [];
-    await using task = repeat(async () => void runs.push(runs.length), { intervalMs: hourMs, failed });
+    await using task = repeat(async () => void runs.push(runs.length), { intervalMs: hourMs, failed: rethrow });
     task.wake();
     await sleep(0);
     expect(runs).toEqual([0, 1]);
@@ -64,16 +64,16 @@ describe("repeat", () => {
   it("waits before the first run if it is to, and skips one wait when it was woken during a run, and only one", async () => {
     const steps: string[] = [];
     const next = Promise.withResolvers<void>();
-    let wake = () => {};
+    let wake: (() => void) | undefined;
     const task = repeat(
       async () => {
         steps.push("run");
-        wake();
-        wake();
-        wake = () => {};
+        wake?.();
+        wake?.();
+        wake = undefined;
         if (steps.length === 5) next.resolve();
       },
-      { intervalMs: 1, failed, waitsFirst: true },
+      { intervalMs: 1, failed: rethrow, waitsFirst: true },
       { pause: async () => void steps.push("wait") },
     );
     wake = task.wake;
@@ -99,7 +99,7 @@ describe("repeat", () => {
   it("without an interval waits until it is woken, and leaves no timer", async () => {
     const before = holdingTimers();
     let runs = 0;
-    await using task = repeat(async () => void (runs += 1), { intervalMs: Infinity, failed });
+    await using task = repeat(async () => void (runs += 1), { intervalMs: Infinity, failed: rethrow });
     await sleep(0);
     expect([runs, holdingTimers()]).toEqual([1, before]);
     task.wake();

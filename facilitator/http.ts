@@ -10,7 +10,7 @@ import { readIdempotencyKey } from "./callers/caller.ts";
 import { VerificationOverloadError } from "./callers/verification-bound.ts";
 import { AbandonedError, ChainError } from "./chain/chain-error.ts";
 import type { Facilitator } from "./facilitator.ts";
-import { MalformedPaymentError } from "#x402/malformed-payment-error.ts";
+import { MalformedPaymentError } from "#x402/fields.ts";
 import { reason } from "#x402/reason.ts";
 import { SellerLimitError } from "./seller-limits.ts";
 import { OverloadError } from "./settlement/settler.ts";

@@ -4,7 +4,7 @@ import type { BoundedLog } from "#daemon/log/bounded-log.ts";
 import type { Logger } from "#daemon/log/log.ts";
 import type { ConnectionMemory } from "#daemon/memory/connection-memory.ts";
 import { within } from "#daemon/time.ts";
-import { namePayment } from "#x402/scheme.ts";
+import { namePayment } from "#x402/payment-identifier.ts";
 import type { Payment } from "./sale/payment-header.ts";
 import type { SaleOutcome } from "./sale/sale-outcome.ts";
 

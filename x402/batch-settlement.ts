@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import { buyerPayload, channelPayload, type BuyerPayload, type ChannelPayload } from "./batch-settlement/payload.ts";
 import { encodeInteger } from "./hex.ts";
-import { parsePart } from "./malformed-payment-error.ts";
+import { parsePart } from "./fields.ts";
 import { convertPriceToAmount } from "./price.ts";
 import { reason } from "./reason.ts";
 import type { Scheme } from "./scheme.ts";

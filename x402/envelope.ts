@@ -1,7 +1,6 @@
 import { PaymentPayloadV2Schema, PaymentRequirementsV2Schema } from "@x402/core/schemas";
 import type { PaymentPayload, PaymentRequirements } from "@x402/core/types";
-import type { Audience } from "./fields.ts";
-import { MalformedPaymentError, parsePart } from "./malformed-payment-error.ts";
+import { type Audience, MalformedPaymentError, parsePart } from "./fields.ts";
 import type { ReadPayment, Scheme } from "./scheme.ts";
 
 /** Parts common to every x402 version 2 payment, whatever its scheme. */

@@ -2,6 +2,14 @@ import { hash, randomUUID } from "node:crypto";
 import type { PaymentPayload, PaymentRequired, PaymentRequirements } from "@x402/core/types";
 import { z } from "zod";
 
+/** Permanent identity of a payment: the token accepts an account's nonce only once. All fields except `network` are lowercase. */
+export type PaymentKey = Readonly<{ network: string; asset: string; payer: string; nonce: string }>;
+
+/** Returns a payment's identifier as one string, identical in ledgers and in the log lines of every service that handles it. */
+export function namePayment({ network, asset, payer, nonce }: PaymentKey): string {
+  return [network, asset.toLowerCase(), payer.toLowerCase(), nonce.toLowerCase()].join("|");
+}
+
 /** Name of the x402 extension for client-chosen payment identifiers (x402 version 2, extension `payment-identifier`). */
 const extension = "payment-identifier";
 

@@ -4,7 +4,8 @@ import { z } from "zod";
 import { type Audience, type FieldSchemas, fields } from "./fields.ts";
 import type { Hex } from "./hex.ts";
 import { encodeInteger } from "./hex.ts";
-import type { PaymentKey, SignedAuthorization } from "./scheme.ts";
+import type { SignedAuthorization } from "./scheme.ts";
+import type { PaymentKey } from "./payment-identifier.ts";
 
 /** Schema of a payload by Permit2 (x402 version 2, schemes `exact` and `upto` on EVM). Numbers stay strings, because ledgers identify a payment by the digits that were sent. */
 function buildPermit2Schema({ signature, address, number, uint256 }: FieldSchemas) {

@@ -1,8 +1,7 @@
 import { z } from "zod";
 import { nameReasons, type Answer, type Answered } from "./answer.ts";
-import { decimalUint256, evmAddress, paths } from "./fields.ts";
+import { decimalUint256, evmAddress, paths, MalformedPaymentError, parsePart } from "./fields.ts";
 import { encodeInteger, type Hex } from "./hex.ts";
-import { MalformedPaymentError, parsePart } from "./malformed-payment-error.ts";
 import type { Permit2Payment } from "./permit2-payload.ts";
 import {
   computePermitDigest,

@@ -3,11 +3,9 @@ import type { Answered, SettleAnswer, VerifyAnswer } from "./answer.ts";
 import type { KnownContracts } from "./contracts.ts";
 import type { Audience } from "./fields.ts";
 import type { Hex } from "./hex.ts";
+import type { PaymentKey } from "./payment-identifier.ts";
 import type { Reason, Refusal } from "./reason.ts";
 import type { AcceptedAsset, SignatureCheck, SignedPayment } from "./signed-payment.ts";
-
-/** Permanent identity of a payment: the token accepts an account's nonce only once. All fields except `network` are lowercase. */
-export type PaymentKey = Readonly<{ network: string; asset: string; payer: string; nonce: string }>;
 
 /** Paying account, in the shape of viem and the x402 SDK; it signs typed data (EIP-712). */
 export type PayingAccount = Readonly<{
@@ -174,8 +172,3 @@ export type ReadPayment<Payment = unknown> = Readonly<{
   accepted: PaymentRequirements;
   payment: Payment;
 }>;
-
-/** Returns a payment's identifier as one string, identical in ledgers and in the log lines of every service that handles it. */
-export function namePayment({ network, asset, payer, nonce }: PaymentKey): string {
-  return [network, asset.toLowerCase(), payer.toLowerCase(), nonce.toLowerCase()].join("|");
-}

@@ -1,11 +1,9 @@
 import secp256k1 from "secp256k1";
 import { type Hex, encodeAddress, encodeBytes, encodeInteger, type Word } from "./hex.ts";
 import type { KnownContracts } from "./contracts.ts";
-import { paths, signatureLengthMax, signatureSentence } from "./fields.ts";
-import { keccak256 } from "./keccak.ts";
-import { MalformedPaymentError } from "./malformed-payment-error.ts";
+import { paths, signatureLengthMax, signatureSentence, MalformedPaymentError } from "./fields.ts";
 import { reason, type Refusal } from "./reason.ts";
-import { computeAuthorizationDigest, encodeAuthorization, type Authorization } from "./typed-data.ts";
+import { computeAuthorizationDigest, encodeAuthorization, type Authorization, keccak256 } from "./typed-data.ts";
 import { callAfterCreation, multicall3Address, parseWalletSignature, type ContractCall } from "./wallet-signature.ts";
 
 /** Accepted payment token, with its EIP-712 domain separator. */

@@ -1,7 +1,6 @@
 import type { PaymentRequirements } from "@x402/core/types";
-import { decimalUint256, evmAddress, paths } from "./fields.ts";
+import { decimalUint256, evmAddress, paths, parsePart } from "./fields.ts";
 import type { Hex } from "./hex.ts";
-import { parsePart } from "./malformed-payment-error.ts";
 import { isRefusal, reason, type Refusal } from "./reason.ts";
 import type { Order, Transfers } from "./scheme.ts";
 import type { AcceptedAsset } from "./signed-payment.ts";

@@ -1,5 +1,6 @@
+import { getHashes, hash } from "node:crypto";
+import * as Hash from "ox/Hash";
 import { encodeAddress, encodeInteger, type Hex, type Word } from "./hex.ts";
-import { keccak256 } from "./keccak.ts";
 
 /** EIP-3009's `TransferWithAuthorization`. Amount in the token's smallest unit, times in seconds since 1970. */
 export type Authorization = Readonly<{
@@ -13,6 +14,14 @@ export type Authorization = Readonly<{
 
 /** EIP-712 domain of a token. */
 export type TokenDomain = Readonly<{ address: Hex; name: string; version: string; chainId: number }>;
+
+/** OpenSSL's name of Keccak-256. Node is built with such a version from 24.5 on. */
+const native = "keccak-256";
+
+/** Hashes with Keccak-256, natively where OpenSSL has it: in a tenth of the time that JavaScript takes. */
+export const keccak256: (bytes: Uint8Array) => Buffer = getHashes().includes(native)
+  ? (bytes) => hash(native, bytes, "buffer")
+  : (bytes) => Buffer.from(Hash.keccak256(bytes, { as: "Bytes" }));
 
 const domainType = hashText("EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)");
 const authorizationFields =

@@ -1,5 +1,5 @@
 import { toSeconds } from "./exact.ts";
-import { parsePart } from "./malformed-payment-error.ts";
+import { parsePart } from "./fields.ts";
 import {
   describePermit2,
   getPermit2Key,

@@ -1,9 +1,8 @@
 import { hash, randomUUID } from "node:crypto";
 import type { RequestTrace } from "#daemon/http/request-trace.ts";
 import { z } from "zod";
-import { MalformedPaymentError } from "#x402/malformed-payment-error.ts";
 import { readRequirements } from "#x402/envelope.ts";
-import { paths } from "#x402/fields.ts";
+import { paths, MalformedPaymentError } from "#x402/fields.ts";
 import { fingerprintPayment, readPaymentIdentifier } from "#x402/payment-identifier.ts";
 
 /** Properties of a call that identify its caller. */

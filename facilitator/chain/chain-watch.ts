@@ -78,7 +78,7 @@ export async function startChainWatch(
       chain: { ok: problem === undefined, message: problem ?? `chain ${options.chainId} answers` },
       signer: signers.check(),
     }),
-    decimals: () => contracts?.decimals ?? new Map(),
+    decimals: () => contracts?.decimals ?? unknownDecimals,
     contracts: () => contracts?.contracts,
     [Symbol.asyncDispose]: () => watching[Symbol.asyncDispose](),
   };
@@ -125,6 +125,8 @@ async function checkChainIdentity(
     throw new ChainError("bad_answer", `${behind}; until it has caught up, ${problem}`);
   }
 }
+
+const unknownDecimals: TokenDecimals = new Map();
 
 /** Decimals of the tokens, and the canonical contracts that the chain has. */
 type FoundContracts = Readonly<{ decimals: TokenDecimals; contracts: ReadonlySet<string> }>;

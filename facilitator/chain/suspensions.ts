@@ -3,7 +3,7 @@ import type { Logger } from "#daemon/log/log.ts";
 import { keepNewest } from "#daemon/memoize.ts";
 import { doubleWait } from "#daemon/time.ts";
 import type { Hex } from "#x402/hex.ts";
-import { keccak256 } from "#x402/keccak.ts";
+import { keccak256 } from "#x402/typed-data.ts";
 import { reason, type Refusal } from "#x402/reason.ts";
 import { multicall3Address } from "#x402/wallet-signature.ts";
 import type { Chain } from "./chain.ts";

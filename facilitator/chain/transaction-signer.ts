@@ -5,7 +5,7 @@ import secp256k1 from "secp256k1";
 import type { Secret } from "#daemon/secrets/secret.ts";
 import { StartupError } from "#daemon/process/startup-error.ts";
 import type { Hex } from "#x402/hex.ts";
-import { keccak256 } from "#x402/keccak.ts";
+import { keccak256 } from "#x402/typed-data.ts";
 
 /** Transaction ready to send, with its hash on the chain. */
 type SignedTransaction = Readonly<{ hash: Hex; rawTransaction: Hex }>;

@@ -1,5 +1,5 @@
 import type { Hex } from "#x402/hex.ts";
-import { namePayment, type PaymentKey } from "#x402/scheme.ts";
+import { namePayment, type PaymentKey } from "#x402/payment-identifier.ts";
 import type { Receipt } from "../chain/chain.ts";
 import { describeLack } from "../settlement/comparison/ledger-walk.ts";
 import { readSettlements, type ExportedSettlement, type ExportRange } from "../settlement/ledger/settlement-queries.ts";

@@ -1,3 +1,4 @@
+import { rememberLast } from "#daemon/memoize.ts";
 import type { SettleResponse, SupportedResponse, VerifyResponse, PaymentRequirements } from "@x402/core/types";
 import { permit2Address } from "#x402/permit2.ts";
 import { sponsoringExtension } from "#x402/sponsored-approval.ts";
@@ -83,35 +84,46 @@ export function createOperations(
       measure(metrics.startVerify(), request, verify(request, facts), ({ invalidReason = "valid" }) => invalidReason),
     settle: (request, facts) =>
       measure(metrics.startSettle(), request, settle(request, facts), ({ errorReason = "settled" }) => errorReason),
-    supported: () => {
-      const listed = networks.map((network) => listSupported(network, schemes));
-      const error = describeProblems(listed);
-      const signers = { "eip155:*": [...new Set(networks.flatMap((network) => network.signers))] };
-      return {
-        kinds: listed.flatMap(({ kinds }) => kinds),
-        ...(error === undefined ? {} : { error }),
-        extensions: [...new Set(listed.flatMap(({ extensions }) => extensions))],
-        signers,
-        assets: listed.flatMap(({ assets }) => assets),
-      };
-    },
+    supported: listSupported(options),
   };
 }
 
-/** Lists what is supported on one network, or why nothing is. */
-function listSupported(
-  { network, signers, shortage, decimals, contracts: found }: SettledNetwork,
+/** Creates a function that lists what is supported, or why nothing is; the same object until that changes. */
+function listSupported({ networks, schemes }: OperationsOptions): Operations["supported"] {
+  const signers = { "eip155:*": [...new Set(networks.flatMap((network) => network.signers))] };
+  const each = networks.map((network) => listNetwork(network, schemes));
+  const join = rememberLast((...listed: readonly ReturnType<(typeof each)[number]>[]) => {
+    const error = describeProblems(listed);
+    return {
+      kinds: listed.flatMap(({ kinds }) => kinds),
+      ...(error === undefined ? {} : { error }),
+      extensions: [...new Set(listed.flatMap(({ extensions }) => extensions))],
+      signers,
+      assets: listed.flatMap(({ assets }) => assets),
+    };
+  });
+  return () => join(...each.map((list) => list()));
+}
+
+function listNetwork(
+  { network, signers, shortage, decimals, contracts }: SettledNetwork,
   schemes: readonly SettlingScheme[],
 ) {
-  const [problem, contracts] = [shortage(), found() ?? new Set<string>()];
-  const assets = [...decimals()].map(([address, digits]) => ({ network, address, decimals: digits }));
-  // A payer of `upto` names one account, so offer one that can settle.
-  const signer = signers.find((account) => shortage(account) === undefined) ?? signers[0];
-  const kinds = schemes.flatMap(({ scheme, settling }) =>
-    settling.kinds({ contracts, signer }).map((extra) => buildKind(scheme.name, network, extra)),
+  const list = rememberLast(
+    (problem: string | undefined, signer: Hex, digits: TokenDecimals, found: ReadonlySet<string> = new Set()) => {
+      const kinds = schemes.flatMap(({ scheme, settling }) =>
+        settling.kinds({ contracts: found, signer }).map((extra) => buildKind(scheme.name, network, extra)),
+      );
+      const assets = [...digits].map(([address, each]) => ({ network, address, decimals: each }));
+      const extensions = found.has(permit2Address.toLowerCase()) ? [sponsoringExtension] : [];
+      return { network, problem, kinds: problem === undefined ? kinds : [], extensions, assets };
+    },
   );
-  const extensions = contracts.has(permit2Address.toLowerCase()) ? [sponsoringExtension] : [];
-  return { network, problem, kinds: problem === undefined ? kinds : [], extensions, assets };
+  return () => {
+    // A payer of `upto` names one account, so offer one that can settle.
+    const signer = signers.find((account) => shortage(account) === undefined) ?? signers[0];
+    return list(shortage(), signer, decimals(), contracts());
+  };
 }
 
 /** Joins the problems of networks, each with its network if there are several networks; undefined if there is no problem. */

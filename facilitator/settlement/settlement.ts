@@ -1,7 +1,7 @@
 import type { AuditEntry } from "#daemon/audit/audit-entry.ts";
 import type { Hex } from "#x402/hex.ts";
 import type { Reason } from "#x402/reason.ts";
-import { namePayment } from "#x402/scheme.ts";
+import { namePayment } from "#x402/payment-identifier.ts";
 import type { SignedPayment } from "#x402/signed-payment.ts";
 
 /** Payment to be submitted to the chain: all data needed to sign its transaction again and to recognise its success. */

@@ -1,8 +1,9 @@
 import type { PaymentRequirements } from "@x402/core/types";
+import { rememberLast } from "#daemon/memoize.ts";
 import { createBoundedLog } from "#daemon/log/bounded-log.ts";
 import type { Logger } from "#daemon/log/log.ts";
 import { batchSettlement } from "#x402/batch-settlement.ts";
-import type { Facilitation } from "../facilitators/facilitation.ts";
+import type { Facilitation, SupportedKinds } from "../facilitators/facilitation.ts";
 import type { ChannelAuthorizer } from "./channel-authorizer.ts";
 import type { ChannelLedger } from "../claims/channel-ledger.ts";
 import { settleChannelPayment } from "./channel-settlement.ts";
@@ -26,6 +27,9 @@ export function facilitateChannels(facilitation: Facilitation, dependencies: Cha
   const { authorizer, withdrawDelaySeconds: withdrawDelay } = dependencies;
   const ledger = reportOtherClaims(dependencies);
   const terms = { receiverAuthorizer: authorizer.address, withdrawDelay };
+  const completeKinds = rememberLast((kinds: SupportedKinds["kinds"]) =>
+    kinds.map((kind) => (isChannel(kind) ? { ...kind, extra: { ...kind.extra, ...terms } } : kind)),
+  );
   return {
     ...facilitation,
     verify(payment, requirements, request) {
@@ -45,8 +49,7 @@ export function facilitateChannels(facilitation: Facilitation, dependencies: Cha
     settlesInLedger: ({ accepted, payload }) => isChannel(accepted) && payload["type"] === "voucher",
     supported() {
       const { kinds, ...supported } = facilitation.supported();
-      const complete = (kind: (typeof kinds)[number]) => ({ ...kind, extra: { ...kind.extra, ...terms } });
-      return { ...supported, kinds: kinds.map((kind) => (isChannel(kind) ? complete(kind) : kind)) };
+      return { ...supported, kinds: completeKinds(kinds) };
     },
   };
 }

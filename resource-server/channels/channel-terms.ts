@@ -5,7 +5,7 @@ import { formatState } from "#x402/batch-settlement/channel-states.ts";
 import type { ChannelState } from "#x402/batch-settlement/channel.ts";
 import { buyerPayload, type BuyerPayload, type Claim } from "#x402/batch-settlement/payload.ts";
 import type { Hex } from "#x402/hex.ts";
-import { parsePart } from "#x402/malformed-payment-error.ts";
+import { parsePart } from "#x402/fields.ts";
 import type { PresentedPayment } from "../facilitators/facilitation.ts";
 import type { Channel } from "../claims/channel-ledger.ts";
 

@@ -1,7 +1,6 @@
 import { hash } from "node:crypto";
 import type { PaymentPayload, PaymentRequirements, SettleResponse } from "@x402/core/types";
-import { fingerprintPayment, readPaymentIdentifier } from "#x402/payment-identifier.ts";
-import type { PaymentKey } from "#x402/scheme.ts";
+import { fingerprintPayment, readPaymentIdentifier, type PaymentKey } from "#x402/payment-identifier.ts";
 
 /**
  * States in which one payment becomes one response. Money changes state only in the claim; each transition is one atomic write. Two are

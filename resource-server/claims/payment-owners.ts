@@ -1,4 +1,4 @@
-import { namePayment } from "#x402/scheme.ts";
+import { namePayment } from "#x402/payment-identifier.ts";
 import type { ClaimKey } from "./payment-claim.ts";
 
 /** Payments that this process works on or delivers. A caller that acquires one owns its claim until it releases it; all others leave the claim alone. */

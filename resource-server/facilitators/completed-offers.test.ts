@@ -26,8 +26,9 @@ const route: Route = {
 };
 
 test("an offer on a network that is not settled now is not made, and a payment signed for it is still taken", () => {
+  const extensions: string[] = [];
   const state: { kinds: SupportedKinds["kinds"] } = { kinds: [] };
-  const find = completeRoutes({ find: () => route, taken: () => offers }, () => ({ ...state, extensions: [] }));
+  const find = completeRoutes({ find: () => route, taken: () => offers }, () => ({ ...state, extensions }));
   expect(find("GET", "/data")?.route, "nothing is known yet").toBe(route);
   state.kinds = [{ x402Version: 2, scheme: "exact", network: "eip155:1672", extra: undefined }];
   expect(find("GET", "/data")?.route.accepts).toEqual(offers.slice(0, 1));

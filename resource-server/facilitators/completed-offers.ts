@@ -1,11 +1,16 @@
-import { isDeepStrictEqual } from "node:util";
 import type { PaymentRequirements } from "@x402/core/types";
+import { rememberLast } from "#daemon/memoize.ts";
 import { schemes as knownSchemes } from "#x402/schemes.ts";
 import type { LiveRoutes } from "../routes/live-routes.ts";
-import type { Route } from "../routes/route.ts";
+import { isKind, type Route, type SoldKind } from "../routes/route.ts";
 import { exact } from "#x402/exact.ts";
 import { offeredSponsoring, sponsoringExtension } from "#x402/sponsored-approval.ts";
-import { findKind, type Facilitation, type SupportedKinds } from "./facilitation.ts";
+import type { Facilitation, SupportedKinds } from "./facilitation.ts";
+
+/** Finds a kind of payment in those that a facilitator lists; undefined if it does not settle it. */
+export function findKind(kinds: SupportedKinds["kinds"], sold: SoldKind): SupportedKinds["kinds"][number] | undefined {
+  return kinds.find((kind) => kind.x402Version === 2 && isKind(kind, sold));
+}
 
 /** Adds to an offer what only the facilitator knows; undefined while nobody could pay the offer. */
 function completeOffer(offer: PaymentRequirements, kinds: SupportedKinds["kinds"]): PaymentRequirements | undefined {
@@ -43,25 +48,24 @@ export function completeRoutes(
   routes: Pick<LiveRoutes, "find" | "taken">,
   supported: Facilitation["supported"],
 ): FindOfferedRoute {
-  let last: Listed | undefined;
-  let completed = new WeakMap<Route, OfferedRoute>();
-  const complete = (route: Route, listed: Listed): OfferedRoute => ({
-    route: completeRoute(route, listed),
-    taken: () => completeOffers(routes.taken(route), listed.kinds),
+  const completeBy = rememberLast((kinds: Listed["kinds"], extensions: Listed["extensions"]) => {
+    const completed = new WeakMap<Route, OfferedRoute>();
+    return (route: Route): OfferedRoute => {
+      const known = completed.get(route);
+      if (known !== undefined) return known;
+      const offered = {
+        route: completeRoute(route, { kinds, extensions }),
+        taken: () => completeOffers(routes.taken(route), kinds),
+      };
+      completed.set(route, offered);
+      return offered;
+    };
   });
   return (method, path) => {
     const route = routes.find(method, path);
     if (route === undefined) return undefined;
     const { kinds, extensions } = supported();
-    if (last === undefined || !isDeepStrictEqual(last, { kinds, extensions })) {
-      last = { kinds, extensions };
-      completed = new WeakMap();
-    }
-    const known = completed.get(route);
-    if (known !== undefined) return known;
-    const offered = complete(route, last);
-    completed.set(route, offered);
-    return offered;
+    return completeBy(kinds, extensions)(route);
   };
 }
 

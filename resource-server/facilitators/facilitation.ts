@@ -5,7 +5,6 @@ import { cutMark, cutText } from "#daemon/secrets/cut-text.ts";
 import { reason } from "#x402/reason.ts";
 import type { ReadPayment } from "#x402/scheme.ts";
 import type { ReadinessCheck } from "#daemon/http/readiness.ts";
-import { isKind, type SoldKind } from "../routes/route.ts";
 
 /** Payment for a facilitator: as parsed by this process, or as sent to an earlier process, which left it in the ledger. */
 export type PresentedPayment = Readonly<ReadPayment | { sent: PaymentPayload }>;
@@ -35,7 +34,7 @@ export type Facilitation = AsyncDisposable &
     settlesInLedger?: (payload: PaymentPayload) => boolean;
     /** Returns whether it is usable now, from cached state. */
     readiness(): ReadinessCheck;
-    /** Returns the kinds of payment and the extensions that it listed last. */
+    /** Returns the kinds of payment and the extensions that it listed last; the same objects until they change. */
     supported(): Pick<SupportedKinds, "kinds" | "extensions">;
     /** Returns whether it is known to settle none of the current offers; no client should sign a payment then. */
     settlesNothing(): boolean;
@@ -192,8 +191,3 @@ export const supportedResponse = z.object({
 });
 
 export type SupportedKinds = Readonly<z.output<typeof supportedResponse>>;
-
-/** Finds a kind of payment in those that a facilitator lists; undefined if it does not settle it. */
-export function findKind(kinds: SupportedKinds["kinds"], sold: SoldKind): SupportedKinds["kinds"][number] | undefined {
-  return kinds.find((kind) => kind.x402Version === 2 && isKind(kind, sold));
-}

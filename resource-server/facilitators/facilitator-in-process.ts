@@ -7,6 +7,7 @@ import {
   type FacilitatorOptions,
 } from "#facilitator/facilitator.ts";
 import type { AuditLog } from "#daemon/audit/audit-log.ts";
+import { rememberLast } from "#daemon/memoize.ts";
 import { systemClock } from "#daemon/clock.ts";
 import type { Logger } from "#daemon/log/log.ts";
 import type { ReadinessCheck } from "#daemon/http/readiness.ts";
@@ -71,8 +72,9 @@ export async function createFacilitatorInProcess(
   );
   dependencies.yields(facilitator.yieldTerm);
   const followed = rememberFitness();
-  const explainUsualDecimals = (listed: ReturnType<Facilitator["supported"]>) =>
-    explainDecimals(listed, [{ ...usual, extra: {} }]);
+  const explainUsualDecimals = rememberLast((listed: ReturnType<Facilitator["supported"]>) =>
+    explainDecimals(listed, [{ ...usual, extra: {} }]),
+  );
   const readiness = () => {
     const fault = explainUsualDecimals(facilitator.supported());
     return followed(fault === undefined ? deriveReadiness(facilitator) : { ok: false, message: fault });

@@ -1,8 +1,10 @@
+import { isDeepStrictEqual } from "node:util";
 import type { Logger } from "#daemon/log/log.ts";
 import type { ReadinessCheck } from "#daemon/http/readiness.ts";
 import { pauseInBackground, poll } from "#daemon/time.ts";
 import type { SoldKind } from "../routes/route.ts";
-import { findKind, type Facilitation, type SupportedKinds } from "./facilitation.ts";
+import { findKind } from "./completed-offers.ts";
+import type { Facilitation, SupportedKinds } from "./facilitation.ts";
 import type { RejectedTerms } from "./terms-check.ts";
 
 /** Check interval while the facilitator is ready, and while it is not. */
@@ -37,7 +39,8 @@ export function watchFacilitator(
   async function checkFacilitator(): Promise<ReadinessCheck> {
     try {
       const answer = await supported();
-      listed = answer;
+      const { kinds, extensions } = answer;
+      if (!isDeepStrictEqual(listed, { kinds, extensions })) listed = { kinds, extensions };
       const missing = sold.filter((kind) => findKind(answer.kinds, kind) === undefined);
       settlesNothing = missing.length === sold.length;
       const isPartial =

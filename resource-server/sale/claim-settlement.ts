@@ -8,7 +8,7 @@ import {
 } from "../facilitators/facilitation.ts";
 import { readSettleState } from "#x402/answer.ts";
 import { reason } from "#x402/reason.ts";
-import { namePayment } from "#x402/scheme.ts";
+import { namePayment } from "#x402/payment-identifier.ts";
 import type { AuditEntry } from "#daemon/audit/audit-entry.ts";
 import type { AuditLog } from "#daemon/audit/audit-log.ts";
 import type { ClaimLedger } from "../claims/claim-ledger.ts";

@@ -3,9 +3,10 @@ import { decodePaymentSignatureHeader } from "@x402/core/http";
 import type { PaymentRequirements } from "@x402/core/types";
 import { readBy, readEnvelope } from "#x402/envelope.ts";
 import { exact } from "#x402/exact.ts";
-import { MalformedPaymentError } from "#x402/malformed-payment-error.ts";
+import { MalformedPaymentError } from "#x402/fields.ts";
 import { nameIdentifier } from "../claims/payment-claim.ts";
-import type { PaymentKey, ReadPayment } from "#x402/scheme.ts";
+import type { ReadPayment } from "#x402/scheme.ts";
+import type { PaymentKey } from "#x402/payment-identifier.ts";
 import { schemes } from "#x402/schemes.ts";
 
 /** Payment as sent by a client: well-formed but unverified. */

@@ -2,7 +2,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { decodePaymentResponseHeader, decodePaymentSignatureHeader } from "@x402/core/http";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
-import { namePayment } from "#x402/scheme.ts";
+import { namePayment } from "#x402/payment-identifier.ts";
 import { generousMs } from "#daemon/testing/until.ts";
 import { startService } from "../support/service-process.ts";
 import {

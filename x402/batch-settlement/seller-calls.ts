@@ -1,6 +1,6 @@
 import { nameReasons, type Answered, type SettleAnswer, refuse } from "../answer.ts";
 import { encodeInteger, type Hex } from "../hex.ts";
-import { keccak256 } from "../keccak.ts";
+import { keccak256 } from "../typed-data.ts";
 import { reason, type Reason, type Refusal } from "../reason.ts";
 import type { Order, Transfers } from "../scheme.ts";
 import type { SignedPayment } from "../signed-payment.ts";

@@ -7,7 +7,7 @@ const sale = "resource-server/sale/sale.ts";
 const claimSettlement = "resource-server/sale/claim-settlement.ts";
 const resumer = "resource-server/sale/settlement-resumer.ts";
 const claims = "resource-server/claims/claim-ledger.ts";
-const eip3009 = "x402/exact/eip3009.ts";
+const eip3009 = "x402/exact/settling.ts";
 
 /** Faults of whose payment it is, what its payer has, and what is sold for it. */
 export const saleMutations: readonly Mutation[] = [
