@@ -1,4 +1,6 @@
 import type { Context } from "hono";
+import { Counter, type Registry } from "prom-client";
+import { FairSlots } from "#daemon/fair-shares.ts";
 import { createBoundedLog, type BoundedLog } from "#daemon/log/bounded-log.ts";
 import type { App, AppVariables } from "#daemon/http/app.ts";
 import type { JsonAnswer, JsonPost, JsonPostHandlers } from "#daemon/http/json-posts.ts";
@@ -6,14 +8,12 @@ import { formatTraceInfo } from "#daemon/http/request-trace.ts";
 import type { Logger } from "#daemon/log/log.ts";
 import { StoreError } from "#daemon/sql/store.ts";
 import { identifySeller, type ApiKeys } from "./callers/api-keys.ts";
-import { readIdempotencyKey } from "./callers/caller.ts";
-import { VerificationOverloadError } from "./callers/verification-bound.ts";
+import { countCaller, findNetwork, readIdempotencyKey, type CallerInfo } from "./callers/caller.ts";
+import { OverloadError } from "./callers/overload-error.ts";
 import { AbandonedError, ChainError } from "./chain/chain-error.ts";
 import type { Facilitator } from "./facilitator.ts";
 import { MalformedPaymentError } from "#x402/fields.ts";
 import { reason } from "#x402/reason.ts";
-import { SellerLimitError } from "./seller-limits.ts";
-import { OverloadError } from "./settlement/settler.ts";
 
 /** Facilitator served over HTTP by the routes. */
 export type RouteDependencies = Readonly<{
@@ -26,7 +26,7 @@ export type RouteDependencies = Readonly<{
 
 type Operation = "verify" | "settle";
 
-const overloadRetrySeconds = 1;
+const busyRetrySeconds = 1;
 
 /** Adds `GET /supported` and `GET /health` (specification, "x402 facilitator"). */
 export function addFacilitatorRoutes(app: App, { facilitator, apiKeys }: Omit<RouteDependencies, "log">): void {
@@ -67,7 +67,7 @@ async function answer(
   const text = await post.readText();
   if (text === undefined) {
     const error = "too many requests are being read; retry in a few seconds";
-    return { status: 503, body: { error }, headers: askToRetry(overloadRetrySeconds) };
+    return { status: 503, body: { error }, headers: askToRetry(busyRetrySeconds) };
   }
   const { trace: request, address, signal } = post;
   try {
@@ -89,7 +89,7 @@ async function answer(
       lines.warn({ event: "verdict-without-ledger", err: error, ...of }, "the ledger is not available");
     else if (status === 500) lines.error({ event: "verdict-failed", err: error, ...of }, "no verdict");
     const isBusy = status === 503 || status === 429;
-    const retrySeconds = error instanceof SellerLimitError ? error.retrySeconds : overloadRetrySeconds;
+    const retrySeconds = error instanceof OverloadError ? error.retrySeconds : busyRetrySeconds;
     return { status, body: { error: message }, ...(isBusy ? { headers: askToRetry(retrySeconds) } : {}) };
   }
 }
@@ -134,11 +134,7 @@ function refuseVersion(operation: Operation, { networks: [first] }: RouteDepende
 
 function describeError(error: unknown): Readonly<{ status: number; message: string }> {
   if (error instanceof MalformedPaymentError) return { status: 400, message: error.message };
-  if (error instanceof VerificationOverloadError) {
-    return { status: error.full === "caller" ? 429 : 503, message: error.message };
-  }
-  if (error instanceof SellerLimitError) return { status: 429, message: error.message };
-  if (error instanceof OverloadError) return { status: 503, message: error.message };
+  if (error instanceof OverloadError) return error;
   if (error instanceof StoreError) {
     // The driver's message includes server and user names, which only the operator may see.
     return { status: 503, message: "the ledger is not available now; resend the same payment in a few seconds" };
@@ -146,4 +142,38 @@ function describeError(error: unknown): Readonly<{ status: number; message: stri
   if (error instanceof AbandonedError) return { status: 503, message: error.message };
   if (error instanceof ChainError) return { status: 500, message: error.message };
   return { status: 500, message: "internal error" };
+}
+
+/**
+ * Limits concurrent verifications on each network, shared fairly between callers; so a node that hangs uses up no slot of another network.
+ * Calls over the limit do nothing and fail with an {@link OverloadError}.
+ */
+export function boundVerifications<Request extends Readonly<{ paymentRequirements: unknown }>, Verdict>(
+  { inFlightMax, networks }: Readonly<{ inFlightMax: number; networks: readonly Readonly<{ network: string }>[] }>,
+  verify: (request: Request, caller: CallerInfo) => Promise<Verdict>,
+  { metrics }: Readonly<{ metrics: Registry }>,
+): typeof verify {
+  const bounded = networks.map(({ network }) => ({ network, slots: new FairSlots(inFlightMax) }));
+  const unserved = { slots: new FairSlots(inFlightMax) };
+  const refused = new Counter({
+    name: "gatehouse_facilitator_verifications_rejected_total",
+    help: "/verify calls rejected because too many were in flight, by limit: of one seller, or of all.",
+    labelNames: ["bound"],
+    registers: [metrics],
+  });
+  for (const bound of ["seller", "all"]) refused.inc({ bound }, 0);
+  return async (request, caller) => {
+    const { slots } = findNetwork(request.paymentRequirements, bounded) ?? unserved;
+    const entry = slots.enter(countCaller(caller));
+    if (!entry.ok) {
+      refused.inc({ bound: entry.full === "caller" ? "seller" : "all" });
+      const isOfCaller = entry.full === "caller";
+      const what = isOfCaller
+        ? "too many of your payments are being verified"
+        : `${slots.max} payments are being verified, the limit`;
+      throw new OverloadError(isOfCaller ? 429 : 503, `${what}; retry in a few seconds`);
+    }
+    using _slot = entry.slot;
+    return await verify(request, caller);
+  };
 }

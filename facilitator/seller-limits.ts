@@ -6,6 +6,7 @@ import { isSameHex } from "#x402/hex.ts";
 import { reason, type Refusal } from "#x402/reason.ts";
 import type { Transfers } from "#x402/scheme.ts";
 import type { SignedPayment } from "#x402/signed-payment.ts";
+import { OverloadError } from "./callers/overload-error.ts";
 import type { Caller } from "./callers/caller.ts";
 import type { FacilitatorMetrics } from "./facilitator-metrics.ts";
 import type { NetworkOptions, NetworkSeller } from "./network-options.ts";
@@ -13,19 +14,6 @@ import type { Operations } from "./schemes/operations.ts";
 import type { Engine } from "./settlement/engine.ts";
 import { sumSpent, type Sales } from "./settlement/ledger/sales.ts";
 import type { FacilitatorSettings } from "./settings.ts";
-
-/** A seller's own limit is reached. Nothing was done; the same call succeeds after a while. */
-export class SellerLimitError extends Error {
-  override readonly name = "SellerLimitError";
-  readonly code = "seller_limit";
-  /** Seconds until a retry makes sense. */
-  readonly retrySeconds: number;
-
-  constructor(message: string, waitMs: number) {
-    super(message);
-    this.retrySeconds = Math.max(1, Math.ceil(waitMs / 1_000));
-  }
-}
 
 /** Limits that a call reaches, each in words. */
 const limits = {
@@ -37,10 +25,11 @@ const limits = {
 /** Limit that a call reaches, and its value. */
 type ReachedLimit = Readonly<{ key: keyof typeof limits; most: number }>;
 
-/** Describes a seller's limit, and how long to wait. */
-function rejectCall(seller: string, { key, most }: ReachedLimit, waitMs: number): SellerLimitError {
-  const after = `try again in ${Math.ceil(waitMs / 1_000)} s`;
-  return new SellerLimitError(`${seller} may use ${most} ${limits[key]} (${nameLimit(seller, key)}); ${after}`, waitMs);
+/** Describes a seller's own limit, and how long to wait. */
+function rejectCall(seller: string, { key, most }: ReachedLimit, waitMs: number): OverloadError {
+  const seconds = Math.ceil(waitMs / 1_000);
+  const message = `${seller} may use ${most} ${limits[key]} (${nameLimit(seller, key)}); try again in ${seconds} s`;
+  return new OverloadError(429, message, Math.max(1, seconds));
 }
 
 /** Names a seller's limit as in the settings. */

@@ -1,7 +1,6 @@
-import type { PaymentRequired, SettleResponse } from "@x402/core/types";
+import type { PaymentRequired, PaymentRequirements, SettleResponse } from "@x402/core/types";
 import { reason } from "#x402/reason.ts";
 import { offeredIdentifier } from "#x402/payment-identifier.ts";
-import { formatSpendControls } from "./spend-controls.ts";
 import type { Route } from "./routes/route.ts";
 import type { SaleOutcome } from "./sale/sale-outcome.ts";
 import type { SoldResponse } from "./claims/payment-claim.ts";
@@ -202,4 +201,28 @@ export function answerJson(status: number, error: string, headers: Readonly<Reco
 function answerBody(status: number, body: object, headers: Readonly<Record<string, string>>): Answer {
   const fixed = { "content-type": "application/json", "cache-control": "no-store" };
   return { status, headers: { ...fixed, ...headers }, body: JSON.stringify(body) };
+}
+
+/** Line of code that each stock client needs before it pays a seller. */
+export type SpendControls = Readonly<{ typescript: string; python: string }>;
+
+/**
+ * Formats the lines for clients with `@x402/core` and PyPI's `x402`, which by default pay only in tokens that they know. An asset of
+ * several offers is allowed up to the highest price.
+ *
+ * @param offers empty: no client needs a line.
+ */
+export function formatSpendControls(offers: readonly PaymentRequirements[]): SpendControls | undefined {
+  const byAsset = Map.groupBy(offers, ({ network, asset }) => `${network} ${asset}`);
+  const assets = [...byAsset.values()].flatMap((some) => {
+    const [dearest] = some.toSorted((one, other) => (BigInt(one.amount) < BigInt(other.amount) ? 1 : -1));
+    return dearest === undefined ? [] : [dearest];
+  });
+  if (assets.length === 0) return undefined;
+  const typescript = assets.map(({ network, asset, amount }) => ({ network, asset, maxAmountPerPayment: amount }));
+  const python = assets.map(({ network, asset, amount }) => ({ network, asset, max_amount_per_payment: amount }));
+  return {
+    typescript: `client.setSpendControls(${JSON.stringify({ allowedAssets: typescript })});`,
+    python: `client.set_spend_controls(${JSON.stringify({ allowed_assets: python })})`,
+  };
 }

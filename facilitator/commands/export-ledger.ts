@@ -6,7 +6,6 @@ import { readSettlements, type ExportedSettlement, type ExportRange } from "../s
 import { showsTransfer } from "../chain/transfer-method.ts";
 import { isExecuted } from "../settlement/track/decision.ts";
 import { computeGasCost } from "../settlement/ledger/sales.ts";
-import { formatCsv } from "./csv.ts";
 import type { NetworkOptions } from "../network-options.ts";
 import type { Books } from "./open-books.ts";
 
@@ -115,4 +114,16 @@ function compareRefund({ refund, receipts }: Found): Comparison | "" {
   if (refund.state === "sent") return "pending";
   if (receipt === undefined) return "not found";
   return (receipt.status === 1) === (refund.state === "refunded") ? "agrees" : "differs";
+}
+
+/** Text that a spreadsheet would run as a formula (OWASP, "CSV Injection"). */
+const formula = /^[=+\-@\t\r]/;
+
+/** Formats one record of CSV (RFC 4180). Text that begins like a formula gets an apostrophe before it. */
+export function formatCsv(cells: readonly string[]): string {
+  const written = cells.map((cell) => {
+    const text = formula.test(cell) ? `'${cell}` : cell;
+    return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  });
+  return `${written.join(",")}\r\n`;
 }

@@ -49,7 +49,7 @@ export function createOperations(
   options: OperationsOptions,
   { metrics }: Readonly<{ metrics: Pick<FacilitatorMetrics, "startVerify" | "startSettle"> }>,
 ): Operations {
-  const { networks, schemes } = options;
+  const { networks } = options;
   const verify: Operations["verify"] = async (request, facts) => {
     const read = readRequest(request, options);
     if ("refusal" in read) return buildVerifyResponse(refuse(read.refusal, undefined));

@@ -7,6 +7,7 @@ import type { Transfers } from "#x402/scheme.ts";
 import { namePayment } from "#x402/payment-identifier.ts";
 import { reason, type Refusal } from "#x402/reason.ts";
 import type { SignedPayment } from "#x402/signed-payment.ts";
+import { OverloadError } from "../callers/overload-error.ts";
 import type { Caller } from "../callers/caller.ts";
 import { getNamedSigner } from "../chain/transfer-method.ts";
 import type { MinAmount } from "../network-options.ts";
@@ -15,7 +16,6 @@ import type { RecentVerdicts } from "./verified-payments.ts";
 import type { Engine } from "../settlement/engine.ts";
 import type { AdoptForeign } from "../settlement/foreign-settlement.ts";
 import { payerNotesMax, type Ownership } from "../settlement/ownership.ts";
-import { OverloadError } from "../settlement/settler.ts";
 import type { Recorded } from "../settlement/settlement.ts";
 
 /** Supported network, tokens and payees. */
@@ -44,6 +44,8 @@ export type TransferDependencies = Omit<PaymentChecks, "recent" | "checkAgain"> 
 
 /** Contracts of a chain that was not checked yet: it may have all, and queries about a payment fail until it is. */
 const uncheckedContracts: Transfers["contracts"] = { has: () => true };
+
+const tooManyNotes = `${payerNotesMax} verified payments of this payer wait for their settlement, which is the most; settle them, or wait for an hour`;
 
 /** Creates the transfers that schemes use to settle, for each caller, whatever scheme they were signed for. */
 export function createTransfers(
@@ -75,7 +77,7 @@ export function createTransfers(
       if (unsigned !== undefined) return refuse(unsigned, payment.payer);
       // Note it before reading the progress: of two concurrent copies, whichever settles first sees the note of the other.
       const isNoted = caller.kind !== "seller" || (await engine.recordVerified(payment, caller.owner));
-      if (!isNoted) throw new OverloadError("payer", payerNotesMax);
+      if (!isNoted) throw new OverloadError(503, tooManyNotes);
       const refusal = await judge(payment, caller, options, dependencies);
       // Any caller can sign payments that are rejected, each with another seller.
       if (caller.kind === "seller" && refusal !== undefined) await engine.forgetRejected(payment.id, caller.owner);

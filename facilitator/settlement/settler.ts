@@ -1,5 +1,6 @@
 import { FairSlots } from "#daemon/fair-shares.ts";
 import { StoreError } from "#daemon/sql/store.ts";
+import { OverloadError } from "../callers/overload-error.ts";
 import type { Caller } from "../callers/caller.ts";
 import { ChainError } from "../chain/chain-error.ts";
 import type { SettleAnswer } from "#x402/answer.ts";
@@ -13,23 +14,11 @@ import type { PayerFunds } from "./payer-funds.ts";
 import { toSettlement, type Recorded } from "./settlement.ts";
 import type { SignerQueues } from "./submit/signer-queues.ts";
 
-/**
- * Limit of in-flight settlements exceeded, for one seller or in total, or too many verified payments of one payer await settlement. Nothing
- * was done for this one; a retry after a moment makes sense.
- */
-export class OverloadError extends Error {
-  override readonly name = "OverloadError";
-  readonly code = "overloaded";
-
-  constructor(full: "caller" | "payer" | "all", most: number) {
-    super(
-      {
-        caller: "too many of your settlements are in flight; try again in a moment",
-        payer: `${most} verified payments of this payer wait for their settlement, which is the most; settle them, or wait for an hour`,
-        all: `${most} settlements are under way, which is the most; try again in a moment`,
-      }[full],
-    );
-  }
+/** Creates the error of a settlement above the limit of its seller, or of all. */
+export function createSettlementOverload(full: "caller" | "all", most: number): OverloadError {
+  const all = `${most} settlements are under way, which is the most`;
+  const what = full === "caller" ? "too many of your settlements are in flight" : all;
+  return new OverloadError(503, `${what}; try again in a moment`);
 }
 
 /** Time limits for awaiting outcomes, and max in-flight settlements. */
@@ -103,7 +92,7 @@ export function createSettler(options: SettlerOptions, dependencies: SettlerDepe
   const startSettlement = (payment: SignedPayment, caller: Caller): InFlightSettlement | undefined => {
     const settlement = toSettlement(payment, caller.owner, clock());
     if (book.hasConflict(settlement)) return undefined;
-    if (book.size() >= options.inFlightMax) throw new OverloadError("all", options.inFlightMax);
+    if (book.size() >= options.inFlightMax) throw createSettlementOverload("all", options.inFlightMax);
     const place = acquireSettlementSlot(slots, caller);
     // Add it to the book before querying the ledger, so that concurrent callers with the same payment find it there.
     const entry = book.add(settlement, []);
@@ -195,7 +184,7 @@ function requireAnswer(ended: SettleAnswer | Error): SettleAnswer {
 export function acquireSettlementSlot(slots: FairSlots, { waiting }: Pick<Caller, "waiting">): Disposable | undefined {
   if (waiting === undefined || waiting.caller === "") return undefined;
   const entry = slots.enter(waiting.caller);
-  if (!entry.ok) throw new OverloadError(entry.full, slots.max);
+  if (!entry.ok) throw createSettlementOverload(entry.full, slots.max);
   return entry.slot;
 }
 

@@ -13,7 +13,7 @@ import {
   type SettlerOptions,
   waitWithinReceiptTimeout,
   acquireSettlementSlot,
-  OverloadError,
+  createSettlementOverload,
 } from "../settler.ts";
 import type { Engine, EngineDependencies, EngineOptions } from "../engine.ts";
 import { type CompletedRecord, type OutcomeWatch, createOutcomeWatch } from "./outcome-watch.ts";
@@ -46,7 +46,7 @@ export function createSharedSettler(options: SettlerOptions, dependencies: Share
   return {
     settle: async (payment, caller) => {
       const { id } = payment;
-      if (watch.size() >= options.inFlightMax) throw new OverloadError("all", options.inFlightMax);
+      if (watch.size() >= options.inFlightMax) throw createSettlementOverload("all", options.inFlightMax);
       let state = await onRecord(payment);
       using _slot = state === undefined ? acquireSettlementSlot(slots, caller) : undefined;
       if (state === undefined) {

@@ -54,107 +54,27 @@ const addContracts = `ALTER TABLE settlement ADD COLUMN contract text;
    CREATE UNIQUE INDEX settlement_authorization
      ON settlement (chain_id, (COALESCE(nonce_space, asset)), payer, authorization_nonce) WHERE state <> 'failed'`;
 
-/** Columns of `attempt` for a transaction with several settlements, whose bytes are stored once, with batch_index 0. */
-const batchColumns = (integer: string) =>
-  `batch_index ${integer} NOT NULL DEFAULT 0, batch_size ${integer} NOT NULL DEFAULT 1`;
+/** Translates the definition of a table to PostgreSQL. */
+const toPostgres = (definition: string) => definition.replaceAll(" INTEGER", " bigint").replaceAll(" STRICT", "");
 
-/** SQLite schema of the settlement ledger; append-only. Amounts are decimal text, because they may exceed 64 bits. */
-export const sqliteLedgerMigrations: Migrations = [
-  `CREATE TABLE settlement (
+const attemptColumns = `
      chain_id INTEGER NOT NULL,
-     id TEXT NOT NULL,
-     asset TEXT NOT NULL,
-     payer TEXT NOT NULL,
-     pay_to TEXT NOT NULL,
-     amount TEXT NOT NULL,
-     authorization_nonce TEXT NOT NULL,
-     valid_before TEXT NOT NULL,
-     call_data TEXT NOT NULL,
-     begun_at_ms INTEGER NOT NULL,
-     state TEXT NOT NULL CHECK (state IN ('begun', 'settled', 'failed')),
-     transaction_hash TEXT,
-     reason TEXT,
-     message TEXT,
-     finished_at_ms INTEGER,
-     PRIMARY KEY (chain_id, id)
-   ) STRICT;
-   CREATE UNIQUE INDEX settlement_authorization
-     ON settlement (chain_id, asset, payer, authorization_nonce) WHERE state <> 'failed';
-   CREATE INDEX settlement_begun ON settlement (chain_id, begun_at_ms) WHERE state = 'begun';
-   CREATE INDEX settlement_finished ON settlement (finished_at_ms) WHERE state <> 'begun';
-   CREATE TABLE attempt (
-     chain_id INTEGER NOT NULL,
-     settlement_id TEXT NOT NULL,
-     hash TEXT NOT NULL,
-     signer TEXT NOT NULL,
+     settlement_id text NOT NULL,
+     hash text NOT NULL,
+     signer text NOT NULL,
      nonce INTEGER NOT NULL,
-     raw_transaction TEXT NOT NULL,
-     max_fee_per_gas TEXT NOT NULL,
-     max_priority_fee_per_gas TEXT NOT NULL,
-     signed_at_ms INTEGER NOT NULL,
-     PRIMARY KEY (chain_id, hash),
-     FOREIGN KEY (chain_id, settlement_id) REFERENCES settlement (chain_id, id) ON DELETE CASCADE
-   ) STRICT;
-   CREATE INDEX attempt_settlement ON attempt (chain_id, settlement_id, signed_at_ms)`,
-  // Settlements from before owners were recorded may have paid for something, so they are closed. In-flight ones go to the first caller.
-  `ALTER TABLE settlement ADD COLUMN owner TEXT;
-   UPDATE settlement SET owner = 'closed' WHERE state = 'settled'`,
-  `CREATE TABLE verification (
-     chain_id INTEGER NOT NULL,
-     id TEXT NOT NULL,
-     owner TEXT NOT NULL,
-     times INTEGER NOT NULL,
-     at_ms INTEGER NOT NULL,
-     PRIMARY KEY (chain_id, id, owner)
-   ) STRICT;
-   CREATE INDEX verification_by_time ON verification (at_ms)`,
-  // Replica tables, for two processes during a hot restart.
-  `CREATE TABLE unsent (
-     chain_id INTEGER NOT NULL,
-     id TEXT NOT NULL,
-     message TEXT NOT NULL,
-     at_ms INTEGER NOT NULL,
-     PRIMARY KEY (chain_id, id)
-   ) STRICT;
-   CREATE TABLE settler (
-     chain_id INTEGER PRIMARY KEY,
-     holder TEXT NOT NULL,
-     term INTEGER NOT NULL,
-     expires_at_ms INTEGER NOT NULL
-   ) STRICT`,
-  addNotePayer,
-  addSales,
-  addContracts,
-  `CREATE TABLE shared_attempt (
-     chain_id INTEGER NOT NULL,
-     settlement_id TEXT NOT NULL,
-     hash TEXT NOT NULL,
-     signer TEXT NOT NULL,
-     nonce INTEGER NOT NULL,
-     raw_transaction TEXT NOT NULL,
-     max_fee_per_gas TEXT NOT NULL,
-     max_priority_fee_per_gas TEXT NOT NULL,
-     signed_at_ms INTEGER NOT NULL,
-     ${batchColumns("INTEGER")},
-     PRIMARY KEY (chain_id, hash, settlement_id),
-     FOREIGN KEY (chain_id, settlement_id) REFERENCES settlement (chain_id, id) ON DELETE CASCADE
-   ) STRICT;
-   INSERT INTO shared_attempt (chain_id, settlement_id, hash, signer, nonce, raw_transaction, max_fee_per_gas,
-     max_priority_fee_per_gas, signed_at_ms)
-     SELECT chain_id, settlement_id, hash, signer, nonce, raw_transaction, max_fee_per_gas, max_priority_fee_per_gas,
-       signed_at_ms FROM attempt;
-   DROP TABLE attempt;
-   ALTER TABLE shared_attempt RENAME TO attempt;
-   CREATE INDEX attempt_settlement ON attempt (chain_id, settlement_id, signed_at_ms)`,
-];
+     raw_transaction text NOT NULL,
+     max_fee_per_gas text NOT NULL,
+     max_priority_fee_per_gas text NOT NULL,
+     signed_at_ms INTEGER NOT NULL`;
 
-/**
- * The same tables in PostgreSQL; append-only. A started settlement without an attempt is a request, for whichever replica settles. `unsent`
- * records why a request failed. `settler` records which replica settles on a chain.
- */
-export const postgresLedgerMigrations: Migrations = [
-  `CREATE TABLE settlement (
-     chain_id bigint NOT NULL,
+const attemptParent = `FOREIGN KEY (chain_id, settlement_id) REFERENCES settlement (chain_id, id) ON DELETE CASCADE`;
+
+const indexAttempts = "CREATE INDEX attempt_settlement ON attempt (chain_id, settlement_id, signed_at_ms)";
+
+/** Amounts are decimal text, because they may exceed 64 bits. */
+const createSettlements = `CREATE TABLE settlement (
+     chain_id INTEGER NOT NULL,
      id text NOT NULL,
      asset text NOT NULL,
      payer text NOT NULL,
@@ -163,60 +83,94 @@ export const postgresLedgerMigrations: Migrations = [
      authorization_nonce text NOT NULL,
      valid_before text NOT NULL,
      call_data text NOT NULL,
-     begun_at_ms bigint NOT NULL,
+     begun_at_ms INTEGER NOT NULL,
      state text NOT NULL CHECK (state IN ('begun', 'settled', 'failed')),
      transaction_hash text,
      reason text,
      message text,
-     finished_at_ms bigint,
+     finished_at_ms INTEGER,
      PRIMARY KEY (chain_id, id)
-   );
+   ) STRICT;
    CREATE UNIQUE INDEX settlement_authorization
      ON settlement (chain_id, asset, payer, authorization_nonce) WHERE state <> 'failed';
    CREATE INDEX settlement_begun ON settlement (chain_id, begun_at_ms) WHERE state = 'begun';
    CREATE INDEX settlement_finished ON settlement (finished_at_ms) WHERE state <> 'begun';
    CREATE TABLE attempt (
-     chain_id bigint NOT NULL,
-     settlement_id text NOT NULL,
-     hash text NOT NULL,
-     signer text NOT NULL,
-     nonce bigint NOT NULL,
-     raw_transaction text NOT NULL,
-     max_fee_per_gas text NOT NULL,
-     max_priority_fee_per_gas text NOT NULL,
-     signed_at_ms bigint NOT NULL,
+     ${attemptColumns},
      PRIMARY KEY (chain_id, hash),
-     FOREIGN KEY (chain_id, settlement_id) REFERENCES settlement (chain_id, id) ON DELETE CASCADE
-   );
-   CREATE INDEX attempt_settlement ON attempt (chain_id, settlement_id, signed_at_ms);
-   CREATE TABLE unsent (
-     chain_id bigint NOT NULL,
+     ${attemptParent}
+   ) STRICT;
+   ${indexAttempts}`;
+
+/**
+ * Tables through which several processes settle. A started settlement without an attempt is a request, for whichever replica settles.
+ * `unsent` records why a request failed. `settler` records which replica settles on a chain.
+ */
+const createReplicas = `CREATE TABLE unsent (
+     chain_id INTEGER NOT NULL,
      id text NOT NULL,
      message text NOT NULL,
-     at_ms bigint NOT NULL,
+     at_ms INTEGER NOT NULL,
      PRIMARY KEY (chain_id, id)
-   );
+   ) STRICT;
    CREATE TABLE settler (
-     chain_id bigint PRIMARY KEY,
+     chain_id INTEGER PRIMARY KEY,
      holder text NOT NULL,
-     term bigint NOT NULL,
-     expires_at_ms bigint NOT NULL
-   )`,
-  `ALTER TABLE settlement ADD COLUMN owner text;
-   UPDATE settlement SET owner = 'closed' WHERE state = 'settled'`,
-  `CREATE TABLE verification (
-     chain_id bigint NOT NULL,
+     term INTEGER NOT NULL,
+     expires_at_ms INTEGER NOT NULL
+   ) STRICT`;
+
+/** Settlements from before owners were recorded may have paid for something, so they are closed. In-flight ones go to the first caller. */
+const addOwners = `ALTER TABLE settlement ADD COLUMN owner text;
+   UPDATE settlement SET owner = 'closed' WHERE state = 'settled'`;
+
+const createVerifications = `CREATE TABLE verification (
+     chain_id INTEGER NOT NULL,
      id text NOT NULL,
      owner text NOT NULL,
-     times bigint NOT NULL,
-     at_ms bigint NOT NULL,
+     times INTEGER NOT NULL,
+     at_ms INTEGER NOT NULL,
      PRIMARY KEY (chain_id, id, owner)
-   );
-   CREATE INDEX verification_by_time ON verification (at_ms)`,
+   ) STRICT;
+   CREATE INDEX verification_by_time ON verification (at_ms)`;
+
+/** Columns of `attempt` for a transaction with several settlements, whose bytes are stored once, with batch_index 0. */
+const batchColumns = ["batch_index INTEGER NOT NULL DEFAULT 0", "batch_size INTEGER NOT NULL DEFAULT 1"];
+
+/** SQLite schema of the settlement ledger; append-only. */
+export const sqliteLedgerMigrations: Migrations = [
+  createSettlements,
+  addOwners,
+  createVerifications,
+  createReplicas,
+  addNotePayer,
+  addSales,
+  addContracts,
+  // SQLite can't change a primary key.
+  `CREATE TABLE shared_attempt (
+     ${attemptColumns},
+     ${batchColumns.join(", ")},
+     PRIMARY KEY (chain_id, hash, settlement_id),
+     ${attemptParent}
+   ) STRICT;
+   INSERT INTO shared_attempt (chain_id, settlement_id, hash, signer, nonce, raw_transaction, max_fee_per_gas,
+     max_priority_fee_per_gas, signed_at_ms)
+     SELECT chain_id, settlement_id, hash, signer, nonce, raw_transaction, max_fee_per_gas, max_priority_fee_per_gas,
+       signed_at_ms FROM attempt;
+   DROP TABLE attempt;
+   ALTER TABLE shared_attempt RENAME TO attempt;
+   ${indexAttempts}`,
+];
+
+/** The same tables in PostgreSQL; append-only. */
+export const postgresLedgerMigrations: Migrations = [
+  toPostgres(`${createSettlements}; ${createReplicas}`),
+  addOwners,
+  toPostgres(createVerifications),
   addNotePayer,
   addSales,
   addContracts,
   `ALTER TABLE attempt DROP CONSTRAINT attempt_pkey;
    ALTER TABLE attempt ADD PRIMARY KEY (chain_id, hash, settlement_id);
-   ALTER TABLE attempt ADD COLUMN ${batchColumns("bigint").replace(", ", ", ADD COLUMN ")}`,
+   ALTER TABLE attempt ADD COLUMN ${toPostgres(batchColumns.join(", ADD COLUMN "))}`,
 ];

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { formatCsv } from "./csv.ts";
+import { formatCsv } from "./export-ledger.ts";
 
 test("a record is quoted by RFC 4180, and no cell is a formula of a spreadsheet", () => {
   expect(formatCsv(["a", 'say "so"', "x,y", "two\r\nlines", ""])).toBe('a,"say ""so""","x,y","two\r\nlines",\r\n');
