@@ -1,6 +1,6 @@
 import { createPublicClient, erc20Abi, http, isAddress, parseAbi, type Address, type Hex } from "viem";
 import { canonicalContracts } from "#x402/contracts.ts";
-import { locatePermit2Nonce } from "#x402/permit2-payload.ts";
+import { locatePermit2Nonce } from "#x402/transfer-payload.ts";
 import { decimalsMax } from "#x402/price.ts";
 import type { ReadContract, SignedAuthorization } from "#x402/scheme.ts";
 

@@ -1,44 +1,18 @@
 import { hash } from "node:crypto";
-import { z } from "zod";
-import { type Audience, type FieldSchemas, fields, parsePart } from "./fields.ts";
 import {
+  readTransferPayload,
+  type TransferPayment,
   describePermit2,
   getPermit2Key,
-  getPermit2Schema,
   hashPermit2Payment,
   type Permit2Payment,
-} from "./permit2-payload.ts";
+} from "./transfer-payload.ts";
 import type { Scheme, SignedAuthorization } from "./scheme.ts";
 
-/** Builds the schema of the EIP-3009 payload of scheme `exact`. Numbers stay strings, because ledgers identify a payment by the digits that were sent. */
-function buildPayloadSchema({ signature, address, number, nonce }: FieldSchemas) {
-  const authorization = { from: address, to: address, value: number, validAfter: number, validBefore: number, nonce };
-  return z.object({ signature, authorization: z.object(authorization) });
-}
-
-const payloadFor = { seller: buildPayloadSchema(fields.seller), client: buildPayloadSchema(fields.client) };
-
-/** EIP-3009 payment as sent: the format of each field is checked, numbers are not parsed yet. */
-export type Eip3009Payment = Readonly<z.output<typeof payloadFor.seller>>;
-
-/** Payment of scheme `exact`, by one of its two transfer methods. */
-export type ExactPayment = Eip3009Payment | Permit2Payment;
-
-/**
- * Parses the payload of a payment with scheme `exact`.
- *
- * @throws {MalformedPaymentError} with the path within the payload.
- */
-function readPayload(payload: Readonly<Record<string, unknown>>, audience: Audience): ExactPayment {
-  return "permit2Authorization" in payload
-    ? parsePart(getPermit2Schema(audience), payload, "")
-    : parsePart(payloadFor[audience], payload, "");
-}
-
 /** Scheme `exact`, in the payment flow `authorization`: one signed transfer, by EIP-3009 or Permit2, pays exactly the price. */
-export const exact: Scheme<ExactPayment> = {
+export const exact: Scheme<TransferPayment> = {
   name: "exact",
-  read: readPayload,
+  read: readTransferPayload,
   key(payment, accepted) {
     if ("permit2Authorization" in payment) return getPermit2Key(payment, accepted);
     const { from, nonce } = payment.authorization;
@@ -74,7 +48,7 @@ export const exact: Scheme<ExactPayment> = {
   },
   authorization: (payload) =>
     "permit2Authorization" in payload
-      ? describePermit2(payload as Extract<ExactPayment, { permit2Authorization: unknown }>)
+      ? describePermit2(payload as Permit2Payment)
       : (payload as { authorization: SignedAuthorization }).authorization,
   settling: async () => (await import("./exact/settling.ts")).settleExact,
 };

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { nameReasons, type Answer, type Answered } from "./answer.ts";
 import { decimalUint256, evmAddress, paths, MalformedPaymentError, parsePart } from "./fields.ts";
 import { encodeInteger, type Hex } from "./hex.ts";
-import type { Permit2Payment } from "./permit2-payload.ts";
+import type { Permit2Payment } from "./transfer-payload.ts";
 import {
   computePermitDigest,
   encodeSettle,

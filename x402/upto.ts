@@ -6,7 +6,7 @@ import {
   getPermit2Schema,
   hashPermit2Payment,
   type Permit2Payment,
-} from "./permit2-payload.ts";
+} from "./transfer-payload.ts";
 import { convertPriceToAmount } from "./price.ts";
 import type { Scheme } from "./scheme.ts";
 

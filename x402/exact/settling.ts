@@ -6,10 +6,10 @@ import type { Order, Settling, Transfers } from "../scheme.ts";
 import { toSignedPayment, type SignedPayment } from "../signed-payment.ts";
 import { checkTerms, type Terms } from "../terms.ts";
 import type { Authorization } from "../typed-data.ts";
-import type { Eip3009Payment, ExactPayment } from "../exact.ts";
+import type { Eip3009Payment, TransferPayment } from "../transfer-payload.ts";
 
 /** Settlement of scheme `exact`, by EIP-3009 or Permit2. */
-export const settleExact: Settling<ExactPayment> = {
+export const settleExact: Settling<TransferPayment> = {
   refusePayload(payload) {
     if ("authorization" in payload || "permit2Authorization" in payload || !("delegationManager" in payload))
       return undefined;
@@ -28,7 +28,7 @@ export const settleExact: Settling<ExactPayment> = {
 };
 
 /** Checks everything about a payment that depends neither on the time nor on the chain. */
-function check(order: Order<ExactPayment>, transfers: Transfers): SignedPayment | Refused {
+function check(order: Order<TransferPayment>, transfers: Transfers): SignedPayment | Refused {
   const { payment } = order;
   const terms = checkTerms(order, transfers.assets);
   const isPermit2 = "permit2Authorization" in payment;
@@ -42,7 +42,10 @@ function check(order: Order<ExactPayment>, transfers: Transfers): SignedPayment 
   return isRefusal(judged) ? refuse(judged, payer) : judged;
 }
 
-function nameReasons<Said extends Answer>({ payment }: Order<ExactPayment>, answered: Answered<Said>): Answered<Said> {
+function nameReasons<Said extends Answer>(
+  { payment }: Order<TransferPayment>,
+  answered: Answered<Said>,
+): Answered<Said> {
   return "permit2Authorization" in payment ? namePermit2Reasons(answered) : answered;
 }
 

@@ -1,6 +1,6 @@
 import { refuse, type Refused } from "../answer.ts";
 import { checkPermit2, namePermit2Reasons } from "../permit2-terms.ts";
-import type { Permit2Payment } from "../permit2-payload.ts";
+import type { Permit2Payment } from "../transfer-payload.ts";
 import { permit2Address, permit2Proxies } from "../permit2.ts";
 import { isRefusal } from "../reason.ts";
 import type { Order, Settling, Transfers } from "../scheme.ts";

@@ -1,11 +1,22 @@
 import { hash } from "node:crypto";
 import type { PaymentRequirements } from "@x402/core/types";
 import { z } from "zod";
-import { type Audience, type FieldSchemas, fields } from "./fields.ts";
+import { type Audience, type FieldSchemas, fields, parsePart } from "./fields.ts";
 import type { Hex } from "./hex.ts";
 import { encodeInteger } from "./hex.ts";
 import type { SignedAuthorization } from "./scheme.ts";
 import type { PaymentKey } from "./payment-identifier.ts";
+
+/** Builds the schema of the payload by EIP-3009. Numbers stay strings, because ledgers identify a payment by the digits that were sent. */
+function buildEip3009Schema({ signature, address, number, nonce }: FieldSchemas) {
+  const authorization = { from: address, to: address, value: number, validAfter: number, validBefore: number, nonce };
+  return z.object({ signature, authorization: z.object(authorization) });
+}
+
+const eip3009Schemas = { seller: buildEip3009Schema(fields.seller), client: buildEip3009Schema(fields.client) };
+
+/** EIP-3009 payment as sent: the format of each field is checked, numbers are not parsed yet. */
+export type Eip3009Payment = Readonly<z.output<typeof eip3009Schemas.seller>>;
 
 /** Schema of a payload by Permit2 (x402 version 2, schemes `exact` and `upto` on EVM). Numbers stay strings, because ledgers identify a payment by the digits that were sent. */
 function buildPermit2Schema({ signature, address, number, uint256 }: FieldSchemas) {
@@ -24,6 +35,20 @@ export function getPermit2Schema(audience: Audience) {
 
 /** Permit2 payment as sent: the format of each field is checked, numbers are not parsed yet. */
 export type Permit2Payment = Readonly<z.output<typeof permit2Schemas.seller>>;
+
+/** Payment by one of the two transfer methods. */
+export type TransferPayment = Eip3009Payment | Permit2Payment;
+
+/**
+ * Parses the payload of a payment by either transfer method.
+ *
+ * @throws {MalformedPaymentError} with the path within the payload.
+ */
+export function readTransferPayload(payload: Readonly<Record<string, unknown>>, audience: Audience): TransferPayment {
+  return "permit2Authorization" in payload
+    ? parsePart(getPermit2Schema(audience), payload, "")
+    : parsePart(eip3009Schemas[audience], payload, "");
+}
 
 /** Returns the payment's key in ledgers. The nonce is unique among all of the payer's Permit2 payments (Permit2, SignatureTransfer). */
 export function getPermit2Key(
