@@ -8,7 +8,6 @@ import { ConnectionMemory } from "#daemon/memory/connection-memory.ts";
 import { holdUntil } from "../memory/held-scope.ts";
 import { ClientBacklog } from "../wire/client-backlog.ts";
 import { TurnWait } from "../wire/shared-turns.ts";
-import { ReaderPace } from "../wire/slow-readers.ts";
 import {
   continueHead,
   type FastPath,
@@ -51,7 +50,6 @@ export class FastConnection implements ConnectionServer {
   #isGone = false;
   readonly #memory: ConnectionMemory;
   readonly #backlog: ClientBacklog;
-  readonly #pace: ReaderPace;
   readonly #wait: FastWait;
 
   constructor(socket: Socket, path: FastPath) {
@@ -64,7 +62,6 @@ export class FastConnection implements ConnectionServer {
     this.#memory = new ConnectionMemory(context.memory, { address: this.#address, cut: () => socket.destroy() });
     this.#unread = new HeldRequests(this.#memory);
     this.#backlog = new ClientBacklog(socket, this.#memory);
-    this.#pace = new ReaderPace(socket, waits);
     this.#turn = new TurnWait(context.turns, () => this.#proceed(true));
     const current = { context: () => this.#head, finish: (isLast: boolean) => this.#finish(isLast) };
     this.#sink = createFastSink(socket, path, this.#backlog, current);
@@ -90,11 +87,11 @@ export class FastConnection implements ConnectionServer {
     else this.#backlog.afterAll(() => this.#leave());
   }
 
-  /** Closes the connection if it was idle for too long, or its client reads its response too slowly. */
+  /** Closes the connection if it was idle, or its request incomplete, for too long. */
   expire(now: number): void {
     if (this.#isGone) return;
     const over = this.#isBusy || this.#backlog.isSending ? undefined : this.#wait.over(now);
-    if (this.#pace.isTooSlow(now) || over === "anything") this.#socket.destroy();
+    if (over === "anything") this.#socket.destroy();
     else if (over === "request") this.#leave(requestTimeoutResponse);
   }
 

@@ -4,7 +4,6 @@ import type { ConnectionActivity } from "#daemon/http/connections/held-connectio
 export type FastConnectionWaits = Readonly<{
   idleTimeoutMs: number;
   requestTimeoutMs: number;
-  slowReaderTimeoutMs: number;
 }>;
 
 /** A clock in milliseconds that advances only with each sweep, right before `expire` is called. */
@@ -16,12 +15,8 @@ const sweepMsMax = 1_000;
 const firstBytesMs = 10_000;
 
 /** Computes the interval between two sweeps for timed-out connections. */
-export function computeSweepIntervalMs({
-  idleTimeoutMs,
-  requestTimeoutMs,
-  slowReaderTimeoutMs,
-}: FastConnectionWaits): number {
-  return Math.min(sweepMsMax, idleTimeoutMs / 2, requestTimeoutMs / 2, slowReaderTimeoutMs / 2);
+export function computeSweepIntervalMs({ idleTimeoutMs, requestTimeoutMs }: FastConnectionWaits): number {
+  return Math.min(sweepMsMax, idleTimeoutMs / 2, requestTimeoutMs / 2);
 }
 
 /**

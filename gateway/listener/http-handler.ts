@@ -3,7 +3,6 @@ import type { Socket } from "node:net";
 import type { CallerIdentity } from "../callers/caller.ts";
 import { ConnectionMemory } from "#daemon/memory/connection-memory.ts";
 import { holdUntil } from "../memory/held-scope.ts";
-import type { SlowReaders } from "../wire/slow-readers.ts";
 import { ClientBacklog } from "../wire/client-backlog.ts";
 import type { ResponseHeaders } from "./response-headers.ts";
 import { isWasteful } from "./chunked-request.ts";
@@ -164,13 +163,13 @@ function answer(
   steer(response, backlog, context.handle(body, { caller: identity.caller, memory, traceContext, requestId }, sink));
 }
 
-/** Memory of the connections that node:http serves; each connection is monitored for how fast its client reads responses. */
+/** Memory of the connections that node:http serves. */
 export type HttpConnections = Readonly<{ memoryOf: (socket: Socket, facts: PeerInfo) => ConnectionMemory }>;
 
 type Known = { readonly memory: ConnectionMemory; facts: PeerInfo };
 
 /** Creates the memory of each connection on its first request and retains it until the connection closes. */
-export function createHttpConnections({ memory, addressOf }: RequestContext, readers: SlowReaders): HttpConnections {
+export function createHttpConnections({ memory, addressOf }: RequestContext): HttpConnections {
   const bySocket = new Map<Socket, Known>();
   const begin = (socket: Socket, facts: PeerInfo): Known => {
     const cut = () => socket.destroy();
@@ -178,7 +177,6 @@ export function createHttpConnections({ memory, addressOf }: RequestContext, rea
       memory: new ConnectionMemory(memory, { address: () => addressOf(known.facts), cut }),
       facts,
     };
-    readers.add(socket, cut);
     socket.once("close", () => {
       bySocket.delete(socket);
       known.memory[Symbol.dispose]();

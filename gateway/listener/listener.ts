@@ -6,7 +6,6 @@ import { takeProxyHeaders } from "#daemon/http/proxies/proxy-header.ts";
 import type { Pause } from "#daemon/time.ts";
 import { rejectConnection } from "#daemon/http/connections/refused-connection.ts";
 import { putBefore } from "#daemon/http/raw-connections.ts";
-import { SlowReaders } from "../wire/slow-readers.ts";
 import { toRequestInfo } from "../callers/request-facts.ts";
 import { httpErrors, addressNotAdmitted, formatRawRejection, rejectUpgrade } from "./http-errors.ts";
 import {
@@ -44,6 +43,8 @@ export type ListenerDependencies = Omit<ListenerContext, "drain"> & Readonly<{ p
 export type Listener = AsyncDisposable &
   Readonly<{ url: string; port: number; webSockets: () => number; subscriptions: () => number }>;
 
+/** Max interval between checks of how much clients have read. */
+const sweepMs = 1_000;
 /** How long clients are asked to close their open connections before idle ones are closed. */
 const drainMs = 500;
 /** How long WebSocket clients may take to respond to the close frame. */
@@ -61,12 +62,11 @@ export async function startListener(
   const drain = { hasBegun: false };
   const context: ListenerContext = { ...shared, drain };
   const { connections } = context;
-  const readers = new SlowReaders(options);
-  const clients = createWebSocketClients(options.webSocket, context, readers);
+  const clients = createWebSocketClients(options.webSocket, context);
   const refusedBodies = new RejectedBodies();
   const answer = createHttpHandler(context, {
     refusedBodies,
-    clients: createHttpConnections(context, readers),
+    clients: createHttpConnections(context),
     isLast: ({ socket }) => drain.hasBegun || (options.fastPath && isShared(socket, context)),
   });
   const server = createServer(
@@ -111,6 +111,9 @@ export async function startListener(
   if (options.isTrustedProxy !== undefined) takeProxyHeaders(server, options.isTrustedProxy);
   connections.bound(server);
   const listening = await listen(server, { ...options, connections });
+  const { slowReaderTimeoutMs } = options;
+  const cutSlowReaders = () => connections.cutSlowReaders(slowReaderTimeoutMs);
+  const slowReaders = setInterval(cutSlowReaders, Math.min(sweepMs, slowReaderTimeoutMs / 2)).unref();
   return {
     url: listening.url,
     port: listening.port,
@@ -120,7 +123,7 @@ export async function startListener(
       await runDrain(listening, { drain, clients, connections, pause });
       refusedBodies[Symbol.dispose]();
       fast?.[Symbol.dispose]();
-      readers[Symbol.dispose]();
+      clearInterval(slowReaders);
       clients[Symbol.dispose]();
     },
   };

@@ -25,6 +25,8 @@ export class HeldConnection {
   address: string | undefined;
   /** Undefined if node:http serves the connection. */
   server: ConnectionServer | undefined;
+  /** Closes the connection of a client that doesn't read. */
+  cut: () => void;
   #request: IncomingMessage | undefined;
   #underWay = 0;
   #hasRequested = false;
@@ -39,6 +41,7 @@ export class HeldConnection {
 
   constructor(socket: Socket, nowMs: number) {
     this.socket = socket;
+    this.cut = () => socket.destroy();
     this.#idleSinceMs = nowMs;
   }
 
@@ -59,7 +62,10 @@ export class HeldConnection {
     });
   }
 
-  /** Checks whether the client has read none of its pending output for `forMs`. Must be called repeatedly: the first call starts the timer. */
+  /**
+   * Checks whether the client has read none of its pending output for `forMs`. Must be called repeatedly: the first call starts the timer.
+   * Reading is measured in whole writes: a client that reads less than one, and less than everything pending, counts as reading nothing.
+   */
   takesNothing(nowMs: number, forMs: number): boolean {
     const { bytesWritten, writableLength } = this.socket;
     const taken = bytesWritten - writableLength;

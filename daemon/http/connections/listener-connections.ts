@@ -113,6 +113,18 @@ export class ListenerConnections {
     if (held !== undefined) held.server = server;
   }
 
+  /** Sets what closes a connection whose client doesn't read; by default, it is destroyed. */
+  cutBy(socket: Socket, cut: () => void): void {
+    const held = this.#held.get(socket);
+    if (held !== undefined) held.cut = cut;
+  }
+
+  /** Closes the connections whose clients have read none of their pending output for `forMs`. Call it about once a second. */
+  cutSlowReaders(forMs: number): void {
+    const nowMs = this.#room.clock();
+    for (const held of this.#held.values()) if (held.takesNothing(nowMs, forMs)) held.cut();
+  }
+
   /** Closes some idle connections, at least `least` if available; false if there are none. */
   shed(least = 1): boolean {
     const nowMs = this.#room.clock();

@@ -7,7 +7,6 @@ import type { ListenerContext } from "../listener-context.ts";
 import { findTier } from "../../policy.ts";
 import type { Tier } from "../../settings/policy.ts";
 import { ConnectionMemory } from "#daemon/memory/connection-memory.ts";
-import type { SlowReaders } from "../../wire/slow-readers.ts";
 import type { TraceContext } from "#daemon/http/trace-context.ts";
 import { serveClient, type ClientSession } from "./client-session.ts";
 import type { ConnectedClient } from "./connected-client.ts";
@@ -49,11 +48,7 @@ function dropAsSlow({ socket }: ConnectedClient, dropped: ListenerContext["dropp
 }
 
 /** Creates the WebSocket side of a listener. */
-export function createWebSocketClients(
-  options: WebSocketClientsOptions,
-  context: ListenerContext,
-  readers: SlowReaders,
-): WebSocketClients {
+export function createWebSocketClients(options: WebSocketClientsOptions, context: ListenerContext): WebSocketClients {
   const servers = createSizedServers();
   const sessions = new Map<WebSocket, ClientSession>();
   const byCaller = new Map<string, number>();
@@ -72,7 +67,7 @@ export function createWebSocketClients(
     byCaller.set(caller.key, (byCaller.get(caller.key) ?? 0) + 1);
     const session = serveClient(client, options, context);
     sessions.set(socket, session);
-    readers.add(connection, () => dropAsSlow(client, context.dropped));
+    context.connections.cutBy(connection, () => dropAsSlow(client, context.dropped));
     pings.add(session);
     const check = createCredentialCheck(client, identifyAgain, () => context.dropped("withdrawn"));
     checks?.add(check);

@@ -128,7 +128,7 @@ describe.each([true, false])("a long body (fast path: %s)", (fastPath) => {
   });
 
   it("costs a notification what it costs a call", async () => {
-    const tier = { ...limitlessTier, computeUnitsPerSecond: 1, computeUnitBurst: 20 };
+    const tier = { ...limitlessTier, computeUnitsPerSecond: 0.001, computeUnitBurst: 20 };
     await using limited = await startTestGateway(node, { tiers: { public: tier }, listener: { fastPath } });
     for (let at = 0; at < 20; at += 1) {
       expect((await post(limited.url, '{"jsonrpc":"2.0","method":"eth_chainId"}')).text).toBe("");

@@ -43,7 +43,7 @@ async function startFastPath(later: (run: () => void) => void = (run) => void se
     },
   );
   const server = createServer();
-  const waits = { idleTimeoutMs: 60_000, requestTimeoutMs: 60_000, slowReaderTimeoutMs: 60_000 };
+  const waits = { idleTimeoutMs: 60_000, requestTimeoutMs: 60_000 };
   const fast = serveFastConnections(server, waits, {
     policy: () => policy,
     identify: identifyByAddress("public", "public", { client }),
