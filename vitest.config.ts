@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { defineConfig } from "vitest/config";
 import { placeAmongPrograms, programsDirectory, programStarters } from "./test/support/programs/place.ts";
+import { findScratchFolder } from "./test/support/scratch-folder.ts";
 
 /**
  * The upkeep's tests, which run once more next to a node that is as rude as a node may be, and next to one of the public family (`sidecar/testing/node-profile.ts`). Not
@@ -40,24 +41,16 @@ const fuzzTests = ["gateway/calls/message-handler.test.ts"];
 
 const costlyTests = ["**/*.{integration,e2e,docker,long,package}.test.ts"];
 
-/**
- * Unit tests that need a process each: Hono's server, which files of other rooms load, puts its own `Response` in place of Node's, and these make
- * such.
- */
-const unsharedTests = [
-  "client/**/*.test.ts",
-  "resource-server/{http,facilitators/facilitator-over-http,upstream/upstream}.test.ts",
-];
+/** An integration test that needs a process of its own: it replaces a module. */
+const unsharedIntegrationTests = ["test/x402/one-line-scheme.integration.test.ts"];
 
-/** Integration tests that need a process each: they measure it, replace a module in it, or have not been tried in a shared one. */
-const unsharedIntegrationTests = [
-  "test/{bounds,package}/**/*.integration.test.ts",
-  "test/gateway/{large-messages,memory-bounds}.integration.test.ts",
-  "test/x402/one-line-scheme.integration.test.ts",
-];
+const scratchFolder = findScratchFolder();
 
-/** One cache of compiled code for what all tests start, where each node would fill its own; see `devnet/workspace/launcher.ts`. */
-const compiled = { NODE_COMPILE_CACHE: join(import.meta.dirname, "node_modules/.cache/tests") };
+/** One cache of compiled code for what all tests start, where each node would fill its own (see `devnet/workspace/launcher.ts`), and where temporary files are. */
+const places = {
+  NODE_COMPILE_CACHE: join(import.meta.dirname, "node_modules/.cache/tests"),
+  ...(scratchFolder !== undefined && { TMPDIR: scratchFolder }),
+};
 
 /** The same for the packages that the tests themselves load. */
 const setupFiles = [join(import.meta.dirname, "test/support/compile-cache.setup.ts")];
@@ -68,10 +61,8 @@ const setupFiles = [join(import.meta.dirname, "test/support/compile-cache.setup.
  */
 const startsCompiled = {
   globalSetup: ["test/support/programs/programs.setup.ts"],
-  env: { ...compiled, GATEHOUSE_TEST_PROGRAMS: programsDirectory },
+  env: { ...places, GATEHOUSE_TEST_PROGRAMS: programsDirectory },
 };
-
-const unit = { setupFiles, env: compiled, testTimeout: 60_000 };
 
 const integration = { setupFiles, ...startsCompiled, testTimeout: 120_000, hookTimeout: 120_000 };
 
@@ -93,7 +84,7 @@ const profiles = {
 };
 const fiveMinutes = { testTimeout: 300_000, hookTimeout: 300_000 };
 const long = {
-  ...compiled,
+  ...places,
   GATEHOUSE_TEST_LONG: "yes",
   GATEHOUSE_TEST_KILL_STRIDE: "1",
   GATEHOUSE_TEST_DESCRIPTORS_SECONDS: "120",
@@ -126,24 +117,18 @@ export default defineConfig({
   test: {
     retry: 0,
     // For a machine of two cores: most tests wait for a process or a clock most of the time.
-    maxWorkers: 4,
+    maxWorkers: 5,
     projects: [
       {
         test: {
           name: "unit",
-          ...unit,
+          setupFiles: [...setupFiles, join(import.meta.dirname, "test/support/own-globals.setup.ts")],
+          env: places,
+          testTimeout: 60_000,
           include: ["**/*.test.ts"],
-          exclude: [...elsewhere, ...costlyTests, ...unsharedTests],
+          exclude: [...elsewhere, ...costlyTests],
           // Loading each file's modules takes longer than its tests: a unit test leaves its process as it was.
           isolate: false,
-        },
-      },
-      {
-        test: {
-          name: "unit-isolated",
-          ...unit,
-          include: unsharedTests,
-          exclude: [...elsewhere, ...costlyTests],
         },
       },
       {
