@@ -7,7 +7,7 @@ import type { PulumiCli } from "./pulumi/pulumi-cli.ts";
 import { defaultLimits, type StackLimits, type StackRecord } from "./stack-record.ts";
 import { decideNewSide, readDeployedStack, type RequestedVersion, type DeployedStack } from "./deployed-stack.ts";
 import { formatStackPlan } from "./stack-plan.ts";
-import type { StackWork } from "./stack-work.ts";
+import type { StackWork } from "./stack-platform.ts";
 
 /** The requested upgrade of one stack, and how the operator confirms it. */
 export type BeginOptions = Readonly<{

@@ -12,9 +12,8 @@ import {
 } from "./node-status.ts";
 import { findStrangeChanges, isNodeReplaced } from "./pulumi/previewed-changes.ts";
 import { PulumiError } from "./pulumi/pulumi-process.ts";
-import type { StackPlatform } from "./stack-platform.ts";
+import type { StackPlatform, StackWork } from "./stack-platform.ts";
 import type { StackNodeBefore, UpgradeSide } from "./stack-record.ts";
-import type { StackWork } from "./stack-work.ts";
 import { buildConfigChange, type DeployedStack } from "./deployed-stack.ts";
 
 /** State of a stack before an upgrade. */
@@ -32,7 +31,7 @@ export async function checkStack(place: DeployedStack, to: UpgradeSide, work: St
   const { from } = place;
   const { said, problems: ofNode } = await checkNode(place, work);
   const { toolImage, conf, ...found } = await platform.check(to.image);
-  const lint = toolImage === undefined ? { problems: [], warnings: [] } : lintFor(conf, { from, to }, platform);
+  const lint = toolImage === undefined ? { problems: [], warnings: [] } : lintFor(conf, from, to, platform);
   const before = said && (await readBefore(said, from, queries));
   return {
     problems: [
@@ -63,18 +62,14 @@ function* findVersionProblems(from: UpgradeSide, to: UpgradeSide): Generator<str
   }
 }
 
-function lintFor(
-  conf: string | undefined,
-  { from, to }: Readonly<Record<"from" | "to", UpgradeSide>>,
-  { volume }: StackPlatform,
-) {
+function lintFor(conf: string | undefined, from: UpgradeSide, to: UpgradeSide, { volume }: StackPlatform) {
   if (conf === undefined) return { problems: [`there is no node.conf in ${volume}`], warnings: [] };
   const bytes = Buffer.from(conf, "base64");
   const lint = ({ version }: UpgradeSide) => lintConfig(bytes, parseNodeVersion(version));
   // The sidecar writes the running version's keys into node.conf.
   const found = listNewFindings(lint(to), lint(from)).filter(({ rule }) => rule !== "other-version");
-  const { true: problems = [], false: warnings = [] } = Object.groupBy(found, (finding) => `${isRefusing(finding)}`);
-  return { problems: problems.map(formatFinding), warnings: warnings.map(formatFinding) };
+  const warnings = found.filter((finding) => !isRefusing(finding));
+  return { problems: found.filter(isRefusing).map(formatFinding), warnings: warnings.map(formatFinding) };
 }
 
 async function findPreviewProblems(
@@ -116,8 +111,8 @@ const recheck = { everyMs: 5_000, withinMs: 15_000 };
 async function checkNode(place: DeployedStack, { queries, clock, pause, signal }: StackWork) {
   const look = async () => {
     const looked = await queries.look();
-    if (!looked.ok) return { said: undefined, problems: [looked.message] };
-    return { said: looked.said, problems: [...findNodeProblems(looked.said, place)] };
+    const said = looked.ok ? looked.said : undefined;
+    return { said, problems: looked.ok ? [...findNodeProblems(looked.said, place)] : [looked.message] };
   };
   return await waitUntil(look, ({ problems }) => problems.length === 0, { ...recheck, signal }, { ...clock, pause });
 }

@@ -6,7 +6,7 @@ import { createKubernetesPlatform } from "./kubernetes/kubernetes-platform.ts";
 import { createPodQueries } from "./kubernetes/pod-queries.ts";
 import { createStackQueries } from "./node-status.ts";
 import type { StackTarget } from "./stack-record.ts";
-import type { StackWork } from "./stack-work.ts";
+import type { StackWork } from "./stack-platform.ts";
 
 /**
  * Connects to a stack. Its queries are sent to its addresses on Docker, and from the node's pod on Kubernetes.

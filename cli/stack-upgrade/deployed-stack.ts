@@ -1,9 +1,9 @@
 import { z } from "zod";
 import { parseJson } from "#daemon/json-rpc.ts";
 import { parseImageVersion, parseNodeVersion } from "#node/versions.ts";
-import type { ConfigChange, ConfigValues } from "./pulumi/pulumi-cli.ts";
 import { UpgradeError } from "#sidecar/upgrade/progress.ts";
-import type { DockerTarget, KubernetesTarget, StackRecord, UpgradeSide } from "./stack-record.ts";
+import type { ConfigChange, ConfigValues } from "./pulumi/pulumi-cli.ts";
+import type { StackRecord, StackTarget, UpgradeSide } from "./stack-record.ts";
 
 /** A deployed stack as described by its configuration and outputs. */
 export type DeployedStack = Pick<StackRecord, "stack" | "project" | "prefix" | "target" | "from">;
@@ -15,12 +15,15 @@ export const urlOnKubernetes =
 /** Image to upgrade to, and its version if given. */
 export type RequestedVersion = Readonly<{ image: string; version: string | undefined }>;
 
-const dockerOutputs = z.object({
-  urls: z.object({ public: z.object({ gateway: z.url() }), operations: z.object({ status: z.url() }) }),
+/** Outputs of a deployed stack. On Kubernetes, there may be no public gateway, and this machine can't reach the sidecar. */
+const outputsShape = z.object({
+  urls: z.object({
+    public: z.object({ gateway: z.string().optional() }).optional(),
+    operations: z.object({ status: z.url() }),
+  }),
 });
 
-/** Outputs on Kubernetes, which include the sidecar's address, though this machine can't reach it. */
-const kubernetesOutputs = z.object({ urls: z.object({ operations: z.object({ status: z.url() }) }) });
+const snapshotsShape = z.object({ className: z.string().optional() });
 
 const defaultEngine = "unix:///var/run/docker.sock";
 const defaultNamespace = "gatehouse";
@@ -41,55 +44,46 @@ export function readDeployedStack(
   const nodeVersion = value("nodeVersion");
   const version = nodeVersion ?? parseImageVersion(image)?.text;
   if (version === undefined) throw new UpgradeError("the stack does not specify its node's version: set nodeVersion.");
-  const deployed = { stack, value, outputs };
-  const readTarget = value("target") === "kubernetes" ? readKubernetesTarget : readDockerTarget;
   return {
     stack,
     project,
     prefix: `${project}-${stack.split("/").at(-1) ?? stack}`,
-    target: readTarget(deployed, statusUrl),
+    target: readTarget(stack, value, outputs, statusUrl),
     from: { image, version, ...(nodeVersion === undefined ? {} : { nodeVersion }) },
   };
 }
 
-type Deployed = Readonly<{ stack: string; value: (key: string) => string | undefined; outputs: unknown }>;
-
-function readDockerTarget({ stack, value, outputs }: Deployed, statusUrl: string | undefined): DockerTarget {
-  const { urls } = parseOutputs(dockerOutputs, stack, outputs);
-  return {
-    kind: "docker",
-    engine: value("dockerEngine") ?? defaultEngine,
-    statusUrl: statusUrl ?? new URL(urls.operations.status).origin,
-    rpcUrl: urls.public.gateway,
-  };
-}
-
-const snapshotsShape = z.object({ className: z.string().optional() });
-
-function readKubernetesTarget({ stack, value, outputs }: Deployed, statusUrl: string | undefined): KubernetesTarget {
-  if (value("renderTo") !== undefined) {
+function readTarget(
+  stack: string,
+  value: (key: string) => string | undefined,
+  outputs: unknown,
+  statusUrl: string | undefined,
+): StackTarget {
+  const isKubernetes = value("target") === "kubernetes";
+  if (isKubernetes && value("renderTo") !== undefined) {
     throw new UpgradeError(
       "the stack is rendered to YAML (renderTo), which others apply: set nodeImage, render again and commit; docs/gitops.md explains how to keep the data.",
     );
   }
-  if (statusUrl !== undefined) throw new UpgradeError(urlOnKubernetes);
-  parseOutputs(kubernetesOutputs, stack, outputs);
-  const context = value("kubernetesContext");
-  const snapshotClass = snapshotsShape.safeParse(parseJson(value("volumeSnapshots") ?? "{}")).data?.className;
+  if (isKubernetes && statusUrl !== undefined) throw new UpgradeError(urlOnKubernetes);
+  const { data } = outputsShape.safeParse(outputs);
+  const rpcUrl = data?.urls.public?.gateway;
+  if (data === undefined || (rpcUrl === undefined && !isKubernetes)) {
+    throw new UpgradeError(
+      `the stack ${stack} has no outputs of a deployed Gatehouse; run pulumi up with this release first.`,
+    );
+  }
+  if (!isKubernetes && rpcUrl !== undefined) {
+    const status = statusUrl ?? new URL(data.urls.operations.status).origin;
+    return { kind: "docker", engine: value("dockerEngine") ?? defaultEngine, statusUrl: status, rpcUrl };
+  }
+  const snapshots = snapshotsShape.safeParse(parseJson(value("volumeSnapshots") ?? "{}")).data;
   return {
     kind: "kubernetes",
     namespace: value("namespace") ?? defaultNamespace,
-    ...(context === undefined ? {} : { context }),
-    ...(snapshotClass === undefined ? {} : { snapshotClass }),
+    context: value("kubernetesContext"),
+    snapshotClass: snapshots?.className,
   };
-}
-
-function parseOutputs<Shape>(shape: z.ZodType<Shape>, stack: string, outputs: unknown): Shape {
-  const parsed = shape.safeParse(outputs);
-  if (parsed.success) return parsed.data;
-  throw new UpgradeError(
-    `the stack ${stack} has no outputs of a deployed Gatehouse; run pulumi up with this release first.`,
-  );
 }
 
 /** Finds the project's name, which is the namespace for the stack's configuration keys. */
@@ -125,8 +119,5 @@ export function buildConfigChange(
   other: UpgradeSide,
 ): ConfigChange {
   const namesVersion = nodeVersion !== undefined || other.nodeVersion !== undefined;
-  return {
-    [`${project}:nodeImage`]: image,
-    ...(namesVersion ? { [`${project}:nodeVersion`]: nodeVersion } : {}),
-  };
+  return { [`${project}:nodeImage`]: image, ...(namesVersion ? { [`${project}:nodeVersion`]: nodeVersion } : {}) };
 }

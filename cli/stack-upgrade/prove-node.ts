@@ -14,7 +14,7 @@ import {
   type StackQueries,
 } from "./node-status.ts";
 import type { StackNodeBefore } from "./stack-record.ts";
-import type { StackWork } from "./stack-work.ts";
+import type { StackWork } from "./stack-platform.ts";
 
 /** Evidence required to verify a version, and the limits. */
 export type ProofOptions = Readonly<{

@@ -1,6 +1,9 @@
+import type { Clock } from "#daemon/clock.ts";
+import type { Pause } from "#daemon/time.ts";
 import { UpgradeError } from "#sidecar/upgrade/progress.ts";
+import type { StackQueries } from "./node-status.ts";
 import type { PulumiCli } from "./pulumi/pulumi-cli.ts";
-import type { StackRecord } from "./stack-record.ts";
+import type { StackLimits, StackRecord } from "./stack-record.ts";
 
 /** A stack's engine or cluster rejected the call, or could not be reached. A stage waits if a retry may succeed (`mayPass`). */
 export class PlatformError extends UpgradeError {
@@ -26,8 +29,6 @@ export type PlatformCheck = Readonly<{
 
 /** How the node's process exited; `unknown` if there is no evidence left. */
 export type NodeEnd = "by itself" | "killed" | "unknown";
-
-export type StrayDependencies = Readonly<{ pulumi: Pick<PulumiCli, "readIds">; say: (line: string) => void }>;
 
 /**
  * A stack's engine or cluster: what it is called in messages, and the actions that an upgrade performs there. Each action is idempotent,
@@ -69,8 +70,35 @@ export type StackPlatform = Readonly<{
   explainSpoiled?: (record: StackRecord) => string;
   /** Returns whether the node has this image, regardless of Pulumi's state. */
   runsImage: (image: string) => Promise<boolean>;
-  /** Removes leftovers of a killed update that block the next update, based on that update's error `said`; returns the number removed. */
-  removeStrays: (said: string, dependencies: StrayDependencies) => Promise<number>;
-  /** Lists URNs of resources that a killed update may have changed without recording it. */
-  listForgotten: (dependencies: Pick<StrayDependencies, "pulumi">) => Promise<readonly string[]>;
+  /**
+   * Repairs what a killed update left, after an update that failed with this output or, if undefined, did not change the node. Returns
+   * whether the update should be repeated.
+   */
+  repair: (
+    failed: string | undefined,
+    record: StackRecord,
+    work: Pick<StackWork, "pulumi" | "say">,
+  ) => Promise<boolean>;
 }>;
+
+/** Everything that an upgrade of one stack works with. */
+export type StackWork = Readonly<{
+  pulumi: PulumiCli;
+  platform: StackPlatform;
+  queries: StackQueries;
+  /** Prints a line for the operator. */
+  say: (line: string) => void;
+  /** Sends SIGINT to a process. */
+  interrupt: (pid: number) => void;
+  clock: Clock;
+  pause: Pause;
+  /** Stops the run between two stages. */
+  signal: AbortSignal;
+  /** Check interval of a node's verification, and the time for which the node has to stay healthy. */
+  proof: Readonly<{ everyMs: number; steadyMs: number }>;
+  /** Min time limits of the rollback, independent of those requested for the upgrade. */
+  backLimits?: StackLimits;
+}>;
+
+/** Adds to the record; resolves once it is on disk. */
+export type AmendRecord = (facts: Partial<StackRecord>) => Promise<void>;

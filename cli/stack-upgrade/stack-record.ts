@@ -82,16 +82,6 @@ const recordShape = progress.extend({
 export type StackRecord = Readonly<z.output<typeof recordShape>>;
 export type StackNodeBefore = StackRecord["before"];
 
-/** The record can't be read or written; the message explains the remedy. */
-export class RecordError extends UpgradeError {
-  override readonly name = "RecordError";
-  override readonly code = "record_error";
-
-  constructor(message: string, options?: ErrorOptions) {
-    super(message, "fatal", options);
-  }
-}
-
 const recordBytes = 65_536;
 
 /**
@@ -105,20 +95,20 @@ export function findRecordPath(programDirectory: string, stack: string): string 
 /**
  * Reads the record of the upgrade in flight; undefined if there is none.
  *
- * @throws {RecordError} for a file that can't be read or contains something else.
+ * @throws {UpgradeError} for a file that can't be read or contains something else.
  */
 export function readRecord(path: string): StackRecord | undefined {
   let text: string;
   try {
     text = readRegularText(path, recordBytes);
-  } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
+  } catch (cause) {
+    const { code, message } = cause as NodeJS.ErrnoException;
     if (code === "ENOENT") return undefined;
-    throw new RecordError(`${path} can't be read (${code ?? message})`, { cause: error });
+    throw new UpgradeError(`${path} can't be read (${code ?? message})`, "fatal", { cause });
   }
-  const parsed = recordShape.safeParse(parseJson(text));
-  if (parsed.success) return parsed.data;
-  throw new RecordError(
+  const { data } = recordShape.safeParse(parseJson(text));
+  if (data !== undefined) return data;
+  throw new UpgradeError(
     `${path} contains no upgrade of this version of gatehouse; continue with the version that started it`,
   );
 }
@@ -126,7 +116,7 @@ export function readRecord(path: string): StackRecord | undefined {
 /**
  * Writes the record to disk atomically: a kill or a power failure leaves the old or the new one.
  *
- * @throws {RecordError} when it can't be written.
+ * @throws {UpgradeError} when it can't be written.
  */
 export async function writeRecord(path: string, record: StackRecord): Promise<void> {
   try {
@@ -134,7 +124,7 @@ export async function writeRecord(path: string, record: StackRecord): Promise<vo
   } catch (cause) {
     const { code, message } = cause as NodeJS.ErrnoException;
     const what = `the upgrade's progress can't be written to ${path} (${code ?? message}); free space or fix its permissions`;
-    throw new RecordError(`${what}, then run: ${formatContinueCommand(record)}`, { cause });
+    throw new UpgradeError(`${what}, then run: ${formatContinueCommand(record)}`, "fatal", { cause });
   }
 }
 

@@ -6,9 +6,8 @@ import { PulumiError } from "./pulumi/pulumi-process.ts";
 import { formatRefreshCommand } from "./stack-commands.ts";
 import { buildConfigChange } from "./deployed-stack.ts";
 import { findCondition } from "./node-status.ts";
-import { PlatformError, type StackPlatform } from "./stack-platform.ts";
+import { PlatformError, type StackPlatform, type AmendRecord, type StackWork } from "./stack-platform.ts";
 import { defaultLimits, type StackRecord } from "./stack-record.ts";
-import type { AmendRecord, StackWork } from "./stack-work.ts";
 import { requireStill, restoreData, stopForCopy, stopForRestore } from "./stopped-node.ts";
 
 type Side = "from" | "to";
@@ -101,7 +100,7 @@ function createStackUpgrade(work: StackWork): UpgradePlatform<StackRecord> {
 async function update(record: StackRecord, side: Side, work: StackWork): Promise<void> {
   await endUpdate(record, work);
   const { image } = record[side];
-  const { platform, pulumi, say } = work;
+  const { platform, say } = work;
   say(`Now running pulumi up with ${image}.`);
   const runPulumiUp = () => updateStack(record, work);
   try {
@@ -114,17 +113,8 @@ async function update(record: StackRecord, side: Side, work: StackWork): Promise
     await runPulumiUp();
   }
   // Checks the node's actual image, not Pulumi's state: another image must not be started on this data.
-  if (!(await platform.runsImage(image))) {
-    const forgotten = await platform.listForgotten(work);
-    if (forgotten.length > 0) {
-      say(
-        "In Pulumi's state the node has this image, but it has another; refreshing the state and running pulumi up again.",
-      );
-      await pulumi.refresh(forgotten, record.limits.updateMs);
-      await runPulumiUp();
-    }
-    await requireImage(record, side, platform);
-  }
+  if (!(await platform.runsImage(image)) && (await platform.repair(undefined, record, work))) await runPulumiUp();
+  await requireImage(record, side, platform);
   await platform.start();
 }
 

@@ -3,7 +3,7 @@ import { UpgradeError } from "#sidecar/upgrade/progress.ts";
 import { interruptMs, PulumiError } from "./pulumi/pulumi-process.ts";
 import { formatCancelCommand } from "./stack-commands.ts";
 import type { StackRecord } from "./stack-record.ts";
-import type { StackWork } from "./stack-work.ts";
+import type { StackWork } from "./stack-platform.ts";
 
 const checkAgainMs = 1_000;
 
@@ -37,8 +37,8 @@ function isNone(processes: readonly number[]): boolean {
 const lockedWithinMs = 600_000;
 const lockedAgainMs = 10_000;
 
-/** Max attempts to remove a killed update's leftovers; each attempt removes all of them. */
-const cleaningsMax = 3;
+/** Max attempts to repair what a killed update left; each attempt repairs all of it. */
+const repairsMax = 3;
 
 /** Errors about a locked stack, from a self-managed backend and from Pulumi's service. */
 const locked = /currently locked|update is currently in progress/i;
@@ -47,7 +47,7 @@ const locked = /currently locked|update is currently in progress/i;
 export async function updateStack(record: StackRecord, work: StackWork): Promise<void> {
   const { pulumi, platform, say, clock, pause, signal } = work;
   const untilMs = clock.monotonicMs() + lockedWithinMs;
-  for (let cleanings = 0; ;) {
+  for (let repairs = 0; ;) {
     try {
       return await pulumi.update({ withinMs: record.limits.updateMs, onLine: (line) => say(`  ${line}`) });
     } catch (error) {
@@ -57,8 +57,8 @@ export async function updateStack(record: StackRecord, work: StackWork): Promise
         say("Another update of the stack is in flight, or one was killed; waiting for it.");
         await pause(lockedAgainMs, signal);
       } else {
-        if (cleanings >= cleaningsMax || (await platform.removeStrays(error.said, work)) === 0) throw error;
-        cleanings += 1;
+        if (repairs >= repairsMax || !(await platform.repair(error.said, record, work))) throw error;
+        repairs += 1;
       }
     }
   }

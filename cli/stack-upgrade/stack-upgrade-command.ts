@@ -15,7 +15,6 @@ import { createPulumiProcess, PulumiError } from "./pulumi/pulumi-process.ts";
 import {
   findRecordPath,
   readRecord,
-  RecordError,
   removeRecord,
   writeRecord,
   type StackRecord,
@@ -25,7 +24,7 @@ import { runStackUpgrade } from "./stack-stages.ts";
 import { formatContinueCommand, type CommandLocation } from "./stack-commands.ts";
 import { describeRecord, formatEnd } from "./stack-plan.ts";
 import { urlOnKubernetes, type RequestedVersion } from "./deployed-stack.ts";
-import type { StackWork } from "./stack-work.ts";
+import type { StackWork } from "./stack-platform.ts";
 
 /** The requested upgrade of one stack, and how the operator confirms it. */
 export type StackUpgradeOptions = Omit<BeginOptions, "requested" | "configFile"> &
@@ -152,13 +151,13 @@ function lockStack(stateDirectory: string, prefix: string): Disposable {
   try {
     mkdirSync(stateDirectory, { recursive: true, mode: 0o700 });
   } catch (cause) {
-    throw new RecordError(`${stateDirectory} can't be created (${(cause as Error).message})`, { cause });
+    throw new UpgradeError(`${stateDirectory} can't be created (${(cause as Error).message})`, "failed", { cause });
   }
   const lock = createProcessLock(path, prefix);
   const taken = lock.acquire();
   if (taken.ok) return lock;
   if (taken.reason === "Locked") throw new UpgradeError(`another gatehouse upgrade of ${prefix} is running`);
-  throw new RecordError(`${path} can't be locked; make it and its directory writable for this user`);
+  throw new UpgradeError(`${path} can't be locked; make it and its directory writable for this user`);
 }
 
 /** @throws {UpgradeError} if there is no such file. */

@@ -1,7 +1,6 @@
 import { UpgradeError } from "#sidecar/upgrade/progress.ts";
-import type { StackPlatform } from "./stack-platform.ts";
+import type { StackPlatform, AmendRecord } from "./stack-platform.ts";
 import type { StackRecord } from "./stack-record.ts";
-import type { AmendRecord } from "./stack-work.ts";
 
 /** Stops the node so that its data can be copied. Fails if the node had to be killed: its data may be incomplete, and a copy useless for a rollback. */
 export async function stopForCopy(record: StackRecord, platform: StackPlatform, amend: AmendRecord): Promise<void> {

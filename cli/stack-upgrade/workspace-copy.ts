@@ -33,18 +33,11 @@ export async function checkWorkspace(volume: string): Promise<VolumeReport> {
   const copies: string[] = [];
   for (const id of leftovers) {
     const { copy, restoring, restored } = locatePlaces(volume, id);
-    const found = await Promise.all([copy, restoring, restored].map(isThere));
-    if (found.includes(true)) copies.push(id);
+    for (const path of [copy, restoring, restored]) if (await isThere(path)) copies.push(id);
   }
-  return {
-    bytes,
-    freeBytes,
-    // If nothing can be written there, the copy fails too, and reports the problem itself.
-    clones: await canClone(volume).catch(() => false),
-    leftovers,
-    copies,
-    ...(conf === undefined ? {} : { conf: conf.toString("base64") }),
-  };
+  // If nothing can be written there, the copy fails too, and reports the problem itself.
+  const clones = await canClone(volume).catch(() => false);
+  return { bytes, freeBytes, clones, leftovers, copies, conf: conf?.toString("base64") };
 }
 
 /** Copies the directories of a stopped node; restarts a half-finished copy, and removes a failed one. */
@@ -121,14 +114,8 @@ export async function restoreWorkspace(volume: string, snapshot: string): Promis
 /** Lists the places of an upgrade on a volume. The name of its copy shows how far it is. */
 function locatePlaces(volume: string, id: string) {
   const work = join(volume, workDirectory, id);
-  const within = (name: string) => join(work, name);
-  const copies = {
-    part: within("part"),
-    copy: within("copy"),
-    restoring: within("restoring"),
-    restored: within("restored"),
-  };
-  return { work, ...copies, aside: within("aside") };
+  const [part, copy, restoring] = [join(work, "part"), join(work, "copy"), join(work, "restoring")];
+  return { work, part, copy, restoring, restored: join(work, "restored"), aside: join(work, "aside") };
 }
 
 /** Moves the entries of one directory into another on the same file system; resumes after a kill. Sets aside entries that a node has created there since. */

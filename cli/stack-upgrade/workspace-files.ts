@@ -75,7 +75,7 @@ export async function measureTree(path: string): Promise<number> {
   return bytes;
 }
 
-/** Lists the entries of a directory; empty if there is none. */
+/** Lists the entries of a directory, if it exists. */
 export async function listNames(directory: string): Promise<readonly string[]> {
   return (await readdir(directory).catch(skipMissing)) ?? [];
 }

@@ -1,4 +1,4 @@
-import { PlatformError, type StackPlatform, type StrayDependencies } from "../stack-platform.ts";
+import { PlatformError, type StackPlatform, type StackWork } from "../stack-platform.ts";
 import type { DockerTarget } from "../stack-record.ts";
 import { formatDockerCommand } from "../stack-commands.ts";
 import type { Engine } from "./engine.ts";
@@ -70,17 +70,19 @@ export function createDockerPlatform(
       const found = (await engine.inspect(node))?.Image;
       return found !== undefined && found === (await engine.findImage(image));
     },
-    removeStrays: async (said, dependencies) =>
-      conflict.test(said) ? await removeStrays(prefix, engine, dependencies) : 0,
-    listForgotten: async () => [],
+    repair: async (failed, _record, work) => conflict.test(failed ?? "") && (await removeStrays(prefix, engine, work)),
   };
 }
 
-/** Removes containers of an upgrade's `pulumi up` that Pulumi does not track, left by a killed update; returns the number removed. */
-async function removeStrays(prefix: string, engine: Engine, { pulumi, say }: StrayDependencies): Promise<number> {
+/** Removes containers of an upgrade's `pulumi up` that Pulumi does not track, left by a killed update; returns whether there were any. */
+async function removeStrays(
+  prefix: string,
+  engine: Engine,
+  { pulumi, say }: Pick<StackWork, "pulumi" | "say">,
+): Promise<boolean> {
   const known = new Set((await pulumi.readIds("docker:index/container:Container")).values());
   const made = ["node", "node-prime", "node-conf", "sidecar", "sidecar-files", "sidecar-live", "sidecar-secrets"];
-  let removed = 0;
+  let hasRemoved = false;
   for (const name of made.map((each) => `${prefix}-${each}`)) {
     const found = await engine.inspect(name);
     if (found === undefined || known.has(found.Id)) continue;
@@ -88,7 +90,7 @@ async function removeStrays(prefix: string, engine: Engine, { pulumi, say }: Str
     // The container may be the node, which may be using the only copy of the data: let it exit within its grace period first.
     await engine.stop(name);
     await engine.remove(name);
-    removed += 1;
+    hasRemoved = true;
   }
-  return removed;
+  return hasRemoved;
 }

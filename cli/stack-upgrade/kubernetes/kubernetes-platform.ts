@@ -1,8 +1,8 @@
 import { systemClock } from "#daemon/clock.ts";
 import { pause } from "#daemon/time.ts";
 import { formatKubectlCommand } from "../stack-commands.ts";
-import type { StackPlatform } from "../stack-platform.ts";
-import type { KubernetesTarget } from "../stack-record.ts";
+import type { StackPlatform, StackWork } from "../stack-platform.ts";
+import type { KubernetesTarget, StackRecord } from "../stack-record.ts";
 import { checkCluster } from "./check-cluster.ts";
 import { restoreClaim, takeSnapshot } from "./claim-snapshot.ts";
 import type { Cluster } from "./kubectl.ts";
@@ -76,10 +76,22 @@ export function createKubernetesPlatform(
       return pod === undefined || findNodeContainer(pod.spec)?.image === image;
     },
     // Pulumi finds the resources that it created by their names, and adopts them.
-    removeStrays: async () => 0,
-    listForgotten: async ({ pulumi }) => {
-      const known = await pulumi.readIds("kubernetes:apps/v1:StatefulSet");
-      return [...known].flatMap(([urn, id]) => (id === `${namespace}/${names.workload}` ? [urn] : []));
-    },
+    repair: async (failed, record, stack) => failed === undefined && (await refreshNode(namespace, record, stack)),
   };
+}
+
+/** Refreshes the node in Pulumi's state, if it is there: a killed update may not have recorded its change. */
+async function refreshNode(
+  namespace: string,
+  { limits }: StackRecord,
+  { pulumi, say }: Pick<StackWork, "pulumi" | "say">,
+): Promise<boolean> {
+  const known = await pulumi.readIds("kubernetes:apps/v1:StatefulSet");
+  const urns = [...known].flatMap(([urn, id]) => (id === `${namespace}/${names.workload}` ? [urn] : []));
+  if (urns.length === 0) return false;
+  say(
+    "In Pulumi's state the node has this image, but it has another; refreshing the state and running pulumi up again.",
+  );
+  await pulumi.refresh(urns, limits.updateMs);
+  return true;
 }

@@ -1,4 +1,4 @@
-import { copyFile, mkdtemp, rm } from "node:fs/promises";
+import { copyFile, mkdtempDisposable } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { stripVTControlCharacters } from "node:util";
@@ -18,26 +18,8 @@ const stepShape = z.object({ op: z.string(), urn: z.string() });
 /** A change that an update would make to a resource. */
 export type PreviewedStep = Readonly<z.output<typeof stepShape>>;
 
-/** One `pulumi up`; see {@link PulumiRun}. */
-export type PulumiUpdate = Readonly<Required<Pick<PulumiRun, "withinMs" | "onLine">>>;
-
 /** Pulumi commands that an upgrade runs for one stack. Each throws {@link PulumiError}. */
-export type PulumiCli = Readonly<{
-  /** Reads the address of the backend that holds the state, without secrets: another backend may have a stack with the same name. */
-  readBackend: () => Promise<string>;
-  readConfig: () => Promise<ConfigValues>;
-  readOutputs: () => Promise<unknown>;
-  /** Previews an update with a changed configuration; leaves the stack's own unchanged. */
-  preview: (change: ConfigChange) => Promise<readonly PreviewedStep[]>;
-  setConfig: (change: ConfigChange) => Promise<void>;
-  update: (options: PulumiUpdate) => Promise<void>;
-  /** Finds the processes of this stack's `pulumi up`, by any run of the command. */
-  findUpdates: () => Promise<readonly number[]>;
-  /** Refreshes these resources in Pulumi's state from their real state. */
-  refresh: (urns: readonly string[], withinMs: number) => Promise<void>;
-  /** Reads the ids of a type's resources from the stack's state, by URN: a container's in the engine, or `namespace/name` in a cluster. */
-  readIds: (type: string) => Promise<ReadonlyMap<string, string>>;
-}>;
+export type PulumiCli = ReturnType<typeof createPulumiCli>;
 
 const shortMs = 120_000;
 const previewMs = 600_000;
@@ -56,53 +38,57 @@ const previewShape = z.object({ steps: z.array(stepShape).default([]) });
 export function createPulumiCli(
   { stack, configFile }: Readonly<{ stack: string; configFile: string }>,
   { run }: Readonly<{ run: RunPulumi }>,
-): PulumiCli {
-  const common = ["--stack", stack, "--non-interactive", "--color", "never"];
+) {
+  const quiet = ["--non-interactive", "--color", "never"];
+  const common = ["--stack", stack, ...quiet];
   const up = ["up", "--yes", "--skip-preview", "--config-file", configFile, ...common];
-  const config = (file: string, ...words: readonly string[]) =>
-    run({ args: ["config", ...words, "--config-file", file, ...common], withinMs: shortMs });
-  const setIn = async (file: string, change: ConfigChange) => {
+  const query = async <Shape>(shape: z.ZodType<Shape>, args: readonly string[], withinMs = shortMs): Promise<Shape> => {
+    const { data } = shape.safeParse(parseJson(await run({ args, withinMs })));
+    if (data !== undefined) return data;
+    throw new PulumiError(`pulumi ${args[0] ?? ""} printed something unexpected; is this version of Pulumi supported?`);
+  };
+  const setIn = async (file: string, change: ConfigChange): Promise<void> => {
+    const config = (...words: readonly string[]) =>
+      run({ args: ["config", ...words, "--config-file", file, ...common], withinMs: shortMs });
     const set = Object.entries(change).flatMap(([key, value]) => (value === undefined ? [] : [`${key}=${value}`]));
     const removed = Object.keys(change).filter((key) => change[key] === undefined);
-    if (set.length > 0) await config(file, "set-all", ...set.flatMap((pair) => ["--plaintext", pair]));
-    for (const key of removed) await config(file, "rm", key);
+    if (set.length > 0) await config("set-all", ...set.flatMap((pair) => ["--plaintext", pair]));
+    for (const key of removed) await config("rm", key);
   };
   return {
-    readBackend: async () => {
-      const args = ["whoami", "--json", "--non-interactive", "--color", "never"];
-      return formatBackend(parse(whoamiShape, await run({ args, withinMs: shortMs }), "whoami --json").url);
-    },
-    readConfig: async () => {
-      const values = parse(configShape, await config(configFile, "--json"), "config --json");
+    /** Reads the address of the backend that holds the state, without secrets: another backend may have a stack with the same name. */
+    readBackend: async () => formatBackend((await query(whoamiShape, ["whoami", "--json", ...quiet])).url),
+    readConfig: async (): Promise<ConfigValues> => {
+      const values = await query(configShape, ["config", "--json", "--config-file", configFile, ...common]);
       return Object.fromEntries(Object.entries(values).map(([key, { value }]) => [key, formatValue(value)]));
     },
-    readOutputs: async () =>
-      parseJson(await run({ args: ["stack", "output", "--json", ...common], withinMs: shortMs })),
-    preview: async (change) => {
-      const directory = await mkdtemp(join(tmpdir(), "gatehouse-preview-"));
+    readOutputs: () => query(z.unknown(), ["stack", "output", "--json", ...common]),
+    /** Previews an update with a changed configuration; leaves the stack's own unchanged. */
+    preview: async (change: ConfigChange): Promise<readonly PreviewedStep[]> => {
+      await using directory = await mkdtempDisposable(join(tmpdir(), "gatehouse-preview-"));
+      const file = join(directory.path, "Pulumi.preview.yaml");
+      await copyFile(configFile, file);
+      await setIn(file, change);
       try {
-        const file = join(directory, "Pulumi.preview.yaml");
-        await copyFile(configFile, file);
-        await setIn(file, change);
-        const args = ["preview", "--json", "--config-file", file, ...common];
-        return parse(previewShape, await run({ args, withinMs: previewMs }), "preview --json").steps;
+        return (await query(previewShape, ["preview", "--json", "--config-file", file, ...common], previewMs)).steps;
       } catch (error) {
         throw error instanceof PulumiError ? explainPreview(error) : error;
-      } finally {
-        await rm(directory, { recursive: true, force: true });
       }
     },
-    setConfig: (change) => setIn(configFile, change),
-    update: async (options) => void (await run({ args: up, ...options })),
+    setConfig: (change: ConfigChange) => setIn(configFile, change),
+    update: async (options: Pick<PulumiRun, "withinMs" | "onLine">): Promise<void> =>
+      void (await run({ args: up, ...options })),
+    /** Finds the processes of this stack's `pulumi up`, by any run of the command. */
     findUpdates: () => findProcessesByArguments(up),
-    refresh: async (urns, withinMs) => {
+    /** Refreshes these resources in Pulumi's state from their real state. */
+    refresh: async (urns: readonly string[], withinMs: number): Promise<void> => {
       const targets = urns.flatMap((urn) => ["--target", urn]);
       const args = ["refresh", "--yes", "--skip-preview", "--config-file", configFile, ...targets, ...common];
       await run({ args, withinMs });
     },
-    readIds: async (type) => {
-      const args = ["stack", "export", ...common];
-      const { deployment } = parse(exportShape, await run({ args, withinMs: shortMs }), "stack export");
+    /** Reads the ids of a type's resources from the stack's state, by URN: a container's in the engine, or `namespace/name` in a cluster. */
+    readIds: async (type: string): Promise<ReadonlyMap<string, string>> => {
+      const { deployment } = await query(exportShape, ["stack", "export", ...common]);
       const found = deployment.resources.filter((resource) => resource.type === type);
       return new Map(found.flatMap(({ urn, id }) => (id === undefined ? [] : [[urn, id] as const])));
     },
@@ -140,10 +126,4 @@ function explainPreview(error: PulumiError): PulumiError {
 function formatValue(value: unknown): string | undefined {
   if (value === undefined || value === null) return undefined;
   return typeof value === "string" ? value : JSON.stringify(value);
-}
-
-function parse<Shape>(shape: z.ZodType<Shape>, text: string, what: string): Shape {
-  const parsed = shape.safeParse(parseJson(text));
-  if (parsed.success) return parsed.data;
-  throw new PulumiError(`pulumi ${what} printed something unexpected; is this version of Pulumi supported?`);
 }

@@ -1,10 +1,13 @@
 import { spawn, type ChildProcess } from "node:child_process";
+import { randomUUID } from "node:crypto";
 import { once } from "node:events";
+import { open, rm, type FileHandle } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { startProcess } from "#daemon/process/bounded-process.ts";
 import { pause } from "#daemon/time.ts";
 import { UpgradeError } from "#sidecar/upgrade/progress.ts";
 import { killTree } from "./running-programs.ts";
-import { openScratchFile, scratchBytesMax, type ScratchFile } from "./scratch-file.ts";
 
 /** Failure of Pulumi; the message quotes Pulumi, which masks secrets itself. */
 export class PulumiError extends UpgradeError {
@@ -36,6 +39,7 @@ export type PulumiProcessOptions = Readonly<{
 /** Runs Pulumi and returns its standard output. */
 export type RunPulumi = (run: PulumiRun) => Promise<string>;
 
+const outputBytesMax = 67_108_864;
 const wordsLength = 65_536;
 /**
  * Time for an interrupted update to record its changes. Pulumi waits for calls in flight, and its Docker provider waits for a container to
@@ -53,38 +57,44 @@ export function createPulumiProcess(
   directory: string,
   { program = "pulumi", notedMs = interruptMs }: PulumiProcessOptions = {},
 ): RunPulumi {
-  return async ({ args, withinMs, onLine }) => {
+  return async (run) => {
+    const { args } = run;
     const name = `pulumi ${args.slice(0, 2).join(" ")}`;
-    await using output = await openScratchFile();
-    await using errors = await openScratchFile();
+    await using output = await openOutput();
+    await using errors = await openOutput();
     const stdio = ["ignore" as const, output.fd, errors.fd];
     const child = await startProcess(() => spawn(program, args, { cwd: directory, detached: true, stdio })).catch(
       (cause: NodeJS.ErrnoException) => {
         const advice = "install Pulumi (https://www.pulumi.com/docs/install/), and have it on the PATH";
-        throw new PulumiError(`${name} can't be run in ${directory} (${cause.code ?? "unknown"}); ${advice}.`, "", {
-          cause,
-        });
+        const why = `${name} can't be run in ${directory} (${cause.code ?? "unknown"}); ${advice}.`;
+        throw new PulumiError(why, "", { cause });
       },
     );
     const ended = once(child, "exit") as Promise<[number | null, string | null]>;
-    const why = await followToEnd(child, { files: [output, errors], withinMs, notedMs, onLine });
+    const why = await followToEnd(child, [output, errors], notedMs, run);
     const [status, signal] = await ended;
-    if (status === 0 && why === undefined) return output.text();
-    const said = `${output.text()}\n${errors.text()}`.slice(-wordsLength);
+    const printed = await readOutput(output);
+    if (status === 0 && why === undefined) return printed;
+    const said = `${printed}\n${await readOutput(errors)}`.slice(-wordsLength);
     const shown = pickLines(said);
-    throw new PulumiError(
-      `${name} ${why ?? `ended with ${status ?? signal ?? "nothing"}`}${shown === "" ? "." : `: ${shown}`}`,
-      said,
-    );
+    const end = why ?? `ended with ${status ?? signal ?? "nothing"}`;
+    throw new PulumiError(`${name} ${end}${shown === "" ? "." : `: ${shown}`}`, said);
   };
 }
 
-type Following = Readonly<{
-  files: readonly ScratchFile[];
-  withinMs: number;
-  notedMs: number;
-  onLine: PulumiRun["onLine"];
-}>;
+/** Opens an unnamed file that only this user can read: unlike a pipe, it still accepts output after this process is killed. */
+async function openOutput(): Promise<FileHandle> {
+  const path = join(tmpdir(), `gatehouse-${randomUUID()}.out`);
+  const file = await open(path, "wx+", 0o600);
+  await rm(path);
+  return file;
+}
+
+async function readOutput(file: FileHandle): Promise<string> {
+  const { size } = await file.stat();
+  const { buffer, bytesRead } = await file.read(Buffer.alloc(Math.min(size, outputBytesMax)), { position: 0 });
+  return buffer.toString("utf8", 0, bytesRead);
+}
 
 /**
  * Forwards a program's output lines until it exits. Interrupts the program if it reaches a limit, kills it if it doesn't exit then, and
@@ -92,28 +102,31 @@ type Following = Readonly<{
  */
 async function followToEnd(
   child: ChildProcess,
-  { files, withinMs, notedMs, onLine }: Following,
+  files: readonly FileHandle[],
+  notedMs: number,
+  { withinMs, onLine }: PulumiRun,
 ): Promise<string | undefined> {
   const beganMs = performance.now();
   const shown = files.map(() => 0);
   let over: Readonly<{ why: string; atMs: number }> | undefined;
   for (;;) {
     const hasEnded = child.exitCode !== null || child.signalCode !== null;
-    const isSmall = await Promise.all(files.map((file) => file.read()));
-    for (const [at, file] of files.entries()) {
-      const text = file.text();
+    for (const [at, file] of onLine === undefined ? [] : files.entries()) {
+      const text = await readOutput(file);
       const end = hasEnded ? text.length : text.lastIndexOf("\n") + 1;
       const lines = text.slice(shown[at], end).split("\n");
       for (const line of lines) if (line !== "") onLine?.(line);
-      shown[at] = Math.max(shown[at] ?? 0, end);
+      shown[at] = end;
     }
     if (hasEnded) return over?.why;
     const nowMs = performance.now();
     if (over !== undefined && nowMs - over.atMs > notedMs && child.pid !== undefined) await killTree(child.pid);
-    const why = nowMs - beganMs > withinMs ? `took longer than ${withinMs} ms` : undefined;
-    const large = isSmall.every(Boolean) ? undefined : `printed more than ${scratchBytesMax} bytes`;
-    if (over === undefined && (why ?? large) !== undefined) {
-      over = { why: why ?? large ?? "", atMs: nowMs };
+    const sizes = await Promise.all(files.map(async (file) => (await file.stat()).size));
+    const isLarge = sizes.some((size) => size > outputBytesMax);
+    const late = nowMs - beganMs > withinMs ? `took longer than ${withinMs} ms` : undefined;
+    const why = late ?? (isLarge ? `printed more than ${outputBytesMax} bytes` : undefined);
+    if (over === undefined && why !== undefined) {
+      over = { why, atMs: nowMs };
       // Sent only once: on a second SIGINT, Pulumi exits without recording its changes.
       child.kill("SIGINT");
     }
