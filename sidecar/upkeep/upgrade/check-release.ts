@@ -15,8 +15,9 @@ import type { NodeLayout } from "#node/layout.ts";
 import type { SidecarSettings } from "../../settings.ts";
 import { nameVersionProgram, runLocalTool } from "../drivers/node-cli.ts";
 import type { ReleaseFile } from "../state/upgrade-record.ts";
+import { UpgradeError } from "../../upgrade/progress.ts";
 import { findRealPath } from "./data/data-stores.ts";
-import { findOtherFile, listRelease, ReleaseError } from "./program-files.ts";
+import { findOtherFile, listRelease } from "./program-files.ts";
 
 /** Request for an upgrade: the absolute path of the new programs, and their version, which is required if they don't report it. */
 export type UpgradeRequest = Readonly<{ source: string; version?: string | undefined }>;
@@ -42,86 +43,86 @@ export async function checkRelease(
   from: ProgramIdentity,
   dependencies: CheckReleaseDependencies,
 ): Promise<CheckedRelease> {
-  const { binDirectory } = dependencies.layout;
-  const unknown = from.version === undefined && from.commit === undefined;
-  const problems = unknown ? ["the running version is unknown (VersionConsistent explains what to set)"] : [];
+  const isUnknown = from.version === undefined && from.commit === undefined;
+  const ofNode = isUnknown ? ["the running version is unknown (VersionConsistent explains what to set)"] : [];
   try {
-    const { files, to } = await readRelease(request, dependencies);
-    if (unknown) return { files, to, problems };
-    return { files, to, problems: [...(await findProgramProblems(from, to, files, binDirectory))] };
+    const files = await listFiles(request.source, dependencies);
+    const to = await identifyRelease(request, files, dependencies);
+    const problem = isUnknown ? undefined : await explainUseless(from, to, files, dependencies.layout);
+    return { files, to, problems: problem === undefined ? ofNode : [problem] };
   } catch (error) {
-    if (!(error instanceof ReleaseError)) throw error;
-    return { files: [], to: undefined, problems: [error.message, ...problems] };
+    if (!(error instanceof UpgradeError)) throw error;
+    return { files: [], to: undefined, problems: [error.message, ...ofNode] };
   }
 }
 
-async function findProgramProblems(
+async function explainUseless(
   from: ProgramIdentity,
   to: ProgramIdentity,
   files: readonly ReleaseFile[],
-  binDirectory: string,
-): Promise<readonly string[]> {
+  { binDirectory }: CheckReleaseDependencies["layout"],
+): Promise<string | undefined> {
   const comparison = compareProgram(from, to);
-  if (comparison === "same") return [`the node is ${nameProgram(from)} already`];
-  if (from.version !== undefined && to.version !== undefined) {
-    const [old, next] = [from.version, to.version];
-    if (findRelease(old).layout !== findRelease(next).layout) {
-      return [
-        `the workspace of ${next.text} has another layout than that of ${old.text}; follow its release notes, because an upgrade here only replaces programs`,
-      ];
-    }
+  if (comparison === "same") return `the node is ${nameProgram(from)} already`;
+  const [old, next] = [from.version, to.version];
+  if (old !== undefined && next !== undefined && findRelease(old).layout !== findRelease(next).layout) {
+    return `the workspace of ${next.text} has another layout than that of ${old.text}; follow its release notes, because an upgrade here only replaces programs`;
   }
   // If neither version nor commit distinguishes the programs, their content must.
-  if (comparison === "other" || (await findOtherFile(files, binDirectory)) !== undefined) return [];
-  return [`${binDirectory} has these programs already, each with the same SHA-256`];
+  if (comparison === "other" || (await findOtherFile(files, binDirectory)) !== undefined) return undefined;
+  return `${binDirectory} has these programs already, each with the same SHA-256`;
 }
 
-/** @throws {ReleaseError} if the release can't be installed or identified. */
-async function readRelease(
-  { source, version: givenVersion }: UpgradeRequest,
-  { settings, layout: { binDirectory, family }, commits, signal }: CheckReleaseDependencies,
-): Promise<Readonly<{ files: readonly ReleaseFile[]; to: ProgramIdentity }>> {
-  if (!isAbsolute(source)) throw new ReleaseError(`${source} is not an absolute path`);
+/** @throws {UpgradeError} if the release can't be installed. */
+async function listFiles(
+  source: string,
+  { layout: { binDirectory, family } }: CheckReleaseDependencies,
+): Promise<readonly ReleaseFile[]> {
+  if (!isAbsolute(source)) throw new UpgradeError(`${source} is not an absolute path`);
   if ((await findRealPath(source)) === (await findRealPath(binDirectory))) {
-    throw new ReleaseError(
+    throw new UpgradeError(
       `${source} is the node's bin directory, whose programs would be lost before they are saved; unpack the release into its own directory`,
     );
   }
-  const files = await listRelease(source, nameConfigFile(family));
-  const wanted = givenVersion === undefined ? undefined : parseNodeVersion(givenVersion);
-  if (givenVersion !== undefined && wanted === undefined) {
-    throw new ReleaseError(`"${givenVersion}" is not a version; expected one such as 0.16.2`);
+  return listRelease(source, nameConfigFile(family));
+}
+
+/** @throws {UpgradeError} if the release reports no version and the request has none, or they differ. */
+async function identifyRelease(
+  { source, version: given }: UpgradeRequest,
+  files: readonly ReleaseFile[],
+  { settings, layout: { family }, commits, signal }: CheckReleaseDependencies,
+): Promise<ProgramIdentity> {
+  const wanted = given === undefined ? undefined : parseNodeVersion(given);
+  if (given !== undefined && wanted === undefined) {
+    throw new UpgradeError(`"${given}" is not a version; expected one such as 0.16.2`);
   }
   const command = nameVersionProgram(family, settings.nodeCli.command);
-  const said = files.some(({ name }) => name === command)
-    ? await runLocalTool(
-        { ...settings.nodeCli, passes: settings.node.environment },
-        { directory: source, command, preload: family.preload },
-        ["--version"],
-        signal,
-      )
-    : undefined;
+  const limits = { ...settings.nodeCli, passes: settings.node.environment };
+  const place = { directory: source, command, preload: family.preload };
+  const isThere = files.some(({ name }) => name === command);
+  const said = isThere ? await runLocalTool(limits, place, ["--version"], signal) : undefined;
   const printed =
     said?.ok === true
       ? identifyProgram(said.output, (text) => parseNodeCliVersion(text, command), commits())
       : undefined;
   if (printed?.version !== undefined && wanted !== undefined && printed.version.release !== wanted.release) {
-    throw new ReleaseError(
+    throw new UpgradeError(
       `${source} has the programs of ${printed.version.text} (${command} --version), not of ${wanted.text}`,
     );
   }
   if (printed === undefined && family.versionedBy === "commit") throw explainNoCommit(join(source, command), said);
   const to = { ...printed, version: printed?.version ?? wanted };
-  if (to.version !== undefined || to.commit !== undefined) return { files, to };
-  throw new ReleaseError(`${source} does not report its version; specify it: --node-version`);
+  if (to.version !== undefined || to.commit !== undefined) return to;
+  throw new UpgradeError(`${source} does not report its version; specify it: --node-version`);
 }
 
-function explainNoCommit(program: string, said: ProcessResult | undefined): ReleaseError {
+function explainNoCommit(program: string, said: ProcessResult | undefined): UpgradeError {
   if (said === undefined) {
-    return new ReleaseError(`${program} is missing; specify the directory with the release's programs`);
+    return new UpgradeError(`${program} is missing; specify the directory with the release's programs`);
   }
   const why = said.ok ? `printed ${JSON.stringify(said.output.slice(0, 80))}, which is not a commit` : said.message;
-  return new ReleaseError(
+  return new UpgradeError(
     `${program} --version does not identify these programs (${why}); a node that runs them could not be verified`,
   );
 }

@@ -42,18 +42,15 @@ export async function checkUpgrade(
 ): Promise<UpgradeCheck> {
   const { place, settings, observer, state, clock, signal } = dependencies;
   const { source } = request;
-  const { version, commit } = observer.version();
+  const current = observer.version();
   const layout = place.layout();
-  const {
-    files,
-    to,
-    problems: ofRelease,
-  } = await checkRelease(request, { version, commit }, { ...dependencies, layout });
-  const config = await checkConfig(await place.read(), { from: version, to: to?.version }, dependencies);
+  const { binDirectory, configPath } = layout;
+  const { files, to, problems: ofRelease } = await checkRelease(request, current, { ...dependencies, layout });
+  const config = await checkConfig(await place.read(), current.version, to?.version, dependencies);
   const nowMs = clock.wallMs();
   const id = `${formatWorkId(nowMs)}-to-${to?.version?.release ?? to?.commit ?? "unknown"}`;
   const limits = { timeoutMs: measureWithinMs, signal };
-  const around = { ...layout, id, others: [layout.binDirectory, state.directory, source] };
+  const around = { ...layout, id, others: [binDirectory, state.directory, source] };
   const found = config.document && (await findStores(config.document, around, limits));
   const stores = found?.ok === true ? found.stores : [];
   const costs = await Promise.all(stores.map((store) => measureCopy(store, limits)));
@@ -71,42 +68,34 @@ export async function checkUpgrade(
     ...(to === undefined ? [] : findProgramWarnings(to, files, layout, settings.node)),
     ...(await findNodeWarnings(before, dependencies)),
   ];
-  const names = { from: nameProgram({ version, commit }), to: to && nameProgram(to) };
-  const { write } = config;
-  const plan = planUpgrade({ source, ...names, files, stores, costs, write, problems, warnings, settings });
-  if (problems.length > 0 || names.to === undefined || before === undefined || found?.ok !== true) {
+  const from = nameProgram(current);
+  const target = to && nameProgram(to);
+  const plan = planUpgrade(
+    { source, from, to: target, files, stores, costs, write: config.write, problems, warnings },
+    settings,
+  );
+  if (problems.length > 0 || target === undefined || before === undefined || found?.ok !== true) {
     return { plan, record: undefined };
   }
-  const { binDirectory, configPath } = layout;
-  const record = {
-    from: names.from,
-    to: names.to,
-    commits: { from: commit, to: to?.commit },
-    source,
-    files,
-    binDirectory,
-    configPath,
-    directory: found.directory,
-    stores,
-    keepsCopy: settings.upgrade.keepSnapshot,
-    before,
-    ...createFirstStage(nowMs),
-  };
-  return { plan, record };
+  const commits = { from: current.commit, to: to?.commit };
+  const { directory } = found;
+  const agreed = { from, to: target, commits, source, files, binDirectory, configPath, directory, stores, before };
+  return { plan, record: { ...agreed, keepsCopy: settings.upgrade.keepSnapshot, ...createFirstStage(nowMs) } };
 }
 
 /** Plans the change to node.conf, and finds its problems and warnings. */
 async function checkConfig(
   reading: ConfigReading,
-  { from, to }: Readonly<Record<"from" | "to", NodeVersion | undefined>>,
+  from: NodeVersion | undefined,
+  to: NodeVersion | undefined,
   dependencies: Pick<CheckUpgradeDependencies, "settings" | "place" | "versions" | "state" | "log">,
 ) {
   const { settings, place } = dependencies;
-  const { pathsDirectory } = place.layout();
-  const nothing = { write: undefined, problems: [], warnings: [] };
-  if (!reading.ok) return { ...nothing, document: undefined, problems: [reading.problem.message] };
+  const nothing = { document: undefined, write: undefined, problems: [], warnings: [] };
+  if (!reading.ok) return { ...nothing, problems: [reading.problem.message] };
   const { document } = reading;
   if (to === undefined) return { ...nothing, document };
+  const { pathsDirectory } = place.layout();
   const planned = await planWithEarlierValues({ document, version: to }, settings, pathsDirectory, dependencies);
   const write = findWrite(planned);
   const findings = lintConfig(write === undefined ? reading.bytes : Buffer.from(write.text), to);

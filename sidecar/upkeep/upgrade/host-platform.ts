@@ -40,8 +40,7 @@ export function createHostPlatform(
     wake();
   };
   const power = { ...dependencies, driver, check: dependencies.health.check, waitsFor };
-  const stop = ({ before }: UpgradeRecord) =>
-    stopNode({ withinMs: settings.restart.timeoutMs, before: before.process }, power);
+  const stop = ({ before }: UpgradeRecord) => stopNode(settings.restart.timeoutMs, before.process, power);
   const start =
     (side: UpgradeSide): StageAction<UpgradeRecord> =>
     async (record, { isResumed }) => {

@@ -34,22 +34,20 @@ function closed({ seen = [mark], runsForLooks = 0, fails = false }) {
 
 test("a node that closes its port and still writes is not stopped yet", async () => {
   const { dependencies, looks } = closed({ runsForLooks: 1 });
-  await stopNode({ withinMs: 20_000, before: undefined }, dependencies);
+  await stopNode(20_000, undefined, dependencies);
   expect(looks()).toBe(2);
 });
 
 test("one whose process never ends is not stopped, also where an earlier sidecar told it to", async () => {
   const { dependencies } = closed({ seen: [], runsForLooks: Number.POSITIVE_INFINITY });
-  await expect(stopNode({ withinMs: 1, before: mark }, dependencies)).rejects.toThrow(
+  await expect(stopNode(1, mark, dependencies)).rejects.toThrow(
     /^its process 4711 still runs 1 ms after its stop \(restart\.timeoutMs\)$/,
   );
 });
 
 test("where no process is seen, a stop command that fails is believed; where one is, its end is", async () => {
   const unseen = closed({ seen: [], fails: true });
-  await expect(stopNode({ withinMs: 1, before: undefined }, unseen.dependencies)).rejects.toThrow(
-    "the node's process is invisible",
-  );
+  await expect(stopNode(1, undefined, unseen.dependencies)).rejects.toThrow("the node's process is invisible");
   const seen = closed({ fails: true });
-  await stopNode({ withinMs: 1, before: undefined }, seen.dependencies);
+  await stopNode(1, undefined, seen.dependencies);
 });

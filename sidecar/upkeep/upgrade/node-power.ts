@@ -39,47 +39,33 @@ export function hasPower(driver: NodeDriver | undefined): driver is PowerDriver 
  * @param before process that responded before the upgrade, which an earlier sidecar may have told to stop.
  */
 export async function stopNode(
-  { withinMs, before }: Readonly<{ withinMs: number; before: ProcessMark | undefined }>,
+  withinMs: number,
+  before: ProcessMark | undefined,
   dependencies: NodePowerDependencies,
 ): Promise<void> {
   const { driver, holders, clock, signal } = dependencies;
   const beganMs = clock.monotonicMs();
   const seen = [...(await holders.now()), ...(before === undefined ? [] : [before])];
-  let said = "";
-  let hasFailed = false;
-  try {
-    // The command isn't killed with the sidecar; it has its own time limit.
-    const { failureOutput } = await driver.stop(new AbortController().signal);
-    said = failureOutput ?? "";
-  } catch (error) {
-    if (!(error instanceof DriverError)) throw error;
-    said = error.message;
-    hasFailed = true;
-  }
-  const words = said === "" ? "" : ` (the stop command printed: ${said})`;
-  const check = async () => ({ isClosed: await isStopped(dependencies), running: await findRunning(seen, holders) });
-  const { isClosed, running } = await waitUntil(
-    check,
-    (found) => found.isClosed && found.running === undefined,
-    { everyMs: checkAgainMs, withinMs: withinMs - (clock.monotonicMs() - beganMs), signal },
-    clock,
-  );
-  if (isClosed && running === undefined) {
-    if (hasFailed && seen.length === 0) throw new UpgradeError(`${unseen}${words}`);
-    return;
-  }
-  const what =
-    running === undefined ? "the node still responds, or its port is open," : `its process ${running.pid} still runs`;
-  throw new UpgradeError(`${what} ${withinMs} ms after its stop (restart.timeoutMs)${words}`);
+  // The command isn't killed with the sidecar; it has its own time limit.
+  const stopped = await driver.stop(new AbortController().signal).catch((error: unknown) => {
+    if (error instanceof DriverError) return error;
+    throw error;
+  });
+  const hasFailed = stopped instanceof DriverError;
+  const said = hasFailed ? stopped.message : stopped.failureOutput;
+  const words = said === undefined ? "" : ` (the stop command printed: ${said})`;
+  const findReason = async () => {
+    for (const mark of seen) if (await holders.runs(mark)) return `its process ${mark.pid} still runs`;
+    return (await isStopped(dependencies)) ? undefined : "the node still responds, or its port is open,";
+  };
+  const limits = { everyMs: checkAgainMs, withinMs: withinMs - (clock.monotonicMs() - beganMs), signal };
+  const why = await waitUntil(findReason, (reason) => reason === undefined, limits, clock);
+  if (why !== undefined) throw new UpgradeError(`${why} ${withinMs} ms after its stop (restart.timeoutMs)${words}`);
+  if (hasFailed && seen.length === 0) throw new UpgradeError(`${unseen}${words}`);
 }
 
 const unseen =
   "the stop command failed, and the node's process is invisible, so it may still write its data although its port is closed; run the sidecar as the node's user";
-
-async function findRunning(marks: readonly ProcessMark[], { runs }: PortHolders): Promise<ProcessMark | undefined> {
-  for (const mark of marks) if (await runs(mark)) return mark;
-  return undefined;
-}
 
 /** Whether the node's port is closed at several consecutive checks. */
 export async function isStopped({ check, signal }: Pick<NodePowerDependencies, "check" | "signal">): Promise<boolean> {
@@ -97,7 +83,8 @@ export async function isStopped({ check, signal }: Pick<NodePowerDependencies, "
  * @throws {DriverError} when it could not be started.
  */
 export async function startNode(
-  { mayRun, healthyWithinMs }: Readonly<{ mayRun: boolean; healthyWithinMs: number }>,
+  mayRun: boolean,
+  healthyWithinMs: number,
   dependencies: NodePowerDependencies,
 ): Promise<RestartReport> {
   const { driver, check, signal } = dependencies;

@@ -4,6 +4,7 @@ import { chmod, chown, copyFile, lstat, mkdir, open, opendir, rename, rm, stat }
 import { dirname, join, relative } from "node:path";
 import { syncDirectory } from "#daemon/files/atomic-file.ts";
 import { isThere } from "#daemon/files/is-there.ts";
+import { UpgradeError } from "../../upgrade/progress.ts";
 import type { ReleaseFile, UpgradeRecord } from "../state/upgrade-record.ts";
 
 /** Max number of files in a release, and their max total size in bytes. */
@@ -13,16 +14,10 @@ const bytesMax = 8 * 1024 ** 3;
 /** Suffix for a program that is being installed. */
 const temporarySuffix = ".gatehouse-new";
 
-/** The release can't be installed; the message contains the reason and the remedy. */
-export class ReleaseError extends Error {
-  override readonly name = "ReleaseError";
-  readonly code = "release_unusable";
-}
-
 /**
  * Lists a release's programs with their hashes, sorted by name. Omits the configuration file, which is an example.
  *
- * @throws {ReleaseError} when the release is not a directory of regular files, or is too large.
+ * @throws {UpgradeError} when the release is not a directory of regular files, or is too large.
  */
 export async function listRelease(source: string, configName = "node.conf"): Promise<readonly ReleaseFile[]> {
   const files: ReleaseFile[] = [];
@@ -33,11 +28,11 @@ export async function listRelease(source: string, configName = "node.conf"): Pro
       const name = relative(source, path);
       if (name === configName || entry.isDirectory()) continue;
       if (!entry.isFile()) {
-        throw new ReleaseError(`${path} is not a regular file; a release contains only files and directories`);
+        throw new UpgradeError(`${path} is not a regular file; a release contains only files and directories`);
       }
       bytes += (await lstat(path)).size;
       if (files.length >= filesMax || bytes > bytesMax) {
-        throw new ReleaseError(
+        throw new UpgradeError(
           `${source} has more than ${filesMax} files or 8 GiB; specify the directory of the programs`,
         );
       }
@@ -45,20 +40,17 @@ export async function listRelease(source: string, configName = "node.conf"): Pro
     }
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    if (error instanceof ReleaseError || code === undefined) throw error;
-    throw new ReleaseError(`${source} can't be read (${code}); specify the directory of the new programs`);
+    if (error instanceof UpgradeError || code === undefined) throw error;
+    throw new UpgradeError(`${source} can't be read (${code}); specify the directory of the new programs`);
   }
   if (files.length === 0) {
-    throw new ReleaseError(`${source} contains no program; specify the directory of the new programs`);
+    throw new UpgradeError(`${source} contains no program; specify the directory of the new programs`);
   }
   return files.toSorted((a, b) => (a.name < b.name ? -1 : 1));
 }
 
 /** Hashes the given files that exist in a directory. */
-export async function hashFiles(
-  files: readonly Pick<ReleaseFile, "name">[],
-  directory: string,
-): Promise<readonly ReleaseFile[]> {
+export async function hashFiles(files: readonly ReleaseFile[], directory: string): Promise<readonly ReleaseFile[]> {
   const found: ReleaseFile[] = [];
   for (const { name } of files) {
     const path = join(directory, name);
@@ -98,7 +90,7 @@ export async function keepPrograms({ files, binDirectory, directory }: ProgramCh
 /**
  * Installs a release's programs in the bin directory, each with one rename.
  *
- * @throws {ReleaseError} when a program isn't the approved one, in which case that program isn't installed.
+ * @throws {UpgradeError} when a program isn't the approved one, in which case that program isn't installed.
  */
 export async function installPrograms({ files, source, binDirectory }: ProgramChange): Promise<void> {
   for (const { name, sha256 } of files) await putFile(join(source, name), join(binDirectory, name), sha256);
@@ -127,7 +119,7 @@ async function putFile(from: string, to: string, sha256?: string): Promise<void>
   await copyFile(from, temporary, constants.COPYFILE_FICLONE);
   if (sha256 !== undefined && (await hashFile(temporary)) !== sha256) {
     await rm(temporary, { force: true });
-    throw new ReleaseError(`${from} has changed since the plan was shown; request the upgrade again`);
+    throw new UpgradeError(`${from} has changed since the plan was shown; request the upgrade again`);
   }
   const made = await stat(temporary);
   if (made.uid !== owner.uid || made.gid !== owner.gid) await chown(temporary, owner.uid, owner.gid);

@@ -51,7 +51,7 @@ export async function proveVersion(
   const { settings, driver, clock, signal } = dependencies;
   const { restart } = settings;
   const verified = await restartAndVerify(
-    () => startNode({ mayRun: isResumed, healthyWithinMs: restart.healthyWithinMs }, dependencies),
+    () => startNode(isResumed, restart.healthyWithinMs, dependencies),
     { ...restart, isAlreadyCommanded: isResumed, signal },
     { ...dependencies, beforeRestart: () => prepareProcessCheck(driver) },
   );

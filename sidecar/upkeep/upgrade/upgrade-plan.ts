@@ -3,7 +3,7 @@ import { describeChange } from "#node/conf/describe-change.ts";
 import { clonedWords, formatSize } from "../../upgrade/data-size.ts";
 import type { SidecarSettings } from "../../settings.ts";
 import type { findWrite } from "../plan/plan.ts";
-import type { ReleaseFile, UpgradeStore } from "../state/upgrade-record.ts";
+import type { UpgradeRecord } from "../state/upgrade-record.ts";
 import type { CopyCost } from "./data/data-stores.ts";
 
 /** Upgrade as shown to the operator for approval. */
@@ -19,33 +19,24 @@ export type UpgradePlan = Readonly<{
   digest: string;
 }>;
 
-/** Findings on which the plan is based. */
-export type UpgradeFindings = Readonly<{
-  source: string;
-  /** Version, or else the commit. */
-  from: string;
-  to: string | undefined;
-  files: readonly ReleaseFile[];
-  stores: readonly UpgradeStore[];
-  costs: readonly (CopyCost | undefined)[];
-  write: ReturnType<typeof findWrite>;
-  problems: readonly string[];
-  warnings: readonly string[];
-  settings: Pick<SidecarSettings, "upgrade" | "restart">;
-}>;
+type UpgradeFindings = Pick<UpgradeRecord, "source" | "from" | "files" | "stores"> &
+  Pick<UpgradePlan, "problems" | "warnings"> &
+  Readonly<{ to: string | undefined; costs: readonly (CopyCost | undefined)[]; write: ReturnType<typeof findWrite> }>;
 
 /** Builds the plan for an upgrade. Pure. */
-export function planUpgrade(found: UpgradeFindings): UpgradePlan {
-  const { from, to, files, source, stores, write, problems, warnings, settings } = found;
-  const { answersWithinMs, healthyWithinMs, metricsWithinMs } = settings.restart;
+export function planUpgrade(
+  { from, to, files, source, stores, costs, write, problems, warnings }: UpgradeFindings,
+  { restart, upgrade }: Pick<SidecarSettings, "restart" | "upgrade">,
+): UpgradePlan {
+  const { answersWithinMs, healthyWithinMs, metricsWithinMs } = restart;
+  const { keepSnapshot } = upgrade;
   const paths = stores.map(({ path }) => path).join(" and ");
   const more = files.length > namesShown ? ` and ${files.length - namesShown} more` : "";
   const programs = files.slice(0, namesShown).map(({ name }) => name);
   const changes = write?.changes.map(describeChange).join("; ");
-  const { keepSnapshot } = settings.upgrade;
   const steps = [
     `Stop the node (${from}).`,
-    `Copy its data (${paths}) while it is stopped: ${describeCopy(found)}. Save its programs and node.conf, too.`,
+    `Copy its data (${paths}) while it is stopped: ${describeCopy(costs, upgrade)}. Save its programs and node.conf, too.`,
     `Replace the old programs by ${programs.join(", ")}${more} from ${source}.`,
     changes === undefined ? "Leave node.conf unchanged." : `Change node.conf: ${changes}.`,
     `Start ${to ?? "the new version"} and verify it: it responds (${answersWithinMs} ms), reports its version and advances past the old height with the ` +
@@ -57,21 +48,15 @@ export function planUpgrade(found: UpgradeFindings): UpgradePlan {
   ];
   const agreed = [source, from, to, files, paths, keepSnapshot, write?.text];
   const digest = hash("sha256", JSON.stringify(agreed)).slice(0, 16);
-  return {
-    from,
-    ...(to === undefined ? {} : { to }),
-    steps: problems.length > 0 ? [] : steps,
-    problems,
-    warnings,
-    digest,
-  };
+  const known = to === undefined ? {} : { to };
+  return { from, ...known, steps: problems.length > 0 ? [] : steps, problems, warnings, digest };
 }
 
 const namesShown = 12;
 
-function describeCopy({ costs, settings }: UpgradeFindings): string {
+function describeCopy(costs: readonly (CopyCost | undefined)[], limit: SidecarSettings["upgrade"]): string {
   const known = costs.filter((cost) => cost !== undefined);
   const size = formatSize(known.reduce((sum, cost) => sum + cost.bytes, 0));
   if (known.every((cost) => cost.isCloned)) return `${size}, ${clonedWords}`;
-  return `${size}, copied in full within ${settings.upgrade.copyTimeoutMs} ms (upgrade.copyTimeoutMs)`;
+  return `${size}, copied in full within ${limit.copyTimeoutMs} ms (upgrade.copyTimeoutMs)`;
 }

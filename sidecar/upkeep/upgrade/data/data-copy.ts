@@ -8,15 +8,10 @@ import { syncDirectory } from "#daemon/files/atomic-file.ts";
 import { isThere } from "#daemon/files/is-there.ts";
 import { syncTree } from "#daemon/files/sync-tree.ts";
 import type { UpgradeStore } from "../../state/upgrade-record.ts";
+import { UpgradeError } from "../../../upgrade/progress.ts";
 
 /** Max output from `cp` to keep for a message. */
 const outputLimitBytes = 65_536;
-
-/** The data could not be copied. */
-export class CopyFailed extends Error {
-  override readonly name = "CopyFailed";
-  readonly code = "copy_failed";
-}
 
 /** Options for a copy; `timeoutMs` limits the total time for copying all stores. */
 export type CopyOptions = Readonly<{ timeoutMs: number; signal: AbortSignal }>;
@@ -25,7 +20,7 @@ export type CopyOptions = Readonly<{ timeoutMs: number; signal: AbortSignal }>;
  * Copies the directories of a stopped node, by cloning where the file system can, with owners, modes, times and holes. A copy gets its final name only once all of it is on disk,
  * so a partial copy left by a killed process is recreated.
  *
- * @throws {CopyFailed} when the directories can't be copied and synced to disk within the time limit.
+ * @throws {UpgradeError} when the directories can't be copied and synced to disk within the time limit.
  */
 export async function copyStores(
   stores: readonly UpgradeStore[],
@@ -37,46 +32,31 @@ export async function copyStores(
     const leftMs = () => {
       const left = untilMs - clock.monotonicMs();
       if (left > 0) return left;
-      throw new CopyFailed(
+      throw new UpgradeError(
         `${store.path} could not be copied: the ${timeoutMs} ms for all data have elapsed (${copySetting})`,
       );
     };
-    await copyStore(store, { leftMs, signal });
+    await copyStore(store, leftMs, signal);
   }
 }
 
 const copySetting = "upgrade.copyTimeoutMs";
 
-async function copyStore(
-  { path, copy }: UpgradeStore,
-  { leftMs, signal }: Readonly<{ leftMs: () => number; signal: AbortSignal }>,
-): Promise<void> {
+async function copyStore({ path, copy }: UpgradeStore, leftMs: () => number, signal: AbortSignal): Promise<void> {
   if (await isThere(copy)) return;
   await mkdir(dirname(copy), { recursive: true, mode: 0o700 });
   await removeParts(copy);
   // The name is unique because the copying program of a killed sidecar may still be running.
   const part = `${copy}${partEnd}${randomUUID()}`;
   const command = ["cp", "-a", "--reflink=auto", "--", path, part] as const;
-  const timeoutMs = leftMs();
-  const result = await runProcess({ command: [...command], directory: "/", timeoutMs, outputLimitBytes, signal });
-  if (!result.ok) throw new CopyFailed(`${path} could not be copied to ${copy}: ${result.message}`);
-  await syncWithin(part, { withinMs: leftMs(), signal });
+  const result = await runProcess({ command, directory: "/", timeoutMs: leftMs(), outputLimitBytes, signal });
+  if (!result.ok) throw new UpgradeError(`${path} could not be copied to ${copy}: ${result.message}`);
+  // The disk may take longer to write the data than the program took to copy it.
+  const withinMs = leftMs();
+  const ends = AbortSignal.any([signal, AbortSignal.timeout(withinMs)]);
+  await within(`writing ${part} to the disk (${copySetting})`, withinMs, syncTree(part, ends));
   await rename(part, copy);
   await syncDirectory(dirname(copy));
-}
-
-/** Syncs a copy to disk within a time limit: the disk may take longer to write the data than the program took to copy it. */
-async function syncWithin(
-  part: string,
-  { withinMs, signal }: Readonly<{ withinMs: number; signal: AbortSignal }>,
-): Promise<void> {
-  const over = new AbortController();
-  const what = `writing ${part} to the disk (${copySetting})`;
-  try {
-    await within(what, withinMs, syncTree(part, AbortSignal.any([signal, over.signal])));
-  } finally {
-    over.abort();
-  }
 }
 
 /**
@@ -103,13 +83,11 @@ export async function removeCopy({ copy }: UpgradeStore): Promise<void> {
 /** Separator between the copy's name and the part's id in the name of a partial copy. */
 const partEnd = ".part-";
 
-/** Removes all partial copies. */
 async function removeParts(copy: string): Promise<void> {
   const directory = dirname(copy);
   const names = (await isThere(directory)) ? await readdir(directory) : [];
-  const parts = names.filter((each) => each.startsWith(`${basename(copy)}${partEnd}`));
-  for (const part of parts.map((name) => join(directory, name))) {
-    await rm(part, { recursive: true, force: true, maxRetries: 5 });
+  for (const name of names.filter((each) => each.startsWith(`${basename(copy)}${partEnd}`))) {
+    await rm(join(directory, name), { recursive: true, force: true, maxRetries: 5 });
   }
 }
 

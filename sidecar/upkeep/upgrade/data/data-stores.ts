@@ -17,53 +17,44 @@ export type FoundStores = Readonly<
   { ok: true; stores: readonly UpgradeStore[]; directory: string } | { ok: false; problem: string }
 >;
 
-/**
- * Finds the directories that hold a node's data, from its node.conf. Each directory is copied to a place next to it, so that a rename
- * restores it.
- *
- * @param others other directories, which must not be inside the data, because they aren't restored with it.
- */
+type StoreOptions = Readonly<{
+  configPath: string;
+  pathsDirectory: string;
+  /** Identifies the upgrade. */
+  id: string;
+  /** Other directories, which must not be inside the data, because they aren't restored with it. */
+  others: readonly string[];
+}>;
+
+type Limits = Readonly<{ timeoutMs: number; signal: AbortSignal }>;
+
+/** File that lists this process's mounts (Linux, proc_pid_mountinfo(5)). */
+type Mounts = Readonly<{ mountsPath?: string }>;
+
+/** Finds the directories that hold a node's data, from its node.conf. Each directory is copied to a place next to it, so that a rename restores it. */
 export async function findStores(
   document: ConfigDocument,
-  {
-    configPath,
-    pathsDirectory,
-    id,
-    others,
-  }: Readonly<{ configPath: string; pathsDirectory: string; id: string; others: readonly string[] }>,
-  dependencies: DataBoundsDependencies,
+  { configPath, pathsDirectory, id, others }: StoreOptions,
+  limits: Limits & Mounts,
 ): Promise<FoundStores> {
   const values = readNodeValues(document, pathsDirectory);
-  const named = [values[dataPathKey], values[metaPathKey]].filter((path) => path !== undefined);
-  if (values[dataPathKey] === undefined)
+  const dataPath = values[dataPathKey];
+  if (dataPath === undefined)
     return { ok: false, problem: `${configPath} does not specify the data directory (${dataPathKey})` };
   const paths: string[] = [];
-  for (const path of named) {
+  for (const path of [dataPath, values[metaPathKey]].filter((each) => each !== undefined)) {
     const real = await realpath(path).catch(() => undefined);
     if (real === undefined) return { ok: false, problem: `the data directory ${path} does not exist` };
     if (!paths.some((known) => isInside(real, known))) paths.push(real);
   }
-  const realOthers = await Promise.all(others.map(findRealPath));
-  for (const path of paths) {
-    const inside = realOthers.find((other) => isInside(other, path));
-    if (inside !== undefined) {
-      return {
-        ok: false,
-        problem: `${inside} is in the data directory ${path}, which is restored as a whole; move it elsewhere`,
-      };
-    }
-    const [own, above] = await Promise.all([stat(path), stat(dirname(path))]);
-    if (own.dev !== above.dev) return { ok: false, problem: explainOwnMount(path) };
-  }
-  const problem = await explainNotWhole(paths, dependencies);
+  const problem = (await explainOverlap(paths, others)) ?? (await explainNotWhole(paths, limits));
   if (problem !== undefined) return { ok: false, problem };
   const stores = paths.map((path, index) => {
     const directory = join(dirname(path), workDirectory, id);
     const name = index === 0 ? "data" : `data-${index + 1}`;
     return { path, copy: join(directory, name), aside: join(directory, `${name}-of-the-new-version`) };
   });
-  const [first] = paths;
-  return { ok: true, stores, directory: join(dirname(first ?? "/"), workDirectory, id) };
+  return { ok: true, stores, directory: join(dirname(paths[0] ?? "/"), workDirectory, id) };
 }
 
 /** Size of the data, free space next to it, and whether the file system supports cloning, in which case a copy takes hardly any space. */
@@ -73,28 +64,15 @@ export type CopyCost = Readonly<{ bytes: number; freeBytes: number; isCloned: bo
  * Measures a data directory (`du`) and the free space next to it, and tests whether the file system supports cloning. Undefined if the time
  * limit is exceeded.
  */
-export async function measureCopy(
-  { path }: Pick<UpgradeStore, "path">,
-  { timeoutMs, signal }: Readonly<{ timeoutMs: number; signal: AbortSignal }>,
-): Promise<CopyCost | undefined> {
-  const limits = { directory: "/", timeoutMs, outputLimitBytes: 65_536, signal };
-  const measured = await runProcess({ command: ["du", "-s", "-B1", "--", path], ...limits });
+export async function measureCopy({ path }: UpgradeStore, limits: Limits): Promise<CopyCost | undefined> {
+  const command = ["du", "-s", "-B1", "--", path] as const;
+  const measured = await runProcess({ command, directory: "/", outputLimitBytes: 65_536, ...limits });
   if (!measured.ok) return undefined;
   const { freeBytes } = await readDiskSpace(path);
-  return {
-    bytes: Number.parseInt(measured.output, 10),
-    freeBytes,
-    // If nothing can be written next to the data, the copy fails too, and reports the problem itself.
-    isCloned: await canClone(dirname(path)).catch(() => false),
-  };
+  // If nothing can be written next to the data, the copy fails too, and reports the problem itself.
+  const isCloned = await canClone(dirname(path)).catch(() => false);
+  return { bytes: Number.parseInt(measured.output, 10), freeBytes, isCloned };
 }
-
-type DataBoundsDependencies = Readonly<{
-  timeoutMs: number;
-  signal: AbortSignal;
-  /** File that lists this process's mounts (Linux, proc_pid_mountinfo(5)). */
-  mountsPath?: string;
-}>;
 
 /** Max bytes of link names to check; a node's data contains few links, if any. */
 const linksBytesMax = 1_048_576;
@@ -109,23 +87,35 @@ export async function findRealPath(path: string): Promise<string> {
   return realpath(path).catch(() => path);
 }
 
+async function explainOverlap(paths: readonly string[], others: readonly string[]): Promise<string | undefined> {
+  const realOthers = await Promise.all(others.map(findRealPath));
+  for (const path of paths) {
+    const inside = realOthers.find((other) => isInside(other, path));
+    if (inside !== undefined)
+      return `${inside} is in the data directory ${path}, which is restored as a whole; move it elsewhere`;
+  }
+  return undefined;
+}
+
 /**
- * Explains why data directories can't be copied and restored as a whole: another file system is mounted inside them, or a link leads out of
- * them, to data that the new version would change and nothing would restore. Undefined if they can.
+ * Explains why data directories can't be copied and restored as a whole: another file system is mounted at or inside them, or a link leads
+ * out of them, to data that the new version would change and nothing would restore. Undefined if they can.
  */
 async function explainNotWhole(
   paths: readonly string[],
-  { timeoutMs, signal, mountsPath = "/proc/self/mountinfo" }: DataBoundsDependencies,
+  { mountsPath = "/proc/self/mountinfo", ...limits }: Limits & Mounts,
 ): Promise<string | undefined> {
   // Empty on systems other than Linux, where a mounted directory is identified by its device.
   const mounts = parseMountPoints(await readFile(mountsPath, "utf8").catch(() => ""));
   for (const path of paths) {
     const mount = mounts.find((point) => isInside(point, path));
-    if (mount === path) return explainOwnMount(path);
+    const [own, above] = await Promise.all([stat(path), stat(dirname(path))]);
+    if (mount === path || own.dev !== above.dev)
+      return `${path} is its own mount, so no copy can replace it; keep the data in a directory below the mount`;
     if (mount !== undefined)
       return `${mount} is mounted in the data directory ${path}, which is restored as a whole; keep all data on one file system`;
-    const limits = { directory: "/", timeoutMs, outputLimitBytes: linksBytesMax, signal };
-    const found = await runProcess({ command: ["find", path, "-type", "l", "-print0"], ...limits });
+    const command = ["find", path, "-type", "l", "-print0"] as const;
+    const found = await runProcess({ command, directory: "/", outputLimitBytes: linksBytesMax, ...limits });
     if (!found.ok) return `${path} can't be searched for links that lead out of it: ${found.message}`;
     for (const link of found.output.split("\0").filter(Boolean)) {
       // A dangling link leads to no data.
@@ -138,17 +128,9 @@ async function explainNotWhole(
   return undefined;
 }
 
-/** Explains why data can't be restored if its directory is a mount point. */
-function explainOwnMount(path: string): string {
-  return `${path} is its own mount, so no copy can replace it; keep the data in a directory below the mount`;
-}
-
 /** Parses the fifth field of each line, in which separators are octal escapes. Pure. */
 function parseMountPoints(table: string): readonly string[] {
-  return table
-    .split("\n")
-    .flatMap((line) => line.split(" ")[4] ?? [])
-    .map((point) =>
-      point.replaceAll(/\\([0-7]{3})/g, (_, octal: string) => String.fromCodePoint(Number.parseInt(octal, 8))),
-    );
+  const points = table.split("\n").flatMap((line) => line.split(" ")[4] ?? []);
+  const unescape = (_: string, octal: string) => String.fromCodePoint(Number.parseInt(octal, 8));
+  return points.map((point) => point.replaceAll(/\\([0-7]{3})/g, unescape));
 }
