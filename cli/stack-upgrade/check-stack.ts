@@ -12,18 +12,12 @@ import {
 } from "./node-status.ts";
 import { findStrangeChanges, isNodeReplaced } from "./pulumi/previewed-changes.ts";
 import { PulumiError } from "./pulumi/pulumi-process.ts";
-import type { StackPlatform, StackWork } from "./stack-platform.ts";
+import type { PlatformCheck, StackPlatform, StackWork } from "./stack-platform.ts";
 import type { StackNodeBefore, UpgradeSide } from "./stack-record.ts";
 import { buildConfigChange, type DeployedStack } from "./deployed-stack.ts";
 
 /** State of a stack before an upgrade. */
-export type StackCheck = Readonly<{
-  problems: readonly string[];
-  warnings: readonly string[];
-  before: StackNodeBefore | undefined;
-  toolImage: string | undefined;
-  copyWords: string;
-}>;
+export type StackCheck = Omit<PlatformCheck, "conf"> & Readonly<{ before: StackNodeBefore | undefined }>;
 
 /** Checks everything that could prevent verification or rollback of an upgrade; leaves no changes. */
 export async function checkStack(place: DeployedStack, to: UpgradeSide, work: StackWork): Promise<StackCheck> {

@@ -30,6 +30,15 @@ export type PlatformCheck = Readonly<{
 /** How the node's process exited; `unknown` if there is no evidence left. */
 export type NodeEnd = "by itself" | "killed" | "unknown";
 
+/** Exit status of a killed process (128 + SIGKILL). */
+const killedStatus = 137;
+
+/** Judges an exit as reported by an engine or a cluster. Pure. */
+export function judgeEnd(exitCode: number | undefined, isOutOfMemory: boolean): NodeEnd {
+  if (exitCode === undefined) return "unknown";
+  return exitCode === killedStatus || isOutOfMemory ? "killed" : "by itself";
+}
+
 /**
  * A stack's engine or cluster: what it is called in messages, and the actions that an upgrade performs there. Each action is idempotent,
  * even if interrupted halfway, and may throw {@link PlatformError}.

@@ -1,12 +1,9 @@
-import { PlatformError, type StackPlatform, type StackWork } from "../stack-platform.ts";
+import { judgeEnd, PlatformError, type StackPlatform, type StackWork } from "../stack-platform.ts";
 import type { DockerTarget } from "../stack-record.ts";
 import { formatDockerCommand } from "../stack-commands.ts";
 import type { Engine } from "./engine.ts";
 import { checkDocker } from "./check-docker.ts";
 import { buildNames, formatDiscardCommand, runWorkspaceJob } from "./workspace-job.ts";
-
-/** Exit status of a killed process (128 + SIGKILL). */
-const killedStatus = 137;
 
 /** Time limit for removing a copy. */
 const removeMs = 600_000;
@@ -49,8 +46,7 @@ export function createDockerPlatform(
     end: async () => {
       await stop();
       const state = await inspectNode();
-      if (state === undefined) return "unknown";
-      return state.ExitCode === killedStatus || state.OOMKilled ? "killed" : "by itself";
+      return judgeEnd(state?.ExitCode, state?.OOMKilled === true);
     },
     // Pulumi doesn't start stopped containers whose definition is unchanged.
     start: async () => {

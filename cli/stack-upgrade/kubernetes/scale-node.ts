@@ -1,4 +1,4 @@
-import { PlatformError, type NodeEnd } from "../stack-platform.ts";
+import { judgeEnd, PlatformError, type NodeEnd } from "../stack-platform.ts";
 import { fieldManager, type Cluster } from "./kubectl.ts";
 import { names, podFinalizer } from "./kubernetes-names.ts";
 import { findPod, pollCluster, requireWorkload, type ClusterWork, type Pod, type Workload } from "./workload.ts";
@@ -7,8 +7,6 @@ import { findPod, pollCluster, requireWorkload, type ClusterWork, type Pod, type
 const killMs = 120_000;
 /** Max attempts to change the list of field managers, which the cluster's controllers change too. */
 const releasesMax = 5;
-/** Exit status of a killed process (128 + SIGKILL). */
-const killedStatus = 137;
 
 /**
  * Scales the node to 0, waits for the node to exit within its grace period, and returns how it exited. As with job pods, a finalizer keeps
@@ -28,8 +26,7 @@ export async function endNode(work: ClusterWork): Promise<NodeEnd> {
   await scale(workload, 0, cluster);
   const ended = await waitForPod(isOver, "did not exit", workload, work);
   const end = ended?.status.containerStatuses.find(({ name }) => name === names.node)?.state.terminated;
-  if (end === undefined) return "unknown";
-  return end.exitCode === killedStatus || end.reason === "OOMKilled" ? "killed" : "by itself";
+  return judgeEnd(end?.exitCode, end?.reason === "OOMKilled");
 }
 
 function isOver(pod: Pod | undefined): boolean {

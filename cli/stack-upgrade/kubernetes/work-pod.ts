@@ -18,46 +18,34 @@ const sourceLocation = "/source";
 /** Runs a program on the node's claim in a separate pod to completion, and removes the pod. An upgrade runs one pod at a time. */
 export async function runWorkPod(place: WorkLocation, what: Work, work: ClusterWork): Promise<void> {
   const { cluster } = work;
+  const name = names.job;
   const user = findNodeUser(await requireWorkload(cluster));
   if (user === undefined) {
     throw new PlatformError(`the StatefulSet ${names.workload} does not specify its node's user`, false);
   }
-  await removeLeft(formatLabelId(place), work);
-  const metadata = { name: names.job, labels: buildLabels(place.prefix, formatLabelId(place)) };
-  const spec = buildWorkSpec(place, what, user);
-  if (!(await cluster.create({ apiVersion: "v1", kind: "Pod", metadata, spec }))) {
-    throw new PlatformError(`another process created the pod ${names.job} meanwhile`, true);
+  const owner = formatLabelId(place);
+  const left = await findPod(cluster, name);
+  const theirs = left?.metadata.labels[upgradeLabel] ?? "unnamed";
+  if (left !== undefined && theirs !== owner && !isOver(left)) {
+    throw new PlatformError(`${name} runs for another upgrade (${theirs}); wait for it to exit`, true);
+  }
+  // A pod that a killed run left behind may still be working until it is gone.
+  await cluster.remove("pod", name);
+  const metadata = { name, labels: buildLabels(place.prefix, owner) };
+  const create = () =>
+    cluster.create({ apiVersion: "v1", kind: "Pod", metadata, spec: buildWorkSpec(place, what, user) });
+  if (!(await pollCluster(create, Boolean, removedWithinMs, work))) {
+    throw new PlatformError(`the pod ${name} of an earlier run was not removed within ${removedWithinMs} ms`, true);
   }
   try {
-    await waitForEnd(what.withinMs, work);
+    await waitForEnd(name, what.withinMs, work);
   } finally {
-    await cluster.remove("pod", names.job);
+    await cluster.remove("pod", name);
   }
 }
 
-/** Removes the pod that a killed run left behind; it may still be working. */
-async function removeLeft(owner: string, work: ClusterWork): Promise<void> {
+async function waitForEnd(name: string, withinMs: number, work: ClusterWork): Promise<void> {
   const { cluster } = work;
-  const name = names.job;
-  let isRemoved = false;
-  const look = async () => {
-    const left = await findPod(cluster, name);
-    if (left === undefined) return left;
-    const theirs = left.metadata.labels[upgradeLabel];
-    if (theirs !== owner && !isOver(left)) {
-      throw new PlatformError(`${name} runs for another upgrade (${theirs ?? "unnamed"}); wait for it to exit`, true);
-    }
-    if (!isRemoved) await cluster.remove("pod", name);
-    isRemoved = true;
-    return left;
-  };
-  if ((await pollCluster(look, (left) => left === undefined, removedWithinMs, work)) === undefined) return;
-  throw new PlatformError(`the pod ${name} of an earlier run was not removed within ${removedWithinMs} ms`, true);
-}
-
-async function waitForEnd(withinMs: number, work: ClusterWork): Promise<void> {
-  const { cluster } = work;
-  const name = names.job;
   const look = () => findPod(cluster, name);
   const found = await pollCluster(look, (pod) => pod === undefined || isOver(pod), withinMs, work);
   if (found === undefined) throw new PlatformError(`the pod ${name} was removed before it finished`, false);
