@@ -9,7 +9,7 @@ import { createStackQueries } from "./node-status.ts";
 const [kind, number] = process.argv.slice(2);
 const ports = defaultPorts.sidecar;
 const formatAddress = (port: number) => `http://${formatAuthority("127.0.0.1", port)}`;
-const queries = createStackQueries({ statusUrl: formatAddress(ports.status), rpcUrl: formatAddress(ports.rpc) });
+const queries = createStackQueries(formatAddress(ports.status), formatAddress(ports.rpc));
 process.stdout.write(`${JSON.stringify((await query()) ?? null)}\n`);
 
 function query(): Promise<unknown> {

@@ -1,24 +1,11 @@
 import { z } from "zod";
 import { createNodeRpc, type NodeRpc } from "#sidecar/upgrade/node-rpc.ts";
-import {
-  identifyProgram,
-  knownCommits,
-  listImageCommits,
-  parseBinaryVersion,
-  type NodeVersion,
-} from "#node/versions.ts";
+import { identifyProgram, knownCommits, listImageCommits, parseBinaryVersion } from "#node/versions.ts";
 import { requestStatus } from "#status/request-status.ts";
 
 const statusShape = z.object({
   node: z.object({ answers: z.boolean(), height: z.number().optional(), binaryVersion: z.string().optional() }),
-  conditions: z.array(
-    z.object({
-      type: z.string(),
-      status: z.enum(["True", "False", "Unknown"]),
-      reason: z.string(),
-      message: z.string(),
-    }),
-  ),
+  conditions: z.array(z.object({ type: z.string(), status: z.string(), reason: z.string(), message: z.string() })),
 });
 
 /** Status of a stack's node, from its sidecar. */
@@ -34,10 +21,7 @@ export const looked = z.discriminatedUnion("ok", [
 export type StackQueries = NodeRpc & Readonly<{ look: () => Promise<Readonly<z.output<typeof looked>>> }>;
 
 /** Creates the queries for a stack: to its sidecar's status listener, and to the node through the public gateway. */
-export function createStackQueries({
-  statusUrl,
-  rpcUrl,
-}: Readonly<{ statusUrl: string; rpcUrl: string }>): StackQueries {
+export function createStackQueries(statusUrl: string, rpcUrl: string): StackQueries {
   return {
     look: async () => {
       const reported = await requestStatus(statusUrl, statusShape);
@@ -47,20 +31,16 @@ export function createStackQueries({
   };
 }
 
-export function findCondition(
-  { conditions }: SidecarStatus,
-  type: string,
-): SidecarStatus["conditions"][number] | undefined {
+export function findCondition({ conditions }: SidecarStatus, type: string) {
   return conditions.find((condition) => condition.type === type);
 }
 
-/** Returns whether a condition is known to be True. Pure. */
 export function hasCondition(look: SidecarStatus, type: string): boolean {
   return findCondition(look, type)?.status === "True";
 }
 
 /** Returns the version that the running node reports, or that matches its reported commit; undefined if it reports none. Pure. */
-export function readReportedVersion({ node }: SidecarStatus, ...images: readonly string[]): NodeVersion | undefined {
-  const commits = { ...knownCommits, ...listImageCommits(...images) };
+export function readReportedVersion({ node }: SidecarStatus, image: string) {
+  const commits = { ...knownCommits, ...listImageCommits(image) };
   return node.answers ? identifyProgram(node.binaryVersion, parseBinaryVersion, commits)?.version : undefined;
 }

@@ -108,6 +108,3 @@ export type StackWork = Readonly<{
   /** Min time limits of the rollback, independent of those requested for the upgrade. */
   backLimits?: StackLimits;
 }>;
-
-/** Adds to the record; resolves once it is on disk. */
-export type AmendRecord = (facts: Partial<StackRecord>) => Promise<void>;

@@ -6,11 +6,11 @@ import { PulumiError } from "./pulumi/pulumi-process.ts";
 import { formatRefreshCommand } from "./stack-commands.ts";
 import { buildConfigChange } from "./deployed-stack.ts";
 import { findCondition } from "./node-status.ts";
-import { PlatformError, type StackPlatform, type AmendRecord, type StackWork } from "./stack-platform.ts";
+import { PlatformError, type StackPlatform, type StackWork } from "./stack-platform.ts";
 import { defaultLimits, type StackRecord } from "./stack-record.ts";
-import { requireStill, restoreData, stopForCopy, stopForRestore } from "./stopped-node.ts";
 
 type Side = "from" | "to";
+type Amend = (facts: Partial<StackRecord>) => Promise<void>;
 
 /** The error that the program reports for a container that is not running (infra/docker/health-wait.ts). */
 const leftStopped = /is exited and not healthy/;
@@ -148,7 +148,7 @@ async function removeCopy(record: StackRecord, platform: StackPlatform): Promise
 }
 
 /** Removes the copy and lists leftovers. The old version is already verified: failures are reported but undo nothing. */
-async function finishBack(record: StackRecord, { platform, queries }: StackWork, amend: AmendRecord): Promise<void> {
+async function finishBack(record: StackRecord, { platform, queries }: StackWork, amend: Amend): Promise<void> {
   const removed = await removeCopy(record, platform);
   const looked = await queries.look();
   const isPaused = looked.ok && findCondition(looked.said, "NotPaused")?.reason === "Paused";
@@ -160,4 +160,52 @@ async function finishBack(record: StackRecord, { platform, queries }: StackWork,
     isPaused ? `The sidecar is paused. Resume it: ${platform.resumeCommand}` : undefined,
   ].filter((note) => note !== undefined);
   if (notes.length > 0) await amend({ note: notes.join("\n") });
+}
+
+/** Stops the node so that its data can be copied. Fails if the node had to be killed: its data may be incomplete, and a copy useless for a rollback. */
+async function stopForCopy(record: StackRecord, platform: StackPlatform, amend: Amend): Promise<void> {
+  // Skipped if an earlier run saw how the node exited and was killed afterwards.
+  if (record.lastStart === undefined || (await platform.see()).lastStart !== record.lastStart) {
+    const end = await platform.end();
+    const { node } = platform;
+    if (end === "killed")
+      throw new UpgradeError(`${node} was killed after its grace period: its data may be incomplete`);
+    if (end === "unknown") throw new UpgradeError(`it is unknown how ${node} exited: its data may be incomplete`);
+    await amend({ lastStart: (await platform.see()).lastStart });
+  }
+  await platform.stop();
+}
+
+/** @throws {UpgradeError} if the node has run since it was stopped, also by an earlier run of the command. */
+async function requireStill(record: StackRecord, platform: StackPlatform): Promise<void> {
+  if (await isStill(record, platform)) return;
+  const { node, explainSpoiled } = platform;
+  if (record.restored === "begun" && explainSpoiled !== undefined)
+    throw new UpgradeError(explainSpoiled(record), "final");
+  throw new UpgradeError(`${node} was started while it had to stay stopped`);
+}
+
+/** Stops whichever version runs, to restore the old data. */
+async function stopForRestore(record: StackRecord, platform: StackPlatform, amend: Amend): Promise<void> {
+  const isHalf = record.restored === "begun";
+  // With --continue, the operator accepts half-restored data as it is now.
+  const isAccepted = record.attempts === 0;
+  if (isHalf && !isAccepted && platform.explainSpoiled !== undefined) await requireStill(record, platform);
+  await platform.stop();
+  const { lastStart } = await platform.see();
+  await amend({ lastStart, restored: isHalf && isAccepted ? undefined : record.restored });
+}
+
+/** Restores the old data once. */
+async function restoreData(record: StackRecord, platform: StackPlatform, amend: Amend): Promise<void> {
+  if (record.restored === "whole") return;
+  await amend({ restored: "begun" });
+  await platform.restoreData(record);
+  await requireStill({ ...record, restored: "begun" }, platform);
+  await amend({ restored: "whole" });
+}
+
+async function isStill(record: StackRecord, platform: StackPlatform): Promise<boolean> {
+  const { isStopped, lastStart } = await platform.see();
+  return isStopped && lastStart === record.lastStart;
 }

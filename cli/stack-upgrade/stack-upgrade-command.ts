@@ -8,8 +8,12 @@ import { sendSignal } from "#daemon/process/send-signal.ts";
 import { pause } from "#daemon/time.ts";
 import { UpgradeError } from "#sidecar/upgrade/progress.ts";
 import { beginUpgrade, findStack, type BeginOptions } from "./begin-upgrade.ts";
-import { connectStack } from "./connect-stack.ts";
-import { findCurrentContext } from "./kubernetes/kubectl.ts";
+import { createDockerPlatform } from "./docker/docker-platform.ts";
+import { createEngine } from "./docker/engine.ts";
+import { createKubernetesPlatform } from "./kubernetes/kubernetes-platform.ts";
+import { createPodQueries } from "./kubernetes/pod-queries.ts";
+import { createStackQueries } from "./node-status.ts";
+import { createKubectlCluster, findCurrentContext } from "./kubernetes/kubectl.ts";
 import { createPulumiCli, type PulumiCli } from "./pulumi/pulumi-cli.ts";
 import { createPulumiProcess, PulumiError } from "./pulumi/pulumi-process.ts";
 import {
@@ -37,6 +41,25 @@ export type StackUpgradeOptions = Omit<BeginOptions, "requested" | "configFile">
     /** Directory of the locks shared by this user's programs. */
     stateDirectory: string;
   }>;
+
+/**
+ * Connects to a stack. Its queries are sent to its addresses on Docker, and from the node's pod on Kubernetes.
+ *
+ * @throws {UpgradeError} if the engine runs on another machine.
+ */
+function connectStack(prefix: string, target: StackTarget): Pick<StackWork, "platform" | "queries"> {
+  if (target.kind === "kubernetes") {
+    const cluster = createKubectlCluster(target);
+    return { platform: createKubernetesPlatform(prefix, target, cluster), queries: createPodQueries(cluster) };
+  }
+  const engine = createEngine(target.engine);
+  if (engine !== undefined)
+    return {
+      platform: createDockerPlatform(prefix, target, engine),
+      queries: createStackQueries(target.statusUrl, target.rpcUrl),
+    };
+  throw new UpgradeError(`the stack's engine is at ${target.engine}; run this command on that engine's machine`);
+}
 
 const defaults = {
   pulumi: (place: CommandLocation): PulumiCli => createPulumiCli(place, { run: createPulumiProcess(place.directory) }),

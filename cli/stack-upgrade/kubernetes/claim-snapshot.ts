@@ -2,7 +2,7 @@ import { z } from "zod";
 import { PlatformError } from "../stack-platform.ts";
 import type { StackRecord, KubernetesTarget } from "../stack-record.ts";
 import type { Cluster } from "./kubectl.ts";
-import { buildLabels, formatLabelId, nameCopy, names, snapshotGroup, upgradeLabel } from "./kubernetes-names.ts";
+import { buildMetadata, formatLabelId, nameCopy, names, snapshotGroup, upgradeLabel } from "./kubernetes-names.ts";
 import { pollCluster, type ClusterWork } from "./workload.ts";
 
 /** VolumeSnapshot fields that an upgrade reads (snapshot.storage.k8s.io/v1). */
@@ -58,7 +58,7 @@ export async function takeSnapshot(
   await cluster.create({
     apiVersion: `${snapshotGroup}/v1`,
     kind: "VolumeSnapshot",
-    metadata: buildCopyMetadata(record),
+    metadata: buildMetadata(nameCopy(record), record),
     spec: { source: { persistentVolumeClaimName: names.claim }, volumeSnapshotClassName },
   });
   const beganMs = clock.monotonicMs();
@@ -95,7 +95,7 @@ export async function restoreClaim(record: StackRecord, cluster: Cluster): Promi
   await cluster.create({
     apiVersion: "v1",
     kind: "PersistentVolumeClaim",
-    metadata: buildCopyMetadata(record),
+    metadata: buildMetadata(nameCopy(record), record),
     spec: {
       accessModes,
       storageClassName,
@@ -104,10 +104,6 @@ export async function restoreClaim(record: StackRecord, cluster: Cluster): Promi
       dataSource: { apiGroup: snapshotGroup, kind: "VolumeSnapshot", name: nameCopy(record) },
     },
   });
-}
-
-function buildCopyMetadata(record: StackRecord) {
-  return { name: nameCopy(record), labels: buildLabels(record.prefix, formatLabelId(record)) };
 }
 
 async function requireSnapshot(record: StackRecord, cluster: Cluster): Promise<VolumeSnapshot> {

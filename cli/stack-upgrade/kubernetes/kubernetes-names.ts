@@ -29,7 +29,8 @@ export function nameCopy(record: Readonly<{ id: string }>): string {
   return `${names.claim}-upgrade-${formatLabelId(record)}`;
 }
 
-/** Builds the labels of an object that an upgrade creates. Pure. */
-export function buildLabels(prefix: string, owner: string): Readonly<Record<string, string>> {
-  return { "app.kubernetes.io/name": "gatehouse", "app.kubernetes.io/instance": prefix, [upgradeLabel]: owner };
+/** Builds the metadata of an object that an upgrade creates. Pure. */
+export function buildMetadata(name: string, record: Readonly<{ prefix: string; id: string }>) {
+  const ofStack = { "app.kubernetes.io/name": "gatehouse", "app.kubernetes.io/instance": record.prefix };
+  return { name, labels: { ...ofStack, [upgradeLabel]: formatLabelId(record) } };
 }

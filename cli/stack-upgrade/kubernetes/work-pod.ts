@@ -1,7 +1,7 @@
 import { PlatformError } from "../stack-platform.ts";
 import type { StackRecord } from "../stack-record.ts";
 import { explainJobEnd, volumeLocation, workspaceProgram } from "../workspace-report.ts";
-import { buildLabels, formatLabelId, nameCopy, names, upgradeLabel } from "./kubernetes-names.ts";
+import { buildMetadata, formatLabelId, nameCopy, names, upgradeLabel } from "./kubernetes-names.ts";
 import { findNodeUser, findPod, pollCluster, requireWorkload, type ClusterWork, type Pod } from "./workload.ts";
 
 /** A stack's claim, and the upgrade that works on it. */
@@ -31,7 +31,7 @@ export async function runWorkPod(place: WorkLocation, what: Work, work: ClusterW
   }
   // A pod that a killed run left behind may still be working until it is gone.
   await cluster.remove("pod", name);
-  const metadata = { name, labels: buildLabels(place.prefix, owner) };
+  const metadata = buildMetadata(name, place);
   const create = () =>
     cluster.create({ apiVersion: "v1", kind: "Pod", metadata, spec: buildWorkSpec(place, what, user) });
   if (!(await pollCluster(create, Boolean, removedWithinMs, work))) {

@@ -18,7 +18,7 @@ import { formatUpgrade, type ObservedUpgrade } from "./upgrade-observation.ts";
 export type ApplyUpgradeSeen = HostPlatformSeen & Readonly<{ upgrade: ObservedUpgrade; process: ObservedProcess }>;
 
 export type ApplyUpgradeDependencies = HostPlatformDependencies &
-  Parameters<typeof keepRunningConfig>[1] &
+  Parameters<typeof keepRunningConfig>[0] &
   Readonly<{
     state: UpkeepState;
     driver: NodeDriver | undefined;
@@ -42,7 +42,7 @@ export function applyUpgrade(
   const { restarts, process, upgrade } = seen;
   const record = state.upgrade.get();
   if (record === undefined || restarts.now().running !== undefined) return;
-  const blocked = record.end === undefined ? explainBlocked(authority, dependencies) : undefined;
+  const blocked = record.end === undefined ? explainBlocked(authority, driver, state.store) : undefined;
   // Lifting a pause may have changed the record.
   upgrade.note({ record, blocked });
   if (record.end !== undefined || blocked !== undefined || !hasPower(driver)) return;
@@ -88,11 +88,11 @@ async function advanceUpgrade(
       log.info({ event: "upgrade-stage", stage: now.stage, from, to }, formatUpgrade(now)),
     remember: async (now: UpgradeRecord) => {
       remember(now, seen, dependencies);
-      if (now.end === undefined) await requireStored({ ...dependencies, store: state.store, blocked: noteBlocked });
+      if (now.end === undefined) await requireStored(state.store, noteBlocked, dependencies);
     },
   };
   const { record } = await runUpgrade(begun, { isResumed }, run);
-  if (record.end !== undefined) await keepRunningConfig(record, dependencies);
+  if (record.end !== undefined && record.end !== "stranded") await keepRunningConfig(dependencies);
 }
 
 /** Writes the progress; an outcome together with its pause: a kill between two writes would leave a failed node without a pause. */
@@ -102,7 +102,7 @@ function remember(now: UpgradeRecord, seen: ApplyUpgradeSeen, dependencies: Appl
   const isNewFailure = failure !== undefined && state.upgrade.get()?.failure === undefined;
   const message = formatUpgrade(now);
   state.atomically(() => {
-    keepRecord(now, dependencies);
+    keepRecord(now, state, dependencies.budget);
     seen.upgrade.note({ record: now });
     seen.restarts.note({ stage: message });
     if (isNewFailure) {

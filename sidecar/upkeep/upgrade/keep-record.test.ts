@@ -54,7 +54,7 @@ test("a disk that takes the record after a while is waited for, and said meanwhi
   const said: (string | undefined)[] = [];
   const blocked = (why: string | undefined) => void said.push(why);
   const signal = new AbortController().signal;
-  await requireStored({ store, blocked, clock: { monotonicMs: () => 0 }, signal });
+  await requireStored(store, blocked, { clock: { monotonicMs: () => 0 }, signal });
   expect(said).toEqual([expect.stringContaining("/s is full."), undefined]);
 });
 
@@ -62,12 +62,9 @@ test("a disk that never takes it is waited for no longer than half a minute, and
   let nowMs = 0;
   const store = { failure: () => ({ reason: "DiskFull", message: "/s is full." }) as const, isWritable: () => false };
   const said: (string | undefined)[] = [];
-  const kept = requireStored({
-    store,
-    blocked: (why) => void said.push(why),
-    clock: { monotonicMs: () => (nowMs += 15_000) },
-    signal: new AbortController().signal,
-  });
+  const clock = { monotonicMs: () => (nowMs += 15_000) };
+  const { signal } = new AbortController();
+  const kept = requireStored(store, (why) => void said.push(why), { clock, signal });
   await expect(kept).rejects.toMatchObject({ kind: "fatal", message: expect.stringContaining("/s is full.") });
   expect(nowMs).toBeLessThanOrEqual(60_000);
   expect(said.at(-1)).toContain("It is blocked");
@@ -90,7 +87,7 @@ test("a start is charged in the write that enters its stage, and not again when 
     },
   };
   const budget = { record: (reason: string) => void writes.at(-1)?.push(reason) };
-  const enter = (record: UpgradeRecord) => keepRecord(record, { state, budget });
+  const enter = (record: UpgradeRecord) => keepRecord(record, state, budget);
   enter({ ...begunUpgrade, stage: "installing" });
   enter({ ...begunUpgrade, stage: "proving" });
   enter({ ...begunUpgrade, stage: "proving", interruptions: 1 });

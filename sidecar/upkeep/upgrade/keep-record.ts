@@ -22,10 +22,8 @@ const starts: ReadonlySet<Stage> = new Set(["proving", "back-proving", "back-res
  */
 export function keepRecord(
   record: UpgradeRecord,
-  {
-    state,
-    budget,
-  }: Readonly<{ state: Pick<UpkeepState, "atomically" | "upgrade">; budget: Pick<RestartBudget, "record"> }>,
+  state: Pick<UpkeepState, "atomically" | "upgrade">,
+  budget: Pick<RestartBudget, "record">,
 ): void {
   const isEntered = state.upgrade.get()?.stage !== record.stage;
   state.atomically(() => {
@@ -33,14 +31,6 @@ export function keepRecord(
     state.upgrade.set(record);
   });
 }
-
-export type StoredRecordDependencies = Readonly<{
-  store: Pick<StateStore, "isWritable" | "failure">;
-  /** Called with the reason why the next step is blocked, and with undefined once it is no longer blocked. */
-  blocked: (why: string | undefined) => void;
-  clock: Pick<Clock, "monotonicMs">;
-  signal: AbortSignal;
-}>;
 
 /** Time limit and interval for retrying a write before the upgrade pauses until the state is writable. */
 const keptWithinMs = 30_000;
@@ -50,9 +40,14 @@ const tryAgainMs = 500;
  * Waits until an upgrade's record is on disk. After a kill, an unrecorded step would be mistaken for another step: a verified version would
  * be rolled back, or old data would be restored over itself.
  *
+ * @param blocked called with the reason why the next step is blocked, and with undefined once it is no longer blocked.
  * @throws {UpgradeError} on timeout.
  */
-export async function requireStored({ store, blocked, clock, signal }: StoredRecordDependencies): Promise<void> {
+export async function requireStored(
+  store: Pick<StateStore, "isWritable" | "failure">,
+  blocked: (why: string | undefined) => void,
+  { clock, signal }: Readonly<{ clock: Pick<Clock, "monotonicMs">; signal: AbortSignal }>,
+): Promise<void> {
   const check = () => {
     const why = store.failure() === undefined || store.isWritable() ? undefined : explainNotKept(store);
     blocked(why);
@@ -65,36 +60,28 @@ export async function requireStored({ store, blocked, clock, signal }: StoredRec
 
 /** Explains why an upgrade can't continue because its state can't be written; undefined if the state can be written. */
 function explainNotKept({ failure }: Pick<StateStore, "failure">): string | undefined {
-  const failed = failure();
-  return (
-    failed && `It is blocked, because its progress can't be stored: ${failed.message} It then continues automatically.`
-  );
+  const message = failure()?.message;
+  return message && `It is blocked, because its progress can't be stored: ${message} It then continues automatically.`;
 }
 
 /** Explains why an upgrade in progress can't continue, and the remedy; undefined if it can. */
 export function explainBlocked(
   authority: Authority,
-  {
-    driver,
-    state,
-  }: Readonly<{ driver: NodeDriver | undefined; state: Readonly<{ store: Pick<StateStore, "failure"> }> }>,
+  driver: NodeDriver | undefined,
+  store: Pick<StateStore, "failure">,
 ): string | undefined {
   if (authority === "observes") return "It is blocked: upkeep.mode is observe; restore its previous value.";
   if (authority === "waits") return "It is blocked: the sidecar waits for gatehouse adopt.";
   if (!hasPower(driver)) return "It is blocked: restart.driver can't stop and start the node; set it back to ops.";
-  return explainNotKept(state.store);
+  return explainNotKept(store);
 }
-
-type RunningConfigDependencies = Readonly<{ place: Pick<NodeLocation, "read" | "layout">; state: UpkeepState }> &
-  Parameters<typeof saveHealthyConfig>[2];
 
 /** Retains the node.conf with which the verified version was started, for a rollback. */
 export async function keepRunningConfig(
-  { end }: UpgradeRecord,
-  dependencies: RunningConfigDependencies,
+  dependencies: Parameters<typeof saveHealthyConfig>[2] &
+    Readonly<{ place: Pick<NodeLocation, "read" | "layout">; state: UpkeepState }>,
 ): Promise<void> {
   const { place, state } = dependencies;
-  if (end === "stranded") return;
   const reading = await place.read();
   if (!reading.ok || state.nodeHas.get() !== deriveMeaning(reading.document)) return;
   state.atomically(() => {

@@ -131,6 +131,9 @@ async function explainNotWhole(
 /** Parses the fifth field of each line, in which separators are octal escapes. Pure. */
 function parseMountPoints(table: string): readonly string[] {
   const points = table.split("\n").flatMap((line) => line.split(" ")[4] ?? []);
-  const unescape = (_: string, octal: string) => String.fromCodePoint(Number.parseInt(octal, 8));
-  return points.map((point) => point.replaceAll(/\\([0-7]{3})/g, unescape));
+  return points.map((point) => point.replaceAll(/\\([0-7]{3})/g, readEscape));
+}
+
+function readEscape(_: string, octal: string): string {
+  return String.fromCodePoint(Number.parseInt(octal, 8));
 }
