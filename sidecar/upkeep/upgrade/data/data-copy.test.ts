@@ -23,7 +23,7 @@ test("one time limit bounds the copies of all directories together, their writin
   const stores = [await makeStore("data"), await makeStore("meta")];
   // Each look at the clock finds it a minute later: copying and writing the first take two of them.
   let nowMs = 0;
-  const clock = { monotonicMs: () => (nowMs += 60_000) };
+  const clock = { monotonicMs: () => (nowMs += 60_000.5) };
   const options = { timeoutMs: 150_000, signal: new AbortController().signal };
   await expect(copyStores(stores, options, { clock })).rejects.toThrow(
     `${join(root, "meta")} could not be copied: the 150000 ms for all data have elapsed (upgrade.copyTimeoutMs)`,

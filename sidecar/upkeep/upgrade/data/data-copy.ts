@@ -52,7 +52,7 @@ async function copyStore({ path, copy }: UpgradeStore, leftMs: () => number, sig
   const result = await runProcess({ command, directory: "/", timeoutMs: leftMs(), outputLimitBytes, signal });
   if (!result.ok) throw new UpgradeError(`${path} could not be copied to ${copy}: ${result.message}`);
   // The disk may take longer to write the data than the program took to copy it.
-  const withinMs = leftMs();
+  const withinMs = Math.ceil(leftMs());
   const ends = AbortSignal.any([signal, AbortSignal.timeout(withinMs)]);
   await within(`writing ${part} to the disk (${copySetting})`, withinMs, syncTree(part, ends));
   await rename(part, copy);
