@@ -88,7 +88,6 @@ function needsEngine({ restart, nodeCli }: SidecarSettings): boolean {
 function listWatchedConditions({ pushgateway, upgrade, ...guarded }: SidecarSettings): readonly ConditionType[] {
   return [
     ...listGuardedConditions(guarded),
-    "StateWritable",
     "Reconciling",
     "ConfigReconciled",
     "VersionConsistent",

@@ -1,4 +1,4 @@
-import { conditionReasons, unusableConfig } from "./condition-reasons.ts";
+import { conditionReasons, unstoredState, unusableConfig } from "./condition-reasons.ts";
 import type { Condition, ConditionType } from "./condition.ts";
 
 /** Conditions that a cause also makes False, either for any reason or for the listed reasons. */
@@ -66,15 +66,15 @@ export const causes: readonly Cause[] = [
   {
     type: "DiskSpaceSufficient",
     effects: {
-      StateWritable: ["DiskFull"],
+      Reconciling: ["DiskFull"],
       ConfigReconciled: ["WriteFailed", "BackupFailed"],
       RollbackReady: ["BackupFailed"],
     },
   },
   {
-    type: "StateWritable",
+    type: "Reconciling",
+    reasons: unstoredState,
     effects: {
-      Reconciling: "any",
       NoRestartPending: ["StateNotWritable"],
       RollbackReady: ["BackupFailed"],
       ConfigReconciled: ["BackupFailed"],
@@ -84,7 +84,7 @@ export const causes: readonly Cause[] = [
     type: "ConfigReconciled",
     reasons: unusableConfig,
     effects: {
-      Reconciling: "any",
+      Reconciling: ["Failing", "Stuck"],
       DiskSpaceSufficient: ["ReadFailed"],
       Pruning: toolFails,
       NoRestartPending: ["ConfigUnusable"],

@@ -13,6 +13,9 @@ export const unusableConfig = [
   "Unresponsive",
 ] as const;
 
+/** Reasons of `Reconciling` for which the sidecar can't store its state, and so changes nothing. */
+export const unstoredState = ["DiskFull", "ReadOnly", "InUse", "WriteFailed", "Unresponsive"] as const;
+
 /**
  * Every condition, in display order, with the reasons that each status can have. A component that reports another reason, or a reason under
  * the wrong status, does not compile. A check compares the table in this directory's README with this one.
@@ -52,12 +55,7 @@ export const conditionReasons = {
     Unknown: ["TooFewCalls", "NotServing", "CheckFailed"],
   },
   FilesLoaded: { True: ["Loaded"], False: ["Rejected"], Unknown: ["CheckFailed"] },
-  StateWritable: {
-    True: ["Writable"],
-    False: ["DiskFull", "ReadOnly", "InUse", "WriteFailed", "Unresponsive"],
-    Unknown: [],
-  },
-  Reconciling: { True: ["Reconciling"], False: ["Failing", "Stuck"], Unknown: ["NotReconciledYet"] },
+  Reconciling: { True: ["Reconciling"], False: ["Failing", "Stuck", ...unstoredState], Unknown: ["NotReconciledYet"] },
   ConfigReconciled: {
     True: ["Reconciled"],
     False: [

@@ -1,4 +1,4 @@
-import { conditionReasons, unusableConfig } from "./condition-reasons.ts";
+import { conditionReasons, unstoredState, unusableConfig } from "./condition-reasons.ts";
 
 /**
  * What the sidecar reports about its node, modeled on Kubernetes conditions. `True` always means healthy, so that a single alert on `False`
@@ -101,7 +101,6 @@ const titles: { readonly [Type in ConditionType]: Titles<Type> } = {
     unhealthy: "A changed file was rejected",
     unknown: { CheckFailed: "Whether changed files are loaded is unknown" },
   },
-  StateWritable: { healthy: "The sidecar can store its state", unhealthy: "The sidecar can't store its state" },
   Reconciling: {
     healthy: "The node is reconciled",
     unhealthy: "Reconciliation has stopped",
@@ -187,6 +186,7 @@ const reasonTitles: Readonly<Record<string, string>> = {
   "DiskSpaceSufficient AtMaxSize": "The volume can't grow",
   "DiskSpaceSufficient ResizeFailed": "The volume can't grow",
   "CallsSucceeding Overloaded": "Calls are rejected: overloaded",
+  ...Object.fromEntries(unstoredState.map((reason) => [`Reconciling ${reason}`, "The sidecar can't store its state"])),
   ...Object.fromEntries(unusableConfig.map((reason) => [`ConfigReconciled ${reason}`, "node.conf can't be used"])),
   ...Object.fromEntries(
     ["NotFound", "NotExecutable", "TimedOut", "TooMuchOutput", "UnexpectedOutput", "Failed"].map((reason) => [

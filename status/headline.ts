@@ -1,6 +1,6 @@
 import { findConditionTitle, type Condition } from "./condition.ts";
 import type { Incident } from "./incident.ts";
-import { servesTraffic, type Verdict } from "./verdict.ts";
+import { isUnattended, servesTraffic, type Verdict } from "./verdict.ts";
 
 /** The first text on the page: a state in two or three words, followed by its cause and the sidecar's reaction in a sentence or two. */
 export type Headline = Readonly<{ state: HeadlineState; cause: string }>;
@@ -71,8 +71,7 @@ function describeHold(serves: boolean): string {
 }
 
 function describeUnknown(verdict: Verdict, conditions: readonly Condition[], cause: string): Headline {
-  const upkeep = conditions.find(({ type }) => type === "Reconciling");
-  if (upkeep?.status === "False") return { state: "Not reconciled", cause: `The node serves. ${cause}` };
+  if (conditions.some(isUnattended)) return { state: "Not reconciled", cause: `The node serves. ${cause}` };
   if (verdict.title === "Not known yet") return { state: "Starting", cause: verdict.message };
   if (conditions.some(({ reason }) => reason === "Upgrading")) return { state: "Upgrading the node", cause };
   return { state: "Partly unknown", cause: `All completed checks pass. ${cause}` };

@@ -101,10 +101,10 @@ test("a full disk explains what can't be written", () => {
   expect(
     shown([
       condition("DiskSpaceSufficient", "Low"),
-      condition("StateWritable", "DiskFull"),
-      condition("Reconciling", "Failing"),
+      condition("Reconciling", "DiskFull"),
+      condition("RollbackReady", "BackupFailed"),
     ]),
-  ).toEqual(["critical: DiskSpaceSufficient Low (2)"]);
+  ).toEqual(["warning: DiskSpaceSufficient Low (2)"]);
 });
 
 test("a healthy node has no incident; what settings switch off is counted, not shown", () => {

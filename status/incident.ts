@@ -1,7 +1,7 @@
 import { explains, rankCondition } from "./causes.ts";
 import type { Condition } from "./condition.ts";
 import { barsTraffic, neededForTraffic } from "./node-readiness.ts";
-import { isSidecarWorking, isUnexpectedlyUnknown } from "./verdict.ts";
+import { isSidecarWorking, isUnattended, isUnexpectedlyUnknown } from "./verdict.ts";
 
 /**
  * Urgency of an incident. `critical`: the node serves no callers, or is unattended; `warning`: it serves callers, but something is wrong;
@@ -55,11 +55,7 @@ function deriveSeverity(cause: Condition, consequences: readonly Condition[]): I
   if (isSidecarWorking(cause) || cause.reason === "Upgrading") return "working";
   const all = [cause, ...consequences];
   const isDown = all.some((one) => neededForTraffic.some((type) => type === one.type) && barsTraffic(one));
-  if (
-    isDown ||
-    (cause.type === "NotPaused" && cause.reason === "Paused") ||
-    all.some(({ type, status }) => type === "Reconciling" && status === "False")
-  ) {
+  if (isDown || (cause.type === "NotPaused" && cause.reason === "Paused") || all.some(isUnattended)) {
     return "critical";
   }
   return all.some(({ status }) => status === "False") ? "warning" : "unknown";

@@ -44,6 +44,11 @@ const excusedReasons: ReadonlySet<string> = new Set([
   "NotServing",
 ]);
 
+/** Returns whether the node is unattended: nothing is checked or corrected. */
+export function isUnattended({ type, reason }: Condition): boolean {
+  return type === "Reconciling" && (reason === "Failing" || reason === "Stuck");
+}
+
 /** Returns whether the sidecar itself is working on the node's process. */
 export function isSidecarWorking({ type, status, reason }: Condition): boolean {
   return type === "NoRestartPending" && status === "False" && atWork.has(reason);
@@ -73,10 +78,9 @@ export function deriveVerdict(conditions: readonly Condition[], { mode, watched 
   const serves = bars.length === 0;
   const pause = find("NotPaused")?.reason;
   if (pause === "Paused") return buildHeldVerdict(serves);
-  const upkeep = find("Reconciling");
-  const isLookedAfter = upkeep?.status !== "False";
+  const unattended = conditions.find(isUnattended);
   const restart = find("NoRestartPending");
-  if (isLookedAfter && restart !== undefined && isSidecarWorking(restart)) {
+  if (unattended === undefined && restart !== undefined && isSidecarWorking(restart)) {
     const message = `No action needed yet. ${restart.message}`;
     return { level: "working", title: "The sidecar is fixing the node", message };
   }
@@ -86,7 +90,7 @@ export function deriveVerdict(conditions: readonly Condition[], { mode, watched 
     const message = `It is not ready for traffic: ${formatTitles(causes)}. See the steps below.`;
     return { level: "down", title: "The node is down", message };
   }
-  if (upkeep !== undefined && !isLookedAfter) return buildUnattendedVerdict(upkeep, wrong);
+  if (unattended !== undefined) return buildUnattendedVerdict(unattended, wrong);
   if (pause === "WaitingForApproval") return waiting;
   if (wrong.length > 0) return buildFaultyVerdict(wrong);
   return findUnknownVerdict(conditions, watched) ?? buildRightVerdict(conditions, mode);

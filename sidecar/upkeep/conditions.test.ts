@@ -7,6 +7,7 @@ import { deriveConditions, type ConditionText, type Observations } from "./condi
 import { observeConfig, type ConfigComparison } from "./config/config-observation.ts";
 import type { Plan } from "./plan/plan.ts";
 import { observeData } from "./corruption/data-observation.ts";
+import { observeIterations } from "./pass-watch.ts";
 import { observePruning } from "./prune/prune-observation.ts";
 import { observeRestarts } from "./restart/restart-observation.ts";
 import { observeState } from "./state/state-observation.ts";
@@ -17,6 +18,7 @@ import { observeVersion } from "./version/version-observation.ts";
 const words: ConditionText = { mode: "adopt", driver: "ops", command: (verb) => `npx gatehouse-evm ${verb}` };
 
 const nothing: Observations = {
+  iterations: observeIterations().now(),
   state: observeState("/state").now(),
   version: observeVersion().now(),
   config: observeConfig().now(),
@@ -32,6 +34,7 @@ type Found = Readonly<{ [Noun in keyof Observations]?: Partial<Observations[Noun
 /** Derives the conditions of these findings, with everything else unknown. */
 function conditions(found: Found, given = words): readonly ConditionReport[] {
   const seen = {
+    iterations: { ...nothing.iterations, ...found.iterations },
     state: { ...nothing.state, ...found.state },
     version: { ...nothing.version, ...found.version },
     config: { ...nothing.config, ...found.config },
@@ -88,14 +91,29 @@ const upgraded: UpgradeRecord = {
   stage: "copying",
 };
 const cases: readonly (readonly [ConditionType, string, Found, string])[] = [
-  ["StateWritable", "Writable", { state: { isLookedAt: true } }, "/state"],
+  ["Reconciling", "NotReconciledYet", { iterations: { result: "none" } }, "has not been checked yet"],
   [
-    "StateWritable",
+    "Reconciling",
+    "Reconciling",
+    { iterations: { result: { madeAtMs: atMs } }, state: { isLookedAt: true } },
+    "completed at 2026-01-02T03:04:05.000Z. The sidecar's state is in /state.",
+  ],
+  [
+    "Reconciling",
+    "Stuck",
+    {
+      iterations: { result: { reason: "Stuck", message: "It hangs." } },
+      state: { isLookedAt: true, failure: { reason: "DiskFull", message: "Full." } },
+    },
+    "It hangs. Full. Until then",
+  ],
+  [
+    "Reconciling",
     "DiskFull",
     { state: { isLookedAt: true, failure: { reason: "DiskFull", message: "Full." } } },
     "Full. Until then",
   ],
-  ["StateWritable", "WriteFailed", { state: { isLookedAt: true, copyNotKept: "No copy." } }, "No copy."],
+  ["Reconciling", "WriteFailed", { state: { isLookedAt: true, copyNotKept: "No copy." } }, "No copy."],
   ["VersionConsistent", "Consistent", { version: { resolution } }, "is 0.16.2 (node.version)."],
   [
     "VersionConsistent",
@@ -468,8 +486,8 @@ describe("conditions, from what the passes have found", () => {
   });
 
   it("come in the order of the nouns, several at once", () => {
-    const found = { state: { isLookedAt: true }, restarts: { hold: { message: "It fails." } } } as const;
-    expect(conditions(found).map(({ type }) => type)).toEqual(["StateWritable", "NotPaused"]);
+    const found = { iterations: { result: "none" }, restarts: { hold: { message: "It fails." } } } as const;
+    expect(conditions(found).map(({ type }) => type)).toEqual(["Reconciling", "NotPaused"]);
   });
 });
 

@@ -5,15 +5,17 @@ import type { CommandText } from "./command-text.ts";
 import { deriveConfigConditions } from "./config/config-conditions.ts";
 import type { ConfigObservation } from "./config/config-observation.ts";
 import { deriveDataConditions, type DataObservation } from "./corruption/data-observation.ts";
+import { deriveReconcileConditions, type IterationObservation } from "./pass-watch.ts";
 import { derivePruneConditions, type PruneObservation } from "./prune/prune-observation.ts";
 import { deriveRestartConditions } from "./restart/restart-conditions.ts";
 import type { RestartObservation } from "./restart/restart-observation.ts";
-import { deriveStateConditions, type StateObservation } from "./state/state-observation.ts";
+import type { StateObservation } from "./state/state-observation.ts";
 import { deriveUpgradeConditions, type UpgradeObservation } from "./upgrade/upgrade-observation.ts";
 import { deriveVersionConditions, type VersionObservation } from "./version/version-observation.ts";
 
 /** Findings of the reconcile iterations, by subject. */
 export type Observations = Readonly<{
+  iterations: IterationObservation;
   state: StateObservation;
   version: VersionObservation;
   config: ConfigObservation;
@@ -33,14 +35,14 @@ export type ConditionText = Readonly<{
 
 /**
  * Derives the node's conditions from what reconciliation has found; omits conditions that haven't been checked yet. Pure. The watches
- * outside of reconciliation (RPC, node_cli, pushes, disk, the reconcile loop itself) set their own conditions.
+ * outside of reconciliation (RPC, node_cli, pushes, disk) set their own conditions.
  */
 export function deriveConditions(
   seen: Observations,
   { mode, driver, command }: ConditionText,
 ): readonly ConditionReport[] {
   return [
-    ...deriveStateConditions(seen.state),
+    ...deriveReconcileConditions(seen.iterations, seen.state),
     ...deriveVersionConditions(seen.version),
     ...deriveConfigConditions(seen.config, command),
     ...derivePauseConditions(seen.adoption, seen.restarts, { mode, command }),

@@ -5,6 +5,7 @@ import type { CommandText } from "./command-text.ts";
 import { deriveConditions } from "./conditions.ts";
 import { observeConfig, type ObservedConfig } from "./config/config-observation.ts";
 import { observeData, type ObservedData } from "./corruption/data-observation.ts";
+import { observeIterations, type ObservedIterations } from "./pass-watch.ts";
 import { observePruning, type ObservedPruning } from "./prune/prune-observation.ts";
 import {
   observeProcess,
@@ -19,6 +20,7 @@ import { observeVersion, type ObservedVersion } from "./version/version-observat
 
 /** Findings that each iteration leaves for the next one, by subject. */
 export type Observations = Readonly<{
+  iterations: ObservedIterations;
   state: ObservedState;
   version: ObservedVersion;
   config: ObservedConfig;
@@ -40,6 +42,7 @@ export function observeAll(
   const words = { mode: upkeep.mode, driver: restart.driver, command };
   const say = () => {
     const found = {
+      iterations: seen.iterations.now(),
       state: seen.state.now(),
       version: seen.version.now(),
       config: seen.config.now(),
@@ -52,6 +55,7 @@ export function observeAll(
     for (const condition of deriveConditions(found, words)) board.set(condition);
   };
   const seen = {
+    iterations: observeIterations(say),
     state: observeState(directory, say),
     version: observeVersion(say),
     config: observeConfig(say),

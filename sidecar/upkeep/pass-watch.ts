@@ -1,8 +1,10 @@
 import type { Clock } from "#daemon/clock.ts";
-import type { ConditionBoard } from "#status/condition-board.ts";
+import { createObservation, type Observation } from "#health/observation.ts";
+import type { ConditionReport } from "#status/condition.ts";
+import { findStateFailure, type StateObservation } from "./state/state-observation.ts";
 import type { IterationMetrics } from "./upkeep-metrics.ts";
 
-/** Reports the result of each iteration as a condition and a metric. */
+/** Records the result of each iteration, and counts it. */
 export type IterationWatch = Readonly<{
   made: () => void;
   failed: (error: unknown) => void;
@@ -10,40 +12,48 @@ export type IterationWatch = Readonly<{
   late: (waitsFor: string) => void;
 }>;
 
-/**
- * Sets the condition `Reconciling`: the conditions for the configuration, pruning and restarts are only as current as the last iteration.
- * Before the first iteration, nothing is known.
- */
+/** Result of the last iteration; undefined until the loop starts. */
+export type IterationObservation = Readonly<{
+  result:
+    | "none"
+    | Readonly<{ madeAtMs: number }>
+    | Readonly<{ reason: "Failing" | "Stuck"; message: string }>
+    | undefined;
+}>;
+
+export type ObservedIterations = Observation<IterationObservation>;
+
+/** Creates an observation of a loop that has not started. */
+export function observeIterations(onChange?: () => void): ObservedIterations {
+  return createObservation<IterationObservation>({ result: undefined }, onChange);
+}
+
+/** Creates the watch on a loop that is about to start. */
 export function watchIterations(
   { deadlineMs }: Readonly<{ deadlineMs: number }>,
-  { board, clock, metrics }: Readonly<{ board: ConditionBoard; clock: Clock; metrics: IterationMetrics }>,
+  seen: ObservedIterations,
+  { clock, metrics }: Readonly<{ clock: Clock; metrics: IterationMetrics }>,
 ): IterationWatch {
-  const type = "Reconciling";
   let madeAtMs: number | undefined;
   let failedSinceMs: number | undefined;
   const describeOld = () =>
     madeAtMs === undefined
       ? "node.conf, pruning and restarts have not been checked yet and are not being managed."
       : `node.conf, pruning and restarts were last checked at ${formatTime(madeAtMs)} and have not been managed since.`;
-  board.set({ type, status: "Unknown", reason: "NotReconciledYet", message: "The node has not been checked yet." });
+  seen.note({ result: "none" });
   return {
     made: () => {
       madeAtMs = clock.wallMs();
       failedSinceMs = undefined;
       metrics.made(madeAtMs);
-      board.set({
-        type,
-        status: "True",
-        reason: "Reconciling",
-        message: `The last reconcile completed at ${formatTime(madeAtMs)}.`,
-      });
+      seen.note({ result: { madeAtMs } });
     },
     failed: (error) => {
       failedSinceMs ??= clock.wallMs();
       metrics.failed();
       const words = error instanceof Error ? error.message : String(error);
       const message = `${describeOld()} All reconciles since ${formatTime(failedSinceMs)} have failed; retrying every second: ${words}`;
-      board.set({ type, status: "False", reason: "Failing", message });
+      seen.note({ result: { reason: "Failing", message } });
     },
     late: (waitsFor) => {
       failedSinceMs ??= clock.wallMs();
@@ -51,9 +61,34 @@ export function watchIterations(
       const message =
         `The reconcile that started before ${formatTime(clock.wallMs() - deadlineMs)} has not finished (limit: ${deadlineMs} ms): ` +
         `it is still ${waitsFor}. Fix that, or restart the sidecar. ${describeOld()}`;
-      board.set({ type, status: "False", reason: "Stuck", message });
+      seen.note({ result: { reason: "Stuck", message } });
     },
   };
+}
+
+/**
+ * Derives whether the node is reconciled: the conditions for the configuration, pruning and restarts are only as current as the last
+ * iteration, and without stored state nothing is changed. Pure.
+ */
+export function deriveReconcileConditions(
+  { result }: IterationObservation,
+  state: StateObservation,
+): readonly ConditionReport<"Reconciling">[] {
+  const type = "Reconciling";
+  const failure = findStateFailure(state);
+  if (typeof result === "object" && "reason" in result) {
+    const { reason, message } = result;
+    return [
+      { type, status: "False", reason, message: failure === undefined ? message : `${message} ${failure.message}` },
+    ];
+  }
+  if (failure !== undefined) return [{ type, status: "False", ...failure }];
+  if (result === undefined) return [];
+  if (result === "none") {
+    return [{ type, status: "Unknown", reason: "NotReconciledYet", message: "The node has not been checked yet." }];
+  }
+  const message = `The last reconcile completed at ${formatTime(result.madeAtMs)}. The sidecar's state is in ${state.directory}.`;
+  return [{ type, status: "True", reason: "Reconciling", message }];
 }
 
 function formatTime(wallMs: number): string {

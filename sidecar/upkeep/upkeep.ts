@@ -118,7 +118,7 @@ export function startUpkeep(settings: SidecarSettings, dependencies: UpkeepDepen
     clockThen: readClocks(clock),
     lastPush: pushes?.lastPush,
   });
-  const loop = startPasses(progress, steps, { settings, ...dependencies, signal });
+  const loop = startPasses(progress, steps, { settings, ...dependencies, seen: seen.iterations, signal });
   const nameOwn = <Value extends object>(value: Value) => withNodeNames(value, place.layout());
   const control = createUpkeepControl(
     { ...listFound(seen), document, isRestarting },
@@ -180,16 +180,16 @@ function startPasses(
   steps: IterationSteps,
   {
     settings,
-    board,
+    seen,
     clock,
     log,
     metrics,
     signal,
-  }: Pick<UpkeepDependencies, "board" | "clock" | "log" | "metrics"> &
-    Readonly<{ settings: SidecarSettings; signal: AbortSignal }>,
+  }: Pick<UpkeepDependencies, "clock" | "log" | "metrics"> &
+    Readonly<{ settings: SidecarSettings; seen: Observations["iterations"]; signal: AbortSignal }>,
 ): ReconcileLoop {
   const { rereadIntervalMs: maxIdleMs, passDeadlineMs: deadlineMs } = settings.upkeep;
-  const watch = watchIterations({ deadlineMs }, { board, clock, metrics: createIterationMetrics(metrics) });
+  const watch = watchIterations({ deadlineMs }, seen, { clock, metrics: createIterationMetrics(metrics) });
   const waitsFor = () => progress.step;
   return startReconcileLoop({ maxIdleMs, deadlineMs, signal }, () => runIteration(progress, steps, watch), {
     log,

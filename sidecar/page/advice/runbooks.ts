@@ -11,7 +11,6 @@ const byCondition: Readonly<Record<ConditionType, string>> = {
   GatewayResponsive: "gateway-latency",
   GatewayServing: "gateway-link-lost",
   CallsSucceeding: "gateway-errors",
-  StateWritable: "reconcile-stopped",
   Reconciling: "reconcile-stopped",
   ConfigReconciled: "condition-false",
   VersionConsistent: "condition-false",

@@ -1,4 +1,4 @@
-import { unusableConfig } from "#status/condition-reasons.ts";
+import { unstoredState, unusableConfig } from "#status/condition-reasons.ts";
 import { step, type AdviceTable, type Step } from "./step.ts";
 
 /** Reasons for which node.conf can't be used and the sidecar leaves the file at its path to the operator. */
@@ -80,13 +80,13 @@ export const upkeepAdvice: AdviceTable = {
       ? [fix]
       : [step("Run the node_cli command above manually. Its path is the setting nodeCli.command."), fix];
   },
-  StateWritable: () => [
-    step("Make the state directory writable, and free space on its disk. The state in memory is then saved."),
-  ],
-  Reconciling: (_, { status }) => [
-    step("Fix the problem above; the reconcile is retried automatically."),
-    step("If that does not help, restart the sidecar (the node keeps running), then check again.", status),
-  ],
+  Reconciling: ({ reason }, { status }) =>
+    unstoredState.some((unstored) => unstored === reason)
+      ? [step("Make the state directory writable, and free space on its disk. The state in memory is then saved.")]
+      : [
+          step("Fix the problem above; the reconcile is retried automatically."),
+          step("If that does not help, restart the sidecar (the node keeps running), then check again.", status),
+        ],
   NoRestartPending: ({ reason }, { start }) => {
     if (reason === "NoDriver") return [step("Restart the node manually, or set restart.driver.", start)];
     if (reason === "ProgramMissing")

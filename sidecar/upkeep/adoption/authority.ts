@@ -22,7 +22,7 @@ export function explainInaction(
   if (hold.get() !== undefined) return "Gatehouse is paused (see NotPaused)";
   if (authority === "waits") return "the sidecar is waiting for your approval (see NotPaused)";
   if (authority === "observes") return "upkeep.mode is observe";
-  return store.failure() === undefined ? undefined : "the sidecar can't store its state (see StateWritable)";
+  return store.failure() === undefined ? undefined : "the sidecar can't store its state (see Reconciling)";
 }
 
 /** Whether an upgrade is in progress, which blocks all other changes. */

@@ -126,7 +126,7 @@ function explainWait(
   { store }: Pick<UpkeepState, "store">,
 ): string | undefined {
   const { validity } = config.now();
-  if (store.failure() !== undefined) return "the sidecar can't store its state (see StateWritable)";
+  if (store.failure() !== undefined) return "the sidecar can't store its state (see Reconciling)";
   if (validity?.ok === false && isUselessToNode(validity.problem.reason))
     return "the node can't start with the current node.conf (see ConfigReconciled)";
   const { settled } = restarts.now();

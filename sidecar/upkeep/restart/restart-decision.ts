@@ -101,7 +101,7 @@ export function decideRestart(
   if (driverProblem !== undefined) return wait("ProgramMissing", `${why}; it waits, because ${driverProblem}.`);
   if (due.cause === "unverified") return { go: true, due };
   if (!situation.isKept && due.cause !== "interrupted") {
-    return wait("StateNotWritable", `${why}; it waits until the sidecar can store its state (see StateWritable).`);
+    return wait("StateNotWritable", `${why}; it waits until the sidecar can store its state (see Reconciling).`);
   }
   // A pause blocks a new restart, but not the completion of a restart that left the node down.
   if (situation.held && due.cause !== "interrupted")

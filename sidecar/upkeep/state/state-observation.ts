@@ -1,7 +1,6 @@
 import { stat } from "node:fs/promises";
 import { HangingFileSystem, type FileDeadline } from "#daemon/files/file-deadline.ts";
 import { createObservation, type Observation } from "#health/observation.ts";
-import type { ConditionReport } from "#status/condition.ts";
 import type { StoreFailure } from "./state-store.ts";
 import type { UpkeepState } from "./upkeep-state.ts";
 
@@ -51,21 +50,14 @@ async function findHangingFailure(directory: string, fileDeadline: FileDeadline)
   }
 }
 
-/** Derives the condition for whether the entire state is on disk. Pure. */
-export function deriveStateConditions({
-  directory,
-  isLookedAt,
-  failure,
-  copyNotKept,
-}: StateObservation): readonly ConditionReport[] {
-  const type = "StateWritable";
-  if (!isLookedAt) return [];
+/** Returns why the state is not entirely on disk; undefined if it is, or has not been checked yet. Pure. */
+export function findStateFailure({ isLookedAt, failure, copyNotKept }: StateObservation): StoreFailure | undefined {
+  if (!isLookedAt) return undefined;
   if (failure !== undefined) {
     const message =
       `${failure.message} Until then, the sidecar's state is only in memory, and it neither changes node.conf nor restarts the ` +
       "node.";
-    return [{ type, status: "False", reason: failure.reason, message }];
+    return { reason: failure.reason, message };
   }
-  if (copyNotKept !== undefined) return [{ type, status: "False", reason: "WriteFailed", message: copyNotKept }];
-  return [{ type, status: "True", reason: "Writable", message: `The sidecar's state is in ${directory}.` }];
+  return copyNotKept === undefined ? undefined : { reason: "WriteFailed", message: copyNotKept };
 }

@@ -44,7 +44,7 @@ export function* findObstacles(dependencies: ObstacleDependencies): Generator<st
   if (isBetweenVersions(state)) yield "an upgrade is in flight";
   if (isRestarting() || state.restartInFlight.get() !== undefined)
     yield "the node is being restarted; retry after that";
-  if (!state.store.isWritable()) yield "the sidecar can't store its state (see StateWritable)";
+  if (!state.store.isWritable()) yield "the sidecar can't store its state (see Reconciling)";
   if (!budget.allows("ordinary")) yield "the restart budget of this hour is exhausted (restart.budgetPerHour)";
 }
 

@@ -187,7 +187,7 @@ export const fileFaults: readonly Fault[] = [
       await writeFile(struck.node.configPath, drifted(struck));
     },
     shown: degraded(
-      ["StateWritable", "DiskFull"],
+      ["Reconciling", "DiskFull"],
       "…/upkeep.sqlite can't be written (database or disk is full); free space on its disk",
     ),
   },
@@ -200,7 +200,7 @@ export const fileFaults: readonly Fault[] = [
       await writeFile(struck.node.configPath, "");
     },
     shown: degraded(
-      ["StateWritable", "InUse"],
+      ["Reconciling", "InUse"],
       "…/upkeep.sqlite can't be written (database is locked); stop the other program that has it open",
     ),
   },

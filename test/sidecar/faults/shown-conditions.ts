@@ -55,14 +55,12 @@ const node: readonly DisplayedCondition[] = [
 ];
 
 const files: readonly DisplayedCondition[] = [
-  ...buildRows("StateWritable", [
-    ["ReadOnly", "degraded"],
-    ["WriteFailed", "degraded"],
-    ["Unresponsive", "degraded"],
-  ]),
   ...buildRows("Reconciling", [
     ["Failing", "unknown"],
     ["Stuck", "unknown"],
+    ["ReadOnly", "degraded"],
+    ["WriteFailed", "degraded"],
+    ["Unresponsive", "degraded"],
     ["NotReconciledYet", "unknown"],
   ]),
   ...buildRows("ConfigReconciled", [

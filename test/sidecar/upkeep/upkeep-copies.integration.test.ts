@@ -47,11 +47,11 @@ test("a copy of what is right that can't be kept is reported, and a node that an
   );
   await upkeep.reason("RpcResponding", "Responding");
   await upkeep.reason("NoRestartPending", "NoRestart");
-  const { message } = await upkeep.reason("StateWritable", "WriteFailed");
+  const { message } = await upkeep.reason("Reconciling", "WriteFailed");
   expect(message).toContain(`can't be backed up to ${copy} (E`);
   expect(message).toContain(`Make ${directory.path} writable, and free space there (df, df -i).`);
   await rm(copy, { recursive: true });
-  await upkeep.reason("StateWritable", "Writable");
+  await upkeep.reason("Reconciling", "Reconciling");
 });
 
 test("a look that fails after node.conf was judged is no look that was made", async () => {

@@ -34,7 +34,7 @@ mounting(
     const uses = Array.from({ length: 20_000 }, (_, atMs) => ({ atMs, usedBytes: 1 }));
     upkeep.state.diskHistory.set({ path: disk.path, uses });
     await node.save(driftedConfig);
-    expect((await upkeep.reason("StateWritable", "DiskFull")).message).toContain(
+    expect((await upkeep.reason("Reconciling", "DiskFull")).message).toContain(
       `${join(disk.path, "upkeep.sqlite")} can't be written (database or disk is full); free space on its disk`,
     );
     // What little is left in the database's own files may still take a fact, but no copy of node.conf.
@@ -43,7 +43,7 @@ mounting(
       (condition) => condition?.status === "False",
     );
     expect(current?.message).toMatch(
-      /the sidecar can't store its state \(see StateWritable\): |it can't be backed up to the state directory \(ENOSPC/,
+      /the sidecar can't store its state \(see Reconciling\): |it can't be backed up to the state directory \(ENOSPC/,
     );
     await upkeep.passes(5);
     expect(await node.config()).toBe(driftedConfig);
@@ -58,7 +58,7 @@ mounting(
     expect(reported).toBeDefined();
     await node.save(driftedConfig);
     await disk.empty();
-    await upkeep.reason("StateWritable", "Writable");
+    await upkeep.reason("Reconciling", "Reconciling");
     await readUntil(node.config, (text) => text === right);
     const { database } = upkeep.state.store;
     expect(
@@ -79,9 +79,9 @@ mounting(
     using other = new DatabaseSync(join(disk.path, "upkeep.sqlite"));
     other.exec("BEGIN IMMEDIATE");
     upkeep.state.diskHistory.set(undefined);
-    expect((await upkeep.reason("StateWritable", "InUse")).message).toContain("can't be written (database is locked)");
+    expect((await upkeep.reason("Reconciling", "InUse")).message).toContain("can't be written (database is locked)");
     other.exec("ROLLBACK");
-    await upkeep.reason("StateWritable", "Writable");
+    await upkeep.reason("Reconciling", "Reconciling");
   },
 );
 

@@ -12,7 +12,6 @@ export const sides: readonly ConditionType[] = [
   "HeightAdvancing",
   "WebSocketResponding",
   "GatewayServing",
-  "StateWritable",
   "Reconciling",
   "ConfigReconciled",
   "VersionConsistent",
