@@ -6,12 +6,12 @@ import type { Logger } from "#daemon/log/log.ts";
 import type { ReadinessCheck } from "#daemon/http/readiness.ts";
 import { pause as realPause, type Pause } from "#daemon/time.ts";
 import { ResponseCache } from "./reads/cache/response-cache.ts";
-import { createHead, type Head, type NodeFitness } from "./chain/head.ts";
+import { Head, type NodeFitness } from "./chain/head.ts";
 import { startListeners, type Listeners } from "./listener/listeners.ts";
 import { admitBodies } from "./calls/large-message.ts";
 import { createMessageHandler } from "./calls/message-handler.ts";
 import { NodeReads } from "./reads/node-reads.ts";
-import { createLoadGate, watchLoopDelay, type LoadGate } from "./limits/load-gate.ts";
+import { LoadGate, watchLoopDelay } from "./limits/load-gate.ts";
 import { deriveMemoryBounds, readMemoryLimits, MemoryBudget } from "#daemon/memory/memory-budget.ts";
 import { rememberChecks } from "./limits/checked-params.ts";
 import { createProcessRateLimiter, type RateLimiter } from "./limits/rate-limiter.ts";
@@ -87,13 +87,13 @@ export async function startGateway(
 
   const policy = starting.use(startLivePolicy(settings, { log, files, settingNames })).current;
   const turns = new SharedTurns({ now, later: setImmediate });
-  const head = createHead(settings.head, { now, wallClock: Date.now });
+  const head = new Head(settings.head, { now, wallClock: Date.now });
   const cache = new ResponseCache(settings.cache);
   const memory = new MemoryBudget(deriveMemoryBounds(settings.memory, readMemoryLimits()), { cache });
   const upstream = starting.use(
     startNode(settings, { ...node, head, cache, policy, gapEnded: createGapCounter(metrics), log, now, turns }),
   );
-  const gate = createLoadGate(settings.upstream, { loopDelayMs: starting.use(watchLoopDelay({ now })).delayMs });
+  const gate = new LoadGate(settings.upstream, { loopDelayMs: starting.use(watchLoopDelay({ now })).delayMs });
   const counted = createPrometheusMeter(metrics);
   const meter = withAccessLog(counted, policy, { log, random: Math.random });
   starting.use(watchBusy({ busyCalls, completed: counted.completed, becameBusy: preferSpeed }));
@@ -122,7 +122,7 @@ export async function startGateway(
     turns,
     hub: upstream.hub,
     memory,
-    blockAgeMs: head.blockAgeMs,
+    blockAgeMs: () => head.blockAgeMs(),
     connections,
     metrics,
     limited: meter.limited,
@@ -187,8 +187,8 @@ type Shown = Readonly<{
 
 function showGauges(metrics: Registry, { gate, memory, upstream, cache, listeners, head }: Shown): void {
   registerGauges(metrics, {
-    callsInFlight: gate.callsInFlight,
-    callsWaiting: () => upstream.pool.waiting + gate.callsWaiting(),
+    callsInFlight: () => gate.callsInFlight,
+    callsWaiting: () => upstream.pool.waiting + gate.callsWaiting,
     heldBytes: () => memory.bytes,
     cacheBytes: () => cache.bytes(),
     cacheEntries: () => cache.entries(),

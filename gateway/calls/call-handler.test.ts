@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { ResponseFailure } from "../errors.ts";
-import { createHead } from "../chain/head.ts";
+import { Head } from "../chain/head.ts";
 import { createPolicy } from "../policy.ts";
 import { createTestCalls } from "../testing/test-calls.ts";
 import { roomyMemory } from "../testing/roomy-memory.ts";
@@ -23,7 +23,7 @@ describe("a range in pieces", () => {
   it("is refused by a limiter that answers later", async () => {
     const { dependencies } = createTestCalls();
     const policy = createPolicy(testSettings({ tiers: { public: tier } }));
-    const head = createHead({ staleAfterMs: 1_000 }, { now: () => 0, wallClock: Date.now });
+    const head = new Head({ staleAfterMs: 1_000 }, { now: () => 0, wallClock: Date.now });
     head.advance({ number: 1_000n, hash: '"0x1"' });
     const charges: number[] = [];
     const asked: string[] = [];

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { createHead } from "../chain/head.ts";
-import { createLoadGate } from "../limits/load-gate.ts";
+import { Head } from "../chain/head.ts";
+import { LoadGate } from "../limits/load-gate.ts";
 import { rememberChecks } from "../limits/checked-params.ts";
 import { SharedTurns } from "../wire/shared-turns.ts";
 import { createProcessRateLimiter } from "../limits/rate-limiter.ts";
@@ -34,9 +34,9 @@ function startHandler({ lookMs = 0, limits = { batchItems: 20, depth: 40 }, tier
   let atMs = 0;
   const now = () => (atMs += lookMs);
   const waiting: (() => void)[] = [];
-  const head = createHead({ staleAfterMs: 1_000 }, { now, wallClock: Date.now });
+  const head = new Head({ staleAfterMs: 1_000 }, { now, wallClock: Date.now });
   head.advance({ number: 1_000n, hash: '"0x1"' });
-  const gate = createLoadGate(testSettings().upstream, { loopDelayMs: () => 0 });
+  const gate = new LoadGate(testSettings().upstream, { loopDelayMs: () => 0 });
   const passed: string[] = [];
   const limiter = createProcessRateLimiter({ clients: 10 }, { now });
   const calls = {
@@ -126,7 +126,7 @@ describe("the message handler", () => {
         passed.length = 0;
         const texts = ask(body);
         expect(texts).toHaveLength(1);
-        expect(gate.callsInFlight()).toBe(0);
+        expect(gate.callsInFlight).toBe(0);
         for (const call of passed) JSON.parse(call.slice(call.indexOf(" ")));
         if (texts[0] === "") return;
         const answer = JSON.parse(Buffer.from(texts[0]!, "latin1").toString("utf8")) as object | object[];
@@ -160,7 +160,7 @@ describe("the message handler", () => {
       flow.resume();
       flow.cancel();
       turn();
-      expect([texts, passed, gate.callsInFlight()]).toEqual([[], [], 0]);
+      expect([texts, passed, gate.callsInFlight]).toEqual([[], [], 0]);
     }
   });
 
@@ -189,7 +189,7 @@ describe("the message handler", () => {
       await Promise.resolve();
       expect(texts[0]).toContain(owed === 0 ? '"result"' : "rate limit exceeded");
     }
-    expect([passed.length, gate.callsInFlight(), gate.callsWaiting()]).toEqual([1, 0, 0]);
+    expect([passed.length, gate.callsInFlight, gate.callsWaiting]).toEqual([1, 0, 0]);
   });
 
   it("refuses parameters that are longer than the method can need, by the method's name", () => {

@@ -1,8 +1,8 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { createLog } from "#daemon/log/log.ts";
-import { createHead } from "../chain/head.ts";
-import { createLoadGate } from "../limits/load-gate.ts";
+import { Head } from "../chain/head.ts";
+import { LoadGate } from "../limits/load-gate.ts";
 import { rememberChecks } from "../limits/checked-params.ts";
 import { createProcessRateLimiter } from "../limits/rate-limiter.ts";
 import type { CompletedCall } from "../observe/meter.ts";
@@ -36,7 +36,7 @@ function startGateway(isPlain: boolean) {
       rateLimit: { freeAnswerKiB: 0, unitsPerAnswerKiB: 3 },
     }),
   );
-  const head = createHead({ staleAfterMs: 1_000 }, { now, wallClock: Date.now });
+  const head = new Head({ staleAfterMs: 1_000 }, { now, wallClock: Date.now });
   head.advance({ number: 1_000n, hash: '"0x1"' });
   const sent: NodeCall[] = [];
   const bodies: string[] = [];
@@ -58,7 +58,7 @@ function startGateway(isPlain: boolean) {
   };
   const cache = new ResponseCache({ totalBytes: 1e6, entryBytes: 1e5 });
   const reads = new NodeReads({ totalBytes: 1e6, entryBytes: 1e5 }, { pool, cache, head });
-  const gate = createLoadGate(testSettings().upstream, { loopDelayMs: () => 0 });
+  const gate = new LoadGate(testSettings().upstream, { loopDelayMs: () => 0 });
   const limiter = createProcessRateLimiter({ clients: 10 }, { now });
   const calls = {
     policy: () => policy,
@@ -98,7 +98,7 @@ function startGateway(isPlain: boolean) {
     bodies,
     counts: [...counts].toSorted(),
     cancelled: cancelled.length,
-    inFlight: gate.callsInFlight(),
+    inFlight: gate.callsInFlight,
     held: held.bytes,
     waitMs: ["a", "b"].map((key) => limiter.waitFor(key, 400, tier)),
     cached: cache.bytes(),

@@ -5,69 +5,81 @@ export type ChainHead = Readonly<{ latest: bigint; finalized: bigint | undefined
 export type HeadBlock = Readonly<{ number: bigint; hash: string; madeAtMs?: number | undefined }>;
 
 /**
- * What the gateway knows about the chain's head. `generation` counts changes to it: data read in one generation is discarded with that
- * generation, even if a reorganisation restores an earlier head block.
+ * What the gateway knows about the chain's head, from the node's reports. `generation` counts changes to it: data read in one generation is
+ * discarded with that generation, even if a reorganisation restores an earlier head block.
  */
-export type Head = Readonly<{
+export class Head {
+  readonly #staleAfterMs: number;
+  readonly #now: () => number;
+  readonly #wallClock: () => number;
+  #known: ChainHead | undefined;
+  #hash = "";
+  #generation = 0;
+  #learntAt = Number.NEGATIVE_INFINITY;
+  #madeAt = 0;
+
+  constructor(
+    { staleAfterMs }: Readonly<{ staleAfterMs: number }>,
+    { now, wallClock }: Readonly<{ now: () => number; wallClock: () => number }>,
+  ) {
+    this.#staleAfterMs = staleAfterMs;
+    this.#now = now;
+    this.#wallClock = wallClock;
+  }
+
   /** Returns the head while it is fresh, else undefined. */
-  known: () => ChainHead | undefined;
-  generation: () => number;
+  known(): ChainHead | undefined {
+    return this.#isFresh() ? this.#known : undefined;
+  }
+
+  generation(): number {
+    if (this.#known !== undefined && !this.#isFresh()) {
+      this.#known = undefined;
+      this.#generation += 1;
+    }
+    return this.#generation;
+  }
+
   /** Records that the node reported this block as the head. */
-  advance: (block: HeadBlock) => void;
+  advance({ number, hash, madeAtMs }: HeadBlock): void {
+    this.#learntAt = this.#now();
+    if (this.#known !== undefined && hash === this.#hash) return;
+    this.#hash = hash;
+    // The block's timestamp is compared with the wall clock only once, because the clock may be adjusted later.
+    this.#madeAt = this.#learntAt - Math.max(0, madeAtMs === undefined ? 0 : this.#wallClock() - madeAtMs);
+    this.#known = { latest: number, finalized: this.#known?.finalized };
+    this.#generation += 1;
+  }
+
   /** Records that the node reported this block as final. */
-  finalize: (number: bigint) => void;
+  finalize(number: bigint): void {
+    if (this.#known !== undefined) this.#known = { latest: this.#known.latest, finalized: number };
+  }
+
   /** Resets everything known, because the node, or the connection to it, may have been replaced. */
-  lose: () => void;
+  lose(): void {
+    this.#known = undefined;
+    this.#hash = "";
+    this.#learntAt = Number.NEGATIVE_INFINITY;
+    this.#generation += 1;
+  }
+
   /** Returns the milliseconds since the node last reported its head; infinite before the first report. */
-  ageMs: () => number;
+  ageMs(): number {
+    return this.#now() - this.#learntAt;
+  }
+
   /**
    * Returns the age of the head block by its own timestamp or, if it has none, the time since the block was first reported. Returns
    * undefined while the head is unknown.
    */
-  blockAgeMs: () => number | undefined;
-}>;
+  blockAgeMs(): number | undefined {
+    return this.known() === undefined ? undefined : this.#now() - this.#madeAt;
+  }
 
-/** Creates a head that advances with the node's reports. */
-export function createHead(
-  options: Readonly<{ staleAfterMs: number }>,
-  { now, wallClock }: Readonly<{ now: () => number; wallClock: () => number }>,
-): Head {
-  let known: ChainHead | undefined;
-  let hash = "";
-  let generation = 0;
-  let learntAt = Number.NEGATIVE_INFINITY;
-  let madeAt = 0;
-  const isFresh = () => now() - learntAt <= options.staleAfterMs;
-  return {
-    known: () => (isFresh() ? known : undefined),
-    generation: () => {
-      if (known !== undefined && !isFresh()) {
-        known = undefined;
-        generation += 1;
-      }
-      return generation;
-    },
-    advance: (block) => {
-      learntAt = now();
-      if (known !== undefined && block.hash === hash) return;
-      hash = block.hash;
-      // The block's timestamp is compared with the wall clock only once, because the clock may be adjusted later.
-      madeAt = learntAt - Math.max(0, block.madeAtMs === undefined ? 0 : wallClock() - block.madeAtMs);
-      known = { latest: block.number, finalized: known?.finalized };
-      generation += 1;
-    },
-    finalize: (number) => {
-      if (known !== undefined) known = { latest: known.latest, finalized: number };
-    },
-    lose: () => {
-      known = undefined;
-      hash = "";
-      learntAt = Number.NEGATIVE_INFINITY;
-      generation += 1;
-    },
-    ageMs: () => now() - learntAt,
-    blockAgeMs: () => (known === undefined || !isFresh() ? undefined : now() - madeAt),
-  };
+  #isFresh(): boolean {
+    return this.ageMs() <= this.#staleAfterMs;
+  }
 }
 
 /**

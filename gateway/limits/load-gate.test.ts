@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { limitlessTier } from "../testing/limitless-tier.ts";
 import { testSettings } from "../testing/test-gateway.ts";
-import { createLoadGate, watchLoopDelay } from "./load-gate.ts";
+import { LoadGate, watchLoopDelay } from "./load-gate.ts";
 
 const light = 1;
 const heavy = 75;
@@ -13,11 +13,11 @@ function startGate(bounds: Readonly<Record<string, number>> = {}, loopDelayMs = 
     tiers: { public: { ...limitlessTier, concurrency: 2 } },
     overload: bounds,
   });
-  const gate = createLoadGate(testSettings().upstream, { loopDelayMs: () => loopDelayMs });
+  const gate = new LoadGate(testSettings().upstream, { loopDelayMs: () => loopDelayMs });
   return {
     enter: (caller: string, costUnits = light) => gate.enter(caller, tiers["public"]!, costUnits, overload),
     leave: (caller: string, costUnits = light) => gate.leave(caller, costUnits, overload),
-    callsInFlight: gate.callsInFlight,
+    callsInFlight: () => gate.callsInFlight,
   };
 }
 

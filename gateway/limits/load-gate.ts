@@ -30,79 +30,97 @@ export type CallGate = Readonly<{
   ) => (() => void) | undefined;
 }>;
 
-/** Counts the in-flight calls to the node, in total and per caller, and sheds load before overload. */
-export type LoadGate = CallGate &
-  Readonly<{
-    /** Whether calls from the caller are waiting. */
-    isAwaited: (caller: string) => boolean;
-    callsInFlight: () => number;
-    callsWaiting: () => number;
-  }>;
-
 type QueuedCall = Readonly<{ call: Readonly<{ caller: string }>; concurrency: number; proceed: () => void }>;
 
-/** Creates a gate. `loopDelayMs` returns the current event loop delay of the process. */
-export function createLoadGate(
-  bounds: QueueBounds,
-  { loopDelayMs }: Readonly<{ loopDelayMs: () => number }>,
-): LoadGate {
-  const byCaller = new KeyCounts();
-  const queue = new FairQueue<QueuedCall>();
+/** Counts the in-flight calls to the node, in total and per caller, and sheds load before overload. */
+export class LoadGate implements CallGate {
+  readonly #bounds: QueueBounds;
+  readonly #loopDelayMs: () => number;
+  readonly #byCaller = new KeyCounts();
+  readonly #queue = new FairQueue<QueuedCall>();
   /** The caller being served: its next call takes precedence over its other queued calls. */
-  let served: string | undefined;
-  let calls = 0;
-  let heavyCalls = 0;
-  const isAwaited = (caller: string) => queue.size > 0 && queue.sizeOf(caller) > 0;
-  const serve = (caller: string) => {
-    // A call that is answered without the node passes its slot to the next.
-    for (let next = queue.first(caller); next !== undefined; next = queue.first(caller)) {
-      if (byCaller.get(caller) >= next.concurrency) return;
-      queue.delete(next);
-      served = caller;
-      next.proceed();
-      served = undefined;
+  #served: string | undefined;
+  #calls = 0;
+  #heavyCalls = 0;
+
+  /** `loopDelayMs` returns the current event loop delay of the process. */
+  constructor(bounds: QueueBounds, { loopDelayMs }: Readonly<{ loopDelayMs: () => number }>) {
+    this.#bounds = bounds;
+    this.#loopDelayMs = loopDelayMs;
+  }
+
+  get callsInFlight(): number {
+    return this.#calls;
+  }
+
+  get callsWaiting(): number {
+    return this.#queue.size;
+  }
+
+  /** Whether calls from the caller are waiting. */
+  isAwaited(caller: string): boolean {
+    return this.#queue.size > 0 && this.#queue.sizeOf(caller) > 0;
+  }
+
+  enter(
+    caller: string,
+    tier: Tier,
+    costUnits: number,
+    overload: PolicySettings["overload"],
+  ): LoadRejection | undefined {
+    const mayEnter = this.#served === caller || !this.isAwaited(caller);
+    if (!mayEnter || this.#byCaller.get(caller) >= tier.concurrency) return "concurrency";
+    if (this.#calls >= overload.callsInFlight) return "overload";
+    if (costUnits >= overload.heavyCostUnits) {
+      const loaded = this.#calls >= overload.heavyCallsInFlight || this.#heavyCalls >= overload.heavyParallel;
+      if (loaded || this.#loopDelayMs() > overload.loopDelayMs) return "overload";
+      this.#heavyCalls += 1;
     }
-  };
-  return {
-    callsInFlight: () => calls,
-    callsWaiting: () => queue.size,
-    isAwaited,
-    wait: (caller, { concurrency }, { waitMs }, proceed) => {
-      if (queue.isFull(caller, bounds)) return undefined;
-      const leaveQueue = () => {
-        clearTimeout(timer);
-        queue.delete(queued);
-      };
-      const end = (mayEnter: boolean) => {
-        leaveQueue();
-        proceed(mayEnter);
-      };
-      const queued = { call: { caller }, concurrency, proceed: () => end(true) };
-      const timer = setTimeout(end, waitMs, false).unref();
-      queue.add(queued);
-      return leaveQueue;
-    },
-    enter: (caller, tier, costUnits, overload) => {
-      if (byCaller.get(caller) >= tier.concurrency || (served !== caller && isAwaited(caller))) return "concurrency";
-      if (calls >= overload.callsInFlight) return "overload";
-      if (costUnits >= overload.heavyCostUnits) {
-        const loaded = calls >= overload.heavyCallsInFlight || heavyCalls >= overload.heavyParallel;
-        if (loaded || loopDelayMs() > overload.loopDelayMs) return "overload";
-        heavyCalls += 1;
-      }
-      calls += 1;
-      served = undefined;
-      byCaller.increase(caller);
-      return undefined;
-    },
-    leave: (caller, costUnits, overload) => {
-      calls -= 1;
-      if (costUnits >= overload.heavyCostUnits) heavyCalls -= 1;
-      byCaller.decrease(caller);
-      // Deferred, so that it does not run while the current response is being delivered.
-      if (isAwaited(caller)) queueMicrotask(() => serve(caller));
-    },
-  };
+    this.#calls += 1;
+    this.#served = undefined;
+    this.#byCaller.increase(caller);
+    return undefined;
+  }
+
+  leave(caller: string, costUnits: number, overload: PolicySettings["overload"]): void {
+    this.#calls -= 1;
+    if (costUnits >= overload.heavyCostUnits) this.#heavyCalls -= 1;
+    this.#byCaller.decrease(caller);
+    // Deferred, so that it does not run while the current response is being delivered.
+    if (this.isAwaited(caller)) queueMicrotask(() => this.#serve(caller));
+  }
+
+  wait(
+    caller: string,
+    { concurrency }: Tier,
+    { waitMs }: PolicySettings["overload"],
+    proceed: (mayEnter: boolean) => void,
+  ): (() => void) | undefined {
+    if (this.#queue.isFull(caller, this.#bounds)) return undefined;
+    const leaveQueue = () => {
+      clearTimeout(timer);
+      this.#queue.delete(queued);
+    };
+    const end = (mayEnter: boolean) => {
+      leaveQueue();
+      proceed(mayEnter);
+    };
+    const queued = { call: { caller }, concurrency, proceed: () => end(true) };
+    const timer = setTimeout(end, waitMs, false).unref();
+    this.#queue.add(queued);
+    return leaveQueue;
+  }
+
+  #serve(caller: string): void {
+    // A call that is answered without the node passes its slot to the next.
+    for (let next = this.#queue.first(caller); next !== undefined; next = this.#queue.first(caller)) {
+      if (this.#byCaller.get(caller) >= next.concurrency) return;
+      this.#queue.delete(next);
+      this.#served = caller;
+      next.proceed();
+      this.#served = undefined;
+    }
+  }
 }
 
 /** Interval between two ticks; the delay is how late a tick runs. Ten ticks per second cost an idle process nothing measurable. */

@@ -2,7 +2,7 @@ import type { Server } from "node:http";
 import type { Socket } from "node:net";
 import { putBefore } from "#daemon/http/raw-connections.ts";
 import { shareMessageHeads } from "../wire/message-head.ts";
-import { createOutbox } from "../wire/outbox.ts";
+import { Outbox } from "../wire/outbox.ts";
 import { createFastResponseHeads, type FastPath } from "./fast-response.ts";
 import { FastConnection } from "./fast-connection.ts";
 import { computeSweepIntervalMs, type FastConnectionWaits } from "./fast-wait.ts";
@@ -25,7 +25,7 @@ export function serveFastConnections(server: Server, waits: FastConnectionWaits,
       context,
       waits,
       heads: createFastResponseHeads(waits.idleTimeoutMs, { ...context, wallClock: Date.now }),
-      outbox: createOutbox(),
+      outbox: new Outbox(),
       keepHead: shareMessageHeads(),
       clock,
       handOver: (socket, unread) => {

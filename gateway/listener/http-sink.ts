@@ -1,7 +1,7 @@
 import type { ServerResponse } from "node:http";
 import type { ResponseFlow, ResponseSink } from "../responses/response-sink.ts";
 import type { ClientBacklog } from "../wire/client-backlog.ts";
-import { createCorks } from "../wire/outbox.ts";
+import { Corks } from "../wire/outbox.ts";
 import { ScratchBuffers } from "../wire/scratch-buffers.ts";
 import {
   buildRejectedHeaders,
@@ -16,7 +16,7 @@ export type HeadersAround = Readonly<{ before: ResponseHeaders; after: ResponseH
 /** Max length of a response that is written and ended in one call; a longer response may have to wait for its reader. */
 const smallBytes = 8_192;
 
-const corks = createCorks();
+const corks = new Corks();
 
 /** Usual max number of responses written in one tick: this many buffers of each size are retained. */
 const writtenAtOnce = 16;

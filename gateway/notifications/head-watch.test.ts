@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { serializeNotification, type Notification } from "./notification.ts";
-import { createHead } from "../chain/head.ts";
+import { Head } from "../chain/head.ts";
 import type { NodeCall } from "../upstream/node-call.ts";
 import { startHeadWatch } from "./head-watch.ts";
 
@@ -29,7 +29,7 @@ function startWatch() {
           return { kind: "subscribed", unsubscribe: () => undefined };
         },
       },
-      head: createHead({ staleAfterMs: 30_000 }, { now: () => performance.now(), wallClock: Date.now }),
+      head: new Head({ staleAfterMs: 30_000 }, { now: () => performance.now(), wallClock: Date.now }),
       resetLink: () => (state.resets += 1),
       returned: () => (state.returns += 1),
     },

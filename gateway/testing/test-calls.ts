@@ -1,7 +1,7 @@
 import type { CallDependencies } from "../calls/call-context.ts";
-import { createHead } from "../chain/head.ts";
+import { Head } from "../chain/head.ts";
 import { rememberChecks } from "../limits/checked-params.ts";
-import { createLoadGate } from "../limits/load-gate.ts";
+import { LoadGate } from "../limits/load-gate.ts";
 import { createPolicy } from "../policy.ts";
 import { finishedFlow } from "../responses/response-sink.ts";
 import { limitlessTier } from "./limitless-tier.ts";
@@ -23,8 +23,8 @@ export function createTestCalls({ rateLimit = {} }: Readonly<{ rateLimit?: objec
       debtMs: () => undefined,
       owe: (_key, costUnits) => void owed.push(costUnits),
     },
-    gate: createLoadGate(testSettings().upstream, { loopDelayMs: () => 0 }),
-    head: createHead({ staleAfterMs: 1_000 }, { now, wallClock: now }),
+    gate: new LoadGate(testSettings().upstream, { loopDelayMs: () => 0 }),
+    head: new Head({ staleAfterMs: 1_000 }, { now, wallClock: now }),
     checks: rememberChecks(),
     reads: { cached: () => undefined, lasting: () => undefined, read: () => finishedFlow },
     meter: {

@@ -1,11 +1,11 @@
 import { Registry } from "prom-client";
 import { createLog } from "#daemon/log/log.ts";
 import { ResponseCache } from "../reads/cache/response-cache.ts";
-import { createHead } from "../chain/head.ts";
+import { Head } from "../chain/head.ts";
 import { createMessageHandler } from "../calls/message-handler.ts";
 import { NodeReads } from "../reads/node-reads.ts";
 import { finishedFlow, type ResponseSink } from "../responses/response-sink.ts";
-import { createLoadGate } from "../limits/load-gate.ts";
+import { LoadGate } from "../limits/load-gate.ts";
 import { SharedTurns } from "../wire/shared-turns.ts";
 import { createProcessRateLimiter } from "../limits/rate-limiter.ts";
 import { rememberChecks } from "../limits/checked-params.ts";
@@ -39,7 +39,7 @@ const silent = createLog({ service: "test", level: "silent" });
  */
 export function watchTurns(): (body: Buffer) => Promise<TurnTimes> {
   const policy = createPolicy(testSettings({ tiers: { public: { ...limitlessTier, splitBlocks: 2_000 } } }));
-  const head = createHead({ staleAfterMs: 1e9 }, { now, wallClock: Date.now });
+  const head = new Head({ staleAfterMs: 1e9 }, { now, wallClock: Date.now });
   head.advance({ number: 100_000n, hash: '"0x1"' });
   const waiting: (() => void)[] = [];
   const later = (run: () => void) => void waiting.push(run);
@@ -57,7 +57,7 @@ export function watchTurns(): (body: Buffer) => Promise<TurnTimes> {
   const calls = {
     policy: () => policy,
     limiter: createProcessRateLimiter({ clients: 10 }, { now }),
-    gate: createLoadGate(testSettings().upstream, { loopDelayMs: () => 0 }),
+    gate: new LoadGate(testSettings().upstream, { loopDelayMs: () => 0 }),
     head,
     checks: rememberChecks(),
     reads,

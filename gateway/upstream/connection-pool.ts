@@ -1,7 +1,7 @@
 import { type NodeCall, type NodeFlow, NodeTicket } from "./node-call.ts";
 import { parseNodeAddress, type NodeAddress } from "./node-socket.ts";
 import { shareMessageHeads } from "../wire/message-head.ts";
-import { createOutbox } from "../wire/outbox.ts";
+import { Outbox } from "../wire/outbox.ts";
 import { ScratchBuffers } from "../wire/scratch-buffers.ts";
 import type { SharedTurns } from "../wire/shared-turns.ts";
 import { FairShares } from "#daemon/fair-shares.ts";
@@ -51,7 +51,7 @@ export class NodePool implements Disposable {
     leave: (ticket: NodeTicket) => this.#waiting.delete(ticket),
   };
   readonly #held: HeldConnections<NodeConnection>;
-  readonly #outbox = createOutbox();
+  readonly #outbox = new Outbox();
   readonly #keepHead = shareMessageHeads();
   readonly #scratch = new ScratchBuffers(gatheredAtOnce);
   #sweep: NodeJS.Timeout | undefined;

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { connect, createServer, type AddressInfo, type Socket } from "node:net";
 import { buffer } from "node:stream/consumers";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { createOutbox, outboxBytes } from "./outbox.ts";
+import { Outbox, outboxBytes } from "./outbox.ts";
 
 const server = createServer();
 beforeAll(async () => {
@@ -22,7 +22,7 @@ async function pair(): Promise<Readonly<{ near: Socket; far: Socket }>> {
 
 test("texts and bytes come out in their order, each at its own socket", async () => {
   const [one, two] = [await pair(), await pair()];
-  const outbox = createOutbox();
+  const outbox = new Outbox();
   outbox.write(one.near, "a");
   outbox.writeBytes(two.near, "head ", Buffer.from("body"));
   outbox.writeBytes(one.near, "b", Buffer.from("c"));
@@ -36,7 +36,7 @@ test("texts and bytes come out in their order, each at its own socket", async ()
 
 test("a socket is ended behind what was written to it, and no sooner", async () => {
   const { near, far } = await pair();
-  const outbox = createOutbox();
+  const outbox = new Outbox();
   outbox.write(near, "a");
   outbox.after(near, (socket) => socket.destroySoon());
   expect(near.writable).toBe(true);
@@ -45,7 +45,7 @@ test("a socket is ended behind what was written to it, and no sooner", async () 
 
 test("bytes are copied: what they came in may be written over at once", async () => {
   const { near, far } = await pair();
-  const outbox = createOutbox();
+  const outbox = new Outbox();
   const bytes = Buffer.from("kept");
   outbox.writeBytes(near, "", bytes);
   bytes.fill("x");
@@ -56,7 +56,7 @@ test("bytes are copied: what they came in may be written over at once", async ()
 
 test("what a slow reader has not taken yet stays as it was, whatever is written meanwhile", async () => {
   const [slow, quick] = [await pair(), await pair()];
-  const outbox = createOutbox();
+  const outbox = new Outbox();
   const count = 2_000;
   quick.far.resume();
   for (let index = 0; index < count; index += 1) {

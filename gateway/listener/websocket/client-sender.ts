@@ -1,6 +1,6 @@
 import type { ClientBytes } from "#daemon/memory/connection-memory.ts";
 import { ClientBacklog } from "../../wire/client-backlog.ts";
-import { createCorks } from "../../wire/outbox.ts";
+import { Corks } from "../../wire/outbox.ts";
 import type { ConnectedClient } from "./connected-client.ts";
 import type { Notification } from "../../notifications/notification.ts";
 import { isOneFrame, encodeTextFrames, writeTextFrame } from "./text-frame.ts";
@@ -38,7 +38,7 @@ const tryAgainLater = 1013;
 const slowGraceMs = 1_000;
 /** Max length of a response that is written to its client together with others: for a short response, the write is most of the cost. */
 const corkedBytes = 4_096;
-const corks = createCorks();
+const corks = new Corks();
 
 /**
  * Creates the sender for a client, which drops the client if its unsent data exceeds the limit. A requested response does not count as

@@ -1,10 +1,10 @@
 import { Registry } from "prom-client";
-import { createHead } from "#gateway/chain/head.ts";
+import { Head } from "#gateway/chain/head.ts";
 import { discardedResponse, finishedFlow } from "#gateway/responses/response-sink.ts";
 import { CallAccount } from "#gateway/calls/call-account.ts";
 import type { CallDependencies } from "#gateway/calls/call-context.ts";
 import { handleCall } from "#gateway/calls/call-handler.ts";
-import { createLoadGate } from "#gateway/limits/load-gate.ts";
+import { LoadGate } from "#gateway/limits/load-gate.ts";
 import { rememberChecks } from "#gateway/limits/checked-params.ts";
 import { createProcessRateLimiter } from "#gateway/limits/rate-limiter.ts";
 import { createPrometheusMeter } from "#gateway/observe/call-metrics.ts";
@@ -23,9 +23,9 @@ export function measureChecks(): readonly Figure[] {
   const dependencies: CallDependencies = {
     policy: () => policy,
     limiter: createProcessRateLimiter({ clients: 100_000 }, { now }),
-    gate: createLoadGate(gatewaySection.parse({}).upstream, { loopDelayMs: () => 0 }),
+    gate: new LoadGate(gatewaySection.parse({}).upstream, { loopDelayMs: () => 0 }),
     nodeFitness: () => "fit",
-    head: createHead({ staleAfterMs: 30_000 }, { now, wallClock: Date.now }),
+    head: new Head({ staleAfterMs: 30_000 }, { now, wallClock: Date.now }),
     checks: rememberChecks(),
     reads: {
       cached: () => undefined,
