@@ -6,7 +6,7 @@ import { defaultPorts } from "#daemon/default-ports.ts";
 import { nodeVersion } from "#node/version-setting.ts";
 import { devnetVersion } from "#node/versions.ts";
 import { nodeProfile } from "./node-profile.ts";
-import { fixed } from "#daemon/settings/fixed.ts";
+import { derived, fixed } from "#daemon/settings/fixed.ts";
 
 /** A port in node.conf. Other programs read it there, so the operating system can't choose it. */
 const fixedPort = port.min(1).meta({ expected: "a port number from 1 to 65535" });
@@ -34,13 +34,8 @@ export const devnetSettings = defineSettings(
       version: nodeVersion
         .default(devnetVersion)
         .describe("Node version; determines the layout, node_cli and the metrics keys"),
-      opensAfterSeconds: z
-        .number()
-        .min(0)
-        .max(3_600)
-        .optional()
-        .describe("Delay from the node's start until its ports open; default: 0, with the strict profile 120")
-        .meta({ expected: "seconds from 0 to 3600" }),
+      /** Delay from the node's start until its ports open: none, or two minutes with the strict profile. */
+      opensAfterSeconds: derived(),
       listenHost: host.default("127.0.0.1").describe("Listen address for JSON-RPC"),
       httpPort: fixedPort
         .default(defaultPorts.node.http)

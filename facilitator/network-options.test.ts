@@ -25,13 +25,13 @@ const chain = { id: 8453, rpcUrl: "https://base.example" };
 test("a further network has its own chain and tokens, and what it leaves out of payees and settlement is the first one's", () => {
   const [first, second, third] = read({
     NETWORKS: [
-      { chain: { ...chain, nativeDecimals: 9 }, assets, settlement: { gasLimit: 90_000 } },
+      { chain: { ...chain, batchCallsMax: 9 }, assets, settlement: { gasLimit: 90_000 } },
       { chain: { ...chain, id: 10 }, assets, payees: [] },
     ],
   });
   expect(first).toMatchObject({ chain: { id: 1672 }, payees: [payee], settlement: { confirmations: 3 } });
   expect(second).toMatchObject({
-    chain: { ...chain, nativeDecimals: 9, rpcTimeoutMs: 30_000, fallbackRpcUrls: [] },
+    chain: { ...chain, batchCallsMax: 9, nativeDecimals: 18, rpcTimeoutMs: 30_000, fallbackRpcUrls: [] },
     payees: [payee],
     settlement: { confirmations: 3, gasLimit: 90_000, batchMax: 64 },
   });

@@ -82,7 +82,8 @@ export const resourceServerSettings = defineSettings(
         .optional()
         .describe("Private keys of the accounts that pay for settlement if facilitator.url is unset"),
       rpcUrl: httpUrl.optional().describe("JSON-RPC endpoint for the chain if facilitator.url is unset"),
-      rpcTimeoutMs: milliseconds.default(30_000).describe("Timeout for one JSON-RPC call to the chain"),
+      /** Timeout for one JSON-RPC call to the chain. */
+      rpcTimeoutMs: fixed(30_000),
       networks: z
         .array(networkChainSchema)
         .max(32)

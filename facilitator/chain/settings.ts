@@ -1,13 +1,6 @@
 import { z } from "zod";
-import {
-  address,
-  chainId,
-  httpUrl,
-  milliseconds,
-  positiveInteger,
-  webSocketUrl,
-  yesOrNo,
-} from "#daemon/settings/types.ts";
+import { address, chainId, httpUrl, positiveInteger, webSocketUrl, yesOrNo } from "#daemon/settings/types.ts";
+import { fixed } from "#daemon/settings/fixed.ts";
 import { section } from "#daemon/settings/settings.ts";
 import { defaultPorts } from "#daemon/default-ports.ts";
 
@@ -26,7 +19,8 @@ export const chain = section({
   webSocketUrl: webSocketUrl
     .optional()
     .describe("WebSocket endpoint of the same node; newHeads then announces blocks ahead of polling"),
-  rpcTimeoutMs: milliseconds.default(30_000).describe("Timeout for one call to the node, including time queued"),
+  /** Timeout for one call to the node, including time queued. */
+  rpcTimeoutMs: fixed(30_000),
   batchCallsMax: positiveInteger
     .max(1_000)
     .optional()
@@ -44,13 +38,8 @@ export const chain = section({
       "Factories that settlements call to create a payer's wallet (ERC-6492); a payment with another factory is rejected, because a factory may make the signer pay for anything",
     )
     .meta({ expected: "a list of addresses" }),
-  nativeDecimals: z
-    .int()
-    .min(0)
-    .max(30)
-    .default(18)
-    .describe("Decimals of the chain's native currency, in which the signer pays gas")
-    .meta({ expected: "a whole number from 0 to 30" }),
+  /** Decimals of the native currency, in which the signer pays gas: wallets accept no other number. */
+  nativeDecimals: fixed(18),
 });
 
 /** The same of a further network, whose chain and node have no default. */

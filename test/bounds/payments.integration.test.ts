@@ -265,8 +265,8 @@ describe("a facilitator before a node that hangs", () => {
   });
 
   it("time of a facilitator's call to its node", async () => {
-    const env = { GATEHOUSE_FACILITATOR_CHAIN_RPC_TIMEOUT_MS: "500" };
-    await using brief = await startSmallService("facilitator", buildEnvironment("brief", env));
+    const constants = { "chain.rpcTimeoutMs": 500 };
+    await using brief = await startSmallService("facilitator", buildEnvironment("brief"), { constants });
     const payment = await signPayment(chain.token);
     node.rule(() => "hang");
     const answers = await Promise.all(Array.from({ length: 16 }, () => verify("greedy", payment, brief)));

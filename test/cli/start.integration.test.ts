@@ -49,7 +49,6 @@ function facilitatorEnv(ports: Readonly<{ node: number; postgres?: number }>): R
     GATEHOUSE_FACILITATOR_SIGNER_PRIVATE_KEY: `0x${"11".repeat(32)}`,
     GATEHOUSE_FACILITATOR_ASSETS: `[{"address":"0x${"aa".repeat(20)}","name":"USDC","version":"2"}]`,
     GATEHOUSE_FACILITATOR_CHAIN_RPC_URL: `http://127.0.0.1:${ports.node}`,
-    GATEHOUSE_FACILITATOR_CHAIN_RPC_TIMEOUT_MS: ports.postgres === undefined ? "60000" : "100",
     GATEHOUSE_FACILITATOR_LISTEN_PORT: "0",
     GATEHOUSE_FACILITATOR_OPERATIONS_PORT: "0",
     ...(ports.postgres === undefined
@@ -74,7 +73,7 @@ test("a start that waits for a PostgreSQL that never answers ends at its deadlin
   const { status, stderr } = await runToEnd(
     "facilitator",
     facilitatorEnv({ node: node.port, postgres: postgres.port }),
-    { "start.deadlineMs": 1500 },
+    { "start.deadlineMs": 1500, "chain.rpcTimeoutMs": 100 },
   );
   expect(status).toBe(1);
   expect(stderr).toContain(

@@ -28,10 +28,10 @@ beforeAll(async () => {
       token: chain.token,
       ledgerPath: ledgers.path("faults"),
       env: {
-        GATEHOUSE_FACILITATOR_CHAIN_RPC_TIMEOUT_MS: "1000",
         GATEHOUSE_FACILITATOR_SETTLEMENT_BUMP_AFTER_MS: "600",
         GATEHOUSE_FACILITATOR_SETTLEMENT_RECEIPT_TIMEOUT_MS: "20000",
       },
+      constants: { "chain.rpcTimeoutMs": 1_000 },
     }),
   );
 });

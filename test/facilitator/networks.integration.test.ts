@@ -40,7 +40,7 @@ afterAll(() => resources.disposeAsync());
 function start(): Promise<RunningFacilitator> {
   const networks = [
     {
-      chain: { id: 1673, rpcUrl: tap.url, rpcTimeoutMs: 2_000 },
+      chain: { id: 1673, rpcUrl: tap.url },
       assets: [{ address: other.token, name: "USDC", version: "2", minAmount: 5 }],
       settlement: { confirmations: 2 },
     },
@@ -51,7 +51,13 @@ function start(): Promise<RunningFacilitator> {
     GATEHOUSE_FACILITATOR_SELLERS: JSON.stringify(sellers),
     GATEHOUSE_FACILITATOR_API_KEYS: `alice=${aliceKey},bob=${bobKey},the-key-of-nobody`,
   };
-  return startFacilitator({ rpcUrl: one.url, token: one.token, ledgerPath, env });
+  return startFacilitator({
+    rpcUrl: one.url,
+    token: one.token,
+    ledgerPath,
+    env,
+    constants: { "chain.rpcTimeoutMs": 2_000 },
+  });
 }
 
 const withKey = (key: string) => facilitator.as({ "X-API-Key": key, "Idempotency-Key": `a-sale-${key}` });

@@ -54,7 +54,11 @@ const settingsOf = (service: string, settings: object) => ({ settings: JSON.stri
 const handedOverOnDocker = {
   "a limit of the facilitator": [{}, settingsOf("facilitator", { settlement: { inFlightMax: 500 } }), "facilitator"],
   "the level of the facilitator's log": [{}, settingsOf("facilitator", { log: { level: "warn" } }), "facilitator"],
-  "how long the node may take": [{}, settingsOf("facilitator", { chain: { rpcTimeoutMs: 9_000 } }), "facilitator"],
+  "a fallback of the node": [
+    {},
+    settingsOf("facilitator", { chain: { fallbackRpcUrls: ["http://127.0.0.1:1"] } }),
+    "facilitator",
+  ],
   "a limit of the resource server": [
     settingsOf("resource-server", { payment: { inFlightMax: 100 } }),
     {},

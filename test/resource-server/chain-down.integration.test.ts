@@ -26,15 +26,15 @@ beforeAll(async () => {
   market = await openMarket();
   tap = await startRpcTap(market.chain.url);
   folder = await createTemporaryFolder();
-  shop = await market.openShop(folder.path, {
+  const env = {
     GATEHOUSE_RESOURCE_SERVER_FACILITATOR_URL: "",
     GATEHOUSE_RESOURCE_SERVER_SETTLEMENT_PRIVATE_KEY: testAccount(3).privateKey,
     GATEHOUSE_RESOURCE_SERVER_SETTLEMENT_RPC_URL: tap.url,
-    GATEHOUSE_RESOURCE_SERVER_SETTLEMENT_RPC_TIMEOUT_MS: "500",
     GATEHOUSE_RESOURCE_SERVER_SETTLEMENT_LEDGER_PATH: `${folder.path}/settlement.sqlite`,
     // It looks at the chain every ten seconds, while that is well.
     ...hastenService({ waitsMs: [10_000], times: 20 }),
-  });
+  };
+  shop = await market.openShop(folder.path, env, { "settlement.rpcTimeoutMs": 500 });
   url = `${findUrl(shop)}/data`;
 });
 

@@ -10,6 +10,7 @@ import { devnetSettings } from "#devnet/settings.ts";
 import { testProfile } from "#sidecar/testing/node-profile.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
 import { formatArgument } from "#node/layout.ts";
+import { replaceConstants } from "../other-constants.ts";
 import { findFreePorts } from "#daemon/testing/free-ports.ts";
 
 /** A devnet node in its own workspace, started by its own `ops`. */
@@ -32,11 +33,11 @@ export async function startDevnetWorkspace(version: string): Promise<DevnetWorks
   const workspace = await mkdtemp(join(tmpdir(), "gatehouse-devnet-"));
   const [httpPort = 0, webSocketPort = 0] = await findFreePorts(2);
   const prepare = async (nodeVersion: string) => {
+    using _ = replaceConstants(devnetSettings.schema, testProfile === "strict" ? { "node.opensAfterSeconds": 1 } : {});
     const env = {
       GATEHOUSE_DEVNET_WORKSPACE_DIRECTORY: workspace,
       GATEHOUSE_DEVNET_NODE_VERSION: nodeVersion,
       GATEHOUSE_DEVNET_PROFILE: testProfile,
-      ...(testProfile === "strict" ? { GATEHOUSE_DEVNET_NODE_OPENS_AFTER_SECONDS: "1" } : {}),
       GATEHOUSE_DEVNET_NODE_HTTP_PORT: String(httpPort),
       GATEHOUSE_DEVNET_NODE_WEB_SOCKET_PORT: String(webSocketPort),
       GATEHOUSE_DEVNET_CHAIN_BLOCK_TIME_SECONDS: "0.2",
