@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { FairQueue } from "./fair-queue.ts";
+import { FairQueue } from "./fair-shares.ts";
 
 const anyone = () => true;
 const ticket = (caller: string, at: number) => ({ call: { caller }, at });

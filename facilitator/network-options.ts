@@ -1,6 +1,4 @@
 import { StartupError } from "#daemon/process/startup-error.ts";
-import type { Hex } from "#x402/hex.ts";
-import type { SignerWatch } from "./chain/signer-watch.ts";
 import type { FacilitatorSettings } from "./settings.ts";
 
 /** Limits of a seller on one network. */
@@ -46,24 +44,4 @@ export function listNetworks({
   const twice = ids.find((id, index) => ids.indexOf(id) !== index);
   if (twice === undefined) return [first, ...further];
   throw new StartupError(`chain ${twice} is configured twice; list each chain once, in chain.id or in networks.`);
-}
-
-/** Min amount of a payment in a token, in the token's smallest unit. */
-export type MinAmount = (asset: Hex) => bigint;
-
-/**
- * Creates the minimum amounts of tokens: as configured, else the cost of a settlement where a price is known, else one unit. A transfer of
- * value 0 pays for nothing.
- */
-export function createMinAmounts(
-  { assets, nativeDecimals }: Readonly<{ assets: FacilitatorSettings["assets"]; nativeDecimals: number }>,
-  { settlementCost }: Pick<SignerWatch, "settlementCost">,
-): MinAmount {
-  const byAddress = new Map(assets.map((asset) => [asset.address.toLowerCase(), asset]));
-  return (address) => {
-    const { minAmount, nativePrice } = byAddress.get(address.toLowerCase()) ?? {};
-    if (minAmount !== undefined) return BigInt(minAmount);
-    if (nativePrice === undefined) return 1n;
-    return (settlementCost() * BigInt(nativePrice)) / 10n ** BigInt(nativeDecimals) + 1n;
-  };
 }

@@ -15,11 +15,11 @@ import { followNewHeads } from "./chain/new-heads.ts";
 import { listAddresses } from "./chain/open-signers.ts";
 import { createSignerWatch } from "./chain/signer-watch.ts";
 import type { NetworkMetrics } from "./facilitator-metrics.ts";
-import { type NetworkOptions, createMinAmounts } from "./network-options.ts";
+import type { NetworkOptions } from "./network-options.ts";
 import { createSuspensions } from "./chain/suspensions.ts";
 import type { SettledNetwork } from "./schemes/operations.ts";
 import { createPaymentChecks } from "./schemes/payment-checks.ts";
-import { createTransfers } from "./schemes/transfers.ts";
+import { createTransfers, type TransferOptions } from "./schemes/transfers.ts";
 import { createSellerGuard } from "./seller-limits.ts";
 import type { EngineDependencies } from "./settlement/engine.ts";
 import { createRecordChecks } from "./settlement/ledger/ledger.ts";
@@ -175,4 +175,21 @@ function listAcceptedAssets({ assets, chain }: NetworkOptions): ReadonlyMap<stri
     separator: computeDomainSeparator({ ...asset, chainId: chain.id }),
   }));
   return new Map(separated.map((asset) => [asset.address.toLowerCase(), asset]));
+}
+
+/**
+ * Creates the minimum amounts of tokens: as configured, else the cost of a settlement where a price is known, else one unit. A transfer of
+ * value 0 pays for nothing.
+ */
+export function createMinAmounts(
+  { assets, nativeDecimals }: Readonly<{ assets: FacilitatorSettings["assets"]; nativeDecimals: number }>,
+  { settlementCost }: Readonly<{ settlementCost: () => bigint }>,
+): TransferOptions["minAmount"] {
+  const byAddress = new Map(assets.map((asset) => [asset.address.toLowerCase(), asset]));
+  return (address) => {
+    const { minAmount, nativePrice } = byAddress.get(address.toLowerCase()) ?? {};
+    if (minAmount !== undefined) return BigInt(minAmount);
+    if (nativePrice === undefined) return 1n;
+    return (settlementCost() * BigInt(nativePrice)) / 10n ** BigInt(nativeDecimals) + 1n;
+  };
 }

@@ -1,7 +1,7 @@
 import type { ServiceContext } from "#daemon/service.ts";
 import { toEnvironmentName } from "#daemon/settings/leaf.ts";
 import { openLiveRoutes, type LiveRoutes } from "./routes/live-routes.ts";
-import { isKind, type Route, type SoldKind } from "./routes/route.ts";
+import type { Route, SoldKind } from "./routes/route.ts";
 import { resourceServerSettings, type ResourceServerSettings } from "./settings.ts";
 import { explainUnsignedTokens } from "./token-issuer.ts";
 
@@ -46,12 +46,16 @@ export async function openSoldRoutes(
 
 function listKinds(routes: readonly Route[]): readonly SoldKind[] {
   const all = routes.flatMap(({ accepts }) => accepts);
-  return all.filter((offer, index) => all.findIndex((other) => isKind(offer, other)) === index);
+  return [...new Map(all.map((offer) => [nameKind(offer), offer])).values()];
 }
 
 function refuseNewKinds(routes: readonly Route[], known: readonly SoldKind[] | undefined): string | undefined {
-  const added = listKinds(routes).filter((kind) => known?.some((other) => isKind(kind, other)) === false);
-  if (added.length === 0) return undefined;
-  const names = added.map(({ scheme, network }) => `${scheme} on ${network}`).join(", ");
-  return `no route used ${names} when the server started; restart it to use a new scheme or network.`;
+  if (known === undefined) return undefined;
+  const added = new Set(listKinds(routes).map(nameKind)).difference(new Set(known.map(nameKind)));
+  if (added.size === 0) return undefined;
+  return `no route used ${[...added].join(", ")} when the server started; restart it to use a new scheme or network.`;
+}
+
+function nameKind({ scheme, network }: SoldKind): string {
+  return `${scheme} on ${network}`;
 }

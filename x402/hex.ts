@@ -19,6 +19,11 @@ export function encodeAddress(address: Hex): Word {
   return address.slice(2).toLowerCase().padStart(64, "0");
 }
 
+/** Encodes an address as an indexed event topic. */
+export function encodeAddressTopic(address: Hex): Hex {
+  return `0x${encodeAddress(address)}`;
+}
+
 /** Encodes `bytes` as the tail of ABI arguments: length and padded content. */
 export function encodeBytes(bytes: Hex): Word {
   const digits = bytes.slice(2);

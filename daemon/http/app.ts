@@ -10,8 +10,7 @@ import type { Logger } from "../log/log.ts";
 import type { Mask } from "../secrets/mask.ts";
 import { ClientGoneError, discardLimits } from "./held-body.ts";
 import { createRequestReports, describeLargeBody, type RequestReports } from "./request-reports.ts";
-import { chooseRequestId, startTrace } from "./request-trace.ts";
-import { readTraceContext, type TraceContext } from "./trace-context.ts";
+import { chooseRequestId, startTrace, readTraceContext, type TraceContext } from "./request-trace.ts";
 
 /** Variables in every handler's context. */
 export type AppVariables = {

@@ -1,4 +1,3 @@
-import type { DestinationStream } from "pino";
 import { parseJson } from "../json-rpc.ts";
 
 /** Log formats: one JSON object per line for programs, or readable lines for people; auto selects the latter on a terminal. */
@@ -57,9 +56,4 @@ type Line = Readonly<Record<string, unknown> & { gatehouse?: object }>;
 
 function isLine(fields: unknown): fields is Line {
   return typeof fields === "object" && fields !== null && "log.level" in fields && "@timestamp" in fields;
-}
-
-/** Writes the result of a function for each line to a destination. */
-export function rewriteLines(output: DestinationStream, rewrite: (line: string) => string): DestinationStream {
-  return { write: (line) => output.write(rewrite(line)) };
 }

@@ -1,4 +1,4 @@
-import { FairQueue } from "#daemon/fair-queue.ts";
+import { FairQueue } from "#daemon/fair-shares.ts";
 import { parseJson, readResponses, writeCalls, type JsonRpcCall, type JsonRpcResponse } from "#daemon/json-rpc.ts";
 import { AbandonedError, ChainError, type ChainFault } from "./chain-error.ts";
 import type { HttpTransport } from "./http-transport.ts";
@@ -75,10 +75,14 @@ export function createBatchingClient(
     const report = (outcome: "ok" | ChainFault) =>
       observe({ calls: batch.length, durationMs: performance.now() - startedMs, outcome });
     const over = new AbortController();
-    const giveUp = () => over.abort(new ChainError("timeout", "no caller is waiting for the node's response"));
+    let isOver = false;
+    const giveUp = () => {
+      if (!isOver) over.abort(new ChainError("timeout", "no caller is waiting for the node's response"));
+    };
     void Promise.allSettled(batch.map(({ ended }) => ended)).then(giveUp);
     try {
       const answers = requireAnswers(await transport.post(writeCalls(batch.map(({ call }) => call)), over.signal));
+      isOver = true;
       report("ok");
       for (const [place, { answer, fail, call }] of batch.entries()) {
         const given = answers.get(place);

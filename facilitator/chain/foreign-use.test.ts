@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
-import { encodeInteger, type Hex } from "#x402/hex.ts";
+import { encodeInteger, type Hex, encodeAddressTopic } from "#x402/hex.ts";
 import { permit2Address, permit2Proxies } from "#x402/permit2.ts";
 import { sampleSettlement } from "../testing/sample-settlement.ts";
 import type { Chain, Receipt } from "./chain.ts";
-import { encodeAddressTopic, nonceInvalidationTopic } from "./token.ts";
+import { nonceInvalidationTopic } from "./token.ts";
 import { findForeignUse } from "./foreign-use.ts";
 
 const transactionHash: Hex = `0x${"cc".repeat(32)}`;

@@ -1,8 +1,8 @@
-import { isSameHex, type Hex } from "#x402/hex.ts";
+import { isSameHex, type Hex, encodeAddressTopic } from "#x402/hex.ts";
 import { locatePermit2Nonce } from "#x402/transfer-payload.ts";
 import { permit2Address, permit2Proxies, readSettleTerms } from "#x402/permit2.ts";
 import { logBlocksMax, type Chain, type Receipt } from "./chain.ts";
-import { authorizationCanceledTopic, encodeAddressTopic, nonceInvalidationTopic, transferTopic } from "./token.ts";
+import { authorizationCanceledTopic, nonceInvalidationTopic, transferTopic } from "./token.ts";
 import {
   buildAuthorizationUseTopics,
   isTransfer,

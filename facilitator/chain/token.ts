@@ -63,8 +63,3 @@ export function encodeSignatureCheck(hash: Hex, signature: Hex): Hex {
 export function confirmsSignature(response: unknown): boolean {
   return typeof response === "string" && response.slice(0, 10) === isValidSignature && response.length >= 66;
 }
-
-/** Encodes an address as an indexed event topic. */
-export function encodeAddressTopic(address: Hex): Hex {
-  return `0x${encodeAddress(address)}`;
-}

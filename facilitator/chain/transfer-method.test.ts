@@ -7,9 +7,9 @@ import {
   encodeSettle,
 } from "#x402/batch-settlement/channel.ts";
 import { canonicalContracts } from "#x402/contracts.ts";
-import { encodeInteger, type Hex } from "#x402/hex.ts";
+import { encodeInteger, type Hex, encodeAddressTopic } from "#x402/hex.ts";
 import type { ContractLog, Receipt } from "./chain.ts";
-import { encodeAddressTopic, authorizationUsedTopic, transferTopic } from "./token.ts";
+import { authorizationUsedTopic, transferTopic } from "./token.ts";
 import type { Settlement } from "../settlement/settlement.ts";
 import { getNonceSpace, isNonceUsed, showsAuthorizedTransfer, showsTransfer } from "./transfer-method.ts";
 

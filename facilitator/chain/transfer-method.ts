@@ -1,13 +1,12 @@
 import { channelsAddress, readChannelCall } from "#x402/batch-settlement/channel.ts";
 import { canonicalContracts } from "#x402/contracts.ts";
-import { encodeInteger, isSameHex, type Hex } from "#x402/hex.ts";
+import { encodeInteger, isSameHex, type Hex, encodeAddressTopic } from "#x402/hex.ts";
 import { approvesPermit2, permit2Address, permit2Proxies, readNamedFacilitator } from "#x402/permit2.ts";
 import { locatePermit2Nonce } from "#x402/transfer-payload.ts";
 import { reason, type Refusal } from "#x402/reason.ts";
 import type { Chain, ContractLog, Receipt } from "./chain.ts";
 import {
   authorizationUsedTopic,
-  encodeAddressTopic,
   encodeAllowanceCall,
   encodeAuthorizationState,
   encodeBalanceOfCall,

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { refuseAmount } from "./transfers.ts";
-import { createMinAmounts } from "../network-options.ts";
+import { createMinAmounts } from "../network.ts";
 
 const address = `0x${"0a".repeat(20)}` as const;
 const token = { address, name: "USDC", version: "2" };

@@ -10,7 +10,6 @@ import type { SignedPayment } from "#x402/signed-payment.ts";
 import { OverloadError } from "../callers/overload-error.ts";
 import type { Caller } from "../callers/caller.ts";
 import { getNamedSigner } from "../chain/transfer-method.ts";
-import type { MinAmount } from "../network-options.ts";
 import type { PaymentChecks } from "./payment-checks.ts";
 import type { RecentVerdicts } from "./verified-payments.ts";
 import type { Engine } from "../settlement/engine.ts";
@@ -26,7 +25,8 @@ export type TransferOptions = Pick<Transfers, "assets"> &
     signers: ReadonlySet<string>;
     /** Lowercase addresses; empty allows everyone. */
     payees: ReadonlySet<string>;
-    minAmount: MinAmount;
+    /** Returns the min amount of a payment in a token, in the token's smallest unit. */
+    minAmount: (asset: Hex) => bigint;
   }>;
 
 export type TransferDependencies = Omit<PaymentChecks, "recent" | "checkAgain"> &

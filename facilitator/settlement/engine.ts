@@ -1,7 +1,7 @@
 import type { AuditLog } from "#daemon/audit/audit-log.ts";
 import type { ReadinessCheck } from "#daemon/http/readiness.ts";
 import type { Logger } from "#daemon/log/log.ts";
-import type { Pause } from "#daemon/time.ts";
+import { createBackoff, repeat, type Pause, type Repetition } from "#daemon/time.ts";
 import type { Hex } from "#x402/hex.ts";
 import type { Refusal } from "#x402/reason.ts";
 import type { SignedPayment } from "#x402/signed-payment.ts";
@@ -12,14 +12,19 @@ import type { SignerWatch } from "../chain/signer-watch.ts";
 import type { Suspensions } from "../chain/suspensions.ts";
 import type { TransactionSigners } from "../chain/transaction-signer.ts";
 import type { FacilitatorSettings } from "../settings.ts";
-import { createInFlightSettlements, type InFlightSettlement, type InFlightSettlements } from "./in-flight.ts";
 import type { Ledger } from "./ledger/ledger.ts";
 import type { Ownership } from "./ownership.ts";
 import { createPayerFunds, type PayerFunds } from "./payer-funds.ts";
-import { auditSettlement, type Outcome, type Recorded } from "./settlement.ts";
+import {
+  auditSettlement,
+  type Outcome,
+  type Recorded,
+  createInFlightSettlements,
+  type InFlightSettlement,
+  type InFlightSettlements,
+} from "./settlement.ts";
 import { createSettler, type Settler } from "./settler.ts";
 import { createSignerQueues, type SignerQueues, type SignerState } from "./submit/signer-queues.ts";
-import { createPollLoop } from "./track/poll-loop.ts";
 import { createTracker, type TrackerDependencies } from "./track/tracker.ts";
 
 /** Settings for settlement. */
@@ -175,4 +180,41 @@ export async function startSoleEngine(
     yieldTerm: async () => undefined,
     [Symbol.asyncDispose]: () => settling[Symbol.asyncDispose](),
   };
+}
+
+export type PollDependencies = Readonly<{
+  /** Returns whether there is anything to check. */
+  hasWork: () => boolean;
+  poll: () => Promise<void>;
+  log: Logger;
+  pause: Pause;
+  /** In the range [0, 1). */
+  random: () => number;
+}>;
+
+/** Max interval; it doubles up to this while checks fail. */
+const failedIntervalMaxMs = 2_000;
+
+/** Creates a shared polling loop for everything awaited; it is idle while there is nothing, until it is woken. */
+export function createPollLoop(
+  { intervalMs }: Readonly<{ intervalMs: number }>,
+  { hasWork, poll, log, pause, random }: PollDependencies,
+): Repetition {
+  const backoff = createBackoff({ initialMs: 2 * intervalMs, maxMs: failedIntervalMaxMs }, { random });
+  let failures = 0;
+  const check = async (): Promise<void> => {
+    if (!hasWork()) return;
+    await poll();
+    if (failures > 0)
+      log.info({ event: "settlements-tracked-again", failures }, "pending settlements are tracked again");
+    failures = 0;
+    backoff.reset();
+  };
+  const failed = (error: unknown): void => {
+    failures += 1;
+    if (failures === 1)
+      log.warn({ event: "settlements-not-tracked", err: error }, "can't track pending settlements; retrying");
+  };
+  const waitMs = () => (failures === 0 ? intervalMs : backoff.nextMs());
+  return repeat(check, { intervalMs: () => (hasWork() ? waitMs() : Infinity), failed }, { pause });
 }

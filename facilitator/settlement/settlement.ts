@@ -1,4 +1,6 @@
 import type { AuditEntry } from "#daemon/audit/audit-entry.ts";
+import { getNonceSpace } from "../chain/transfer-method.ts";
+import type { SettleAnswer } from "#x402/answer.ts";
 import type { Hex } from "#x402/hex.ts";
 import type { Reason } from "#x402/reason.ts";
 import { namePayment } from "#x402/payment-identifier.ts";
@@ -88,4 +90,110 @@ export function auditSettlement(
       amount: String(amount),
     },
   };
+}
+
+/** In-flight settlement. Its state is mutable; updates must not await between read and write. Times are monotonic, in milliseconds. */
+export type InFlightSettlement = {
+  readonly settlement: Settlement;
+  /** Response for waiting callers, or the error that prevented sending. Never rejects. */
+  readonly ended: Promise<SettleAnswer | Error>;
+  readonly end: (answer: SettleAnswer | Error) => void;
+  /** Signed and journaled transactions, oldest first; empty until the first is signed. */
+  attempts: readonly Attempt[];
+  /** Time at which this process last sent a transaction to a node; undefined if it has sent none. */
+  sentAtMs: number | undefined;
+  /** Time at which the newest transaction's fee was set; if an earlier process signed it, based on its wall-clock age. */
+  pricedAtMs: number;
+  /** Caller that gets a success; undefined while there is no owner. */
+  owner: string | undefined;
+  /** Whether it is queued for signing by the submitter. */
+  queued: boolean;
+  /** Whether the ledger had no record of it when it was requested. */
+  unrecorded: boolean;
+  /** Whether a transaction was signed. It is sent once it is journaled, so from then on callers can't give up. */
+  signed: boolean;
+  /** Whether its caller gave up before anything was signed; nothing will be signed. */
+  abandoned: boolean;
+  /** Whether it gets its own transaction, because a shared one failed or was rejected. */
+  isSeparate: boolean;
+  /** Whether its last transaction ran out of gas; the next one gets the max gas of a settlement. */
+  lackedGas: boolean;
+  /** Time since which its transactions appear lost: their nonces are used and they have no receipt. */
+  lostSinceMs: number | undefined;
+  /** Last inconclusive diagnosis, while its cause persists: number of diagnoses, and the time of the next. */
+  diagnosed: Readonly<{ cause: string; times: number; retryAtMs: number }> | undefined;
+};
+
+/** In-flight settlements, by payment and by the authorization nonce that they use. */
+export type InFlightSettlements = Readonly<{
+  get: (id: Hex) => InFlightSettlement | undefined;
+  /** Returns whether another settlement uses the same authorization nonce. */
+  hasConflict: (settlement: Settlement) => boolean;
+  add: (settlement: Settlement, attempts: readonly Attempt[]) => InFlightSettlement;
+  /** Ends a settlement: removes it and reports its outcome to all waiting callers. */
+  end: (entry: InFlightSettlement, answer: SettleAnswer | Error) => void;
+  all: () => IteratorObject<InFlightSettlement>;
+  size: () => number;
+  /** Returns the age of the oldest settlement, in milliseconds since its first request; 0 if none. */
+  oldestMs: () => number;
+}>;
+
+export function createInFlightSettlements({
+  clock,
+  monotonicMs,
+}: Readonly<{ clock: () => number; monotonicMs: () => number }>): InFlightSettlements {
+  const byId = new Map<Hex, InFlightSettlement>();
+  const idByAuthorization = new Map<string, Hex>();
+  return {
+    get: (id) => byId.get(id),
+    hasConflict: (settlement) =>
+      (idByAuthorization.get(formatAuthorizationKey(settlement)) ?? settlement.id) !== settlement.id,
+    add: (settlement, attempts) => {
+      const { promise, resolve } = Promise.withResolvers<SettleAnswer | Error>();
+      const entry: InFlightSettlement = {
+        settlement,
+        ended: promise,
+        end: resolve,
+        attempts,
+        sentAtMs: undefined,
+        pricedAtMs: monotonicMs() - computeAge(attempts.at(-1), clock()),
+        owner: settlement.owner,
+        queued: false,
+        unrecorded: false,
+        signed: attempts.length > 0,
+        abandoned: false,
+        isSeparate: false,
+        lackedGas: false,
+        lostSinceMs: undefined,
+        diagnosed: undefined,
+      };
+      byId.set(settlement.id, entry);
+      idByAuthorization.set(formatAuthorizationKey(settlement), settlement.id);
+      return entry;
+    },
+    end: (entry, answer) => {
+      // An abandoned settlement may end a second time, when its payment is in flight again.
+      if (byId.get(entry.settlement.id) === entry) {
+        byId.delete(entry.settlement.id);
+        idByAuthorization.delete(formatAuthorizationKey(entry.settlement));
+      }
+      entry.end(answer);
+    },
+    all: () => byId.values(),
+    size: () => byId.size,
+    oldestMs: () => {
+      const nowMs = clock();
+      // Resumed settlements are unordered, and another replica's clock may be ahead of this one's.
+      return byId.values().reduce((oldest, { settlement }) => Math.max(oldest, nowMs - settlement.begunAtMs), 0);
+    },
+  };
+}
+
+/** Computes the wall-clock age of a transaction; 0 if there is none, or if the clock was ahead when it was signed. */
+function computeAge(attempt: Attempt | undefined, nowMs: number): number {
+  return attempt === undefined ? 0 : Math.max(0, nowMs - attempt.signedAtMs);
+}
+
+function formatAuthorizationKey(settlement: Settlement): string {
+  return `${getNonceSpace(settlement)} ${settlement.payer} ${settlement.authorizationNonce}`.toLowerCase();
 }

@@ -7,11 +7,10 @@ import type { SettleAnswer } from "#x402/answer.ts";
 import { reason, type Refusal } from "#x402/reason.ts";
 import type { Pause } from "#daemon/time.ts";
 import type { SignedPayment } from "#x402/signed-payment.ts";
-import type { InFlightSettlement, InFlightSettlements } from "./in-flight.ts";
 import type { Ledger } from "./ledger/ledger.ts";
 import { answerFor, type Ownership } from "./ownership.ts";
 import type { PayerFunds } from "./payer-funds.ts";
-import { toSettlement, type Recorded } from "./settlement.ts";
+import { toSettlement, type Recorded, type InFlightSettlement, type InFlightSettlements } from "./settlement.ts";
 import type { SignerQueues } from "./submit/signer-queues.ts";
 
 /** Creates the error of a settlement above the limit of its seller, or of all. */

@@ -20,7 +20,7 @@ export async function startEngine(
 ): Promise<ComparedEngine> {
   const { isShared } = dependencies;
   await using resources = new AsyncDisposableStack();
-  const ledger = createLedger(options, { ...dependencies, guard: async () => undefined });
+  const ledger = createLedger(options, dependencies);
   const ownership = createOwnership(options, dependencies);
   const engine = isShared
     ? startSharedEngine(options, { ...dependencies, shared: createSharedLedger(options, dependencies) })

@@ -1,11 +1,11 @@
 import { hash as hashBytes } from "node:crypto";
 import type { JsonRpcResponse } from "#daemon/json-rpc.ts";
 import type { Chain, ContractLog, Receipt, SendOutcome } from "../chain/chain.ts";
-import { encodeAddressTopic, encodeBalanceOfCall, authorizationUsedTopic, transferTopic } from "../chain/token.ts";
+import { encodeBalanceOfCall, authorizationUsedTopic, transferTopic } from "../chain/token.ts";
 import type { TransactionSigner } from "../chain/transaction-signer.ts";
 import * as AbiFunction from "ox/AbiFunction";
 import * as TxEnvelopeEip1559 from "ox/TxEnvelopeEip1559";
-import { encodeInteger, type Hex } from "#x402/hex.ts";
+import { encodeInteger, type Hex, encodeAddressTopic } from "#x402/hex.ts";
 import type { Settlement } from "../settlement/settlement.ts";
 
 /** Transaction as encoded in its raw bytes here. */

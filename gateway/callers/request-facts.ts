@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 import { readForwarded, type ForwardedBy } from "#daemon/http/proxies/client-address.ts";
-import { readTraceContext, type TraceContext } from "#daemon/http/trace-context.ts";
+import { readTraceContext, type TraceContext } from "#daemon/http/request-trace.ts";
 
 /** Origin of a request, as stated by its head. */
 export type PeerInfo = ForwardedBy & Readonly<{ remoteAddress: string }>;

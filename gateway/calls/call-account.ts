@@ -7,7 +7,7 @@ import type { CallTrace } from "../observe/tracing.ts";
 import { findTier, type Policy } from "../policy.ts";
 import type { Tier } from "../settings/policy.ts";
 import type { NodeSender } from "../upstream/node-call.ts";
-import type { TraceContext } from "#daemon/http/trace-context.ts";
+import type { TraceContext } from "#daemon/http/request-trace.ts";
 import type { CallDependencies, MessageContext } from "./call-context.ts";
 
 const bytesOfKiB = 1_024;

@@ -2,7 +2,7 @@ import type { RpcError } from "../errors.ts";
 import type { Caller } from "../callers/caller.ts";
 import type { LoadGate } from "../limits/load-gate.ts";
 import type { HeldBytes } from "#daemon/memory/connection-memory.ts";
-import type { TraceContext } from "#daemon/http/trace-context.ts";
+import type { TraceContext } from "#daemon/http/request-trace.ts";
 import type { Head, NodeFitness } from "../chain/head.ts";
 import type { NodeResponse } from "../json-rpc/read-answer.ts";
 import type { RateLimiter } from "../limits/rate-limiter.ts";

@@ -11,7 +11,7 @@ import type { NodeRead } from "../reads/node-read.ts";
 import { finishedFlow, type ResponseFlow, type ResponseSink, type ResponseSource } from "../responses/response-sink.ts";
 import type { NodeSender } from "../upstream/node-call.ts";
 import type { HeldBytes } from "#daemon/memory/connection-memory.ts";
-import type { TraceContext } from "#daemon/http/trace-context.ts";
+import type { TraceContext } from "#daemon/http/request-trace.ts";
 import { leastOwedBytes, noMethod, type CallAccount, type EndingCall } from "./call-account.ts";
 
 /** Interval in bytes at which a streamed response is charged, and the max bytes for which a disconnecting caller is not charged. */

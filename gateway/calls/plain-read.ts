@@ -4,7 +4,7 @@ import type { ChainHead } from "../chain/head.ts";
 import type { ResponseFailure } from "../errors.ts";
 import type { ResponseFlow } from "../responses/response-sink.ts";
 import type { HeldScope } from "../memory/held-scope.ts";
-import type { TraceContext } from "#daemon/http/trace-context.ts";
+import type { TraceContext } from "#daemon/http/request-trace.ts";
 import type { CacheLifetime } from "../reads/cache/cache-lifetime.ts";
 import type { CoalescedRead } from "../reads/coalesced-read.ts";
 import type { NodeRead, ReadInFlight, ReadMoment } from "../reads/node-read.ts";

@@ -11,7 +11,7 @@ import type { CoalescedRead } from "../reads/coalesced-read.ts";
 import type { NodeReads } from "../reads/node-reads.ts";
 import type { PieceCall } from "../upstream/piece-entry.ts";
 import type { TypicalResponses } from "../upstream/typical-responses.ts";
-import type { TraceContext } from "#daemon/http/trace-context.ts";
+import type { TraceContext } from "#daemon/http/request-trace.ts";
 import type { BatchStrategy } from "./batch-strategy.ts";
 import type { CallAccount } from "./call-account.ts";
 import { CallRecord } from "./call-record.ts";

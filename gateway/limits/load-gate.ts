@@ -1,5 +1,5 @@
 import { KeyCounts } from "#daemon/key-places.ts";
-import { type QueueBounds, FairQueue } from "#daemon/fair-queue.ts";
+import { type QueueBounds, FairQueue } from "#daemon/fair-shares.ts";
 import type { PolicySettings, Tier } from "../settings/policy.ts";
 
 /** Reason why a call is not admitted to the node now. */

@@ -1,4 +1,4 @@
-import { readTraceContext, type TraceContext } from "#daemon/http/trace-context.ts";
+import { readTraceContext, type TraceContext } from "#daemon/http/request-trace.ts";
 import { toBytes } from "../wire/message-head.ts";
 import { readHeaderLines, type HeaderValues } from "./header-lines.ts";
 import { isJsonRpcType, parseRequestId } from "../callers/request-facts.ts";

@@ -1,7 +1,6 @@
-import type { TraceContext } from "#daemon/http/trace-context.ts";
 import type { ResponseSource } from "../responses/response-sink.ts";
 import { randomUUID } from "node:crypto";
-import { readTraceId } from "#daemon/http/request-trace.ts";
+import { readTraceId, type TraceContext } from "#daemon/http/request-trace.ts";
 import { createBoundedLog } from "#daemon/log/bounded-log.ts";
 import type { PolicySource } from "../policy.ts";
 import type { Logger } from "#daemon/log/log.ts";

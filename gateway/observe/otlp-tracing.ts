@@ -22,7 +22,7 @@ import {
 } from "@opentelemetry/sdk-trace-base";
 import { lookupName } from "#daemon/http/name-lookup.ts";
 import type { Logger } from "#daemon/log/log.ts";
-import type { TraceContext } from "#daemon/http/trace-context.ts";
+import type { TraceContext } from "#daemon/http/request-trace.ts";
 import type { CallOutcome, CompletedCall } from "./meter.ts";
 import type { CallTrace, RunningTracing, TraceOrigin, TracingOptions } from "./tracing.ts";
 

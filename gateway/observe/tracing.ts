@@ -1,7 +1,7 @@
 import type { Secret } from "#daemon/secrets/secret.ts";
 import type { Caller } from "../callers/caller.ts";
 import type { CompletedCall } from "./meter.ts";
-import type { TraceContext } from "#daemon/http/trace-context.ts";
+import type { TraceContext } from "#daemon/http/request-trace.ts";
 
 /** Origin of a message, for use in its trace. */
 export type TraceOrigin = Readonly<{

@@ -2,7 +2,7 @@ import type { CacheLifetime } from "./cache/cache-lifetime.ts";
 import type { ResponseFlow, ResponseSink } from "../responses/response-sink.ts";
 import type { Method } from "../catalogue/method.ts";
 import type { HeldBytes } from "#daemon/memory/connection-memory.ts";
-import type { TraceContext } from "#daemon/http/trace-context.ts";
+import type { TraceContext } from "#daemon/http/request-trace.ts";
 import type { NodeSender } from "../upstream/node-call.ts";
 
 /** A call to the node that has passed every check, and the sink for its response. */

@@ -8,7 +8,7 @@ import { buildCallKey } from "../json-rpc/call.ts";
 import { responseErrors, rpcErrors, type ResponseFailure } from "../errors.ts";
 import type { ResponseFlow, ResponseSink, ResponseSource } from "../responses/response-sink.ts";
 import type { HeldBytes } from "#daemon/memory/connection-memory.ts";
-import type { TraceContext } from "#daemon/http/trace-context.ts";
+import type { TraceContext } from "#daemon/http/request-trace.ts";
 import type { Method } from "../catalogue/method.ts";
 import type { NodeRead } from "./node-read.ts";
 import type { NodeReads } from "./node-reads.ts";

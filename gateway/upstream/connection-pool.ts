@@ -4,11 +4,10 @@ import { shareMessageHeads } from "../wire/message-head.ts";
 import { Outbox } from "../wire/outbox.ts";
 import { ScratchBuffers } from "../wire/scratch-buffers.ts";
 import type { SharedTurns } from "../wire/shared-turns.ts";
-import { FairShares } from "#daemon/fair-shares.ts";
+import { FairShares, type QueueBounds, FairQueue } from "#daemon/fair-shares.ts";
 import type { PolicySource } from "../policy.ts";
 import { HeldConnections } from "./held-connections.ts";
 import { NodeConnection } from "./node-connection.ts";
-import { type QueueBounds, FairQueue } from "#daemon/fair-queue.ts";
 
 /** Limits on the pool. */
 export type NodePoolOptions = QueueBounds &

@@ -1,6 +1,6 @@
 import type { ResponseFailure } from "../errors.ts";
 import type { Socket } from "node:net";
-import { formatTraceHeaders } from "#daemon/http/trace-context.ts";
+import { formatTraceHeaders } from "#daemon/http/request-trace.ts";
 import type { KeepMessageHead } from "../wire/message-head.ts";
 import type { ScratchBuffers } from "../wire/scratch-buffers.ts";
 import { ResponseBody } from "./response-body.ts";

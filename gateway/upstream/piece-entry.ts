@@ -1,6 +1,6 @@
 import type { ResponseFailure } from "../errors.ts";
 import type { HeldBytes } from "#daemon/memory/connection-memory.ts";
-import type { TraceContext } from "#daemon/http/trace-context.ts";
+import type { TraceContext } from "#daemon/http/request-trace.ts";
 import type { TypicalResponses } from "./typical-responses.ts";
 import type { NodeCall, NodeFlow, NodeSender } from "./node-call.ts";
 

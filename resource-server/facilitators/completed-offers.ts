@@ -2,14 +2,17 @@ import type { PaymentRequirements } from "@x402/core/types";
 import { rememberLast } from "#daemon/memoize.ts";
 import { schemes as knownSchemes } from "#x402/schemes.ts";
 import type { LiveRoutes } from "../routes/live-routes.ts";
-import { isKind, type Route, type SoldKind } from "../routes/route.ts";
+import type { Route, SoldKind } from "../routes/route.ts";
 import { exact } from "#x402/exact.ts";
 import { offeredSponsoring, sponsoringExtension } from "#x402/sponsored-approval.ts";
 import type { Facilitation, SupportedKinds } from "./facilitation.ts";
 
 /** Finds a kind of payment in those that a facilitator lists; undefined if it does not settle it. */
-export function findKind(kinds: SupportedKinds["kinds"], sold: SoldKind): SupportedKinds["kinds"][number] | undefined {
-  return kinds.find((kind) => kind.x402Version === 2 && isKind(kind, sold));
+export function findKind(
+  kinds: SupportedKinds["kinds"],
+  { scheme, network }: SoldKind,
+): SupportedKinds["kinds"][number] | undefined {
+  return kinds.find((kind) => kind.x402Version === 2 && kind.scheme === scheme && kind.network === network);
 }
 
 /** Adds to an offer what only the facilitator knows; undefined while nobody could pay the offer. */

@@ -25,8 +25,3 @@ export type Route = Readonly<{
 
 /** Kind of payment that routes are sold by. */
 export type SoldKind = Readonly<{ scheme: string; network: string }>;
-
-/** Returns whether two offers or kinds are of the same kind. */
-export function isKind(one: SoldKind, other: SoldKind): boolean {
-  return one.scheme === other.scheme && one.network === other.network;
-}

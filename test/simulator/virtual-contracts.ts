@@ -3,11 +3,10 @@ import type { ContractLog } from "#facilitator/chain/chain.ts";
 import {
   authorizationCanceledTopic,
   authorizationUsedTopic,
-  encodeAddressTopic,
   nonceInvalidationTopic,
   transferTopic,
 } from "#facilitator/chain/token.ts";
-import { encodeInteger, isSameHex, type Hex } from "#x402/hex.ts";
+import { encodeInteger, isSameHex, type Hex, encodeAddressTopic } from "#x402/hex.ts";
 import { permit2Address } from "#x402/permit2.ts";
 import { multicall3Address, type ContractCall } from "#x402/wallet-signature.ts";
 import { findCalled, type PaymentCall, type SignedOffer } from "./payments.ts";

@@ -1,9 +1,9 @@
 import { pino } from "pino";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { openSqliteStore } from "#daemon/sql/sqlite-store.ts";
-import { encodeInteger, type Hex } from "#x402/hex.ts";
+import { encodeInteger, type Hex, encodeAddressTopic } from "#x402/hex.ts";
 import type { Receipt } from "../../chain/chain.ts";
-import { encodeAddressTopic, transferTopic } from "../../chain/token.ts";
+import { transferTopic } from "../../chain/token.ts";
 import { sampleMs, sampleSettlement } from "../../testing/sample-settlement.ts";
 import { sqliteLedgerMigrations } from "../ledger/schema.ts";
 import { startLedgerComparison } from "./ledger-comparison.ts";

@@ -1,5 +1,5 @@
 import type { Hex } from "#x402/hex.ts";
-import { createPollLoop, type PollDependencies } from "../track/poll-loop.ts";
+import { createPollLoop, type PollDependencies } from "../engine.ts";
 import type { Recorded } from "../settlement.ts";
 import type { Requests } from "./requests.ts";
 

@@ -31,7 +31,7 @@ export type LeaderRequests = Readonly<{
 export type RequestDependencies = Readonly<{
   store: SqlStore;
   clock: () => number;
-  guard: (connection: SqlConnection) => Promise<void>;
+  guard?: (connection: SqlConnection) => Promise<void>;
 }>;
 
 const unsentAgeMaxMs = 3_600_000;
@@ -60,7 +60,7 @@ const storeReasonSql = `INSERT INTO unsent (chain_id, id, message, at_ms) VALUES
 /** Creates the settlement requests of one chain. */
 export function createRequests(
   { chainId }: Readonly<{ chainId: number }>,
-  { store, clock, guard }: RequestDependencies,
+  { store, clock, guard = async () => undefined }: RequestDependencies,
 ): Requests & LeaderRequests {
   return {
     add: async (settlement) => {

@@ -23,7 +23,7 @@ export function createSharedLedger(
 ): SharedLedger {
   const { guard, ...lease } = createSettlerLease(options, dependencies);
   return {
-    requests: createRequests(options, { ...dependencies, guard: async () => undefined }),
+    requests: createRequests(options, dependencies),
     ownership: createOwnership(options, dependencies),
     lease,
     inTerm: (term) => {

@@ -3,7 +3,7 @@ import type { Hex } from "#x402/hex.ts";
 import { repeat, type Repetition } from "#daemon/time.ts";
 import type { Chain } from "../../chain/chain.ts";
 import { ChainError } from "../../chain/chain-error.ts";
-import type { InFlightSettlement } from "../in-flight.ts";
+import type { InFlightSettlement } from "../settlement.ts";
 import type { SettleAnswer } from "#x402/answer.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { startSettling, type Settling, type SettlingDependencies, type EngineOptions } from "../engine.ts";

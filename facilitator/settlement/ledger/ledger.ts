@@ -43,7 +43,7 @@ export type LedgerDependencies = Readonly<{
   store: SqlStore;
   clock: () => number;
   /** Runs first in every transaction that begins, finishes or withdraws; throwing aborts the transaction. */
-  guard: (connection: SqlConnection) => Promise<void>;
+  guard?: (connection: SqlConnection) => Promise<void>;
 }>;
 
 const progressSql =
@@ -70,7 +70,7 @@ const deleteFinishedSql = `DELETE FROM settlement WHERE (chain_id, id) IN (SELEC
 /** Creates the ledger of one chain on a store that has its tables. */
 export function createLedger(
   { chainId }: Readonly<{ chainId: number }>,
-  { store, clock, guard }: LedgerDependencies,
+  { store, clock, guard = async () => undefined }: LedgerDependencies,
 ): Ledger {
   const runGuarded = (work: (connection: SqlConnection) => Promise<void>) =>
     store.transaction(async (connection) => {

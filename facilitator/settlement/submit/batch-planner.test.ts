@@ -5,8 +5,7 @@ import { permit2Proxies } from "#x402/permit2.ts";
 import type { Hex } from "#x402/hex.ts";
 import { multicall3Address } from "#x402/wallet-signature.ts";
 import { sampleSettlement } from "../../testing/sample-settlement.ts";
-import { createInFlightSettlements } from "../in-flight.ts";
-import type { Settlement } from "../settlement.ts";
+import { type Settlement, createInFlightSettlements } from "../settlement.ts";
 import { createBatchPlanner } from "./batch-planner.ts";
 
 const signer: Hex = `0x${"51".repeat(20)}`;

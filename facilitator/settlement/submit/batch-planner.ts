@@ -8,8 +8,7 @@ import {
   multicall3Address,
   type ContractCall,
 } from "#x402/wallet-signature.ts";
-import type { InFlightSettlement } from "../in-flight.ts";
-import type { Attempt } from "../settlement.ts";
+import type { Attempt, InFlightSettlement } from "../settlement.ts";
 
 /** Transaction to create for one or more settlements: with its own nonce, or as a replacement of an older one. */
 export type Job = Readonly<{

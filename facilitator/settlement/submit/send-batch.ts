@@ -4,11 +4,10 @@ import { ChainError } from "../../chain/chain-error.ts";
 import type { FeeQuotes } from "../../chain/fees.ts";
 import type { GasLimits } from "../../chain/gas-limits.ts";
 import { readGasLimit } from "../../chain/transaction-signer.ts";
-import type { InFlightSettlement } from "../in-flight.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { createBatchPlanner, type BatchPlannerDependencies, type Job } from "./batch-planner.ts";
 import { signBatch, type SignedJob, type SigningDependencies, type SigningOptions } from "./sign-batch.ts";
-import type { Attempt } from "../settlement.ts";
+import type { Attempt, InFlightSettlement } from "../settlement.ts";
 
 export type SendDependencies = SigningDependencies &
   Pick<BatchPlannerDependencies, "contracts" | "logsUses"> &

@@ -2,8 +2,7 @@ import { ChainError } from "../../chain/chain-error.ts";
 import { computeFeeLimit, raiseFees, type Fees } from "../../chain/fees.ts";
 import type { GasLimits } from "../../chain/gas-limits.ts";
 import { readGasLimit, type TransactionSigner } from "../../chain/transaction-signer.ts";
-import type { InFlightSettlement } from "../in-flight.ts";
-import type { Attempt } from "../settlement.ts";
+import type { Attempt, InFlightSettlement } from "../settlement.ts";
 import { encodeBatch, type Job } from "./batch-planner.ts";
 
 /**

@@ -9,9 +9,8 @@ import type { GasLimits } from "../../chain/gas-limits.ts";
 import { createSignerWatch } from "../../chain/signer-watch.ts";
 import { createLocalKey, createTransactionSigner } from "../../chain/transaction-signer.ts";
 import { sampleSettlement } from "../../testing/sample-settlement.ts";
-import { createInFlightSettlements } from "../in-flight.ts";
 import type { Ledger } from "../ledger/ledger.ts";
-import type { Settlement } from "../settlement.ts";
+import { type Settlement, createInFlightSettlements } from "../settlement.ts";
 import { createSignerQueues } from "./signer-queues.ts";
 
 const log = pino({ level: "silent" });

@@ -4,7 +4,7 @@ import type { SignerWatch } from "../../chain/signer-watch.ts";
 import { getNamedSigner } from "../../chain/transfer-method.ts";
 import type { TransactionSigners } from "../../chain/transaction-signer.ts";
 import { isSameHex, type Hex } from "#x402/hex.ts";
-import type { InFlightSettlement, InFlightSettlements } from "../in-flight.ts";
+import type { InFlightSettlement, InFlightSettlements } from "../settlement.ts";
 import type { Job } from "./batch-planner.ts";
 import { createSendBatch, type SendDependencies, type SentBatch, type UnsentBatch } from "./send-batch.ts";
 import { createNonceAllocator, type Nonces, type SigningOptions } from "./sign-batch.ts";

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { createLog } from "#daemon/log/log.ts";
 import { sampleAttempt, sampleSettlement } from "../../testing/sample-settlement.ts";
-import { createInFlightSettlements } from "../in-flight.ts";
+import { createInFlightSettlements } from "../settlement.ts";
 import type { SentBatch } from "./send-batch.ts";
 import { createSubmitter } from "./signer-queues.ts";
 

@@ -1,11 +1,10 @@
 import { expect, test } from "vitest";
 import type { Receipt } from "../../chain/chain.ts";
-import { authorizationUsedTopic, encodeAddressTopic, transferTopic } from "../../chain/token.ts";
-import { encodeInteger, type Hex } from "#x402/hex.ts";
+import { authorizationUsedTopic, transferTopic } from "../../chain/token.ts";
+import { encodeInteger, type Hex, encodeAddressTopic } from "#x402/hex.ts";
 import { sampleAttempt, sampleMs, sampleSettlement } from "../../testing/sample-settlement.ts";
 import { decide, type Observation } from "./decision.ts";
-import { createInFlightSettlements } from "../in-flight.ts";
-import type { Attempt } from "../settlement.ts";
+import { type Attempt, createInFlightSettlements } from "../settlement.ts";
 
 const { signer } = sampleAttempt;
 /** By the monotonic clock. */

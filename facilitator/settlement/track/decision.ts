@@ -3,8 +3,7 @@ import { computeFeeLimit, raiseFees } from "../../chain/fees.ts";
 import type { Hex } from "#x402/hex.ts";
 import { showsSharedTransfer, showsTransfer } from "../../chain/transfer-method.ts";
 import type { Cause } from "./diagnosis.ts";
-import type { InFlightSettlement } from "../in-flight.ts";
-import type { Attempt, Outcome } from "../settlement.ts";
+import type { Attempt, Outcome, InFlightSettlement } from "../settlement.ts";
 
 /** Snapshot of the chain's state. */
 export type Observation = Readonly<{

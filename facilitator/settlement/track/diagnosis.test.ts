@@ -3,7 +3,7 @@ import type { Chain, Receipt } from "../../chain/chain.ts";
 import { createGasLimits } from "../../chain/gas-limits.ts";
 import type { Hex } from "#x402/hex.ts";
 import { encodeSample, sampleAttempt, sampleSettlement } from "../../testing/sample-settlement.ts";
-import { createInFlightSettlements } from "../in-flight.ts";
+import { createInFlightSettlements } from "../settlement.ts";
 import { computeGasCost } from "../ledger/sales.ts";
 import { hasLackedGas } from "./diagnosis.ts";
 

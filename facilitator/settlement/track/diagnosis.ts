@@ -1,5 +1,5 @@
 import { readChannelCall } from "#x402/batch-settlement/channel.ts";
-import type { Hex } from "#x402/hex.ts";
+import { type Hex, encodeAddressTopic } from "#x402/hex.ts";
 import { reason } from "#x402/reason.ts";
 import { multicall3Address } from "#x402/wallet-signature.ts";
 import { ChainError, requireExecutionError } from "../../chain/chain-error.ts";
@@ -7,11 +7,9 @@ import { logBlocksMax, type Chain, type Head, type Receipt } from "../../chain/c
 import { findForeignUse } from "../../chain/foreign-use.ts";
 import type { GasLimits } from "../../chain/gas-limits.ts";
 import type { Culprit } from "../../chain/suspensions.ts";
-import { encodeAddressTopic } from "../../chain/token.ts";
 import { readGasLimit } from "../../chain/transaction-signer.ts";
 import { isNonceUsed, isWithinChannels, readCover } from "../../chain/transfer-method.ts";
-import type { InFlightSettlement } from "../in-flight.ts";
-import type { Attempt, Outcome } from "../settlement.ts";
+import type { Attempt, Outcome, InFlightSettlement } from "../settlement.ts";
 
 /** Newest block, and the receipts of our mined transactions by hash. */
 type Mined = Readonly<{ head: Head; receipts: ReadonlyMap<Hex, Receipt> }>;

@@ -3,11 +3,11 @@ import { expect, test } from "vitest";
 import type { Chain, Receipt } from "../../chain/chain.ts";
 import { ChainError } from "../../chain/chain-error.ts";
 import { createGasLimits } from "../../chain/gas-limits.ts";
-import { encodeAddressTopic, encodeBalanceOfCall, transferTopic } from "../../chain/token.ts";
+import { encodeBalanceOfCall, transferTopic } from "../../chain/token.ts";
 import { channelsAddress, encodeDeposit, encodeSettle } from "#x402/batch-settlement/channel.ts";
-import { encodeInteger, type Hex } from "#x402/hex.ts";
+import { encodeInteger, type Hex, encodeAddressTopic } from "#x402/hex.ts";
 import { sampleAttempt, sampleMs, sampleSettlement } from "../../testing/sample-settlement.ts";
-import { createInFlightSettlements } from "../in-flight.ts";
+import { createInFlightSettlements } from "../settlement.ts";
 import { createNonceAllocator } from "../submit/sign-batch.ts";
 import { createTracker, type TrackerDependencies } from "./tracker.ts";
 

@@ -7,9 +7,8 @@ import type { Suspensions } from "../../chain/suspensions.ts";
 import { showsSharedTransfer } from "../../chain/transfer-method.ts";
 import { decide, isOpen, type Decision, type DecisionOptions, type Observation } from "./decision.ts";
 import { diagnose, hasLackedGas, type Cause } from "./diagnosis.ts";
-import type { InFlightSettlement, InFlightSettlements } from "../in-flight.ts";
 import type { Ledger } from "../ledger/ledger.ts";
-import type { Attempt, Outcome } from "../settlement.ts";
+import type { Attempt, Outcome, InFlightSettlement, InFlightSettlements } from "../settlement.ts";
 import type { Nonces } from "../submit/sign-batch.ts";
 import type { SignerQueues } from "../submit/signer-queues.ts";
 

@@ -2,7 +2,7 @@ import type { Socket } from "node:net";
 import type { WebSocket } from "ws";
 import type { Caller } from "../../callers/caller.ts";
 import type { ConnectionMemory } from "#daemon/memory/connection-memory.ts";
-import type { TraceContext } from "#daemon/http/trace-context.ts";
+import type { TraceContext } from "#daemon/http/request-trace.ts";
 
 /** A client with an open WebSocket. */
 export type ConnectedClient = Readonly<{

@@ -7,7 +7,7 @@ import type { ListenerContext } from "../listener-context.ts";
 import { findTier } from "../../policy.ts";
 import type { Tier } from "../../settings/policy.ts";
 import { ConnectionMemory } from "#daemon/memory/connection-memory.ts";
-import type { TraceContext } from "#daemon/http/trace-context.ts";
+import type { TraceContext } from "#daemon/http/request-trace.ts";
 import { serveClient, type ClientSession } from "./client-session.ts";
 import type { ConnectedClient } from "./connected-client.ts";
 import { startPingRounds } from "./client-liveness.ts";

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { createLog } from "#daemon/log/log.ts";
 import { pause } from "#daemon/time.ts";
-import { createPollLoop } from "./poll-loop.ts";
+import { createPollLoop } from "./engine.ts";
 
 const log = createLog({ service: "test", level: "silent" });
 

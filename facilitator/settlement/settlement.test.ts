@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { sampleAttempt, sampleSettlement } from "../testing/sample-settlement.ts";
-import { createInFlightSettlements } from "./in-flight.ts";
+import { createInFlightSettlements } from "./settlement.ts";
 
 const rival = { ...sampleSettlement, id: `0x${"2d".repeat(32)}` } as const;
 const ending = new Error("the node is away");

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { readTraceContext, formatTraceHeaders } from "./trace-context.ts";
+import { readTraceContext, formatTraceHeaders } from "./request-trace.ts";
 
 const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
 const stateOf = (tracestate: string) => readTraceContext(traceparent, tracestate)?.tracestate;
