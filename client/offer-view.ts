@@ -3,7 +3,7 @@ import { findDecimals, findObjection, type PaymentLimits } from "./payment-choic
 import type { PaymentEvent } from "./payment-event.ts";
 import { formatAmount } from "#x402/token-amount.ts";
 import type { TokenReader } from "./token-reader.ts";
-import { readSymbol } from "./token-symbol.ts";
+import { readSymbol } from "./token-facts.ts";
 
 /** Server's offer as displayed before payment; `null` means unknown. */
 export type OfferView = Readonly<{
@@ -47,7 +47,8 @@ async function viewOffer(offer: PaymentRequirements, { limits, tokens, onEvent }
     amount,
     price: isKnown ? formatAmount(BigInt(amount), decimals) : null,
     decimals: decimals ?? null,
-    symbol: isKnown && tokens !== undefined ? await readSymbol({ network, address: asset }, { tokens, onEvent }) : null,
+    symbol:
+      (isKnown && tokens ? await readSymbol({ network, address: asset }, { tokens, onEvent }) : undefined) ?? null,
     maxTimeoutSeconds,
     objection: findObjection(offer, limits)?.text ?? null,
   };

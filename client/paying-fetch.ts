@@ -1,14 +1,12 @@
 import type { PaymentPayload } from "@x402/core/types";
 import { wrapFetchWithPayment, x402Client, x402HTTPClient } from "@x402/fetch";
-import { requireDecimals, withDecimals } from "./asset-decimals.ts";
+import { requireDecimals, withDecimals, readSymbol, requireFunds } from "./token-facts.ts";
 import { createChannelPayments, type ChannelOptions } from "./channel-payments.ts";
-import { choosePayment, type AllowedAsset, type ChosenPayment } from "./payment-choice.ts";
+import { choosePayment, type AllowedAsset, type ChosenPayment, payingSchemes } from "./payment-choice.ts";
 import type { PaymentEvent } from "./payment-event.ts";
 import type { PayingAccount, Scheme } from "#x402/scheme.ts";
-import { payingSchemes } from "./paying-schemes.ts";
 import { createRepeatingFetch, type Fetch } from "./repeating-fetch.ts";
-import { readSymbol } from "./token-symbol.ts";
-import { requireFunds, createSpendingBudget } from "./spending-budget.ts";
+import { createSpendingBudget } from "./spending-budget.ts";
 import { parseTokenAmount } from "#x402/token-amount.ts";
 import { identifyPayments } from "#x402/payment-identifier.ts";
 import type { TokenReader } from "./token-reader.ts";
@@ -114,10 +112,11 @@ export function payingFetch(options: PayingFetchOptions, dependencies: PayingFet
       const isChannel = chosen.offer.scheme === channels?.scheme.name;
       if (tokens !== undefined) {
         const chain = { tokens, onEvent };
+        const token = { network: chosen.offer.network, address: chosen.offer.asset };
         // A channel may hold the price already.
         const funds = isChannel ? undefined : requireFunds(chosen, options.account.address, chain);
         // If the chain did not return the decimals, a failure was already reported.
-        [symbol] = await Promise.all([chosen.decimals === undefined ? undefined : readName(chosen, chain), funds]);
+        [symbol] = await Promise.all([chosen.decimals === undefined ? undefined : readSymbol(token, chain), funds]);
       }
       if (channels !== undefined && isChannel) payment.use(await channels.begin(chosen));
       else budget.spend({ units: BigInt(chosen.offer.amount), decimals: chosen.decimals });
@@ -130,15 +129,6 @@ export function payingFetch(options: PayingFetchOptions, dependencies: PayingFet
 
 function failUnchosen(): never {
   throw new TypeError("the SDK does not offer the payment that was chosen");
-}
-
-/** Reads the name of a payment's token from the chain. */
-async function readName(
-  { offer }: ChosenPayment,
-  chain: Parameters<typeof readSymbol>[1],
-): Promise<string | undefined> {
-  const { asset: address, network } = offer;
-  return (await readSymbol({ network, address }, chain)) ?? undefined;
 }
 
 /** Builds the event `payment-signed`, without decimals and symbol. */

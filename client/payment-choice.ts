@@ -1,9 +1,12 @@
 import type { PaymentRequired, PaymentRequirements } from "@x402/core/types";
 import type { Scheme } from "#x402/scheme.ts";
-import { payingSchemes } from "./paying-schemes.ts";
+import { schemes } from "#x402/schemes.ts";
 import { formatAmount, toUnits, type TokenAmount } from "#x402/token-amount.ts";
 import { decimalsMax } from "#x402/price.ts";
 import type { TokenLocation } from "./token-reader.ts";
+
+/** Schemes that this client pays by without being asked: their payments need no memory of earlier ones. */
+export const payingSchemes: readonly Scheme[] = schemes.filter(({ busy }) => busy === undefined);
 
 /** Token that may be spent. Its decimals are never taken from the server being paid. */
 export type AllowedAsset = TokenLocation & Readonly<{ decimals?: number }>;
@@ -54,10 +57,10 @@ function buildObjection(text: string): Objection {
 
 /** Returns why an offer may not be paid; undefined if it may. */
 export function findObjection(offer: PaymentRequirements, limits: PaymentLimits): Objection | undefined {
-  const { schemes = payingSchemes } = limits;
-  const paying = schemes.find(({ name }) => name === offer.scheme);
+  const { schemes: allowed = payingSchemes } = limits;
+  const paying = allowed.find(({ name }) => name === offer.scheme);
   if (paying === undefined) {
-    return buildObjection(`scheme "${offer.scheme}" is not ${schemes.map(({ name }) => `"${name}"`).join(" or ")}`);
+    return buildObjection(`scheme "${offer.scheme}" is not ${allowed.map(({ name }) => `"${name}"`).join(" or ")}`);
   }
   if (!limits.assets.some((asset) => asset.network === offer.network)) {
     return buildObjection(`the network is not allowed; allow an asset on it`);

@@ -1,5 +1,5 @@
 import type { PaymentRequired } from "@x402/core/types";
-import { withDecimals } from "./asset-decimals.ts";
+import { withDecimals } from "./token-facts.ts";
 import { viewOffers, type OfferView } from "./offer-view.ts";
 import { buildRequest, type PayOptions } from "./pay-options.ts";
 import { choosePayment, type PaymentLimits, PaymentRefusedError } from "./payment-choice.ts";

@@ -1,9 +1,7 @@
 import { parseUnits } from "viem";
 import { formatAmount, type TokenAmount } from "#x402/token-amount.ts";
 import { decimalsMax } from "#x402/price.ts";
-import { PaymentRefusedError, type ChosenPayment } from "./payment-choice.ts";
-import type { PaymentEvent } from "./payment-event.ts";
-import { TokenReadError, type TokenReader } from "./token-reader.ts";
+import { PaymentRefusedError } from "./payment-choice.ts";
 
 /** Amount that a payment takes from a budget, in smallest units of a token with these decimals. */
 export type Spending = Readonly<{ units: bigint; decimals: number | undefined }>;
@@ -55,31 +53,4 @@ function convertToSharedScale({ units, decimals }: Spending): bigint {
     throw new PaymentRefusedError("no_allowed_offer", text);
   }
   return units * 10n ** BigInt(decimalsMax - decimals);
-}
-
-/**
- * Verifies, before signing, that the account can pay the price. If the chain does not respond, the payment is not blocked, because the
- * seller checks the balance too.
- *
- * @throws {PaymentRefusedError} `insufficient_funds` with account, balance and required amount.
- */
-export async function requireFunds(
-  { offer, decimals }: ChosenPayment,
-  account: string,
-  { tokens, onEvent }: Readonly<{ tokens: TokenReader; onEvent: (event: PaymentEvent) => void }>,
-): Promise<void> {
-  const token = { network: offer.network, address: offer.asset };
-  let balance: bigint;
-  try {
-    balance = await tokens.balanceOf(token, account);
-  } catch (error) {
-    if (!(error instanceof TokenReadError)) throw error;
-    return onEvent({ type: "chain-unread", reason: error.message });
-  }
-  if (balance >= BigInt(offer.amount)) return;
-  throw new PaymentRefusedError(
-    "insufficient_funds",
-    `account ${account} has ${formatAmount(balance, decimals)} of token ${offer.asset} on ${offer.network}, ` +
-      `the price is ${formatAmount(BigInt(offer.amount), decimals)}; nothing was signed. Top it up, or pay with another key.`,
-  );
 }

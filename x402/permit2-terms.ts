@@ -16,7 +16,7 @@ import { isRefusal, reason, type Reason, type Refusal } from "./reason.ts";
 import type { Transfers } from "./scheme.ts";
 import { parseSignature, signCall, toSignatureBytes, type Signature, type SignedPayment } from "./signed-payment.ts";
 import { sponsoringExtension } from "./sponsored-approval.ts";
-import type { Terms } from "./terms.ts";
+import { refuseDifference, type Terms } from "./terms.ts";
 
 /** Permit2 payment of a scheme with its terms; the required amount is what is moved. */
 type Presented = Readonly<{
@@ -46,7 +46,12 @@ export function checkPermit2(
   }
   const permit = parsePermit(payment, scheme);
   const { payTo, asset, amount, network } = terms.required;
-  const refusal = refusePermit(permit, { proxy, payTo, asset }) ?? refuseAmount(permit, amount, isMax);
+  const compared = [
+    ["token", permit.token, asset, reason.permit2Token],
+    ["spender", permit.spender, proxy, reason.permit2Spender],
+    ["to", permit.to, payTo, reason.permit2Recipient],
+  ] as const;
+  const refusal = refuseDifference("the permit's", compared) ?? refuseAmount(permit, amount, isMax);
   if (refusal !== undefined) return refusal;
   const approval = readApproval(extensions, permit);
   if (approval !== undefined && isRefusal(approval)) return approval;
@@ -87,21 +92,6 @@ function parsePermit({ permit2Authorization: sent }: Permit2Payment, scheme: Per
   };
 }
 
-type ExpectedPermit = Readonly<{ proxy: Hex; payTo: Hex; asset: Hex }>;
-
-function refusePermit(permit: Permit, { proxy, payTo, asset }: ExpectedPermit): Refusal | undefined {
-  const compared = [
-    ["token", asset, reason.permit2Token],
-    ["spender", proxy, reason.permit2Spender],
-    ["to", payTo, reason.permit2Recipient],
-  ] as const;
-  for (const [field, expected, code] of compared) {
-    if (permit[field].toLowerCase() === expected.toLowerCase()) continue;
-    return { reason: code, message: `the permit's ${field} is ${permit[field]}, expected ${expected}.` };
-  }
-  return undefined;
-}
-
 function refuseAmount({ amount: permitted }: Permit, required: bigint, isMax: boolean): Refusal | undefined {
   if (isMax && required > permitted) {
     return { reason: reason.uptoAmount, message: `${required} is more than the permitted ${permitted}.` };
@@ -136,12 +126,13 @@ export function readApproval(
   const signature = parseSignature(info.signature);
   if (signature === undefined)
     return { reason: reason.approvalFormat, message: "the approval's signature is not 65 bytes long." };
-  const expected = { from: permit.from, asset: permit.token, spender: permit2Address };
-  const codes = { from: reason.approvalFrom, asset: reason.approvalAsset, spender: reason.approvalSpender };
-  for (const field of ["from", "asset", "spender"] as const) {
-    if (info[field].toLowerCase() === expected[field].toLowerCase()) continue;
-    return { reason: codes[field], message: `the approval's ${field} is ${info[field]}, expected ${expected[field]}.` };
-  }
+  const compared = [
+    ["from", info.from, permit.from, reason.approvalFrom],
+    ["asset", info.asset, permit.token, reason.approvalAsset],
+    ["spender", info.spender, permit2Address, reason.approvalSpender],
+  ] as const;
+  const refusal = refuseDifference("the approval's", compared);
+  if (refusal !== undefined) return refusal;
   if (info.amount !== permit.amount) {
     const message = `the approval is for ${info.amount}, the proxy requires exactly the permitted ${permit.amount}.`;
     return { reason: reason.approvalAmount, message };

@@ -1,7 +1,7 @@
 import type { PaymentRequirements } from "@x402/core/types";
 import { decimalUint256, evmAddress, paths, parsePart } from "./fields.ts";
-import type { Hex } from "./hex.ts";
-import { isRefusal, reason, type Refusal } from "./reason.ts";
+import { zeroAddress, type Hex } from "./hex.ts";
+import { isRefusal, reason, type Reason, type Refusal } from "./reason.ts";
 import type { Order, Transfers } from "./scheme.ts";
 import type { AcceptedAsset } from "./signed-payment.ts";
 
@@ -116,4 +116,16 @@ function parseRequirements(wire: PaymentRequirements, path: string): Requirement
     version: typeof version === "string" ? version : "",
     method: String(method),
   };
+}
+
+/** Compared value: its name, what was found, what was expected, and the reason if they differ. Hexadecimal in any case is equal. */
+type Compared = readonly [what: string, found: string, expected: string, code: Reason];
+
+/** Returns why compared values of `whose` differ: the first that does, or that is no account. */
+export function refuseDifference(whose: string, compared: readonly Compared[]): Refusal | undefined {
+  for (const [what, found, expected, code] of compared) {
+    if (found.toLowerCase() === expected.toLowerCase() && found !== zeroAddress) continue;
+    return { reason: code, message: `${whose} ${what} is ${found}, expected ${expected}.` };
+  }
+  return undefined;
 }

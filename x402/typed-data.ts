@@ -37,6 +37,11 @@ export function hashText(text: string): Word {
   return keccak256(Buffer.from(text)).toString("hex");
 }
 
+/** Computes the selector of a contract's method, with which the data of its calls start. */
+export function computeSelector(signature: string): Hex {
+  return `0x${hashText(signature).slice(0, 8)}`;
+}
+
 /** Hashes words, as one byte string. */
 export function hashWords(...words: readonly Word[]): Word {
   return keccak256(Buffer.from(words.join(""), "hex")).toString("hex");

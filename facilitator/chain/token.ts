@@ -1,16 +1,15 @@
 import { encodeAddress, encodeBytes, encodeInteger, type Hex } from "#x402/hex.ts";
-import { hashText } from "#x402/typed-data.ts";
+import { computeSelector, hashText } from "#x402/typed-data.ts";
 
 /** Call data and event topics of an EIP-3009 token. */
 
 const topic = (event: string): Hex => `0x${hashText(event)}`;
-const selector = (signature: string): Hex => `0x${hashText(signature).slice(0, 8)}`;
 
-const balanceOf = selector("balanceOf(address)");
-const authorizationState = selector("authorizationState(address,bytes32)");
-const allowance = selector("allowance(address,address)");
-const nonceBitmap = selector("nonceBitmap(address,uint256)");
-const isValidSignature = selector("isValidSignature(bytes32,bytes)");
+const balanceOf = computeSelector("balanceOf(address)");
+const authorizationState = computeSelector("authorizationState(address,bytes32)");
+const allowance = computeSelector("allowance(address,address)");
+const nonceBitmap = computeSelector("nonceBitmap(address,uint256)");
+const isValidSignature = computeSelector("isValidSignature(bytes32,bytes)");
 
 /** Topic of `Transfer(address indexed from, address indexed to, uint256 value)` (ERC-20). */
 export const transferTopic = topic("Transfer(address,address,uint256)");
@@ -25,14 +24,14 @@ export const authorizationCanceledTopic = topic("AuthorizationCanceled(address,b
 export const nonceInvalidationTopic = topic("UnorderedNonceInvalidation(address,uint256,uint256)");
 
 /** Call data that requests the token's EIP-712 domain separator; most EIP-3009 tokens have the method, and the EIP requires it. */
-export const domainSeparatorCall: Hex = selector("DOMAIN_SEPARATOR()");
+export const domainSeparatorCall: Hex = computeSelector("DOMAIN_SEPARATOR()");
 
 /** Call data that requests the domain itself (EIP-5267), which newer tokens support. */
-export const domainCall: Hex = selector("eip712Domain()");
+export const domainCall: Hex = computeSelector("eip712Domain()");
 
-export const labelCall: Hex = selector("name()");
-export const versionCall: Hex = selector("version()");
-export const decimalsCall: Hex = selector("decimals()");
+export const labelCall: Hex = computeSelector("name()");
+export const versionCall: Hex = computeSelector("version()");
+export const decimalsCall: Hex = computeSelector("decimals()");
 
 /** Encodes the call that returns an account's balance. */
 export function encodeBalanceOfCall(account: Hex): Hex {

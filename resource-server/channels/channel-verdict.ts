@@ -1,6 +1,7 @@
 import type { VerifyResponse } from "@x402/core/types";
 import { readReportedState, formatState } from "#x402/batch-settlement/channel-states.ts";
-import { checkVoucher, refuseConfig, refuseState, zeroAddress } from "#x402/batch-settlement/voucher.ts";
+import { checkVoucher, refuseConfig, refuseState } from "#x402/batch-settlement/voucher.ts";
+import { zeroAddress } from "#x402/hex.ts";
 import { isRefusal, reason, type Refusal } from "#x402/reason.ts";
 import type { Channel, ChannelLedger } from "../claims/channel-ledger.ts";
 import { computeClaimableUntilMs, deductRefund, formatCharged, type ChannelPayment } from "./channel-terms.ts";

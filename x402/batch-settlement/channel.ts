@@ -3,7 +3,14 @@ import * as AbiParameters from "ox/AbiParameters";
 import { canonicalContracts } from "../contracts.ts";
 import { encodeAddress, encodeInteger, type Hex, type Word } from "../hex.ts";
 import { formatSignature, parseSignature } from "../signed-payment.ts";
-import { cacheSeparator, computeDomainSeparator, computeTypedDataDigest, hashText, hashWords } from "../typed-data.ts";
+import {
+  cacheSeparator,
+  computeDomainSeparator,
+  computeSelector,
+  computeTypedDataDigest,
+  hashText,
+  hashWords,
+} from "../typed-data.ts";
 import type { ChannelConfig, Claim } from "./payload.ts";
 
 /** Contract that has the channels' deposits, at the same address on every chain that has it. */
@@ -155,12 +162,11 @@ export function readChannelCall({
   return selector === selectors.settle ? { kind: "settle", parts: 1 } : { kind: "refund", parts: 2 };
 }
 
-const viewOf = (signature: string) => `0x${hashText(signature).slice(0, 8)}`;
 const views = {
-  channels: viewOf("channels(bytes32)"),
-  withdrawals: viewOf("pendingWithdrawals(bytes32)"),
-  refundNonce: viewOf("refundNonce(bytes32)"),
-  receivers: viewOf("receivers(address,address)"),
+  channels: computeSelector("channels(bytes32)"),
+  withdrawals: computeSelector("pendingWithdrawals(bytes32)"),
+  refundNonce: computeSelector("refundNonce(bytes32)"),
+  receivers: computeSelector("receivers(address,address)"),
 };
 
 /** Reads a view method of the chain; throws when the node can't respond. */

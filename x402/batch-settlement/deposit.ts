@@ -6,7 +6,7 @@ import { readApproval } from "../permit2-terms.ts";
 import { isRefusal, reason, type Reason, type Refusal } from "../reason.ts";
 import type { Order, Transfers } from "../scheme.ts";
 import { signCall, toSignatureBytes, type Signature, type SignedPayment } from "../signed-payment.ts";
-import { checkTerms, type Terms } from "../terms.ts";
+import { checkTerms, type Terms, refuseDifference } from "../terms.ts";
 import {
   computeAuthorizationDigest,
   computeTypedDataDigest,
@@ -16,7 +16,7 @@ import {
 } from "../typed-data.ts";
 import { channelsAddress, computeDepositNonce, encodeDeposit, type Collected } from "./channel.ts";
 import type { ChannelPayload } from "./payload.ts";
-import { readChainId, refuseDifference, type Vouched } from "./voucher.ts";
+import { readChainId, type Vouched } from "./voucher.ts";
 
 type Deposit = Extract<ChannelPayload, { type: "deposit" }>;
 

@@ -15,7 +15,8 @@ import {
   readTotals,
 } from "./channel.ts";
 import type { ChannelConfig, ChannelPayload, Claim } from "./payload.ts";
-import { readChainId, refuseDifference } from "./voucher.ts";
+import { readChainId } from "./voucher.ts";
+import { refuseDifference } from "../terms.ts";
 
 type OrderOf<Type extends ChannelPayload["type"]> = Order<Extract<ChannelPayload, { type: Type }>>;
 type Settled = Promise<Answered<SettleAnswer>>;

@@ -1,9 +1,10 @@
 import type { PaymentRequirements } from "@x402/core/types";
 import { signatureLengthMax } from "../fields.ts";
-import type { Hex } from "../hex.ts";
-import { reason, type Reason, type Refusal } from "../reason.ts";
+import { zeroAddress, type Hex } from "../hex.ts";
+import { reason, type Refusal } from "../reason.ts";
 import type { Transfers } from "../scheme.ts";
 import { isSignedBy, parseSignature } from "../signed-payment.ts";
+import { refuseDifference } from "../terms.ts";
 import { parseWalletSignature } from "../wallet-signature.ts";
 import { channelsAddress, computeChannelId, computeVoucherDigest, type ChannelState } from "./channel.ts";
 import type { ChannelConfig, ChannelPayload } from "./payload.ts";
@@ -18,9 +19,6 @@ export type Vouched = Readonly<{ channelId: Hex; max: bigint; isRefund: boolean;
 
 /** Withdrawal delays that the channels' contract allows, in seconds: 15 minutes to 30 days. */
 const delays = { min: 900, max: 2_592_000 } as const;
-
-/** Payer authorizer of a channel whose payer signs the vouchers itself. */
-export const zeroAddress = `0x${"0".repeat(40)}`;
 
 /** Returns the chain of the requirements. */
 export function readChainId({ network }: Pick<PaymentRequirements, "network">): number {
@@ -48,18 +46,6 @@ export function refuseConfig(
   if (config.withdrawDelay >= delays.min && config.withdrawDelay <= delays.max) return undefined;
   const message = `the channel's withdrawDelay is ${config.withdrawDelay} s, expected ${delays.min} to ${delays.max}.`;
   return { reason: reason.channelDelayRange, message };
-}
-
-/** Compared value: its name, what was found, what was expected, and the reason if they differ. Hexadecimal in any case is equal. */
-type Compared = readonly [what: string, found: string, expected: string, code: Reason];
-
-/** Returns why compared values of `whose` differ: the first that does, or that is no account. */
-export function refuseDifference(whose: string, compared: readonly Compared[]): Refusal | undefined {
-  for (const [what, found, expected, code] of compared) {
-    if (found.toLowerCase() === expected.toLowerCase() && found !== zeroAddress) continue;
-    return { reason: code, message: `${whose} ${what} is ${found}, expected ${expected}.` };
-  }
-  return undefined;
 }
 
 /**

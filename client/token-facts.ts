@@ -1,0 +1,84 @@
+import type { PaymentRequired } from "@x402/core/types";
+import { formatAmount, parseTokenAmount, TokenAmountError } from "#x402/token-amount.ts";
+import { PaymentRefusedError, type AllowedAsset, type ChosenPayment } from "./payment-choice.ts";
+import type { PaymentEvent } from "./payment-event.ts";
+import { toPlainText } from "./plain-text.ts";
+import { TokenReadError, type TokenLocation, type TokenReader } from "./token-reader.ts";
+
+/** Reader of tokens, and who is told that a chain did not respond. */
+type Chain = Readonly<{ tokens: TokenReader; onEvent: (event: PaymentEvent) => void }>;
+
+/** Returns what the chain responds; if it does not respond, tells so and returns undefined. */
+async function tryRead<T>(read: () => Promise<T>, { onEvent }: Pick<Chain, "onEvent">): Promise<T | undefined> {
+  try {
+    return await read();
+  } catch (error) {
+    if (!(error instanceof TokenReadError)) throw error;
+    onEvent({ type: "chain-unread", reason: error.message });
+    return undefined;
+  }
+}
+
+/**
+ * Verifies that the decimals of each token are known, so that amounts in whole tokens can be compared with prices in smallest units.
+ *
+ * @throws {TokenAmountError} listing the token whose decimals are neither given nor readable.
+ */
+export function requireDecimals(
+  assets: readonly AllowedAsset[],
+  amounts: readonly string[],
+  tokens: TokenReader | undefined,
+): void {
+  const inTokens = amounts.find((amount) => parseTokenAmount(amount).kind === "tokens");
+  const unknown = assets.find(({ decimals }) => decimals === undefined);
+  if (inTokens === undefined || unknown === undefined || tokens !== undefined) return;
+  throw new TokenAmountError(
+    `${inTokens} is in whole tokens, but the decimals of ${unknown.address} on ${unknown.network} are unknown; ` +
+      `specify the asset's decimals, or the amount in smallest units.`,
+  );
+}
+
+/** Adds missing decimals to the allowed tokens. With a reader, reads them for tokens that the server offers. */
+export async function withDecimals(
+  assets: readonly AllowedAsset[],
+  { accepts }: PaymentRequired,
+  { tokens, onEvent }: Readonly<{ tokens: TokenReader | undefined }> & Pick<Chain, "onEvent">,
+): Promise<readonly AllowedAsset[]> {
+  if (tokens === undefined) return assets;
+  const isOffered = ({ network, address }: AllowedAsset) =>
+    accepts.some((offer) => offer.network === network && offer.asset.toLowerCase() === address.toLowerCase());
+  return Promise.all(
+    assets.map(async (asset) => {
+      if (asset.decimals !== undefined || !isOffered(asset)) return asset;
+      const decimals = await tryRead(() => tokens.decimals(asset), { onEvent });
+      return decimals === undefined ? asset : { ...asset, decimals };
+    }),
+  );
+}
+
+/** Reads a token's symbol from its contract, as one line of plain text. */
+export async function readSymbol(token: TokenLocation, { tokens, onEvent }: Chain): Promise<string | undefined> {
+  const symbol = await tryRead(() => tokens.symbol(token), { onEvent });
+  return symbol === undefined ? undefined : toPlainText(symbol);
+}
+
+/**
+ * Verifies, before signing, that the account can pay the price. If the chain does not respond, the payment is not blocked, because the
+ * seller checks the balance too.
+ *
+ * @throws {PaymentRefusedError} `insufficient_funds` with account, balance and required amount.
+ */
+export async function requireFunds(
+  { offer, decimals }: ChosenPayment,
+  account: string,
+  { tokens, onEvent }: Chain,
+): Promise<void> {
+  const { network, asset: address } = offer;
+  const balance = await tryRead(() => tokens.balanceOf({ network, address }, account), { onEvent });
+  if (balance === undefined || balance >= BigInt(offer.amount)) return;
+  throw new PaymentRefusedError(
+    "insufficient_funds",
+    `account ${account} has ${formatAmount(balance, decimals)} of token ${address} on ${network}, ` +
+      `the price is ${formatAmount(BigInt(offer.amount), decimals)}; nothing was signed. Top it up, or pay with another key.`,
+  );
+}
