@@ -67,7 +67,8 @@ export type SendOutcome = Readonly<
 /** Chain node, in terms of this service. Concurrent calls share one request. Each method throws `ChainError` when the node returns no usable response. */
 export type Chain = Readonly<{
   id: () => Promise<number>;
-  head: () => Promise<Head>;
+  /** Returns the newest block, or the one with this number. */
+  head: (blockNumber?: number) => Promise<Head>;
   /** Returns whether the node reports that it is still syncing; false for a node without this method. */
   syncing: () => Promise<boolean>;
   /** In wei. */
@@ -110,7 +111,7 @@ export function createChain({ rpc, place }: Readonly<{ rpc: BatchingClient; plac
     requireResult(method, await call(method, params), schema);
   return {
     id: () => query("eth_chainId", [], hexCount),
-    head: () => query("eth_getBlockByNumber", ["latest", false], headSchema),
+    head: (number) => query("eth_getBlockByNumber", [formatBlock(number), false], headSchema),
     syncing: async () => {
       const answer = await call("eth_syncing", []);
       return answer.ok && answer.result !== false;
@@ -125,16 +126,17 @@ export function createChain({ rpc, place }: Readonly<{ rpc: BatchingClient; plac
     send: async (raw) => readSendOutcome(await call("eth_sendRawTransaction", [raw])),
     simulate: (message) => call("eth_call", [buildCallObject(message), "pending"]),
     estimateGas: (message) => call("eth_estimateGas", [buildCallObject(message), "pending"]),
-    read: (message, blockNumber) => {
-      const block = blockNumber === undefined ? "latest" : formatQuantity(blockNumber);
-      return query("eth_call", [buildCallObject(message), block], hexData);
-    },
+    read: (message, number) => query("eth_call", [buildCallObject(message), formatBlock(number)], hexData),
     recentLogs: (address, topics, headNumber, from = 0) => {
       const fromBlock = formatQuantity(Math.max(from, headNumber - logBlocksMax + 1));
       const filter = { address, topics, fromBlock, toBlock: formatQuantity(headNumber) };
       return query("eth_getLogs", [filter], z.array(logSchema.extend({ transactionHash: hexData })));
     },
   };
+}
+
+function formatBlock(number: number | undefined): string {
+  return number === undefined ? "latest" : formatQuantity(number);
 }
 
 function buildCallObject({ from, to, data, gas, gasPrice }: MessageCall): Record<string, unknown> {

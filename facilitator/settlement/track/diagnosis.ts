@@ -64,9 +64,9 @@ export async function diagnose(
     culprit,
   });
   const buildOwnFailure = async (): Promise<Finding> => {
-    const isOver = cause === "reverted" && BigInt(head.timestamp) + nextBlockSeconds >= settlement.validBefore;
-    const culprit = isOver ? undefined : await findCulprit({ settlement, attempts }, { head, receipts }, dependencies);
-    return cause === "reverted"
+    const isReverted = cause === "reverted";
+    const culprit = await findCulprit({ settlement, attempts }, { head, receipts, isReverted }, dependencies);
+    return isReverted
       ? buildFailure(reason.transaction, "the token reverted the transfer; the payer was not charged.", culprit)
       : buildFailure(reason.transferEvent, "the transaction succeeded, but the token logged no transfer.", culprit);
   };
@@ -91,24 +91,32 @@ export async function diagnose(
 
 /**
  * Returns who made a mined transaction move nothing although the chain had accepted the payment; undefined for a call of the channels that
- * no payer signed. The payer's code may have been asked for the signature, and a channel's terms may have rejected a deposit. The token is
- * rejected for everybody afterwards, so it is to blame only if the payer did nothing meanwhile.
+ * no payer signed, or if the authorization's end may have done it. The payer's code may have been asked for the signature, and a channel's
+ * terms may have rejected a deposit. The token is rejected for everybody afterwards, so it is to blame only if the payer did nothing
+ * meanwhile.
  *
  * @throws {ChainError} when the node can't respond.
  */
 async function findCulprit(
   { settlement, attempts }: Pick<InFlightSettlement, "settlement" | "attempts">,
-  mined: Mined,
+  { isReverted, ...mined }: Mined & Readonly<{ isReverted: boolean }>,
   { chain, gas }: Readonly<{ chain: Chain; gas: GasLimits }>,
 ): Promise<Culprit | undefined> {
   if (isWithinChannels(settlement)) return undefined;
-  const [code, isIdle, { held }, answer] = await Promise.all([
-    chain.code(settlement.payer),
+  const { payer, validBefore } = settlement;
+  const receipts = attempts.flatMap(({ hash }) => mined.receipts.get(hash) ?? []);
+  const reverted = isReverted ? receipts.at(-1) : undefined;
+  const code = await chain.code(payer);
+  if (code !== "0x" || settlement.contract === multicall3Address) {
+    const block = reverted && (await chain.head(reverted.blockNumber));
+    return block === undefined || BigInt(block.timestamp) < validBefore ? { kind: "wallet", code } : undefined;
+  }
+  if (reverted !== undefined && BigInt(mined.head.timestamp) + nextBlockSeconds >= validBefore) return undefined;
+  const [isIdle, { held }, answer] = await Promise.all([
     wasIdle({ settlement, attempts }, mined, chain),
     readCover(settlement, chain),
     gas.estimate(settlement, chain),
   ]);
-  if (code !== "0x" || settlement.contract === multicall3Address) return { kind: "wallet", code };
   const isDeposit = readChannelCall(settlement) !== undefined;
   return { kind: !isDeposit && isIdle && held >= settlement.amount && answer.ok ? "token" : "payer" };
 }

@@ -188,9 +188,23 @@ test.each([
     0,
     [],
   ],
-])("a transaction that did nothing suspends %s", async (_, tracked, status, culprits) => {
+  [
+    "a wallet that rejected such a one in a block before its end",
+    { ...sampleSettlement, validBefore: BigInt(Math.floor(sampleMs / 1_000)) + 10n },
+    0,
+    ["wallet"],
+    { ...idle, code: "0x60" as Hex },
+  ],
+  [
+    "no wallet whose authorization had ended in that block",
+    { ...sampleSettlement, validBefore: BigInt(Math.floor(sampleMs / 1_000)) - 10n },
+    0,
+    [],
+    { ...idle, code: "0x60" as Hex },
+  ],
+])("a transaction that did nothing suspends %s", async (_, tracked, status, culprits, payer = undefined) => {
   const receipt = { status, blockNumber: 90, transactionHash: sampleAttempt.hash, gasUsed: 1n, logs: [] };
-  const { state, lookFor } = startTracking({ tracked, receipt });
+  const { state, lookFor } = startTracking({ tracked, receipt, ...(payer && { payer }) });
   await lookFor(2_000);
   expect(state.ends).toEqual([settlement.id]);
   expect(state.culprits).toEqual(culprits);
