@@ -7,26 +7,22 @@ import { PaymentRefusedError } from "./payment-choice.ts";
 export type Spending = Readonly<{ units: bigint; decimals: number | undefined }>;
 
 /** Remaining budget of a paying fetch. */
-export type SpendingBudget = Readonly<{
-  /**
-   * Deducts a payment from the budget before it is signed. The amount is never refunded: whatever the server responded, it could settle a
-   * signed payment until the payment expires.
-   *
-   * @throws {PaymentRefusedError} `over_total_cap` when the remaining budget is too small.
-   */
-  spend(payment: Spending): void;
-  /** Returns how much of a token with these decimals is left, in its smallest units. */
-  left(decimals: number | undefined): bigint;
-}>;
+export type SpendingBudget = ReturnType<typeof createSpendingBudget>;
 
 /** Creates a budget of `total`: in whole tokens regardless of each token's decimals, or in smallest units regardless of the token. */
-export function createSpendingBudget(total: TokenAmount): SpendingBudget {
+export function createSpendingBudget(total: TokenAmount) {
   const measure = (payment: Spending) => (total.kind === "units" ? payment.units : convertToSharedScale(payment));
   const limit = total.kind === "units" ? total.units : parseUnits(total.text, decimalsMax);
   const shown = (amount: bigint) => formatAmount(amount, total.kind === "units" ? undefined : decimalsMax);
   let spent = 0n;
   return {
-    spend(payment) {
+    /**
+     * Deducts a payment from the budget before it is signed. The amount is never refunded: whatever the server responded, it could settle a
+     * signed payment until the payment expires.
+     *
+     * @throws {PaymentRefusedError} `over_total_cap` when the remaining budget is too small.
+     */
+    spend(payment: Spending): void {
       const amount = measure(payment);
       if (spent + amount > limit) {
         throw new PaymentRefusedError(
@@ -37,7 +33,8 @@ export function createSpendingBudget(total: TokenAmount): SpendingBudget {
       }
       spent += amount;
     },
-    left: (decimals) =>
+    /** Returns how much of a token with these decimals is left, in its smallest units. */
+    left: (decimals: number | undefined): bigint =>
       total.kind === "units" ? limit - spent : (limit - spent) / convertToSharedScale({ units: 1n, decimals }),
   };
 }

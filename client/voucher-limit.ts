@@ -10,29 +10,12 @@ type StoredChannel = NonNullable<Awaited<ReturnType<ClientChannelStorage["get"]>
 /** Voucher to sign: up to what total its channel may be charged, the price of the request that it pays, and the deposit signed with it. */
 type VoucherTerms = Readonly<{ channelId: string; max: bigint; price: bigint; deposit: bigint | undefined }>;
 
-/** Limit of the vouchers that one request signs. */
-export type VoucherLimit = Readonly<{
-  /**
-   * The given files, which then also keep the highest total that was signed for, and a deposit of unknown outcome, which counts as made for
-   * later requests. Storing a larger charge throws {@link PaymentRefusedError}.
-   */
-  storage: ClientChannelStorage;
-  /**
-   * Admits a voucher, and stores its total before it is signed.
-   *
-   * @throws {PaymentRefusedError} when the voucher is for more than the price on top of what was signed before the request.
-   */
-  admit: (voucher: VoucherTerms) => Promise<void>;
-  /** Forgets an earlier request's deposit that this one counted on. Returns whether there was one. */
-  dropDeposit: (channelId: string) => Promise<boolean>;
-}>;
-
 /**
  * Limits what the vouchers of one request add to the highest total that was signed for before: to its price, whatever its seller says that
  * it charged. That total is stored before a voucher is signed, so that what a lost response may have cost is known after kill -9. A voucher
  * that its seller returns with our signature counts as signed, because the files may have been lost.
  */
-export function limitVouchers(files: ClientChannelStorage): VoucherLimit {
+export function limitVouchers(files: ClientChannelStorage) {
   /** Highest total that this request signed for in its channel, and its limit. */
   let own: Readonly<{ channelId: string; max: bigint; limit: bigint }> | undefined;
   let deposited: string | undefined;
@@ -51,8 +34,17 @@ export function limitVouchers(files: ClientChannelStorage): VoucherLimit {
     await files.set(channelId, { ...channel, signedMaxClaimable: String(signed) });
   };
   return {
-    storage: { get, set: store, delete: (channelId) => files.delete(channelId) },
-    async admit({ channelId, max, price, deposit }) {
+    /**
+     * The given files, which then also keep the highest total that was signed for, and a deposit of unknown outcome, which counts as made for
+     * later requests. Storing a larger charge throws {@link PaymentRefusedError}.
+     */
+    storage: { get, set: store, delete: (channelId: string) => files.delete(channelId) },
+    /**
+     * Admits a voucher, and stores its total before it is signed.
+     *
+     * @throws {PaymentRefusedError} when the voucher is for more than the price on top of what was signed before the request.
+     */
+    async admit({ channelId, max, price, deposit }: VoucherTerms): Promise<void> {
       const channel: StoredChannel | undefined = await files.get(channelId);
       const signed = readSigned(channel);
       const limit = own?.channelId === channelId && signed <= own.max ? own.limit : signed + price;
@@ -62,7 +54,8 @@ export function limitVouchers(files: ClientChannelStorage): VoucherLimit {
       const opened = deposit === undefined ? {} : { openDeposit: String(deposit) };
       await store(channelId, { ...channel, signedMaxClaimable: String(max), ...opened });
     },
-    async dropDeposit(channelId) {
+    /** Forgets an earlier request's deposit that this one counted on. Returns whether there was one. */
+    async dropDeposit(channelId: string): Promise<boolean> {
       const stored: StoredChannel | undefined = await files.get(channelId);
       if (stored?.openDeposit === undefined || deposited === channelId.toLowerCase()) return false;
       const { openDeposit: _, ...channel } = stored;

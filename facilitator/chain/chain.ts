@@ -65,38 +65,7 @@ export type SendOutcome = Readonly<
 >;
 
 /** Chain node, in terms of this service. Concurrent calls share one request. Each method throws `ChainError` when the node returns no usable response. */
-export type Chain = Readonly<{
-  id: () => Promise<number>;
-  /** Returns the newest block, or the one with this number. */
-  head: (blockNumber?: number) => Promise<Head>;
-  /** Returns whether the node reports that it is still syncing; false for a node without this method. */
-  syncing: () => Promise<boolean>;
-  /** In wei. */
-  balance: (account: Hex) => Promise<bigint>;
-  /** Counts the account's mined transactions, up to a block if given; with `pending`, also those in the node's pool. */
-  transactionCount: (account: Hex, block: "latest" | "pending" | number) => Promise<number>;
-  /** In wei. */
-  priorityFee: () => Promise<bigint>;
-  receipt: (hash: Hex) => Promise<Receipt | undefined>;
-  /** Returns the call that a transaction makes; undefined if the node does not have it. */
-  transactionCall: (hash: Hex) => Promise<Readonly<{ to: Hex | null; input: Hex }> | undefined>;
-  /** Returns a contract's code, `0x` for an account without any. */
-  code: (account: Hex) => Promise<Hex>;
-  send: (rawTransaction: Hex) => Promise<SendOutcome>;
-  /** Simulates a call in the next block. Uses `pending`, because at `latest` some nodes use the time of a long-past block. */
-  simulate: (call: MessageCall) => Promise<JsonRpcResponse>;
-  /** Estimates the gas of a call in the next block, up to the call's own gas limit; returns an error if the call would fail. */
-  estimateGas: (call: MessageCall) => Promise<JsonRpcResponse>;
-  /** Returns the result of a view method, at a block if given; a node behind that block refuses. */
-  read: (call: MessageCall, blockNumber?: number) => Promise<Hex>;
-  /** Returns a contract's events since `fromBlock`, at most in the {@link logBlocksMax} blocks up to `headNumber`; of an array of topics any matches, of null all do. */
-  recentLogs: (
-    contract: Hex,
-    topics: readonly (Hex | readonly Hex[] | null)[],
-    headNumber: number,
-    fromBlock?: number,
-  ) => Promise<readonly (ContractLog & Placed)[]>;
-}>;
+export type Chain = ReturnType<typeof createChain>;
 
 /** Transaction that emitted an event. */
 type Placed = Readonly<{ transactionHash: Hex }>;
@@ -105,29 +74,50 @@ type Placed = Readonly<{ transactionHash: Hex }>;
 export const logBlocksMax = 100;
 
 /** Creates a chain from a JSON-RPC client, for calls with the given `place`, or on the process's own behalf without one. */
-export function createChain({ rpc, place }: Readonly<{ rpc: BatchingClient; place?: CallLocation }>): Chain {
+export function createChain({ rpc, place }: Readonly<{ rpc: BatchingClient; place?: CallLocation }>) {
   const call = (method: string, params: readonly unknown[]) => rpc.call(method, params, place);
   const query = async <Output>(method: string, params: readonly unknown[], schema: z.ZodType<Output>) =>
     requireResult(method, await call(method, params), schema);
   return {
-    id: () => query("eth_chainId", [], hexCount),
-    head: (number) => query("eth_getBlockByNumber", [formatBlock(number), false], headSchema),
-    syncing: async () => {
+    id: (): Promise<number> => query("eth_chainId", [], hexCount),
+    /** Returns the newest block, or the one with this number. */
+    head: (number?: number): Promise<Head> => query("eth_getBlockByNumber", [formatBlock(number), false], headSchema),
+    /** Returns whether the node reports that it is still syncing; false for a node without this method. */
+    syncing: async (): Promise<boolean> => {
       const answer = await call("eth_syncing", []);
       return answer.ok && answer.result !== false;
     },
-    balance: (account) => query("eth_getBalance", [account, "latest"], hexQuantity),
-    transactionCount: (account, block) =>
+    /** In wei. */
+    balance: (account: Hex): Promise<bigint> => query("eth_getBalance", [account, "latest"], hexQuantity),
+    /** Counts the account's mined transactions, up to a block if given; with `pending`, also those in the node's pool. */
+    transactionCount: (account: Hex, block: "latest" | "pending" | number): Promise<number> =>
       query("eth_getTransactionCount", [account, typeof block === "number" ? formatQuantity(block) : block], hexCount),
-    priorityFee: () => query("eth_maxPriorityFeePerGas", [], hexQuantity),
-    receipt: async (hash) => (await query("eth_getTransactionReceipt", [hash], receiptSchema)) ?? undefined,
-    transactionCall: async (hash) => (await query("eth_getTransactionByHash", [hash], transactionSchema)) ?? undefined,
-    code: (account) => query("eth_getCode", [account, "latest"], hexData),
-    send: async (raw) => readSendOutcome(await call("eth_sendRawTransaction", [raw])),
-    simulate: (message) => call("eth_call", [buildCallObject(message), "pending"]),
-    estimateGas: (message) => call("eth_estimateGas", [buildCallObject(message), "pending"]),
-    read: (message, number) => query("eth_call", [buildCallObject(message), formatBlock(number)], hexData),
-    recentLogs: (address, topics, headNumber, from = 0) => {
+    /** In wei. */
+    priorityFee: (): Promise<bigint> => query("eth_maxPriorityFeePerGas", [], hexQuantity),
+    receipt: async (hash: Hex): Promise<Receipt | undefined> =>
+      (await query("eth_getTransactionReceipt", [hash], receiptSchema)) ?? undefined,
+    /** Returns the call that a transaction makes; undefined if the node does not have it. */
+    transactionCall: async (hash: Hex): Promise<Readonly<{ to: Hex | null; input: Hex }> | undefined> =>
+      (await query("eth_getTransactionByHash", [hash], transactionSchema)) ?? undefined,
+    /** Returns a contract's code, `0x` for an account without any. */
+    code: (account: Hex): Promise<Hex> => query("eth_getCode", [account, "latest"], hexData),
+    send: async (raw: Hex): Promise<SendOutcome> => readSendOutcome(await call("eth_sendRawTransaction", [raw])),
+    /** Simulates a call in the next block. Uses `pending`, because at `latest` some nodes use the time of a long-past block. */
+    simulate: (message: MessageCall): Promise<JsonRpcResponse> =>
+      call("eth_call", [buildCallObject(message), "pending"]),
+    /** Estimates the gas of a call in the next block, up to the call's own gas limit; returns an error if the call would fail. */
+    estimateGas: (message: MessageCall): Promise<JsonRpcResponse> =>
+      call("eth_estimateGas", [buildCallObject(message), "pending"]),
+    /** Returns the result of a view method, at a block if given; a node behind that block refuses. */
+    read: (message: MessageCall, number?: number): Promise<Hex> =>
+      query("eth_call", [buildCallObject(message), formatBlock(number)], hexData),
+    /** Returns a contract's events since `fromBlock`, at most in the {@link logBlocksMax} blocks up to `headNumber`; of an array of topics any matches, of null all do. */
+    recentLogs: (
+      address: Hex,
+      topics: readonly (Hex | readonly Hex[] | null)[],
+      headNumber: number,
+      from: number = 0,
+    ): Promise<readonly (ContractLog & Placed)[]> => {
       const fromBlock = formatQuantity(Math.max(from, headNumber - logBlocksMax + 1));
       const filter = { address, topics, fromBlock, toBlock: formatQuantity(headNumber) };
       return query("eth_getLogs", [filter], z.array(logSchema.extend({ transactionHash: hexData })));

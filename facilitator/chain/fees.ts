@@ -7,12 +7,7 @@ import { ChainError } from "./chain-error.ts";
 export type Fees = Readonly<{ maxFeePerGas: bigint; maxPriorityFeePerGas: bigint }>;
 
 /** Quotes fees; transactions within a short period share one quote. */
-export type FeeQuotes = Readonly<{
-  /**
-   * @throws {ChainError} when the node can't respond, or when the chain charges more than the limit.
-   */
-  quote: () => Promise<Fees>;
-}>;
+export type FeeQuotes = ReturnType<typeof createFeeQuotes>;
 
 const quoteAgeMaxMs = 2_000;
 
@@ -23,11 +18,14 @@ const quoteAgeMaxMs = 2_000;
 export function createFeeQuotes(
   { maxFeePerGasGwei }: Readonly<{ maxFeePerGasGwei: number }>,
   { chain, monotonicMs }: Readonly<{ chain: Chain }> & Pick<Clock, "monotonicMs">,
-): FeeQuotes {
+) {
   const limit = computeFeeLimit(maxFeePerGasGwei);
   let last: Readonly<{ fees: Fees; quotedAtMs: number }> | undefined;
   return {
-    quote: async () => {
+    /**
+     * @throws {ChainError} when the node can't respond, or when the chain charges more than the limit.
+     */
+    quote: async (): Promise<Fees> => {
       if (last !== undefined && monotonicMs() - last.quotedAtMs < quoteAgeMaxMs) return last.fees;
       const [{ baseFeePerGas }, tip] = await Promise.all([chain.head(), chain.priorityFee()]);
       if (baseFeePerGas === undefined) {

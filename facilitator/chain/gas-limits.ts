@@ -27,28 +27,7 @@ type AuthorizedTransfer = Readonly<{
 type GasResult = Readonly<{ ok: true; gas: bigint; isEstimated: boolean }> | Extract<JsonRpcResponse, { ok: false }>;
 
 /** Gas limits of payment transactions, based on the node's estimates. */
-export type GasLimits = Readonly<{
-  /**
-   * Simulates a payment and caches its gas: for a minute the gas of one payment to a payee serves its others. An error means that the payment
-   * would fail.
-   */
-  simulate: (transfer: AuthorizedTransfer, chain: Chain) => Promise<GasResult>;
-  /** Estimates and caches the gas of a payment. */
-  estimate: (transfer: AuthorizedTransfer, chain: Chain) => Promise<GasResult>;
-  /** Returns the limit for a payment's transaction: the estimate plus the margin, capped at `most`; undefined without an estimate. */
-  find: (transfer: Pick<AuthorizedTransfer, "id" | "callData">) => bigint | undefined;
-  /**
-   * Returns the gas limit of a call with several payments, all of which have to succeed: its gas plus the margin, at most `gasMax`; undefined
-   * if the call would fail. The gas of a batch to one payee serves further batches to it as in `simulate`.
-   */
-  estimateBatch: (
-    transfers: readonly AuthorizedTransfer[],
-    batch: Readonly<{ call: ContractCall; gasMax: bigint }>,
-    chain: Chain,
-  ) => Promise<bigint | undefined>;
-  /** Returns the max gas of a settlement; a claim of several vouchers may use it for each. */
-  most: (transfer: Pick<AuthorizedTransfer, "contract" | "callData">) => bigint;
-}>;
+export type GasLimits = ReturnType<typeof createGasLimits>;
 
 /** Max gas of a transaction (EIP-7825). */
 export const transactionGasMax = 16_777_216n;
@@ -68,8 +47,9 @@ const estimateSchema = z
 export function createGasLimits(
   { gasLimit, gasMarginPercent, entriesMax }: GasLimitOptions,
   { signer, fees, monotonicMs }: Readonly<{ signer: Hex; fees?: FeeQuotes }> & Pick<Clock, "monotonicMs">,
-): GasLimits {
-  const most: GasLimits["most"] = (transfer) => {
+) {
+  /** Returns the max gas of a settlement; a claim of several vouchers may use it for each. */
+  const most = (transfer: Pick<AuthorizedTransfer, "contract" | "callData">): bigint => {
     const call = readChannelCall(transfer);
     const limit = BigInt(gasLimit) * BigInt(call === undefined || call.kind === "deposit" ? 1 : call.parts);
     return limit < transactionGasMax ? limit : transactionGasMax;
@@ -110,9 +90,24 @@ export function createGasLimits(
   };
   return {
     most,
-    simulate: (transfer, chain) => measurePayment(transfer, byPayee.find(namePayee(transfer)), chain),
-    estimate: (transfer, chain) => measurePayment(transfer, undefined, chain),
-    estimateBatch: async (transfers, { call, gasMax }, chain) => {
+    /**
+     * Simulates a payment and caches its gas: for a minute the gas of one payment to a payee serves its others. An error means that the payment
+     * would fail.
+     */
+    simulate: (transfer: AuthorizedTransfer, chain: Chain): Promise<GasResult> =>
+      measurePayment(transfer, byPayee.find(namePayee(transfer)), chain),
+    /** Estimates and caches the gas of a payment. */
+    estimate: (transfer: AuthorizedTransfer, chain: Chain): Promise<GasResult> =>
+      measurePayment(transfer, undefined, chain),
+    /**
+     * Returns the gas limit of a call with several payments, all of which have to succeed: its gas plus the margin, at most `gasMax`; undefined
+     * if the call would fail. The gas of a batch to one payee serves further batches to it as in `simulate`.
+     */
+    estimateBatch: async (
+      transfers: readonly AuthorizedTransfer[],
+      { call, gasMax }: Readonly<{ call: ContractCall; gasMax: bigint }>,
+      chain: Chain,
+    ): Promise<bigint | undefined> => {
       const count = BigInt(transfers.length);
       const [name = "", ...others] = new Set(transfers.map(namePayee));
       const each = others.length === 0 ? byPayeeInBatch.find(name) : undefined;
@@ -123,7 +118,8 @@ export function createGasLimits(
       if (isEstimated && others.length === 0) byPayeeInBatch.keepLeast(name, (gas - emptyTransactionGas) / count + 1n);
       return addPercent(gas, gasMarginPercent, gasMax);
     },
-    find: ({ id, callData }) => {
+    /** Returns the limit for a payment's transaction: the estimate plus the margin, capped at `most`; undefined without an estimate. */
+    find: ({ id, callData }: Pick<AuthorizedTransfer, "id" | "callData">): bigint | undefined => {
       const known = byPayment.get(id);
       return known?.callData !== callData ? undefined : addPercent(known.gas, gasMarginPercent, known.limit);
     },

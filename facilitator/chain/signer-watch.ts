@@ -15,35 +15,7 @@ export type SignerWatchOptions = Readonly<{
 }>;
 
 /** Last known state of the signing accounts; reading it never calls the node. */
-export type SignerWatch = Readonly<{
-  /**
-   * Queries the balances, and whether keys that failed can sign again.
-   *
-   * @throws {ChainError} when the node can't respond.
-   */
-  look: (maxFeePerGas: bigint) => Promise<void>;
-  /** Fails when no account can settle. */
-  check: () => ReadinessCheck;
-  /**
-   * Returns why an account, or without one every account, can't settle: too little for gas, or a key that can't sign. Undefined if it
-   * can, or if this is unknown.
-   */
-  shortage: (account?: Hex) => string | undefined;
-  /**
-   * Returns whether an account that can settle, the given one or any, can pay for that much gas; true while this is unknown. A transaction
-   * of several claims may need more than one settlement.
-   */
-  canPay: (gas: bigint, account?: Hex) => boolean;
-  /** Takes an account out of use until the next {@link SignerWatch.look} finds that it can settle. */
-  recordProblem: (account: Hex, problem: string) => void;
-  /** Registers a listener that is called as soon as a problem leaves no account that can settle. */
-  onShortage: (listener: () => void) => void;
-  /** In the chain's native currency; unknown balances are absent. */
-  balances: () => ReadonlyMap<Hex, number>;
-  usable: () => ReadonlyMap<Hex, boolean>;
-  /** Returns an account's current max cost of one settlement, in the native currency's smallest unit; 0 until known. */
-  settlementCost: () => bigint;
-}>;
+export type SignerWatch = ReturnType<typeof createSignerWatch>;
 
 type Account = { readonly signer: TransactionSigner; balance: bigint | undefined; problem: string | undefined };
 
@@ -54,7 +26,7 @@ const advisedSettlements = 100n;
 export function createSignerWatch(
   { chainId, nativeDecimals, gasLimit }: SignerWatchOptions,
   { signers, chain, log }: Readonly<{ signers: readonly TransactionSigner[]; chain: Chain; log: Logger }>,
-): SignerWatch {
+) {
   const accounts = signers.map((signer): Account => ({ signer, balance: undefined, problem: undefined }));
   const unusable = new Set<Hex>();
   let [settlementCost, gasPrice] = [0n, 0n];
@@ -76,8 +48,7 @@ export function createSignerWatch(
     return ok || (account.balance === undefined && account.problem === undefined) ? undefined : message;
   };
   const report = (account: Account): void => {
-    const { address } = account.signer;
-    const problem = explain(account);
+    const [{ address }, problem] = [account.signer, explain(account)];
     if (unusable.has(address) === (problem !== undefined)) return;
     const where = { signer: address, network: `eip155:${chainId}` };
     if (problem === undefined) {
@@ -89,37 +60,56 @@ export function createSignerWatch(
     const effect = unusable.size === accounts.length ? "no payment can be settled" : "the other signers settle";
     log.warn({ event: "signer-unusable", ...where, problem }, `${effect}: ${problem}`);
   };
-  const shortage: SignerWatch["shortage"] = (asked) => {
+  /**
+   * Returns why an account, or without one every account, can't settle: too little for gas, or a key that can't sign. Undefined if it
+   * can, or if this is unknown.
+   */
+  const shortage = (asked?: Hex): string | undefined => {
     const found = findAsked(accounts, asked);
     const problems = found.flatMap((account) => explain(account) ?? []);
     return problems.length === found.length ? problems.join("; ") : undefined;
   };
   return {
-    look: async (maxFeePerGas) => {
+    /**
+     * Queries the balances, and whether keys that failed can sign again.
+     *
+     * @throws {ChainError} when the node can't respond.
+     */
+    look: async (maxFeePerGas: bigint): Promise<void> => {
       await Promise.all(accounts.map((account) => checkAccount(account, chain)));
       [settlementCost, gasPrice] = [BigInt(gasLimit) * maxFeePerGas, maxFeePerGas];
       accounts.forEach(report);
     },
-    check: () => {
+    /** Fails when no account can settle. */
+    check: (): ReadinessCheck => {
       const checks = accounts.map(describe);
       return { ok: checks.some(({ ok }) => ok), message: checks.map(({ message }) => message).join("; ") };
     },
     shortage,
-    canPay: (gas, asked) =>
+    /**
+     * Returns whether an account that can settle, the given one or any, can pay for that much gas; true while this is unknown. A transaction
+     * of several claims may need more than one settlement.
+     */
+    canPay: (gas: bigint, asked?: Hex): boolean =>
       findAsked(accounts, asked).some(
         (account) => explain(account) === undefined && hasAtLeast(account, gas * gasPrice),
       ),
-    recordProblem: (address, problem) => {
+    /** Takes an account out of use until the next {@link SignerWatch.look} finds that it can settle. */
+    recordProblem: (address: Hex, problem: string): void => {
       const account = accounts.find(({ signer }) => signer.address === address);
       if (account === undefined) return;
       account.problem = problem;
       report(account);
       if (shortage() !== undefined) notifyShortage?.();
     },
-    onShortage: (listener) => void (notifyShortage = listener),
-    balances: () => new Map(accounts.flatMap((account) => readBalance(account, format))),
-    usable: () => new Map(accounts.map((account) => [account.signer.address, explain(account) === undefined])),
-    settlementCost: () => settlementCost,
+    /** Registers a listener that is called as soon as a problem leaves no account that can settle. */
+    onShortage: (listener: () => void): void => void (notifyShortage = listener),
+    /** In the chain's native currency; unknown balances are absent. */
+    balances: (): ReadonlyMap<Hex, number> => new Map(accounts.flatMap((account) => readBalance(account, format))),
+    usable: (): ReadonlyMap<Hex, boolean> =>
+      new Map(accounts.map((account) => [account.signer.address, explain(account) === undefined])),
+    /** Returns an account's current max cost of one settlement, in the native currency's smallest unit; 0 until known. */
+    settlementCost: (): bigint => settlementCost,
   };
 }
 

@@ -18,19 +18,7 @@ type Parties = Readonly<{ asset: Hex; payer: Hex }>;
 export type PaidBy = Parties & Readonly<{ contract: Hex; callData: Hex }>;
 
 /** Tokens and payers whose payments cost gas for nothing, and are rejected for a while: at first one minute, doubled by each failure. */
-export type Suspensions = Readonly<{
-  add: (culprit: Culprit, parties: Parties) => void;
-  /** Forgets the failures of a token and a payer, because one of their payments was settled. */
-  end: (parties: Parties) => void;
-  /**
-   * Returns why a payment is rejected now; never for what sellers move within channels, which is no payment. Also rejects wallets that never
-   * paid here: those with the same code share their failures, and all of them share an hourly budget, because anybody can create any number
-   * of either.
-   *
-   * @throws {ChainError} when the node can't respond, and {StoreError} when the ledger can't.
-   */
-  refuse: (payment: PaidBy, chain: Pick<Chain, "code">) => Promise<Refusal | undefined>;
-}>;
+export type Suspensions = ReturnType<typeof createSuspensions>;
 
 export type SuspensionDependencies = Pick<Clock, "monotonicMs"> &
   Readonly<{
@@ -58,7 +46,7 @@ const causes: Readonly<Record<Culprit["kind"], string>> = {
 type Entry = Readonly<{ failures: number; untilMs: number }>;
 
 /** Creates the suspensions of this process; the oldest is forgotten first. */
-export function createSuspensions({ monotonicMs, log, hasPaid }: SuspensionDependencies): Suspensions {
+export function createSuspensions({ monotonicMs, log, hasPaid }: SuspensionDependencies) {
   const entries = new Map<string, Entry>();
   const codes = new Map<string, Entry>();
   let codesUntilMs = 0;
@@ -88,7 +76,7 @@ export function createSuspensions({ monotonicMs, log, hasPaid }: SuspensionDepen
     return buildRefusal(what, leftMs, " Pay from an account with a key, or try again then.");
   };
   return {
-    add: (culprit, parties) => {
+    add: (culprit: Culprit, parties: Parties): void => {
       const { kind } = culprit;
       const name = nameOf(kind, parties);
       const failures = (entries.get(name)?.failures ?? 0) + 1;
@@ -100,10 +88,18 @@ export function createSuspensions({ monotonicMs, log, hasPaid }: SuspensionDepen
         `the ${kind} ${causes[kind]}; its payments are rejected for a while`,
       );
     },
-    end: (parties) => {
+    /** Forgets the failures of a token and a payer, because one of their payments was settled. */
+    end: (parties: Parties): void => {
       for (const kind of ["token", "payer"] as const) entries.delete(nameOf(kind, parties));
     },
-    refuse: async (payment, chain) => {
+    /**
+     * Returns why a payment is rejected now; never for what sellers move within channels, which is no payment. Also rejects wallets that never
+     * paid here: those with the same code share their failures, and all of them share an hourly budget, because anybody can create any number
+     * of either.
+     *
+     * @throws {ChainError} when the node can't respond, and {StoreError} when the ledger can't.
+     */
+    refuse: async (payment: PaidBy, chain: Pick<Chain, "code">): Promise<Refusal | undefined> => {
       if (isWithinChannels(payment)) return undefined;
       for (const kind of ["token", "payer"] as const) {
         const name = nameOf(kind, payment);

@@ -13,32 +13,14 @@ import type { Chain } from "../chain/chain.ts";
 import type { GasLimits } from "../chain/gas-limits.ts";
 import { getNamedSigner, isWithinChannels, readCover, refuseUncovered, isNonceUsed } from "../chain/transfer-method.ts";
 import { confirmsSignature, encodeSignatureCheck } from "../chain/token.ts";
-import { createRecentVerdicts, type RecentVerdicts, createReservations } from "./verified-payments.ts";
+import { createRecentVerdicts, createReservations } from "./verified-payments.ts";
 import type { Suspensions } from "../chain/suspensions.ts";
 import type { JsonRpcFailure } from "#daemon/json-rpc.ts";
 
 type WalletSigned = Parameters<Transfers["checkWallet"]>[0];
 
 /** Checks of payments on the chain. Each throws {@link ChainError} when the node can't respond, or when nothing can be settled now. */
-export type PaymentChecks = Readonly<{
-  /** Returns why a payment is not valid at this time, or the chain would not accept it, on behalf of a caller. */
-  check: (payment: SignedPayment, caller: Caller) => Promise<Refusal | undefined>;
-  /** The same for a payment about to be settled, unless it was just checked. */
-  checkAgain: (payment: SignedPayment) => Promise<Refusal | undefined>;
-  /** Returns why a signature that needs the payer's wallet is invalid. */
-  checkWallet: (payment: WalletSigned, caller: Caller) => Promise<Refusal | undefined>;
-  /**
-   * The same for a whole payment: a wallet that its settlement creates (ERC-6492) can't be asked before, and its simulation decides. Of a
-   * recorded payment, the signature was valid when it was settled.
-   */
-  checkSigner: (payment: SignedPayment, caller: Caller) => Promise<Refusal | undefined>;
-  /** Reserves a payment's maximum, or returns why the payer can't pay it. */
-  reserve: (payment: SignedPayment, caller: Caller) => Promise<Refusal | undefined>;
-  releaseReservation: (payment: SignedPayment) => void;
-  /** Returns the result of a view method, on behalf of a caller. */
-  read: (call: Parameters<Chain["read"]>[0], caller: Caller) => Promise<Hex>;
-  recent: RecentVerdicts;
-}>;
+export type PaymentChecks = ReturnType<typeof createPaymentChecks>;
 
 export type PaymentCheckDependencies = Readonly<{
   /** Creates the chain for calls in a line. */
@@ -76,15 +58,18 @@ function refuseCostly(
 export function createPaymentChecks(
   limits: Readonly<{ entriesMax: number }>,
   { chainAt, gas, shortage, canPay, suspensions, isRecorded, clock, monotonicMs }: PaymentCheckDependencies,
-): PaymentChecks {
+) {
   const recent = createRecentVerdicts(limits, { monotonicMs });
   const reservations = createReservations(limits, { clock });
   const askWallet = createWalletCheck(limits, { monotonicMs });
   const chainFor = ({ waiting }: Caller) => chainAt({ line: "verifying", caller: "", ...waiting });
-  const checkWallet: PaymentChecks["checkWallet"] = (payment, caller) => askWallet(payment, chainFor(caller));
+  /** Returns why a signature that needs the payer's wallet is invalid. */
+  const checkWallet = (payment: WalletSigned, caller: Caller): Promise<Refusal | undefined> =>
+    askWallet(payment, chainFor(caller));
   return {
     recent,
-    check: async (payment, caller) => {
+    /** Returns why a payment is not valid at this time, or the chain would not accept it, on behalf of a caller. */
+    check: async (payment: SignedPayment, caller: Caller): Promise<Refusal | undefined> => {
       const untimely = refuseTime(payment.authorization, clock());
       if (untimely !== undefined) return untimely;
       // A payment reported as valid will be settled.
@@ -93,20 +78,26 @@ export function createPaymentChecks(
       const chain = chainFor(caller);
       return (await suspensions.refuse(payment, chain)) ?? checkOnChain(payment, { chain, gas });
     },
-    checkAgain: async (payment) => {
+    /** The same for a payment about to be settled, unless it was just checked. */
+    checkAgain: async (payment: SignedPayment): Promise<Refusal | undefined> => {
       const chain = chainAt({ line: "settling", caller: "" });
       const refusal = refuseTime(payment.authorization, clock()) ?? (await suspensions.refuse(payment, chain));
       if (refusal !== undefined || recent.acquireGood(payment)) return refusal;
       return (await checkOnChain(payment, { chain, gas })) ?? refuseCostly(payment, { gas, shortage, canPay });
     },
     checkWallet,
-    checkSigner: async (payment, caller) => {
+    /**
+     * The same for a whole payment: a wallet that its settlement creates (ERC-6492) can't be asked before, and its simulation decides. Of a
+     * recorded payment, the signature was valid when it was settled.
+     */
+    checkSigner: async (payment: SignedPayment, caller: Caller): Promise<Refusal | undefined> => {
       if (payment.walletSignature === undefined || (await isRecorded(payment))) return undefined;
       const refusal = await checkWallet(payment, caller);
       const isCreated = refusal !== undefined && payment.contract === multicall3Address;
       return isCreated ? checkOnChain(payment, { chain: chainFor(caller), gas }) : refusal;
     },
-    reserve: async (payment, caller) => {
+    /** Reserves a payment's maximum, or returns why the payer can't pay it. */
+    reserve: async (payment: SignedPayment, caller: Caller): Promise<Refusal | undefined> => {
       if (payment.max === undefined) return undefined;
       const amount = reservations.add(payment);
       if (amount > payment.max && approvesPermit2(payment.callData)) {
@@ -125,7 +116,8 @@ export function createPaymentChecks(
       return refuseUncovered({ ...payment, amount }, cover);
     },
     releaseReservation: reservations.release,
-    read: (call, caller) => chainFor(caller).read(call),
+    /** Returns the result of a view method, on behalf of a caller. */
+    read: (call: Parameters<Chain["read"]>[0], caller: Caller): Promise<Hex> => chainFor(caller).read(call),
   };
 }
 

@@ -1,49 +1,39 @@
 import type { Clock } from "#daemon/clock.ts";
 import { keepNewest } from "#daemon/memoize.ts";
 import type { Hex } from "#x402/hex.ts";
-import type { SignatureCheck, SignedPayment } from "#x402/signed-payment.ts";
+import type { SignedPayment } from "#x402/signed-payment.ts";
 
 /** Time for which the chain's verdict about a payment is valid. It is close to the block interval, and a seller's work between verify and settle is short. */
 export const verdictFreshMs = 2_000;
 
 /** Recent verdicts about verified payments, so that settling does not recheck the signature or the chain. */
-export type RecentVerdicts = Readonly<{
-  /** Checks the payer's signature: with a cached check of this exact signature, else with `recover`. */
-  isSigned: SignatureCheck;
-  /** Records that the chain, queried for a caller at that monotonic time, would accept the payment. */
-  recordGood: (payment: SignedPayment, verifiedAtMs: number, caller?: string) => void;
-  /** Returns whether the chain would have accepted the payment when a caller asked, however long ago. */
-  wasGood: (payment: Pick<SignedPayment, "id">, caller: string) => boolean;
-  /**
-   * Returns whether the chain's verdict about a payment to settle is still valid. A verdict is valid once, and consuming it invalidates
-   * those about the payer's other payments in the token, because together they may exceed the payer's balance.
-   */
-  acquireGood: (payment: SignedPayment) => boolean;
-  /** Records that a settlement of the payer ended, which invalidates the chain's earlier verdicts. */
-  forgetPayer: (payment: Pick<SignedPayment, "asset" | "payer">) => void;
-}>;
+export type RecentVerdicts = ReturnType<typeof createRecentVerdicts>;
 
 /** Creates a cache of at most `entriesMax` payments that evicts the oldest first. */
 export function createRecentVerdicts(
   { entriesMax }: Readonly<{ entriesMax: number }>,
   { monotonicMs }: Pick<Clock, "monotonicMs">,
-): RecentVerdicts {
+) {
   /** Call data by payment; it contains the signature in canonical form. */
   const signed = new Map<Hex, Hex>();
   const payers = new Map<string, PayerVerdicts>();
   const good = new Map<string, true>();
 
-  const forgetPayer: RecentVerdicts["forgetPayer"] = (payment) =>
+  /** Records that a settlement of the payer ended, which invalidates the chain's earlier verdicts. */
+  const forgetPayer = (payment: Pick<SignedPayment, "asset" | "payer">): void =>
     keepNewest(payers, namePayer(payment), { changedAtMs: monotonicMs(), verdicts: new Map() }, entriesMax);
   return {
-    isSigned: ({ id, callData }, recover) => {
+    /** Checks the payer's signature: with a cached check of this exact signature, else with `recover`. */
+    isSigned: ({ id, callData }: Pick<SignedPayment, "id" | "callData">, recover: () => boolean): boolean => {
       if (signed.get(id) === callData) return true;
       if (!recover()) return false;
       keepNewest(signed, id, callData, entriesMax);
       return true;
     },
-    wasGood: ({ id }, caller) => good.has(`${id} ${caller}`),
-    recordGood: (payment, verifiedAtMs, caller = "") => {
+    /** Returns whether the chain would have accepted the payment when a caller asked, however long ago. */
+    wasGood: ({ id }: Pick<SignedPayment, "id">, caller: string): boolean => good.has(`${id} ${caller}`),
+    /** Records that the chain, queried for a caller at that monotonic time, would accept the payment. */
+    recordGood: (payment: SignedPayment, verifiedAtMs: number, caller: string = ""): void => {
       keepNewest(good, `${payment.id} ${caller}`, true, entriesMax);
       const name = namePayer(payment);
       const payer = payers.get(name) ?? { changedAtMs: undefined, verdicts: new Map<Hex, Verdict>() };
@@ -53,7 +43,11 @@ export function createRecentVerdicts(
       keepNewest(payer.verdicts, payment.id, { contract, callData, atMs: verifiedAtMs }, verdictsPerPayerMax);
       keepNewest(payers, name, payer, entriesMax);
     },
-    acquireGood: (payment) => {
+    /**
+     * Returns whether the chain's verdict about a payment to settle is still valid. A verdict is valid once, and consuming it invalidates
+     * those about the payer's other payments in the token, because together they may exceed the payer's balance.
+     */
+    acquireGood: (payment: SignedPayment): boolean => {
       const verdict = payers.get(namePayer(payment))?.verdicts.get(payment.id);
       forgetPayer(payment);
       // The same payment may arrive with a different signature, amount or call data, which were not checked.
@@ -73,25 +67,19 @@ type PayerVerdicts = Readonly<{ changedAtMs: number | undefined; verdicts: Map<H
 /** Settling one of a payer's payments invalidates the verdicts about the others, so few are worth caching. */
 const verdictsPerPayerMax = 16;
 
-/** Verified payments with a maximum that are not settled yet: their payer must be able to pay the maximum of all of them together. */
-export type Reservations = Readonly<{
-  /** Reserves a payment's maximum until it expires, and returns the sum of the payer's reservations in its token, this one included. */
-  add: (payment: SignedPayment) => bigint;
-  release: (payment: Pick<SignedPayment, "id">) => void;
-  /** Evicts the oldest reservations beyond the max. Called only for covered payments, so that a rejected one never evicts another. */
-  trim: () => void;
-}>;
-
 type Reservation = Readonly<{ account: string; amount: bigint; untilSeconds: bigint }>;
 
-/** Creates at most `entriesMax` reservations; evicts the oldest. */
+/**
+ * Creates the reservations of verified payments with a maximum that are not settled yet: their payer must be able to pay the maximum of all
+ * of them together. Evicts the oldest of more than `entriesMax`.
+ */
 export function createReservations(
   { entriesMax }: Readonly<{ entriesMax: number }>,
   { clock }: Readonly<{ clock: () => number }>,
-): Reservations {
+) {
   const byPayment = new Map<Hex, Reservation>();
   const byAccount = new Map<string, Set<Hex>>();
-  const release: Reservations["release"] = ({ id }) => {
+  const release = ({ id }: Pick<SignedPayment, "id">): void => {
     const account = byPayment.get(id)?.account;
     if (account === undefined) return;
     byPayment.delete(id);
@@ -101,13 +89,15 @@ export function createReservations(
   };
   return {
     release,
-    trim: () => {
+    /** Evicts the oldest reservations beyond the max. Called only for covered payments, so that a rejected one never evicts another. */
+    trim: (): void => {
       for (const oldest of byPayment.keys()) {
         if (byPayment.size <= entriesMax) return;
         release({ id: oldest });
       }
     },
-    add: ({ id, asset, payer, max = 0n, authorization }) => {
+    /** Reserves a payment's maximum until it expires, and returns the sum of the payer's reservations in its token, this one included. */
+    add: ({ id, asset, payer, max = 0n, authorization }: SignedPayment): bigint => {
       const account = namePayer({ asset, payer });
       release({ id });
       byPayment.set(id, { account, amount: max, untilSeconds: authorization.validBefore });

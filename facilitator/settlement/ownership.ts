@@ -8,27 +8,7 @@ import type { SettleAnswer } from "#x402/answer.ts";
  * column `owner`. Only its owner gets a success, so that one payment never pays two sellers, or one seller twice. If the owner has
  * disclaimed it, the column is empty, and the next caller may acquire it. Each method is one statement, except one method with up to two.
  */
-export type Ownership = Readonly<{
-  /** Makes a caller the owner of an unowned settlement. Returns true if the caller owns it now, or already did. */
-  acquire: (id: Hex, owner: string) => Promise<boolean>;
-  /** Removes the owner, so that the next caller can acquire it. */
-  release: (id: Hex, owner: string) => Promise<void>;
-  /** Removes the owner permanently. Returns true only for the call that did so. */
-  close: (id: Hex, owner: string) => Promise<boolean>;
-  /** Records that a seller is about to verify a payment. Returns false, and records nothing, while its payer has {@link payerNotesMax} notes. */
-  recordVerified: (payment: Readonly<{ id: Hex; payer: Hex }>, owner: string) => Promise<boolean>;
-  /** Removes the record of a verification whose payment was rejected, because the seller delivers nothing for it. */
-  forgetRejected: (id: Hex, owner: string) => Promise<void>;
-  /** Returns whether a seller verified a payment successfully. */
-  wasVerified: (id: Hex, owner: string) => Promise<boolean>;
-  /** Returns whether a seller verified a payment successfully no more than once. */
-  verifiedOnce: (id: Hex, owner: string) => Promise<boolean>;
-  /**
-   * Deletes notes from a time range, except those of a payment's owner that prevent a second success. Processes about `max` notes, and
-   * returns where the next step starts; undefined when done.
-   */
-  forgetNotes: (place: NotesLocation, max: number) => Promise<number | undefined>;
-}>;
+export type Ownership = ReturnType<typeof createOwnership>;
 
 /** Half-open time range of last verifications, in milliseconds since 1970, excluding its end. */
 export type NotesLocation = Readonly<{ fromMs: number; beforeMs: number }>;
@@ -65,24 +45,38 @@ const forgetNotesSql = `DELETE FROM verification WHERE at_ms >= $1 AND at_ms < $
 export function createOwnership(
   { chainId }: Readonly<{ chainId: number }>,
   { store, clock }: Readonly<{ store: SqlStore; clock: () => number }>,
-): Ownership {
+) {
   return {
-    acquire: async (id, owner) => (await store.change(acquireSql, [chainId, id, owner])) === 1,
-    release: async (id, owner) => {
+    /** Makes a caller the owner of an unowned settlement. Returns true if the caller owns it now, or already did. */
+    acquire: async (id: Hex, owner: string): Promise<boolean> =>
+      (await store.change(acquireSql, [chainId, id, owner])) === 1,
+    /** Removes the owner, so that the next caller can acquire it. */
+    release: async (id: Hex, owner: string): Promise<void> => {
       await store.change(releaseSql, [chainId, id, owner]);
     },
-    close: async (id, owner) => (await store.change(closeSql, [chainId, id, owner])) === 1,
-    recordVerified: async ({ id, payer }, owner) =>
+    /** Removes the owner permanently. Returns true only for the call that did so. */
+    close: async (id: Hex, owner: string): Promise<boolean> =>
+      (await store.change(closeSql, [chainId, id, owner])) === 1,
+    /** Records that a seller is about to verify a payment. Returns false, and records nothing, while its payer has {@link payerNotesMax} notes. */
+    recordVerified: async ({ id, payer }: Readonly<{ id: Hex; payer: Hex }>, owner: string): Promise<boolean> =>
       (await store.change(recordVerifiedSql, [chainId, id, owner, clock(), payer.toLowerCase()])) === 1,
-    forgetRejected: async (id, owner) => {
+    /** Removes the record of a verification whose payment was rejected, because the seller delivers nothing for it. */
+    forgetRejected: async (id: Hex, owner: string): Promise<void> => {
       // A concurrent verification between the two statements leaves one extra note, which denies a second success.
       if ((await store.change(forgetFirstSql, [chainId, id, owner])) === 1) return;
       await store.change(forgetLaterSql, [chainId, id, owner]);
     },
-    wasVerified: async (id, owner) => (await store.rows(verifiedSql, [chainId, id, owner])).length > 0,
-    verifiedOnce: async (id, owner) =>
+    /** Returns whether a seller verified a payment successfully. */
+    wasVerified: async (id: Hex, owner: string): Promise<boolean> =>
+      (await store.rows(verifiedSql, [chainId, id, owner])).length > 0,
+    /** Returns whether a seller verified a payment successfully no more than once. */
+    verifiedOnce: async (id: Hex, owner: string): Promise<boolean> =>
       (await store.rows(`${verifiedSql} AND times > 1`, [chainId, id, owner])).length === 0,
-    forgetNotes: async ({ fromMs, beforeMs }, max) => {
+    /**
+     * Deletes notes from a time range, except those of a payment's owner that prevent a second success. Processes about `max` notes, and
+     * returns where the next step starts; undefined when done.
+     */
+    forgetNotes: async ({ fromMs, beforeMs }: NotesLocation, max: number): Promise<number | undefined> => {
       const [end] = await store.rows(stepEndSql, [fromMs, beforeMs, max]);
       const nextMs = end && Math.max(Number(end["at_ms"]), fromMs + 1);
       await store.change(forgetNotesSql, [fromMs, nextMs ?? beforeMs]);

@@ -26,12 +26,7 @@ export type CheckedSpending = Disposable &
   }>;
 
 /** Sums of the in-flight settlement amounts, by payer and token: each settlement passes a simulation on its own, but only the first would be paid. */
-export type PayerFunds = Readonly<{
-  /** Opens an account for a settlement about to be checked. */
-  open: (spending: Spending) => CheckedSpending;
-  /** Adds a settlement whose transaction was already sent, until it ends. */
-  add: (spending: Spending, ended: Promise<unknown>) => void;
-}>;
+export type PayerFunds = ReturnType<typeof createPayerFunds>;
 
 /** Time for which a balance can be reused for more settlements, minus the amounts spent since it was read. */
 const balanceFreshMs = 2_000;
@@ -64,7 +59,7 @@ type Balance = {
 export function createPayerFunds({
   chain,
   monotonicMs,
-}: Readonly<{ chain: Pick<Chain, "read"> }> & Pick<Clock, "monotonicMs">): PayerFunds {
+}: Readonly<{ chain: Pick<Chain, "read"> }> & Pick<Clock, "monotonicMs">) {
   const accounts = new Map<string, Account>();
 
   const hold = ({ asset, payer }: Spending): Readonly<{ account: Account; release: () => void }> => {
@@ -79,7 +74,8 @@ export function createPayerFunds({
     return { account, release };
   };
 
-  const add: PayerFunds["add"] = (spending, ended) => {
+  /** Adds a settlement whose transaction was already sent, until it ends. */
+  const add = (spending: Spending, ended: Promise<unknown>): void => {
     const { account, release } = hold(spending);
     const approving = approvesPermit2(spending.callData) ? 1 : 0;
     account.reserved += spending.amount;
@@ -115,7 +111,8 @@ export function createPayerFunds({
 
   return {
     add,
-    open: (spending) => {
+    /** Opens an account for a settlement about to be checked. */
+    open: (spending: Spending): CheckedSpending => {
       const { account, release } = hold(spending);
       const opened = { spending, account, endsBefore: account.ends };
       return {

@@ -125,30 +125,20 @@ export type InFlightSettlement = {
 };
 
 /** In-flight settlements, by payment and by the authorization nonce that they use. */
-export type InFlightSettlements = Readonly<{
-  get: (id: Hex) => InFlightSettlement | undefined;
-  /** Returns whether another settlement uses the same authorization nonce. */
-  hasConflict: (settlement: Settlement) => boolean;
-  add: (settlement: Settlement, attempts: readonly Attempt[]) => InFlightSettlement;
-  /** Ends a settlement: removes it and reports its outcome to all waiting callers. */
-  end: (entry: InFlightSettlement, answer: SettleAnswer | Error) => void;
-  all: () => IteratorObject<InFlightSettlement>;
-  size: () => number;
-  /** Returns the age of the oldest settlement, in milliseconds since its first request; 0 if none. */
-  oldestMs: () => number;
-}>;
+export type InFlightSettlements = ReturnType<typeof createInFlightSettlements>;
 
 export function createInFlightSettlements({
   clock,
   monotonicMs,
-}: Readonly<{ clock: () => number; monotonicMs: () => number }>): InFlightSettlements {
+}: Readonly<{ clock: () => number; monotonicMs: () => number }>) {
   const byId = new Map<Hex, InFlightSettlement>();
   const idByAuthorization = new Map<string, Hex>();
   return {
-    get: (id) => byId.get(id),
-    hasConflict: (settlement) =>
+    get: (id: Hex): InFlightSettlement | undefined => byId.get(id),
+    /** Returns whether another settlement uses the same authorization nonce. */
+    hasConflict: (settlement: Settlement): boolean =>
       (idByAuthorization.get(formatAuthorizationKey(settlement)) ?? settlement.id) !== settlement.id,
-    add: (settlement, attempts) => {
+    add: (settlement: Settlement, attempts: readonly Attempt[]): InFlightSettlement => {
       const { promise, resolve } = Promise.withResolvers<SettleAnswer | Error>();
       const entry: InFlightSettlement = {
         settlement,
@@ -171,7 +161,8 @@ export function createInFlightSettlements({
       idByAuthorization.set(formatAuthorizationKey(settlement), settlement.id);
       return entry;
     },
-    end: (entry, answer) => {
+    /** Ends a settlement: removes it and reports its outcome to all waiting callers. */
+    end: (entry: InFlightSettlement, answer: SettleAnswer | Error): void => {
       // An abandoned settlement may end a second time, when its payment is in flight again.
       if (byId.get(entry.settlement.id) === entry) {
         byId.delete(entry.settlement.id);
@@ -179,9 +170,10 @@ export function createInFlightSettlements({
       }
       entry.end(answer);
     },
-    all: () => byId.values(),
-    size: () => byId.size,
-    oldestMs: () => {
+    all: (): IteratorObject<InFlightSettlement> => byId.values(),
+    size: (): number => byId.size,
+    /** Returns the age of the oldest settlement, in milliseconds since its first request; 0 if none. */
+    oldestMs: (): number => {
       const nowMs = clock();
       // Resumed settlements are unordered, and another replica's clock may be ahead of this one's.
       return byId.values().reduce((oldest, { settlement }) => Math.max(oldest, nowMs - settlement.begunAtMs), 0);

@@ -3,34 +3,29 @@ import { Counter, Gauge, type Registry } from "prom-client";
 import type { Channel } from "../claims/channel-ledger.ts";
 
 /** Metrics of a seller's channels. Labels are networks and tokens of the offers, and outcomes of the code. */
-export type ChannelMetrics = Readonly<{
-  /** Counts the response to a claim; undefined if its outcome is unknown. */
-  countClaim(answer: SettleResponse | undefined): void;
-  /** Sets the number of channels, and the unclaimed amounts. */
-  setChannels(count: number, unclaimed: UnclaimedAmounts): void;
-}>;
+export type ChannelMetrics = ReturnType<typeof createChannelMetrics>;
 
 /** Amounts charged through channels and not yet claimed, by network and token. */
-export type UnclaimedAmounts = Readonly<{ add: (channel: Channel) => void; list: () => readonly Unclaimed[] }>;
+export type UnclaimedAmounts = ReturnType<typeof createUnclaimedAmounts>;
 
 type Unclaimed = Readonly<{ network: string; token: string; amount: bigint }>;
 
 /** Creates empty amounts. */
-export function createUnclaimedAmounts(): UnclaimedAmounts {
+export function createUnclaimedAmounts() {
   const amounts = new Map<string, Unclaimed>();
   return {
-    add({ network, config, charged, state }) {
+    add({ network, config, charged, state }: Channel): void {
       const token = config.token.toLowerCase();
       const key = `${network} ${token}`;
       const amount = (amounts.get(key)?.amount ?? 0n) + charged - state.totalClaimed;
       amounts.set(key, { network, token, amount });
     },
-    list: () => [...amounts.values()],
+    list: (): readonly Unclaimed[] => [...amounts.values()],
   };
 }
 
 /** Adds the metrics of channels to a registry. */
-export function createChannelMetrics(registry: Registry): ChannelMetrics {
+export function createChannelMetrics(registry: Registry) {
   const registers = [registry];
   const channels = new Gauge({
     name: "gatehouse_channels",
@@ -50,9 +45,11 @@ export function createChannelMetrics(registry: Registry): ChannelMetrics {
     registers,
   });
   return {
-    countClaim: (answer) =>
+    /** Counts the response to a claim; undefined if its outcome is unknown. */
+    countClaim: (answer: SettleResponse | undefined): void =>
       claims.inc({ result: answer === undefined ? "unknown" : answer.success ? "claimed" : "rejected" }),
-    setChannels(count, unclaimed) {
+    /** Sets the number of channels, and the unclaimed amounts. */
+    setChannels(count: number, unclaimed: UnclaimedAmounts): void {
       channels.set(count);
       unclaimedUnits.reset();
       for (const { network, token, amount } of unclaimed.list()) unclaimedUnits.set({ network, token }, Number(amount));

@@ -20,29 +20,15 @@ const pendingMs = 600_000;
 const statesMax = 100_000;
 
 /** States of channels on the chain, as last read. */
-export type ChannelStates = Readonly<{
-  /** Judges a voucher by the known state, and reads the chain only if none is known, or the known one would not do. */
-  judge: (
-    voucher: Vouched,
-    transfers: Transfers,
-    refuse: (state: ChannelState) => Refusal | undefined,
-  ) => Promise<ChannelState | Refusal>;
-  /** Reads the state. */
-  refresh: (channelId: Hex, transfers: Transfers) => Promise<ChannelState>;
-  /** Runs a settlement that may change the state of channels: what was read before its end is forgotten. */
-  change: (
-    channelIds: readonly Hex[],
-    transfers: Pick<Transfers, "clock">,
-    settle: () => Promise<Answered<SettleAnswer>>,
-  ) => Promise<Answered<SettleAnswer>>;
-}>;
+export type ChannelStates = ReturnType<typeof createChannelStates>;
 
 /** Creates the states, initially unknown. */
-export function createChannelStates(): ChannelStates {
+export function createChannelStates() {
   const known = new Map<string, Readonly<{ state: ChannelState; atMs: number }>>();
   const pendingUntilMs = new Map<string, number>();
   let changes = 0;
-  const refresh: ChannelStates["refresh"] = async (channelId, { read, clock }) => {
+  /** Reads the state. */
+  const refresh = async (channelId: Hex, { read, clock }: Transfers): Promise<ChannelState> => {
     const [atMs, changesBefore] = [clock(), changes];
     const id = channelId.toLowerCase();
     const state = await readChannelState(channelId, read);
@@ -56,7 +42,12 @@ export function createChannelStates(): ChannelStates {
   };
   return {
     refresh,
-    change: async (channelIds, { clock }, settle) => {
+    /** Runs a settlement that may change the state of channels: what was read before its end is forgotten. */
+    change: async (
+      channelIds: readonly Hex[],
+      { clock }: Pick<Transfers, "clock">,
+      settle: () => Promise<Answered<SettleAnswer>>,
+    ): Promise<Answered<SettleAnswer>> => {
       const ids = channelIds.map((id) => id.toLowerCase());
       try {
         const answered = await settle();
@@ -69,7 +60,12 @@ export function createChannelStates(): ChannelStates {
         while (pendingUntilMs.size > statesMax) pendingUntilMs.delete(pendingUntilMs.keys().next().value ?? "");
       }
     },
-    judge: async ({ channelId }, transfers, refuse) => {
+    /** Judges a voucher by the known state, and reads the chain only if none is known, or the known one would not do. */
+    judge: async (
+      { channelId }: Vouched,
+      transfers: Transfers,
+      refuse: (state: ChannelState) => Refusal | undefined,
+    ): Promise<ChannelState | Refusal> => {
       const last = known.get(channelId.toLowerCase());
       const ageMs = last === undefined ? stateFreshMs : transfers.clock() - last.atMs;
       if (last !== undefined && ageMs >= 0 && ageMs < stateFreshMs && refuse(last.state) === undefined)

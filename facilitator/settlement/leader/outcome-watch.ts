@@ -17,12 +17,7 @@ export type Watched = Readonly<{
 }>;
 
 /** Polls for the outcomes of all settlements awaited in this process, with one query at a time. */
-export type OutcomeWatch = AsyncDisposable &
-  Readonly<{
-    watch: (id: Hex) => Watched;
-    /** Returns the number of waits. */
-    size: () => number;
-  }>;
+export type OutcomeWatch = ReturnType<typeof createOutcomeWatch>;
 
 type Entry = {
   waits: number;
@@ -38,7 +33,7 @@ type OutcomeWatchDependencies = Pick<PollDependencies, "log" | "pause" | "random
 export function createOutcomeWatch(
   { intervalMs }: Readonly<{ intervalMs: number }>,
   { requests, ...dependencies }: OutcomeWatchDependencies,
-): OutcomeWatch {
+) {
   const entries = new Map<Hex, Entry>();
   let waits = 0;
 
@@ -67,7 +62,7 @@ export function createOutcomeWatch(
     return entry;
   };
   return {
-    watch: (id) => {
+    watch: (id: Hex): Watched => {
       const entry = openEntry(id);
       entry.waits += 1;
       waits += 1;
@@ -82,7 +77,8 @@ export function createOutcomeWatch(
         },
       };
     },
-    size: () => waits,
+    /** Returns the number of waits. */
+    size: (): number => waits,
     [Symbol.asyncDispose]: () => loop[Symbol.asyncDispose](),
   };
 }

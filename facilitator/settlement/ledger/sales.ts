@@ -14,18 +14,7 @@ export type Sale = Readonly<{
 }>;
 
 /** Sellers and payment-identifiers of settlements. Writes are durable when their promise resolves. Any method throws `StoreError`. */
-export type Sales = Readonly<{
-  /** Returns whether the payer's identifier is in use for something else. */
-  isConflict: (payer: Hex, identifier: BoundIdentifier) => Promise<boolean>;
-  /** Records a sale before it is settled. Returns false, and records nothing, on a conflict. */
-  add: (sale: Sale) => Promise<boolean>;
-  /** Records the gas of settlements in wei, each once, and adds it to their sellers' hour. Returns what it added, by seller. */
-  addGas: (paid: ReadonlyMap<Hex, bigint>) => Promise<ReadonlyMap<string, bigint>>;
-  /** Returns the wei that a seller's settlements have cost in the last 24 hours, by hour and from the oldest on; the first hour counts whole. */
-  gasOfDay: (seller: string) => Promise<readonly GasOfHour[]>;
-  /** Deletes at most `max` identifiers and sales from before a time. Returns the larger of the two numbers deleted. */
-  forget: (beforeMs: number, max: number) => Promise<number>;
-}>;
+export type Sales = ReturnType<typeof createSales>;
 
 /** Wei that a seller's settlements cost in an hour, and the most that one of them did; from `forgottenMs` on they no longer count. */
 export type GasOfHour = Readonly<{ spent: bigint; dearest: bigint; forgottenMs: number }>;
@@ -61,7 +50,7 @@ export type SalesOptions = Readonly<{
 export function createSales(
   { chainId, firstChainId = chainId }: SalesOptions,
   { store, clock }: Readonly<{ store: SqlStore; clock: () => number }>,
-): Sales {
+) {
   const readHours = async ({ rows }: Pick<SqlConnection, "rows">, seller: string, sinceMs: number) => {
     const found = await rows(gasOfDaySql, [chainId, seller, formatHour(sinceMs)]);
     return found.map(({ day, gas_paid: spent, dearest }): GasOfHour => {
@@ -75,8 +64,10 @@ export function createSales(
     { id, fingerprint }: BoundIdentifier,
   ): Promise<boolean> => (await rows(conflictSql, [firstChainId, payer.toLowerCase(), id, fingerprint])).length > 0;
   return {
-    isConflict: (payer, identifier) => isConflict(store, payer, identifier),
-    add: ({ id, payer, seller, identifier }) =>
+    /** Returns whether the payer's identifier is in use for something else. */
+    isConflict: (payer: Hex, identifier: BoundIdentifier): Promise<boolean> => isConflict(store, payer, identifier),
+    /** Records a sale before it is settled. Returns false, and records nothing, on a conflict. */
+    add: ({ id, payer, seller, identifier }: Sale): Promise<boolean> =>
       store.transaction(async (connection) => {
         if (identifier !== undefined) {
           const by = [firstChainId, payer.toLowerCase()] as const;
@@ -87,7 +78,8 @@ export function createSales(
         if (seller !== undefined) await connection.change(addSaleSql, [chainId, id, seller, clock()]);
         return true;
       }),
-    addGas: async (paid) => {
+    /** Records the gas of settlements in wei, each once, and adds it to their sellers' hour. Returns what it added, by seller. */
+    addGas: async (paid: ReadonlyMap<Hex, bigint>): Promise<ReadonlyMap<string, bigint>> => {
       const bySeller = new Map<string, bigint>();
       if (paid.size === 0) return bySeller;
       await store.transaction(async (connection) => {
@@ -104,8 +96,10 @@ export function createSales(
       });
       return bySeller;
     },
-    gasOfDay: (seller) => readHours(store, seller, clock() - dayMs),
-    forget: async (beforeMs, max) => {
+    /** Returns the wei that a seller's settlements have cost in the last 24 hours, by hour and from the oldest on; the first hour counts whole. */
+    gasOfDay: (seller: string): Promise<readonly GasOfHour[]> => readHours(store, seller, clock() - dayMs),
+    /** Deletes at most `max` identifiers and sales from before a time. Returns the larger of the two numbers deleted. */
+    forget: async (beforeMs: number, max: number): Promise<number> => {
       await store.change("DELETE FROM seller_day WHERE day < $1", [formatHour(clock() - 2 * dayMs)]);
       const counts = [forgetIdentifiersSql, forgetSalesSql].map((text) => store.change(text, [beforeMs, max]));
       return Math.max(...(await Promise.all(counts)));
