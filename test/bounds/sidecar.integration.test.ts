@@ -212,6 +212,6 @@ it("rollback attempts of an upgrade", async () => {
   await sidecar.reason("NotPaused", "Paused");
   // Each try ends in its first step.
   const stages = [...sidecar.output().matchAll(/"upgrade-stage".*?"stage":"(back-[\w-]+)"/g)].map(([, stage]) => stage);
-  expect(stages).toEqual(["back-discarding", "back-proving", "back-stopping", "back-stopping"]);
+  expect(stages).toEqual(["back-discarding", "back-restarting", "back-stopping", "back-stopping"]);
   await sidecar.expectServing();
 }, 120_000);
