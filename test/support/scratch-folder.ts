@@ -15,7 +15,7 @@ export function findScratchFolder(): string | undefined {
   if (type !== "tmpfs" || options.split(",").includes("noexec")) return undefined;
   const { bavail, bsize } = statfsSync(memory);
   if (bavail * bsize < neededGibibytes * gibibyte) return undefined;
-  const folder = `${memory}/gatehouse-tests`;
+  const folder = `${memory}/gatehouse-tests-${process.getuid?.() ?? 0}`;
   mkdirSync(folder, { recursive: true });
   return folder;
 }
