@@ -117,6 +117,26 @@ describe("sell", () => {
     expect(asked.filter((step) => step === "work")).toHaveLength(1);
   });
 
+  it("refuses a payment only when no copy of it can still be charged", async () => {
+    const { dependencies, facilitation, buy } = await shop();
+    const paid = createPayment();
+    const refused = { isValid: false, invalidReason: "permit2_allowance_required" };
+    const verified = Promise.withResolvers<void>();
+    const verdicts = [Promise.resolve(refused), verified.promise.then(() => ({ isValid: true }))];
+    const verify = () => verdicts.shift() ?? Promise.reject(new Error("verified a third time"));
+    const send = () =>
+      sell(
+        { ...createOrder(paid), work: async () => resource },
+        { ...dependencies, facilitation: { ...facilitation, verify } },
+      );
+    const [first, second] = [send(), send()];
+    expect(await first).toEqual({ kind: "in-progress" });
+    verified.resolve();
+    expect((await second).kind).toBe("sold");
+    facilitation.verdicts.unshift(refused);
+    expect(await buy(createPayment())).toMatchObject({ kind: "invalid", reason: refused.invalidReason });
+  });
+
   it("works once for ten requests at one time with the same payment", async () => {
     const { buy, asked, charged } = await shop();
     const paid = createPayment();

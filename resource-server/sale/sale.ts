@@ -60,6 +60,7 @@ export type SellingDependencies = SaleDependencies &
  */
 export async function sell(request: SaleRequest, dependencies: SellingDependencies): Promise<SaleOutcome> {
   const { key } = request.payment;
+  using copy = dependencies.owners.present(key);
   const claim = await dependencies.ledger.find(key);
   if (isRepetition(claim, request)) {
     const isRepeated = claim.state === "delivered";
@@ -87,7 +88,9 @@ export async function sell(request: SaleRequest, dependencies: SellingDependenci
   }
   // A payment being settled is no longer valid, and the settlement may come from another copy of this same request.
   const begun = refusal.kind === "invalid" ? await dependencies.ledger.find(key) : undefined;
-  if (!isRepetition(begun, request)) return refusal;
+  // The reason may pass, such as another payment of the payer in flight: what is refused here may be charged by a copy that is verified later.
+  if (!isRepetition(begun, request))
+    return refusal.kind === "invalid" && copy.hasOthers() ? { kind: "in-progress" } : refusal;
   return runAsOwner(key, dependencies, () => collect(key, request, dependencies));
 }
 
