@@ -242,7 +242,9 @@ test("a claim that is rejected as too small is repeated ever less often, as one 
   await using loop = claimChannels({ intervalMs: 1_000, claimWithinMs: 0, retentionMs: 1e12 }, waiting);
   await expect.poll(() => nowMs, { timeout: 10_000 }).toBeGreaterThan(1_900_000);
   await loop[Symbol.asyncDispose]();
-  expect(attempts.length, "two payees, in 900 s").toBeLessThan(2 * 12);
+  // The loop runs on until the poll notices.
+  const counted = attempts.filter((atMs) => atMs <= 1_900_000);
+  expect(counted.length, "two payees, in 900 s").toBeLessThan(2 * 12);
   const [first = "0x"] = ids;
   expect(await ledger.find(first)).toMatchObject({ isRejected: false });
 });
