@@ -42,7 +42,9 @@ export async function openStatusPage(browser: Browser, url: string): Promise<Sta
 /** Waits for the verdict's level; fails with what the page shows. */
 export async function waitForLevel(page: Page, level: string, withinMs = 30_000): Promise<void> {
   try {
-    await page.locator(`#verdict[data-level=${level}]`).waitFor({ timeout: withinMs });
+    // Until its status has arrived, the page is at level unknown, too.
+    const verdict = page.locator(`#verdict[data-level=${level}]`).filter({ hasNotText: "Reading the status" });
+    await verdict.waitFor({ timeout: withinMs });
   } catch (cause) {
     throw new Error(`the verdict did not become ${level}:\n${await page.locator("body").innerText()}`, { cause });
   }
