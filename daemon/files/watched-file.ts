@@ -1,11 +1,9 @@
 import { hash } from "node:crypto";
-import { statSync, type Stats } from "node:fs";
-import { stat } from "node:fs/promises";
 import { watch } from "chokidar";
 import type { Logger } from "../log/log.ts";
+import { findStamp, readStamp } from "./file-stamp.ts";
 import type { FilesLoaded } from "./files-in-force.ts";
 import { readJson5File } from "./json5-file.ts";
-import { explainUnreadable } from "./regular-file.ts";
 import { StartupError } from "../process/startup-error.ts";
 import { pause } from "../time.ts";
 
@@ -96,6 +94,7 @@ function createWatchedFile(
   let stamp = "";
   return {
     read: () => {
+      // If stat fails, the read reports why, once; the stamp changes again when stat succeeds.
       stamp = readStamp(path);
       return readJson5File(path);
     },
@@ -150,30 +149,4 @@ function createWatchedFile(
       };
     },
   };
-}
-
-/**
- * Reads a stamp that changes when a file is written or replaced, without reading the file; empty if there is no file. If stat fails, the
- * stamp is the reason for the failure: the file is then read once, which reports the problem, and once more when stat succeeds again.
- */
-function readStamp(path: string): string {
-  try {
-    return formatStamp(statSync(path));
-  } catch (cause) {
-    return formatUnreadableStamp(cause);
-  }
-}
-
-function findStamp(path: string): Promise<string> {
-  return stat(path).then(formatStamp, formatUnreadableStamp);
-}
-
-/** Includes the inode's change time, because a program can reset the modification time. */
-function formatStamp({ dev, ino, size, mtimeMs, ctimeMs }: Stats): string {
-  return `${dev} ${ino} ${size} ${mtimeMs} ${ctimeMs}`;
-}
-
-function formatUnreadableStamp(cause: unknown): string {
-  const reason = explainUnreadable(cause);
-  return reason === "ENOENT" ? "" : reason;
 }

@@ -1,7 +1,9 @@
-import { unwatchFile, watch as watchDirectory, watchFile } from "node:fs";
+import { watch as watchDirectory } from "node:fs";
 import { basename, dirname } from "node:path";
-import { watch, type FSWatcher } from "chokidar";
+import { watch } from "chokidar";
+import { findStamp } from "#daemon/files/file-stamp.ts";
 import type { Logger } from "#daemon/log/log.ts";
+import { pauseInBackground, repeat } from "#daemon/time.ts";
 
 export type ConfigWatchOptions = Readonly<{
   path: string;
@@ -46,12 +48,7 @@ export function watchConfig(options: ConfigWatchOptions, { log }: Readonly<{ log
     polling = true;
     void replaceWatchers(path);
   };
-  const begin = (): Watchers => ({
-    file: watch(path, { ignoreInitial: true, usePolling: polling, interval: pollIntervalMs })
-      .on("all", onEvent)
-      .on("error", onError),
-    second: polling ? pollFile(path, onEvent) : watchDirectoryOf(path, onEvent, onError),
-  });
+  const begin = () => (polling ? [pollFile(path, onEvent, onError)] : watchFileAndDirectory(path, onEvent, onError));
   let watchers = begin();
 
   async function replaceWatchers(next: string): Promise<void> {
@@ -66,36 +63,55 @@ export function watchConfig(options: ConfigWatchOptions, { log }: Readonly<{ log
     seen = false;
     return taken;
   };
-  return { takeEvent, renew: replaceWatchers, [Symbol.asyncDispose]: () => close(watchers) };
+  return {
+    takeEvent,
+    renew: async (next) => {
+      // A poll follows the path, whatever replaces the file there.
+      if (!polling || next !== path) await replaceWatchers(next);
+    },
+    [Symbol.asyncDispose]: () => close(watchers),
+  };
 }
 
-/** Watcher of a file, and a second one for what the first misses. */
-type Watchers = Readonly<{ file: FSWatcher; second: Readonly<{ close: () => void }> | undefined }>;
+type Watcher = Readonly<{ close: () => unknown }>;
 
-async function close({ file, second }: Watchers): Promise<void> {
-  second?.close();
-  await file.close();
+async function close(watchers: readonly Watcher[]): Promise<void> {
+  for (const watcher of watchers) await watcher.close();
 }
 
-/** Polls the file: chokidar drops a change less than 50 ms after another, as polls of a busy process may be. */
-function pollFile(path: string, onEvent: () => void): Readonly<{ close: () => void }> {
-  const listener = () => onEvent();
-  watchFile(path, { interval: pollIntervalMs, persistent: false }, listener);
-  return { close: () => unwatchFile(path, listener) };
+/**
+ * Polls the file. The first poll is an event too: the file may have changed before it. Not with chokidar, which drops a change less than
+ * 50 ms after another and compares with the file as it was when its poll began.
+ */
+function pollFile(path: string, onEvent: () => void, onError: (error: unknown) => void): Watcher {
+  let last: string | undefined;
+  const poll = async () => {
+    const stamp = await findStamp(path);
+    if (stamp !== last) onEvent();
+    last = stamp;
+  };
+  const polls = repeat(poll, { intervalMs: pollIntervalMs, failed: onError }, { pause: pauseInBackground });
+  return { close: () => polls[Symbol.asyncDispose]() };
+}
+
+/** Watches the file, through links and renames, and its directory. */
+function watchFileAndDirectory(path: string, onEvent: () => void, onError: (error: unknown) => void): Watcher[] {
+  const file = watch(path, { ignoreInitial: true }).on("all", onEvent).on("error", onError);
+  return [file, ...watchDirectoryOf(path, onEvent, onError)];
 }
 
 /** Watches the directory for changes to the file itself and to a ConfigMap's links (`..data`); ignores other events. */
-function watchDirectoryOf(path: string, onEvent: () => void, onError: (error: unknown) => void): Watchers["second"] {
+function watchDirectoryOf(path: string, onEvent: () => void, onError: (error: unknown) => void): Watcher[] {
   const name = basename(path);
   try {
     const watcher = watchDirectory(dirname(path), { persistent: false }, (_, changed) => {
       if (changed === null || changed === name || changed.startsWith("..")) onEvent();
     });
-    return watcher.on("error", onError);
+    return [watcher.on("error", onError)];
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code ?? "";
     // Not a failure here: the periodic re-read finds a missing directory later, and chokidar reports exhausted watches as well.
     if (code !== "ENOENT" && !exhausted.has(code)) onError(error);
-    return undefined;
+    return [];
   }
 }
