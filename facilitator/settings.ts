@@ -1,20 +1,11 @@
 import { z } from "zod";
 import { removedAuditLog } from "#daemon/audit/audit-log.ts";
 import { connectionSettings, connectionsMax, defineOperationsSettings, proxySettings } from "#daemon/http/settings.ts";
-import { postgresSettings } from "#daemon/sql/postgres-settings.ts";
 import { secret } from "#daemon/secrets/secret.ts";
-import {
-  address,
-  chainId,
-  filePath,
-  host,
-  port,
-  positiveInteger,
-  privateKeys,
-  yesOrNo,
-} from "#daemon/settings/types.ts";
+import { address, chainId, host, port, positiveInteger, privateKeys, yesOrNo } from "#daemon/settings/types.ts";
 import { chain, networkChainSchema } from "./chain/settings.ts";
-import { networkSettlement, settlement } from "./settings/settlement.ts";
+import { ledger } from "./settlement/ledger/settings.ts";
+import { networkSettlement, settlement } from "./settlement/settings.ts";
 import { defineSettings, section } from "#daemon/settings/settings.ts";
 import { defaultPorts } from "#daemon/default-ports.ts";
 import { fixed } from "#daemon/settings/fixed.ts";
@@ -170,26 +161,7 @@ export const facilitatorSettings = defineSettings(
       .describe(
         "Allows listening beyond loopback without apiKeys and payees; the signer then pays gas for anyone's payments",
       ),
-    ledger: section({
-      path: filePath
-        .optional()
-        .describe(
-          "SQLite file for settlements and their signed transactions; one process at a time may use it, or two during a hot restart. Default, without ledger.url: .gatehouse/facilitator.sqlite",
-        ),
-      ...postgresSettings,
-      retentionDays: z
-        .int()
-        .min(1)
-        .max(36_500)
-        .default(90)
-        .describe("Retention of finished settlements in the ledger")
-        .meta({ expected: "days, a whole number from 1 to 36500" }),
-      /**
-       * Interval between comparisons of the last hour's settlements with their on-chain receipts. GatehouseLedgerMismatch waits for five
-       * minutes, which must include several consistent checks.
-       */
-      compareIntervalMs: fixed(60_000),
-    }),
+    ledger,
     verification,
     settlement,
   },
