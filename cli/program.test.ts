@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { createMask } from "#daemon/secrets/mask.ts";
 import { createProgram } from "./program.ts";
 
-/** Runs a command line that is refused, without ending this process; returns its exit status and what it says. */
+/** Runs an invalid command line without exiting this process; returns its exit status and output. */
 async function runRefused(typed: string) {
   const program = createProgram({ mask: createMask() });
   let said = "";

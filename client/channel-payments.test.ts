@@ -37,12 +37,12 @@ async function openBuyer(units = 60n, files?: string) {
       deposit?: Readonly<{ amount: string }>;
     }>;
   };
-  /** Pays an offer; returns what is deposited. */
+  /** Pays an offer; returns the deposited amount. */
   const pay = async (accepted: PaymentRequirements) => {
     using _begun = await channels.begin({ offer: accepted, decimals: 6 });
     return (await sign(accepted)).deposit?.amount;
   };
-  /** Signs a request's payment; then another one after its seller rejected the first with `state`. Returns both. */
+  /** Signs a payment for a request, then another after the seller rejected the first with `state`. Returns both. */
   const signPair = async (accepted: PaymentRequirements, state: SellersState, error = "cumulative_amount_mismatch") => {
     const request = await channels.scheme.signer(account);
     const { channelConfig, ...payment } = await sign(accepted, request);
@@ -60,7 +60,7 @@ async function openBuyer(units = 60n, files?: string) {
     });
     return [payment, await sign(accepted, request)] as const;
   };
-  /** Does the same, and returns the totals signed for. */
+  /** Does the same, and returns the totals of the signed vouchers. */
   const signTwice = async (accepted: PaymentRequirements, state: SellersState) =>
     (await signPair(accepted, state)).map(({ voucher }) => voucher.maxClaimableAmount);
   return { directory, budget, channels, signer, sign, pay, signPair, signTwice };

@@ -150,7 +150,7 @@ function pending(): Response {
   );
 }
 
-/** A sold response whose connection breaks within the body. */
+/** A paid response whose connection breaks in the middle of the body. */
 function cutOff(): Response {
   const body = new ReadableStream<Uint8Array>({
     pull(controller) {

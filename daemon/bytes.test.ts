@@ -6,10 +6,10 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { BodyTooLargeError, boundChunks, discardBody, readBody, readBodyStart, readText, type Body } from "./bytes.ts";
 import { sendRequest } from "./http/send-request.ts";
 
-/** Of the newest endless answer. */
+/** State of the newest endless response. */
 let endlessSocket: Socket | undefined;
 
-/** Answers `/<bytes>` with so many, and `/endless` with bytes until the connection is closed. */
+/** Responds to `/<bytes>` with that many bytes, and to `/endless` with bytes until the connection is closed. */
 const server = createServer((incoming, response) => {
   if (incoming.url !== "/endless") {
     response.end("x".repeat(Number(incoming.url?.slice(1))));
@@ -35,7 +35,7 @@ afterAll(() => server.close());
 const { signal } = new AbortController();
 const get = (path: string): Promise<IncomingMessage> =>
   sendRequest({ url: `${origin}${path}`, method: "GET", headers: {}, signal });
-/** Resolves when the server has seen the end of the connection that took the newest endless answer. */
+/** Resolves when the server has seen the connection of the newest endless response close. */
 const connectionClosed = async () => {
   const socket = endlessSocket;
   if (socket === undefined) throw new Error("no endless answer was taken");

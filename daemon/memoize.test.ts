@@ -21,7 +21,7 @@ test("remembers no long name, and forgets all when they are too many", () => {
   expect(made).toEqual(["long", "long", "a", "b", "c", "a"]);
 });
 
-// Only Node 24 can fail it: Node 26 copies the keys of a Map itself.
+// Can fail only on Node 24: Node 26 copies the keys of a Map itself.
 test("remembers a name without the text that it was cut from", () => {
   const of = memoize({ max: 1_000, nameLength: 64 }, (name) => ({ name }));
   const [texts, textBytes] = [500, 65_536];

@@ -66,7 +66,7 @@ describe("what passes the engine proxy", () => {
 
 const cli = ["./node_cli", "prune", "--get"];
 
-/** Calls that would give away the host, another container, or more of this one. */
+/** Calls that would expose the host, another container, or more of this one. */
 const forbidden: readonly (readonly [method: string, url: string, body?: unknown])[] = [
   ...["GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS"].flatMap((method) =>
     ["/", "/info", "/version", "/_ping", "/events", "/images/json", "/containers/json"].map(

@@ -11,7 +11,7 @@ const ended = (outcome: CallCount["outcome"], count: number, method = "eth_call"
   count,
 });
 
-/** Returns the condition after a look at calls that ended since the first look. */
+/** Returns the condition after checking calls that ended since the first check. */
 function judge(calls: readonly CallCount[], before?: ConditionStatus) {
   const history = new CallHistory(60_000);
   history.add(sumCalls({ calls: [] }), 0);
@@ -116,7 +116,7 @@ describe("the calls of the last minute", () => {
   });
 });
 
-/** Looks once, and then each time that a test says so. */
+/** Checks once, and then whenever the test says so. */
 function startWatch() {
   const clock = { nowMs: 0, wallMs: () => 0, monotonicMs: () => clock.nowMs };
   const set: ConditionReport[] = [];
@@ -140,7 +140,7 @@ function startWatch() {
   );
   return {
     state,
-    /** Returns the condition after the next look, so many milliseconds later. */
+    /** Returns the condition after the next check, this many milliseconds later. */
     look: async (laterMs: number) => {
       await vi.waitUntil(() => waits.length > 0);
       clock.nowMs += laterMs;

@@ -7,7 +7,7 @@ const hourMs = 3_600_000;
 const hours = 3_600;
 const gibibyte = 2 ** 30;
 
-/** Builds the history of a disk from its use at each hour. */
+/** Builds the history of a disk from its usage at each hour. */
 function history(...usedGibibytes: readonly number[]): DiskHistory {
   return {
     path: "/data",
@@ -41,7 +41,7 @@ test("what is remembered: a value in ten minutes, of one path, of a day, and non
 
 const limits = { freeRatio: 0.1, fullWithinSeconds: 24 * hours };
 
-/** A disk of 100 GiB and 100 files, of which so many are free. */
+/** A disk of 100 GiB and 100 files, with this many free. */
 function check(free: number, freeFiles = 50) {
   const blocks = { bsize: gibibyte, blocks: 100, bfree: free, bavail: free };
   return { path: "/data", ...deriveDiskSpace({ ...blocks, files: 100, ffree: freeFiles }) };

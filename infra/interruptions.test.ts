@@ -72,7 +72,7 @@ it("says of another number of pods how many there will be, and nothing where it 
   expect(scale(bounds(2, 6), bounds(2, 6))).toBeUndefined();
 });
 
-/** The text of a warning; an information is not one. */
+/** The text of a warning; undefined for an info message. */
 const warned = (notice: Notice | undefined) => (notice?.level === "warn" ? notice.text : undefined);
 
 describe("what it says", () => {

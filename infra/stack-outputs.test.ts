@@ -4,7 +4,7 @@ import { buildDockerOutputs, buildKubernetesOutputs } from "./stack-outputs.ts";
 
 const tokenAddress = "0x8083F940Be4327c7b67c414103e794C0B5eA7Bb2";
 const dev = { devAccounts: "true", tokenAddress };
-/** The test mnemonic's fourth account, whose key everyone knows. */
+/** The test mnemonic's fourth account, whose key is public. */
 const key = "0x7c852118294e51e653712a81e05800f419141751be58f605c371e15141b007a6";
 const address = "0x90F79bf6EB2c4f870365E785982E1f101E93b906";
 

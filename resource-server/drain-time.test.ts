@@ -3,7 +3,7 @@ import { facilitatorDefaults } from "#facilitator/facilitator.ts";
 import { createDrainSignal } from "./drain-time.ts";
 import { planSettlementWithin } from "./facilitators/facilitator-in-process.ts";
 
-/** Milliseconds from a stop until the signal of a process with this grace aborts. */
+/** Milliseconds from a stop until the signal of a process with this grace period aborts. */
 function drainMsOf(graceMs: number): number {
   const stop = new AbortController();
   const signal = createDrainSignal(stop.signal, graceMs);

@@ -21,7 +21,7 @@ import { openTestSelling } from "./testing/test-selling.ts";
 const log = createLog({ service: "test", level: "silent" });
 const posted: Route = { ...route, key: "POST /data", method: "POST" };
 
-/** A server that sells what `routes` holds at the time. */
+/** A server that sells the current `routes`. */
 async function openShop() {
   const resources = new AsyncDisposableStack();
   const routes = new Map<string, Route>();
@@ -110,7 +110,7 @@ async function trickle(payment: string, change: () => void): Promise<IncomingMes
   const answered = once(sent, "response") as Promise<[IncomingMessage]>;
   sent.write("o");
   await vi.waitUntil(() => shop.begun.mock.calls.length > 0, { timeout: 20_000 });
-  // What the server does with a request before it waits for its body is done in this turn of the event loop.
+  // The server completes all work before the body in this event loop tick.
   await new Promise((resolve) => setImmediate(resolve));
   change();
   sent.end("ne");
@@ -145,7 +145,7 @@ describe("a request whose body comes slowly", () => {
   });
 });
 
-/** Begins a paid request whose body never ends, and returns the answer. */
+/** Starts a paid request whose body never ends, and returns the response. */
 async function answerToUnread(path: string, payment: string, framing: Record<string, string>, part = 60_000) {
   const sent = request(`${shop.url}${path}`, { method: "POST", headers: { "PAYMENT-SIGNATURE": payment, ...framing } });
   const answered = once(sent, "response") as Promise<[IncomingMessage]>;

@@ -22,10 +22,10 @@ function board() {
   return { metrics, ...createConditionBoard({ log: pino({ level: "silent" }), metrics, clock, events }) };
 }
 
-/** Every reason of a condition, as a part would say it. */
+/** Every reason of a condition, as an area would report it. */
 function reportsOf(type: ConditionType): readonly ConditionReport[] {
   return statuses.flatMap((status) =>
-    // The types tie reason to type and status, which the compiler loses over two loops.
+    // The types tie a reason to its type and status, but the compiler loses that in two loops.
     conditionReasons[type][status].map((reason) => ({ type, status, reason, message: "In words." }) as ConditionReport),
   );
 }
@@ -56,7 +56,7 @@ test("every reason of the table is one that a part of the sidecar says", () => {
 
 test("no title of what is not known reads as right", () => {
   for (const type of conditionTypes) {
-    // A side is right by its first reason; others of the same status may have a title that says more.
+    // An area is right by its first reason; others of the same status may have a more specific title.
     const [right, ...others] = reportsOf(type);
     const unknown = others.filter(({ status }) => status === "Unknown").map(findConditionTitle);
     expect(unknown).not.toContain(findConditionTitle(right as ConditionReport));

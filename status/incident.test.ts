@@ -8,14 +8,17 @@ import { deriveVerdict } from "./verdict.ts";
 
 const since = "2026-03-04T12:00:00.000Z";
 
-/** A condition as its watch would say it; the types tie reason to type and status, which the compiler loses here. */
+/**
+ * A condition as its watch would report it; the types tie a reason to its type and status, but the compiler loses that
+ * here.
+ */
 function condition(type: ConditionType, reason: string, status: Condition["status"] = "False"): Condition {
   return { type, reason, status, message: `${type} in words.`, since } as Condition;
 }
 
 const right = [condition("RpcResponding", "Responding", "True"), condition("NotPaused", "NotPaused", "True")];
 
-/** Conditions of a node whose process is gone. */
+/** Conditions of a node whose process has exited. */
 const nodeGone = [
   condition("RpcResponding", "ConnectionRefused"),
   condition("HeightAdvancing", "NoNewBlock"),
@@ -26,7 +29,7 @@ const nodeGone = [
   condition("NoRestartPending", "NoDriver"),
 ];
 
-/** Each incident as one line: severity, cause, and in brackets how many follow from it. */
+/** Each incident on one line: severity, cause, and in brackets the number of consequences. */
 function shown(conditions: readonly Condition[]): readonly string[] {
   return findIncidents(conditions).map(
     ({ cause, severity, consequences }) => `${severity}: ${cause.type} ${cause.reason} (${consequences.length})`,

@@ -7,12 +7,12 @@ const since = "2026-01-01T00:00:00.000Z";
 
 const sides = ["RpcResponding", "HeightAdvancing", "ConfigReconciled", "NoRestartPending", "NotPaused"] as const;
 
-/** The verdict where just those conditions are watched. */
+/** The verdict if only these conditions are watched. */
 function verdictOf(reported: readonly Condition[], mode: UpkeepMode) {
   return judge(reported, { mode, watched: sides });
 }
 
-/** Each condition True, but for those that are wrong for the given reason. */
+/** All conditions True, except those that are wrong for the given reason. */
 function conditions(
   wrong: Readonly<{ [T in (typeof sides)[number]]?: ReasonOf<T, "False"> }> = {},
 ): readonly Condition[] {
@@ -23,7 +23,7 @@ function conditions(
       reason === undefined
         ? { type, status: "True", reason: conditionReasons[type].True[0], message }
         : { type, status: "False", reason, message };
-    // The table above ties each reason to its type, which the compiler loses over the loop.
+    // The table above ties each reason to its type, but the compiler loses that in the loop.
     return { ...report, since } as Condition;
   });
 }
@@ -107,7 +107,7 @@ test("a node that nobody looks after is not known, whatever was reported of it b
   expect(verdictOf([...conditions({ ConfigReconciled: "Empty" }), failing], "enforce").message).toContain(
     "Other known faults: node.conf can't be used.",
   );
-  // Calls are answered, or not, whoever looks after node.conf.
+  // Calls get a response, or not, whoever manages node.conf.
   expect(verdictOf([...conditions({ RpcResponding: "ConnectionRefused" }), failing], "enforce").level).toBe("down");
 });
 
@@ -160,7 +160,7 @@ test("a gateway whose node is unfit serves nobody: the node is down, and the cau
 test("of each reason for which a condition is Unknown it is decided whether the node may be called right all the same", () => {
   const decided = Object.entries(conditionReasons).flatMap(([type, { Unknown: reasons }]) =>
     reasons.map((reason: string) => {
-      // The table ties each reason to its type, which the compiler loses over the loop.
+      // The table ties each reason to its type, but the compiler loses that in the loop.
       const condition = { type, status: "Unknown", reason, message: "In words.", since } as Condition;
       const others = conditions().filter((other) => other.type !== type);
       return `${type} ${reason}: ${judge([...others, condition], { mode: "enforce", watched: [] }).level}`;

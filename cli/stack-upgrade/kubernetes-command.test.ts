@@ -33,7 +33,7 @@ async function type(more: Partial<StackUpgradeOptions> = {}) {
   return { status, printed: printed.join("") };
 }
 
-/** Changes what the cluster has of the stack. */
+/** Changes the stack's objects in the cluster. */
 function change(more: Partial<WorldState["cluster"]>): void {
   Object.assign(world.state.cluster, more);
 }

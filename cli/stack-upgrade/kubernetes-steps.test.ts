@@ -18,7 +18,7 @@ describe("a node of a cluster that has to be killed", () => {
     const world = createStackWorld("good", "kubernetes");
     world.state.cluster.isStubborn = true;
     const typing = createTyping(world);
-    // The pod is held, and the StatefulSet is scaled to 0.
+    // The pod is kept alive, and the StatefulSet is scaled to 0.
     await typing.type({ inStage: "stopping", changes: 2 });
     world.time.advance(1_000);
     expect(world.state.cluster.pod).toMatchObject({ held: true, ended: "killed" });

@@ -13,7 +13,7 @@ const options = {
   everyMs: 100,
 } as const;
 
-/** Builds a sidecar's status of a node that is well, except for the conditions in `missing`. */
+/** Builds a sidecar's status of a healthy node, except for the conditions in `missing`. */
 function describeNode(missing: readonly string[] = []): SidecarStatus {
   const types = ["RpcResponding", "ConfigReconciled", "NoRestartPending", "VersionConsistent"];
   const conditions = types.map((type) => ({
@@ -27,7 +27,10 @@ function describeNode(missing: readonly string[] = []): SidecarStatus {
 
 const report = async () => "0xold";
 
-/** Proves a node whose sidecar says this, look by look, repeating the last; returns how long it took, too. */
+/**
+ * Verifies a node whose sidecar returns these statuses, one per check, repeating the last; also returns the elapsed
+ * time.
+ */
 async function prove(said: readonly SidecarStatus[], blockHash: ProofDependencies["blockHash"]) {
   const { clock, advance } = createWorldTime();
   let looks = 0;

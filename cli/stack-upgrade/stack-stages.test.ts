@@ -9,7 +9,7 @@ import { expectOld } from "./testing/expect-old.ts";
 /** Killed during `pulumi up`, which continues. */
 const whileUpdating = { inStage: "proving", changes: 1 } as const;
 
-/** Killed as soon as it begins to wait. */
+/** Killed as soon as it starts to wait. */
 const atOnce = { at: 1, isAfter: false } as const;
 
 describe("a pulumi up that outlives the command", () => {
@@ -214,7 +214,7 @@ describe("a way back", () => {
     for (let changes = 1; world.state.begun.at(-1) !== "remove"; changes += 1) {
       world = createStackWorld("silent");
       typing = createTyping(world);
-      // Killed as soon as the old version is proved, and its copy is being removed.
+      // Killed as soon as the old version is verified, while its copy is being removed.
       expect(await typing.type({ inStage: "back-proving", changes })).toBeUndefined();
     }
     world.state.isRemoveBroken = true;

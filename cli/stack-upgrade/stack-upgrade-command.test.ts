@@ -11,7 +11,7 @@ import { newImage, oldImage, prefix } from "./testing/world-state.ts";
 
 let directory: string;
 let world: StackWorld;
-/** The configuration that Pulumi was run with, run by run. */
+/** The configuration of each Pulumi run, in order. */
 let configFiles: string[];
 let stopping: AbortController;
 
@@ -26,7 +26,7 @@ beforeEach(async () => {
 
 afterEach(() => rm(directory, { recursive: true, force: true }));
 
-/** Types the command; what it printed, and its exit status. */
+/** Runs the command; returns its output and exit status. */
 async function type(more: Partial<StackUpgradeOptions> = {}) {
   const printed: string[] = [];
   const options = buildTypedOptions(directory, more);

@@ -8,7 +8,7 @@ let volume: string;
 
 const id = "2027-01-05";
 
-/** More than any disk of a test has. */
+/** More than any disk in a test has. */
 const hugeBytes = 8 * 2 ** 40;
 
 beforeEach(async () => {
@@ -45,7 +45,7 @@ const files = async (directory: string) => {
   const found = names.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
   return (await Promise.all(found.map((path) => readFile(path, "utf8")))).toSorted();
 };
-/** A started node makes a directory again that is being moved. */
+/** A running node recreates a directory while it is being moved. */
 const write = async (text: string) => {
   await mkdir(join(volume, "data/db"), { recursive: true });
   await writeFile(join(volume, "data/db/log"), text);

@@ -7,7 +7,7 @@ const accounts = deriveEmbeddedAccounts();
 const key = { GATEHOUSE_FACILITATOR_SIGNER_PRIVATE_KEY: accounts.signer.privateKey };
 const file = "GATEHOUSE_PUSHGATEWAY_PERSISTENCE_FILE";
 
-/** Finds the files of pushed metrics that the children of a stack in `/stack` are given. */
+/** Lists the pushed-metrics files that the child processes of a stack in `/stack` are given. */
 function findPushedMetrics(own: Readonly<Record<string, string>> = {}) {
   const env = { ...key, ...own };
   const directory = locateStateDirectory("/stack");

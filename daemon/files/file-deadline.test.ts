@@ -10,7 +10,7 @@ function watchedDeadline() {
   return createFileDeadline(options, { clock: systemClock, onBack: () => undefined });
 }
 
-/** Keeps this process from everything else, as a container that is frozen is kept. */
+/** Blocks this process, like a frozen container. */
 function standStill(ms: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 }

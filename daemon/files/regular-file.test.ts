@@ -28,7 +28,7 @@ test.each([
   ["an endless device", "/dev/zero", "it is not a regular file"],
   ["a directory", directory, "it is not a regular file"],
   ["a larger file", file, "it is larger than 9 bytes"],
-  // Such a file says that it has no bytes, and has some.
+  // Such a file reports a size of zero but has content.
   ["a file that is longer than it says", "/proc/self/status", "it is larger than 9 bytes"],
 ])("refuses %s at once", async (_, path, message) => {
   await expect(readRegularFile(path, 9)).rejects.toThrow(message);

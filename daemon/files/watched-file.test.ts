@@ -12,7 +12,7 @@ let folder: string;
 let path: string;
 let lines: string[];
 beforeEach(() => {
-  // Only the regular look at the file, so that a test can bring it about.
+  // Leaves only the periodic check of the file, so that a test can trigger it.
   vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
   folder = mkdtempSync(join(tmpdir(), "watched-file-"));
   path = join(folder, "data", "file.json5");
@@ -29,7 +29,7 @@ function hold(text: string): void {
   writeFileSync(path, text);
 }
 
-/** Makes the folder one that the system fails to look into, whoever asks (ELOOP). */
+/** Makes the system fail to resolve the directory, for any user (ELOOP). */
 function breakFolder(): void {
   rmSync(join(folder, "data"), { recursive: true, force: true });
   symlinkSync("data", join(folder, "data"));
@@ -42,7 +42,7 @@ function reporting(): WatchedFileDependencies {
 
 const file = () => ({ path, setting: "a.setting" });
 
-/** Takes any object, and finds two problems in one with the key `bad`. */
+/** Accepts any object, and finds two problems in one with the key `bad`. */
 function readAny(content: unknown): FileReading<object> {
   const value = content as object;
   return "bad" in value ? { ok: false, problems: ["bad: the first.", "bad: the\nsecond."] } : { ok: true, value };
@@ -94,7 +94,7 @@ it.each(open)("ends a start with each problem of the content in one piece, where
   await expect(opened(() => undefined, reporting())).rejects.toMatchObject({ problems, message: problems.join("\n") });
 });
 
-/** Watches the file with real timers, and lists what was taken from it. */
+/** Watches the file with real timers, and lists the values that were loaded from it. */
 function follow() {
   vi.useRealTimers();
   hold("{ at: 1 }");

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { createSettling } from "./settings-source.ts";
 
-/** Whether the files count as settled at each of these looks. */
+/** Whether the files count as settled at each of these checks. */
 const judgeLooks = (paths: readonly string[], looks: string) => {
   const isSettled = createSettling(paths);
   return [...looks].map((look) => (isSettled(look) ? "x" : "-")).join("");

@@ -56,7 +56,7 @@ afterAll(() => listener?.[Symbol.asyncDispose]());
 const post = (path: string, body: string, headers: Record<string, string> = {}) =>
   fetch(`${listener.url}${path}`, { method: "POST", body, headers });
 
-/** Sends pieces of a request as they are, and gives what comes back until the connection is closed. */
+/** Sends pieces of a raw request, and returns the output until the connection is closed. */
 async function exchange(...pieces: readonly string[]): Promise<string> {
   const socket = connect(listener.port, "127.0.0.1");
   await once(socket, "connect");
@@ -64,7 +64,7 @@ async function exchange(...pieces: readonly string[]): Promise<string> {
   return text(socket);
 }
 
-/** Sends the start of a request, and leaves once it has arrived. */
+/** Sends the start of a request, and disconnects once it has arrived. */
 async function leaveDuring(request: string): Promise<void> {
   const asked = once(listener.server, "request");
   const socket = connect(listener.port, "127.0.0.1");

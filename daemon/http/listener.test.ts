@@ -37,7 +37,7 @@ function budget(descriptors = 1_024): ConnectionBudget {
   );
 }
 
-/** A listener that anybody may connect to, as the gateway's, the facilitator's and the resource server's are. */
+/** A listener open to anyone, like those of the gateway, the facilitator and the resource server. */
 function listening(port = 0, connections = budget().listener({ name: "public" })) {
   return listenHttp(app, { host, port, setting: "PORT", requestTimeoutMs: 5_000, connections, isProxy: () => true });
 }
@@ -49,7 +49,7 @@ function open(port: number): Socket {
   return socket;
 }
 
-/** Something else on the thread that takes a while in each turn of the event loop; counts the turns. */
+/** Other work on the thread that takes a while in each event loop tick; counts the ticks. */
 function busyLoop(turnMs: number) {
   const loop = { turns: 0, stop: false };
   const turn = () => {
@@ -64,7 +64,7 @@ function busyLoop(turnMs: number) {
   return loop;
 }
 
-/** Counts the sockets of this process that listen at a port (proc(5)). */
+/** Counts this process's sockets that listen on a port (proc(5)). */
 async function socketsAt(port: number): Promise<number> {
   const lines = (await readFile("/proc/net/tcp", "utf8")).split("\n");
   const at = `:${port.toString(16).toUpperCase().padStart(4, "0")} `;
@@ -74,7 +74,7 @@ async function socketsAt(port: number): Promise<number> {
 const taken = (port: number) =>
   `port ${port} on ${host} is in use; stop the process that uses it, or set PORT to another port.`;
 
-/** A server on a system that refuses to share a port, as macOS does. */
+/** A server on a system that does not allow a shared port, such as macOS. */
 function unable(server: Server): Server {
   const listenAlone = server.listen.bind(server);
   return Object.assign(server, {

@@ -11,7 +11,7 @@ const failure = (code: string) => Object.assign(new Error(code), { code });
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-/** A lookup over a system that answers when the test says so. */
+/** A lookup through a system whose responses the test controls. */
 function startLookup() {
   const asked: { hostname: string; callback: Callback }[] = [];
   const lookup = createNameLookup({ lookUp: (hostname, _, callback) => void asked.push({ hostname, callback }) });

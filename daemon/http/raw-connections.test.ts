@@ -18,7 +18,7 @@ import {
 /** Waits until something holds, and names it by its code where it does not. */
 const soon = (holds: () => boolean) => until(holds.toString(), generousMs, holds);
 
-/** A server on a free port, until the test is over. */
+/** A server on a free port, until the end of the test. */
 async function listening(server: Server) {
   await once(server.listen(0, "127.0.0.1"), "listening");
   const { port } = server.address() as AddressInfo;
@@ -31,7 +31,7 @@ async function listening(server: Server) {
   };
 }
 
-/** A server's socket and its client's. */
+/** A server's socket and its client's socket. */
 async function connected(port: number, server: Server): Promise<Readonly<{ accepted: Socket; client: Socket }>> {
   const accepting = once(server, "connection");
   const client = connect(port, "127.0.0.1");

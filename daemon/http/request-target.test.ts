@@ -9,7 +9,7 @@ import { createLog } from "../log/log.ts";
 
 const host = "127.0.0.1";
 
-/** Sends a head to an operators' listener, which tells what it has read, and ends the connection. */
+/** Sends a request head to an admin port that returns what it has parsed, and closes the connection. */
 async function send(head: string, listenOn = host): Promise<string> {
   const log = createLog({ service: "test", level: "silent" });
   const isAllowedHost = createAllowedHostCheck({ host, allowedHosts: ["known.example"] });

@@ -12,7 +12,7 @@ beforeAll(async () => {
 
 afterAll(() => rm(directory, { recursive: true, force: true }));
 
-/** Runs a program whose text is given, as a person would have put it in the bin directory. */
+/** Runs a program with the given content, as if an operator had put it in the bin directory. */
 async function run(name: string, text: string | undefined, timeoutMs = 5_000, mode = 0o755): Promise<ProcessResult> {
   const file = join(directory, name);
   if (text !== undefined) {
@@ -62,7 +62,7 @@ describe("a program that is of no use is named with what is wrong", () => {
   });
 });
 
-/** Programs for which Node's spawn throws at once, where it reports others in an event. */
+/** Programs for which Node's spawn throws at once instead of emitting an error event. */
 describe("a program that the system refuses to run is a failure, never a rejection", () => {
   type Case = readonly [errno: string, make: () => Promise<readonly [string, ...string[]]>, says: string];
   const cases: readonly Case[] = [

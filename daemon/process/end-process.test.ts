@@ -22,7 +22,7 @@ const calls: readonly Call[] = [
 describe("the list of calls in Node's threads", () => {
   it.each(calls)("has $what until it is done", async ({ start }) => {
     const { promise: done, resolve } = Promise.withResolvers<void>();
-    // A call stays on Node's list for a moment after it is done.
+    // A call stays in Node's list briefly after it has finished.
     await expect.poll(listThreadCalls).toEqual([]);
     start(resolve);
     expect(listThreadCalls()).toHaveLength(1);
@@ -39,7 +39,7 @@ describe("the list of calls in Node's threads", () => {
 
 const program = pathToFileURL(join(import.meta.dirname, "end-process.ts")).href;
 
-/** Runs a program that ends itself with status 3 after some lines, and returns how that came out. */
+/** Runs a program that exits with status 3 after printing some lines, and returns the result. */
 async function endAfter(lines: string): Promise<Readonly<{ status: unknown; signal: unknown }>> {
   const source = `import { endProcess } from ${JSON.stringify(program)};\n${lines}\nawait endProcess(3);`;
   const child = spawn(process.execPath, ["--input-type=module", "--eval", source], {
@@ -56,7 +56,7 @@ describe("the end of a process", () => {
   });
 
   it("waits for no file that never answers", async () => {
-    // To open a pipe that nobody writes to takes for ever.
+    // Opening a pipe without a writer blocks forever.
     const pipe = join(await mkdtemp(join(tmpdir(), "gatehouse-pipe-")), "pipe");
     execFileSync("mkfifo", [pipe]);
     const hangs = `import { open } from "node:fs";\nopen(${JSON.stringify(pipe)}, "r", () => undefined);`;

@@ -5,7 +5,7 @@ import { stopChild } from "./stop-child.ts";
 
 const minuteMs = 60_000;
 
-/** A child that has said that it runs; `handler` is what it does on SIGTERM. */
+/** A child process that has reported that it runs; `handler` is its reaction to SIGTERM. */
 async function startChild(handler?: string): Promise<ChildProcess> {
   const listen = handler === undefined ? "" : `process.on("SIGTERM", () => { ${handler} });`;
   const program = `${listen} process.stdin.on("end", () => process.exit(7)).resume(); console.log("runs");`;

@@ -9,11 +9,11 @@ function typeOf(name: string): string | undefined {
   return new RegExp(`^ +--${name} \\(.*\\n +type: (\\w+) `, "m").exec(known)?.[1];
 }
 
-/** Without what they are set to. */
+/** Without their values. */
 const names = (flags: readonly string[]) => flags.map((flag) => flag.replace(/^--(no-)?/, "").replace(/=.*/, ""));
 
 describe("the flags that a process sets while it runs", () => {
-  // V8 says nothing of a flag that it does not know any more when it is set at run time.
+  // V8 reports nothing when a flag that it no longer has is set at run time.
   it.each(Object.values(v8Flags).flat())("%s is one of this V8's", (flag) => {
     const { name = "", value } = /^--(?:no-)?(?<name>[a-z-]+)(?:=(?<value>\d+))?$/.exec(flag)?.groups ?? {};
     expect([flag, typeOf(name)]).toEqual([flag, value === undefined ? "bool" : "int"]);

@@ -5,7 +5,7 @@ import { Secret } from "./secret.ts";
 
 const key = "0123456789abcdef0123456789abcdef";
 
-/** The text as a mask shows it that knows these values. */
+/** Masks a text with a mask that contains these values. */
 function masked(text: string, ...values: readonly unknown[]): string {
   const mask = createMask();
   for (const value of values) mask.hide(value);
@@ -31,7 +31,7 @@ describe("a mask", () => {
     for (const part of ["a.", "a-", "://", "a://", "a://b:", "@", "a@", "://a@", "…", "a://b:…"]) {
       const beganMs = performance.now();
       masked(`${part.repeat(1_000_000 / part.length)}@…`);
-      // A million characters took minutes where each is the start of a search to the end.
+      // A million characters took minutes if each started a search to the end.
       expect(performance.now() - beganMs).toBeLessThan(2_000);
     }
   });

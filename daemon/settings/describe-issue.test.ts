@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { z } from "zod";
 import { describeExpected } from "./describe-issue.ts";
 
-/** For each code of the schema library, values that lead to it, and the message that a person gets. */
+/** For each of the schema library's codes: values that cause it, and the user's message. */
 const refusals: Readonly<Record<z.core.$ZodIssue["code"], readonly (readonly [z.ZodType, unknown, string])[]>> = {
   invalid_type: [
     [z.string(), undefined, "missing; expected text"],

@@ -210,7 +210,7 @@ describe("readSettings", () => {
     expect(problemsOf(right, file)).toEqual([
       `till: ${file}: line 2, column 19: invalid character ']'; expected JSON5.`,
     ]);
-    // What the file may hold is not called missing.
+    // A value that may come from the file is not reported as missing.
     expect(problemsOf({}, file)).toEqual(problemsOf(right, file));
   });
 });

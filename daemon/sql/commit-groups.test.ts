@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { CommitGroups } from "./commit-groups.ts";
 import { StoreError } from "./store.ts";
 
-/** A database whose flushes end when the test says so. */
+/** A database whose flushes complete when the test says so. */
 function openDatabase() {
   const database = new DatabaseSync(":memory:");
   database.exec("CREATE TABLE counter (id INTEGER PRIMARY KEY) STRICT");
@@ -39,7 +39,7 @@ function openDatabase() {
   return { groups, flushes, done, insert, write, writeInTransaction, ids };
 }
 
-/** Waits until the work that is not waiting for a flush is done. */
+/** Waits until all work that does not wait for a flush is done. */
 const workAll = async () => {
   for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => void setImmediate(resolve));
 };

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, expect, it } from "vitest";
 import { openSqliteStore } from "./sqlite-store.ts";
 import { StoreError } from "./store.ts";
 
-/** Long enough for a statement that waits for another of this process, and short. */
+/** Long enough for a statement to wait for another one of this process, but short. */
 const waitMs = 200;
 
 let folder: string;

@@ -11,7 +11,7 @@ const zero = `0x${"00".repeat(32)}` as const;
 
 const block = { number: "0x1", transactions: ["0xa", "0xb"] } as unknown as Block;
 
-/** A node whose tracer shows what the transactions 0xa and 0xb did. */
+/** A node whose tracer shows the effects of transactions 0xa and 0xb. */
 function nodeWith(traces: Readonly<Record<string, unknown>>): Node {
   return {
     version: "0.16.2",

@@ -7,7 +7,7 @@ import { createHttpTransport } from "./http-transport.ts";
 
 type Request = { id: number; method: string; params: unknown[] };
 
-/** A node that answers with `respond`'s text, and the bodies that it got. */
+/** A node that responds with `respond`'s text, and the request bodies it received. */
 async function startNode(respond: (body: Request | Request[]) => string | undefined, status = 200) {
   const bodies: (Request | Request[])[] = [];
   const authorizations: (string | undefined)[] = [];
@@ -83,7 +83,7 @@ test.each([
   ["nothing in time", undefined, 200, "timeout"],
 ])("%s is a fault of the chain", async (_, answer, status, fault) => {
   await using node = await startNode(() => answer, status);
-  // A busy machine takes longer than a short limit for what is to be answered.
+  // On a busy machine, a response may take longer than a short limit.
   await using rpc = client(node.url, answer === undefined ? 200 : 20_000);
   await expect(rpc.call("eth_chainId", [])).rejects.toMatchObject({ code: "chain_unavailable", fault });
 });
@@ -112,7 +112,7 @@ test.each([
   await expect(rpc.call("a", [])).rejects.toMatchObject({ name: "ChainError", message });
 });
 
-/** Calls of a seller whose payments are verified. */
+/** Calls by a seller whose payments are being verified. */
 const verifying = (caller: string, signal?: AbortSignal) => ({ line: "verifying", caller, signal }) as const;
 
 test("a call's time begins when it is made, however many wait before it", async () => {
@@ -122,7 +122,7 @@ test("a call's time begins when it is made, however many wait before it", async 
   const last = rpc.call("eth_chainId", []);
   const ended = await Promise.allSettled([last, ...others]);
   expect(ended.every(({ status }) => status === "rejected")).toBe(true);
-  // Those that waited have left with those which the node had; sent in turn they would be 40 more.
+  // The waiting calls were cancelled together with those in flight; sent one at a time, they would add 40 requests.
   expect(node.bodies.length).toBeLessThan(20);
   await expect(last).rejects.toMatchObject({ fault: "timeout", message: "the node did not respond within 500 ms" });
 });
@@ -174,7 +174,7 @@ test("calls of who has gone are not sent, and leave their places", async () => {
   await held.promise;
   gone.abort();
   for (const { status } of await Promise.allSettled(hanging)) expect(status).toBe("rejected");
-  // Without them, the requests that hung are over.
+  // The hung requests are not counted: they have ended.
   expect(await other).toEqual({ ok: true, result: "other" });
   expect(node.bodies.flat().filter(({ method }) => method === "hang").length).toBeLessThanOrEqual(400);
 });

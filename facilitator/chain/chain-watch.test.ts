@@ -21,7 +21,7 @@ const account: Hex = `0x${"01".repeat(20)}`;
 const signature = { compact: new Uint8Array(64), yParity: 0 };
 const quote = async () => ({ maxFeePerGas: 1n, maxPriorityFeePerGas: 1n });
 
-/** A node as the watch queries it; `has` is the token's answer at its head, and `ageMs` the age of that. */
+/** A node as queried by the watch; `has` is the token's response at its head, and `ageMs` is the age of the head. */
 function createNode() {
   const node = { isSyncing: false, ageMs: 1_000, has: "0x" as Hex, balance: 10n ** 18n };
   const chain = {
@@ -79,7 +79,7 @@ it("does not end the start for a signer without gas, whose reason says what to s
   });
 });
 
-/** Ends only when it is cut short. */
+/** Ends only when it is aborted. */
 const waitUntilCut: Pause = (_, signal) =>
   new Promise((resolve) => void signal?.addEventListener("abort", () => resolve()));
 

@@ -5,7 +5,7 @@ import { createFailover } from "./failover.ts";
 
 type Behaviour = "answers" | "is down" | "refuses";
 
-/** A node that a test changes, and what was posted to it. */
+/** A node whose behaviour a test changes, and the calls posted to it. */
 function createNode(name: string, chainId = 1672) {
   const node = { behaviour: "answers" as Behaviour, posted: [] as string[] };
   const post = async (body: string) => {

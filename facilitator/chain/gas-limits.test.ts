@@ -43,7 +43,7 @@ test("an error of the node leaves no estimate, and what is not an amount of gas 
   expect(limits.find(sampleSettlement)).toBeUndefined();
 });
 
-/** A chain whose calls need some gas, and the calls and estimates that it was asked for. */
+/** A chain whose calls need a given amount of gas, and the calls and estimates it received. */
 function recordCalls() {
   let need = 0;
   const made: (readonly [string, number])[] = [];

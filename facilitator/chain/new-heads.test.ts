@@ -5,11 +5,11 @@ import { WebSocketServer, type WebSocket } from "ws";
 import { createLog } from "#daemon/log/log.ts";
 import { followNewHeads } from "./new-heads.ts";
 
-/** Lets the event loop turn, and no time pass. */
+/** Runs the event loop without advancing time. */
 const noPause = () => new Promise<void>((resolve) => setImmediate(resolve));
 const log = createLog({ service: "test", level: "silent" });
 
-/** A node that hands out its connections and says nothing by itself. */
+/** A node that exposes its connections and sends nothing by itself. */
 async function startNode() {
   const server = new WebSocketServer({ host: "127.0.0.1", port: 0 });
   await once(server, "listening");

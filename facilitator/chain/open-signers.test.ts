@@ -14,7 +14,7 @@ const [keyA, keyB]: readonly [Hex, Hex] = [`0x${"a1".repeat(32)}`, `0x${"b2".rep
 const signal = new AbortController().signal;
 const addressOf = (key: Hex) => privateKeyToAccount(key).address;
 
-/** A command that runs a script in this Node. */
+/** A command that runs a script with this Node. */
 const runScript = (script: string): readonly [string, ...string[]] => [process.execPath, "-e", script];
 
 const transaction = (nonce: number) => ({

@@ -28,7 +28,7 @@ function createClocked(paid: readonly number[] = []) {
     add,
     end,
     refuse: (payer: number, code: Hex = "0x", asset = 0) => refuse(payment(payer, asset), { code: async () => code }),
-    /** Returns whether the code of payers makes a difference now. */
+    /** Returns whether payers' code matters now. */
     asksForCode: async () => {
       let isAsked = false;
       await refuse(payment(999), {

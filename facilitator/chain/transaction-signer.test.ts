@@ -20,7 +20,7 @@ const transactions = fc.record({
   more: wei,
 });
 
-/** Below the group's order, and not zero. */
+/** Below the group order, and not zero. */
 const keys = hex({ minLength: 32, maxLength: 32 }).filter((key) => !/^0x(?:f{8}|0{64})/.test(key));
 
 it("has the address, the bytes and the hash that viem has of the same key and transaction", async () => {

@@ -4,7 +4,7 @@ import { createPaymentChecks, refuseTime, type PaymentCheckDependencies } from "
 
 const payment = { id: "0x11", contract: "0x22", payer: "0x33", walletSignature: "0x44" } as const;
 
-/** Checks a wallet's signature with a node that answers its call by this error. */
+/** Checks a wallet's signature with a node that responds to the call with this error. */
 function checkWallet(code: number, message: string) {
   const chain = { simulate: async () => ({ ok: false, error: { code, message } }) };
   const dependencies = { chainAt: () => chain, clock: () => 0, monotonicMs: () => 0 };

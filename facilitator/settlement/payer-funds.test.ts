@@ -5,7 +5,7 @@ import { createPayerFunds } from "./payer-funds.ts";
 const asset = `0x${"a5".repeat(20)}` as const;
 const spending = { asset, contract: asset, payer: `0x${"01".repeat(20)}`, amount: 10n, callData: "0x" } as const;
 
-/** The sums before a node whose balance a test sets, and which answers when the test says so. */
+/** The totals for a node whose balance the test sets, and whose responses the test releases. */
 function openFunds(balance: bigint) {
   const node = { balance, reads: 0, answers: Promise.resolve() };
   const chain = {

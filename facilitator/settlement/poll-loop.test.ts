@@ -6,7 +6,7 @@ import { createPollLoop } from "./engine.ts";
 
 const log = createLog({ service: "test", level: "silent" });
 
-/** A loop over work of which each look does one piece; `done` waits until all is done. */
+/** A loop that does one piece of work per poll; `done` waits until all of it is done. */
 function loopOverWork({ intervalMs = 1, failures = 0 } = {}) {
   let left = 0;
   let looks = 0;

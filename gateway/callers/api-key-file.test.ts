@@ -13,7 +13,7 @@ function takenKeys(entry: object): ApiKeys {
 describe("API keys", () => {
   it("are found by their hash alone, and by all of it", () => {
     const hash = sha256("good");
-    // Agrees with the hash in all that it is looked up by; what distinguishes it is compared in constant time.
+    // Has the same lookup part of the hash; the rest, which distinguishes it, is compared in constant time.
     const twin = `${hash.slice(0, 32)}${"0".repeat(32)}`;
     const keys = takenKeys({ name: "ops", sha256: hash, tier: "paid" });
     const twins = takenKeys({ name: "twin", sha256: twin, tier: "paid" });

@@ -41,7 +41,7 @@ it("remembers an address that sent a token without the head that it was cut from
 const plain = { remoteAddress: "10.0.0.1", forwardedFor: undefined, forwarded: undefined };
 const forwarded = { ...plain, forwardedFor: "198.51.100.7" };
 
-/** Notices of a gateway with these settings, what they logged, and the clock in milliseconds. */
+/** Notices of a gateway with these settings, its log lines, and the clock in milliseconds. */
 function notices(proxyProtocol: boolean) {
   const lines: string[] = [];
   const clock = { now: 0 };

@@ -32,7 +32,7 @@ it("remembers as many verified tokens as may be, and then forgets them all and v
       .setExpirationTime("1h")
       .sign(privateKey);
   const all = await Promise.all(["a", "b", "c", "d"].map(tokenOf));
-  /** Whether a token is known without its signature being looked at; it is good either way. */
+  /** Whether a token is recognised without verifying its signature; it is valid either way. */
   const isKnown = async (token = "") => {
     const known = tokens?.recall(token);
     expect(known ?? (await tokens?.verify(token))).toMatchObject({ tier: "paid" });
@@ -47,6 +47,6 @@ it("remembers as many verified tokens as may be, and then forgets them all and v
   for (const token of all.slice(0, 3)) expect(await isKnown(token)).toBe(true);
   expect(await isKnown(all[3])).toBe(false);
   expect(await isKnown(all[3])).toBe(true);
-  // The other three are verified again, of which the third is one too many once more.
+  // The other three are verified again; the third is again one too many.
   expect(await known()).toEqual([false, false, false, false]);
 });

@@ -17,7 +17,7 @@ test("a batch whose client goes while its calls are started sends those that ano
   };
   const log = createLog({ service: "test", level: "silent" });
   let clock = 0;
-  // Each look at the clock finds a turn over; the later ones never come.
+  // Each reading of the clock ends the tick; the later ticks never run.
   const turns = new SharedTurns({ now: () => (clock += 1_000), later: () => undefined });
   const toNode = createNodeBatches({ items: 100, responseBytes: 1_000 }, { pool, log, now: () => 0, turns }).open("a");
   const params = `["${"x".repeat(turnBytes)}"]`;
@@ -29,7 +29,7 @@ test("a batch whose client goes while its calls are started sends those that ano
       handle: ({ id = "" }) => {
         const sink = { text: () => 0, bytes: () => 0, begin: () => 0, chunk: () => true, end: () => 0, fail: () => 0 };
         toNode.send({ caller: "a", id, body: `call ${id}`, timeoutMs: 1, repeatable: true, sink });
-        // A read that another caller shares goes on when its first reader goes.
+        // A read shared with another caller continues when its first caller disconnects.
         return finishedFlow;
       },
       sink: discardedResponse,
@@ -58,7 +58,7 @@ test("a batch that is cancelled while it starts a call cancels that call, too", 
     { ahead: () => 100, responseBytes: 1_000 },
     {
       handle: ({ id = "" }) => {
-        // What a call takes may end its own connection.
+        // Receiving a call's response may close the caller's own connection.
         if (id === "1") flow.cancel();
         return { resume: () => undefined, cancel: () => cancelled.push(id) };
       },
@@ -97,7 +97,7 @@ test("a batch whose responses exceed their limit cancels its calls in flight, an
     },
   );
   const long = "x".repeat(600);
-  // A call in flight has a part of its response when it is cancelled.
+  // A call in flight has received part of its response when it is cancelled.
   sinks.get("2")?.begin(undefined, "node");
   sinks.get("2")?.chunk(Buffer.alloc(100));
   expect(held).toBeGreaterThan(0);

@@ -3,7 +3,9 @@ import { roomyMemory } from "../testing/roomy-memory.ts";
 import { createTestCalls } from "../testing/test-calls.ts";
 import { CallAccount } from "./call-account.ts";
 
-/** Calls that run contract code, each at this cost and as one batch or alone, with the units owed for the node's time. */
+/**
+ * Calls that run contract code, each at this cost, as one batch or separately, with the units owed for the node's time.
+ */
 function timeCalls(costs: readonly number[], { isBatch = true, rateLimit = {} } = {}) {
   const { dependencies, owed, clock } = createTestCalls({ rateLimit });
   const { gate } = dependencies;

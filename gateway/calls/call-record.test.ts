@@ -7,7 +7,7 @@ import { CallRecord } from "./call-record.ts";
 
 const kib = 1_024;
 
-/** A call's record as the sink of its answer, what its caller owes, how it ended, and what its client got. */
+/** A call's record as the sink of its response: what its caller owes, how it ended, and what its client received. */
 function indebted(rateLimit: Readonly<Record<string, number | boolean>> = {}) {
   const { dependencies, owed, outcomes } = createTestCalls({ rateLimit });
   const texts: string[] = [];

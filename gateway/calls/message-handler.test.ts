@@ -23,7 +23,7 @@ const generous = {
 };
 
 type Given = Readonly<{
-  /** Milliseconds that go by with each look at the clock. */
+  /** Milliseconds that pass with each reading of the clock. */
   lookMs?: number;
   limits?: object;
   tier?: object;
@@ -84,7 +84,7 @@ function startHandler({ lookMs = 0, limits = { batchItems: 20, depth: 40 }, tier
     const flow = handleMessage(body, { caller, memory: roomyMemory, traceContext: undefined }, sink);
     return { texts, flow };
   };
-  /** Makes the later turns, and counts those that something waited for. */
+  /** Runs the later ticks, and counts those that had work. */
   const turn = () => {
     turns.used = 0;
     for (let run = waiting.shift(); run !== undefined; run = waiting.shift()) run();

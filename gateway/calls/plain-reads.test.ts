@@ -24,10 +24,10 @@ const tier = {
   concurrency: 12,
 };
 
-/** A clock that stands still: no rate recovers. */
+/** A clock that never advances: no rate limit recovers. */
 const now = () => 0;
 
-/** A gateway without sockets, with plain reads or without; its node answers when the test says so. */
+/** A gateway without sockets, with or without plain reads; its node responds when the test says so. */
 function startGateway(isPlain: boolean) {
   const policy = createPolicy(
     testSettings({
@@ -106,7 +106,7 @@ function startGateway(isPlain: boolean) {
   return { request, sent, read };
 }
 
-/** Ways in which a node answers a batch. */
+/** Ways in which a node responds to a batch. */
 const ways = [
   "in order",
   "in order",
@@ -120,7 +120,7 @@ const ways = [
 ] as const;
 type Way = (typeof ways)[number];
 
-/** Answers of the node after which a run ends in any case. */
+/** Node responses that always end a run. */
 const mostAnswers = 200;
 
 const idsOf = (body: string) => [...body.matchAll(/"id":(\d+)/g)].map(([, id]) => id ?? "");
@@ -181,14 +181,16 @@ type Request = Readonly<{
   answeredBefore: number;
 }>;
 
-/** Seldom generated: the batch is too long before all its calls are answered. */
+/** Rarely generated: the batch is too long for all its calls to get a response. */
 const tooLong: [Request[], Way[]][] = [
-  // The response to a call cancels the next one, which the node has left out: no reason to send the next batch's calls alone.
+  // The response to a call cancels the next one, which the node has left out: no reason to send the next batch's calls
+  // separately.
   [
     [batchOf([0, 1, 2, 3, 4, 5, 6, 5, 7], 0), batchOf([8, 9], 1)],
     ["one missing", "in order"],
   ],
-  // The responses to 5 and 6, delivered together, leave no room for that to 1, which arrived before: the calls after it, in another piece, are cancelled.
+  // The responses to 5 and 6, delivered together, leave no room for the response to 1, which arrived earlier: the calls
+  // after it, in another piece, are cancelled.
   [[batchOf([0, 1, 2, 3, 4, 4, 5, 6, 1, 7, 8], 0, 9)], ["in order"]],
 ];
 

@@ -2,9 +2,9 @@ import { expect, test } from "vitest";
 import { buildMessage, type MessageShape } from "../testing/message-shapes.ts";
 import { watchTurns, type TurnTimes } from "../testing/turn-watch.ts";
 
-/** Longest that one message may keep everything else waiting. */
+/** Max time that one message may block everything else. */
 const turnMs = 5;
-/** Times that a message is tried: what else runs on the machine only adds to a time, so that one quick run is proof. */
+/** Number of tries per message: other load on the machine can only add to a time, so one fast run is enough. */
 const tries = 40;
 
 const measure = watchTurns();
@@ -20,7 +20,7 @@ async function quickest(body: Buffer): Promise<TurnTimes> {
 
 const plain = { ratio: 1, spaces: 0, frame: 0, items: 1 } as const;
 
-/** Messages that `npm run bench:worst-message` found, one of a kind. */
+/** Messages found by `npm run bench:worst-message`, one of each kind. */
 const shapes: readonly MessageShape[] = [
   { ...plain, method: "eth_getLogs", frame: 2, atoms: ["deep", "deep"], bytes: 5_946, items: 100 },
   { ...plain, method: "eth_getLogs", frame: 3, atoms: ["deepObject", "number"], spaces: 44, bytes: 4_000, items: 200 },

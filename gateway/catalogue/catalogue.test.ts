@@ -10,7 +10,9 @@ import { printMethodReference } from "./reference.ts";
 const named = (audience: string) =>
   specifiedMethods.filter((method) => method.audience === audience).map(({ name }) => name);
 
-/** OpenRPC's own schema, with the schema of JSON Schemas that it names on the net replaced by draft 7's, which comes with Ajv. */
+/**
+ * OpenRPC's own schema, with the remote schema of JSON Schemas that it references replaced by Ajv's copy of draft 7.
+ */
 const openRpcRules = JSON.parse(
   JSON.stringify(openRpcSchema)
     .replaceAll(

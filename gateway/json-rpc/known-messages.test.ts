@@ -8,7 +8,7 @@ import { createMessageReader, type MessageReader } from "./known-messages.ts";
 import { readMessage } from "./read-message.ts";
 
 const limits = { batchItems: 3, depth: 32, callBytes: 4_096, callValues: 100 };
-/** Values in the place of an id: those that the reader knows by their digits, and lookalikes. */
+/** Values in place of an id: those that the reader recognises by their digits, and lookalikes. */
 const ids = [
   "1",
   "2",
@@ -26,7 +26,7 @@ const ids = [
   '"4"',
   "{}",
 ];
-/** Calls but for their id, which stands where `#` does. */
+/** Calls without their id, which goes where `#` is. */
 const shapes = [
   '{"jsonrpc":"2.0","id":#,"method":"eth_call","params":[{"to":"0x1"},"latest"]}',
   '{"jsonrpc":"2.0","id":#,"method":"eth_chainId"}',
@@ -53,7 +53,7 @@ function withId(shape: string, id: string): Buffer {
   return Buffer.from(shape.replaceAll("#", id), "utf8");
 }
 
-/** Reads a message without the key that only known calls have, which is checked here. */
+/** Reads a message without the key, which only known calls have and which is checked here. */
 function readBy(read: MessageReader, body: Buffer, bounds = limits): Message {
   const message = read(body, bounds);
   if (message.kind === "batch" || isBad(message.call) || message.call.key === undefined) return message;
@@ -67,7 +67,7 @@ function isKnown(read: MessageReader, text: string, bounds = limits): boolean {
   return message.kind === "single" && !isBad(message.call) && message.call.key !== undefined;
 }
 
-/** Returns the message with each run of digits that may be its id, in turn, replaced by other ids. */
+/** Returns the message with each run of digits that may be its id replaced by other ids, in turn. */
 function withOtherIds(body: Buffer): readonly Buffer[] {
   const text = body.toString("latin1");
   return [...text.matchAll(/"id":\d+/g)]
@@ -77,7 +77,7 @@ function withOtherIds(body: Buffer): readonly Buffer[] {
     );
 }
 
-/** Returns the message with one byte changed, with one missing, and with one repeated. */
+/** Returns the message with one byte changed, with one removed, and with one repeated. */
 function nearMisses(body: Buffer, place: number, byte: number): readonly Buffer[] {
   const at = place % (body.length + 1);
   const changed = Buffer.from(body);
@@ -150,7 +150,7 @@ describe("a reader that knows messages again", () => {
 
   it("takes nothing that is cut short for a whole call that is kept in the same place", () => {
     const read = createMessageReader();
-    // One in 1,024 pairs shares a place.
+    // One in 1,024 pairs shares a slot.
     for (let number = 0; number < 8_000; number += 1) {
       const body = Buffer.from(`{"jsonrpc":"2.0","id":1,"method":"m","params":[${number}]}`);
       for (let time = 0; time < 3; time += 1) read(body, limits);
@@ -191,7 +191,7 @@ describe("a reader that knows messages again", () => {
     for (let number = 0; number < 2_000; number += 1) {
       const text = `{"jsonrpc":"2.0","id":1,"method":"m","params":[${number}]}`;
       for (let time = 0; time < 3; time += 1) read(Buffer.from(text), limits);
-      // What a gateway does between two of them takes small buffers, too.
+      // Between two of them, a gateway allocates small buffers, too.
       for (let other = 0; other < 100; other += 1) Buffer.from("x".repeat(1_000));
     }
     await until("memory that nothing needs is free", generousMs, () => grownMegabytes() < 5);

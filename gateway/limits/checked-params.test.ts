@@ -17,7 +17,7 @@ function basisOf(): CheckBasis {
   };
 }
 
-/** Requests a check, and returns whether it was made. */
+/** Requests a check, and returns whether it ran. */
 function isChecked(checks: RememberedChecks, basis: CheckBasis, params: string, checked?: CheckedParams): boolean {
   let isMade = false;
   checks(basis, params, () => {
@@ -87,7 +87,7 @@ describe("remembered checks", () => {
     for (let time = 0; time < 2; time += 1) expect(isChecked(checks, basis, long)).toBe(true);
     const all = Array.from({ length: 1_000 }, (_, at) => `[${at}]`);
     for (const params of all) expect(isChecked(checks, basis, params)).toBe(true);
-    // All places are taken: the next check makes room, and nothing from before is left.
+    // All slots are taken: the next check frees them, and none of the earlier checks is remembered.
     expect(isChecked(checks, basis, "[1000]")).toBe(true);
     expect(isChecked(checks, basis, "[1000]")).toBe(false);
     for (const params of all.slice(0, 10)) expect(isChecked(checks, basis, params)).toBe(true);

@@ -7,7 +7,7 @@ import { LoadGate, watchLoopDelay } from "./load-gate.ts";
 const light = 1;
 const heavy = 75;
 
-/** A gate whose callers may have two calls under way each, with these bounds of the whole. */
+/** A gate whose callers may each have two calls in flight, with these overall limits. */
 function startGate(bounds: Readonly<Record<string, number>> = {}, loopDelayMs = 0) {
   const { overload, tiers } = testSettings({
     tiers: { public: { ...limitlessTier, concurrency: 2 } },

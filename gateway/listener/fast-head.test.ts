@@ -5,7 +5,7 @@ const headOf = (...lines: string[]) => `${lines.join("\r\n")}\r\n\r\n`;
 const post = (...lines: string[]) => headOf("POST / HTTP/1.1", "Host: rpc.example", ...lines);
 const json = "Content-Type: application/json";
 
-/** Heads as clients send them, and proxies before the gateway. */
+/** Heads as sent by clients, and by proxies in front of the gateway. */
 const clients: Readonly<Record<string, readonly string[]>> = {
   "viem and ethers on Node": [
     "connection: keep-alive",

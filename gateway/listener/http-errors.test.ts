@@ -31,7 +31,7 @@ const server = createServer((request, response) => {
 beforeAll(() => once(server.listen(0, "127.0.0.1"), "listening"));
 afterAll(() => once(server.close(), "close"));
 
-/** Returns node:http's answer without the date, which a raw answer need not have. */
+/** Returns node:http's response without the date, which a raw response need not have. */
 async function nodeAnswer(name: string): Promise<string> {
   const { port } = server.address() as AddressInfo;
   const socket = connect(port, "127.0.0.1");

@@ -4,11 +4,14 @@ import { RejectedBodies } from "./refused-bodies.ts";
 
 const pieceBytes = 65_536;
 const second = 1_000;
-/** Bytes of all refused bodies that are read in a second, and what may come beyond them in one read. */
+/** Bytes of all rejected bodies that are read per second, and how many more one read may return. */
 const bytesOfSecond = 16_777_216;
 const overBytes = 10 * pieceBytes;
 
-/** A sender that has a piece whenever it is read, as one whose bytes wait in the kernel, and the end of its body after so many bytes. */
+/**
+ * A sender that has data whenever it is read, like one whose bytes wait in the kernel, and ends its body after this
+ * many bytes.
+ */
 function sender(lengthBytes = Number.POSITIVE_INFINITY) {
   const state = { readBytes: 0, hasEnded: false };
   const request = new Readable({
@@ -27,7 +30,7 @@ function sender(lengthBytes = Number.POSITIVE_INFINITY) {
   return { state, exchange: { request, response } };
 }
 
-/** Lets the time pass, and the streams do in each of its milliseconds what they do in turns of the event loop. */
+/** Advances the time; in each millisecond, the streams do what they do in event loop ticks. */
 async function pass(ms: number) {
   for (let passed = 0; passed < ms; passed += 10) {
     await vi.advanceTimersByTimeAsync(10);

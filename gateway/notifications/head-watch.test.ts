@@ -6,7 +6,7 @@ import { startHeadWatch } from "./head-watch.ts";
 
 const block = (number: number) => `{"number":"0x${number.toString(16)}","hash":"0x${number}"}`;
 
-/** A watch over a node whose head a test decides; undefined: the node does not answer. */
+/** A watch on a node whose head the test sets; undefined: the node does not respond. */
 function startWatch() {
   const state = {
     number: 1 as number | undefined,

@@ -13,7 +13,7 @@ test("what limits refuse of a tier is counted from zero once it has called, so t
   expect(await counts()).toEqual(
     limitNames.map((limit) => `gatehouse_gateway_limited_total{limit="${limit}",tier="public"} 0`),
   );
-  // The page shows refusals, not zeros.
+  // The page shows rejections, not zeros.
   expect((await meter.traffic()).limited).toEqual([]);
   meter.limited("rate", "public");
   expect(await counts()).toContain('gatehouse_gateway_limited_total{limit="rate",tier="public"} 1');

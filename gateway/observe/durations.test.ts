@@ -2,7 +2,7 @@ import { Histogram, Registry } from "prom-client";
 import { expect, it } from "vitest";
 import { createDurations } from "./durations.ts";
 
-/** The text with the labels of each line in one order. */
+/** The text with each line's labels in a fixed order. */
 function sorted(text: string): readonly string[] {
   return text
     .split("\n")

@@ -7,7 +7,7 @@ import { OrderedWriter, type Entry, type OrderedWriterOptions } from "./ordered-
 
 const manyBytes = 1e9;
 
-/** A reader that takes so many parts before it asks to wait, and the memory that the writer holds entries in. */
+/** A reader that accepts this many parts before it asks to wait, and the memory that holds the writer's entries. */
 function startReader(partsAtOnce: number) {
   const seen = {
     text: "",
@@ -49,15 +49,15 @@ function startReader(partsAtOnce: number) {
   return { sink, memory, budget, seen };
 }
 
-/** One of few sources, and a text that is empty, short, or longer than what is sent at once. */
+/** One of few sources, and a text that is empty, short, or longer than one write. */
 const entries = array(
   record({
     text: constantFrom("", "1", '"0x1"', "x".repeat(3_000), "y".repeat(70_000)),
     source: constantFrom<ResponseSource>("node", "cache"),
-    /** By these numbers the places are put in order, and it is drawn after which of them the writer is flushed. */
+    /** These numbers determine the order in which entries are added, and after which of them the writer is flushed. */
     at: integer(),
     isFlushed: boolean(),
-    /** Given in so many parts; 0: as a text. */
+    /** Supplied in this many parts; 0: as a text. */
     parts: integer({ min: 0, max: 3 }),
   }),
   { maxLength: 12 },
@@ -78,7 +78,7 @@ type Entries = readonly Readonly<{
   parts?: number;
 }>[];
 
-/** The entry as it is given to the writer. */
+/** The entry as passed to the writer. */
 function entryOf({ text, parts = 0 }: Entries[number]): Entry {
   if (parts === 0 || text === "") return text;
   const partBytes = Math.ceil(text.length / parts);
@@ -92,7 +92,7 @@ function expectedText(texts: readonly string[], { head, tail, empty }: OrderedWr
   return reported.length === 0 ? empty : head + reported.join(",") + tail;
 }
 
-/** Puts the entries in the drawn order, and lets the reader go on whenever it waits and all is put. */
+/** Adds the entries in the drawn order, and resumes the reader whenever it waits and all have been added. */
 function write(all: Entries, frame: OrderedWriterOptions, partsAtOnce: number, limitBytes?: number) {
   const { sink, memory, budget, seen } = startReader(partsAtOnce);
   let endings = 0;
@@ -118,7 +118,7 @@ function write(all: Entries, frame: OrderedWriterOptions, partsAtOnce: number, l
   return { seen, endings, heldBytes: budget.bytes, writer };
 }
 
-/** An entry whose turn it is. */
+/** The entry that is next in order. */
 const entry = (text: string, source: ResponseSource, isFlushed = false) => ({ text, source, at: 0, isFlushed });
 
 describe("an answer of several parts", () => {

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { roomyMemory } from "../testing/roomy-memory.ts";
 import { ResponseParts, LateFlow } from "./response-sink.ts";
 
-/** Memory of so many bytes, and how many of them are held. */
+/** Memory of this many bytes, and how many are reserved. */
 function startMemory(limitBytes: number) {
   let bytes = 0;
   const add = (more: number) => {

@@ -5,7 +5,7 @@ import type { ResponseSink } from "../responses/response-sink.ts";
 import { BatchPiece } from "./batch-piece.ts";
 import type { NodeCall } from "./node-call.ts";
 
-/** A piece of so many calls at a node whose answer the test gives; a turn is over whenever somebody looks at the clock. */
+/** A piece of this many calls to a node whose response the test supplies; each reading of the clock ends a tick. */
 function sendPiece(count: number) {
   const later: (() => void)[] = [];
   let clock = 0;

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { BatchResponseReading } from "./batch-responses.ts";
 
 const longest = 2_000_000;
-/** A step of a scan ends a little after its bytes. */
+/** A scan step ends slightly after its byte limit. */
 const stepBytes = 16_500;
 
 function read(text: string, ids: readonly string[]) {
@@ -12,7 +12,7 @@ function read(text: string, ids: readonly string[]) {
   return { answers: reading.answers, longestStep: Math.max(0, ...steps) };
 }
 
-/** Results that take long to read, by what makes them so. */
+/** Results that take long to read, by cause. */
 const results: Readonly<Record<string, string>> = {
   "a long string": `"${"x".repeat(longest)}"`,
   "many numbers": `[${"1,".repeat(longest / 2)}1]`,
@@ -20,7 +20,7 @@ const results: Readonly<Record<string, string>> = {
   "many escapes": `"${"\\n".repeat(longest / 2)}"`,
   "its own ids": `[${'{"id":9,"a":",\\"id\\":7}"},'.repeat(longest / 26)}{"id":8}]`,
 };
-/** Orders of an answer's members, as different nodes write them. */
+/** Member orders of a response, as written by different nodes. */
 const layouts: Readonly<Record<string, (id: number, result: string) => string>> = {
   "as most nodes": (id, result) => `{"jsonrpc":"2.0","id":${id},"result":${result}}`,
   "with the id last": (id, result) => `{"jsonrpc":"2.0","result":${result},"id":${id}}`,

@@ -10,7 +10,10 @@ type Reading = Readonly<{ wantsWhole?: boolean; mostBytes?: number; framing?: Fr
 const inChunks = { chunked: true, lengthBytes: undefined };
 const scratch = new ScratchBuffers();
 
-/** Reads a body from one buffer that each read overwrites, as the socket does; gives how far it was read and what the sink got. */
+/**
+ * Reads a body from one buffer that each read overwrites, as the socket does; returns how far it was read and what the
+ * sink received.
+ */
 function read(reads: readonly string[], options: Reading = {}) {
   const { wantsWhole = true, mostBytes = 1_000_000, framing = inChunks, onChunk = () => true } = options;
   const taken: Taken[] = [];

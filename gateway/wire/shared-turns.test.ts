@@ -4,7 +4,7 @@ import { type ResponseSink, finishedFlow } from "../responses/response-sink.ts";
 import type { NodeCall } from "../upstream/node-call.ts";
 import { SharedTurns, createTurns, turnBytes, CallerRounds } from "./shared-turns.ts";
 
-/** Turns over a clock that only work moves, and of which each is begun by hand. */
+/** Ticks on a clock that only work advances; the test starts each tick. */
 function turnsByHand() {
   const state = { now: 0 };
   let later: (() => void)[] = [];
@@ -12,7 +12,7 @@ function turnsByHand() {
   return {
     turns,
     work: (ms: number) => void (state.now += ms),
-    /** Answers whether there was a turn to begin. */
+    /** Returns whether there was a tick to start. */
     nextTurn: () => {
       const begun = later;
       later = [];
@@ -22,7 +22,7 @@ function turnsByHand() {
   };
 }
 
-/** A caller with so many pieces of work, each of which goes on for 0.4 ms at a time and says so. */
+/** A caller with this many pieces of work, each of which takes 0.4 ms at a time and reports it. */
 function flood({ turns, work }: ReturnType<typeof turnsByHand>, caller: string, pieces: number, done: string[]) {
   for (let piece = 0; piece < pieces; piece += 1) {
     const goOn = () => {
@@ -105,14 +105,14 @@ describe("SharedTurns", () => {
 
 const answer = (id: number) => `{"jsonrpc":"2.0","id":${id},"result":"0x${id}"}`;
 
-/** Turns over a clock that is set by hand, as are the later turns. */
+/** Ticks on a clock that the test sets; the test also runs the later ticks. */
 function turnsAtSetTime() {
   const state = { now: 0 };
   const later: (() => void)[] = [];
   const shared = new SharedTurns({ now: () => state.now, later: (run) => void later.push(run) });
   return {
     shared,
-    /** Somebody else takes all of this turn's time. */
+    /** Another caller takes all of this tick's time. */
     use: () => {
       shared.isOver();
       state.now += 100;

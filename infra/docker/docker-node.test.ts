@@ -15,10 +15,10 @@ const containers = () => recorded.filter(({ type }) => type === "docker:index/co
 const container = (name: string) => containers().find((candidate) => candidate.name === `gh-${name}`)?.inputs ?? {};
 const volume = (name: string) =>
   recorded.find((found) => found.type === "docker:index/volume:Volume" && found.name === name)?.inputs ?? {};
-/** The engine's name of a volume, by its name in the program. */
+/** A volume's name in the engine, by its name in the program. */
 const volumeNamed = (name: string) => volume(name)["name"];
 
-/** The names of the resources that make or pull images. */
+/** The names of the resources that build or pull images. */
 const images = (resources: readonly Recorded[]) =>
   resources.map(({ name }) => name).filter((name) => name.endsWith("-image"));
 

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { expect, it, describe } from "vitest";
 import { readEngineTraits, readImageArchitecture, formatEngineCpus, formatEngineDuration } from "./engine.ts";
 
-/** An engine that says these headers at `/_ping`, and this document at `/version`. */
+/** An engine that returns these headers at `/_ping`, and this document at `/version`. */
 async function engineSaying(headers: Readonly<Record<string, string>>, version: unknown = {}) {
   const path = join(mkdtempSync(join(tmpdir(), "gatehouse-engine-")), "docker.sock");
   const server = createServer(({ url }, response) =>

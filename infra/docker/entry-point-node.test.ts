@@ -6,7 +6,7 @@ import type { Recorded } from "../testing/recording-mocks.ts";
 
 const password = "the password of the keys";
 const config = {
-  // No socket has to be on the machine that runs the tests.
+  // The machine that runs the tests needs no socket.
   dockerEngine: "tcp://engine.example:2376",
   tokenAddress: `0x${"02".repeat(20)}`,
   payTo: `0x${"01".repeat(20)}`,
@@ -26,7 +26,7 @@ let recorded: readonly Recorded[] = [];
 const containerOf = (all: readonly Recorded[], name: string) =>
   all.find((one) => one.type === "docker:index/container:Container" && one.name === `gh-${name}`)?.inputs ?? {};
 const container = (name: string) => containerOf(recorded, name);
-/** A value as it is, or what Pulumi marked as a secret. */
+/** A plain value, or one that Pulumi marked as a secret. */
 const reveal = (value: unknown): unknown => (isMarked(value) ? value["value"] : value);
 const isMarked = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && isSecret(value as Record<string, unknown>);

@@ -5,7 +5,7 @@ import { listUnreadyServices } from "./unready-services.ts";
 
 const test = ["CMD", "node", "/app/infra/images/health-check.mjs", "http", "http://127.0.0.1:9602/livez"];
 
-/** An engine that reports the states of a container one after the other, and the last one again and again. */
+/** An engine that reports a container's states one after the other, and repeats the last one. */
 function createEngine(states: readonly Readonly<{ status?: string; health: string; output?: string }>[]): EngineClient {
   let at = 0;
   return async () => {

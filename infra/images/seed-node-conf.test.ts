@@ -18,7 +18,7 @@ const from = join(directory, "first.conf");
 const to = join(directory, "bin/node.conf");
 const program = join(import.meta.dirname, "seed-node-conf.ts");
 
-/** Runs the program as an init container does. */
+/** Runs the program as an init container. */
 function seed(hostIp = "", path = to, options: readonly string[] = []) {
   const env = { ...process.env, HOST_IP: hostIp };
   const command = [program, from, path, ...options];
@@ -70,7 +70,7 @@ it("leaves one that is not JSON to the sidecar", () => {
   expect(readFileSync(to, "utf8")).toBe("{");
 });
 
-/** A configuration that names where the data and a key are. */
+/** A configuration that specifies the paths of the data and a key. */
 const named = (data: string, key = "/data/keys/domain.key") =>
   JSON.stringify({
     chain: { secret_config: { domain_key_path: key } },

@@ -98,7 +98,7 @@ describe("a node on Kubernetes whose image copies its programs at each start", (
   it("is named by a headless Service, and no update waits until it has synced", () => {
     const { serviceName } = findManifest(manifests, "StatefulSet", "node").spec;
     expect(findManifest(manifests, "Service", String(serviceName)).spec).toMatchObject({ clusterIP: "None" });
-    // What Pulumi waits for it also checks at `pulumi refresh`: a pod or Service that is not ready would be drift.
+    // `pulumi refresh` also checks what Pulumi waits for: a pod or Service that is not ready would count as drift.
     const awaited = manifests
       .filter(({ kind }) => ["Deployment", "StatefulSet", "Service", "PersistentVolumeClaim"].includes(kind))
       .filter(({ metadata }) => metadata.annotations?.["pulumi.com/skipAwait"] === undefined);

@@ -13,7 +13,7 @@ const example = parse(
   readFileSync(join(import.meta.dirname, "../examples/Pulumi.kubernetes-replicated.yaml"), "utf8"),
 ) as Readonly<{ config: Readonly<Record<string, unknown>> }>;
 
-/** The example's keys as Pulumi hands them to the program, with the secrets that it says to set. */
+/** The example's keys as Pulumi passes them to the program, with the secrets that it tells users to set. */
 const config: Readonly<Record<string, string>> = {
   ...Object.fromEntries(
     Object.entries(example.config).map(([key, value]) => [
@@ -48,7 +48,7 @@ describe("the replicated stack on Kubernetes", () => {
       scaleTargetRef: { kind: "Deployment", name },
       minReplicas: 2,
       maxReplicas: 6,
-      // Of the limit: a share of what is requested, a quarter of it, would be much too early.
+      // A quarter of the limit: a quarter of the request would be much too early.
       metrics: [{ resource: { name: "cpu", target: { type: "AverageValue", averageValue: "700m" } } }],
     });
     const { replicas, strategy, template } = find("Deployment", name).spec;
@@ -96,7 +96,7 @@ describe("the replicated stack on Kubernetes", () => {
       const alone = listManifests(await recordStack(single, { preview: false }));
       expect(alone.filter(({ kind }) => kind === "HorizontalPodAutoscaler")).toEqual([]);
       expect(findManifest(alone, "Deployment", name)).toMatchObject({
-        // A number that somebody else has set is put back, not a conflict.
+        // A number that someone else has set is restored, and is no conflict.
         metadata: { annotations: { "pulumi.com/patchForce": "true" } },
         spec: { replicas: 1, strategy: { type: "Recreate" } },
       });

@@ -7,7 +7,7 @@ import { listUnreadyPods } from "./unready-pods.ts";
 const directory = mkdtempSync(join(tmpdir(), "gatehouse-kubectl-"));
 afterAll(() => rmSync(directory, { recursive: true }));
 
-/** Writes a program that answers as kubectl does: its table of pods for `get`, what the health check prints for `exec`. */
+/** Writes a program that responds like kubectl: its table of pods for `get`, the health check's output for `exec`. */
 function writeKubectl(name: string, table: string, checked: object): string {
   const path = join(directory, name);
   const ready = `process.stdout.write("HTTP 503: " + ${JSON.stringify(JSON.stringify(checked))}); process.exit(1);`;

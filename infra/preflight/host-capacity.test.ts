@@ -6,7 +6,7 @@ const gibibyte = 1_073_741_824;
 const real = { nodeImage: "registry.example/node:0.16.2", nodeUser: "1000", hostIp: "203.0.113.10" };
 const family = { nodeImage: "registry.example/node:community_v0.12.2_f301031a_0422", hostIp: "203.0.113.10" };
 
-/** The problems on a host of so many CPUs and so much memory, disk and open files. */
+/** The problems on a host with these CPUs, memory, disk and open files. */
 async function problemsOf(
   raw: Readonly<Record<string, string>>,
   { cpus = 16, memory = 64, disk = 500, openFiles = 10_000_000 } = {},

@@ -17,9 +17,9 @@ const images: Readonly<Record<string, unknown>> = {
   "push:1": {},
   "node:20": { Config: { Env: ["NODE_VERSION=20.1.0"] } },
 };
-/** Ports that nobody has: one of the stack's own containers, one of another container. */
+/** Ports that no program uses, one of the stack's own containers, and one of another container. */
 const [ownPort = 0, othersPort = 0, ...freePorts] = await findFreePorts(7);
-/** The port of one of the stack's own containers that is started again and again. */
+/** The port of one of the stack's own containers that keeps restarting. */
 let restartingPort = 0;
 const running = [
   { Names: ["/gh-sidecar"], Ports: [{ PublicPort: ownPort }] },
@@ -33,7 +33,7 @@ const free = Object.fromEntries(
 let engine: Server;
 let taken: Server;
 
-/** The requests that the program sends to an engine, answered as Docker does. */
+/** The requests that the program sends to an engine, with Docker's responses. */
 function answer(path: string): readonly [status: number, body: unknown] {
   if (path === "/version") return [200, { ApiVersion: "1.41" }];
   if (path === "/containers/json") return [200, running];

@@ -18,7 +18,7 @@ const common = {
 const settings = JSON.stringify({ facilitator: { signer: { kmsKeys: ["alias/signer"] } } });
 const read = (raw: Readonly<Record<string, string>>) => parseConfig({ ...common, ...raw });
 
-/** What a stack derives from its secret. */
+/** The keys and addresses that a stack derives from its secret. */
 function derive(raw: Readonly<Record<string, string>>) {
   const config = read(raw);
   const { resourceServer } = stackArgs(config, {

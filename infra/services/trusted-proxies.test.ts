@@ -9,7 +9,7 @@ const ways = {
   gatewayApi: { ...hosts, name: "public", namespace: "gateways" },
 } as const;
 
-/** A stack on Kubernetes with one public way in, and what else its configuration says. */
+/** A stack on Kubernetes with one public entry, and other configuration. */
 function stackWith(way: keyof typeof ways, more: object = {}, settings: object = {}) {
   return parseConfig({
     target: "kubernetes",

@@ -13,7 +13,7 @@ const properties = objects.flatMap(([owner, owned]) =>
   Object.entries(owned).map(([name, property]) => ({ path: `${owner}.${name}`, property })),
 );
 
-/** Every type that a property refers to, however deep. */
+/** Every type that a property refers to, at any depth. */
 function refsIn({ $ref, items, additionalProperties }: Property): readonly string[] {
   const inner = [items, additionalProperties].flatMap((property) => (property === undefined ? [] : refsIn(property)));
   return $ref === undefined ? inner : [$ref, ...inner];

@@ -22,7 +22,7 @@ import { toInputProblem } from "./input-problem.ts";
 
 const format = ({ key, message }: ConfigProblem) => `${key}: ${message}`;
 
-/** The texts of what a check finds or throws: each for a stack's configuration, then for a component's inputs. */
+/** The messages that a check reports or throws, once for a stack's configuration and once for a component's inputs. */
 async function textsOf(check: () => readonly ConfigProblem[] | Promise<readonly ConfigProblem[]>): Promise<string> {
   const problems = await Promise.try(check).catch((error: unknown) => {
     if (error instanceof ConfigError) return error.problems;
@@ -34,10 +34,10 @@ async function textsOf(check: () => readonly ConfigProblem[] | Promise<readonly 
 
 const parsed = (raw: Readonly<Record<string, string>>) => () => findMissingValues(parseConfig(raw));
 
-/** An engine that can't be queried, for the reason of an error's code. */
+/** An engine that can't be queried, with this error code. */
 const failing = (code: string) => () => Promise.reject(Object.assign(new Error(`connect ${code}`), { code }));
 const oldEngine = () => Promise.resolve({ status: 200, body: { ApiVersion: "1.20" }, headers: {} });
-/** A registry that shows every repository and has no tag in it. */
+/** A registry that shows every repository, without tags. */
 const emptyRegistry = (url: string | URL | Request) =>
   Promise.resolve(Response.json({}, { status: String(url).includes("/manifests/") ? 404 : 200 }));
 
@@ -241,7 +241,7 @@ it("names what does not fit together, and what the builders of services refuse",
   await expect(`${texts.join("\n")}\n# services${built}`).toMatchFileSnapshot("../testing/golden/problems.txt");
 });
 
-/** A stack on Kubernetes that can be deployed. */
+/** A deployable stack on Kubernetes. */
 const parse = (more: Readonly<Record<string, string>>) =>
   parseConfig({
     target: "kubernetes",

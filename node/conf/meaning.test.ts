@@ -3,7 +3,7 @@ import { nodeReleases, parseNodeVersion, type NodeReleases } from "../versions.t
 import { hasSameMeaning, deriveMeaning } from "./meaning.ts";
 import { readDocument } from "../testing/read-document.ts";
 
-/** Whether a node has to be restarted when the one text replaces the other. */
+/** Whether replacing one text with the other requires a node restart. */
 function matters(before: string, after: string, version = "0.16.2"): boolean {
   return !hasSameMeaning(deriveMeaning(readDocument(before)), readDocument(after), parseNodeVersion(version));
 }
@@ -40,7 +40,7 @@ test("which names count depends on the version; of an unknown one all do", () =>
   expect(matters(config, other, "unknown")).toBe(true);
 });
 
-/** Meanings as version 0.1.0 kept them, recorded from its code: storage_* keys, pamir keys, all else. */
+/** Meanings as stored by version 0.1.0, recorded from its code: storage_* keys, pamir keys, all others. */
 const firstFormat: readonly (readonly [string, string, readonly string[]])[] = [
   [
     "storage_* keys and an unknown one",
@@ -121,7 +121,7 @@ test("of a meaning of the first format, too, the names of other versions do not 
 
 const named = (name: string) => readDocument(config.replace('"own":2', `"pamir_cetina_instance_name":"${name}"`));
 
-/** The rows of a time that did not know the instance's key. */
+/** Rows from before the instance's key was known. */
 const olderRows = nodeReleases.map((row) =>
   Object.fromEntries(Object.entries(row).filter(([key]) => key !== "instanceKey")),
 );

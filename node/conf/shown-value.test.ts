@@ -17,6 +17,6 @@ it("shows no password or key that is part of a value", () => {
 it("takes a time by a value's length alone", () => {
   const beganMs = performance.now();
   for (const part of [":", "//", "a:", "//:"]) formatValue(part.repeat(65_536 / part.length));
-  // As many colons took ten seconds where each of them was tried as the one between user and password.
+  // This many colons took ten seconds when each was tried as the one between user and password.
   expect(performance.now() - beganMs).toBeLessThan(2_000);
 });

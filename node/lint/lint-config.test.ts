@@ -17,7 +17,7 @@ const right = `{
 }
 `;
 
-/** Findings as \`line:column rule message\`, for the right file with one thing changed. */
+/** Findings as \`line:column rule message\`, for a valid file with one change. */
 function findings(from: string | RegExp, to: string, version = "0.16.2"): readonly string[] {
   const text = right.replace(from, to);
   return lintConfig(Buffer.from(text), parseNodeVersion(version)).map(
@@ -117,7 +117,7 @@ describe("gatehouse config lint", () => {
   });
 });
 
-/** A file of the shape that the public node's are published in, which has no monitor_config. */
+/** A file in the form that the public node's files are published in, without monitor_config. */
 const published = (parameters: object, mygrid: unknown): string =>
   JSON.stringify({
     chain: {

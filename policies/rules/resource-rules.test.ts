@@ -29,7 +29,7 @@ const backend = (name: string, number: number) => ({
 const remoteImage = (name: string) => buildResource("docker:index/remoteImage:RemoteImage", { name });
 const env = (name: string, value: string) => buildStatefulSet({ env: [{ name, value }] });
 
-/** For each rule what passes (no finding), what fails, and what has the wrong type. */
+/** For each rule: a passing case (no finding), a failing one, and one with the wrong type. */
 const cases: Readonly<Record<string, readonly Case[]>> = {
   "image-pinned": [
     ["a Docker image by id", buildDockerContainer(), undefined],

@@ -15,7 +15,7 @@ const chain = {
   startup_config: { init_config: init },
 };
 
-/** A whole node.conf with these metrics keys, as a deployment renders it. */
+/** A complete node.conf with these metrics keys, as a deployment renders it. */
 function conf(monitor: Record<string, unknown> | undefined, ports: Record<string, string> = {}): string {
   const changed = { ...chain, startup_config: { init_config: { ...init, ...ports } }, monitor_config: monitor };
   return JSON.stringify({ chain: changed, storage: { mygrid_env: { storage_data_path: "d" } } }, undefined, 2);

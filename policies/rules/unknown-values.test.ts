@@ -6,7 +6,7 @@ import { buildDockerContainer, buildResource, buildStatefulSet } from "../testin
 import { findWorkload } from "../workload-of.ts";
 import { allRules } from "./all-rules.ts";
 
-/** The policy SDK's own wrapper of properties at preview; its type declarations leave it out. */
+/** The policy SDK's own wrapper of properties at preview; its type declarations omit it. */
 const { unknownCheckingProxy } = proxies as unknown as {
   unknownCheckingProxy: (props: PolicyResource["props"]) => PolicyResource["props"];
 };

@@ -8,7 +8,9 @@ import type { Facilitation, PresentedPayment } from "../facilitators/facilitatio
 import { authorizer, config, id, offer, payer, sign } from "../testing/sample-channel.ts";
 import { facilitateChannels } from "./channel-facilitation.ts";
 
-/** Opens a seller's channel of 100 units on the chain, with a facilitator that says `answer` to what is settled. */
+/**
+ * Opens a seller's channel of 100 units on the chain, with a facilitator that responds to settlements with `answer`.
+ */
 function openDesk(answer: Partial<SettleResponse>, log = pino({ level: "silent" })) {
   const store = openSqliteStore({ path: ":memory:", migrations: sqliteClaimMigrations, rival: "", setting: "" });
   const ledger = createChannelLedger({ store, clock: Date.now });
@@ -30,7 +32,7 @@ function openDesk(answer: Partial<SettleResponse>, log = pino({ level: "silent" 
   });
   let sales = 0;
   const settle = (payment: PresentedPayment, sale: string) => desk.settle(payment, offer, sale);
-  /** Verifies a payment and settles it; returns why not, or nothing. */
+  /** Verifies and settles a payment; returns the reason for a failure, if any. */
   const pay = async (payment: PresentedPayment) => {
     const { isValid, invalidReason } = await desk.verify(payment, offer);
     if (!isValid) return invalidReason;

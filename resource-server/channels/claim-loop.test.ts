@@ -66,7 +66,7 @@ const answer = (success: boolean, errorReason?: string): SettleResponse => ({
   ...(errorReason !== undefined && { errorReason }),
 });
 
-/** A chain that claims and settles as the contract does: totals only rise, and what was claimed moves once. */
+/** A chain that claims and settles like the contract: totals only rise, and a claimed amount is transferred once. */
 function createChain(poisoned?: Hex) {
   const claimed = new Map<Hex, bigint>();
   const payees = new Map<Hex, { claimed: bigint; moved: bigint }>();
@@ -102,7 +102,10 @@ function createChain(poisoned?: Hex) {
 
 const never = new Promise<never>(() => undefined);
 
-/** Makes the functions of a process that dies at one of its calls: before it, or when its effect is made but not known. */
+/**
+ * Builds the functions of a process that dies at one of its calls: before the call, or after its effect but before its
+ * result.
+ */
 function dieAt(point: number, isAfter: boolean) {
   let calls = 0;
   return <Call extends (...parameters: never[]) => Promise<unknown>>(call: Call): Call =>
@@ -242,7 +245,7 @@ test("a claim that is rejected as too small is repeated ever less often, as one 
   await using loop = claimChannels({ intervalMs: 1_000, claimWithinMs: 0, retentionMs: 1e12 }, waiting);
   await expect.poll(() => nowMs, { timeout: 10_000 }).toBeGreaterThan(1_900_000);
   await loop[Symbol.asyncDispose]();
-  // The loop runs on until the poll notices.
+  // The loop keeps running until its poll sees the stop.
   const counted = attempts.filter((atMs) => atMs <= 1_900_000);
   expect(counted.length, "two payees, in 900 s").toBeLessThan(2 * 12);
   const [first = "0x"] = ids;

@@ -23,7 +23,10 @@ const refused = (errorReason: string): SettleResponse => ({
   network: offer.network,
 });
 
-/** A chain with one channel, read by its facilitator at most once a minute, whose payer may withdraw. `clock` returns Unix ms. */
+/**
+ * A chain with one channel, which its facilitator reads at most once a minute, and whose payer may withdraw. `clock`
+ * returns Unix ms.
+ */
 function createWorld(clock: () => number, fault: Fault) {
   const channel = { balance: 10_000n, totalClaimed: 0n, withdrawRequestedAt: 0, refundNonce: 0n };
   let read = { state: { ...channel }, atMs: Number.NEGATIVE_INFINITY };
@@ -63,7 +66,10 @@ function createWorld(clock: () => number, fault: Fault) {
   };
 }
 
-/** Sells to a buyer every 20 s for 20 minutes, which withdraws at `requestMs`; returns what it was charged, and what the chain claimed. */
+/**
+ * Sells to a buyer every 20 s for 20 minutes, which withdraws at `requestMs`; returns the amount it was charged, and
+ * the amount claimed on the chain.
+ */
 async function sellUntilWithdrawal(
   requestMs: number,
   fault: Fault,
@@ -109,7 +115,7 @@ test.each<Fault>(["none", "chain rejects three", "facilitator rejects three", "f
     for (let requestMs = 1_000; requestMs < 1_200_000; requestMs += 150_000) {
       const [charged, claimed] = await sellUntilWithdrawal(requestMs, fault);
       expect(charged).toBeGreaterThan(0n);
-      // The shop sells on after the withdrawal only if nothing of it is known to be lost.
+      // After the withdrawal, the seller continues only if it knows of no loss.
       expect(claimed, `withdrawal requested after ${requestMs} ms`).toBe(charged);
     }
   },

@@ -22,7 +22,7 @@ function fillLedger(file: string, claims: number): void {
     .run(claims);
 }
 
-/** Measures the processor time of the longest statement from now on, in milliseconds: another process does not add to it. */
+/** Measures the CPU time of the longest statement from now on, in milliseconds: other processes don't add to it. */
 function measureStatements(): Readonly<{ stop: () => number }> {
   let longestMs = 0;
   const restore = (["run", "all"] as const).map((name) => {

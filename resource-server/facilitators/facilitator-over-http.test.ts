@@ -123,7 +123,8 @@ describe("facilitatorOverHttp", () => {
     await expect(settling).rejects.toMatchObject({ code: "unreachable" });
   });
 
-  // As their sources answer: x402-rs 2.0.1, the reference (`@x402/evm` 2.27.0, on anvil), the Go and the Python facilitator of its repository.
+  // Responses taken from their sources: x402-rs 2.0.1, the reference (`@x402/evm` 2.27.0, on anvil), and the Go and
+  // Python facilitators of its repository.
   it.each<[string, number, string, string, string, object]>([
     ["x402-rs", 400, "insufficient_funds", "Onchain balance is not enough to cover the payment amount", "refused", {}],
     ["x402-rs", 400, "invalid_payment_expired", "Payment authorization is expired", "refused", {}],

@@ -17,12 +17,12 @@ type Offered = Readonly<{ price: string; payTo?: string }>;
 
 const offerOf = ({ price, payTo = first }: Offered) => ({ scheme: "exact", price, network: token.network, payTo });
 
-/** Writes a routes file with one route; `product` is what it has besides its offer. */
+/** Writes a routes file with one route; `product` is everything in it but its offer. */
 function write(offered: Offered, product: object = { upstream: "http://upstream.test/data" }) {
   writeFileSync(path, JSON.stringify({ "GET /data": { accepts: offerOf(offered), ...product } }));
 }
 
-/** Opens routes that are sold for 1; `change` rewrites them and waits until they are read. */
+/** Opens routes with a price of 1; `change` rewrites them and waits until they are loaded. */
 async function openRoutes(product?: object) {
   let now = 1_000_000;
   const reader = { onRoutes: (_amount: string): void => undefined };

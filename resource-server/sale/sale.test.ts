@@ -53,7 +53,7 @@ function createOrder(payment: Payment, offers = [offer], fingerprint = "request"
 
 const identified = (id: string) => ({ extensions: { "payment-identifier": { info: { id } } } });
 
-/** Builds a facilitator's answer when the token has taken the nonce; `named` is its own transaction that failed. */
+/** Builds a facilitator's response when the token has used the nonce; `named` is its own failed transaction. */
 function nonceUsed(named: string) {
   return { ...pendingResponse, transaction: named, errorReason: "invalid_exact_evm_nonce_already_used" };
 }

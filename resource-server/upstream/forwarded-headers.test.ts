@@ -10,7 +10,7 @@ const origin = {
   trace: { traceparent, tracestate: undefined },
 } as const;
 
-/** Builds what an upstream gets of a client's headers. */
+/** Builds the headers that an upstream receives from a client's. */
 const forward = (received: Headers, from: Parameters<typeof buildForwardedHeaders>[1]) =>
   new Headers(buildForwardedHeaders(Object.fromEntries(received), from));
 
@@ -42,7 +42,7 @@ describe("forwardedHeaders", () => {
     const beganMs = performance.now();
     const headers = forward(new Headers({ connection, "X-One": "1", "X-Two": "2" }), origin);
     expect([headers.get("X-One"), headers.get("X-Two")]).toEqual([null, "2"]);
-    // As many blanks took a minute where each of them began a search for a comma.
+    // This many spaces took a minute when each of them started a search for a comma.
     expect(performance.now() - beganMs).toBeLessThan(2_000);
   });
 

@@ -8,7 +8,7 @@ import { createUpstream, type PaidRequest } from "./upstream.ts";
 const servers: AsyncDisposable[] = [];
 afterEach(() => Promise.all(servers.splice(0).map((server) => server[Symbol.asyncDispose]())));
 
-/** Starts an upstream that answers by a function, and sells it by the test route. */
+/** Starts an upstream whose responses come from a function, and sells it with the test route. */
 async function upstreamOf(
   answer: AnswerRequest,
   limits: Partial<Parameters<typeof createUpstream>[0]> = {},

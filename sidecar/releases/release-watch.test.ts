@@ -17,7 +17,7 @@ import { watchReleases } from "./release-watch.ts";
 const height = 20_000;
 const day = 86_400;
 
-/** A node that makes a block a second, and returns the times of its blocks or does not answer. */
+/** A node that produces a block per second, and returns its blocks' times or does not respond. */
 async function startNode() {
   const node = { answers: true, url: "" };
   const server = createServer(async (request, response) => {
@@ -33,7 +33,10 @@ async function startNode() {
   return node;
 }
 
-/** Watches the release list of a chain that needs a newer version in a month; `looks` resolves after so many further looks were made whole. */
+/**
+ * Watches the release list of a chain that needs a newer version in a month; `looks` resolves after this many further
+ * complete checks.
+ */
 async function watch(httpUrl: string) {
   const directory = await mkdtemp(join(tmpdir(), "gatehouse-releases-"));
   onTestFinished(() => rm(directory, { recursive: true }));
@@ -58,7 +61,7 @@ async function watch(httpUrl: string) {
   });
   onTestFinished(() => watching[Symbol.asyncDispose]());
   const reported = async () => {
-    // The look that is under way may have begun before.
+    // The current check may have started earlier.
     const after = seen.reports.length + 2;
     await readUntil(
       async () => seen.reports.length,

@@ -23,7 +23,7 @@ const decideAfterStep = (record: Progress, outcome: UpgradeError | undefined, no
 const decideAfterInterruption = (record: Progress, nowMs: number) => interrupt(record, nowMs, touches);
 const goingBack = { failure: "first", failedStage: "proving" } as const;
 
-/** Runs a record to its end with steps of the given outcome; returns every stage. */
+/** Runs a record to its end with steps of the given outcome; returns all stages. */
 function stagesFrom(record: Progress, comesOut: (stage: Stage, step: number) => boolean) {
   const stages: Stage[] = [];
   let now = record;
@@ -45,7 +45,8 @@ test("where every step works, each is made once, in order, and the new version i
 describe("a step that fails leads back, by every step of the way back, and says why", () => {
   it.each(forwardStages.filter((stage) => stage !== "cleaning"))("%s", (failing) => {
     const { stages, ended } = stagesFrom(begun, (stage) => stage !== failing);
-    // From the first new program on, a supervisor may have started the new version. Before, the node is proved as it is, and not stopped again.
+    // From the first new program on, a supervisor may have started the new version. Before that, the node is verified
+    // as it is, and not stopped again.
     const mayHaveRun = forwardStages.indexOf(failing) >= forwardStages.indexOf("installing");
     const back = mayHaveRun ? backwardStages : ["back-discarding", "back-restarting"];
     expect(stages).toEqual([...forwardStages.slice(0, forwardStages.indexOf(failing) + 1), ...back]);
@@ -119,7 +120,8 @@ test("every upgrade ends, whatever comes out of each stage and wherever its side
       if (draw(4) === 0) record = decideAfterInterruption(record, 2);
       else record = decideAfterStep(record, draw(3) === 0 ? fails : done, 2);
     }
-    // The old data are put back after the old programs and node.conf, if the new version may have seen the data, and then only.
+    // The old data is restored after the old programs and node.conf, and only if the new version may have seen the
+    // data.
     const [data, config] = [seen.indexOf("back-data"), seen.indexOf("back-installing")];
     expect(data === -1 || (config !== -1 && config < data), `seed ${seed}`).toBe(true);
     expect(seen.includes("back-data") && !seen.includes("installing"), `seed ${seed}`).toBe(false);

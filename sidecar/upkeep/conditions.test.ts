@@ -31,7 +31,7 @@ const nothing: Observations = {
 
 type Found = Readonly<{ [Noun in keyof Observations]?: Partial<Observations[Noun]> }>;
 
-/** Derives the conditions of these findings, with everything else unknown. */
+/** Derives the conditions from these findings, with everything else unknown. */
 function conditions(found: Found, given = words): readonly ConditionReport[] {
   const seen = {
     iterations: { ...nothing.iterations, ...found.iterations },

@@ -3,7 +3,7 @@ import type { ConfigReading } from "./config/config-file.ts";
 import type { IterationProgress, IterationSteps } from "./pass.ts";
 import { runIteration } from "./pass.ts";
 
-/** A pass with its steps, and the calls of the steps in order, with their arguments. */
+/** A reconcile with its steps, and the calls of the steps in order, with their arguments. */
 type Story = Readonly<{
   steps: IterationSteps;
   progress: IterationProgress;
@@ -27,7 +27,7 @@ type Found = Partial<{
   looks: number;
 }>;
 
-/** A pass over steps that only note that they were called. */
+/** A reconcile whose steps only record their calls. */
 function runOver(found: Found = {}): Story {
   const { authority = "acts", reading = usable, judged = { again: false }, moved = false } = found;
   const calls: string[] = [];

@@ -29,7 +29,7 @@ const requirements = {
   extra: {},
 };
 
-/** A chain that has a channel of 100, and a facilitator whose settlements claim what they say. */
+/** A chain that has a channel of 100, and a facilitator that settles to the given amounts. */
 function openScene() {
   const chain = {
     claimed: 0n,

@@ -10,7 +10,7 @@ type Answer = Readonly<{ status: number; body?: unknown }>;
 
 let directory: string;
 let requests: string[];
-/** Answers by method and path without the query; a request without one is never answered. */
+/** Responds by method and path, without the query; a request without an entry never gets a response. */
 let answers: Map<string, Answer>;
 let engine: Engine;
 let stop: () => Promise<void>;
@@ -51,7 +51,7 @@ const container = (running: boolean, owner: string) => ({
   Mounts: [],
 });
 
-/** A container's output, as the engine frames it. */
+/** A container's output in the engine's framing. */
 function frame(text: string): Uint8Array {
   const header = Buffer.alloc(8);
   header[0] = 1;
@@ -68,7 +68,7 @@ const job: EngineJob = {
   withinMs: 30_000,
 };
 
-/** An engine on which the job ends with a status, or, without one, never. */
+/** An engine on which the job exits with the given status; without one, it never exits. */
 function answerJob(status?: number, printed = ""): void {
   answers.set("GET /containers/job/json", { status: 404, body: {} });
   answers.set("POST /containers/create", { status: 201, body: {} });

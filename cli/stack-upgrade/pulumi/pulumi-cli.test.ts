@@ -2,7 +2,7 @@ import { describe, expect, it, test } from "vitest";
 import { createPulumiCli, formatBackend } from "./pulumi-cli.ts";
 import type { PulumiRun } from "./pulumi-process.ts";
 
-/** As Pulumi 3.259 prints it. */
+/** As printed by Pulumi 3.259. */
 const printed = `{
   "gatehouse:limits": {
     "value": "{\\"node\\":{\\"cpus\\":1}}",

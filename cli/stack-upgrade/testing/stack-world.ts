@@ -50,7 +50,7 @@ export function createStackWorld(newVersion: NewVersion, kind: StackTarget["kind
     state,
     kills,
     time,
-    /** Runs `effect` the next time that this event is half done. */
+    /** Runs `effect` the next time that this event is halfway through. */
     during: (event: WorldEvent, effect: () => void) => void met.set(event, effect),
     /** Starts the node as another party would. */
     startNode: () =>

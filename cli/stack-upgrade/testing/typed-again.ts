@@ -5,7 +5,10 @@ import type { StackWorld } from "./stack-world.ts";
 
 type RunResult = Result<StackRecord>;
 
-/** Point at which a command run is killed: before or after its n-th change, or after its `changes`-th change within a stage. */
+/**
+ * Point at which a run of the command is killed: before or after its n-th change, or after the first `changes` changes
+ * of a stage.
+ */
 export type Kill = Readonly<{ at: number; isAfter: boolean } | { inStage: StackRecord["stage"]; changes: number }>;
 
 /** An operator at a terminal, and the record on disk. */

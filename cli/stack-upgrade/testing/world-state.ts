@@ -101,7 +101,7 @@ export type WorldParts = Readonly<{
   kind: StackTarget["kind"];
   kills: KillSwitch;
   time: WorldTime;
-  /** Reports that an event is half done. */
+  /** Signals that an event is halfway through. */
   meet: (event: WorldEvent) => void;
 }>;
 

@@ -11,7 +11,7 @@ const soon = (holds: () => boolean) => until(holds.toString(), 5_000, holds);
 
 const resources: AsyncDisposableStack[] = [];
 let now: number;
-/** Requests that came whole and wait for the test to answer them. */
+/** Complete requests that wait for the test to respond. */
 let late: { request: IncomingMessage; response: ServerResponse }[];
 beforeEach(() => {
   now = 0;
@@ -44,7 +44,7 @@ function budgetOf(
   return Object.assign(budget, { metrics });
 }
 
-/** A server whose requests are answered by hand, with its connections bounded. */
+/** A server with limited connections, whose responses are sent by the test. */
 async function serve(connections: ListenerConnections, isProxy: (address: string) => boolean = () => false) {
   const server: Server = createServer((request, response) => {
     if (request.url === "/") response.end("ok");
@@ -60,7 +60,7 @@ async function serve(connections: ListenerConnections, isProxy: (address: string
   return (server.address() as AddressInfo).port;
 }
 
-/** A connection, what came over it, and whether the server has ended it. */
+/** A connection, the data received over it, and whether the server has closed it. */
 function open(port: number, localAddress = "127.0.0.1") {
   const socket: Socket = connect({ port, host: "127.0.0.1", localAddress });
   resources.at(-1)?.defer(() => void socket.destroy());

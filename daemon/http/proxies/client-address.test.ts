@@ -7,7 +7,7 @@ const settings = {
   forwardedHops: 8,
 } as const;
 
-/** The client's address when a peer says this of it. */
+/** The client's address, given what a peer reports. */
 function ofForwardedFor(remoteAddress: string, forwardedFor: string | undefined) {
   return findClientAddress(settings).of(remoteAddress, forwardedFor);
 }
@@ -54,7 +54,7 @@ describe("clientAddress", () => {
     for (let request = 0; request < 1_000; request += 1) {
       if (client.of("10.1.2.3", list) !== "203.0.113.9") expect.fail("another address was read");
     }
-    // To split all of it took 3 ms a request.
+    // Splitting all of it took 3 ms per request.
     expect(process.cpuUsage(startedAt).user / 1_000).toBeLessThan(500);
   });
 

@@ -4,7 +4,7 @@ import { proxyHeaderBytes, readProxyHeader } from "./proxy-header.ts";
 const line = (text: string) => Buffer.from(text, "latin1");
 const signature = "\r\n\r\n\0\r\nQUIT\n";
 
-/** A header of version 2 from its command and version, family and transport, and the bytes after its length. */
+/** A version 2 header with its command and version, family and transport, and the bytes after its length. */
 function version2(command: number, family: number, rest: Buffer, length = rest.length): Buffer {
   return Buffer.concat([line(signature), Buffer.from([command, family, length >> 8, length & 0xff]), rest]);
 }

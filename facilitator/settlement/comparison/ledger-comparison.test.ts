@@ -17,14 +17,14 @@ const notOnChain = "the ledger says that a payment is settled, and the chain doe
 beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] }));
 afterEach(() => void vi.useRealTimers());
 
-/** Builds the chain's receipt of a settlement that was paid. */
+/** Builds the chain's receipt of a paid settlement. */
 function receiptOf(transactionHash: Hex): Receipt {
   const topics = [transferTopic, encodeAddressTopic(payer), encodeAddressTopic(payTo)];
   const logs = [{ address: asset, topics, data: `0x${encodeInteger(amount)}` as const }];
   return { status: 1, blockNumber: 1, transactionHash, gasUsed: 65_000n, logs };
 }
 
-/** A ledger, a chain that has of it what is not in `lost`, and a comparison of the two every minute. */
+/** A ledger, a chain that lacks the settlements in `lost`, and a comparison of the two every minute. */
 function comparedLedger(isSettler = true) {
   const store = openSqliteStore({
     path: ":memory:",
@@ -67,7 +67,7 @@ function comparedLedger(isSettler = true) {
     reported,
     seen,
     comparison: compared.comparison,
-    /** Notes as many settlements as were settled just now; the number of the first. */
+    /** Records this many settlements as settled just now; returns the first one's number. */
     settle: async (count: number): Promise<number> => {
       const first = settled + 1;
       settled += count;
@@ -83,11 +83,11 @@ function comparedLedger(isSettler = true) {
       });
       return first;
     },
-    /** Lets a minute pass, and the look at its end. */
+    /** Advances one minute, and waits for the check at its end. */
     minute: async () => {
       state.nowMs += minuteMs;
       await vi.advanceTimersByTimeAsync(minuteMs);
-      // All that a look waits for here is done in microtasks.
+      // Everything that a check awaits here completes in microtasks.
       await new Promise((resolve) => setImmediate(resolve));
     },
     [Symbol.asyncDispose]: async () => {
@@ -189,7 +189,7 @@ test("receipts are requested a few at a time, so that payments find room in the 
   expect(ledger.seen).toEqual({ asked: 250, togetherMax: 20 });
 });
 
-/** Lets the chain forget settlements. */
+/** Makes the chain forget settlements. */
 function lose({ lost }: Readonly<{ lost: Set<Hex> }>, ...numbers: readonly number[]): void {
   for (const number of numbers) lost.add(idOf(number));
 }

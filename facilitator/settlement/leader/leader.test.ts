@@ -2,14 +2,17 @@ import { expect, test } from "vitest";
 import { simulateReplicas } from "../../testing/replica-simulation.ts";
 import type { Sabotage } from "../../testing/simulated-database.ts";
 
-/** First seed and number of seeds to try, each an order of events; one that finds something is printed, and can be run alone as the first. */
+/**
+ * First seed and number of seeds to try, each an order of events; a failing seed is printed, and can be rerun alone as
+ * the first.
+ */
 const firstSeed = Number(process.env["GATEHOUSE_TEST_FIRST_SEED"] ?? 1);
 const seeds = Number(process.env["GATEHOUSE_TEST_SEEDS"] ?? 200);
 
-/** Generous for a busy machine: a run takes about 10 ms. */
+/** Generous, for a busy machine: a run takes about 10 ms. */
 const runMaxMs = 200;
 
-/** Runs seeds one after another until one finds something. */
+/** Runs seeds one after another until one fails. */
 async function findProblems(count: number, sabotage?: Sabotage): Promise<readonly string[]> {
   for (let seed = firstSeed; seed < firstSeed + count; seed += 1) {
     const { problems } = await simulateReplicas({ seed, ...(sabotage && { sabotage }) });

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { createLeaseDeadline } from "./settler-lease.ts";
 
-/** A deadline over a time that the test passes. */
+/** A deadline on a clock that the test advances. */
 function startDeadline() {
   const state = { nowMs: 0, passed: 0 };
   const timers = new Set<Readonly<{ dueMs: number; end: () => void }>>();

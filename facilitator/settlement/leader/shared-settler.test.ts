@@ -15,7 +15,7 @@ const [payment] = createSamplePayments(1, false);
 const intervalMs = 100;
 const drainMs = 1;
 
-/** A replica whose polling pauses until the test lets it go on; other waits last for ever. */
+/** A replica whose polling pauses until the test resumes it; other waits last forever. */
 function startReplica({ beforeStatement = pass as (text: string) => Promise<void>, isStopping = false } = {}) {
   const stop = new AbortController();
   if (isStopping) stop.abort();

@@ -12,7 +12,7 @@ import { sqliteLedgerMigrations } from "./schema.ts";
 
 const chainId = 1_672;
 
-/** A ledger with notes of payments that nobody settled, and retention whose waits end when the test says so. */
+/** A ledger with records of payments that nobody settled, and retention whose waits end when the test says so. */
 function openScene(change: Partial<Pick<Ownership, "forgetNotes">> = {}) {
   const place = { path: ":memory:", rival: "the other test", setting: "ledger.path" };
   const store = openSqliteStore({ ...place, migrations: sqliteLedgerMigrations });
@@ -40,7 +40,7 @@ function openScene(change: Partial<Pick<Ownership, "forgetNotes">> = {}) {
   );
   return {
     state,
-    /** Waits until the retention waits, and returns for how long. */
+    /** Waits until the retention waits, and returns the duration. */
     nextWait: async () => {
       await until("it waits", generousMs, async () => waits.length > 0);
       return waits[0]?.ms;

@@ -19,7 +19,7 @@ function openLedger(): SqlStore {
 
 const idOf = (number: number): Hex => `0x${number.toString(16).padStart(64, "0")}`;
 
-/** Writes a row of a settlement that is over. */
+/** Writes a row of a finished settlement. */
 async function write(store: SqlStore, number: number, finishedAtMs: number, state = "settled", chain = chainId) {
   await store.change(
     `INSERT INTO settlement (chain_id, id, asset, payer, pay_to, amount, authorization_nonce, valid_before, call_data,

@@ -16,7 +16,7 @@ import { createSignerQueues } from "./signer-queues.ts";
 const log = pino({ level: "silent" });
 const options = { chainId: 1_672, batchMax: 8, bumpPercent: 25, maxFeePerGasGwei: 500, gasLimit: 200_000 };
 
-/** Two signing accounts, and what the node and the second's key do. */
+/** Two signing accounts, with the behaviour of the node and of the second account's key. */
 async function startQueues() {
   const state = {
     balances: [10n ** 18n, 10n ** 18n],
@@ -64,7 +64,7 @@ async function startQueues() {
     monotonicMs: () => 0,
   });
   let made = 0;
-  /** Submits settlements at once. Returns the account that sent each, or the error with which it ended. */
+  /** Submits settlements concurrently. Returns the account that sent each, or the error. */
   const submit = async (count: number, changes: Partial<Settlement> = {}) => {
     const entries = Array.from({ length: count }, () => {
       const word: Hex = `0x${String((made += 1)).padStart(64, "0")}`;

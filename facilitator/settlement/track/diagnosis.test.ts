@@ -7,7 +7,7 @@ import { createInFlightSettlements } from "../settlement.ts";
 import { computeGasCost } from "../ledger/sales.ts";
 import { hasLackedGas } from "./diagnosis.ts";
 
-/** Transaction that had `limit` of gas; it is in a block if it used some. */
+/** A transaction with a gas limit of `limit`; it is in a block if it used any gas. */
 type Sent = Readonly<{ limit: bigint; used?: bigint; price?: bigint }>;
 
 const gas = createGasLimits(

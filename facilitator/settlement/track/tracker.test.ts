@@ -22,15 +22,15 @@ const gas = createGasLimits(
 const openNonces = (accounts: readonly Hex[] = [sampleAttempt.signer]) =>
   new Map(accounts.map((account) => [account, createNonceAllocator()]));
 
-/** Lasts longer than any of these looks. */
+/** Lasts longer than any of these checks. */
 const settlement = { ...sampleSettlement, validBefore: sampleSettlement.validBefore + 3_600n };
 
-/** What the node knows of a payer that still holds enough, and of the token that accepts its payment again. */
+/** The node's view of a payer that still has enough, and of the token, which accepts its payment again. */
 const idle = {
   balance: 10n ** 18n,
   accepts: true,
   code: "0x" as Hex,
-  /** Transactions that the payer has sent, up to a block. */
+  /** Number of transactions that the payer had sent, up to a block. */
   sentBy: (_block: number): number => 3,
   /** Authorization nonces used, up to a block. */
   isUsedBy: (_block: number): boolean => false,
@@ -38,7 +38,10 @@ const idle = {
   logged: [] as readonly number[],
 };
 
-/** A settlement with these transactions, by default one whose nonce another has used; it can't be sent again: nothing is ever signed. */
+/**
+ * A settlement with these transactions (by default one whose nonce another transaction has used); it can't be resent,
+ * because nothing is ever signed.
+ */
 function startTracking({
   attempts = [sampleAttempt],
   pending = 6,

@@ -8,7 +8,9 @@ import { serializeNotification, buildNotificationPrefix } from "../../notificati
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-/** A sender to a client that takes only what a test says, with 1,000 bytes besides answers and answers of 5,000. */
+/**
+ * A sender to a client that accepts only what the test says, with 1,000 bytes for notifications and responses of 5,000.
+ */
 function startSender() {
   const seen = { unsent: 0, closed: [] as unknown[], isTerminated: false, isFull: false, dropped: 0, hasMemory: true };
   const connection = {

@@ -4,7 +4,7 @@ import { FrequencySketch, ResponseCache } from "./response-cache.ts";
 import { hashKey, hashParts } from "../../json-rpc/key-hash.ts";
 
 const json = "x".repeat(840);
-/** Bytes that one entry with a one-letter key counts. */
+/** Bytes accounted for one entry with a one-letter key. */
 const entryBytes = 1_001;
 
 test("a new head drops what was read of the old one, and nothing else", () => {

@@ -12,11 +12,13 @@ import { lintRules } from "../lint-rules.ts";
 import { lintDocument } from "./lint-document.ts";
 
 const page = readFileSync(join(import.meta.dirname, "../../../docs/lint.md"), "utf8");
-// Written in draft 4, of which it uses nothing that later drafts read otherwise.
+// Written in draft 4, but uses nothing that later drafts interpret differently.
 const { $schema: _draft, id: _id, ...rules } = sarifSchema;
 const isSarif = new Ajv({ strict: false, validateFormats: false, unicodeRegExp: false }).compile(rules);
 
-/** One key of another version, and one that nobody reads and that tries to be two lines, one of them a workflow command. */
+/**
+ * One key of another version, and one that nobody reads and that tries to be two lines, one of them a workflow command.
+ */
 const odd = JSON.stringify({
   chain: { monitor_config: { enable_pamir_cetina: true, "a,b:\n::stop-commands::x%0A": 1 } },
 });
@@ -76,7 +78,7 @@ describe("gatehouse config lint --format sarif", () => {
     const rule = run?.tool.driver.rules?.[found?.ruleIndex ?? -1];
     expect(rule).toMatchObject({ id: "other-version", helpUri: "https://git.example/docs/lint.md#other-version" });
     expect(run?.invocations).toMatchObject([{ executionSuccessful: true, exitCode: 2 }]);
-    // Of an uploaded log everybody may read.
+    // Anyone may read an uploaded log.
     expect(printed).not.toContain(directory);
   });
 

@@ -21,7 +21,7 @@ function deployment(env: Readonly<Record<string, string>>) {
   });
 }
 
-/** Every reason under which a side can be wrong. */
+/** All reasons for which an area can be wrong. */
 const wrong = Object.entries(conditionReasons).flatMap(([type, { False: reasons }]) =>
   // The table ties each reason to its type, which the compiler loses over the loop.
   reasons.map(
@@ -29,7 +29,7 @@ const wrong = Object.entries(conditionReasons).flatMap(([type, { False: reasons 
   ),
 );
 
-/** Reasons of `NoRestartPending` at which a person has nothing to do, or that follow from another side that has its steps. */
+/** Reasons of `NoRestartPending` that need no action, or that follow from another area, which has its own steps. */
 const waits = new Set([
   "Running",
   "Settling",
@@ -52,7 +52,7 @@ test("for whatever can be wrong it says what to do, and there is a runbook", () 
   expect(wrong.map(findRunbook).filter((name) => !runbooks.has(name))).toEqual([]);
 });
 
-/** Steps for a reason of `ConfigReconciled`, as one text. */
+/** The steps for a reason of `ConfigReconciled`, as one text. */
 function adviseOnConfig(reason: string): string {
   const found = wrong.filter((one) => one.type === "ConfigReconciled" && one.reason === reason);
   return found.flatMap((one) => listSteps(one, deployment({})).map(({ text }) => text)).join(" ");

@@ -14,7 +14,7 @@ beforeEach(async () => {
 
 afterEach(() => rm(root, { recursive: true }));
 
-/** Makes files below the root, and checks a workspace. */
+/** Creates files below the root, and checks a workspace. */
 async function check(files: readonly string[], workspace: string, more: Readonly<Record<string, string>> = {}) {
   for (const file of files) {
     await mkdir(join(root, file, ".."), { recursive: true });

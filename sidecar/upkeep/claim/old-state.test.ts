@@ -18,7 +18,7 @@ beforeEach(async () => {
 
 afterEach(() => rm(directory, { recursive: true }));
 
-/** Compares a copy with the node.conf that stands there now. */
+/** Compares a copy with the current node.conf. */
 async function compare(copy: string, standing: string, movedFrom: readonly string[] = []) {
   await writeFile(join(directory, "last-good.conf"), copy);
   const parsed = parseConfig(Buffer.from(standing));

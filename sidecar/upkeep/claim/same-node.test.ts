@@ -41,7 +41,7 @@ test.each<[string, Partial<NodeIdentity>, Partial<NodeIdentity>, string]>([
   expect(differences.map((difference) => difference.what)).toEqual([what]);
   const movedFrom = differences.map((difference) => difference.remembered);
   expect(findNodeDifferences(remembered, found, { ...facts, movedFrom })).toEqual([]);
-  // A setting for one move does not cover the next.
+  // A setting for one move does not apply to the next one.
   const next = { ...found, chainId: 99 };
   expect(findNodeDifferences(found, next, { ...facts, movedFrom })[0]?.what).toBe("chain");
 });

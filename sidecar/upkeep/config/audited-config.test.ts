@@ -36,7 +36,7 @@ afterEach(() => {
 
 const save = (value: object) => writeFileSync(path, JSON.stringify({ chain: {}, ...value }));
 
-/** Looks at the file as a pass does; the messages of what was reported until now, the newest first. */
+/** Checks the file as a reconcile does; returns the messages reported so far, newest first. */
 async function look(
   options: Partial<Readonly<{ auditedThen: AuditedConfig | undefined; standsForMs: number }>> = {},
 ): Promise<readonly string[]> {

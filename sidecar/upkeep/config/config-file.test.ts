@@ -16,7 +16,7 @@ beforeEach(async () => {
 
 afterEach(() => rm(directory, { recursive: true, force: true }));
 
-/** Returns what a person reads about a file with a content. */
+/** Returns the operator's message about a file with this content. */
 async function wordsAbout(content: string | Uint8Array): Promise<string> {
   await writeFile(path, content);
   const reading = await readConfigFile(path, limitBytes);
@@ -100,7 +100,7 @@ describe("a node.conf that can't be used is named with what is wrong", () => {
   });
 
   test.runIf(process.platform === "linux")("that its disk can't read", async () => {
-    // Its first page is never mapped, so that a read at its start is an I/O error, for root as well.
+    // Its first page is never mapped, so a read at its start is an I/O error, even for root.
     await symlink("/proc/self/mem", path);
     const message = `${path} can't be read (EIO): its disk or mount is failing (not a permission problem); \`dmesg\` and \`cat ${path} >/dev/null\` show why. Repair or remount the disk.`;
     expect(await readConfigFile(path, limitBytes)).toMatchObject({

@@ -47,7 +47,7 @@ test("the node's own start is named once it has overwritten the same content at 
   expect(rate.undoneByStart()).toBeUndefined();
   record("b", 3);
   expect(rate.undoneByStart()).toBe("b");
-  // A start by hand that overwrites it once more changes nothing.
+  // A manual start that overwrites it once more changes nothing.
   record("b");
   expect([rate.undoneByStart(), rate.repeated()]).toEqual(["b", false]);
   record("c");

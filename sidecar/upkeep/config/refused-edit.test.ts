@@ -23,7 +23,7 @@ beforeEach(async () => {
 
 afterEach(() => rm(directory, { recursive: true }));
 
-/** Judges one and the same edit by a shell command that is run in the node's directory. */
+/** Assesses the same edit, made by a shell command in the node's directory. */
 async function judge(
   script: string,
   timeoutMs = 20_000,
@@ -33,7 +33,7 @@ async function judge(
   await writeFile(configPath, edit);
   const reading = await readConfigFile(configPath, 65_536);
   if (!reading.ok) throw new Error(reading.problem.message);
-  // Lint found the same faults in the file before.
+  // Lint had found the same faults in the file before.
   config.note({ lastUsable: { contentHash: "earlier", bytes: Buffer.from(before) } });
   const options = {
     version: undefined,
@@ -59,7 +59,7 @@ async function judge(
   });
 }
 
-/** Counts how often it is run. */
+/** Counts how often it runs. */
 const counted = (script: string) => `echo >>runs; ${script}`;
 const runs = async () => (await readFile(join(directory, "runs"), "utf8")).length;
 

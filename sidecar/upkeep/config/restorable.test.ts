@@ -8,7 +8,7 @@ const pathsDirectory = "/srv/a/bin";
 const nameless = '{ "chain": { "monitor_config": {} } }';
 const owned = (data: string) => `{ "chain": {}, "storage": { "mygrid_env": { "storage_data_path": "${data}" } } }`;
 
-/** Judges a copy for a node that last ran with a configuration. */
+/** Assesses a copy for a node that last ran with the given configuration. */
 function judge(copy: string, lastRan: string, over: Parameters<typeof checkRestorable>[2] = {}) {
   const values: NodeValues = readNodeValues(readDocument(lastRan), pathsDirectory);
   const nodeValues = { get: () => values, set: () => undefined };
@@ -31,7 +31,7 @@ test("what the node ran with until now is its own, whatever it names and whateve
 });
 
 test("what the node ran with may have been kept by an earlier version", () => {
-  // Kept by version 0.1.0 for the text of `nameless`.
+  // As stored by version 0.1.0 for the text of `nameless`.
   const ran =
     "44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a-44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a-5140a4f4b6ea2a3d4a376f4edf223bcc4d95b1657d49f26caa4a1c7ba39055a0";
   expect(judge(nameless, nameless, { ran })).toBe("restored");

@@ -16,7 +16,7 @@ const limitBytes = 10_000;
 const content = Buffer.from('{"b": 2}');
 let directory: string;
 let path: string;
-/** Entries that the audit log was given, each with the content of node.conf at that time. */
+/** Entries that the audit log received, each with the content of node.conf at that time. */
 let reported: (AuditEntry & { held: string })[];
 let events: ReturnType<typeof auditEvents>;
 let state: UpkeepState;

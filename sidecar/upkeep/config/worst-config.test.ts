@@ -2,11 +2,11 @@ import { expect, test } from "vitest";
 import { parseConfig } from "#node/conf/document.ts";
 import { upkeepSection } from "../../settings/upkeep.ts";
 
-/** Time that any node.conf may block the thread, however it is made; leaves room for a busy machine. */
+/** Max time that any node.conf may block the thread; leaves room for a busy machine. */
 const maxMs = 500;
 const { configLimitBytes } = upkeepSection.parse({});
 
-/** A text of the limit's size: a piece again and again, each with its number. */
+/** A text of the maximum size: one piece repeated, each time with its number. */
 function filled(before: string, piece: (at: number) => string, after: string): string {
   const pieces: string[] = [];
   let bytes = before.length + after.length;

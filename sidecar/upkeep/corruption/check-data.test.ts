@@ -7,7 +7,10 @@ import { checkData } from "./check-data.ts";
 
 const well: NodeInfo = { rpc: { sinceMs: 0, fault: undefined }, chain: "expected", height: "advancing" };
 
-/** A look at a node that answered when it began, and whose process is not seen; `then`: how the node answers when that is found. */
+/**
+ * A check of a node that responded at its start, and whose process is not seen; `then`: the node's response when that
+ * is found.
+ */
 async function lookWithoutProcess(then: RpcState) {
   const workspace = import.meta.dirname;
   const fileDeadline = { call: (_: string, run: () => unknown) => run() } as never;

@@ -34,7 +34,7 @@ test("once a restart has ended the data are looked at at once: what was found be
       state: { upgrade: none, dataEvidence: none },
       settings: { health: { intervalMs: 1_000 } },
       clock: { monotonicMs: () => monotonicMs, wallMs: () => monotonicMs },
-      // What a look finds is of no interest here.
+      // The findings of a check don't matter here.
       signal: AbortSignal.abort(),
       wake: () => undefined,
     };

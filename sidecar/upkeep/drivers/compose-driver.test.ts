@@ -34,7 +34,7 @@ test("the commands of compose get what says where docker is, and no secret of th
   }
 });
 
-/** Runs a restart with a stand-in for docker, and returns what that was told. */
+/** Runs a restart with a fake docker, and returns the arguments it received. */
 async function restart(command: readonly string[], service?: string): Promise<string> {
   const directory = await mkdtemp(join(tmpdir(), "gatehouse-compose-"));
   await using _ = { [Symbol.asyncDispose]: () => rm(directory, { recursive: true }) };
@@ -57,7 +57,7 @@ test("runs the specification's command where no service is named, and an operato
   expect(await restart(["docker", "compose", "restart", "other"], "node")).toBe("compose restart other");
 });
 
-/** What a container runs as, by what `docker compose ps` prints. */
+/** How a container runs, according to the output of `docker compose ps`. */
 async function readRuns(printed: string) {
   await using output = await keepProgramOutput();
   const command = ["sh", "-c", `printf '%s' '${printed}'`, "restart"];

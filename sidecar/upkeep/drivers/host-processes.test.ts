@@ -50,10 +50,10 @@ test.skipIf(process.platform !== "linux")("finds a socket of this machine", asyn
   expect([...found]).toEqual([expect.stringMatching(/^socket:\[\d+\]$/)]);
 });
 
-/** For how long this process stands still at each turn of its event loop. */
+/** How long this process is blocked at each event loop tick. */
 const stallMs = 150;
 
-/** Clock ticks, in which Linux reports a process's start and the machine's uptime. */
+/** Clock ticks, Linux's unit for a process's start and the machine's uptime. */
 const precisionMs = 25;
 
 test("a process is never taken for younger than it is, however long this one stands still while it looks", async () => {

@@ -8,7 +8,7 @@ import { createNodeProcesses } from "./node-processes.ts";
 
 test.skipIf(process.platform !== "linux")("the process that holds a port is found, and seen to end", async () => {
   const directory = await mkdtemp(join(tmpdir(), "gatehouse-holder-"));
-  // Its parent ends at once, as ops does: what the sidecar has begun itself is no node.
+  // Its parent exits at once, as ops does: a process started by the sidecar itself is no node.
   const node = `require("net").createServer().listen(0, "127.0.0.1", function () { console.log(this.address().port, process.pid); })`;
   const script = `require("child_process").spawn(process.execPath, ["-e", ${JSON.stringify(node)}], { detached: true, stdio: ["ignore", "inherit", "ignore"] }).unref()`;
   const ops = spawn(process.execPath, ["-e", script], { cwd: directory, stdio: ["ignore", "pipe", "ignore"] });
@@ -24,7 +24,7 @@ test.skipIf(process.platform !== "linux")("the process that holds a port is foun
     expect(found?.pid).toBe(pid);
     if (found === undefined) return;
     expect(await runs(found)).toBe(true);
-    // Another process that got its id is another one.
+    // A process that reuses its id is a different one.
     expect(await runs({ ...found, startTicks: found.startTicks - 1 })).toBe(false);
     process.kill(pid, "SIGKILL");
     await expect.poll(() => runs(found), { timeout: 20_000 }).toBe(false);

@@ -15,7 +15,7 @@ function planText(text: string, version: string, wanted: Desired = desired): Pla
   return plan({ document: readDocument(text), version: parseNodeVersion(version) }, wanted);
 }
 
-/** A plan for a node that is down, and was of v0.15.0 before. */
+/** A plan for a node that is down and ran v0.15.0 before. */
 function doubted(text: string): Plan {
   const observed = { document: readDocument(text), version: parseNodeVersion("0.15.0"), nodeHas: "unknown" };
   return plan({ ...observed, doubt: "the node is down; start it" }, desired);
@@ -25,7 +25,7 @@ function written(planned: Plan): string | undefined {
   return planned.actions.find((action) => action.kind === "write-config")?.text;
 }
 
-/** The monitor_config after the plan, with a port and an address of the settings. */
+/** The monitor_config after the plan, with a port and an address from the settings. */
 const monitorAfter = (text: string, pushPort?: number, pushAddress?: string) => {
   const wanted: Desired = { ...desired, monitor: { ...desired.monitor, pushPort, pushAddress } };
 

@@ -11,7 +11,7 @@ import {
 } from "./evaluate-pushes.ts";
 import type { PushGroup } from "./push-groups.ts";
 
-/** Looks four times an interval at a group that is pushed to at the given times (in intervals). */
+/** Checks a group, which is pushed to at the given times (in intervals), four times per interval. */
 function watched(pushedAt: (interval: number) => readonly number[]): boolean | undefined {
   let seen: PushesSeen | undefined;
   const intervalSeconds = 10;
@@ -52,7 +52,7 @@ test("a time that goes back is no push, and the next one after it is", () => {
 
 const node: PushIdentity = { job: "n", intervalSeconds: 2 };
 
-/** Judges groups in each second, from the thousandth since 1970 on; returns the last report. */
+/** Assesses groups every second, from second 1000 since 1970 on; returns the last report. */
 function judgedAfter(seconds: number, groups: (second: number) => readonly PushGroup[], identity = node) {
   let followed: TrackedGroups = new Map();
   let report;
@@ -65,7 +65,7 @@ function judgedAfter(seconds: number, groups: (second: number) => readonly PushG
   return report;
 }
 
-/** A group whose node pushes every two seconds, until it falls silent. */
+/** A group whose node pushes every two seconds, until it stops pushing. */
 function group(instance: string, second: number, silentFrom = Infinity): PushGroup {
   const at = Math.min(second, silentFrom);
   return { job: "n", instance, labels: `instance="${instance}",job="n"`, pushTimeSeconds: 1_000 + at - (at % 2) };

@@ -12,7 +12,7 @@ skipWaits();
 
 const identity = () => ({ job: "node-7", intervalSeconds: 1 });
 
-/** Watches a Pushgateway's group that so many nodes push to in turn, each once a second. */
+/** Watches a Pushgateway group to which this many nodes push in turn, each once a second. */
 function watchGroup(pushers: () => number) {
   const log = pino({ level: "silent" });
   const events = { add: () => undefined, begin: () => undefined, fail: () => undefined, list: () => [] };

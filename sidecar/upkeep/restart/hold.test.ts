@@ -43,7 +43,7 @@ test.each<[string, Partial<RpcState>, typeof down, boolean]>([
   expect(isBack(failed, { ...answers, ...health })).toBe(back);
 });
 
-/** Lifts the hold of a stranded upgrade. */
+/** Clears the pause of a stranded upgrade. */
 function liftStranded(health: RpcState) {
   state.upgrade.set({ ...begunUpgrade, stage: "back-data", attempts: 3, end: "stranded" });
   const failed = { reason: "the upgrade to 0.16.2", isDown: true };

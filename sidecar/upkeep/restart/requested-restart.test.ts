@@ -6,7 +6,7 @@ import { requestRestart, findRequestedRestart, type RequestRestartDependencies }
 
 const able = { authority: "acts", isRestarting: false, canRestart: true } as const;
 
-/** Creates the state that keeps a person's request, with a clock that a test moves. */
+/** Creates the state that keeps an operator's request, with a clock that the test sets. */
 function keptWord(hold?: ReturnType<RequestRestartDependencies["state"]["hold"]["get"]>) {
   let asked: Readonly<{ atMs: number }> | undefined;
   const clock = { nowMs: 1_000_000, wallMs: () => clock.nowMs, monotonicMs: () => clock.nowMs };

@@ -11,7 +11,7 @@ let stateNumber = 0;
 
 afterEach(() => rmSync(directory, { recursive: true, force: true }));
 
-/** A budget with a clock that a test turns; `reopen` is the sidecar's own restart. */
+/** A budget with a clock that the test sets; `reopen` simulates a restart of the sidecar. */
 function budgetOf(perHour: number) {
   const place = join(directory, String((stateNumber += 1)));
   const time = { wallMs: 1_000 * hourMs, monotonicMs: 0, sinceBootMs: 5 * hourMs, bootId: "this" };

@@ -10,7 +10,7 @@ skipWaits();
 
 const refused = { reason: "ConnectionRefused", message: "refused" } as const;
 
-/** A restart that was not made before, with the same time for the answer and for the height. */
+/** A restart that has not been made before, with the same time limit for the response and for the height. */
 const limits = (withinMs: number) => ({
   answersWithinMs: withinMs,
   healthyWithinMs: withinMs,
@@ -18,7 +18,7 @@ const limits = (withinMs: number) => ({
   isAlreadyCommanded: false,
 });
 
-/** Restarts a node that comes back at once, with a Pushgateway that answers as given. */
+/** Restarts a node that is back at once, with a Pushgateway that responds as given. */
 async function verified(lastPush: () => PushCheck): Promise<boolean> {
   let height = 0;
   const options = { ...limits(5_000), signal: new AbortController().signal };
@@ -75,7 +75,9 @@ test("what an attempt before waited for is not said of the next one", async () =
   expect(stages.length).toBeGreaterThan(1);
 });
 
-/** Restarts a node without metrics, whose health before and after a test decides; answers what the proof came to. */
+/**
+ * Restarts a node without metrics, whose health before and after the test sets; returns the result of the verification.
+ */
 async function proof(before: Partial<RpcState>, after: (atMs: number) => Partial<RpcState>): Promise<boolean> {
   let isRestarted = false;
   const restart = async () => {
@@ -161,7 +163,9 @@ test.each<[string, Partial<RpcState>, (atMs: number) => Partial<RpcState>, boole
   expect(await proof(before, after)).toBe(isGood);
 });
 
-/** Restarts by a command that ends with status 0 and complains, with a node that is down for some of the checks. */
+/**
+ * Restarts with a command that exits with status 0 but prints an error, and a node that is down for some of the checks.
+ */
 async function afterComplaint(isDownAtCheck: (checks: number) => boolean) {
   let height = 0;
   const check = async () => {
@@ -206,7 +210,10 @@ test("time in which the sidecar itself stood still is not the node's", async () 
   });
 });
 
-/** Restarts a node that begins to answer after a time and then makes blocks, or not; its driver reports when its process started. */
+/**
+ * Restarts a node that starts to respond after a time and then produces blocks, or not; its driver reports its
+ * process's start time.
+ */
 async function slowStart(
   node: Readonly<{ answersAfterMs: number; advances: boolean; startedAt?: () => NodeStart }>,
   withinMs: Readonly<{ answers: number; healthy: number }>,

@@ -6,7 +6,7 @@ import { explainHung, explainUnhealthy } from "./unhealthy-restart.ts";
 
 const aDayMs = 86_400_000;
 
-/** Explains a node that has answered before and then gave no answer for a day, for this reason. */
+/** Explains a node that has responded before and then gave no response for a day, for this reason. */
 async function explainSilence(reason: NodeFault["reason"]) {
   const process = observeProcess();
   let ranMs = 0;
@@ -68,14 +68,17 @@ test.each([
   expect(explained).toEqual(words && expect.stringContaining(words));
 });
 
-/** A node that answers and is so many blocks behind its references. */
+/** A node that responds and is this many blocks behind its references. */
 const behind = (blocks: number): NodeInfo => ({
   rpc: { sinceMs: 0, fault: undefined },
   height: "advancing",
   lag: { reason: "Behind", message: `It is ${blocks} blocks behind.`, blocks },
 });
 
-/** Of a node that is looked at each minute, and is restarted after five of them: the minutes at which a restart is due, and why. */
+/**
+ * For a node that is checked every minute and restarted after five minutes: the minutes at which a restart is due, and
+ * why.
+ */
 async function explainEachMinute(looks: readonly NodeInfo[], isRestarted = true) {
   const process = observeProcess();
   const due: (readonly [number, string])[] = [];
@@ -136,7 +139,10 @@ test("a node that lost blocks is not restarted for that: no restart brings them 
   expect(await explainEachMinute(minutes(60, () => ({ rpc: { sinceMs: 0, fault: undefined }, height })))).toEqual([]);
 });
 
-/** Explains why a silent node is to be started without `lag.restart`, by whether its process was seen before and what runs now. */
+/**
+ * Explains why an unresponsive node is to be started without `lag.restart`, by whether its process was seen before and
+ * what runs now.
+ */
 const explainGone = async (wasSeen: boolean, pids: readonly number[]) => {
   const process = observeProcess({ wasSeen });
   let ranMs = 0;

@@ -48,7 +48,7 @@ const settings = readSettings(sidecarSettings, {
   env: { GATEHOUSE_SIDECAR_NODE_WORKSPACE: "/n", GATEHOUSE_SIDECAR_NODE_HTTP_URL: "http://127.0.0.1:1" },
 });
 
-/** An upkeep whose node.conf can't be read, so that no version is ever started. `restarts`: those of the last hour. */
+/** A node whose node.conf can't be read, so that no version is ever started. `restarts`: those in the last hour. */
 function unreadable(restarts: number) {
   const log = pino({ level: "silent" });
   const budget = createRestartBudget({ perHour: 1 }, { store: state.store, clock: systemClock, boot: bootTime });
@@ -98,7 +98,7 @@ test.each([
 ] as const)("an upgrade that can't go on says so, and is wrong: %s", (authority, driver, words) => {
   state.upgrade.set({ ...begunUpgrade, stage: "copying" });
   const seen = observed();
-  // Of a blocked upgrade nothing else is checked.
+  // Nothing else about a blocked upgrade is checked.
   const dependencies: Partial<ApplyUpgradeDependencies> = { state, driver };
   applyUpgrade(authority, seen, dependencies as ApplyUpgradeDependencies);
   const [condition] = deriveUpgradeConditions(seen.upgrade.now());

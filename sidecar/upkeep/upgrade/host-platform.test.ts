@@ -21,7 +21,7 @@ import { createHostPlatform, type HostPlatformDependencies } from "./host-platfo
 let root: string;
 let audited: AuditEntry[];
 let record: UpgradeRecord;
-/** Whether something holds the node's port open. */
+/** Whether something keeps the node's port open. */
 let runs: boolean;
 
 const text = (...path: string[]) => readFileSync(join(root, ...path), "utf8");
@@ -65,7 +65,7 @@ const settings = readSettings(sidecarSettings, {
   },
 });
 
-/** The platform of a node of which nothing but the port is seen. */
+/** The platform of a node of which only the port is visible. */
 function createPlatform(lock?: WriterLock) {
   const driver = {
     name: "ops",
@@ -104,7 +104,7 @@ function createPlatform(lock?: WriterLock) {
 }
 
 const nothing = async () => undefined;
-/** Stages that follow, and change nothing here. */
+/** Later stages, which change nothing here. */
 const nothingElse = { "back-stopping": nothing, "back-discarding": nothing, "back-restarting": nothing };
 
 test.each(["copying", "installing", "back-installing", "back-data"] as const)(
@@ -122,7 +122,7 @@ test.each(["copying", "installing", "back-installing", "back-data"] as const)(
 );
 
 test("programs that can't be put back leave the only copy of the data where it is", async () => {
-  // A directory in the place of a program can't be replaced by it.
+  // A directory in place of a program can't be replaced with the program.
   rmSync(join(root, "bin", "ops"));
   mkdirSync(join(root, "bin", "ops", "taken"), { recursive: true });
   const { record: ended } = await run(record);

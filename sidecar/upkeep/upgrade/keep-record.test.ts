@@ -5,7 +5,7 @@ import { forwardStages, UpgradeError, type Stage } from "../../upgrade/progress.
 import { runUpgrade, type UpgradePlatform, type StageAction } from "../../upgrade/run-upgrade.ts";
 import { keepRecord, requireStored } from "./keep-record.ts";
 
-/** Stages that all work, and only note that they were made. */
+/** Stages that all succeed, and only record their runs. */
 function notedStages() {
   const made: Stage[] = [];
   const note: StageAction<UpgradeRecord> = async ({ stage }) => {

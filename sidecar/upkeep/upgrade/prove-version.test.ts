@@ -31,7 +31,7 @@ const prove = (reported: Reported) => proveVersion("to", record, false, node(rep
 /** Reports of a node that was started. */
 type Reported = Readonly<{
   firstHeight?: number;
-  /** Rhythm of the blocks before: the node makes one more, and then none. */
+  /** Rate of the blocks before: the node produces one more, and then none. */
   chain?: Pick<RpcState, "cadence" | "idleAt">;
   version?: string | undefined;
   blockHash?: string | undefined;
@@ -42,7 +42,7 @@ const never = async () => {
   throw new Error("not a part of this test");
 };
 
-/** A node whose height rises at each look once it was started. */
+/** A node whose height rises at each check after its start. */
 function node({
   firstHeight = 20,
   chain,
@@ -55,7 +55,7 @@ function node({
   const health = (): RpcState => {
     if (!isStarted) return { answers: 0, failure: { reason: "ConnectionRefused", message: "", isPortClosed: true } };
     const reported: RpcState = { answers: 1, height, ...chain };
-    // Slower than a proof's time, so that its own chain does not catch up.
+    // Too slow for its own chain to catch up within the verification time.
     height = chain === undefined ? height + 0.001 : firstHeight + 1;
     return version === "" ? reported : { ...reported, binaryVersion: { text: version, isCurrent: true } };
   };

@@ -12,7 +12,7 @@ const log = pino({ level: "silent" });
 const hourMs = 3_600_000;
 const notThere: NodeCliResult<never> = { ok: false, reason: "Failed", message: "container not found" };
 
-/** An observer of a tool that fails, at a time and with a node that a test sets. */
+/** An observer with a failing tool, at a time and with a node that the test sets. */
 async function observedFailing() {
   const now = { ms: 0, health: unknownHealth as RpcState };
   const clock = { wallMs: () => now.ms, monotonicMs: () => now.ms };

@@ -21,7 +21,7 @@ async function makeStore(name: string) {
 
 test("one time limit bounds the copies of all directories together, their writing to the disk included", async () => {
   const stores = [await makeStore("data"), await makeStore("meta")];
-  // Each look at the clock finds it a minute later: copying and writing the first take two of them.
+  // Each reading of the clock is a minute later: copying and writing the first file take two of them.
   let nowMs = 0;
   const clock = { monotonicMs: () => (nowMs += 60_000.5) };
   const options = { timeoutMs: 150_000, signal: new AbortController().signal };

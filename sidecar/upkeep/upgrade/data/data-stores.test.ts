@@ -19,7 +19,7 @@ afterEach(() => rm(root, { recursive: true }));
 
 const signal = new AbortController().signal;
 
-/** Finds the data of a node.conf that names `path`. */
+/** Finds the data of a node.conf that specifies `path`. */
 function find({ path = join(root, "data"), others = [] as readonly string[], mounts = "" } = {}) {
   const text = JSON.stringify({ chain: { monitor_config: {} }, storage: { mygrid_env: { storage_data_path: path } } });
   const parsed = parseConfig(Buffer.from(text));
