@@ -188,8 +188,9 @@ function watchSigners(networks: ReadonlyMap<string, MeteredState>, registers: Re
   const list = ({ signerStates }: MeteredState) => signerStates() ?? [];
   gauge(
     "gatehouse_facilitator_signer_next_nonce",
-    "Nonce of a signer's next transaction; none in standby replicas.",
-    (state) => list(state).map(({ address, nextNonce }) => [address, nextNonce]),
+    "Nonce of a signer's next transaction, once it was read; none in standby replicas.",
+    (state) =>
+      list(state).flatMap(({ address, nextNonce }) => (nextNonce === undefined ? [] : [[address, nextNonce] as const])),
   );
   gauge("gatehouse_facilitator_signer_transactions_pending", "A signer's transactions in flight.", (state) =>
     list(state).map(({ address, inFlight }) => [address, inFlight]),

@@ -109,8 +109,8 @@ export function createChain({ rpc, place }: Readonly<{ rpc: BatchingClient; plac
     estimateGas: (message: MessageCall): Promise<JsonRpcResponse> =>
       call("eth_estimateGas", [buildCallObject(message), "pending"]),
     /** Returns the result of a view method, at a block if given; a node behind that block refuses. */
-    read: (message: MessageCall, number?: number): Promise<Hex> =>
-      query("eth_call", [buildCallObject(message), formatBlock(number)], hexData),
+    read: (message: MessageCall, block?: number | "pending"): Promise<Hex> =>
+      query("eth_call", [buildCallObject(message), block === "pending" ? block : formatBlock(block)], hexData),
     /** Returns a contract's events since `fromBlock`, at most in the {@link logBlocksMax} blocks up to `headNumber`; of an array of topics any matches, of null all do. */
     recentLogs: (
       address: Hex,

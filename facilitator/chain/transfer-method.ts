@@ -74,20 +74,21 @@ export type Cover = Readonly<{ held: bigint; isAllowance: boolean }>;
 
 /**
  * Reads how much the payer can pay by a payment's method: the balance, and no more than the allowance of Permit2 unless the payment itself
- * approves it.
+ * approves it. At the newest block, or after what the node has pending.
  *
  * @throws {ChainError} when the node can't respond.
  */
 export async function readCover(
   { asset, contract, payer, callData }: Pick<Transfer, "asset" | "contract" | "payer" | "callData">,
   chain: Pick<Chain, "read">,
+  block?: "pending",
 ): Promise<Cover> {
   if (isWithinChannels({ contract, callData })) return { held: 2n ** 256n, isAllowance: false };
   const needsAllowance = usesPermit2({ contract, callData }) && !approvesPermit2(callData);
   const [balance, allowance] = await Promise.all([
-    chain.read({ to: asset, data: encodeBalanceOfCall(payer) }).then(parseWord),
+    chain.read({ to: asset, data: encodeBalanceOfCall(payer) }, block).then(parseWord),
     needsAllowance
-      ? chain.read({ to: asset, data: encodeAllowanceCall(payer, permit2Address) }).then(parseWord)
+      ? chain.read({ to: asset, data: encodeAllowanceCall(payer, permit2Address) }, block).then(parseWord)
       : undefined,
   ]);
   return allowance !== undefined && allowance < balance

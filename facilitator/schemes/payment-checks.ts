@@ -140,11 +140,12 @@ async function checkOnChain(
   return (await diagnose(payment, chain)) ?? explainSimulation(answer.error, gas.most(payment));
 }
 
+/** Reads the balance after the same pending transactions as the simulation did: a transfer among them may be why it failed. */
 async function diagnose(payment: SignedPayment, chain: Chain): Promise<Refusal | undefined> {
   const { asset, payer, amount, authorization } = payment;
   const [isUsed, { held, isAllowance }] = await Promise.all([
     isNonceUsed({ ...payment, authorizationNonce: authorization.nonce }, chain),
-    readCover(payment, chain),
+    readCover(payment, chain, "pending"),
   ]);
   if (isUsed) {
     const message = "the authorization was already used or cancelled; sign one with a new nonce.";

@@ -160,7 +160,7 @@ const facilitator = {
     "network",
   ),
   gatehouse_facilitator_signer_next_nonce: gauge(
-    "Nonce of a signer's next transaction; none in standby replicas.",
+    "Nonce of a signer's next transaction, once it was read; none in standby replicas.",
     "signer",
     "network",
   ),

@@ -4,9 +4,10 @@ import { createNonceAllocator } from "./sign-batch.ts";
 
 test("nonces follow one another from the chain's next one", () => {
   const nonces = createNonceAllocator();
+  expect(nonces.known(), "before the chain was asked").toBeUndefined();
   nonces.rebase(7);
   expect([nonces.acquire(), nonces.acquire(), nonces.acquire()]).toEqual([7, 8, 9]);
-  expect(nonces.next()).toBe(10);
+  expect([nonces.next(), nonces.known()]).toEqual([10, 10]);
 });
 
 test("one that was given back is given out again, before later ones", () => {

@@ -14,15 +14,17 @@ export type Nonces = ReturnType<typeof createNonceAllocator>;
 /** Creates the nonces of an account that has sent no transactions. */
 export function createNonceAllocator() {
   const held = new Set<number>();
-  let floor = 0;
+  let floor: number | undefined;
   /** Returns the lowest nonce that neither the chain nor our own transactions have used. */
   const next = (): number => {
-    let nonce = floor;
+    let nonce = floor ?? 0;
     while (held.has(nonce)) nonce += 1;
     return nonce;
   };
   return {
     next,
+    /** Returns the next nonce; undefined before the chain was asked. */
+    known: (): number | undefined => (floor === undefined ? undefined : next()),
     /** Returns the next nonce, and holds it. */
     acquire: (): number => {
       const nonce = next();
@@ -36,7 +38,7 @@ export function createNonceAllocator() {
     /** Sets the chain's next nonce. Nonces below it are used; if the chain went back, the lower ones become free again. */
     rebase: (chainNext: number): void => {
       floor = chainNext;
-      for (const nonce of held) if (nonce < floor) held.delete(nonce);
+      for (const nonce of held) if (nonce < chainNext) held.delete(nonce);
     },
     /** Sets the next nonce of the chain and its pool. Keeps held nonces below it, because the pool may still drop their transactions. */
     startFrom: (poolNext: number): void => {

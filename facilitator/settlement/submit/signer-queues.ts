@@ -42,7 +42,7 @@ export type SignerQueuesDependencies = Omit<SendDependencies, "signer" | "nonces
   }>;
 
 /** What one signing account is doing. */
-export type SignerState = Readonly<{ address: Hex; nextNonce: number; inFlight: number }>;
+export type SignerState = Readonly<{ address: Hex; nextNonce: number | undefined; inFlight: number }>;
 
 /** Queues of all signing accounts: a settlement goes to the shortest one whose account can settle. */
 export type SignerQueues = Pick<Submitter, "idle"> &
@@ -118,7 +118,7 @@ export function createSignerQueues(
     },
     nonces: new Map(accounts.map(({ address, nonces }) => [address, nonces])),
     states: () =>
-      accounts.map(({ address, nonces }) => ({ address, nextNonce: nonces.next(), inFlight: nonces.heldCount() })),
+      accounts.map(({ address, nonces }) => ({ address, nextNonce: nonces.known(), inFlight: nonces.heldCount() })),
   };
 }
 
