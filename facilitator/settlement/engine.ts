@@ -11,7 +11,7 @@ import type { GasLimits } from "../chain/gas-limits.ts";
 import type { SignerWatch } from "../chain/signer-watch.ts";
 import type { Suspensions } from "../chain/suspensions.ts";
 import type { TransactionSigners } from "../chain/transaction-signer.ts";
-import type { FacilitatorSettings } from "../settings.ts";
+import type { SettlementSettings } from "./settings.ts";
 import type { Ledger } from "./ledger/ledger.ts";
 import type { Ownership } from "./ownership.ts";
 import { createPayerFunds, type PayerFunds } from "./payer-funds.ts";
@@ -28,7 +28,7 @@ import { createSignerQueues, type SignerQueues, type SignerState } from "./submi
 import { createTracker, type TrackerDependencies } from "./track/tracker.ts";
 
 /** Settings for settlement. */
-export type EngineOptions = Readonly<{ settlement: FacilitatorSettings["settlement"]; chainId: number }>;
+export type EngineOptions = Readonly<{ settlement: SettlementSettings; chainId: number }>;
 
 export type SettlingDependencies = Readonly<{
   ledger: Ledger;

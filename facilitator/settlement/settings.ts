@@ -66,6 +66,9 @@ export const settlement = section({
     ),
 });
 
+/** Parsed settings for settlement. */
+export type SettlementSettings = Readonly<z.output<typeof settlement>>;
+
 const { confirmations, gasLimit, gasMarginPercent, maxFeePerGasGwei, bumpAfterMs } = settlement.unwrap().shape;
 
 /** Those that may differ for a further network. */

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { Secret } from "#daemon/secrets/secret.ts";
-import { rejectServingAnyone, type ServedCallers } from "./api-keys.ts";
+import { rejectServingAnyone, type ServedCallers } from "./exposure.ts";
 
 const token = { address: `0x${"0a".repeat(20)}` as const, name: "USDC", version: "2" };
 

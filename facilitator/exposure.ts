@@ -1,0 +1,40 @@
+import { isLoopback } from "#daemon/http/address.ts";
+import { StartupError } from "#daemon/process/startup-error.ts";
+import { toEnvironmentName } from "#daemon/settings/leaf.ts";
+import type { NetworkOptions } from "./network-options.ts";
+import type { FacilitatorSettings } from "./settings.ts";
+
+/** Settings that control who may use the facilitator. */
+export type ServedCallers = Pick<FacilitatorSettings, "apiKeys" | "openToAnybody"> &
+  Readonly<{
+    listen: Readonly<{ host: string }>;
+    networks: readonly Pick<NetworkOptions, "payees" | "assets">[];
+  }>;
+
+/**
+ * Prevents paying gas for arbitrary payments by accident: a caller on another machine needs an API key, or can settle only payments to the
+ * listed payees, of at least a configured amount.
+ *
+ * @throws {StartupError} when it listens beyond loopback, has neither list or tokens without a minimum, and no setting opts in.
+ */
+export function rejectServingAnyone({ listen: { host }, apiKeys, openToAnybody, networks }: ServedCallers): void {
+  if (isLoopback(host) || apiKeys !== undefined || openToAnybody) return;
+  const reached = `${nameSetting("listen", "host")} is ${host}, which other machines can reach, and the signer would pay the gas of`;
+  if (networks.some(({ payees }) => payees.length === 0)) {
+    throw new StartupError(
+      `${reached} any payment to anyone. Set ${nameSetting("payees")} to the accounts that may be paid, or ${nameSetting("apiKeys")} to the ` +
+        `keys of the allowed callers; to serve everyone anyway, set ${nameSetting("openToAnybody")}=true.`,
+    );
+  }
+  const assets = networks.flatMap((network) => network.assets);
+  const free = assets.find(({ minAmount, nativePrice }) => minAmount === undefined && nativePrice === undefined);
+  if (free === undefined) return;
+  throw new StartupError(
+    `${reached} payments of one smallest unit of ${free.address}. Add minAmount to it in ${nameSetting("assets")}: your lowest price, in that ` +
+      `unit; or nativePrice: what one unit of the native currency costs, in that unit.`,
+  );
+}
+
+function nameSetting(...path: readonly string[]): string {
+  return toEnvironmentName("facilitator", path);
+}
