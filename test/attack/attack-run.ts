@@ -8,41 +8,47 @@ import { startCallers, type Callers, type Sample } from "./callers.ts";
 import { startAttackers, startProcess, type SuiteProcess } from "./child-process.ts";
 import { startWitness, type Sight } from "./witness.ts";
 
-/** Addresses of the callers that are measured: of the gateway's, and of those that ask the node itself at the same time. */
+/**
+ * Addresses of the measured callers: of the gateway's callers, and of those that call the node directly at the same
+ * time.
+ */
 const addresses = { gateway: "127.0.2", control: "127.0.4" } as const;
 const warmUpMs = 3_000;
 /** Time between two attacks, in which connections are closed. */
 const settleMs = 2_000;
 
-/** Measurements of one phase: some seconds under one attack, or under none. */
+/** Measurements of one phase: some seconds under one attack, or without one. */
 export type Phase = Readonly<{
   attack: string;
-  /** Connections that attackers opened, and answers that they got. */
+  /** Connections that attackers opened, and responses that they received. */
   reached: number;
   requests: number;
-  /** 99th percentile of the time that other callers' requests to the gateway took; a failed one counts with all its time. */
+  /**
+   * 99th percentile of the latency of other callers' requests to the gateway; a failed request counts with its whole
+   * duration.
+   */
   p99Ms: number;
-  /** Median, over the phase's seconds, of the 95th percentile in each. */
+  /** Median, over the phase's seconds, of each second's 95th percentile. */
   secondP95Ms: number;
   worstMs: number;
-  /** 99th percentile for callers who ask the node itself: what the machine, and nothing of Gatehouse, does to a request. */
+  /** 99th percentile for callers of the node itself: the latency caused by the machine, not by Gatehouse. */
   controlP99Ms: number;
-  /** Faults of answers to other callers. */
+  /** Faults in responses to other callers. */
   failures: readonly string[];
   /** Messages of the page and the probe that they did not show before the attacks. */
   told: readonly string[];
-  /** Whether the page said that the gateway itself is slow. */
+  /** Whether the page reported that the gateway itself is slow. */
   isCalledSlow: boolean;
   memoryMiB: number;
 }>;
 
-/** Results of a run; `ends` counts how often the sidecar ended. */
+/** Results of a run; `ends` counts the sidecar's exits. */
 export type AttackReport = Readonly<{ undisturbed: Phase; attacked: readonly Phase[]; peakMiB: number; ends: number }>;
 
-/** Seconds that all phases take together, and the attacks to make, by name; by default all. */
+/** Total seconds of all phases, and the names of the attacks to run; by default all. */
 export type AttackOptions = Readonly<{ seconds: number; only?: readonly string[] | undefined }>;
 
-/** Attacks a sidecar in every way, one after the other, while well-behaved callers use it and somebody watches its page. */
+/** Attacks a sidecar in every way, one after the other, while well-behaved callers use it and its page is polled. */
 export async function attackSidecar(
   { seconds, only }: AttackOptions,
   start: (nodePort: number) => Promise<AttackedSidecar>,
@@ -65,7 +71,7 @@ export async function attackSidecar(
   return { ...phases, peakMiB, ends: await sidecar.ends() };
 }
 
-/** Attackers, what they attack, and those who measure it meanwhile. */
+/** Attackers, their target, and the measurements taken meanwhile. */
 export type Scene = Readonly<{
   attackers: SuiteProcess;
   target: Target;
@@ -74,7 +80,7 @@ export type Scene = Readonly<{
   sights: readonly Sight[];
 }>;
 
-/** Makes a phase without an attack, and one under each; together they take so many seconds. */
+/** Runs one phase without an attack and one per attack; together they take this many seconds. */
 export async function runPhases(
   { attackers, target, callers, control, sights }: Scene,
   { attacks, seconds }: Readonly<{ attacks: readonly Attack[]; seconds: number }>,

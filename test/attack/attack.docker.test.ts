@@ -11,10 +11,10 @@ const found = await findEngine();
 /** Seconds that all phases take together: one without an attack, and one for each. */
 const seconds = Number(process.env["GATEHOUSE_ATTACK_SECONDS"] ?? 7 * (1 + chosenAttacks.length));
 
-/** Longest time that other callers wait even then: each of them is answered. */
+/** Max time that other callers wait even then: each of them gets a response. */
 const mostWaitMs = 10_000;
 
-/** Callers who wait so long in most seconds feel it; where none waits so long, nobody does. */
+/** Callers notice such waits if they occur in most seconds, and not if they occur in none. */
 const [slowMs, quickMs] = [2_000, 50];
 
 function tell(phase: Phase): void {

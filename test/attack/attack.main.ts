@@ -7,8 +7,8 @@ import { startMarket } from "./payments/market.ts";
 import { printVerdicts } from "./verdict.ts";
 
 /**
- * Attacks a sidecar of this checkout, or with `--payments` a facilitator and a resource server, without a container: `--seconds` in all, `--only` some
- * of the attacks, separated by commas.
+ * Attacks a sidecar of this checkout, or with `--payments` a facilitator and a resource server, without a container:
+ * `--seconds` in total, `--only` some of the attacks, separated by commas.
  */
 const { values } = parseArgs({
   options: {

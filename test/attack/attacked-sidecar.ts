@@ -9,18 +9,18 @@ import { until } from "#daemon/testing/until.ts";
 /** Resources that the deployment gives a sidecar (`infra/docker/container-args.ts`), with fewer file descriptors than most engines and pods give. */
 export const limits = { memoryMebibytes: 512, cpus: 1, descriptors: 1_024 } as const;
 
-/** A sidecar before a node, to be attacked. */
+/** A sidecar in front of a node, to be attacked. */
 export type AttackedSidecar = AsyncDisposable &
   Readonly<{
     gatewayPort: number;
     statusUrl: string;
-    /** Resident memory of its process, now and at most (proc(5)). */
+    /** Current and peak resident memory of its process (proc(5)). */
     memory: () => Promise<Readonly<{ nowMiB: number; peakMiB: number }>>;
-    /** Number of times that it has ended since it was started, whoever started it again. */
+    /** Number of times that it has exited since its first start, whatever restarted it. */
     ends: () => Promise<number>;
   }>;
 
-/** Options by which the deployment confines a service, except for its network. */
+/** The options with which the deployment confines a service, except for its network. */
 const confinement: readonly string[] = [
   "--network=host",
   "--read-only",
@@ -34,7 +34,7 @@ const confinement: readonly string[] = [
   `--cpus=${limits.cpus}`,
   `--ulimit=nofile=${limits.descriptors}:${limits.descriptors}`,
 ];
-/** Longest time that a container may take until its service is ready. */
+/** Max time until a container's service is ready. */
 export const startWithinMs = 120_000;
 
 /** Starts a sidecar from this checkout, as {@link startLocally} does. */
@@ -55,7 +55,10 @@ export async function startLocalSidecar(nodePort: number): Promise<AttackedSidec
 /** A service under attack. */
 export type AttackedService = AsyncDisposable & Pick<AttackedSidecar, "memory" | "ends">;
 
-/** Starts a service from this checkout, with the descriptors and the heap that it has in its container; its memory is not bounded otherwise. */
+/**
+ * Starts a service from this checkout, with the descriptors and the heap that it has in its container; its memory has
+ * no other limit.
+ */
 export async function startLocally(service: string, env: Readonly<Record<string, string>>): Promise<AttackedService> {
   const flags = `--max-old-space-size=${limits.memoryMebibytes / 2} --v8-pool-size=1 --disable-warning=ExperimentalWarning`;
   const own = { NODE_OPTIONS: flags, MALLOC_ARENA_MAX: "1" };
@@ -72,7 +75,7 @@ export async function startLocally(service: string, env: Readonly<Record<string,
   };
 }
 
-/** Starts a service from its image, confined as its deployment confines it, with a folder of the host's at `/data`. */
+/** Starts a service from its image, confined as in its deployment, with a host directory at `/data`. */
 export async function startContained(
   image: string,
   service: string,
@@ -84,7 +87,7 @@ export async function startContained(
   return { ...readContainer(container), [Symbol.asyncDispose]: () => container[Symbol.asyncDispose]() };
 }
 
-/** Starts a sidecar from its image, confined as the deployment confines it, on the host's network. */
+/** Starts a sidecar from its image, confined as in the deployment, on the host's network. */
 export async function startContainedSidecar(image: string, nodePort: number): Promise<AttackedSidecar> {
   await using starting = new AsyncDisposableStack();
   const { env, gatewayPort, statusPort, workspace } = await prepare(nodePort);
@@ -105,7 +108,7 @@ export async function startContainedSidecar(image: string, nodePort: number): Pr
   };
 }
 
-/** Reads the memory of a container's service, and how often it has ended. */
+/** Reads the memory of a container's service, and the number of its exits. */
 function readContainer(container: TestContainer): Pick<AttackedSidecar, "memory" | "ends"> {
   return {
     memory: async () => parseMemory(await readFile(`/proc/${await findProcess(container)}/status`, "utf8")),
@@ -117,7 +120,7 @@ function readContainer(container: TestContainer): Pick<AttackedSidecar, "memory"
   };
 }
 
-/** Finds the service's own process; the container's first is the one that reaps. */
+/** Finds the service's own process; the container's first one only reaps. */
 async function findProcess(container: TestContainer): Promise<number> {
   const init = await container.inspect("{{.State.Pid}}");
   const children = await readFile(`/proc/${init}/task/${init}/children`, "utf8");
@@ -130,7 +133,7 @@ function parseMemory(status: string) {
   return { nowMiB: mebibytes("VmRSS"), peakMiB: mebibytes("VmHWM") };
 }
 
-/** Prepares a workspace whose node needs no correction, and the settings of a sidecar next to it that differ from the defaults. */
+/** Prepares a workspace whose node needs no correction, and the non-default settings of a sidecar next to it. */
 async function prepare(nodePort: number) {
   const [gatewayPort = 0, statusPort = 0] = await findFreePorts(2);
   const node = await createFakeNode();

@@ -6,8 +6,8 @@ import type { Target } from "./attacks/attack.ts";
 import { takeReached } from "./attacks/attacker.ts";
 
 /**
- * The attackers, in their own process, so that what they do takes no time from the callers that are measured. Each message begins an
- * attack and ends the one before; the answer is how often that one has reached the target. Ends with its parent.
+ * The attackers, in their own process, so that they take no time from the measured callers. Each message starts an
+ * attack and stops the previous one; the response is how often that one has reached the target. Exits with its parent.
  */
 let running: Readonly<{ abort: AbortController; over: Promise<void> }> | undefined;
 
@@ -27,7 +27,7 @@ async function begin(name: string | undefined, target: Target): Promise<void> {
   process.send?.(before);
 }
 
-/** Lets every other process run first: attackers have machines of their own, and here share one with what they attack. */
+/** Lets every other process run first: real attackers have their own machines, but here they share the target's. */
 function giveWay(): void {
   const priority = constants.priority.PRIORITY_BELOW_NORMAL;
   setPriority(priority);

@@ -3,21 +3,21 @@ import type { AddressInfo } from "node:net";
 import { WebSocketServer } from "ws";
 
 /**
- * A node in its own process, fast and without its own chain: a block a second, cheap reads at once, 2 MB of receipts a block, and
- * traces and ranges of logs that take it a while, of which it does a few at a time, as nodes do. Tells its port to its parent, and ends
- * with it.
+ * A node in its own process, fast and without its own chain: a block per second, immediate cheap reads, 2 MB of
+ * receipts per block, and slow traces and log ranges, of which it handles only a few at a time, like real nodes.
+ * Reports its port to its parent, and exits with it.
  */
 type Call = Readonly<{ id: unknown; method: string; params?: readonly unknown[] }>;
 
 const slowMs = 200;
 /**
- * Calls that name gas run that long, so many at a time, and others wait for them: anvil took 3.2 s for 2^32 gas, and with 48 such calls in flight an
- * eth_getBalance took 6.3 s; with 48 calls of 50,000,000 gas, 0.08 s.
+ * Calls with a gas limit run for that long, limited in number, and others wait for them: anvil took 3.2 s for 2^32 gas,
+ * and with 48 such calls in flight an eth_getBalance took 6.3 s; with 48 calls of 50,000,000 gas, 0.08 s.
  */
 const msOfGas = 7.4e-7;
 const workers = 24;
 const blockMs = 1_000;
-/** geth's bound of a batch's answers: calls beyond it get an error each. */
+/** geth's limit for a batch's responses: each call beyond it gets an error. */
 const batchBytes = 25_000_000;
 const receipts = Buffer.from(
   `[${Array.from({ length: 2_000 }, (_, at) => `{"logs":[],"gasUsed":"0x${at.toString(16)}","logsBloom":"0x${"0".repeat(940)}"}`).join(",")}]`,
@@ -51,7 +51,7 @@ const results: Readonly<Record<string, (params: readonly unknown[]) => string | 
   eth_getLogs: () => "[]",
 };
 
-/** An answer in pieces: the long ones are not copied for each. */
+/** A response in pieces, so that the long ones are not copied for each call. */
 const answerCall = ({ id, method, params = [] }: Call): readonly Buffer[] => {
   const result = results[method]?.(params) ?? '"0x1234"';
   return [
@@ -100,7 +100,7 @@ function answer(body: string, response: ServerResponse): void {
 const waiting: (() => void)[] = [];
 let busyWorkers = 0;
 
-/** Ends a call once a worker was free for it, for so long. */
+/** Ends a call after a worker has been busy with it for this long. */
 function runOnWorker(ms: number, end: () => void): void {
   const run = () => {
     if (ms === 0) return end();

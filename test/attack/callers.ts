@@ -3,29 +3,32 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Target } from "./attacks/attack.ts";
 import { buildCall as call } from "./attacks/attacker.ts";
 
-/** Number of callers, and the time between two of one caller's requests. */
+/** Number of callers, and the interval between two requests of a caller. */
 export type Pace = Readonly<{ count: number; everyMs: number }>;
 
-/** Callers that are measured, each from its own address. */
+/** Measured callers, each from its own address. */
 const pace: Pace = { count: 4, everyMs: 40 };
-/** Each caller opens a new connection after so many requests. */
+/** Each caller opens a new connection after this many requests. */
 const requestsOfConnection = 25;
-/** Longest time that a caller waits: a request without an answer by then has failed. */
+/** Max time that a caller waits: a request without a response by then has failed. */
 const answerTimeoutMs = 10_000;
 
-/** One request of a caller: when it was sent, how long the answer took, and what was wrong with it, if anything. */
+/** One request of a caller: its start, its latency, and its fault, if any. */
 export type Sample = Readonly<{ atMs: number; tookMs: number; failure: string | undefined }>;
 
-/** Callers at their work. Disposing of them ends it. */
+/** Running callers. Disposing of them stops them. */
 export type Callers = AsyncDisposable &
   Readonly<{
-    /** Requests that were made between two moments, those still waiting for an answer included. */
+    /** Requests sent between two times, including those still waiting for a response. */
     between: (fromMs: number, toMs: number) => readonly Sample[];
   }>;
 
 const createAgent = () => new Agent({ keepAlive: true, maxSockets: 1 });
 
-/** Starts well-behaved callers: wallets and a small indexer, 100 requests a second together, with cached, distinct and batched reads. */
+/**
+ * Starts well-behaved callers: wallets and a small indexer, together 100 requests per second, with cached, distinct and
+ * batched reads.
+ */
 export function startCallers(target: Target, addresses: string): Callers {
   const works = Array.from({ length: pace.count }, (_, caller) => ({
     agent: createAgent(),
@@ -50,7 +53,10 @@ export function startCallers(target: Target, addresses: string): Callers {
   };
 }
 
-/** Starts callers who each ask once the last answer is there, at their pace; `deed` asks, and gives what was wrong with the answer, or undefined. */
+/**
+ * Starts callers that each send a request, at their own pace, after the last response has arrived; `deed` sends it, and
+ * returns the response's fault, or undefined.
+ */
 export function startPacedCallers(
   { count, everyMs }: Pace,
   deed: (caller: number) => Promise<string | undefined>,
@@ -85,8 +91,9 @@ export function startPacedCallers(
 }
 
 /**
- * A caller that waits for an answer asks nothing meanwhile. What it would have asked, had it kept its pace, would have waited as well: each
- * such request counts with the time that was left, or a standstill of seconds would be one slow request among many.
+ * A caller that waits for a response sends nothing meanwhile. The requests it would have sent at its normal pace would
+ * have waited as well: each of them counts with the remaining time; otherwise, a stall of seconds would be one slow
+ * request among many.
  */
 function asOften(sample: Sample, everyMs: number): readonly Sample[] {
   const missed = Math.floor(sample.tookMs / everyMs);
@@ -117,7 +124,7 @@ function buildBody(sent: number): string {
   }
 }
 
-/** Asks once: what was wrong with the answer, or undefined. */
+/** Sends one request; returns the response's fault, or undefined. */
 function ask(
   { host, port }: Target,
   localAddress: string,

@@ -1,7 +1,7 @@
 import { fork, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 
-/** A program of the suite in its own process. Disposing of it ends it. */
+/** A program of the suite in its own process. Disposing of it stops it. */
 export type SuiteProcess = AsyncDisposable & Readonly<{ child: ChildProcess; told: () => Promise<unknown> }>;
 
 /** Starts the attackers, in a session of their own, whose priority they lower. */
@@ -9,7 +9,7 @@ export function startAttackers(): SuiteProcess {
   return startProcess("attackers.main.ts", { detached: true });
 }
 
-/** Starts a program next to this file; it gets its own session if it is detached. */
+/** Starts a program next to this file; if detached, it gets its own session. */
 export function startProcess(program: string, { detached = false } = {}): SuiteProcess {
   const child = fork(new URL(program, import.meta.url), { detached, stdio: ["ignore", "inherit", "inherit", "ipc"] });
   const ended = once(child, "exit").then(() => Promise.reject(new Error(`${program} ended`)));

@@ -10,9 +10,9 @@ import { chosenPaymentAttacks as chosen, formatChoice } from "./chosen-attacks.t
 import { computeMaxP99Ms, judgeMs, printVerdicts, showPhase } from "./verdict.ts";
 
 const found = await findEngine();
-/** Seconds that all phases take together: one without an attack, and one for each. */
+/** Total seconds of all phases: one without an attack, and one per attack. */
 const seconds = Number(process.env["GATEHOUSE_ATTACK_SECONDS"] ?? 7 * (1 + chosen.length));
-/** Bytes that both ledgers may have: responses that nobody took within their setting, as many again in a write-ahead log, and rows. */
+/** Max bytes of both ledgers: unfetched responses up to their setting, as many again in a write-ahead log, and rows. */
 const maxLedgerBytes = 250_000_000;
 
 describe.skipIf(!found.ok)(

@@ -1,35 +1,45 @@
 import { print, type Row } from "../bench/gateway/table.ts";
 import type { AttackReport, Phase } from "./attack-run.ts";
 
-/** Attacks that take the node's own time: how slow it is for all is no excuse. */
+/** Attacks that use the node's own time: that it is slow for everyone is no excuse. */
 const onTheNode: ReadonlySet<string> = new Set(["calls with much gas"]);
-/** Others' p99 may be so many times what it is undisturbed, or what that is taken for where it is less than the machine's own doing. */
+/**
+ * Others' p99 may be this many times its undisturbed value, or a minimum value if that is below the machine's own
+ * noise.
+ */
 const mostSlowdown = 3;
 /**
- * Delay that a shared machine adds by itself: below it nothing is told apart, so that on a quiet one the bound is three times this, and more than three
- * times what others wait undisturbed (6 to 9 ms). In the first seconds of an attack, while its burst lasts, the garbage collector's threads use up the
- * share of a container with one CPU, which is then stopped for up to 70 ms (cgroups, `cpu.cfs_period_us`): under huge batches that makes a p99 of up to 35 ms.
+ * Delay that a shared machine adds by itself: nothing below it can be distinguished, so on a quiet machine the limit is
+ * three times this, which is more than three times others' undisturbed wait (6 to 9 ms). In the first seconds of an
+ * attack, during its burst, the garbage collector's threads use up the CPU share of a one-CPU container, which is then
+ * suspended for up to 70 ms (cgroups, `cpu.cfs_period_us`): under huge batches, that makes a p99 of up to 35 ms.
  */
 const noiseMs = 30;
 
 /**
- * From how many requests on a p99 says what an attack does. One stop of the container for a third of a second is 30 of the 700 requests of a phase
- * of seven seconds: there it makes the whole p99 and nearly the p95, whatever the attack does. What an attack does it does second after second, a
- * stop falls into one: a short phase is judged by the p95 of its middle second.
+ * Min number of requests for a meaningful p99. One suspension of the container for a third of a second affects 30 of
+ * the 700 requests of a seven-second phase: it determines the whole p99 and nearly the p95, whatever the attack does.
+ * The effect of an attack shows in every second, that of a suspension in one: a short phase is judged by the p95 of its
+ * middle second.
  */
 const requestsForP99 = 3_000;
 
-/** Returns the wait by which a phase is judged: other callers' p99, in a short phase their p95 in its middle second. */
+/**
+ * Returns the wait by which a phase is judged: other callers' p99, or in a short phase the p95 of its middle second.
+ */
 export function judgeMs({ requests, p99Ms, secondP95Ms }: Phase): number {
   return requests < requestsForP99 ? secondP95Ms : p99Ms;
 }
 
-/** Computes the highest p99 that other callers may have meanwhile: three times the largest of their undisturbed p99, the machine's own delays, and noise. */
+/**
+ * Computes the max p99 for other callers meanwhile: three times the largest of their undisturbed p99, the machine's own
+ * delays, and noise.
+ */
 export function computeMaxP99Ms(undisturbed: Phase, phase: Phase): number {
   return mostSlowdown * Math.max(undisturbed.p99Ms, onTheNode.has(phase.attack) ? 0 : phase.controlP99Ms, noiseMs);
 }
 
-/** Judges a phase, as a line of the table that a run ends with. */
+/** Judges a phase, as a line of the final table. */
 export function judgePhase(undisturbed: Phase, phase: Phase): Row {
   const { attack, requests, p99Ms, secondP95Ms, controlP99Ms, worstMs, failures } = phase;
   const bound = computeMaxP99Ms(undisturbed, phase);
@@ -47,7 +57,7 @@ export function judgePhase(undisturbed: Phase, phase: Phase): Row {
   };
 }
 
-/** Prints the table of a run: a line for each phase. */
+/** Prints the table of a run, one line per phase. */
 export function printVerdicts(title: string, { undisturbed, attacked }: AttackReport): void {
   print(
     title,
@@ -55,7 +65,7 @@ export function printVerdicts(title: string, { undisturbed, attacked }: AttackRe
   );
 }
 
-/** Formats the figures of a phase, with the first of what went wrong. */
+/** Formats the figures of a phase, with the first fault. */
 export function showPhase({
   attack,
   requests,

@@ -1,22 +1,22 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { AttackedSidecar } from "./attacked-sidecar.ts";
 
-/** Time between two looks. */
+/** Interval between two checks. */
 const betweenMs = 500;
-/** Longest time that a look at the page may take. */
+/** Max time for reading the page. */
 const answerTimeoutMs = 5_000;
 
-/** One look at the page, and at the probe. */
+/** One reading of the page and of the probe. */
 export type Sight = Readonly<{
   atMs: number;
   /**
-   * Conditions that are not as they were before any attack, each with its reason and message, or why the page did not come. What the page
-   * says of the sidecar itself is not one of them: it may be slow, or short of file descriptors.
+   * Conditions that differ from before the attacks, each with its reason and message, or why the page could not be
+   * read. The page's findings about the sidecar itself are excluded: it may be slow, or short of file descriptors.
    */
   changed: readonly string[];
-  /** Whether the page says that the gateway itself is slow. */
+  /** Whether the page reports that the gateway itself is slow. */
   isCalledSlow: boolean;
-  /** Answer of `/readyz` other than 200, or why there was no answer. */
+  /** A response of `/readyz` other than 200, or why there was none. */
   notReady: string | undefined;
   memoryMiB: number;
 }>;
@@ -27,7 +27,10 @@ export type Witness = AsyncDisposable & Readonly<{ sights: readonly Sight[] }>;
 /** Conditions about the sidecar itself. */
 const ofTheSidecar: ReadonlySet<string> = new Set(["GatewayResponsive", "ConnectionsAvailable"]);
 
-/** Conditions about the calls themselves, each with its reason: the attack changes their number and fate. A failing node is not one of them. */
+/**
+ * Conditions about the calls themselves, each with its reason: the attack changes the calls' number and outcome. A
+ * failing node is not one of them.
+ */
 const aboutCallers: ReadonlySet<string> = new Set([
   "CallsSucceeding Succeeding",
   "CallsSucceeding Overloaded",
@@ -38,7 +41,7 @@ type Condition = Readonly<{ type: string; status: string; reason: string; messag
 
 type Page = Readonly<{ verdict: Readonly<{ level: string; message: string }>; conditions: readonly Condition[] }>;
 
-/** Watches the page, readiness and memory; what the page says at first is taken for the truth about the node, which does not change. */
+/** Monitors the page, readiness and memory; the first page is assumed to be true of the node, which does not change. */
 export async function startWitness(sidecar: AttackedSidecar): Promise<Witness> {
   const sights: Sight[] = [];
   const stop = new AbortController();
@@ -71,7 +74,7 @@ async function lookAt({ statusUrl }: AttackedSidecar): Promise<Page> {
 
 const isSlow = ({ type, status }: Condition) => type === "GatewayResponsive" && status === "False";
 
-/** Returns the verdict if it is neither what it was nor that something is wrong: the node serves throughout. */
+/** Returns the verdict if it is neither the first one nor reports a problem: the node serves throughout. */
 function deriveVerdict({ verdict: { level } }: Page, { verdict }: Page): readonly string[] {
   return verdict.level === level || verdict.level === "degraded"
     ? []

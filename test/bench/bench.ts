@@ -6,8 +6,8 @@ import { describeLoad, saveResults } from "./save-results.ts";
 type Measured = ReadonlyMap<string, readonly Measurement[]>;
 
 /**
- * Runs the benchmark's sections, or the one that the first argument names; further arguments choose its parts, e.g.
- * `npm run bench -- upkeep kills`. `--save` writes the verdicts into `docs/benchmarks.md`.
+ * Runs all sections of the benchmark, or the one in the first argument; further arguments select its parts, e.g. `npm
+ * run bench -- upkeep kills`. `--save` writes the verdicts into `docs/benchmarks.md`.
  */
 const sections: Readonly<Record<string, (parts: readonly string[]) => Promise<Measured>>> = {
   upkeep: async (parts) => (await import("./upkeep/upkeep.ts")).measureUpkeep(parts),

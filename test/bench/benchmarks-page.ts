@@ -41,7 +41,7 @@ The part \`clients\` sends recorded requests of real clients (\`test/bench/gatew
 130 B, 2 KB, or 40 B to 64 KB by the request's hash, with a length as reth and anvil do or in chunks as geth does, and has a block every other second.
 `;
 
-/** Prints the page of the benchmarks: one table of all targets, and how each part was run. */
+/** Prints the benchmarks page: one table of all targets, and how each part was run. */
 export function printBenchmarks(results: Results): string {
   const runs = Object.entries(results);
   const rows = runs.flatMap(([part, run]) => run.measurements.map((measurement) => ({ part, ...measurement })));
@@ -69,7 +69,7 @@ export function printBenchmarks(results: Results): string {
 
 type Row = Readonly<{ part: string; what: string; measured: string; target: string }>;
 
-/** Lists what was measured, by the part of the benchmarks, and in it by the measure and its target. */
+/** Lists the measurements by part of the benchmarks, and within it by measure and target. */
 function formatTargets(verdict: string, rows: readonly Row[]): readonly string[] {
   return [...Map.groupBy(rows, ({ part }) => part)].flatMap(([part, some]) => [
     `### ${verdict}: ${part}`,
@@ -98,7 +98,7 @@ export async function writeBenchmarksPage(): Promise<void> {
   await writeFile(pageFile, printBenchmarks(await readResults()));
 }
 
-/** Formats a Markdown table of cells that are plain text. */
+/** Formats a Markdown table from plain-text cells. */
 function formatPlainTable(head: readonly string[], rows: readonly (readonly string[])[]): readonly string[] {
   return formatTable(
     head,

@@ -13,9 +13,9 @@ import { printMeasurement, type Measurement } from "./measurement.ts";
 const megabyte = 1_000_000;
 
 /**
- * Measures the deployment on a Docker engine where one is found: the images' sizes (target: Gatehouse less than 200 MB over its
- * base), the time from each container's start to its first successful health check (target: 3 s), and with Pulumi's command line the
- * preview (target: 10 s) and `up` on a warm host until all is healthy (target: 60 s).
+ * Measures the deployment on a Docker engine, if there is one: the images' sizes (target: Gatehouse less than 200 MB
+ * over its base), the time from each container's start to its first successful health check (target: 3 s), and with
+ * Pulumi's command line the preview (target: 10 s) and `up` on a warm host until everything is healthy (target: 60 s).
  */
 export async function measureDeployment(): Promise<ReadonlyMap<string, readonly Measurement[]>> {
   process.stdout.write("\nDeployment on a Docker engine\n");
@@ -67,7 +67,7 @@ function judgeSeconds(what: string, seconds: number, most: number): Measurement 
   return { what, target: `< ${most} s`, measured: `${Math.round(seconds * 10) / 10} s`, isMet: seconds < most };
 }
 
-/** Measures `preview` and the second `up`, before which images are built and their layers are in the engine's cache. */
+/** Measures `preview` and the second `up`, for which the images' layers are already in the engine's cache. */
 async function measurePulumi(dockerEngine: string, baseImage: string): Promise<readonly Measurement[]> {
   const pulumi = await findPulumi("docker");
   if (!pulumi.ok) {

@@ -17,10 +17,11 @@ import type { Measurement } from "./measurement.ts";
 import { describeLoad, saveResults } from "./save-results.ts";
 
 /**
- * Measures the gateway against nginx and HAProxy as proxies, all in front of the same native responder, and against bare anvil.
- * Needs nginx, haproxy, wrk, cc and taskset on PATH. `--seconds` of each run, `--rounds` of the runs that are compared; `--only` parts, separated by commas; `node`, the search for
- * what costs the node most, runs only when it is named; `--clients` of the WebSocket part; `--save` writes the verdicts into
- * `docs/benchmarks.md`, with `--note` on what else the machine did.
+ * Measures the gateway against nginx and HAProxy as proxies, all in front of the same native responder, and against
+ * bare anvil. Needs nginx, haproxy, wrk, cc and taskset on PATH. `--seconds` of each run, `--rounds` of the compared
+ * runs; `--only` parts, separated by commas; `node`, the search for the calls that cost the node most, runs only if
+ * named; `--clients` of the WebSocket part; `--save` writes the verdicts into `docs/benchmarks.md`, with `--note` on
+ * what else the machine did.
  */
 const { values } = parseArgs({
   options: {
@@ -69,7 +70,7 @@ try {
   rmSync(folder, { recursive: true, force: true });
 }
 
-/** Returns the first line that a program prints about its version, on whichever output, whatever its exit code. */
+/** Returns the first line of a program's version output, from either stream and with any exit code. */
 function readVersion(command: string, flag: string): string {
   const text = execFileSync("sh", ["-c", `${command} ${flag} 2>&1 || true`], { encoding: "utf8" });
   return text.split("\n", 1)[0] ?? "";

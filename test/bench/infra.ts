@@ -25,8 +25,8 @@ const stacks: Readonly<Record<string, Readonly<Record<string, string>>>> = {
 };
 
 /**
- * Measures how long the Pulumi program itself takes, a fresh process each time, started as Pulumi starts it; its CPU time holds on a busy
- * machine too. The first run, which may find no compile cache, is not counted.
+ * Measures how long the Pulumi program itself takes, in a fresh process each time, started as by Pulumi; its CPU time
+ * is valid even on a busy machine. The first run, which may lack a compile cache, is not counted.
  */
 export function measureProgram(): ReadonlyMap<string, readonly Measurement[]> {
   process.stdout.write(`The Pulumi program's own run, ${runs} times each (Node ${process.version})\n`);

@@ -1,14 +1,14 @@
-/** A target, and what was measured against it. */
+/** A target, and its measurement. */
 export type Measurement = Readonly<{
   what: string;
   target: string;
   measured: string;
   isMet: boolean;
-  /** Method of measuring, if the name does not say it. */
+  /** Method of measurement, if the name does not imply it. */
   how?: string;
 }>;
 
-/** Prints a measurement: what, target and result, and how. */
+/** Prints a measurement: name, target, result and method. */
 export function printMeasurement({ what, target, measured, isMet, how }: Measurement): void {
   process.stdout.write(`\n${what}\n  target ${target}; measured ${measured}: ${isMet ? "met" : "NOT MET"}\n`);
   if (how !== undefined) process.stdout.write(`  ${how}\n`);

@@ -16,9 +16,10 @@ import { verificationLines } from "./payments/verifications.ts";
 import { describeLoad, saveResults } from "./save-results.ts";
 
 /**
- * Measures our facilitator against the published reference facilitator and, if `x402-facilitator` is on PATH, x402-rs: in one run, on one
- * anvil, in turn. `--rounds` of each line; `--only` some lines, separated by semicolons; `--memory` seconds in which our memory is watched;
- * `--save` writes the verdicts into `docs/benchmarks.md`, with `--note` on what else the machine did.
+ * Measures our facilitator against the published reference facilitator and, if `x402-facilitator` is on PATH, x402-rs:
+ * in one run, on one anvil, in turn. `--rounds` of each line; `--only` some lines, separated by semicolons; `--memory`
+ * seconds for which our memory is monitored; `--save` writes the verdicts into `docs/benchmarks.md`, with `--note`
+ * about other load on the machine.
  */
 const suites: readonly PaymentLines[] = [
   verificationLines,

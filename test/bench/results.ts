@@ -2,9 +2,9 @@ import { readFile, writeFile } from "node:fs/promises";
 import { z } from "zod";
 
 const runSchema = z.strictObject({
-  /** Day of the run, as in 2026-11-23. */
+  /** Day of the run, e.g. 2026-11-23. */
   date: z.iso.date(),
-  /** Processors, and the versions of what took part. */
+  /** CPUs, and the versions of the programs involved. */
   machine: z.string(),
   /** Size of the run, and the machine's load before it. */
   conditions: z.string(),

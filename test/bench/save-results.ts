@@ -4,18 +4,21 @@ import type { Measurement } from "./measurement.ts";
 import { readResults, writeResults } from "./results.ts";
 
 export type RunOptions = Readonly<{
-  /** Size of the run, such as "3 rounds of 4 s". */
+  /** Size of the run, e.g. "3 rounds of 4 s". */
   how?: string;
-  /** Versions of other programs that took part. */
+  /** Versions of other programs involved. */
   programs?: readonly string[];
 }>;
 
-/** Describes the load of the machine in the last minute, for {@link saveResults}: call it before the run, because the run is a load too. */
+/**
+ * Describes the machine's load in the last minute, for {@link saveResults}: call it before the run, which is a load
+ * too.
+ */
 export function describeLoad(): string {
   return `load average ${loadavg()[0]?.toFixed(1) ?? "unknown"} before it`;
 }
 
-/** Saves what parts of the benchmarks measured, in place of their last runs, and prints `docs/benchmarks.md` again. */
+/** Saves the results of parts of the benchmarks in place of their last runs, and prints `docs/benchmarks.md` again. */
 export async function saveResults(
   parts: ReadonlyMap<string, readonly Measurement[]>,
   load: string,

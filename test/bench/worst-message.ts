@@ -12,9 +12,10 @@ import { judge, print, formatVerdicts } from "./gateway/table.ts";
 import { describeLoad, saveResults } from "./save-results.ts";
 
 /**
- * Searches for the message that keeps the gateway's thread longest in one turn of its event loop: every filling in every frame of every
- * method first, then small changes of the worst ones. `--steps` of the search, `--seconds` that all of it may take (then the first are taken by chance, and what was not
- * measured is told), `--shown` lines, `--seed` to repeat a run, `--save` for `docs/benchmarks.md`.
+ * Searches for the message that blocks the gateway's thread longest in one event loop tick: first every filling in
+ * every frame of every method, then small changes of the worst ones. `--steps` of the search, `--seconds` for all of it
+ * (then the first messages are chosen at random, and the unmeasured ones are reported), `--shown` lines, `--seed` to
+ * repeat a run, `--save` for `docs/benchmarks.md`.
  */
 const { values } = parseArgs({
   options: {
@@ -28,21 +29,26 @@ const { values } = parseArgs({
 
 const load = describeLoad();
 
-/** Most that a message may be (`limits.bodyBytes`), and the target. */
+/** Max size of a message (`limits.bodyBytes`), and the target. */
 const bodyBytes = 5_242_880;
 const targetMs = 5;
-/** Times that a shape is measured: what else runs on the machine only adds to a time. */
+/** Number of measurements of a shape: other load on the machine can only add to a time. */
 const runs = 9;
 const quickMs = 2;
-/** Shapes of which changes are tried. */
+/** Number of shapes to which changes are tried. */
 const kept = 24;
-/** Parts of the seconds after which each filling in each frame, and then their changes, are over; what is left is for the worst ones' confirmation. */
+/**
+ * Shares of the time for each filling in each frame, and for their changes; the rest is for confirming the worst ones.
+ */
 const endOfFirst = 0.6;
 const endOfSteps = 0.9;
 
 type Measured = Readonly<{ shape: MessageShape; bytes: number; times: TurnTimes }>;
 
-/** One that was measured again, as often as `runs` says: the best time is the message's own, the others have in them what else ran, collections of garbage included. */
+/**
+ * A shape that was measured `runs` times: the best time is the message's own; the others include other load and garbage
+ * collections.
+ */
 type Confirmed = Measured & Readonly<{ medianMs: number; worstMs: number }>;
 
 const measure = watchTurns();
@@ -95,7 +101,7 @@ async function measureShape(shape: MessageShape): Promise<Measured> {
   if (body.length > bodyBytes)
     return measureShape({ ...shape, bytes: shape.bytes * 0.9, items: Math.max(1, shape.items >> 1) });
   let best = await measure(body);
-  // What is quick once needs no second look.
+  // A message that is fast once needs no second measurement.
   for (let run = 1; run < runs && best.longestMs > quickMs; run += 1) {
     const times = await measure(body);
     if (times.longestMs < best.longestMs) best = times;
@@ -103,7 +109,7 @@ async function measureShape(shape: MessageShape): Promise<Measured> {
   return { shape, bytes: body.length, times: best };
 }
 
-/** Measures a message that was among the worst `runs` times, however quick it is. */
+/** Measures a message that was among the worst `runs` times, however fast it is. */
 async function confirm(shape: MessageShape, bytes: number): Promise<Confirmed> {
   const body = buildMessage(shape);
   const times: TurnTimes[] = [];
@@ -114,7 +120,7 @@ async function confirm(shape: MessageShape, bytes: number): Promise<Confirmed> {
   return { shape, bytes, times: best, medianMs: at(0.5), worstMs: at(1) };
 }
 
-/** Lists each filling in each frame, at the sizes about which limits stand, alone and in batches. */
+/** Lists each filling in each frame, at sizes around the limits, alone and in batches. */
 function listFirstShapes(): readonly MessageShape[] {
   return shapeMethods.flatMap((method) =>
     Array.from({ length: countFrames(method) }, (_, frame) =>
@@ -149,7 +155,7 @@ function changeShape(shape: MessageShape): MessageShape {
   }
 }
 
-/** Sorts items at random, so that those that there is time for are some of each kind. */
+/** Shuffles items, so that the measured ones include some of each kind. */
 function sortAtRandom<Item>(items: readonly Item[]): readonly Item[] {
   return items
     .map((item) => ({ item, place: random() }))
@@ -157,7 +163,7 @@ function sortAtRandom<Item>(items: readonly Item[]): readonly Item[] {
     .map(({ item }) => item);
 }
 
-/** Creates a generator of numbers from 0 to 1 that a seed repeats (mulberry32). */
+/** Creates a generator of numbers from 0 to 1 that is deterministic for a seed (mulberry32). */
 function createRandom(seed: number): () => number {
   let state = seed;
   return () => {

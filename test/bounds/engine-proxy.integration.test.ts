@@ -11,9 +11,9 @@ import { isLong } from "../support/run-size.ts";
 import { startSmallService, type SmallService } from "./small-service.ts";
 
 const execId = "ef".repeat(32);
-/** Time that the engine has to answer; the default is five and a half minutes. */
+/** Time limit for the engine's response; the default is five and a half minutes. */
 const answerTimeoutMs = isLong ? 330_000 : 1_500;
-/** Time that a client has to send a request; the default in a long run. */
+/** Time limit for a client's request; the default in a long run. */
 const requestTimeoutMs = isLong ? 5_000 : 1_500;
 
 type Answer = (request: IncomingMessage, response: ServerResponse) => void;
@@ -88,7 +88,7 @@ it("response size of the engine at the engine proxy", async () => {
   answer = report(1_048_577);
   const refused = await ask("GET", inspect);
   expect([refused.status, refused.text]).toEqual([502, expect.stringContaining("answered inspect with another shape")]);
-  // An answer without an end.
+  // An endless response.
   answer = (_, response) => {
     const more = () => {
       while (!response.destroyed && response.write(Buffer.alloc(65_536, " ")));
@@ -119,7 +119,7 @@ it("concurrent requests to the engine proxy, and its connections", async () => {
   answer = wellAnswers;
   for (const response of waiting) wellAnswers({ url: inspect } as IncomingMessage, response);
   expect((await Promise.all(asked)).every(({ status }) => status === 200)).toBe(true);
-  // Four idle connections for each; one more is closed.
+  // Four idle connections each; one more is closed.
   const idle = Array.from({ length: 140 }, () => connect(socketPath));
   const closed = new Set<unknown>();
   for (const socket of idle) {
@@ -140,7 +140,7 @@ it(
     expect([late.status, late.text]).toEqual([502, expect.stringContaining(`no answer in ${answerTimeoutMs} ms`)]);
     expect(performance.now() - began).toBeGreaterThan(answerTimeoutMs - 100);
 
-    // A byte now and then is no answer, either.
+    // An occasional byte does not count as a response.
     answer = (_, response) => {
       const trickle = setInterval(() => response.write(" "), answerTimeoutMs / 10);
       response.once("close", () => clearInterval(trickle));
@@ -179,7 +179,7 @@ it("restarts of the node by the engine proxy", async () => {
 it("runs of the node's tool by the engine proxy", async () => {
   const statuses: number[] = [];
   let last = "";
-  // Of the same minute as the one that the first test made.
+  // In the same minute as the request of the first test.
   for (let made = 0; made < 61; made += 1) {
     const { status, text: said } = await ask("POST", exec.path, exec.body);
     statuses.push(status);

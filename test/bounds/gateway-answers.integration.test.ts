@@ -9,11 +9,11 @@ import { isLong } from "../support/run-size.ts";
 import { ask, readErrorCode } from "../support/gateway/raw-call.ts";
 import { startSmallGateway, storage, type SmallGateway } from "../support/gateway/small-gateway.ts";
 
-/** So much that the cache's own bound is met before that of all that is held. */
+/** Large enough that the cache reaches its own limit before the limit of all memory. */
 const heapMiB = 256;
-/** Room of the cache; the default in a long run. */
+/** Capacity of the cache; the default in a long run. */
 const cacheBytes = isLong ? 67_108_864 : 16_777_216;
-/** Largest file of a policy, in bytes. */
+/** Max size of a policy file, in bytes. */
 const fileBytes = 33_554_432;
 
 let folder: string;
@@ -31,7 +31,7 @@ beforeAll(async () => {
       GATEHOUSE_GATEWAY_POLICY_PATH: policyPath,
       GATEHOUSE_GATEWAY_CACHE_TOTAL_BYTES: String(cacheBytes),
     },
-    // Else an answer of as many bytes as may be sent would be more than a connection may hold.
+    // Otherwise, the largest allowed response would exceed a connection's memory limit.
     { heapMiB, constants: { "memory.connectionBytes": 40_000_000 } },
   );
   internal = gateway.urls.internal;
@@ -64,13 +64,13 @@ it("cache size", async () => {
   const most = cacheBytes;
   const eachBytes = 260_000;
   answerWith(eachBytes);
-  // A fifth more than it has room for; what comes but once is not kept.
+  // A fifth more than its capacity; what is read only once is not cached.
   const ids = Array.from({ length: Math.ceil((1.2 * most) / eachBytes) }, (_, at) => 1_000 + at);
   for (const id of ids) for (let round = 0; round < 2; round += 1) await read(id);
   const bytes = await gateway.metric("gatehouse_gateway_cache_bytes");
   expect(bytes).toBeLessThanOrEqual(most);
   expect(bytes).toBeGreaterThan(most / 2);
-  // The others were forgotten, and are requested again.
+  // The others were evicted, and are requested again.
   const before = asked();
   for (const id of ids) await read(id);
   expect(asked() - before).toBeGreaterThan(ids.length - most / eachBytes - 1);
@@ -96,7 +96,7 @@ it("response size of a batch, or over WebSocket", async () => {
 it("response size", async () => {
   const most = 134_217_728;
   const filler = Buffer.alloc(1_048_576, "z");
-  /** An answer of so many bytes, whose length is given or not. */
+  /** A response of this many bytes, with or without a Content-Length. */
   const answer = (bytes: number, isReported: boolean) =>
     gateway.node.answer(({ id, method }, response) => {
       if (method !== "eth_getStorageAt") return "0x1";
@@ -120,13 +120,13 @@ it("response size", async () => {
   expect((await read(3_000)).text).toHaveLength(most);
   answer(most + 1, true);
   expect(readErrorCode((await read(3_001)).text)).toBe(-32_003);
-  // Of one that gives no length the client has had a part.
+  // Without a Content-Length, the client has already received a part.
   answer(most + 1, false);
   await expect(read(3_002)).rejects.toThrow("aborted");
   gateway.node.answer(() => "0x1");
 }, 120_000);
 
-/** Reads logs of so many blocks. */
+/** Reads logs of this many blocks. */
 const logs = (blocks: number) =>
   `{"jsonrpc":"2.0","id":1,"method":"eth_getLogs","params":[{"fromBlock":"0x1","toBlock":"0x${blocks.toString(16)}"}]}`;
 
@@ -137,7 +137,7 @@ const change = (text: string) => {
   renameSync(`${policyPath}.new`, policyPath);
 };
 
-/** Reads why the policy's file is not in force, as operators see it. */
+/** Reads why the policy file is not active, as an operator sees it. */
 const refusal = async () => {
   const { files } = (await (await fetch(`${gateway.urls.operations}/configuration`)).json()) as {
     files: readonly { path: string; refused?: string }[];
@@ -151,7 +151,7 @@ it("sizes of files read", async () => {
   change("{ ranges: { logsBlocks: 200 } }".padEnd(fileBytes + 1));
   await until("a larger one is refused", generousMs, async () => (await refusal()) !== undefined);
   expect(await refusal()).toContain(`it is larger than ${fileBytes} bytes`);
-  // What was in force stays.
+  // The active content stays.
   expect([await isTaken(100), await isTaken(150)]).toEqual([true, false]);
 });
 

@@ -11,13 +11,13 @@ import { generousMs, until } from "#daemon/testing/until.ts";
 import { ask, readErrorCode, openRaw, buildRequest } from "../support/gateway/raw-call.ts";
 import { holdReads, startSmallGateway, storage, syncing, type SmallGateway } from "../support/gateway/small-gateway.ts";
 
-/** Callers and tokens that are remembered; all of a default's take a minute. */
+/** Callers and tokens to remember; the default numbers take a minute. */
 const remembered = isLong ? { callers: 100_000, tokens: 10_000 } : { callers: 2_000, tokens: 300 };
 const key = "a-key-of-the-operator";
 const constant = '{"jsonrpc":"2.0","id":1,"method":"eth_coinbase"}';
 const code = (at: number) =>
   JSON.stringify({ jsonrpc: "2.0", id: at, method: "eth_call", params: [{ gasPrice: `0x${at}` }, "latest"] });
-/** Long enough for what a busy machine takes to sign and send all of them. */
+/** Long enough for a busy machine to sign and send all of them. */
 const longMs = 240_000;
 
 let folder: string;
@@ -66,7 +66,7 @@ const underWay = (calls: number) =>
     async () => (await gateway.metric("gatehouse_gateway_calls_in_flight")) === calls,
   );
 
-/** Has the node keep traces until each is ended. */
+/** Makes the node hold trace calls until each is ended. */
 function holdTraces(): Readonly<{ ends: (() => void)[] }> {
   const ends: (() => void)[] = [];
   gateway.node.answer(({ id, method }, response) => {
@@ -78,7 +78,7 @@ function holdTraces(): Readonly<{ ends: (() => void)[] }> {
 }
 
 it("bytes sent per caller", async () => {
-  // 60,000 units, which come back at 6,000 a second: a message of 5,000 KiB costs 10,000.
+  // 60,000 units, which refill at 6,000 per second: a message of 5,000 KiB costs 10,000.
   const message = syncing.padEnd(5_000 * 1_024);
   const statuses: (number | undefined)[] = [];
   for (let sent = 0; sent < 30 && statuses.at(-1) !== 429; sent += 1) {
@@ -97,7 +97,7 @@ it("response bytes per caller", async () => {
     const { status, text } = await ask(gateway.url, storage(1_000 + at), { address: "198.51.100.2" });
     answers.push({ status, bytes: text.length });
   }
-  // 60 MB, and what came back meanwhile.
+  // 60 MB, and what was refilled meanwhile.
   expect(answers.at(-1)?.status).toBe(429);
   expect(answers.length).toBeGreaterThan(7);
   gateway.node.answer(() => "0x1");
@@ -110,7 +110,7 @@ it("the node's time for contract code per caller", async () => {
     return byHand;
   });
   const address = "198.51.100.90";
-  // 2,000 units for each, of 60,000 and the 12,000 that come back meanwhile; 26 of each were paid in advance.
+  // 2,000 units each, out of 60,000 and the 12,000 refilled meanwhile; 26 of each were paid in advance.
   const answers = await Promise.all(Array.from({ length: 48 }, (_, at) => ask(gateway.url, code(at), { address })));
   expect(answers.map(({ status }) => status)).toEqual(Array.from({ length: 48 }, () => 200));
   expect((await ask(gateway.url, constant, { address })).status).toBe(429);
@@ -142,21 +142,21 @@ it(
   "concurrent calls to the node in total",
   async () => {
     const reads = holdReads(gateway.node);
-    // As many callers as it takes, with as many calls each as may wait for the node.
+    // As many callers as needed, each with as many calls as may wait for the node.
     const calls = Array.from({ length: 2_048 }, (_, at) =>
       openRaw(gateway.urls.internal, buildRequest(storage(10_000 + at)), { localAddress: `127.0.0.${2 + (at % 4)}` }),
     );
     await underWay(2_048);
     const refused = await ask(gateway.url, storage(9_999), { address: "198.51.100.4" });
     expect([refused.status, readErrorCode(refused.text)]).toEqual([429, -32_005]);
-    // What the gateway knows by itself it says all the same.
+    // The gateway still responds with what it knows by itself.
     expect((await ask(gateway.url, constant, { address: "198.51.100.4" })).status).toBe(200);
     reads.letGo();
     await until("all are answered", generousMs, () =>
       calls.every(({ received }) => received().includes('"result":"0x1"')),
     );
     for (const call of calls) call[Symbol.dispose]();
-    // Of heavy calls far fewer, which take nothing from the others.
+    // Far fewer heavy calls, which take nothing from the others.
     const traces = holdTraces();
     const heavy = Array.from({ length: 16 }, (_, at) =>
       ask(gateway.url, trace(at), { address: `198.51.100.${100 + at}` }),
@@ -175,7 +175,7 @@ it(
   "callers with a stored rate",
   async () => {
     const { callers } = remembered;
-    // What a caller has spent stays spent for the time of the test.
+    // A caller's spent requests are not refilled during the test.
     const tier = { requestsPerSecond: 0.001, requestBurst: 5, computeUnitsPerSecond: 1e6, computeUnitBurst: 1e6 };
     await using few = await startSmallGateway(
       { GATEHOUSE_GATEWAY_TIERS: JSON.stringify({ public: { ...tier, concurrency: 48 } }) },
@@ -207,7 +207,7 @@ const tokenOf = (subject: number) =>
     .setExpirationTime("1h")
     .sign(signer);
 
-/** Calls with a token, each from another address: those of one address are not all verified at once. */
+/** Calls with a token, each from a different address: those of one address are not all verified at once. */
 const bearing = (token: string, index: number) =>
   ask(gateway.urls.private, constant, {
     address: `10.0.${Math.floor(index / 250)}.${index % 250}`,
@@ -247,7 +247,7 @@ it("queued spans", async () => {
   await traced.expectOthersServed();
   answering.resolve(undefined);
   await traced[Symbol.asyncDispose]();
-  // As many waited as may, and at most as many were on their way.
+  // As many as allowed waited, and at most as many were in flight.
   expect(collector.spans().length).toBeGreaterThanOrEqual(4_096);
   expect(collector.spans().length).toBeLessThanOrEqual(2 * 4_096);
 });

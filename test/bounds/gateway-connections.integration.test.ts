@@ -6,7 +6,7 @@ import { holdReads, startSmallGateway, storage, syncing, type SmallGateway } fro
 
 const call = '{"jsonrpc":"2.0","id":1,"method":"eth_coinbase"}';
 
-/** A small gateway, and clients that end with it. */
+/** A small gateway, and clients that are disposed of with it. */
 type Connected = SmallGateway &
   Readonly<{ open: (count: number, bytes: string, from?: Readonly<{ localAddress: string }>) => readonly RawClient[] }>;
 
@@ -36,7 +36,7 @@ it("client connections in total", async () => {
   await using gateway = await startGateway({}, { descriptors: 400 });
   const most = 400 - 192;
   const reads = holdReads(gateway.node);
-  // Each with a call under way: none gives way to another.
+  // Each has a call in flight, so none is closed for another.
   const busy = Array.from({ length: most }, (_, at) =>
     openRaw(gateway.url, buildRequest(storage(at), { address: `198.51.100.${at}` })),
   );
@@ -45,7 +45,8 @@ it("client connections in total", async () => {
   expect((await fetch(`${gateway.urls.operations}/livez`)).status).toBe(200);
   reads.letGo();
   await until("all are answered", generousMs, () => busy.every(({ received }) => received().includes('"result"')));
-  // They are idle now, and the first of them gives way: the gateway looks for idle ones again 100 ms after it found none.
+  // They are idle now, and the first of them is closed: the gateway looks for idle ones again 100 ms after it found
+  // none.
   await until("a new client is served", generousMs, async () => {
     const { status } = await ask(gateway.url, call, { address: "198.51.100.250", isAlone: true });
     return status === 200;
@@ -58,7 +59,7 @@ it("client connections in total", async () => {
 
 describe("a gateway with all of its machine's descriptors", () => {
   it("connections per listener", async () => {
-    // As many as the memory of a container of 512 MiB has room for; with half a request each they take the most.
+    // As many as fit into the memory of a container of 512 MiB; half-sent requests take the most.
     const most = isLong ? 3_276 : 819;
     await using gateway = await startGateway(
       {
@@ -76,7 +77,7 @@ describe("a gateway with all of its machine's descriptors", () => {
         async () => (await connectionsOf(gateway, "public")) >= (at - 1) * Math.floor(most / 3) - 50,
       );
     }
-    // The oldest of them give way to who asks something.
+    // The oldest of them are closed for clients that send a request.
     for (let at = 0; at < 50; at += 1) {
       using other = openRaw(gateway.url, buildRequest(call), { localAddress: "127.0.0.9" });
       await until("it is served", generousMs, () => other.received().startsWith("HTTP/1.1 200 "));
@@ -88,14 +89,14 @@ describe("a gateway with all of its machine's descriptors", () => {
   it("connections per address (IPv6: /64)", async () => {
     await using gateway = await startGateway({}, { constants: { "listener.requestTimeoutMs": 60_000 } });
     const idle: RawClient[] = [];
-    // By parts: a listener's backlog holds 511, and a connection that it had no room for may never come.
+    // In portions: a listener's backlog holds 511, and a connection that did not fit may never arrive.
     for (const count of [250, 500, 750, 1_000]) {
       idle.push(...gateway.open(250, "", { localAddress: "127.0.0.2" }));
       await have(gateway, count);
     }
     gateway.open(24, halfRequest, { localAddress: "127.0.0.2" });
     await have(gateway, 1_024);
-    // Its own idle ones give way until it has none.
+    // Its own idle ones are closed until it has none.
     await until("they are idle", generousMs, async () => {
       const [more] = gateway.open(1, buildRequest(call), { localAddress: "127.0.0.2" });
       return (await refusal(more!)) === "200";
@@ -129,7 +130,7 @@ describe("a gateway with all of its machine's descriptors", () => {
   }, 120_000);
 });
 
-// From here on each does little but wait, and has its own gateway: all at one time.
+// The tests below do little but wait, each with its own gateway: they run concurrently.
 
 it.concurrent("connections of the admin listener", async () => {
   await using gateway = await startGateway({}, { listener: "operations" });
@@ -139,7 +140,7 @@ it.concurrent("connections of the admin listener", async () => {
     const [more] = gateway.open(1, "GET /livez HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
     return refusal(more!);
   };
-  // Those that don't become whole give way in three seconds.
+  // Incomplete ones are closed within three seconds.
   expect(["200", "503"]).toContain(await statuses());
   await until("probes are answered", generousMs, async () => (await statuses()) === "200");
   expect(await connectionsOf(gateway, "operations")).toBeLessThanOrEqual(32);

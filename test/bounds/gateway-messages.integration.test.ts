@@ -9,16 +9,16 @@ let gateway: SmallGateway;
 beforeAll(async () => {
   gateway = await startSmallGateway({
     GATEHOUSE_GATEWAY_INTERNAL_ENABLED: "true",
-    // Of one call, so that a message's bytes are the bound that is met.
+    // For one call, so that the limit on a message's bytes applies.
     GATEHOUSE_GATEWAY_METHODS: '{ "eth_coinbase": { "paramsBytes": 10000000 } }',
   });
 });
 afterEach(() => gateway.expectOthersServed());
 afterAll(() => gateway[Symbol.asyncDispose]());
 
-/** A call that the gateway answers by itself, with these params. */
+/** A call with these params to which the gateway itself responds. */
 const coinbase = (params = "", id = 1) => `{"jsonrpc":"2.0","id":${id},"method":"eth_coinbase","params":[${params}]}`;
-/** A batch of so many bytes, in calls of which none is too long. */
+/** A batch of this many bytes, none of whose calls is too long. */
 function fillBatch(bytes: number): string {
   const calls = Math.ceil(bytes / 500_000);
   const shortest = coinbase('""').length + 1;
@@ -26,13 +26,13 @@ function fillBatch(bytes: number): string {
   const texts = ownBytes.map((own, at) => coinbase(`"${"x".repeat(own - shortest - (at === 0 ? 1 : 0))}"`));
   return `[${texts.join(",")}]`;
 }
-/** Sends bytes and reads until the gateway closes or has answered. */
+/** Sends bytes and reads until the gateway closes or has responded. */
 async function exchange(bytes: string): Promise<string> {
   using client = openRaw(gateway.url, bytes);
   await until("an answer is there", generousMs, () => client.received().includes("\r\n\r\n"));
   return client.received();
 }
-/** The answer to a call as anybody, who has paid for nothing yet. */
+/** The error code for a call by a new caller, who has used up nothing yet. */
 let address = 0;
 async function codeOf(body: string): Promise<number | undefined> {
   address += 1;
@@ -49,7 +49,7 @@ it("request body size", async () => {
     `Content-Length: ${mostBytes + 1}\r`,
   );
   expect(await exchange(beyond)).toMatch(/^HTTP\/1\.1 413 [^]*content length too large; at most 5242880 bytes/);
-  // Many at a time, each of which would be whole.
+  // Many concurrent ones, each of which would be complete.
   const answers = await Promise.all(Array.from({ length: 16 }, () => ask(gateway.urls.internal, longest)));
   for (const { status } of answers) expect([200, 503]).toContain(status);
 });
@@ -64,7 +64,7 @@ it("call size", async () => {
 
 it("values, keys and escaped characters per call", async () => {
   const zeros = (count: number) => coinbase(Array.from({ length: count }, () => "0").join(","));
-  // The others are the call itself, its four members, and the array of its params.
+  // The other values are the call itself, its four members, and the array of its params.
   const counts = [19_980, 20_001];
   expect([await codeOf(zeros(counts[0] ?? 0)), await codeOf(zeros(counts[1] ?? 0))]).toEqual([undefined, -32_600]);
   expect(await codeOf(coinbase(`"${String.raw`\u0000`.repeat(20_001)}"`))).toBe(-32_600);
@@ -87,7 +87,7 @@ const isRefused = ({ received }: RawClient) =>
 
 it("chunks per body", async () => {
   expect(await exchange(chunked(4_096))).toMatch(/^HTTP\/1\.1 200 /);
-  // Many at a time, with as many chunks as their bodies may have bytes.
+  // Many concurrent ones, with as many chunks as their bodies may have bytes.
   using clients = openMany(8, () => openRaw(gateway.url, chunked(100_000)));
   await until("each is refused and closed", generousMs, () => clients.clients.every(({ isClosed }) => isClosed()));
   expect(clients.clients.every(isRefused)).toBe(true);
@@ -97,7 +97,7 @@ it("chunks per body", async () => {
 const nested = (depth: number) => coinbase(`${"[".repeat(depth)}${"]".repeat(depth)}`);
 
 it("nesting depth of a call", async () => {
-  // The call and the array of its params are two.
+  // The call and the array of its params add two.
   expect([await codeOf(nested(254)), await codeOf(nested(255))]).toEqual([undefined, -32_700]);
   expect(await codeOf("[".repeat(1_000_000))).toBe(-32_700);
 });
@@ -140,7 +140,7 @@ const connections = () => gateway.metric('gatehouse_connections{listener="intern
 it("time per event-loop tick", async () => {
   const before = await connections();
   const requests = Buffer.from(buildRequest(coinbase()).repeat(60_000));
-  // An operator's program, whose rate nothing bounds: each of its connections has more to do than the others wait for.
+  // An operator's program without a rate limit: each of its connections has more work than the others wait for.
   const busy = openMany(50, () => openRaw(gateway.urls.internal, requests, { localAddress: "127.0.0.2" }));
   await until("they are served", generousMs, () => busy.clients.every(({ receivedBytes }) => receivedBytes() > 0));
   const waits: number[] = [];
@@ -149,7 +149,7 @@ it("time per event-loop tick", async () => {
     expect((await ask(gateway.url, coinbase(), { address: "203.0.113.3" })).status).toBe(200);
     waits.push(performance.now() - began);
   }
-  // They are not through, and what they sent is not read for them.
+  // They are not finished, and the rest of their data is not read.
   expect(busy.clients.filter(({ socket }) => socket.writableLength > 0).length).toBeGreaterThan(25);
   const [median = 0] = waits.toSorted((one, other) => one - other).slice(waits.length / 2);
   expect(median).toBeLessThan(1_000);

@@ -13,15 +13,15 @@ import {
 let gateway: SmallGateway;
 let internal: string;
 let reads: HeldReads;
-/** Calls over separate connections so far, so that no two read the same. */
+/** Number of calls over separate connections so far, so that no two reads are equal. */
 let opened = 0;
 
 beforeAll(async () => {
   const env = {
     GATEHOUSE_GATEWAY_INTERNAL_ENABLED: "true",
-    // Else 2,048 calls under way are the bound that is met first.
+    // Otherwise, the limit of 2,048 calls in flight would apply first.
     GATEHOUSE_GATEWAY_OVERLOAD_CALLS_IN_FLIGHT: "10000",
-    // On a busy machine the first calls would be given up before the last ones are there.
+    // On a busy machine, the first calls would time out before the last ones have arrived.
     GATEHOUSE_GATEWAY_METHODS: '{ "eth_getStorageAt": { "timeoutMs": 60000 } }',
   };
   // Each call has its own connection.
@@ -48,11 +48,14 @@ const waiting = (calls: number) =>
     generousMs,
     async () => (await gateway.metric("gatehouse_gateway_calls_queued")) === calls,
   );
-/** Most calls, each over its own connection, that are sent before all of them have come: a listener's backlog holds 511. */
+/**
+ * Max calls, each over its own connection, that are sent before all of them have arrived: a listener's backlog holds
+ * 511.
+ */
 const sentAtOnce = 256;
 /**
- * Sends calls until so many wait, and no more. The gateway's own look at the node takes a connection for a moment: a call that comes then
- * may be refused, and leaves a place free for good when that look is over.
+ * Sends calls until exactly this many wait. The gateway's own check of the node takes a connection for a moment: a call
+ * that arrives then may be rejected, which leaves a slot free once that check is over.
  */
 const fill = (calls: number, sent: () => number, refused: () => number, send: (count: number) => void) =>
   until(`${calls} calls wait`, generousMs, async () => {
@@ -62,7 +65,7 @@ const fill = (calls: number, sent: () => number, refused: () => number, send: (c
     return waits === calls;
   });
 const account = (of: number) => `0x${String(of).padStart(40, "0")}`;
-/** Calls of an operator's program, each over its own connection, that read as this account. */
+/** Calls of an operator's program, each over its own connection, that read this account. */
 const openCalls = (count: number, of: number) =>
   openMany(count, () => {
     opened += 1;
@@ -84,14 +87,14 @@ it("connections to the node per caller", async () => {
   using one = openCalls(150, 2);
   await waiting(101);
   expect(reads.held()).toHaveLength(49);
-  // Whoever comes next need not wait for any of them.
+  // The next caller need not wait for any of them.
   using other = openCalls(1, 3);
   await until("another's is at the node", generousMs, () => reads.held().includes(account(3)));
   expect([one.clients.length, other.clients.length]).toEqual([150, 1]);
 });
 
 it("calls queued for the node", async () => {
-  // Five programs, each with as many calls on a WebSocket as may be under way there.
+  // Five programs, each with the max number of calls in flight on a WebSocket.
   const callsEach = 64;
   await using started = new AsyncDisposableStack();
   const clients: TestClient[] = [];
@@ -121,7 +124,7 @@ it("calls queued for the node", async () => {
   expect((await ask(internal, storage(9_999), { localAddress: "127.0.0.2" })).text).toContain(tooMany);
   reads.letGo();
   await until("all are answered", generousMs, () => texts().length === sent);
-  // Some connections are left free for whoever comes next.
+  // Some connections are left free for the next caller.
   expect(refused()).toBeLessThan(64);
   expect(texts().filter((text) => text.includes('"result":"0x1"')).length + refused()).toBe(sent);
 });
@@ -135,14 +138,14 @@ it("the same, of one caller", async () => {
   expect((await ask(internal, storage(9_999), { localAddress: "127.0.0.2" })).text).toContain(tooMany);
   using other = openCalls(1, 3);
   await until("another's is at the node", generousMs, () => reads.held().includes(account(3)));
-  // The rest waits: nobody who waited was refused for another.
+  // The rest waits: no waiting call was rejected for another.
   expect(clients.filter((client) => client.received() === "")).toHaveLength(49 + 1_024);
   expect(other.clients).toHaveLength(1);
 });
 
 it("connections to the node held by slow clients", async () => {
   const answerBytes = 10_000_000;
-  // What is beyond it, and beyond what the kernel takes, waits in the node's connection.
+  // Data beyond the limit and beyond the kernel's buffers waits in the node's connection.
   await using held = await startSmallGateway({}, { constants: { "memory.connectionBytes": 200_000 } });
   held.node.answer(({ method }) => (method === "eth_getStorageAt" ? "z".repeat(answerBytes) : "0x1"));
   const openDeaf = (address: string, count: number, from: number) =>
@@ -189,7 +192,7 @@ it("response size of such a batch", async () => {
     expect(alone() - before).toBeGreaterThanOrEqual(10);
   }
   expect(gateway.node.batches[0]).toBe(10);
-  // Six answers of 300,000 bytes are within 2 MiB.
+  // Six responses of 300,000 bytes fit into 2 MiB.
   expect(Math.max(...gateway.node.batches.slice(1))).toBeLessThanOrEqual(6);
   expect(readErrorCode((await ask(gateway.url, storage(4_000), { address: "198.51.100.212" })).text)).toBeUndefined();
 });

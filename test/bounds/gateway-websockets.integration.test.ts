@@ -5,7 +5,7 @@ import { isLong } from "../support/run-size.ts";
 import { readErrorCode } from "../support/gateway/raw-call.ts";
 import { holdReads, startSmallGateway, storage, type SmallGateway } from "../support/gateway/small-gateway.ts";
 
-/** WebSockets of one listener; 10,000 take a minute to open. */
+/** WebSockets of one listener; opening 10,000 takes a minute. */
 const mostClients = isLong ? 10_000 : 600;
 const wideTier = {
   requestsPerSecond: 1e6,
@@ -20,7 +20,7 @@ let gateway: SmallGateway;
 beforeAll(async () => {
   gateway = await startSmallGateway(
     {},
-    // So many have room in no smaller one.
+    // The smallest heap that fits this many.
     {
       heapMiB: isLong ? 512 : 128,
       constants: { "webSocket.clients": mostClients, "webSocket.bridgeMs": 60_000 },
@@ -40,11 +40,11 @@ afterAll(() => gateway[Symbol.asyncDispose]());
 
 const subscribe = (params: readonly unknown[]) =>
   JSON.stringify({ jsonrpc: "2.0", id: 1, method: "eth_subscribe", params });
-/** Subscribes to logs that nobody else gets. */
+/** Subscribes to logs that no other client receives. */
 const subscribeOwn = (client: TestClient, at: number) =>
   client.ask(subscribe(["logs", { address: `0x${String(at).padStart(40, "0")}` }]));
 const from = (address: string, url = gateway.url) => connectTestClient(url, { "X-Forwarded-For": address });
-/** Opens many, some at a time, and puts them into the stack. */
+/** Opens many, some at a time, and adds them to the stack. */
 async function openAll(stack: AsyncDisposableStack, addresses: readonly string[], url?: string): Promise<TestClient[]> {
   const all: TestClient[] = [];
   for (let at = 0; at < addresses.length; at += 50) {
@@ -117,7 +117,7 @@ it("distinct subscriptions at the node", async () => {
   const answer = await subscribeOwn(other, 5_000);
   expect(readErrorCode(answer)).toBe(-32_005);
   expect(answer).toContain("too many different subscriptions; try again later");
-  // Heads are one that all share.
+  // All heads subscriptions share one.
   expect(await other.ask(subscribe(["newHeads"]))).toContain('"result":"0x');
   expect(gateway.node.subscriptions()).toBe(1_025);
 });
@@ -132,7 +132,7 @@ it("queued notification bytes per WebSocket client", async () => {
   expect(await reader!.ask(ask)).toContain('"result":"0x');
   deaf!.socket.pause();
   const data = `0x${"ab".repeat(50_000)}`;
-  // Whoever reads gets all of it; the kernel takes some MiB for who does not.
+  // A client that reads gets everything; for one that does not, the kernel buffers some MiB.
   let reported = 0;
   while ((await dropped()) === 0 && reported < 400) {
     for (let log = 0; log < 10; log += 1) gateway.node.newLog({ address: "0x1", data });

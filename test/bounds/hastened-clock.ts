@@ -1,8 +1,9 @@
 import { hastenWaits } from "../support/hastened-waits.ts";
 
 /**
- * Loaded before a service (`--import`), with `clock`, `monotonic` and `waits` in its query: the wall clock, and the clock that measures how long something took, go so many times as
- * fast, and each wait of five seconds, which are those between two looks, ends so much sooner. What a service remembers of an hour or a day fills in seconds; all else is as it was.
+ * Loaded before a service (`--import`), with `clock`, `monotonic` and `waits` in its query: the wall clock and the
+ * monotonic clock run this many times as fast, and each wait of five seconds, as between two checks, ends that much
+ * sooner. What a service remembers for an hour or a day fills up in seconds; everything else is unchanged.
  */
 const { searchParams } = new URL(import.meta.url);
 const times = (name: string) => Number(searchParams.get(name));

@@ -40,13 +40,13 @@ const sign = () => signPaymentFor(`${shopUrl}/data`);
 
 const buy = (payment: string) => fetch(`${shopUrl}/data`, { headers: { "PAYMENT-SIGNATURE": payment } });
 
-/** Buys and reads all of it. */
+/** Buys, and reads the whole response. */
 const buyAndRead = async () => {
   const answer = await buy(await sign());
   return [answer.status, (await answer.arrayBuffer()).byteLength];
 };
 
-/** Sends a payment from an address, and takes nothing of what comes. */
+/** Sends a payment from an address, and reads nothing of the response. */
 const sendDeaf = (payment: string, localAddress: string) => {
   const request = `GET /data HTTP/1.1\r\nHost: localhost\r\nPAYMENT-SIGNATURE: ${payment}\r\n\r\n`;
   const client = openRaw(shopUrl, request, { localAddress });
@@ -54,13 +54,13 @@ const sendDeaf = (payment: string, localAddress: string) => {
   return client;
 };
 
-/** Buys from so many addresses, and takes nothing of what comes. */
+/** Buys from these addresses, and reads nothing of the responses. */
 const buyDeaf = async (addresses: readonly string[]) => {
   const payments = await Promise.all(addresses.map(sign));
   return openMany(addresses.length, (at) => sendDeaf(payments[at] ?? "", addresses[at] ?? ""));
 };
 
-/** Counts the sales that ended so, or in any way. */
+/** Counts the sales with this outcome, or with any. */
 const countEnds = async (outcome = "[\\w-]+") => {
   const metrics = await (await fetch(`${shop.urls["resource-server-operations"]}/metrics`)).text();
   const line = new RegExp(
@@ -93,7 +93,7 @@ describe("a resource server in a small process, before an upstream of large resp
     await until("all have ended", generousMs, async () => (await countEnds()) === before + 100);
     const sold = (await countEnds("sold")) - soldBefore;
     expect(sold).toBeLessThan(5);
-    // Who is refused for want of room is so before the upstream works, and is not charged.
+    // A sale rejected for lack of memory is rejected before the upstream runs, and is not charged.
     expect(upstream.hits() - worked).toBe(sold);
     expect(await buyAndRead()).toEqual([200, largestBytes]);
   }, 60_000);

@@ -33,10 +33,10 @@ beforeAll(async () => {
 afterAll(() => resources.disposeAsync());
 
 const idOf = (number: number): Hex => `0x${number.toString(16).padStart(64, "0")}`;
-/** The numbers from one to another. */
+/** The numbers in a range. */
 const range = (first: number, last: number) => Array.from({ length: last - first + 1 }, (_, at) => first + at);
 
-/** Puts so many settlements that no chain has ever seen into a ledger, before its facilitator starts. */
+/** Adds this many settlements, unknown to any chain, to a ledger before its facilitator starts. */
 async function fillLedger(
   path: string,
   count: number,
@@ -61,7 +61,7 @@ async function fillLedger(
   await more(ledger);
 }
 
-/** A facilitator in a small process, in a separate folder, which a payment shows to serve. */
+/** A facilitator in a small process, in a separate directory; a payment shows that it serves. */
 async function startSmall(
   name: string,
   fill: (ledgerPath: string) => Promise<void>,
@@ -87,7 +87,10 @@ async function startSmall(
   };
 }
 
-/** Puts notes of verified payments that nobody settled into a ledger: so many, last verified so long ago, from a number on. */
+/**
+ * Adds this many records of verified payments that nobody settled to a ledger, last verified this long ago, numbered
+ * from a start.
+ */
 async function recordVerified(
   path: string,
   notes: readonly Readonly<{ from: number; count: number; agoMs: number }>[],
@@ -103,7 +106,7 @@ async function recordVerified(
   }
 }
 
-/** Lists the lines of the facilitator's log about an event. */
+/** Lists the lines of an event in the facilitator's log. */
 const reported = (output: string, event: string) => output.split("\n").filter((line) => line.includes(`"${event}"`));
 
 it("facilitator's notes of verified, unsettled payments", async () => {
@@ -126,7 +129,7 @@ it("facilitator's notes of verified, unsettled payments", async () => {
   expect(notes()).toBe(young);
 });
 
-/** The settlements by whose receipts the ledger is compared, in the order in which they were requested, and the most at a time. */
+/** The settlements whose receipts the comparison reads, in order, and the max at a time. */
 function watchReceipts() {
   const asked: number[] = [];
   let most = 0;
@@ -141,7 +144,7 @@ function watchReceipts() {
   return { asked, most: () => most };
 }
 
-/** Notes that all of so many settlements are settled. */
+/** Records that this many settlements are all settled. */
 const settle = (count: number) => async (ledger: Ledger) => {
   for (const number of range(1, count))
     await ledger.finish(new Map([[idOf(number), { state: "settled", transaction: idOf(number) }]]));
@@ -167,7 +170,7 @@ describe("a ledger whose settlements the chain has forgotten", () => {
   it("receipts per comparison of ledger and chain", async () => {
     await until("three looks were made", generousMs, () => seen.asked.length >= 500 + 600 + 400);
     expect(seen.asked.slice(0, 500)).toEqual(range(1, 500));
-    // A hundred that are known to be mismatched, and the next of the hour.
+    // A hundred known mismatches, and the next ones of the hour.
     expect(seen.asked.slice(500, 1_100)).toEqual([...range(1, 100), ...range(501, 1_000)]);
     expect(seen.asked.slice(1_100, 1_500)).toEqual([...range(101, 200), ...range(1_001, 1_300)]);
     expect(seen.most()).toBe(20);

@@ -10,10 +10,10 @@ import { startSmallService, type Hastening } from "./small-service.ts";
 
 const answerBytesMax = 1_048_576;
 
-/** Services whose answers are large: all that an overview takes in a long run. */
+/** Services with large responses: in a long run, the max number for an overview. */
 const largeCount = isLong ? 64 : 12;
 
-/** A look a second. */
+/** One check per second. */
 const quick = { waits: 5 };
 
 type Shown = Readonly<{
@@ -24,7 +24,7 @@ type Shown = Readonly<{
   figures: object;
 }>;
 
-/** Services that are looked at: one server at an address of this machine each. */
+/** Monitored services: one server each, at its own address of this machine. */
 let fleet: Server;
 let answer: RequestListener = (_, response) => response.end();
 let port = 0;
@@ -50,7 +50,7 @@ async function readPlace(child: ChildProcess): Promise<Readonly<{ overview: stri
   return { overview };
 }
 
-/** An overview of sixty-four services, or of another number, in a small process. */
+/** An overview of sixty-four services, or another number, in a small process. */
 async function startSmallOverview(options: Readonly<{ count?: number; hastened?: Hastening }> = {}) {
   const { count = 64, ...more } = options;
   const args = ["--page", "0", "--targets", ...targets(count)];
@@ -62,7 +62,7 @@ async function startSmallOverview(options: Readonly<{ count?: number; hastened?:
   return {
     ...service,
     shown,
-    /** Waits until a look at each target has ended so. */
+    /** Waits until a check of each target has ended with this result. */
     all: (what: string, is: (target: Shown) => boolean) =>
       until(what, generousMs, async () => (await shown()).every(is) && shown()),
     expectServing: async () => {
@@ -74,7 +74,7 @@ async function startSmallOverview(options: Readonly<{ count?: number; hastened?:
 
 const reportCause = (cause: string) => JSON.stringify({ ...rightStatus, headline: { state: "Node down", cause } });
 
-/** Answers with a status of so many bytes, most of them in the text that a card shows. */
+/** Responds with a status of this many bytes, most of them in the text that a card shows. */
 function sayStatus(bytes: number): RequestListener {
   const body = reportCause("x".repeat(bytes - reportCause("").length));
   return (_, response) => void response.end(body);
@@ -95,7 +95,7 @@ it("response size of an overview target", async () => {
   answer = sayStatus(answerBytesMax + 1);
   const refused = await overview.all("none is read", ({ answers }) => !answers);
   expect(new Set(refused.map(({ cause }) => cause))).toEqual(new Set(["It can't be queried (body_too_large)."]));
-  // Answers without an end.
+  // Endless responses.
   answer = (_, response) => {
     const more = () => {
       while (!response.destroyed && response.write(Buffer.alloc(65_536, " ")));

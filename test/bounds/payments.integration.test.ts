@@ -23,11 +23,11 @@ import { generousMs, until } from "#daemon/testing/until.ts";
 import { ask, openMany, openRaw, type RawClient } from "../support/gateway/raw-call.ts";
 import { startSmallService, type SmallService } from "./small-service.ts";
 
-/** Most that is under way at one time; each settlement of the default's number takes the machine some milliseconds to sign. */
+/** Max number in flight; each settlement of the default number takes the machine some milliseconds to sign. */
 const most = isLong ? { settlements: 1_000, payments: 256 } : { settlements: 20, payments: 20 };
-/** Deadlines, in ms: for all of them to be under way, and for their test. */
+/** Deadlines, in ms, for all of them to be in flight and for their test. */
 const [manyMs, testMs] = isLong ? [120_000, 290_000] : [generousMs, 120_000];
-/** Requests that are made at a time if one after another would take long. */
+/** Number of concurrent requests where sequential ones would take long. */
 const together = 20;
 
 const resources = new AsyncDisposableStack();
@@ -58,7 +58,7 @@ beforeAll(async () => {
 });
 afterAll(() => resources.disposeAsync());
 
-/** A payment of an account that holds enough for it. */
+/** A payment of an account with sufficient balance. */
 async function signFunded(holder: TestAccount): Promise<PaymentBody> {
   await chain.anvil.request("anvil_dealERC20", [holder.address, chain.token, toHex(paymentAmount)]);
   return signPayment(chain.token, { payer: holder });
@@ -89,16 +89,16 @@ const mine = async (settling: readonly Promise<unknown>[]) => {
 
 const simulations = () => (tap.counts.get("eth_estimateGas") ?? 0) + (tap.counts.get("eth_call") ?? 0);
 
-/** Whether a call asks the token if it would take a payment. */
+/** Whether a call asks the token if it would accept a payment. */
 const isSimulation = ({ method }: Readonly<{ method: string }>) =>
   method === "eth_estimateGas" || method === "eth_call";
 
-/** Clients' connections that a facilitator has. */
+/** Number of a facilitator's client connections. */
 const connections = async () => {
   const metrics = await (await fetch(`${facilitator.urls["facilitator-operations"]}/metrics`)).text();
   return Number(/gatehouse_connections\{listener="facilitator"\} (\d+)/.exec(metrics)?.[1]);
 };
-/** Connections of one address, none of which has a whole request. */
+/** Connections from one address, all with incomplete requests. */
 const openUnfinished = (count: number) =>
   openMany(count, () => openRaw(url, "POST /verify HTTP/1.1\r\nHost: localhost\r\n", { localAddress: "127.0.0.2" }));
 
@@ -151,7 +151,7 @@ describe("a facilitator in a small process", () => {
       await untilUnderWay(share + 1);
       const settled = (await mine([...settling, other])) as Awaited<ReturnType<typeof post>>[];
       expect(settled.every(({ text }) => text.includes('"success":true'))).toBe(true);
-      // What has ended counts no more.
+      // Finished ones no longer count.
       const again = post("/settle", await signPayment(chain.token));
       await untilUnderWay(1);
       await mine([again]);
@@ -164,7 +164,7 @@ describe("a facilitator in a small process", () => {
     async () => {
       const payment = await signPayment(chain.token);
       await post("/verify", payment);
-      // As many other payers as are remembered: the first one is forgotten for them.
+      // As many other payers as are remembered, which evicts the first one.
       for (let made = 0; made < most.settlements; made += together) {
         const payers = Array.from({ length: together }, (_, at) => testAccount(1_000 + made + at));
         const others = await Promise.all(payers.map(signFunded));
@@ -206,7 +206,7 @@ describe("a facilitator before a node that hangs", () => {
       headers: { Authorization: `Bearer ${keys[seller]}` },
       isAlone: true,
     });
-  /** Begins verifications; statuses are those of the answers so far. */
+  /** Starts verifications; statuses are those of the responses so far. */
   const verifyMany = (seller: keyof typeof keys, count: number, payment: PaymentBody) => {
     const statuses: (number | undefined)[] = [];
     const all = Array.from({ length: count }, async () => {
@@ -216,7 +216,7 @@ describe("a facilitator before a node that hangs", () => {
     });
     return { all, statuses };
   };
-  /** Has the node answer again, after all that it held back has failed. */
+  /** Makes the node respond again, after all calls that it withheld have failed. */
   const recover = () => {
     node.rule(() => "forward");
     node.release();
@@ -290,7 +290,7 @@ describe("a facilitator before a node that hangs", () => {
         return (await Promise.race([probe, pause(100)]))?.status === 429;
       });
     }
-    // Their calls would have had 30 seconds.
+    // Their calls would otherwise have had 30 seconds.
     node.rule(() => "forward");
     await until("one is free", 10_000, async () => (await verify("greedy", payment)).status === 200);
     node.release();
@@ -309,7 +309,7 @@ describe("a facilitator before a node that hangs", () => {
     node.rule(() => "hang");
     const flood = verifyMany("greedy", 40, payment);
     await until("all but 16 are refused", generousMs, () => flood.statuses.length >= 24);
-    // Of the four that the first one left, the second seller may have each.
+    // The first seller left four, and the second one may use all of them.
     const second = verifyMany("second", 10, payment);
     const refused = await Promise.race(second.all);
     expect([refused.status, refused.headers["retry-after"], refused.text]).toEqual([
@@ -425,7 +425,7 @@ describe("a resource server in a small process", () => {
       using clients = new DisposableStack();
       upstream.behave("hang");
       let taken = 0;
-      /** Buys from an address until it is refused. */
+      /** Buys from an address until it is rejected. */
       const fill = async (address: string) => {
         for (;;) {
           const client = clients.use(buyFrom(address, await sign(offer)));
@@ -452,7 +452,7 @@ describe("a resource server in a small process", () => {
   it("former offers per route that payments may accept", async () => {
     const pricesAtOnce = 13;
     const signed: string[] = [];
-    // Sixty-five former ones, and as many as the route has in the end.
+    // Sixty-five former routes, and the final number.
     for (let first = 0; first <= 65; first += pricesAtOnce) {
       const numbers = Array.from({ length: pricesAtOnce }, (_, at) => 100 + first + at);
       writeFileSync(routesPath(), routes(numbers.map((number) => `0.0${number}`)));
@@ -463,7 +463,7 @@ describe("a resource server in a small process", () => {
       });
       signed.push(...(await Promise.all(offered.map((offer) => sign(offer)))));
     }
-    // The first of them has left; the one after it is the oldest of sixty-four.
+    // The first of them has been evicted; the next one is the oldest of sixty-four.
     const [left = "", oldest = ""] = signed;
     expect((await buy(left)).status).toBe(402);
     const buying = buy(oldest);

@@ -29,7 +29,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** A sidecar of a node in a small process. */
+/** A node's sidecar in a small process. */
 async function startSmallSidecar(
   name: string,
   { workspace, httpUrl }: Readonly<{ workspace: string; httpUrl: string }>,
@@ -63,7 +63,7 @@ async function startSmallSidecar(
     ...service,
     status,
     upgrade,
-    /** Waits until a condition has a reason, and gives its message. */
+    /** Waits until a condition has a reason, and returns its message. */
     reason: async (type: string, reason: string) =>
       until(`${type} is ${reason}`, generousMs, async () => {
         const found = (await status()).conditions.find((one) => one.type === type);
@@ -76,14 +76,14 @@ async function startSmallSidecar(
   };
 }
 
-/** The newest block of a node. */
+/** The latest block of a node. */
 const head = () => ({
   number: risingHeight(),
   hash: `0x${risingHeight().slice(2).padStart(64, "0")}`,
   timestamp: `0x${Math.floor(Date.now() / 1_000).toString(16)}`,
 });
 
-/** Counts the looks in each range of the page. */
+/** Counts the checks in each range of the page. */
 const looksOf = ({ history: { ranges } }: Status) => ranges.map(({ columns }) => columns.atMs.length);
 
 it("history of the status page", async () => {
@@ -111,7 +111,7 @@ it("history of the status page", async () => {
   const { history, events } = await sidecar.status();
   expect(history.outages).toHaveLength(50);
   expect(events).toHaveLength(100);
-  // Of a day each 144th look is kept.
+  // Every 144th check of a day is kept.
   const day = isLong ? 121 : 10;
   await until("the looks of a day were made", 120_000, async () => (looksOf(await sidecar.status())[1] ?? 0) >= day);
   const [before] = (await sidecar.status()).history.ranges;
@@ -125,7 +125,7 @@ it("history of the status page", async () => {
   await sidecar.expectServing();
 }, 240_000);
 
-/** A node of 0.15.0 that runs as its sidecar wants it, and a release for it. */
+/** A node of 0.15.0 that matches its sidecar's configuration, and a release for it. */
 async function startSettled(
   name: string,
   env: Readonly<Record<string, string>> = {},
@@ -154,7 +154,7 @@ async function startSettled(
 it("time to copy the data in an upgrade", async () => {
   const slow = join(folder, "slow-disk");
   mkdirSync(slow);
-  // A disk that takes a copy for ever, and can't make one by reference.
+  // A disk on which a copy never finishes, and that can't make reflinks.
   const cp = ['case "$*" in *--reflink=always*) exit 1 ;; esac', "exec sleep 3600"];
   writeFileSync(join(slow, "cp"), `#!/bin/sh\n${cp.join("\n")}\n`, { mode: 0o755 });
   await using settled = await startSettled("copy", {
@@ -188,7 +188,7 @@ it("programs of a release", async () => {
 }, 120_000);
 
 it("rollback attempts of an upgrade", async () => {
-  // Each try waits for the port, and for an answer of a node that somebody else may have started.
+  // Each attempt waits for the port, and for a response of a node that someone else may have started.
   const longer = {
     GATEHOUSE_SIDECAR_RESTART_TIMEOUT_MS: "5000",
     GATEHOUSE_SIDECAR_RESTART_ANSWERS_WITHIN_MS: "15000",
@@ -197,7 +197,7 @@ it("rollback attempts of an upgrade", async () => {
   await using settled = await startSettled("way-back", longer, { hastened: { monotonic: 5 } });
   const { node, release, sidecar } = settled;
   const upgrading = sidecar.upgrade(release, false);
-  // Somebody takes the node's port as the upgrade stops it: neither version can start.
+  // Another process takes the node's port when the upgrade stops the node: neither version can start.
   const thief = createServer((_, response) => response.destroy());
   await until("the node's port is free", generousMs, async () => {
     thief.listen(Number(new URL(node.httpUrl).port), "127.0.0.1");
@@ -210,7 +210,7 @@ it("rollback attempts of an upgrade", async () => {
   expect(printed).toContain("failed, and so did the rollback, while stopping the node for the rollback");
   await sidecar.reason("UpgradeVerified", "RollbackFailed");
   await sidecar.reason("NotPaused", "Paused");
-  // Each try ends in its first step.
+  // Each attempt ends in its first step.
   const stages = [...sidecar.output().matchAll(/"upgrade-stage".*?"stage":"(back-[\w-]+)"/g)].map(([, stage]) => stage);
   expect(stages).toEqual(["back-discarding", "back-restarting", "back-stopping", "back-stopping"]);
   await sidecar.expectServing();

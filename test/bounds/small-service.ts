@@ -8,32 +8,35 @@ import { startService, type ReadyUrls, type ServiceProcess } from "../support/se
 /** Memory of the container that the deployment gives to each service. */
 const containerMiB = 512;
 
-/** A service that would run out of memory soon if a bound did not hold. */
+/** A service that would soon run out of memory if a limit did not work. */
 export type SmallService = ServiceProcess &
   Readonly<{
-    /** The same process runs, and has never had as much memory as its container has. */
+    /** The same process is running, and has never used as much memory as its container has. */
     expectWell: () => void;
   }>;
 
-/** Factors by which its wall clock and its monotonic clock go faster, and by which its waits of five seconds end sooner; see `hastened-clock.ts`. */
+/**
+ * Factors by which its wall clock and its monotonic clock run faster, and by which its waits of five seconds end
+ * sooner; see `hastened-clock.ts`.
+ */
 export type Hastening = Readonly<{ clock?: number; monotonic?: number; waits?: number }>;
 
 type SmallOptions = Readonly<{
-  /** Old space of its heap. */
+  /** Size of its heap's old space. */
   heapMiB?: number;
   /** Most files that it may open. */
   descriptors?: number;
   args?: readonly string[];
-  /** Reads the URLs of a command that reports them another way than a service does. */
+  /** Reads the URLs of a command that reports them in a different way than a service. */
   reports?: (child: ChildProcess) => Promise<ReadyUrls>;
   hastened?: Hastening;
   constants?: OtherConstants;
 }>;
 
-/** URL of the module that hastens a process's clocks, imported before its program. */
+/** URL of the module that speeds up a process's clocks, imported before its program. */
 const hastenedClock = new URL("hastened-clock.ts", import.meta.url).href;
 
-/** Starts `gatehouse <service>` with a small heap and the environment alone. */
+/** Starts `gatehouse <service>` with a small heap and only this environment. */
 export async function startSmallService(
   service: string,
   env: Readonly<Record<string, string>>,
@@ -57,7 +60,10 @@ export async function startSmallService(
   };
 }
 
-/** Reads the start time that tells a process from a later one of the same id (field 22 of proc(5)); "ended" if it has ended. */
+/**
+ * Reads the start time, which distinguishes a process from a later one with the same id (field 22 of proc(5)); "ended"
+ * if it has exited.
+ */
 function readStartTicks(pid: number): string {
   try {
     const [, fields = ""] = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ");

@@ -9,7 +9,10 @@ import { isLong, seed } from "../support/run-size.ts";
 const root = join(import.meta.dirname, "../..");
 const page = readFileSync(join(root, "docs/exit-codes.md"), "utf8");
 const [commandCodes = "", payCodes = ""] = page.slice(0, page.indexOf("## Documents for programs")).split("## pay");
-/** The codes of a command with a meaning in its row, whose columns are the codes from 0, and those of `pay`, an item each. */
+/**
+ * The codes of a command that have a meaning in its row, whose columns are the codes from 0, and those of `pay`, one
+ * item each.
+ */
 const promised = [
   ...[...commandCodes.matchAll(/^\| (?:`([a-z -]+)`|(services)) +\|(.+)\|$/gm)].flatMap(
     ([, command, all, cells = ""]) =>
@@ -20,7 +23,7 @@ const promised = [
 const [, list = ""] = /^Services are (.+)$/m.exec(page) ?? [];
 const services = [...list.matchAll(/`([a-z-]+)`/g)].map(([, name = ""]) => name);
 
-/** Tests of exit codes that take long to bring about, by command and code. */
+/** Tests of exit codes that are slow to produce, by command and code. */
 const elsewhere: Readonly<Record<string, string>> = {
   "pay 0": "test/cli/pay.integration.test.ts",
   "pay 3": "test/cli/pay.integration.test.ts",

@@ -131,7 +131,7 @@ async function makePipe(): Promise<string> {
 }
 
 describe("a command that reads a node.conf", () => {
-  // Both read as daemon/files/regular-file.test.ts shows of either.
+  // Both are read as daemon/files/regular-file.test.ts shows for either.
   it.each([
     ["lint", "a device", ["config", "lint"], []],
     ["plan", "a named pipe", ["config", "plan", "--config"], ["--node-version", "0.16.2"]],
@@ -166,7 +166,7 @@ describe("a service", () => {
       ],
       ["facilitator", "GATEHOUSE_FACILITATOR_SIGNER_PRIVATE_KEY_FILE", {}],
     ];
-    // Each with a pipe, at which a start could wait for ever; a device differs in nothing that a service does.
+    // Each with a pipe, on which a start could block forever; for a service, a device makes no difference.
     for (const [service, variable, more] of places) {
       const { status, stderr } = await runGatehouse([service], { ...more, [variable]: pipe });
       expect([service, variable, status, stderr]).toEqual([
@@ -197,13 +197,14 @@ describe("a command that has not requested signals", () => {
       );
       await silent.asked;
       child.kill(signal);
-      // Ended by the signal itself would be [null, signal], and never where the kernel drops it.
+      // An exit caused by the signal itself would be [null, signal], and would never happen where the kernel drops the
+      // signal.
       expect(await once(child, "exit")).toEqual([status, null]);
     },
   );
 });
 
-/** Starts a service that needs nothing, and waits until it takes requests. */
+/** Starts a service without dependencies, and waits until it accepts requests. */
 async function startedService() {
   const child = fork(gatehouseProgram, ["upstream"], {
     env: { ...process.env, GATEHOUSE_UPSTREAM_LISTEN_PORT: "0" },
@@ -213,7 +214,7 @@ async function startedService() {
   return { child, url: message.urls.upstream };
 }
 
-/** A server that takes a connection and says nothing. */
+/** A server that accepts a connection and sends nothing. */
 async function silentServer() {
   const { promise: asked, resolve } = Promise.withResolvers<void>();
   const sockets: Socket[] = [];

@@ -15,20 +15,20 @@ const parameter = "qk8d72bb9f11aa";
 const basic = Buffer.from(`operator:${password}`).toString("base64");
 const secrets = [password, pathKey, parameter, basic, encodeURIComponent(password)];
 
-/** A URL with all that may not be shown. */
+/** A URL with everything that must not be shown. */
 const withKeys = (protocol: string, place: string) =>
   `${protocol}://operator:${password}@${place}/v3/${pathKey}?apikey=${parameter}`;
 const address = `0x${"2".repeat(40)}`;
 const signer = `0x${"7".repeat(63)}1`;
 
-/** Lists the secrets that a text shows. */
+/** Lists the secrets that a text contains. */
 const listShownSecrets = (text: string) => secrets.filter((secret) => text.includes(secret));
 
 let folder: string;
 let echo: Server;
-/** Address at which nobody listens. */
+/** Address without a listener. */
 const nowhere = "127.0.0.1:1";
-/** Address of a server that repeats every request in the words of an error. */
+/** Address of a server that repeats every request in an error's message. */
 let echoing: string;
 
 beforeAll(async () => {
@@ -48,7 +48,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true });
 });
 
-/** Everything that a service says at these URLs. */
+/** The whole output of a service with these URLs. */
 async function answersOf(urls: readonly string[]): Promise<string> {
   const answers = await Promise.all(
     urls.map(async (url) => {
@@ -59,7 +59,7 @@ async function answersOf(urls: readonly string[]): Promise<string> {
   return answers.join("\n");
 }
 
-/** Calls a gateway, and reads its answer. */
+/** Calls a gateway, and reads its response. */
 async function call(url: string, headers: Record<string, string> = {}): Promise<string> {
   const response = await fetch(url, {
     method: "POST",
@@ -69,7 +69,7 @@ async function call(url: string, headers: Record<string, string> = {}): Promise<
   return response.text();
 }
 
-/** A token that no key has signed. */
+/** A token not signed by any key. */
 const foreignToken = `Bearer ${["header", "payload", "signature"].map((part) => Buffer.from(`{"alg":"ES256","${part}":1}`).toString("base64url")).join(".")}`;
 
 const operatorsPaths = ["/livez", "/readyz", "/metrics", "/status", "/", "/startupz"];

@@ -11,7 +11,7 @@ import { gatehouseProgram } from "../support/programs/place.ts";
 
 const root = join(import.meta.dirname, "../..");
 
-/** Starts Prometheus as the stack does, in a process that then does nothing but live. */
+/** Starts Prometheus as the stack does, in a process that then only stays alive. */
 const starter = `
   const { startStackPrometheus } = await import(process.argv[1]);
   const [, , port, folder] = process.argv;

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { gatehouseProgram } from "../support/programs/place.ts";
 
-/** Starts a service, prints its process id once it is ready, and reads what it prints. */
+/** Starts a service, prints its process id once it is ready, and reads its output. */
 const parent = `
 import { spawn } from "node:child_process";
 const child = spawn(process.execPath, [${JSON.stringify(gatehouseProgram)}, "upstream"], { stdio: ["ignore", "pipe", "pipe", "ipc"] });

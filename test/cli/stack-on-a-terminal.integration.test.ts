@@ -12,7 +12,7 @@ const program = join(import.meta.dirname, "../../cli/gatehouse.js");
 const hasTerminals = spawnSync("script", ["--version"]).status === 0;
 const why = hasTerminals ? "" : " (skipped: script of util-linux is not there)";
 
-/** Returns what `gatehouse stack` shows on a terminal of 80 columns before it finds a port taken. */
+/** Returns what `gatehouse stack` shows on a terminal of 80 columns before it finds that a port is taken. */
 async function showStart(env: Readonly<Record<string, string>>): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "gatehouse-terminal-"));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));

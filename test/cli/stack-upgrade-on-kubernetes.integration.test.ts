@@ -39,7 +39,7 @@ const images = { old: `registry.example/node:0.16.2${digest}`, new: `registry.ex
 const nodePath = `/apis/apps/v1/namespaces/${namespace}/statefulsets/node`;
 const podPath = `/api/v1/namespaces/${namespace}/pods/node-0`;
 
-/** Lists the manifests of the stack with that image. */
+/** Lists the stack's manifests with that image. */
 const listStack = async (nodeImage: string): Promise<readonly Manifest[]> =>
   listManifests(
     await recordStack(
@@ -68,10 +68,10 @@ describe.skipIf(lacking !== "" || !hasOpenssl)(
     let controllers: StandInControllers;
     let directory: string;
     let config: Record<string, string | undefined>;
-    /** Image that Pulumi believes to run. */
+    /** Image that Pulumi's state contains. */
     let known: string;
     let exitCode: number;
-    /** Whether the new version answers. */
+    /** Whether the new version responds. */
     let isGood: boolean;
     let program: string;
 
@@ -135,7 +135,7 @@ describe.skipIf(lacking !== "" || !hasOpenssl)(
       await applyAsPulumi(images.old);
     });
 
-    /** As Pulumi's provider does: on the server's side, without force, with what the program says and nothing else. */
+    /** Like Pulumi's provider: server-side, without force, and with nothing but the program's fields. */
     async function applyAsPulumi(image: string): Promise<void> {
       if (known === image) return;
       const manifest = findManifest(await listStack(image), "StatefulSet", "node");
@@ -157,7 +157,7 @@ describe.skipIf(lacking !== "" || !hasOpenssl)(
       return isRunning ? { image: pod.spec.containers[0]?.image } : undefined;
     }
 
-    /** In the place of the program that would run in the sidecar's container: no container runs in this cluster. */
+    /** Instead of the program that would run in the sidecar's container: no container runs in this cluster. */
     const inspectData = async () => JSON.stringify(await checkWorkspace(join(directory, "node-workspace")));
 
     let height = 100;
@@ -247,7 +247,7 @@ describe.skipIf(lacking !== "" || !hasOpenssl)(
       (await readFile(join(directory, "node-workspace/data/chain"), "utf8")).trim().split("\n");
     const listNames = async (path: string): Promise<readonly string[]> =>
       ((await cluster.ask("GET", path)).body as { items: ClusterObject[] }).items.map(({ metadata: { name } }) => name);
-    /** Lists what an upgrade has left in the cluster. */
+    /** Lists an upgrade's leftovers in the cluster. */
     async function listLeft(): Promise<readonly string[]> {
       const core = `/api/v1/namespaces/${namespace}`;
       const found = [

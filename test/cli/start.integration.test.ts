@@ -27,7 +27,7 @@ test.skipIf(old === undefined)(
   },
 );
 
-/** A server that takes connections and never answers, with the connections so far. */
+/** A server that accepts connections and never responds, with the connections so far. */
 async function silent() {
   const { promise: asked, resolve } = Promise.withResolvers<void>();
   const sockets: Socket[] = [];
@@ -43,7 +43,7 @@ async function silent() {
   return { port: (server.address() as AddressInfo).port, asked };
 }
 
-/** Settings of a facilitator whose node or database is one that never answers. */
+/** Settings of a facilitator whose node or database never responds. */
 function facilitatorEnv(ports: Readonly<{ node: number; postgres?: number }>): Record<string, string> {
   return {
     GATEHOUSE_FACILITATOR_SIGNER_PRIVATE_KEY: `0x${"11".repeat(32)}`,

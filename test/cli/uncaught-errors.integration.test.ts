@@ -10,7 +10,7 @@ import { runGatehouse } from "../support/run-command.ts";
 const key = `0x${"4c".repeat(32)}`;
 const password = "a-password-of-the-test";
 
-/** Makes a process fail as no code of it foresees, with its secrets in the error: a while after it has begun. */
+/** Makes a process fail in a way that no code handles, with its secrets in the error, some time after its start. */
 async function failing(statement: string): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "gatehouse-last-words-"));
   onTestFinished(() => rm(folder, { recursive: true }));

@@ -29,7 +29,10 @@ import { isLong, seed } from "../support/run-size.ts";
 
 const program = findTestProgram("workspace-process.main.ts");
 const id = "2027-01-05";
-/** Each kill takes a process, some forty in a row in a long run; else one step in five is tried, which ones by the seed. */
+/**
+ * Each kill takes a process, some forty in a row in a long run; otherwise one in five steps is tried, chosen by the
+ * seed.
+ */
 const manyProcessesMs = 600_000;
 const stride = isLong ? 1 : 5;
 const firstStep = 1 + (seed % stride);
@@ -44,7 +47,7 @@ beforeEach(async () => {
 
 afterEach(() => rm(volume, { recursive: true, force: true }));
 
-/** A node's volume: data with a folder, a link and a file of an old time, and node.conf. */
+/** A node's volume: data with a directory, a link and an old file, and node.conf. */
 async function fill(directory: string, version: string): Promise<void> {
   await mkdir(join(directory, "data/meta"), { recursive: true });
   await mkdir(join(directory, "conf"), { recursive: true });
@@ -55,7 +58,7 @@ async function fill(directory: string, version: string): Promise<void> {
   await writeFile(join(directory, "conf/node.conf"), `{ "of": "${version}" }`);
 }
 
-/** Changes the data as a new version does: new files, files changed, and files gone. */
+/** Changes the data like a new version: new, changed and deleted files. */
 async function ruin(directory: string): Promise<void> {
   await rm(join(directory, "data/link-of-old"));
   await writeFile(join(directory, "data/chain"), "ruined");
@@ -79,7 +82,7 @@ async function contentOf(directory: string): Promise<readonly string[]> {
 
 const live = async () => [...(await contentOf(join(volume, "data"))), ...(await contentOf(join(volume, "conf")))];
 
-/** Runs an action in a process that kills itself at a step; whether it got that far. */
+/** Runs an action in a process that kills itself at a step; returns whether it reached that step. */
 async function killed(action: "copy" | "restore", killAt: number, ...more: readonly string[]): Promise<boolean> {
   const { promise, resolve } = Promise.withResolvers<string | null>();
   const child = execFile(process.execPath, [program, String(killAt), action, volume, id, ...more], (error) => {

@@ -8,7 +8,7 @@ import { expect, onTestFinished, test } from "vitest";
 
 type Talking = ChildProcessByStdio<null, Readable, Readable>;
 
-/** Starts a process that logs so many lines, and waits until it has. */
+/** Starts a process that logs this many lines, and waits until it has. */
 async function talking(lines: number): Promise<Readonly<{ process: Talking; residentBytes: number }>> {
   const program = join(import.meta.dirname, "talking.main.ts");
   const child = spawn(process.execPath, [program, String(lines)], { stdio: ["ignore", "pipe", "pipe"] });
@@ -64,6 +64,6 @@ test("lines that found no room are counted once the reader takes lines again", a
     .map((line) => JSON.parse(line) as { gatehouse?: { lines?: number } })
     .find((line) => line.gatehouse?.lines !== undefined)?.gatehouse;
   expect(dropped?.lines).toBeGreaterThan(1_000);
-  // Each of the 20,001 is there or counted; one more line says how many are not.
+  // Each of the 20,001 was received or counted; one more line reports the number of lost ones.
   expect(lines.length - 1 + (dropped?.lines ?? 0)).toBe(20_001);
 });

@@ -19,14 +19,14 @@ test.skipIf(nameServer === undefined)(
     resources.defer(() => rm(folder, { recursive: true, force: true }));
     const postgres = explainMissingPostgres() === undefined ? resources.use(await startPostgres()) : undefined;
     const databaseUrl = (await postgres?.createDatabase())?.replace(/@[^:/]+:/, "@node.test:") ?? "";
-    // The program has the name server's port at the next address, so that it sees for itself when it was queried.
+    // The program uses the name server's port at the next address, so that it detects when it was queried.
     const address = (nameServer?.address ?? "").replace(/53$/, "54");
     const [unshare = "", ...words] = await mountNames(folder, address);
     const program = join(import.meta.dirname, "other-names.main.ts");
     const child = spawn(unshare, [...words, process.execPath, program, address, databaseUrl], {
       stdio: ["ignore", "pipe", "inherit"],
     });
-    // Its questions to the system would keep it for as long as the name server is silent.
+    // Its queries to the system would keep it alive as long as the name server does not respond.
     resources.defer(() => void child.kill("SIGKILL"));
     const [line] = (await once(createInterface(child.stdout), "line")) as [string];
     const outcomes = { undici: "answered", engine: "answered", fetch: "answered" };

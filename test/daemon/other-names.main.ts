@@ -12,8 +12,9 @@ import { createHttpTransport } from "#facilitator/chain/http-transport.ts";
 import { createDockerEngine } from "#sidecar/upkeep/drivers/docker-engine.ts";
 
 /**
- * Uses each client twice, on a new connection each time: once, and once more while no name server answers for other names. Prints as a line of JSON who was
- * answered within the time. Its system asks the name server whose address is the first argument, where nobody answers; the second is a database's URL, or nothing.
+ * Uses each client twice, each time on a new connection: first normally, then while no name server responds to queries
+ * for other names. Prints, as a line of JSON, which clients got a response in time. Its system queries the name server
+ * at the first argument's address, where nothing responds; the second is a database's URL, or nothing.
  */
 const [address = "", databaseUrl = ""] = process.argv.slice(2);
 const withinMs = 10_000;
@@ -51,7 +52,7 @@ const clients: Readonly<Record<string, () => Promise<unknown>>> = {
   undici: () => chain.call("eth_blockNumber", []),
   engine: () => engine.request({ method: "GET", path: "/info", signal }),
   fetch: async () => (await fetch(url, { signal: AbortSignal.timeout(withinMs) })).text(),
-  // More at a time than have a connection yet.
+  // More at once than have a connection yet.
   ...(store && { postgres: () => Promise.all([1, 2, 3].map(() => store.rows("SELECT pg_sleep(0.2)"))) }),
 };
 for (const [name, use] of Object.entries(clients)) if (name !== "postgres") await use();
@@ -61,7 +62,7 @@ const nameServer = createSocket("udp4", (message) => asked.add(message.subarray(
 nameServer.bind(53, address);
 await once(nameServer, "listening");
 for (const name of ["one", "two", "three", "four"]) lookup(`${name}-other.test`, () => undefined);
-// Two are as many as the system looks up at one time.
+// The system looks up at most two at a time.
 while (asked.size < 2) await once(nameServer, "message");
 
 const outcomes = Object.entries(clients).map(async ([name, use]) => {

@@ -2,8 +2,9 @@ import { createLog } from "#daemon/log/log.ts";
 import { endProcess } from "#daemon/process/end-process.ts";
 
 /**
- * Logs lines of a kilobyte, as many as its argument says, without waiting for a reader, and says on standard error how much memory that left it
- * with. On SIGUSR2 it logs a line; on SIGTERM it logs one line more and ends with status 3.
+ * Logs as many lines of a kilobyte as its argument says, without waiting for a reader, and reports on standard error
+ * how much memory it uses afterwards. On SIGUSR2 it logs a line; on SIGTERM it logs one more line and exits with status
+ * 3.
  */
 const log = createLog({ service: "talking", level: "info" });
 const lines = Number(process.argv[2]);

@@ -16,16 +16,16 @@ const isThere = commands.length > 0;
 const noCompose = found.ok && !isThere ? " (skipped: no compose; install docker-compose)" : "";
 const signal = new AbortController().signal;
 
-/** A service that says when it is up, and ends on SIGTERM after saying so. */
+/** A service that prints when it is up, and exits on SIGTERM after printing a line. */
 const service = (name: string) => `
   ${name}:
     image: ${engine.nodeImage}
     network_mode: none
     command: ["node", "-e", "process.on('SIGTERM', () => { console.log('stopping'); process.exit(0); }); setInterval(() => {}, 1000); console.log('up');"]`;
-/** Prints where it runs and what it was given. */
+/** Prints its location and its arguments. */
 const nodeCli =
   '#!/bin/sh\n[ "$1" = fail ] && { echo "no such command: fail" >&2; exit 3; }\necho "$PWD $(hostname) $*"\n';
-/** Whether the node runs is not asked here. */
+/** This does not depend on whether the node runs. */
 const asks = { ps: [], psTimeoutMs: 10_000, passes: composeVariables };
 const file = `services:${service("node")}${service("other")}\n`;
 

@@ -28,7 +28,7 @@ const run = promisify(execFile);
 
 let images: TestImages;
 
-/** Builds the variables that both files require, with ports that are free now. */
+/** Builds the variables that both files require, with unused ports. */
 async function buildVariables(prefix: string) {
   const [gateway = 0, status = 0, shop = 0, sales = 0] = await findFreePorts(4);
   const env = {
@@ -48,7 +48,9 @@ async function buildVariables(prefix: string) {
   return { env, urls };
 }
 
-/** A copy of a folder of examples/compose, whose `.env` says what docs/compose.md has a reader put there. */
+/**
+ * A copy of a directory of examples/compose, whose `.env` has the values that docs/compose.md tells its reader to set.
+ */
 async function copyExample(name: string) {
   const directory = await mkdtemp(join(tmpdir(), "gatehouse-example-"));
   await cp(join(root, "examples/compose", name), directory, {
@@ -71,7 +73,7 @@ async function readRouteOfThePage(): Promise<string> {
   return route;
 }
 
-/** A clone as it is now, and a PATH with the programs of a machine that has git and Docker, but neither Node nor npm. */
+/** A clone of the current checkout, and a PATH as on a machine with git and Docker, but without Node and npm. */
 async function cloneWithDockerAlone() {
   const directory = await mkdtemp(join(tmpdir(), "gatehouse-clone-"));
   const list = ["ls-files", "--cached", "--others", "--exclude-standard", "-z"];
@@ -108,7 +110,7 @@ async function confined(project: ComposeProject, services: readonly string[], us
   }
 }
 
-/** A node in its own container, its workspace a directory of this machine. */
+/** A node in its own container, whose workspace is a directory of this machine. */
 async function nodeOfOnesOwn() {
   const name = createUniqueName("own-node");
   const workspace = await mkdtemp(join(tmpdir(), "gatehouse-own-node-"));
@@ -134,7 +136,10 @@ async function nodeOfOnesOwn() {
   };
 }
 
-/** A web page that has its own name for this machine reads no status, and none of another origin reads the RPC. */
+/**
+ * A web page that uses its own name for this machine can't read the status, and a page of another origin can't read the
+ * RPC.
+ */
 async function closedToPages(urls: Readonly<Record<"gateway" | "status", string>>): Promise<void> {
   const { port } = new URL(urls.status);
   const rebound = await run("curl", ["-sS", "-m", "10", "-H", `Host: rebind.example:${port}`, `${urls.status}/status`]);
@@ -198,7 +203,7 @@ describe.skipIf(command === undefined)(`the compose files of examples/compose${s
     const { env, urls } = await buildVariables(createUniqueName("compose"));
     await using example = await copyExample("devnet");
     await using project = await startComposeFile(command!, example.file, env);
-    // At once, as the page says: the customer waits for the shop.
+    // At once, as documented: the customer waits for the shop.
     await project.compose("run", "--rm", "client");
     const onGatehouse = ["engine-proxy", "sidecar", "facilitator", "resource-server"];
     const services = ["node", "pushgateway", "upstream", ...onGatehouse];
@@ -223,7 +228,7 @@ describe.skipIf(command === undefined)(`the compose files of examples/compose${s
     const runbook = await fetch(`${urls.status}/runbooks/node-down.md`, { headers: { Accept: "text/html" } });
     expect(await runbook.text()).toContain('<h1 id="the-node-is-down">');
     await closedToPages(urls);
-    // Its own node, made a moment ago: acted on without a word from a person, through the proxy.
+    // Its own node, which was just created: the sidecar acts on it without approval, through the proxy.
     await condition(urls.status, "Pruning", "Enabled");
   }, 900_000);
 

@@ -10,10 +10,10 @@ const found = await findEngine();
 const engine = found.ok ? found : { url: "", nodeImage: "" };
 const signal = new AbortController().signal;
 
-/** A process that says when it is up, and ends on SIGTERM after saying so. */
+/** A process that prints when it is up, and exits on SIGTERM after printing a line. */
 const obedient =
   'process.on("SIGTERM", () => { console.log("stopping"); process.exit(0); }); setInterval(() => {}, 1000); console.log("up");';
-/** One that hears SIGTERM and goes on. */
+/** One that ignores SIGTERM. */
 const deaf = 'process.on("SIGTERM", () => console.log("no")); setInterval(() => {}, 1000); console.log("up");';
 
 async function startNode(program: string) {

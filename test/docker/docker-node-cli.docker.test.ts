@@ -12,7 +12,7 @@ import { generousMs, until } from "#daemon/testing/until.ts";
 const found = await findEngine();
 const engine = found.ok ? found : { url: "", nodeImage: "" };
 
-/** The tool of a node, as it may be found: each under its own name. */
+/** A node's tool, under each of its possible names. */
 const tools = {
   prints: 'echo "version 1 $*"; echo log >&2',
   fails: 'echo "no config: $2" >&2; exit 3',
@@ -46,7 +46,7 @@ describe.skipIf(!found.ok)(`node_cli in a container of a real engine${skipReason
     await chmod(path, 0o755);
   }
 
-  /** Runs a tool once, and gives what a person would read with the container's name left out. */
+  /** Runs a tool once, and returns its output without the container's name. */
   async function run(command: string, args: readonly string[], timeoutMs = 20_000) {
     const connection = createDockerEngine({ engine: engine.url, timeoutMs });
     const options = { container: container.name, timeoutMs, outputLimitBytes: 1_000 };

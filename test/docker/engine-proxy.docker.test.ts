@@ -17,10 +17,10 @@ const notLocal = found.ok && !isLocal ? ` (skipped: ${found.url} is no socket, w
 const engine = found.ok ? found : { url: "", nodeImage: "" };
 const signal = new AbortController().signal;
 
-/** Prints its arguments, but hangs for as long as there is a file that tells it to. */
+/** Prints its arguments, but hangs while a certain file exists. */
 const nodeCli = '#!/bin/sh\n[ -e /tmp/hang ] && exec sleep 900\necho "$*"\n';
 
-/** Sends a request through a socket, and gives the status of the answer. */
+/** Sends a request through a socket, and returns the response's status. */
 function ask(socketPath: string, method: string, path: string, body?: object): Promise<number | undefined> {
   return new Promise((resolve, reject) => {
     const outgoing = request({ socketPath, method, path }, (response) => {

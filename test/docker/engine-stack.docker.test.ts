@@ -9,7 +9,7 @@ const found = await findEngine();
 const prefix = createUniqueName("loops");
 const labelled = ["--all", "--filter", `label=io.gatehouse.stack=${prefix}`];
 
-/** A container whose process ends as soon as it is started, and that the engine starts again. */
+/** A container whose process exits at once, and that the engine keeps restarting. */
 const looping = (name: string, image: string) => ({
   type: "docker:index/container:Container",
   name,

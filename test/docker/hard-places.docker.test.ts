@@ -10,12 +10,12 @@ import { root } from "../style/rooms.ts";
 const found = await findEngine();
 const engine = found.ok ? found : { url: "", nodeImage: "" };
 
-/** Runs as the user that the images of Gatehouse have. */
+/** Runs as the user of Gatehouse's images. */
 const asService = "--user=10001:10001";
 const plan =
   'node /app/cli/gatehouse.js config plan --config /data/bin/node.conf --node-version 0.16.2 --write 2>&1 >/dev/null; echo "status $?"';
 
-/** A shell's output in a container that has this checkout. */
+/** A shell's output in a container with this checkout. */
 function run(options: readonly string[], script: string): Promise<string> {
   const base = ["--network=none", `--volume=${root}:/app:ro`];
   return runDocker("run", "--rm", ...base, ...options, engine.nodeImage, "sh", "-c", script);

@@ -13,7 +13,7 @@ const found = await findEngine();
 const password = "--env=CONSENSUS_KEY_PWD=a password";
 const noNetwork = "--network=none";
 
-/** Waits until the node in a container makes blocks. */
+/** Waits until the node in a container produces blocks. */
 const waitForBlocks = (name: string) =>
   until("the node runs", generousMs, async () => (await runDocker("logs", name)).includes("block"));
 
@@ -24,7 +24,7 @@ test.skipIf(!found.ok)(
     await using resources = new AsyncDisposableStack();
     const { image } = resources.use(await buildPharosImage(found.nodeImage, "0.16.2"));
     const workspace = await mkdtemp(join(tmpdir(), "gatehouse-pharos-"));
-    // What the container wrote is root's, as is whoever runs these tests.
+    // The container's files belong to root, the user of these tests.
     resources.defer(() => rm(workspace, { recursive: true, force: true }));
     const mount = `--volume=${workspace}:/data`;
     const refusal = async (...options: readonly string[]) =>
@@ -36,7 +36,7 @@ test.skipIf(!found.ok)(
     expect(await refusal()).toBe("CONSENSUS_KEY_PWD is missing");
     expect(await refusal(password)).toBe("no genesis at /data/genesis.conf");
     await writeFile(join(workspace, "genesis.conf"), "{}");
-    // The refused start has made keys: from now on this is that node.
+    // The rejected start has created keys, which identify this node from now on.
     const readKey = () => readFile(join(workspace, "keys", "domain.key"), "utf8");
     const key = await readKey();
     {

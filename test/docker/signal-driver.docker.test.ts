@@ -12,7 +12,7 @@ const image = engine.nodeImage;
 const node =
   "process.on('SIGTERM', () => { console.log('stopping'); process.exit(0); }); setInterval(() => {}, 1000); console.log('up');";
 
-/** Containers that share the process namespace of a first one that does nothing, as those of a pod do. */
+/** Containers that share the process namespace of a first, idle one, like those of a pod. */
 async function startPod() {
   const pause = await startContainer({ image, options: ["--network", "none"], command: ["sleep", "1000"] });
   const shared = ["--network", "none", "--pid", `container:${pause.name}`];
@@ -29,7 +29,10 @@ async function startPod() {
   return { container, shared, [Symbol.asyncDispose]: dispose };
 }
 
-/** Runs the driver as the sidecar would, in a container of the pod that has another process of the node's name; gives what it says. */
+/**
+ * Runs the driver as the sidecar would, in a container of the pod that has another process with the node's name;
+ * returns its output.
+ */
 async function restartFrom(
   shared: readonly string[],
   processName: string,
@@ -43,7 +46,7 @@ async function restartFrom(
   return runDocker("run", "--rm", ...shared, ...options, "--volume", `${root}:/app:ro`, image, "sh", "-c", script);
 }
 
-/** Returns the start of the node as the driver reports it from its own container. */
+/** Returns the node's start time as reported by the driver in its own container. */
 async function readStartFrom(options: readonly string[], processName: string): Promise<string> {
   const program = `
     import { createSignalDriver } from "/app/sidecar/upkeep/drivers/signal-driver.ts";

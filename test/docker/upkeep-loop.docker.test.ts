@@ -12,7 +12,7 @@ const isLocal = found.ok && found.url.startsWith("unix://");
 const notLocal = found.ok && !isLocal ? ` (skipped: ${found.url} is no socket that a container can be given)` : "";
 const engine = found.ok ? found : { url: "", nodeImage: "" };
 
-/** A devnet node in a container, with its workspace in a volume that outlives it. */
+/** A devnet node in a container, whose workspace is in a volume that outlives it. */
 async function startNode() {
   const volume = createUniqueName("workspace");
   await runDocker("volume", "create", volume);
@@ -72,13 +72,13 @@ describe.skipIf(!isLocal)(`the upkeep of a node in a container${skipReason(found
     const [first, atFirst] = [await config(node.container), await startedMs(node.container)];
     expect(first).toContain('"storage_enable_cetina": true');
 
-    // Half a file: the last good one is put back, and the node, which has it, is left alone.
+    // Half a file: the last valid one is restored, and the node, which runs with it, is left alone.
     await runDocker("exec", node.container.name, "sh", "-c", `printf '{"chain": ' >/data/bin/node.conf`);
     await until("the last good one is back", 60_000, async () => (await config(node.container)) === first);
     expect(await startedMs(node.container)).toBe(atFirst);
     const before = await comebacks();
 
-    // The keys of another version and another job name: migrated, and for the name's sake the node is restarted.
+    // Another version's keys and another job name: they are migrated, and the changed name requires a restart.
     const edit =
       's/storage_enable_cetina/enable_pamir_cetina/; s/"storage_cetina_job_name": "[^"]*"/"storage_cetina_job_name": "node-7"/';
     await runDocker("exec", node.container.name, "sed", "-i", edit, "/data/bin/node.conf");

@@ -1,18 +1,18 @@
-/** One `sh` block of a page, as a reader types it, and what the page says about it. */
+/** A page's `sh` block, as typed by a reader, and what the page says about it. */
 export type CommandBlock = Readonly<{
   page: string;
-  /** Of its first fence, from 1. */
+  /** Line of its first fence, from 1. */
   line: number;
   command: string;
-  /** The `text` block after it; empty where there is none, which says that nothing is printed. */
+  /** The `text` block after it; empty if there is none, which means that nothing is printed. */
   output: string;
-  /** From `<!-- exit status: n -->` before it; 0 where there is none. */
+  /** From `<!-- exit status: n -->` before it; 0 without it. */
   status: number;
-  /** From `<!-- runs on -->` before it: a service, which the reader leaves running. */
+  /** From `<!-- runs on -->` before it: a service, which the reader keeps running. */
   runsOn: boolean;
   /** From `<!-- not run: reason -->` before it. */
   notRun: string | undefined;
-  /** From `<!-- run by: file -->` before it: the test or script that runs what stands there. */
+  /** From `<!-- run by: file -->` before it: the test or script that runs the block. */
   runBy: string | undefined;
 }>;
 
@@ -21,7 +21,7 @@ const comment = /^ *<!-- (not run|run by|exit status|runs on)(?:: (.+))? -->$/;
 
 type Fenced = Readonly<{ language: string; text: string; end: number }>;
 
-/** Finds the fenced block that begins at this line; undefined if none does, or if it has no end. */
+/** Finds the fenced block that starts at this line; undefined if there is none, or if it has no end. */
 function findFenced(lines: readonly string[], start: number): Fenced | undefined {
   const [opening, indent = "", language = ""] = fence.exec(lines[start] ?? "") ?? [];
   if (opening === undefined) return undefined;
@@ -31,7 +31,7 @@ function findFenced(lines: readonly string[], start: number): Fenced | undefined
   return { language, text: inside.join("\n"), end: start + 1 + length };
 }
 
-/** Finds the nearest line before this one that is not blank, or after it if `step` is 1. */
+/** Finds the nearest non-blank line before this one, or after it if `step` is 1. */
 function findNeighbour(lines: readonly string[], from: number, step: -1 | 1): number {
   let at = from + step;
   while (lines[at]?.trim() === "") at += step;
@@ -76,7 +76,7 @@ export function parseCommandBlocks(page: string, markdown: string): readonly Com
   return blocks;
 }
 
-/** Whether the guides' own test types it. */
+/** Whether the guides' own test runs it. */
 export function isTyped({ notRun, runBy }: Pick<CommandBlock, "notRun" | "runBy">): boolean {
   return notRun === undefined && runBy === undefined;
 }

@@ -7,7 +7,7 @@ const why = mayRead
   ? ""
   : " (skipped: this user may not make a network namespace, or unshare, nsenter or ip is missing)";
 
-/** For all pages of one reader, on a machine that does other things as well. */
+/** For all pages of one reader, on a busy machine. */
 const timeout = 600_000;
 
 describe.skipIf(!mayRead)(`a reader in an empty folder${why}`, () => {

@@ -5,7 +5,10 @@ import { isTyped } from "./command-block.ts";
 import { readBlocks, readers } from "./typed-pages.ts";
 
 const root = join(import.meta.dirname, "../..");
-/** A runbook's commands are for a node with the fault that it is about: test/observability/runbooks.test.ts checks what they name. */
+/**
+ * A runbook's commands are for a node with that runbook's fault: test/observability/runbooks.test.ts checks the names
+ * in them.
+ */
 const pages = globSync(["README.md", "*/README.md", "docs/**/*.md"], {
   cwd: root,
   exclude: ["node_modules/**", "dist/**", "docs/runbooks/**"],

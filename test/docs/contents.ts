@@ -3,13 +3,13 @@ import { join, posix } from "node:path";
 
 const root = join(import.meta.dirname, "../..");
 
-/** Page as the contents list it, by its path from the root of the repository. */
+/** Page in the table of contents, by its path from the root of the repository. */
 export type Entry = Readonly<{ title: string; page: string }>;
 
-/** Part of the documentation, its pages in the order in which they are read. */
+/** Part of the documentation, with its pages in reading order. */
 export type Part = Readonly<{ title: string; entries: readonly Entry[] }>;
 
-/** Reads the parts of docs/README.md, which is the one list of the pages for a forge, the site and llms.txt. */
+/** Reads the parts of docs/README.md, the only list of the pages for a forge, the site and llms.txt. */
 export function readContents(): readonly Part[] {
   const [, ...parts] = readFileSync(join(root, "docs/README.md"), "utf8").split(/^## /m);
   return parts.map((part) => ({
@@ -21,7 +21,7 @@ export function readContents(): readonly Part[] {
   }));
 }
 
-/** Lists the other pages in the folder of a README, by their headings. */
+/** Lists the other pages in a README's directory, by their headings. */
 export function listPagesBelow(readme: string): readonly Entry[] {
   const folder = posix.dirname(readme);
   return globSync("*.md", { cwd: join(root, folder), exclude: ["README.md"] })

@@ -18,8 +18,8 @@ function readSummary(page: string): Readonly<{ title: string; sentence: string }
 }
 
 /**
- * Prints an index of the pages for language models (llmstxt.org): what each is about, in a line, and where it stands from the root
- * of the repository.
+ * Prints an index of the pages for language models (llmstxt.org): one line per page, with its topic and its path from
+ * the root of the repository.
  */
 export function printLlms(): string {
   const lines = readContents().flatMap(({ title, entries }) => [

@@ -37,9 +37,9 @@ const variables = [
   ...allSettings.map(({ env }) => env),
   ...serviceNames.map((service) => toEnvironmentName(service, ["settingsPath"])),
 ];
-/** Variables that no schema has: of tests, of a command, and of scripts. */
+/** Variables that are in no schema: those of tests, of a command, and of scripts. */
 const otherVariables = /^GATEHOUSE_(?:TEST|FUZZ|ATTACK|PAY|IMAGE|RUNNER|ENGINE_CACHE)/;
-/** The sections of docs/command-line.md, which is printed from the commands, by command. */
+/** The sections of docs/command-line.md, which is generated from the commands, by command. */
 const commands: Readonly<Record<string, string>> = Object.fromEntries(
   read("docs/command-line.md")
     .split(/^## /m)
@@ -57,14 +57,14 @@ function findGoneAlerts(text: string): readonly string[] {
   return [...text.matchAll(/`(Gatehouse[A-Z]\w+)`/g)].map(([, name = ""]) => name).filter((name) => !alerts.has(name));
 }
 
-/** Sentences such as "`NoRestartPending` is `EditRejected`" with a condition or a reason that there is not. */
+/** Sentences such as "`NoRestartPending` is `EditRejected`" with a condition or a reason that does not exist. */
 function findGoneReasons(text: string): readonly string[] {
   return [...text.matchAll(/`([A-Z][a-z]+(?:[A-Z][a-z]+)+)`(?: is|:) `([A-Z][A-Za-z]+)`/g)]
     .filter(([, type = "", reason = ""]) => !(reasons[type] ?? []).includes(reason))
     .map(([sentence]) => sentence);
 }
 
-/** A variable may stand with `_FILE` for a secret; one that ends in `_`, or with `…`, is what others begin with. */
+/** A variable may occur with `_FILE` for a secret; one that ends in `_`, or with `…`, is a prefix of others. */
 function findGoneVariables(text: string): readonly string[] {
   return [...text.matchAll(/\b(GATEHOUSE_[A-Z0-9_]*)(…?)/g)]
     .filter(([, name = "", more]) => {
@@ -75,7 +75,7 @@ function findGoneVariables(text: string): readonly string[] {
     .map(([name]) => name);
 }
 
-/** Options that stand behind a command that does not have them. */
+/** Options after a command that does not have them. */
 function findGoneOptions(text: string): readonly string[] {
   return [...text.matchAll(/\b(?:gatehouse|gatehouse-evm) ((?:config )?[a-z][a-z-]+)((?: [^`\n|]*)?)/g)].flatMap(
     ([, command = "", rest = ""]) => {

@@ -1,4 +1,6 @@
-/** Masks what differs from run to run: numbers and hashes, and with their lengths the blanks and rules of a table. */
+/**
+ * Masks what differs between runs: numbers and hashes, and, because of their lengths, the spaces and rules of a table.
+ */
 function maskLine(line: string): string {
   return line
     .replaceAll(/0x[0-9a-fA-F]+/g, "0x#")
@@ -15,18 +17,18 @@ function splitLines(text: string): readonly string[] {
     .filter((line) => line !== "");
 }
 
-/** Builds the pattern of a page's line: `…` stands for any text. */
+/** Builds the pattern of a page's line: `…` matches any text. */
 function buildPattern(line: string): RegExp {
   const parts = line.split("…").map((part) => part.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`));
   return new RegExp(`^${parts.join(".*")}$`);
 }
 
 /**
- * Compares what a command printed with what its page says, numbers masked and blank lines left out. A line that is `…` alone stands
- * for any lines.
+ * Compares a command's output with the page, with numbers masked and without blank lines. A line with only `…` matches
+ * any lines.
  *
- * @returns the page's first line that was not printed where the page has it, or what was printed beyond the page; undefined where
- * both say the same.
+ * @returns the page's first line that was not printed at its position, or what was printed beyond the page; undefined
+ * if both are equal.
  */
 export function findFirstDifference(written: string, printed: string): string | undefined {
   const there = splitLines(printed);

@@ -12,26 +12,30 @@ import { findFirstDifference } from "./printed-output.ts";
 
 const ownNetwork = ["--user", "--map-root-user", "--net"];
 
-/** Whether this user may make networks, in which every port is free. */
+/** Whether this user may create networks, in which every port is free. */
 export const mayRead =
   spawnSync("unshare", [...ownNetwork, "sh", "-c", "ip link set lo up && nsenter --version"]).status === 0;
 
-/** Longer than a stack takes to start alongside other tests. */
+/** Longer than a stack's start alongside other tests. */
 const commandMs = 90_000;
 const stopMs = 20_000;
 
-/** Somebody at a terminal who types what a page says, in an empty folder and a separate network. Disposing ends what still runs. */
+/**
+ * A reader at a terminal who types a page's commands, in an empty directory and a separate network. Disposing stops
+ * what still runs.
+ */
 export type Reader = AsyncDisposable &
   Readonly<{
     /**
-     * Types one block, but not a service that runs already, and waits for its end; of one that runs on, until all that the page says was printed.
+     * Types one block, except for a service that already runs, and waits until it exits; for one that keeps running,
+     * until everything on the page was printed.
      *
-     * @throws {Error} naming page, line and difference where it printed or ended otherwise than the page says.
+     * @throws {Error} with the page, the line and the difference if output or exit status differ from the page.
      */
     type: (block: CommandBlock) => Promise<void>;
   }>;
 
-/** Creates a reader who has the command installed, as npm installs it. */
+/** Creates a reader who has the command installed as by npm. */
 export async function createReader(): Promise<Reader> {
   await using resources = new AsyncDisposableStack();
   const folder = await mkdtemp(join(tmpdir(), "gatehouse-reader-"));
@@ -39,16 +43,16 @@ export async function createReader(): Promise<Reader> {
   const binaries = join(folder, "node_modules/.bin");
   await mkdir(binaries, { recursive: true });
   for (const name of ["gatehouse", "gatehouse-evm"]) await symlink(gatehouseProgram, join(binaries, name));
-  // npm's own takes as long to start as the command, which it finds in the same place.
+  // npm's own start would double the time; it finds the command in the same place.
   if (!isLong) await writeFile(join(binaries, "npx"), '#!/bin/sh\nexec "$@"\n', { mode: 0o755 });
   const network = resources.use(await openNetwork());
   const env = {
     PATH: [binaries, dirname(process.execPath), process.env["PATH"]].join(":"),
     HOME: folder,
     NO_COLOR: "1",
-    // Else each node and each command would compile the same code once more.
+    // Otherwise, each node and each command would compile the same code again.
     ...(isLong ? {} : { NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"] }),
-    // What a terminal shows; here nothing is one.
+    // Text as shown on a terminal; here nothing is one.
     ...Object.fromEntries(services.map((name) => [`GATEHOUSE_${name}_LOG_FORMAT`, "pretty"])),
   };
   const owned = resources.move();
@@ -114,7 +118,7 @@ function startBlock(block: CommandBlock, { network, folder, env }: Place) {
   };
 }
 
-/** Ends a process, or where the id is negative all of a group, with a signal that asks and then with one that does not. */
+/** Ends a process, or a whole group if the id is negative, first with SIGTERM and then with SIGKILL. */
 async function end(pid: number | undefined): Promise<void> {
   if (pid === undefined) return;
   const gone = () => !send(pid, 0);

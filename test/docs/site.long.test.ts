@@ -22,7 +22,7 @@ async function temporaryFolder(): Promise<AsyncDisposable & Readonly<{ path: str
   return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) };
 }
 
-/** Serves a folder as any web server does. */
+/** Serves a directory like any web server. */
 async function served(folder: string): Promise<AsyncDisposable & Readonly<{ url: string }>> {
   const app = new Hono().use(serveStatic({ root: folder, rewriteRequestPath: (path) => pageFile(path) }));
   const server = createServer(getRequestListener(app.fetch));
@@ -44,7 +44,7 @@ function pageFile(path: string): string {
   return /\.\w+$/.test(path) ? path : `${path}.html`;
 }
 
-/** Pages with a diagram, and a word that is in it; each is seen whole on a desk. */
+/** Pages with a diagram, and a word in it; each is fully visible on a desktop. */
 const drawn = [
   ["docs/concepts/cache", "node"],
   ["docs/concepts/changes", "resume"],
@@ -53,7 +53,7 @@ const drawn = [
 
 it(`the pages become a site without a dead link, which finds a word without a network, draws diagrams and colours queries${skipped}`, async () => {
   await using folder = await temporaryFolder();
-  // Fails at a link that leads nowhere.
+  // Fails at a broken link.
   const program = join(root, "node_modules/vitepress/bin/vitepress.js");
   await promisify(execFile)(process.execPath, [program, "build", "docs", "--outDir", folder.path], { cwd: root });
   if (executablePath === undefined) return;
@@ -71,7 +71,7 @@ it(`the pages become a site without a dead link, which finds a word without a ne
   const result = page.getByRole("option").first();
   await result.click({ timeout: generousMs });
   await page.waitForURL(/maintenance|glossary|settings|sidecar|docs\//, { timeout: generousMs });
-  // The address changes before the page is there.
+  // The address changes before the page is loaded.
   await page.locator("main", { hasText: /maintenance/i }).waitFor({ timeout: generousMs });
   for (const [path, word] of drawn) {
     await page.goto(`${site.url}/${path}`, { timeout: generousMs });

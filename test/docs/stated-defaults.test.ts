@@ -11,7 +11,7 @@ const settings = [
   ...allConstants.flatMap(({ path, value }) => (typeof value === "number" ? [{ key: path.join("."), value }] : [])),
 ];
 
-/** Sizes of a page's units in a setting's own unit, by the end of the setting's name. */
+/** Converts sizes from a page's units to a setting's own unit, given by the end of the setting's name. */
 const units: readonly Readonly<{ end: RegExp; sizes: Readonly<Record<string, number>> }>[] = [
   {
     end: /Ms$/,
@@ -23,17 +23,17 @@ const units: readonly Readonly<{ end: RegExp; sizes: Readonly<Record<string, num
 
 const numbers: Readonly<Record<string, number>> = { a: 1, an: 1, two: 2, three: 3, four: 4, five: 5, ten: 10 };
 
-/** Setting that a page names, and the words that stand behind it. */
+/** Setting named on a page, and the words after it. */
 type Stated = Readonly<{ key: string; words: string }>;
 
-/** The settings of a page that a default stands behind, in brackets; in the list of bounds, behind a comma. */
+/** A page's settings that are followed by a default: in brackets, or in the list of limits after a comma. */
 function findStated(text: string, isTable = false): readonly Stated[] {
   const line = text.replaceAll(/\n\s*/g, " ");
   const behind = isTable ? /`([a-z]\w+(?:\.\w+)*)`, ([^;→]+)/g : /`([a-z]\w+(?:\.\w+)+)` \(([^)]+)\)/g;
   return [...line.matchAll(behind)].map(([, key = "", words = ""]) => ({ key, words }));
 }
 
-/** The number that the words begin with, in the unit of the setting; undefined where they begin with something else. */
+/** The number that the words start with, in the setting's unit; undefined if they start with something else. */
 function readNumber({ key, words }: Stated): number | undefined {
   const [, count = "", unit] =
     /^(?:default )?(\d[\d,]*|an?|two|three|four|five|ten)(?: (ms|s|second|minute|min|hour|day|week|byte|KiB|MiB|GiB)s?)?(?![\w.])/.exec(
@@ -42,12 +42,13 @@ function readNumber({ key, words }: Stated): number | undefined {
   const number = numbers[count] ?? Number(count.replaceAll(",", ""));
   if (count === "" || (Number.isNaN(Number(count.replaceAll(",", ""))) && unit === undefined)) return undefined;
   const sizes = units.find(({ end }) => end.test(key))?.sizes;
-  // A setting without a unit counts things, and what stands behind the number names them. A status of HTTP is no time and no size.
+  // A setting without a unit counts things; the words after the number say which. An HTTP status is not a time or a
+  // size.
   if (sizes === undefined) return number;
   return unit === undefined ? undefined : number * (sizes[unit] ?? Number.NaN);
 }
 
-/** A setting of a sidecar's gateway stands without `gateway.` on the gateway's own pages. */
+/** A setting of a sidecar's gateway has no `gateway.` prefix on the gateway's own pages. */
 function defaultsOf(key: string): readonly number[] {
   const found = settings.filter(({ key: name }) => name === key || name === `gateway.${key}`);
   return found.map(({ value }) => value).filter((value) => !Number.isNaN(value));

@@ -12,7 +12,7 @@ const hasAnalyze = spawnSync("systemd-analyze", ["--version"]).status === 0;
 const readLines = (path: string) => readFileSync(join(folder, path), "utf8").split("\n");
 const findService = (path: string) => basename(path, ".service").replace("gatehouse-", "");
 
-/** The highest exposure that `systemd-analyze security` may measure, of 10. */
+/** The max exposure, out of 10, that `systemd-analyze security` may report. */
 const exposures: Readonly<Record<string, number>> = {
   "gatehouse-facilitator.service": 2,
   "gatehouse-gateway.service": 2,
@@ -95,7 +95,7 @@ describe.skipIf(!hasAnalyze)(
   },
 );
 
-/** Copies a unit, with a program that is there: systemd-analyze complains of one that is not. */
+/** Copies a unit, with an existing program: systemd-analyze complains about a missing one. */
 function stageUnit(path: string): Disposable & Readonly<{ path: string }> {
   const directory = mkdtempSync(join(tmpdir(), "gatehouse-systemd-"));
   const staged = join(directory, basename(path));

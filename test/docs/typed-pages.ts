@@ -5,7 +5,7 @@ import { parseCommandBlocks, type CommandBlock } from "./command-block.ts";
 const root = join(import.meta.dirname, "../..");
 
 /**
- * The pages whose commands are typed, as one reader after the other reads them: those of a row in one folder, so that the second
+ * The pages whose commands are typed, one reader after the other: those of a row in one directory, so that the second
  * finds what the first has started.
  */
 export const readers: readonly (readonly string[])[] = [

@@ -18,7 +18,7 @@ const metrics = new Registry();
 const restartsPerHour = 3;
 const execsPerMinute = 3;
 const state = { Status: "running", Running: true, StartedAt: "2026-01-02T03:04:05.678Z" };
-/** Answers as the Engine API gives them, with what a caller is not to see. */
+/** Engine API responses, with content that a caller must not see. */
 const answers: Readonly<Record<string, unknown>> = {
   "/v1.41/containers/gh-node/json": {
     Id: "ab".repeat(32),
@@ -41,7 +41,7 @@ let engine: Server;
 let proxy: EngineProxy;
 let settings: EngineProxySettings;
 
-/** An engine that notes requests and answers in the Engine API's shapes. */
+/** An engine that records requests and returns responses in the Engine API's shapes. */
 function startEngine(): Promise<Server> {
   const server = createServer((incoming, response) => {
     seen.push(`${incoming.method} ${incoming.url}`);

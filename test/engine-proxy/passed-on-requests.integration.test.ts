@@ -49,7 +49,7 @@ async function startProxy() {
   return { ...dependencies, [Symbol.asyncDispose]: () => proxy[Symbol.asyncDispose]() };
 }
 
-/** Asks the proxy what it refuses, or what no engine answers. */
+/** Sends requests that the proxy rejects, or that no engine responds to. */
 async function askProxy(path: string): Promise<void> {
   const request = { url: `http://proxy${path}`, socketPath: join(directory, "proxy.sock"), headers: {} };
   (await sendRequest({ ...request, method: "GET", signal: AbortSignal.timeout(generousMs) })).destroy();
@@ -68,7 +68,7 @@ it("a scrape of the sidecar has what the proxy before its engine counted, and is
     await using proxy = await startProxy();
     await askProxy("/info");
     await askProxy("/containers/gh-node/json");
-    // Awaited here: the proxy ends with this block.
+    // Awaited here, because the proxy exits with this block.
     return await until("the sidecar shows what the proxy counted", generousMs, async () => {
       const [text, own] = [await scrape(), await proxy.metrics.metrics()];
       expect(text).toContain(`# HELP ${name} ${metricCatalogue[name].help}\n# TYPE ${name} counter\n`);

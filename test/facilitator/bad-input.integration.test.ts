@@ -31,7 +31,7 @@ beforeAll(async () => {
 afterAll(() => resources.disposeAsync());
 beforeEach(() => tap.counts.clear());
 
-/** JSON-RPC calls that were made for payments; the facilitator requests its balance by itself now and then. */
+/** JSON-RPC calls made for payments; the facilitator also requests its balance from time to time. */
 function callsForPayments(): number {
   const methods = ["eth_call", "eth_estimateGas", "eth_sendRawTransaction"];
   return methods.reduce((sum, method) => sum + (tap.counts.get(method) ?? 0), 0);

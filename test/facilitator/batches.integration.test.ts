@@ -73,7 +73,7 @@ async function mineUntil<T>(work: Promise<T>): Promise<T> {
   return work;
 }
 
-/** Starts a facilitator that has settled a payment, and so knows how the token logs. */
+/** Starts a facilitator that has settled a payment, and so knows the token's logs. */
 async function start(ledger: string, env: Readonly<Record<string, string>> = {}): Promise<RunningFacilitator> {
   const facilitator = await startFacilitator({
     rpcUrl: tap.url,
@@ -85,7 +85,7 @@ async function start(ledger: string, env: Readonly<Record<string, string>> = {})
   return facilitator;
 }
 
-/** Settles payments of which all but the first are queued before it is sent, and so share transactions. */
+/** Settles payments; all but the first are queued before it is sent, and so share transactions. */
 async function settleTogether(
   facilitator: RunningFacilitator,
   payments: readonly PaymentBody[],
@@ -107,7 +107,7 @@ const signMany = (count: number) => Promise.all(Array.from({ length: count }, ()
 const readReceipt = (hash: string | undefined) =>
   chain.anvil.request<{ effectiveGasPrice: Hex; status: Hex }>("eth_getTransactionReceipt", [hash]);
 
-/** Sends a transaction of a payer that comes before ours. */
+/** Sends a transaction of a payer that precedes ours. */
 async function sendFirst(from: number, data: Hex): Promise<void> {
   const wallet = createWalletClient({ account: testAccount(from).account, transport: http(chain.url) });
   const fees = { maxFeePerGas: parseGwei("90"), maxPriorityFeePerGas: parseGwei("80") };
@@ -189,7 +189,7 @@ test("a payment that its payer cancels meanwhile fails alone, by name, and its p
 });
 
 const aggregate3 = parseAbi(["function aggregate3((address target, bool allowFailure, bytes callData)[] calls)"]);
-/** Lists the calls of a batch in an order of their own: payments are judged in another order than they come. */
+/** Lists a batch's calls in their own order: payments are judged in a different order than they arrive. */
 const listCalls = (data: Hex = "0x") =>
   decodeFunctionData({ abi: aggregate3, data })
     .args[0].map(({ callData }) => callData)
@@ -210,7 +210,7 @@ test("a batch that no block takes is replaced by the same calls at a higher fee"
   });
   const [raw] = await until("the batch was sent", generousMs, () => lost.length > 0 && lost);
   const first = parseTransaction(raw ?? "0x");
-  // The payment sent alone comes before the batch.
+  // The payment sent separately precedes the batch.
   await chain.anvil.mine();
   const second = await until("another took its place", generousMs, async () =>
     (await pooled()).find(({ maxFeePerGas }) => BigInt(maxFeePerGas) > (first.maxFeePerGas ?? 0n)),

@@ -59,7 +59,10 @@ async function mineUntil<T>(work: Promise<T>): Promise<T> {
   return work;
 }
 
-/** Sends a transaction of another account (or of the signer behind the facilitator's back), at a fee that comes first. */
+/**
+ * Sends a transaction of another account (or of the signer, without the facilitator's knowledge), with a fee that puts
+ * it first.
+ */
 async function sendForeign(from: number, to: Hex, data?: Hex): Promise<Hex> {
   const wallet = createWalletClient({ account: testAccount(from).account, transport: http(chain.url) });
   const request = { to, ...(data === undefined ? {} : { data }), gas: 200_000n, chain: null };

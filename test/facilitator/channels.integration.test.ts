@@ -92,7 +92,7 @@ const signerOf = (index: number) => ({
   readContract: (call: never) => connect().readContract(call),
 });
 
-/** Creates a buyer of its own channel. */
+/** Creates a buyer with its own channel. */
 const createBuyer = (index: number, salt: number, options: object = {}) =>
   new Buyer(signerOf(index) as never, { salt: `0x${salt.toString(16).padStart(64, "0")}`, ...options });
 
@@ -137,7 +137,7 @@ const bodyOf = (payload: object, requirements = offer()) => ({
   paymentRequirements: requirements,
 });
 
-/** Sells `GET /` for up to the price by the published middleware, and charges all of it. */
+/** Sells `GET /` for at most the price with the published middleware, and charges all of it. */
 async function openShop(at: RunningFacilitator): Promise<AsyncDisposable & { url: string; seller: Seller }> {
   const seller = new Seller(payee, { receiverAuthorizerSigner: authorizer.account });
   const server = new x402ResourceServer(new HTTPFacilitatorClient({ url: at.url })).register(network, seller);
@@ -392,7 +392,7 @@ async function signClaim({
   channelConfig: channel,
   voucher: { signature, maxClaimableAmount },
 }: Payload & { voucher: { signature: Hex; maxClaimableAmount: string } }) {
-  // As a wallet may sign, which /verify accepts and contracts do not: with a `v` of 0 or 1.
+  // As some wallets sign, with a `v` of 0 or 1, which /verify accepts and contracts don't.
   const short: Hex = `0x${signature.slice(2, -2)}0${Number(`0x${signature.slice(-2)}`) - 27}`;
   const claims = [{ voucher: { channel, maxClaimableAmount }, signature: short, totalClaimed: maxClaimableAmount }];
   return { type: "claim", claims, claimAuthorizerSignature: await signClaimBatch(claims) };

@@ -27,7 +27,7 @@ beforeAll(async () => {
 });
 afterAll(() => resources.disposeAsync());
 
-/** A facilitator whose wall clock a test sets, and whose time passes when a test says so. */
+/** A facilitator whose wall clock and time a test controls. */
 async function startScene(name: string) {
   const time = { setByMs: 0, passedMs: 0 };
   const facilitator = await createFacilitator(
@@ -47,7 +47,7 @@ async function startScene(name: string) {
       signal: new AbortController().signal,
     },
   );
-  // It has looked at the token at its start.
+  // It has checked the token at its start.
   tap.counts.clear();
   const payment = await signPayment(chain.token, { authorization: { validAfter: "0" } });
   const made = (method: string) => tap.counts.get(method) ?? 0;
@@ -56,7 +56,7 @@ async function startScene(name: string) {
     made,
     simulations: () => made("eth_call") + made("eth_estimateGas"),
     verify: async () => expect(await facilitator.verify(payment, {})).toMatchObject({ isValid: true }),
-    /** Begins to settle, until the transaction waits for a block. */
+    /** Starts to settle, until the transaction waits for a block. */
     beginSettling: async () => {
       const settling = facilitator.settle(payment, { idempotencyKey: name });
       await until("the transaction was sent", generousMs, async () => (await listPending()).length === 1);
@@ -65,7 +65,7 @@ async function startScene(name: string) {
         expect(await settling).toMatchObject({ success: true });
       };
     },
-    /** Waits until the chain was looked at several times. */
+    /** Waits until the chain was checked several times. */
     looks: async () => {
       const before = made("eth_getTransactionCount");
       await until("it looked", generousMs, async () => made("eth_getTransactionCount") >= before + 5);

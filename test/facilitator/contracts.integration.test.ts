@@ -23,7 +23,7 @@ import { createTemporaryFolder } from "../support/payments/shop.ts";
 import { readShellBlocks } from "../support/readme-blocks.ts";
 import { runGatehouse } from "../support/run-command.ts";
 
-// Made-up contracts, whose addresses are computed as those of the canonical ones.
+// Made-up contracts, whose addresses are computed like those of the canonical ones.
 const initCode = "0x60016000f3";
 const { address: deployer } = canonicalContracts.create2Deployer;
 const gasPrice = parseGwei("10");
@@ -132,7 +132,7 @@ test("deploys what is missing, from a file and from another chain, once it is ag
 
 test("goes on after a run that was killed: its transactions are not sent again", async () => {
   const { contract, raw, sender } = await makePresigned("Presigned");
-  // That run has funded the sender; its presigned transaction arrives while this one asks.
+  // That run has funded the sender; its presigned transaction arrives while this one queries the chain.
   await target.request("anvil_setBalance", [sender, toHex(presignedGas * gasPrice)]);
   const confirm = async () => {
     await target.request("eth_sendRawTransaction", [raw]);
@@ -142,7 +142,7 @@ test("goes on after a run that was killed: its transactions are not sent again",
   expect(ended).toMatchObject({ status: 0, printed: expect.stringContaining("Presigned is deployed at") });
   expect(await countSent(), "it was not funded again").toBe(0);
 
-  // On a chain without blocks for now, where a transaction of the run before is still pending.
+  // On a chain that produces no blocks for now, where a transaction of the previous run is still pending.
   const { contract: other, data } = makeCreate2("Other");
   const wallet = createWalletClient({ account: payer, transport: http(source.url) });
   await wallet.sendTransaction({ to: sender, chain: null });
@@ -217,7 +217,7 @@ test("the commands of the facilitator's guide check and deploy, and send nothing
   ]);
 });
 
-/** A node that takes no transaction without a chain id, as geth does by default. */
+/** A node that accepts no transaction without a chain id, like geth by default. */
 async function startStrictNode(url: string) {
   const server = createServer(async (request, response) => {
     let body = "";

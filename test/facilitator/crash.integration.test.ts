@@ -17,7 +17,7 @@ const resources = new AsyncDisposableStack();
 let chain: PaymentChain;
 let ledgers: Awaited<ReturnType<typeof createLedgerFolder>>;
 const payee = testAccount(2).address;
-/** Idempotency key of a caller; one who tries again after the crash has to repeat it. */
+/** Idempotency key of a caller; a caller that retries after the crash must repeat it. */
 const sale = "a-sale";
 
 beforeAll(async () => {
@@ -35,7 +35,7 @@ async function poolSize(): Promise<number> {
   return Number((await chain.anvil.request<{ pending: Hex }>("txpool_status")).pending);
 }
 
-/** Makes blocks until the work is done. */
+/** Produces blocks until the work is done. */
 async function mineUntil<T>(work: Promise<T>): Promise<T> {
   let isDone = false;
   void work.finally(() => (isDone = true)).catch(() => undefined);
@@ -46,7 +46,7 @@ async function mineUntil<T>(work: Promise<T>): Promise<T> {
   return work;
 }
 
-/** Reads the age of its oldest settlement, as it reports to Prometheus. */
+/** Reads the age of its oldest settlement from its metrics. */
 async function readOldestSeconds({ operationsUrl }: RunningFacilitator): Promise<number> {
   const metrics = await (await fetch(`${operationsUrl}/metrics`)).text();
   return Number(/^gatehouse_facilitator_oldest_settlement_seconds\{network="eip155:1672"\} (.+)$/m.exec(metrics)?.[1]);
@@ -57,8 +57,8 @@ async function expectCutOff(work: Promise<unknown>): Promise<void> {
   await expect(work).rejects.toThrow(/fetch failed/);
 }
 
-// The simulator (test/simulator) kills the same code between any two steps, with shared transactions and a node that forgets. Here a process is
-// killed, and its ledger is a file.
+// The simulator (test/simulator) kills the same code between any two steps, with shared transactions and a node that
+// forgets. Here, a process is killed, and its ledger is a file.
 test("killed after the journal and before the node got it: the next process sends it, and the payer pays once", async () => {
   await using tap = await startRpcTap(chain.url);
   tap.rule((calls) => (calls.some(({ method }) => method === "eth_sendRawTransaction") ? "hang" : "forward"));

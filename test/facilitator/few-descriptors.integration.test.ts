@@ -10,12 +10,12 @@ import { startService, type ServiceProcess } from "../support/service-process.ts
 import { buildFacilitatorEnvironment, createLedgerFolder } from "../support/facilitator/running-facilitator.ts";
 import { signPayment } from "../support/facilitator/signed-payment.ts";
 
-/** Descriptors that the service may have, and connections that nobody asks anything on. */
+/** Number of the service's descriptors, and of idle connections. */
 const descriptors = 160;
 const idleConnections = 400;
 /** Shortest time for which they are held, in seconds; minutes in `npm run test:long`. */
 const seconds = Number(process.env["GATEHOUSE_TEST_DESCRIPTORS_SECONDS"] ?? 1);
-/** Rounds that are made at least, however slow the machine is. */
+/** Min number of rounds, however slow the machine is. */
 const rounds = 4;
 
 const resources = new AsyncDisposableStack();
@@ -30,7 +30,7 @@ afterAll(() => resources.disposeAsync());
 
 type Served = Readonly<{ listener: string; serve: (url: string) => Promise<string> }>;
 
-/** Has a service live through idle connections, and serve and answer its probes meanwhile. */
+/** Makes a service survive idle connections, and respond to requests and probes meanwhile. */
 async function outlast(service: ServiceProcess, { listener, serve }: Served): Promise<void> {
   const { [listener]: url = "", [`${listener}-operations`]: operations = "" } = service.urls;
   await until("it is ready", generousMs, async () => (await askAlone(`${operations}/readyz`)).status === 200);

@@ -29,7 +29,7 @@ function start(name: string, env: Readonly<Record<string, string>> = {}): Promis
   return startFacilitator({ rpcUrl: tap.url, token: chain.token, ledgerPath: ledgers.path(name), env });
 }
 
-/** Answers the first estimate that comes, alone in its request, with too little. */
+/** Returns too little for the first estimate, if it is alone in its request. */
 function estimateOnce(gas: number): void {
   let isOver = false;
   tap.rule((calls) => {
@@ -39,7 +39,7 @@ function estimateOnce(gas: number): void {
   });
 }
 
-/** Reads the signer's transactions since a nonce, with the gas that each got and used, and its price. */
+/** Reads the signer's transactions since a nonce, with each one's gas limit, gas used and gas price. */
 async function readTransactions(fromNonce: number) {
   const { anvil } = chain;
   const latest = Number(await anvil.request<Hex>("eth_blockNumber", []));

@@ -19,7 +19,7 @@ beforeAll(async () => {
     ledgerPath: join(folder, "ledger.sqlite"),
     constants: {
       "listen.bodyLimitBytes": 1_048_576,
-      // 800,000 chunks are many seconds of work where the machine is busy; their cost is judged here, not their time.
+      // 800,000 chunks are many seconds of work on a busy machine; this test is about their cost, not their time.
       "listen.requestTimeoutMs": 60_000,
     },
   });
@@ -30,7 +30,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true });
 });
 
-/** Sends bytes as they are, and gives what comes back until the connection is closed. */
+/** Sends raw bytes, and returns the output until the connection is closed. */
 async function exchange(pieces: readonly (string | Buffer)[]): Promise<string> {
   const socket = connect(Number(new URL(facilitator.url).port), "127.0.0.1");
   let answer = "";
@@ -57,7 +57,7 @@ test("bodies in chunks of a byte cost what their bytes do", async () => {
   const answers = await Promise.all(Array.from({ length: 4 }, () => exchange(pieces)));
   for (const answer of answers) expect(answer).toMatch(/^HTTP\/1\.1 400 .*is not JSON/s);
   expect((await cpuSeconds()) - before.cpu).toBeLessThan(6);
-  // V8's young generation alone grows by 30 to 60 MiB where the machine is busy; what each byte cost before was 370 MiB in all.
+  // V8's young generation alone grows by 30 to 60 MiB on a busy machine; the former cost per byte was 370 MiB in total.
   expect(readResidentMiB(facilitator.process.pid) - before.memory).toBeLessThan(128);
 });
 

@@ -17,7 +17,10 @@ import {
 } from "../support/facilitator/running-facilitator.ts";
 import { amount, signPayment } from "../support/facilitator/signed-payment.ts";
 
-/** A token that accepts every payment in a simulation, and in a block does what its mode says; 0 logs the transfer. */
+/**
+ * A token that accepts every payment in a simulation, and in a block behaves according to its mode; 0 logs the
+ * transfer.
+ */
 const source = `// SPDX-License-Identifier: Apache-2.0
 pragma solidity 0.8.37;
 
@@ -118,7 +121,7 @@ test.each(kinds.map((kind, at) => [kind, at] as const))(
     const { body } = await facilitator.settle(await signPayment(token));
     expect(body.success).toBe(false);
     expect(body.errorReason).toMatch(/^invalid_exact_evm_(transaction_failed|transfer_event_mismatch)$/);
-    // Out of gas, a settlement is sent once more with the max.
+    // After running out of gas, a settlement is resent once with the max.
     expect(await sumGasSince(from)).toBeLessThan(gasLimit + 100_000n);
 
     const then = await nextNonce();
@@ -147,11 +150,11 @@ test("a token that turned and burns all gas in a batch leaves the others in it p
   const successes = (await Promise.all(settling)).map(({ body }) => body.success);
   expect(successes).toEqual([true, true, true, false, true, true, true]);
   expect((await chain.balanceOf(testAccount(2).address)) - before).toBe(6n * amount);
-  // What the good ones need, the batch that was burnt, and the bad one's own two transactions.
+  // Gas for the good ones, the burnt batch, and the bad one's own two transactions.
   expect(await sumGasSince(from)).toBeLessThan(3n * 7n * 80_000n + gasLimit);
 });
 
-/** A wallet that confirms any signature: in simulations alone by mode 0, always by 1. */
+/** A wallet that confirms any signature: with mode 0 only in simulations, with mode 1 always. */
 const walletSource = `// SPDX-License-Identifier: Apache-2.0
 pragma solidity 0.8.37;
 

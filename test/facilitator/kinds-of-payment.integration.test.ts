@@ -38,7 +38,7 @@ let chain: PaymentChain;
 let facilitator: RunningFacilitator;
 let facilitatorPlace: Parameters<typeof startFacilitator>[0];
 const payee = testAccount(2).address;
-/** Signs, too: a payer of `upto` may name it. */
+/** Also signs: a payer of `upto` may name it. */
 const otherSigner = testAccount(10);
 const permit2 = canonicalContracts.permit2.address;
 const factoryAbi = parseAbi([
@@ -99,7 +99,7 @@ function offer({
   return { scheme, asset, amount: price, ...terms, extra };
 }
 
-/** Pays an offer with the published client; `context` has the extensions that the seller offers. */
+/** Pays an offer with the published client; `context` has the seller's extensions. */
 async function pay(payer: TestAccount, accepted: PaymentRequirements, context?: object) {
   const signer = {
     address: payer.address,
@@ -261,7 +261,7 @@ test("the maximum of every verified upto payment is reserved, so that a payer ca
   expect((await facilitator.verify(second)).body).toMatchObject({ isValid: true });
 });
 
-/** Creates a wallet that an account owns, or tells its address and the call that creates it. */
+/** Creates a wallet that an account owns, or returns its address and its creation call. */
 async function findWallet(owner: TestAccount, salt: Hex) {
   const args = [owner.address, salt] as const;
   const address = await connect().readContract({
@@ -361,7 +361,7 @@ test("a payment that somebody else submits between verify and settle is settled,
     args: [from, to, BigInt(value), BigInt(validAfter), BigInt(validBefore), nonce, Number(v), r, s],
   });
   await send(testAccount(9), chain.token, transfer);
-  // The payer's next settlement ends the first verdict, as two seconds do.
+  // The payer's next settlement invalidates the first verdict, as do two seconds.
   expect((await facilitator.as("one").settle(other)).body).toMatchObject({ success: true });
   const { body: settled } = await facilitator.as("one").settle(body);
   expect(settled).toMatchObject({ success: true, payer: payer.address });
@@ -453,7 +453,7 @@ async function signPermit2(payer: TestAccount, nonce: bigint, accepted = byPermi
 }
 
 test("a Permit2 payment whose nonce was cancelled is not settled by another payment's transfer", async () => {
-  // Refused for a while afterwards.
+  // Rejected for a while afterwards.
   const payer = testAccount(4);
   await approve(payer, plainTokenAddress, maxUint256);
   const real = await signPermit2(payer, 123_456_789n);
@@ -462,7 +462,7 @@ test("a Permit2 payment whose nonce was cancelled is not settled by another paym
   const fake = await signPermit2(payer, 0n);
   const before = await balanceOf(plainTokenAddress, payee);
   expect((await facilitator.as("s2").verify(fake)).body).toMatchObject({ isValid: true });
-  // The payer cancels the nonce right after it was verified.
+  // The payer cancels the nonce right after its verification.
   const data = encodeFunctionData({
     abi: parseAbi(["function invalidateUnorderedNonces(uint256 wordPos, uint256 mask)"]),
     functionName: "invalidateUnorderedNonces",
@@ -483,7 +483,7 @@ test("a verified payment with another signature around it is checked anew, and d
   const bad = { ...good, paymentPayload: { ...good.paymentPayload, payload: { ...payload, signature: junk } } };
   const { body } = await facilitator.as("thief").settle(bad);
   expect(body.transaction).toBe("");
-  // And the good payment still settles.
+  // The good payment still settles.
   const { body: later } = await facilitator.as("seller").settle(good);
   expect(later).toMatchObject({ success: true });
 });

@@ -9,7 +9,7 @@ import { startPaymentChain, testAccount } from "../support/payments/payment-chai
 import { createLedgerFolder } from "../support/facilitator/running-facilitator.ts";
 import { signPayment } from "../support/facilitator/signed-payment.ts";
 
-/** Longer ago than what a node that lags may not have yet. */
+/** Longer ago than a lagging node's delay. */
 const minuteMs = 60_000;
 
 test("a settlement that the chain forgets is counted and named in the log, until the chain has it again", async () => {
@@ -63,7 +63,7 @@ test("a settlement that the chain forgets is counted and named in the log, until
   const notOnChain = "the ledger says that a payment is settled, and the chain does not have it";
   const reported = () =>
     lines.map((line) => JSON.parse(line) as Record<string, unknown>).filter(({ msg }) => msg === notOnChain);
-  // Until the chain's head is newer than the settlement again, the log has another text.
+  // Until the chain's head is newer than the settlement again, the log has a different message.
   await until("it is reported", generousMs, () => reported().length > 0);
   expect(reported()).toEqual([
     expect.objectContaining({

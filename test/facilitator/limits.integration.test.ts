@@ -10,7 +10,7 @@ import { createLedgerFolder, startFacilitator } from "../support/facilitator/run
 import { signPayment } from "../support/facilitator/signed-payment.ts";
 
 const resources = new AsyncDisposableStack();
-/** Makes blocks only when a test says so. */
+/** Produces blocks only when a test says so. */
 let chain: PaymentChain;
 let ledgers: Awaited<ReturnType<typeof createLedgerFolder>>;
 
@@ -97,7 +97,7 @@ test("probes and metrics are answered while every connection is waiting for its 
   const settling = [];
   for (let count = 0; count < 4; count += 1) settling.push(facilitator.settle(await signPayment(chain.token)));
   await poolHas(4);
-  // Of a proxy that is named as many as there may be are taken, and of nobody more.
+  // A trusted proxy may open connections up to the limit, and no one else may open more.
   expect((await fetch(`${facilitator.url}/health`)).status).toBe(503);
   for (const path of ["/livez", "/readyz", "/metrics"]) {
     expect([path, (await fetch(`${facilitator.operationsUrl}${path}`)).status]).toEqual([path, 200]);
@@ -114,7 +114,7 @@ test("a payment of nothing, or of less than the minimum, costs no gas; one of th
     GATEHOUSE_FACILITATOR_CHAIN_WEB_SOCKET_URL: chain.anvil.webSocketUrl,
     GATEHOUSE_FACILITATOR_SETTLEMENT_POLL_INTERVAL_MS: "60000",
   });
-  // The port for payments is not that for operators.
+  // The payments port is not the admin port.
   for (const path of ["/livez", "/readyz", "/metrics"]) {
     expect([path, (await fetch(`${facilitator.url}${path}`)).status]).toEqual([path, 404]);
   }

@@ -31,7 +31,7 @@ let chain: PaymentChain;
 let facilitator: RunningFacilitator;
 
 beforeAll(async () => {
-  // A block is mined when a test says so.
+  // A block is produced when a test says so.
   chain = resources.use(await startPaymentChain({ blockTimeSeconds: 3_600 }));
   const ledgers = resources.use(await createLedgerFolder());
   facilitator = resources.use(
@@ -50,10 +50,10 @@ const send = ({ account }: TestAccount, to: Address, data: Hex, fees: FeeValuesE
     ...fees,
     chain: null,
   });
-/** Fees by which a transaction is the first of its block. */
+/** Fees that put a transaction first in its block. */
 const firstFees = { maxFeePerGas: 10n ** 12n, maxPriorityFeePerGas: 10n ** 11n };
 
-/** Waits until so many transactions wait for a block. */
+/** Waits until this many transactions wait for a block. */
 const waitForPool = (size: number) =>
   vi.waitFor(
     async () => {

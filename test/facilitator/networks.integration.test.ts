@@ -18,7 +18,7 @@ import { startPaymentChain, testAccount, type PaymentChain } from "../support/pa
 const resources = new AsyncDisposableStack();
 const payee = testAccount(2).address;
 const [aliceKey, bobKey] = ["alice-key-0123456789", "bob-key-0123456789"];
-/** Two chains, whose token has one address, and a node of the second one that a test can take away. */
+/** Two chains, whose token has the same address, and a node of the second one that a test can make unavailable. */
 let one: PaymentChain;
 let other: PaymentChain;
 let tap: RpcTap;

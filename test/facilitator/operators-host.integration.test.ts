@@ -7,7 +7,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { testAccount } from "../support/payments/payment-chain.ts";
 import { startFacilitator } from "../support/facilitator/running-facilitator.ts";
 
-/** The status of an answer to a page that has made its own name lead to this machine. */
+/** The status of a response to a page whose own name resolves to this machine. */
 async function statusFor(host: string, url: string): Promise<number | undefined> {
   const asked = request(url, { headers: { Host: host } });
   asked.end();

@@ -33,7 +33,7 @@ function terms(payTo: `0x${string}`) {
   return { authorization: { to: payTo }, requirements: { payTo } };
 }
 
-/** A payment whose payload carries the extension, as a client makes it. */
+/** A payment whose payload has the extension, as built by a client. */
 function identified(payment: PaymentBody, id: string): PaymentBody {
   const extensions = { "payment-identifier": { info: { required: false, id } } };
   return { ...payment, paymentPayload: { ...payment.paymentPayload, extensions } as PaymentPayload };

@@ -65,7 +65,7 @@ test("32 payments at once all settle, and no transaction is sent for nothing", a
   const answers = await Promise.all(payments.map(facilitator.settle));
 
   expect(answers.filter(({ body }) => body.success)).toHaveLength(32);
-  // Those that wait share transactions once the token is known to log each use.
+  // Waiting payments share transactions once the token is known to log each use.
   const transactions = new Set(answers.map(({ body }) => body.transaction));
   expect((await chain.balanceOf(payee.address)) - before).toBe(32n * amount);
   expect((await signerNonce()) - nonceBefore).toBe(transactions.size);

@@ -27,7 +27,7 @@ beforeAll(async () => {
 
 afterAll(() => resources.disposeAsync());
 
-/** Starts a facilitator with keys, one a line. */
+/** Starts a facilitator with keys, one per line. */
 function start(
   ledger: string,
   keys: readonly (typeof signers)[number][] = signers,
@@ -45,7 +45,7 @@ const setBlockTime = (seconds: number) => chain.anvil.request("evm_setIntervalMi
 const areGood = (answers: readonly Readonly<{ body: Readonly<{ success: boolean }> }>[]) =>
   answers.every(({ body }) => body.success);
 
-/** Counts the transactions of each signer, in blocks and with those in the pool. */
+/** Counts each signer's transactions, including those in the pool. */
 async function countTransactions() {
   const client = createPublicClient({ transport: http(chain.url) });
   const count = (blockTag: "latest" | "pending") =>
@@ -66,7 +66,7 @@ async function readMetric(
 
 const wait = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** In `npm test`, fewer: signing them takes most of the time. */
+/** Fewer in `npm test`: signing them takes most of the time. */
 const paymentCount = isLong ? 200 : 60;
 
 test("payments at once spread over three keys; killed in the middle, the next process leaves no nonce out", async () => {
@@ -107,7 +107,7 @@ test("a key without gas is reported and settles nothing; the others go on", asyn
   const held = await chain.anvil.request<Hex>("eth_getBalance", [last.address, "latest"]);
   await chain.anvil.request("anvil_setBalance", [last.address, "0x0"]);
   const before = await countTransactions();
-  // The first of them find out: the node rejects the account's transaction.
+  // The first of them detect it: the node rejects the account's transaction.
   expect(areGood(await Promise.all((await signMany(12)).map(facilitator.settle)))).toBe(true);
   const after = await countTransactions();
   expect(after.mined[2]).toBe(before.mined[2]);
@@ -155,7 +155,7 @@ test.skipIf(!hasKms)(
     const env = {
       GATEHOUSE_FACILITATOR_SIGNER_KMS_KEYS: "alias/signer",
       ...kms.env,
-      // A request to KMS has ten parts of half a second.
+      // A request to KMS takes ten parts of half a second.
       ...hastenService({ waitsMs: [500], times: 10 }),
     };
     const before = (await countTransactions()).sent;

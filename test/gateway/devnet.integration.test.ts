@@ -59,7 +59,7 @@ describe("the gateway in front of a devnet node", () => {
           await answerOf(through, name, params),
           await answerOf(node.rpc.httpUrl, name, params),
         ];
-        // What is pending has the time of its asking in it.
+        // A pending block contains the time of the request.
         if (JSON.stringify(params).includes("pending") && !isDeepStrictEqual(before, answers[2])) continue;
         for (const answer of answers) expect(answer, JSON.stringify(params)).toEqual(before);
       }

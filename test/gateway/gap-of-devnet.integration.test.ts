@@ -8,7 +8,7 @@ import { startTestNode } from "#devnet/testing/rpc-fixture.ts";
 import { startTestGateway } from "#gateway/testing/test-gateway.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
 
-/** A TCP way to a port that can be cut and kept shut. */
+/** A TCP path to a port that can be cut and kept closed. */
 async function startWay(target: string) {
   const { hostname, port } = new URL(target);
   const sockets = new Set<Socket>();
@@ -54,7 +54,7 @@ async function startWay(target: string) {
   };
 }
 
-/** Follows heads and logs at a WebSocket, each in the order in which they come. */
+/** Subscribes to heads and logs over a WebSocket, each in order of arrival. */
 async function follow(url: string, address: string) {
   const socket = new WebSocket(url);
   const ids: string[] = [];

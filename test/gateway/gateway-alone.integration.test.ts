@@ -17,7 +17,7 @@ import { generousMs, until } from "#daemon/testing/until.ts";
 
 const chainId = 31_337;
 const waitMs = generousMs;
-/** A block counts as missing after so long. */
+/** A block counts as missing after this long. */
 const staleAfterMs = 1_000;
 const batch = JSON.stringify([1, 2, 3].map((id) => ({ jsonrpc: "2.0", id, method: "eth_gasPrice", params: [] })));
 
@@ -36,7 +36,7 @@ describe("the gateway alone before a bare anvil", () => {
     });
   const wallet = () => createWalletClient({ account, chain: chain(), transport: http(url) });
   const reader = () => createPublicClient({ chain: chain(), transport: http(url), pollingInterval: 100 });
-  /** Has a transaction made a block. */
+  /** Waits until a transaction is in a block. */
   const pay = () => wallet().sendTransaction({ to: account.address, value: 1n });
   const operations = async (path: string) => {
     const response = await fetch(`${gateway.urls["operations"]}${path}`);
@@ -97,7 +97,7 @@ describe("the gateway alone before a bare anvil", () => {
     const client = createPublicClient({ chain: chain(), transport: webSocket(url.replace("http", "ws")) });
     const seen: bigint[] = [];
     const stop = client.watchBlockNumber({ onBlockNumber: (number) => void seen.push(number) });
-    // The subscription is made alongside the first block.
+    // The subscription is created concurrently with the first block.
     await until("a block arrives", waitMs, async () => {
       await pay();
       return seen.length > 0;
@@ -127,7 +127,8 @@ describe("the gateway alone before a bare anvil", () => {
       };
       return conditions.some(({ type, reason }) => type === "HeightAdvancing" && reasons.includes(reason));
     };
-    // Where the tests before took their time, their blocks came steadily, and no rest was meant: one that comes late says otherwise.
+    // If the earlier tests were slow, their blocks came steadily, and no idle time was expected: a late block changes
+    // that.
     await until("a block is late", waitMs, () => hasReason(["Quiet", "NoNewBlock"]));
     await pay();
     await until("the new block is seen", waitMs, () => hasReason(["Advancing"]));
@@ -163,7 +164,7 @@ describe("the gateway alone before a bare anvil", () => {
     expect(await reader().getBlockNumber()).toBe(0n);
     await fund();
     await reader().waitForTransactionReceipt({ hash: await pay() });
-    // Its WebSocket to the node may not be open again yet; until then it looks at the head now and then.
+    // Its WebSocket to the node may not be open again yet; until then, it polls the head.
     await until("it knows the new head", waitMs, async () => (await reader().getBlockNumber()) === 1n);
   });
 });

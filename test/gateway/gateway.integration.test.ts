@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { byHand, startFakeNode, type FakeNode } from "#gateway/testing/fake-node.ts";
 import { call, post, startTestGateway, type TestGateway } from "#gateway/testing/test-gateway.ts";
 
-/** JSON text as encoders write it that take care of HTML. */
+/** JSON text as written by encoders that escape HTML. */
 function escaped(json: string): string {
   return json.replaceAll(/[<>&'/]/g, (one) => `\\u00${one.charCodeAt(0).toString(16).padStart(2, "0")}`);
 }

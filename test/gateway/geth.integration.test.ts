@@ -16,7 +16,7 @@ const creation = `0x6e${runtime}600052600f6011f3` as const;
 /** Objects of the chain that reads find. */
 type Seen = Readonly<{ account: Hex; contract: Hex; block: Hex; blockHash: Hex; transaction: Hex }>;
 
-/** Reads of the catalogue whose answers are the node's own, right and wrong ones, at a block that is there for good. */
+/** Reads of the catalogue to which the node itself responds, valid and invalid ones, at a finalized block. */
 const reads = ({ account, contract, block, blockHash, transaction }: Seen): readonly [string, ...unknown[]][] => [
   ["eth_chainId"],
   ["net_version"],
@@ -68,7 +68,7 @@ const reads = ({ account, contract, block, blockHash, transaction }: Seen): read
 
 const chainIdCall = { jsonrpc: "2.0", id: 1, method: "eth_chainId", params: [] };
 
-/** Messages that clients send in other forms than the usual one. */
+/** Messages that clients send in unusual forms. */
 const messages: Readonly<Record<string, string>> = {
   "an empty batch": "[]",
   "half a message": "{",
@@ -94,7 +94,7 @@ describe.skipIf(program === undefined)(`the gateway before geth${skipped}`, { ti
   let url: string;
   let seen: Seen;
 
-  /** Has geth's own account send a transaction, and waits for its block. */
+  /** Makes geth's own account send a transaction, and waits for its block. */
   const send = async (account: Hex, transaction: Readonly<Record<string, string>>) => {
     const { result } = await call(geth.url, "eth_sendTransaction", [{ from: account, ...transaction }]);
     const client = createPublicClient({ transport: http(geth.url), pollingInterval: 200 });

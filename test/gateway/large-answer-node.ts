@@ -1,7 +1,7 @@
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
-/** A node that answers storage reads with as many bytes as a test says, at little cost. */
+/** A node that responds to storage reads with as many bytes as a test says, at little cost. */
 export type LargeResponseNode = AsyncDisposable & Readonly<{ httpUrl: string; setAnswer: (bytes: number) => void }>;
 
 type Request = Readonly<{ id: unknown; method: string }>;
@@ -14,7 +14,7 @@ const results: Readonly<Record<string, unknown>> = {
   eth_syncing: false,
 };
 
-/** Starts it on a free port. Its chain stands still. */
+/** Starts it on a free port. Its head never advances. */
 export async function startLargeResponseNode(): Promise<LargeResponseNode> {
   let filler = Buffer.alloc(0);
   const partsOf = ({ id, method }: Request): Buffer[] => {

@@ -7,10 +7,10 @@ import { generousMs, until } from "#daemon/testing/until.ts";
 import { startRisingNode } from "../support/node/rising-node.ts";
 import { startService } from "../support/service-process.ts";
 
-/** Longest that another caller may wait while the attack goes on. One of these messages alone took more than a second of the thread. */
+/** Max wait of another caller during the attack. One of these messages alone took more than a second of the thread. */
 const waitMs = 600;
 const bodyBytes = 5_242_880;
-/** Addresses of the one that attacks and of the others, all of this machine. */
+/** Addresses of the attacker and of the others, all on this machine. */
 const attacker = "127.0.0.2";
 const other = "127.0.0.3";
 
@@ -57,7 +57,7 @@ test("one connection that sends 5 MiB of JSON again and again holds up nobody, a
   };
   await until("it is ready", generousMs, async () => (await read("/readyz")).status === 200);
   const attack = { isOver: false };
-  /** Of each round of the attack, the longest wait of another client. */
+  /** The longest wait of another client in each round of the attack. */
   const longest: number[] = [];
   const ready: number[] = [];
   const others = (async () => {
@@ -85,7 +85,7 @@ test("one connection that sends 5 MiB of JSON again and again holds up nobody, a
   for (const name of ["empty params", "keys in a filter", "keys in tracer options"]) {
     expect(outcomes.get(name)?.every((text) => /"code":-32(600|005)/.test(text))).toBe(true);
   }
-  // The messages are the same in each round, and a busy machine holds up only some of them.
+  // The messages are the same in each round, and a busy machine delays only some of them.
   expect(Math.min(...longest)).toBeLessThan(waitMs);
   expect(new Set(ready)).toEqual(new Set([200]));
   const { events } = JSON.parse((await read("/status")).text) as { events: readonly { message: string }[] };

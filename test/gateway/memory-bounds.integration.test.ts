@@ -10,15 +10,19 @@ import { generousMs, until } from "#daemon/testing/until.ts";
 import { connectDeaf, buildHead, requestFrom } from "./deaf-client.ts";
 import { startLargeResponseNode, type LargeResponseNode } from "./large-answer-node.ts";
 
-/** Old space of the process's heap, and how much may be held for clients by it. */
+/** Size of the old space of the process's heap, and the resulting memory limit for clients. */
 const heapMiB = 128;
 const totalBytes = 56 * 1_024 * 1_024;
-/** Share of `totalBytes` that may be held on top for those who hold little themselves. */
+/** Share of `totalBytes` reserved in addition for clients that use little. */
 const marginShare = 1 / 8;
-/** Bound of the process's memory, whatever is done to it: that of a container of 512 MiB, less what is not the process's own. */
+/**
+ * Memory limit of the process, whatever happens: that of a container of 512 MiB, minus what is not the process's own.
+ */
 const mostMiB = 450;
 const waitMs = generousMs;
-/** Longest time for which another client's short call may wait: milliseconds on its own machine, seconds on one that many builds share. */
+/**
+ * Max wait of another client's short call: milliseconds on a dedicated machine, seconds on one shared by many builds.
+ */
 const shortCallMs = 10_000;
 
 const call = (id: unknown, method: string, params: readonly unknown[] = []) =>
@@ -26,7 +30,7 @@ const call = (id: unknown, method: string, params: readonly unknown[] = []) =>
 const storage = (id: unknown, at: number) =>
   call(id, "eth_getStorageAt", [`0x${"ab".repeat(20)}`, `0x${at.toString(16)}`, "latest"]);
 
-/** Enough that their answers are several times what may be held. */
+/** Enough for their responses to exceed the limit several times. */
 const batchCalls = isLong ? 100 : 40;
 
 const batch = (first: number) =>
@@ -51,10 +55,10 @@ describe("the gateway in a process with little memory", () => {
       GATEHOUSE_GATEWAY_PUBLIC_PORT: "0",
       GATEHOUSE_GATEWAY_LISTEN_PORT: "0",
       GATEHOUSE_GATEWAY_CALLERS_TRUSTED_PROXIES: "127.0.0.1",
-      // The node shares this test's thread: how soon it answers is not what is looked at.
+      // The node shares this test's thread: its response time does not matter here.
       GATEHOUSE_GATEWAY_HEALTH_TIMEOUT_MS: "20000",
     };
-    // Else sixteen WebSockets of one address can't hold what is too much for it.
+    // Otherwise, sixteen WebSockets of one address can't hold too much.
     const constants = { "listener.slowReaderTimeoutMs": 2_000, "webSocket.messageBytes": 5_000_000 };
     gateway = await startService("gateway", env, { constants });
     url = gateway.urls["gateway"] ?? "";
@@ -69,14 +73,14 @@ describe("the gateway in a process with little memory", () => {
     const response = await fetch(url, { method: "POST", body, headers });
     return response.text();
   };
-  /** Reads the bytes that are held for clients, and by the cache. */
+  /** Reads the bytes reserved for clients, and those of the cache. */
   const readMemory = async () => {
     const text = await (await fetch(`${gateway.urls["operations"]}/metrics`)).text();
     const gauge = (name: string) => Number(new RegExp(`^gatehouse_gateway_${name}_bytes (\\d+)$`, "m").exec(text)?.[1]);
     return { held: gauge("buffered"), cached: gauge("cache") };
   };
   const heldBytes = async () => (await readMemory()).held;
-  /** Another client's short calls are answered, soon, and by the same process, which has stayed small. */
+  /** Another client's short calls get quick responses from the same process, which has stayed small. */
   const expectOthersServed = async () => {
     for (let at = 0; at < 10; at += 1) {
       const startedAt = performance.now();
@@ -90,7 +94,7 @@ describe("the gateway in a process with little memory", () => {
   const expectNothingHeld = () => until("nothing is held any more", waitMs, async () => (await heldBytes()) === 0);
 
   it("serves others while many clients take nothing of long answers, and lets those go", async () => {
-    // So much that the kernel's own buffers, of 4 MB and more on loopback, don't take all of it.
+    // More than the kernel's own buffers, of 4 MB and more on loopback.
     answerWith(5_000_000);
     const clients = Array.from({ length: isLong ? 100 : 40 }, (_, at) =>
       connectDeaf(url, requestFrom(`198.51.100.${at}`, storage(at, at))),
@@ -117,7 +121,7 @@ describe("the gateway in a process with little memory", () => {
   }, 120_000);
 
   it("refuses bodies beyond what may be held with 503, and takes another's", async () => {
-    // It owes nothing for answers that it got: else it would be refused by the head of its requests.
+    // It owes nothing for earlier responses: otherwise it would be rejected at the head of its requests.
     const begun = `${buildHead("192.0.2.1")}Content-Length: 5000000\r\n\r\n[`;
     const clients = Array.from({ length: 40 }, () => connectDeaf(url, begun));
     for (const client of clients) for (let part = 0; part < 49; part += 1) client.send(Buffer.alloc(100_000, " "));
@@ -137,7 +141,7 @@ describe("the gateway in a process with little memory", () => {
     const entries = JSON.parse(text) as { id: number; result?: string; error?: { code: number } }[];
     expect(entries.map(({ id }) => id)).toEqual(Array.from({ length: batchCalls }, (_, at) => at));
     expect(entries.filter(({ result }) => result?.length === answerBytes).length).toBeGreaterThan(0);
-    // Beyond the bytes of a batch's answers, or of what may be held for a connection.
+    // Beyond the limit of a batch's responses, or of a connection's memory.
     for (const { error } of entries) expect([undefined, -32_003, -32_005]).toContain(error?.code);
     await expectOthersServed();
     await expectNothingHeld();
@@ -145,8 +149,9 @@ describe("the gateway in a process with little memory", () => {
   }, 120_000);
 
   it("drops WebSocket clients that take nothing of long answers, and those that never end a message", async () => {
-    // Of which a connection may hold one, and all of these clients one each: whichever of a client's answers are refused, one waits for it, and
-    // most of that in the gateway, since the kernel's buffers take 4 MB. Their addresses owe nothing for earlier answers, or their rate refused all.
+    // A connection may hold one such response, and all of these clients one each: whichever of a client's responses are
+    // rejected, one waits for it, mostly in the gateway, since the kernel's buffers take 4 MB. Their addresses owe
+    // nothing for earlier responses; otherwise, the rate limit would reject all.
     answerWith(10_000_000);
     const closed = new Map<WebSocket, number>();
     const open = async (address: string) => {
@@ -190,7 +195,7 @@ describe("the gateway in a process with little memory", () => {
   }, 120_000);
 
   it("bounds what one connection holds, and what does not fit is refused with when to come again", async () => {
-    // Each fits alone, and not all of one batch's.
+    // Each fits alone, but not all of one batch's together.
     answerWith(4_000_000);
     const text = await askFrom("198.51.100.80", batch(50_000));
     const entries = JSON.parse(text) as { result?: string; error?: { code: number; data?: unknown } }[];
@@ -211,7 +216,7 @@ describe("the gateway in a process with little memory", () => {
 
   it("lets the cache give way, and has lost nothing of itself at the end", async () => {
     answerWith(200_000);
-    // What comes again is kept: three quarters of what may be held in all.
+    // Repeated reads are cached: up to three quarters of the total limit.
     const reads = Math.floor((0.75 * totalBytes) / answerBytes);
     for (let round = 0; round < 3; round += 1) {
       for (let at = 0; at < reads; at += 1) {
@@ -237,7 +242,7 @@ describe("the gateway in a process with little memory", () => {
   }, 120_000);
 });
 
-/** Whether the other side has ended, which shows only when all that came is read. */
+/** Whether the other side has closed, which shows only when all data has been read. */
 function hasEnded(socket: Socket): boolean {
   socket.resume();
   return socket.readableEnded || socket.destroyed;

@@ -1,7 +1,7 @@
 import type { TestSubject } from "#devnet/testing/rpc-subject.ts";
 import type { Method, ParamShape } from "#gateway/catalogue/method.ts";
 
-/** Valid values of each shape of parameter, the plainest first. */
+/** Valid values of each shape of parameter, the simplest first. */
 export type ParamValues = Readonly<Record<ParamShape, readonly unknown[]>>;
 
 /** A call of a method: its name and its parameters. */
@@ -12,7 +12,7 @@ const identityPrecompile = `0x${"4".padStart(40, "0")}`;
 const unknownHash = `0x${"de".repeat(32)}`;
 const slot = (number: number) => `0x${number.toString(16).padStart(64, "0")}`;
 
-/** Values about what a test node's chain holds. */
+/** Values that refer to objects on a test node's chain. */
 export function buildParamValues(subject: TestSubject): ParamValues {
   const { account, contract, caller, written, blockHash, transaction } = subject;
   const block = `0x${BigInt(subject.blockNumber).toString(16)}`;
@@ -71,7 +71,10 @@ export function buildParamValues(subject: TestSubject): ParamValues {
   };
 }
 
-/** Calls of a method in which each parameter takes each of its values with the plainest of the others, and optional ones are absent. */
+/**
+ * Calls of a method in which each parameter takes each of its values with the simplest values of the others, and with
+ * optional ones absent.
+ */
 export function listVariedCalls({ name, params }: Method, values: ParamValues): readonly VariedCall[] {
   const plainest = params.map(({ shape }) => values[shape][0]);
   const varied = params.flatMap(({ shape }, at) => values[shape].map((value) => plainest.with(at, value)));

@@ -12,7 +12,7 @@ const send = (id: number) => call(id, "eth_sendRawTransaction", [`0x0${id}`]);
 
 const from = (caller: string) => ({ "X-Forwarded-For": caller });
 
-/** Most calls in one batch of a node of the public family. */
+/** Max calls in one batch of a public-family node. */
 const batchItems = 20;
 
 describe("a node of the public family", () => {
@@ -52,7 +52,7 @@ describe("a node of the public family", () => {
       expect(answers.map(({ id, result }) => ({ id, result }))).toEqual(expected);
       expect(Math.max(...node.batches)).toBe(batchItems);
       expect(node.requests).toHaveLength(90);
-      // What was before the transaction is answered before it, and what was after it is requested after it.
+      // Calls before the transaction get their responses before it, and those after it are sent after it.
       const transactionAt = node.requests.findIndex(({ method }) => method === "eth_sendRawTransaction");
       expect(transactionAt).toBe(50);
     },

@@ -15,10 +15,10 @@ const table = page.slice(page.indexOf("## What is bounded"));
 const defaults: unknown = { gateway: gatewaySection.parse({}) };
 
 const units: Readonly<Record<string, number>> = { KiB: 1_024, MiB: 1_048_576, GiB: 1_073_741_824, s: 1_000 };
-/** Times that are stated in words, in milliseconds. */
+/** Times in words, in milliseconds. */
 const times: Readonly<Record<string, number>> = { "an hour": 3_600_000, "a day": 86_400_000 };
 
-/** Settings of services but the gateway, by what the rows call them; what none names is the sidecar's. */
+/** Settings of services other than the gateway, by the rows' wording; those of no named service are the sidecar's. */
 const services: readonly Readonly<{ of: RegExp; schema: z.ZodObject }>[] = [
   { of: /engine proxy/, schema: engineProxySettings.schema },
   { of: /facilitator|ledger/, schema: facilitatorSettings.schema },
@@ -26,14 +26,14 @@ const services: readonly Readonly<{ of: RegExp; schema: z.ZodObject }>[] = [
   { of: /./, schema: sidecarSettings.schema },
 ];
 
-/** A setting that an item names, and what stands after it as its default. */
+/** A setting named by an item, and the default stated after it. */
 type Named = Readonly<{ name: string; stated: string }>;
 
 const named: readonly Named[] = [...table.matchAll(/`(gateway\.[\w.]+)`, ([^;→\n]*)/g)].map(
   ([, name = "", stated = ""]) => ({ name, stated: stated.trim() }),
 );
 
-/** Settings of other services whose default a row states behind the name. */
+/** Settings of other services whose default a row states after the name. */
 const namedElsewhere = [...table.matchAll(/^- \*\*(.+?)\*\*: (.+?) → /gm)].flatMap(([, resource = "", bound = ""]) =>
   [...bound.matchAll(/`(?!gateway\.)([\w.]+)`, ([^;,]*)/g)].map(([, name = "", stated = ""]) => ({
     resource,
@@ -52,7 +52,7 @@ function defaultOf(resource: string, name: string): unknown {
   return key === undefined ? value : Object.entries(value as object).find(([found]) => found === key)?.[1];
 }
 
-/** The number that a default is stated as, in the setting's own unit; undefined when it is stated in words. */
+/** The number of a stated default, in the setting's own unit; undefined if it is stated in words. */
 function numberIn(stated: string): number | undefined {
   if (times[stated] !== undefined) return times[stated];
   const [, digits, unit] = /^(\d+)(?: (KiB|MiB|GiB|s)\b)?/.exec(stated) ?? [];
@@ -90,7 +90,7 @@ describe("the list of what is bounded", () => {
   it.each(named)("states the default of $name as it is: $stated", ({ name, stated }) => {
     const number = numberIn(stated);
     if (number === undefined) {
-      // A default that follows from the machine: the setting, or constant, exists without a value.
+      // A default derived from the machine: the setting, or constant, exists without a value.
       const section = name.split(".").slice(1, -1).reduce<z.ZodType>(findChild, gatewaySection);
       expect(findChild(section, name.split(".").at(-1) ?? "")).toBeInstanceOf(z.ZodType);
       expect(settingAt(name).exists).toBe(false);
@@ -102,7 +102,7 @@ describe("the list of what is bounded", () => {
   });
 
   it.each(namedElsewhere)("states the default of $name ($resource) as it is: $stated", ({ resource, name, stated }) => {
-    // One that follows from the machine has none itself.
+    // A setting whose default is derived from the machine has no value itself.
     expect(defaultOf(resource, name)).toBe(numberIn(stated));
   });
 

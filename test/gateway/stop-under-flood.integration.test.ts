@@ -11,7 +11,7 @@ const tier = {
   concurrency: 48,
 };
 
-/** Requests of a client, one behind another. */
+/** Pipelined requests of a client. */
 const flood = (client: number) => {
   const requests = Array.from({ length: 2_000 }, (_, at) => storage(client * 10_000 + at));
   return requests.map((body) => buildRequest(body, { address: `192.0.2.${client}` })).join("");
@@ -25,7 +25,7 @@ it("a stop is not held up by clients that have sent thousands of requests and ta
   gateway.node.answer(({ method }) => (method === "eth_getStorageAt" ? "z".repeat(20_000) : "0x1"));
   using deaf = openMany(20, (at) => openRaw(gateway.url, flood(at)));
   for (const { socket } of deaf.clients) socket.pause();
-  // More than the kernel takes for them: it waits in the gateway.
+  // More than the kernel buffers for them: the rest waits in the gateway.
   await until(
     "answers wait",
     generousMs,

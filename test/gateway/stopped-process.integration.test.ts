@@ -25,7 +25,7 @@ const publicTier = {
 };
 const balanceOf = (account: number) => [`0x${account.toString(16).padStart(40, "0")}`, "latest"];
 
-/** Whether a gateway takes a new WebSocket. */
+/** Whether a gateway accepts a new WebSocket. */
 async function takesWebSockets(url: string): Promise<boolean> {
   const socket = new WebSocket(url.replace("http", "ws"));
   const taken = await Promise.race([
@@ -56,7 +56,7 @@ it("a sidecar that is told to stop by SIGTERM answers every call under way, clos
     GATEHOUSE_SIDECAR_RESTART_DRIVER: "none",
     GATEHOUSE_SIDECAR_LISTEN_PORT: "0",
     GATEHOUSE_SIDECAR_GATEWAY_PUBLIC_PORT: "0",
-    // One caller gets no more than three quarters of them.
+    // One caller gets at most three quarters of them.
     GATEHOUSE_SIDECAR_GATEWAY_UPSTREAM_CONNECTIONS: String(2 * (overHttp + overWebSocket)),
     GATEHOUSE_SIDECAR_GATEWAY_TIERS: JSON.stringify({ public: publicTier }),
   });

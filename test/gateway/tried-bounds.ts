@@ -1,7 +1,10 @@
-/** Tests of bounds: by file, the resource as the list of test/bounds/README.md names it, and the test's title or its beginning. */
+/** Tests of limits: by file, the resource as named in test/bounds/README.md, and the test's title or its start. */
 type TriedBounds = Readonly<Record<string, Readonly<Record<string, string>>>>;
 
-/** The tests of test/bounds/ and what each tries: a title is the resource's name. Each runs a real process with a heap that a bound which does not hold would use up. */
+/**
+ * The tests in test/bounds/ and their subjects: a title is the resource's name. Each runs a real process whose heap
+ * would be exhausted if the limit did not work.
+ */
 const inSmallProcesses: Readonly<Record<string, readonly string[]>> = {
   "gateway-node": [
     "connections to the node",
@@ -106,7 +109,7 @@ const inSmallProcesses: Readonly<Record<string, readonly string[]>> = {
   overview: ["overview targets", "time of the overview's check of a target", "response size of an overview target"],
 };
 
-/** Every bound of the table, and the test that goes up to it and beyond. */
+/** Every limit in the table, and the test that reaches and exceeds it. */
 export const triedBounds: TriedBounds = {
   ...Object.fromEntries(
     Object.entries(inSmallProcesses).map(([name, resources]) => [

@@ -77,7 +77,7 @@ describe("docs/gitops-clusters.md", () => {
       },
     });
     const kustomization = blocks.find((block) => objectSchema.safeParse(block).data?.kind === "Kustomization");
-    // A patch that replaces `/metadata/annotations` would take away what keeps the claim.
+    // A patch that replaces `/metadata/annotations` would remove the annotations that retain the claim.
     expect((kustomization as { spec: object }).spec).not.toHaveProperty("patches");
   });
 });

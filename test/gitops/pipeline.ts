@@ -7,30 +7,33 @@ import { findJob, template } from "./workflow.ts";
 
 const root = join(import.meta.dirname, "../..");
 
-/** Output and exit status of a stand-in when it is called. */
+/** Output and exit status of a fake program when it is called. */
 export type StandIn = Readonly<{ output?: string; status?: number }>;
 
-/** Result of a job's `run` steps, up to the one that failed. */
+/** Result of a job's `run` steps, up to the failed one. */
 export type JobResult = Readonly<{ status: number | null; output: string }>;
 
-/** A user's copy of the template, as its own repository, with stand-ins for what is outside of it. */
+/** A user's copy of the template, as its own repository, with fakes for everything outside it. */
 export type Pipeline = AsyncDisposable &
   Readonly<{
     directory: string;
-    /** Has a program end so; by subcommand, e.g. `pulumi-preview`, `gh-issue-list`. */
+    /** Makes a program exit like this; by subcommand, e.g. `pulumi-preview`, `gh-issue-list`. */
     stand: (call: string, what: StandIn) => Promise<void>;
-    /** Writes a file and has git know it. */
+    /** Writes a file and adds it to git. */
     commit: (path: string, text: string) => Promise<void>;
-    /** Runs the `run` steps of a job as a runner does: one shell a step, ended by the first that fails. */
+    /** Runs a job's `run` steps like a runner: one shell per step, until one fails. */
     runJob: (workflow: string, job: string, environment?: string) => Promise<JobResult>;
     /** Runs a script by itself, as on a laptop. */
     runScript: (script: string, args: readonly string[], env?: Readonly<Record<string, string>>) => Promise<JobResult>;
     report: (name: string) => Promise<string>;
-    /** Calls of the stand-ins since the last time, each as its words. */
+    /** Calls of the fakes since the last time, each with its arguments. */
     calls: () => Promise<readonly (readonly string[])[]>;
   }>;
 
-/** Records its words, a call a line, then prints and ends as it was set for `<program>-<words>`, whichever are the most. */
+/**
+ * Records its arguments, one call per line, then prints and exits as set for the longest matching
+ * `<program>-<arguments>`.
+ */
 const standIn = `#!/usr/bin/env bash
 { printf '%s\\t' "$(basename "$0")" "$@"; printf '\\n'; } | tr -d '\\r' >>"$STAND_INS/calls"
 name=$(basename "$0")
@@ -43,7 +46,7 @@ for words in "$name-$1-$2" "$name-$1" "$name"; do
 done
 `;
 
-/** Copies the template. Its submodule is this repository; `pulumi`, `gh`, `npm` and `npx` are stand-ins. */
+/** Copies the template. Its submodule is this repository; `pulumi`, `gh`, `npm` and `npx` are fakes. */
 export async function copyPipeline(): Promise<Pipeline> {
   const home = await mkdtemp(join(tmpdir(), "gatehouse-gitops-"));
   const [directory, bin, standIns] = ["repository", "bin", "stand-ins"].map((name) => join(home, name)) as [
@@ -120,7 +123,7 @@ export async function copyPipeline(): Promise<Pipeline> {
   };
 }
 
-/** Resolves the expressions of a step's environment as the runner does. */
+/** Resolves the expressions of a step's environment like the runner. */
 function resolveExpressions(
   env: Readonly<Record<string, string>>,
   environment: string,
@@ -128,7 +131,7 @@ function resolveExpressions(
   const known: Readonly<Record<string, string>> = {
     "matrix.environment": environment,
     "vars.PULUMI_ORGANIZATION": "acme",
-    // A variable that nobody set is empty.
+    // An unset variable is empty.
     "vars[format('SERVICE_URLS_{0}', matrix.environment)]": "",
     "vars.NODE_CONF_COMMAND": "",
     "vars[format('NODE_VERSION_{0}', matrix.environment)]": "",

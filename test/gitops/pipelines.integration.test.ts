@@ -103,7 +103,7 @@ describe("a pull request", () => {
       /### This would stop something, or drop data\n\n~~~~text\nwarning: gatehouse-staging-node would/,
     );
     expect(comment).toMatch(/### Policies\n\n~~~~text\n\[mandatory\] {2}\[severity: high\] {2}image-pinned/);
-    // What was printed stands between fences that it can't close, and is no command to the runner.
+    // Printed output is between fences that it can't close, and is no command to the runner.
     expect(comment).toContain("~~~~~text\nPreviewing update (staging):");
     expect(log).toMatch(/::stop-commands::([0-9a-f]{32})\n[\s\S]*::error::from a pull request\n::\1::/);
   });

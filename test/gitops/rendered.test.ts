@@ -6,8 +6,8 @@ import { recordStack, listManifests, type Manifest } from "#infra/testing/deploy
 import { template } from "./workflow.ts";
 
 /**
- * Stacks of the template. The tests look at the objects that the program registers. What `renderTo` writes from them is the provider's work, which
- * needs Pulumi's command line (rendered.integration.test.ts).
+ * The template's stacks. The tests check the objects that the program registers. What `renderTo` makes of them is the
+ * provider's work, which needs Pulumi's command line (rendered.integration.test.ts).
  */
 const stacks = globSync("stacks/Pulumi.*.yaml", { cwd: template }).toSorted();
 
@@ -22,7 +22,7 @@ function configOf(path: string): Readonly<Record<string, string>> {
   );
 }
 
-/** The first run loads the SDK of Kubernetes, which takes a busy machine long. */
+/** The first run loads the Kubernetes SDK, which is slow on a busy machine. */
 const timeout = 60_000;
 
 const prunedByNobody = {
@@ -32,7 +32,7 @@ const prunedByNobody = {
 
 const isOwners = ([key]: readonly [string, string]) => /argoproj|fluxcd/.test(key);
 
-/** The annotations of the namespace and of each claim, by name, of those that Argo CD and Flux read. */
+/** Annotations for Argo CD and Flux on the namespace and on each claim, by name. */
 async function ownersAnnotations(config: Readonly<Record<string, string>>) {
   const kept = listManifests(await recordStack(config, { preview: false })).filter(
     ({ kind }) => kind === "Namespace" || kind === "PersistentVolumeClaim",
@@ -49,7 +49,7 @@ async function rendered(path: string): Promise<readonly Manifest[]> {
   return listManifests(await recordStack(configOf(path), { preview: false }));
 }
 
-/** Runs the program again; an observer keeps the run from being shared with another test. */
+/** Runs the program again; an observer prevents sharing the run with another test. */
 async function renderedAgain(path: string): Promise<readonly Manifest[]> {
   return listManifests(await recordStack(configOf(path), { preview: false, watch: () => undefined }));
 }
@@ -136,7 +136,7 @@ const listKeys: Readonly<Record<string, readonly string[]>> = {
   imagePullSecrets: ["name"],
 };
 
-/** Entries of such lists that share a key with one before them. */
+/** Entries of such lists that have the same key as an earlier one. */
 function twice(value: unknown, name = ""): readonly string[] {
   if (Array.isArray(value)) {
     const found = value.flatMap((entry) => twice(entry));

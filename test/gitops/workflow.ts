@@ -23,7 +23,7 @@ const job = z.looseObject({
 });
 const workflowSchema = z.looseObject({ permissions: z.unknown(), jobs: z.record(z.string(), job) });
 
-/** A job of a workflow of GitHub Actions, as far as the tests ask. */
+/** A job of a GitHub Actions workflow, with the parts that the tests use. */
 export type WorkflowJob = z.output<typeof job>;
 
 /** The template's workflows, each with its text. */
@@ -38,7 +38,7 @@ export const jobs = workflows.flatMap((workflow) =>
   Object.entries(workflow.jobs).map(([name, found]) => ({ workflow: workflow.name, name, job: found })),
 );
 
-/** Finds the job of that name. @throws {Error} if there is none. */
+/** Finds the job with this name. @throws {Error} if there is none. */
 export function findJob(workflow: string, name: string): WorkflowJob {
   const found = jobs.find((entry) => entry.workflow === workflow && entry.name === name);
   if (found === undefined) throw new Error(`no job ${name} in ${workflow}`);

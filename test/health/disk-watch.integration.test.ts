@@ -12,7 +12,7 @@ import { readUntil } from "#daemon/testing/until.ts";
 const log = pino({ level: "silent" });
 const hourMs = 3_600_000;
 
-/** One look of a sidecar at a path, at a time of the wall clock, with the state that it shares with those before and after it. */
+/** One check of a path by a sidecar, at a time of the wall clock, with the state shared by consecutive checks. */
 async function lookOnce(stateDirectory: string, path: string, wallMs: number) {
   using state = openUpkeepState(stateDirectory);
   const stopping = new AbortController();
@@ -58,7 +58,7 @@ test("a forecast comes of what was seen before the sidecar was restarted; until 
   expect(first.text).toMatch(/^gatehouse_node_disk_used_bytes \d+$/m);
   expect(first.text).not.toMatch(forecast);
   expect(first.condition).toMatchObject({ status: "True", reason: "Sufficient" });
-  // The disk of this machine does not fill while a test runs, so what was seen first is made smaller.
+  // This machine's disk does not fill during a test, so the first reading is reduced instead.
   const { blocks, bfree, bsize } = await statfs(path);
   const usedBytes = (blocks - bfree) * bsize;
   {

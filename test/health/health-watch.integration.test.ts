@@ -10,7 +10,7 @@ import {
 } from "#sidecar/testing/watched-node.ts";
 import { readUntil } from "#daemon/testing/until.ts";
 
-/** Readiness with a gateway that serves. */
+/** Readiness while the gateway serves. */
 function readiness(board: ConditionBoard) {
   board.set({ type: "GatewayServing", status: "True", reason: "Serving", message: "The gateway serves." });
   return readNodeReadiness(board);
@@ -153,7 +153,7 @@ test("another node may take the place of this one without a look that fails: eac
     return asked.chains < 4 ? "0x688" : "0x1";
   };
   await using node = await serve(answersRpc({ ...good, eth_chainId, eth_blockNumber }));
-  // A height that a busy machine answers late would be requested again.
+  // A height that arrives late on a busy machine would be requested again.
   await using health = watch(node.url, { GATEHOUSE_SIDECAR_HEALTH_TIMEOUT_MS: "20000" });
   await health.words("ChainIdMatches", "WrongChain");
   await readUntil(
@@ -167,7 +167,7 @@ test("another node may take the place of this one without a look that fails: eac
   );
 });
 
-/** A node at a height that a test sets, as it appears in messages. */
+/** A node at a height that a test sets, as shown in messages. */
 async function serveHeight(first: number) {
   const state = { height: first };
   const node = await serve(answersRpc({ ...good, eth_blockNumber: () => `0x${state.height.toString(16)}` }));
@@ -191,7 +191,7 @@ test("a height that stays, goes on, and goes backwards: no reference says that a
     "The height dropped from 17 to 3; the node lost blocks or its data was replaced. Check the node's log and its data directory.",
   );
   expect(readiness(health.board).ready).toBe(false);
-  // Nobody says that the chain goes on after 3, and a chain of development may be set back for good.
+  // Nothing shows that the chain continues after 3, and a development chain may be reset for good.
   await health.words("HeightAdvancing", "Quiet");
   expect(readiness(health.board).ready).toBe(true);
   node.state.height = 2;
@@ -259,7 +259,8 @@ test("a node that was given older data lost blocks, and is then behind its refer
   await health.words("HeightAdvancing", "Advancing");
   await health.words("NodeSynced", "Behind");
   clearInterval(rise);
-  // Who could say where the chain is says nothing: it may have gone on from where the node was.
+  // The reference, which knows the chain's height, does not respond: the chain may have continued from where the node
+  // was.
   isAnswering = false;
   await health.words("NodeSynced", "NoReference");
   node.state.height = 50;

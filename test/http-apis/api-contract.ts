@@ -3,21 +3,21 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 type Content = Readonly<Record<string, Readonly<{ schema: object }>>>;
 type Operation = Readonly<{ responses: Readonly<Record<string, Readonly<{ content?: Content }>>> }>;
 
-/** The part of an OpenAPI document that answers are judged by. */
+/** The part of an OpenAPI document that responses are compared with. */
 export type ApiDocument = Readonly<{ paths: Readonly<Record<string, Readonly<Record<string, Operation>>>> }>;
 
-/** Contract that a service's answers are compared with. */
+/** Contract that a service's responses are compared with. */
 export type ApiContract = Readonly<{
-  /** Names what an answer has that the document does not say, or the other way round; undefined where they agree. */
+  /** Describes differences between a response and the document, in either direction; undefined if there are none. */
   breach: (asked: Asked, answer: Answer) => string | undefined;
-  /** Operations of which no answer was judged yet. */
+  /** Operations without a checked response yet. */
   unseen: () => readonly string[];
 }>;
 
 type Asked = Readonly<{ method: string; path: string }>;
 type Answer = Readonly<{ status: number; type: string; body: string }>;
 
-/** Closes a schema: fields that the document does not name are a breach here, though a client has to bear them. */
+/** Closes a schema: undocumented fields are a violation here, although clients must tolerate them. */
 function closeSchema(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(closeSchema);
   if (typeof schema !== "object" || schema === null) return schema;
@@ -27,13 +27,13 @@ function closeSchema(schema: unknown): unknown {
     : inner;
 }
 
-/** Whether a path is the template with something in place of each `{name}`. */
+/** Whether a path matches the template, with any text for each `{name}`. */
 function isFilledIn(template: string, path: string): boolean {
   const [parts, asked] = [template.split("/"), path.split("/")];
   return parts.length === asked.length && parts.every((part, place) => /^\{\w+\}$/.test(part) || part === asked[place]);
 }
 
-/** Judges answers by a document. */
+/** Checks responses against a document. */
 export function createApiContract({ paths }: ApiDocument): ApiContract {
   const ajv = new Ajv2020({ strict: false, validateFormats: false });
   const seen = new Set<string>();
@@ -64,9 +64,9 @@ export function createApiContract({ paths }: ApiDocument): ApiContract {
   };
 }
 
-/** A running service, asked under its contract. */
+/** A running service, called under its contract. */
 export type ContractedService = Readonly<{
-  /** Asks, and resolves with the status. @throws {Error} where the answer is not as documented. */
+  /** Sends a request, and resolves with the status. @throws {Error} if the response is not as documented. */
   ask: (method: "GET" | "POST", path: string, init?: RequestInit, url?: string) => Promise<number>;
   unseen: ApiContract["unseen"];
 }>;

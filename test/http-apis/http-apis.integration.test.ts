@@ -15,7 +15,7 @@ afterAll(() => stack?.[Symbol.asyncDispose]());
 
 const at = (port: number) => `http://127.0.0.1:${port}`;
 
-/** Builds what a seller would send for the stack's route, signed by its client. */
+/** Builds a seller's request for the stack's route, signed by its client. */
 async function buildQuestion(): Promise<RequestInit> {
   const unpaid = await fetch(`${at(stack.ports.resourceServer)}/data`);
   const [offer] = decodePaymentRequiredHeader(unpaid.headers.get("PAYMENT-REQUIRED") ?? "").accepts;
@@ -32,7 +32,7 @@ it("a facilitator answers as its OpenAPI document says", async () => {
   const asked = await buildQuestion();
   expect(await ask("POST", "/verify", asked)).toBe(200);
   expect(await ask("POST", "/settle", asked)).toBe(200);
-  // It is spent now.
+  // The payment is spent now.
   expect(await ask("POST", "/verify", asked)).toBe(200);
   expect(await ask("POST", "/settle", asked)).toBe(200);
   expect(await ask("POST", "/verify", { headers: sent, body: "{}" })).toBe(400);

@@ -30,24 +30,27 @@ export type ChainStack = AsyncDisposable &
     name: string;
     stack: PulumiStack;
     statusPort: number;
-    /** Lines of a file among the node's data. */
+    /** Lines of a file in the node's data. */
     readData: (file: string) => Promise<readonly string[]>;
     readConfig: () => Promise<Readonly<Record<string, unknown>>>;
-    /** The id of the node's container; empty while there is none. */
+    /** Id of the node's container; empty if there is none. */
     readNodeId: () => Promise<string>;
-    /** The upgrade of the stack that is not over. */
+    /** The stack's unfinished upgrade. */
     readRecord: () => StackRecord | undefined;
-    /** Runs Pulumi on the stack, and throws what it printed when that fails. */
+    /** Runs Pulumi on the stack, and throws its output if it fails. */
     runPulumi: (...args: readonly string[]) => Promise<void>;
-    /** Kills `pulumi up` of an upgrade alone, as a machine without memory does, once it has made another container of the node. */
+    /**
+     * Kills only an upgrade's `pulumi up`, as on a machine that runs out of memory, once it has created a new container
+     * for the node.
+     */
     killUpdate: (running: TypedUpgrade) => Promise<void>;
   }>;
 
-/** The image of a version of the node. */
+/** The image of a node version. */
 export const chainImage = (engine: TestEngine, version: string, behaviour: ChainNodeBehaviour = "good") =>
   buildChainNodeImage(inject("testImagesName"), engine.ok ? engine.nodeImage : "", { version, behaviour });
 
-/** Deploys a stack with that node's version 0.16.2. */
+/** Deploys a stack with version 0.16.2 of that node. */
 export async function deployChainStack(
   name: string,
   { engine, sharedWith }: Readonly<{ engine: TestEngine; sharedWith?: ChainStack }>,
@@ -118,18 +121,18 @@ export async function deployChainStack(
   };
 }
 
-/** A `gatehouse upgrade` that was typed. */
+/** A running `gatehouse upgrade`. */
 export type TypedUpgrade = Readonly<{
   /** Output so far. */
   printed: () => string;
   hasEnded: () => boolean;
-  /** Kills it as nothing can keep from. */
+  /** Kills it with SIGKILL. */
   kill: () => void;
-  /** Waits for its end. */
+  /** Waits until it exits. */
   end: () => Promise<Readonly<{ status: number | null; printed: string }>>;
 }>;
 
-/** Starts `gatehouse upgrade` as a person does who keeps its state in that directory. */
+/** Starts `gatehouse upgrade` as an operator who keeps its state in that directory. */
 export function startUpgrade(
   words: readonly string[],
   { env, state }: Readonly<{ env: NodeJS.ProcessEnv; state: string }>,

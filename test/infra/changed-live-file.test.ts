@@ -32,7 +32,7 @@ const apiKeys = (holders: Readonly<Record<string, string>>) => ({
 
 type Change = readonly [Readonly<Record<string, string>>, Readonly<Record<string, string>>, service: string];
 
-/** Each change, the stack before and after it, and what brings it to the service. */
+/** Each change, the stack before and after it, and how it reaches the service. */
 const changes = {
   "a limit of the gateway": [{}, gateway({ ranges: { logsBlocks: 50 } }), "sidecar"],
   "another limit": [gateway({ ranges: { logsBlocks: 50 } }), gateway({ ranges: { logsBlocks: 60 } }), "sidecar"],
@@ -50,7 +50,7 @@ const changes = {
 
 const settingsOf = (service: string, settings: object) => ({ settings: JSON.stringify({ [service]: settings }) });
 
-/** The same of settings that a cluster rolls a service for. */
+/** The same for settings that make a cluster restart a service. */
 const handedOverOnDocker = {
   "a limit of the facilitator": [{}, settingsOf("facilitator", { settlement: { inFlightMax: 500 } }), "facilitator"],
   "the level of the facilitator's log": [{}, settingsOf("facilitator", { log: { level: "warn" } }), "facilitator"],
@@ -77,7 +77,7 @@ describe.each(Object.entries(targets))("on %s", (target, place) => {
     async (_, change) => {
       const [before, after, service] = change;
       const changed = differing(await deploy(before), await deploy(after));
-      // Where the gateway connects to something new, the network lets it through first.
+      // If the gateway connects to something new, the network policy allows it first.
       const isConnected = target === "kubernetes" && JSON.stringify(after).includes("otlpUrl");
       expect(changed.map(({ type, name }) => `${type.split(":").at(-1)} ${name}`).toSorted()).toEqual([
         ...(isConnected ? ["NetworkPolicy gh-allow-node"] : []),

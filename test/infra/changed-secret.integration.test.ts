@@ -30,7 +30,7 @@ beforeAll(async () => {
 }, 120_000);
 afterAll(() => resources.disposeAsync());
 
-/** The sidecar of a stack on Docker, at this machine's ports and folders. */
+/** The sidecar of a stack on Docker, on this machine's ports and directories. */
 function specWith(controlToken: string, restoreAfterMs = 30_000): ServiceSpec {
   const { spec, problems } = sidecarSpec({
     chainId: 1_672,
@@ -63,10 +63,10 @@ function specWith(controlToken: string, restoreAfterMs = 30_000): ServiceSpec {
   return spec;
 }
 
-/** A text with the paths of a container's directories, with those of this machine's. */
+/** A text with container paths, with this machine's paths instead. */
 const placeOf = (text: string) => text.replaceAll("/run/gatehouse", folder);
 
-/** Delivers files as the container that does so: complete ones, one by one. */
+/** Delivers files like the delivery container: complete ones, one by one. */
 async function deliver(files: ServiceSpec["files"], directory: string): Promise<void> {
   await mkdir(placeOf(directory), { recursive: true });
   for (const { name, content } of files) {
@@ -76,7 +76,7 @@ async function deliver(files: ServiceSpec["files"], directory: string): Promise<
   }
 }
 
-/** The sidecar of a specification, as the stack's container runs it. */
+/** A specification's sidecar, as run by the stack's container. */
 async function startDeployed(spec: ServiceSpec) {
   await deliver(spec.files, filesDirectory);
   await deliver(spec.liveFiles ?? [], liveFilesDirectory);
@@ -104,12 +104,12 @@ it(
     await until("the old token opens", generousMs, async () => (await statusBy(before)) === 200);
     const callers = await startCallers(sidecar.urls["gateway"] ?? "", { requestsPerSecond: 100, webSockets: 5 });
 
-    // What else were another would have the engine replace the container.
+    // Any other difference would make the engine replace the container.
     expect({ ...specWith(after), liveSecrets: [] }).toEqual({ ...spec, liveSecrets: [] });
     const changed = specWith(after, 20_000);
     expect({ ...changed, liveSecrets: [], liveFiles: [] }).toEqual({ ...spec, liveSecrets: [], liveFiles: [] });
     await deliver(changed.liveSecrets ?? [], liveSecretsDirectory);
-    // A container brings each, and the second ends later.
+    // A container delivers each, and the second one exits later.
     await pause(1_500);
     await deliver(changed.liveFiles ?? [], liveFilesDirectory);
     await until("the new token opens", generousMs, async () => (await statusBy(after)) === 200);

@@ -8,7 +8,7 @@ const config = {
   devAccounts: "true",
   tokenAddress: "0x8083F940Be4327c7b67c414103e794C0B5eA7Bb2",
 };
-/** Among the settings, where a stack gives one service its own key. */
+/** In the settings, if a stack gives one service its own key. */
 const withSigner = (byte: string) => ({
   ...config,
   settings: JSON.stringify({ facilitator: { signer: { privateKey: `0x${byte.repeat(32)}` } } }),
@@ -63,7 +63,7 @@ const targets = {
     tokenAddress: config.tokenAddress,
   },
 };
-/** Every secret that the sidecar takes. */
+/** Every secret that the sidecar accepts. */
 const withSidecarSecrets = (character: string): Readonly<Record<string, object>> => ({
   upkeep: { controlToken: character.repeat(32) },
   gateway: {
@@ -115,7 +115,7 @@ describe("another key of the signer, on Kubernetes", () => {
       "upstream",
       "node",
     ]);
-    // The resource server signs the tokens that it sells by a key of its own, which is made of the signer's.
+    // The resource server signs the tokens that it sells with its own key, which is derived from the signer's.
     const rolled = rotated.filter(([name, template]) => template !== templates.get(name)).map(([name]) => name);
     expect(rolled).toEqual(["facilitator", "resource-server"]);
   });

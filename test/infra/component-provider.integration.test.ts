@@ -27,10 +27,10 @@ const { devAccounts: _, ...withoutAccounts } = sandbox;
 const signerPrivateKey = `0x${"17".repeat(32)}`;
 const paid = { ...withoutAccounts, payTo: `0x${"01".repeat(20)}` };
 
-/** Marks a value as secret, as Pulumi's wire does. */
+/** Marks a value as secret in Pulumi's wire format. */
 const markSecret = (value: string) => ({ [runtime.specialSigKey]: runtime.specialSecretSig, value });
 
-/** A value without what the wire marks as secret. */
+/** A value without the wire format's secret markers. */
 function withoutSecrets(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutSecrets);
   if (typeof value !== "object" || value === null) return value;
@@ -40,10 +40,13 @@ function withoutSecrets(value: unknown): unknown {
 
 let engine: ComponentEngine;
 
-/** Status code of gRPC for a request that is wrong. */
+/** gRPC status code for an invalid request. */
 const invalidArgument = 3;
 
-/** All that the plugin has against a component: its message, and each input with what is wrong. Nothing but the component itself is registered. */
+/**
+ * All of the plugin's errors about a component: its message, and each input with its error. Nothing but the component
+ * itself is registered.
+ */
 async function refusalOf(asked: RequestedComponent): Promise<string> {
   const refused = await engine.construct(asked).then(
     () => {
@@ -53,7 +56,7 @@ async function refusalOf(asked: RequestedComponent): Promise<string> {
   );
   expect(refused.code).toBe(invalidArgument);
   const registered: string[] = [];
-  // It is registered while its inputs are judged, and may be so after them.
+  // It is registered while its inputs are validated, or later.
   await expect
     .poll(() => registered.push(...engine.takeRegistered().map(({ type }) => type)), { timeout: 10_000 })
     .toBeGreaterThan(0);
@@ -115,7 +118,7 @@ describe("the plugin of the components", () => {
   });
 
   it("deploys to a Docker host", async () => {
-    // An engine that is reached by SSH is not looked at before.
+    // An engine reached by SSH is not checked before.
     const { target: _target, renderTo: _renderTo, ...inputs } = sandbox;
     const { state } = await engine.construct({ inputs: { ...inputs, dockerEngine: "ssh://operator@host.example" } });
     const registered = engine.takeRegistered();

@@ -2,13 +2,13 @@ import { runtime } from "@pulumi/pulumi";
 import { recordStack } from "#infra/testing/deployed-stack.ts";
 import type { PolicyResource } from "#policies/rule.ts";
 
-/** Runs the Pulumi program's own parts over mocks, and returns what it would deploy, as the policy pack sees it. */
+/** Runs the Pulumi program's own parts against mocks, and returns what it would deploy, as seen by the policy pack. */
 export async function listDeployedResources(
   config: Readonly<Record<string, string>>,
   prefix = "gh",
 ): Promise<readonly PolicyResource[]> {
   const recorded = await recordStack(config, { preview: false, prefix });
-  // Mocks do not see resource options; the program protects exactly what it keeps.
+  // Mocks do not see resource options; the program protects exactly the resources that it retains.
   return recorded.map(({ type, name, inputs }) => ({ type, name, props: asPlainProps(inputs), protect: true }));
 }
 

@@ -6,7 +6,7 @@ import { expect, test } from "vitest";
 import { root } from "../style/rooms.ts";
 import { listDeployedResources } from "./deployed-resources.ts";
 
-/** The machine's own may not run. */
+/** The machine's own engine may not run. */
 const engine = { dockerEngine: "tcp://engine.example:2376" };
 
 const secrets: Readonly<Record<string, string>> = {
@@ -15,7 +15,7 @@ const secrets: Readonly<Record<string, string>> = {
   stabilizingKey: "another key of the node",
 };
 
-/** The values of an example, as Pulumi gives them: text. */
+/** The values of an example as text, like Pulumi's. */
 function exampleConfig(name: string): Readonly<Record<string, string>> {
   const text = readFileSync(join(root, "infra/examples", name), "utf8");
   const { config } = parse(text) as { config: Readonly<Record<string, unknown>> };
@@ -28,7 +28,7 @@ function exampleConfig(name: string): Readonly<Record<string, string>> {
 
 const guide = (name: string) => readFileSync(join(root, "docs/guides", name), "utf8");
 
-/** The secrets that a page has its reader set. */
+/** The secrets that a page tells its reader to set. */
 function secretsOf(page: string): Readonly<Record<string, string>> {
   const named = [...page.matchAll(/pulumi config set --secret (\w+)/g)].map(([, key = ""]) => [
     key,
@@ -64,7 +64,7 @@ test("the commands of docs/guides/docker.md for an image that copies its program
   );
   const typedKeys = typed.map(([key]) => key);
   expect(typedKeys).toEqual(["nodeImage", "nodeKeysPassword", "nodeGenesis", "nodeForks"]);
-  // What the section does not name, a stack of such an image does without.
+  // A stack with such an image does without what the section does not name.
   const { nodeVersion: _, nodeUser: __, nodeHealthCommand: ___, ...example } = exampleConfig("Pulumi.docker-node.yaml");
   const given = { ...example, ...Object.fromEntries(typed), ...secretsOf(page), ...engine };
   const deployed = await listDeployedResources(given);

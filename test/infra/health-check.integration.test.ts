@@ -10,7 +10,10 @@ import { expect, it } from "vitest";
 const program = join(import.meta.dirname, "../../infra/images/health-check.mjs");
 const hourMs = 3_600_000;
 
-/** A service and a container's `/tmp`. `check` runs the health check as an engine does, and says how it ended and when it asked. */
+/**
+ * A service and a container's `/tmp`. `check` runs the health check like an engine, and reports its result and when it
+ * sent requests.
+ */
 async function service() {
   const directory = await mkdtemp(join(tmpdir(), "gatehouse-health-"));
   const state = { status: 200, askedAt: 0 };
@@ -28,7 +31,7 @@ async function service() {
   };
   return {
     state,
-    /** The status of a check that does not rest: one that did would outlast the test. */
+    /** The status of a check that is not paused: a paused one would outlast the test. */
     checkAtOnce: async () => (await check(hourMs)).status,
     checkRested: () => check(1_000),
     [Symbol.asyncDispose]: async () => {

@@ -13,7 +13,7 @@ export type HostPorts = Readonly<
   >
 >;
 
-/** Ports that are free now, one for each key. */
+/** Currently unused ports, one per key. */
 export async function findFreeHostPorts(): Promise<HostPorts> {
   const [gatewayPort = 0, privateGatewayPort = 0, resourceServerPort = 0, ...operations] = await findFreePorts(6);
   const [resourceServerOperationsPort = 0, statusPort = 0, pushgatewayPort = 0] = operations;
@@ -21,7 +21,7 @@ export async function findFreeHostPorts(): Promise<HostPorts> {
   return { ...published, statusPort, pushgatewayPort };
 }
 
-/** Returns the ports as a stack's configuration has them. */
+/** Returns the ports in the form of a stack's configuration. */
 export function asConfig(ports: HostPorts): Record<keyof HostPorts, string> {
   return Object.fromEntries(Object.entries(ports).map(([key, port]) => [key, String(port)])) as Record<
     keyof HostPorts,

@@ -36,7 +36,7 @@ const check = (...args: readonly string[]) =>
     ...args,
   );
 
-/** The files of an image as `tar --list --verbose` shows them: owner and path. */
+/** An image's files as shown by `tar --list --verbose`: owner and path. */
 async function filesOf(image: string): Promise<readonly Readonly<{ owner: string; path: string }>[]> {
   const container = createUniqueName("export");
   await runDocker("create", "--name", container, image);
@@ -117,7 +117,8 @@ describe.skipIf(!found.ok)(`the images${skipReason(found)}`, () => {
       const { stderr } = await run("docker", ["run", "--rm", ...confined, "--user", user, ...args]).catch(
         (error: unknown) => error as { stderr: string },
       );
-      // Of thousands of lines at once, the engine may lose some: each module has a line when it is read, and one when Node exits.
+      // The engine may lose some of thousands of simultaneous lines: each module has one line when it is read, and one
+      // when Node exits.
       const used = "(V8 code cache for ESM {file} was accepted|skip persisting ESM {file} because cache was the same)";
       expect(stderr, user).toMatch(new RegExp(used.replaceAll("{file}", "file:///app/sidecar/main.ts")));
     }
@@ -129,7 +130,7 @@ describe.skipIf(!found.ok)(`the images${skipReason(found)}`, () => {
   });
 
   test("are not built on a base without Node, and the build says so", async () => {
-    // It ends before anything is copied, so that it needs no more of the clone.
+    // It ends before anything is copied, so it needs no more of the clone.
     const args = ["--build-arg", "BASE_IMAGE=scratch", "--file", "infra/images/gatehouse.Dockerfile", "infra/images"];
     const said = await runDocker("build", ...args).catch((error: unknown) => JSON.stringify(error));
     expect(said).toMatch(/exec: \\*"node\\*": executable file not found/);

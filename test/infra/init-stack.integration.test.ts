@@ -11,7 +11,7 @@ let folder: string;
 
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), "gatehouse-init-"));
-  // Pulumi's command line, of which only the calls and their input count.
+  // A fake of Pulumi's command line; only its calls and their input matter.
   await writeFile(
     join(folder, "pulumi"),
     `#!/bin/sh\nprintf '%s < %s\\n' "$*" "$(cat)" >> '${join(folder, "calls")}'\n`,

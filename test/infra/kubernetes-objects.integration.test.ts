@@ -25,7 +25,7 @@ const volumeGrowth = { ceilingGibibytes: 4_000, stepGibibytes: 250 };
 const volumeSnapshots = { schedule: "0 3 * * *", keep: 3, className: "csi" };
 const restore = { url: "https://snapshots.example/chain.tar.zst", sha256: "ab".repeat(32) };
 
-/** An example's keys as Pulumi hands them to the program, with others on top; undefined takes one away. */
+/** An example's keys as Pulumi passes them to the program, with additional ones; undefined removes a key. */
 function configOf(name: string, change: Readonly<Record<string, unknown>>): Readonly<Record<string, string>> {
   const { config } = parse(readFileSync(join(examples, name), "utf8")) as { config: Record<string, unknown> };
   const own = Object.entries(config).map(([key, value]) => [key.replace("gatehouse:", ""), value] as const);
@@ -75,10 +75,10 @@ describe.skipIf(missing !== undefined)(`the program's objects on an API server${
   it.each(stacks)("are taken without a word in strict mode, and their pods let in: %s", async (namespace, config) => {
     const manifests = listManifests(await recordStack({ ...config, namespace }, { preview: false }));
     expect(manifests.length).toBeGreaterThan(25);
-    // A host port is beyond the Pod Security Standard: the one warning that is due.
+    // A host port violates the Pod Security Standard: the only expected warning.
     const due = config["peers"] === "host-port" ? [expect.stringMatching(/violate PodSecurity.*: hostPort \(/)] : [];
     expect(await applyStack(cluster, manifests)).toEqual(due);
-    // Nothing that is there already is refused as a change of what can't be changed.
+    // No existing object is rejected for a change to an immutable field.
     expect(await applyStack(cluster, manifests, "dry run")).toEqual(due);
     expect(await cluster.apply(buildDefaultAccount(namespace))).toBeUndefined();
     const pods = listPods(manifests);

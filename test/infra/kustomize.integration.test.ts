@@ -30,7 +30,7 @@ beforeAll(async () => {
 }, timeout);
 afterAll(() => rm(directory, { recursive: true, force: true }));
 
-/** Every file below a folder but the README, by its path in it. */
+/** Every file below a directory except the README, by its path in it. */
 async function readTree(at: string): Promise<ReadonlyMap<string, string>> {
   const paths = await readdir(at, { recursive: true });
   const files: [string, string][] = [];
@@ -40,7 +40,7 @@ async function readTree(at: string): Promise<ReadonlyMap<string, string>> {
   return new Map(files);
 }
 
-/** The files of secrets that a kustomization looks for, as paths in its folder. */
+/** The secret files that a kustomization references, as paths in its directory. */
 function secretFilesOf(kustomization: string): readonly string[] {
   const { secretGenerator = [] } = parse(kustomization) as {
     secretGenerator?: readonly { files: readonly string[] }[];
@@ -48,7 +48,7 @@ function secretFilesOf(kustomization: string): readonly string[] {
   return secretGenerator.flatMap(({ files }) => files).filter((file) => file.startsWith("secrets/"));
 }
 
-/** The folders that look for files of secrets which are not in the tree. */
+/** The directories that reference secret files which are not in the tree. */
 function foldersWithSecrets(): readonly string[] {
   return [...tree].flatMap(([path, text]) => {
     const folder = dirname(path);
@@ -57,7 +57,10 @@ function foldersWithSecrets(): readonly string[] {
   });
 }
 
-/** Puts something into each file that a kustomization of the folder looks for: the secrets of a rendered stack, if there are any. */
+/**
+ * Writes content to each file that a kustomization of the directory references: a rendered stack's secrets, if there
+ * are any.
+ */
 async function fillIn(at: string, rendered: readonly KubernetesObject[] = []): Promise<void> {
   for (const path of secretFilesOf(await readFile(join(at, "kustomization.yaml"), "utf8"))) {
     const [, name, key = ""] = path.split("/");
@@ -74,7 +77,9 @@ function kustomize(at: string): string {
   return stdout;
 }
 
-/** Text that Go's YAML writes plainly, because it is too long for a number of Go's; the parser here would make one of it. */
+/**
+ * Text that Go's YAML writes unquoted, because it is too long for a Go number; this parser would read it as a number.
+ */
 const longHex = /(?<=: )0x[0-9a-fA-F]{17,}$/gm;
 
 const objectsOf = (text: string) =>
@@ -156,7 +161,8 @@ describe.skipIf(!hasKubectl)(`what kustomize makes of it${skipped}`, { timeout }
       }
       const objects = objectsOf(kustomize(join(directory, folder)));
       expect(objects.length).toBeGreaterThan(25);
-      // A Secret's values are kustomize's own work, which breaks base64 into lines; the API takes them, the schema does not.
+      // A Secret's values are kustomize's own output, base64 with line breaks: the API accepts them, the schema does
+      // not.
       for (const object of objects.filter(({ kind }) => kind !== "Secret")) {
         expect([object.kind, object.metadata.name, await validateAgainstSchema(object)]).toEqual([
           object.kind,
@@ -181,7 +187,10 @@ describe.skipIf(!hasKubectl)(`what kustomize makes of it${skipped}`, { timeout }
   });
 });
 
-/** Objects by kind and name, comparable: Secrets without kustomize's hash in their names, with their values in the clear. */
+/**
+ * Objects by kind and name, comparable: Secrets without kustomize's hash in their names, with their values in plain
+ * text.
+ */
 function byName(objects: readonly KubernetesObject[]): Readonly<Record<string, unknown>> {
   const plain = objects.map((object) => normalize(object) as KubernetesObject);
   return Object.fromEntries(plain.map((object) => [`${object.kind} ${object.metadata.name}`, object]));
@@ -189,7 +198,7 @@ function byName(objects: readonly KubernetesObject[]): Readonly<Record<string, u
 
 const hashed = /^([a-z-]+-files)-[a-z0-9]{10}$/;
 
-/** A value with its containers' variables in the order of their names: a patch changes that order, and nothing depends on it. */
+/** A value with its containers' variables sorted by name: a patch changes that order, and nothing depends on it. */
 function normalize(value: unknown): unknown {
   if (Array.isArray(value)) {
     const entries = value.map(normalize);
@@ -210,7 +219,7 @@ function decode(data: unknown): Readonly<Record<string, string>> {
   return Object.fromEntries(entries.map(([key, text]) => [key, Buffer.from(text, "base64").toString()]));
 }
 
-/** Reads a settings file's values, so that its layout does not count; other texts as they are. */
+/** Parses a settings file's values, so that its layout does not matter; returns other texts unchanged. */
 function readText(text: string): unknown {
   return /^\s*\{/.test(text) ? JSON5.parse(text) : text;
 }

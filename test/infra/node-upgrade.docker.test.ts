@@ -15,7 +15,7 @@ const keys = { domainKey: "the-domain-key", stabilizingKey: "the-stabilizing-key
 const prefix = createUniqueName("upgrade");
 const node = `${prefix}-node`;
 const conf = "/data/conf/node.conf";
-/** Parts of a node, apart from what looks after it. */
+/** Parts of a node, without those that manage it. */
 const parts = new Set(
   ["edge", "private", "node", "node-prime", "node-conf", "node-files"].map((part) => `${prefix}-${part}`),
 );
@@ -48,7 +48,7 @@ async function resourcesOf(version: string): Promise<readonly PolicyResource[]> 
   );
 }
 
-/** Makes a version's node in the place of the one that runs, as `pulumi up` does with containers whose arguments differ. */
+/** Replaces the running node with one of a version, as `pulumi up` does for containers with changed arguments. */
 async function upgradeTo(version: string): Promise<void> {
   const resources = await resourcesOf(version);
   const containers = resources.filter(({ type }) => type.endsWith(":Container")).map(({ name }) => name);

@@ -31,7 +31,7 @@ async function signPayment(): Promise<string> {
 
 const income = () => readBalance(stack.urls.gateway, payee.address);
 
-/** Rows of every table of the ledgers' database, by the table's name; asked inside the server's own container. */
+/** Rows of every table in the ledgers' database, by the table's name; queried inside the server's own container. */
 async function rowsByTable(): Promise<Record<string, number>> {
   const sql = `select table_schema || '.' || table_name, (xpath('/row/n/text()', query_to_xml(format('select count(*) as n from %I.%I', table_schema, table_name), false, true, '')))[1]::text
     from information_schema.tables where table_schema not in ('pg_catalog', 'information_schema')`;
@@ -110,7 +110,7 @@ describe.skipIf(!found.ok)(`a PostgreSQL server of the stack's own, on a real en
   });
 });
 
-/** Reads what a container has printed, to either stream. */
+/** Reads a container's output from both streams. */
 async function readLogs(id: string): Promise<string> {
   const frames = await stack.api.read(`/containers/${id}/logs?stdout=true&stderr=true`);
   return frames.toString();

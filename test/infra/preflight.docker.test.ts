@@ -16,7 +16,7 @@ import { asConfig, findFreeHostPorts } from "./host-ports.ts";
 
 const found = await findEngine();
 const url = found.ok ? found.url : "";
-/** Any image that the engine has: none is run for what it is. */
+/** Any image of the engine: its content does not matter. */
 const image = found.ok ? found.nodeImage : "";
 
 const problems = async (config: Readonly<Record<string, string>>, prefix = "gatehouse-other") => {
@@ -32,7 +32,7 @@ const problems = async (config: Readonly<Record<string, string>>, prefix = "gate
   return [];
 };
 
-/** An HTTP server, given up when disposed of. */
+/** An HTTP server, closed when disposed of. */
 async function listening(server: Server, at: string | number): Promise<AsyncDisposable> {
   await new Promise<void>((resolve) => {
     if (typeof at === "string") server.listen(at, resolve);

@@ -15,7 +15,7 @@ let stack: PulumiStack;
 let rendered = "";
 let config: Readonly<Record<string, unknown>> = {};
 
-/** Lists the warnings of a preview of that change to the configuration, each once. */
+/** Lists the distinct warnings of a preview of that configuration change. */
 async function listWarnings(change: Readonly<Record<string, unknown>>): Promise<readonly string[]> {
   await stack.configure({ ...config, ...change });
   const { status, output } = await stack.run("preview");

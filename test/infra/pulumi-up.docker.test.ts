@@ -38,7 +38,7 @@ const startedAt = (service: string) => runDocker("inspect", "--format", "{{.Stat
 const evaluate = (service: string, program: string) => runDocker("exec", container(service), "node", "-e", program);
 const readConf = () => evaluate("node", `process.stdout.write(require("fs").readFileSync("${nodeConf}"))`);
 
-/** Runs a command, notes its time, and fails with what it printed when it does not end as expected. */
+/** Runs a command, records its duration, and fails with its output if it does not end as expected. */
 async function step(what: string, command: Promise<PulumiResult>, expected: "succeeds" | "fails" = "succeeds") {
   const result = await command;
   times.push(`  ${what}: ${result.seconds} s`);
@@ -49,7 +49,7 @@ async function step(what: string, command: Promise<PulumiResult>, expected: "suc
 const up = (what: string, ...options: readonly string[]) =>
   step(what, stack.run("up", "--yes", "--skip-preview", ...options));
 
-/** Pays for a request; gives the settlement's transaction. */
+/** Pays for a request; returns the settlement's transaction. */
 async function pay(): Promise<string> {
   const answer = await createClientFetch()(`${urls.resourceServer}/data`);
   expect(answer.status).toBe(200);
@@ -67,7 +67,7 @@ async function senderOf(transaction: string): Promise<string | undefined> {
   return (await callRpc<{ from: string }>(urls.gateway, "eth_getTransactionByHash", [transaction])).result?.from;
 }
 
-/** The seconds since 1970 at which the node's metrics last reached the Pushgateway. */
+/** Time at which the node's metrics last reached the Pushgateway, in seconds since 1970. */
 async function lastPush(): Promise<number> {
   const scraped = await fetch(`${urls.pushgateway}/metrics`, { signal: AbortSignal.timeout(10_000) });
   const found = /^push_time_seconds\{[^}]*\} (\S+)$/m.exec(await scraped.text());
@@ -137,7 +137,7 @@ describe.skipIf(lacking.length > 0)(`pulumi up on a real engine${skipped}`, { ti
     await stack.configure({ ...config, nodeVersion: "0.16.2" });
     const printed = await step("preview of a change to the node", stack.run("preview"));
     expect(printed).toContain(`warning: ${container("node")} would be replaced: the node stops`);
-    // Which version the node is stands in the sidecar's environment.
+    // The sidecar's environment contains the node's version.
     expect(printed).toContain(`warning: ${container("sidecar")} would be replaced: the gateway is down`);
     expect(printed.match(/^ *warning: .* would be/gm)).toHaveLength(2);
   });
@@ -269,7 +269,7 @@ describe.skipIf(lacking.length > 0)(`pulumi up on a real engine${skipped}`, { ti
   });
 
   test("is stopped by the policies at preview", async () => {
-    // Without the signer's own key, too: a secret that changes leaves values unknown, which must not silence the rule.
+    // Also without the signer's own key: a changed secret leaves values unknown, which must not silence the rule.
     await stack.configure({ ...config, settings: { sidecar: { prune: { enabled: false } } } });
     const printed = await step(
       "preview against the policies",
@@ -277,7 +277,7 @@ describe.skipIf(lacking.length > 0)(`pulumi up on a real engine${skipped}`, { ti
       "fails",
     );
     expect(printed).toContain("node-configuration");
-    // The Pushgateway's image has a tag and no digest, which is known before anything is pulled.
+    // The Pushgateway's image has a tag but no digest, which is known before anything is pulled.
     expect(printed).toContain("image-pinned");
     expect(printed).not.toContain("can't run policy");
     await stack.configure(config);
@@ -295,7 +295,7 @@ describe.skipIf(lacking.length > 0)(`pulumi up on a real engine${skipped}`, { ti
   });
 
   test("recovers from a kill -9 half way", async () => {
-    // What stands in the sidecar's environment and is no change of the node, which is not restarted while the payment is made.
+    // A change to the sidecar's environment that does not change the node, which is not restarted during the payment.
     const { sidecar } = config["settings"] as { sidecar: object };
     const changed = { ...sidecar, docker: { stopTimeoutSeconds: 299 } };
     await stack.configure({ ...config, settings: { ...(config["settings"] as object), sidecar: changed } });

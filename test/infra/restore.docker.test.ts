@@ -25,7 +25,7 @@ const nodeConf = "conf/node.conf";
 let directory = "";
 let sha256 = "";
 
-/** Containers that prepare a real node's workspace, and a server of the snapshot on the network that reaches the outside. */
+/** Containers that prepare a real node's workspace, and a snapshot server on the network that reaches the outside. */
 type Preparation = AsyncDisposable &
   Readonly<{ prefix: string; stack: EngineStack; resources: readonly PolicyResource[] }>;
 
@@ -39,7 +39,8 @@ async function prepare(checksum: string): Promise<Preparation> {
     signerPrivateKey: `0x${"17".repeat(32)}`,
     payTo: `0x${"01".repeat(20)}`,
     gatehouseImage: images.gatehouse,
-    // Any image: its container is only made. It runs as another user than Gatehouse's, and its layout is the old one.
+    // Any image: its container is only created. It runs as a different user than Gatehouse, and its layout is the old
+    // one.
     nodeImage: found.nodeImage,
     nodeUser: String(testNodeUser),
     nodeVersion: "0.10.3",
@@ -72,7 +73,7 @@ async function prepare(checksum: string): Promise<Preparation> {
   return { prefix, stack, resources, [Symbol.asyncDispose]: () => stack[Symbol.asyncDispose]() };
 }
 
-/** Makes one of the preparing containers, in the place of an earlier one, and starts it; `end` waits for its end. */
+/** Creates one of the preparing containers, in place of an earlier one, and starts it; `end` waits for its exit. */
 async function start({ prefix, stack, resources }: Preparation, step: "restore" | "conf") {
   const name = `${prefix}-node-${step}`;
   const made = resources.find((resource) => resource.name === name && resource.type.endsWith(":Container"));
@@ -86,11 +87,11 @@ async function start({ prefix, stack, resources }: Preparation, step: "restore" 
   };
 }
 
-/** The ranges that were requested from the server of the snapshot. */
+/** The ranges requested from the snapshot server. */
 const asked = async ({ prefix }: Preparation) =>
   (await runDocker("logs", `${prefix}-snapshots`)).split("\n").filter((line) => line.startsWith("requested"));
 
-/** Every file and directory of the workspace's volume with its owner, seen by root. */
+/** Every file and directory of the workspace's volume with its owner, as seen by root. */
 async function filesOf({ prefix }: Preparation): Promise<readonly string[]> {
   if (!found.ok) return [];
   const list = ["find", "/data", "-mindepth", "1", "-printf", "%u:%g %P\\n"];

@@ -1,6 +1,9 @@
 import { findOperationsPort, type OperatedService } from "#infra/stack-services.ts";
 
-/** Formats a program for a service's container that prints whether the settings file that stands there is in force: `true` or `false`. */
+/**
+ * Formats a program for a service's container that prints whether the container's settings file is active: `true` or
+ * `false`.
+ */
 export function formatSettingsProbe(service: OperatedService): string {
   return `
     fetch("http://127.0.0.1:${findOperationsPort(service)}/configuration").then(async (answer) => {

@@ -8,7 +8,7 @@ const statusShape = z.object({
 
 const wanted = ["RpcResponding", "ConfigReconciled", "NoRestartPending", "VersionConsistent", "HeightAdvancing"];
 
-/** Waits until the sidecar at a host port says of its node what an upgrade needs. */
+/** Waits until the sidecar at a host port reports that its node is ready for an upgrade. */
 export async function waitUntilStackSettles(statusPort: string | number): Promise<void> {
   await until("the stack has settled", 120_000, async () => {
     const answer = await fetch(`http://127.0.0.1:${statusPort}/status`, { signal: AbortSignal.timeout(10_000) });

@@ -19,14 +19,14 @@ const name = createUniqueName("up").replace("gatehouse-test-", "");
 let deployed: ChainStack;
 let state: string;
 
-/** Types the command as a person does. */
+/** Runs the command like an operator. */
 const type = (...options: readonly string[]) =>
   startUpgrade(["--stack", name, "--config-file", deployed.stack.configFile, ...options], {
     env: deployed.stack.env,
     state,
   });
 
-/** The same; what it printed, and its exit status. */
+/** The same; returns its output and exit status. */
 const upgrade = (...options: readonly string[]) => type(...options).end();
 
 describe.skipIf(lacking.length > 0)(`an upgrade of a stack by Pulumi itself${skipped}`, { timeout: 900_000 }, () => {

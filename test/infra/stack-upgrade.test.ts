@@ -10,14 +10,14 @@ const liveMount = (service: string) => ({
   volumeName: `gh-${service}-live`,
 });
 
-/** Volume for the settings that last served, of a service whose ledger is not a file on a volume. */
+/** Volume for the last working settings of a service whose ledger is not a file on a volume. */
 const buildStateMount = (service: string) => ({
   containerPath: "/var/lib/gatehouse",
   readOnly: false,
   volumeName: `gh-${service}-state`,
 });
 
-/** Settings that stay in a service's environment; all others are in the file, by which it is handed over from now on. */
+/** Settings that stay in a service's environment; all others are in the file, and take effect by hot restart. */
 const staysInEnvironment: Readonly<Record<string, RegExp>> = {
   sidecar: /^GATEHOUSE_SIDECAR_(NODE|MONITOR|PUSHGATEWAY|PRUNE_ENABLED|DOCKER|UPKEEP_STATE_DIRECTORY)/,
   facilitator: /^GATEHOUSE_FACILITATOR_(CHAIN_ID|CHAIN_RPC_URL|LEDGER_PATH|\w+_FILE)=/,
@@ -25,8 +25,8 @@ const staysInEnvironment: Readonly<Record<string, RegExp>> = {
 };
 
 /**
- * Containers that are replaced once, because what they read as it changes comes by a volume since then and they are handed over by it, and what
- * differs for that alone: the inputs that the last version had, as this one has them.
+ * Containers that are replaced once, because their hot-reloaded files have since come from a volume and they are
+ * hot-restarted through it, and the resulting differences: the inputs of the last version, as in this one.
  */
 const replacedOnce: Readonly<Record<string, (state: Inputs) => Inputs>> = Object.fromEntries(
   Object.entries(staysInEnvironment).map(([service, stays]) => [
@@ -61,7 +61,7 @@ function nameOf(variable: string): string {
   return variable.slice(0, variable.indexOf("="));
 }
 
-/** The inputs with variables in no order, which is no reason to replace anything here. */
+/** The inputs with unordered variables: their order is no reason to replace anything here. */
 function inNoOrder(inputs: Inputs): Inputs {
   return Array.isArray(inputs["envs"]) ? { ...inputs, envs: inputs["envs"].toSorted() } : inputs;
 }

@@ -134,7 +134,7 @@ describe.skipIf(!found.ok)(`the stack that the program makes, on a real engine${
       const { State: state } = await stack.inspect(node);
       return state.Running && state.StartedAt !== startedAt && state.Health?.Status === "healthy";
     });
-    // The edit that is nobody's business but the node's stays, and is why the node has to start again.
+    // The edit that concerns only the node stays, and is why the node must restart.
     const { chain } = JSON.parse(before) as { chain: object };
     expect(JSON.parse(await readConf())).toEqual({ ...JSON.parse(before), chain: { ...chain, edited_by: "hand" } });
     await until("the gateway answers", generousMs, async () => (await rpc("eth_blockNumber", [])).result !== undefined);
@@ -148,7 +148,7 @@ describe.skipIf(!found.ok)(`the stack that the program makes, on a real engine${
       { method: "POST", target: `${path}/exec`, body: JSON.stringify({ Cmd: ["./node_cli", "--version"] }) },
       { method: "POST", target: `${path}/restart?t=60` },
     ]);
-    // The restart's answer comes when the node is another process; its connection may be given up before.
+    // The response to the restart arrives when the node has a new process; its connection may be dropped before.
     expect(statuses.slice(0, 2)).toEqual([200, 201]);
     await until(
       "the node is another process",

@@ -9,7 +9,9 @@ declare module "vitest" {
   }
 }
 
-/** Names the images that the project's tests share; the first test that needs them builds them. Removes them afterwards. */
+/**
+ * Names the images shared by the project's tests; the first test that needs them builds them. Removes them afterwards.
+ */
 export default function setup(project: TestProject): () => Promise<void> {
   const name = createUniqueName("image");
   project.provide("testImagesName", name);

@@ -8,26 +8,26 @@ import { installImageDependencies } from "#infra/images/image-dependencies.ts";
 import { runDocker } from "../support/engine/docker.ts";
 import { runInTurn } from "../support/run-in-turn.ts";
 
-/** The images that the tests of a Docker engine share, by reference. */
+/** The images shared by the tests of a Docker engine, by reference. */
 export type TestImages = Readonly<{
-  /** A base with Node and the libraries that it needs, and nothing else: no shell. */
+  /** A base with only Node and its libraries, without a shell. */
   bareBase: string;
   /** Gatehouse on that base. */
   gatehouse: string;
   /** The devnet node; its `node_cli` is a script, so its base has a shell. */
   devnet: string;
-  /** A Pushgateway, Debian's, laid out as the official image is. */
+  /** Debian's Pushgateway, laid out like the official image. */
   pushgateway: string;
 }>;
 
-/** The user of a real node's image, whom {@link TestImages.gatehouse} is built for too. */
+/** The user of a real node's image, for which {@link TestImages.gatehouse} is built too. */
 export const testNodeUser = 1_000;
 
 const run = promisify(execFile);
 const root = join(import.meta.dirname, "../..");
 const buildDeadlineMs = 600_000;
 
-/** Returns the references of the images of that name. */
+/** Returns the references of the images with that name. */
 export function nameTestImages(name: string): TestImages {
   return {
     bareBase: `${name}:bare`,
@@ -38,7 +38,7 @@ export function nameTestImages(name: string): TestImages {
 }
 
 /**
- * Builds the images of that name with the classic builder, unless they are there; the product's own without a network.
+ * Builds the images with that name with the classic builder, unless they exist; the product's own without a network.
  *
  * @param nodeImage a Debian image with Node.
  */
@@ -53,7 +53,7 @@ export async function buildTestImages(name: string, nodeImage: string): Promise<
 }
 
 /**
- * Builds the image of Gatehouse alone, on a base without a shell, unless it is there.
+ * Builds only Gatehouse's image, on a base without a shell, unless it exists.
  *
  * @param nodeImage a Debian image with Node.
  */
@@ -67,7 +67,10 @@ export function buildGatehouseImage(name: string, nodeImage: string): Promise<st
   });
 }
 
-/** Builds the image of the devnet, unless it is there. Its base is that of the test of build.sh, which finds most of its layers built. */
+/**
+ * Builds the devnet's image, unless it exists. Its base is that of the build.sh test, which finds most of its layers
+ * built.
+ */
 function buildDevnetImage(name: string, nodeImage: string): Promise<string> {
   const onFullBase = `${name}:gatehouse-full`;
   const base = process.env["GATEHOUSE_TEST_BUILD_IMAGE"] ?? nodeImage;
@@ -78,7 +81,7 @@ function buildDevnetImage(name: string, nodeImage: string): Promise<string> {
   });
 }
 
-/** Installs what the images copy into the builds' context, which all processes share. */
+/** Installs the files that the images copy into the build context, which all processes share. */
 const prepareContext = (name: string) =>
   runInTurn(getTurnFile(`${name}:context`), buildDeadlineMs, async () => {
     const architecture = findImageArchitecture(await runDocker("version", "--format", "{{.Server.Arch}}"));
@@ -87,7 +90,7 @@ const prepareContext = (name: string) =>
   });
 
 /**
- * Builds an image with a Pushgateway in it, unless it is there. Debian's packages are downloaded.
+ * Builds an image with a Pushgateway, unless it exists. Debian's packages are downloaded.
  *
  * @param nodeImage a Debian image.
  */
@@ -99,7 +102,7 @@ export function buildPushgatewayImage(name: string, nodeImage: string): Promise<
 }
 
 /**
- * Builds an image with a PostgreSQL server in it, unless it is there. Debian's packages are downloaded.
+ * Builds an image with a PostgreSQL server, unless it exists. Debian's packages are downloaded.
  *
  * @param nodeImage a Debian image.
  */
@@ -111,7 +114,7 @@ export function buildPostgresImage(name: string, nodeImage: string): Promise<str
 }
 
 /**
- * Builds an image of a real node of a version, unless it is there; its user is {@link testNodeUser}.
+ * Builds an image of a real node's version, unless it exists; its user is {@link testNodeUser}.
  *
  * @param nodeImage a Debian image with Node.
  */
@@ -123,7 +126,7 @@ export function buildNodeImage(name: string, nodeImage: string, version: string)
 }
 
 /**
- * Builds an image that prepares its workspace by an entry point, unless it is there.
+ * Builds an image whose entry point prepares its workspace, unless it exists.
  *
  * @param nodeImage a Debian image with Node.
  */
@@ -133,11 +136,11 @@ export function buildEntryPointImage(name: string, nodeImage: string): Promise<s
   return buildOnce(tag, () => build(tag, "test/infra/entry-point-image/Dockerfile", { NODE_IMAGE: nodeImage }, place));
 }
 
-/** Behaviour of a version of the node with a chain, as its serve.mjs implements it. */
+/** Behaviour of a version of the node with a chain, as implemented by its serve.mjs. */
 export type ChainNodeBehaviour = "good" | "silent" | "corrupts" | "secretive";
 
 /**
- * Builds an image of a version of a node that keeps a chain, unless it is there; its user is {@link testNodeUser}.
+ * Builds an image of a version of a node that keeps a chain, unless it exists; its user is {@link testNodeUser}.
  *
  * @param nodeImage a Debian image with Node.
  */
@@ -152,7 +155,7 @@ export function buildChainNodeImage(
   return buildOnce(tag, () => build(tag, "test/infra/chain-node-image/Dockerfile", args, place));
 }
 
-/** Builds an image unless it is there, which another process may be about. */
+/** Builds an image unless it exists or another process is building it. */
 function buildOnce(tag: string, make: () => Promise<void>): Promise<string> {
   return runInTurn(getTurnFile(tag), buildDeadlineMs, async () => {
     const isThere = await runDocker("image", "ls", "--quiet", tag);
@@ -161,10 +164,10 @@ function buildOnce(tag: string, make: () => Promise<void>): Promise<string> {
   });
 }
 
-/** The file by which processes take turns at something of these images. */
+/** Lock file by which processes take turns with these images. */
 const getTurnFile = (what: string) => join(tmpdir(), `${what.replace(":", "-")}.turn`);
 
-/** Removes the images of that name, however far it came. */
+/** Removes the images with that name, however many were built. */
 export async function removeTestImages(name: string): Promise<void> {
   const built = await listBuiltImages(name);
   if (built.length > 0) await runDocker("image", "rm", "--force", ...built);
@@ -185,7 +188,7 @@ async function listBuiltImages(name: string): Promise<readonly string[]> {
 
 type BuildPlace = Readonly<{ network: "none" | "host"; context: string }>;
 
-/** It copies from another image alone. */
+/** It copies only from another image. */
 const barePlace: BuildPlace = { network: "none", context: join(import.meta.dirname, "bare-image") };
 
 async function build(

@@ -5,12 +5,15 @@ import { listDeployedResources } from "./deployed-resources.ts";
 import { asConfig, findFreeHostPorts } from "./host-ports.ts";
 import type { TestImages } from "./test-images.ts";
 
-/** Stack that the Pulumi program deploys to Docker, on an engine without Pulumi. */
+/** A stack that the Pulumi program deploys to Docker, on an engine without Pulumi. */
 export type TestStack = EngineStack &
   Readonly<{
-    /** Begins the names of everything that was made. */
+    /** Prefix of the names of everything that was created. */
     prefix: string;
-    /** Makes the containers again that deliver files and whose names end so, for a changed configuration, as `pulumi up` does. */
+    /**
+     * Recreates the file-delivery containers whose names end like this, for a changed configuration, as `pulumi up`
+     * does.
+     */
     deliver: (nameEnd: "-live" | "-sidecar-secrets", changed: Readonly<Record<string, string>>) => Promise<void>;
     urls: Readonly<
       Record<
@@ -20,7 +23,10 @@ export type TestStack = EngineStack &
     >;
   }>;
 
-/** Runs the whole stack with the devnet node and its accounts, published on free ports; `more` is configuration beyond that. */
+/**
+ * Runs the whole stack with the devnet node and its accounts, published on unused ports; `more` is additional
+ * configuration.
+ */
 export async function startTestStack(
   url: string,
   images: TestImages,

@@ -98,7 +98,7 @@ it("connections that send nothing give way to those that do, and the operations 
   await using own = await market.openShop(state.path, {}, { "listen.connections": 4 });
   await using _ = await openIdleConnections(findUrl(own), 12);
   expect((await fetch(`${findUrl(own)}/health`)).status).toBe(429);
-  // They have a second to ask something.
+  // They have a second to send a request.
   await until("one gives way", generousMs, async () => (await fetch(`${findUrl(own)}/health`)).status === 200);
   expect((await fetch(`${findOperationsUrl(own)}/livez`)).status).toBe(200);
   const metrics = await (await fetch(`${findOperationsUrl(own)}/metrics`)).text();

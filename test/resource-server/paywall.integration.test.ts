@@ -230,7 +230,7 @@ describe("a start that can't be", () => {
   it("exits with 1 when another process has the ledger", async () => {
     const { status, stderr } = await runToEnd("resource-server", {
       ...(await market.shopEnvironment(folder.path)),
-      // SQLite waits for five seconds for who may let go of it.
+      // SQLite waits five seconds for a lock to be released.
       ...hastenService({ waitsMs: [5_000], times: 20 }),
     });
     expect([status, stderr]).toEqual([1, expect.stringMatching(/the ledger .* is in use; stop the other/)]);

@@ -15,7 +15,7 @@ const descriptors = 160;
 const idleConnections = 400;
 /** Number of edits that are put right meanwhile, however slow the machine is. */
 const corrections = isLong ? 3 : 1;
-/** Shortest time for which they are held, in seconds; minutes in `npm run test:long`. */
+/** Min time for which they are kept open, in seconds; minutes in `npm run test:long`. */
 const seconds = Number(process.env["GATEHOUSE_TEST_DESCRIPTORS_SECONDS"] ?? 1);
 /** Number of looks after which it has to be reported that descriptors are short. */
 const shortAfter = 3;

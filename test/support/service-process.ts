@@ -46,7 +46,7 @@ export async function startService(
     ...options
   }: Readonly<{
     cwd?: string;
-    /** Most files that it may open. */
+    /** Max number of files that it may open. */
     descriptors?: number;
     program?: string;
     /** Other values for constants of its settings; the clone's own files then run, which start slower than compiled ones. */

@@ -19,7 +19,7 @@ const single: readonly Attack[] = [
   idleConnections,
 ];
 
-/** Every attack, and all of them at a time. */
+/** Every attack, and all of them at once. */
 export const allAttacks: readonly Attack[] = [
   ...single,
   {

@@ -4,16 +4,19 @@ import type { Hex } from "viem";
 export type Target = Readonly<{
   host: string;
   port: number;
-  /** Where the port is a resource server's: its facilitator, and the chain and the token that it is paid in. */
+  /** If the port is a resource server's: its facilitator, and the chain and the token of its payments. */
   market?: Readonly<{ facilitatorPort: number; chainUrl: string; token: Hex }>;
 }>;
 
-/** One way to do harm with nothing but a connection to a public listener. It ends soon after its signal aborts, and never throws. */
+/**
+ * A way to do harm with nothing but a connection to a public listener. It ends soon after its signal aborts, and never
+ * throws.
+ */
 export type Attack = Readonly<{
   name: string;
-  /** The attack in words, for a report. */
+  /** Description of the attack, for a report. */
   what: string;
-  /** Number of attackers. Each has to reach the target at least once, or nothing was attacked. */
+  /** Number of attackers. Each must reach the target at least once, or nothing was attacked. */
   attackers: number;
   run: (target: Target, signal: AbortSignal) => Promise<void>;
 }>;

@@ -3,14 +3,14 @@ import { connect, type Socket } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { formatAttackerAddress, type Target } from "./attack.ts";
 
-/** Shortest time between two deeds of one attacker: so the machine is left to those who are measured. */
+/** Min time between two actions of one attacker, which leaves the machine to the measured callers. */
 const breathMs = 5;
-/** Longest time that an attacker waits for an answer. */
+/** Max time that an attacker waits for a response. */
 const answerTimeoutMs = 20_000;
 
 let reached = 0;
 
-/** Counts that an attacker has reached the gateway: a connection that was opened, or an answer. */
+/** Records that an attacker has reached the gateway: a connection was opened, or a response arrived. */
 export function countReached(): void {
   reached += 1;
 }
@@ -22,7 +22,7 @@ export function takeReached(): number {
   return count;
 }
 
-/** Does something again and again, as so many attackers, each with its number, until the signal; failing is part of it. */
+/** Repeats an action, as this many attackers, each with its number, until the signal; failures are expected. */
 export async function asMany(
   count: number,
   signal: AbortSignal,
@@ -38,7 +38,7 @@ export async function asMany(
   await Promise.all(Array.from({ length: count }, (_, attacker) => one(attacker)));
 }
 
-/** Opens a connection of one attacker, which does not care what becomes of it. */
+/** Opens a connection of one attacker, which ignores its fate. */
 export function openAttackingSocket({ host, port }: Target, attacker: number, signal: AbortSignal): Promise<Socket> {
   const socket = connect({ host, port, localAddress: formatAttackerAddress(attacker) });
   const end = () => socket.destroy();
@@ -54,7 +54,7 @@ export function openAttackingSocket({ host, port }: Target, attacker: number, si
   });
 }
 
-/** Waits until a connection is closed, or for so long. */
+/** Waits until a connection is closed, or until this time has passed. */
 export function waitUntilClosed(socket: Socket, withinMs: number): Promise<void> {
   return new Promise((resolve) => {
     const timer = setTimeout(resolve, withinMs);
@@ -66,7 +66,9 @@ export function waitUntilClosed(socket: Socket, withinMs: number): Promise<void>
   });
 }
 
-/** Posts bodies over kept-alive connections from so many addresses, one at a time on each, and reads the answers. */
+/**
+ * Posts bodies over kept-alive connections from this many addresses, one at a time on each, and reads the responses.
+ */
 export function createPoster({ host, port }: Target, signal: AbortSignal, addresses: number) {
   const agents = new Map<number, Agent>();
   const getAgent = (attacker: number) => {
@@ -101,7 +103,7 @@ export function createPoster({ host, port }: Target, signal: AbortSignal, addres
     });
 }
 
-/** Posts JSON to a path over a new connection, and reads the answer. */
+/** Posts JSON to a path over a new connection, and reads the response. */
 export function postFrom({ host, port }: Target, path: string, attacker: number, body: string, signal: AbortSignal) {
   return new Promise<void>((resolve, reject) => {
     const headers = { "Content-Type": "application/json", "Content-Length": Buffer.byteLength(body) };
@@ -134,7 +136,7 @@ export function buildCall(id: number, method: string, params: string): string {
   return `{"jsonrpc":"2.0","id":${id},"method":"${method}","params":${params}}`;
 }
 
-/** Builds a whole HTTP request with a body. */
+/** Builds a complete HTTP request with a body. */
 export function buildRequest(body: string, ...headers: readonly string[]): string {
   const head = ["POST / HTTP/1.1", "Host: a", "Content-Type: application/json", ...headers];
   return `${[...head, `Content-Length: ${Buffer.byteLength(body)}`].join("\r\n")}\r\n\r\n${body}`;

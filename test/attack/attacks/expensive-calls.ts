@@ -13,7 +13,7 @@ const calls: readonly ((at: number) => string)[] = [
   (at) => buildCall(at, "eth_estimateGas", `[{"to":${address(at)}}]`),
 ];
 
-/** Calls that cost the node much, from many addresses. */
+/** Calls that are expensive for the node, from many addresses. */
 export const expensiveCalls: Attack = {
   name: "expensive calls",
   what: "40 connections from 4 addresses with traces, ranges of logs and receipts of whole blocks, none twice, as fast as they are answered",
@@ -30,7 +30,7 @@ export const expensiveCalls: Attack = {
   },
 };
 
-/** Calls that may run as long as their gas lasts. */
+/** Calls that may run until their gas is used up. */
 export const gasCalls: Attack = {
   name: "calls with much gas",
   what: "48 connections from 1 address with calls, estimates and access lists that name 2^32 - 1 gas, as fast as they are answered",
@@ -48,7 +48,7 @@ export const gasCalls: Attack = {
   },
 };
 
-/** Batches as large as they may be, of calls of which none comes twice. */
+/** Batches of the maximum size, of calls that are all different. */
 export const hugeBatches: Attack = {
   name: "huge batches",
   what: "8 connections from 2 addresses with batches of 1,000 reads, logs and large answers, as fast as they are answered",

@@ -2,17 +2,17 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Attack } from "./attack.ts";
 import { asMany, openAttackingSocket, buildCall, waitUntilClosed, buildRequest } from "./attacker.ts";
 
-/** Time after which an attacker lets go of a connection that nobody closed. */
+/** Time after which an attacker closes a connection that nobody else closed. */
 const holdMs = 120_000;
 
-/** Connections that say nothing, more than the process has descriptors for. */
+/** Idle connections, more than the process has descriptors for. */
 export const idleConnections: Attack = {
   name: "idle connections",
   what: "1,500 connections from 6 addresses that send nothing, opened again when they are closed",
   attackers: 1_500,
   run: async (target, signal) => {
     const hold = async (connection: number) => {
-      // Not all at once: the queue of the kernel's own would refuse them.
+      // Not all at once: the kernel's own queue would reject them.
       await delay((connection % 100) * 10, undefined, { signal });
       const socket = await openAttackingSocket(target, connection % 6, signal);
       socket.resume();
@@ -23,7 +23,7 @@ export const idleConnections: Attack = {
   },
 };
 
-/** Requests that never become whole. */
+/** Requests that are never completed. */
 export const slowHeads: Attack = {
   name: "slow requests",
   what: "300 connections from 6 addresses that send a head, or a body, byte by byte",
@@ -47,7 +47,7 @@ export const slowHeads: Attack = {
   },
 };
 
-/** A body of one-byte chunks that goes on and on. */
+/** A body of one-byte chunks that never ends. */
 export const oneByteChunks: Attack = {
   name: "one-byte chunks",
   what: "8 connections from 2 addresses with bodies in chunks of one byte, as fast as they are taken",
@@ -70,7 +70,7 @@ export const oneByteChunks: Attack = {
   },
 };
 
-/** Clients that ask for much and take nothing of it. */
+/** Clients that request a lot and read none of it. */
 export const deafReaders: Attack = {
   name: "deaf readers",
   what: "100 connections from 2 addresses that ask for 2 MB answers, several at a time, and read nothing",

@@ -4,7 +4,7 @@ import { asMany, buildCall, createPoster } from "./attacker.ts";
 const bodyBytes = 5_242_880;
 const connections = 3;
 
-/** Repeats a piece, with its number, as often as fits in a body between `before` and `after`. */
+/** Repeats a piece, with its number, as often as fits into a body between `before` and `after`. */
 function buildBody(before: string, piece: (at: number) => string, after: string): Buffer {
   const parts: string[] = [];
   let size = before.length + after.length;
@@ -19,7 +19,7 @@ function buildBody(before: string, piece: (at: number) => string, after: string)
 
 const call = (method: string) => `{"jsonrpc":"2.0","id":1,"method":"${method}","params":`;
 
-/** Builds legal JSON of 5 MiB under one method name each, of the shapes that cost most to read. */
+/** Builds valid JSON of 5 MiB under one method name each, in the shapes that are most expensive to read. */
 function buildBodies(): readonly Buffer[] {
   return [
     buildBody(`${call("eth_call")}[`, () => "{}", "]}"),
@@ -36,7 +36,7 @@ function buildBodies(): readonly Buffer[] {
   ];
 }
 
-/** Large messages, over few connections, each sent when the one before is answered. */
+/** Large messages, over few connections, each sent after the response to the previous one. */
 export const largeMessages: Attack = {
   name: "large messages",
   what: `${connections} connections from 1 address with 5 MiB of legal JSON under one method name, one after the other`,

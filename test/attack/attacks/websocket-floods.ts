@@ -20,7 +20,7 @@ async function open({ host, port }: Target, attacker: number, signal: AbortSigna
   return socket;
 }
 
-/** Messages over WebSocket without waiting for answers, which are not read either. */
+/** Messages over WebSocket, sent without waiting for responses and without reading them. */
 export const webSocketFlood: Attack = {
   name: "WebSocket flood",
   what: "40 WebSockets from 3 addresses with calls for large answers that are not read, and with nothing but pings",

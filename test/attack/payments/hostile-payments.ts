@@ -13,7 +13,7 @@ import { signPaymentHeader } from "../../support/payments/signed-payment.ts";
 import type { Attack, Target } from "../attacks/attack.ts";
 import { asMany, openAttackingSocket, postFrom, waitUntilClosed } from "../attacks/attacker.ts";
 
-/** Account whose tokens some attackers spend. */
+/** Account whose tokens are spent by some attackers. */
 const rich = testAccount(1);
 const randomHex = (bytes: number): Hex => toHex(crypto.getRandomValues(new Uint8Array(bytes)));
 
@@ -22,13 +22,13 @@ function findMarket({ market }: Target): NonNullable<Target["market"]> {
   return market;
 }
 
-/** Reads what a route of the resource server costs. */
+/** Reads the price of a route of the resource server. */
 async function readOffer({ host, port }: Target, path: string): Promise<PaymentRequirements | undefined> {
   const { headers } = await fetch(`http://${host}:${port}${path}`, { method: path === "/notes" ? "POST" : "GET" });
   return decodePaymentRequiredHeader(headers.get("PAYMENT-REQUIRED") ?? "").accepts[0];
 }
 
-/** Runs an attack once it has the offer of a route, which a server under attack may take a while to give. */
+/** Runs an attack once it has the offer of a route, which may take a while from a server under attack. */
 function withOffer(
   path: string,
   run: (target: Target, signal: AbortSignal, offer: PaymentRequirements) => Promise<void>,
@@ -43,7 +43,7 @@ function withOffer(
   };
 }
 
-/** Has the facilitator verify and settle a payment, as somebody who sells nothing. */
+/** Makes the facilitator verify and settle a payment, as a caller that sells nothing. */
 async function verifyAndSettle(target: Target, attacker: number, header: string, signal: AbortSignal): Promise<void> {
   const facilitator = { host: target.host, port: findMarket(target).facilitatorPort };
   const paymentPayload = decodePaymentSignatureHeader(header);
@@ -51,7 +51,7 @@ async function verifyAndSettle(target: Target, attacker: number, header: string,
   for (const path of ["/verify", "/settle"]) await postFrom(facilitator, path, attacker, body, signal);
 }
 
-/** Bodies of a request whose payment is made up, to a path that is no route and to one that is, on which the offer is right. */
+/** Bodies of a request with a made-up payment, to a path without a route and to a route whose offer it matches. */
 const unpaidBodies: Attack = {
   name: "bodies of made-up payments",
   what: "800 connections from 1 address with a made-up payment and 900 kB of a body of 1 MB that never ends, half of them for no route",
@@ -82,7 +82,7 @@ const unpaidBodies: Attack = {
   }),
 };
 
-/** Transfers that are worth nothing, to an account that the facilitator serves. */
+/** Worthless transfers, to an account that the facilitator serves. */
 const worthlessTransfers: Attack = {
   name: "worthless transfers",
   what: "20 connections from 4 addresses that have transfers of value 0, and of one smallest unit, verified and settled",
@@ -97,7 +97,7 @@ const worthlessTransfers: Attack = {
   }),
 };
 
-/** Many payments at once of an account that can pay one. */
+/** Many concurrent payments of an account that can afford one. */
 const overdrawnAccount: Attack = {
   name: "one balance, many payments",
   what: "100 payments at once, from 4 addresses, of an account that can pay one, which it gets again every other second",
@@ -118,7 +118,7 @@ const overdrawnAccount: Attack = {
   }),
 };
 
-/** Purchases of long responses that nobody takes. */
+/** Purchases of long responses that nobody reads. */
 const leftResponses: Attack = {
   name: "responses that nobody takes",
   what: "6 connections from 3 addresses that buy 2 MB, read the head and go, every other with a payment that would be valid for ever",
@@ -137,7 +137,7 @@ const leftResponses: Attack = {
   }),
 };
 
-/** Headers by which an upstream takes a client for another one, and payment identifiers without end. */
+/** Headers that make an upstream mistake a client for another one, and payment identifiers without end. */
 const forgedNames: Attack = {
   name: "forged names",
   what: "20 connections from 4 addresses: purchases with headers that forge the client's address, and one payment under ever new payment identifiers",
@@ -163,7 +163,7 @@ const forgedNames: Attack = {
   }),
 };
 
-/** Address that no request has, and no upstream may see. */
+/** Address that no request has, and that no upstream may see. */
 export const forgedAddress = "6.6.6.6";
 
 const single: readonly Attack[] = [unpaidBodies, worthlessTransfers, overdrawnAccount, leftResponses, forgedNames];

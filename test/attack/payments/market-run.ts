@@ -11,10 +11,10 @@ import type { Sight, Witness } from "../witness.ts";
 import { paymentAttacks } from "./hostile-payments.ts";
 import type { AttackedMarket } from "./market.ts";
 
-/** Buyers that are measured, each from its own address with its own account, and the time between two purchases of one. */
+/** Measured buyers, each with its own address and account, and the interval between two purchases of one. */
 const buyers = { count: 4, everyMs: 400, firstAccount: 3 } as const;
 const control = { count: 2, everyMs: 100 } as const;
-/** Longest time that a buyer waits for one response. */
+/** Max time that a buyer waits for one response. */
 const answerTimeoutMs = 10_000;
 const warmUpMs = 3_000;
 const betweenSightsMs = 500;
@@ -45,7 +45,7 @@ function startBuyers(target: Target): Callers {
   return startPacedCallers(buyers, (buyer) => buy(target, buyer, agents[buyer]));
 }
 
-/** Buys once, as a client that knows no offer yet: what was wrong, or undefined. */
+/** Buys once, as a client that knows no offer yet; returns the fault, or undefined. */
 async function buy({ host, port }: Target, buyer: number, dispatcher: Agent | undefined): Promise<string | undefined> {
   const url = `http://${host}:${port}/data`;
   const request = (headers: Readonly<Record<string, string>>) =>
@@ -77,7 +77,7 @@ async function askChain(url: string): Promise<string | undefined> {
   return ok ? undefined : `HTTP ${status}`;
 }
 
-/** Watches memory, and whether both services say that they are ready. */
+/** Monitors memory, and whether both services report ready. */
 function watch(market: AttackedMarket): Witness {
   const sights: Sight[] = [];
   const stop = new AbortController();

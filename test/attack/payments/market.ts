@@ -11,33 +11,39 @@ import { startContained, startLocally, startWithinMs } from "../attacked-sidecar
 import type { Target } from "../attacks/attack.ts";
 import { forgedAddress } from "./hostile-payments.ts";
 
-/** Price of everything that is sold, in smallest units. */
+/** Price of every product, in smallest units. */
 const price = 10_000n;
 const signer = testAccount(0);
 const payee = testAccount(2);
 const longBytes = 2_000_000;
-/** Disk that responses which nobody took may use; what ledgers may hold in all is this and the rest of their rows. */
+/** Disk limit of unfetched responses; a ledger's total limit is this plus the rest of its rows. */
 const responseBytes = 24_000_000;
 
-/** A facilitator and a resource server in their containers, to be attacked, and a chain and an upstream that are not. */
+/**
+ * A facilitator and a resource server in their containers, to be attacked, and a chain and an upstream outside of the
+ * attack.
+ */
 export type AttackedMarket = AsyncDisposable &
   Readonly<{
     target: Target & Readonly<{ market: NonNullable<Target["market"]> }>;
-    /** Resident memory of the larger of the two processes, now and at most. */
+    /** Resident memory of the larger of the two processes, current and peak. */
     memory: () => Promise<Readonly<{ nowMiB: number; peakMiB: number }>>;
-    /** Number of times that either has ended. */
+    /** Number of exits of either. */
     ends: () => Promise<number>;
-    /** Asks both whether they are ready; what the one says that is not, else undefined. */
+    /** Queries both services' readiness; returns the message of one that is not ready, else undefined. */
     unready: () => Promise<string | undefined>;
-    /** Transactions that the signer has paid gas for, and payments that the payee has got. */
+    /** Transactions for which the signer has paid gas, and payments that the payee has received. */
     counts: () => Promise<Readonly<{ transactions: number; paid: number }>>;
     /** Bytes of both ledgers. */
     ledgerBytes: () => Promise<number>;
-    /** Requests that the upstream got with a forged header. */
+    /** Requests that the upstream received with a forged header. */
     forged: () => number;
   }>;
 
-/** Starts the market on the host's network: from its image, both services confined as their deployment confines them; without one, from this checkout. */
+/**
+ * Starts the market on the host's network: with an image, both services confined as in their deployment; without one,
+ * from this checkout.
+ */
 export async function startMarket(image?: string): Promise<AttackedMarket> {
   await using starting = new AsyncDisposableStack();
   const chain = starting.use(await startPaymentChain());
@@ -80,7 +86,7 @@ export async function startMarket(image?: string): Promise<AttackedMarket> {
       GATEHOUSE_RESOURCE_SERVER_FACILITATOR_URL: `http://127.0.0.1:${facilitatorPort}`,
       GATEHOUSE_RESOURCE_SERVER_LEDGER_PATH: join(placeOf(shopPlace), "ledger.sqlite"),
       GATEHOUSE_RESOURCE_SERVER_LEDGER_RESPONSE_BYTES: String(responseBytes),
-      // As seldom as by default, buyers of long responses would fill so small a limit between two looks.
+      // At the default interval, buyers of long responses would fill so small a limit between two checks.
       GATEHOUSE_RESOURCE_SERVER_PAYMENT_RESUME_INTERVAL_MS: "200",
     }),
   );

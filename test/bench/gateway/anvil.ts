@@ -10,7 +10,7 @@ import { drive, createRow, type LoadResult } from "./wrk.ts";
 const balance =
   '{"jsonrpc":"2.0","id":1,"method":"eth_getBalance","params":["0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266","latest"]}';
 
-/** Starts anvil with a block a second, each with logs, and the gateway in front of it. */
+/** Starts anvil with a block per second, each with logs, and the gateway in front of it. */
 export async function startAnvilAndGateway(): Promise<
   AsyncDisposable & Readonly<{ anvil: BenchProcess; gateway: BenchProcess }>
 > {
@@ -24,7 +24,7 @@ export async function startAnvilAndGateway(): Promise<
   return { anvil, gateway, [Symbol.asyncDispose]: () => resources.disposeAsync() };
 }
 
-/** Measures a hot read and the realistic mix, through the gateway and at bare anvil. */
+/** Measures a hot read and the realistic mix, through the gateway and directly at anvil. */
 export async function measureAgainstAnvil(surroundings: Surroundings): Promise<readonly Figure[]> {
   await using both = await startAnvilAndGateway();
   const { anvil, gateway } = both;

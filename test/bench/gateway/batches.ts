@@ -8,8 +8,8 @@ import { drive, createRow, type LoadResult } from "./wrk.ts";
 const batchCalls = 100;
 
 /**
- * A wrk script that sends batches of calls of which none comes twice, within a batch or later: balances, storage, and calls of the identity
- * precompile with 32 to 256 bytes of data, so that answers have many lengths.
+ * A wrk script that sends batches of distinct calls, within a batch and across batches: balances, storage, and calls of
+ * the identity precompile with 32 to 256 bytes of data, so that response lengths vary.
  */
 const batchScript = `
 local headers = { ["Content-Type"] = "application/json" }
@@ -35,7 +35,7 @@ request = function()
 end
 `;
 
-/** Measures batches of distinct calls, through the gateway and at bare anvil. */
+/** Measures batches of distinct calls, through the gateway and directly at anvil. */
 export async function measureBatches(surroundings: Surroundings): Promise<readonly Figure[]> {
   await using both = await startAnvilAndGateway();
   const { anvil, gateway } = both;

@@ -7,13 +7,13 @@ import { startGatewayProcess, type Surroundings } from "./surroundings.ts";
 import { print, type Figure } from "./table.ts";
 import { cpu, drive, nameRow } from "./wrk.ts";
 
-/** Answers under a name. */
+/** Settings under a name. */
 export type NamedResponses = NodeResponses & Readonly<{ name: string }>;
 
 /** Settings of a gateway behind a proxy, called from browsers' pages. */
 export const settingsBehindProxies = { callers: { trustedProxies: ["127.0.0.1"], corsOrigins: ["*"] } };
 
-/** Measures the gateway behind proxies alone, for short answers. */
+/** Measures the gateway only behind proxies, for short responses. */
 export async function measureProxiesAlone(surroundings: Surroundings): Promise<readonly Figure[]> {
   const program = buildAnsweringNode(surroundings.folder);
   const answers = { name: "130 B", leastBytes: 130, mostBytes: 130, framing: "length" } as const;
@@ -21,8 +21,9 @@ export async function measureProxiesAlone(surroundings: Surroundings): Promise<r
 }
 
 /**
- * Measures what the gateway adds to an nginx before it: one that is set up as an ingress, with kept connections, and one with nothing but a
- * `proxy_pass`, which opens a connection for each request. Also measured: the gateway without its fast path, against nginx in its place.
+ * Measures what the gateway adds to an nginx in front of it: one configured as an ingress, with kept-alive connections,
+ * and one with nothing but a `proxy_pass`, which opens a connection for each request. Also measured: the gateway
+ * without its fast path, against nginx in its place.
  */
 export async function measureBehindProxies(
   program: string,

@@ -1,9 +1,9 @@
 import shapes from "./client-shapes.json" with { type: "json" };
 
-/** A call of `eth_getBalance` as a client of this version sent it, byte for byte but for addresses. */
+/** A call of `eth_getBalance`, byte for byte as sent by this version of a client, except for addresses. */
 export type ClientShape = Readonly<{ client: string; version: string; head: readonly string[]; body: string }>;
 
-/** The address that all of the recorded calls ask for, as some clients write it. */
+/** The address in all recorded calls, as some clients write it. */
 const recordedAddress = /0x0{32}decafbad/i;
 const recordedId = /("id": ?)(\d+)/;
 
@@ -11,15 +11,15 @@ const recordedId = /("id": ?)(\d+)/;
 export const clientShapes: readonly ClientShape[] = shapes;
 
 export type LoadOptions = Readonly<{
-  /** The clients whose requests come in turn. */
+  /** The clients whose requests alternate. */
   shapes: readonly ClientShape[];
-  /** Adds a client's address, its own with every request, as a proxy farther out does. */
+  /** Adds a client's address, a different one for every request, like an outer proxy. */
   forwardedFor?: boolean;
 }>;
 
 /**
- * A wrk script that sends what these clients send, every request with an id and its own address. Only the length, the id and the
- * address differ from what was recorded.
+ * A wrk script that sends these clients' requests, each with its own id and address. Only the length, the id and the
+ * address differ from the recording.
  */
 export function writeDistinctCalls({ shapes: chosen, forwardedFor = false }: LoadOptions): string {
   const forwarded = forwardedFor
@@ -45,7 +45,10 @@ end
 `;
 }
 
-/** Formats a shape as a Lua table: its head around the length, its body around its id and its address, and whether the id is the first of them. */
+/**
+ * Formats a shape as a Lua table: its head around the length, its body around the id and the address, and whether the
+ * id comes first.
+ */
 function formatLuaShape({ client, head, body }: ClientShape): string {
   const place = head.findIndex((line) => /^content-length: \d+$/i.test(line));
   const length = head[place]?.replace(/\d+$/, "");

@@ -17,7 +17,10 @@ import type { Figure } from "./table.ts";
 const calls = 1_000_000;
 const now = () => performance.now();
 
-/** Measures what catalogue, limits and metrics cost one call, with a node that answers at once in the same process. */
+/**
+ * Measures the cost of catalogue, limits and metrics for one call, with a node that responds at once in the same
+ * process.
+ */
 export function measureChecks(): readonly Figure[] {
   const policy = createPolicy(gatewaySection.parse({ tiers: { public: roomyTier } }));
   const dependencies: CallDependencies = {

@@ -1,11 +1,11 @@
 import { connect, type Socket } from "node:net";
 
-/** Marks of a WebSocket frame (RFC 6455, section 5.2). */
+/** Bits of a WebSocket frame (RFC 6455, section 5.2). */
 const textOpcode = 1;
 const pingOpcode = 9;
 const inTwoBytes = 126;
 const longestHead = 4;
-/** A pong without a body, as a client masks it: with nothing to mask, any key will do. */
+/** A pong without a body, masked as by a client: with nothing to mask, any key will do. */
 const pong = Buffer.from([0x8a, 0x80, 0, 0, 0, 0]);
 
 const none = Buffer.alloc(0);
@@ -14,9 +14,10 @@ const none = Buffer.alloc(0);
 const readBuffer = Buffer.allocUnsafeSlow(65_536);
 
 /**
- * Opens a WebSocket that sends one short text and then counts the text messages that come, and does nothing else with them: thousands
- * of these take little of the machine that they share with what is measured. It connects from the given address, because clients of a
- * gateway have an address each, and are bounded by it. Resolves when the WebSocket is open.
+ * Opens a WebSocket that sends one short text, then counts incoming text messages and does nothing else with them:
+ * thousands of such clients need little of the machine that they share with the measured process. It connects from the
+ * given address, because each client of a gateway has its own address, which limits apply to. Resolves when the
+ * WebSocket is open.
  */
 export function connectCounting(url: string, localAddress: string, text: string, arrived: () => void): Promise<Socket> {
   const { hostname, port } = new URL(url);
@@ -78,12 +79,12 @@ export function connectCounting(url: string, localAddress: string, text: string,
   return promise;
 }
 
-/** Counts the bytes of the head that begins here, as far as they are known. */
+/** Counts the bytes of the head that starts here, as far as they are known. */
 function countHeadBytes(bytes: Buffer, at: number): number {
   return bytes.length - at >= 2 && bytes[at + 1] !== inTwoBytes ? 2 : longestHead;
 }
 
-/** Encodes a short text as a client sends it, masked with zeros. */
+/** Encodes a short text as a client's frame, masked with zeros. */
 function encodeText(text: string): Buffer {
   return Buffer.concat([Buffer.from([0x81, 0x80 | text.length, 0, 0, 0, 0]), Buffer.from(text, "latin1")]);
 }

@@ -1,9 +1,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { createTestClient, http, walletActions, type Hex } from "viem";
 
-/** Transfers that a transaction logs: an answer with the logs of a block is about as long as the larger replies of the pass-through. */
+/**
+ * Transfers logged by a transaction: a response with a block's logs is about as long as the larger responses of the
+ * pass-through.
+ */
 const transfers = 4;
-/** Time between two transactions; shorter than a block takes, so that none is without logs. */
+/** Interval between two transactions; shorter than the block time, so that every block has logs. */
 const everyMs = 700;
 const requestTimeoutMs = 10_000;
 
@@ -12,8 +15,8 @@ const contract = "0x00000000000000000000000000000000000e7e47";
 const transferTopic = "ddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef";
 
 /**
- * Makes anvil's blocks as eventful as those of a chain in use: in each of them a contract logs transfers. The blocks of a chain
- * that nobody uses have no logs, and an empty result is never cached. Disposing of it ends the transactions.
+ * Makes anvil's blocks as eventful as those of a live chain: in each of them a contract logs transfers. The blocks of
+ * an unused chain have no logs, and an empty result is never cached. Disposing of it stops the transactions.
  */
 export async function makeBlocksEventful(anvilUrl: string): Promise<AsyncDisposable> {
   const chain = createTestClient({ mode: "anvil", transport: http(anvilUrl, { timeout: requestTimeoutMs }) }).extend(
@@ -37,7 +40,7 @@ export async function makeBlocksEventful(anvilUrl: string): Promise<AsyncDisposa
   };
 }
 
-/** Builds EVM code that logs the transfers, from account 1 to account 2, 3 and so on, and stops. */
+/** Builds EVM code that logs the transfers, from account 1 to accounts 2, 3 and so on, and stops. */
 function buildLoggingCode(): Hex {
   return `0x${Array.from({ length: transfers }, (_, index) => logTransfer(index + 2)).join("")}00`;
 }

@@ -9,12 +9,12 @@ import v8Flags from "#daemon/process/v8-flags.json" with { type: "json" };
 import { roomyTier } from "./roomy-tier.ts";
 import { boundProcessConnections } from "#daemon/http/connections/connection-budget.ts";
 
-// As `cli/gatehouse.js` holds a sidecar small; given on the command line the flags would mean more, and for good.
+// Limits memory as `cli/gatehouse.js` does for a sidecar; on the command line, the flags would have more effects.
 for (const flag of v8Flags.room) setFlagsFromString(flag);
 
 /**
- * The gateway alone in a process, as the benchmark drives it. Arguments: port, node's HTTP URL, node's WebSocket URL, and as JSON what is set
- * besides.
+ * The gateway alone in a process, as used by the benchmark. Arguments: port, node's HTTP URL, node's WebSocket URL, and
+ * other settings as JSON.
  */
 const [port, httpUrl = "", webSocketUrl = "", more = "{}"] = process.argv.slice(2);
 

@@ -1,7 +1,7 @@
 /**
- * A wrk script that sends what wallets and indexers do: of ten requests six read the head, two are one of a few `eth_call`s,
- * one reads logs of the latest block, and one reads what nobody has read before. The calls go to the identity precompile, which
- * results in what it is given, and every block has logs: an empty answer is never cached.
+ * A wrk script that behaves like wallets and indexers: of ten requests, six read the head, two make one of a few
+ * `eth_call`s, one reads logs of the latest block, and one reads something new. The calls go to the identity
+ * precompile, which returns its input, and every block has logs: an empty response is never cached.
  */
 export const mixScript = `
 local headers = { ["Content-Type"] = "application/json" }

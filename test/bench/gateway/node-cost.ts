@@ -12,21 +12,21 @@ import { makeBlocksEventful } from "./eventful-blocks.ts";
 import { findWorker, start, type BenchProcess } from "./proxies.ts";
 import { print, type Figure } from "./table.ts";
 
-/** A call, and what the gateway charges and allows it. */
+/** A call, with the gateway's charge and limits for it. */
 type PricedCall = Readonly<{
   what: string;
   method: string;
   params: readonly unknown[];
   units: number;
-  /** Units for each millisecond of the node's time, beyond those. */
+  /** Units per millisecond of the node's time, in addition. */
   unitsPerMs: number;
-  /** Time after which the gateway gives the call up. */
+  /** Time after which the gateway aborts the call. */
   timeoutMs: number;
 }>;
 
 type Costly = PricedCall & Readonly<{ unitMs: number }>;
 
-/** What loops do again and again, as hexadecimal code that leaves the stack as it was. GAS is a number that no run had before. */
+/** Loop bodies, as hexadecimal code that leaves the stack unchanged. GAS is a number that no other run had. */
 const bodies: Readonly<Record<string, string>> = {
   "a jump": "",
   "KECCAK256 of 64 KiB": "620100005f2050",
@@ -48,24 +48,25 @@ const bodies: Readonly<Record<string, string>> = {
   "identity (4) of 64 KiB": "620100005f620100005f60045afa50",
   "pairing (8) of nothing": "5f5f5f5f60085afa50",
 };
-/** Method whose calls get a gas limit from the gateway where they name none. */
+/** Method whose calls get a gas limit from the gateway if they specify none. */
 const tracing = "debug_traceCall";
 const account = `0x${"ab".repeat(20)}`;
 const shownCalls = 10;
-/** Most milliseconds of CPU for a unit that would be in proportion: a hundred times what a unit of eth_getBalance takes. */
+/** Max CPU milliseconds per unit that would be proportionate: a hundred times that of eth_getBalance. */
 const maxUnitMs = 2;
-/** Accounts that the development chains of anvil and geth fund. */
+/** Accounts that anvil's and geth's development chains fund. */
 const funded = {
   anvil: "0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266",
   geth: "0x71562b71999873db5b286df957af199ec94617f7",
 };
-/** CPU that a call is measured for, its resolution being ten milliseconds, and most times that it is made for that. */
+/** Min CPU time measured per call, because its resolution is ten milliseconds, and max repetitions for that. */
 const measuredMs = 100;
 const mostRuns = 200;
 
 /**
- * Searches the public methods and what their parameters may hold for the calls that cost the node most CPU per unit that they cost their caller: before
- * anvil, and before geth where it is on the PATH. Prints the worst ten of each, which are the figures.
+ * Searches the public methods and their possible parameters for the calls with the highest CPU cost to the node per
+ * unit charged to the caller: on anvil, and on geth if it is on the PATH. Prints the worst ten of each, which are the
+ * figures.
  */
 export async function measureNodeCost(): Promise<readonly Figure[]> {
   const policy = createPolicy(gatewaySection.parse({}));
@@ -115,7 +116,7 @@ function listCalls(policy: Policy, sender: string): readonly PricedCall[] {
     plain("with transactions", "eth_getBlockByNumber", ["0x1", true]),
     plain("of a block", "eth_getBlockReceipts", ["0x1"]),
     plain("of a block", "debug_traceBlockByNumber", ["0x1", tracer]),
-    // Its list never settles: a warm account costs less gas, which makes it another account.
+    // Its list never stabilises: a warm account costs less gas, which makes it a different account.
     plain("that touches a new account each time", "eth_createAccessList", [
       { from: sender, data: "0x5a3150" },
       "latest",
@@ -125,7 +126,7 @@ function listCalls(policy: Policy, sender: string): readonly PricedCall[] {
   ];
 }
 
-/** Builds a call that runs a loop as the code of a contract's creation, for which no state is overridden. */
+/** Builds a call that runs a loop as a contract's creation code, which needs no state override. */
 function buildLoop(policy: Policy, method: string, body: readonly string[], gas: number | undefined): PricedCall {
   const data = `0x5b${body.map((name) => bodies[name] ?? "").join("")}5f56`;
   const named = gas === undefined ? {} : { gas: `0x${gas.toString(16)}` };
@@ -138,7 +139,7 @@ function buildLoop(policy: Policy, method: string, body: readonly string[], gas:
   };
 }
 
-/** Returns what the gateway charges and allows a call with some gas, or with none specified. */
+/** Returns the gateway's charge and limits for a call with the given gas, or with none specified. */
 function findCost(
   { catalogue, settings }: Policy,
   method: string,
@@ -156,7 +157,7 @@ function findCost(
   };
 }
 
-/** Measures a call; nothing if the node does not know the method. */
+/** Measures a call; returns nothing if the node does not know the method. */
 async function measureCall({ url, pid }: BenchProcess, call: PricedCall): Promise<readonly Costly[]> {
   const before = readCpuMs(pid);
   const startedAt = performance.now();
@@ -168,13 +169,13 @@ async function measureCall({ url, pid }: BenchProcess, call: PricedCall): Promis
     runs += 1;
     spent = readCpuMs(pid) - before;
   }
-  // The gateway charges for the time of contract code once it knows it.
+  // The gateway charges for contract code's time once it knows that.
   const tookMs = (performance.now() - startedAt) / runs;
   const units = Math.max(call.units, Math.floor(tookMs * call.unitsPerMs));
   return [{ ...call, units, unitMs: spent / runs / units }];
 }
 
-/** Makes a call, and returns the beginning of its response, which may have a gigabyte; nothing if the call is given up. */
+/** Makes a call, and returns the start of its response, which may have a gigabyte; nothing if the call is aborted. */
 async function request(url: string, { method, params, timeoutMs }: PricedCall): Promise<string> {
   const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method, params });
   const headers = { "Content-Type": "application/json" };
@@ -188,7 +189,7 @@ async function request(url: string, { method, params, timeoutMs }: PricedCall): 
   return beginning ?? "";
 }
 
-/** Reads the CPU that a process has had, in milliseconds: ticks of a hundredth of a second. */
+/** Reads the CPU time of a process, in milliseconds, from ticks of a hundredth of a second. */
 function readCpuMs(pid: number): number {
   const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]?.split(" ") ?? [];
   return (Number(fields[11]) + Number(fields[12])) * 10;
@@ -204,7 +205,7 @@ async function startAnvil() {
   return { process, [Symbol.asyncDispose]: () => resources.disposeAsync() };
 }
 
-/** Has blocks with logs for a while, and none when the node is busy with what is measured. */
+/** Produces blocks with logs for a while, but none while the node is busy with a measured call. */
 async function makeEventsFor(url: string, ms: number): Promise<void> {
   await using _making = await makeBlocksEventful(url);
   await sleep(ms);

@@ -7,8 +7,8 @@ export function findFirstCore(): number {
 }
 
 /**
- * Keeps a process with all of its threads to one core. Where all that a request passes shares a core, none has to be woken for it: what is
- * left is the time that each takes itself.
+ * Pins a process and all of its threads to one core. If everything that a request passes through shares a core, no
+ * other core has to wake up: the rest is each component's own time.
  */
 export function keepToCore(pid: number, core: number): void {
   execFileSync("taskset", ["--all-tasks", "--cpu-list", "--pid", String(core), String(pid)], { stdio: "ignore" });

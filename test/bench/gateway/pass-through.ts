@@ -9,7 +9,9 @@ import { createRow, type LoadResult } from "./wrk.ts";
 const pass = '{"jsonrpc":"2.0","id":1,"method":"eth_syncing","params":[]}';
 const hot = '{"jsonrpc":"2.0","id":1,"method":"eth_chainId","params":[]}';
 
-/** Measures the gateway, nginx and HAProxy in front of a native responder whose answers have about so many bytes. */
+/**
+ * Measures the gateway, nginx and HAProxy in front of a native responder whose responses have about this many bytes.
+ */
 export async function passThrough(
   name: string,
   answerBytes: number,

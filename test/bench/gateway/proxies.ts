@@ -25,7 +25,7 @@ export async function startNginx(folder: string, port: number, http: string): Pr
   return findWorker(started);
 }
 
-/** Finds the process that does the work: the only child, or the process itself if it has no child. */
+/** Finds the worker process: the only child, or the process itself if it has no child. */
 export function findWorker(process: BenchProcess): BenchProcess {
   return { ...process, pid: listChildren(process.pid)[0] ?? process.pid };
 }
@@ -34,13 +34,13 @@ function listChildren(pid: number): readonly number[] {
   return readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").split(" ").filter(Boolean).map(Number);
 }
 
-/** Starts an nginx that answers everything with one body. */
+/** Starts an nginx that responds to everything with one body. */
 export function startResponder(folder: string, port: number, body: string): Promise<BenchProcess> {
   const server = `server { listen 127.0.0.1:${port}; location / { default_type application/json; return 200 '${body}'; } }`;
   return startNginx(folder, port, server);
 }
 
-/** Starts an nginx that passes everything on, over kept-alive connections. */
+/** Starts an nginx that forwards everything, over kept-alive connections. */
 export function startNginxProxy(folder: string, port: number, nodePort: number): Promise<BenchProcess> {
   return startNginx(
     folder,
@@ -50,7 +50,7 @@ export function startNginxProxy(folder: string, port: number, nodePort: number):
   );
 }
 
-/** Starts an nginx with a `proxy_pass` and nothing more: it passes on over HTTP/1.0, each request on its own connection. */
+/** Starts an nginx with only a `proxy_pass`: it forwards over HTTP/1.0, each request on its own connection. */
 export function startUnsetNginx(folder: string, port: number, servicePort: number): Promise<BenchProcess> {
   return startNginx(
     folder,
@@ -59,7 +59,10 @@ export function startUnsetNginx(folder: string, port: number, servicePort: numbe
   );
 }
 
-/** Starts an nginx as it stands before services in a cluster: it passes on what it knows of the client, over kept-alive connections. */
+/**
+ * Starts an nginx configured like a cluster's ingress: it forwards what it knows about the client, over kept-alive
+ * connections.
+ */
 export function startNginxIngress(folder: string, port: number, servicePort: number): Promise<BenchProcess> {
   const told = [
     "Host $host",
@@ -81,7 +84,7 @@ export function startNginxIngress(folder: string, port: number, servicePort: num
   );
 }
 
-/** Starts a HAProxy with one thread that passes everything on, over kept-alive connections. */
+/** Starts a HAProxy with one thread that forwards everything, over kept-alive connections. */
 export function startHaproxy(folder: string, port: number, nodePort: number): Promise<BenchProcess> {
   const config = join(folder, `haproxy-${port}.cfg`);
   writeFileSync(
@@ -91,7 +94,7 @@ export function startHaproxy(folder: string, port: number, nodePort: number): Pr
   return start("haproxy", ["-db", "-f", config], port);
 }
 
-/** Starts a program and waits until its port takes connections. */
+/** Starts a program and waits until its port accepts connections. */
 export async function start(command: string, args: readonly string[], port: number): Promise<BenchProcess> {
   const child = spawn(command, args, { stdio: ["ignore", "ignore", "inherit"] });
   await once(child, "spawn");

@@ -16,8 +16,9 @@ const chosen: readonly (NamedResponses & Readonly<{ apart: boolean }>)[] = [
 ];
 
 /**
- * Measures distinct reads as real clients send them: nginx that passes them on and the gateway, each straight before the node, and the
- * gateway behind proxies. Every request has its own id and parameters, and behind proxies its own client's address.
+ * Measures distinct reads as real clients send them: forwarded by nginx and by the gateway, each directly in front of
+ * the node, and by the gateway behind proxies. Every request has its own id and parameters and, behind proxies, its own
+ * client address.
  */
 export async function measureRealClients(surroundings: Surroundings): Promise<readonly Figure[]> {
   const program = buildAnsweringNode(surroundings.folder);

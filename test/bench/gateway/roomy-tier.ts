@@ -1,4 +1,4 @@
-/** A tier of which every limit is checked and none is reached. */
+/** A tier whose limits are all checked and never reached. */
 export const roomyTier = {
   requestsPerSecond: 1e7,
   requestBurst: 1e7,

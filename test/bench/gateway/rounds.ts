@@ -1,7 +1,10 @@
 import { quantile } from "../measurement.ts";
 import type { LoadResult } from "./wrk.ts";
 
-/** Measures things in turn, so many rounds, so that what disturbs the machine disturbs all; returns the results of each, by round. */
+/**
+ * Measures things in turn for this many rounds, so that disturbances of the machine affect all of them; returns each
+ * one's results by round.
+ */
 export async function measureInRounds<Name extends string>(
   rounds: number,
   measurements: Readonly<Record<Name, () => Promise<LoadResult>>>,
@@ -15,7 +18,7 @@ export async function measureInRounds<Name extends string>(
   return (name) => results.get(name) ?? [];
 }
 
-/** Computes the median ratio of one thing's figure to another's, round by round. */
+/** Computes the median ratio of one thing's figure to another's over the rounds. */
 export function computeRatio(
   measured: readonly LoadResult[],
   base: readonly LoadResult[],
@@ -24,7 +27,7 @@ export function computeRatio(
   return compareByRound(measured, base, (one, other) => figure(one) / figure(other));
 }
 
-/** Computes the median difference between one thing's figure and another's, round by round. */
+/** Computes the median difference between one thing's figure and another's over the rounds. */
 export function computeAdded(
   measured: readonly LoadResult[],
   base: readonly LoadResult[],

@@ -14,7 +14,10 @@ const settleMs = 1_500;
 const body = '{"jsonrpc":"2.0","id":1,"method":"eth_syncing","params":[]}';
 const request = `POST / HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
 
-/** Measures what the gateway holds for answers of 1 MB whose clients do not read, in a process that has served such ones before. */
+/**
+ * Measures the gateway's memory for 1 MB responses whose clients do not read, in a process that has served such clients
+ * before.
+ */
 export async function measureStreamedResponses(): Promise<readonly Figure[]> {
   const text = `{"jsonrpc":"2.0","id":1,"result":"0x${"1".repeat(answerBytes)}"}`;
   const node = createServer((asked, response) => {
@@ -44,7 +47,7 @@ export async function measureStreamedResponses(): Promise<readonly Figure[]> {
   }
 }
 
-/** Opens clients that request an answer and do not read it. */
+/** Opens clients that request a response and do not read it. */
 function openStalledClients(port: number): Promise<readonly Socket[]> {
   const one = async () => {
     const socket = connect({ port, host: "127.0.0.1" });

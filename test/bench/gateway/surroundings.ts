@@ -2,25 +2,28 @@ import type { BenchProcess } from "./proxies.ts";
 import { start } from "./proxies.ts";
 import { drive, writePosting, type LoadResult } from "./wrk.ts";
 
-/** Conditions that all measurements share. */
+/** Conditions shared by all measurements. */
 export type Surroundings = Readonly<{
   folder: string;
   seconds: number;
   rounds: number;
   connections: number;
-  /** The one core that the load keeps to; absent: all. */
+  /** The one core that the load uses; absent: all. */
   core?: number;
 }>;
 
 const gatewayMain = new URL("gateway-process.main.ts", import.meta.url).pathname;
 
-/** Starts the gateway alone in a process, in front of a node; `settings` are those of the gateway besides the benchmark's own. */
+/**
+ * Starts the gateway alone in a process, in front of a node; `settings` are gateway settings beyond the benchmark's
+ * own.
+ */
 export function startGatewayProcess(port: number, nodeUrl: string, settings: object = {}): Promise<BenchProcess> {
   const webSocketUrl = nodeUrl.replace("http", "ws");
   return start(process.execPath, [gatewayMain, String(port), nodeUrl, webSocketUrl, JSON.stringify(settings)], port);
 }
 
-/** Measures a process that gets one body again and again from `connections` clients. */
+/** Measures a process that keeps receiving the same body from `connections` clients. */
 export function measure(
   { url, pid }: BenchProcess,
   body: string,

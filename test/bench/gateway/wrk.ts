@@ -6,7 +6,7 @@ import type { Row } from "./table.ts";
 
 const run = promisify(execFile);
 
-/** Results of one run of load. */
+/** Results of one load run. */
 export type LoadResult = Readonly<{
   requests: number;
   requestsPerSecond: number;
@@ -15,13 +15,13 @@ export type LoadResult = Readonly<{
   /** CPU of the process under load, user and system, per request. */
   cpuMicros: number;
   peakMiB: number;
-  /** Requests that have no answer of a call: those that were refused, and connections that broke. */
+  /** Requests without a call's response: rejected requests, and broken connections. */
   failed: number;
-  /** Of them, those with another status than 200; the gateway has one such status here, 429 of its load shedding. */
+  /** Those of them with a status other than 200; the gateway has one such status here, 429 when it sheds load. */
   refused: number;
 }>;
 
-/** One run of load: a Lua script for wrk decides what is sent. */
+/** One load run: a Lua script for wrk decides what is sent. */
 export type Load = Readonly<{
   url: string;
   pid: number;
@@ -29,16 +29,16 @@ export type Load = Readonly<{
   connections: number;
   seconds: number;
   folder: string;
-  /** The one core that wrk keeps to; absent: all. */
+  /** The one core that wrk uses; absent: all. */
   core?: number | undefined;
 }>;
 
-/** Writes a script that posts one body again and again. */
+/** Writes a script that keeps posting the same body. */
 export function writePosting(body: string): string {
   return `wrk.method = "POST"\nwrk.body = [=[${body}]=]\nwrk.headers["Content-Type"] = "application/json"\n`;
 }
 
-/** Drives a URL with wrk, one thread, and measures the process behind it. */
+/** Loads a URL with wrk, one thread, and measures the process behind it. */
 export async function drive({ url, pid, script, connections, seconds, folder, core }: Load): Promise<LoadResult> {
   const path = join(folder, "load.lua");
   writeFileSync(path, script);
@@ -75,16 +75,16 @@ export function createRow(what: string, result: LoadResult): Row {
   };
 }
 
-/** Returns a function that puts a run's figures under a name, for many runs of one thing. */
+/** Returns a function that records a run's figures under a name, for many runs of one thing. */
 export function nameRow(what: string): (result: LoadResult) => Row {
   return (result) => createRow(what, result);
 }
 
-/** The figures that are compared. */
+/** The compared figures. */
 export const cpu = ({ cpuMicros }: LoadResult) => cpuMicros;
 export const rate = ({ requestsPerSecond }: LoadResult) => requestsPerSecond;
 
-/** Reads the memory of a process: what it has, or the most that it ever had (proc(5)). */
+/** Reads the memory of a process, current or peak (proc(5)). */
 export function readMemoryMiB(pid: number, kind: "VmRSS" | "VmHWM"): number {
   const kilobytes = new RegExp(`${kind}:\\s+(\\d+) kB`).exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1];
   return Math.round(Number(kilobytes) / 102.4) / 10;

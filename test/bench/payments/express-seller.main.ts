@@ -5,7 +5,7 @@ import { ExactEvmScheme } from "@x402/evm/exact/server";
 import { paymentMiddleware } from "@x402/express";
 import express from "express";
 
-/** The published middleware of Express, as its documentation has it, in front of a handler that answers at once. */
+/** The published Express middleware, as in its documentation, in front of a handler that responds at once. */
 const { SELLER_FACILITATOR_URL: url = "", SELLER_TOKEN: asset = "", SELLER_PAY_TO: payTo = "" } = process.env;
 const price = { amount: "10000", asset, extra: { name: "USDC", version: "2" } };
 const accepts = { scheme: "exact", network: "eip155:1672", payTo, price } as const;

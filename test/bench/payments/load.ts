@@ -7,36 +7,36 @@ export type Load = Readonly<{
   url: string;
   pid: number;
   requests: readonly string[];
-  /** Whether a response, head and body, is the one that the load is about. */
+  /** Whether a response (head and body) is the one expected by the load. */
   isExpected: (response: string) => boolean;
   atOnce: number;
 }>;
 
 /** Results of sending each request once. */
 export type LoadResult = Readonly<{
-  /** Expected responses a second. */
+  /** Expected responses per second. */
   perSecond: number;
   /** CPU of the process per request, user and system. */
   cpuMicros: number;
   p50Ms: number;
   p99Ms: number;
-  /** Share of the responses that are expected. */
+  /** Share of responses that are as expected. */
   goodShare: number;
   /** An unexpected response, as an example. */
   example: string | undefined;
 }>;
 
-/** Time after which a load ends: a request without a response by then has failed. */
+/** Time limit of a load: a request without a response by then has failed. */
 const loadTimeoutMs = 20_000;
 
-/** Sends requests over bare sockets, so that the load takes little CPU from the measured process. */
+/** Sends requests over raw sockets, so that the load takes little CPU from the measured process. */
 export async function sendAll({ url, pid, requests, isExpected, atOnce }: Load): Promise<LoadResult> {
   const { hostname, port } = new URL(url);
   const times: number[] = [];
   let example: string | undefined;
   let sent = 0;
   const sockets = Array.from({ length: atOnce }, () => connect(Number(port), hostname).setNoDelay());
-  // Those that wait for no response when the time is over.
+  // Those that still wait for a response at the deadline.
   for (const socket of sockets) socket.on("error", () => undefined);
   const late = setTimeout(() => {
     for (const socket of sockets) socket.destroy(new Error("no response in time"));

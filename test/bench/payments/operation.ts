@@ -1,9 +1,9 @@
 import type { Load } from "./load.ts";
 
-/** Operation of a facilitator, and the field of its response that has to be `good`. */
+/** Operation of a facilitator, and the response field that must be `good`. */
 export type Operation = Readonly<{ path: "/verify" | "/settle"; field: "isValid" | "success"; good: boolean }>;
 
-/** Formats the requests that post each body, and what their responses must contain. */
+/** Formats the requests that post each body, and the required content of their responses. */
 export function postBodies(
   { url }: Readonly<{ url: string }>,
   bodies: readonly string[],

@@ -8,8 +8,9 @@ import { privateKeyToAccount } from "viem/accounts";
 import type { PaymentBody } from "../../support/facilitator/signed-payment.ts";
 
 /**
- * The published reference facilitator behind express, built as its own example is, with viem's nonce manager, without which most concurrent
- * settlements fail. Its hooks do nothing. The chain's block time makes viem poll twice a second rather than every four.
+ * The published reference facilitator on express, as in its own example, with viem's nonce manager, without which most
+ * concurrent settlements fail. Its hooks do nothing. The chain's block time makes viem poll twice per second instead of
+ * every four seconds.
  */
 const { REFERENCE_RPC_URL: rpcUrl = "", REFERENCE_PRIVATE_KEY: privateKey = "" } = process.env;
 const account = privateKeyToAccount(privateKey as Hex, { nonceManager });

@@ -9,9 +9,9 @@ import { own, signRequests, startExpressSeller, startOwnSeller, startStubs, type
 
 export type SalesOptions = Readonly<{
   rounds: number;
-  /** Sales of each side in a round. */
+  /** Sales per side and round. */
   sales: number;
-  /** Time of unpaid requests of each side in a round. Default: four seconds. */
+  /** Duration of the unpaid requests per side and round. Default: four seconds. */
   unpaidSeconds?: number;
   atOnce: number;
 }>;
@@ -22,8 +22,8 @@ type Rates = Pick<LoadResult, "perSecond" | "cpuMicros" | "p50Ms" | "p99Ms">;
 type Rounds = readonly Readonly<{ ours: Rates; others: Rates }>[];
 
 /**
- * Measures paid sales and unpaid requests of our resource server, whose sales are on disk, against `@x402/express`, which keeps none: in
- * turn, over one stub facilitator, each payment another one and signed beforehand.
+ * Measures paid sales and unpaid requests of our resource server, which stores its sales on disk, against
+ * `@x402/express`, which stores none: in turn, with one stub facilitator, each payment different and signed in advance.
  */
 export async function measureSales(options: SalesOptions): Promise<readonly Figure[]> {
   await using resources = new AsyncDisposableStack();
@@ -46,7 +46,7 @@ export async function measureSales(options: SalesOptions): Promise<readonly Figu
     if (load.goodShare < 1) throw new Error(`another response: ${load.example}`);
     return load;
   };
-  // Both compile what they run often first.
+  // Lets both compile their hot code first.
   for (const seller of Object.values(sellers)) {
     await unpaid(seller, 1);
     await paid(seller, Math.ceil(options.sales / 2));

@@ -9,7 +9,7 @@ import { computeAuthorizationDigest, computeDomainSeparator, encodeAuthorization
 import { testAccount } from "../../support/payments/payment-chain.ts";
 import { startService } from "../../support/service-process.ts";
 
-/** A seller that is compared. */
+/** A compared seller. */
 export type Seller = AsyncDisposable & Readonly<{ name: string; url: string; pid: number }>;
 
 /** Name of the side that is measured against the other. */
@@ -44,7 +44,7 @@ export async function startOwnSeller(stubs: string, folder: string): Promise<Sel
   return { name: own, url, pid: service.pid, [Symbol.asyncDispose]: () => service[Symbol.asyncDispose]() };
 }
 
-/** Starts a seller that uses the published middleware of Express, which keeps no ledger and has no upstream. */
+/** Starts a seller that uses the published Express middleware, which has no ledger and no upstream. */
 export async function startExpressSeller(stubs: string): Promise<Seller> {
   const env = { SELLER_FACILITATOR_URL: stubs, SELLER_TOKEN: tokenAddress, SELLER_PAY_TO: payee };
   const service = await startMain("express-seller.main.ts", env);
@@ -52,7 +52,10 @@ export async function startExpressSeller(stubs: string): Promise<Seller> {
   return { name: "@x402/express", url, pid: service.pid, [Symbol.asyncDispose]: () => service[Symbol.asyncDispose]() };
 }
 
-/** Formats requests that pay a seller's offer, each signed anew; natively, because viem takes milliseconds for one. */
+/**
+ * Formats requests that pay a seller's offer, each signed separately; natively, because viem takes milliseconds per
+ * signature.
+ */
 export async function signRequests(seller: Seller, count: number): Promise<readonly string[]> {
   const unpaid = await fetch(`${seller.url}/data`);
   const { accepts } = decodePaymentRequiredHeader(unpaid.headers.get("PAYMENT-REQUIRED") ?? "");

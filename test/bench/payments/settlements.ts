@@ -13,7 +13,7 @@ import {
 
 const settle = { path: "/settle", field: "success", good: true } as const;
 
-/** `/settle` on a chain that makes a block for each transaction. */
+/** `/settle` on a chain that produces a block for each transaction. */
 export const automineLines: PaymentLines = {
   name: "settle, automine",
   measure: async (surroundings) => {
@@ -27,7 +27,7 @@ export const automineLines: PaymentLines = {
   },
 };
 
-/** `/settle` on a chain with a block a second. */
+/** `/settle` on a chain with one block per second. */
 export const blockLines: PaymentLines = {
   name: "settle, 1 s blocks",
   measure: async (surroundings) => {
@@ -59,7 +59,7 @@ async function measureSettlements(
   ];
 }
 
-/** Sets how the chain makes blocks: one per transaction, or one every so many seconds. */
+/** Sets how the chain produces blocks: one per transaction, or at an interval in seconds. */
 export async function setBlockTime({ anvil }: PaymentChain, time: "automine" | number): Promise<void> {
   if (time === "automine") await anvil.request("evm_setAutomine", [true]);
   else await anvil.request("evm_setIntervalMining", [time]);

@@ -9,21 +9,21 @@ import { testAccount, type PaymentChain } from "../../support/payments/payment-c
 import { startService } from "../../support/service-process.ts";
 import { start } from "../gateway/proxies.ts";
 
-/** A facilitator that is compared. */
+/** A compared facilitator. */
 export type Side = AsyncDisposable & Readonly<{ name: string; url: string; pid: number }>;
 
-/** Chain that all facilitators settle on, and a folder for their files. */
+/** Chain on which all facilitators settle, and a directory for their files. */
 export type SideLocation = Readonly<{ rpcUrl: string; token: Hex; folder: string }>;
 
 /** Name of the side that is measured against the others. */
 export const own = "ours";
-/** Name of the side that the targets compare with. */
+/** Name of the side that the targets refer to. */
 export const reference = "reference";
 
-/** Variables that the installed command sets (`cli/gatehouse.sh`), so that freed memory goes back. */
+/** Variables that the installed command sets (`cli/gatehouse.sh`), so that freed memory is returned. */
 const installed = { MALLOC_ARENA_MAX: "1", MALLOC_TRIM_THRESHOLD_: "131072" };
 
-/** Starts our facilitator as it is installed, compiled, with the default interval between its queries of receipts. */
+/** Starts our facilitator as installed, compiled, with the default interval between receipt queries. */
 export async function startOwn({ rpcUrl, token, folder }: SideLocation): Promise<Side> {
   const ledgerPath = join(folder, `${Date.now()}.sqlite`);
   const env = { ...installed, GATEHOUSE_FACILITATOR_SETTLEMENT_POLL_INTERVAL_MS: "100" };
@@ -44,10 +44,10 @@ export async function startReference({ rpcUrl }: SideLocation): Promise<Side> {
   return { name: reference, url, pid: service.pid, [Symbol.asyncDispose]: () => service[Symbol.asyncDispose]() };
 }
 
-/** Contract without whose code x402-rs does not start: it checks ERC-6492 signatures, and no payment here has one. */
+/** Contract without whose code x402-rs does not start: it checks ERC-6492 signatures, which no payment here has. */
 const x402RsValidator = "0xdAcD51A54883eb67D95FAEb2BBfdC4a9a6BD2a3B";
 
-/** Starts x402-rs, if its program is on PATH. */
+/** Starts x402-rs, if it is on PATH. */
 export async function startX402Rs(
   { anvil }: PaymentChain,
   { rpcUrl, folder }: SideLocation,

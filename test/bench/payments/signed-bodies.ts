@@ -15,7 +15,10 @@ const chainId = 1_672;
 /** Accounts of the test mnemonic: 0 to 2 settle or are paid. */
 const payers = Array.from({ length: 7 }, (_, index) => testAccount(index + 3));
 
-/** Signs bodies for `/verify` and `/settle`, each of another payment; natively, because viem takes milliseconds for one. */
+/**
+ * Signs bodies for `/verify` and `/settle`, each with a different payment; natively, because viem takes milliseconds
+ * per signature.
+ */
 export function signBodies(token: Hex, count: number, validSeconds = 3_000n): readonly string[] {
   const separator = computeDomainSeparator({ address: token, name: "USDC", version: "2", chainId });
   const payTo = testAccount(2).address;
@@ -58,7 +61,9 @@ function formatBody(token: Hex, authorization: Authorization, signature: Hex): s
   return JSON.stringify({ x402Version: 2, paymentPayload, paymentRequirements });
 }
 
-/** Signs bodies that are invalid without a query to the chain: every other has expired, the rest pay somebody else. */
+/**
+ * Signs bodies that are invalid without a query to the chain: every other one has expired, the rest pay someone else.
+ */
 export function signInvalidBodies(token: Hex, count: number): readonly string[] {
   const expired = signBodies(token, count, -1n);
   return expired.map((body, index) => (index % 2 === 0 ? body : body.replace(/"to":"0x..../, '"to":"0xdead')));

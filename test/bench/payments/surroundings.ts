@@ -5,14 +5,14 @@ import { sendAll, type LoadResult } from "./load.ts";
 import { postBodies, type Operation } from "./operation.ts";
 import { own, reference, type Side, type SideLocation } from "./sides.ts";
 
-/** Conditions that all lines share. */
+/** Conditions shared by all lines. */
 export type Surroundings = Readonly<{
   chain: PaymentChain;
   place: SideLocation;
   /** Our facilitator, the reference, and x402-rs if it was found. */
   sides: readonly Side[];
   rounds: number;
-  /** Time in which our memory is watched, in seconds. */
+  /** Time for which our memory is monitored, in seconds. */
   memorySeconds: number;
 }>;
 
@@ -22,7 +22,7 @@ export type PaymentLines = Readonly<{
   measure: (surroundings: Surroundings) => Promise<readonly Figure[]>;
 }>;
 
-/** Load of a line: requests of each side in a round, and how many are sent at once. */
+/** Load of a line: requests per side and round, and how many are sent concurrently. */
 export type RoundLoad = Operation &
   Readonly<{
     what: string;
@@ -34,7 +34,7 @@ export type RoundLoad = Operation &
 /** Measured rounds of each side, by its name. */
 export type Rounds = ReadonlyMap<string, readonly LoadResult[]>;
 
-/** Measures all sides in turn, for some rounds, each with payments of its own; prints the medians. */
+/** Measures all sides in turn, for some rounds, each with its own payments; prints the medians. */
 export async function compareSides(
   { sides, rounds }: Pick<Surroundings, "sides" | "rounds">,
   load: RoundLoad,
@@ -66,12 +66,12 @@ export function findMedian(results: readonly LoadResult[], figure: (result: Load
   return quantile(results.map(figure), 0.5);
 }
 
-/** Returns the least share of expected responses over the rounds. */
+/** Returns the min share of expected responses over the rounds. */
 export function findLeastGood(results: readonly LoadResult[]): number {
   return Math.min(...results.map(({ goodShare }) => goodShare));
 }
 
-/** Returns the median ratio of our figure to another side's, round by round; not a number without that side. */
+/** Returns the median over the rounds of the ratio of our figure to another side's; NaN without that side. */
 export function compareToSide(
   rounds: Rounds,
   figure: (result: LoadResult) => number,

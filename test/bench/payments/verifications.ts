@@ -11,12 +11,15 @@ const valid = { path: "/verify", field: "isValid", good: true } as const;
 const invalid = { path: "/verify", field: "isValid", good: false } as const;
 const ownRequests = 2_500;
 const otherRequests = 400;
-/** Requests after which V8 has compiled what is measured. */
+/** Number of requests after which V8 has compiled the measured code. */
 const warmUps = 2_000;
-/** CPU of x402-rs against the reference's, of both in one run on 2026-11-21; used where its program is not found. */
+/** CPU of x402-rs relative to the reference, both in one run on 2026-11-21; used if its program is not found. */
 const x402RsShare = 0.36 / 3.3;
 
-/** `/verify`: CPU and rate of valid payments against the others, and rate of invalid ones, which must not reach the chain. */
+/**
+ * `/verify`: CPU and rate of valid payments against the others, and rate of invalid ones, which must not reach the
+ * chain.
+ */
 export const verificationLines: PaymentLines = {
   name: "verify",
   measure: async (surroundings) => [...(await measureValid(surroundings)), ...(await measureInvalid(surroundings))],
@@ -48,7 +51,7 @@ async function measureValid(surroundings: Surroundings): Promise<readonly Figure
   ];
 }
 
-/** Measures our facilitator behind a tap that counts its calls. */
+/** Measures our facilitator behind a proxy that counts its calls. */
 async function measureInvalid({ chain, place, rounds }: Surroundings): Promise<readonly Figure[]> {
   await using tap = await startRpcTap(chain.url);
   await using side = await startOwn({ ...place, rpcUrl: tap.url });
@@ -70,7 +73,7 @@ async function measureInvalid({ chain, place, rounds }: Surroundings): Promise<r
   ];
 }
 
-/** Counts the calls that a payment can cause; the facilitator's own watch of the chain makes others. */
+/** Counts the calls caused by payments; the facilitator's own chain watch makes others. */
 function countPaymentCalls(counts: ReadonlyMap<string, number>): number {
   return (counts.get("eth_call") ?? 0) + (counts.get("eth_estimateGas") ?? 0);
 }

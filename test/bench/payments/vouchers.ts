@@ -62,7 +62,7 @@ function signVoucher({ id, config }: OpenChannel, max: bigint): string {
   return encodePaymentSignatureHeader({ x402Version: 2, accepted: offer, payload });
 }
 
-/** A facilitator that was asked nothing: vouchers must need none, and so no RPC call. */
+/** A facilitator that must not be called: vouchers must need none, and so no RPC call. */
 const refuse = () => Promise.reject(new Error("a voucher needed the facilitator"));
 const nobody: Facilitation = {
   verify: refuse,
@@ -73,7 +73,10 @@ const nobody: Facilitation = {
   [Symbol.asyncDispose]: async () => undefined,
 };
 
-/** Reads, verifies and charges vouchers of all channels, each charge on disk; returns how many a second of CPU, and of time. */
+/**
+ * Reads, verifies and charges vouchers of all channels, each charge on disk; returns the number per second of CPU and
+ * of wall-clock time.
+ */
 async function measureVouchers(path: string): Promise<Readonly<{ perCpuSecond: number; perSecond: number }>> {
   await using store = openSqliteStore({ path, migrations: sqliteClaimMigrations, rival: "", setting: "" });
   const ledger = createChannelLedger({ store, clock: Date.now });

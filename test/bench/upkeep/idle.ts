@@ -9,7 +9,7 @@ const settledMs = 10_000;
 const idleMs = 60_000;
 const targetPercent = 1;
 
-/** Clock ticks per second of proc(5): 100 on every Linux that Node runs on. */
+/** Clock ticks per second in proc(5): 100 on every Linux that Node runs on. */
 const ticksPerSecond = 100;
 
 /** Measures the CPU time of a sidecar while nothing changes. */
@@ -41,10 +41,10 @@ export async function measureIdle(): Promise<readonly Measurement[]> {
   ];
 }
 
-/** Reads user and system time of a process, and of its children that have ended. */
+/** Reads user and system time of a process, including its exited children. */
 function readCpuSeconds(pid: number): Readonly<{ own: number; children: number }> {
   const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-  // The name in brackets may hold blanks; what follows begins with the third field of proc(5).
+  // The name in brackets may contain spaces; after it comes the third field of proc(5).
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   const [user = 0, system = 0, childUser = 0, childSystem = 0] = fields.slice(11, 15).map(Number);
   return { own: (user + system) / ticksPerSecond, children: (childUser + childSystem) / ticksPerSecond };

@@ -5,9 +5,9 @@ import { startUpkeepProcess } from "../../support/upkeep-process.ts";
 import { quantile, type Measurement } from "../measurement.ts";
 
 const kills = 1_000;
-/** Lanes alongside each other, each with its own node, because most of the time goes into starting processes. */
+/** Parallel lanes, each with its own node, because most of the time is spent starting processes. */
 const lanes = 2;
-/** Corrections that are not killed, to see how long one takes; kills come within that time. */
+/** Corrections without a kill, to measure their duration; kills happen within that time. */
 const unharmed = 20;
 const pollMs = 1;
 
@@ -52,7 +52,7 @@ async function runLane(): Promise<Kill[]> {
   return found;
 }
 
-/** Measures how long a correction takes that is left alone, in ms: the median of several. */
+/** Measures the duration of an undisturbed correction, in ms: the median of several. */
 async function measureCorrectionMs(node: FakeNode): Promise<number> {
   const upkeep = startUpkeepProcess(node, "none");
   await upkeep.right();

@@ -8,13 +8,13 @@ import { startSidecar } from "./sidecar-under-test.ts";
 const passes = 10_000;
 const firstLook = 1_000;
 const writesPerLook = 100;
-/** One write in this many is a drift, so that corrections are part of it. */
+/** One in this many writes is a drift, so that corrections are included. */
 const writesPerDrift = 200;
 const writeGapMs = 2;
 const targetMiB = 100;
 const targetGrowth = 0.05;
 
-/** Measures the memory of a sidecar after many passes, and whether it keeps growing. */
+/** Measures the memory of a sidecar after many reconciles, and whether it keeps growing. */
 export async function measureMemory(): Promise<readonly Measurement[]> {
   await using node = await createFakeNode();
   await node.start();
@@ -28,7 +28,7 @@ export async function measureMemory(): Promise<readonly Measurement[]> {
   const passed = () => sidecar.metric("gatehouse_reconciles_total");
   const from = await passed();
   let writes = 0;
-  /** The median of the looks, because garbage that waits for its collection comes and goes. */
+  /** The median of the readings, because uncollected garbage varies. */
   const passUntil = async (count: number) => {
     while ((await passed()) - from < count) {
       for (let index = 0; index < writesPerLook; index += 1) {

@@ -13,16 +13,16 @@ type Status = Readonly<{
 export type SidecarUnderTest = AsyncDisposable &
   Readonly<{
     pid: number;
-    /** Of its probes, metrics and status. */
+    /** The port of its probes, metrics and status. */
     url: string;
     status: () => Promise<Status>;
-    /** The value of one of its metrics without labels. */
+    /** Value of one of its metrics without labels. */
     metric: (name: string) => Promise<number>;
     /** Waits until a condition has a reason. */
     reason: (type: ConditionType, reason: string, withinMs: number) => Promise<Condition>;
   }>;
 
-/** Starts `gatehouse sidecar` for a node, acting at once, with its default settings but for ports, places and `env`. */
+/** Starts `gatehouse sidecar` for a node, acting at once, with default settings except for ports, paths and `env`. */
 export async function startSidecar(
   node: Pick<FakeNode, "workspace" | "httpUrl">,
   env: Readonly<Record<string, string>>,

@@ -18,7 +18,7 @@ const measurements: Readonly<Record<string, () => Promise<readonly Measurement[]
   conflict: measureConflict,
 };
 
-/** Measures the upkeep of a node against its targets: all of them, or the parts that are named. */
+/** Measures a node's upkeep against its targets: all of them, or the named parts. */
 export async function measureUpkeep(parts: readonly string[]): Promise<ReadonlyMap<string, readonly Measurement[]>> {
   const unknown = parts.find((part) => measurements[part] === undefined);
   if (unknown !== undefined) {

@@ -53,7 +53,7 @@ const genesis = (anvil: Anvil) => anvil.request<ChainBlock>("eth_getBlockByNumbe
 const head = (anvil: Anvil) => anvil.request<ChainBlock>("eth_getBlockByNumber", ["latest", false]);
 const send = async (anvil: Anvil, nonce: number) => anvil.request<Hex>("eth_sendRawTransaction", [await sign(nonce)]);
 
-/** A new chain on which the account can pay. */
+/** A new chain on which the account has funds. */
 async function startFunded(): Promise<Anvil> {
   const anvil = await start();
   await anvil.request("anvil_setBalance", [account.address, "0x21e19e0c9bab2400000"]);
@@ -168,7 +168,7 @@ test("a second node on the same folder is refused in words", async () => {
 });
 
 test("the chain's time is the wall clock's, however fast blocks come, and never goes back", async () => {
-  // The genesis block has the real time; this is after it.
+  // The genesis block has the real time; this is later.
   let nowMs = Date.now() + 60_000;
   await using anvil = await start({ now: () => nowMs });
   const begin = Number((await head(anvil)).timestamp);

@@ -53,7 +53,7 @@ const approvePermit2 = encodeFunctionData({
 
 let nonces = 0n;
 
-/** A permit of the plain token that `payer` signed, and its witness; `changes` are made after signing. */
+/** A permit of the plain token, signed by `payer`, and its witness; `changes` are made after signing. */
 async function signPermit(kind: "exact" | "upto", changes: Readonly<{ deadline?: bigint; signer?: number }> = {}) {
   const spender = kind === "exact" ? exactProxy.address : uptoProxy.address;
   const permit = {
@@ -83,7 +83,7 @@ function encodeUpto({ permit, witness, signature }: Signed, amount: bigint): Hex
   return encodeFunctionData({ abi: x402UptoPermit2ProxyABI, functionName: "settle", args });
 }
 
-/** The error that a call reverts with, or undefined. */
+/** The error with which a call reverts, or undefined. */
 async function findRevert(to: Address, data: Hex, from: Address = facilitator.address): Promise<string | undefined> {
   const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "eth_call", params: [{ from, to, data }, "latest"] });
   const response = await fetch(chain.url, { method: "POST", headers: { "content-type": "application/json" }, body });

@@ -84,7 +84,7 @@ describe.skipIf(!isThere)(`pushed to Prometheus's own Pushgateway${skipped}`, ()
   });
 });
 
-/** Passes pushes on and keeps their headers. */
+/** Forwards pushes with their headers. */
 async function startRecorder(url: string) {
   const pushed: IncomingHttpHeaders[] = [];
   const server = createServer(async (request, response) => {

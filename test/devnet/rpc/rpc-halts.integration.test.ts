@@ -16,7 +16,7 @@ const call = { from: sender.address, to: contract, gas: "0x186a0" };
 /** Code that calls {@link callee} and stops. */
 const outer: Hex = `0x6000600060006000600073${callee.slice(2)}611000f100`;
 
-/** Code, and what geth says of running it. */
+/** Code, and geth's result of running it. */
 const halting: readonly (readonly [name: string, code: Hex, message: string])[] = [
   ["INVALID", "0xfe", "invalid opcode: INVALID"],
   ["an unknown opcode", "0x600c0c", "invalid opcode: opcode 0xc not defined"],
@@ -28,7 +28,7 @@ const halting: readonly (readonly [name: string, code: Hex, message: string])[] 
   ["memory beyond all bounds", "0x60016001600160ff1b52", "gas uint64 overflow"],
 ];
 
-/** The error of a call that differs from {@link call}; empty when there is none. */
+/** The error of a call that differs from {@link call}; empty if there is none. */
 async function refusal(more: object): Promise<object> {
   return (await node.refusal("eth_call", { ...call, ...more })) ?? {};
 }

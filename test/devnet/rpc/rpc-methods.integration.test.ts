@@ -27,7 +27,7 @@ test("every method of the specification's tables answers with its shape", async 
     const parsed = shape.safeParse(await node.ask(method, ...params));
     expect.soft(parsed.error?.issues ?? [], method).toEqual([]);
   }
-  // The signed transaction that the walk sent belongs to a block before the other tests look.
+  // The block of the walk's signed transaction exists before the other tests run.
   await node.anvil.mine();
 });
 

@@ -7,7 +7,7 @@ afterAll(() => node[Symbol.asyncDispose]());
 
 const call = (id: number) => ({ jsonrpc: "2.0", id, method: "eth_blockNumber", params: [] });
 
-/** Posts a batch of calls, and returns how many of the answers are results. */
+/** Posts a batch of calls, and returns the number of results among the responses. */
 async function countResults(calls: number): Promise<number> {
   const body = JSON.stringify(Array.from({ length: calls }, (_, id) => call(id)));
   const headers = { "content-type": "application/json" };

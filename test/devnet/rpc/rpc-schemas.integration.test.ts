@@ -32,7 +32,7 @@ function check(name: ExecutionObject, value: unknown): void {
   expect(findMistakes(name, value)).toEqual([]);
 }
 
-/** Looks at a block and all that it holds, requested in every way. */
+/** Checks a block and its contents, requested in every way. */
 async function checkBlock(number: Hex): Promise<void> {
   const block = await node.ask<Block>("eth_getBlockByNumber", number, false);
   check("block", block);
@@ -92,7 +92,7 @@ function word(value: number): Hex {
   return `0x${value.toString(16).padStart(64, "0")}`;
 }
 
-/** Fields of a block that are not in its header. */
+/** Fields of a block that are not part of its header. */
 const bodyFields = new Set(["transactions", "uncles", "withdrawals", "size"]);
 
 test("whatever transactions a block has, each of its parts is as the execution API has it", async () => {

@@ -20,7 +20,7 @@ afterAll(async () => {
   rmSync(stateDirectory, { recursive: true });
 });
 
-/** Makes blocks, each with a transaction. */
+/** Produces blocks, each with a transaction. */
 async function mineBlocks(count: number): Promise<void> {
   const wallet = await createWallet(node);
   for (let block = 0; block < count; block += 1) {
@@ -30,7 +30,10 @@ async function mineBlocks(count: number): Promise<void> {
   }
 }
 
-/** The oldest block that PruneInfo says has its state: a block's version is the flushed version when it was the newest. */
+/**
+ * The oldest block whose state exists according to PruneInfo: a block's version is the flushed version when it was the
+ * latest.
+ */
 function oldestKept(head: number): number {
   const { prune_reserved_version: reserved } = buildPruneInfo({ enabledAtBlock: 0 }, head);
   for (let block = head; ; block -= 1) {
@@ -38,7 +41,10 @@ function oldestKept(head: number): number {
   }
 }
 
-/** Requests a state of the blocks at both ends of the window, by number and by hash: the window's are right, those before it are missing. */
+/**
+ * Requests states of the blocks at both ends of the window, by number and by hash: those within the window are correct,
+ * those before it are missing.
+ */
 async function checkStates(): Promise<void> {
   const head = Number(await node.ask<Hex>("eth_blockNumber"));
   const oldest = oldestKept(head);

@@ -1,10 +1,10 @@
 import { readdirSync, statSync } from "node:fs";
 import { join, relative } from "node:path";
 
-/** Files that a stack has kept at some moment: paths below its state directory, with their modes in octal digits. */
+/** Files that a stack has at some moment: paths below its state directory, with their modes in octal digits. */
 type KeptFiles = ReadonlyMap<string, string>;
 
-/** Reads everything below a stack's state directory, except for what its node keeps for itself. */
+/** Reads everything below a stack's state directory, except for the node's private files. */
 export function readStoredFiles(stateDirectory: string): KeptFiles {
   const entries = readdirSync(stateDirectory, { recursive: true, withFileTypes: true });
   const kept = entries.map((entry) => {
@@ -14,7 +14,7 @@ export function readStoredFiles(stateDirectory: string): KeptFiles {
   return new Map(kept.filter(([path]) => !isNodes(path)));
 }
 
-/** Whether a running devnet node keeps a path for itself; the lock next to node.conf is the sidecar's. */
+/** Whether a path is a running devnet node's private file; the lock next to node.conf is the sidecar's. */
 function isNodes(path: string): boolean {
   return path === "node" || (path.startsWith("node/") && !path.startsWith("node/bin/.node.conf.lock"));
 }

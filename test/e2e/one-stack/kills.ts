@@ -6,9 +6,9 @@ import { generousMs, until } from "#daemon/testing/until.ts";
 
 const at = (port: number, path = "") => `http://127.0.0.1:${port}${path}`;
 
-/** Tests what becomes of a stack whose parts are killed. */
+/** Tests a stack whose processes are killed. */
 export function testKills(running: () => RunningStack): void {
-  /** Pays once and checks on the chain that exactly one price went from the client to the payee. */
+  /** Pays once, and checks on the chain that exactly one price was transferred from the client to the payee. */
   async function buyOnce(): Promise<void> {
     const node = at(running().ports.node);
     const [payeeBefore, clientBefore] = [

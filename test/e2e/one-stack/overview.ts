@@ -11,7 +11,7 @@ type Overview = Readonly<{
   }>[];
 }>;
 
-/** Tests what `--overview` adds to a stack; `stop.ts` tests that it ends with the stack. */
+/** Tests what `--overview` adds to a stack; `stop.ts` tests that it stops with the stack. */
 export function testOverview(running: () => RunningStack, url: () => string): void {
   it("shows the services and the payments on one page", async () => {
     const stack = running();

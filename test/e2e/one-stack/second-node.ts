@@ -9,7 +9,8 @@ import { startService } from "../../support/service-process.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
 
 /**
- * The README read in order, in one folder: a stack, and then the sidecar of a node that was there before. `testStop` stops the stack in between.
+ * The README followed in order, in one directory: first a stack, then the sidecar of an existing node. `testStop` stops
+ * the stack in between.
  */
 export function testSecondNode(running: () => RunningStack, testStop: () => void): void {
   let production: DevnetWorkspace;
@@ -27,7 +28,7 @@ export function testSecondNode(running: () => RunningStack, testStop: () => void
     GATEHOUSE_SIDECAR_LISTEN_PORT: "0",
     GATEHOUSE_SIDECAR_GATEWAY_PUBLIC_PORT: "0",
   });
-  // Where the old default had it, the stack's sidecar keeps its state in the folder that both are started in.
+  // At the path of the old default, the stack's sidecar keeps its state in the directory in which both are started.
   const state = () => join(running().stateDirectory, "sidecar");
   const startThere = () =>
     runGatehouse(["sidecar"], { ...environment(), GATEHOUSE_SIDECAR_UPKEEP_STATE_DIRECTORY: state() });
@@ -49,7 +50,7 @@ export function testSecondNode(running: () => RunningStack, testStop: () => void
     expect(foreign.stderr).toContain(
       `the state in ${state()} belongs to another node: ${running().stateDirectory}/node/bin/node.conf`,
     );
-    // `gatehouse resume`, typed there, says that it reached nobody.
+    // `gatehouse resume`, typed there, reports that it reached nothing.
     const resumed = await runGatehouse(["resume", "--state-directory", state()]);
     expect([resumed.status, resumed.stdout]).toEqual([1, ""]);
 

@@ -6,7 +6,7 @@ import { findStackProcesses } from "../../support/stack-processes.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
 import { readStoredFiles } from "./kept-files.ts";
 
-/** Tests what a stack has printed and kept, and how it stops; `besides`: other URLs that it serves, which end with it. */
+/** Tests a stack's output and files, and how it stops; `besides`: other URLs that it serves, which stop with it. */
 export function testStop(running: () => RunningStack, besides: () => readonly string[]): void {
   it("never prints a key or a signature; at Ctrl-C it stops everything and ends only then; all that it keeps is for its user alone", async () => {
     const stack = running();
@@ -19,9 +19,9 @@ export function testStop(running: () => RunningStack, besides: () => readonly st
     expect(printed).not.toMatch(/0x[0-9a-fA-F]{130}/);
     const whileRunning = readStoredFiles(stack.stateDirectory);
     const pids = [...findStackProcesses(stack).values()];
-    // What does not stop by itself in its grace period is killed, so that this waits for no service.
+    // A service that does not stop within its grace period is killed, so this waits for none.
     expect(await stack.stop()).toBe(0);
-    // An ended process may stand in the table until its parent, or init, takes note.
+    // An exited process may stay in the table until its parent, or init, reaps it.
     await until("no process is left", generousMs, () => pids.every((pid) => !existsSync(`/proc/${pid}`)));
     expect(await Promise.all(Object.values(stack.ports).map(isListening))).not.toContain(true);
     for (const url of besides()) {

@@ -15,7 +15,7 @@ const key = "a-key-of-the-operator";
 const entry = { name: "ops", sha256: hash("sha256", key), tier: "paid" };
 const chainId = '{"jsonrpc":"2.0","id":1,"method":"eth_chainId"}';
 
-/** The methods that an answer of rpc.discover names. */
+/** The methods in a response of rpc.discover. */
 function namesOf({ text }: Readonly<{ text: string }>): readonly string[] {
   const { result } = JSON.parse(text) as { result: { methods: readonly { name: string }[] } };
   return result.methods.map(({ name }) => name);
@@ -88,7 +88,7 @@ describe("callers", () => {
       .setSubject("0xpayer")
       .setExpirationTime("1h")
       .sign(privateKey);
-    // No other test's tokens are to be counted with these.
+    // Other tests' tokens must not be counted with these.
     await using other = await startTestGateway(node, {
       private: { enabled: true },
       callers: { keysPath: join(folder, "keys.json5") },
@@ -99,7 +99,7 @@ describe("callers", () => {
     expect((await send(known)).status).toBe(200);
     const began = performance.now();
     const answers: Awaited<ReturnType<typeof send>>[] = [];
-    // A slow machine sends little more than is verified, and comes to the bound later.
+    // A slow machine sends little more than is verified, and reaches the limit later.
     await until("a token that is not verified", generousMs, async () => {
       answers.push(...(await Promise.all(Array.from({ length: 250 }, () => send(`Bearer ${forged}`)))));
       return answers.some(({ status }) => status !== 401);
@@ -185,7 +185,7 @@ describe("callers", () => {
     expect([served.status, served.headers.get("access-control-allow-origin")]).toEqual([200, "https://dapp.example"]);
   });
 
-  /** Waits until the log reports that a file has turned bad, and checks what it says. */
+  /** Waits until the log reports that a file has become invalid, and checks the message. */
   const expectReportedWrong = async (setting: string, problem: string) => {
     const wanted = (line: string) => line.includes(`${setting}: `) && line.includes(problem);
     await until(`${setting} is reported as wrong`, generousMs, () => lines.some(wanted));

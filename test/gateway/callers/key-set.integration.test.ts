@@ -22,7 +22,7 @@ const tokenOf = ({ kid, privateKey }: Signer, subject: string) =>
     .setExpirationTime("1h")
     .sign(privateKey);
 
-/** Serves a key set that a test changes, and can be away. */
+/** Serves a key set that a test can change or make unavailable. */
 async function startKeyServer() {
   const state = { keys: [] as JWK[], isAway: false, asked: 0 };
   const server = createServer((_, response) => {

@@ -7,13 +7,16 @@ import { connectTestClient } from "#gateway/testing/test-client.ts";
 import { startTestGateway, type TestGateway } from "#gateway/testing/test-gateway.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
 
-/** Call of an unknown method: the gateway answers it alone, but has to read it. */
+/** A call of an unknown method: the gateway responds by itself, but must read it. */
 const noCall = `{"jsonrpc":"2.0","id":1,"method":"no_such","params":["${"x".repeat(500)}"]}`;
 const receipts = (at: number) => `{"jsonrpc":"2.0","id":1,"method":"eth_getBlockReceipts","params":["0x${at}"]}`;
 const requestOf = (body: string) =>
   `POST / HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
 const calls = 12_000;
-/** Fewest calls of the other's that are answered meanwhile; without turns it was two to four in half as many calls. */
+/**
+ * Min number of the other caller's calls that get a response meanwhile; without round-robin, it was two to four in half
+ * as many calls.
+ */
 const fewest = 10;
 
 async function connected(url: string, localAddress: string): Promise<Socket> {
@@ -36,7 +39,7 @@ describe("calls of one caller, while another sends thousands at once", () => {
     await node[Symbol.asyncDispose]();
   });
 
-  /** Sends one call after the other until the flood is answered; answers how many were answered before that. */
+  /** Sends one call after the other until the flood has its responses; returns how many got a response before that. */
   const answeredBetween = async (isOver: () => boolean) => {
     const other = await connected(gateway.url, "127.0.0.2");
     let answers = 0;
@@ -70,7 +73,7 @@ describe("calls of one caller, while another sends thousands at once", () => {
   });
 
   it("are answered between its batches", async () => {
-    // So many that a fast machine has to take dozens of turns for them.
+    // So many that even a fast machine needs dozens of ticks for them.
     const batches = 24;
     let answered = 0;
     const batch = `[${Array.from({ length: 1_000 }, () => noCall).join(",")}]`;

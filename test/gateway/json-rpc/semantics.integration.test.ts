@@ -6,7 +6,7 @@ import { generousMs, until } from "#daemon/testing/until.ts";
 
 const revert = { code: 3, message: "execution reverted: no", data: "0x08c379a0" };
 
-/** Message and its answer: an error by code, text and the id that comes back, or a result. */
+/** Message and its response: an error by code, text and returned id, or a result. */
 type Row = readonly [body: string, answer: string];
 
 function error(id: string, code: number, message: string, data?: string): string {
@@ -17,7 +17,7 @@ function error(id: string, code: number, message: string, data?: string): string
 const call = (method: string, params?: string, id = "1") =>
   `{"jsonrpc":"2.0","id":${id},"method":"${method}"${params === undefined ? "" : `,"params":${params}`}}`;
 
-/** Rows that hold wherever a call stands: alone or in a batch, over HTTP or WebSocket. */
+/** Rows that apply to any call: alone or in a batch, over HTTP or WebSocket. */
 const everywhere: readonly Row[] = [
   ['{"id":5,"method":"eth_chainId"}', error("5", -32600, "invalid request")],
   ['{"jsonrpc":"1.0","id":"v","method":"eth_chainId"}', error('"v"', -32600, "invalid request")],

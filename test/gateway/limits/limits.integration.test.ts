@@ -65,7 +65,7 @@ describe("limits", () => {
       running.node.answer(({ method }) => (method === "eth_getBlockReceipts" ? long : false));
       let answers = 0;
       while (answers < 100 && (await ask(running.gateway.url, answers + 1)).includes("xxx")) answers += 1;
-      // 40 units for the call and 184 for the KiB beyond the first 16: the fifth has the last of 1,000 units.
+      // 40 units for the call and 184 for the KiB beyond the first 16: the fifth uses the last of 1,000 units.
       expect(answers).toBe(5);
       expect((await post(running.gateway.url, syncing)).status).toBe(429);
     }
@@ -86,7 +86,7 @@ describe("limits", () => {
       running.node.delay(400);
       let answers = 0;
       while (answers < 100 && (await ask(running.gateway.url, answers + 1)).includes('"0x1"')) answers += 1;
-      // Each call costs at least 400 units, 26 of them in advance: the third has the last of 1,000.
+      // Each call costs at least 400 units, 26 of them in advance: the third uses the last of 1,000.
       expect(answers).toBeGreaterThan(0);
       expect(answers).toBeLessThan(4);
       expect((await post(running.gateway.url, syncing)).status).toBe(429);
@@ -297,7 +297,7 @@ describe("attacks", () => {
     await using running = await startAll({
       tiers: { public: { ...rates, concurrency: 10 } },
       overload: { heavyParallel: 1 },
-      // The call is held at the node for as long as this machine needs.
+      // The call stays at the node for as long as this machine needs.
       rateLimit: { unitsPerNodeMs: 0 },
     });
     const { url } = running.gateway;
@@ -309,7 +309,7 @@ describe("attacks", () => {
       held.push(() => response.end('{"jsonrpc":"2.0","id":1,"result":"0x"}'));
       return byHand;
     });
-    // 100 units by its gas; 26 and 40 by their methods, with less gas or none.
+    // 100 units for its gas; 26 and 40 for their methods, with less gas or none.
     const heavy = post(url, body("0x2faf080"));
     await until("it is at the node", generousMs, () => held.length === 1);
     expect((await post(url, body("0xffffffff"))).text).toContain("too much load");

@@ -164,7 +164,7 @@ describe("calls beyond a caller's concurrency", () => {
     expect([mixed!.status, errorsIn(mixed!.text)]).toEqual([200, [error]]);
     await using client = await connectTestClient(gateway.url);
     expect(JSON.parse(await client.ask(storage(3)))).toMatchObject({ error });
-    // Whoever retries on that gets its answer.
+    // A caller that retries after that gets its response.
     const retrying = createPublicClient({ transport: viemHttp(gateway.url) }).getStorageAt({
       address: account,
       slot: "0x4",

@@ -39,7 +39,7 @@ async function takesConnections(port: number): Promise<boolean> {
   }
 }
 
-/** A store on a port, once it takes connections; what it held is gone with it. */
+/** A store on a port, once it accepts connections; its content is lost with it. */
 async function startRedis(port: number): Promise<AsyncDisposable> {
   const server: ChildProcess = spawn("redis-server", ["--port", String(port), "--bind", "127.0.0.1", "--save", ""], {
     stdio: "ignore",

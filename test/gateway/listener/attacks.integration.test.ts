@@ -218,7 +218,7 @@ describe("attacks on the listeners", () => {
     const head = received.toString("latin1");
     expect(head).toContain("101 Switching Protocols");
     expect(head.toLowerCase()).not.toContain("permessage-deflate");
-    // A final text frame with the bit of a compressed message (RFC 7692), masked by zeros.
+    // A final text frame with the bit of a compressed message (RFC 7692), masked with zeros.
     socket.write(Buffer.from([0xc1, 0x84, 0, 0, 0, 0, 1, 2, 3, 4]));
     await until("the close is there", generousMs, () => received.includes(Buffer.from([0x03, 0xea])));
     socket.end();

@@ -12,7 +12,7 @@ import { startTestGateway, type TestGateway } from "#gateway/testing/test-gatewa
 const runs = Number(process.env["GATEHOUSE_FUZZ_RUNS"] ?? 240);
 const atOnce = 60;
 const shownEvery = 10_000;
-/** The chain makes no block all the while, and the two would report its age at different times. */
+/** The chain produces no block meanwhile, and the two would report its age at different times. */
 const dayMs = 86_400_000;
 
 const call = '{"jsonrpc":"2.0","id":1,"method":"eth_coinbase"}';
@@ -31,7 +31,7 @@ describe("the fast path", () => {
       cache: { totalBytes: 0 },
       head: { tellAgeAfterMs: dayMs },
       callers: { corsOrigins: ["https://page.example"] },
-      // Each stream has its own connection, and a machine at rest makes far more of them a second than one address may.
+      // Each stream has its own connection, and an idle machine opens far more of them per second than one address may.
       listener: { newConnectionsPerAddress: 10_000 },
     };
     fast = await startTestGateway(node, settings);
@@ -130,7 +130,7 @@ describe("the fast path", () => {
     });
     for (let at = 0; at < requests.length; at += 65_536) socket.write(requests.subarray(at, at + 65_536));
     await answered;
-    // What the two kernels hold between them is a few megabytes.
+    // The two kernels buffer a few megabytes between them.
     expect(socket.bytesWritten - socket.writableLength).toBeLessThan(15_000_000);
     socket.destroy();
   });

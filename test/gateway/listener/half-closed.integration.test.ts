@@ -10,7 +10,7 @@ const request = (method: string) => {
   return `POST / HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
 };
 
-/** Sends bytes, ends its own side, and reads to the end of the other's. */
+/** Sends bytes, closes its own side, and reads the other side to its end. */
 async function sendAndEnd(url: string, bytes: string): Promise<string> {
   const { hostname, port } = new URL(url);
   const socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true });

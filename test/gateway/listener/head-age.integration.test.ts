@@ -28,7 +28,7 @@ describe.each([
     expect(status).toBe(200);
     return headers.get("x-gatehouse-head-age");
   };
-  /** Makes a block of so long ago the head, and waits until the gateway knows. */
+  /** Makes a block with this age the head, and waits until the gateway knows it. */
   const newHead = async (number: number, secondsAgo: number) => {
     const timestamp = `0x${Math.floor(Date.now() / 1_000 - secondsAgo).toString(16)}`;
     node.newHead(number, undefined, { timestamp });
@@ -38,7 +38,7 @@ describe.each([
   it("is reported by every answer while it is too high, and by a metric at any time", async () => {
     expect(await ageOf(request(1, "eth_syncing"))).toBeNull();
     await newHead(1_001, 3_600);
-    // The fast path takes note of it within a second.
+    // The fast path notices it within a second.
     await until("it is reported", generousMs, async () => (await ageOf(request(1, "eth_syncing"))) !== null);
     for (const body of [request(1, "eth_syncing"), request(2, "eth_gasPrice"), `[${request(1, "eth_gasPrice")}]`]) {
       const age = Number(await ageOf(body));

@@ -4,7 +4,7 @@ import { limitlessTier } from "#gateway/testing/limitless-tier.ts";
 import { post, startTestGateway, type TestGateway } from "#gateway/testing/test-gateway.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
 
-/** Calls of a few hundred bytes, of which each counts for little: `large` in all, or less than is read in turns. */
+/** Calls of a few hundred bytes, each of which counts little: `large` in total, or less than is read per tick. */
 const batchOf = (count: number) =>
   `[${Array.from({ length: count }, (_, id) => `{"jsonrpc":"2.0","id":${id},"method":"eth_call","params":[{"data":"0x${"ab".repeat(1_500)}"},"latest"]}`).join(",")}]`;
 

@@ -6,13 +6,13 @@ import { limitlessTier } from "#gateway/testing/limitless-tier.ts";
 import { post, startTestGateway, type TestGateway } from "#gateway/testing/test-gateway.ts";
 
 const bodyBytes = 1_000_000;
-/** As much as is thrown away of one refused body. */
+/** The max that is discarded of one rejected body. */
 const hugeBytes = 16_777_216;
 
 const lines = (address: string) => [`X-Forwarded-For: ${address}`];
 const from = (address: string) => ({ "X-Forwarded-For": address });
 
-/** Sends a head, and then nothing until an answer came; gives all that came until the connection was closed. */
+/** Sends a head, and then nothing until a response arrives; returns all output until the connection is closed. */
 async function announce(
   url: string,
   lengthBytes: number,
@@ -28,7 +28,7 @@ async function announce(
   const head = ["POST / HTTP/1.1", "Host: a", "Content-Type: application/json", `Content-Length: ${lengthBytes}`];
   socket.write([...head, ...ownLines, "", ""].join("\r\n"));
   if (send === 0) await once(socket, "data");
-  // Who does not look at the answer before all is sent gets to read it, too.
+  // A client that does not read the response before it has sent everything still gets it.
   else socket.write(Buffer.alloc(send, " "));
   const closed = once(socket, "close");
   socket.end();
@@ -43,7 +43,7 @@ describe.each([true, false])("a long body (fast path: %s)", (fastPath) => {
   beforeAll(async () => {
     node = await startFakeNode();
     const listener = { fastPath };
-    // What 200 KiB and what they say cost is there once, and comes back in 401 s.
+    // The cost of 200 KiB and their content is available once, and takes 401 s to refill.
     const tier = { ...limitlessTier, computeUnitsPerSecond: 1, computeUnitBurst: 401 };
     gateway = await startTestGateway(node, {
       tiers: { public: tier },
@@ -91,7 +91,7 @@ describe.each([true, false])("a long body (fast path: %s)", (fastPath) => {
     expect(await announce(gateway.url, 900_000, { lines: lines("9.9.9.1"), send: 900_000 })).toMatch(
       /^HTTP\/1\.1 429 /,
     );
-    // Another caller has what it costs.
+    // Another caller has enough for it.
     expect((await post(gateway.url, body, from("9.9.9.2"))).status).toBe(200);
     expect(await gateway.metrics.metrics()).toMatch(/gatehouse_gateway_limited_total\{limit="rate",tier="public"\} 2/);
   });
@@ -105,18 +105,19 @@ describe.each([true, false])("a long body (fast path: %s)", (fastPath) => {
       socket.on("data", (bytes: Buffer) => (text += bytes.toString("latin1")));
       socket.on("error", () => socket.destroy());
       socket.write(head);
-      // As much as is taken: a part goes with every part before.
+      // The max that is accepted: with every part, an earlier part leaves.
       const part = Buffer.alloc(1_048_576, " ");
       const send = () => {
         if (socket.writable) socket.write(part, send);
       };
       send();
-      // It ends with an error where the connection is closed while a part is on its way.
+      // It ends with an error if the connection is closed while a part is in transit.
       await new Promise((resolve) => socket.once("close", resolve));
       return text;
     });
     for (const text of await Promise.all(texts)) expect(text).toMatch(/^HTTP\/1\.1 413 /);
-    // Each used to have 16 MiB thrown away, in tenths of a second; what the kernel takes for a connection that is not read comes on top.
+    // Formerly, 16 MiB of each were discarded within tenths of a second; the kernel's buffers for an unread connection
+    // come on top.
     const takenBytes = senders.reduce((sum, { bytesWritten }) => sum + bytesWritten, 0);
     expect(takenBytes).toBeLessThan(8 * hugeBytes);
   });

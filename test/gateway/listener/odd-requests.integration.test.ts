@@ -19,7 +19,7 @@ const post = (target: string, ...lines: string[]) =>
     .join("\r\n");
 const right = post("/", `Authorization: Bearer ${key}`);
 
-/** Requests that are out of the ordinary and well-formed. */
+/** Unusual but well-formed requests. */
 const odd: [what: string, request: string][] = [
   ["a wrong key", post("/", "Authorization: Bearer wrong")],
   ["no key", post("/")],
@@ -57,7 +57,7 @@ odd.push(
   ["trailers", chunkedBody(call.length.toString(16), call, "0", "X-Sum: 1", "X-Other: 2", "", "")],
   ["a long body in chunks", chunkedBody((600_000).toString(16), call.padEnd(600_000), "0", "", "")],
 );
-/** Requests after which the connection ends, with the answer that they get. */
+/** Requests after which the connection is closed, with their responses. */
 const last: readonly (readonly [what: string, request: string])[] = [
   ["HTTP/1.0", right.replace("HTTP/1.1", "HTTP/1.0")],
   ["HTTP/1.0 without a host", right.replace("HTTP/1.1", "HTTP/1.0").replace("Host: a\r\n", "")],
@@ -75,7 +75,7 @@ describe("a connection on the fast path", () => {
   let fast: TestGateway;
   let slow: TestGateway;
   const taken: string[] = [];
-  /** Called for every request that node:http takes in this process. */
+  /** Called for every request that node:http receives in this process. */
   const note = (message: unknown) => {
     const { request } = message as Readonly<{ request: IncomingMessage }>;
     taken.push(String(request.socket.localPort));

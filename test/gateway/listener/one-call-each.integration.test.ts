@@ -22,13 +22,14 @@ const connections = 30;
 const trustedProxies = ["127.0.0.9"];
 
 /**
- * The fast path with calls that take a millisecond each by a clock that nothing else moves: `begun` lists whose calls began. `connectFrom`
- * opens a connection from an address, and returns a function that sends a call over it for the client that a proxy names.
+ * The fast path with calls that take a millisecond each, by a clock that nothing else advances: `begun` lists the
+ * callers of started calls. `connectFrom` opens a connection from an address, and returns a function that sends a call
+ * over it for the client that a proxy names.
  */
 async function startFastPath(later: (run: () => void) => void = (run) => void setImmediate(run)) {
   const begun: string[] = [];
   const clock = { now: 0 };
-  /** Answers that are kept back, of the calls that come while `isSlow`. */
+  /** Withheld responses, to the calls that arrive during `isSlow`. */
   const slow = { isSlow: false, answers: [] as (() => void)[] };
   const client = findClientAddress({ trustedProxies, forwardedHeader: "x-forwarded-for", forwardedHops: 8 });
   const policy = createPolicy(testSettings());
@@ -134,7 +135,7 @@ describe("calls that come at the same moment", () => {
     path.slow.isSlow = false;
     client.write(request);
     path.clock.now += 1_000;
-    // By then the second call is there, the turn's time is over, and its caller has had one call in it.
+    // By then, the second call has arrived, the tick's time is over, and its caller has had one call in it.
     await another?.();
     await sameCaller?.();
     for (const answer of path.slow.answers) answer();

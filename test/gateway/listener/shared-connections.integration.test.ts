@@ -18,7 +18,7 @@ const json = ["Content-Type", "application/json", "Content-Length", String(call.
 type Asked = Readonly<{ method?: string; path?: string; headers: readonly string[] }>;
 type Answer = Readonly<{ status: number; text: string; connection: string | undefined }>;
 
-/** Requests that are well-formed, out of the ordinary, and come through a proxy as they are, with the answer that they get. */
+/** Unusual but well-formed requests that pass through a proxy unchanged, with their responses. */
 const odd: readonly (readonly [what: string, status: number, asked: Asked])[] = [
   ["a header of proxies", 200, { headers: [...json, "Proxy-Connection", "keep-alive"] }],
   ["a header twice", 200, { headers: [...json, "X-Request-ID", "a", "X-Request-ID", "b"] }],
@@ -36,7 +36,7 @@ async function ask(url: string, { method = "POST", path = "/", headers }: Asked,
   return { status: response.statusCode ?? 0, text: await text(response), connection };
 }
 
-/** Proxies that pass all of their clients' requests on over one connection, as long as it is kept. */
+/** Proxies that forward all of their clients' requests over one connection, while it is kept open. */
 const proxies: readonly (readonly [name: string, start: StartProxy])[] = [
   ["nginx", prepareKeepingNginx("proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;")],
   ["HAProxy", prepareHaproxy("mode http\n  http-reuse always\n  option forwardfor", "pool-max-conn 1")],
@@ -114,7 +114,7 @@ class OwnAgent extends Agent implements Disposable {
   }
 }
 
-/** Counts the requests that were not answered on the fast path, as operators see it. */
+/** Counts the requests that the fast path did not handle, as operators see it. */
 async function countSlowRequests({ metrics }: TestGateway): Promise<number> {
   const shown = await metrics.metrics();
   return Number(/^gatehouse_gateway_slow_path_requests_total\{listener="public"\} (\d+)$/m.exec(shown)?.[1] ?? 0);

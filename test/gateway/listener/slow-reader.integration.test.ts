@@ -22,18 +22,18 @@ function connectDeafly(url: string, message = body, times = requests): Socket {
   return socket;
 }
 
-/** Requests that were answered from the cache. */
+/** Requests served from the cache. */
 async function answered({ metrics }: TestGateway): Promise<number> {
   const line = /^gatehouse_gateway_call_duration_seconds_count\{.*outcome="cache".*\} (\d+)$/m;
   return Number(line.exec(await metrics.metrics())?.[1] ?? 0);
 }
 
-/** Bytes that are held for clients. */
+/** Bytes reserved for clients. */
 async function held({ metrics }: TestGateway): Promise<number> {
   return Number(/^gatehouse_gateway_buffered_bytes (\d+)$/m.exec(await metrics.metrics())?.[1]);
 }
 
-/** Waits until something has been answered and then nothing more for a while. */
+/** Waits until some responses have arrived, and then none for a while. */
 async function untilQuiet(gateway: TestGateway): Promise<number> {
   let seen = 0;
   let since = performance.now();

@@ -10,7 +10,7 @@ import { generousMs, until } from "#daemon/testing/until.ts";
 const body = '{"jsonrpc":"2.0","id":1,"method":"eth_syncing"}';
 const head = `POST / HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n`;
 
-/** A connection, and what came over it. */
+/** A connection, and the data received over it. */
 function open(url: string) {
   const { hostname, port } = new URL(url);
   const socket: Socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true });
@@ -27,7 +27,7 @@ const paths = [
   ["node:http", false],
 ] as const;
 
-// Each test has its own node and does little but wait, so that they wait at one time.
+// Each test has its own node and does little but wait, so they wait concurrently.
 describe.concurrent.each(paths)("a listener that stops, on %s", (_, fastPath) => {
   const start = (node: FakeNode, listener: object = {}) =>
     startTestGateway(node, { tiers: { public: limitlessTier }, listener: { fastPath, ...listener } }, undefined, pause);
@@ -68,7 +68,7 @@ describe.concurrent.each(paths)("a listener that stops, on %s", (_, fastPath) =>
       (await gateway.metrics.metrics()).includes('gatehouse_connections{listener="public"} 1'),
     );
     const stopped = gateway[Symbol.asyncDispose]();
-    // After the idle ones are closed, before those that are not whole are.
+    // After the idle ones are closed, and before the incomplete ones are.
     await delay(800);
     client.socket.write(body.slice(9));
     await until("the answer is there", generousMs, () => client.isEnded);

@@ -53,7 +53,7 @@ it.skipIf(!hasPrometheus)(
       GATEHOUSE_GATEWAY_TRACING_OTLP_URL: collector.url,
       GATEHOUSE_GATEWAY_TRACING_SAMPLE_RATIO: "1",
     });
-    // First of all: it takes what it is to scrape after five seconds.
+    // This runs first: the series to scrape appear after five seconds.
     await using prometheus = await startPrometheus({ rules: [], intervalMs: 1_000 });
     await prometheus.scrape({ gateway: [new URL(gateway.urls["operations"] ?? "").host] });
     await until("a call is answered by the node", generousMs, async () => {
@@ -80,7 +80,7 @@ it.skipIf(!hasPrometheus)(
       const sent = new Set<string | undefined>(collector.spans().map(({ traceId }) => traceId));
       return named.every((traceId) => sent.has(traceId));
     });
-    // The format that it requests is well-formed, and counts under the same names.
+    // The format that it requests is well-formed, and uses the same names.
     expect((await prometheus.query("up == 1")).length).toBe(1);
     expect((await prometheus.query("gatehouse_gateway_reads_total")).length).toBeGreaterThan(0);
   },

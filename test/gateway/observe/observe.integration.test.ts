@@ -18,7 +18,7 @@ const tier = {
   concurrency: 100,
 };
 
-/** The value of one line of a gateway's metrics; undefined when there is none. */
+/** The value of a line in a gateway's metrics; undefined if there is none. */
 async function valueOf({ metrics }: TestGateway, name: string, labels: Record<string, string> = {}) {
   const wanted = Object.entries(labels).map(([label, value]) => `${label}="${value}"`);
   const lines = (await metrics.metrics()).split("\n");
@@ -56,7 +56,7 @@ describe("the metrics of the gateway", () => {
     for (const source of ["node", "coalesced", "cache"]) {
       expect(await valueOf(gateway, "gatehouse_gateway_reads_total", { method: "eth_gasPrice", source })).toBe(1);
     }
-    // What was requested of the node, and nothing else.
+    // Only the requests to the node.
     expect(await valueOf(gateway, "gatehouse_gateway_node_duration_seconds_count", { method: "eth_gasPrice" })).toBe(1);
   });
 
@@ -133,7 +133,7 @@ describe("the metrics of the gateway", () => {
   });
 });
 
-/** A gateway whose log is kept. */
+/** A gateway whose log is recorded. */
 async function withLog(settings: Record<string, object | string>) {
   const lines: string[] = [];
   const log = createLog({ service: "test", level: "info" }, { write: (line) => void lines.push(line) });

@@ -42,7 +42,7 @@ it("a change of settings fails none of the 1,000 calls under way, and holds for 
 const body = (method: string, params: readonly unknown[] = []) =>
   JSON.stringify({ jsonrpc: "2.0", id: 1, method, params });
 
-/** Each limit: what the file says of it, and whether it holds then. None of it held before. */
+/** Each limit: its value in the file, and whether it applies then. None of them applied before. */
 type Change = Readonly<{ content: object; holds: (url: string) => Promise<boolean> }>;
 
 const textOf = async (url: string, text: string) => (await post(url, text)).text;

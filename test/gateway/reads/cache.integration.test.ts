@@ -117,7 +117,7 @@ describe("saved reads", () => {
     node.answer(() => "z".repeat(50_000));
     const long = body(5, "eth_getCode", [`0x${"1".repeat(40)}`, "latest"]);
     expect(await batchSource([long])).toBe("node");
-    // Its first part goes before all is there.
+    // Its first part is sent before all of it is there.
     expect(await batchSource(Array.from({ length: 5 }, () => long))).toBe("mixed");
   });
 

@@ -12,7 +12,7 @@ const badAnswer = '{"code":-32603,"message":"the node\'s response is not JSON-RP
 const limited = '{"code":-32005,"message":"rate limit exceeded: the node rate-limits calls; try again later"}';
 const unavailable = '{"code":-32603,"message":"the node is not responding; try again later"}';
 
-/** Ways in which a body reaches the gateway. */
+/** Ways in which a body arrives at the gateway. */
 const deliveries: Readonly<Record<string, (response: ServerResponse, status: number, body: string) => void>> = {
   "with a length": (response, status, body) =>
     response.writeHead(status, { "Content-Length": Buffer.byteLength(body) }).end(body),
@@ -52,7 +52,7 @@ describe.each([
       const got = await post(gateway.url, request("1"));
       expect([got.status, got.text]).toEqual([200, answer("1")]);
       expect(got.headers.get("x-gatehouse-source")).toBe("node");
-      // Nothing is left over on the connection for the next call.
+      // Nothing is left on the connection for the next call.
       node.answer(() => "0x5");
       expect((await post(gateway.url, request("2", "eth_syncing", "[]"))).text).toContain('"result":"0x5"');
     },

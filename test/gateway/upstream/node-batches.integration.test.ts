@@ -119,7 +119,7 @@ describe("a client's batch at the node", () => {
       expect(await ask(balances(20))).toEqual(resultsOf(20));
       expect(node.batches).toEqual([20]);
       expect(await ask(balances(20, 21))).toEqual(resultsOf(20, 21));
-      // One that is not answered call by call is known for a while; the cache has only what came right.
+      // A batch whose calls don't all get a response is remembered for a while; the cache has only valid responses.
       expect(node.batches).toEqual(name.startsWith("an error about") ? [20, 20] : [20]);
       const before = node.requests.length;
       expect(await ask(balances(40))).toEqual(resultsOf(40));
@@ -178,7 +178,7 @@ describe("a client's batch at the node", () => {
     const before = node.batches.length;
     node.answer(({ params }) => params[0]);
     expect(await ask(balances(10, 11))).toEqual(resultsOf(10, 11));
-    // Three answers of that length may be held.
+    // Three responses of that length fit.
     expect(Math.max(...node.batches.slice(before))).toBeGreaterThan(3);
   });
 

@@ -12,7 +12,7 @@ const initialMs = 20;
 const maxMs = 160;
 const subscribe = '{"jsonrpc":"2.0","id":1,"method":"eth_subscribe","params":["newHeads"]}';
 
-/** A place where the node's WebSocket ought to be and where attempts to reach it are refused and noted, until the node is there. */
+/** Occupies the port of the node's WebSocket, rejecting and recording connection attempts until the node is up. */
 async function startPlace(node: FakeNode) {
   const state = { attempts: [] as number[], isThere: false };
   const target = new URL(node.webSocketUrl);
@@ -21,7 +21,7 @@ async function startPlace(node: FakeNode) {
     state.attempts.push(performance.now());
     socket.on("error", () => socket.destroy());
     if (!state.isThere) return socket.end("HTTP/1.1 404 Not Found\r\nConnection: close\r\n\r\n");
-    // The fake node takes the connection over as if it had come to its own port.
+    // The fake node takes over the connection as if it had come to its own port.
     node.takeUpgrade(request, socket, head);
     return undefined;
   });

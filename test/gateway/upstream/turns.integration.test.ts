@@ -48,7 +48,7 @@ describe("calls that wait for the node", () => {
     await until("all of them wait but those that the node has", generousMs, async () => (await waiting()) === all);
     const other = post(gateway.url, storage(5_000), from("9.9.9.2"));
     await until("the other's call waits with them", generousMs, async () => (await waiting()) === all + 1);
-    // What is at the node ends, and then one of the first caller's at most.
+    // The calls at the node end, and then at most one of the first caller's.
     for (let ended = 0; ended < 3; ended += 1) {
       await until("a call is at the node", generousMs, () => answers.length > ended);
       answers[ended]?.();
@@ -95,7 +95,7 @@ describe("calls that wait for the node", () => {
       await Promise.all([first, ...many]);
       const order = node.requests.map(({ id }) => id);
       expect(order).toHaveLength(41);
-      // What is at the node ends, and then one of the first caller's at most, with what goes together with it.
+      // The calls at the node end, and then at most one of the first caller's, with what goes together with it.
       expect(order.indexOf(popular)).toBeLessThanOrEqual(batchItems === 1 ? 2 : 4);
     },
   );

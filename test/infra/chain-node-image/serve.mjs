@@ -4,8 +4,9 @@ import { createServer } from "node:http";
 import { join } from "node:path";
 
 /**
- * A node with a chain of hashes in its data directory, to which it adds a block twice a second. As it is built, it is `good`, `silent` (takes calls and answers none)
- * or `corrupts` (writes another chain over the one of before), or `secretive` (tells nobody its version).
+ * A node with a chain of hashes in its data directory, which grows by two blocks per second. Its build determines its
+ * behaviour: `good`, `silent` (accepts calls but never responds), `corrupts` (overwrites the existing chain with
+ * another) or `secretive` (never reports its version).
  */
 const { storage } = JSON.parse(readFileSync("./node.conf", "utf8"));
 const version = readFileSync("VERSION", "utf8").trim();
@@ -47,7 +48,7 @@ const methods = {
   eth_syncing: () => false,
   web3_clientVersion: () => (behaviour === "secretive" ? "chain-node" : `chain-node/v${version}`),
   ...(behaviour === "secretive" ? {} : { debug_protocolVersion: () => ({ binaryVersion: version }) }),
-  // What a facilitator asks before it is ready.
+  // What a facilitator queries before it is ready.
   eth_getBalance: () => "0xde0b6b3a7640000",
   eth_getTransactionCount: () => quantity(0),
   eth_maxPriorityFeePerGas: () => quantity(1_000_000_000),

@@ -2,7 +2,10 @@ import { appendFileSync, readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { join } from "node:path";
 
-/** A node that reads what a real one does at its start, notes the start in its data directory, and answers `eth_blockNumber`. */
+/**
+ * A node that reads the same files as a real one at startup, records the start in its data directory, and responds to
+ * `eth_blockNumber`.
+ */
 const { chain, storage } = JSON.parse(readFileSync("./node.conf", "utf8"));
 const { domain_key_path: domain, stabilizing_key_path: stabilizing } = chain.secret_config;
 const keys = [domain, stabilizing].map((path) => readFileSync(path, "utf8"));

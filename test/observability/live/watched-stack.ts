@@ -32,7 +32,7 @@ export type WatchedStack = AsyncDisposable &
     /** Disk that the sidecar watches as the node's data disk; undefined if this user may not mount one. */
     disk: SmallDisk | undefined;
     pushgatewayUrl: string;
-    /** Scrapes one more address, of a job that may be there. Disposing of it ends that. */
+    /** Scrapes one more address, of a job that may be there. Disposing of it stops them. */
     alsoScrape: (job: string, target: string) => Promise<AsyncDisposable>;
   }>;
 

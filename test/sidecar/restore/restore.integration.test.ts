@@ -18,7 +18,7 @@ import { replaceConstants, type OtherConstants } from "../../support/other-const
 import { gatehouseProgram } from "../../support/programs/place.ts";
 import { isLong } from "../../support/run-size.ts";
 
-/** Waits until something holds, and names it by its code where it does not. */
+/** Waits until a condition holds; if it never does, the error names it by its code. */
 const soon = (holds: () => boolean | Promise<boolean>) => until(holds.toString(), generousMs, holds);
 
 const hashOf = (bytes: Uint8Array) => hash("sha256", bytes);

@@ -77,7 +77,7 @@ describe("answers over WebSocket", () => {
     const answered = async () =>
       Number(/^gatehouse_gateway_reads_total\{.*source="cache".*\} (\d+)$/m.exec(await metrics())?.[1] ?? 0);
     await until("some are answered", generousMs, async () => (await answered()) > 0);
-    // All of them could be answered at once, from the cache.
+    // All of them could get a response at once, from the cache.
     expect(await answered()).toBeLessThan(calls / 2);
     client.socket.resume();
     await until("all came", generousMs, () => client.texts.length === calls + 1);

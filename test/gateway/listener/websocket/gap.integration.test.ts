@@ -54,20 +54,20 @@ describe("a gap in the node's WebSocket", () => {
   });
   const gaps = async (outcome: string) =>
     (await gateway.metrics.metrics()).includes(`gatehouse_gateway_upstream_gaps_total{outcome="${outcome}"} 1`);
-  /** Cuts the node's WebSocket, has blocks made that the gateway misses, and lets it connect again. */
+  /** Cuts the node's WebSocket, produces blocks that the gateway misses, and lets it reconnect. */
   const miss = (makeBlocks: () => void) => {
     node.takeLinks(false);
     node.cutLink();
     makeBlocks();
     node.takeLinks(true);
   };
-  /** The same, until the gap is bridged and a client has so many heads. */
+  /** The same, until the gap is bridged and a client has received this many heads. */
   const bridge = async (makeBlocks: () => void, client: TestClient, heads: string, count: number) => {
     miss(makeBlocks);
     await until("the gap is bridged", generousMs, () => gaps("bridged"));
     await until("the missed heads came", generousMs, () => reported(client, heads).length === count);
   };
-  /** Two clients: one follows heads and the logs of an address, the other equal logs. */
+  /** Two clients: one subscribes to heads and to the logs of an address, the other to the same logs. */
   const startClients = async () => {
     const one = await connectTestClient(gateway.url);
     const other = await connectTestClient(gateway.url);

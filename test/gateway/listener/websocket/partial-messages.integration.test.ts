@@ -23,7 +23,7 @@ it("lets a client go soon whose message may not be held, though it sends on and 
   socket.on("error", () => socket.destroy());
   socket.write(`${handshake}\r\n\r\n`);
   await until("it is a WebSocket", generousMs, () => Buffer.concat(received).includes("101 Switching Protocols"));
-  // A masked text frame of a mebibyte, of which a part comes.
+  // A masked text frame of a mebibyte, of which a part arrives.
   const head = Buffer.from([0x81, 0xff, 0, 0, 0, 0, 0, 0x10, 0, 0, 0, 0, 0, 0]);
   socket.write(Buffer.concat([head, Buffer.alloc(60_000, " ")]));
   const sending = setInterval(() => socket.write(" "), 100);

@@ -8,7 +8,7 @@ import { generousMs, until } from "#daemon/testing/until.ts";
 const request = (id: unknown, method: string, params: unknown = []) =>
   JSON.stringify({ jsonrpc: "2.0", id, method, params });
 
-/** A ping, masked by zeros. */
+/** A ping, masked with zeros. */
 const ping = (text: string) => Buffer.concat([Buffer.from([0x89, 0x80 | text.length, 0, 0, 0, 0]), Buffer.from(text)]);
 
 describe("WebSocket", () => {
@@ -37,7 +37,7 @@ describe("WebSocket", () => {
   it("answers of many pings that come at once the last", async () => {
     const { hostname, port } = new URL(gateway.url);
     const upgrade = `GET / HTTP/1.1\r\nHost: a\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: ${Buffer.alloc(16).toString("base64")}\r\n\r\n`;
-    /** Sends frames after the upgrade, and returns what the gateway sends until `done`. */
+    /** Sends frames after the upgrade, and returns the gateway's output until `done`. */
     const exchange = async (frames: Buffer, done: (received: Buffer) => boolean) => {
       const socket = connect(Number(port), hostname);
       let received = Buffer.alloc(0);
