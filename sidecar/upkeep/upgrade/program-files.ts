@@ -21,6 +21,7 @@ const temporarySuffix = ".gatehouse-new";
  */
 export async function listRelease(source: string, configName = "node.conf"): Promise<readonly ReleaseFile[]> {
   const files: ReleaseFile[] = [];
+  const names: string[] = [];
   let bytes = 0;
   try {
     for await (const entry of await opendir(source, { recursive: true })) {
@@ -31,13 +32,15 @@ export async function listRelease(source: string, configName = "node.conf"): Pro
         throw new UpgradeError(`${path} is not a regular file; a release contains only files and directories`);
       }
       bytes += (await lstat(path)).size;
-      if (files.length >= filesMax || bytes > bytesMax) {
+      if (names.length >= filesMax || bytes > bytesMax) {
         throw new UpgradeError(
           `${source} has more than ${filesMax} files or 8 GiB; specify the directory of the programs`,
         );
       }
-      files.push({ name, sha256: await hashFile(path) });
+      names.push(name);
     }
+    // Only now, so that a directory that is too large is refused at once.
+    for (const name of names.toSorted()) files.push({ name, sha256: await hashFile(join(source, name)) });
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (error instanceof UpgradeError || code === undefined) throw error;
@@ -46,7 +49,7 @@ export async function listRelease(source: string, configName = "node.conf"): Pro
   if (files.length === 0) {
     throw new UpgradeError(`${source} contains no program; specify the directory of the new programs`);
   }
-  return files.toSorted((a, b) => (a.name < b.name ? -1 : 1));
+  return files;
 }
 
 /** Hashes the given files that exist in a directory. */
