@@ -91,6 +91,28 @@ test("a stranded upgrade is held by what is desired when it ends, so that a chan
   expect(state.hold.get()).toMatchObject({ desired });
 });
 
+test("an upgrade whose progress can't be stored begins no further step, says so, and continues once it can", async () => {
+  state.upgrade.set({ ...stranded, failedStage: "proving", attempts: 0 });
+  const seen = observed();
+  const dependencies = unreadable(0);
+  const read = () => {
+    state.store.suspend({ reason: "DiskFull", message: "/s is full." });
+    return dependencies.place.read();
+  };
+  applyUpgrade("acts", seen, { ...dependencies, place: { ...dependencies.place, read } });
+  await seen.restarts.now().running;
+  expect(state.upgrade.get()).toMatchObject({ stage: "back-stopping", attempts: 1 });
+  applyUpgrade("acts", seen, dependencies);
+  expect(seen.restarts.now().running).toBeUndefined();
+  const [condition] = deriveUpgradeConditions(seen.upgrade.now());
+  expect(condition).toMatchObject({ status: "False", reason: "Blocked" });
+  expect(condition?.message).toContain("its progress can't be stored: /s is full. It then continues automatically.");
+  state.store.suspend(undefined);
+  applyUpgrade("acts", seen, dependencies);
+  await seen.restarts.now().running;
+  expect(state.upgrade.get()).toMatchObject({ stage: "back-proving", attempts: 3, end: "stranded" });
+});
+
 test.each([
   ["observes", ops, "upkeep.mode is observe"],
   ["waits", ops, "waits for gatehouse adopt"],

@@ -10,7 +10,7 @@ import type { UpkeepState } from "../state/upkeep-state.ts";
 import { UpgradeError } from "../../upgrade/progress.ts";
 import { runUpgrade } from "../../upgrade/run-upgrade.ts";
 import { createHostPlatform, type HostPlatformDependencies, type HostPlatformSeen } from "./host-platform.ts";
-import { explainBlocked, keepRecord, keepRunningConfig, requireStored } from "./keep-record.ts";
+import { explainBlocked, explainNotStored, keepRecord, keepRunningConfig } from "./keep-record.ts";
 import { hasPower, type PowerDriver } from "./node-power.ts";
 import { formatUpgrade, type ObservedUpgrade } from "./upgrade-observation.ts";
 
@@ -48,9 +48,9 @@ export function applyUpgrade(
   if (record.end !== undefined || blocked !== undefined || !hasPower(driver)) return;
   const running = advanceUpgrade(record, driver, seen, dependencies)
     .catch((error: unknown) => {
-      // The condition reports that the record can't be stored.
-      if (error instanceof UpgradeError) return;
-      log.error({ event: "upgrade-failed", err: error }, "the upgrade of the node failed");
+      // A later iteration continues once the record can be stored.
+      if (error instanceof UpgradeError) return log.error({ event: "upgrade-blocked" }, error.message);
+      return log.error({ event: "upgrade-failed", err: error }, "the upgrade of the node failed");
     })
     .finally(() => {
       upgrade.note({ agreedMs: undefined });
@@ -76,11 +76,6 @@ async function advanceUpgrade(
   const attempt = { by: "gatehouse upgrade", outcome: "unknown", before: { version: from } } as const;
   const begins = isResumed ? "continues" : "starts";
   events.add("upgrade", `The upgrade from ${from} to ${to} ${begins}.`, undefined, attempt);
-  const noteBlocked = (blocked: string | undefined) => {
-    if (blocked === upgrade.now().blocked) return;
-    upgrade.note({ blocked });
-    if (blocked !== undefined) log.error({ event: "upgrade-blocked", stage: state.upgrade.get()?.stage }, blocked);
-  };
   const run = {
     ...dependencies,
     platform: createHostPlatform(driver, seen, dependencies),
@@ -88,7 +83,8 @@ async function advanceUpgrade(
       log.info({ event: "upgrade-stage", stage: now.stage, from, to }, formatUpgrade(now)),
     remember: async (now: UpgradeRecord) => {
       remember(now, seen, dependencies);
-      if (now.end === undefined) await requireStored(state.store, noteBlocked, dependencies);
+      const blocked = now.end === undefined ? explainNotStored(state.store) : undefined;
+      if (blocked !== undefined) throw new UpgradeError(blocked, "fatal");
     },
   };
   const { record } = await runUpgrade(begun, { isResumed }, run);

@@ -3,7 +3,7 @@ import { begunUpgrade } from "../../testing/begun-upgrade.ts";
 import type { UpgradeRecord } from "../state/upgrade-record.ts";
 import { forwardStages, UpgradeError, type Stage } from "../../upgrade/progress.ts";
 import { runUpgrade, type UpgradePlatform, type StageAction } from "../../upgrade/run-upgrade.ts";
-import { keepRecord, requireStored } from "./keep-record.ts";
+import { keepRecord } from "./keep-record.ts";
 
 /** Stages that all succeed, and only record their runs. */
 function notedStages() {
@@ -38,36 +38,6 @@ test("a step does not begin before it is on the disk that it does", async () => 
   );
   expect(ended.end).toBe("committed");
   expect(made).toEqual(forwardStages);
-});
-
-test("a disk that takes the record after a while is waited for, and said meanwhile", async () => {
-  let tries = 0;
-  let failure: { reason: "DiskFull"; message: string } | undefined = { reason: "DiskFull", message: "/s is full." };
-  const store = {
-    failure: () => failure,
-    isWritable: () => {
-      tries += 1;
-      if (tries === 2) failure = undefined;
-      return failure === undefined;
-    },
-  };
-  const said: (string | undefined)[] = [];
-  const blocked = (why: string | undefined) => void said.push(why);
-  const signal = new AbortController().signal;
-  await requireStored(store, blocked, { clock: { monotonicMs: () => 0 }, signal });
-  expect(said).toEqual([expect.stringContaining("/s is full."), undefined]);
-});
-
-test("a disk that never takes it is waited for no longer than half a minute, and stays said", async () => {
-  let nowMs = 0;
-  const store = { failure: () => ({ reason: "DiskFull", message: "/s is full." }) as const, isWritable: () => false };
-  const said: (string | undefined)[] = [];
-  const clock = { monotonicMs: () => (nowMs += 15_000) };
-  const { signal } = new AbortController();
-  const kept = requireStored(store, (why) => void said.push(why), { clock, signal });
-  await expect(kept).rejects.toMatchObject({ kind: "fatal", message: expect.stringContaining("/s is full.") });
-  expect(nowMs).toBeLessThanOrEqual(60_000);
-  expect(said.at(-1)).toContain("It is blocked");
 });
 
 test("a start is charged in the write that enters its stage, and not again when it is resumed or has ended", () => {

@@ -1,5 +1,3 @@
-import type { Clock } from "#daemon/clock.ts";
-import { waitUntil } from "#daemon/time.ts";
 import type { UpgradeRecord } from "../state/upgrade-record.ts";
 import { deriveMeaning } from "#node/conf/meaning.ts";
 import { readNodeValues } from "#node/conf/node-values.ts";
@@ -10,7 +8,7 @@ import type { NodeDriver } from "../drivers/driver.ts";
 import type { StateStore } from "../state/state-store.ts";
 import type { RestartBudget } from "../restart/restart-budget.ts";
 import type { UpkeepState } from "../state/upkeep-state.ts";
-import { UpgradeError, type Stage } from "../../upgrade/progress.ts";
+import type { Stage } from "../../upgrade/progress.ts";
 import { hasPower } from "./node-power.ts";
 
 /** Stages that start the node. Each charges the restart budget once. */
@@ -32,38 +30,6 @@ export function keepRecord(
   });
 }
 
-/** Time limit and interval for retrying a write before the upgrade pauses until the state is writable. */
-const keptWithinMs = 30_000;
-const tryAgainMs = 500;
-
-/**
- * Waits until an upgrade's record is on disk. After a kill, an unrecorded step would be mistaken for another step: a verified version would
- * be rolled back, or old data would be restored over itself.
- *
- * @param blocked called with the reason why the next step is blocked, and with undefined once it is no longer blocked.
- * @throws {UpgradeError} on timeout.
- */
-export async function requireStored(
-  store: Pick<StateStore, "isWritable" | "failure">,
-  blocked: (why: string | undefined) => void,
-  { clock, signal }: Readonly<{ clock: Pick<Clock, "monotonicMs">; signal: AbortSignal }>,
-): Promise<void> {
-  const check = () => {
-    const why = store.failure() === undefined || store.isWritable() ? undefined : explainNotKept(store);
-    blocked(why);
-    return why;
-  };
-  const limit = { everyMs: tryAgainMs, withinMs: keptWithinMs, signal };
-  const why = await waitUntil(check, (found) => found === undefined, limit, clock);
-  if (why !== undefined) throw new UpgradeError(why, "fatal");
-}
-
-/** Explains why an upgrade can't continue because its state can't be written; undefined if the state can be written. */
-function explainNotKept({ failure }: Pick<StateStore, "failure">): string | undefined {
-  const message = failure()?.message;
-  return message && `It is blocked, because its progress can't be stored: ${message} It then continues automatically.`;
-}
-
 /** Explains why an upgrade in progress can't continue, and the remedy; undefined if it can. */
 export function explainBlocked(
   authority: Authority,
@@ -73,7 +39,16 @@ export function explainBlocked(
   if (authority === "observes") return "It is blocked: upkeep.mode is observe; restore its previous value.";
   if (authority === "waits") return "It is blocked: the sidecar waits for gatehouse adopt.";
   if (!hasPower(driver)) return "It is blocked: restart.driver can't stop and start the node; set it back to ops.";
-  return explainNotKept(store);
+  return explainNotStored(store);
+}
+
+/**
+ * Explains why an upgrade must not continue before its state is on disk; undefined if it is. After a kill, an unrecorded step would be
+ * mistaken for another step: a verified version would be rolled back, or old data would be restored over itself.
+ */
+export function explainNotStored({ failure }: Pick<StateStore, "failure">): string | undefined {
+  const message = failure()?.message;
+  return message && `It is blocked, because its progress can't be stored: ${message} It then continues automatically.`;
 }
 
 /** Retains the node.conf with which the verified version was started, for a rollback. */
