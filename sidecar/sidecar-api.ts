@@ -10,8 +10,8 @@ import {
   restartResponse,
   resumeResponse,
   upgradeResponse,
-  upgradeRequest,
 } from "./upkeep/control/control-answers.ts";
+import { upgradeRequest } from "./upkeep/upgrade/requested-upgrade.ts";
 
 const startupz: ApiOperation = {
   method: "get",

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { restartRequestResults } from "../restart/requested-restart.ts";
+import { requestedUpgrade } from "../upgrade/requested-upgrade.ts";
 import { upgradeEnds } from "../../upgrade/progress.ts";
 
 /** Path prefix for the control API on a sidecar's listeners. */
@@ -70,29 +71,7 @@ export const adoptResponse = z.object({
 
 export type AdoptResponse = Readonly<z.output<typeof adoptResponse>>;
 
-/** Request for an upgrade. Without `digest`, the sidecar only returns the plan; with that plan's digest, it starts the upgrade. */
-export const upgradeRequest = z.strictObject({
-  source: z.string().min(1).max(4_096),
-  version: z.string().max(64).optional(),
-  digest: z.string().max(64).optional(),
-});
-
-export type UpgradeBody = Readonly<z.output<typeof upgradeRequest>>;
-
-/** Outcome of an upgrade. `refused`: its plan has problems; `another`: the plan differs from the one that was shown. */
-export const upgradeResponse = z.object({
-  result: z.enum(["shown", "begun", "refused", "another"]),
-  plan: z.object({
-    from: z.string().optional(),
-    to: z.string().optional(),
-    steps: z.array(z.string()),
-    problems: z.array(z.string()),
-    warnings: z.array(z.string()),
-    digest: z.string(),
-  }),
-  node: controlView.shape.node,
-  /** Start time of the upgrade, by which the view identifies it. */
-  beganMs: z.number().optional(),
-});
+/** Response to an upgrade request. */
+export const upgradeResponse = requestedUpgrade.extend({ node: controlView.shape.node });
 
 export type UpgradeResponse = Readonly<z.output<typeof upgradeResponse>>;

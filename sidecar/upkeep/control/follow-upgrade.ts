@@ -7,7 +7,7 @@ const checkAgainMs = 1_000;
 /** Time for which the sidecar may be unreachable during an upgrade: after a restart, it continues the upgrade. */
 const unreachableMsMax = 120_000;
 
-type ShownUpgrade = NonNullable<ControlView["upgrade"]>;
+export type ShownUpgrade = NonNullable<ControlView["upgrade"]>;
 
 /**
  * Prints each step as it starts, and returns the finished upgrade. Tolerates an unreachable sidecar for a while.

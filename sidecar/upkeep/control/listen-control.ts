@@ -12,7 +12,8 @@ import type { Mask } from "#daemon/secrets/mask.ts";
 import type { Secret } from "#daemon/secrets/secret.ts";
 import { prepareSocket, findSocketPath, locateSocket } from "./control-socket.ts";
 import type { UpkeepControl } from "./upkeep-control.ts";
-import { adoptRequest, controlPath, upgradeRequest } from "./control-answers.ts";
+import { upgradeRequest } from "../upgrade/requested-upgrade.ts";
+import { adoptRequest, controlPath } from "./control-answers.ts";
 
 /** Max request body size of the control API; a body contains a digest or the path of a release. */
 const bodyLimitBytes = 8_192;

@@ -14,6 +14,7 @@ import type { PlanView } from "../plan/plan-view.ts";
 import type { UpkeepState } from "../state/upkeep-state.ts";
 import type { UpgradeRecord } from "../state/upgrade-record.ts";
 import { requestUpgrade, type RequestUpgradeDependencies } from "../upgrade/begin-upgrade.ts";
+import type { UpgradeRequest } from "../upgrade/requested-upgrade.ts";
 import { formatUpgrade, type ObservedUpgrade } from "../upgrade/upgrade-observation.ts";
 import type {
   AdoptResponse,
@@ -21,20 +22,20 @@ import type {
   RestartResponse,
   ResumeResponse,
   UpgradeResponse,
-  UpgradeBody,
 } from "./control-answers.ts";
 
 /** Requests to a running sidecar. Each change is on disk when its call returns. */
-export type UpkeepControl = UpgradeControl &
-  Readonly<{
-    view: () => ControlView;
-    /** Lifts a pause, retries what failed, assumes that any competing writer of node.conf has stopped, and has a rejected edit judged again. */
-    resume: () => ResumeResponse;
-    /** Restarts the node in the same way as the sidecar's own restarts: verified, and rolled back if the node doesn't recover. */
-    restart: () => RestartResponse;
-    /** Lets the sidecar act on this node if its plan still has the given digest. */
-    adopt: (digest: string) => AdoptResponse;
-  }>;
+export type UpkeepControl = Readonly<{
+  view: () => ControlView;
+  /** Lifts a pause, retries what failed, assumes that any competing writer of node.conf has stopped, and has a rejected edit judged again. */
+  resume: () => ResumeResponse;
+  /** Restarts the node in the same way as the sidecar's own restarts: verified, and rolled back if the node doesn't recover. */
+  restart: () => RestartResponse;
+  /** Lets the sidecar act on this node if its plan still has the given digest. */
+  adopt: (digest: string) => AdoptResponse;
+  /** Plans an upgrade, or starts it if the plan still matches the one that was shown. */
+  upgrade: (body: UpgradeRequest) => Promise<UpgradeResponse>;
+}>;
 
 /** Reconcile findings that are shown to the operator. */
 export type ControlSeen = Readonly<{
@@ -117,7 +118,11 @@ export function createUpkeepControl(seen: ControlSeen, dependencies: ControlDepe
     wake();
     return { result: "adopted", view: buildView() };
   };
-  return { view: buildView, resume, restart, adopt, ...createUpgradeControl(seen, node, dependencies) };
+  const upgrade = async (body: UpgradeRequest) => ({
+    ...(await requestUpgrade(body, seen, dependencies)),
+    node: node(),
+  });
+  return { view: buildView, resume, restart, adopt, upgrade };
 }
 
 /** Explains what a restart requested now would have to wait for, according to the last iteration; undefined if the restart would start at once. */
@@ -138,24 +143,4 @@ function buildUpgradeView(record: UpgradeRecord | undefined): Pick<ControlView, 
   if (record === undefined) return {};
   const { from, to, beganMs, stage, end } = record;
   return { upgrade: { from, to, beganMs, stage, ...(end === undefined ? {} : { end }), words: formatUpgrade(record) } };
-}
-
-/** Requests to a running sidecar that concern its node's version and data. */
-type UpgradeControl = Readonly<{
-  /** Plans an upgrade, or starts it if the plan still matches the one that was shown. */
-  upgrade: (body: UpgradeBody) => Promise<UpgradeResponse>;
-}>;
-
-/** Creates the control's upgrade requests; `node` identifies the node. */
-function createUpgradeControl(
-  seen: Readonly<{ upgrade: ObservedUpgrade }>,
-  node: () => ControlView["node"],
-  dependencies: RequestUpgradeDependencies,
-): UpgradeControl {
-  return {
-    upgrade: async (body) => {
-      const answered = await requestUpgrade(body, seen, dependencies);
-      return { ...answered, plan: answered.plan as UpgradeResponse["plan"], node: node() };
-    },
-  };
 }

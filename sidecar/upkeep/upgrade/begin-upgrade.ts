@@ -1,15 +1,7 @@
-import type { UpgradeRequest } from "./check-release.ts";
 import { findObstacles, type ObstacleDependencies } from "./check-node.ts";
 import { checkUpgrade, type CheckUpgradeDependencies, type UpgradeCheck } from "./check-upgrade.ts";
+import type { RequestedUpgrade, UpgradeRequest } from "./requested-upgrade.ts";
 import type { ObservedUpgrade } from "./upgrade-observation.ts";
-import type { UpgradePlan } from "./upgrade-plan.ts";
-
-/** Response to an upgrade request. `refused`: its plan has problems; `another`: its plan differs from the one that was shown. */
-export type StartedUpgrade = Readonly<{
-  result: "shown" | "begun" | "refused" | "another";
-  plan: UpgradePlan;
-  beganMs?: number;
-}>;
 
 type SeenUpgrade = Readonly<{ upgrade: ObservedUpgrade }>;
 
@@ -17,11 +9,11 @@ export type RequestUpgradeDependencies = CheckUpgradeDependencies & Readonly<{ w
 
 /** Plans an upgrade; with the digest of the plan that the operator approved, starts it. */
 export async function requestUpgrade(
-  { digest, ...request }: UpgradeRequest & Readonly<{ digest?: string | undefined }>,
+  request: UpgradeRequest,
   seen: SeenUpgrade,
   dependencies: RequestUpgradeDependencies,
-): Promise<StartedUpgrade> {
-  return beginUpgrade(await checkUpgrade(request, dependencies), digest, seen, dependencies);
+): Promise<RequestedUpgrade> {
+  return beginUpgrade(await checkUpgrade(request, dependencies), request.digest, seen, dependencies);
 }
 
 /**
@@ -33,7 +25,7 @@ export function beginUpgrade(
   digest: string | undefined,
   seen: SeenUpgrade,
   dependencies: ObstacleDependencies & Pick<RequestUpgradeDependencies, "wake">,
-): StartedUpgrade {
+): RequestedUpgrade {
   if (record === undefined) return { result: "refused", plan };
   if (digest === undefined) return { result: "shown", plan };
   if (digest !== plan.digest) return { result: "another", plan };

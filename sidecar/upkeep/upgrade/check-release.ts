@@ -18,9 +18,7 @@ import type { ReleaseFile } from "../state/upgrade-record.ts";
 import { UpgradeError } from "../../upgrade/progress.ts";
 import { findRealPath } from "./data/data-stores.ts";
 import { findOtherFile, listRelease } from "./program-files.ts";
-
-/** Request for an upgrade: the absolute path of the new programs, and their version, which is required if they don't report it. */
-export type UpgradeRequest = Readonly<{ source: string; version?: string | undefined }>;
+import type { UpgradeRequest } from "./requested-upgrade.ts";
 
 type CheckReleaseDependencies = Readonly<{
   settings: Pick<SidecarSettings, "node" | "nodeCli">;

@@ -15,13 +15,14 @@ import { findWrite } from "../plan/plan.ts";
 import type { ReleaseFile, UpgradeRecord, UpgradeStore } from "../state/upgrade-record.ts";
 import type { VersionResolution } from "../version/version-resolution.ts";
 import { readNodeBefore, findNodeWarnings, findObstacles, type CheckNodeDependencies } from "./check-node.ts";
-import { checkRelease, type UpgradeRequest } from "./check-release.ts";
+import { checkRelease } from "./check-release.ts";
+import type { RequestedUpgrade, UpgradeRequest } from "./requested-upgrade.ts";
 import { createFirstStage, formatWorkId } from "../../upgrade/progress.ts";
 import { measureCopy, findStores, type CopyCost } from "./data/data-stores.ts";
-import { planUpgrade, type UpgradePlan } from "./upgrade-plan.ts";
+import { planUpgrade } from "./upgrade-plan.ts";
 
 /** Findings of the check, and the upgrade's initial record; there is no record if there are problems. */
-export type UpgradeCheck = Readonly<{ plan: UpgradePlan; record: UpgradeRecord | undefined }>;
+export type UpgradeCheck = Readonly<{ plan: RequestedUpgrade["plan"]; record: UpgradeRecord | undefined }>;
 
 export type CheckUpgradeDependencies = CheckNodeDependencies &
   Readonly<{

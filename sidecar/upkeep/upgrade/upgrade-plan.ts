@@ -5,19 +5,9 @@ import type { SidecarSettings } from "../../settings.ts";
 import type { findWrite } from "../plan/plan.ts";
 import type { UpgradeRecord } from "../state/upgrade-record.ts";
 import type { CopyCost } from "./data/data-stores.ts";
+import type { RequestedUpgrade } from "./requested-upgrade.ts";
 
-/** Upgrade as shown to the operator for approval. */
-export type UpgradePlan = Readonly<{
-  from: string;
-  to?: string;
-  steps: readonly string[];
-  /** Reasons why the upgrade can't be done now. */
-  problems: readonly string[];
-  /** Warnings that don't block the upgrade. */
-  warnings: readonly string[];
-  /** Identifies this plan, so that only the plan that was shown is executed. */
-  digest: string;
-}>;
+type UpgradePlan = RequestedUpgrade["plan"];
 
 type UpgradeFindings = Pick<UpgradeRecord, "source" | "from" | "files" | "stores"> &
   Pick<UpgradePlan, "problems" | "warnings"> &
