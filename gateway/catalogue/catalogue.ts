@@ -1,17 +1,27 @@
 import type { MethodChange } from "../settings/policy.ts";
 import { blockMethods } from "./block-methods.ts";
+import { clientMethods } from "./client-methods.ts";
 import { debugMethods } from "./debug-methods.ts";
+import { executeMethods } from "./execute-methods.ts";
 import { extensionMethods } from "./extension-methods.ts";
+import { feeMethods } from "./fee-methods.ts";
+import { logMethods } from "./log-methods.ts";
 import type { Method, ParamLimit } from "./method.ts";
 import { never, listParamsBytes, defineNodeMethod, searchedParamsBytes, unknownParamsBytes } from "./method-parts.ts";
 import { networkMethods } from "./network-methods.ts";
 import { placeholderMethods, unimplementedMethods } from "./placeholder-methods.ts";
 import { stateMethods } from "./state-methods.ts";
+import { transactionMethods } from "./transaction-methods.ts";
 
-/** Every method in the specification, in the same order: the only list of methods. */
+/** Every method in the specification: the only list of methods. The standard ones are grouped as in Ethereum's execution-apis. */
 export const specifiedMethods: readonly Method[] = [
+  ...feeMethods,
+  ...clientMethods,
   ...stateMethods,
+  ...executeMethods,
   ...blockMethods,
+  ...transactionMethods,
+  ...logMethods,
   ...networkMethods,
   ...debugMethods,
   ...extensionMethods,
