@@ -31,8 +31,6 @@ export type PaymentCheckDependencies = Readonly<{
   /** Returns whether an account that can settle can pay for that much gas. */
   canPay: (gas: bigint) => boolean;
   suspensions: Pick<Suspensions, "refuse">;
-  /** Returns whether a payment is recorded with the same call. Throws `StoreError`. */
-  isRecorded: (payment: Pick<SignedPayment, "id" | "callData">) => Promise<boolean>;
   clock: () => number;
   monotonicMs: () => number;
 }>;
@@ -57,7 +55,7 @@ function refuseCostly(
 /** Creates the checks, which remember at most `entriesMax` payments. */
 export function createPaymentChecks(
   limits: Readonly<{ entriesMax: number }>,
-  { chainAt, gas, shortage, canPay, suspensions, isRecorded, clock, monotonicMs }: PaymentCheckDependencies,
+  { chainAt, gas, shortage, canPay, suspensions, clock, monotonicMs }: PaymentCheckDependencies,
 ) {
   const recent = createRecentVerdicts(limits, { monotonicMs });
   const reservations = createReservations(limits, { clock });
@@ -86,12 +84,9 @@ export function createPaymentChecks(
       return (await checkOnChain(payment, { chain, gas })) ?? refuseCostly(payment, { gas, shortage, canPay });
     },
     checkWallet,
-    /**
-     * The same for a whole payment: a wallet that its settlement creates (ERC-6492) can't be asked before, and its simulation decides. Of a
-     * recorded payment, the signature was valid when it was settled.
-     */
+    /** The same for a whole payment: a wallet that its settlement creates (ERC-6492) can't be asked before, and its simulation decides. */
     checkSigner: async (payment: SignedPayment, caller: Caller): Promise<Refusal | undefined> => {
-      if (payment.walletSignature === undefined || (await isRecorded(payment))) return undefined;
+      if (payment.walletSignature === undefined) return undefined;
       const refusal = await checkWallet(payment, caller);
       const isCreated = refusal !== undefined && payment.contract === multicall3Address;
       return isCreated ? checkOnChain(payment, { chain: chainFor(caller), gas }) : refusal;

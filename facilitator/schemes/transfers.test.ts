@@ -1,5 +1,8 @@
 import { expect, test } from "vitest";
-import { refuseAmount } from "./transfers.ts";
+import { createLog } from "#daemon/log/log.ts";
+import type { Refusal } from "#x402/reason.ts";
+import { ChainError } from "../chain/chain-error.ts";
+import { createTransfers, refuseAmount, type TransferDependencies, type TransferOptions } from "./transfers.ts";
 import { createMinAmounts } from "../network.ts";
 
 const address = `0x${"0a".repeat(20)}` as const;
@@ -22,4 +25,54 @@ test.each([
 
 test("a value of 0 is refused before a cost is known", () => {
   expect(refuseAmount(0n, minimum({ nativePrice: 1 }, 0n))).toBeDefined();
+});
+
+const authorization = { validAfter: 0n, validBefore: 2n ** 40n, nonce: "0x01" } as const;
+const parties = { asset: address, payer: address, payTo: address, amount: 500n, contract: address } as const;
+const signedByWallet = { id: "0x11", ...parties, authorization, callData: "0x22", walletSignature: "0x33" } as const;
+const rejection = { reason: "invalid_exact_evm_signature", message: "the wallet rejects the signature" } as const;
+const unreachable = new ChainError("unreachable", "the node is not reached");
+
+/** Settles a payment by a contract wallet, of which a copy begins while the wallet is asked, or never does. */
+function settleByWallet(checkSigner: () => Promise<Refusal | undefined>, hasCopy: boolean) {
+  let isAsked = false;
+  const engine = {
+    hasBegun: async () => isAsked && hasCopy,
+    progress: async () => undefined,
+    settle: async () => ({ state: "pending", transaction: "0x44" }) as const,
+  };
+  const check = () => {
+    isAsked = true;
+    return checkSigner();
+  };
+  const dependencies = {
+    engine,
+    checkSigner: check,
+    contracts: () => undefined,
+    releaseReservation: () => undefined,
+    recent: { forgetPayer: () => undefined },
+    log: createLog({ service: "facilitator", level: "silent" }),
+  };
+  const options: TransferOptions = {
+    network: "eip155:1",
+    assets: new Map(),
+    signers: new Set<string>(),
+    payees: new Set<string>(),
+    minAmount: () => 1n,
+  };
+  const transfersFor = createTransfers(options, dependencies as unknown as TransferDependencies);
+  return transfersFor({ kind: "sale", owner: "a sale" }).settle(signedByWallet);
+}
+
+test("a copy of a payment that is being settled gets its outcome, whatever its wallet or the node says meanwhile", async () => {
+  const pending = { answer: { state: "pending", transaction: "0x44" } };
+  expect(await settleByWallet(async () => rejection, true)).toMatchObject(pending);
+  expect(await settleByWallet(() => Promise.reject(unreachable), true)).toMatchObject(pending);
+});
+
+test("a payment of which no copy is settled depends on its wallet", async () => {
+  expect(await settleByWallet(async () => rejection, false)).toMatchObject({
+    answer: { state: "refused", refusal: rejection },
+  });
+  await expect(settleByWallet(() => Promise.reject(unreachable), false)).rejects.toThrow(unreachable);
 });

@@ -33,7 +33,10 @@ export type TransferDependencies = Omit<PaymentChecks, "recent" | "checkAgain"> 
   Readonly<{
     engine: Pick<Engine, "settle" | "progress" | "recordVerified" | "forgetRejected"> &
       Pick<Ownership, "wasVerified"> &
-      Readonly<{ adopt: AdoptForeign }>;
+      Readonly<{
+        adopt: AdoptForeign;
+        hasBegun: (payment: Pick<SignedPayment, "id" | "callData" | "walletSignature">) => Promise<boolean>;
+      }>;
     /** Canonical contracts that the chain has, by lowercase address; undefined until known. */
     contracts: () => ReadonlySet<string> | undefined;
     recent: Pick<RecentVerdicts, "isSigned" | "recordGood" | "wasGood" | "forgetPayer">;
@@ -52,7 +55,7 @@ export function createTransfers(
   options: TransferOptions,
   dependencies: TransferDependencies,
 ): (caller: Caller) => Transfers {
-  const { engine, checkWallet, checkSigner, releaseReservation, recent, clock, log } = dependencies;
+  const { engine, checkWallet, releaseReservation, recent, clock, log } = dependencies;
   const logAnswer = createAnswerLog(options.network, log);
   const settleAndForgetPayer = async (payment: SignedPayment, caller: Caller): Promise<SettleAnswer> => {
     try {
@@ -73,7 +76,7 @@ export function createTransfers(
     progress: async (id) => (await engine.progress({ id }))?.state,
     clock,
     async verify(payment) {
-      const unsigned = await checkSigner(payment, caller);
+      const unsigned = await refuseSigner(payment, caller, dependencies);
       if (unsigned !== undefined) return refuse(unsigned, payment.payer);
       // Note it before reading the progress: of two concurrent copies, whichever settles first sees the note of the other.
       const isNoted = caller.kind !== "seller" || (await engine.recordVerified(payment, caller.owner));
@@ -86,7 +89,7 @@ export function createTransfers(
         : refuse(refusal, payment.payer);
     },
     async settle(payment) {
-      const unsigned = await checkSigner(payment, caller);
+      const unsigned = await refuseSigner(payment, caller, dependencies);
       if (unsigned !== undefined) return refuse(unsigned, payment.payer);
       const unserved = refuseUnserved(payment, options);
       if (unserved !== undefined && (await engine.progress(payment)) === undefined)
@@ -99,7 +102,7 @@ export function createTransfers(
       return { answer, payer: payment.payer };
     },
     async settleNothing(payment) {
-      const unsigned = await checkSigner(payment, caller);
+      const unsigned = await refuseSigner(payment, caller, dependencies);
       if (unsigned !== undefined) return refuse(unsigned, payment.payer);
       if ((await engine.progress(payment)) !== undefined) return this.settle(payment);
       const unnamed = refuseNamed(payment, options);
@@ -108,6 +111,23 @@ export function createTransfers(
       return { answer: { state: "unused" }, payer: payment.payer };
     },
   });
+}
+
+/**
+ * Returns why nobody who may has signed a payment. A wallet is not asked about a settlement that has begun, not even while it was asked: its
+ * caller must get the outcome, whatever the wallet or the node says now.
+ */
+async function refuseSigner(
+  payment: SignedPayment,
+  caller: Caller,
+  { engine, checkSigner }: Pick<TransferDependencies, "engine" | "checkSigner">,
+): Promise<Refusal | undefined> {
+  if (payment.walletSignature === undefined || (await engine.hasBegun(payment))) return undefined;
+  const [checked] = await Promise.allSettled([checkSigner(payment, caller)]);
+  if (checked.status === "fulfilled" && checked.value === undefined) return undefined;
+  if (await engine.hasBegun(payment)) return undefined;
+  if (checked.status === "rejected") throw checked.reason;
+  return checked.value;
 }
 
 /** Returns why a payment would not settle now; undefined if it would, which is remembered. */

@@ -140,6 +140,8 @@ export type Engine = AsyncDisposable &
   Readonly<{
     /** Reads the state and the owner of a payment's settlement; undefined if it has not started. */
     progress: (payment: Pick<SignedPayment, "id">) => Promise<Recorded | undefined>;
+    /** Returns the call of a settlement that is in flight here. */
+    callInFlight: (id: Hex) => Hex | undefined;
     inFlight: () => number;
     /** Returns the age of the oldest in-flight settlement here, in milliseconds; 0 if none. */
     oldestMs: () => number;
@@ -171,6 +173,7 @@ export async function startSoleEngine(
       const recorded = isKnown ? undefined : await ledger.progress(id);
       return recorded ?? (running && { state: "begun", owner: running.owner });
     },
+    callInFlight: (id) => book.get(id)?.settlement.callData,
     inFlight: book.size,
     oldestMs: book.oldestMs,
     signerStates: queues.states,

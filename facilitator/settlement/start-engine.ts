@@ -1,17 +1,23 @@
+import { encodeBytes, type Hex } from "#x402/hex.ts";
+import type { SignedPayment } from "#x402/signed-payment.ts";
 import { startLedgerComparison, type ComparedLedger } from "./comparison/ledger-comparison.ts";
 import { startSoleEngine, type Engine, type EngineDependencies, type EngineOptions } from "./engine.ts";
 import { createForeignSettlement, type AdoptForeign } from "./foreign-settlement.ts";
 import { createSharedLedger } from "./leader/shared-ledger.ts";
 import { startSharedEngine } from "./leader/shared-settler.ts";
-import { createLedger } from "./ledger/ledger.ts";
+import { createLedger, createRecordChecks } from "./ledger/ledger.ts";
 import type { LedgerStore } from "./ledger/open-ledger.ts";
 import { createOwnership, type Ownership } from "./ownership.ts";
 
 /** Engine whose ledger is compared with the chain, and which takes over what third parties settled. */
-type ComparedEngine = Engine &
+type ComparedEngine = Omit<Engine, "callInFlight"> &
   Pick<ComparedLedger, "comparison"> &
   Pick<Ownership, "wasVerified"> &
-  Readonly<{ adopt: AdoptForeign }>;
+  Readonly<{
+    adopt: AdoptForeign;
+    /** Returns whether a payment's settlement has begun with the same signature, which was valid then. Throws `StoreError`. */
+    hasBegun: (payment: Pick<SignedPayment, "id" | "callData" | "walletSignature">) => Promise<boolean>;
+  }>;
 
 /** Resumes the settlements that the ledger has of one network, alone or as one of the replicas that share it. */
 export async function startEngine(
@@ -21,8 +27,9 @@ export async function startEngine(
   const { isShared } = dependencies;
   await using resources = new AsyncDisposableStack();
   const ledger = createLedger(options, dependencies);
+  const { findCall } = createRecordChecks({ ...options, ...dependencies });
   const ownership = createOwnership(options, dependencies);
-  const engine = isShared
+  const { callInFlight, ...engine } = isShared
     ? startSharedEngine(options, { ...dependencies, shared: createSharedLedger(options, dependencies) })
     : await startSoleEngine(options, { ...dependencies, ledger, ownership });
   resources.use(engine);
@@ -33,8 +40,20 @@ export async function startEngine(
   return {
     ...engine,
     adopt,
+    // The ledger first: what is in flight stays there until it is recorded.
+    hasBegun: async (payment) =>
+      hasSameSignature(await findCall(payment.id), payment) || hasSameSignature(callInFlight(payment.id), payment),
     wasVerified: ownership.wasVerified,
     comparison,
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
+}
+
+/** Returns whether a call has the signature of a payment, perhaps for another amount: contracts take the signature last. */
+function hasSameSignature(
+  call: Hex | undefined,
+  { callData, walletSignature }: Pick<SignedPayment, "callData" | "walletSignature">,
+): boolean {
+  if (call === undefined || call === callData) return call !== undefined;
+  return walletSignature !== undefined && call.endsWith(encodeBytes(walletSignature));
 }

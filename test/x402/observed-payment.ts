@@ -67,6 +67,7 @@ async function observeFacilitator(request: PaymentRequest): Promise<object> {
   };
   const engine = {
     progress: async () => undefined,
+    hasBegun: async () => false,
     recordVerified: async () => true,
     forgetRejected: async () => undefined,
     wasVerified: async () => false,

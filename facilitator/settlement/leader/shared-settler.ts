@@ -122,6 +122,8 @@ export function startSharedEngine(
     recordVerified: ownership.recordVerified,
     forgetRejected: ownership.forgetRejected,
     progress: async ({ id }) => (await requests.states([id])).get(id),
+    // Each is recorded before it is in flight.
+    callInFlight: () => undefined,
     inFlight: () => candidate.term()?.settling.book.size() ?? 0,
     oldestMs: () => candidate.term()?.settling.book.oldestMs() ?? 0,
     signerStates: () => candidate.term()?.settling.queues.states(),

@@ -106,17 +106,21 @@ export function createLedger(
 const paidSql = `SELECT 1 AS paid FROM settlement WHERE chain_id = $1 AND COALESCE(nonce_space, asset) = $2 AND payer = $3
   AND state <> 'failed' AND state = 'settled' LIMIT 1`;
 
-const callSql = "SELECT 1 AS call FROM settlement WHERE chain_id = $1 AND id = $2 AND call_data = $3";
+const callSql = "SELECT call_data FROM settlement WHERE chain_id = $1 AND id = $2";
 
 /** Creates checks of what one chain's ledger has, as long as it retains it. Each throws `StoreError`. */
 export function createRecordChecks({ chainId, store }: Readonly<{ chainId: number; store: Pick<SqlStore, "rows"> }>) {
-  const finds = async (text: string, values: readonly SqlValue[]) => (await store.rows(text, values)).length > 0;
   return {
+    /** Returns the call of a recorded settlement. */
+    findCall: async (id: Hex): Promise<Hex | undefined> => {
+      const [row] = await store.rows(callSql, [chainId, id]);
+      return row && (String(row["call_data"]) as Hex);
+    },
     /** Returns whether a payment of the payer, in the same token or by Permit2 as well, was settled. */
-    hasPaid: (payment: PaidBy) =>
-      finds(paidSql, [chainId, getNonceSpace(payment).toLowerCase(), payment.payer.toLowerCase()]),
-    /** Returns whether a payment is recorded with the same call: its signature was valid then, whatever its wallet says now. */
-    isRecorded: ({ id, callData }: Pick<Settlement, "id" | "callData">) => finds(callSql, [chainId, id, callData]),
+    hasPaid: async (payment: PaidBy) => {
+      const values = [chainId, getNonceSpace(payment).toLowerCase(), payment.payer.toLowerCase()];
+      return (await store.rows(paidSql, values)).length > 0;
+    },
   };
 }
 
