@@ -1,9 +1,9 @@
 import type { Hex } from "#x402/hex.ts";
 import type { Ask, Purchase } from "./buyers.ts";
 import { signOffer } from "./payments.ts";
-import { signers, token } from "./wallets.ts";
+import { contractWallet, signers, token } from "./wallets.ts";
 import { nameSlot, type VirtualChain, type VirtualChains } from "./virtual-chain.ts";
-import { approve, cancel, drain, listCalls, nameCalled, revoke } from "./virtual-contracts.ts";
+import { approve, cancel, drain, listCalls, nameCalled, revoke, toggleWallet } from "./virtual-contracts.ts";
 import type { World } from "./world.ts";
 
 /** Lets something happen again and again, until there is no unrest any more. */
@@ -44,6 +44,14 @@ export function startOperator(world: World, { head, pool }: VirtualChain): void 
     const used = { hash, from, nonce, to: token.address, data: "0x", gas: 100_000n, isForeign: true } as const;
     pool.set(nameSlot(used), { ...used, ...fees, act: () => [] });
     note(`the operator uses nonce ${nonce}`);
+  });
+}
+
+/** Lets a contract wallet reject the signatures that it confirmed, and confirm them again. */
+export function startFickleWallet(world: World, chain: VirtualChain): void {
+  repeat(world, 2_000, 20_000, () => {
+    chain.sendForeign(toggleWallet(contractWallet));
+    world.note(`the contract wallet changes its mind on ${chain.id}`);
   });
 }
 

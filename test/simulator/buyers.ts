@@ -2,7 +2,7 @@ import { hash } from "node:crypto";
 import { readSettleState, readVerifyState } from "#x402/answer.ts";
 import type { SaleOutcome } from "#resource-server/sale/sale-outcome.ts";
 import { flaws, signOffer, type SignedOffer } from "./payments.ts";
-import { chainIds, hasApproved, methods, newcomers } from "./wallets.ts";
+import { chainIds, contractWallet, hasApproved, methods, newcomers } from "./wallets.ts";
 import { drawUsed, type Operations, type Selling } from "./services.ts";
 import { getChain, type VirtualChains } from "./virtual-chain.ts";
 import { request, type Service, type World } from "./world.ts";
@@ -32,18 +32,22 @@ type Verdict = Readonly<
 export type Ask = (offer: SignedOffer, buyer: string, client?: string) => Promise<Verdict>;
 
 const usual = ["rich", "rich too", "tight", "empty", "newcomer"];
+/** Buyers of a run with contract wallets, besides its others. */
+const contracts = Array.from({ length: 3 }, () => contractWallet.name);
 const crowd = ["rich", "rich", "rich too", "rich too", "tight", "newcomer"];
 
 export function drawPurchases({ time: { pick, chance, between, random }, weather }: World): Purchase[] {
   // Payments of one kind share transactions.
   const shared = weather.isCrowded && chance(0.7) ? pick(["eip3009", "permit2"] as const) : undefined;
   const below = (count: number) => Math.floor(between(0, count));
+  const plain = weather.isCrowded ? crowd : usual;
+  const kinds = weather.contractWallets === "none" ? plain : [...plain, ...contracts];
   const purchases: Purchase[] = [];
   const count = weather.isCrowded ? 24 : 3 + Math.floor(random() * 5);
   for (let index = 0; index < count; index += 1) {
     // A rival signs with the same authorization nonce as the purchase before.
     const [rival] = chance(0.15) ? (purchases.at(-1)?.offers ?? []) : [];
-    const kind = pick(weather.isCrowded ? crowd : usual) ?? "rich";
+    const kind = pick(kinds) ?? "rich";
     const wallet = rival?.signing.wallet ?? (kind === "newcomer" ? (newcomers[index] ?? kind) : kind);
     const method = shared ?? (chance(0.7) ? rival?.signing.method : undefined) ?? pick(methods) ?? "eip3009";
     const approves = method !== "eip3009" && !hasApproved(wallet) && (kind === "newcomer" || chance(0.8));
@@ -61,7 +65,10 @@ export function drawPurchases({ time: { pick, chance, between, random }, weather
     // A settled payment shows what the token logs; then others may share transactions.
     const beginsAfterMs = weather.isCrowded ? 18_000 * (index % 3) + random() * 100 : random() * 30_000;
     const isAble =
-      wallet === "rich" || (method === "eip3009" && wallet === "rich too") || (kind === "newcomer" && approves);
+      wallet === "rich" ||
+      (wallet === contractWallet.name && weather.contractWallets === "steady") ||
+      (method === "eip3009" && wallet === "rich too") ||
+      (kind === "newcomer" && approves);
     const isGood = isAble && validSeconds === 300 && !weather.hasAdversary && flaw === undefined;
     const begun = { name: `purchase ${index}`, beginsAfterMs, wallet, offers, hasLeft: false };
     purchases.push({ ...begun, isGood: isGood && rival === undefined, sold: undefined, refused: undefined });

@@ -3,13 +3,25 @@ import { encodePaymentSignatureHeader } from "@x402/core/http";
 import type { PaymentPayload, PaymentRequirements } from "@x402/core/types";
 import secp256k1 from "secp256k1";
 import { readPayment, type Payment } from "#resource-server/sale/payment-header.ts";
-import type { Hex } from "#x402/hex.ts";
+import { encodeSignatureCheck } from "#facilitator/chain/token.ts";
+import { encodeBytes, encodeInteger, type Hex } from "#x402/hex.ts";
 import { approvesPermit2, computePermitDigest, encodeSettle, permit2Address, permit2Proxies } from "#x402/permit2.ts";
-import { encodeSignature, formatSignature, type Signature } from "#x402/signed-payment.ts";
+import { encodeSignature, formatSignature, toSignatureBytes, type Signature } from "#x402/signed-payment.ts";
 import { sponsoringExtension } from "#x402/sponsored-approval.ts";
 import { computeAuthorizationDigest, computeDomainSeparator, encodeAuthorization } from "#x402/typed-data.ts";
 import type { ContractCall } from "#x402/wallet-signature.ts";
-import { chainIds, getAccount, type methods, payTo, price, signers, startMs, stranger, token } from "./wallets.ts";
+import {
+  chainIds,
+  contractWallet,
+  getAccount,
+  type methods,
+  payTo,
+  price,
+  signers,
+  startMs,
+  stranger,
+  token,
+} from "./wallets.ts";
 
 /** What is wrong with a payment that nobody may take. */
 export const flaws = ["payee", "signature", "value"] as const;
@@ -48,11 +60,13 @@ export type SignedOffer = Readonly<{
 const signed = new Map<string, SignedOffer>();
 const byCall = new Map<string, SignedOffer>();
 const bySignature = new Map<unknown, SignedOffer>();
+/** By the call that asks a contract wallet for a signature. */
+const byCheck = new Map<Hex, SignedOffer>();
 const offersMax = 5_000;
 
 /** Limits the memory of payments that earlier runs signed. */
 export function forgetOffers(): void {
-  if (signed.size > offersMax) for (const known of [signed, byCall, bySignature]) known.clear();
+  if (signed.size > offersMax) for (const known of [signed, byCall, bySignature, byCheck]) known.clear();
 }
 
 /** Signs a payment, once for all runs. */
@@ -66,6 +80,9 @@ export function signOffer(signing: Signing): SignedOffer {
 /** Finds a signed payment as sent to a service. */
 export const findSent = ({ payload }: Pick<PaymentPayload, "payload">): SignedOffer | undefined =>
   bySignature.get(payload["signature"]);
+
+/** Finds the signed payment whose signature a call asks its wallet for. */
+export const findChecked = (data: Hex): SignedOffer | undefined => byCheck.get(data);
 
 /** Call that a signed payment allows, and what it moves. */
 export type PaymentCall = Readonly<{ offer: SignedOffer; amount: bigint }>;
@@ -86,7 +103,7 @@ type Terms = Readonly<{ from: Hex; to: Hex; value: bigint; nonce: Hex; validAfte
 type Unsigned = Readonly<{
   digest: Uint8Array;
   payload: Record<string, unknown>;
-  encodeCall: (signature: Signature) => ContractCall;
+  encodeCall: (signature: Hex | Signature) => ContractCall;
 }>;
 
 function sign(signing: Signing): SignedOffer {
@@ -125,7 +142,10 @@ function sign(signing: Signing): SignedOffer {
     nonce,
     validBefore,
   };
-  const call = encodeCall(made);
+  const isContract = wallet === contractWallet.name;
+  const call = encodeCall(isContract ? formatSignature(made) : made);
+  const check = encodeSignatureCheck(`0x${Buffer.from(digest).toString("hex")}`, formatSignature(made));
+  if (isContract) byCheck.set(check, offer);
   byCall.set(`${call.to.toLowerCase()} ${call.data}`, offer);
   bySignature.set(sent.payload["signature"], offer);
   return offer;
@@ -159,7 +179,13 @@ function authorize(terms: Terms, chain: number): Unsigned {
   return {
     digest: computeAuthorizationDigest(separatorOf(chain), words),
     payload: { authorization: wire },
-    encodeCall: (signature) => ({ to: token.address, data: `0xe3ee160e${words}${encodeSignature(signature)}` }),
+    encodeCall: (signature) => ({
+      to: token.address,
+      data:
+        typeof signature === "string"
+          ? `0xcf092995${words}${encodeInteger(0xe0n)}${encodeBytes(signature)}`
+          : `0xe3ee160e${words}${encodeSignature(signature)}`,
+    }),
   };
 }
 
@@ -183,7 +209,7 @@ function permit(terms: Terms, { method, chain, facilitator: index, approval }: S
         permit: signing,
         // Any amount of `upto` is looked up by this one.
         amount: method === "upto" ? 0n : value,
-        signature: formatSignature(signature),
+        signature: toSignatureBytes(signature),
         approval: approval === undefined ? undefined : { value, deadline, r, s, v },
       }),
     }),

@@ -1,7 +1,7 @@
 import { callInProcess } from "#resource-server/facilitators/facilitator-in-process.ts";
 import { sqliteClaimMigrations } from "#resource-server/claims/claim-schema.ts";
 import { sqliteLedgerMigrations } from "#facilitator/settlement/ledger/schema.ts";
-import { startAdversary, startOperator, startPoverty, startThief } from "./adversary.ts";
+import { startAdversary, startFickleWallet, startOperator, startPoverty, startThief } from "./adversary.ts";
 import { askFacilitator, askResourceServer, buy, drawPurchases, type Ask, type Purchase } from "./buyers.ts";
 import { checkEnd } from "./end-checks.ts";
 import { forgetOffers, signOffer } from "./payments.ts";
@@ -33,6 +33,7 @@ export async function simulate(seed: number): Promise<Run> {
   for (const chain of chains.values()) {
     makeBlocks(world, chain);
     if (weather.hasAdversary) startAdversary(world, chain, purchases);
+    if (weather.contractWallets === "fickle") startFickleWallet(world, chain);
     if (weather.hasOperator) startOperator(world, chain);
     if (weather.hasPoorSigners) startPoverty(world, chain);
   }

@@ -99,7 +99,8 @@ const nobody: Hex = `0x${"ff".repeat(20)}`;
 /** Creates a chain with one block, a token, Permit2, its proxies and Multicall3. */
 export function createVirtualChain({ id, time, hasFeeSpikes }: ChainOptions): VirtualChain {
   const genesis = { number: 1, timestamp: Math.floor(time.nowMs() / 1_000), baseFee: gwei };
-  const first = { nextNonces: new Map(), balances, allowances, approvals: new Map(), used: new Set<string>() };
+  const empty = { nextNonces: new Map(), approvals: new Map(), used: new Set<string>(), rejecting: new Set<string>() };
+  const first = { ...empty, balances, allowances };
   const blocks: Block[] = [{ ...genesis, state: first, included: [] }];
   const pool = new Map<string, Transaction>();
   const broke = new Set<Hex>();

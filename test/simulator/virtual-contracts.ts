@@ -21,6 +21,8 @@ export type TokenState = Readonly<{
   approvals: ReadonlyMap<string, number>;
   /** Used or cancelled nonces, as {@link nameNonce} names them. */
   used: ReadonlySet<string>;
+  /** Contract wallets that confirm no signature. */
+  rejecting: ReadonlySet<string>;
 }>;
 
 /** Why a contract refused a call. */
@@ -148,7 +150,7 @@ function pay(
   if (approval !== undefined) approve(offer)(state);
   if (timestamp >= validBefore + (isByPermit2 ? 1 : 0)) return "time";
   if (state.used.has(nameNonce(offer))) return "used";
-  if (signing.flaw === "signature" || signing.chain !== chain) return "signature";
+  if (!isConfirmed(offer, state) || signing.chain !== chain) return "signature";
   if ((state.balances.get(from) ?? 0n) < amount) return "balance";
   const allowed = state.allowances.get(from) ?? 0n;
   if (isByPermit2 && allowed < amount) return "allowance";
@@ -159,6 +161,10 @@ function pay(
   }
   return [markNonce(authorizationUsedTopic, from, nonce), move(from, to.slice(2), amount, state)];
 }
+
+/** Returns whether the payer's key, or its contract, confirms the signature of a payment. */
+export const isConfirmed = ({ from, signing }: SignedOffer, { rejecting }: Pick<TokenState, "rejecting">): boolean =>
+  signing.flaw !== "signature" && !rejecting.has(from);
 
 const markNonce = (topic: Hex, from: string, nonce: Hex): ContractLog => ({
   address: token.address,
@@ -204,6 +210,17 @@ export function cancel(offer: SignedOffer): Act {
     const topics = [nonceInvalidationTopic, encodeAddressTopic(`0x${offer.from}`)];
     const data: Hex = `0x${encodeInteger(nonce >> 8n)}${encodeInteger(1n << (nonce & 0xffn))}`;
     return [{ address: permit2Address, topics, data }];
+  };
+}
+
+/** Lets a contract wallet confirm no signature from now on, or its owner's again. */
+export function toggleWallet({ address }: Readonly<{ address: Hex }>): Act {
+  const account = address.slice(2).toLowerCase();
+  return (state) => {
+    const rejecting = new Set(state.rejecting);
+    if (!rejecting.delete(account)) rejecting.add(account);
+    state.rejecting = rejecting;
+    return [];
   };
 }
 

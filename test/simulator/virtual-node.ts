@@ -12,10 +12,10 @@ import type { JsonRpcResponse } from "#daemon/json-rpc.ts";
 import { canonicalContracts } from "#x402/contracts.ts";
 import { encodeInteger, formatQuantity, isSameHex, type Hex } from "#x402/hex.ts";
 import type { ContractCall } from "#x402/wallet-signature.ts";
-import { separatorOf } from "./payments.ts";
-import { token } from "./wallets.ts";
+import { findChecked, separatorOf } from "./payments.ts";
+import { contractWallet, token } from "./wallets.ts";
 import { nameSlot, type Block, type Transaction, type VirtualChain } from "./virtual-chain.ts";
-import { encodeResults, isMulticall } from "./virtual-contracts.ts";
+import { encodeResults, isConfirmed, isMulticall } from "./virtual-contracts.ts";
 import type { VirtualProcess } from "./virtual-process.ts";
 import type { VirtualTime } from "./virtual-time.ts";
 
@@ -101,6 +101,11 @@ function createHandlers({ time, chain, faults, onSend }: NodeOptions): Readonly<
     const see = views[data.slice(0, 10)];
     if (see !== undefined)
       return answer(`0x${encodeInteger(see(view.state, data.slice(74 - digits, 74), data.slice(74)))}`);
+    if (isSameHex(contractWallet.address, to)) {
+      const checked = findChecked(data);
+      const isValid = checked !== undefined && isConfirmed(checked, view.state);
+      return answer(isValid ? `${data.slice(0, 10)}${"0".repeat(56)}` : `0x${"f".repeat(64)}`);
+    }
     if (![token.address, ...deployed].some((contract) => isSameHex(contract, to))) return answer("0x");
     const done = chain.simulate(call, gas, view);
     if (done.revert !== undefined) return fail(`execution reverted: ${done.revert}`, 3);
@@ -137,7 +142,7 @@ function createHandlers({ time, chain, faults, onSend }: NodeOptions): Readonly<
     eth_chainId: () => answer(formatQuantity(chain.id)),
     eth_syncing: () => answer(false),
     eth_getCode: ([account]) =>
-      answer(deployed.some((contract) => isSameHex(contract, String(account))) ? "0x01" : "0x"),
+      answer([...deployed, contractWallet.address].some((one) => isSameHex(one, String(account))) ? "0x01" : "0x"),
     eth_getBalance: ([account]) => answer(formatQuantity(chain.broke.has(account as Hex) ? 0n : 10n ** 24n)),
     eth_maxPriorityFeePerGas: () => answer(formatQuantity(1_000_000_000)),
     eth_getBlockByNumber: (_, { number, timestamp, baseFee }) =>

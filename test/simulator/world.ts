@@ -26,6 +26,8 @@ export type Weather = Readonly<{
   hasOperator: boolean;
   /** Somebody settles copies of pending payments, cancels authorizations, and moves a buyer's money away. */
   hasAdversary: boolean;
+  /** Whether contract wallets buy, and whether they change their mind about their signatures. */
+  contractWallets: "none" | "steady" | "fickle";
   /** Who calls the facilitator: sellers of their own, or a resource server, with the facilitator in its process or in another. */
   seller: "direct" | "in-process" | "remote";
 }>;
@@ -51,7 +53,7 @@ const unrestMs = 120_000;
 
 export function createWorld(seed: number): World & RunRecord {
   const time = createVirtualTime(seed, startMs);
-  const weather = drawWeather(time);
+  const weather = { ...drawWeather(time), ...chooseBuyers(seed) };
   const steps: string[] = [];
   const problems: string[] = [];
   let crashes = 0;
@@ -72,7 +74,12 @@ export function createWorld(seed: number): World & RunRecord {
   };
 }
 
-function drawWeather({ pick, chance }: VirtualTime): Weather {
+/** Chooses by the seed alone, so that the worlds of other seeds stay the same when there is a kind of buyers more. */
+function chooseBuyers(seed: number): Pick<Weather, "contractWallets"> {
+  return { contractWallets: (["none", "none", "steady", "fickle"] as const)[seed % 4] ?? "none" };
+}
+
+function drawWeather({ pick, chance }: VirtualTime): Omit<Weather, keyof ReturnType<typeof chooseBuyers>> {
   const rate = (...rates: readonly number[]) => pick(rates) ?? 0;
   const confirmations = rate(1, 1, 2, 4);
   const isCrowded = chance(0.2);
