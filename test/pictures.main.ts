@@ -9,14 +9,15 @@ import { until } from "#daemon/testing/until.ts";
 import { findChromium, startChromium } from "./support/page/chromium.ts";
 
 /**
- * Draws the pictures of the README from a real run: `npm run pictures`. Starts the stack on its usual ports, sends it calls for a minute, breaks
- * `node.conf` once, and takes the status page and what the terminal showed. Needs Chromium on PATH, and the ports free.
+ * Takes the README's pictures of a real run: `npm run pictures`. Starts the stack on its usual ports, sends it calls
+ * for a minute, breaks `node.conf` once, and captures the status page and the terminal's output. Needs Chromium on
+ * PATH, and the ports unused.
  */
 const root = join(import.meta.dirname, "..");
 const folder = join(root, "docs/pictures");
 const upWithinMs = 120_000;
 const trafficMs = 60_000;
-/** Lines of the terminal that the picture shows. */
+/** Lines of the terminal in the picture. */
 const linesShown = 33;
 
 const executablePath = findChromium();
@@ -45,7 +46,7 @@ try {
   await rm(directory, { recursive: true, force: true });
 }
 
-/** Calls as an indexer makes them; half way through, somebody spoils the node's configuration. */
+/** Calls like an indexer's; halfway through, the node's configuration is broken. */
 async function sendCalls(): Promise<void> {
   const config = join(directory, ".gatehouse/node/bin/node.conf");
   const endMs = performance.now() + trafficMs;

@@ -65,7 +65,7 @@ describe.skipIf(missing !== undefined)(
       await using first = await join(url);
       await using second = await join(url);
       await first.claim(createClaim());
-      // As if the first had been cut off from the database for too long.
+      // As if the first had been disconnected from the database for too long.
       await server.query(url, "UPDATE gatehouse_resource_server.claim_owner SET expires_at_ms = 0");
       const { key } = createClaim();
       expect(await second.acquire(key)).toMatchObject({ state: "working" });

@@ -1,14 +1,18 @@
 import { Socket } from "node:net";
 
 /**
- * Loaded into a service before its own program: from SIGUSR2 on, ends the process by SIGKILL at the last of these statements that are sent
- * one after another: before PostgreSQL gets it, or when PostgreSQL has executed it and nobody here knows.
+ * Loaded into a service before its own program: from SIGUSR2 on, ends the process with SIGKILL at the last of these
+ * consecutive statements, either before PostgreSQL receives it or after PostgreSQL has executed it and before the
+ * process knows.
  */
 const { statements, moment } = JSON.parse(process.env["TEST_KILL_AT_STATEMENT"] ?? "{}") as Readonly<{
   statements: string[];
   moment: "before" | "after";
 }>;
-/** End of the server's response to a statement (PostgreSQL protocol, "ReadyForQuery"), with its place from the end of the response. */
+/**
+ * End of the server's response to a statement (PostgreSQL protocol, "ReadyForQuery"), with its distance from the end of
+ * the response.
+ */
 const ready = { byte: 0x5a, at: -6 };
 
 let isArmed = false;

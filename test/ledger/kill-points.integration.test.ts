@@ -18,7 +18,10 @@ import { startService } from "../support/service-process.ts";
 
 const missing = explainMissingPostgres();
 
-/** The writes of one sale, from its claim to its delivery; a COMMIT is of the transaction that the statement before it is in. */
+/**
+ * The writes of one sale, from its claim to its delivery; a COMMIT belongs to the transaction of the previous
+ * statement.
+ */
 const writes = [
   { what: "the claim", statements: ["INSERT INTO claims"], works: 2 },
   { what: "the response", statements: ["UPDATE claims SET state = 'settling'"], works: 2 },
@@ -33,7 +36,7 @@ const writes = [
 ];
 const points = writes.flatMap((written) => (["before", "after"] as const).map((moment) => ({ ...written, moment })));
 
-/** A killed process holds its claims and its lease for some seconds. */
+/** A killed process keeps its claims and its lease for some seconds. */
 const knownWithinMs = 4 * generousMs;
 
 describe.skipIf(missing !== undefined)(
@@ -62,7 +65,7 @@ describe.skipIf(missing !== undefined)(
     });
     afterAll(() => resources.disposeAsync());
 
-    /** Starts a seller, and returns the URL of what it sells. */
+    /** Starts a seller, and returns the URL of its product. */
     const startSeller = async (more: Readonly<Record<string, string>> = {}) => {
       const seller = await startService("resource-server", { ...env, ...more });
       const url = `${findUrl(seller)}/data`;
@@ -70,7 +73,7 @@ describe.skipIf(missing !== undefined)(
       return { seller, url };
     };
 
-    /** Buys from a seller that ends itself at a point. Returns the payment. */
+    /** Buys from a seller that kills itself at a point. Returns the payment. */
     async function buyCutOff(point: (typeof points)[number]): Promise<string> {
       const { seller, url } = await startSeller({
         NODE_OPTIONS: `--import ${new URL("kill-at-statement.main.ts", import.meta.url).href}`,

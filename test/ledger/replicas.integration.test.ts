@@ -14,7 +14,7 @@ import {
 } from "../support/payments/replicated-market.ts";
 
 const missing = explainMissingPostgres();
-/** Payments that are shown to both resource servers, and payments that buy while processes are killed. */
+/** Payments sent to both resource servers, and payments made while processes are killed. */
 const [shown, bought] = isLong ? [200, 100] : [20, 20];
 const [payer, payee] = [testAccount(1).address, testAccount(2).address];
 
@@ -34,7 +34,7 @@ describe.skipIf(missing !== undefined)(
 
     const rows = (text: string) => market.postgres.query(market.databaseUrl, text);
 
-    /** Every payment was charged once, and the two ledgers and the chain agree about it. */
+    /** Every payment was charged once, and the two ledgers and the chain agree on it. */
     async function expectChargedOnce(count: number): Promise<void> {
       const amount = BigInt(count) * price;
       expect((await market.chain.balanceOf(payee)) - before.payee).toBe(amount);
@@ -46,7 +46,7 @@ describe.skipIf(missing !== undefined)(
       expect(await rows("SELECT id FROM gatehouse_facilitator.settlement WHERE state <> 'settled'")).toEqual([]);
     }
 
-    /** Shows a payment to both resource servers at one time, and counts how often it got the response. */
+    /** Sends a payment to both resource servers concurrently, and counts how often it got the response. */
     async function buyAtBoth(header: string, deadlineMs: number): Promise<number> {
       const ends = await Promise.all(market.shops.map(({ url }) => buyUntilKnown(`${url}/data`, header, deadlineMs)));
       return ends.filter((end) => end === "bought").length;
@@ -86,7 +86,7 @@ describe.skipIf(missing !== undefined)(
       const oneOf = <One>(all: readonly One[]) => all.slice(random() * all.length).slice(0, 1);
       const strikes = isLong ? [...replicas, ...replicas] : [...oneOf(market.facilitators), ...oneOf(market.shops)];
       let isOver = false;
-      // Payments keep coming until the last strike, so that each strike meets some at every stage.
+      // Payments continue until the last kill, so that each kill hits some at every stage.
       const buying = Promise.all(
         headers.map(async (header, index) => {
           await until("its turn", 120_000, () => isOver || market.upstream.hits() >= index - 4);

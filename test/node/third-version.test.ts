@@ -18,7 +18,7 @@ import { lintNodeConfiguration } from "#policies/node-configuration.ts";
 import { plan } from "#sidecar/upkeep/plan/plan.ts";
 import { readDocument } from "#node/testing/read-document.ts";
 
-/** A made-up naming. Adding it to the table is all that this file does; no other code knows of it. */
+/** A made-up naming. Adding it to the table is all that this file does; no other code knows it. */
 const lagoonKeys: MonitorKeys = {
   enabled: "lagoon_enable",
   jobName: "lagoon_job",
@@ -38,7 +38,7 @@ const keysOf = (version: string) => findReleaseOfText(version).monitorKeys;
 const pamirKeys = keysOf("0.15.0");
 const storageKeys = keysOf("0.16.2");
 
-/** A `monitor_config` with the values under a naming. */
+/** A `monitor_config` with the values under the given key names. */
 function named(keys: MonitorKeys): Readonly<Record<string, unknown>> {
   return Object.fromEntries(Object.entries(values).map(([field, value]) => [keys[field as keyof MonitorKeys], value]));
 }
@@ -51,7 +51,7 @@ function monitorOf(text: string): unknown {
   return readDocument(text).chain["monitor_config"];
 }
 
-/** Plans the correction of a node.conf for a node of a version. */
+/** Plans the correction of a node.conf for a version of the node. */
 function planCorrection(text: string, version: string) {
   const observed = { document: readDocument(text), version: parseNodeVersion(version) };
   const { actions, problems } = plan(observed, desired, releases);
@@ -163,7 +163,7 @@ test("a deployment writes it, for the devnet and for a real node", () => {
   }
 });
 
-/** Lists what the policies have against a `monitor_config`. */
+/** Lists the policies' violations in a `monitor_config`. */
 function listPolicyFindings(monitor: Readonly<Record<string, unknown>>): readonly string[] {
   const findings = lintNodeConfiguration(confOf(monitor), "0.99.0", releases);
   return findings.filter((finding) => finding.includes("monitor_config"));

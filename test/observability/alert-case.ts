@@ -8,10 +8,10 @@ export const target = { job: "gatehouse", instance: "node-7:9100" } as const;
 /** One series of a case: its selector, and its values as promtool writes them. */
 export type InputSeries = readonly [selector: string, values: string];
 
-/** Course of an alert over time: it fires in the trouble, not before, and not after. Times in minutes. */
+/** Course of an alert over time: it fires during the fault, not before, and not after. Times in minutes. */
 export type AlertCase = Readonly<{
   alert: `Gatehouse${string}`;
-  /** Severity of the rule that the case is about, for an alert that has two. */
+  /** Severity of the rule under test, for an alert that has two. */
   severity?: Severity;
   /** Subject of the case, for an alert that has several. */
   of?: string;
@@ -19,21 +19,21 @@ export type AlertCase = Readonly<{
   silentAt: readonly number[];
   firesAt: number;
   resolvedAt: number;
-  /** Labels besides the severity. */
+  /** Labels in addition to the severity. */
   labels?: Readonly<Record<string, string>>;
   summary: string;
-  /** Minutes between two samples, and two evaluations; 1 if it is not there. */
+  /** Minutes between two samples and between two evaluations; default 1. */
   stepMinutes?: number;
-  /** Series that resemble the trouble but are harmless, and the times at which the alert has to be silent. */
+  /** Series that resemble the fault but are harmless, and the times at which the alert must not fire. */
   nearMiss: Readonly<{ series: readonly InputSeries[]; silentAt: readonly number[] }>;
 }>;
 
-/** Span in which something is different, in steps from the start. */
+/** Span with a different value, in steps from the start. */
 export type Span = Readonly<{ from: number; to: number; end: number }>;
 
 export const trouble: Span = { from: 10, to: 60, end: 90 };
 
-/** Builds a series of a metric of the catalogue at the case's target. */
+/** Builds a series of a metric in the catalogue, for the case's target. */
 export function buildSample<N extends SeriesName>(
   name: N,
   labels: Readonly<Record<LabelOf<N>, string>>,
@@ -55,15 +55,18 @@ function buildSeries(name: string, own: string, values: string): InputSeries {
   return [`${name}{${labels.join(",")}}`, values];
 }
 
-/** Builds one value, another one in the trouble, and the first again. `_`: no series, as after a target that is gone. */
+/**
+ * Builds one value, another during the fault, and then the first again. `_`: no series, as after a target has
+ * disappeared.
+ */
 export function buildPhases(usual: string, bad: string, { from, to, end }: Span = trouble): string {
-  // Of a value, promtool's `1x9` are ten samples; of a gap, `_x9` are nine.
+  // For a value, promtool's `1x9` are ten samples; for a gap, `_x9` are nine.
   if (usual === "_") return `_x${from} ${bad}x${to - from - 1} stale`;
   const during = bad === "_" ? `stale _x${to - from - 1}` : `${bad}x${to - from - 1}`;
   return `${usual}x${from - 1} ${during} ${usual}x${end - to}`;
 }
 
-/** Builds a condition that is wrong for a reason in a span. */
+/** Builds a condition that is wrong for a reason during a span. */
 export function buildWrong(type: string, reason: string, span: Span = trouble): readonly InputSeries[] {
   return [
     buildSample("gatehouse_condition", { type }, buildPhases("1", "0", span)),
@@ -71,7 +74,7 @@ export function buildWrong(type: string, reason: string, span: Span = trouble): 
   ];
 }
 
-/** Builds an upgrade that is under way in a span. */
+/** Builds an upgrade that is in progress during a span. */
 export function buildUpgrading(span: Span): InputSeries {
   return buildSample(
     "gatehouse_condition_info",
@@ -80,7 +83,10 @@ export function buildUpgrading(span: Span): InputSeries {
   );
 }
 
-/** Builds a case of an alert that rests on a condition: wrong for long it fires, wrong for less than its `for` it does not. */
+/**
+ * Builds a case of an alert that is based on a condition: it fires if the condition is wrong for long, and not if it is
+ * wrong for less than the alert's `for`.
+ */
 export function buildConditionCase({
   alert,
   severity,

@@ -12,7 +12,7 @@ function queryOf(title: string): string {
 
 type Expected = Readonly<{ labels: string; value: number }>;
 
-/** Expects these samples of an expression after five minutes over these series, as promtool judges it. */
+/** Expects these samples of an expression after five minutes of these series, according to promtool. */
 function expectSamples(series: Readonly<Record<string, string>>, expr: string, expected: readonly Expected[]): void {
   const test = {
     rule_files: [],

@@ -12,7 +12,7 @@ const panels = dashboards.flatMap(({ title, rows }) =>
   rows.flatMap((row) => row.panels.map((panel) => ({ dashboard: title, ...panel }))),
 );
 
-/** Part of a written dashboard that the tests read. */
+/** Part of a generated dashboard that the tests read. */
 type Written = Readonly<{
   uid: string;
   schemaVersion: number;
@@ -69,7 +69,7 @@ describe("the dashboards", () => {
   it("show every alert somewhere", () => {
     const shown = new Set<string>(panels.flatMap(({ alerts }) => alerts ?? []));
     const alerts = ruleGroups.flatMap((group) => group.alerts.map(({ name }) => name));
-    // What the Pushgateway holds is the sidecar's to look at; the conditions show it.
+    // The sidecar checks the Pushgateway's contents; the conditions show them.
     expect(alerts.filter((name) => !shown.has(name))).toEqual(["GatehouseMetricsNotArriving"]);
   });
 

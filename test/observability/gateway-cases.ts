@@ -10,7 +10,7 @@ const quick = (values: string): InputSeries =>
 const limited = (limit: string, values: string): InputSeries =>
   buildSample("gatehouse_gateway_limited_total", { limit, tier }, values);
 
-/** Builds a counter that rises by one rate, by another, and by the first again, whose spans are given in minutes. */
+/** Builds a counter that rises at one rate, at another, and at the first again; spans are in minutes. */
 function buildRising(spans: readonly (readonly [perMinute: number, minutes: number])[]): string {
   let from = 0;
   return spans
@@ -67,7 +67,7 @@ export const gatewayCases: readonly AlertCase[] = [
     resolvedAt: 170,
     labels: target,
     summary: `5% of calls to ${who} failed in the last five minutes.`,
-    // 1 % is slower than this alert looks at; callers' own faults and a few failed calls are no errors.
+    // 1 % is slower than this alert's threshold; callers' own errors and a few failed calls don't count.
     nearMiss: { series: [...errorsFast(6), calls("refused", "0+500x300")], silentAt: [120, 159] },
   },
   {
@@ -80,7 +80,7 @@ export const gatewayCases: readonly AlertCase[] = [
     labels: target,
     summary: `2% of calls to ${who} failed in the last half hour, and for hours before.`,
     nearMiss: {
-      // One failed call of a node that is hardly asked.
+      // One failed call of a node with hardly any calls.
       series: [calls("node", "0+0.1x1440"), calls("failed", "0x60 1x1380")],
       silentAt: [62, 75, 90, 420],
     },

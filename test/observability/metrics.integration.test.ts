@@ -15,11 +15,11 @@ import { startService } from "../support/service-process.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
 import { hasPromtool, runPromtool, withoutPromtool } from "../support/prometheus/promtool.ts";
 
-/** Metrics that a sidecar has for a claim on Kubernetes alone. */
+/** Metrics that a sidecar has only for a claim on Kubernetes. */
 const volumeMetrics: readonly string[] = Object.keys(metricsByPart.volume);
 
 const resources = new AsyncDisposableStack();
-/** Answers of each service at `/metrics`. */
+/** Responses of each service at `/metrics`. */
 const scrapes = new Map<string, string>();
 
 async function scrape(url: string): Promise<string> {
@@ -28,7 +28,7 @@ async function scrape(url: string): Promise<string> {
   return response.text();
 }
 
-/** Metrics of Gatehouse's own by name, with their type, their help and the labels that their samples bear. */
+/** Gatehouse's own metrics by name, with their type, their help and their samples' labels. */
 function registered(text: string) {
   const types = [...text.matchAll(/^# TYPE (gatehouse_\w+) (\w+)$/gm)];
   return types.map(([, name = "", type = ""]) => {

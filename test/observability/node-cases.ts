@@ -13,7 +13,10 @@ const who = target.instance;
 const up = (values: string) => buildSample("gatehouse_node_up", {}, values);
 const steady = (value: number) => `${value}x${trouble.end}`;
 const gibibyte = 2 ** 30;
-/** Half a year of steps would be slow: ten minutes between two samples are too far for Prometheus, four are not. */
+/**
+ * Half a year of one-minute steps would be slow: ten minutes between two samples are too long for Prometheus, four are
+ * not.
+ */
 const wide = { stepMinutes: 4, hours: (count: number) => count * 15 };
 
 const roomyDisk = buildSample("gatehouse_node_disk_free_bytes", {}, `${60 * gibibyte}x130`);
@@ -60,7 +63,7 @@ export const nodeCases: readonly AlertCase[] = [
     resolvedAt: 131,
     labels: target,
     summary: `The node behind ${who} is not responding (0 of 1): unknown.`,
-    // The node stands still for an hour while its data are copied.
+    // The node is down for an hour while its data is copied.
     nearMiss: {
       series: [
         up(buildPhases("1", "0", { ...long, to: 75 })),
@@ -87,7 +90,7 @@ export const nodeCases: readonly AlertCase[] = [
       others: [buildSample("gatehouse_node_height_unchanged_seconds", {}, steady(240)), up(steady(1))],
       summary: `The node behind ${who} has had no new block for 4m 0s: NoNewBlock.`,
     }),
-    // A node that does not answer is down, and has its own alert.
+    // A node that does not respond is down, which has its own alert.
     nearMiss: {
       series: [
         ...buildWrong("HeightAdvancing", "NoNewBlock"),
@@ -125,7 +128,7 @@ export const nodeCases: readonly AlertCase[] = [
     alert: "GatehouseDiskSpaceLow",
     severity: "warning",
     stepMinutes: wide.stepMinutes,
-    // 100 GiB, of which 2 GiB an hour go from the tenth hour on; at the 30th somebody makes it twice as large.
+    // 100 GiB, which shrink by 2 GiB per hour from the tenth hour on; at the 30th, an operator doubles the disk.
     series: [
       buildSample(
         "gatehouse_node_disk_free_bytes",
@@ -139,7 +142,7 @@ export const nodeCases: readonly AlertCase[] = [
     labels: target,
     summary: `The data disk of the node behind ${who} has 80.13GiB left, and is full within 4 days or can't grow (unknown).`,
     nearMiss: {
-      // Half a GiB an hour lasts for eight days.
+      // Half a GiB per hour lasts for eight days.
       series: [
         buildSample(
           "gatehouse_node_disk_free_bytes",

@@ -31,7 +31,7 @@ const ofOther = (name: SeriesName, values: string): InputSeries => [
 ];
 const job = { job: target.job, network };
 
-/** So many samples of a balance that nobody could query. */
+/** This many samples of a balance that could not be queried. */
 const unknown = (count: number) => Array.from({ length: count }, () => "NaN").join(" ");
 
 export const paymentCases: readonly AlertCase[] = [
@@ -39,7 +39,7 @@ export const paymentCases: readonly AlertCase[] = [
     alert: "GatehouseSignerLow",
     severity: "warning",
     stepMinutes: step.stepMinutes,
-    // 2.4 a day from 12 on; at the 60th hour somebody sends 94.
+    // 2.4 per day from 12 on; at the 60th hour, someone sends 94.
     series: [
       balance(`12-${0.1 / 15}x${step.hours(60)} 100-${0.1 / 15}x${step.hours(20)}`),
       settler(`1x${step.hours(80)}`),
@@ -50,7 +50,7 @@ export const paymentCases: readonly AlertCase[] = [
     labels: { ...ofNetwork, signer },
     summary: `The signer ${signer} of the facilitator ${who} can pay gas for 2.9 more days at the rate of the last day.`,
     nearMiss: {
-      // Nothing is spent; a balance that is not known; a replica that does not settle.
+      // Nothing is spent; an unknown balance; a replica that does not settle.
       series: [balance(`${unknown(15)} 1x${step.hours(60)}`), settler(`1x${step.hours(60)}`)],
       silentAt: [60, 30 * 60, 50 * 60],
     },
@@ -89,7 +89,7 @@ export const paymentCases: readonly AlertCase[] = [
     resolvedAt: 63,
     labels: job,
     summary: `Settlements at the facilitator ${target.job} on ${network} hang: one has been in flight for ten minutes, or none completes.`,
-    // A busy facilitator always has some under way.
+    // A busy facilitator always has some in flight.
     nearMiss: { series: [pending("9x90"), settled("0+5x90")], silentAt: [30, 60] },
   },
   {
@@ -114,7 +114,7 @@ export const paymentCases: readonly AlertCase[] = [
   {
     alert: "GatehouseSettlementStuck",
     of: "while others settle",
-    // The oldest grows old from the 10th minute on; the others settle.
+    // The oldest one ages from the 10th minute on; the others settle.
     series: [oldest("5x9 0+60x49 5x30")],
     silentAt: [9, 20],
     firesAt: 27,
@@ -127,7 +127,7 @@ export const paymentCases: readonly AlertCase[] = [
   {
     alert: "GatehouseSettlementStuck",
     of: "an old one while another replica takes over",
-    // The one that settles ends in the 25th minute, and the other one goes on with the ledger's settlement in the 27th.
+    // The settling replica stops in the 25th minute, and the other one continues the ledger's settlement in the 27th.
     series: [
       oldest("5x9 0+60x15 0x64"),
       ofOther("gatehouse_facilitator_oldest_settlement_seconds", "0x26 1020+60x33 5x29"),
@@ -150,19 +150,19 @@ export const paymentCases: readonly AlertCase[] = [
     resolvedAt: 61,
     labels: ofNetwork,
     summary: `2 payments that are settled in the ledger of the facilitator ${target.instance} are not on the chain ${network}.`,
-    // A replica that does not settle compares nothing; one look met a node that lagged; the looks after one failed.
+    // A replica that does not settle compares nothing; one check met a lagging node; the checks after one failed.
     nearMiss: { series: [mismatches(`${unknown(20)} 0x9 1x3 0x9 1 ${unknown(40)}`)], silentAt: [10, 31, 40, 51] },
   },
   {
     alert: "GatehouseLedgerNotReconciled",
-    // From the 10th minute to the 59th no look works.
+    // From the 10th minute to the 59th, every check fails.
     series: [settler("1x90"), compared("0+60x9 540x49 3600+60x30")],
     silentAt: [9, 23],
     firesAt: 26,
     resolvedAt: 61,
     labels: ofNetwork,
     summary: `The facilitator ${target.instance} settles but has not compared its ledger with the chain ${network} for five minutes (1 settler).`,
-    // A replica that does not settle; then one that has begun to, and whose first look comes a minute later.
+    // A replica that does not settle; then one that has started to, and whose first check comes a minute later.
     nearMiss: {
       series: [settler("0x29 1x60"), compared(`${unknown(32)} 1920+60x58`)],
       silentAt: [20, 31, 45, 80],

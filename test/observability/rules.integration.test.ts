@@ -27,7 +27,7 @@ function definitionOf({ alert: name, severity }: AlertCase): Alert {
   return one;
 }
 
-/** The description as a person reads it: with this alert's labels, and what its queries find. */
+/** The description as an operator reads it: with this alert's labels, and the results of its queries. */
 function shownDescription({ description }: Alert, { series, labels }: AlertCase): string {
   const command = /command="([^"]*)"/.exec(series.map(([selector]) => selector).join(" "))?.[1] ?? "";
   return description
@@ -35,7 +35,7 @@ function shownDescription({ description }: Alert, { series, labels }: AlertCase)
     .replaceAll(/\{\{ \$labels\.(\w+) \}\}/g, (_, label: string) => labels?.[label] ?? "");
 }
 
-/** The alert's own rules alone: it, and what is recorded for it. */
+/** Only the alert's own rules: itself, and its recordings. */
 function rulesOf(one: AlertCase): string {
   const definition = definitionOf(one);
   const groups = ruleGroups.flatMap((group) => {
@@ -112,7 +112,7 @@ describe("the rules", () => {
         nameRunbookFile(name) === ".md",
     );
     expect(poor.map(({ name }) => name)).toEqual([]);
-    // An alert that has two severities is two rules.
+    // An alert with two severities is two rules.
     expect(new Set(alerts.map(({ name, severity }) => `${name} ${severity}`)).size).toBe(alerts.length);
   });
 
@@ -136,7 +136,7 @@ describe.skipIf(!hasPromtool)(`in promtool${withoutPromtool}`, () => {
     }
   });
 
-  // One run for all cases: most of what each would cost is the start.
+  // One run for all cases: starting promtool takes most of each one's time.
   const outputs = new Map<string, string>();
   let all = "";
   beforeAll(() => {

@@ -14,7 +14,7 @@ import { hasPromtool, runPromtool, withoutPromtool } from "../support/prometheus
 
 const root = join(import.meta.dirname, "../..");
 const folder = join(root, "docs/runbooks");
-/** An alert that has two severities has one page. */
+/** An alert with two severities has one page. */
 const alerts = [
   ...new Set([...ruleGroups, watchdogRules].flatMap((group) => group.alerts.map(({ name }) => name))),
 ].map((name) => ({ name }));
@@ -39,7 +39,7 @@ const stackKeys = new Map(
     z.toJSONSchema(observabilityKeys.observability, { io: "input", unrepresentable: "any" }),
   ),
 );
-/** Paths that a service's listener for operators, the sidecar's, or Prometheus and the Alertmanager answer. */
+/** Paths that a service's or the sidecar's admin port, Prometheus or the Alertmanager serves. */
 const routes = new Set(["/", "/livez", "/readyz", "/metrics", "/status", "/api"]);
 const metric = (name: string) => name in metricCatalogue || recorded.has(name);
 const queries = (text: string) =>

@@ -3,13 +3,13 @@ import { buildPhases, buildSample, target, buildUpSample, type AlertCase } from 
 const who = target.instance;
 const build = (service: string, values: string) =>
   buildSample("gatehouse_build_info", { service, version: "0.1.0", node: "v26" }, values);
-/** Prometheus's own metric of a target that was scraped with the label of its service. */
+/** Prometheus's own metric for a target that was scraped with its service's label. */
 const labelled = (name: string, service: string) =>
   `${name}{job="${target.job}",instance="${who}",gatehouse="${service}"}`;
 /** A target that can't be scraped has no series. */
 const scrapedUntilTrouble = buildPhases("1", "_");
 
-/** Cases of the alerts on processes, and on what they were given. */
+/** Cases of the alerts on processes and their inputs. */
 export const serviceCases: readonly AlertCase[] = [
   {
     alert: "GatehouseServiceDown",
@@ -52,7 +52,7 @@ export const serviceCases: readonly AlertCase[] = [
   {
     alert: "GatehouseServiceDown",
     of: "a target that never answered",
-    // Looked at for a quarter of an hour first: a service may start that long after its Prometheus.
+    // Watched for a quarter of an hour first: a service may start that long after its Prometheus.
     series: [[labelled("up", "sidecar"), "0x59 1x30"]],
     silentAt: [3, 16],
     firesAt: 20,
@@ -88,7 +88,7 @@ export const serviceCases: readonly AlertCase[] = [
     alert: "GatehouseServiceDown",
     of: "a target that has been away for ten days",
     stepMinutes: 4,
-    // Longer than anything is remembered of it.
+    // Longer than Prometheus remembers it.
     series: [
       [labelled("up", "sidecar"), `1x14 0x${10 * 360} 1x30`],
       [`gatehouse_build_info{job="gatehouse",instance="${who}",gatehouse="sidecar",service="sidecar"}`, "1x14 stale"],

@@ -11,7 +11,7 @@ import {
 
 const who = target.instance;
 const resume = "kubectl exec node-0 -c sidecar -- gatehouse resume";
-/** Start time of the target's process; a metric of Node's, not Gatehouse's own. */
+/** Start time of the target's process; a metric of Node, not of Gatehouse. */
 const buildStartTime = (values: string): InputSeries => [
   `process_start_time_seconds{job="${target.job}",instance="${who}"}`,
   values,
@@ -86,7 +86,7 @@ export const upkeepCases: readonly AlertCase[] = [
   }),
   {
     alert: "GatehouseReconcileStopped",
-    // A pass each minute but in the trouble; the clock begins at 0.
+    // An iteration every minute except during the fault; the clock starts at 0.
     series: [
       buildSample(
         "gatehouse_reconcile_last_success_timestamp_seconds",
@@ -116,7 +116,7 @@ export const upkeepCases: readonly AlertCase[] = [
     resolvedAt: 61,
     labels: target,
     summary: `The sidecar ${who} has not completed a reconcile for 7m 0s.`,
-    // The first pass takes four minutes.
+    // The first iteration takes four minutes.
     nearMiss: {
       series: [
         buildSample("gatehouse_reconcile_last_success_timestamp_seconds", {}, `_x10 0x3 840+60x70`),
@@ -133,7 +133,7 @@ export const upkeepCases: readonly AlertCase[] = [
       buildSample("gatehouse_verdict", { level: "down" }, `0x9 0x9 1x39 0x30`),
     ],
     silentAt: [9, 24],
-    // Down is worse than wrong and does not begin the fifteen minutes again.
+    // Down is worse than wrong, and does not restart the fifteen minutes.
     firesAt: 26,
     resolvedAt: 61,
     labels: target,

@@ -23,7 +23,7 @@ const secret = (text: string) => ({ kind: "secret", check: text, value: text }) 
 
 type WatcherName = "prometheus" | "alertmanager" | "grafana";
 
-/** Builds the specifications of the services that watch a stack. */
+/** Builds the specifications of a stack's monitoring services. */
 function specsOf(more: Readonly<Record<string, string>> = {}, replicas = 1) {
   const config = parseConfig({
     devAccounts: "true",
@@ -38,7 +38,7 @@ function specsOf(more: Readonly<Record<string, string>> = {}, replicas = 1) {
   return (name: WatcherName) => built[name]?.spec;
 }
 
-/** The files of one of them, as they are delivered. */
+/** The files of one of them, as delivered. */
 function filesOf(name: WatcherName, more?: Readonly<Record<string, string>>, replicas?: number) {
   const files = specsOf(more, replicas)(name)?.files ?? [];
   return Object.fromEntries(files.map((file) => [file.name, String(file.content)]));
@@ -78,7 +78,7 @@ describe.skipIf(!hasPromtool)(`what configures a stack's own Prometheus${without
 });
 
 describe.skipIf(!hasPromtool)(`the relabelling of pods that annotations find${withoutPromtool}`, () => {
-  /** Pods as the discovery of Kubernetes reports them to a scrape job that all of them share. */
+  /** Pods as reported by Kubernetes discovery to a scrape job that all of them share. */
   const pods: readonly (readonly [namespace: string, name: string, component: string])[] = [
     ["gatehouse", "gatehouse", "node"],
     ["staging", "gatehouse", "facilitator"],

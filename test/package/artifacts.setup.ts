@@ -9,7 +9,9 @@ declare module "vitest" {
   }
 }
 
-/** Makes a folder for the artefacts of a release, which the first test that needs them makes. Removes it afterwards. */
+/**
+ * Creates a directory for a release's artifacts, which the first test that needs them builds. Removes it afterwards.
+ */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const directory = await realpath(await mkdtemp(join(tmpdir(), "gatehouse-artifacts-")));
   project.provide("artifactsDirectory", directory);

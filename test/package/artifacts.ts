@@ -9,19 +9,21 @@ import { root } from "../style/rooms.ts";
 const run = promisify(execFile);
 const deadlineMs = 700_000;
 
-/** A file of the tarball, as npm lists it. */
+/** A file of the tarball, as listed by npm. */
 export type PackedFile = Readonly<{ path: string; size: number }>;
 
-/** The artefacts of a release. */
+/** The artifacts of a release. */
 export type Artifacts = Readonly<{
-  /** Folder of the tarball, the SBOM and the checksums. */
+  /** Directory of the tarball, the SBOM and the checksums. */
   directory: string;
   tarball: string;
   files: readonly PackedFile[];
   unpackedBytes: number;
 }>;
 
-/** Makes the artefacts of a release below a folder, unless another process has, or does so now: then it waits for them. */
+/**
+ * Builds a release's artifacts below a directory, unless another process has; if one is building them, waits for it.
+ */
 export async function makeArtifacts(folder: string): Promise<Artifacts> {
   const directory = join(folder, "release");
   const listing = join(folder, "listing.json");
@@ -45,7 +47,7 @@ export async function makeArtifacts(folder: string): Promise<Artifacts> {
 
 type Packed = Readonly<{ filename: string; unpackedSize: number; files: readonly PackedFile[] }>;
 
-/** Parses the listing of the package; npm 12 lists packages by name, earlier ones in a list. */
+/** Parses the package listing; npm 12 lists packages by name, earlier versions in an array. */
 function parsePacked(json: string): Packed {
   const listed = JSON.parse(json.slice(json.search(/^[[{]/m))) as Record<string, Packed>;
   const [packed] = Object.values(listed);

@@ -4,19 +4,19 @@ import { pathToFileURL } from "node:url";
 import { root } from "../style/rooms.ts";
 import type { InstalledPackage } from "./installed-package.ts";
 
-/** The folders of examples/pulumi, each a program with the component. */
+/** The directories of examples/pulumi, each a program with the component. */
 export const programLanguages = ["yaml", "python", "go", "typescript"] as const;
 
 const digest = `sha256:${"a".repeat(64)}`;
 
-/** Folder that a program wrote its files to, and its outputs. */
+/** Directory for a program's output files, and its outputs. */
 export type DeployedProgram = Readonly<{ folder: string; outputs: Readonly<Record<string, unknown>> }>;
 
 /**
- * Types what examples/pulumi/README.md has its reader type, with a copy of a program in the folder that the package is installed in. It renders
- * YAML, so that no cluster is needed.
+ * Runs the commands of examples/pulumi/README.md, with a copy of a program in the directory in which the package is
+ * installed. It renders YAML, so that no cluster is needed.
  *
- * @throws {Error} with what Pulumi printed, when a command fails.
+ * @throws {Error} with Pulumi's output, if a command fails.
  */
 export async function deployProgram(
   installed: InstalledPackage,
@@ -29,7 +29,7 @@ export async function deployProgram(
   const { PULUMI_HOME: plugins } = process.env;
   const env = {
     HOME: process.env["HOME"] ?? folder,
-    // Where the providers were looked for, before it was decided that nothing lacks.
+    // The providers were searched for here before it was decided that none is missing.
     ...(plugins === undefined ? {} : { PULUMI_HOME: plugins }),
     PULUMI_BACKEND_URL: pathToFileURL(state).href,
     PULUMI_CONFIG_PASSPHRASE: crypto.randomUUID(),
@@ -42,7 +42,7 @@ export async function deployProgram(
     return stdout;
   };
   await pulumi("stack", "init", "test");
-  // The folder of the package stands two above.
+  // The package's directory is two levels above.
   if (language !== "typescript") await pulumi("package", "add", "../../node_modules/gatehouse-evm/infra/plugin");
   await pulumi("config", "set", "gatehouseImage", `registry.example/gatehouse@${digest}`);
   await pulumi("config", "set", "devnetImage", `registry.example/gatehouse-devnet@${digest}`);

@@ -3,7 +3,7 @@ import { expect } from "vitest";
 import { findStackPorts } from "../support/running-stack.ts";
 import type { Compiler, ConsumerFolder } from "./consumer-folder.ts";
 
-/** Brings up the whole stack by the installed command, and buys one request. */
+/** Starts the whole stack with the installed command, and buys one request. */
 export async function expectSale({ folder, gatehouse }: ConsumerFolder): Promise<void> {
   const { env } = await findStackPorts();
   const stack = await gatehouse(["stack", "--once", "--state-dir", join(folder, "state")], env);
@@ -12,7 +12,10 @@ export async function expectSale({ folder, gatehouse }: ConsumerFolder): Promise
   expect(stack.stdout).toContain("0.01 USDC more");
 }
 
-/** Compiles what uses every export. The declarations of Pulumi's policy SDK name two things that it does not declare; whoever uses it sees that without Gatehouse, too. */
+/**
+ * Compiles a file that uses every export. Pulumi's policy SDK refers to two names that it does not declare; its users
+ * see that without Gatehouse, too.
+ */
 export async function expectStrictTypes({ compile }: ConsumerFolder, compiler: Compiler): Promise<void> {
   const printed = await compile(compiler, "every-export.mts", "--module", "nodenext");
   expect(printed.filter((line) => !/^node_modules\/(?:.+\/)?@pulumi\/policy\/index\.d\.ts/.test(line))).toEqual([]);

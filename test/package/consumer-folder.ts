@@ -9,27 +9,32 @@ const run = promisify(execFile);
 
 export type Ended = Readonly<{ status: number; stdout: string; stderr: string }>;
 
-/** A folder that knows nothing of the repository, with the package among its dependencies. */
+/** A directory outside the repository, with the package among its dependencies. */
 export type ConsumerFolder = Readonly<{
-  /** The folder with the consumer's package.json. */
+  /** The directory with the consumer's package.json. */
   folder: string;
   /** The installed package. */
   directory: string;
-  /** Runs a program by its file, in the folder, with a clean environment but for PATH and what is given. */
+  /** Runs a program file in the directory, with an environment of PATH and the given variables only. */
   run: (program: string, args: readonly string[], env?: Readonly<Record<string, string>>) => Promise<Ended>;
   /** Runs the installed `gatehouse`. */
   gatehouse: (args: readonly string[], env?: Readonly<Record<string, string>>) => Promise<Ended>;
-  /** Compiles a file of the folder as a strict consumer does; the compiler's messages, a line each. */
+  /** Compiles a file in the directory as a strict consumer would; returns the compiler's messages, one per line. */
   compile: (compiler: Compiler, file: string, ...options: readonly string[]) => Promise<readonly string[]>;
 }>;
 
-/** TypeScript's two compilers, by the folders in `node_modules` that the consumer has them in: the one in JavaScript, and the native one that followed. */
+/**
+ * TypeScript's two compilers, by their directories in the consumer's `node_modules`: the one in JavaScript, and its
+ * native successor.
+ */
 export type Compiler = "typescript" | "typescript-native";
 
-/** The native compiler, as a new project gets it; the repository needs the API of the one before. */
+/** The native compiler, which a new project gets; the repository needs the earlier one's API. */
 const nativeCompiler = "npm:typescript@7.0.2";
 
-/** Packages that the consumer needs besides the package: compiler, types, and the optional peers, in the versions that the repository has. */
+/**
+ * Packages that the consumer needs in addition: compiler, types, and the optional peers, in the repository's versions.
+ */
 const besides = [
   "@foundry-rs/anvil",
   "@pulumi/docker",
@@ -44,7 +49,7 @@ const runDeadlineMs = 280_000;
 
 const strict = ["--noEmit", "--strict", "--skipLibCheck", "false", "--exactOptionalPropertyTypes"];
 
-/** Makes the folder, in which a package manager has yet to install what its package.json names. */
+/** Creates the directory, in which a package manager must still install the dependencies of its package.json. */
 export async function makeConsumerFolder(folder: string, tarball: string): Promise<ConsumerFolder> {
   await cp(join(root, "test/package/consumer"), folder, { recursive: true });
   const manifest = {
@@ -60,7 +65,7 @@ export async function makeConsumerFolder(folder: string, tarball: string): Promi
   return openConsumerFolder(folder);
 }
 
-/** Opens the folder as another process has made it. */
+/** Opens the directory as created by another process. */
 export function openConsumerFolder(folder: string): ConsumerFolder {
   const start: ConsumerFolder["run"] = async (program, args, env = {}) =>
     runToEnd(program, args, { cwd: folder, env: { PATH: buildPath(), ...env } });

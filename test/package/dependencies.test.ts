@@ -31,7 +31,7 @@ const installed = Object.entries(lock.packages)
     script: hasInstallScript ? "yes" : "no",
   }));
 
-/** Names of the packages that come with those requested, from package-lock.json as npm lays it out. */
+/** Names of the packages that the requested ones bring, from npm's package-lock.json. */
 function closure(asked: readonly string[]): ReadonlySet<string> {
   const seen = new Set<string>();
   const visit = (name: string, from: string): void => {

@@ -5,13 +5,13 @@ import ts from "typescript";
 
 const root = join(import.meta.dirname, "../..");
 
-/** Function or class that the package exports, by the import that brings it, and the `@example` of its docstring. */
+/** Function or class that the package exports, by its import, and the `@example` of its docstring. */
 export type ExportedCall = Readonly<{ from: string; name: string; example: string | undefined }>;
 
-/** An example as a module: `text` is what its docstring says, after the import of the names that it takes for granted. */
+/** An example as a module: `text` is the docstring's code, after the import of the names that it assumes. */
 type ExampleModule = Readonly<{ path: string; text: string }>;
 
-/** Folder in which an example would stand as its own file. */
+/** Directory in which an example would be its own file. */
 const folder = join(root, "test/package");
 
 /** Lists the source of each import of the package, such as `gatehouse-evm/client`. */
@@ -42,7 +42,7 @@ function createHost(options: ts.CompilerOptions): ts.CompilerHost {
   return host;
 }
 
-/** Lists every exported function and class, in the order of the imports; errors are thrown, not called. */
+/** Lists all exported functions and classes, in the order of the imports; errors are thrown, not called. */
 export function listExportedCalls(): readonly ExportedCall[] {
   const entries = listEntries();
   const options = readCompilerOptions(entries);
@@ -61,7 +61,7 @@ export function listExportedCalls(): readonly ExportedCall[] {
   });
 }
 
-/** Reads the TypeScript that stands on the pages, by the page's path. */
+/** Reads the TypeScript on the pages, by the page's path. */
 export function readPageExamples(): readonly Readonly<{ page: string; text: string }>[] {
   const pages = globSync("**/*.md", { cwd: root, exclude: ["**/node_modules/**", "dist/**", ".gatehouse/**"] });
   return pages.toSorted().flatMap((page) => {
@@ -70,7 +70,7 @@ export function readPageExamples(): readonly Readonly<{ page: string; text: stri
   });
 }
 
-/** Compiles examples, and returns the compiler's messages, a line each. */
+/** Compiles examples, and returns the compiler's messages, one per line. */
 export function checkExamples(examples: readonly string[], given: readonly string[]): readonly string[] {
   const modules = examples.map((example, index) => buildExampleModule(example, index, given));
   const texts = new Map(modules.map(({ path, text }) => [path, text]));
@@ -97,7 +97,7 @@ export function checkExamples(examples: readonly string[], given: readonly strin
   });
 }
 
-/** Compiles an example to a module that imports the package's sources; `places` takes the place of addresses in it. */
+/** Compiles an example to a module that imports the package's sources; `places` replaces addresses in it. */
 export function compileExample(
   example: string,
   given: readonly string[],
@@ -120,7 +120,7 @@ function quoteUrl(path: string): string {
   return JSON.stringify(pathToFileURL(path).href);
 }
 
-/** Lists the lines that an example says it prints: the comments behind its `console.log`. */
+/** Lists the output that an example documents: the comments after its `console.log`. */
 export function listExpectedLines(example: string): readonly string[] {
   return [...example.matchAll(/console\.log\(.*\); \/\/ (.*)/g)].map(([, printed = ""]) => printed);
 }

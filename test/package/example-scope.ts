@@ -10,8 +10,8 @@ export { client as account } from "../support/payments/paying.ts";
 export { tokenAddress as token };
 
 /**
- * Names that the examples in docstrings take for granted: accounts of the devnet, policies of somebody's own, and a deployment that Pulumi's
- * mocks note down.
+ * Names that docstring examples assume: accounts of the devnet, an operator's own policies, and a deployment recorded
+ * by Pulumi's mocks.
  */
 export const payee = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8";
 
@@ -54,7 +54,7 @@ export async function isSecret(value: Input<unknown>): Promise<boolean> {
   return await isPulumiSecret(output(value));
 }
 
-/** Waits until Pulumi has made all that the examples requested, and returns what that is, by type and name. */
+/** Waits until Pulumi has created everything that the examples requested, and returns it by type and name. */
 export async function finishDeployment(): Promise<readonly string[]> {
   await runtime.disconnect();
   return recorded.map(({ type, name }) => `${type} ${name}`);

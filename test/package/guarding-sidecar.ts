@@ -3,7 +3,7 @@ import { expect } from "vitest";
 import type { FakeNode } from "#sidecar/testing/fake-node.ts";
 import { startService, type ServiceProcess } from "../support/service-process.ts";
 
-/** Starts the sidecar of a program that was packed, in `folder`, next to a node. */
+/** Starts the sidecar of a packed program, in `folder`, next to a node. */
 export async function startGuardingSidecar(
   node: FakeNode,
   { program, folder, env }: Readonly<{ program: string; folder: string; env?: Readonly<Record<string, string>> }>,
@@ -21,7 +21,7 @@ export async function startGuardingSidecar(
   return startService("sidecar", { ...env, ...settings }, { program, cwd: folder });
 }
 
-/** Reads a runbook as curl and as a browser get it; without them in the package, there is none. */
+/** Reads a runbook as curl and as a browser receive it; if the package has no runbooks, there is none. */
 export async function expectRunbooks(url: string): Promise<void> {
   const plain = await fetch(`${url}/runbooks/node-down.md`);
   expect(await plain.text()).toMatch(/^# The node is down\n/);

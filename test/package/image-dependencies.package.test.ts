@@ -8,10 +8,10 @@ import { root } from "../style/rooms.ts";
 
 const run = promisify(execFile);
 
-/** `e_machine` of an ELF header (System V ABI): the processor that a program is for. */
+/** `e_machine` of an ELF header (System V ABI): the architecture that a program is for. */
 const machines = { amd64: 62, arm64: 183 } as const;
 
-/** A clone in which nothing is installed, with what `npm run images:prepare` reads. */
+/** A clone without installed packages, with the files that `npm run images:prepare` reads. */
 let clone: string;
 beforeAll(async () => {
   clone = await realpath(await mkdtemp(join(tmpdir(), "gatehouse-prepared-")));

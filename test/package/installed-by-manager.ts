@@ -8,7 +8,10 @@ import { expectSale, expectStrictTypes } from "./consumer-checks.ts";
 import { makeConsumerFolder, type ConsumerFolder } from "./consumer-folder.ts";
 import { fetchManager, type ManagerName, type PackageManager } from "./package-managers.ts";
 
-/** Describes the tests of the package as a package manager besides npm installs it; a file for each, so that they run at the same time. */
+/**
+ * Describes the package's tests with a package manager other than npm; one file for each, so that they run
+ * concurrently.
+ */
 export function describeInstalledBy(name: ManagerName): void {
   describe(`installed by ${name}`, () => {
     let folder: string;

@@ -10,12 +10,15 @@ import { quietInstall } from "./package-managers.ts";
 
 const run = promisify(execFile);
 
-/** The package as a stranger has it: packed, and installed by npm in an empty folder that knows nothing of the repository. */
+/** The package as a user has it: packed, and installed by npm in an empty directory outside the repository. */
 export type InstalledPackage = ConsumerFolder & Readonly<{ artifacts: Artifacts }>;
 
 const npmDeadlineMs = 400_000;
 
-/** Makes the artefacts of a release below a folder, and installs the tarball there, unless another process has, or does so now: then it waits for it. */
+/**
+ * Builds a release's artifacts below a directory, and installs the tarball there, unless another process has; if one is
+ * doing so, waits for it.
+ */
 export async function installPackage(artifactsDirectory: string): Promise<InstalledPackage> {
   const artifacts = await makeArtifacts(artifactsDirectory);
   const folder = join(artifactsDirectory, "consumer");

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 
-/** Measures the bytes of a package and of everything that it depends on, each copy once; optional packages and peers are left out. */
+/** Measures the bytes of a package and all its dependencies, each copy once, without optional packages and peers. */
 export function measureInstalledBytes(directory: string): number {
   const found = new Set<string>();
   const walk = (from: string): void => {
@@ -27,7 +27,7 @@ function locatePackage(name: string, from: string): string {
   throw new Error(`${from} depends on ${name}, which is not installed`);
 }
 
-/** Measures the bytes of a directory's files, without the packages that are nested in it. */
+/** Measures the bytes of a directory's files, without nested packages. */
 export function measureDirectoryBytes(directory: string): number {
   return readdirSync(directory, { withFileTypes: true })
     .filter((entry) => entry.name !== "node_modules" && !entry.isSymbolicLink())

@@ -189,7 +189,7 @@ describe("the installed command", () => {
   );
 });
 
-/** Every specifier that a file imports, as TypeScript reads it. */
+/** Every specifier that a file imports, according to TypeScript. */
 function importsIn(code: string): readonly string[] {
   return preProcessFile(code).importedFiles.map(({ fileName }) => fileName);
 }
@@ -198,7 +198,7 @@ function inPackage(path: string): string {
   return join(installed.directory, path);
 }
 
-/** The package that a specifier leads into. */
+/** The package that a specifier refers to. */
 function packageOf(name: string): string {
   return name.split("/", name.startsWith("@") ? 2 : 1).join("/");
 }

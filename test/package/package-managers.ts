@@ -5,27 +5,27 @@ import { promisify } from "node:util";
 
 const run = promisify(execFile);
 
-/** Package managers besides npm, in the versions that the package is installed by. */
+/** Package managers other than npm, in the tested versions. */
 export const managerVersions = { pnpm: "12.21.0", bun: "1.4.5" } as const;
 
-/** A package manager besides npm. */
+/** A package manager other than npm. */
 export type ManagerName = keyof typeof managerVersions;
 
-/** A package manager that is there. */
+/** An installed package manager. */
 export type PackageManager = Readonly<{
   /** Its program. */
   program: string;
-  /** Installs what a folder's package.json names; no package's own script runs. */
+  /** Installs the dependencies of a directory's package.json; no package's own script runs. */
   install: (folder: string) => Promise<void>;
 }>;
 
 const installDeadlineMs = 400_000;
 
-/** Arguments by which npm installs without requesting anything else. */
+/** Arguments with which npm installs without further requests. */
 export const quietInstall = ["install", "--prefer-offline", "--ignore-scripts", "--no-audit", "--no-fund"] as const;
 
 /**
- * Fetches a package manager by npm, and keeps it and all that it caches below a folder.
+ * Downloads a package manager with npm, and keeps it and its caches below a directory.
  *
  * @param name `pnpm` or `bun`, the package's name and the program's.
  */
@@ -36,7 +36,8 @@ export async function fetchManager(name: ManagerName, folder: string): Promise<P
   const version = `${name}@${managerVersions[name]}`;
   const limits = { cwd: home, timeout: installDeadlineMs };
   await run("npm", [...quietInstall, "--loglevel=error", version], limits);
-  // Puts the program of this platform, an optional dependency, in the place of the package's stand-in. npm runs it unasked, or not, by its version.
+  // Replaces the package's placeholder with this platform's program, an optional dependency. npm may or may not run it
+  // unasked, depending on its version.
   await run(process.execPath, [join(home, "node_modules", name, "install.js")], limits);
   const program = join(home, "node_modules/.bin", name);
   const caches = { pnpm: ["--store-dir", join(home, "cache")], bun: ["--cache-dir", join(home, "cache")] };

@@ -27,7 +27,7 @@ const workflow = z
   .parse(parse(text));
 const hasActionlint = spawnSync("actionlint", ["--version"]).error === undefined;
 
-/** Most minutes that GitHub lets a job of a hosted runner have. */
+/** GitHub's max minutes for a job on a hosted runner. */
 const jobMinutesMax = 360;
 
 const usesIn = (workflowText: string) => [...workflowText.matchAll(/uses: (.*)/g)].map(([, action]) => action);

@@ -31,7 +31,10 @@ const run = (program: string, args: readonly string[], env: NodeJS.ProcessEnv = 
   return { status, stdout, stderr };
 };
 
-/** A PATH on which docker and npm write down what they are given; that docker is an engine's on a processor, and its images run. */
+/**
+ * A PATH on which docker and npm record their arguments; that docker is for an engine on one architecture, and runs its
+ * images.
+ */
 function standIns({ architecture }: Readonly<{ architecture: string }>) {
   const place = mkdtempSync(join(directory, "programs-"));
   const calls = join(place, "calls");

@@ -18,7 +18,7 @@ import {
 let market: Market;
 let tap: RpcTap;
 let folder: Awaited<ReturnType<typeof createTemporaryFolder>>;
-/** Verifies and settles by itself, over a node that a test can break. */
+/** Verifies and settles by itself, on a node that a test can break. */
 let shop: ServiceProcess;
 let url: string;
 
@@ -31,7 +31,7 @@ beforeAll(async () => {
     GATEHOUSE_RESOURCE_SERVER_SETTLEMENT_PRIVATE_KEY: testAccount(3).privateKey,
     GATEHOUSE_RESOURCE_SERVER_SETTLEMENT_RPC_URL: tap.url,
     GATEHOUSE_RESOURCE_SERVER_SETTLEMENT_LEDGER_PATH: `${folder.path}/settlement.sqlite`,
-    // It looks at the chain every ten seconds, while that is well.
+    // It checks the chain every ten seconds while that is healthy.
     ...hastenService({ waitsMs: [10_000], times: 20 }),
   };
   shop = await market.openShop(folder.path, env, { "settlement.rpcTimeoutMs": 500 });
@@ -50,7 +50,7 @@ beforeEach(() => {
   market.upstream.behave("data");
 });
 
-/** Methods of the node that a settlement needs beyond those of a verification. */
+/** Node methods that a settlement needs in addition to those of a verification. */
 const settling = new Set(["eth_sendRawTransaction", "eth_getTransactionCount", "eth_feeHistory", "eth_gasPrice"]);
 
 const buy = (header: string) => fetch(url, { headers: { "PAYMENT-SIGNATURE": header } });

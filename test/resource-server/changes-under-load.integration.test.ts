@@ -18,7 +18,7 @@ const requestsPerSecond = 200;
 const webSockets = 50;
 const tickMs = 50;
 const pauseMs = 150;
-/** More than a change takes to be in force. */
+/** Longer than a change takes to become active. */
 const boughtAfterMs = 600;
 const key = "the-key-of-a-caller-under-load";
 
@@ -94,7 +94,7 @@ const kinds = [
   askPrice,
 ];
 
-/** Waits until a service has that file in force. */
+/** Waits until that file is active in a service. */
 async function inForce(operations: string, file: string, text: string): Promise<void> {
   await until(`${file} is in force`, generousMs, async () => {
     const answer = (await (await fetch(`${operations}/configuration`)).json()) as {
@@ -129,7 +129,7 @@ it("ten changes of limits, keys and prices fail no request and close no WebSocke
   const answered = new Set<number>();
   const beganMs = performance.now();
   let asked = 0;
-  // By the time that is over: a tick that comes late sends what earlier ones should have sent.
+  // Based on the elapsed time: a late tick sends what earlier ones should have sent.
   const timer = setInterval(() => {
     for (const due = ((performance.now() - beganMs) * requestsPerSecond) / 1_000; asked < due; asked += 1)
       send(kinds[asked % kinds.length] ?? askPrice);

@@ -90,7 +90,7 @@ async function getOffer(at: string): Promise<PaymentRequirements> {
   return accepts[0] as PaymentRequirements;
 }
 
-/** The published buyer, with a channel of its own; `restart` makes another one that has lost its state. */
+/** The published buyer, with its own channel; `restart` creates another one that has lost its state. */
 function createBuyer(salt: number, payer = 1) {
   const create = () => new Buyer(signerOf(payer) as never, { salt: `0x${salt.toString(16).padStart(64, "0")}` });
   const buyer = create();
@@ -255,7 +255,7 @@ test.each([
     const cut = send(`${findUrl(dying)}/data`, payment).catch(() => "cut off");
     await until("it is worked on", generousMs, () => market.upstream.hits() === 1);
     process.kill(dying.pid, "SIGUSR2");
-    // Its response comes after the signal is handled.
+    // Its response arrives after the signal is handled.
     await fetch(`${findUrl(dying)}/health`);
     market.upstream.letGo();
     expect(await cut).toBe("cut off");
@@ -282,7 +282,7 @@ test.each([
   },
 );
 
-/** `gatehouse pay` with a directory of channels; `payKilled` ends it by SIGKILL while its request is worked on. */
+/** `gatehouse pay` with a directory of channels; `payKilled` ends it with SIGKILL while its request is in progress. */
 function createPayer(directory: string, account: number) {
   const limits = ["--max-amount", "0.001", "--max-total", "0.005", "--decimals", "6", "--channels", directory];
   const args = ["pay", url, "--network", network, "--asset", market.chain.token, ...limits];

@@ -6,22 +6,22 @@ import { text } from "node:stream/consumers";
 type ProxyFault =
   | { on: "verify" | "settle"; answer: Readonly<{ status: number; body: string }> }
   | { on: "settle"; loseAnswer: true }
-  /** Calls whose body is so are never answered. */
+  /** Calls with such a body never get a response. */
   | { on: "verify"; hangs: (body: string) => boolean };
 
-/** A way to a real facilitator on which a test can break things. */
+/** A path to a real facilitator, with faults on demand. */
 export type FacilitatorProxy = AsyncDisposable &
   Readonly<{
     url: string;
     /** Paths that were requested, in order. */
     calls: string[];
-    /** Settlements that the real facilitator answered; their answers may have been lost. */
+    /** Settlements to which the real facilitator responded; its responses may have been lost. */
     settled: () => number;
-    /** Breaks calls from now on; undefined lets them through again. */
+    /** Breaks calls from now on; undefined forwards them again. */
     fault: (fault: ProxyFault | undefined) => void;
   }>;
 
-/** Headers of a call that are passed on. */
+/** Forwarded headers of a call. */
 const forwarded = ["content-type", "idempotency-key", "authorization"];
 
 /** Starts a proxy to the facilitator at `target`. */

@@ -34,7 +34,7 @@ function linesOf(text: string): readonly Line[] {
   return lines.map((line) => JSON.parse(line) as Line);
 }
 
-/** The payment that a header carries, as logs name it. */
+/** The payment in a header, as named in logs. */
 function nameOf(header: string): string {
   const { accepted, payload } = decodePaymentSignatureHeader(header);
   const { authorization } = payload as { authorization: Readonly<{ from: string; nonce: string }> };
@@ -85,7 +85,7 @@ test("one paid request is followed by its ids through the logs of seller, facili
   await writeFile(routesPath, JSON.stringify({ "POST /rpc": { accepts, upstream: gateway.urls["gateway"] } }));
   await using shop = await market.openShop(folder.path, {
     GATEHOUSE_RESOURCE_SERVER_ROUTES_PATH: routesPath,
-    // Not by way of the proxy, which makes its own requests.
+    // Not through the proxy, which makes its own requests.
     GATEHOUSE_RESOURCE_SERVER_FACILITATOR_URL: market.settler.urls["facilitator"] ?? "",
   });
   const url = `${findUrl(shop)}/rpc`;
@@ -120,7 +120,7 @@ test("one paid request is followed by its ids through the logs of seller, facili
     { timeout: generousMs },
   );
 
-  // Neither ids of the client's own, nor a trace that is one: the seller's ids are handed on.
+  // Neither the client's own ids nor an invalid trace: the seller's ids are forwarded.
   const other = await buy({ traceparent: `00-${"0".repeat(32)}-b7ad6b7169203331-01` });
   const soldLine = () =>
     linesOf(shop.output()).find((line) => line["event.action"] === "sold" && line.gatehouse?.["payment"] === other);

@@ -44,7 +44,8 @@ async function metric(shop: ServiceProcess, line: string): Promise<boolean> {
   return (await (await fetch(`${findOperationsUrl(shop)}/metrics`)).text()).split("\n").includes(line);
 }
 
-// The simulator (test/simulator) kills the same code between any two steps, so also right before a flush. Here a process is killed.
+// The simulator (test/simulator) kills the same code between any two steps, so also right before a flush. Here a
+// process is killed.
 describe("kill -9 of the resource server", () => {
   it("while the response is on its way: the same payment gets it, and is charged once", async () => {
     const [port = 0] = await findFreePorts(1);
@@ -173,7 +174,7 @@ describe("a facilitator that is not what it should be", () => {
       '{"error":"payments can\'t be verified now; you were not charged, resend the same payment."}',
     ]);
     expect(market.upstream.hits()).toBe(0);
-    // It has never been fit: a rollout with a wrong URL is not to go on.
+    // It has never been ready: a rollout with a wrong URL must not continue.
     await until(
       "it is unready",
       generousMs,

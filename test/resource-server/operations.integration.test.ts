@@ -111,7 +111,7 @@ it("without its facilitator it stays in the load balancer, says so, names prices
   await using passing = await startFacilitatorProxy(market.facilitator.url);
   await using own = await market.openShop(state.path, {
     GATEHOUSE_RESOURCE_SERVER_FACILITATOR_URL: passing.url,
-    // It looks every ten seconds, while it is well.
+    // It checks every ten seconds while it is healthy.
     ...hastenService({ waitsMs: [10_000], times: 20 }),
   });
   const readyz = async () => {

@@ -5,7 +5,10 @@ import { privateKeyToAccount } from "viem/accounts";
 
 type Order = Readonly<{ url: string; key: `0x${string}`; asset: string }>;
 
-/** Buys from within a page, as the published client does: what the page could read of the offer, and of what it bought. */
+/**
+ * Buys from within a page, as the published client does; returns what the page could read of the offer and of its
+ * purchase.
+ */
 async function buy({ url, key, asset }: Order) {
   const unpaid = await fetch(url);
   const [offer] = decodePaymentRequiredHeader(unpaid.headers.get("PAYMENT-REQUIRED") ?? "").accepts;

@@ -35,7 +35,7 @@ afterAll(async () => {
   await market?.[Symbol.asyncDispose]();
 });
 
-/** Sends a request as it stands, which `fetch` would tidy up; gives the status and all of the answer. */
+/** Sends a raw request, which `fetch` would normalise; returns the status and the whole response. */
 async function raw(line: string, headers = ""): Promise<Readonly<{ status: number; answer: string }>> {
   const { port } = new URL(findUrl(shop));
   const socket = connect(Number(port), "127.0.0.1");

@@ -20,7 +20,7 @@ beforeAll(async () => {
 });
 afterAll(() => market?.[Symbol.asyncDispose]());
 
-/** A folder with nothing in it but what the reader has: the command, and the keys of the embedded stack. */
+/** A directory with only what the reader has: the command, and the keys of the embedded stack. */
 async function cleanFolder() {
   const folder = await createTemporaryFolder();
   const binaries = join(folder.path, "node_modules/.bin");
@@ -34,7 +34,7 @@ async function cleanFolder() {
 
 const port = (url: string) => new URL(url).port;
 
-/** A block as it stands, at other ports than the default ones, which something else may have. */
+/** A block as written, on ports other than the defaults, which may be in use. */
 async function atFreePorts(): Promise<(block: string) => string> {
   const [listen = 0, operations = 0] = await findFreePorts(2);
   const ports: Readonly<Record<string, string>> = {
@@ -53,7 +53,7 @@ function run(block: string, cwd: string): ChildProcess {
   return spawn("bash", ["-ec", block], { cwd, env, detached: true, stdio: ["ignore", "pipe", "pipe"] });
 }
 
-/** Ends a shell with what it started. */
+/** Ends a shell and the processes that it started. */
 async function end(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.pid === undefined) return;
   process.kill(-child.pid, "SIGTERM");

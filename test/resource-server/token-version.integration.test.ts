@@ -21,7 +21,7 @@ beforeAll(async () => {
 });
 afterAll(() => market?.[Symbol.asyncDispose]());
 
-/** Deploys a token whose EIP-712 domain has another version than the devnet's, or that has other decimals. */
+/** Deploys a token whose EIP-712 domain version differs from the devnet's, or that has other decimals. */
 async function deployVersion(version: string, decimals = 6): Promise<Address> {
   const source = readTokenSource().replace('EIP712("USDC", "2")', `EIP712("USDC", "${version}")`);
   const token = compileToken(source.replace("return 6;", `return ${decimals};`));

@@ -12,7 +12,7 @@ const path = `${dirname(process.execPath)}:${process.env["PATH"] ?? ""}`;
 const hasTerminals = spawnSync("script", ["--version"]).status === 0;
 const why = hasTerminals ? "" : " (skipped: script of util-linux is not there)";
 
-/** Types an answer once the question is there, as a person at a terminal; returns what the terminal showed and the exit status. */
+/** Types a reply once the question is shown, as at a terminal; returns the terminal's content and the exit status. */
 async function atTerminal(stateDirectory: string, answer: string) {
   const command = `${quoteShellWord(gatehouseProgram)} adopt --state-directory ${stateDirectory}`;
   const child = spawn("script", ["--quiet", "--flush", "--return", "--command", command, "/dev/null"], {

@@ -16,7 +16,7 @@ const run = promisify(execFile);
 
 const token = "a-token-of-thirty-two-characters-or-more";
 
-/** As a person starts it who has read no more than the README: no mode is said. */
+/** As started by an operator who has read only the README, without a mode. */
 function firstContact(node: FakeNode, more: Readonly<Record<string, string>> = {}): Readonly<Record<string, string>> {
   const { GATEHOUSE_SIDECAR_UPKEEP_MODE: _, ...environment } = buildEnvironment(node, more);
   return environment;
@@ -30,7 +30,7 @@ type Status = Readonly<{
 
 const statusOf = async (url: string | undefined) => (await (await fetch(`${url}/status`)).json()) as Status;
 
-/** Reads what has been done to a node. */
+/** Reads the changes made to a node. */
 const readDeeds = async (node: FakeNode) => ({
   config: await node.config(),
   starts: await node.starts(),
@@ -139,7 +139,7 @@ test("a sidecar that acted before there was an adopt goes on acting after its up
   const forget =
     "const { DatabaseSync } = require('node:sqlite'); new DatabaseSync(process.argv[1]).exec(\"DELETE FROM fact WHERE name IN ('identity', 'nodeTies', 'adopted')\")";
   {
-    // What was set to act goes on when the setting is left out.
+    // A mode set to act persists when the setting is removed.
     await using sidecar = await startService("sidecar", firstContact(node));
     expect((await waitForReason(sidecar.urls["sidecar"], "NotPaused", "NotPaused")).message).toContain("was enforce");
   }

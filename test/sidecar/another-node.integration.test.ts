@@ -20,7 +20,7 @@ import { generousMs, until } from "#daemon/testing/until.ts";
 
 const run = promisify(execFile);
 
-/** A sidecar in the test's own process, with its state where it is by default. */
+/** A sidecar in the test's own process, with its state at the default path. */
 function runHere(node: FakeNode, more: Readonly<Record<string, string>> = {}) {
   const usual = {
     GATEHOUSE_SIDECAR_UPKEEP_STATE_DIRECTORY: join(node.workspace, ".gatehouse"),
@@ -63,7 +63,7 @@ test("two sidecars from one folder have their own state; the old state stays wit
       await using first = await start(devnet);
       await waitUntilSettled(first.urls["sidecar"]);
     }
-    // As a version left it that kept everything in the folder where it was started, without an identity.
+    // As left by a version that kept everything in its working directory, without an identity.
     const old = join(folder, ".gatehouse/sidecar");
     await mkdir(join(folder, ".gatehouse"));
     await cp(join(devnet.workspace, ".gatehouse"), old, { recursive: true, filter: (path) => !path.endsWith(".sock") });
@@ -98,7 +98,7 @@ test("a second sidecar is refused while one runs, on its state and on its node.c
     expect(stderr.trim().split("\n")).toHaveLength(1);
   }
   expect(existsSync(elsewhere.GATEHOUSE_SIDECAR_UPKEEP_STATE_DIRECTORY)).toBe(false);
-  // One that writes nothing may look on.
+  // A sidecar that writes nothing may observe.
   {
     await using looking = await runHere(node, { ...elsewhere, GATEHOUSE_SIDECAR_UPKEEP_MODE: "observe" });
     await waitForReason(looking.urls["sidecar"], "ConfigReconciled", "Reconciled");
@@ -111,7 +111,7 @@ test("a second sidecar is refused while one runs, on its state and on its node.c
 test("another node's copies are never restored, even where they lie in this node's own state", async () => {
   await using devnet = await startOwnedNode("devnet");
   await using production = await startOwnedNode("production");
-  // Both restarts are waited out: nothing that answers comes after them.
+  // Both restarts time out: nothing that responds follows them.
   await using sidecar = await runHere(production, {
     GATEHOUSE_SIDECAR_UPKEEP_RESTORE_AFTER_MS: "300",
     GATEHOUSE_SIDECAR_RESTART_ANSWERS_WITHIN_MS: "1000",

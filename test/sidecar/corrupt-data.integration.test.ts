@@ -11,7 +11,10 @@ import { serveNode } from "#sidecar/testing/watched-node.ts";
 import { until } from "#daemon/testing/until.ts";
 import { takeSlice } from "../support/run-size.ts";
 
-/** A sidecar that starts a node which ended, and looks at its data each second; a fake node answers as soon as its start command ends, if at all. */
+/**
+ * A sidecar that starts an exited node, and checks its data every second; a fake node responds as soon as its start
+ * command exits, if at all.
+ */
 const quick = {
   GATEHOUSE_SIDECAR_LAG_RESTART: "true",
   GATEHOUSE_SIDECAR_HEALTH_INTERVAL_MS: "20",
@@ -21,7 +24,7 @@ const quick = {
   GATEHOUSE_SIDECAR_RESTART_BUDGET_PER_HOUR: "60",
 };
 
-/** Says how all is when it has not become as expected. */
+/** Reports the whole state if it has not become as expected. */
 function describeBoard({ board }: RunningUpkeep): string {
   return board
     .list()
@@ -44,16 +47,17 @@ async function startFake(environment: Readonly<Record<string, string>> = {}) {
 async function ruinFake(node: FakeNode): Promise<void> {
   await writeFile(join(node.workspace, "data", "chain"), "ruined");
   await node.kill();
-  // Its own `ops` knows that it does not run: where a stop works, it is waited for whether somebody else has started it.
+  // Its own `ops` knows that it does not run: if a stop succeeds, the wait is for whether something else has started
+  // it.
   await rm(join(node.workspace, "node.pid"), { force: true });
 }
 
-/** Has the node return another block than it had, and not end. */
+/** Makes the node return a different block than before, and keep running. */
 const fork = (node: FakeNode) => writeFile(join(node.workspace, "data", "forked"), "");
 
 const readChain = (node: FakeNode) => readFile(join(node.workspace, "data", "chain"), "utf8");
 
-/** Waits until a condition has the reason, with the words. */
+/** Waits until a condition has the reason and the text. */
 async function untilSaid(upkeep: RunningUpkeep, type: "DataIntact" | "NotPaused", reason: string, words: string) {
   const said = () => {
     const condition = upkeep.board.get(type);
@@ -76,7 +80,7 @@ test("data with which the node does not start are reported, with what is missing
   expect(await readChain(node)).toBe("ruined");
 });
 
-/** Each alone is enough: `assess-data.test.ts` has them all. */
+/** Each alone is enough: `assess-data.test.ts` has all of them. */
 const hindrances = [
   [
     "a disk that is nearly full",
@@ -97,7 +101,7 @@ const hindrances = [
       const [data, other] = ["data", "data2"].map((name) => join(node.workspace, name)) as [string, string];
       await mkdir(other);
       await writeFile(join(other, "chain"), "ruined");
-      // One after the other at once: a node that starts in between would find no data, and run.
+      // Immediately one after the other: a node that starts in between would find no data, and run.
       renameSync(data, `${data}-before`);
       renameSync(other, data);
     },
@@ -155,7 +159,7 @@ test("a node.conf with which the node does not start is rolled back, and says no
   expect(unwell.state.upgrade.get()).toBeUndefined();
 });
 
-/** Another node of the chain, which has the blocks that the fake node had, and returns them once it is synced. */
+/** Another node of the chain, which has the fake node's former blocks, and returns them once it is synced. */
 async function startReference({ isSynced = true } = {}) {
   let returnsBlocks = isSynced;
   const node = await serveNode((request, response) => void answer(request, response, returnsBlocks));
@@ -165,7 +169,7 @@ async function startReference({ isSynced = true } = {}) {
 async function answer(request: IncomingMessage, response: ServerResponse, returnsBlocks: boolean): Promise<void> {
   const { id, method, params } = (await json(request)) as { id: number; method: string; params: readonly string[] };
   const reply = (part: object) => response.end(JSON.stringify({ jsonrpc: "2.0", id, ...part }));
-  // As high as the fake node: one that lags behind its reference would be restarted for that.
+  // As high as the fake node, because a node that lags behind its reference would be restarted.
   if (method === "eth_blockNumber") reply({ result: `0x${(Math.floor(Date.now() / blockTimeMs) % 1e9).toString(16)}` });
   else if (returnsBlocks) reply({ result: { hash: `0x${Number(params[0]).toString(16).padStart(64, "5")}` } });
   else reply({ error: { code: -32_000, message: "the block is not there yet" } });

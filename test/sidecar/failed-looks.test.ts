@@ -40,7 +40,7 @@ function createMeans() {
 
 type Means = ReturnType<typeof createMeans>;
 
-/** Begins a watch, and returns how its end is awaited. */
+/** Starts a watch, and returns how to await its end. */
 type Begin = (means: Means) => Promise<() => PromiseLike<unknown>>;
 
 const ends = (done: Promise<unknown>) => Promise.resolve(() => done);
@@ -50,7 +50,7 @@ const health = () => unknownHealth;
 const intervalMs = 20;
 const timeoutMs = 1_000;
 
-/** Each watch, with one of its dependencies failing in a way that it does not foresee. */
+/** Each watch, with one of its dependencies failing in an unexpected way. */
 const watches: Readonly<Record<string, Begin>> = {
   RpcResponding: ({ facts, ...means }) =>
     ends(
@@ -147,7 +147,7 @@ const watches: Readonly<Record<string, Begin>> = {
     ),
 };
 
-/** Last reason of each condition before its look failed. */
+/** Last reason of each condition before its check failed. */
 const right: Readonly<Record<string, ConditionReport["reason"]>> = {
   RpcResponding: "Responding",
   NodeSynced: "Synced",

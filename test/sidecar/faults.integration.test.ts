@@ -20,7 +20,7 @@ import { formatVerdict, expectVerdictText } from "./faults/verdict-words.ts";
 const withinMs = generousMs;
 const isPossible = await mayMount();
 
-/** Looks so quick that a test need not wait for them. */
+/** Intervals so short that a test need not wait for them. */
 const quick = {
   GATEHOUSE_SIDECAR_UPKEEP_REREAD_INTERVAL_MS: "100",
   GATEHOUSE_SIDECAR_UPKEEP_FILE_TIMEOUT_MS: "2000",
@@ -33,10 +33,10 @@ const quick = {
   GATEHOUSE_SIDECAR_NODE_CLI_TIMEOUT_MS: "3000",
 };
 
-/** Gives a text the specification's names, which the reference has. */
+/** Uses the specification's names in a text, as the reference does. */
 const nameAsInReference = (text: string) => text.replaceAll(/pharos(?=\.conf|_cli)/g, "node");
 
-/** Reads what a sidecar reports at one time, in each of the ways in which it can be queried. */
+/** Reads what a sidecar reports at one time, through each of its interfaces. */
 async function readReports(url: string | undefined) {
   const ask = async (path: string) => fetch(`${url}${path}`);
   const readyz = (await ask("/readyz")).status;
@@ -86,7 +86,7 @@ async function expectShown({ shown, settings, prepare, strike }: Fault): Promise
     await strike(struck, urls["gateway"] ?? "");
   }
   const [type, reason] = shown.condition;
-  // A start command of the public family does not wait for the node's end.
+  // The public family's start command does not wait for the node's exit.
   const reads =
     testProfile === "pharos" ? shown.reads.replace("node exited with 3", "its process exited") : shown.reads;
   const found = await untilShown(
@@ -96,7 +96,7 @@ async function expectShown({ shown, settings, prepare, strike }: Fault): Promise
       verdict.level === shown.verdict &&
       beginsAs(expectVerdictText(shown)).test(formatVerdict(verdict)) &&
       readyz === shown.readyz &&
-      // A call that was under way when the node died is reported first, in other words.
+      // A call in flight when the node died is reported first, with a different message.
       conditions.some((one) => one.type === type && one.reason === reason && beginsAs(reads).test(one.message)) &&
       metrics.includes(`gatehouse_condition_info{type="${type}",reason="${reason}"} 1`) &&
       metrics.includes(`gatehouse_verdict{level="${shown.verdict}"} 1`),
@@ -130,9 +130,9 @@ async function untilShown(
   }
 }
 
-/** `npm test` strikes with an eighth of them, another eighth by each seed. */
+/** `npm test` injects an eighth of them, chosen by the seed. */
 const shares = 8;
-// A node of the public family reports no release, and so none that contradicts the setting.
+// A public-family node reports no release, and so none that contradicts the setting.
 const isMet = ({ shown }: Fault) => testProfile !== "pharos" || shown.condition[0] !== "VersionConsistent";
 for (const fault of takeSlice(strikingFaults, shares).filter(isMet)) {
   const isSkipped = fault.mounts === true && !isPossible;

@@ -10,14 +10,14 @@ import { isLong } from "../support/run-size.ts";
 import { startService } from "../support/service-process.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
 
-/** Descriptors that the sidecar may have, and connections that nobody asks anything on. */
+/** Number of the sidecar's descriptors, and of idle connections. */
 const descriptors = 160;
 const idleConnections = 400;
-/** Number of edits that are put right meanwhile, however slow the machine is. */
+/** Number of edits that are corrected meanwhile, however slow the machine is. */
 const corrections = isLong ? 3 : 1;
 /** Min time for which they are kept open, in seconds; minutes in `npm run test:long`. */
 const seconds = Number(process.env["GATEHOUSE_TEST_DESCRIPTORS_SECONDS"] ?? 1);
-/** Number of looks after which it has to be reported that descriptors are short. */
+/** Number of checks after which the lack of descriptors must be reported. */
 const shortAfter = 3;
 
 const call = '{"jsonrpc":"2.0","id":1,"method":"eth_blockNumber"}';
@@ -65,7 +65,7 @@ test.skipIf(!existsSync("/proc/self/fd"))(
         served.push((await askAlone(gateway, call).catch((error: unknown) => ({ text: String(error) }))).text);
         ready.push((await askAlone(`${operations}/readyz`)).status);
         if (round % 10 === 0) {
-          // An edit that the file's watch has to see, and the upkeep to put right.
+          // An edit that the file watch must detect and the sidecar must correct.
           await writeFile(node.configPath, (await readFile(node.configPath, "utf8")).replace(right, wrong));
           await until("the edit is put right", generousMs, isRight);
           corrected += 1;
@@ -86,7 +86,7 @@ test.skipIf(!existsSync("/proc/self/fd"))(
     expect(metrics).toMatch(/gatehouse_connections_shed_total\{listener="public"\} [1-9]/);
     expect(metrics).toContain('gatehouse_condition{type="ConnectionsAvailable"} 0');
 
-    // Half a minute after: a short run leaves it to the tests of `deriveDescriptorCondition`.
+    // Half a minute later: a short run leaves that to the tests of `deriveDescriptorCondition`.
     if (isLong)
       await until("it has room again", 60_000, async () =>
         (await askAlone(`${operations}/metrics`)).text.includes('gatehouse_condition{type="ConnectionsAvailable"} 1'),

@@ -11,7 +11,10 @@ const group = {
   storage: "/apis/storage.k8s.io/v1",
 } as const;
 
-/** Lists calls that a cluster has to refuse to every account of a stack: about its own namespace, others, and the cluster itself. */
+/**
+ * Lists calls that a cluster must reject for every account of a stack: on its own namespace, others, and the cluster
+ * itself.
+ */
 function listForbiddenToAll(namespace: string): readonly Call[] {
   const own = `/api/v1/namespaces/${namespace}`;
   const node = `${own}/pods/node-0`;
@@ -60,7 +63,7 @@ function listForbiddenToAll(namespace: string): readonly Call[] {
   ];
 }
 
-/** Lists calls that a cluster has to refuse to the node's account. */
+/** Lists calls that a cluster must reject for the node's account. */
 export function listForbiddenToNode(namespace: string, restart: "delete-pod" | "signal"): readonly Call[] {
   const own = `/api/v1/namespaces/${namespace}`;
   const snapshots = `${group.snapshots}/namespaces/${namespace}/volumesnapshots`;
@@ -76,7 +79,7 @@ export function listForbiddenToNode(namespace: string, restart: "delete-pod" | "
   ];
 }
 
-/** Lists calls that a cluster has to refuse to the account of the snapshot job. */
+/** Lists calls that a cluster must reject for the account of the snapshot job. */
 export function listForbiddenToSnapshots(namespace: string): readonly Call[] {
   const own = `/api/v1/namespaces/${namespace}`;
   return [
@@ -87,7 +90,9 @@ export function listForbiddenToSnapshots(namespace: string): readonly Call[] {
   ];
 }
 
-/** Makes each call, with an empty object where one is sent. Returns those that were answered with anything but 403. */
+/**
+ * Makes each call, with an empty object where a body is sent. Returns those whose response was not 403.
+ */
 export async function findNotRejected(client: ClusterClient, calls: readonly Call[]): Promise<readonly string[]> {
   const passed: string[] = [];
   for (const [method, path] of calls) {

@@ -8,10 +8,13 @@ import { expect, it } from "vitest";
 import { root } from "../style/rooms.ts";
 import { isLong } from "../support/run-size.ts";
 
-/** Factor by which the compiler's time is over sooner than in earnest. */
+/** Factor by which the compiler's timeout is shortened. */
 const sooner = isLong ? 1 : 20;
 
-/** Makes the process that compiles for the sidecar's first start hang, as deaf to SIGTERM as one whose main thread waits in V8; its time is over sooner. */
+/**
+ * Makes the process that compiles for the sidecar's first start hang and ignore SIGTERM, like one whose main thread
+ * waits in V8; its timeout is shorter.
+ */
 const hanging = `
 import childProcess from "node:child_process";
 import { syncBuiltinESMExports } from "node:module";

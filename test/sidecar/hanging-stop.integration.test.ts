@@ -13,6 +13,6 @@ test.skipIf(!isPossible)(`SIGTERM ends a sidecar whose node's file system hangs$
   await waitUntilSettled(sidecar.urls["sidecar"]);
   using _hanging = mountHangingDisk(node.binDirectory);
   await waitForReason(sidecar.urls["sidecar"], "ConfigReconciled", "Unresponsive");
-  // By SIGKILL, which it sends to itself.
+  // With SIGKILL, which it sends to itself.
   expect(await sidecar.end("SIGTERM", 20_000)).toBeNull();
 });

@@ -5,25 +5,28 @@ import { generousMs, until } from "#daemon/testing/until.ts";
 import { seed } from "../support/run-size.ts";
 import { startUpkeepProcess } from "../support/upkeep-process.ts";
 
-/** A correction's steps, and a restart's, which are many more and take longer: 1 is every step, 3 every third one. */
+/**
+ * The steps of a correction and those of a restart, which are many more and take longer: 1 is every step, 3 is every
+ * third one.
+ */
 const givenStride = process.env["GATEHOUSE_TEST_KILL_STRIDE"];
 const correctionStride = givenStride === undefined ? 24 : 1;
 const restartStride = Number(givenStride ?? 120);
 
-/** First step of a run: another one by each seed, so that over time each is tried. */
+/** First step of a run, chosen by the seed, so that over time each is tried. */
 const firstStep = (stride: number) => 1 + (seed % stride);
 
-/** Corrects a drifted text by hand. */
+/** Corrects a drifted text without the sidecar. */
 function correct(text: string): string {
   return text.replace("enable_pamir_cetina", "storage_enable_cetina").replaceAll("pamir_cetina_", "storage_cetina_");
 }
 
-/** More steps than a correction or a restart has; a test that gets there never ended without a kill. */
+/** More steps than a correction or a restart has; a test that reaches this never finished without a kill. */
 const stepsMax = 400;
 
 /**
- * Has node.conf drift again and again, each time with the upkeep killed a step later, until it gets to the end without a kill.
- * `check` looks at what a kill left, and at what the next upkeep made of it.
+ * Makes node.conf drift repeatedly, each time with the sidecar killed one step later, until it finishes without a kill.
+ * `check` inspects what a kill left, and what the next sidecar made of it.
  */
 async function killedAtEachStep(
   node: FakeNode,
@@ -34,7 +37,7 @@ async function killedAtEachStep(
   }: Readonly<{
     driver: "none" | "ops";
     stride: number;
-    /** The drifted text, by the step. */ drift: (killAt: number) => string;
+    /** The drifted text, by step. */ drift: (killAt: number) => string;
   }>,
   check: Readonly<{ afterKill: (text: string) => void; afterAll: () => Promise<void> }>,
 ): Promise<number> {
@@ -79,7 +82,8 @@ test(`killed before one step in ${correctionStride} of a correction, from step $
 test(`killed before one step in ${restartStride} of a correction and its restart, from step ${firstStep(restartStride)}: the node ends up running with the right configuration, unheld`, async () => {
   await using node = await createFakeNode();
   await node.start();
-  // Each drift comes with an edit, for which the node has to be restarted: with the drift alone, it would have read the corrected file before.
+  // Each drift includes an edit that requires a restart: with the drift alone, the node would have read the corrected
+  // file before.
   let edit = 0;
   const drifted = () => driftedConfig.replace('"../data"', `"../data", "edit": ${edit}`);
   const desired = () => correct(drifted());

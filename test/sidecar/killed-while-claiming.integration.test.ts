@@ -22,7 +22,7 @@ const environmentOf = (node: FakeNode, state: string) => ({
   GATEHOUSE_SIDECAR_UPKEEP_MODE: "enforce",
 });
 
-/** Claims a state for a node in a process that is killed at a step; returns whether it got to the end. */
+/** Claims a state for a node in a process that is killed at a step; returns whether it finished. */
 async function claimedWhole(node: FakeNode, state: string, killAt: number): Promise<boolean> {
   try {
     const env = environmentOf(node, state);
@@ -43,7 +43,7 @@ async function claim(node: FakeNode, state: string): Promise<string | undefined>
   return claimed.identity.get()?.configPath;
 }
 
-/** Lists the facts that a state remembers of its node, by name. */
+/** Lists the facts that a state stores about its node, by name. */
 function listFacts(state: string): readonly string[] {
   if (!existsSync(join(state, "upkeep.sqlite"))) return [];
   using database = new DatabaseSync(join(state, "upkeep.sqlite"));

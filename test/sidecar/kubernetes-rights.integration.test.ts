@@ -58,7 +58,7 @@ describe.skipIf(missing !== undefined)(`rights on an API server${skipped}`, { ti
   }, preparationMs);
   afterAll(() => resources.disposeAsync());
 
-  /** Applies the stack's objects and makes the node's pod, as the controllers of a cluster would; returns that pod. */
+  /** Applies the stack's objects and creates the node's pod, like a cluster's controllers; returns that pod. */
   async function deploy(strategy: Strategy): Promise<ClusterObject> {
     const stack: readonly Manifest[] = listManifests(await recordStack(configOf(strategy), { preview: false }));
     expect(await applyStack(cluster, stack)).toEqual([]);
@@ -68,7 +68,7 @@ describe.skipIf(missing !== undefined)(`rights on an API server${skipped}`, { ti
     return pod;
   }
 
-  /** Makes the pod and says of it what a kubelet would say. */
+  /** Creates the pod and sets its status like a kubelet. */
   async function startPod(pod: ClusterObject): Promise<void> {
     expect(await cluster.apply(pod)).toBeUndefined();
     const state = { running: { startedAt: new Date().toISOString() } };
@@ -124,7 +124,7 @@ describe.skipIf(missing !== undefined)(`rights on an API server${skipped}`, { ti
         () => ({ directory: "/data/bin", command: "node_cli" }),
         api,
       )(["--version"], signal);
-    // Nothing runs the pod, which is as far as a right leads here.
+    // Nothing runs the pod: this is as far as a permission reaches here.
     expect(await run("node-0")).toMatchObject({ message: expect.stringMatching(/pod node-0 does not have a host/) });
     expect(await run("facilitator-0")).toMatchObject({
       message: expect.stringMatching(/403: pods "facilitator-0" is forbidden: .*; grant create on pods\/exec\.$/),
@@ -140,7 +140,7 @@ describe.skipIf(missing !== undefined)(`rights on an API server${skipped}`, { ti
     const api = await apiOf("delete-pod", "node");
     const path = `/api/v1/namespaces/${stacks["delete-pod"]}/persistentvolumeclaims/node-workspace`;
     const disk = { freeRatio: 0.1 };
-    /** Says of the claim what the cluster's volume controllers would say when it was bound, or has become larger. */
+    /** Sets the claim's status like the cluster's volume controllers when it is bound, or has grown. */
     const becomes = async (storage: string) => {
       const status = { status: { phase: "Bound", capacity: { storage } } };
       expect((await cluster.ask("PATCH", `${path}/status`, status, "application/merge-patch+json")).status).toBe(200);

@@ -5,7 +5,7 @@ import { createFakeNode } from "#sidecar/testing/fake-node.ts";
 import { runSidecar } from "#sidecar/testing/run-sidecar.ts";
 import { readUntil } from "#daemon/testing/until.ts";
 
-/** The status of an answer to a request that names this host. */
+/** The status of the response to a request for this host. */
 async function statusBy(host: string, url: string): Promise<number | undefined> {
   const [response] = (await once(get(url, { headers: { Host: host } }), "response")) as [IncomingMessage];
   response.resume();
@@ -22,7 +22,7 @@ test("the sidecar reports how the node is: probes from state, status as JSON, a 
     (status) => status === 200,
   );
   expect((await at("/livez")).status).toBe(200);
-  // The node was never started, so it is not fit for traffic.
+  // The node was never started, so it is not ready for traffic.
   expect((await at("/readyz")).status).toBe(503);
   const status = (await (await at("/status")).json()) as { right: boolean; conditions: { type: string }[] };
   expect(status.right).toBe(false);
@@ -34,7 +34,7 @@ test("the sidecar reports how the node is: probes from state, status as JSON, a 
   expect(await page.text()).toContain('<html lang="en">');
   expect((await at("/page/page.js")).headers.get("content-type")).toContain("text/javascript");
   expect(await (await at("/metrics")).text()).toContain('gatehouse_condition{type="ConfigReconciled"} 1');
-  // A page whose name was made to resolve to this machine reads nothing.
+  // A page whose name resolves to this machine can't read anything.
   for (const path of ["/status", "/metrics", "/"]) {
     expect(await statusBy("evil.example", `${urls["sidecar"]}${path}`)).toBe(403);
     expect(await statusBy("localhost", `${urls["sidecar"]}${path}`)).toBe(200);

@@ -13,7 +13,7 @@ import { generousMs, until } from "#daemon/testing/until.ts";
 const run = promisify(execFile);
 const isPossible = spawnSync("prlimit", ["--version"]).status === 0;
 const why = isPossible ? "" : " (skipped: prlimit is not there)";
-/** Time for which nothing can be opened: some passes, looks at the health, and runs of node_cli. */
+/** Time for which nothing can be opened: some reconciles, health checks, and runs of node_cli. */
 const withoutMs = isLong ? 12_000 : 2_000;
 
 const right = '"storage_enable_cetina": true';
@@ -57,7 +57,7 @@ test.skipIf(!isPossible)(
       "SOFT",
       "--noheadings",
     ]);
-    // Below what it has open: every file, program and connection is one too many.
+    // Fewer than it has open: every further file, program and connection fails.
     await run("prlimit", ["--pid", String(sidecar.pid), "--nofile=20:"]);
     await writeFile(
       node.configPath,

@@ -8,7 +8,7 @@ import { createFakeNode, driftedConfig } from "#sidecar/testing/fake-node.ts";
 import { generousMs, readUntil, until } from "#daemon/testing/until.ts";
 import { importConstants } from "../support/other-constants.ts";
 
-/** A separate name space in which the kernel gives no watches away. */
+/** A separate user namespace in which the kernel provides no inotify watches. */
 const withoutWatches = [
   "--user",
   "--map-root-user",
@@ -21,7 +21,10 @@ const isPossible = spawnSync("unshare", [...withoutWatches, "true"]).status === 
 const why = isPossible ? "" : " (skipped: this user may not make a name space)";
 const isRight = (config: string) => config.includes("storage_cetina_job_name") && !config.includes("pamir");
 
-/** Waits until a file that is written now has a later time: what is written within one tick of the kernel's clock looks unchanged to whoever polls. */
+/**
+ * Waits until a newly written file has a later timestamp: a write within one tick of the kernel's clock looks like no
+ * change to polling.
+ */
 async function waitForTick(path: string): Promise<void> {
   const { mtimeMs } = await stat(path);
   await until("the kernel's clock ticks", generousMs, async () => {
@@ -45,7 +48,7 @@ test.skipIf(!isPossible)(`where the system has no watches left, node.conf is pol
       GATEHOUSE_SIDECAR_NODE_HTTP_URL: node.httpUrl,
       GATEHOUSE_SIDECAR_UPKEEP_STATE_DIRECTORY: join(node.workspace, "state"),
       GATEHOUSE_SIDECAR_UPKEEP_MODE: "enforce",
-      // Longer than this test: only the watch can find the change.
+      // Longer than this test: only the watch can detect the change.
       NODE_OPTIONS: importConstants("sidecar", { "upkeep.rereadIntervalMs": 600_000 }),
       GATEHOUSE_SIDECAR_RESTART_DRIVER: "none",
       GATEHOUSE_SIDECAR_LISTEN_PORT: "0",

@@ -7,7 +7,7 @@ import { createFakeNode, type FakeNode } from "#sidecar/testing/fake-node.ts";
 import { runSidecar } from "#sidecar/testing/run-sidecar.ts";
 import { readUntil } from "#daemon/testing/until.ts";
 
-/** A reference endpoint whose height a test decides. */
+/** A reference endpoint whose height a test sets. */
 async function startReference() {
   const state = { height: 0 };
   const server = createServer((_request, response) => {
@@ -26,7 +26,7 @@ async function startReference() {
   };
 }
 
-/** The sidecar of a node in this process, with the word that its gateway's callers get. */
+/** The sidecar of a node in this process, with the message for its gateway's callers. */
 async function startSidecar(node: FakeNode, environment: Readonly<Record<string, string>>) {
   const running = await runSidecar(node.workspace, {
     GATEHOUSE_SIDECAR_NODE_HTTP_URL: node.httpUrl,
@@ -63,7 +63,7 @@ test("callers of a node that stalls while its references do not are refused at o
     GATEHOUSE_SIDECAR_HEALTH_STALE_AFTER_MS: "500",
     GATEHOUSE_SIDECAR_LAG_REFERENCES: reference.url,
     GATEHOUSE_SIDECAR_LAG_INTERVAL_MS: "50",
-    // A few blocks are no lag; that the node gets none of them is a stall.
+    // A few blocks are no lag; a node that receives none of them is stalled.
     GATEHOUSE_SIDECAR_LAG_MAX_BLOCKS: "1000000000",
   });
   expect(await running.answer("eth_blockNumber")).toMatch(height);
@@ -138,7 +138,7 @@ test("another node in the place of this one is found at the next look: its subsc
   await using running = await startSidecar(workspace, {
     GATEHOUSE_SIDECAR_NODE_HTTP_URL: node.httpUrl,
     GATEHOUSE_SIDECAR_NODE_WEB_SOCKET_URL: node.webSocketUrl,
-    // So rare that only the node's WebSocket, which opens again, can lead to the look.
+    // So rare that only the node's WebSocket, which reconnects, can trigger the check.
     GATEHOUSE_SIDECAR_HEALTH_INTERVAL_MS: "3600000",
   });
   expect(await running.answer("eth_gasPrice")).toBe("0x3e8");

@@ -13,10 +13,10 @@ import { findVictims, isAt, kills, listRuns, observeBefore, type Kill } from "./
 
 const count = isLong ? 200 : 3;
 
-/** Nodes that are killed at once, on one machine: most of the time each waits. */
+/** Nodes killed concurrently, on one machine: each mostly waits. */
 const nodesAtOnce = isLong ? 4 : 3;
 
-/** Longest time from an instant to its kill. */
+/** Max time from an instant to its kill. */
 const spreadMs = 150;
 const settledWithinMs = 60_000;
 
@@ -25,7 +25,7 @@ const desired = driftedConfig
   .replace("enable_pamir_cetina", "storage_enable_cetina")
   .replaceAll('"pamir_cetina', '"storage_cetina');
 
-/** Slows `ops` down, so that it can be met while it runs. */
+/** Slows `ops` down, so that it can be killed while it runs. */
 async function slowOps({ programs }: FakeNode): Promise<void> {
   await rename(programs.ops, `${programs.ops}-itself`);
   await writeFile(programs.ops, `#!/bin/sh\nsleep 0.1\n./ops-itself "$@"\nstatus=$?\nsleep 0.1\nexit $status\n`, {
@@ -33,7 +33,7 @@ async function slowOps({ programs }: FakeNode): Promise<void> {
   });
 }
 
-/** Watches how many processes at once run a node below a directory, until it is disposed of. */
+/** Monitors how many processes at once run a node below a directory, until it is disposed of. */
 function watchOverlap(node: FakeNode) {
   const stop = new AbortController();
   let most = 0;
@@ -52,7 +52,9 @@ function watchOverlap(node: FakeNode) {
   };
 }
 
-/** Waits until nothing is left to do; does what an operator does about a hold, and about a node that was killed when its restart was over. */
+/**
+ * Waits until nothing is left to do; handles, like an operator, a pause and a node that was killed after its restart.
+ */
 async function settle(upkeep: UpkeepProcess, node: FakeNode): Promise<void> {
   let idle = 0;
   await until("the node runs, and is right", settledWithinMs, async () => {
@@ -67,7 +69,7 @@ async function settle(upkeep: UpkeepProcess, node: FakeNode): Promise<void> {
   });
 }
 
-/** Has the restart get to an instant, and then kills; returns whether it got there. */
+/** Waits until the restart reaches an instant, and then kills; returns whether it reached it. */
 async function strike(
   kill: Kill,
   node: FakeNode,
@@ -96,7 +98,10 @@ function endIfRunning(pid: number): void {
   }
 }
 
-/** Kills one after the other at a node, and checks after each that one process runs it, and that what is remembered has run. */
+/**
+ * Kills one process after the other at a node, and checks after each that one process runs it, and that the recorded
+ * configuration has run.
+ */
 async function killAgainAndAgain(node: FakeNode, times: number, random: () => number): Promise<readonly string[]> {
   await using overlap = watchOverlap(node);
   await using resources = new AsyncDisposableStack();
@@ -142,7 +147,7 @@ test(
     const came = (await Promise.all(killed)).flat();
     expect(await findPharosProcesses(neighbour.workspace)).toEqual(untouched);
     expect(await neighbour.starts()).toBe(1);
-    // With so many kills, each of those that can be has been made.
+    // With this many kills, each possible one has happened.
     if (isLong) expect([...new Set(came)].toSorted()).toEqual(kills.map((kill) => kill.join()).toSorted());
   },
   isLong ? 3_600_000 : 120_000,

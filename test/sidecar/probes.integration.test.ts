@@ -7,7 +7,10 @@ import { createFakeNode } from "#sidecar/testing/fake-node.ts";
 import { runSidecar } from "#sidecar/testing/run-sidecar.ts";
 import { readUntil } from "#daemon/testing/until.ts";
 
-/** A port that closes the connection of every question, over HTTP and WebSocket, until it is to hang: then it takes them and never answers. */
+/**
+ * A port that closes the connection of every request, over HTTP and WebSocket, until it is told to hang: then it
+ * accepts requests and never responds.
+ */
 async function hangingNode() {
   let asked = 0;
   let hangs = false;
@@ -46,7 +49,7 @@ test("with a node, a node_cli and a Pushgateway that hang, every probe answers, 
     GATEHOUSE_SIDECAR_PUSHGATEWAY_URL: `http://127.0.0.1:${node.port}`,
     GATEHOUSE_SIDECAR_PUSHGATEWAY_TIMEOUT_MS: "600000",
     GATEHOUSE_SIDECAR_NODE_CLI_TIMEOUT_MS: "600000",
-    // The first question that hangs does so for all of the test, so that any other one would be a probe's.
+    // The first hanging request lasts for the whole test, so that any other one would be a probe's.
     GATEHOUSE_SIDECAR_HEALTH_TIMEOUT_MS: "600000",
   });
   const { urls } = running;
@@ -66,6 +69,6 @@ test("with a node, a node_cli and a Pushgateway that hang, every probe answers, 
   await readUntil(node.asked, (asked) => asked > closed);
   const before = node.asked();
   for (let round = 0; round < rounds; round += 1) expect(await ask()).toEqual([200, 503, 200, 200, 200]);
-  // Five times as many probes; the few questions of this time are those of the gateway, which looks for the node again and again.
+  // Five times as many probes; the few requests of this time are the gateway's, which keeps checking the node.
   expect(node.asked() - before).toBeLessThan(rounds);
 });

@@ -18,7 +18,7 @@ async function restart(upkeep: RunningUpkeep, more: Partial<Agreement> = {}) {
 test("gatehouse restart restarts the node once somebody agrees, and says who is asked first; with a node.conf that is a directory, and without the program that it takes, it says so and waits", async () => {
   await using node = await startFakeNode();
   await using upkeep = await runUpkeep(node, { GATEHOUSE_SIDECAR_NODE_VERSION: "0.16.2" });
-  // The first look has a correction to make, and restarts for it.
+  // The first check finds something to correct, and restarts for it.
   await readUntil(node.starts, (starts) => starts === 2);
   await upkeep.reason("NoRestartPending", "NoRestart");
   const unasked = { status: 1, errors: "restart: nothing was changed. Without a terminal, pass --yes.\n" };
@@ -43,7 +43,7 @@ test("gatehouse restart restarts the node once somebody agrees, and says who is 
   await readUntil(node.starts, (starts) => starts === 4);
   await upkeep.reason("NoRestartPending", "NoRestart");
 
-  // No node is stopped to be started with that, although a person requests it.
+  // No node is stopped to be started with that, even if an operator requests it.
   const good = await node.config();
   await rm(node.configPath);
   await mkdir(node.configPath);

@@ -42,9 +42,9 @@ test("a writer that ends in the middle of node.conf while the node is restarted:
 test("a hand edit that the node can't start with: it gets back what it ran with, although no sidecar had ever restarted it", async () => {
   const { node, good } = await startDesiredNode();
   await using _ = node;
-  // State that knows nothing, as at the first contact.
+  // Empty state, as before adoption.
   await using upkeep = await runUpkeep(node, { ...patient, GATEHOUSE_SIDECAR_UPKEEP_REREAD_INTERVAL_MS: "500" });
-  // A look on a busy machine may be too coarse to tell; the next one comes half a minute later.
+  // A check on a busy machine may be too coarse to tell; the next one follows half a minute later.
   const kept = await upkeep.reason("RollbackReady", "Ready");
   expect(kept.message).toBe(
     `A failed restart is rolled back to the verified configuration, ${join(upkeep.stateDirectory, "healthy.conf")}.`,

@@ -86,7 +86,7 @@ test("a sidecar that is told to stop while the node's stop takes long starts the
   await writeFile(node.configPath, another(good));
   await readUntil(() => existsSync(stopped), Boolean, 30_000);
   expect(await sidecar.end("SIGTERM", 40_000)).toBe(0);
-  // Nobody looks after the node any more: what runs was started by the sidecar before its end.
+  // Nothing manages the node any more: the sidecar started it before it exited.
   await readUntil(() => answers(node.httpUrl), Boolean, 20_000);
 });
 

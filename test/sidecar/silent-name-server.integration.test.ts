@@ -12,14 +12,14 @@ import { isLong } from "../support/run-size.ts";
 import { mayMount, mountNames, startSilentNameServer, whySkipped } from "../support/silent-name-server.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
 
-/** Less than the silence, so that nothing here comes true because a lookup was given up. */
+/** Shorter than the outage, so that nothing here happens because a lookup timed out. */
 const withinMs = 20_000;
 
 const nameServer = mayMount ? await startSilentNameServer() : undefined;
 afterAll(() => nameServer?.[Symbol.dispose]());
 const why = nameServer === undefined ? whySkipped : "";
 
-/** Starts a sidecar whose system asks that name server, and knows `node.test` by itself. */
+/** Starts a sidecar whose system queries that name server, and resolves `node.test` by itself. */
 async function startSidecar(env: Readonly<Record<string, string>>, constants?: OtherConstants) {
   await using started = new AsyncDisposableStack();
   const folder = await mkdtemp(join(tmpdir(), "gatehouse-names-"));
@@ -63,7 +63,7 @@ async function startSidecar(env: Readonly<Record<string, string>>, constants?: O
   };
 }
 
-/** A node that is well, and how often it was looked at. */
+/** A healthy node, and the number of its checks. */
 async function serveCountedNode() {
   let looks = 0;
   const answer = answersRpc({ ...goodResponses, eth_blockNumber: risingHeight });
@@ -140,7 +140,7 @@ test.skipIf(nameServer === undefined)(
     await until("a name server is queried for the store", generousMs, () => nameServer?.wasAsked("rate-store"));
     const reasons = new Set<string | undefined>();
     const askedAtMs = performance.now();
-    // As long as its client takes for five tries, or for two.
+    // As long as its client takes for five attempts, or for two.
     await until("it was tried again and again", generousMs, async () => {
       reasons.add((await sidecar.condition("ConfigReconciled"))?.reason);
       return performance.now() - askedAtMs > (isLong ? 11_000 : 4_300);

@@ -7,10 +7,10 @@ import { isLong } from "../support/run-size.ts";
 import { startService } from "../support/service-process.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
 
-/** Longer than any question to the node may take here, and than a node may be silent before it is restarted. */
+/** Longer than any request to the node may take here, and than a node may be unresponsive before it is restarted. */
 const stoppedMs = isLong ? 4_000 : 1_600;
 const nodeTimeoutMs = isLong ? 500 : 250;
-/** Number of times that it stands still. */
+/** Number of times that it is blocked. */
 const rounds = isLong ? 3 : 1;
 
 /** Time without a head after which the gateway is to blame. */
@@ -69,7 +69,7 @@ test("a sidecar that stands still says that it was slow; it neither blames the n
   expect(await node.starts()).toBe(starts);
   const late = /^gatehouse_event_loop_delay_seconds_total (\S+)/m.exec((await read("/metrics")).text)?.[1];
   expect(Number(late)).toBeGreaterThan((rounds * stoppedMs) / 1_000 - (rounds + 1) / 2);
-  // Ten seconds after: a short run leaves it to the test of `watchEventLoop`.
+  // Ten seconds later: a short run leaves that to the test of `watchEventLoop`.
   if (isLong) await until("it is on time again", generousMs, async () => (await responsive())?.reason === "Responsive");
 });
 
@@ -103,7 +103,7 @@ test("a head that grew old while the sidecar stood still is awaited, and nobody 
 test("a gateway whose node was away for longer is not to blame at the moment in which the node answers again", async () => {
   await using node = await startOwnedNode("slow-gateway-return");
   let isAway = true;
-  // Health checks are answered, and the gateway does not learn the head: no block is.
+  // Health checks get responses, but the gateway does not learn the head: there is no new block.
   const answer = answersRpc({ ...goodResponses, eth_blockNumber: risingHeight });
   await using rpc = await serveNode((request, response) =>
     isAway ? void response.destroy() : void answer(request, response),

@@ -6,7 +6,7 @@ import { readUntil } from "#daemon/testing/until.ts";
 import { startDevnetWorkspace } from "../support/node/devnet-workspace.ts";
 import { takeSlice } from "../support/run-size.ts";
 
-/** Before v0.11, the public family ran in containers alone, and in none of them by `ops`. */
+/** Before v0.11, the public family ran only in containers, and in none of them with `ops`. */
 const versions = (
   [
     ["0.10.3", "enable_pamir_cetina"],

@@ -6,7 +6,7 @@ import { nameSlot, type VirtualChain, type VirtualChains } from "./virtual-chain
 import { approve, cancel, drain, listCalls, nameCalled, revoke, toggleWallet } from "./virtual-contracts.ts";
 import type { World } from "./world.ts";
 
-/** Lets something happen again and again, until there is no unrest any more. */
+/** Repeats an event until the chaos phase ends. */
 function repeat({ time, isUnrest }: World, leastMs: number, mostMs: number, step: () => void): void {
   const next = () => {
     if (!isUnrest()) return;
@@ -16,7 +16,10 @@ function repeat({ time, isUnrest }: World, leastMs: number, mostMs: number, step
   time.after(time.between(1_000, mostMs), next);
 }
 
-/** Lets somebody settle a copy of a pending payment, and lets buyers cancel a payment, or move their money or its approval away. */
+/**
+ * Makes a third party settle copies of pending payments, and makes buyers cancel payments, or move their funds or
+ * approvals away.
+ */
 export function startAdversary(world: World, chain: VirtualChain, purchases: readonly Purchase[]): void {
   const { pick } = world.time;
   repeat(world, 1_000, 15_000, () => {
@@ -33,7 +36,7 @@ export function startAdversary(world: World, chain: VirtualChain, purchases: rea
   });
 }
 
-/** Lets the signers' owner send transactions of its own with the same keys, at nonces that the facilitator uses, too. */
+/** Makes the signers' owner send its own transactions with the same keys, also at nonces that the facilitator uses. */
 export function startOperator(world: World, { head, pool }: VirtualChain): void {
   const { time, weather, note } = world;
   repeat(world, 5_000, 30_000, () => {
@@ -66,7 +69,10 @@ export function startPoverty(world: World, { broke }: VirtualChain): void {
   });
 }
 
-/** Lets somebody who reads transactions present payments that others make, for purchases of its own: without what only their buyers know. */
+/**
+ * Makes a third party that reads transactions present others' payments for its own purchases, without what only their
+ * buyers know.
+ */
 export function startThief(
   purchases: readonly Purchase[],
   { ask, askAsThief }: Readonly<{ ask: Ask; askAsThief: Ask }>,
@@ -79,7 +85,8 @@ export function startThief(
     const offer = time.pick(purchases.flatMap(({ offers }) => offers).filter(({ name }) => isPublic.has(name)));
     if (offer === undefined) return;
     const copy = signOffer({ ...offer.signing, identifier: undefined });
-    // What a buyer has got nobody else gets, for the same request either; a loss of power may undo that it got it.
+    // What one buyer received, no other may receive with the same payment, even for the same request; a power failure
+    // may erase the record of the delivery.
     const victim = purchases.find(({ sold }) => sold?.offer === offer);
     const isRepeat = victim !== undefined && !weather.losesPower && time.chance(0.5);
     const asked = isRepeat ? ask(copy, victim.name, "the thief") : askAsThief(copy, "the thief");

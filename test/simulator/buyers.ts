@@ -7,28 +7,30 @@ import { drawUsed, type Operations, type Selling } from "./services.ts";
 import { getChain, type VirtualChains } from "./virtual-chain.ts";
 import { request, type Service, type World } from "./world.ts";
 
-/** Something that a buyer wants to have once, and the payments that it signs for it, each after the one before was refused. */
+/**
+ * A purchase that a buyer wants once, and the payments that it signs for it, each after the previous one was rejected.
+ */
 export type Purchase = {
   readonly name: string;
   readonly beginsAfterMs: number;
   readonly wallet: string;
   readonly offers: SignedOffer[];
-  /** Whether nothing can be wrong with its first payment, however long it takes. */
+  /** Whether its first payment must succeed, however long it takes. */
   isGood: boolean;
-  /** Whether the buyer went away before it knew the outcome, and never comes back. */
+  /** Whether the buyer disconnected before it knew the outcome, and never comes back. */
   hasLeft: boolean;
-  /** Payment for which it got what it wants, and for how much. */
+  /** Payment that bought what it wants, and the amount. */
   sold: Readonly<{ offer: SignedOffer; amount: bigint }> | undefined;
-  /** Reason of the last refusal. */
+  /** Reason of the last rejection. */
   refused: string | undefined;
 };
 
-/** What a seller's answer means to its buyer. */
+/** Meaning of a seller's response for its buyer. */
 type Verdict = Readonly<
   { kind: "sold"; amount: bigint } | { kind: "refused"; reason: string } | { kind: "again"; reason: string }
 >;
 
-/** Sends a payment once, for what a buyer wants, from a client of its own or another. Throws when no answer arrives. */
+/** Sends a payment once, for a buyer's purchase, from its own client or another. Throws if no response arrives. */
 export type Ask = (offer: SignedOffer, buyer: string, client?: string) => Promise<Verdict>;
 
 const usual = ["rich", "rich too", "tight", "empty", "newcomer"];
@@ -45,7 +47,7 @@ export function drawPurchases({ time: { pick, chance, between, random }, weather
   const purchases: Purchase[] = [];
   const count = weather.isCrowded ? 24 : 3 + Math.floor(random() * 5);
   for (let index = 0; index < count; index += 1) {
-    // A rival signs with the same authorization nonce as the purchase before.
+    // A rival signs with the authorization nonce of the previous purchase.
     const [rival] = chance(0.15) ? (purchases.at(-1)?.offers ?? []) : [];
     const kind = pick(kinds) ?? "rich";
     const wallet = rival?.signing.wallet ?? (kind === "newcomer" ? (newcomers[index] ?? kind) : kind);
@@ -62,7 +64,7 @@ export function drawPurchases({ time: { pick, chance, between, random }, weather
     const offers = [0, 1].map((which) =>
       signOffer({ ...signing, number: number + which, validSeconds: validSeconds - which }),
     );
-    // A settled payment shows what the token logs; then others may share transactions.
+    // A settled payment shows the token's logs; after that, others may share transactions.
     const beginsAfterMs = weather.isCrowded ? 18_000 * (index % 3) + random() * 100 : random() * 30_000;
     const isAble =
       wallet === "rich" ||
@@ -78,14 +80,14 @@ export function drawPurchases({ time: { pick, chance, between, random }, weather
   return purchases;
 }
 
-/** Signs a payment anew with the approval that the token accepts next. */
+/** Signs a payment again with the approval that the token accepts next. */
 function renewApproval({ from, signing }: SignedOffer, chains: VirtualChains): SignedOffer {
   if (signing.approval === undefined) return signOffer(signing);
   const { approvals } = getChain(chains, signing.chain).head().state;
   return signOffer({ ...signing, approval: approvals.get(from) ?? 0 });
 }
 
-/** Buys, until it has what it wants or all its payments are refused. */
+/** Buys until it has what it wants or all its payments are rejected. */
 export async function buy(purchase: Purchase, ask: Ask, world: World, chains: VirtualChains): Promise<void> {
   const { time, isUnrest, note } = world;
   const { name, offers } = purchase;
@@ -95,7 +97,7 @@ export async function buy(purchase: Purchase, ask: Ask, world: World, chains: Vi
     const offer = renewApproval(drawn, chains);
     offers[which] = offer;
     for (;;) {
-      // An impatient client sends copies, and acts on each refusal.
+      // An impatient client sends copies, and acts on each rejection.
       const copies = isUnrest() && chance(0.2) ? 3 : 1;
       const answers = Array.from({ length: copies }, () =>
         ask(offer, name).catch((error: unknown) => toNoAnswer(error, world)),
@@ -123,7 +125,7 @@ export async function buy(purchase: Purchase, ask: Ask, world: World, chains: Vi
   }
 }
 
-/** Errors by which a call fails that is to be sent again. */
+/** Errors after which a failed call must be retried. */
 const expected = new Set(["NotReachedError", "ConnectionLostError", "ChainError", "StoreError", "OverloadError"]);
 
 function toNoAnswer(error: unknown, { report }: Pick<World, "report">): Verdict {
@@ -132,12 +134,12 @@ function toNoAnswer(error: unknown, { report }: Pick<World, "report">): Verdict 
   return { kind: "again", reason: name };
 }
 
-/** Buys from a seller of its own, which calls the facilitator and remembers its idempotency key. */
+/** Buys from a buyer's own seller, which calls the facilitator and remembers its idempotency key. */
 export function askFacilitator(service: Service<Operations>, world: World, { verifies = true } = {}): Ask {
   return async (offer, buyer, client = buyer) => {
     const { payment, requirements } = offer;
     const call = { paymentPayload: payment.read.sent, paymentRequirements: requirements };
-    // A seller charges for the work that it did once.
+    // A seller charges for work that it did once.
     const amount = drawUsed(offer, hash("sha256", `${client} ${offer.name}`, "buffer").readUInt8() / 256);
     const caller = { idempotencyKey: hash("sha256", `${client} ${payment.digest}`) };
     // Some sellers only settle.
@@ -177,7 +179,10 @@ export function askResourceServer(service: Service<Selling>, world: World): Ask 
     });
 }
 
-/** Interprets an answer as `payment-answers.ts` words it: 402 asks for another payment; every other answer allows the same one. */
+/**
+ * Interprets a response as worded in `payment-answers.ts`: 402 requests another payment; every other response allows
+ * the same one.
+ */
 function judge(outcome: Exclude<SaleOutcome, { kind: "sold" }>): Verdict {
   if (outcome.kind === "invalid") return { kind: "refused", reason: outcome.reason };
   if (outcome.kind === "other-request") return { kind: "refused", reason: outcome.kind };

@@ -8,7 +8,7 @@ import type { World } from "./world.ts";
 
 export type End = Readonly<{ world: World; chains: VirtualChains; watcher: Watcher; purchases: readonly Purchase[] }>;
 
-/** Checks what the chains have, and what the buyers got, when all is over. */
+/** Checks the chains' states and the buyers' results at the end of a run. */
 export function checkEnd({ world, chains, watcher, purchases }: End): void {
   const { report } = world;
   const transactions = [...chains.values()].flatMap(({ sent }) => [...sent.values()]);
@@ -33,17 +33,17 @@ export function checkEnd({ world, chains, watcher, purchases }: End): void {
   for (const chain of chains.values()) checkGas(world, chain);
 }
 
-/** Max transactions for one payment that may fail at the signer's cost. */
+/** Max failed transactions per payment at the signer's cost. */
 const wastedMax = 3;
 
-/** Checks that no gas is spent for who does not pay, but for what changed between simulation and block. */
+/** Checks that no gas is spent on unpaid payments, except for changes between simulation and block. */
 function checkGas({ weather, report }: World, { blocks, sent }: VirtualChain): void {
   const { lagging, unanswered, forgetting } = weather.node;
   const isExact = !weather.hasAdversary && lagging === 0;
   const wasted = new Map<string, number>();
   const own = blocks.flatMap(({ included }) => included.filter(({ transaction }) => !transaction.isForeign));
   const order = [...sent.keys()];
-  /** A payment whose transaction waits behind a missing nonce is sent with that nonce, too; one of the two fails. */
+  /** A payment whose transaction waits behind a missing nonce is also sent with that nonce; one of the two fails. */
   const fillsGap = (name: string, { hash, nonce }: Transaction) =>
     own.some(
       ({ transaction: other, calls }) =>

@@ -23,14 +23,14 @@ import {
   token,
 } from "./wallets.ts";
 
-/** What is wrong with a payment that nobody may take. */
+/** Defect of a payment that no service may accept. */
 export const flaws = ["payee", "signature", "value"] as const;
 
 export type Signing = Readonly<{
   wallet: string;
   chain: number;
   method: (typeof methods)[number];
-  /** Signer that a payment of `upto` names. */
+  /** Signer named by an `upto` payment. */
   facilitator: number;
   /** Payments with the same number have the same nonce. */
   number: number;
@@ -42,9 +42,9 @@ export type Signing = Readonly<{
   flaw?: (typeof flaws)[number] | undefined;
 }>;
 
-/** Signed payment as its buyer sends it, with what identifies it on the chain. */
+/** Signed payment as sent by its buyer, with what identifies it on the chain. */
 export type SignedOffer = Readonly<{
-  /** The same for all copies, whatever they carry besides. */
+  /** The same for all copies, whatever else they contain. */
   name: string;
   signing: Signing;
   payment: Payment;
@@ -64,7 +64,7 @@ const bySignature = new Map<unknown, SignedOffer>();
 const byCheck = new Map<Hex, SignedOffer>();
 const offersMax = 5_000;
 
-/** Limits the memory of payments that earlier runs signed. */
+/** Limits the memory for payments signed by earlier runs. */
 export function forgetOffers(): void {
   if (signed.size > offersMax) for (const known of [signed, byCall, bySignature, byCheck]) known.clear();
 }
@@ -92,14 +92,14 @@ export function findCalled({ to: contract, data }: ContractCall): PaymentCall | 
   const to = contract.toLowerCase();
   const exact = byCall.get(`${to} ${data}`);
   if (exact !== undefined) return { offer: exact, amount: exact.value };
-  // In a call of the proxy of `upto`, the amount follows the approval, of five words, and the permit, of four.
+  // In a call of the `upto` proxy, the amount follows the approval, of five words, and the permit, of four.
   const start = 10 + 64 * (approvesPermit2(data) ? 9 : 4);
   const offer = byCall.get(`${to} ${data.slice(0, start)}${"0".repeat(64)}${data.slice(start + 64)}`);
   return offer && { offer, amount: BigInt(`0x${data.slice(start, start + 64)}`) };
 }
 
 type Terms = Readonly<{ from: Hex; to: Hex; value: bigint; nonce: Hex; validAfter: bigint; validBefore: bigint }>;
-/** What is signed, as wire format, and as a call once it is signed. */
+/** The signed data, in wire format and as a call. */
 type Unsigned = Readonly<{
   digest: Uint8Array;
   payload: Record<string, unknown>;
@@ -207,7 +207,7 @@ function permit(terms: Terms, { method, chain, facilitator: index, approval }: S
       to: spender,
       data: encodeSettle({
         permit: signing,
-        // Any amount of `upto` is looked up by this one.
+        // This one is used to look up any `upto` amount.
         amount: method === "upto" ? 0n : value,
         signature: toSignatureBytes(signature),
         approval: approval === undefined ? undefined : { value, deadline, r, s, v },
@@ -216,7 +216,7 @@ function permit(terms: Terms, { method, chain, facilitator: index, approval }: S
   };
 }
 
-/** Signs an approval; of its hash, the virtual token needs only that it has the nonce. */
+/** Signs an approval; the virtual token needs only a hash that contains the nonce. */
 function signApproval({ from, value, validBefore }: Terms, nonce: number) {
   const digest = hash("sha256", `approval ${nonce} by ${from} of ${value} until ${validBefore}`, "buffer");
   const { signature, recid } = secp256k1.ecdsaSign(digest, getAccount("stranger").key);

@@ -23,14 +23,14 @@ import { connectVirtualNode } from "./virtual-node.ts";
 import { ConnectionLostError, type VirtualProcess } from "./virtual-process.ts";
 import { NotReachedError, request, type Service, type World } from "./world.ts";
 
-// Loaded before the first run: what Node loads, it loads in its own time.
+// Loaded before the first run: Node loads modules in real time.
 await Promise.all(schemes.map(({ settling }) => settling()));
 
 const log = createLog({ service: "simulator", level: "silent" });
 const stopping = new AbortController();
 const rpcTimeoutMs = 5_000;
 
-/** Gas price that the facilitator pays at most, and the gas of one settlement. */
+/** Max gas price that the facilitator pays, and the gas of one settlement. */
 export const caps = { maxFeePerGasGwei: 500, gasLimit: 200_000 };
 
 export type FacilitatorSurroundings = Readonly<{
@@ -41,10 +41,10 @@ export type FacilitatorSurroundings = Readonly<{
   onSend: (transaction: Transaction) => void;
 }>;
 
-/** What sellers call: the facilitator, whose answers are checked as they leave it. */
+/** The facilitator as called by sellers; its responses are checked when they are sent. */
 export type Operations = Pick<Facilitator, "verify" | "settle">;
 
-/** Starts the facilitator in a process: the real one, over a virtual node, disk and clock. */
+/** Starts the facilitator in a process: the real one, on a virtual node, disk and clock. */
 export async function startFacilitator(
   process: VirtualProcess,
   surroundings: FacilitatorSurroundings,
@@ -107,19 +107,22 @@ export type Selling = Readonly<{
   sell: (offer: SignedOffer, request: Omit<SaleRequest, "payment" | "work" | "memory">) => Promise<SaleOutcome>;
 }>;
 
-/** Draws what a request used of a payment: of `exact` all, of `upto` all, some or nothing; the last buyer uses all. */
+/**
+ * Draws how much of a payment a request used: with `exact` all, with `upto` all, some or nothing; the last buyer uses
+ * all.
+ */
 export function drawUsed({ signing: { method, wallet } }: SignedOffer, random: number): bigint {
   return method === "upto" && wallet !== "late" ? ([price, price / 4n, 0n][Math.floor(random * 3)] ?? 0n) : price;
 }
 
-/** What a facilitator says about itself, which no sale asks for. */
+/** A facilitator's self-description, which no sale requests. */
 const unwatched = {
   supported: () => ({ kinds: [], extensions: [] }),
   readiness: () => ({ ok: true, message: "" }),
   settlesNothing: () => false,
 };
 
-/** Starts the resource server in a process: the real one below its HTTP listener. */
+/** Starts the resource server in a process: the real one without its HTTP listener. */
 export async function startResourceServer(process: VirtualProcess, surroundings: ServerSurroundings): Promise<Selling> {
   const { world, disk, watcher, facilitate } = surroundings;
   const { time, weather, isUnrest } = world;

@@ -2,8 +2,9 @@ import { isDeepStrictEqual } from "node:util";
 import { simulate, type Run } from "./simulation.ts";
 
 /**
- * Runs one seed after another until there were so many crashes; ends with status 1 at the first run that breaks an invariant, and tells
- * what happened in it. A process of its own: the test runner loads modules in real time, and here no time passes but the virtual one.
+ * Runs one seed after another until the number of crashes is reached; exits with status 1 at the first run that
+ * violates an invariant, and prints that run's events. A separate process: the test runner loads modules in real time,
+ * but here only virtual time passes.
  */
 const [firstSeed = "1", crashesMin = "1"] = process.argv.slice(2);
 const write = (text: string) => process.stdout.write(`${text}\n`);

@@ -16,10 +16,10 @@ import { createWorld, keepRunning, type RunRecord, type Weather, type World } fr
 
 export type Run = RunRecord & Readonly<{ seed: number; crashes: number; weather: Weather }>;
 
-/** Time after which a run that has not ended has a purchase or a transaction without an end. */
+/** Time after which an unfinished run has a purchase or a transaction that never ends. */
 const horizonMs = 3_600_000;
 
-/** Runs the whole money path once, in the order of events and faults that a seed decides. */
+/** Runs the whole payment path once, with the order of events and faults determined by a seed. */
 export async function simulate(seed: number): Promise<Run> {
   forgetOffers();
   const world = createWorld(seed);
@@ -97,7 +97,7 @@ function startServices(world: World, parts: Pick<FacilitatorSurroundings, "world
   return { ask: askResourceServer(server, world), askAsThief, claims: selling.disk.database };
 }
 
-/** Requires that each transaction is on disk before a node gets it. */
+/** Requires that each transaction is on disk before a node receives it. */
 function requireJournal(
   { report }: World,
   database: ReturnType<typeof createVirtualDisk>["database"],
@@ -139,7 +139,7 @@ function makeBlocks({ time, weather, isUnrest, note }: World, chain: VirtualChai
   after(1_000, step);
 }
 
-/** Buys once more from each signer when all is over: one with a nonce gap could not settle it. */
+/** Buys once more through each signer at the end: one with a nonce gap could not settle that. */
 async function probeSigners(world: World, ask: Ask, chains: VirtualChains): Promise<readonly Purchase[]> {
   const { time, weather } = world;
   const validSeconds = Math.ceil((time.nowMs() - startMs) / 50_000) * 50 + 250;
@@ -161,7 +161,7 @@ async function probeSigners(world: World, ask: Ask, chains: VirtualChains): Prom
   let missing = probes.length;
   for (const probe of probes) void buy(probe, ask, world, chains).then(() => (missing -= 1));
   await time.run(() => missing === 0, time.nowMs() + 300_000);
-  // And what a buyer that left has paid is settled without it.
+  // A payment by a buyer that left is settled without it.
   await time.run(() => false, time.nowMs() + 30_000);
   return probes;
 }

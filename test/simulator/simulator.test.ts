@@ -8,18 +8,21 @@ import { isLong, seed } from "../support/run-size.ts";
 import { mutateText } from "./mutations/mutate-text.ts";
 import { mutations } from "./mutations/mutations.ts";
 
-/** Crashes to cause, in runs with one seed each from the first on: in a long run another one each time, which a failure tells. */
+/**
+ * Number of crashes to cause, in runs with one seed each from the first on: a long run starts with a random seed, which
+ * a failure reports.
+ */
 const crashesMin = Number(process.env["GATEHOUSE_TEST_CRASHES"] ?? 3_000);
 const firstSeed = isLong ? 1_000 * seed : 1;
 
-/** Processes that share the crashes, and the seeds that each may use. */
+/** Processes that share the crashes, and the number of seeds that each may use. */
 const processes = crashesMin > 10_000 ? availableParallelism() : 1;
 const seedsEach = 1_000_000;
 
 /** Generous for a busy machine: a crash takes about a millisecond. */
 const timeoutMs = 60_000 + crashesMin * 30;
 
-/** Runs a program of this folder, and returns what it prints, whether it succeeds or not. */
+/** Runs a program in this directory, and returns its output, whether or not it succeeds. */
 async function run(program: string, ...parameters: readonly number[]): Promise<string> {
   const call = [join(import.meta.dirname, program), ...parameters.map(String)];
   const options = { timeout: timeoutMs, maxBuffer: 2 ** 27 };

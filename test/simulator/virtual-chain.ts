@@ -9,11 +9,11 @@ import { allowances, balances, token } from "./wallets.ts";
 import { execute, type Act, type Executed, type Revert, type TokenState } from "./virtual-contracts.ts";
 import type { VirtualTime } from "./virtual-time.ts";
 
-/** Transaction of one of the facilitator's signers, or what somebody else does. */
+/** Transaction of one of the facilitator's signers, or a third party's action. */
 export type Transaction = Readonly<{
   hash: Hex;
   from: Hex;
-  /** Negative in somebody else's. */
+  /** Negative for a third party's. */
   nonce: number;
   to: Hex;
   data: Hex;
@@ -22,14 +22,14 @@ export type Transaction = Readonly<{
   tip: bigint;
   /** Whether the facilitator did not send it. */
   isForeign: boolean;
-  /** What it does instead of its call. */
+  /** Action that replaces its call. */
   act?: Act | undefined;
 }>;
 
-/** Names the place of a transaction among its account's. */
+/** Names a transaction's slot (account and nonce). */
 export const nameSlot = ({ from, nonce }: Pick<Transaction, "from" | "nonce">) => `${from} ${nonce}`;
 
-/** Receipt in the form of JSON-RPC. */
+/** Receipt in JSON-RPC format. */
 type Receipt = Readonly<{
   status: Hex;
   blockNumber: Hex;
@@ -42,7 +42,7 @@ type Receipt = Readonly<{
 /** State after a block. */
 type State = TokenState & Readonly<{ nextNonces: ReadonlyMap<Hex, number> }>;
 
-/** Transaction in a block, and what became of its calls. */
+/** Transaction in a block, and the results of its calls. */
 export type Included = Pick<Executed, "calls"> &
   Readonly<{ transaction: Transaction; receipt: Receipt; revert: Revert | undefined }>;
 
@@ -61,15 +61,17 @@ export type VirtualChain = Readonly<{
   head: () => Block;
   /** By {@link nameSlot}. */
   pool: Map<string, Transaction>;
-  /** Transactions that the facilitator ever sent to a node, by hash. */
+  /** All transactions that the facilitator has sent to a node, by hash. */
   sent: Map<Hex, Transaction>;
   decode: (raw: Hex) => Transaction;
-  /** Accounts that can't pay for gas. */
+  /** Accounts without gas. */
   broke: Set<Hex>;
   mine: (inclusion: number) => void;
-  /** Replaces the newest blocks by one block more; what they included goes back to the pool, or is lost with this probability. */
+  /**
+   * Replaces the latest blocks, adding one; their transactions return to the pool, or are lost with this probability.
+   */
   reorganise: (depth: number, lossRate: number) => void;
-  /** Lets somebody else call a contract, or do something with its tokens, in the next block, before all others. */
+  /** Makes a third party call a contract, or do something with its tokens, in the next block, before all others. */
   sendForeign: (what: ContractCall | Act) => void;
   /** Executes a call in the state after a block. */
   simulate: (call: ContractCall & Readonly<{ from?: Hex }>, gas: bigint, block: Block) => Executed;
@@ -89,7 +91,7 @@ const gwei = 1_000_000_000n;
 export type ChainOptions = Readonly<{
   id: number;
   time: VirtualTime;
-  /** Whether the gas price moves, up to what the facilitator pays at most and beyond. */
+  /** Whether the gas price varies, up to and beyond the facilitator's max. */
   hasFeeSpikes: boolean;
 }>;
 

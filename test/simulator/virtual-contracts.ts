@@ -15,7 +15,7 @@ import { signers, token } from "./wallets.ts";
 /** State of the chain after a block, without its accounts' nonces. Accounts are addresses without prefix. */
 export type TokenState = Readonly<{
   balances: ReadonlyMap<string, bigint>;
-  /** What Permit2 may move. */
+  /** Amounts that Permit2 may move. */
   allowances: ReadonlyMap<string, bigint>;
   /** Next nonce of an account's signed approvals. */
   approvals: ReadonlyMap<string, number>;
@@ -25,7 +25,7 @@ export type TokenState = Readonly<{
   rejecting: ReadonlySet<string>;
 }>;
 
-/** Why a contract refused a call. */
+/** Why a contract reverted a call. */
 export type Revert =
   | "time"
   | "used"
@@ -38,7 +38,7 @@ export type Revert =
   | "together"
   | "unknown";
 
-/** What became of a call, and of those within it. */
+/** Result of a call, and of its inner calls. */
 export type Executed = Readonly<{
   revert: Revert | undefined;
   logs: readonly ContractLog[];
@@ -50,17 +50,17 @@ export type Surroundings = Readonly<{
   chain: number;
   timestamp: number;
   from: Hex;
-  /** Whether calls need the gas that they need in a block: some more than a node estimates. */
+  /** Whether calls use as much gas as in a block: some use more than a node estimates. */
   isInBlock: boolean;
 }>;
 
 export type MutableState = { -readonly [Field in keyof TokenState]: TokenState[Field] };
 
-/** What somebody does with tokens of its own, without a signed payment. */
+/** What someone does with their own tokens, without a signed payment. */
 export type Act = (state: MutableState) => readonly ContractLog[];
 
 const usualGas = 65_000n;
-/** Of a transaction, without its calls. */
+/** Gas of a transaction, without its calls. */
 const batchGas = 30_000n;
 
 const aggregate3 = AbiFunction.from(
@@ -77,7 +77,7 @@ export const nameNonce = ({ signing: { method }, from, nonce }: SignedOffer) =>
 /** Returns whether a contract is Multicall3. */
 export const isMulticall = (contract: string) => isSameHex(contract, multicall3Address);
 
-/** Lists the calls of a transaction: of Multicall3 those within its call. */
+/** Lists a transaction's calls; for Multicall3, those within its call. */
 export function listCalls({ to, data }: ContractCall): readonly ContractCall[] {
   return isMulticall(to) ? readBatch(data).map(({ call }) => call) : [{ to, data }];
 }
@@ -97,7 +97,7 @@ function readBatch(data: Hex): readonly BatchedCall[] {
   return calls;
 }
 
-/** Executes a transaction's call; a call that fails changes nothing. */
+/** Executes a transaction's call; a failed call changes nothing. */
 export function execute(call: ContractCall, gas: bigint, state: MutableState, surroundings: Surroundings): Executed {
   if (!isMulticall(call.to)) return executeAlone(call, gas, state, surroundings);
   const before = { ...state };
@@ -115,7 +115,7 @@ export function execute(call: ContractCall, gas: bigint, state: MutableState, su
   return { revert, gas: used, calls, logs: [] };
 }
 
-/** Encodes what Multicall3 returns. */
+/** Encodes Multicall3's return value. */
 export function encodeResults({ calls }: Executed): Hex {
   return AbiFunction.encodeResult(
     aggregate3,
@@ -135,7 +135,7 @@ function executeAlone(call: ContractCall, gas: bigint, state: MutableState, surr
   return { revert, logs, gas: revert === "gas" ? gas : needed, calls: [{ call, revert }] };
 }
 
-/** Executes a signed payment as its contract does, and returns its events or why it reverts. */
+/** Executes a signed payment like its contract, and returns its events or why it reverts. */
 function pay(
   { offer, amount }: PaymentCall,
   state: MutableState,
@@ -146,7 +146,7 @@ function pay(
   const isByPermit2 = method !== "eip3009";
   if (amount > value || amount === 0n) return "amount";
   if (method === "upto" && !isSameHex(sender, signers[facilitator]?.address)) return "sender";
-  // An approval that fails is no reason to fail.
+  // A failed approval does not fail the payment.
   if (approval !== undefined) approve(offer)(state);
   if (timestamp >= validBefore + (isByPermit2 ? 1 : 0)) return "time";
   if (state.used.has(nameNonce(offer))) return "used";
@@ -181,7 +181,7 @@ function move(from: string, to: string, value: bigint, state: MutableState): Con
   return { address: token.address, topics, data: `0x${encodeInteger(value)}` };
 }
 
-/** Executes the signed approval of a payment by Permit2. */
+/** Executes a payment's signed Permit2 approval. */
 export function approve({ from, value, signing: { approval } }: SignedOffer): Act {
   return (state) => {
     const next = state.approvals.get(from) ?? 0;
@@ -192,7 +192,7 @@ export function approve({ from, value, signing: { approval } }: SignedOffer): Ac
   };
 }
 
-/** Takes the approval of Permit2 back. */
+/** Revokes the Permit2 approval. */
 export function revoke({ from }: SignedOffer): Act {
   return (state) => {
     state.allowances = new Map(state.allowances).set(from, 0n);

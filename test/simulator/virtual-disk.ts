@@ -5,27 +5,32 @@ import { StoreError, type SqlConnection, type SqlStore } from "#daemon/sql/store
 import type { VirtualProcess } from "./virtual-process.ts";
 import type { VirtualTime } from "./virtual-time.ts";
 
-/** Database that outlives the processes that use it, one after the other. */
+/** Database that outlives the successive processes that use it. */
 export type VirtualDisk = Readonly<{
   database: DatabaseSync;
-  /** Opens the database for a process. If the power failed at the end of the one before, what it had not flushed is lost. */
+  /**
+   * Opens the database for a process. If the power failed when the previous process ended, unflushed writes are lost.
+   */
   open: (process: VirtualProcess) => SqlStore;
 }>;
 
 export type DiskOptions = Readonly<{
   time: VirtualTime;
   migrations: Migrations;
-  /** Max time of each way of a flush, and of a statement in a transaction; 0 for what ends at once. */
+  /** Max time of each leg of a flush, and of a statement in a transaction; 0 for an immediate end. */
   latencyMs: number;
   losesPower: boolean;
   /** Returns the current probability that a call fails because the database is unavailable. */
   faultRate: () => number;
-  /** Whether such a call may have had its effect, as when the connection to a database breaks; a file's calls have none. */
+  /**
+   * Whether such a call may have taken effect, as when the connection to a database breaks; a file's failed calls have
+   * no effect.
+   */
   isRemote: boolean;
   note: (step: string) => void;
 }>;
 
-/** A statement of SQLite is compiled once for all processes of a run, because that takes longer than to run it. */
+/** A SQLite statement is compiled once for all processes of a run, because that takes longer than running it. */
 class CachedDatabase extends DatabaseSync {
   readonly #statements = new Map<string, StatementSync>();
 
@@ -60,7 +65,7 @@ export function createVirtualDisk({
   return {
     database,
     open: (process) => {
-      // What a killed process left open is rolled back, as a file's journal is.
+      // What a killed process left open is rolled back, as by a file's journal.
       if (database.isTransaction) database.exec("ROLLBACK");
       if (flushed !== undefined && isUsed && time.chance(powerFailure)) {
         flushed.restore();
@@ -71,7 +76,7 @@ export function createVirtualDisk({
         process.call("a flush", latencyMs, async () => {
           flushed?.flush();
           if (!time.chance(faultRate())) return;
-          // Whoever watches the service restarts it then.
+          // The service's supervisor restarts it then.
           time.after(5_000, () => process.kill("because its disk failed"));
           throw new Error("the virtual disk can't be flushed");
         });
@@ -99,7 +104,7 @@ export function createVirtualDisk({
   };
 }
 
-/** Keeps a copy of a database's tables as they were when they were last flushed. */
+/** Keeps a copy of a database's tables as of the last flush. */
 function keepFlushed(database: DatabaseSync): Readonly<{ flush: () => void; restore: () => void }> {
   const tables = database.prepare("SELECT name FROM sqlite_master WHERE type = 'table'").all();
   const names = tables.map(({ name }) => String(name));

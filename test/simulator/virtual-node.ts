@@ -19,17 +19,17 @@ import { encodeResults, isConfirmed, isMulticall } from "./virtual-contracts.ts"
 import type { VirtualProcess } from "./virtual-process.ts";
 import type { VirtualTime } from "./virtual-time.ts";
 
-/** How badly the nodes behind the RPC URL behave; each a probability for a call. */
+/** Fault rates of the nodes behind the RPC URL, each a probability per call. */
 export type NodeFaults = Readonly<{
   /** The call does not arrive. */
   unreachable: number;
-  /** The call has its effect, and the answer is lost. */
+  /** The call takes effect, but the response is lost. */
   unanswered: number;
-  /** The node answers with an error that says nothing about the call. */
+  /** The node returns an error unrelated to the call. */
   failing: number;
-  /** A node answers that knows only blocks before the newest three. */
+  /** The responding node lacks the latest three blocks. */
   lagging: number;
-  /** A node says that it took a transaction, and forgets it. */
+  /** A node reports that it accepted a transaction, and forgets it. */
   forgetting: number;
 }>;
 
@@ -38,7 +38,7 @@ export type NodeOptions = Readonly<{
   chain: VirtualChain;
   faults: () => NodeFaults;
   latencyMs: number;
-  /** Time after which a caller gives up on a lost answer. */
+  /** Time after which a caller stops waiting for a lost response. */
   timeoutMs: number;
   onSend: (transaction: Transaction) => void;
 }>;
@@ -54,7 +54,7 @@ const { multicall3, permit2, exactProxy, uptoProxy } = canonicalContracts;
 const deployed = [multicall3, permit2, exactProxy, uptoProxy].map(({ address }) => address);
 
 const digits = 40;
-/** Views of the token and of Permit2, by selector: what each returns for an account and what follows it in the call. */
+/** Views of the token and of Permit2, by selector: each one's result for an account and the call's remaining data. */
 const views: Readonly<Record<string, (state: Block["state"], account: string, rest: string) => bigint>> = {
   [encodeBalanceOfCall("0x").slice(0, 10)]: ({ balances }, account) => balances.get(account) ?? 0n,
   [encodeAllowanceCall("0x", "0x").slice(0, 10)]: ({ allowances }, account) => allowances.get(account) ?? 0n,
@@ -67,7 +67,7 @@ const views: Readonly<Record<string, (state: Block["state"], account: string, re
   },
 };
 
-/** Creates the JSON-RPC client of a process, for a chain's nodes. */
+/** Creates a process's JSON-RPC client for the nodes of a chain. */
 export function connectVirtualNode(process: VirtualProcess, options: NodeOptions): BatchingClient {
   const { time, chain, faults, latencyMs, timeoutMs } = options;
   const handlers = createHandlers(options);

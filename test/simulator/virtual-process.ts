@@ -1,14 +1,20 @@
 import type { Pause } from "#daemon/time.ts";
 import type { VirtualTime } from "./virtual-time.ts";
 
-/** A process that may be killed at each of its calls to the outside: before the call has an effect, or before its answer arrives. */
+/**
+ * A process that may be killed at each of its external calls: before the call takes effect, or before its response
+ * arrives.
+ */
 export type VirtualProcess = Readonly<{
   name: string;
   isAlive: () => boolean;
-  /** Rejects when the process is killed: whoever waits for its answer loses the connection. */
+  /** Rejects when the process is killed: its waiting clients lose the connection. */
   gone: Promise<never>;
   kill: (why: string) => void;
-  /** Makes a call of this process; each way takes up to `latencyMs`. Of a dead process, no call has an effect, or an answer. */
+  /**
+   * Makes a call of this process; each leg takes up to `latencyMs`. A dead process's calls have neither an effect nor a
+   * response.
+   */
   call: <T>(what: string, latencyMs: number, effect: () => T | Promise<T>) => Promise<T>;
   pause: Pause;
 }>;
@@ -21,14 +27,14 @@ export class ConnectionLostError extends Error {
 export type ProcessOptions = Readonly<{
   name: string;
   time: VirtualTime;
-  /** Returns the current probability that the process dies at a call, on each of its two ways. */
+  /** Returns the current probability that the process dies at a call, on each of its two legs. */
   deathRate: () => number;
   note: (step: string) => void;
   /** Called when the process has been killed. */
   onDeath: () => void;
 }>;
 
-/** Starts a process. What it holds in memory is lost when it dies: its promises never settle. */
+/** Starts a process. Its memory is lost when it dies: its promises never settle. */
 export function startVirtualProcess({ name, time, deathRate, note, onDeath }: ProcessOptions): VirtualProcess {
   let isAlive = true;
   const { promise: gone, reject } = Promise.withResolvers<never>();
@@ -40,7 +46,7 @@ export function startVirtualProcess({ name, time, deathRate, note, onDeath }: Pr
     reject(new ConnectionLostError(`${name} was killed`));
     onDeath();
   };
-  /** Returns whether the process lives on after one way of a call. */
+  /** Returns whether the process survives one leg of a call. */
   const pass = async (way: string, latencyMs: number): Promise<boolean> => {
     if (isAlive && time.chance(deathRate())) kill(way);
     if (isAlive && latencyMs > 0) await time.pause(time.random() * latencyMs);
@@ -80,5 +86,5 @@ function settle<T>(effect: () => T | Promise<T>): End<T> | Promise<T> {
   }
 }
 
-/** A promise of its own for each waiter, because one that all share would keep all of them in memory. */
+/** A separate promise per waiter, because a shared one would keep all of them in memory. */
 const neverSettle = () => new Promise<never>(() => undefined);

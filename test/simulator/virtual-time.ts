@@ -1,9 +1,9 @@
 import type { Pause } from "#daemon/time.ts";
 
-/** Something that happens at a time; of those at the same time, in the order in which they were planned. */
+/** An event at a time; simultaneous events run in the order in which they were scheduled. */
 type Event = Readonly<{ dueMs: number; order: number; run: () => void }>;
 
-/** Clock, chance and events of one simulated run. Equal seeds give equal runs. */
+/** Clock, randomness and events of one simulated run. Equal seeds produce equal runs. */
 export type VirtualTime = Readonly<{
   /** Milliseconds since 1970. */
   nowMs: () => number;
@@ -15,11 +15,11 @@ export type VirtualTime = Readonly<{
   /** Plans an event. */
   after: (ms: number, run: () => void) => void;
   pause: Pause;
-  /** Runs events until `isOver`; returns false if it is not over by `untilMs`, or when there are none left. */
+  /** Runs events until `isOver`; returns false if it is not over by `untilMs`, or if no events are left. */
   run: (isOver: () => boolean, untilMs: number) => Promise<boolean>;
 }>;
 
-/** Creates a clock that stands at `startMs`. */
+/** Creates a clock that starts at `startMs`. */
 export function createVirtualTime(seed: number, startMs: number): VirtualTime {
   const random = createRandom(seed);
   const events = createEventQueue();
@@ -58,7 +58,9 @@ export function createVirtualTime(seed: number, startMs: number): VirtualTime {
   };
 }
 
-/** Waits until all promise reactions have run: Node runs a tick that a microtask planned once no microtask is left. */
+/**
+ * Waits until all promise reactions have run: Node runs a tick that a microtask scheduled once no microtask is left.
+ */
 const finishMicrotasks = () => new Promise<void>((resolve) => process.nextTick(resolve));
 
 /** Binary heap, by time and order. */

@@ -3,18 +3,18 @@ import secp256k1 from "secp256k1";
 import { computeAddress } from "#facilitator/chain/transaction-signer.ts";
 import type { Hex } from "#x402/hex.ts";
 
-/** Time at which each run starts; payments are signed for it, so that runs share them. */
+/** Start time of each run; payments are signed for it, so that runs share them. */
 export const startMs = 1_800_000_000_000;
 
 export const chainIds = [31_337, 31_338] as const;
-/** Token of each chain: of EIP-3009 with EIP-2612. */
+/** Token of each chain: EIP-3009 with EIP-2612. */
 export const token = { address: `0x${"a5".repeat(20)}`, name: "USDC", version: "2" } as const;
 export const payTo: Hex = `0x${"02".repeat(20)}`;
 export const stranger: Hex = `0x${"03".repeat(20)}`;
 /** Price of `exact`, and the maximum of `upto`. */
 export const price = 1_000n;
 
-/** How a payment moves tokens; `upto` does by Permit2, too. */
+/** How a payment moves tokens; `upto` can also use Permit2. */
 export const methods = ["eip3009", "permit2", "upto"] as const;
 
 /** Buyer whose account is a contract: the key is its owner's. */
@@ -32,12 +32,14 @@ export function getAccount(name: string): Account {
   return account;
 }
 
-/** Accounts that settle, of which a run has some. */
+/** Accounts that settle; each run has some of them. */
 export const signers = [0, 1, 2].map((index) => getAccount(`signer ${index}`));
 
-/** Buyers who have not approved Permit2 and buy once. */
+/** Buyers that have not approved Permit2 and buy once. */
 export const newcomers = Array.from({ length: 24 }, (_, index) => `newcomer ${index}`);
-/** Buyers, by what they hold: enough, enough for one payment and a half, and nothing. The last one buys only when all is over. */
+/**
+ * Buyers, by their funds: sufficient, enough for one payment and a half, and none. The last one buys only at the end.
+ */
 const held = new Map([
   ["rich", 10n ** 9n],
   ["rich too", 10n ** 9n],
@@ -52,7 +54,7 @@ export const hasApproved = (wallet: string) => wallet !== "rich too" && !newcome
 const digitsOf = (wallet: string) => getAccount(wallet).address.slice(2).toLowerCase();
 /** Balances in the token, by address without prefix. */
 export const balances: ReadonlyMap<string, bigint> = new Map([...held].map(([name, units]) => [digitsOf(name), units]));
-/** What Permit2 may move, by address without prefix. */
+/** Amounts that Permit2 may move, by address without prefix. */
 export const allowances: ReadonlyMap<string, bigint> = new Map(
   [...held.keys()].filter(hasApproved).map((name) => [digitsOf(name), 2n ** 200n]),
 );

@@ -10,21 +10,21 @@ import type { World } from "./world.ts";
 
 type Operations = Pick<Facilitator, "verify" | "settle">;
 
-/** Checks invariants while a run goes on, against the chains themselves. */
+/** Checks invariants during a run, against the chains themselves. */
 export type Watcher = Readonly<{
-  /** Checks each answer of a facilitator at the moment at which it leaves. */
+  /** Checks each response of a facilitator when it is sent. */
   watch: (operations: Operations) => Operations;
   noteCharge: (claim: PaymentClaim) => void;
-  /** Notes that the upstream begins a payment's work; call the result at its end. */
+  /** Records that the upstream starts a payment's work; call the result at its end. */
   beginWork: (offer: SignedOffer, process: VirtualProcess) => (isDone: boolean) => void;
-  /** Payments that no transaction may charge any more, because an answer said so. */
+  /** Payments that no transaction may charge any more, because a response said so. */
   failed: ReadonlySet<SignedOffer>;
 }>;
 
-/** Transfer of a payment that a block includes, and its depth: 1 in the newest block. */
+/** Transfer of a payment in a block, and its depth: 1 in the latest block. */
 export type FoundTransfer = Readonly<{ transaction: string; depth: number; amount: bigint }>;
 
-/** Finds the transfers by a payment on its canonical chain. */
+/** Finds a payment's transfers on its canonical chain. */
 export function findTransfers(chains: VirtualChains, { name, signing }: SignedOffer): readonly FoundTransfer[] {
   const { blocks } = getChain(chains, signing.chain);
   return blocks.flatMap(({ included }, index) =>

@@ -2,29 +2,29 @@ import { ConnectionLostError, startVirtualProcess, type VirtualProcess } from ".
 import { createVirtualTime, type VirtualTime } from "./virtual-time.ts";
 import { startMs } from "./wallets.ts";
 
-/** What a run is about to have, as its seed decides. */
+/** Properties of a run, determined by its seed. */
 export type Weather = Readonly<{
   confirmations: number;
-  /** Blocks that a reorganisation replaces at most: fewer than confirm a settlement. */
+  /** Max number of blocks that a reorg replaces: fewer than the confirmations of a settlement. */
   reorgDepthMax: number;
   deathRate: number;
-  /** Whether a killed process may take with it what it had not flushed. */
+  /** Whether a killed process may lose unflushed writes. */
   losesPower: boolean;
   diskLatencyMs: number;
   diskFaultRate: number;
   networkFaultRate: number;
   node: Readonly<Record<"unreachable" | "unanswered" | "failing" | "lagging" | "forgetting", number>>;
   hasFeeSpikes: boolean;
-  /** Whether many buy at the same time, so that payments share transactions. */
+  /** Whether many buy concurrently, so that payments share transactions. */
   isCrowded: boolean;
   /** Chains of the facilitator, and accounts that settle. */
   chains: number;
   signers: number;
   /** Whether accounts lack gas for a while. */
   hasPoorSigners: boolean;
-  /** Whether somebody else sends transactions with the signers' keys. */
+  /** Whether a third party sends transactions with the signers' keys. */
   hasOperator: boolean;
-  /** Somebody settles copies of pending payments, cancels authorizations, and moves a buyer's money away. */
+  /** A third party settles copies of pending payments, cancels authorizations, and moves a buyer's funds away. */
   hasAdversary: boolean;
   /** Whether contract wallets buy, and whether they change their mind about their signatures. */
   contractWallets: "none" | "steady" | "fickle";
@@ -39,7 +39,7 @@ export type World = Readonly<{
   /** Whether processes are killed and calls fail; ends after a while. */
   isUnrest: () => boolean;
   note: (step: string) => void;
-  /** Reports a broken invariant. */
+  /** Reports a violated invariant. */
   report: (problem: string) => void;
   crashes: () => number;
   countCrash: () => void;
@@ -47,7 +47,7 @@ export type World = Readonly<{
 
 export type RunRecord = Readonly<{ steps: readonly string[]; problems: readonly string[] }>;
 
-/** Unrest ends after so many crashes, or this time. */
+/** The chaos phase ends after this many crashes, or at this time. */
 const crashesMax = 120;
 const unrestMs = 120_000;
 
@@ -109,13 +109,13 @@ function drawWeather({ pick, chance }: VirtualTime): Omit<Weather, keyof ReturnT
   };
 }
 
-/** A service that is started again whenever its process dies. */
+/** A service that is restarted whenever its process dies. */
 export type Service<Live> = Readonly<{
   name: string;
   live: () => Readonly<{ process: VirtualProcess; value: Live }> | undefined;
 }>;
 
-/** Keeps a service running. A start that fails ends its process, as a failed start of the program does. */
+/** Keeps a service running. A failed start ends its process, like the program's. */
 export function keepRunning<Live>(
   name: string,
   { time, weather, isUnrest, note, countCrash }: World,
@@ -157,8 +157,8 @@ export class NotReachedError extends Error {
 /**
  * Sends a request to a service.
  *
- * @throws {NotReachedError} when it is down, and nothing was done.
- * @throws {ConnectionLostError} when its answer is lost.
+ * @throws {NotReachedError} if the service is down; nothing was done then.
+ * @throws {ConnectionLostError} if the response is lost.
  */
 export async function request<Live, T>(
   { name, live }: Service<Live>,

@@ -1,5 +1,5 @@
-// Loaded first by a measured process (`--import`): records the files that it loads and, on SIGWINCH, those whose functions ran since the last
-// signal. Plain JavaScript, so that it loads nothing else.
+// Loaded first by a measured process (`--import`): records the files that it loads and, on SIGWINCH, those whose
+// functions ran since the last signal. Plain JavaScript, so that it loads nothing else.
 import { renameSync, writeFileSync } from "node:fs";
 import { Session } from "node:inspector";
 import { registerHooks } from "node:module";

@@ -12,16 +12,18 @@ import { runGatehouse } from "../support/run-command.ts";
 import { startService } from "../support/service-process.ts";
 
 const root = join(import.meta.dirname, "../..");
-/** Repetitions; a file counts if functions of it run in each, which leaves out timers. */
+/** Repetitions; a file counts if its functions run in each of them, which excludes timers. */
 const repetitions = 4;
 
-/** Files by their paths in the repository, in the order of V8. */
+/** Files by their paths in the repository, in V8's order. */
 type Files = readonly string[];
 
-/** Files that a process loaded: the project's own, and how many packages' there are besides. */
+/** Files that a process loaded: the project's own, and the number of packages' files. */
 type LoadedFiles = Readonly<{ own: Files; packages: number }>;
 
-/** Lists the files whose functions run for one `eth_call` over HTTP that neither the cache nor another read can answer. */
+/**
+ * Lists the files whose functions run for one `eth_call` over HTTP that neither the cache nor another read can serve.
+ */
 export async function listFilesOfCall(): Promise<Files> {
   await using node = await startFakeRpc();
   await using recorder = await createRecorder();

@@ -1,4 +1,4 @@
-// `npm run size` prints how much there is of the project; with `-- --files`, also which files are run and loaded.
+// `npm run size` prints the project's size; with `-- --files`, also which files are run and loaded.
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -20,7 +20,7 @@ const code = paths.filter((path) => /\.(ts|js|mjs|cjs)$/.test(path));
 const source = code.filter((path) => !isTest(path));
 const pages = paths.filter((path) => path.endsWith(".md"));
 const isPrinted = (path: string) => /do not edit/.test(read(path).slice(0, 1_000));
-/** What `npm run docs` and the measurements print into a page. */
+/** Pages with generated content, from `npm run docs` and the measurements. */
 const printedPart = /<!-- ([\w -]+): printed [^]*?<!-- \/\1 -->/g;
 
 const program = createProgram({ mask: { text: (text) => text, hide: () => undefined } });

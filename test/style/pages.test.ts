@@ -7,14 +7,14 @@ import { root } from "./rooms.ts";
 const skipped = (name: string) =>
   name === "node_modules" || name === "dist" || (name.startsWith(".") && name !== ".ci");
 const files = globSync("**/*.*", { cwd: root, exclude: skipped });
-/** Pages that are checked. The changelog is not one of them: what a version of the past had stays in its entry. */
+/** Pages that are checked. The changelog is excluded: an entry keeps the text of its past version. */
 const pages = files
   .filter((path) => path.endsWith(".md") && path !== "CHANGELOG.md")
   .map((path) => ({ path, text: readFileSync(join(root, path), "utf8") }));
 
 const sourceFile = /(?<![\w./@:<>{}*…-])(?:[\w@-][\w.@-]*\/)*[\w-][\w.-]*\.(?:ts|mjs|sol|Dockerfile)(?![\w/*])/g;
 
-/** A file that a page names is there: from the root, from the page, or as the end of a path, as in `calls/batch.ts`. */
+/** A file named on a page exists: relative to the root, to the page, or as the end of a path, e.g. `calls/batch.ts`. */
 function isThere(name: string, page: string): boolean {
   return [name, posix.join(dirname(page), name)].some((path) => existsSync(join(root, path))) || isEndOfPath(name);
 }
@@ -26,7 +26,10 @@ function isEndOfPath(name: string): boolean {
 const settings = [...allKeys];
 const sections = new Set(settings.map((key) => key.split(".")[0]));
 
-/** A setting, a section, or a key within a setting that is an object; in the gateway's pages without `gateway.`, as they say. */
+/**
+ * A setting, a section, or a key within a setting that is an object; on the gateway's pages without `gateway.`, as they
+ * state.
+ */
 const constants: ReadonlySet<string> = new Set(allConstants.map(({ path }) => path.join(".")));
 
 function isSetting(name: string): boolean {
@@ -42,7 +45,7 @@ const commands = new Set(
   [...commandLine.matchAll(/(?:name: |ommandName: |new Command\()"([a-z-]+)"/g)].map(([, name = ""]) => name),
 );
 
-/** The anchor that a heading gets on a forge: small letters, hyphens for spaces, no punctuation. */
+/** The anchor of a heading on a forge: lower case, hyphens for spaces, no punctuation. */
 function anchorOf(heading: string): string {
   const text = heading.replaceAll(/`|\*|\]\([^)]*\)|\[/g, "");
   return text
@@ -65,7 +68,7 @@ function isBroken(link: string, page: string): boolean {
 }
 
 describe.each(pages)("$path", ({ path, text }) => {
-  // Only the list of limits names those that are constants.
+  // Only the list of limits names constants.
   const isKnown = (name: string) => isSetting(name) || (path === "test/bounds/README.md" && constants.has(name));
 
   it("names source files that are there", () => {
@@ -88,7 +91,7 @@ describe.each(pages)("$path", ({ path, text }) => {
       ([, name = ""]) => name,
     );
     expect(typed.filter((name) => !commands.has(name))).toEqual([]);
-    // Outside of the repository `npx` with the short name runs the package of that name in the registry, which is not this one.
+    // Outside the repository, `npx` with the short name runs a different package, which has that name in the registry.
     expect(text).not.toMatch(/\bnpx gatehouse(?!-evm)\b/);
   });
 

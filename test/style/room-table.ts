@@ -1,11 +1,14 @@
 import { formatTable, withMarked } from "#daemon/markdown.ts";
 
-/** One room, a top-level folder: what it is, and which files of other rooms it may import, as globs from the root. */
+/**
+ * One room, a top-level directory: its purpose, and the files of other rooms that it may import, as globs from the
+ * root.
+ */
 export type Room = Readonly<{ what: string; mayImport: readonly string[] }>;
 
 /**
- * Every room, lowest first: a room imports only what stands above it here. Names a whole room where all of it is public, else single files.
- * Give a reason with each new line: an edge that is there is an edge that people build on.
+ * Every room, lowest first: a room imports only from rooms above it here. Names a whole room if all of it is public,
+ * otherwise single files. Give a reason with each new line: others build on an existing edge.
  */
 export const roomTable: Readonly<Record<string, Room>> = {
   daemon: {
@@ -45,13 +48,14 @@ export const roomTable: Readonly<Record<string, Room>> = {
       "health/**",
       "gateway/guarded-node.ts",
       "gateway/settings/*.ts",
-      // The page of a gateway alone, to which a sidecar's adds what it does.
+      // The page of a gateway alone, which a sidecar extends.
       "gateway/page/*.ts",
     ],
   },
   facilitator: {
     what: "Verifies x402 payments and settles them on the chain",
-    // service-page: its page is the one that a node's is drawn by. rate-limiter: sellers' rates are counted as callers' of the gateway.
+    // service-page: draws its page as a node's. rate-limiter: sellers' rates are counted like those of the gateway's
+    // callers.
     mayImport: ["daemon/**", "x402/**", "status/{status-api,page/service-page}.ts", "gateway/limits/rate-limiter.ts"],
   },
   "resource-server": {
@@ -59,7 +63,7 @@ export const roomTable: Readonly<Record<string, Room>> = {
     mayImport: [
       "daemon/**",
       "x402/**",
-      // chain/settings: a network is set as a facilitator's is.
+      // chain/settings: a network is configured as a facilitator's.
       "facilitator/{facilitator,chain/settings}.ts",
       "status/{status-api,page/service-page}.ts",
     ],
@@ -70,8 +74,8 @@ export const roomTable: Readonly<Record<string, Room>> = {
   },
   devnet: {
     what: "A node to develop against, a stand-in for the Pushgateway, and a sample upstream",
-    // What changes with the node's version or family stands once, and so does the parser of node.conf.
-    // x402/contracts: the chain has the contracts that payments call, at their addresses.
+    // What depends on the node's version or family is defined once, as is the parser of node.conf. x402/contracts: the
+    // chain has the contracts that payments call, at their addresses.
     mayImport: [
       "daemon/**",
       "node/{families,layout,versions,version-setting}.ts",
@@ -91,30 +95,31 @@ export const roomTable: Readonly<Record<string, Room>> = {
   infra: {
     what: "The Pulumi program for Docker and Kubernetes, images, alerts",
     mayImport: [
-      // mask: no URL in a message shows its password. loopback: what a container can't reach is recognised as the services recognise it.
+      // mask: no URL in a message shows its password. loopback: addresses unreachable from a container are recognised
+      // as in the services.
       "daemon/settings/*.ts",
-      // bytes, request: what answers a look before a deployment is no more trusted than what answers a service.
-      // markdown: the table of the stack's keys is printed as every other table of the docs is.
-      // time: an update waits for a container as a service waits. disk-space: a disk's room is read in one place.
+      // bytes, request: responses before a deployment are trusted no more than responses to a service. markdown: the
+      // table of the stack's keys is printed like every other table in the docs. time: an update waits for a container
+      // as a service waits. disk-space: free disk space is read in one place.
       "daemon/{bytes,default-ports,markdown,time,version}.ts",
       "daemon/files/disk-space.ts",
       "daemon/secrets/mask.ts",
       "daemon/http/{address,docker-engine,operator-paths}.ts",
-      // free-ports: a test says which ports of the machine are taken.
+      // free-ports: tests find the machine's used ports.
       "daemon/testing/free-ports.ts",
       "{sidecar,sidecar/restore,sidecar/volume-snapshot,engine-proxy,facilitator,resource-server,devnet,devnet/upstream}/settings.ts",
-      // token/address: what the devnet's overlay sells for is what its node holds.
+      // token/address: the devnet's overlay sells for the token that its node holds.
       "devnet/token/address.ts",
       "resource-server/routes/route-problems.ts",
-      // Types alone: an alert on a condition, a reason, an outcome or a limit that does not exist must not compile.
+      // Types only: an alert on a condition, a reason, an outcome or a limit that does not exist must not compile.
       "status/condition-reasons.ts",
       "gateway/observe/meter.ts",
       "gateway/settings/{api-keys,policy}.ts",
-      // What changes with the node's version or family, and how a version is read, stand once.
+      // What depends on the node's version or family, and how a version is parsed, is defined once.
       "node/{families,versions,version-setting}.ts",
-      // A stack refuses at preview what the policy on TLS would.
+      // A stack rejects at preview what the TLS policy would reject.
       "policies/cloud-certificates.ts",
-      // images: what reads and edits node.conf in the node's own init container does it as the sidecar does.
+      // images: the node's own init container reads and edits node.conf as the sidecar does.
       "node/conf/{document,editor,parsed-text}.ts",
     ],
   },
@@ -126,37 +131,38 @@ export const roomTable: Readonly<Record<string, Room>> = {
       "{sidecar/restore,sidecar/volume-snapshot}/settings.ts",
       "facilitator/{network-options,commands/open-books,commands/export-ledger,commands/refund}.ts",
       "resource-server/claims/claim-states.ts",
-      // running-node: the stack ends a node that its own `ops` does not end in time.
+      // running-node: the stack ends a node that its own `ops` does not stop in time.
       "devnet/{prepared-node,token/address,node/running-node}.ts",
       "client/{pay,paying-fetch,exit-status}.ts",
       "x402/contracts.ts",
       "facilitator/contracts/contracts-command.ts",
       "node/lint/{lint-command,report/lint-document}.ts",
-      // gatehouse upgrade --stack judges node.conf for a version, and asks a sidecar, as the sidecar and gatehouse status do.
+      // gatehouse upgrade --stack checks node.conf for a version, and queries a sidecar, as the sidecar and gatehouse
+      // status do.
       "node/{layout,versions,settled-block,lint/lint-config,lint/new-findings}.ts",
       "status/{request-status,status-command}.ts",
       // gatehouse status --page and the stack serve one page about several services.
       "sidecar/overview/{overview,targets}.ts",
       "sidecar/upkeep/plan/plan-document.ts",
       "sidecar/{upkeep/plan,upkeep/control/resume,upkeep/control/restart,upkeep/control/adopt,upkeep/control/upgrade,restore/restore,volume-snapshot/volume-snapshot}-command.ts",
-      // The settings say where a running sidecar answers commands; nothing else of the upkeep does.
+      // The settings specify where a running sidecar accepts commands; nothing else in the upkeep does.
       "sidecar/upkeep/control/control-locations.ts",
-      // gatehouse upgrade --stack asks a person as every command does that changes a node.
+      // gatehouse upgrade --stack asks for confirmation like every command that changes a node.
       "sidecar/upkeep/control/agreement.ts",
-      // It runs by the engine that a sidecar upgrades its node by.
+      // It uses the same upgrade engine as the sidecar.
       "sidecar/upgrade/*.ts",
-      // The options that name a sidecar, which the messages of commands repeat.
+      // The options that identify a sidecar, which commands' messages repeat.
       "sidecar/upkeep/control/control-options.ts",
-      // npm start -- --observe runs Prometheus with the rules that a deployment has, configured as there.
+      // npm start -- --observe runs Prometheus with a deployment's rules and configuration.
       "infra/observability/{rule-files,scrape-config,rules/all-rules}.ts",
-      // Which services a stack has, and how each is operated.
+      // A stack's services, and how each is operated.
       "infra/stack-services.ts",
     ],
   },
   package: {
     what: "What the npm package exports, and the builds of it and of the single executable",
     mayImport: [
-      // Which files the executable has to bring along.
+      // The files that the executable must contain.
       "daemon/files/program-files.ts",
       "package.json",
       "client/{paying-fetch,payment-choice,token-reader}.ts",
@@ -181,7 +187,10 @@ export const roomTable: Readonly<Record<string, Room>> = {
   },
 };
 
-/** Prints the table for docs/architecture.md, its columns padded as the formatter pads them. Which files of a room are public is said here alone. */
+/**
+ * Prints the table for docs/architecture.md, with columns padded like the formatter's. Only this table defines which
+ * files of a room are public.
+ */
 export function printRoomTable(): string {
   const rows = Object.entries(roomTable).map(([room, { what, mayImport }]) => [
     `\`${room}/\``,
@@ -191,7 +200,7 @@ export function printRoomTable(): string {
   return formatTable(["room", "what it is", "imports from"], rows).join("\n");
 }
 
-/** Lists the rooms that globs lead into: `{sidecar,gateway/observe}/settings.ts` leads into two. */
+/** Lists the rooms that globs match: `{sidecar,gateway/observe}/settings.ts` matches two. */
 function listRooms(globs: readonly string[]): readonly string[] {
   const starts = globs.flatMap((glob) => (/^\{([^}]*)\}/.exec(glob)?.[1] ?? glob).split(","));
   const rooms = starts.map((start) => start.split("/")[0] ?? "");
@@ -199,9 +208,9 @@ function listRooms(globs: readonly string[]): readonly string[] {
 }
 
 /**
- * Puts the table in place of the one that a text has between the comments `<!-- rooms: … -->` and `<!-- /rooms -->`.
+ * Replaces the table between a text's comments `<!-- rooms: … -->` and `<!-- /rooms -->`.
  *
- * @throws {Error} when the text has no such comments.
+ * @throws {Error} if the text has no such comments.
  */
 export function withRoomTable(text: string): string {
   return withMarked(text, { page: "docs/architecture.md", mark: "rooms", marked: printRoomTable() });

@@ -4,7 +4,7 @@ import { dirname, join, relative, resolve, sep } from "node:path";
 /** The repository's root. */
 export const root = resolve(import.meta.dirname, "../..");
 
-/** One import statement: who imports what, both as paths from the root; packages stay as they are named. */
+/** One import statement: importer and imported file, both as paths from the root; packages keep their names. */
 export type ImportEdge = Readonly<{ from: string; to: string; line: number }>;
 
 /** Lists the TypeScript files of the project, as paths from its root with `/`. */
@@ -17,14 +17,14 @@ export function listSourceFiles(): string[] {
     .toSorted();
 }
 
-/** Finds the room in which a file stands: its top-level folder, or "" for files at the root. */
+/** Finds a file's room: its top-level directory, or "" for files at the root. */
 export function findRoom(path: string): string {
   return path.includes("/") ? (path.split("/")[0] ?? "") : "";
 }
 
 const specifier = /(?:\bfrom\s+|\bimport\s*\(\s*|^import\s+)"([^"]+)"/g;
 
-/** Reads every import of a file, with `#room/…` and relative specifiers made paths from the root. */
+/** Reads every import of a file, resolving `#room/…` and relative specifiers to paths from the root. */
 export function readImports(path: string): ImportEdge[] {
   const lines = readFileSync(join(root, path), "utf8").split("\n");
   return lines.flatMap((text, index) =>

@@ -1,9 +1,9 @@
 import type { ImportEdge } from "./rooms.ts";
 
-/** For each folder, which of its files and folders import which others of it. */
+/** For each directory, the imports among its files and subdirectories. */
 export type Floors = ReadonlyMap<string, ReadonlyMap<string, ReadonlySet<string>>>;
 
-/** Puts each import where its two paths part: in the deepest folder that holds both, between the children that lead to them. */
+/** Assigns each import to the deepest directory that contains both paths, between the children that lead to them. */
 export function findFloors(edges: readonly Pick<ImportEdge, "from" | "to">[]): Floors {
   const floors = new Map<string, Map<string, Set<string>>>();
   for (const { from, to } of edges) {
@@ -20,7 +20,7 @@ export function findFloors(edges: readonly Pick<ImportEdge, "from" | "to">[]): F
   return floors;
 }
 
-/** Finds the children of a folder that import each other, whether at once or by way of others; each circle once, sorted. */
+/** Finds the children of a directory that import each other, directly or indirectly; each cycle once, sorted. */
 export function findCircles(floor: ReadonlyMap<string, ReadonlySet<string>>): readonly string[][] {
   const reached = new Map([...floor.keys()].map((child) => [child, findReachable(floor, child)]));
   const circles = new Map<string, string[]>();

@@ -1,6 +1,6 @@
 import { request } from "undici";
 
-/** Answer of a JSON-RPC server to one call. */
+/** Response of a JSON-RPC server to one call. */
 export type RpcResponse<Result> = Readonly<{ result?: Result; error?: Readonly<{ code: number; message: string }> }>;
 
 /** Calls a method over HTTP POST. */

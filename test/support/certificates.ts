@@ -6,7 +6,7 @@ import { promisify } from "node:util";
 
 const run = promisify(execFile);
 
-/** Whether certificates can be made on this machine. */
+/** Whether this machine can create certificates. */
 export const hasOpenssl = spawnSync("openssl", ["version"]).status === 0;
 
 /** Suffix for the names of tests that need openssl; empty if it is installed. */
@@ -15,10 +15,10 @@ export const withoutOpenssl = hasOpenssl ? "" : " (skipped: no openssl on PATH)"
 /** A certificate for `localhost` with its key, as PEM and as files. */
 export type Certificate = Readonly<{ keyFile: string; certFile: string; key: string; cert: string }>;
 
-/** Makes certificates in one folder, which disposing of it removes. */
+/** Creates certificates in one directory; disposing removes it. */
 export type CertificateMaker = AsyncDisposable &
   Readonly<{
-    /** Makes one that ends in so many days, signed by an issuer or by itself. */
+    /** Creates one that expires in this many days, signed by an issuer or by itself. */
     make: (days: number, issuer?: Certificate) => Promise<Certificate>;
   }>;
 

@@ -4,7 +4,10 @@ import { sidecarSettings } from "#sidecar/settings.ts";
 import { claimState } from "#sidecar/upkeep/claim/claim-state.ts";
 import { armKillPoint } from "./kill-points.ts";
 
-/** Claims the state that the environment's settings name, and is killed right before the step whose number is the argument. */
+/**
+ * Claims the state given by the environment's settings, and is killed right before the step whose number is the
+ * argument.
+ */
 await armKillPoint(Number(process.argv[2]));
 using _ = await claimState(readSettings(sidecarSettings, { env: process.env }), {
   log: pino({ level: "silent" }),

@@ -2,9 +2,9 @@ import { enableCompileCache } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-// Each file of tests has its own process, or shares one, and most load the same packages: they are compiled once, not in each. What a test starts
-// has the cache of its own environment.
+// Each test file has its own process, or shares one, and most load the same packages: a shared cache compiles them
+// once. Processes started by a test use the cache of their own environment.
 enableCompileCache(join(import.meta.dirname, "../../node_modules/.cache/tests"));
 
-// What a test's services announce of themselves is found by the commands of that test alone.
+// Only the same test's commands find its announced services.
 process.env["XDG_RUNTIME_DIR"] = join(tmpdir(), `gatehouse-run-${process.pid}`);

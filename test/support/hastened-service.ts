@@ -10,7 +10,7 @@ hastenWaits(hastened);
 
 const seen = new WeakSet<DatabaseSync>();
 const { exec } = DatabaseSync.prototype;
-/** Before the first statement of a database: how long it waits is given to what opens it, which can't be replaced. */
+/** Before a database's first statement: how long it waits is passed to what opens it, which can't be replaced. */
 DatabaseSync.prototype.exec = function execHastened(sql: string) {
   if (!seen.has(this)) {
     seen.add(this);

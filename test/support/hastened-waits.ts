@@ -1,12 +1,12 @@
-/** Waits that are over sooner than the product has it: those of these lengths, so many times. */
+/** Waits that end sooner than in the product: those of these lengths, by this factor. */
 export type Hastened = Readonly<{ waitsMs: readonly number[]; times: number }>;
 
-/** Returns the time that a wait takes, in ms. */
+/** Returns the duration of a wait, in ms. */
 export function hasten(ms: number, { waitsMs, times }: Hastened): number {
   return waitsMs.includes(ms) ? ms / times : ms;
 }
 
-/** Has this process's waits end sooner, until it is disposed of. */
+/** Shortens this process's waits until it is disposed of. */
 export function hastenWaits(hastened: Hastened): Disposable {
   const wait = globalThis.setTimeout;
   const sooner = (callback: (...given: readonly unknown[]) => void, ms = 0, ...given: readonly unknown[]) =>
@@ -15,7 +15,10 @@ export function hastenWaits(hastened: Hastened): Disposable {
   return { [Symbol.dispose]: () => void (globalThis.setTimeout = wait) };
 }
 
-/** Has a service's waits end sooner, and those for a SQLite file that another process has: what its environment needs for it. */
+/**
+ * Shortens a service's waits, and those for a SQLite file that another process has locked; returns the required
+ * environment.
+ */
 export function hastenService({ waitsMs, times }: Hastened): Readonly<{ NODE_OPTIONS: string }> {
   const { href } = new URL("hastened-service.ts", import.meta.url);
   return { NODE_OPTIONS: `--import=${href}?waits=${waitsMs.join()}&times=${times}` };

@@ -1,7 +1,10 @@
 import { Agent, request } from "node:http";
 import { connect, type Socket } from "node:net";
 
-/** Keeps so many connections open that send nothing, or half of a request, from several addresses; what is closed is opened again. */
+/**
+ * Keeps this many connections open that send nothing, or half a request, from several addresses; closed ones are
+ * reopened.
+ */
 export function holdIdle(url: string, count: number): Disposable {
   const { port } = new URL(url);
   const sockets = new Set<Socket>();
@@ -29,7 +32,7 @@ export function holdIdle(url: string, count: number): Disposable {
   };
 }
 
-/** Asks over its own connection, from another address than the idle ones. */
+/** Sends a request over its own connection, from a different address than the idle ones. */
 export function askAlone(url: string, body?: string): Promise<Readonly<{ status: number; text: string }>> {
   return new Promise((resolve, reject) => {
     const agent = new Agent({ keepAlive: false });

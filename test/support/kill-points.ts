@@ -4,8 +4,8 @@ import { syncBuiltinESMExports } from "node:module";
 import { DatabaseSync, StatementSync } from "node:sqlite";
 
 /**
- * Ends this process by SIGKILL right before its n-th step that changes something outside it: a file made, written, renamed or
- * removed, a row of SQLite, a program started. A file that is written counts twice: before, and with half of it on the disk.
+ * Ends this process with SIGKILL right before its n-th externally visible step: a file created, written, renamed or
+ * removed, a SQLite row, a program started. A file write counts twice: before, and with half of it on disk.
  */
 export async function armKillPoint(killAt: number): Promise<void> {
   let steps = 0;

@@ -1,16 +1,16 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 
-/** A program in its own process that answers messages, and is there to be killed. */
+/** A program in its own process that responds to messages, and is meant to be killed. */
 export type KillableProcess<Request, State> = Readonly<{
-  /** Undefined once the process has ended. */
+  /** Undefined once the process has exited. */
   ask: (request?: Request) => Promise<State | undefined>;
   hasEnded: () => boolean;
-  /** Ends it by SIGKILL, and waits. */
+  /** Ends it with SIGKILL, and waits. */
   kill: () => Promise<void>;
 }>;
 
-/** Starts a program that answers each message, an object, with a state. */
+/** Starts a program that responds to each message, an object, with a state. */
 export function startKillableProcess<Request extends object, State>(
   program: string,
   args: readonly string[],
@@ -21,7 +21,8 @@ export function startKillableProcess<Request extends object, State>(
     ask: async (request) => {
       if (!child.connected) return undefined;
       const answer = once(child, "message").then(([state]) => state as State);
-      // Without a callback, a message to a process that has just ended would be an error of the whole child; `ended` reports it.
+      // Without a callback, a message to a process that has just exited would be an error of the whole child; `ended`
+      // reports it.
       child.send(request ?? {}, () => undefined);
       return Promise.race([answer, ended.then(() => undefined)]);
     },

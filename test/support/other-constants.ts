@@ -2,16 +2,19 @@ import { z } from "zod";
 import { isFixed } from "#daemon/settings/fixed.ts";
 import type { ServiceName } from "../../cli/service-definitions.ts";
 
-/** Constants of a service (`fixed` in its settings' schema), by path, as a test needs them. */
+/** Constants of a service (`fixed` in its settings' schema), by path, with a test's values. */
 export type OtherConstants = Readonly<Record<string, number | string>>;
 
-/** The option of Node that gives a service's process other constants; the process must run the clone's own files, not compiled ones. */
+/**
+ * The Node option that gives a service's process other constants; the process must run the clone's own files, not
+ * compiled ones.
+ */
 export function importConstants(service: ServiceName, constants: OtherConstants): string {
   const { href } = new URL("replaced-constants.ts", import.meta.url);
   return `--import=${href}?service=${service}&constants=${encodeURIComponent(JSON.stringify(constants))}`;
 }
 
-/** Gives the settings that this process reads other constants, until it is disposed of. */
+/** Changes constants in the settings that this process reads, until it is disposed of. */
 export function replaceConstants(schema: z.ZodObject, constants: OtherConstants): Disposable {
   const replaced = new DisposableStack();
   for (const [path, value] of Object.entries(constants)) {

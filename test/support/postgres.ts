@@ -12,16 +12,18 @@ import { isExecutable } from "./find-program.ts";
 /** A PostgreSQL server for tests, with its own data. Disposing of it stops it and removes its data. */
 export type PostgresServer = AsyncDisposable &
   Readonly<{
-    /** Makes an empty database; its URL holds a password. */
+    /** Creates an empty database; its URL contains a password. */
     createDatabase: () => Promise<string>;
     /** Runs one statement in a database. */
     query: (url: string, text: string) => Promise<readonly Readonly<Record<string, unknown>>[]>;
-    /** Ends it as a crash would (every connection breaks), and lets it be started again. */
+    /** Ends it like a crash (every connection breaks), and allows restarting it. */
     stop: () => Promise<void>;
     start: () => Promise<void>;
   }>;
 
-/** Explains why tests can't have a PostgreSQL server here; undefined if they can. Stands in the names of the tests that are skipped. */
+/**
+ * Explains why tests can't have a PostgreSQL server here; undefined if they can. Shown in the names of skipped tests.
+ */
 export function explainMissingPostgres(): string | undefined {
   if (findPrograms() === undefined) return "no postgres and initdb on PATH or in /usr/lib/postgresql";
   return undefined;
@@ -39,7 +41,10 @@ const initOptions = [
   "--no-sync",
 ];
 
-/** Starts a server on a free port of loopback. Its commits wait for the disk as in production; only its folder is temporary. */
+/**
+ * Starts a server on a free loopback port. Its commits wait for the disk as in production; only its directory is
+ * temporary.
+ */
 export async function startPostgres(): Promise<PostgresServer> {
   const folder = findPrograms();
   if (folder === undefined) throw new Error(explainMissingPostgres());
@@ -65,7 +70,7 @@ export async function startPostgres(): Promise<PostgresServer> {
     });
     const exited = once(child, "exit");
     end = async () => {
-      // Immediate shutdown: no goodbye to clients, recovery at the next start.
+      // Immediate shutdown: clients are not notified, and the next start runs recovery.
       child.kill("SIGQUIT");
       await within("the end of PostgreSQL", deadlineMs, exited);
     };
@@ -104,7 +109,7 @@ async function runStatement(url: string, text: string): Promise<readonly Readonl
   }
 }
 
-/** Finds the folder that holds the server's programs: on PATH, or where Debian puts them. */
+/** Finds the directory of the server's programs: on PATH, or at Debian's path. */
 function findPrograms(): string | undefined {
   const folders = [...(process.env["PATH"] ?? "").split(delimiter), ...globSync("/usr/lib/postgresql/*/bin")];
   return folders.find((folder) => ["postgres", "initdb"].every((name) => isExecutable(join(folder, name))));

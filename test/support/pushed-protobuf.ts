@@ -1,10 +1,10 @@
 import { gzipSync } from "node:zlib";
 import { encodeDelimited } from "#devnet/monitor/metric-family-message.ts";
 
-/** Content type of Prometheus's protobuf format, as its client libraries send it (Prometheus, "Exposition formats"). */
+/** Content type of Prometheus's protobuf format, as sent by its client libraries (Prometheus, "Exposition formats"). */
 const protobuf = "application/vnd.google.protobuf; proto=io.prometheus.client.MetricFamily; encoding=delimited";
 
-/** Puts a gauge under a job as a node of the field does: protobuf, and that compressed. */
+/** Pushes a gauge under a job like a real node: as compressed protobuf. */
 export async function pushProtobuf(
   url: string,
   { job, name, value }: Readonly<{ job: string; name: string; value: number }>,

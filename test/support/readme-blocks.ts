@@ -6,7 +6,7 @@ const root = join(import.meta.dirname, "../..");
 /**
  * The shell blocks of a README after a heading or a bold lead, in order.
  *
- * @throws {Error} when the text does not stand there.
+ * @throws {Error} if the text is not there.
  */
 export async function readShellBlocks(readme: string, after: string): Promise<readonly string[]> {
   const text = await readFile(join(root, readme), "utf8");

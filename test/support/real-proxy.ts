@@ -2,13 +2,13 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { start, startNginx, type BenchProcess } from "../bench/gateway/proxies.ts";
 
-/** Port of a proxy on 127.0.0.1, the folder of its files, and the port that it passes connections or requests on to. */
+/** Port of a proxy on 127.0.0.1, its directory, and the port to which it forwards connections or requests. */
 export type ProxyLocation = Readonly<{ folder: string; port: number; behindPort: string }>;
 
 /** Starts a proxy. */
 export type StartProxy = (place: ProxyLocation) => Promise<BenchProcess>;
 
-/** Prepares an nginx that passes requests and WebSockets on, with these directives about headers. */
+/** Prepares an nginx that forwards requests and WebSockets, with these header directives. */
 export function prepareNginx(headers: string): StartProxy {
   return ({ folder, port, behindPort }) =>
     startNginx(
@@ -20,7 +20,7 @@ export function prepareNginx(headers: string): StartProxy {
     );
 }
 
-/** Prepares an nginx that passes requests on over one connection that it keeps, with these directives about headers. */
+/** Prepares an nginx that forwards requests over one kept-alive connection, with these header directives. */
 export function prepareKeepingNginx(headers: string): StartProxy {
   return ({ folder, port, behindPort }) =>
     startNginx(
@@ -32,7 +32,7 @@ export function prepareKeepingNginx(headers: string): StartProxy {
     );
 }
 
-/** Prepares a HAProxy of this mode, with these words behind its server's address. */
+/** Prepares a HAProxy in this mode, with these words after its server's address. */
 export function prepareHaproxy(mode: string, server: string): StartProxy {
   return ({ folder, port, behindPort }) => {
     const config = join(folder, `haproxy-${port}.cfg`);
@@ -45,7 +45,7 @@ export function prepareHaproxy(mode: string, server: string): StartProxy {
   };
 }
 
-/** Transport of Envoy's connections to the gateway that writes a PROXY header of this version before them. */
+/** Transport of Envoy's connections to the gateway that sends a PROXY header of this version first. */
 const buildProxyTransport = (version: "V1" | "V2") => ({
   name: "envoy.transport_sockets.upstream_proxy_protocol",
   typed_config: {
@@ -58,12 +58,15 @@ const buildProxyTransport = (version: "V1" | "V2") => ({
   },
 });
 
-/** Builds an address of loopback as Envoy has it. */
+/** Builds a loopback address in Envoy's format. */
 function buildEnvoyAddress(portValue: number) {
   return { socket_address: { address: "127.0.0.1", port_value: portValue } };
 }
 
-/** Prepares an Envoy that passes requests and WebSockets on, and gives each client's address by `X-Forwarded-For`, with `proxyProtocol` by PROXY headers, too. */
+/**
+ * Prepares an Envoy that forwards requests and WebSockets, and sends each client's address in `X-Forwarded-For`, with
+ * `proxyProtocol` also in PROXY headers.
+ */
 export function prepareEnvoy({ proxyProtocol }: Readonly<{ proxyProtocol?: "V1" | "V2" }> = {}): StartProxy {
   return ({ folder, port, behindPort }) => {
     const manager = {

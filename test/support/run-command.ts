@@ -4,7 +4,10 @@ import { gatehouseProgram } from "./programs/place.ts";
 
 export type CommandResult = Readonly<{ status: number | null; stdout: string; stderr: string }>;
 
-/** Runs `gatehouse <args>` to its end, in this directory or that one, with a clean environment but for PATH and what is given. */
+/**
+ * Runs `gatehouse <args>` to its end, in this directory or another one, with an environment of PATH and the given
+ * variables only.
+ */
 export function runGatehouse(
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},
@@ -21,7 +24,7 @@ export async function runProgram(
   cwd: string | undefined,
 ): Promise<CommandResult> {
   const child = spawn(program, args, {
-    // Of the services that announce themselves here, a command finds those of this process alone.
+    // Of the services announced here, a command finds only this process's.
     env: { PATH: process.env["PATH"] ?? "", XDG_RUNTIME_DIR: process.env["XDG_RUNTIME_DIR"] ?? "", ...env },
     stdio: ["ignore", "pipe", "pipe"],
     cwd,

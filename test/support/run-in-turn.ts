@@ -2,10 +2,10 @@ import { DatabaseSync } from "node:sqlite";
 import { until } from "#daemon/testing/until.ts";
 
 /**
- * Does some work while no other process does any under the same file's lock, which is made if it is not there. It is SQLite's lock of a database
- * file, which the kernel takes from a process that is killed.
+ * Runs some work while no other process does under the same lock file, which is created if missing. It uses SQLite's
+ * lock on a database file, which the kernel releases if the process is killed.
  *
- * @throws {Error} naming the file, when others have it for longer than the deadline; nothing was done then.
+ * @throws {Error} with the file's name if others hold it beyond the deadline; nothing was done then.
  */
 export async function runInTurn<T>(path: string, deadlineMs: number, work: () => Promise<T>): Promise<T> {
   using database = new DatabaseSync(path, { timeout: 0 });

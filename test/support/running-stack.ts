@@ -26,7 +26,7 @@ export type StackPorts = Readonly<
   >
 >;
 
-/** A `gatehouse stack` process with its output so far. Disposing of it presses Ctrl-C and waits for the end. */
+/** A `gatehouse stack` process with its output so far. Disposing of it presses Ctrl-C and waits for the exit. */
 export type RunningStack = AsyncDisposable &
   Readonly<{
     ports: StackPorts;
@@ -37,11 +37,11 @@ export type RunningStack = AsyncDisposable &
     output: () => string;
     /** Resolves with the exit status. */
     exited: Promise<number | null>;
-    /** Sends SIGINT, as Ctrl-C does, and waits for the end. */
+    /** Sends SIGINT, like Ctrl-C, and waits for the exit. */
     stop: () => Promise<number | null>;
   }>;
 
-/** Ports that are free now, as the environment variables that the stack's services read. */
+/** Currently unused ports, as the environment variables that the stack's services read. */
 export async function findStackPorts(): Promise<Readonly<{ ports: StackPorts; env: Record<string, string> }>> {
   const free = await findFreePorts(10);
   const [node = 0, nodeWebSocket = 0, pushgateway = 0, sidecar = 0, gateway = 0, facilitator = 0] = free;
@@ -64,7 +64,10 @@ export async function findStackPorts(): Promise<Readonly<{ ports: StackPorts; en
   };
 }
 
-/** Runs `gatehouse stack` with its own ports and state folder, and other values for constants of its services; returns as soon as the process runs. */
+/**
+ * Runs `gatehouse stack` with its own ports and state directory, and other values for its services' constants; returns
+ * as soon as the process runs.
+ */
 export async function spawnStack(
   args: readonly string[] = [],
   env: Readonly<Record<string, string>> = {},
@@ -75,7 +78,7 @@ export async function spawnStack(
   const stateDirectory = await mkdtemp(join(tmpdir(), "gatehouse-stack-"));
   const { ports, env: portsEnv } = await findStackPorts();
   const command = [process.execPath, program, "stack", "--state-dir", stateDirectory, ...args];
-  // The umask that systems come with: what a process leaves to it, everybody may read.
+  // The usual default umask: files that a process leaves to it are readable by everyone.
   const child = spawn("sh", ["-c", 'umask 022; exec "$@"', "sh", ...command], {
     env: { ...process.env, ...portsEnv, NODE_OPTIONS: imports.join(" "), ...env },
     stdio: ["ignore", "pipe", "pipe"],

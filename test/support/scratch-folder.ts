@@ -5,8 +5,8 @@ const gibibyte = 2 ** 30;
 const neededGibibytes = 4;
 
 /**
- * Finds a folder for the temporary files of tests that is better than the usual one: in Linux's file system in memory, where a flush takes no
- * time, if it has room (a container's has 64 MiB) and programs may run from it.
+ * Finds a better directory for the tests' temporary files than the default: Linux's in-memory file system, where a
+ * flush takes no time, if it has space (a container's has 64 MiB) and allows running programs.
  */
 export function findScratchFolder(): string | undefined {
   if (process.platform !== "linux" || process.env["TMPDIR"] !== undefined) return undefined;

@@ -1,4 +1,4 @@
-/** Numbers from 0 to 1 that a seed decides (a linear congruential generator, Numerical Recipes' constants). */
+/** Numbers from 0 to 1 determined by a seed (a linear congruential generator, Numerical Recipes' constants). */
 export function createRandom(seed: number): () => number {
   let state = seed >>> 0;
   return () => {

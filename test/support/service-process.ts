@@ -7,32 +7,32 @@ import type { ServiceName } from "../../cli/service-definitions.ts";
 import { importConstants, type OtherConstants } from "./other-constants.ts";
 import { gatehouseProgram, ownProgram } from "./programs/place.ts";
 
-// The command is run as a person runs it: by its own first line, with this Node.
+// The command runs as for an operator: through its own first line, with this Node.
 const path = `${dirname(process.execPath)}:${process.env["PATH"] ?? ""}`;
-/** The first start of all compiles. */
+/** The very first start compiles. */
 const startDeadlineMs = 40_000;
 const stopDeadlineMs = 10_000;
 
 /** URLs of a service by name. */
 export type ReadyUrls = Readonly<Record<string, string>>;
 
-/** A service in its own process. Disposing of it sends SIGTERM and waits for the end. */
+/** A service in its own process. Disposing of it sends SIGTERM and waits for the exit. */
 export type ServiceProcess = AsyncDisposable &
   Readonly<{
-    /** URLs by name, as the service reported when it was ready. */
+    /** URLs by name, as reported when the service was ready. */
     urls: ReadyUrls;
     pid: number;
     /** Output so far. */
     output: () => string;
     hasEnded: () => boolean;
-    /** Sends a signal and resolves with the exit status (null when the signal ended it). */
+    /** Sends a signal and resolves with the exit status (null if the signal ended it). */
     end: (signal: NodeJS.Signals, withinMs?: number) => Promise<number | null>;
   }>;
 
 /**
- * Runs `gatehouse <service>` with the environment alone, and waits until it is ready.
+ * Runs `gatehouse <service>` with only the given environment, and waits until it is ready.
  *
- * @throws {Error} with what the process printed when it ends before that.
+ * @throws {Error} with the process's output if it exits before that.
  */
 export async function startService(
   service: string,
@@ -49,11 +49,14 @@ export async function startService(
     /** Max number of files that it may open. */
     descriptors?: number;
     program?: string;
-    /** Other values for constants of its settings; the clone's own files then run, which start slower than compiled ones. */
+    /**
+     * Other values for constants of its settings; it then runs the clone's own files, which start more slowly than
+     * compiled ones.
+     */
     constants?: OtherConstants | undefined;
     /** Options of the command. */
     args?: readonly string[];
-    /** Resolves with its URLs when it is ready; by default as a service reports to its parent. */
+    /** Resolves with its URLs when it is ready; by default through a service's report to its parent. */
     reports?: (child: ChildProcess) => Promise<ReadyUrls>;
   }> = {},
 ): Promise<ServiceProcess> {
@@ -91,7 +94,7 @@ export async function startService(
   };
 }
 
-/** Runs `gatehouse <service>` to its end: its exit status and what it printed. */
+/** Runs `gatehouse <service>` to its end; returns its exit status and output. */
 export async function runToEnd(
   service: ServiceName,
   env: Readonly<Record<string, string>>,

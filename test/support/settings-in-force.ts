@@ -4,14 +4,14 @@ import type { ServiceProcess } from "./service-process.ts";
 
 type Configuration = Readonly<{ files: readonly Readonly<{ path: string; sha256: string; refused?: string }>[] }>;
 
-/** Reads what a service that is handed over reports of its settings file. */
+/** Reads a hot-restarted service's report about its settings file. */
 export async function readSettingsInForce({ urls }: Pick<ServiceProcess, "urls">, path: string) {
   const operations = Object.entries(urls).find(([name]) => /^sidecar$|operations$/.test(name))?.[1];
   const configuration = (await (await fetch(`${operations}/configuration`)).json()) as Configuration;
   return configuration.files.find((file) => file.path === path);
 }
 
-/** Waits until what stands in the settings file is in force. */
+/** Waits until the settings file's content is active. */
 export async function waitUntilInForce(
   service: Pick<ServiceProcess, "urls">,
   path: string,
@@ -23,7 +23,7 @@ export async function waitUntilInForce(
   });
 }
 
-/** Waits until what stands in the settings file is refused; why it is. */
+/** Waits until the settings file's content is rejected; returns why. */
 export async function waitUntilRejected(service: Pick<ServiceProcess, "urls">, path: string): Promise<string> {
   return until("the settings are refused", generousMs, async () => (await readSettingsInForce(service, path))?.refused);
 }

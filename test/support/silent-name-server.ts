@@ -4,16 +4,19 @@ import { once } from "node:events";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
-/** Longer than a test waits: a lookup that begins lasts to its end. */
+/** Longer than a test waits: a lookup that has started lasts to its end. */
 const silenceSeconds = 30;
 
 /** Whether this user may give a program its own `/etc/hosts` and `/etc/resolv.conf`. */
 export const mayMount = spawnSync("unshare", ["--mount", "mount", "--bind", "/etc/hosts", "/etc/hosts"]).status === 0;
 
-/** Ends the name of a test that is skipped. */
+/** Suffix of a skipped test's name. */
 export const whySkipped = " (skipped: this user may not mount files, or have a name server's port)";
 
-/** Starts a name server that takes questions and answers none, at an address of loopback that no other test has; undefined if this user may have no such port. */
+/**
+ * Starts a name server that accepts queries and never responds, at a loopback address that no other test uses;
+ * undefined if this user may not open such a port.
+ */
 export async function startSilentNameServer() {
   const address = `127.${1 + (process.pid % 250)}.${Math.floor(Math.random() * 250)}.53`;
   const questions: string[] = [];
@@ -34,7 +37,7 @@ export async function startSilentNameServer() {
   };
 }
 
-/** Returns the words before a command whose system asks that name server, and knows `node.test` by itself. */
+/** Returns the command prefix that makes the system query that name server, and resolve `node.test` by itself. */
 export async function mountNames(folder: string, nameServer: string): Promise<readonly string[]> {
   const [resolv, hosts] = [join(folder, "resolv.conf"), join(folder, "hosts")];
   await writeFile(resolv, `nameserver ${nameServer}\noptions timeout:${silenceSeconds} attempts:1\nsearch .\n`);

@@ -2,7 +2,8 @@ import { join } from "node:path";
 import { runStackUpgradeCommand } from "../../cli/stack-upgrade/stack-upgrade-command.ts";
 
 /**
- * `gatehouse upgrade --stack` as it is, but that a version has to be well for seconds only. Arguments: the program's directory, the stack, the new image or "" to continue, and its version.
+ * The unchanged `gatehouse upgrade --stack`, except that a version must be healthy for seconds only. Arguments: the
+ * program's directory, the stack, the new image or "" to continue, and its version.
  */
 const [directory = "", stack = "", image = "", version = ""] = process.argv.slice(2);
 const limits = { copyMs: 120_000, updateMs: 240_000, proveMs: 60_000 };

@@ -3,16 +3,19 @@ import type { FakeNode } from "#sidecar/testing/fake-node.ts";
 import { startKillableProcess, type KillableProcess } from "./killable-process.ts";
 import { findTestProgram } from "./programs/place.ts";
 
-/** Request to the process: to upgrade its node to a release, and the step from now on at which it ends itself. */
+/** Request to the process: to upgrade its node to a release, and the step from now on at which it kills itself. */
 export type UpgradeProcessRequest = Readonly<{ source?: string; killAt?: number }>;
 
-/** State of the node and its upgrade as the upkeep sees it. */
+/** State of the node and its upgrade, according to the upkeep. */
 export type UpgradeProcessState = Readonly<{
   /** node.conf, pruning and data are as desired, and no restart is due. */
   isRight: boolean;
-  /** The node is known to have advanced with its node.conf. Of one that nobody has restarted, its start and the file's last change may be too close together to distinguish. */
+  /**
+   * The node is known to have advanced with its node.conf. If it was never restarted, its start and the file's last
+   * change may be too close together to distinguish.
+   */
   isKept: boolean;
-  /** Reasons for which a requested upgrade was refused. */
+  /** Reasons why a requested upgrade was rejected. */
   problems: readonly string[];
   /** Reason of the condition `DataIntact`. */
   data: string | undefined;
@@ -22,12 +25,14 @@ export type UpgradeProcessState = Readonly<{
   words?: string | undefined;
 }>;
 
-/** The upkeep of a node in its own process, there to be killed in the middle of an upgrade. */
+/** The upkeep of a node in its own process, meant to be killed in the middle of an upgrade. */
 export type UpgradeProcess = KillableProcess<UpgradeProcessRequest, UpgradeProcessState>;
 
 const program = findTestProgram("upgrade-process.main.ts");
 
-/** Starts the process; its state stands in the node's workspace. `killAt`: the step at which it ends itself, 0 for never. */
+/**
+ * Starts the process; its state is in the node's workspace. `killAt`: the step at which it kills itself, 0 for never.
+ */
 export function startUpgradeProcess(
   node: Pick<FakeNode, "workspace" | "httpUrl">,
   { killAt = 0 }: Readonly<{ killAt?: number }> = {},

@@ -4,9 +4,10 @@ import { armKillPoint } from "./kill-points.ts";
 import type { UpkeepProcessState, UpkeepRequest } from "./upkeep-process.ts";
 
 /**
- * The upkeep alone in a process that is there to be killed. Arguments: the node's workspace, its HTTP URL, the state directory, the
- * restart driver, and further settings as JSON. Answers each message with how the node is; one with `killAt` sets the step at which the process ends, one with `command` does first what
- * that command of `gatehouse` does.
+ * The upkeep alone in a process that is meant to be killed. Arguments: the node's workspace, its HTTP URL, the state
+ * directory, the restart driver, and further settings as JSON. Responds to each message with the node's state; a
+ * message with `killAt` sets the step at which the process ends, one with `command` first does what that command of
+ * `gatehouse` does.
  */
 const [workspace = "", httpUrl = "", stateDirectory = "", driver = "", more = "{}"] = process.argv.slice(2);
 

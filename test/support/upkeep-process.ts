@@ -4,22 +4,27 @@ import { startKillableProcess, type KillableProcess } from "./killable-process.t
 import { findTestProgram } from "./programs/place.ts";
 import { until } from "#daemon/testing/until.ts";
 
-/** Request to the process; `killAt`: the step at which it is to end itself, see `armKillPoint`; `command`: of `gatehouse`, for an operator. */
+/**
+ * Request to the process; `killAt`: the step at which it kills itself, see `armKillPoint`; `command`: of `gatehouse`,
+ * for an operator.
+ */
 export type UpkeepRequest = Readonly<{ killAt?: number; command?: "resume" | "restart" }>;
 
-/** State of the node as its upkeep sees it. */
+/** State of the node according to its upkeep. */
 export type UpkeepProcessState = Readonly<{
-  /** node.conf matches the desired configuration, and no restart that could be made is due. */
+  /** node.conf matches the desired configuration, and no possible restart is due. */
   isRight: boolean;
   /** Since the process started. */
   corrections: number;
   restarts: number;
   isRestarting: boolean;
-  /** Message of the hold. */
+  /** Message of the pause. */
   held?: string | undefined;
 }>;
 
-/** The upkeep of a node in its own process, without the sidecar's other parts: quick to start, and there to be killed. */
+/**
+ * The upkeep of a node in its own process, without the sidecar's other parts: fast to start, and meant to be killed.
+ */
 export type UpkeepProcess = KillableProcess<UpkeepRequest, UpkeepProcessState> &
   Readonly<{
     /** Waits until the node is right. */
@@ -29,7 +34,7 @@ export type UpkeepProcess = KillableProcess<UpkeepRequest, UpkeepProcessState> &
 const program = findTestProgram("upkeep-process.main.ts");
 const rightWithinMs = 30_000;
 
-/** Starts the process with further settings; its state stands in the node's workspace. */
+/** Starts the process with further settings; its state is in the node's workspace. */
 export function startUpkeepProcess(
   node: Pick<FakeNode, "workspace" | "httpUrl">,
   driver: "none" | "ops",

@@ -20,10 +20,10 @@ const briefPayload = z.object({
 
 type BriefPayment = Readonly<z.output<typeof briefPayload>>;
 
-/** Number of payments that were read in this process, for tests. */
+/** Number of payments parsed in this process, for tests. */
 export const reads = { count: 0 };
 
-/** A scheme that was made up: a transfer by EIP-3009 of which is sent only what does not follow from the offer. */
+/** A made-up scheme: an EIP-3009 transfer that sends only what does not follow from the offer. */
 export const brief: Scheme<BriefPayment> = {
   name: "brief",
   read(payload) {

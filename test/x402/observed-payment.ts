@@ -20,14 +20,14 @@ import type { SignedPayment } from "#x402/signed-payment.ts";
 import { exact } from "#x402/exact.ts";
 import { computeDomainSeparator } from "#x402/typed-data.ts";
 
-/** The token that is settled. */
+/** The settled token. */
 const token = {
   address: "0x00000000000000000000000000000000000000AA",
   name: "USDC",
   version: "2",
   chainId: 1672,
 } as const;
-/** The time by every clock: 2027-01-15T08:00:00Z. */
+/** The time on every clock: 2027-01-15T08:00:00Z. */
 const nowSeconds = 1_800_000_000;
 
 const network = "eip155:1672";
@@ -38,7 +38,7 @@ const clock = () => nowSeconds * 1_000;
 /** Results of one payment at a facilitator and at a seller, in JSON. */
 export type ObservedPayment = Readonly<{ facilitator: object; seller: object }>;
 
-/** Gives a payment to a facilitator whose chain takes everything, and to a seller whose facilitator does. */
+/** Sends a payment to a facilitator whose chain accepts everything, and to a seller with such a facilitator. */
 export async function observePayment(paymentPayload: unknown, paymentRequirements: unknown): Promise<ObservedPayment> {
   return {
     facilitator: await observeFacilitator({ paymentPayload, paymentRequirements }),
@@ -46,7 +46,7 @@ export async function observePayment(paymentPayload: unknown, paymentRequirement
   };
 }
 
-/** Gives a payment to a facilitator in the process of a seller, who has read it. */
+/** Sends a payment to a facilitator in the process of a seller that has parsed it. */
 export async function observeInProcess(paymentPayload: unknown, paymentRequirements: unknown): Promise<object> {
   const reading = readPayment(encodeHeader(paymentPayload));
   if (!reading.ok) throw new TypeError(reading.message);
@@ -167,7 +167,7 @@ async function observeSeller(payload: unknown, offers: readonly PaymentRequireme
       onSettled: () => undefined,
       unverified: new FairSlots(1),
       responses: { hasRoom: () => true },
-      // The recorded payments end five minutes after they were signed, and ask for one.
+      // The recorded payments expire five minutes after signing, and their requests ask for one.
       clock: () => clock() + 240_000,
     },
   );
@@ -184,7 +184,7 @@ function describeClaim({ key, digest, validBefore, payload }: NewClaim): object 
   return { key, digest, validBefore, payload: hashJson(payload) };
 }
 
-/** Creates a facilitator that takes every payment, and notes the hashes of the bodies that it was sent. */
+/** Creates a facilitator that accepts every payment, and records the hashes of the received bodies. */
 function createAgreeingClient(asked: string[]): HttpClient {
   return async ({ path, body }) => {
     if (path === "/supported") return answerJson({ kinds: [{ x402Version: 2, scheme: "exact", network }] });

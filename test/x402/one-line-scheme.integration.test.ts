@@ -23,7 +23,7 @@ import { startPaymentChain, testAccount, type PaymentChain } from "../support/pa
 import { generousMs, until } from "#daemon/testing/until.ts";
 import { reads } from "./brief-scheme.ts";
 
-// All that a scheme takes besides its own file: its line in this table.
+// All that a scheme needs besides its own file: its line in this table.
 vi.mock("#x402/schemes.ts", async (original) => {
   const { schemes } = await original<typeof Table>();
   const { brief } = await import("./brief-scheme.ts");
@@ -40,7 +40,7 @@ let facilitatorUrl: string;
 let shopUrl: string;
 const shopMetrics = new Registry();
 
-/** Starts a service in this process, as its command does. */
+/** Starts a service in this process, like its command. */
 async function startHere<Schema extends z.ZodObject>(
   { definition, start }: Service<Schema>,
   env: Readonly<Record<string, string>>,
@@ -89,7 +89,7 @@ beforeAll(async () => {
 
 afterAll(() => resources.disposeAsync());
 
-/** Rows of a ledger whose service has stopped. */
+/** Rows of a stopped service's ledger. */
 function rows(ledger: string, sql: string): readonly unknown[] {
   const database = new DatabaseSync(join(folder, ledger), { readOnly: true });
   try {
@@ -122,7 +122,7 @@ test("a scheme that is one file and a line of the table is supported, offered, p
   expect(bought.status).toBe(200);
   expect((await chain.balanceOf(payee.address)) - before).toBe(10_000n);
 
-  // Read by the seller, and by the facilitator for each of two requests.
+  // Parsed by the seller, and by the facilitator for each of two requests.
   expect(reads.count).toBe(3);
   expect(recover, "the signature is recovered once").toHaveBeenCalledTimes(1);
   expect(tap.counts.get("eth_estimateGas"), "it is simulated once").toBe(1);

@@ -25,7 +25,7 @@ import { startNginx } from "../bench/gateway/proxies.ts";
 import { createTemporaryFolder, findUrl, openMarket, payee, payer, type Market } from "../support/payments/shop.ts";
 import { testAccount, type TestAccount } from "../support/payments/payment-chain.ts";
 
-/** Attacks on x402 that were published: docs/attacks.md names who published each. */
+/** Published attacks on x402: docs/attacks.md lists who published each. */
 const resources = new AsyncDisposableStack();
 let market: Market;
 let folder: string;
@@ -72,7 +72,7 @@ async function sendToToken({ account }: TestAccount, data: Hex): Promise<Hex> {
   return hash;
 }
 
-/** Signs a payment for a route; the payment and the header that bears it. */
+/** Signs a payment for a route; returns the payment and its header. */
 async function sign(path: string, buyer: TestAccount = payer) {
   const unpaid = await fetch(shopUrl + path);
   const { accepts } = decodePaymentRequiredHeader(unpaid.headers.get("PAYMENT-REQUIRED") ?? "");
@@ -87,7 +87,7 @@ async function sign(path: string, buyer: TestAccount = payer) {
   };
 }
 
-/** Starts a purchase whose upstream holds its response until the test has done something else. */
+/** Starts a purchase whose upstream withholds its response until the test has done something else. */
 async function buyWhile(
   payment: Awaited<ReturnType<typeof sign>>,
   meanwhile: () => Promise<unknown>,
@@ -153,7 +153,7 @@ test("cached paid answers: a shared cache in front keeps neither the response no
   const [port = 0] = await findFreePorts(1);
   const place = join(folder, "nginx");
   mkdirSync(join(place, "cache"), { recursive: true });
-  // nginx's workers are another user's.
+  // nginx's workers run as another user.
   chmodSync(folder, 0o755);
   chmodSync(join(place, "cache"), 0o777);
   const cache = `proxy_cache_path ${place}/cache keys_zone=shared:1m;

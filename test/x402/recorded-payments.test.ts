@@ -11,15 +11,16 @@ type RecordedPayment = Readonly<{
 }>;
 
 /**
- * Payments of every shape, with what facilitator and seller made of each when they were recorded: the answer, what is settled by which
- * bytes, the key and the digest of the claim, and the hash of what is sent on. None of it may change, because ledgers hold it.
+ * Payments of every shape, with the recorded results of facilitator and seller: the response, what is settled with
+ * which bytes, the claim's key and digest, and the hash of the forwarded data. None of it may change, because ledgers
+ * contain it.
  */
 const recorded = readFileSync(new URL("recorded-payments.jsonl", import.meta.url), "utf8")
   .trimEnd()
   .split("\n")
   .map((line) => JSON.parse(line) as RecordedPayment);
 
-// They were recorded in a process that reads no settings, where the schema library's own words stand in a refusal.
+// They were recorded in a process that reads no settings, so rejections contain the schema library's own messages.
 const { localeError } = z.config();
 beforeAll(() => void z.config(z.locales.en()));
 afterAll(() => void z.config({ localeError }));

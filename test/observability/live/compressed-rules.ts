@@ -2,14 +2,15 @@ import type { RuleGroup } from "#infra/observability/alert.ts";
 
 const unitMs = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 
-/** Ranges, steps of subqueries and offsets of PromQL; not the windows in names of recordings. */
+/** Ranges, subquery steps and offsets of PromQL; not the windows in recording names. */
 const durations = /(?<=[[:]|offset )\d+[smhd](?=[\]:\s]|$)/g;
-/** A day in seconds, by which forecasts are multiplied. */
+/** A day in seconds, the factor of forecasts. */
 const dayOfSeconds = /\b86400\b/g;
 
 /**
- * The same rules with every duration divided by `scale`: ranges, offsets, `for`, and the days of forecasts. With 60 a minute of the rules is a second.
- * What a rule compares with a clock (how late, how far off) stays as it is, because services measure it in true seconds.
+ * The same rules with every duration divided by `scale`: ranges, offsets, `for`, and the days of forecasts. With 60, a
+ * minute of the rules takes a second. Values that a rule compares with a clock (delays, drift) stay unchanged, because
+ * services measure them in real seconds.
  */
 export function compressRules(groups: readonly RuleGroup[], scale: number): readonly RuleGroup[] {
   const inExpression = (expr: string) =>
@@ -27,7 +28,7 @@ export function compressRules(groups: readonly RuleGroup[], scale: number): read
   }));
 }
 
-/** @throws {Error} at what is no duration of one number and one unit. */
+/** @throws {Error} if a duration is not one number and one unit. */
 function compressDuration(duration: string, scale: number): string {
   const [, count, unit] = /^(\d+)([smhd])$/.exec(duration) ?? [];
   if (count === undefined || unit === undefined) throw new Error(`${duration} is not a duration such as 5m`);

@@ -31,7 +31,7 @@ describe.skipIf(!hasPrometheus)(`a Prometheus that scrapes a stack under load${w
     stack = resources.use(await startWatchedStack({ rules: compressRules(ruleGroups, scale), scale }));
     const { internalUrl, gatewayUrl } = stack;
     resources.use(startLoad({ url: internalUrl, callsPerSecond: 10 }));
-    // More than the public tier may, so that a limit refuses some.
+    // More than the public tier allows, so that a limit rejects some.
     await using _ = startLoad({ url: gatewayUrl, callsPerSecond: 600, method: "eth_chainId" });
     await until("a caller meets a limit", generousMs, async () => {
       return (await stack.prometheus.query("gatehouse_gateway_limited_total > 0")).length > 0;

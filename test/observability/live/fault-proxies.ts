@@ -4,24 +4,30 @@ import { text } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
 import { keccak256, type Hex } from "viem";
 
-/** Trouble of a node behind a proxy: of so many reads of balances, one is late, or answered by status 500. */
+/** Fault of a node behind a proxy: one in this many balance reads is late, or gets status 500. */
 export type NodeTrouble = Readonly<{
   delayMs?: number;
   delayEvery?: number;
   failEvery?: number;
-  /** Fates of calls in place of the node's answer, by method. */
+  /** Overrides of the node's responses, by method. */
   fates?: Readonly<Record<string, Fate>>;
 }>;
 
-/** `fails`: an error; `forgets`: `null`, as for what a node does not have; `loses`: a transaction is taken, and nobody hears of it. */
+/**
+ * `fails`: an error; `forgets`: `null`, as for something that the node does not have; `loses`: the node accepts a
+ * transaction, but never broadcasts it.
+ */
 type Fate = "fails" | "forgets" | "loses";
 
 type Call = Readonly<{ id: unknown; method: string; params: readonly unknown[] }>;
 
-/** A way to the node's JSON-RPC over HTTP that can be troubled. */
+/** A path to the node's JSON-RPC over HTTP, with faults on demand. */
 export type FaultyRpc = AsyncDisposable & Readonly<{ url: string; trouble: (how: NodeTrouble) => Disposable }>;
 
-/** Passes JSON-RPC on to a node; only reads of balances, and the methods of `fates`, meet what `trouble` says, so that nobody else notices. */
+/**
+ * Forwards JSON-RPC to a node; `trouble` affects only balance reads and the methods of `fates`, so that nothing else is
+ * disturbed.
+ */
 export async function startFaultyRpc(port: number, nodeUrl: string): Promise<FaultyRpc> {
   let trouble: NodeTrouble = {};
   let reads = 0;
@@ -56,7 +62,7 @@ export async function startFaultyRpc(port: number, nodeUrl: string): Promise<Fau
     response.writeHead(200, headers).end(JSON.stringify(answers));
   };
   const server = createHttpServer((request, response) => {
-    // A node that does not answer is passed on as a connection that ends.
+    // If the node does not respond, the connection is closed.
     answer(request, response).catch(() => response.destroy());
   });
   await listen(server, port);
@@ -73,7 +79,7 @@ export async function startFaultyRpc(port: number, nodeUrl: string): Promise<Fau
   };
 }
 
-/** Answers a call by its fate; undefined if it is passed on. */
+/** Responds to a call with its override; undefined if the call is forwarded. */
 function answerByFate({ params }: Call, fate: Fate | undefined): object | undefined {
   switch (fate) {
     case undefined:
@@ -87,10 +93,10 @@ function answerByFate({ params }: Call, fate: Fate | undefined): object | undefi
   }
 }
 
-/** A TCP connection's way to a port that can be cut. */
+/** The path of a TCP connection to a port, which can be cut. */
 export type FaultyLink = AsyncDisposable & Readonly<{ port: number; cut: () => Promise<AsyncDisposable> }>;
 
-/** Passes connections on to a port of loopback. */
+/** Forwards connections to a loopback port. */
 export async function startFaultyLink(behindPort: number): Promise<FaultyLink> {
   const sockets = new Set<Socket>();
   const open = async (port: number) => {

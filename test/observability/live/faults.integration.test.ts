@@ -16,13 +16,13 @@ import {
   type RunningPrometheus,
 } from "../../support/prometheus/prometheus.ts";
 
-/** Three minutes of a rule are a second and a half. */
+/** At this scale, three minutes of a rule are a second and a half. */
 const scale = 120;
 const intervalMs = 500;
-/** Four looks of Prometheus at the rules. */
+/** Four of Prometheus's evaluations. */
 const steadyMs = 4 * intervalMs;
 
-/** A sidecar in its own process next to a node, scraped by a Prometheus. */
+/** A sidecar in its own process next to a node, scraped by Prometheus. */
 type WatchedSidecar = Readonly<{
   node: FakeNode;
   prometheus: RunningPrometheus;
@@ -97,7 +97,7 @@ describe.skipIf(!hasPrometheus)(`a live Prometheus${withoutPrometheus}`, () => {
       expect(await seeFault(fault, watched)).toMatchObject({ alert });
       expect(await listFiringAlerts(watched.prometheus)).toEqual(new Map());
     },
-    // Longer than the waits in it, so that the one that failed is named.
+    // Longer than the waits in it, so that the failed one is named.
     480_000,
   );
 });

@@ -6,7 +6,9 @@ import type { NodeTrouble } from "./fault-proxies.ts";
 import type { WatchedStack } from "./watched-stack.ts";
 import { hang } from "./upkeep-faults.ts";
 
-/** Prepares a fault of the node, with callers that go on calling after it is fixed, so that the share of bad calls falls. */
+/**
+ * Prepares a fault of the node, with callers that continue after it is fixed, so that the share of failed calls falls.
+ */
 function prepareTrouble(trouble: NodeTrouble, callsPerSecond: number) {
   return (struck: WatchedStack): Promise<AsyncDisposable> => {
     const load = startLoad({ url: struck.internalUrl, callsPerSecond });
@@ -25,7 +27,10 @@ const burns = ["errors:ratio_rate30m > 0.006", "slow:ratio_rate30m > 0.06"].map(
 );
 const forgottenWithinMs = 120_000;
 
-/** Waits until the calls of an earlier fault are out of the shorter windows: with new calls, they would be reported again. */
+/**
+ * Waits until the calls of an earlier fault have left the shorter windows: otherwise, new calls would report them
+ * again.
+ */
 const forgetBurns = ({ prometheus }: WatchedStack) =>
   until("no earlier call is remembered", forgottenWithinMs, async () => {
     return (await prometheus.query(burns.join(" or "))).length === 0;
@@ -34,7 +39,10 @@ const forgetBurns = ({ prometheus }: WatchedStack) =>
 const loaded = (load: (struck: WatchedStack) => Load) => (struck: WatchedStack) =>
   Promise.resolve(startLoad(load(struck)));
 
-/** Faults of the gateway's calls, of its links, and of whole services. Slow burns come first: a fast one is in the long windows for a while. */
+/**
+ * Faults of the gateway's calls, of its links, and of whole services. Slow burns come first: a fast one stays in the
+ * long windows for a while.
+ */
 export const gatewayFaults: readonly LiveFault<WatchedStack>[] = [
   {
     alert: "GatehouseGatewayErrors",
@@ -100,7 +108,7 @@ export const gatewayFaults: readonly LiveFault<WatchedStack>[] = [
   {
     alert: "GatehouseClockDrift",
     what: "a gateway whose clock is two minutes ahead",
-    // Another target of the sidecar's job: a job that loses its only one would be reported as gone.
+    // Another target of the sidecar's job: a job that loses its only target would be reported as absent.
     strike: async ({ nodeUrl, nodeWebSocketUrl, alsoScrape }) => {
       const ahead = "const now = Date.now; Date.now = () => now() + 120_000;";
       const service = await startService("gateway", {

@@ -3,24 +3,24 @@ import type { Severity } from "#infra/observability/alert.ts";
 import { until } from "#daemon/testing/until.ts";
 import type { ActiveAlert, RunningPrometheus } from "../../support/prometheus/prometheus.ts";
 
-/** A fault that is really made, and the alert that reports it. `T` is what it strikes. */
+/** A real fault, and the alert that reports it. `T` is what the fault affects. */
 export type LiveFault<T> = Readonly<{
   alert: `Gatehouse${string}`;
   /** Severity with which it fires, for an alert that has two. */
   severity?: Severity;
-  /** Fault in words, as a person would say it. */
+  /** Description of the fault. */
   what: string;
-  /** Alerts that the same fault gives rise to, and has to: whoever stops a node has callers that fail. */
+  /** Alerts that the same fault must also cause: stopping a node makes calls fail, too. */
   besides?: readonly `Gatehouse${string}`[];
-  /** Longest time until the alert fires, besides the wait of its rule. */
+  /** Max time until the alert fires, in addition to its rule's `for`. */
   firesWithinMs?: number;
-  /** Time for which the alert has to go on firing. */
+  /** Time for which the alert must keep firing. */
   steadyMs?: number;
-  /** Longest time until all is silent again. */
+  /** Max time until nothing fires any more. */
   resolvesWithinMs?: number;
   /** Prepares the fault; not timed. */
   prepare?: (struck: T) => Promise<unknown>;
-  /** Makes the fault; disposing of what it returns repairs it. */
+  /** Causes the fault; disposing of the result repairs it. */
   strike: (struck: T) => Promise<AsyncDisposable>;
 }>;
 
@@ -34,18 +34,19 @@ export type SeenFault = Readonly<{
   besides: readonly string[];
 }>;
 
-/** The alert that fires for as long as Prometheus judges rules; it is loaded by a run that shows that. */
+/** The alert that fires as long as Prometheus evaluates rules; only a run that tests it loads it. */
 export const watchdog = "GatehouseWatchdog";
 
 const quietWithinMs = 120_000;
-/** Time for which an alert that fires is watched by default: it may not flap while the fault is there. */
+/** Default time for which a firing alert is watched: it must not flap during the fault. */
 const usualSteadyMs = 4_000;
 const lookEveryMs = 250;
 
 /**
- * Makes a fault, waits until its alert fires, sees that it goes on firing, fixes the fault, and waits until nothing fires.
+ * Causes a fault, waits until its alert fires, checks that it keeps firing, repairs the fault, and waits until nothing
+ * fires.
  *
- * @throws {Error} when the alert does not fire or end in time, flaps, or one fires that should not.
+ * @throws {Error} if the alert does not fire or resolve in time, flaps, or if another one fires.
  */
 export async function seeFault<T extends Readonly<{ prometheus: RunningPrometheus }>>(
   fault: LiveFault<T>,
@@ -62,7 +63,7 @@ export async function seeFault<T extends Readonly<{ prometheus: RunningPrometheu
     const severities = (await firing()).get(alert);
     return severity === undefined ? severities !== undefined : severities?.has(severity) === true;
   };
-  // Nor is anything about to: what the fault before left pending would fire in this one.
+  // Nothing may be pending either: an alert pending from the previous fault would fire in this one.
   await until(`nothing fires or pends before: ${what}`, quietWithinMs, async () => {
     const active = (await struck.prometheus.alerts()).filter(({ labels }) => labels["alertname"] !== watchdog);
     if (active.length > 0) throw new Error(active.map(describeAlert).join("; "));
@@ -103,7 +104,7 @@ export async function seeFault<T extends Readonly<{ prometheus: RunningPrometheu
   };
 }
 
-/** Lists the conditions that are wrong now, with their reasons, for whoever looks why nothing fires. */
+/** Lists the conditions that are wrong now, with their reasons, to explain why nothing fires. */
 async function listWrongConditions({ query }: Pick<RunningPrometheus, "query">): Promise<string> {
   const wrong = await query("gatehouse_condition_info and on (job, instance, type) gatehouse_condition == 0");
   return wrong.map(({ metric }) => `${metric["type"]} ${metric["reason"]}`).join(", ") || "nothing";
@@ -113,7 +114,7 @@ function describeAlert({ state, labels, annotations }: ActiveAlert): string {
   return `${labels["alertname"]} is ${state}: ${annotations["summary"]}`;
 }
 
-/** Names of the alerts that fire now, but for the one that always does, each with its severities. */
+/** Names of the alerts that fire now, each with its severities, except for the one that always fires. */
 export async function listFiringAlerts({
   alerts,
 }: Pick<RunningPrometheus, "alerts">): Promise<ReadonlyMap<string, ReadonlySet<string | undefined>>> {

@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { Agent, request } from "undici";
 
-/** The requests to a gateway, and how often. */
+/** The requests to a gateway, and their rate. */
 export type Load = Readonly<{ url: string; callsPerSecond: number; method?: "eth_getBalance" | "eth_chainId" }>;
 
 const callDeadlineMs = 15_000;
 const underWayMax = 500;
 
-/** Calls a gateway at a steady rate until it is disposed of; each read is another one, so that no cache answers it. */
+/** Calls a gateway at a steady rate until it is disposed of; each read is different, so that the cache serves none. */
 export function startLoad({ url, callsPerSecond, method = "eth_getBalance" }: Load): AsyncDisposable {
   const stopping = new AbortController();
   const agent = new Agent({ connections: underWayMax });
@@ -28,7 +28,7 @@ export function startLoad({ url, callsPerSecond, method = "eth_getBalance" }: Lo
       const due = Math.floor(((performance.now() - startedAt) / 1_000) * callsPerSecond) - count;
       const now = Math.min(due, underWayMax - underWay.size);
       for (let started = 0; started < now; started += 1) {
-        // What a call that fails does is what the metrics show.
+        // A failed call only shows in the metrics.
         const one = call().catch(() => undefined);
         underWay.add(one);
         void one.finally(() => underWay.delete(one));

@@ -4,21 +4,21 @@ import { toHex, type Address } from "viem";
 import { callRpc } from "../../support/call-rpc.ts";
 import { repeatAct } from "./repeat-act.ts";
 
-/** The anvil inside a running devnet node, which nobody but a test may speak to. */
+/** The anvil inside a running devnet node, which only a test may call. */
 export type NodeChain = Readonly<{
-  /** Has the node make no block, although it answers. Disposing of it lets it go on. */
+  /** Makes the node produce no block, although it responds. Disposing of it resumes block production. */
   halt: () => Promise<AsyncDisposable>;
   setBalance: (account: Address, wei: bigint) => Promise<void>;
 }>;
 
 /**
- * Lead of anvil's clock: a block at the node's own time is refused then, and tried again at the next one's. So little that payments are
- * good at that time, too; set again before it is over.
+ * Lead of anvil's clock: a block at the node's own time is rejected then, and retried at the next block's time. So
+ * little that payments are still valid then; set again before it runs out.
  */
 const aheadSeconds = 20;
 const setAgainMs = 5_000;
 
-/** Finds the chain of the devnet node in a workspace. It is another one after each start of the node. */
+/** Finds the chain of the devnet node in a workspace. It is a different one after each start of the node. */
 export function findNodeChain(workspace: string): NodeChain {
   const ask = async (method: string, params: readonly unknown[]) => {
     const { error } = await callRpc(findAnvilUrl(workspace), method, params);
@@ -40,7 +40,7 @@ export function findNodeChain(workspace: string): NodeChain {
   };
 }
 
-/** Finds the one port that the process listens on, by proc(5): anvil chooses it by itself. */
+/** Finds the only port on which the process listens, through proc(5): anvil chooses it by itself. */
 function findAnvilUrl(workspace: string): string {
   const [file] = globSync("**/anvil.pid", { cwd: workspace });
   if (file === undefined) throw new Error(`no node runs in ${workspace}`);

@@ -10,7 +10,7 @@ import type { WatchedStack } from "./watched-stack.ts";
 
 const run = promisify(execFile);
 
-/** Stops the node by its own `ops`, as a person does; starts it again to repair that. */
+/** Stops the node with its own `ops`, like an operator; starts it again to repair that. */
 async function stopNode({ binDirectory }: WatchedStack): Promise<AsyncDisposable> {
   await run("./ops", ["stop", "--force"], { cwd: binDirectory });
   return {
@@ -19,7 +19,7 @@ async function stopNode({ binDirectory }: WatchedStack): Promise<AsyncDisposable
   };
 }
 
-/** Puts a program in the place of `node_cli` that prints what it printed last, changed. */
+/** Replaces `node_cli` with a program that prints its last output, modified. */
 async function repeatNodeCliOutput(
   { binDirectory }: WatchedStack,
   change: (printed: string) => string,
@@ -59,7 +59,7 @@ const serving: readonly LiveFault<WatchedStack>[] = [
     strike: async ({ reference, nodeUrl }) => {
       await reference.follow(nodeUrl);
       await reference.advance(80);
-      // The node makes a block a second: it has caught up by itself half a minute later.
+      // The node produces a block per second: it has caught up by itself half a minute later.
       return { [Symbol.asyncDispose]: () => Promise.resolve() };
     },
   },
@@ -98,7 +98,7 @@ const disk: readonly LiveFault<WatchedStack>[] = [
     alert: "GatehouseDiskSpaceLow",
     severity: "warning",
     what: "24 KiB/s written to that disk",
-    // Six hours have to be seen (360 s at a scale of 60), and the alert waits for one.
+    // Six hours must be visible (360 s at a scale of 60), and the alert waits for one.
     firesWithinMs: 600_000,
     strike: async ({ disk: small }) => {
       const path = join(small?.path ?? "", "growing");
@@ -142,12 +142,12 @@ const volume: LiveFault<WatchedStack> = {
   },
 };
 
-/** Puts node.conf into a separate directory, with a link where it stood, and has that directory's file system hang. */
+/** Moves node.conf to a separate directory, replaces it with a link, and makes that directory's file system hang. */
 const hanging: LiveFault<WatchedStack> = {
   alert: "GatehouseReconcileStopped",
   what: "node.conf is a link into a directory whose file system hangs",
   besides: ["GatehouseConditionFalse", "GatehousePruningStalled"],
-  // Two minutes of true time, which are compared with a clock.
+  // Two minutes of real time, which are compared with a clock.
   firesWithinMs: 240_000,
   prepare: async ({ binDirectory }) => {
     const path = join(binDirectory, "node.conf");
@@ -171,5 +171,5 @@ const hanging: LiveFault<WatchedStack> = {
 
 const findMovedConfig = (binDirectory: string) => join(dirname(binDirectory), "conf", "node.conf");
 
-/** Faults of the node itself, its pruning and its disk. The disk's need the right to mount one. */
+/** Faults of the node itself, its pruning and its disk. The disk's faults need permission to mount one. */
 export const nodeFaults = { serving, pruning, disk: [...disk, volume], hanging, unparsed } as const;

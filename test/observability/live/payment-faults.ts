@@ -12,10 +12,10 @@ import { repeatAct } from "./repeat-act.ts";
 import { quickFacilitator, type WatchedStack } from "./watched-stack.ts";
 
 const signer = testAccount(0).address;
-/** Balance of a signer that has enough: more than it spends in seven compressed days at any rate seen here. */
+/** Balance of a signer with sufficient funds: more than it spends in seven compressed days at any rate seen here. */
 const plentyWei = parseEther("1000000000");
 
-/** Leaves the signer so much, and gives it plenty to repair that. */
+/** Leaves the signer this much, and refills it to repair that. */
 function prepareBalance(leftWei: bigint) {
   return async ({ chain }: WatchedStack): Promise<AsyncDisposable> => {
     await chain.setBalance(signer, leftWei);
@@ -23,14 +23,14 @@ function prepareBalance(leftWei: bigint) {
   };
 }
 
-/** Sends the facilitator a payment, good but for the changes. */
+/** Sends the facilitator a payment that is valid except for the changes. */
 async function post(url: string, changes: PaymentChanges): Promise<void> {
   const body = JSON.stringify(await signPayment(tokenAddress, changes));
   const headers = { "content-type": "application/json" };
   await (await fetch(url, { method: "POST", headers, body, signal: AbortSignal.timeout(120_000) })).text();
 }
 
-/** Has the facilitator verify so many payments, ten at a time. */
+/** Makes the facilitator verify this many payments, ten at a time. */
 async function requestVerifications(
   { facilitatorUrl }: WatchedStack,
   count: number,
@@ -80,18 +80,21 @@ const money: readonly LiveFault<WatchedStack>[] = [
   },
 ];
 
-/** A separate facilitator over PostgreSQL, as replicas are, on the stack's chain and with another signer. */
+/** A separate facilitator on PostgreSQL, as a replica, on the stack's chain and with another signer. */
 type Replicated = WatchedStack &
   Readonly<{
     postgres: PostgresServer;
     replica: () => ServiceProcess;
     replicaUrl: string;
-    /** Its own way to the node. */
+    /** Its own path to the node. */
     replicaRpc: FaultyRpc;
     startReplica: () => Promise<void>;
   }>;
 
-/** Starts one next to the stack, scraped as its own job. It is the last to be done with a stack: the job is reported as gone afterwards. */
+/**
+ * Starts one next to the stack, scraped as its own job. It is the last one of a stack: the job is reported as absent
+ * afterwards.
+ */
 export async function startReplicated(stack: WatchedStack): Promise<Replicated> {
   await using started = new AsyncDisposableStack();
   const postgres = started.use(await startPostgres());
@@ -122,7 +125,7 @@ export async function startReplicated(stack: WatchedStack): Promise<Replicated> 
   };
 }
 
-/** Prepares a fault of the replica's node, which answers some methods wrongly. */
+/** Prepares a fault of the replica's node, which returns wrong results for some methods. */
 function prepareTrouble(fates: NodeTrouble["fates"] & {}) {
   return ({ replicaRpc }: Replicated): Promise<AsyncDisposable> => {
     const made = replicaRpc.trouble({ fates });
@@ -135,10 +138,10 @@ function prepareTrouble(fates: NodeTrouble["fates"] & {}) {
   };
 }
 
-/** Longer than the comparison leaves a settlement alone that a node which lags may not have yet. */
+/** Longer than the comparison ignores a settlement that a lagging node may not have yet. */
 const comparedAfterMs = 65_000;
 
-/** Has a payment settled at the replica, long enough ago to be compared with the chain. */
+/** Settles a payment at the replica, long enough ago to be compared with the chain. */
 async function makeOldSettlement({ replicaUrl }: Replicated): Promise<void> {
   await post(`${replicaUrl}/settle`, {});
   await sleep(comparedAfterMs);
@@ -155,20 +158,20 @@ const ledger: readonly LiveFault<Replicated>[] = [
     alert: "GatehouseLedgerNotReconciled",
     what: "the facilitator's node returns an error for every receipt",
     prepare: makeOldSettlement,
-    // Five minutes of true time, which are compared with a clock.
+    // Five minutes of real time, which are compared with a clock.
     firesWithinMs: 400_000,
     strike: prepareTrouble({ eth_getTransactionReceipt: "fails" }),
   },
   {
     alert: "GatehouseSettlementStuck",
     what: "the facilitator's node accepts a payment's transactions and loses them",
-    // Ten minutes of true time.
+    // Ten minutes of real time.
     firesWithinMs: 700_000,
     strike: async (struck) => {
       const lost = await prepareTrouble({ eth_sendRawTransaction: "loses" })(struck);
       const validBefore = String(Math.floor(Date.now() / 1_000) + 1_800);
       const settling = post(`${struck.replicaUrl}/settle`, { authorization: { validBefore } });
-      // Its caller does not wait so long; the facilitator goes on.
+      // Its caller does not wait that long; the facilitator continues.
       settling.catch(() => undefined);
       return lost;
     },
@@ -195,5 +198,5 @@ const replicas: readonly LiveFault<Replicated>[] = [
   },
 ];
 
-/** Faults of the money. */
+/** Faults of payments. */
 export const paymentFaults = { money, replicas } as const;

@@ -3,12 +3,12 @@ import { until } from "#daemon/testing/until.ts";
 import { watchdog } from "./live-fault.ts";
 import type { ActiveAlert, RunningPrometheus } from "../../support/prometheus/prometheus.ts";
 
-/** Observations of a stack at rest. */
+/** Observations of an idle stack. */
 export type QuietHour = Readonly<{
   scale: number;
   seconds: number;
   looks: number;
-  /** Alerts that were pending for a while and went away again, as what does not flap may. */
+  /** Alerts that were pending for a while and then inactive again, as is allowed without flapping. */
   pendingMeanwhile: readonly string[];
 }>;
 
@@ -17,9 +17,9 @@ const lookEveryMs = 250;
 const settledWithinMs = 120_000;
 
 /**
- * Watches a stack to which nothing happens for an hour of its rules' time, from when it has come to rest after its start.
+ * Watches an idle stack for an hour of its rules' time, once it has settled after its start.
  *
- * @throws {Error} when an alert fires meanwhile, or is pending at the end.
+ * @throws {Error} if an alert fires meanwhile, or is pending at the end.
  */
 export async function seeQuietHour(
   { prometheus }: Readonly<{ prometheus: Pick<RunningPrometheus, "alerts" | "query"> }>,

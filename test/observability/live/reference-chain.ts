@@ -7,13 +7,13 @@ import { findFreePorts } from "#daemon/testing/free-ports.ts";
 export type ReferenceChain = AsyncDisposable &
   Readonly<{
     url: string;
-    /** Brings it to the height of the node. */
+    /** Advances it to the node's height. */
     follow: (nodeUrl: string) => Promise<void>;
-    /** Makes so many blocks. */
+    /** Produces this many blocks. */
     advance: (blocks: number) => Promise<void>;
   }>;
 
-/** Starts an endpoint that stands still but for what it is given. */
+/** Starts an endpoint that advances only on request. */
 export async function startReference(chainId: number): Promise<ReferenceChain> {
   const [port = 0] = await findFreePorts(1);
   const anvil = await startBareAnvil(port, chainId);

@@ -1,7 +1,10 @@
 import { chmod, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
-/** Puts a script of the shell in the place of `node_cli`, which is kept next to it as `node_cli.kept`. Disposing of it puts that back. */
+/**
+ * Replaces `node_cli` with a shell script, and keeps the original next to it as `node_cli.kept`. Disposing of it
+ * restores the original.
+ */
 export async function replaceNodeCli(binDirectory: string, script: string): Promise<AsyncDisposable> {
   const program = join(binDirectory, "node_cli");
   await rename(program, `${program}.kept`);

@@ -11,7 +11,7 @@ import type { WatchedStack } from "./watched-stack.ts";
 
 const findConfig = ({ binDirectory }: WatchedStack) => join(binDirectory, "node.conf");
 
-/** Has a part of the stack stand still, as a process that hangs does, and its own children with it. */
+/** Freezes a part of the stack and its own children, like a process that hangs. */
 export function hang(name: string) {
   return (struck: WatchedStack): Promise<AsyncDisposable> => {
     const pid = findStackProcesses(struck.stack).get(name);
@@ -43,7 +43,7 @@ async function resume({ stack }: WatchedStack): Promise<void> {
   if (status !== 0) throw new Error(`gatehouse resume: ${stderr}`);
 }
 
-/** Switches the node's metrics off again and again, as another program would, never with the same bytes twice. */
+/** Keeps switching the node's metrics off, like another program, never with the same bytes twice. */
 async function repeatDrift(struck: WatchedStack): Promise<AsyncDisposable> {
   const path = findConfig(struck);
   const whole = await readFile(path, "utf8");
@@ -59,7 +59,7 @@ async function repeatDrift(struck: WatchedStack): Promise<AsyncDisposable> {
   };
 }
 
-/** Writes another `rpc_port`, which the node reads at its start alone, until the sidecar may not restart it any more. */
+/** Changes `rpc_port`, which the node reads only at startup, until the sidecar may not restart it any more. */
 async function takeWholeBudget(struck: WatchedStack): Promise<AsyncDisposable> {
   const path = findConfig(struck);
   for (let port = 20_001; ; port += 1) {
@@ -123,5 +123,5 @@ const budget: LiveFault<WatchedStack> = {
   strike: takeWholeBudget,
 };
 
-/** Faults of what the sidecar does for its node. The budget's leaves no restart for others in this hour. */
+/** Faults of the sidecar's work for its node. The budget's fault leaves no restart for others in this hour. */
 export const upkeepFaults = { configuration, pushed, budget } as const;

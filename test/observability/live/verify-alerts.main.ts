@@ -23,14 +23,17 @@ const { values } = parseArgs({
 const scale = Number(values.scale);
 const only = new RegExp(values.only);
 const watched = [...ruleGroups, watchdogRules];
-/** Alerts that no fault on one machine causes; test/sidecar/corrupt-data.integration.test.ts damages the data of a separate node. */
+/**
+ * Alerts that no fault on a single machine causes; test/sidecar/corrupt-data.integration.test.ts damages the data of a
+ * separate node.
+ */
 const notCaused = new Set<string>(["GatehouseDataSuspect", watchdog]);
 const fired = new Set<string>();
 let failures = 0;
 
 const print = (line: string) => process.stdout.write(`${line}\n`);
 
-/** Makes one fault after the other. */
+/** Causes one fault after the other. */
 async function seeAll<T extends Readonly<{ prometheus: RunningPrometheus }>>(
   faults: readonly LiveFault<T>[],
   struck: T,
@@ -49,7 +52,7 @@ async function seeAll<T extends Readonly<{ prometheus: RunningPrometheus }>>(
 
 const isWanted = (faults: readonly Readonly<{ alert: string }>[]) => faults.some(({ alert }) => only.test(alert));
 
-/** Checks that the alert that always fires does so at the end of all faults. */
+/** Checks, after all faults, that the alert that always fires does so. */
 async function seeWatchdog({ prometheus }: WatchedStack): Promise<void> {
   const alerts = await prometheus.alerts();
   if (alerts.some(({ state, labels }) => state === "firing" && labels["alertname"] === watchdog)) return;
@@ -57,7 +60,7 @@ async function seeWatchdog({ prometheus }: WatchedStack): Promise<void> {
   print(`${watchdog} FAILED: it does not fire`);
 }
 
-/** Watches a stack to which nothing happens: nothing may fire. First of all, so that no fault has left anything behind. */
+/** Watches an idle stack: nothing may fire. This runs first, before any fault has left something behind. */
 async function runQuietHour(struck: WatchedStack): Promise<void> {
   try {
     print(JSON.stringify(await seeQuietHour(struck, scale)));
@@ -67,7 +70,7 @@ async function runQuietHour(struck: WatchedStack): Promise<void> {
   }
 }
 
-/** Causes every fault that this machine can cause, and reports the alerts that none of them fired. */
+/** Causes every fault that this machine can cause, and reports the alerts that no fault fired. */
 async function makeFaults(struck: WatchedStack): Promise<void> {
   const { serving, pruning, disk, hanging, unparsed } = nodeFaults;
   const { configuration, pushed, budget } = upkeepFaults;

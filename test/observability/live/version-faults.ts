@@ -10,7 +10,7 @@ import { startService } from "../../support/service-process.ts";
 import type { LiveFault } from "./live-fault.ts";
 import type { WatchedStack } from "./watched-stack.ts";
 
-/** Gives the sidecar a list of releases, and an empty one to undo that. */
+/** Gives the sidecar a list of releases, and restores an empty one. */
 function listRelease(minVersionAt: (head: number) => number) {
   return async ({ releases, nodeUrl }: WatchedStack): Promise<AsyncDisposable> => {
     const { result } = await callRpc<string>(nodeUrl, "eth_blockNumber", []);
@@ -36,7 +36,7 @@ const releases: readonly LiveFault<WatchedStack>[] = [
   },
 ];
 
-/** A separate devnet node with a sidecar, whose copies of data can be held up. */
+/** A separate devnet node with a sidecar whose data copies can be delayed. */
 type UpgradedNode = WatchedStack &
   Readonly<{
     upgrade: (version: string, kind: NewVersion) => Promise<CommandResult>;
@@ -44,7 +44,10 @@ type UpgradedNode = WatchedStack &
     holdCopies: () => Promise<AsyncDisposable>;
   }>;
 
-/** Starts both next to the stack; its sidecar is another target of the stack's job, which would else be reported as gone in the end. */
+/**
+ * Starts both next to the stack; its sidecar is another target of the stack's job, which would otherwise be reported as
+ * absent at the end.
+ */
 export async function startUpgradedNode(stack: WatchedStack): Promise<UpgradedNode> {
   await using started = new AsyncDisposableStack();
   const folder = await mkdtemp(join(tmpdir(), "gatehouse-upgraded-"));
@@ -96,7 +99,7 @@ export async function startUpgradedNode(stack: WatchedStack): Promise<UpgradedNo
   };
 }
 
-/** @throws {Error} with what the command said when it did not end as it was to. */
+/** @throws {Error} with the command's output if it did not end as expected. */
 async function expectStatus(status: number, running: Promise<CommandResult>): Promise<void> {
   const result = await running;
   if (result.status !== status) throw new Error(`status ${result.status}: ${result.stdout}${result.stderr}`);
@@ -138,5 +141,5 @@ const upgrades: readonly LiveFault<UpgradedNode>[] = [
   },
 ];
 
-/** Faults of the node's version: what a release list says, and upgrades of a separate node. */
+/** Faults of the node's version: entries of a release list, and upgrades of a separate node. */
 export const versionFaults = { releases, upgrades } as const;

@@ -5,31 +5,34 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { OtherConstants } from "../../support/other-constants.ts";
 
-/** A file that a service reads again as it changes. */
+/** A hot-reloaded file of a service. */
 type WatchedFile = Readonly<{ write: (content: string) => Promise<void> }>;
 
-/** A claim as an API server shows it. */
+/** A claim as returned by an API server. */
 type ServedClaim = AsyncDisposable &
   Readonly<{
-    /** Whether the claim is as large as `volume.ceilingGibibytes` allows. */
+    /** Whether the claim has the max size, `volume.ceilingGibibytes`. */
     setAtCeiling: (isAtCeiling: boolean) => void;
   }>;
 
 const ceilingGibibytes = 600;
 const roomyGibibytes = 100;
 
-/** Files that a person or a cluster gives a sidecar, in a separate folder, and the settings that name them. Disposing of it removes them. */
+/**
+ * Files that an operator or a cluster gives a sidecar, in a separate directory, and the settings that refer to them.
+ * Disposing of it removes them.
+ */
 export type WatchedFiles = AsyncDisposable &
   Readonly<{
     policy: WatchedFile;
     releases: WatchedFile;
     claim: Pick<ServedClaim, "setAtCeiling">;
     env: Readonly<Record<string, string>>;
-    /** What the sidecar has as constants. */
+    /** The sidecar's values as constants. */
     constants: OtherConstants;
   }>;
 
-/** Writes an empty policy and an empty list of releases, and serves a claim that has room to grow. */
+/** Writes an empty policy and an empty release list, and serves a claim that has room to grow. */
 export async function createWatchedFiles(): Promise<WatchedFiles> {
   const folder = await mkdtemp(join(tmpdir(), "gatehouse-watched-"));
   const writeWatchedFile = async (name: string, content: string) => {
@@ -64,7 +67,7 @@ export async function createWatchedFiles(): Promise<WatchedFiles> {
   };
 }
 
-/** Serves the API of a cluster with one claim; a request to grow is granted, and never carried out. */
+/** Serves the API of a cluster with one claim; a request to grow is accepted, and never carried out. */
 async function serveClaim(): Promise<Readonly<{ url: string; claim: ServedClaim }>> {
   let gibibytes = roomyGibibytes;
   const server = createServer((request, response) => {

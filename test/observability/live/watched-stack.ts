@@ -10,14 +10,14 @@ import { startPrometheus, type RunningPrometheus, type ScrapedJobs } from "../..
 import { startReference, type ReferenceChain } from "./reference-chain.ts";
 import { createWatchedFiles, type WatchedFiles } from "./watched-files.ts";
 
-/** A whole stack, a Prometheus that scrapes it, and what its faults are made with. */
+/** A complete stack, a Prometheus that scrapes it, and tools for its faults. */
 export type WatchedStack = AsyncDisposable &
   Pick<WatchedFiles, "policy" | "releases" | "claim"> &
   Readonly<{
     stack: RunningStack;
     shopUrl: string;
     prometheus: RunningPrometheus;
-    /** The node's folder of programs and node.conf. */
+    /** The directory with the node's programs and node.conf. */
     binDirectory: string;
     nodeUrl: string;
     nodeWebSocketUrl: string;
@@ -29,14 +29,14 @@ export type WatchedStack = AsyncDisposable &
     reference: ReferenceChain;
     rpc: FaultyRpc;
     webSocket: FaultyLink;
-    /** Disk that the sidecar watches as the node's data disk; undefined if this user may not mount one. */
+    /** Disk that the sidecar monitors as the node's data disk; undefined if this user may not mount one. */
     disk: SmallDisk | undefined;
     pushgatewayUrl: string;
-    /** Scrapes one more address, of a job that may be there. Disposing of it stops them. */
+    /** Scrapes one more address, in a job that may exist. Disposing of it stops them. */
     alsoScrape: (job: string, target: string) => Promise<AsyncDisposable>;
   }>;
 
-/** Times of the sidecar that minutes of a test can wait for, and limits that its load can reach. */
+/** Intervals of the sidecar short enough for a test of minutes, and limits that its load can reach. */
 const quickSidecar = {
   GATEHOUSE_SIDECAR_LAG_RESTART: "false",
   GATEHOUSE_SIDECAR_HEALTH_STALE_AFTER_MS: "5000",
@@ -48,7 +48,7 @@ const quickSidecar = {
   GATEHOUSE_SIDECAR_GATEWAY_OVERLOAD_CALLS_IN_FLIGHT: "32",
 } as const;
 
-/** The same of its constants. */
+/** The same for its constants. */
 const quickConstants = {
   "health.webSocketIntervalMs": 1_000,
   "lag.intervalMs": 1_000,
@@ -59,7 +59,7 @@ const quickConstants = {
   "upkeep.rereadIntervalMs": 1_000,
 };
 
-/** The rules' ten minutes are ten seconds here, in which the first look at the ledger has to come. */
+/** The rules' ten minutes are ten seconds here; the ledger must be checked for the first time within them. */
 export const quickFacilitator = { "ledger.compareIntervalMs": 1_000 };
 
 const stackDeadlineMs = 120_000;
@@ -145,7 +145,8 @@ export async function startWatchedStack(
       return {
         [Symbol.asyncDispose]: async () => {
           await prometheus.scrape((jobs = before));
-          // Else the target, ended next, would be reported as down before Prometheus has heard that it is to be left alone.
+          // Otherwise the target, which is stopped next, would be reported as down before Prometheus has stopped
+          // scraping it.
           await until(`Prometheus has forgotten ${target}`, stackDeadlineMs, async () => {
             return (await prometheus.query(`up{instance="${target}"}`)).length === 0;
           });

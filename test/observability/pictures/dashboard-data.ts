@@ -1,29 +1,29 @@
 import type { WrittenDashboard, WrittenPanel } from "./written-dashboard.ts";
 
-/** A series over the range that is drawn; null where Prometheus has no value. */
+/** A series over the drawn range; null where Prometheus has no value. */
 export type DrawnSeries = Readonly<{ name: string; values: readonly (number | null)[] }>;
 
-/** The times that are drawn, in Unix seconds. */
+/** The drawn times, in Unix seconds. */
 export type DrawnRange = Readonly<{ from: number; to: number; stepSeconds: number }>;
 
-/** Data that a dashboard shows of a range. */
+/** Data that a dashboard shows for a range. */
 export type DashboardData = Readonly<{
   range: DrawnRange;
   series: ReadonlyMap<WrittenPanel, readonly DrawnSeries[]>;
   marks: readonly Mark[];
 }>;
 
-/** Moment at which something began that the dashboard notes on every panel; `at` in Unix seconds. */
+/** Start of an event that the dashboard marks on every panel; `at` in Unix seconds. */
 export type Mark = Readonly<{ at: number; color: string; words: string }>;
 
 type Labels = Readonly<Record<string, string>>;
 type Matrix = readonly Readonly<{ metric: Labels; values: readonly (readonly [number, string])[] }>[];
 
 const queryDeadlineMs = 20_000;
-/** Interval that Grafana makes of four scrapes a second apart, and a little more, so that lines can be read. */
+/** Interval that Grafana derives from four scrapes a second apart, slightly longer for readable lines. */
 const rateInterval = "15s";
 
-/** Asks Prometheus for each of a dashboard's queries, with all stacks and nodes chosen. */
+/** Sends each of a dashboard's queries to Prometheus, with all stacks and nodes selected. */
 export async function readDashboardData(
   prometheusUrl: string,
   dashboard: WrittenDashboard,
@@ -66,7 +66,7 @@ async function fetchRange(prometheusUrl: string, expr: string, range: DrawnRange
   return body.data.result;
 }
 
-/** Puts labels into a legend, where Grafana writes `{{label}}`. */
+/** Replaces Grafana's `{{label}}` in a legend with the labels. */
 function formatLegend(template: string, labels: Labels): string {
   return template.replaceAll(/\{\{(\w+)\}\}/g, (_, label: string) => labels[label] ?? "").trim();
 }
@@ -84,7 +84,9 @@ function buildSeries(name: string, values: Matrix[number]["values"], range: Draw
   };
 }
 
-/** Finds the times at which a series is there and a step earlier was not; not what was there from the start. */
+/**
+ * Finds the times at which a series exists and a step earlier did not; not those of series that exist from the start.
+ */
 function findBeginnings(values: Matrix[number]["values"], { from, stepSeconds }: DrawnRange): readonly number[] {
   const times = values.map(([at]) => at);
   return times.filter((at, index) => at > from && at - (times[index - 1] ?? -Infinity) > stepSeconds * 1.5);

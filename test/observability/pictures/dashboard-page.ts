@@ -31,7 +31,7 @@ i{display:inline-block;width:12px;height:3px;margin-right:6px;vertical-align:mid
 .tiles div{min-width:0;overflow:hidden;text-overflow:ellipsis;white-space:nowrap}.tiles strong{display:block;font-size:24px;font-weight:500;line-height:1.2}
 .none{display:flex;height:calc(100% - ${titleHeight}px);align-items:center;justify-content:center;color:#4a5561;text-align:center}`;
 
-/** Writes a dashboard as a page, each panel where Grafana puts it. */
+/** Writes a dashboard as a page, with each panel at Grafana's position. */
 export function renderDashboardPage({ title, panels }: WrittenDashboard, data: DashboardData): string {
   const drawn = panels.map((panel) => {
     const { x, y, w, h } = panel.gridPos;
@@ -72,14 +72,14 @@ function renderPanel(panel: WrittenPanel, data: DashboardData): string {
 
 type Canvas = Readonly<{ data: DashboardData; width: number; height: number }>;
 
-/** Finds the highest value of a series that has one. */
+/** Finds the highest value of a series, if it has any. */
 function findHighest({ values }: DrawnSeries): number {
   return values.reduce<number>((found, value) => Math.max(found, value ?? -Infinity), -Infinity);
 }
 
 function renderLines(defaults: FieldDefaults, found: readonly DrawnSeries[], { data, width, height }: Canvas): string {
   const { unit, thresholds } = defaults;
-  // Where the legend has no room for all, it has those that reach highest.
+  // If the legend has no room for all series, it has those with the highest values.
   const series =
     found.length > legendRowsMax ? found.toSorted((one, other) => findHighest(other) - findHighest(one)) : found;
   const shown = series.slice(0, legendRowsMax);
@@ -104,7 +104,7 @@ function renderLines(defaults: FieldDefaults, found: readonly DrawnSeries[], { d
 
 function renderStat(defaults: FieldDefaults, series: readonly DrawnSeries[]): string {
   const tiles = series.flatMap(({ name, values }) => {
-    // A stat requests the value now: what has ended is not shown.
+    // A stat requests the current value: an ended series is not shown.
     const now = values.at(-1);
     if (now === null || now === undefined) return [];
     const { text, color } = describeValue(defaults, now);
@@ -113,7 +113,7 @@ function renderStat(defaults: FieldDefaults, series: readonly DrawnSeries[]): st
   return `<div class="tiles">${tiles.join("")}</div>`;
 }
 
-/** Describes a value by words and a colour, from the panel's mapping or its thresholds. */
+/** Describes a value with text and a colour, from the panel's mapping or its thresholds. */
 function describeValue({ unit, mappings, thresholds }: FieldDefaults, value: number): Record<"text" | "color", string> {
   const mapped = mappings[0]?.options[String(value)];
   const step = thresholds.steps.findLast((one) => one.value === null || value >= one.value);
@@ -153,7 +153,7 @@ function renderStates(
   return `<svg width="${width}" height="${height}">${rows.join("")}${times.join("")}</svg>`;
 }
 
-/** Neighbours of one value as one stretch. */
+/** Adjacent equal values as one stretch. */
 function mergeEqual(
   values: DrawnSeries["values"],
 ): readonly Readonly<{ value: number | null; start: number; end: number }>[] {

@@ -16,9 +16,9 @@ const secondMs = 1_000;
 const subscribers = 4;
 
 /**
- * Runs what a stack meets within some minutes: reads at a rate that rises and falls, subscribers, sales, unpaid and badly paid requests, a caller
- * that is too fast, a node that fails some reads, and somebody who breaks `node.conf`, so that the sidecar repairs it and restarts the node. Resolves with the time of
- * its end, in Unix seconds.
+ * Runs what a stack experiences within some minutes: reads at a rising and falling rate, subscribers, sales, unpaid and
+ * badly paid requests, a caller that is too fast, a node that fails some reads, and an edit that breaks `node.conf`, so
+ * that the sidecar repairs it and restarts the node. Resolves with the time of its end, in Unix seconds.
  */
 export async function runScene(stack: WatchedStack): Promise<number> {
   await using playing = new AsyncDisposableStack();
@@ -52,7 +52,7 @@ const methods = [
   ["eth_getLogs", [{ fromBlock: "latest", toBlock: "latest" }]],
 ] as const;
 
-/** Sends one to four calls in a message, of the next methods, and pauses longer and shorter by turns. */
+/** Sends the next one to four methods in a message, with alternately longer and shorter pauses. */
 async function sendReads(url: string, round: number): Promise<void> {
   const calls = Array.from({ length: round % 5 === 0 ? 4 : 1 }, (_, place) => {
     const [method, params] = methods[(round + place) % methods.length] ?? methods[0];
@@ -62,7 +62,7 @@ async function sendReads(url: string, round: number): Promise<void> {
   await sleep(90 + 60 * Math.sin(round / 60));
 }
 
-/** Posts a body and drops the answer, which the metrics show. */
+/** Posts a body and ignores the response, which the metrics show. */
 async function post(url: string, body: string): Promise<void> {
   const headers = { "content-type": "application/json" };
   const signal = AbortSignal.timeout(20 * secondMs);
@@ -82,7 +82,7 @@ async function buy(stack: WatchedStack): Promise<void> {
   );
 }
 
-/** Pays by an authorization that has run out, which is refused. */
+/** Pays with an expired authorization, which is rejected. */
 async function sendExpiredPayment(stack: WatchedStack): Promise<void> {
   const unpaid = await fetch(formatShopUrl(stack));
   await unpaid.arrayBuffer();
@@ -92,7 +92,7 @@ async function sendExpiredPayment(stack: WatchedStack): Promise<void> {
   await (await fetch(formatShopUrl(stack), { headers: { "PAYMENT-SIGNATURE": header } })).arrayBuffer();
 }
 
-/** Has the facilitator judge a payment of too little, as a seller with a stale price would. */
+/** Makes the facilitator check an insufficient payment, like a seller with a stale price. */
 async function askFacilitator({ facilitatorUrl }: WatchedStack): Promise<void> {
   const payment = await signPayment(tokenAddress, { authorization: { value: "1" } });
   await post(`${facilitatorUrl}/verify`, JSON.stringify(payment));
@@ -107,13 +107,13 @@ function openSubscribers(playing: AsyncDisposableStack, { gatewayUrl }: WatchedS
   }
 }
 
-/** Sends more calls than the public tier may have. */
+/** Sends more calls than the public tier allows. */
 async function sendTooManyCalls({ gatewayUrl }: WatchedStack, seconds: number): Promise<void> {
   await using _ = startLoad({ url: gatewayUrl, callsPerSecond: 600, method: "eth_chainId" });
   await sleep(seconds * secondMs);
 }
 
-/** Has one read of balances in thirty answered by status 500, and each take a while longer. */
+/** Responds to one in thirty balance reads with status 500, and delays each. */
 async function failReads({ rpc }: WatchedStack, seconds: number): Promise<void> {
   using _ = rpc.trouble({ failEvery: 30, delayMs: 60 });
   await sleep(seconds * secondMs);

@@ -12,9 +12,10 @@ import { runScene, sceneSeconds } from "./dashboard-scene.ts";
 import { readWrittenDashboards } from "./written-dashboard.ts";
 
 /**
- * Draws the pictures of the dashboards for docs/observability.md: `npm run pictures:dashboards`. Runs a stack and a Prometheus that scrapes it every second, with
- * the rules' minutes as seconds, and some minutes of traffic and trouble. Then it asks Prometheus each query of the dashboards that Grafana gets, and
- * draws the answers where Grafana puts them. Needs Chromium and Prometheus on PATH.
+ * Draws the pictures of the dashboards for docs/observability.md: `npm run pictures:dashboards`. Runs a stack and a
+ * Prometheus that scrapes it every second, with the rules' minutes as seconds, and some minutes of traffic and faults.
+ * Then it sends each query of Grafana's dashboards to Prometheus, and draws the results where Grafana would. Needs
+ * Chromium and Prometheus on PATH.
  */
 const folder = join(import.meta.dirname, "../../../docs/pictures");
 const bytesMax = 300_000;
@@ -26,7 +27,7 @@ const settleSeconds = 20;
 const executablePath = findChromium();
 if (executablePath === undefined) throw new Error("no Chromium on PATH; on Debian: apt-get install chromium");
 
-/** Jobs and instances as a stack on Docker has them. */
+/** Jobs and instances as in a stack on Docker. */
 const nameJobs = (ports: StackPorts): ScrapedJobs => ({
   "gatehouse/sidecar": [{ address: `127.0.0.1:${ports.sidecar}`, instance: "sidecar:9600" }],
   "gatehouse/facilitator": [{ address: `127.0.0.1:${ports.facilitatorOperations}`, instance: "facilitator:9602" }],

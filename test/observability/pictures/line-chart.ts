@@ -14,7 +14,7 @@ export const lineColors = [
   "#64707d",
 ] as const;
 
-/** Colours by the names that Grafana gives to marks and states. */
+/** Colours by Grafana's names for marks and states. */
 export const namedColors: Readonly<Record<string, string>> = {
   green: "#2e8b57",
   red: "#c93c37",
@@ -58,12 +58,12 @@ export function renderLineChart(chart: LineChart): string {
   return `<svg width="${width}" height="${height}">${grid.join("")}${renderTimes(range, x, height)}${renderMarks(chart, x)}${limit}${lines.join("")}</svg>`;
 }
 
-/** Picks the colour of a series by its place. */
+/** Picks a series' colour by its position. */
 export function pickColor(place: number): string {
   return lineColors[place % lineColors.length] ?? lineColors[0];
 }
 
-/** Chooses whole steps that hold every value; from zero on unless the values are far from it. */
+/** Chooses round steps that include every value; starting at zero unless the values are far from it. */
 function chooseTicks({ series, unit, threshold }: LineChart): readonly number[] {
   const values = series.flatMap((one) => one.values.filter((value) => value !== null));
   const most = values.reduce((found, value) => Math.max(found, value), -Infinity);

@@ -26,7 +26,7 @@ const scales: Readonly<Record<string, Scale>> = {
   ],
 };
 
-/** Finds the factor and the word by which a value of Grafana's unit is written, so that it has few digits. */
+/** Finds the factor and the unit name for a value in Grafana's unit, so that it has few digits. */
 export function findScale(unit: string, value: number): Readonly<{ factor: number; word: string }> {
   const steps = scales[unit] ?? [[1, ""]];
   const [factor, word] = steps.find(([least]) => Math.abs(value) >= least) ??

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** Part of a dashboard, written for Grafana, that is drawn. */
+/** A drawn part of a Grafana dashboard. */
 export type WrittenDashboard = Readonly<{
   uid: string;
   title: string;
@@ -9,7 +9,7 @@ export type WrittenDashboard = Readonly<{
   annotations: Readonly<{ list: readonly WrittenAnnotation[] }>;
 }>;
 
-/** A panel, or the heading of a row of them. */
+/** A panel, or the heading of a row of panels. */
 export type WrittenPanel = Readonly<{
   type: "row" | "timeseries" | "stat" | "state-timeline";
   title: string;
@@ -30,7 +30,7 @@ type WrittenAnnotation = Readonly<{ name: string; iconColor: string; expr: strin
 
 const folder = join(import.meta.dirname, "../../../infra/observability/generated/dashboards");
 
-/** Reads the dashboards that the repository gives to Grafana. */
+/** Reads the repository's Grafana dashboards. */
 export function readWrittenDashboards(): readonly WrittenDashboard[] {
   const names = readdirSync(folder).filter((name) => name.endsWith(".json"));
   return names.map((name) => JSON.parse(readFileSync(join(folder, name), "utf8")) as WrittenDashboard);

@@ -1,4 +1,4 @@
-// A Pulumi program over mocks: deploys a facilitator to a Docker host, and prints the resources as JSON.
+// A Pulumi program against mocks: deploys a facilitator to a Docker host, and prints the resources as JSON.
 import * as docker from "@pulumi/docker";
 import { runtime } from "@pulumi/pulumi";
 import { deploymentSecret, facilitatorSpec, Service } from "gatehouse-evm/pulumi";

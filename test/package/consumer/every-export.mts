@@ -1,4 +1,4 @@
-// A strict consumer of every export. The test compiles it in the folder that the package is installed in.
+// A strict consumer of every export. The test compiles it in the directory in which the package is installed.
 import { PolicyPack } from "@pulumi/policy";
 import { Provider } from "@pulumi/docker";
 import { payingFetch, PaymentRefusedError, tokenReader, type Fetch, type PaymentEvent } from "gatehouse-evm/client";

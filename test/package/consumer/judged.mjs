@@ -1,4 +1,4 @@
-// Judges a container that runs as root by the package's policies, and prints what they say, a line each.
+// Checks a container that runs as root with the package's policies, and prints their findings, one per line.
 import { gatehousePolicies } from "gatehouse-evm/policies";
 
 const container = {

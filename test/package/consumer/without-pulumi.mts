@@ -1,4 +1,4 @@
-// A consumer that has none of Pulumi's packages in view; compiled as a bundler resolves.
+// A consumer without any of Pulumi's packages, compiled with a bundler's module resolution.
 import { payingFetch, type PayingFetchOptions } from "gatehouse-evm/client";
 import { lintConfig } from "gatehouse-evm/lint";
 import { facilitatorSettings, readSettings } from "gatehouse-evm/settings";

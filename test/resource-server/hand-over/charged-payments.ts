@@ -4,19 +4,19 @@ import { testAccount } from "../../support/payments/payment-chain.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
 import type { SelfSupervisedMarket, Supervised } from "./supervised-market.ts";
 
-/** Expectations of a market's ledgers, logs and chain, about the payments since a moment. */
+/** Expectations of a market's ledgers, logs and chain, about the payments since a given moment. */
 export type ChargedPayments = Readonly<{
-  /** Every payment was charged once, and the resource server's ledger and the chain agree about it. */
+  /** Every payment was charged once, and the resource server's ledger and the chain agree on it. */
   expectChargedOnce: (count: number, endStates?: readonly string[]) => Promise<void>;
-  /** The facilitator's ledger has so many settlements, all settled. */
+  /** The facilitator's ledger has this many settlements, all settled. */
   expectSettled: (count: number) => void;
-  /** The logs of both have so many. */
+  /** The logs of both have this many. */
   expectLogged: (count: number) => Promise<void>;
 }>;
 
 type Row = Readonly<{ nonce: string; state: string }>;
 
-/** Notes what was paid so far: expectations are about payments from now on. */
+/** Records the payments so far: expectations are about later ones. */
 export async function watchPayments({
   chain,
   shop,
@@ -50,12 +50,12 @@ export async function watchPayments({
   };
 }
 
-/** Lists the states of the rows that are new. */
+/** Lists the states of the new rows. */
 function listNewStates(rows: readonly Row[], known: ReadonlySet<string> | undefined): readonly string[] {
   return rows.flatMap(({ nonce, state }) => (known?.has(nonce) ? [] : [state]));
 }
 
-/** Counts the lines of the log about an action, each of which is one payment. */
+/** Counts the log lines of an action, each of which is one payment. */
 function countLogged(service: Supervised | undefined, action: string): number {
   return (service?.output() ?? "").split(`"action":"${action}"`).length - 1;
 }

@@ -11,7 +11,7 @@ import { supervise, type Supervised } from "./supervised-market.ts";
 
 const missing = explainMissingPostgres();
 
-/** Starts what the services have in common: a chain, and a database that can be away. */
+/** Starts what the services share: a chain, and a database that can be unavailable. */
 async function startPlace() {
   await using resources = new AsyncDisposableStack();
   const folder = await mkdtemp(join(tmpdir(), "gatehouse-away-"));
@@ -70,9 +70,9 @@ describe.skipIf(missing !== undefined)(`settings that change while the database 
   );
 });
 
-/** Follows a service through it, by what it answers at a path while it serves. */
+/** Monitors a service meanwhile, through its responses at a path while it serves. */
 async function follow(supervised: Supervised, path: string, serving: number) {
-  // A process that is leaving would wait for a connection that is kept.
+  // A process that drains would wait for a kept-alive connection.
   const headers = { Connection: "close" };
   const expectServes = async () => expect((await fetch(`${supervised.url}${path}`, { headers })).status).toBe(serving);
   const processes = () => listChildren(supervised.supervisor()?.pid ?? 0);

@@ -23,7 +23,7 @@ const inForce = ({ isInForce }: Supervised) => until("the settings are in force"
 /** Time between two purchases. */
 const everyMs = isLong ? 60 : 100;
 
-/** Of a client that keeps no connection, which a process that is leaving would wait for. */
+/** From a client without kept-alive connections, for which a process that drains would wait. */
 const closing = { Connection: "close" };
 
 const buy = (payment: string) =>
@@ -52,7 +52,7 @@ it("a resource server that settles by itself is handed over as well", { timeout:
   await charged.expectChargedOnce(buyers.bought.length);
 });
 
-/** All of these leave services that serve. */
+/** All of these keep services serving. */
 describe("a facilitator and a resource server", () => {
   beforeAll(async () => {
     market = await openSupervisedMarket();
@@ -86,13 +86,13 @@ describe("a facilitator and a resource server", () => {
         await service.write(more);
         await inForce(service);
       }
-      // Both at a time.
+      // Both at once.
       await Promise.all([shop, facilitator].map((service) => service.write({ log: { level: "error" } })));
       await Promise.all([inForce(shop), inForce(facilitator)]);
       await until("enough have bought", generousMs, () => buyers.bought.length >= most || buyers.failures.length > 0);
       await buyers.end();
       expect(buyers.failures.slice(0, 10)).toEqual([]);
-      // The upstream gives everyone another answer.
+      // The upstream returns a different response to each request.
       expect(new Set(buyers.bought).size).toBe(buyers.bought.length);
       expect(upstream.hits()).toBe(buyers.bought.length);
       await payments.expectChargedOnce(buyers.bought.length);
@@ -162,7 +162,7 @@ describe("a facilitator and a resource server", () => {
   });
 
   describe("kill -9 around hand-overs", () => {
-    /** Six rounds are one of each process of each service. */
+    /** Six rounds cover each process of each service. */
     const rounds = isLong ? 30 : 1;
     const first = isLong ? 0 : seed % 6;
     const whom = ["the old process", "the new process", "the one that hands over"] as const;
@@ -191,13 +191,13 @@ describe("a facilitator and a resource server", () => {
         const known = await Promise.all(ends);
         expect(known.length, `seed ${seed}`).toBeGreaterThan(rounds);
         expect(new Set(known), `seed ${seed}`).toEqual(new Set(["bought"]));
-        // What a client has got may not have been noted when the process was killed: the same payment would get it again.
+        // A client's delivery may be unrecorded when the process was killed: the same payment would buy it again.
         await payments.expectChargedOnce(known.length, ["delivered", "settled"]);
         payments.expectSettled(known.length);
       },
     );
 
-    /** Hands a service over, and kills one of its processes meanwhile. */
+    /** Hot-restarts a service, and kills one of its processes meanwhile. */
     async function strike(
       service: Supervised,
       victim: (typeof whom)[number],
@@ -215,10 +215,10 @@ describe("a facilitator and a resource server", () => {
         victim
       ];
       kill(pid ?? 0);
-      // Where the new process serves already, its end is that of the service, as an engine or systemd sees it.
+      // If the new process serves already, its exit is the service's exit for an engine or systemd.
       await until("it serves, or has ended", generousMs, async () => supervisor.hasEnded() || service.isInForce());
       if (victim === "the one that hands over") await until("it has ended", generousMs, supervisor.hasEnded);
-      // Those that it had started may still be ending, and have its ports.
+      // Its child processes may still be exiting, and have its ports.
       if (supervisor.hasEnded())
         await until("it starts again", generousMs, async () => service.start().then(() => true));
       await inForce(service);
@@ -226,7 +226,7 @@ describe("a facilitator and a resource server", () => {
   });
 });
 
-/** Kills a process, unless it has ended by itself. */
+/** Kills a process, unless it has exited by itself. */
 function kill(pid: number): void {
   try {
     process.kill(pid, "SIGKILL");

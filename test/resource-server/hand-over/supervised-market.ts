@@ -12,18 +12,18 @@ import { startService, type ServiceProcess } from "../../support/service-process
 import { readSettingsInForce } from "../../support/settings-in-force.ts";
 import { startUpstream, type TestUpstream } from "../../support/payments/test-upstream.ts";
 
-/** A service that is handed over: on fixed ports, so that it can be started again where it was. */
+/** A hot-restarted service: on fixed ports, so that it can be restarted on them. */
 export type Supervised = AsyncDisposable &
   Readonly<{
     url: string;
     start: () => Promise<void>;
-    /** The process that hands over; undefined while there is none. */
+    /** The supervisor process; undefined while there is none. */
     supervisor: () => ServiceProcess | undefined;
-    /** Writes the settings file, with what is added to those that it needs. */
+    /** Writes the settings file, with additions to the required settings. */
     write: (more: object) => Promise<void>;
-    /** Whether what was written last is in force. */
+    /** Whether the last written settings are active. */
     isInForce: () => Promise<boolean>;
-    /** Reason for which what was written last was refused; undefined if it was not. */
+    /** Reason why the last written settings were rejected; undefined if they were not. */
     refusal: () => Promise<string | undefined>;
     /** The ledger's rows. */
     rows: (sql: string) => readonly Readonly<Record<string, unknown>>[];
@@ -31,14 +31,14 @@ export type Supervised = AsyncDisposable &
     output: () => string;
   }>;
 
-/** A resource server that is handed over, and settles by itself; its ledgers are files. */
+/** A hot-restarted resource server that settles by itself; its ledgers are files. */
 export type SelfSupervisedMarket = AsyncDisposable &
   Readonly<{ chain: PaymentChain; upstream: TestUpstream; shop: Supervised }>;
 
-/** A facilitator and a resource server that are handed over, each with a ledger in a file. */
+/** A hot-restarted facilitator and resource server, each with a ledger in a file. */
 export type SupervisedMarket = SelfSupervisedMarket & Readonly<{ facilitator: Supervised }>;
 
-/** Starts a resource server and all that it needs. */
+/** Starts a resource server and its dependencies. */
 export async function openSelfSupervisedMarket(): Promise<SelfSupervisedMarket> {
   await using resources = new AsyncDisposableStack();
   const place = resources.use(await openPlace());
@@ -72,7 +72,7 @@ export async function openSupervisedMarket(): Promise<SupervisedMarket> {
   return { ...place, facilitator, shop, [Symbol.asyncDispose]: () => owned.disposeAsync() };
 }
 
-/** Starts what a resource server needs besides a settler. */
+/** Starts a resource server's dependencies, except for a settler. */
 async function openPlace() {
   await using resources = new AsyncDisposableStack();
   const chain = resources.use(await startPaymentChain());
@@ -103,10 +103,10 @@ function superviseShop(
   });
 }
 
-/** Settings files are looked at twice a second: five times as often where the waits are not the point. */
+/** Settings files are checked twice per second, or ten times if the test is not about these waits. */
 const waitsLess = isLong ? {} : hastenService({ waitsMs: [500], times: 5 });
 
-/** Starts one of them; its ledger is a file in the folder, unless the environment says where else. */
+/** Starts one of them; its ledger is a file in the directory, unless the environment says otherwise. */
 export async function supervise(
   service: "facilitator" | "resource-server",
   folder: string,
@@ -135,7 +135,7 @@ export async function supervise(
     started.push(running);
   };
   const look = async () => {
-    // A wait for what it finds looks again and again, which would cost the service more than all else.
+    // Waiting for its result polls, which would cost the service more than everything else.
     await sleep(80);
     const urls = { operations: `http://127.0.0.1:${operationsPort}` };
     return readSettingsInForce({ urls }, path).catch(() => undefined);

@@ -1,7 +1,7 @@
 import { conditionReasons } from "#status/condition-reasons.ts";
 import type { ConditionStatus, ConditionType } from "#status/condition.ts";
 
-/** The value of `gatehouse_condition` under each status. */
+/** The value of `gatehouse_condition` for each status. */
 export const metricValues = { True: 1, False: 0, Unknown: -1 } as const satisfies Record<ConditionStatus, number>;
 
 /** Finds the status under which a condition has a reason; throws for one that it can't have. */

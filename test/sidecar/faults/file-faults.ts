@@ -12,13 +12,13 @@ import { hangingFaults } from "./hanging-faults.ts";
 
 const run = promisify(execFile);
 
-/** Has node.conf hold something. */
+/** Writes content to node.conf. */
 const holds =
   (content: string | Uint8Array) =>
   ({ node }: StruckNode) =>
     writeFile(node.configPath, content);
 
-/** Puts something else where node.conf was. */
+/** Replaces node.conf with something else. */
 const replacedBy =
   (make: (path: string) => Promise<unknown>) =>
   async ({ node }: StruckNode) => {
@@ -29,7 +29,7 @@ const replacedBy =
 const right = ({ node }: StruckNode) => writeOwnedConfig(node.workspace, "node-7");
 const drifted = (struck: StruckNode) => right(struck).replaceAll("storage_cetina", "pamir_cetina");
 
-/** What a fault shows that makes a condition False, and keeps no client from being served. */
+/** Report of a fault that makes a condition False, but keeps clients served. */
 const degraded = (condition: Fault["shown"]["condition"], reads: string): Fault["shown"] => ({
   verdict: "degraded",
   condition,
@@ -37,7 +37,7 @@ const degraded = (condition: Fault["shown"]["condition"], reads: string): Fault[
   reads,
 });
 
-/** A fault of node.conf that leaves the last good one in force. */
+/** A fault of node.conf that keeps the last valid one active. */
 const unusable = (what: string, reason: string, reads: string, strike: NonNullable<Fault["strike"]>): Fault => ({
   what,
   strike,
@@ -46,7 +46,7 @@ const unusable = (what: string, reason: string, reads: string, strike: NonNullab
 
 const disks = new Map<string, SmallDisk>();
 
-/** node.conf on its own file system, right at first. */
+/** node.conf on its own file system, valid at first. */
 const onOwnDisk: NonNullable<Fault["settings"]> = async (struck) => {
   const disk = struck.resources.use(await mountSmallDisk(64));
   disks.set(struck.node.workspace, disk);
@@ -55,7 +55,7 @@ const onOwnDisk: NonNullable<Fault["settings"]> = async (struck) => {
   return { GATEHOUSE_SIDECAR_NODE_CONFIG_PATH: path };
 };
 
-/** Faults of node.conf, of the file systems, and of who else writes. */
+/** Faults of node.conf, of the file systems, and of other writers. */
 export const fileFaults: readonly Fault[] = [
   unusable(
     "node.conf is gone",
@@ -181,7 +181,7 @@ export const fileFaults: readonly Fault[] = [
     strike: async (struck) => {
       const disk = disks.get(struck.node.workspace);
       await disk?.fill();
-      // The database's own files have a little room left: changes enough use it up.
+      // The database's own files have a little space left: enough changes use it up.
       for (let index = 0; index < 200; index += 1)
         await writeFile(struck.node.configPath, index % 2 === 0 ? "" : right(struck));
       await writeFile(struck.node.configPath, drifted(struck));

@@ -5,11 +5,14 @@ import type { Fault, StruckNode } from "./fault.ts";
 
 const seenData = ({ workspace }: StruckNode["node"]) => join(workspace, "seen-data");
 
-/** Directory of node.conf. Where that is the whole workspace, which the node itself reads, it is another place of its family's. */
+/**
+ * Directory of node.conf. If that is the whole workspace, which the node itself reads, another path of its family is
+ * used.
+ */
 const findConfigDirectory = ({ workspace, configPath }: StruckNode["node"]) =>
   dirname(configPath) === workspace ? join(workspace, "conf") : dirname(configPath);
 
-/** File systems that do not answer any more. */
+/** File systems that do not respond any more. */
 export const hangingFaults: readonly Fault[] = [
   {
     what: "The file system of node.conf hangs (NFS without its server)",
@@ -31,7 +34,7 @@ export const hangingFaults: readonly Fault[] = [
   {
     what: "The file system of the node's data hangs, and that of node.conf does not",
     mounts: true,
-    // The data are looked at once in sixty looks at the RPC. The node itself reads elsewhere, so that it goes on.
+    // The data is checked once in sixty checks of the RPC. The node itself reads elsewhere, so it continues.
     settings: async ({ node }) => {
       await mkdir(seenData(node));
       return {

@@ -5,7 +5,7 @@ import { pause } from "#daemon/time.ts";
 import { findFreePorts } from "#daemon/testing/free-ports.ts";
 import type { Fault, StruckNode } from "./fault.ts";
 
-/** Starts a server that stands in for the node's RPC, or for another node's, and returns its URL. */
+/** Starts a server in place of the node's RPC, or of another node's, and returns its URL. */
 async function serveRpc({ resources }: StruckNode, answer: Parameters<typeof serveNode>[0]): Promise<string> {
   return resources.use(await serveNode(answer)).url;
 }
@@ -15,7 +15,7 @@ const rpcIs = (answer: Parameters<typeof serveNode>[0]) => async (struck: Struck
   GATEHOUSE_SIDECAR_NODE_VERSION: "0.16.2",
 });
 
-/** Builds the answers of a node whose chain stands at a height. */
+/** Builds the responses of a node whose chain does not advance. */
 const buildBlockAnswers = (height: number) => {
   const number = `0x${height.toString(16)}`;
   const timestamp = `0x${Math.floor(Date.now() / 1_000).toString(16)}`;
@@ -25,7 +25,7 @@ const buildBlockAnswers = (height: number) => {
   };
 };
 
-/** Time between two calls of somebody who goes on calling. */
+/** Interval between two calls of a steady caller. */
 const betweenCallsMs = 50;
 
 /** Reads one account after the other through the gateway, while there is one. */
@@ -38,7 +38,7 @@ async function keepReading(gatewayUrl: string, signal: AbortSignal): Promise<voi
       (response) => response.text(),
       () => undefined,
     );
-    // The gateway has ended with its sidecar.
+    // The gateway has exited with its sidecar.
     if (text === undefined) return;
     await pause(betweenCallsMs, signal);
   }

@@ -2,14 +2,14 @@ import { spawnSync } from "node:child_process";
 import { closeSync, openSync } from "node:fs";
 import type { Fault } from "./fault.ts";
 
-/** Descriptors that the process may have while they run short, and how many of them something else takes. */
+/** Descriptors available to the process during a shortage, and how many of them something else uses. */
 const limit = 1_024;
 const taken = 1_000;
 
-/** Time for which the event loop stands still. */
+/** Time for which the event loop is blocked. */
 const busyMs = 1_500;
 
-/** Sets this process's soft limit of open files, which the sidecar reads when it starts; the hard one stays. */
+/** Sets this process's soft limit of open files, which the sidecar reads when it starts; the hard limit stays. */
 function limitDescriptors(soft: number): void {
   const args = ["--pid", String(process.pid), `--nofile=${soft}:`];
   if (spawnSync("prlimit", args).status !== 0) throw new Error(`prlimit ${args.join(" ")} failed`);
@@ -20,7 +20,7 @@ function readSoftLimit(): number {
   return Number(String(stdout).trim());
 }
 
-/** Opens files until so many descriptors are in use, whoever uses them. */
+/** Opens files until this many descriptors are in use, by anything. */
 function takeDescriptors(): Disposable {
   const open: number[] = [];
   while ((open.at(-1) ?? 0) < taken) open.push(openSync("/dev/null", "r"));

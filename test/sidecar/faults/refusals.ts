@@ -3,7 +3,7 @@ import type { AddressInfo } from "node:net";
 import { createWriterLock } from "#sidecar/upkeep/config/writer-lock.ts";
 import type { Refusal } from "./fault.ts";
 
-/** Faults at which the sidecar does not start. */
+/** Faults that keep the sidecar from starting. */
 export const refusals: readonly Refusal[] = [
   {
     what: "Another sidecar looks after the node",

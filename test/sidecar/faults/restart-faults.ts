@@ -3,11 +3,11 @@ import { dirname, join } from "node:path";
 import { writeOwnedConfig } from "../../support/node/owned-node.ts";
 import type { Fault, StruckNode } from "./fault.ts";
 
-/** A change by hand that the node has to be restarted for. */
+/** A manual change that requires a node restart. */
 const edited = ({ node }: StruckNode) =>
   writeFile(node.configPath, writeOwnedConfig(node.workspace, "node-7").replace('"18100"', '"18101"'));
 
-/** Restarts that fail or wait, upgrades, the clock, and the first contact. */
+/** Failing or waiting restarts, upgrades, the clock, and adoption. */
 export const restartFaults: readonly Fault[] = [
   {
     what: "The node does not come back after a restart; it is rolled back, and the sidecar holds",

@@ -14,7 +14,7 @@ import { strikingFaults } from "./striking-faults.ts";
 import { shownConditions } from "./shown-conditions.ts";
 import { formatVerdict, expectVerdictText } from "./verdict-words.ts";
 
-/** A condition as the board has it; the tables tie each reason to its type and status, which the compiler loses here. */
+/** A condition as on the board; the tables tie each reason to its type and status, but the compiler loses that here. */
 function condition(type: ConditionType, reason: string): Condition {
   const status = findConditionStatus(type, reason);
   return { type, status, reason, message: `${type} in words.`, since: "2026-01-01T00:00:00.000Z" } as Condition;
@@ -22,7 +22,7 @@ function condition(type: ConditionType, reason: string): Condition {
 
 const clock = { wallMs: () => 0, monotonicMs: () => 0 };
 
-/** A board with all conditions right but one, and the metrics that it shows. */
+/** A board with all conditions right but one, and its metrics. */
 function boardOf(wrong: Condition) {
   const metrics = new Registry();
   const log = pino({ level: "silent" });
@@ -33,7 +33,10 @@ function boardOf(wrong: Condition) {
   return { board, metrics };
 }
 
-/** Returns what the verdict shows of an unknown condition: its message, unless it is unknown because nothing was looked at yet. */
+/**
+ * Returns what the verdict shows for an unknown condition: its message, unless it is unknown because nothing was
+ * checked yet.
+ */
 function wordsOf(type: ConditionType, reason: string): string {
   return reason === "NotReconciledYet" ? "The sidecar has just started" : `${type} in words.`;
 }

@@ -1,7 +1,10 @@
 import type { VerdictLevel } from "#status/verdict.ts";
 import type { ConditionType, ReasonOf } from "#status/condition.ts";
 
-/** A condition that no fault of the other tables brings about as its main one, and what a node is called of which this alone is not right. */
+/**
+ * A condition that no fault in the other tables causes as its main one, and the verdict on a node with only this
+ * condition wrong.
+ */
 export type DisplayedCondition = {
   [T in ConditionType]: Readonly<{
     condition: readonly [T, ReasonOf<T, "False"> | ReasonOf<T, "Unknown">];
@@ -20,7 +23,7 @@ function buildRows<T extends ConditionType>(
   ])[],
 ): readonly DisplayedCondition[] {
   return list.map(
-    // The parameters tie each reason to its type, which the compiler loses over the map.
+    // The parameters tie each reason to its type, but the compiler loses that in the map.
     ([reason, verdict, readyz = 200]) => ({ condition: [type, reason], verdict, readyz }) as DisplayedCondition,
   );
 }
@@ -134,7 +137,7 @@ const restarts: readonly DisplayedCondition[] = [
   ]),
 ];
 
-/** Checks that end by an unexpected error: their earlier result no longer counts. */
+/** Checks that end with an unexpected error: their earlier result no longer counts. */
 const failedChecks = [
   "RpcResponding",
   "ChainIdMatches",
@@ -151,7 +154,7 @@ const failedChecks = [
   "ConnectionsAvailable",
 ] as const;
 
-/** Every reason of a condition that is False or Unknown has a row here, or a fault that a sidecar is struck with. */
+/** Every reason for a False or Unknown condition has a row here, or a fault that is injected into a sidecar. */
 export const shownConditions: readonly DisplayedCondition[] = [
   ...node,
   ...files,

@@ -5,7 +5,7 @@ import { processFaults } from "./process-faults.ts";
 import { restartFaults } from "./restart-faults.ts";
 import { upkeepFaults } from "./upkeep-faults.ts";
 
-/** The faults that a sidecar is struck with. */
+/** The faults that are injected into a sidecar. */
 export const strikingFaults: readonly Fault[] = [
   ...nodeFaults,
   ...fileFaults,

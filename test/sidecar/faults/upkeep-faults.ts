@@ -3,7 +3,7 @@ import { serveNode } from "#sidecar/testing/watched-node.ts";
 import { findFreePorts } from "#daemon/testing/free-ports.ts";
 import type { Fault, StruckNode } from "./fault.ts";
 
-/** Puts another program in node_cli's place. */
+/** Replaces node_cli with another program. */
 const toolIs =
   (script: string) =>
   async ({ node }: StruckNode) => {
@@ -19,7 +19,7 @@ const tool = (what: string, reason: string, reads: string, strike: NonNullable<F
   shown: { verdict: "degraded", condition: ["Pruning", reason], readyz: 200, reads },
 });
 
-/** A Pushgateway that answers so. */
+/** A Pushgateway with this response. */
 const pushgateway =
   (answer: (nowSeconds: number) => Readonly<{ status: number; text: string }>) =>
   async ({ resources }: StruckNode) => {
@@ -38,7 +38,7 @@ const pushes = (what: string, reason: string, reads: string, settings: NonNullab
   shown: { verdict: "degraded", condition: ["MetricsArriving", reason], readyz: 200, reads },
 });
 
-/** Faults of what the sidecar works with: node_cli, the Pushgateway, the disk of the data. */
+/** Faults of the sidecar's tools: node_cli, the Pushgateway, the data disk. */
 export const upkeepFaults: readonly Fault[] = [
   tool(
     "node_cli does not exist",

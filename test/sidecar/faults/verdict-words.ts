@@ -3,17 +3,19 @@ import type { Verdict } from "#status/verdict.ts";
 import { findConditionStatus } from "./condition-status.ts";
 import type { Shown } from "./fault.ts";
 
-/** Formats the verdict as a person reads it: its headline, and what stands below. */
+/** Formats the verdict as an operator reads it: its headline, and the text below. */
 export function formatVerdict({ title, message }: Verdict): string {
   return `${title}. ${message}`;
 }
 
-/** Returns how the verdict's text has to begin: the headline, and the fault's own side by its name. `…` stands for anything. */
+/**
+ * Returns how the verdict's text must start: the headline, and the name of the fault's own area. `…` matches anything.
+ */
 export function expectVerdictText({ verdict, condition: [type, reason], reads }: Omit<Shown, "readyz">): string {
   const status = findConditionStatus(type, reason);
-  // The tables tie each reason to its type, which the compiler loses here.
+  // The tables tie each reason to its type, but the compiler loses that here.
   const side = findConditionTitle({ type, status, reason } as Condition);
-  // Why nobody looks after the node is said in full; what was wrong when somebody still did, by its name.
+  // Why nothing manages the node is reported in full; earlier problems are reported by name.
   const unknown = status === "False" && type !== "Reconciling" ? side : reads;
   switch (verdict) {
     case "paused":

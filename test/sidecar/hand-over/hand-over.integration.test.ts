@@ -33,7 +33,7 @@ afterAll(() => resources.disposeAsync());
 
 type Tree = Readonly<Record<string, object>>;
 
-/** The settings file, with what a change adds to it. */
+/** The settings file, with a change's additions. */
 function settingsWith({ gateway, ...more }: Tree): string {
   const tiers = { public: { ...limitlessTier, webSockets: 1_000 }, internal: limitlessTier };
   return JSON.stringify({
@@ -57,7 +57,7 @@ async function startSidecar(): Promise<ServiceProcess> {
   );
 }
 
-/** The process that looks after the node. */
+/** The process that manages the node. */
 async function readHolder(): Promise<number> {
   return (JSON.parse(await readFile(join(folder, "state/.sidecar.lock.json"), "utf8")) as { pid: number }).pid;
 }
@@ -70,7 +70,7 @@ async function askGateway(sidecar: ServiceProcess): Promise<unknown> {
   return (await callRpc(sidecar.urls["gateway"] ?? "", "eth_blockNumber", [])).result;
 }
 
-/** With what status the control answers whoever has this token. */
+/** The control API's status for a client with this token. */
 async function readControlStatus(sidecar: ServiceProcess, token: string): Promise<number> {
   const headers = { Authorization: `Bearer ${token}` };
   return (await fetch(`${sidecar.urls["sidecar"]}/control`, { headers })).status;
@@ -79,7 +79,7 @@ async function readControlStatus(sidecar: ServiceProcess, token: string): Promis
 describe("a sidecar that serves on", () => {
   let sidecar: ServiceProcess;
   beforeAll(async () => {
-    // Other than after each of the changes, the last of which takes everything back.
+    // Different after each of the changes, the last of which reverts everything.
     await writeFile(path, settingsWith({ health: { timeoutMs: 3_000 } }));
     sidecar = await startSidecar();
   }, 120_000);
@@ -114,7 +114,7 @@ describe("a sidecar that serves on", () => {
         await waitUntilInForce(sidecar, path, text);
         holders.add(await readHolder());
       }
-      // Until the last of the old processes has left, under calls as well.
+      // Until the last of the old processes has exited, under load as well.
       const isReopened = () => callers.reopened() >= (webSockets / 2) * made.length;
       await until("the WebSockets are opened again", generousMs, isReopened);
       await until("nobody is leaving", generousMs, async () => (await listChildren(sidecar.pid)).length === 1);
@@ -156,7 +156,7 @@ describe("a sidecar that serves on", () => {
       await callers.end();
       expect(callers.failures).toEqual([]);
       taker.close();
-      // The same once more: what was in its way is gone.
+      // The same once more: the obstacle is gone.
       const after = settingsWith({ gateway: { private: { enabled: true, port: 0 } } });
       await writeFile(path, after);
       await waitUntilInForce(sidecar, path, after);
@@ -191,7 +191,7 @@ describe("a sidecar that serves on", () => {
   });
 });
 
-/** The processes of a service in the middle of a hand-over. */
+/** A service's processes in the middle of a hot restart. */
 const waitForBoth = ({ pid }: ServiceProcess) =>
   until("both processes are there", generousMs, async () => {
     const children = await listChildren(pid);

@@ -18,7 +18,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true }));
 
-/** Nobody listens at the node's URL: what a gateway says of that is enough here. */
+/** The node's URL has no listener: the gateway's report of that is enough here. */
 const settingsWith = (more: object) =>
   JSON.stringify({
     node: { httpUrl: "http://127.0.0.1:9", chainId: 1672 },

@@ -23,7 +23,7 @@ const executablePath = findChromium();
 const looking = test.skipIf(executablePath === undefined);
 const skipped = executablePath === undefined ? " (skipped: no chromium on PATH)" : "";
 
-/** A facilitator's listener for operators, with payments that were made up. */
+/** A facilitator's admin port, with made-up payments. */
 async function serveFacilitator() {
   const metrics = new Registry();
   const counted = createFacilitatorMetrics([metrics]);
@@ -58,7 +58,7 @@ async function serveFacilitator() {
   return { ...listener, settle, signer };
 }
 
-/** A node that serves and has come to a fault three minutes ago, as its sidecar reports it. */
+/** A node that serves and has had a fault for three minutes, as reported by its sidecar. */
 async function serveSidecar() {
   const page = await servePage();
   page.setRight(["RpcResponding", "ChainIdMatches", "HeightAdvancing", "GatewayServing", "ConfigReconciled"]);
@@ -66,12 +66,12 @@ async function serveSidecar() {
   return page;
 }
 
-/** `gatehouse status --page` over a file of targets. */
+/** `gatehouse status --page` with a file of targets. */
 async function startDashboard(targets: string) {
   const directory = await mkdtemp(join(tmpdir(), "gatehouse-overview-"));
   await writeFile(join(directory, "targets"), targets);
   const args = [gatehouseProgram, "status", "--targets", join(directory, "targets"), "--page", "0"];
-  // It looks at its targets twice a second.
+  // It checks its targets twice per second.
   const env = { ...process.env, ...hastenService({ waitsMs: [5_000], times: 10 }) };
   const child = spawn(process.execPath, args, { env, stdio: ["ignore", "pipe", "inherit"] });
   let output = "";
@@ -94,7 +94,7 @@ async function startDashboard(targets: string) {
 
 type Overview = Readonly<{ targets: readonly Readonly<{ name: string; state: string; cause: string }>[] }>;
 
-/** The status of an answer to a request with that Host header. */
+/** The status of the response to a request with that Host header. */
 async function askAs(url: string, host: string): Promise<number | undefined> {
   const [answer] = (await once(request(`${url}overview`, { headers: { host } }).end(), "response")) as [
     { statusCode?: number; resume: () => void },
@@ -159,10 +159,10 @@ looking(
     const order = await page.locator(".target h2").allInnerTexts();
     expect(order).toEqual(["gone", "node-7", "payments"]);
 
-    // The figures of one that falls silent stay, marked as old.
+    // The figures of a target that stops responding stay, marked as old.
     await served.disposeAsync();
     await page.getByText("2 of 3 are not healthy.").waitFor({ timeout: generousMs });
-    // A look may have met it while it ended: then it is first not ready, with figures of that moment.
+    // A check may have happened while it was stopping: then it is first not ready, with figures of that moment.
     await readUntil(
       () => card("payments").innerText(),
       (text) => /Not responding\s*since .*\n.*\n.*Payments\s*old\s+3\s+pending/s.test(text),

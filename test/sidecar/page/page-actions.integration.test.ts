@@ -21,7 +21,7 @@ const controlled = {
   GATEHOUSE_SIDECAR_HEALTH_INTERVAL_MS: "250",
 };
 
-/** Whether the sidecar has done anything to its node. */
+/** Whether the sidecar has changed its node. */
 const isUntouched = async (node: FakeNode) =>
   (await node.starts()) === 1 && !existsSync(join(node.workspace, "pruning"));
 
@@ -30,7 +30,7 @@ const result = (page: Page) => page.locator("#action-result");
 const restart = (url: string | undefined, headers: Readonly<Record<string, string>>) =>
   fetch(`${url}/control/restart`, { method: "POST", body: "{}", headers });
 
-/** Presses an action and agrees to it. */
+/** Clicks an action and confirms it. */
 async function act(page: Page, label: string): Promise<void> {
   await page.locator("#actions").getByRole("button", { name: label }).click();
   await page.locator("#confirm-yes").click();
@@ -76,7 +76,7 @@ looking(
     await until("the plan's restart is made", generousMs, async () => (await node.starts()) === 2);
     await waitUntilSettled(url);
     await expectWellMade(page, "actions");
-    // The plan's own restart may not have ended yet.
+    // The plan's own restart may not have finished yet.
     await until("the restart is begun", generousMs, async () => {
       await act(page, "Restart the node");
       const answer = result(page).filter({ hasText: /about to be restarted|already in progress/ });

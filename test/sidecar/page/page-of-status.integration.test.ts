@@ -113,7 +113,7 @@ looking(
     expect(await page.evaluate("navigator.clipboard.readText()")).toBe(
       "docker ps --all --filter name=gatehouse-prod-node",
     );
-    // What is sent again each time must not close the card, nor take the focus from its button.
+    // Repeated updates must neither close the card nor take the focus from its button.
     node.set({ type: "MetricsArriving", status: "False", reason: "Stale", message: "The last push is 99 s old." });
     await card.locator(".consequences", { hasText: "99 s old" }).waitFor();
     expect(await card.locator("details").getAttribute("open")).toBe("");

@@ -25,13 +25,13 @@ import { waitForLevel } from "../../support/page/status-page.ts";
 import { root } from "../../style/rooms.ts";
 
 const accepted = join(import.meta.dirname, "pictures");
-/** Folder for pictures that differ from the accepted ones. */
+/** Directory for pictures that differ from the accepted ones. */
 const refused = join(root, "node_modules/.cache/pictures");
 const acceptCommand =
   "GATEHOUSE_TEST_PICTURES=accept npx vitest run test/sidecar/page/page-pictures.integration.test.ts";
 const isAccepting = process.env["GATEHOUSE_TEST_PICTURES"] === "accept";
 
-/** On a machine that is busy. */
+/** On a busy machine. */
 const shownWithinMs = 60_000;
 
 const executablePath = findChromium();
@@ -59,7 +59,7 @@ type State = Readonly<{ name: string; serve: () => Promise<ServedState>; looks?:
 
 type ServedNode = Awaited<ReturnType<typeof servePage>>;
 
-/** The status page of a node, to be taken once its verdict has that level. */
+/** The status page of a node, to be captured once its verdict has that level. */
 function pageOf(node: Pick<ServedNode, "url" | "nowMs" | typeof Symbol.asyncDispose>, level: string): ServedState {
   return {
     url: node.url,
@@ -124,7 +124,7 @@ async function serveOverview(): Promise<ServedState> {
   };
 }
 
-/** A sidecar that goes away while its page is looked at. */
+/** A sidecar that stops while its page is open. */
 async function serveOneThatGoes(): Promise<ServedState> {
   const node = await serveRightNode();
   const ready = async (page: Page) => {
@@ -157,13 +157,16 @@ const states: readonly State[] = [
   { name: "overview", serve: serveOverview, looks: [desk, phone] },
   { name: "runbook", serve: serveRunbook, looks: [desk, phone] },
 ];
-/** In a short run, of the states with one look a third: how each reads is tested in page-of-status.integration.test.ts, too. */
+/**
+ * A short run takes a third of the states with a single layout: page-of-status.integration.test.ts tests their content,
+ * too.
+ */
 const [several, single] = [states.filter(({ looks }) => looks), states.filter(({ looks }) => !looks)];
 const pictures = [...several, ...(isAccepting ? single : takeSlice(single, 3))].flatMap(
   ({ name, serve, looks = [desk] }) => looks.map((look) => ({ name, serve, ...look })),
 );
 
-/** Takes the picture of a state; skips the test, with the reason, where the fonts are others. */
+/** Takes the picture of a state; if the fonts differ, skips the test with the reason. */
 async function take(
   { skip }: TestContext,
   { serve, ...look }: State & Look,

@@ -48,7 +48,7 @@ looking(`a change of node.conf by hand is put right: the page says what, why and
     /^\d\d:\d\d:\d\d\s+write\s+node\.conf: pamir_cetina_job_name renamed to storage_cetina_job_name\.\s+Why: node .*0\.16\.2 reads the storage_\* names \(0\.16\.0 and later\)$/,
   );
   await waitForLevel(page, "healthy", 60_000);
-  // The node was already running before the drift: it has read what stands there again.
+  // The node was already running before the drift: it has read the corrected file again.
   await page.locator("#changes li", { hasText: "No restart is needed" }).first().waitFor();
   expect(await node.config()).toBe(right);
   await expectWellMade(page, "corrected");

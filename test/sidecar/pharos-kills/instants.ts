@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { findPharosProcesses } from "#sidecar/testing/fake-node-files.ts";
 import type { FakeNode } from "#sidecar/testing/fake-node.ts";
 
-/** Processes that are killed, and when: each of them in a stop, in a start and in a verification, as far as it runs then. */
+/** Processes to kill, and when: each of them during a stop, a start and a verification, if it runs then. */
 export const kills = [
   ["sidecar", "stop"],
   ["sidecar", "start"],
@@ -17,14 +17,17 @@ export const kills = [
 
 export type Kill = (typeof kills)[number];
 
-/** State of a node before a restart, which the instants of that one are told from. */
+/** State of a node before a restart, to distinguish its instants. */
 export type BeforeRestart = Readonly<{ pids: readonly number[]; runs: number }>;
 
 export async function observeBefore(node: FakeNode): Promise<BeforeRestart> {
   return { pids: await findPharosProcesses(node.workspace), runs: (await listRuns(node)).length };
 }
 
-/** Whether a restart has got to an instant: the old node was told to stop or is gone, a new one is there, or answers; or `ops` runs. */
+/**
+ * Whether a restart has reached an instant: the old node was told to stop or has exited, a new one exists, or responds;
+ * or `ops` runs.
+ */
 export async function isAt([victim, instant]: Kill, node: FakeNode, before: BeforeRestart): Promise<boolean> {
   if (victim === "ops") return (await findOps(node)).length > 0;
   if (instant === "verification") return (await listRuns(node)).length > before.runs;
@@ -38,7 +41,7 @@ export async function findVictims(victim: "node" | "ops", node: FakeNode): Promi
   return victim === "ops" ? findOps(node) : findPharosProcesses(node.workspace);
 }
 
-/** Lists the configurations that the node has run with, until its port was open. */
+/** Lists the configurations with which the node has run, until its port was open. */
 export async function listRuns({ workspace }: FakeNode): Promise<readonly string[]> {
   const text = await readFile(join(workspace, "ran.log"), "utf8").catch(() => "");
   return text

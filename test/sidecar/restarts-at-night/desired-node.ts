@@ -12,12 +12,16 @@ export const version = "0.16.2";
 export const patient = {
   GATEHOUSE_SIDECAR_MONITOR_PUSH_ADDRESS: "127.0.0.1",
   GATEHOUSE_SIDECAR_RESTART_ANSWERS_WITHIN_MS: "20000",
-  // A node that does not start is waited for as long: a fake one answers as soon as its start command ends, if at all.
+  // The wait for a node that does not start is as long: a fake one responds as soon as its start command exits, if at
+  // all.
   GATEHOUSE_SIDECAR_RESTART_HEALTHY_WITHIN_MS: isLong ? "4000" : "1500",
   GATEHOUSE_SIDECAR_RESTART_BUDGET_PER_HOUR: "60",
 };
 
-/** Checks that a devnet node makes at its start and a fake node lacks: a node.conf that can be read, storage settings of the right kind, its key. */
+/**
+ * Checks that a devnet node makes at its start and a fake node lacks: a readable node.conf, storage settings of the
+ * right type, its key.
+ */
 const demands = `
 const { existsSync: isThere, readFileSync: readText } = require("node:fs");
 try {
@@ -29,7 +33,7 @@ try {
 }
 `;
 
-/** Starts a fake node that demands as much of its node.conf as a devnet node, and that a sidecar has to correct first. */
+/** Starts a fake node that checks its node.conf as strictly as a devnet node, and that a sidecar must correct first. */
 async function startDemandingNode(): Promise<FakeNode> {
   const node = await createFakeNode();
   const { chain, storage } = JSON.parse(writeOwnedConfig(node.workspace, "node-7")) as Record<string, object>;
@@ -44,12 +48,14 @@ async function startDemandingNode(): Promise<FakeNode> {
   return node;
 }
 
-/** Starts a devnet node whose node.conf matches the desired configuration, as a sidecar with state in `state` left it. */
+/**
+ * Starts a devnet node whose node.conf matches the desired configuration, as left by a sidecar with state in `state`.
+ */
 export async function startDesiredDevnet(environment: Readonly<Record<string, string>> = {}) {
   return runCorrection(await startDevnetWorkspace(version), environment);
 }
 
-/** Starts the same with a devnet node in `npm run test:long`, else with a fake one. */
+/** Starts the same with a devnet node in `npm run test:long`, otherwise with a fake one. */
 export async function startDesiredNode() {
   return isLong ? startDesiredDevnet() : runCorrection(await startDemandingNode());
 }
@@ -66,7 +72,7 @@ async function runCorrection<Node extends Pick<FakeNode, "workspace" | "configPa
   return { node, stateDirectory, good: await readFile(node.configPath, "utf8") };
 }
 
-/** Waits until so many restarts were proved. */
+/** Waits until this many restarts were verified. */
 export async function waitForRestarts(upkeep: RunningUpkeep, count: number): Promise<void> {
   await readUntil(
     () => upkeep.events.list().map(({ message }) => message),
@@ -76,8 +82,9 @@ export async function waitForRestarts(upkeep: RunningUpkeep, count: number): Pro
 }
 
 /**
- * Puts a program before the node's own `ops`, which it finds as `./ops-itself`; returns the settings of a sidecar that stops the node by it. `ops stop` of the public
- * family is not run while another test's node runs on this machine, a program of another name is.
+ * Puts a program in front of the node's own `ops`, which it finds as `./ops-itself`; returns the settings of a sidecar
+ * that stops the node with it. The public family's `ops stop` is not run while another test's node runs on this
+ * machine; a program with another name is.
  */
 export async function replaceOps(
   node: Pick<FakeNode, "configPath">,
@@ -91,10 +98,10 @@ export async function replaceOps(
   return { GATEHOUSE_SIDECAR_OPS_STOP: JSON.stringify(["./ops-alone", "stop", "--force"]) };
 }
 
-/** A configuration that means something else to the node, which starts with it all the same. */
+/** A configuration with a different meaning for the node, which still starts with it. */
 export const another = (text: string) => text.replace('"mygrid_conf": {', '"mygrid_conf": { "changed": 1,');
 
 export const half = (text: string) => text.slice(0, Math.floor(text.length / 2));
 
-/** A configuration that lint has nothing against, and that the node does not start with. */
+/** A configuration that passes lint, but with which the node does not start. */
 export const bad = (text: string) => text.replace('"mygrid_conf": {', '"mygrid_conf": "a text", "was": {');

@@ -23,7 +23,7 @@ const soon = (holds: () => boolean | Promise<boolean>) => until(holds.toString()
 
 const hashOf = (bytes: Uint8Array) => hash("sha256", bytes);
 
-/** Chain data of a few files; one of them does not pack well, so that a download takes its time. */
+/** Chain data of a few files; one of them does not compress well, so that a download takes a while. */
 async function snapshot(directory: string, change?: (source: string) => Promise<unknown>): Promise<Buffer> {
   const source = join(directory, "source");
   await mkdir(join(source, "meta"), { recursive: true });
@@ -35,7 +35,7 @@ async function snapshot(directory: string, change?: (source: string) => Promise<
   return readFile(file);
 }
 
-/** A server of one archive that can be told to send slowly, to break off, or to forget what ranges are. */
+/** A server of one archive that can be told to send slowly, to disconnect, or not to support ranges. */
 async function archiveServer(archive: Buffer) {
   const seen: (string | undefined)[] = [];
   const manner = {
@@ -84,7 +84,7 @@ async function archiveServer(archive: Buffer) {
 
 type Settings = Readonly<Record<string, string>>;
 
-/** A directory, a server of the archive, and the command: as an init container runs it, and in this process, which is cheaper. */
+/** A directory, a server of the archive, and the command: as run by an init container, and, faster, in this process. */
 async function place(archive: Buffer, directory: string) {
   const server = await archiveServer(archive);
   const dataPath = join(directory, "workspace/data");
@@ -165,7 +165,8 @@ test("a run that is killed while it downloads is resumed where it ended", async 
   Object.assign(here.server.manner, { chunkBytes: 50_000, pauseMs: 20 });
   for (const [run, reached] of [200_000, 600_000].entries()) {
     const child = here.start();
-    // The run before may have come further than this one has to: what counts is that this one has asked as well.
+    // The previous run may have read further than this one needs: what matters is that this one has sent requests as
+    // well.
     await soon(
       async () => here.server.seen.length > run && existsSync(here.part) && (await stat(here.part)).size >= reached,
     );

@@ -6,17 +6,19 @@ import { until } from "#daemon/testing/until.ts";
 import { isLong, seed } from "../../support/run-size.ts";
 import { startUpgradeProcess } from "../../support/upgrade-process.ts";
 
-/** Upgrades of a run, each with up to three kills of the sidecar and of the node: about a hundred kills in a long run. */
+/**
+ * Upgrades per run, each with up to three kills of the sidecar and of the node: about a hundred kills in a long run.
+ */
 const rounds = isLong ? 60 : 1;
 
-/** More steps outside the process than an upgrade has; a kill that would come later does not come. */
+/** More steps outside the process than an upgrade has; a kill after that never happens. */
 const stepsMax = 140;
 
 const withinMs = 120_000;
 
 /** Numbers below a bound, the same for the same seed (a linear congruential generator; Numerical Recipes' constants). */
 function randomOf(start: number) {
-  // Neighbouring seeds would begin alike.
+  // Adjacent seeds would start alike.
   let state = Math.imul(start, 2_654_435_761) >>> 0;
   return (below: number) => {
     state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
@@ -56,7 +58,7 @@ test.each(Array.from({ length: rounds }, (_, round) => seed + round))(
     });
     const { end, words } = last.state ?? {};
     const isNew = end === "committed";
-    // One that was killed before it was agreed to was never begun.
+    // One that was killed before it was confirmed has never started.
     expect([undefined, "committed", "rolled-back"], words).toContain(end);
     if (kind === "corrupting") expect(isNew).toBe(false);
     expect(await node.version()).toBe(isNew ? "0.16.2" : "0.15.0");

@@ -17,7 +17,7 @@ test("a release list says days ahead, and once it is so, that the node is too ol
   const path = join(node.workspace, "releases.json5");
   const write = (minVersionAt: unknown) =>
     writeFile(path, `[{ version: "0.16.0", minVersionAt: ${minVersionAt}, note: "a fork" }]`);
-  // At two blocks a second, some months ahead.
+  // At two blocks per second, some months ahead.
   await write(100_000_000);
   await using sidecar = await runSidecar(node.workspace, {
     GATEHOUSE_SIDECAR_NODE_HTTP_URL: node.httpUrl,

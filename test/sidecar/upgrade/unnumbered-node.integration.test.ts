@@ -5,14 +5,14 @@ import { createFakeNode, type FakeNode } from "#sidecar/testing/fake-node.ts";
 import { upgradeDevnet } from "../../support/node/settled-devnet.ts";
 import { runFakeUpkeep, waitUntilFakeSettled } from "../../support/node/settled-fake-node.ts";
 
-/** Has the node of a directory report no version by its RPC. */
+/** Keeps a directory's node from reporting a version through its RPC. */
 async function silence(directory: string): Promise<void> {
   const path = join(directory, "node-process.cjs");
   const program = await readFile(path, "utf8");
   await writeFile(path, program.replace("debug_protocolVersion: protocolVersion,", ""));
 }
 
-/** Starts a node of 0.15.0 whose tool alone reports a version, and makes a release of 0.16.2 next to it. */
+/** Starts a node of 0.15.0 whose tool alone reports a version, and creates a release of 0.16.2 next to it. */
 async function startSilentNode(): Promise<Readonly<{ node: FakeNode; release: string }>> {
   const node = await createFakeNode();
   await node.install("0.15.0");
@@ -49,7 +49,9 @@ test("an upgrade that is verified is not undone by a node.version that still nam
 const oldCommit = "f301031a9";
 const newCommit = "d6d98fd33";
 
-/** Settings for a fake node of the family whose programs report a commit: the fake's own tools, at the fake's own places. */
+/**
+ * Settings for a fake node of the family whose programs report a commit: the fake's own tools, at the fake's own paths.
+ */
 const ofFamily = ({ binDirectory }: FakeNode) => ({
   GATEHOUSE_SIDECAR_NODE_FAMILY: "pharos",
   GATEHOUSE_SIDECAR_NODE_CONFIG_PATH: join(binDirectory, "node.conf"),
@@ -63,7 +65,10 @@ async function writeProgram(path: string, prints: string): Promise<void> {
   await chmod(path, 0o755);
 }
 
-/** Starts a node that reports the commit of 0.12.2, and makes a release with a commit that no table has; `isSilent`: only its program reports it. */
+/**
+ * Starts a node that reports the commit of 0.12.2, and creates a release with a commit that is in no table; `isSilent`:
+ * only its program reports it.
+ */
 async function startCommitNode(kind: "good" | "corrupting", { isSilent }: Readonly<{ isSilent: boolean }>) {
   const node = await createFakeNode();
   await node.install(oldCommit);

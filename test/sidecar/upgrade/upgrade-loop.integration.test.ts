@@ -21,7 +21,7 @@ beforeAll(async () => {
 
 afterAll(() => rm(directory, { recursive: true, force: true }));
 
-/** A node of 0.15.0 with its own sidecar, which takes commands by its URL and has nothing to do. */
+/** A node of 0.15.0 with its own sidecar, which accepts commands at its URL and has nothing to do. */
 async function startNode() {
   await using resources = new AsyncDisposableStack();
   const node = resources.use(await createFakeNode());
@@ -49,7 +49,7 @@ async function startNode() {
   return { node, url, [Symbol.asyncDispose]: () => owned.disposeAsync() };
 }
 
-/** A release that has other blocks where a node's workspace has a file `forks`. */
+/** A release with different blocks if a node's workspace has a file `forks`. */
 async function makeRelease(node: FakeNode): Promise<string> {
   const release = await node.release("0.16.2", "good");
   const program = join(release, "node-process.cjs");
@@ -59,7 +59,7 @@ async function makeRelease(node: FakeNode): Promise<string> {
   return release;
 }
 
-/** The loop of the page, over these sidecars. */
+/** The page's loop over these sidecars. */
 async function typeLoop(release: string, urls: readonly string[]): Promise<CommandResult> {
   const block = readBlocks("docs/upgrades.md").find(({ command }) => command.includes("for url do"));
   if (block === undefined) throw new Error("docs/upgrades.md has no loop.");

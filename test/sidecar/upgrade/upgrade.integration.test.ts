@@ -20,7 +20,7 @@ test("an upgrade from 0.10 to 0.16 moves the layout: once the new version runs, 
     GATEHOUSE_SIDECAR_UPKEEP_REREAD_INTERVAL_MS: "500",
   });
   await upkeep.reason("Pruning", "Enabled", 30_000);
-  // Until the version is known nothing is due yet.
+  // Until the version is known, nothing is due yet.
   await readUntil(
     () => upkeep.events.list().map(({ message }) => message),
     (messages) => messages.some((message) => message.startsWith("The node recovered and advances")),
@@ -32,7 +32,7 @@ test("an upgrade from 0.10 to 0.16 moves the layout: once the new version runs, 
   const moved = await node.install("0.16.2");
   expect(moved).toBe(join(node.workspace, "bin", "node.conf"));
   expect(await monitorOf(moved)).toMatchObject({ pamir_cetina_job_name: "node-7" });
-  // Where node_cli reports its version, an upgrade that is half done is seen.
+  // If node_cli reports its version, a half-finished upgrade is detected.
   if (testProfile === "standard") await upkeep.reason("VersionConsistent", "Mismatch", 20_000);
   await node.restart();
   await readUntil(

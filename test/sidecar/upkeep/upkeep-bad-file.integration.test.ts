@@ -5,7 +5,7 @@ import { createFakeNode, driftedConfig } from "#sidecar/testing/fake-node.ts";
 import { runUpkeep } from "#sidecar/testing/run-upkeep.ts";
 import { readUntil } from "#daemon/testing/until.ts";
 
-/** Nothing is restarted and nothing restored: these tests are about the words. */
+/** Nothing is restarted or restored: these tests are about the messages. */
 const onlyWords = {
   GATEHOUSE_SIDECAR_NODE_VERSION: "0.16.2",
   GATEHOUSE_SIDECAR_RESTART_DRIVER: "none",
@@ -13,16 +13,16 @@ const onlyWords = {
   GATEHOUSE_SIDECAR_UPKEEP_REREAD_INTERVAL_MS: "200",
 };
 const isRoot = process.getuid?.() === 0;
-/** A key that stands twice. */
+/** A duplicate key. */
 const twice = driftedConfig.replace(
   '"pamir_cetina_push_port"',
   '"pamir_cetina_push_port": 1,\n      "pamir_cetina_push_port"',
 );
-/** A text with a byte order mark and CRLF line ends. */
+/** A text with a byte order mark and CRLF line endings. */
 const styled = (text: string) => `\uFEFF${text.replaceAll("\n", "\r\n")}`;
 const inForce = "The last good version stays active.";
 
-/** Contents that nobody can use, and what is said about each; `config-file.test.ts` has the others. */
+/** Unusable contents, and the message about each; `config-file.test.ts` has the others. */
 const unusable: readonly (readonly [reason: string, content: string | Uint8Array, words: string])[] = [
   ["Empty", "", `node.conf is empty; expected a JSON object with a chain object. ${inForce}`],
   [
@@ -66,7 +66,7 @@ test("a node.conf that nobody can use: the condition says why, and the file stay
   if (isRoot) expect(await stat(node.configPath)).toMatchObject({ uid: 12_345, gid: 12_345 });
 });
 
-/** Does something with the rights of a user who owns nothing. */
+/** Runs an action with the permissions of a user who owns nothing. */
 async function asNobody<T>(work: () => Promise<T>): Promise<T> {
   process.setegid?.(65_534);
   process.seteuid?.(65_534);

@@ -6,7 +6,7 @@ import { readUntil } from "#daemon/testing/until.ts";
 
 const hourMs = 3_600_000;
 
-/** A clock whose wall time a test turns, as a wrong time server would. */
+/** A clock whose wall time a test changes, like a wrong time server. */
 function turnableClock(startMs: number) {
   let offsetMs = startMs - Date.now();
   const turnTo = (wallMs: number) => {
@@ -42,7 +42,7 @@ test("a clock that jumps an hour forward, and an hour back, changes nothing abou
   expect(await restarts()).toBe(before + 3);
   expect(upkeep.board.list().filter(({ status }) => status === "False")).toEqual([]);
   expect(upkeep.state.hold.get()).toBeUndefined();
-  // Newest first by what happened, not by what the clock said.
+  // Newest first by the order of events, not by the clock.
   const writes = upkeep.events.list().filter(({ kind }) => kind === "restart");
   expect(writes[0]?.message).toMatch(/^The node recovered and advances after/);
   expect(Date.parse(writes[0]!.at)).toBeLessThan(Date.parse(writes.at(-1)!.at));

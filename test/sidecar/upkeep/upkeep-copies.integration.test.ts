@@ -31,7 +31,7 @@ test("a copy of what is right that can't be kept is reported, and a node that an
     await before.reason("ConfigReconciled", "Reconciled");
   }
   {
-    // As a sidecar leaves it that is killed between the stop and the start; one that runs would go on with it.
+    // As left by a sidecar that is killed between the stop and the start; a running one would continue.
     using left = openUpkeepState(directory.path);
     const reason = "node.conf was changed";
     left.restartInFlight.set({ reason, beganMs: Date.now(), phase: "commanded", isFinishing: false });
@@ -90,7 +90,7 @@ test.skipIf(!isPossible)(
       request.resume();
       if (request.method === "POST") {
         restarts += 1;
-        // The second one comes when the file can be read again: nobody knows what the node has read meanwhile.
+        // The second one follows when the file can be read again: what the node has read meanwhile is unknown.
         if (restarts === 1) hanging.use(mountHangingDisk(own));
         return response.writeHead(204).end();
       }

@@ -5,13 +5,15 @@ import { startFakeNode, type FakeNode } from "#sidecar/testing/fake-node.ts";
 import { runUpkeep, type RunningUpkeep } from "#sidecar/testing/run-upkeep.ts";
 import { readUntil } from "#daemon/testing/until.ts";
 
-/** A start may take a quarter of an hour; a node whose process has ended has a second to come back. */
+/** A start may take a quarter of an hour; a node whose process has exited has a second to come back. */
 const patient = {
   GATEHOUSE_SIDECAR_RESTART_ANSWERS_WITHIN_MS: "900000",
   GATEHOUSE_SIDECAR_RESTART_HEALTHY_WITHIN_MS: "2500",
 };
 
-/** A program before the node's own `ops` whose start ends with status 0, and whose node ends half a second later. */
+/**
+ * A program in front of the node's own `ops` whose start exits with status 0, and whose node exits half a second later.
+ */
 const crashesLate = ({ configPath, binDirectory, workspace }: FakeNode) => `#!/bin/sh
 if [ "$1" = start ] && grep -q late-crash ${configPath}; then
   (cd ${binDirectory} && exec setsid sh -c 'sleep 1; : late') >/dev/null 2>&1 &

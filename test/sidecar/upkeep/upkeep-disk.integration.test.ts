@@ -30,14 +30,14 @@ mounting(
     await upkeep.reason("ConfigReconciled", "Reconciled");
     const right = await node.config();
     await disk.fill();
-    // The database's own files may have room left for small things.
+    // The database's own files may have space left for small writes.
     const uses = Array.from({ length: 20_000 }, (_, atMs) => ({ atMs, usedBytes: 1 }));
     upkeep.state.diskHistory.set({ path: disk.path, uses });
     await node.save(driftedConfig);
     expect((await upkeep.reason("Reconciling", "DiskFull")).message).toContain(
       `${join(disk.path, "upkeep.sqlite")} can't be written (database or disk is full); free space on its disk`,
     );
-    // What little is left in the database's own files may still take a fact, but no copy of node.conf.
+    // The little space left in the database's own files may still fit a fact, but no copy of node.conf.
     const current = await readUntil(
       () => upkeep.board.get("ConfigReconciled"),
       (condition) => condition?.status === "False",
@@ -48,7 +48,7 @@ mounting(
     await upkeep.passes(5);
     expect(await node.config()).toBe(driftedConfig);
     expect(await metric(upkeep, "gatehouse_reconcile_failures_total")).toBe(0);
-    // What changes is reported from memory, and nobody is accused.
+    // Changes are reported from memory, and attributed to nobody.
     await node.save("");
     await upkeep.reason("ConfigReconciled", "Empty");
     expect(["Contested", "StartRewrites", "Locked"]).not.toContain(upkeep.board.get("ConfigReconciled")?.reason);
@@ -128,7 +128,7 @@ mounting(
     const failures = () => metric(upkeep, "gatehouse_reconcile_failures_total");
     const before = await failures();
     await readUntil(failures, (count) => count >= before + 3);
-    // Names and other files still find a thread.
+    // Name lookups and other files still find a thread.
     expect((await lookup("localhost")).address).toMatch(/127|::1/);
     await writeFile(join(node.workspace, "other"), "");
     hanging[Symbol.dispose]();

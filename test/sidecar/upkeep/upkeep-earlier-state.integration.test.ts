@@ -9,7 +9,7 @@ import { startFakeNode, type FakeNode } from "#sidecar/testing/fake-node.ts";
 import { runUpkeep } from "#sidecar/testing/run-upkeep.ts";
 import { readUntil } from "#daemon/testing/until.ts";
 
-/** A state directory that version 0.1.0 left, of a node that it had corrected and restarted. */
+/** A state directory left by version 0.1.0, of a node that it had corrected and restarted. */
 type RecordedState = Readonly<{
   /** Of the node. */
   version: string;
@@ -26,7 +26,7 @@ type RecordedState = Readonly<{
 const recorded = await readFile(new URL("recorded/state-of-0.1.json", import.meta.url), "utf8");
 const { states } = JSON.parse(recorded) as Readonly<{ states: readonly RecordedState[] }>;
 
-/** Puts a recorded state next to a node, as if it had been that node's all along. */
+/** Copies a recorded state next to a node, as if it had always been that node's. */
 async function restoreState(state: RecordedState, { workspace }: FakeNode): Promise<string> {
   const directory = join(workspace, "state");
   await mkdir(directory);
@@ -45,7 +45,7 @@ async function restoreState(state: RecordedState, { workspace }: FakeNode): Prom
   return directory;
 }
 
-/** Starts a node of the recorded version with the recorded node.conf, its pruning on as it was left. */
+/** Starts a node of the recorded version with the recorded node.conf and with its pruning on, as it was left. */
 async function startRecordedNode({ version, nodeConf }: RecordedState): Promise<FakeNode> {
   const node = await startFakeNode(nodeConf);
   try {

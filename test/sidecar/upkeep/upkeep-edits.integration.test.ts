@@ -15,14 +15,14 @@ import { readUntil } from "#daemon/testing/until.ts";
 const secret = "correct-horse-battery-staple";
 const hashOf = (text: string) => createHash("sha256").update(text).digest("hex");
 
-/** Waits until a sidecar has nothing more to do, and has looked at node.conf since. */
+/** Waits until a sidecar has nothing more to do, and has checked node.conf since. */
 async function settle(upkeep: RunningUpkeep): Promise<void> {
   await upkeep.reason("NoRestartPending", "NoRestart");
   await upkeep.reason("ConfigReconciled", "Reconciled");
   await upkeep.passes(2);
 }
 
-/** Lists the lines of the log about changes by others. */
+/** Lists the log lines about others' changes. */
 function listEdits({ audited }: RunningUpkeep): readonly AuditEntry[] {
   expect(JSON.stringify(audited)).not.toContain(secret);
   return audited.filter(({ action }) => action === "node-conf-edited");
@@ -35,7 +35,7 @@ async function addKey(node: FakeNode, key: string): Promise<Readonly<{ before: s
   return { before, after };
 }
 
-/** The line about an edit that added a key. */
+/** The log line about an edit that added a key. */
 const lineOf = ({ before, after }: Readonly<{ before: string; after: string }>, key: string) => ({
   outcome: "success",
   by: "somebody else",
@@ -121,7 +121,7 @@ test("a monitor_config that is lost comes back with the values that the node ran
   // A restart, or why there is none.
   await readUntil(restartEvents, (events) => events.length > length);
   await settle(upkeep);
-  // Another program has the right to write it, so that it stays as it is.
+  // Another program may write it, so it stays unchanged.
   await rm(join(dirname(node.configPath), `.${basename(node.configPath)}.lock`));
   using lock = createWriterLock(node.configPath);
   lock.acquire();

@@ -5,7 +5,10 @@ import { createFakeNode, driftedConfig, startFakeNode, type FakeNode } from "#si
 import { runUpkeep, type RunningUpkeep } from "#sidecar/testing/run-upkeep.ts";
 import { generousMs, readUntil, until } from "#daemon/testing/until.ts";
 
-/** A node whose start nothing shows, so that it may have read what stood in node.conf for a moment: no driver says it, and its programs are elsewhere. */
+/**
+ * A node whose start time is unknown, so that it may have read a short-lived node.conf: no driver reports it, and its
+ * programs are elsewhere.
+ */
 function hideProcess(node: FakeNode): Readonly<Record<string, string>> {
   const restart = ["sh", "-c", `./ops stop --force; exec ./ops start --config ./${basename(node.configPath)}`];
   return {
@@ -136,7 +139,7 @@ test("in observe mode nothing changes and everything is said", async () => {
   );
   await upkeep.reason("Pruning", "Disabled");
   expect(await node.config()).toBe(driftedConfig);
-  // After the first whole pass, which may come later than what was waited for.
+  // After the first complete reconcile, which may finish later than the awaited event.
   await readUntil(
     () => upkeep.upkeep.configured().ok,
     (isConfigured) => isConfigured,

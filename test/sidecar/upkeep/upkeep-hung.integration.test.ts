@@ -6,16 +6,16 @@ import { startPodServer } from "#sidecar/testing/pod-server.ts";
 import { runUpkeep } from "#sidecar/testing/run-upkeep.ts";
 import { readUntil } from "#daemon/testing/until.ts";
 
-/** Nothing in it is to be corrected, so that no restart but that of a hanging node is due. */
+/** It needs no correction, so the only restart due is that of a hanging node. */
 const rightConfig = driftedConfig
   .replace("enable_pamir_cetina", "storage_enable_cetina")
   .replaceAll("pamir_cetina", "storage_cetina");
 const hungAfterMs = 600;
-/** When the cluster says that the node's container started, and started again. */
+/** Times at which the cluster reports that the node's container started, and restarted. */
 const longAgo = "2026-05-01T12:00:00Z";
 const later = "2100-01-01T00:00:00Z";
 
-/** A sidecar of a pod whose node answers. */
+/** A sidecar of a pod whose node responds. */
 async function watched(node: FakeNode) {
   await node.start();
   const server = await startPodServer(longAgo, later);
@@ -35,9 +35,9 @@ async function watched(node: FakeNode) {
   return {
     upkeep,
     deletions: () => server.requests.filter((request) => request.startsWith("DELETE")).length,
-    /** Stops the node's process where it is: it keeps its port open and answers nothing. */
+    /** Freezes the node's process: it keeps its port open and never responds. */
     hang: async () => process.kill(Number(await readFile(join(node.workspace, "node.pid"), "utf8")), "SIGSTOP"),
-    /** Waits for passes that were made a good while after the time from which a node counts as hung. */
+    /** Waits for reconciles well after the time from which a node counts as hung. */
     wellAfter: async () => {
       const silentAt = Date.now();
       await readUntil(

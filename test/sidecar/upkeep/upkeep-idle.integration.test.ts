@@ -3,7 +3,7 @@ import { createFakeNode, driftedConfig } from "#sidecar/testing/fake-node.ts";
 import { runUpkeep } from "#sidecar/testing/run-upkeep.ts";
 import { readUntil } from "#daemon/testing/until.ts";
 
-/** A node.conf with drift, of a node whose chain makes no block. */
+/** A node.conf with drift, of a node whose chain produces no block. */
 const idleConfig = driftedConfig.replace("node-7", "frozen-7");
 
 const watchedForMs = 500;
@@ -13,7 +13,7 @@ test.concurrent("a chain that makes no block does not keep a restart from being 
   await node.start();
   await using upkeep = await runUpkeep(node, {
     GATEHOUSE_SIDECAR_HEALTH_STALE_AFTER_MS: String(watchedForMs),
-    // The chain has to be known before the restart.
+    // The chain must be known before the restart.
     GATEHOUSE_SIDECAR_RESTART_SETTLE_MS: String(4 * watchedForMs),
   });
   await upkeep.reason("HeightAdvancing", "Quiet");

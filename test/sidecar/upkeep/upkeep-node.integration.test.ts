@@ -9,7 +9,7 @@ import { runUpkeep } from "#sidecar/testing/run-upkeep.ts";
 import { runResumeCommand } from "#sidecar/upkeep/control/resume-command.ts";
 import { readUntil } from "#daemon/testing/until.ts";
 
-/** Puts another node_cli in place and returns what a person reads about it; `node-cli.test.ts` has the other faults. */
+/** Installs another node_cli and returns the operator's message about it; `node-cli.test.ts` has the other faults. */
 async function wordsAbout(text: string, reason: string): Promise<string> {
   await using node = await createFakeNode();
   await writeFile(node.programs.tool, text);
@@ -23,7 +23,7 @@ async function wordsAbout(text: string, reason: string): Promise<string> {
   return message.replace(/\d{4}-[\d:.TZ-]+Z/, "<time>");
 }
 
-// What the tool itself said last may be a command, which another sentence would go on.
+// The tool's own last output may be a command, which must not run into another sentence.
 test.each([
   [
     "printing garbage",
@@ -43,7 +43,7 @@ test("a start by hand that comes before the sidecar's own is no failure", async 
   await using node = await startFakeNode();
   const { ops } = node.programs;
   await rename(ops, `${ops}-by-hand`);
-  // The person's start is the one that works; the sidecar's own finds the node running.
+  // The operator's start is the one that succeeds; the sidecar's own finds the node running.
   const words = "the node is already running";
   const raced = `#!/bin/sh\n./ops-by-hand "$@" || exit 1\nif [ "$1" = start ]; then echo "${words}" >&2; exit 1; fi\n`;
   await writeFile(ops, raced, { mode: 0o755 });
@@ -73,7 +73,7 @@ test("a restart that a killed sidecar left half done is ended by the next one", 
     await upkeep.reason("NoRestartPending", "NoRestart");
   }
   {
-    // As a kill between `ops stop` and `ops start` leaves it; a sidecar that runs would go on with it.
+    // As left by a kill between `ops stop` and `ops start`; a running sidecar would continue.
     using left = openUpkeepState(stateDirectory);
     left.restartInFlight.set({ reason: "a test", beganMs: Date.now(), phase: "commanded", isFinishing: false });
   }
@@ -155,7 +155,7 @@ test("a restart that is not needed is not made: only comments changed", async ()
   expect(await node.config()).toContain("other words");
 });
 
-// A node of the public family does not report its release.
+// A public-family node does not report its release.
 test.skipIf(testProfile === "pharos")(
   "an upgrade under the sidecar's eyes migrates the keys, values kept, once the new version runs",
   async () => {

@@ -5,7 +5,10 @@ import { startPodServer } from "#sidecar/testing/pod-server.ts";
 import { openUpkeepState } from "#sidecar/upkeep/state/upkeep-state.ts";
 import { runUpkeep } from "#sidecar/testing/run-upkeep.ts";
 
-/** Returns what the next sidecar requests of the cluster and reports, after one was ended by the restart that it had requested of that pod. */
+/**
+ * Returns the next sidecar's requests to the cluster and its reports, after one was ended by the pod restart that it
+ * had requested.
+ */
 async function observeAfterRestartOf(instanceId: string) {
   await using node = await createFakeNode();
   await node.install("0.15.0");
@@ -25,7 +28,7 @@ async function observeAfterRestartOf(instanceId: string) {
     await upkeep.reason("NoRestartPending", "NoRestart");
   }
   {
-    // A sidecar that runs would go on with it.
+    // A running sidecar would continue.
     using left = openUpkeepState(stateDirectory);
     const asked = { reason: "a test", beganMs: Date.now(), phase: "commanded", isFinishing: false } as const;
     left.restartInFlight.set({ ...asked, incarnation: instanceId });

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { startFakeNode, type FakeNode } from "#sidecar/testing/fake-node.ts";
 import { runUpkeep } from "#sidecar/testing/run-upkeep.ts";
 
-/** Puts a node_cli in place that always ends with status 0, and switches pruning on only once it is told that it may. */
+/** Installs a node_cli that always exits with status 0, and switches pruning on only once it is allowed to. */
 async function refuseToPrune(node: FakeNode, complaint: string) {
   const place = (name: string) => join(node.workspace, name);
   const program = `#!/bin/sh

@@ -9,7 +9,7 @@ import { readUntil } from "#daemon/testing/until.ts";
 
 const hourMs = 3_600_000;
 
-/** A Docker engine's stand-in whose one container started when a test says so. */
+/** A fake Docker engine with one container that started when a test says so. */
 async function engineOf(startedAtMs: () => number) {
   let restarts = 0;
   const server = createServer((request, response) => {
@@ -34,7 +34,7 @@ async function engineOf(startedAtMs: () => number) {
 const listRestartMessages = (upkeep: RunningUpkeep) =>
   upkeep.events.list().flatMap(({ kind, message }) => (kind === "restart" ? [message] : []));
 
-/** When a node may have started, by when it drifted; how often it has been restarted then, and what is said. */
+/** When a node may have started, relative to its drift; how often it has been restarted by then, and the message. */
 const startTimes = [
   {
     when: "long before the drift, which it never read",
@@ -68,14 +68,14 @@ test("a node is restarted after a drift only if it may have read it, by when it 
     GATEHOUSE_SIDECAR_NODE_CLI_RUNNER: "none",
     GATEHOUSE_SIDECAR_NODE_VERSION: "0.16.2",
   });
-  // The node reads the first correction by the restart that it needs.
+  // The node reads the first correction through the restart that it requires.
   await readUntil(engine.restarts, (restarts) => restarts === 1);
   await upkeep.reason("NoRestartPending", "NoRestart");
   for (const started of startTimes) {
     const corrected = await upkeep.corrections();
     const before = listRestartMessages(upkeep).length;
     startedAtMs = started.startedAtMs(Date.now());
-    // The very same drift again and again would be another program's.
+    // The same drift repeatedly would look like another program's.
     await writeFile(node.configPath, driftedConfig.replace("the operator's own words", started.when));
     await readUntil(upkeep.corrections, (corrections) => corrections > corrected);
     await readUntil(
@@ -115,14 +115,14 @@ test("with the ops driver, drifts that are healed before the node could read the
   expect(await node.starts()).toBe(2);
 });
 
-/** How a file that is older than the node's start may come into node.conf's place. */
+/** Ways in which a file older than the node's start may replace node.conf. */
 const puts: readonly ((older: string, configPath: string) => Promise<void>)[] = [
-  // A link that was made to lead there since.
+  // A link that was since redirected there.
   async (older, configPath) => {
     await symlink(older, `${configPath}.link`);
     await rename(`${configPath}.link`, configPath);
   },
-  // A directory that was put in the other's place.
+  // A directory that replaced the other one.
   async (older, configPath) => {
     await rename(dirname(configPath), `${dirname(configPath)}-before`);
     await rename(dirname(older), dirname(configPath));

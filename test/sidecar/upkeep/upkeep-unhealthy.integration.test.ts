@@ -16,7 +16,7 @@ const quick = {
 };
 const allowed = { ...quick, GATEHOUSE_SIDECAR_LAG_RESTART: "true" };
 
-/** A node that runs and was restarted with its corrected configuration. */
+/** A running node that was restarted with its corrected configuration. */
 async function settled(
   node: FakeNode,
   environment: Readonly<Record<string, string>>,
@@ -28,14 +28,14 @@ async function settled(
   return upkeep;
 }
 
-/** Waits until the node has made blocks for so long that it is known for it. */
+/** Waits until the node has produced blocks long enough to be known for it. */
 async function steady(upkeep: RunningUpkeep): Promise<void> {
   const height = async () => Number(/^gatehouse_node_height_blocks (\d+)/m.exec(await upkeep.metrics.metrics())?.[1]);
   const before = await height();
   await readUntil(height, (now) => now >= before + 30);
 }
 
-/** Waits until the node is restarted for a fault, and says so. */
+/** Waits until the node is restarted for a fault, and reports it. */
 async function restartedFor(node: FakeNode, upkeep: RunningUpkeep, starts: number, words: RegExp): Promise<void> {
   await readUntil(node.starts, (count) => count === starts);
   await upkeep.reason("HeightAdvancing", "Advancing");
@@ -60,7 +60,7 @@ test("a node that stalls, or whose process has ended, is restarted if that is al
     /^Restarting the node \(ops\): the node has been unhealthy for \d+ s: NoNewBlock \(No new blocks after a steady rate: height has been \d+ for more than 1 s, since /,
   );
   expect(await upkeep.metrics.metrics()).toContain('gatehouse_node_restarts_total{cause="unhealthy"} 1');
-  // One that has ended is not taken for one that starts.
+  // An exited node is not mistaken for a starting one.
   await upkeep.reason("RpcResponding", "Responding");
   await upkeep.passes(2);
   await node.stop();
@@ -88,7 +88,7 @@ const farAhead = () => Math.floor(Date.now() / blockTimeMs) + 1_000_000;
 
 test("a node that catches up with its references is left to it; one that lags whatever is done is restarted within the budget, and then no more", async () => {
   await using node = await createFakeNode();
-  // As a node with old data sees it: the references are far ahead, and it advances faster than they do.
+  // As seen by a node with old data: the references are far ahead, and it advances faster than they do.
   let height = farAhead();
   await using reference = await serveNode(answersRpc({ eth_blockNumber: () => `0x${height.toString(16)}` }));
   await using upkeep = await settled(node, {
@@ -110,7 +110,7 @@ test("a node that catches up with its references is left to it; one that lags wh
     /^A restart is pending \(the node has been unhealthy for \d+ s: Behind \(The node is at \d+, \d+ blocks behind the references \(limit: 50\); check its peers and its disk\.\)\); it starts at \d{4}-\S+Z, because 2 restarts in the last hour used up restart\.budgetPerHour\. Check the events for their causes; to restart now, restart the node manually\.$/,
   );
   await upkeep.passes(10);
-  // One of the three is kept for a roll-back; the first start was by hand.
+  // One of the three is reserved for a rollback; the first start was manual.
   expect(await node.starts()).toBe(3);
 });
 
@@ -151,7 +151,7 @@ test("a process that ended while its restart was verified, by a sidecar that was
   await node.start();
   const stateDirectory = await mkdtemp(join(tmpdir(), "gatehouse-state-"));
   try {
-    // It answers only once the first sidecar is gone.
+    // It responds only once the first sidecar has exited.
     await node.opensAfter(3_000);
     const environment = {
       GATEHOUSE_SIDECAR_NODE_VERSION: "0.16.2",

@@ -11,7 +11,7 @@ test("a start command that the system refuses to run leads to one roll-back and 
   await copyFile("/bin/true", busy);
   const writer = await open(busy, "r+");
   onTestFinished(() => writer.close());
-  // node.conf drifts, so that the first pass corrects it and makes a restart due.
+  // node.conf drifts, so that the first reconcile corrects it and makes a restart due.
   await using upkeep = await runUpkeep(node, {
     GATEHOUSE_SIDECAR_NODE_VERSION: "0.16.2",
     GATEHOUSE_SIDECAR_RESTART_HEALTHY_WITHIN_MS: "500",

@@ -6,7 +6,7 @@ import { runUpkeep } from "#sidecar/testing/run-upkeep.ts";
 
 const noRestart = { GATEHOUSE_SIDECAR_RESTART_DRIVER: "none" };
 
-/** Puts a node_cli in place that prints what it is given for `prune … --get`, and for `--version` if it knows that. */
+/** Installs a node_cli that prints the given output for `prune … --get`, and for `--version` if it supports that. */
 async function nodeCliPrints(node: FakeNode, pruneInfo: string, version?: string): Promise<void> {
   const path = join(node.binDirectory, "node_cli");
   const own = version === undefined ? "exit 2" : `{ echo "${version}"; exit; }`;

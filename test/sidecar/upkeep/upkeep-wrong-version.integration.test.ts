@@ -12,8 +12,8 @@ const quick = {
 };
 
 /**
- * Puts a node_cli in place that alone reports the version, as where the node is down: 0.16.2, or what `lie` says as often as it says. Returns
- * how often it was queried.
+ * Installs the only node_cli that reports the version, as if the node were down: 0.16.2, or `lie`'s value as many times
+ * as `lie` says. Returns how often it was queried.
  */
 async function nodeCliThatLies(node: FakeNode) {
   const at = (name: string) => join(node.workspace, name);
@@ -31,7 +31,7 @@ cat '${at("lie")}'
   );
   const asked = async () => (await readFile(at("asked"), "utf8").catch(() => "")).length;
   return {
-    /** Has it answer wrongly for so often, and waits until it was queried often enough since to be right again. */
+    /** Makes it report a wrong version this many times, and waits until enough further queries were right again. */
     lie: async (answer: string, times: number) => {
       await writeFile(at("lie"), `${answer}\n`);
       await writeFile(at("times"), String(times));

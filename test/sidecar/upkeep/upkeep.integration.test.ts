@@ -31,12 +31,12 @@ test.concurrent("drift is corrected on disk, the node is restarted with it and c
   };
   const { audited } = upkeep;
   const writes = audited.filter(({ action }) => action === "node-conf-written");
-  // Another test's node of the same name may run on this machine, which is said once.
+  // Another test's node of the same name may run on this machine, which is reported once.
   const restarts = audited.filter(
     ({ action, message }) => action === "node-restart" && !message.startsWith("Another node runs on this machine"),
   );
   expect(writes.length).toBeGreaterThan(1);
-  // The first is from before the file was replaced.
+  // The first one predates the file's replacement.
   expect(writes).toMatchObject(writes.map((_, at) => (at === 0 ? { ...written, outcome: "unknown" } : written)));
   expect(restarts).toMatchObject([
     { outcome: "unknown", message: expect.stringMatching(/^Restarting/) },
@@ -44,7 +44,7 @@ test.concurrent("drift is corrected on disk, the node is restarted with it and c
   ]);
 });
 
-/** Cause that is named for a node which ends at its start; a start command of the public family does not wait for that. */
+/** Reported cause for a node that exits at startup; a public-family start command does not wait for that. */
 const endedAtStart = testProfile === "pharos" ? "its process exited" : "node exited with 3";
 
 test.concurrent("a node that does not come back gets its last healthy configuration, and a hold", async () => {
@@ -66,7 +66,7 @@ test.concurrent("a node that does not come back gets its last healthy configurat
   expect(key).not.toBe("");
   expect(await readFile(copy, "utf8")).toContain('"crash"');
   expect(await node.running()).toBe(healthy);
-  // A node that was restarted has its pruning switched on again, at any time meanwhile.
+  // Pruning is switched on again for a restarted node, at any time meanwhile.
   const lines = upkeep.audited.filter(({ action }) => action !== "auto-pruning-switched-on");
   const audited = lines.map(({ action, outcome }) => [action, outcome]);
   expect(audited.slice(-9)).toEqual([

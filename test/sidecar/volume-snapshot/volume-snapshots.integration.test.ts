@@ -11,7 +11,7 @@ import { replaceConstants } from "../../support/other-constants.ts";
 
 type Snapshot = { name: string; creationTimestamp: string; claim: string };
 
-/** An API server with VolumeSnapshots; it refuses every request but those that the job's role allows. */
+/** An API server with VolumeSnapshots; it rejects every request that the job's role does not allow. */
 async function clusterOf(snapshots: Snapshot[], { serves = true } = {}) {
   const directory = await mkdtemp(join(tmpdir(), "gatehouse-snapshot-"));
   await writeFile(join(directory, "token"), "the-token\n");

@@ -10,7 +10,9 @@ import { createKubernetesApi } from "#sidecar/upkeep/drivers/kubernetes-api.ts";
 
 const limits = { growBelowFreeRatio: 0.15, stepGibibytes: 100, ceilingGibibytes: 650, pauseMs: 1_000 };
 
-/** An API server with one claim; it refuses every request but those that the node's role allows, and every smaller size. */
+/**
+ * An API server with one claim; it rejects every request that the node's role does not allow, and every smaller size.
+ */
 async function clusterOf(claim: { requested: string; capacity: string; expandable: boolean }) {
   const directory = await mkdtemp(join(tmpdir(), "gatehouse-volume-"));
   await writeFile(join(directory, "token"), "the-token\n");

@@ -7,9 +7,9 @@ const queues = "facilitator/settlement/submit/signer-queues.ts";
 const permit2Terms = "x402/permit2-terms.ts";
 const upto = "x402/upto/settling.ts";
 
-/** Faults of single kinds of payment, and of what several accounts and chains share. */
+/** Faults of single payment kinds, and of what several accounts and chains share. */
 export const kindMutations: readonly Mutation[] = [
-  // What is used of a maximum.
+  // The used part of a maximum.
   {
     fault: "the seller asks for the maximum instead of what was used",
     file: "resource-server/sale/claim-settlement.ts",

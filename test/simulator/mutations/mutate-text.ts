@@ -3,7 +3,7 @@ import type { Mutation } from "./mutation.ts";
 /**
  * Applies a mutation to the text of its file.
  *
- * @throws {Error} when the file has not the text to replace, or more than once.
+ * @throws {Error} if the file does not contain the text exactly once.
  */
 export function mutateText({ fault, file, edits }: Mutation, text: string): string {
   let mutated = text;

@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import { mutateText } from "./mutate-text.ts";
 import { mutations } from "./mutations.ts";
 
-/** Runs the simulator over code with one fault: `mutated.main.ts <index of the mutation> <first seed> <crashes>`. */
+/** Runs the simulator on code with one fault: `mutated.main.ts <index of the mutation> <first seed> <crashes>`. */
 const [index, ...rest] = process.argv.slice(2);
 const mutation = mutations[Number(index)];
 if (mutation === undefined) throw new RangeError(`there is no mutation ${index}`);

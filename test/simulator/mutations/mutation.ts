@@ -1,11 +1,11 @@
 /** Small fault in the real code. */
 export type Mutation = Readonly<{
-  /** What is wrong then. */
+  /** Effect of the fault. */
   fault: string;
-  /** File with the code, from the repository's root. */
+  /** File with the code, relative to the repository's root. */
   file: string;
-  /** Text to find, which the file has once, and what replaces it. */
+  /** Text to find, which occurs once in the file, and its replacement. */
   edits: Readonly<Record<string, string>>;
-  /** Why no run can notice it, if none does. */
+  /** Why no run can detect it, if none does. */
   unnoticed?: string;
 }>;

@@ -9,9 +9,9 @@ const resumer = "resource-server/sale/settlement-resumer.ts";
 const claims = "resource-server/claims/claim-ledger.ts";
 const eip3009 = "x402/exact/settling.ts";
 
-/** Faults of whose payment it is, what its payer has, and what is sold for it. */
+/** Faults of a payment's ownership, its payer's funds, and what it buys. */
 export const saleMutations: readonly Mutation[] = [
-  // Whose payment it is.
+  // Ownership of a payment.
   {
     fault: "everybody is told a success",
     file: ownership,
@@ -42,7 +42,7 @@ export const saleMutations: readonly Mutation[] = [
       "if (book.hasConflict(settlement)) return undefined;": "",
     },
   },
-  // What the payer has.
+  // Funds of the payer.
   {
     fault: "nothing is reserved for a settlement in flight",
     file: funds,
@@ -65,7 +65,7 @@ export const saleMutations: readonly Mutation[] = [
     file: eip3009,
     edits: { "if (to.toLowerCase() !== payTo.toLowerCase())": "if (to === payTo)" },
   },
-  // What the resource server sells.
+  // Products of the resource server.
   {
     fault: "a payment is settled before its response is recorded",
     file: sale,

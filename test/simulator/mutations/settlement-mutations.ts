@@ -9,7 +9,7 @@ const diagnosis = "facilitator/settlement/track/diagnosis.ts";
 
 /** Faults of what the facilitator records, sends, and reads from the chain. */
 export const settlementMutations: readonly Mutation[] = [
-  // What is written, and when.
+  // Content and timing of writes.
   {
     fault: "a transaction is sent that is not in the journal",
     file: sendBatch,
@@ -91,7 +91,7 @@ export const settlementMutations: readonly Mutation[] = [
     file: decision,
     edits: { "entry.attempts.length < attemptsMax": "entry.attempts.length < 0" },
   },
-  // What the chain says.
+  // State of the chain.
   {
     fault: "a block too few confirms",
     file: decision,

@@ -4,10 +4,10 @@ import { join } from "node:path";
 import type { Mutation } from "./mutation.ts";
 import { mutations } from "./mutations.ts";
 
-/** What a run over code with one fault came to. */
+/** Result of a run with one fault in the code. */
 type Result = Readonly<{ mutation: Mutation; crashes: string; noticed: string | undefined }>;
 
-/** Crashes that a fault may stay unnoticed for. */
+/** Number of crashes for which a fault may stay undetected. */
 const [crashesMax = "10000", ...words] = process.argv.slice(2);
 const timeoutMs = 60_000 + Number(crashesMax) * 100;
 

@@ -13,19 +13,19 @@ const maxBuffer = 16_777_216;
 export type ComposeProject = AsyncDisposable &
   Readonly<{
     directory: string;
-    /** Runs another command of compose, and gives what it printed. */
+    /** Runs another compose command, and returns its output. */
     compose: (...args: readonly string[]) => Promise<string>;
     /** One field of `docker inspect` of a service's container, as a Go template. */
     inspect: (service: string, template: string) => Promise<string>;
     logs: (service: string) => Promise<string>;
   }>;
 
-/** Finds the compose commands of this machine: Compose v2 as the plugin of docker, Compose v1 as a command. */
+/** Finds the compose commands of this machine: Compose v2 as Docker's plugin, Compose v1 as a command. */
 export async function composeCommands(): Promise<readonly (readonly [string, ...string[]])[]> {
   const known = [["docker", "compose"] as const, ["docker-compose"] as const];
   const working = await Promise.all(
     known.map(async ([file, ...args]) => {
-      // A command that is not there, or does not know the word, is no compose.
+      // A missing command, or one without the subcommand, does not count.
       const printed = await run(file, [...args, "version"]).then(
         ({ stdout }) => stdout,
         () => "",
@@ -36,7 +36,7 @@ export async function composeCommands(): Promise<readonly (readonly [string, ...
   return known.filter((_, index) => working[index]);
 }
 
-/** Brings a deployment up; `file` is its compose file. */
+/** Starts a deployment; `file` is its compose file. */
 export async function startComposeProject(
   command: readonly [string, ...string[]],
   file: string,
@@ -54,7 +54,7 @@ export async function startComposeProject(
   };
 }
 
-/** Brings up the deployment of a compose file where it stands, with the variables that it requests. */
+/** Starts the deployment of a compose file in its own directory, with its required variables. */
 export async function startComposeFile(
   [program, ...first]: readonly [string, ...string[]],
   path: string,

@@ -3,7 +3,7 @@ import { z } from "zod";
 const list = z.array(z.string()).optional();
 const pairs = z.array(z.strictObject({ label: z.string(), value: z.string() })).default([]);
 
-/** The provider's arguments that the program uses for a container; another one has to be translated here first. */
+/** The provider's arguments that the program uses for a container; a new one must be translated here first. */
 const containerInputs = z.strictObject({
   name: z.string(),
   image: z.string(),
@@ -53,7 +53,7 @@ const containerInputs = z.strictObject({
     })
     .optional(),
   uploads: z.array(z.strictObject({ file: z.string(), content: z.string(), permissions: z.string() })).default([]),
-  // How the provider itself waits and removes; no part of what is requested from the engine.
+  // How the provider itself waits and removes; not part of the request to the engine.
   attach: z.boolean().default(false),
   start: z.boolean().default(true),
   mustRun: z.boolean().default(true),
@@ -62,15 +62,18 @@ const containerInputs = z.strictObject({
   destroyGraceSeconds: z.int().optional(),
 });
 
-/** A container as the program asks the Docker provider for it. */
+/** A container as the program requests it from the Docker provider. */
 export type ContainerInputs = z.output<typeof containerInputs>;
 
-/** Checks a container's arguments. @throws {z.ZodError} for one that the translation does not know. */
+/** Checks a container's arguments. @throws {z.ZodError} for one that the translation does not support. */
 export function readContainerInputs(inputs: Readonly<Record<string, unknown>>): ContainerInputs {
   return containerInputs.parse(inputs);
 }
 
-/** Builds the request by which the Docker provider makes a container with these arguments (Engine API, "Create a container"). */
+/**
+ * Builds the request with which the Docker provider creates a container with these arguments (Engine API, "Create a
+ * container").
+ */
 export function buildContainerBody(inputs: ContainerInputs): Readonly<Record<string, unknown>> {
   return {
     Image: inputs.image,
@@ -85,7 +88,7 @@ export function buildContainerBody(inputs: ContainerInputs): Readonly<Record<str
     ExposedPorts: Object.fromEntries(inputs.ports.map(({ internal }) => [`${internal}/tcp`, {}])),
     HostConfig: buildHostConfig(inputs),
     NetworkingConfig: {
-      // The engine takes one network at a container's creation; the others are connected before its start.
+      // The engine accepts one network when it creates a container; the others are connected before its start.
       EndpointsConfig: Object.fromEntries(
         inputs.networksAdvanced.slice(0, 1).map(({ name, aliases }) => [name, { Aliases: aliases }]),
       ),
@@ -133,7 +136,7 @@ function buildHealthcheck({ tests, retries, ...spans }: NonNullable<ContainerInp
   };
 }
 
-/** Parses a duration as Go writes it, such as `2m0s`. */
+/** Parses a Go duration, such as `2m0s`. */
 function parseNanoseconds(text: string): number {
   const [, hours = "0", minutes = "0", seconds = "0"] = /^(?:(\d+)h)?(?:(\d+)m)?(?:([\d.]+)s)?$/.exec(text) ?? [];
   return (Number(hours) * 3_600 + Number(minutes) * 60 + Number(seconds)) * 1e9;

@@ -7,14 +7,14 @@ export type TestContainer = AsyncDisposable &
     name: string;
     /** One field of `docker inspect`, as a Go template. */
     inspect: (template: string) => Promise<string>;
-    /** Reads what its process has printed. */
+    /** Reads its process's output. */
     logs: () => Promise<string>;
   }>;
 
 /** Image and command to run; `options` are those of `docker run`. */
 export type ContainerOptions = Readonly<{ image: string; options?: readonly string[]; command: readonly string[] }>;
 
-/** Creates a name that no other run of the tests takes. */
+/** Creates a name that no other test run uses. */
 export function createUniqueName(what: string): string {
   return `gatehouse-test-${what}-${randomUUID().slice(0, 8)}`;
 }

@@ -6,9 +6,9 @@ const deadlineMs = 60_000;
 const outputLimitBytes = 16_777_216;
 
 /**
- * Runs Docker's own command line against the engine of the tests, so that what a driver did is judged by another program.
+ * Runs Docker's own command line against the tests' engine, so that another program verifies a driver's work.
  *
- * @throws {Error} with what the command printed.
+ * @throws {Error} with the command's output.
  */
 export async function runDocker(...args: readonly string[]): Promise<string> {
   const { stdout } = await run("docker", args, { timeout: deadlineMs, maxBuffer: outputLimitBytes });

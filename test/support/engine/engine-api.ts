@@ -2,7 +2,7 @@ import { Client } from "undici";
 
 const answerDeadlineMs = 120_000;
 
-/** The engine refused; `message` has its words. */
+/** The engine refused; `message` has the engine's message. */
 export class EngineApiError extends Error {
   override readonly name = "EngineApiError";
   /** The answer's HTTP status. */
@@ -16,16 +16,19 @@ export class EngineApiError extends Error {
 
 type Method = "GET" | "POST" | "PUT" | "DELETE";
 
-/** The Engine API of a Docker engine on a Unix socket, asked without a version, as the product asks. */
+/** The Engine API of a Docker engine on a Unix socket, called without a version, as the product does. */
 export type EngineApi = AsyncDisposable &
   Readonly<{
-    /** Sends JSON and gives the answer's JSON. @throws {EngineApiError} when it refuses. */
+    /** Sends JSON and returns the response's JSON. @throws {EngineApiError} if the engine rejects it. */
     call: (method: Method, path: string, body?: unknown) => Promise<unknown>;
-    /** Gives an answer as it comes, such as a container's log. */
+    /** Returns a raw response, such as a container's log. */
     read: (path: string) => Promise<Buffer>;
-    /** Lays an archive out in a container, under `/`. */
+    /** Unpacks an archive in a container, under `/`. */
     putArchive: (container: string, archive: Buffer) => Promise<void>;
-    /** Runs a command in a container as the container's user, and gives what it printed. @throws {Error} when it ends otherwise than with 0. */
+    /**
+     * Runs a command in a container as the container's user, and returns its output. @throws {Error} if its exit status
+     * is not 0.
+     */
     run: (container: string, command: readonly string[]) => Promise<string>;
   }>;
 
@@ -71,7 +74,10 @@ export function connectEngine(url: string): EngineApi {
   };
 }
 
-/** Reads the text of a stream that the engine cuts into frames of 8 bytes of header and a payload (Engine API, "Attach to a container"). */
+/**
+ * Reads the text of a stream that the engine splits into frames of an 8-byte header and a payload (Engine API, "Attach
+ * to a container").
+ */
 function withoutFrames(stream: Buffer): string {
   const payloads: Buffer[] = [];
   for (let at = 0; at + 8 <= stream.length; at += 8 + stream.readUInt32BE(at + 4)) {

@@ -6,10 +6,10 @@ import { createContainer } from "./create-container.ts";
 import { connectEngine, type EngineApi } from "./engine-api.ts";
 import { removeContainer } from "./remove-container.ts";
 
-/** The label that names a stack on everything that belongs to it. */
+/** The label that identifies a stack on its objects. */
 const stackLabel = "io.gatehouse.stack";
 
-/** State of a container as the engine reports it. */
+/** State of a container as reported by the engine. */
 export type ContainerState = Readonly<{
   Name: string;
   RestartCount: number;
@@ -21,22 +21,22 @@ export type ContainerState = Readonly<{
   }>;
 }>;
 
-/** A stack that runs on an engine. Disposing of it removes all that carries its label. */
+/** A stack that runs on an engine. Disposing of it removes everything with its label. */
 export type EngineStack = AsyncDisposable &
   Readonly<{
     api: EngineApi;
     inspect: (container: string) => Promise<ContainerState>;
-    /** Removes a container and makes it again, as Pulumi does where a change replaces it. */
+    /** Removes and recreates a container, as Pulumi does if a change replaces it. */
     replace: (resource: PolicyResource) => Promise<void>;
-    /** Seconds from a container's start to the end of its first successful health check, as the engine noted them. */
+    /** Seconds from a container's start to the end of its first successful health check, as recorded by the engine. */
     healthyAfterSeconds: Map<string, number>;
   }>;
 
 /**
- * Does with a program's resources what the Docker provider does: makes networks, volumes and containers in the order in which the
- * program registered them, hands over uploaded files, and waits where the program says so.
+ * Handles a program's resources like the Docker provider: creates networks, volumes and containers in the order of
+ * registration, uploads files, and waits if the program says so.
  *
- * @throws {Error} naming the container that did not come up, after removing everything.
+ * @throws {Error} with the name of the container that did not start, after removing everything.
  */
 export async function runOnEngine(
   resources: readonly PolicyResource[],
@@ -47,7 +47,7 @@ export async function runOnEngine(
   }: Readonly<{
     url: string;
     prefix: string;
-    /** Whether a failure leaves what was made, as `pulumi up` does. */ keepsOnFailure?: boolean;
+    /** Whether a failure keeps what was created, like `pulumi up`. */ keepsOnFailure?: boolean;
   }>,
 ): Promise<EngineStack> {
   const api = connectEngine(url);
@@ -94,7 +94,7 @@ async function make(stack: EngineStack, type: string, props: PolicyResource["pro
   }
 }
 
-/** Resolves the options of a volume: the engine says where another volume is. */
+/** Resolves a volume's options: the engine knows another volume's path. */
 async function resolveDriverOptions(api: EngineApi, options: unknown): Promise<Readonly<Record<string, string>>> {
   const { device, ...rest } = (options ?? {}) as Readonly<Record<string, string>>;
   if (device?.startsWith(mountpointOf) !== true) return { ...rest };

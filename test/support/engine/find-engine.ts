@@ -4,7 +4,7 @@ import { runDocker } from "./docker.ts";
 export type TestEngine = Readonly<
   | {
       ok: true;
-      /** As the setting `docker.engine` takes it. */
+      /** In the format of the setting `docker.engine`. */
       url: string;
       /** An image with this project's Node as `node` on its path. */
       nodeImage: string;
@@ -12,7 +12,7 @@ export type TestEngine = Readonly<
   | { ok: false; message: string }
 >;
 
-/** Finds the engine that `DOCKER_HOST` names, else the one at the standard socket, and an image to make containers of. */
+/** Finds the engine in `DOCKER_HOST`, otherwise the one at the standard socket, and an image for containers. */
 export async function findEngine(): Promise<TestEngine> {
   const host = process.env["DOCKER_HOST"] ?? "unix:///var/run/docker.sock";
   const nodeImage = process.env["GATEHOUSE_TEST_NODE_IMAGE"] ?? "node:26-bookworm-slim";
@@ -31,7 +31,7 @@ export async function findEngine(): Promise<TestEngine> {
   return { ok: true, url: host.replace(/^tcp:/, "http:"), nodeImage };
 }
 
-/** Returns a suffix for the name of a group of tests: empty, or why the group is skipped. */
+/** Returns a suffix for the name of a test group: empty, or why the group is skipped. */
 export function skipReason(engine: TestEngine): string {
   return engine.ok ? "" : ` (skipped: ${engine.message})`;
 }

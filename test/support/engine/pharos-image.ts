@@ -8,7 +8,7 @@ import { pharosEntryPoint, pharosForks, pharosOps } from "#sidecar/testing/fake-
 import { createUniqueName } from "./container.ts";
 import { runDocker } from "./docker.ts";
 
-/** The workspace is a bind mount on `/data`; the programs of the image are elsewhere, and copied there at each start. */
+/** The workspace is a bind mount on `/data`; the image's programs are elsewhere, and copied there at each start. */
 const dockerfile = (nodeImage: string) => `FROM ${nodeImage}
 COPY app /app
 WORKDIR /data
@@ -16,7 +16,7 @@ CMD ["/app/entry-point"]
 `;
 
 /**
- * Builds an image of a fake node of the public family, whose programs are of a version; disposing of it removes it.
+ * Builds an image of a fake public-family node with programs of a version; disposing of it removes it.
  *
  * @param nodeImage a Debian image with Node.
  */

@@ -4,11 +4,12 @@ import { EngineApiError, type EngineApi } from "./engine-api.ts";
 const deadlineMs = 60_000;
 
 /**
- * Removes a container with its anonymous volumes, in whatever state it is. The engine removes a running one by killing it first, and
- * answers 500 when the process ends, or is started again, between its look and its signal, which one that ends again and again does
- * all the time. So its restarts are ended before it is stopped, and it is removed when it stands still.
+ * Removes a container with its anonymous volumes, in whatever state it is. The engine removes a running container by
+ * killing it first, and returns 500 if the process exits, or is restarted, between its check and its signal, which
+ * happens all the time with a crash-looping one. So its restarts are disabled before it is stopped, and it is removed
+ * once it has stopped.
  *
- * @throws {Error} when it is still there at the deadline, with the engine's last words.
+ * @throws {Error} with the engine's last message if it still exists at the deadline.
  */
 export async function removeContainer(api: EngineApi, id: string): Promise<void> {
   await until(`container ${id} is removed`, deadlineMs, async () => {

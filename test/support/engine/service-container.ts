@@ -9,7 +9,7 @@ export type ServiceContainerOptions = Readonly<{
   options?: readonly string[];
 }>;
 
-/** Starts `gatehouse <service>` in a container on the host's network, from this checkout, which it can only read. */
+/** Starts `gatehouse <service>` in a container on the host's network, from this checkout, mounted read-only. */
 export function startServiceContainer({
   image,
   service,

@@ -15,13 +15,13 @@ export type UpkeepContainer = AsyncDisposable &
   Readonly<{
     container: TestContainer;
     status: () => Promise<SidecarStatus>;
-    /** Waits until a condition has a reason, and gives its message; fails with the whole status. */
+    /** Waits until a condition has a reason, and returns its message; fails with the whole status. */
     reason: (type: string, reason: string) => Promise<string>;
   }>;
 
 const deadlineMs = 60_000;
 
-/** Starts `gatehouse sidecar` with quick intervals; `env` is added to its settings. */
+/** Starts `gatehouse sidecar` with short intervals; `env` is added to its settings. */
 export async function startUpkeepContainer(
   image: string,
   env: Readonly<Record<string, string>>,

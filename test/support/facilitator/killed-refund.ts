@@ -5,13 +5,16 @@ import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import { gatehouseProgram } from "../programs/place.ts";
 
-/** Whether a command is killed at a request to its node, by its body and number: before the node has it, then after it answered. */
+/**
+ * Where a command is killed: at a request to its node, by body and number, before the node receives it or after its
+ * response.
+ */
 export type KillPoint = (body: string, number: number, answer: string | undefined) => boolean;
 
-/** Ending of a command, and the number of requests it made. */
+/** How a command ended, and the number of its requests. */
 export type KilledRun = Readonly<{ status: number | null; stdout: string; stderr: string; requests: number }>;
 
-/** Runs `gatehouse <args>` against a node, and kills it by SIGKILL at a point, if it comes there. */
+/** Runs `gatehouse <args>` against a node, and kills it with SIGKILL at a point, if it reaches that. */
 export async function runKilled(
   args: readonly string[],
   { env, rpcUrl }: Readonly<{ env: Readonly<Record<string, string>>; rpcUrl: string }>,

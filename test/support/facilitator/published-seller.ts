@@ -15,15 +15,15 @@ import { Hono } from "hono";
 import type { Address } from "viem";
 import { testAccount } from "../payments/payment-chain.ts";
 
-/** A seller built as the middlewares' own documentation has it: two routes of one price, no ledger. */
+/** A seller built as in the middlewares' own documentation: two routes of one price, no ledger. */
 export type PublishedSeller = AsyncDisposable &
   Readonly<{
     urlOf: (route: SoldRoute) => string;
-    /** Signs a payment for a route, as a client does after the 402: the PAYMENT-SIGNATURE header. */
+    /** Signs a payment for a route, like a client after the 402: the PAYMENT-SIGNATURE header. */
     signPayment: (route: SoldRoute) => Promise<string>;
   }>;
 
-/** The routes: `slow` takes longer to answer, so that it settles later. */
+/** The routes: `slow` responds later, and so settles later. */
 export type SoldRoute = "/quick" | "/slow";
 
 export type SellerOptions = Readonly<{
@@ -31,7 +31,7 @@ export type SellerOptions = Readonly<{
   facilitatorUrl: string;
   token: Address;
   apiKey?: string;
-  /** `upfront` settles before the work and verifies nothing. Default: the SDK's own, verify, work, settle. */
+  /** `upfront` settles before the work and verifies nothing. Default: the SDK's own order of verify, work, settle. */
   paymentFlow?: "upfront";
 }>;
 
@@ -59,7 +59,7 @@ export async function startPublishedSeller(options: SellerOptions): Promise<Publ
   };
 }
 
-/** Sends copies of one payment at one time, each to the next of the URLs; how many were answered with the resource. */
+/** Sends copies of one payment concurrently, each to the next of the URLs; returns how many received the resource. */
 export async function sendCopies(header: string, urls: readonly string[], copies: number): Promise<number> {
   const answers = Array.from({ length: copies }, async (_, index) => {
     const response = await fetch(urls[index % urls.length] ?? "", { headers: { "PAYMENT-SIGNATURE": header } });

@@ -2,10 +2,13 @@ import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 
-/** A call as it passes. */
+/** A call in transit. */
 type TappedCall = Readonly<{ id: number; method: string; params: readonly unknown[] }>;
 
-/** Fate of a request: the node, nothing at all, a lost answer, an answer that the test makes up, or the node's with other results by id. */
+/**
+ * Fate of a request: forwarded to the node, no response, a lost response, a made-up response, or the node's with other
+ * results by id.
+ */
 export type TapRule =
   | "forward"
   | "hang"
@@ -13,19 +16,19 @@ export type TapRule =
   | Readonly<{ status: number; body: string }>
   | Readonly<{ results: ReadonlyMap<number, unknown> }>;
 
-/** Decides what becomes of a request with these calls. */
+/** Decides the fate of a request with these calls. */
 export type Decide = (calls: readonly TappedCall[]) => TapRule | Promise<TapRule>;
 
-/** A wire between the facilitator and the node at which a test listens, and which it can break. */
+/** A proxy between the facilitator and the node that a test monitors and can break. */
 export type RpcTap = AsyncDisposable &
   Readonly<{
     url: string;
     /** Calls seen, by method. */
     counts: Map<string, number>;
     total: () => number;
-    /** Decides about every request from now on, and may hold it for a while. */
+    /** Decides on every request from now on, and may delay it. */
     rule: (decide: Decide) => void;
-    /** Ends the connections of all that hang. */
+    /** Closes the connections of all hanging requests. */
     release: () => void;
   }>;
 

@@ -9,25 +9,27 @@ import { startService, type ServiceProcess } from "../service-process.ts";
 
 /** HTTP headers by name. */
 type Headers = Readonly<Record<string, string>>;
-/** An answer over HTTP: the status and the JSON. */
+/** An HTTP response: the status and the JSON. */
 type Answer<Body> = Readonly<{ status: number; body: Body & Readonly<{ error?: string }> }>;
 
 /** A facilitator in its own process. Disposing of it stops the process. */
 export type RunningFacilitator = AsyncDisposable &
   Readonly<{
     url: string;
-    /** URL of its listener for operators. */
+    /** URL of its admin port. */
     operationsUrl: string;
     process: ServiceProcess;
     post: (path: string, body: string, headers?: Headers) => Promise<Answer<Record<string, unknown>>>;
     verify: (body: unknown) => Promise<Answer<VerifyResponse>>;
-    /** Settles without saying who asks. */
+    /** Settles without identifying the caller. */
     settle: (body: unknown) => Promise<Answer<SettleResponse>>;
-    /** Calls as a caller who names itself, by `Idempotency-Key` or other headers. */
+    /** Calls as an identified caller, with `Idempotency-Key` or other headers. */
     as: (caller: string | Headers) => Pick<RunningFacilitator, "verify" | "settle">;
   }>;
 
-/** Surroundings of a facilitator: the chain's node, the token, the ledger's file, and settings and constants that differ from the defaults. */
+/**
+ * A facilitator's environment: the chain's node, the token, the ledger's file, and non-default settings and constants.
+ */
 export type FacilitatorLocation = Readonly<{
   rpcUrl: string;
   token: Address;
@@ -86,7 +88,7 @@ export async function startFacilitator(place: FacilitatorLocation): Promise<Runn
   };
 }
 
-/** Creates a folder for ledgers that goes away with the test. */
+/** Creates a directory for ledgers that is removed with the test. */
 export async function createLedgerFolder(): Promise<AsyncDisposable & Readonly<{ path: (name: string) => string }>> {
   const folder = await mkdtemp(join(tmpdir(), "gatehouse-facilitator-"));
   return {

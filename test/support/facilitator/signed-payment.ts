@@ -4,7 +4,7 @@ import { authorizationTypes } from "@x402/evm";
 import { toHex, type Address, type Hex } from "viem";
 import { testAccount } from "../payments/payment-chain.ts";
 
-/** Changes to an otherwise good payment of 10,000 smallest units from account 1 to account 2. */
+/** Changes to an otherwise valid payment of 10,000 smallest units from account 1 to account 2. */
 export type PaymentChanges = Readonly<{
   payer?: ReturnType<typeof testAccount>;
   /** Default: 1672. */
@@ -13,11 +13,11 @@ export type PaymentChanges = Readonly<{
   authorization?: Readonly<Partial<Record<"to" | "value" | "validAfter" | "validBefore" | "nonce", string>>>;
   requirements?: Readonly<Partial<PaymentRequirements>>;
   accepted?: Readonly<Partial<PaymentRequirements>>;
-  /** Changes the signature after it was made. */
+  /** Changes the signature after signing. */
   signature?: (signature: Hex) => string;
 }>;
 
-/** The body that `/verify` and `/settle` take. */
+/** The request body of `/verify` and `/settle`. */
 export type PaymentBody = Readonly<{
   x402Version: number;
   paymentPayload: PaymentPayload;
@@ -26,7 +26,7 @@ export type PaymentBody = Readonly<{
 
 export const amount = 10_000n;
 
-/** Makes a payment as a client would, signed with viem. */
+/** Creates a payment as a client would, signed with viem. */
 export async function signPayment(token: Address, changes: PaymentChanges = {}): Promise<PaymentBody> {
   const { payer = testAccount(1), chainId = 1672 } = changes;
   const nowSeconds = Math.floor(Date.now() / 1_000);

@@ -2,15 +2,15 @@ import { Agent, request } from "node:http";
 import { text } from "node:stream/consumers";
 import type { IncomingMessage } from "node:http";
 
-/** Callers of a gateway under way; each call has its own id, so that an answer too many is seen. */
+/** Active callers of a gateway; each call has its own id, so that a duplicate response is detected. */
 export type Callers = Readonly<{
   /** One line each. */
   failures: readonly string[];
-  /** Calls that were answered. */
+  /** Calls with a response. */
   answered: () => number;
-  /** Times that a WebSocket was closed with 1001 and opened again. */
+  /** Number of times that a WebSocket was closed with 1001 and reopened. */
   reopened: () => number;
-  /** Makes no new calls, and waits until all are answered. */
+  /** Makes no new calls, and waits until all have a response. */
   end: () => Promise<void>;
 }>;
 
@@ -18,7 +18,10 @@ const tickMs = 50;
 const sayEveryMs = 250;
 const goingAway = 1001;
 
-/** Calls a gateway over HTTP, every second call on a new connection, and over WebSockets that are opened again when the gateway says that it is going away. */
+/**
+ * Calls a gateway over HTTP, every second call on a new connection, and over WebSockets that are reopened when the
+ * gateway goes away.
+ */
 export async function startCallers(
   url: string,
   { requestsPerSecond, webSockets }: Readonly<{ requestsPerSecond: number; webSockets: number }>,
@@ -64,7 +67,7 @@ export async function startCallers(
         socket = await open(url);
         listen();
         reopened += 1;
-        // What the gateway had not begun when it said that it was going is sent again.
+        // Calls that the gateway had not started when it announced its exit are sent again.
         for (const [id] of waiting) socket.send(buildBody(id));
       }
       if (!state.isOver && socket.readyState === WebSocket.OPEN) {
@@ -112,7 +115,10 @@ function isAnswer(body: string, id: number): boolean {
   return answer.id === id && typeof answer.result === "string";
 }
 
-/** Sends again what met a kept connection that was being closed while idle, as RFC 9112, section 9.3.1, has clients do. */
+/**
+ * Resends a request that met a kept-alive connection just being closed while idle, as RFC 9112, section 9.3.1, tells
+ * clients to do.
+ */
 async function post(
   url: string,
   body: string,

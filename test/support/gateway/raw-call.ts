@@ -3,18 +3,20 @@ import { connect, type Socket } from "node:net";
 import { Agent, request, type IncomingMessage } from "node:http";
 import { text } from "node:stream/consumers";
 
-/** Caller: the address that a proxy would give, the machine's own address that it comes from, and its other headers. */
+/** Caller: the address reported by a proxy, the local address it connects from, and its other headers. */
 export type Asker = Readonly<{
   address?: string;
   localAddress?: string;
   headers?: Readonly<Record<string, string>>;
-  /** Whether it has its own connection: one that is kept may be closed while this process is busy with something else. */
+  /**
+   * Whether it has its own connection: a kept-alive one may be closed while this process is busy with something else.
+   */
   isAlone?: boolean;
 }>;
 
 const agent = new Agent({ keepAlive: true });
 
-/** Posts a message, over a connection that is kept unless it is to be alone, and reads the answer. */
+/** Posts a message, over a kept-alive connection unless `isAlone`, and reads the response. */
 export async function ask(
   url: string,
   body: string | Buffer,
@@ -36,26 +38,26 @@ export async function ask(
   return { status: response.statusCode, headers: response.headers, text: await text(response) };
 }
 
-/** Reads the code of the error that a JSON-RPC answer is; undefined if it is no error. */
+/** Reads the code of a JSON-RPC error response; undefined if it is no error. */
 export function readErrorCode(answer: string): number | undefined {
   return (JSON.parse(answer) as { error?: { code: number } }).error?.code;
 }
 
-/** A client's own connection, and what came over it. */
+/** A client's own connection, and the data received over it. */
 export type RawClient = Disposable &
   Readonly<{
     socket: Socket;
-    /** All that came, up to the first 64 KiB. */
+    /** All data, up to the first 64 KiB. */
     received: () => string;
     receivedBytes: () => number;
-    /** Whether nothing more will come. */
+    /** Whether no more data will arrive. */
     isClosed: () => boolean;
   }>;
 
-/** Bytes of the answer that a test can look at. */
+/** Bytes of the response that a test can inspect. */
 const keptBytes = 65_536;
 
-/** Connects and sends bytes; what comes is read unless the socket is paused. */
+/** Connects and sends bytes; reads all data unless the socket is paused. */
 export function openRaw(
   url: string,
   bytes: string | Buffer,
@@ -72,7 +74,7 @@ export function openRaw(
     state.bytes += part.length;
     if (state.received.length < keptBytes) state.received += part.toString("latin1");
   });
-  // The gateway half-closes what it has refused.
+  // The gateway half-closes rejected connections.
   socket.on("end", () => (state.isClosed = true));
   socket.on("close", () => (state.isClosed = true));
   socket.on("error", () => socket.destroy());
@@ -86,14 +88,14 @@ export function openRaw(
   };
 }
 
-/** Builds a whole request as bytes. */
+/** Builds a complete request as bytes. */
 export function buildRequest(body: string, { address, headers = {} }: Pick<Asker, "address" | "headers"> = {}): string {
   const own = Object.entries({ ...(address === undefined ? {} : { "X-Forwarded-For": address }), ...headers });
   const lines = own.map(([name, value]) => `${name}: ${value}\r\n`).join("");
   return `POST / HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n${lines}Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
 }
 
-/** The beginning of a request that never becomes whole. */
+/** The start of a request that is never completed. */
 export const halfRequest =
   "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{";
 

@@ -5,40 +5,43 @@ import type { OtherConstants } from "../other-constants.ts";
 import { ask } from "./raw-call.ts";
 import { startSmallService, type SmallService } from "../../bounds/small-service.ts";
 
-/** Longest time that another caller's short call waits on a machine that many tests share. */
+/** Max wait of another caller's short call on a machine shared by many tests. */
 const shortCallMs = 10_000;
 
-/** A gateway in a small process before a node of the test's own process, whose callers give their addresses by X-Forwarded-For. */
+/**
+ * A gateway in a small process in front of a node in the test's own process, whose callers give their addresses in
+ * X-Forwarded-For.
+ */
 export type SmallGateway = AsyncDisposable &
   Readonly<{
     node: FakeNode;
     service: SmallService;
     /** The public listener. */
     url: string;
-    /** The others, of which the operators' always runs. */
+    /** The other listeners; the admin port always runs. */
     urls: Readonly<{ private: string; internal: string; operations: string }>;
-    /** The value of the first metric whose line begins so; 0 where there is none. */
+    /** The value of the first metric whose line starts like this; 0 if there is none. */
     metric: (line: string) => Promise<number>;
-    /** Another caller's short call is answered, and the process is the same one, and small. */
+    /** Another caller's short call gets a response, and the process is the same one, and small. */
     expectOthersServed: () => Promise<void>;
   }>;
 
-/** Reads that the node does not answer yet. */
+/** Reads to which the node does not respond yet. */
 export type HeldReads = Readonly<{
-  /** Reads that it has, by the first parameter, and has not answered. */
+  /** Reads that it has received without responding, by the first parameter. */
   held: () => readonly unknown[];
-  /** Answers those and all that come from now on. */
+  /** Responds to those and all later ones. */
   letGo: () => void;
 }>;
 
-/** Builds a read whose place and account tell it apart at the node. */
+/** Builds a read whose slot and account identify it at the node. */
 export const storage = (id: unknown, account = `0x${"ab".repeat(20)}`) =>
   JSON.stringify({ jsonrpc: "2.0", id, method: "eth_getStorageAt", params: [account, `0x${String(id)}`, "latest"] });
 
-/** A call that only the node can answer. */
+/** A call that only the node can handle. */
 export const syncing = '{"jsonrpc":"2.0","id":1,"method":"eth_syncing"}';
 
-/** Starts both on free ports; the bounds are the defaults but for what the environment says. */
+/** Starts both on free ports; the limits are the defaults except for the environment. */
 export async function startSmallGateway(
   env: Readonly<Record<string, string>> = {},
   {
@@ -62,7 +65,7 @@ export async function startSmallGateway(
       GATEHOUSE_GATEWAY_INTERNAL_PORT: "0",
       GATEHOUSE_GATEWAY_LISTEN_PORT: "0",
       GATEHOUSE_GATEWAY_CALLERS_TRUSTED_PROXIES: "127.0.0.1",
-      // The node shares the test's thread, and the machine is shared: how soon either answers is not what is looked at.
+      // The node shares the test's thread, and the machine is shared: neither one's response time matters here.
       GATEHOUSE_GATEWAY_HEALTH_TIMEOUT_MS: "20000",
       ...env,
     },
@@ -103,7 +106,7 @@ export async function startSmallGateway(
   };
 }
 
-/** Has the node keep reads of storage until they are let go; all else it answers. */
+/** Makes the node withhold the responses to storage reads until they are released; it responds to all others. */
 export function holdReads(node: FakeNode): HeldReads {
   const waiting: { account: unknown; end: () => void }[] = [];
   node.answer(({ id, method, params: [account] }, response) => {

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 
-/** A span as it was sent. */
+/** A span as sent. */
 export type SentSpan = Readonly<{
   traceId: string;
   spanId: string;
@@ -14,7 +14,7 @@ export type SentSpan = Readonly<{
 }>;
 type Sent = Readonly<{ resourceSpans: readonly { scopeSpans: readonly { spans: readonly SentSpan[] }[] }[] }>;
 
-/** Receives spans by OTLP over HTTP, as a collector does, and answers once `mayAnswer` says so. */
+/** Receives spans by OTLP over HTTP, like a collector, and responds once `mayAnswer` says so. */
 export async function startCollector(mayAnswer: Promise<unknown> = Promise.resolve()) {
   const texts: string[] = [];
   const authorizations: (string | undefined)[] = [];

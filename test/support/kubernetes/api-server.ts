@@ -11,16 +11,19 @@ import { until } from "#daemon/testing/until.ts";
 import { findProgram } from "../find-program.ts";
 import { createClusterClient, type ClusterClient } from "./cluster-client.ts";
 
-/** A Kubernetes API server with its store and nothing behind it: no pod runs, but every right and every field is checked. */
+/**
+ * A Kubernetes API server with its store and nothing else: no pod runs, but every permission and every field is
+ * checked.
+ */
 export type ApiServer = ClusterClient &
   AsyncDisposable &
   Readonly<{
     url: string;
-    /** A directory as a pod of that account has it: token, namespace and ca.crt. */
+    /** The directory mounted into a pod of that account: token, namespace and ca.crt. */
     accountDirectory: (namespace: string, account: string) => Promise<string>;
     /** A kubeconfig of the administrator, with one context: `test`. */
     kubeconfig: string;
-    /** The cluster as that account sees it. */
+    /** The cluster as seen by that account. */
     as: (namespace: string, account: string) => Promise<ClusterClient>;
   }>;
 
@@ -28,17 +31,23 @@ const programs = ["etcd", "kube-apiserver"] as const;
 const startDeadlineMs = 60_000;
 const endDeadlineMs = 30_000;
 
-/** Longest time that a test's preparation with an API server may take: more than all its deadlines, because a hook that is given up leaves it running. */
+/**
+ * Max time for a test's setup with an API server: more than all its deadlines, because an aborted hook leaves it
+ * running.
+ */
 export const preparationMs = 240_000;
 
-/** Explains why tests can't have an API server here; undefined if they can. Stands in the names of the tests that are skipped. */
+/**
+ * Explains why tests can't have an API server here; undefined if they can. Stands in the names of the tests that are
+ * skipped.
+ */
 export function explainMissingApiServer(): string | undefined {
   const lacking = programs.filter((program) => findProgram(program) === undefined);
   if (lacking.length === 0) return undefined;
   return `no ${lacking.join(" and no ")} on PATH; the release archives of Kubernetes and of etcd have them`;
 }
 
-/** Starts an API server on free ports of loopback, with the authorizer RBAC and the admission plugins that are on by default. */
+/** Starts an API server on free loopback ports, with the RBAC authorizer and the default admission plugins. */
 export async function startApiServer(): Promise<ApiServer> {
   await using started = new AsyncDisposableStack();
   const directory = await mkdtemp(join(tmpdir(), "gatehouse-api-server-"));
@@ -53,10 +62,10 @@ export async function startApiServer(): Promise<ApiServer> {
   started.use(run("etcd", [...etcdUrls, ...fresh, `--data-dir=${join(directory, "etcd")}`], directory));
   started.use(run("kube-apiserver", buildApiServerOptions({ etcd, port, directory }), directory));
   const url = `https://127.0.0.1:${port}`;
-  // The server signs a certificate for itself when it starts.
+  // The server signs its own certificate when it starts.
   const ca = await until("the API server has a certificate", startDeadlineMs, async () => {
     const text = await readFile(join(directory, "apiserver.crt"), "utf8");
-    // Its own and its issuer's; a file that is being written has less.
+    // Its own and its issuer's; a partly written file has fewer.
     return text.split("END CERTIFICATE").length > 2 ? text : undefined;
   });
   const client = started.use(createClusterClient({ url, token, ca }));
@@ -91,7 +100,7 @@ export async function startApiServer(): Promise<ApiServer> {
   };
 }
 
-/** Describes an access as a kubeconfig; JSON is YAML, which that is. */
+/** Describes an access as a kubeconfig; JSON is valid YAML, which a kubeconfig is. */
 function describeAccess({ url, token, ca }: Readonly<{ url: string; token: string; ca: string }>): object {
   const cluster = { server: url, "certificate-authority-data": Buffer.from(ca).toString("base64") };
   return {
@@ -138,7 +147,7 @@ function run(program: (typeof programs)[number], options: readonly string[], dir
   const exited = once(child, "exit");
   return {
     [Symbol.asyncDispose]: async () => {
-      // Nothing of it is kept, so there is nothing to wait for as on SIGTERM.
+      // Nothing of it is kept, so it need not be given time to handle SIGTERM.
       child.kill("SIGKILL");
       await within(`the end of ${program}`, endDeadlineMs, exited);
     },

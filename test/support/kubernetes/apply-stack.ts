@@ -2,7 +2,7 @@ import type { Manifest } from "#infra/testing/deployed-stack.ts";
 import type { ApiServer } from "./api-server.ts";
 import type { ClusterObject } from "./cluster-client.ts";
 
-/** Kinds of objects that have to be there before what refers to them. */
+/** Kinds of objects that must exist before those that refer to them. */
 const first = ["Namespace", "ServiceAccount", "Role"];
 
 const rank = ({ kind }: Manifest) => (first.includes(kind) ? first.indexOf(kind) : first.length);
@@ -10,7 +10,7 @@ const rank = ({ kind }: Manifest) => (first.includes(kind) ? first.indexOf(kind)
 type PodSpec = Readonly<{ serviceAccountName?: string }>;
 type Template = Readonly<{ metadata: object; spec: PodSpec }>;
 
-/** Applies a stack's objects. Returns what the cluster has against them, a line each. */
+/** Applies a stack's objects. Returns the cluster's complaints, one per line. */
 export async function applyStack(
   cluster: ApiServer,
   manifests: readonly Manifest[],
@@ -24,7 +24,7 @@ export async function applyStack(
   return findings;
 }
 
-/** Lists the pods that the controllers of a cluster would make of a stack's workloads, named as a StatefulSet names them. */
+/** Lists the pods that a cluster's controllers would create for a stack's workloads, named like a StatefulSet's. */
 export function listPods(manifests: readonly Manifest[]): readonly ClusterObject[] {
   return manifests.flatMap(({ kind, metadata, spec }) => {
     const template = findTemplate(kind, spec);
@@ -40,7 +40,7 @@ function findTemplate(kind: string, spec: Manifest["spec"]): Template | undefine
   return kind === "Deployment" || kind === "StatefulSet" ? (spec["template"] as Template) : undefined;
 }
 
-/** Builds the account that pods without their own have. The cluster's controllers would make it. */
+/** Builds the account of pods without their own. The cluster's controllers would create it. */
 export function buildDefaultAccount(namespace: string): ClusterObject {
   return { apiVersion: "v1", kind: "ServiceAccount", metadata: { name: "default", namespace } };
 }

@@ -1,6 +1,6 @@
 import { Agent } from "undici";
 
-/** An object as it is sent to a cluster. */
+/** An object as sent to a cluster. */
 export type ClusterObject = Readonly<{
   apiVersion: string;
   kind: string;
@@ -9,11 +9,14 @@ export type ClusterObject = Readonly<{
 
 export type ClusterResponse = Readonly<{ status: number; body: unknown; warning: string | undefined }>;
 
-/** A cluster, as whoever holds the token sees it. */
+/** A cluster, as seen by the token's holder. */
 export type ClusterClient = AsyncDisposable &
   Readonly<{
     ask: (method: Method, path: string, body?: unknown, bodyType?: string) => Promise<ClusterResponse>;
-    /** Applies an object with strict field validation. Returns what the cluster has against it: a refusal, a warning, or nothing. */
+    /**
+     * Applies an object with strict field validation. Returns the cluster's complaint: a rejection, a warning, or
+     * nothing.
+     */
     apply: (object: ClusterObject, mode?: "for real" | "dry run") => Promise<string | undefined>;
   }>;
 
@@ -21,7 +24,7 @@ type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 
 type Resource = Readonly<{ kind: string; name: string; namespaced: boolean }>;
 
-/** Reaches a cluster's API server with a bearer token. */
+/** Connects to a cluster's API server with a bearer token. */
 export function createClusterClient({
   url,
   token,

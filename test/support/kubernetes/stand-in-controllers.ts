@@ -10,20 +10,23 @@ import type { Certificate } from "../certificates.ts";
 import type { ApiServer } from "./api-server.ts";
 import type { ClusterObject } from "./cluster-client.ts";
 
-/** Parts of a test's cluster for one node: its StatefulSet's controller, a machine with its kubelet, and the controllers of volumes and snapshots. */
+/**
+ * Parts of a test's cluster for one node: its StatefulSet's controller, a machine with its kubelet, and the controllers
+ * of volumes and snapshots.
+ */
 export type StandInControllers = AsyncDisposable &
   Readonly<{
     /** The directory behind a claim. */
     directoryOf: (claim: string) => string;
-    /** Errors of the controllers, which the test shows. */
+    /** Errors of the controllers, shown by the test. */
     findings: readonly string[];
   }>;
 
 /** Behaviour of the node's container. */
 export type NodeBehaviour = Readonly<{
-  /** Is called as it starts, over its data. */
+  /** Called at its start, with its data. */
   start: (image: string, volume: string) => Promise<void>;
-  /** The exit status of its process when it is told to end. */
+  /** The exit status of its process when it is told to stop. */
   exitCode: () => number;
 }>;
 
@@ -47,7 +50,7 @@ const machine = "machine";
 const merge = "application/merge-patch+json";
 const everyMs = 50;
 
-/** Starts them in a namespace; `directory` is for what stands behind claims and snapshots. */
+/** Starts them in a namespace; `directory` stores the data of claims and snapshots. */
 export async function startStandInControllers(
   {
     cluster,
@@ -80,7 +83,7 @@ export async function startStandInControllers(
   await once(kubelet, "listening");
   await registerMachine(cluster, (kubelet.address() as AddressInfo).port);
 
-  /** Keeps one pod of the template, or none. */
+  /** Keeps one pod of the template running, or none. */
   async function syncNode(pods: readonly Pod[]): Promise<void> {
     const path = `/apis/apps/v1/namespaces/${namespace}/statefulsets/node`;
     const { spec } = (await cluster.ask("GET", path)).body as {
@@ -102,7 +105,7 @@ export async function startStandInControllers(
     }
   }
 
-  /** Starts and ends the node, as its machine does. */
+  /** Starts and stops the node, like its machine. */
   async function runNode(pod: Pod): Promise<void> {
     const path = `${core}/pods/node-0`;
     const [image = "", uid] = [pod.spec.containers[0]?.image, String(pod.metadata["uid"])];
@@ -122,7 +125,7 @@ export async function startStandInControllers(
     await patch(`${path}/status`, { status: { phase: "Running", containerStatuses: [about({ running })] } });
   }
 
-  /** Runs the program of a pod of an upgrade over the directories of its claims. */
+  /** Runs the program of an upgrade's pod on the directories of its claims. */
   async function runWork({ metadata: { name }, spec, ...pod }: Pod): Promise<void> {
     if (pod.status.phase !== "Pending" || begun.has(name)) return;
     begun.add(name);

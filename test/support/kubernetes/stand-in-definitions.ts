@@ -1,7 +1,7 @@
 import { until } from "#daemon/testing/until.ts";
 import type { ApiServer } from "./api-server.ts";
 
-/** A kind that a cluster learns from a controller that is installed into it. */
+/** A kind that a cluster learns from an installed controller. */
 type Kind = Readonly<{ group: string; version: string; kind: string; plural: string; isClusterWide?: true }>;
 
 export const httpRoutes: Kind = {
@@ -28,7 +28,7 @@ export const volumeSnapshotClasses: Kind = {
 
 const deadlineMs = 30_000;
 
-/** Lets an API server know a kind by name, without the rules of its fields: those are its controller's. */
+/** Registers a kind with an API server by name, without its field validation, which is the controller's. */
 export async function define(cluster: ApiServer, { group, version, kind, plural, isClusterWide }: Kind): Promise<void> {
   const anything = { type: "object", "x-kubernetes-preserve-unknown-fields": true };
   const approved = { "api-approved.kubernetes.io": "unapproved, a stand-in of a test" };

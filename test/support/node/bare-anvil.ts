@@ -5,10 +5,10 @@ import { within } from "#daemon/time.ts";
 
 const startDeadlineMs = 20_000;
 
-/** An anvil as a person starts it, HTTP and WebSocket on one port. Disposing of it ends it at once. */
+/** An anvil as started by an operator, HTTP and WebSocket on one port. Disposing of it ends it at once. */
 export type BareAnvil = AsyncDisposable & Readonly<{ url: string; webSocketUrl: string }>;
 
-/** Starts anvil on a port of loopback; it makes a block for each transaction and none by itself. */
+/** Starts anvil on a loopback port; it produces a block for each transaction and none by itself. */
 export async function startBareAnvil(port: number, chainId: number): Promise<BareAnvil> {
   const child = spawn(findAnvil(), ["--port", String(port), "--chain-id", String(chainId)], {
     stdio: ["ignore", "pipe", "inherit"],

@@ -13,7 +13,7 @@ import { formatArgument } from "#node/layout.ts";
 import { replaceConstants } from "../other-constants.ts";
 import { findFreePorts } from "#daemon/testing/free-ports.ts";
 
-/** A devnet node in its own workspace, started by its own `ops`. */
+/** A devnet node in its own workspace, started with its own `ops`. */
 export type DevnetWorkspace = AsyncDisposable &
   Readonly<{
     workspace: string;
@@ -21,14 +21,17 @@ export type DevnetWorkspace = AsyncDisposable &
     configPath: string;
     httpUrl: string;
     webSocketUrl: string;
-    /** Installs another version over the running node, which goes on until its next start; returns the new place of node.conf. */
+    /**
+     * Installs another version over the running node, which keeps running until its next start; returns the new path of
+     * node.conf.
+     */
     install: (version: string) => Promise<string>;
-    /** Stops the node and starts it with the programs that are installed. */
+    /** Stops the node and starts it with the installed programs. */
     restart: () => Promise<void>;
     stop: () => Promise<void>;
   }>;
 
-/** Makes a workspace for a version and starts its node at free ports. */
+/** Creates a workspace for a version and starts its node on free ports. */
 export async function startDevnetWorkspace(version: string): Promise<DevnetWorkspace> {
   const workspace = await mkdtemp(join(tmpdir(), "gatehouse-devnet-"));
   const [httpPort = 0, webSocketPort = 0] = await findFreePorts(2);

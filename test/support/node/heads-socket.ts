@@ -2,13 +2,16 @@ import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { WebSocketServer, type WebSocket } from "ws";
 
-/** A node's WebSocket that sends a new head every second, as a node at rest does; a sidecar finds one wherever there is a node. */
+/**
+ * A node's WebSocket that sends a new head every second, like an idle node; a sidecar finds one wherever there is a
+ * node.
+ */
 export type HeadsSocket = AsyncDisposable & Readonly<{ url: string }>;
 
 const blockMs = 1_000;
 const subscription = "0x1";
 
-/** Starts it at a free port. */
+/** Starts it on a free port. */
 export async function startHeadsSocket(): Promise<HeadsSocket> {
   const server = new WebSocketServer({ host: "127.0.0.1", port: 0 });
   await once(server, "listening");

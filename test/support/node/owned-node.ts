@@ -2,7 +2,7 @@ import { writeFile } from "node:fs/promises";
 import { createFakeNode, type FakeNode } from "#sidecar/testing/fake-node.ts";
 import { until } from "#daemon/testing/until.ts";
 
-/** Writes a node.conf with a node's own data and keys, as two nodes have them on one machine. */
+/** Writes a node.conf with the node's own data and keys, as two nodes on one machine have. */
 export function writeOwnedConfig(directory: string, jobName: string): string {
   return JSON.stringify({
     chain: {
@@ -61,7 +61,7 @@ export async function waitForReason(url: string | undefined, type: string, reaso
   });
 }
 
-/** Waits until nothing is left to do at the node. */
+/** Waits until nothing is left to do for the node. */
 export async function waitUntilSettled(url: string | undefined): Promise<void> {
   await waitForReason(url, "ConfigReconciled", "Reconciled");
   await waitForReason(url, "NoRestartPending", "NoRestart");

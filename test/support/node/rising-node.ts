@@ -1,7 +1,7 @@
 import { startFakeNode, type FakeNode } from "#gateway/testing/fake-node.ts";
 import { goodResponses, risingHeight } from "#sidecar/testing/watched-node.ts";
 
-/** Starts a node's RPC that answers health checks well, with a height that rises at each look. */
+/** Starts a node's RPC that passes health checks, with a height that rises at each check. */
 export async function startRisingNode(): Promise<FakeNode> {
   const node = await startFakeNode();
   const answers: Readonly<Record<string, () => unknown>> = { ...goodResponses, eth_blockNumber: risingHeight };

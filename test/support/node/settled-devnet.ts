@@ -6,9 +6,9 @@ import { readUntil } from "#daemon/testing/until.ts";
 import { callRpc } from "../call-rpc.ts";
 import { startDevnetWorkspace, type DevnetWorkspace } from "./devnet-workspace.ts";
 
-/** Settings of a sidecar with quick intervals, next to a devnet node. */
+/** Settings of a sidecar with short intervals, next to a devnet node. */
 export const quickSidecar = {
-  // Without --force it waits for the node's end: one that is killed loses blocks that it has not saved.
+  // Without --force, it waits for the node's exit: a killed one loses unsaved blocks.
   GATEHOUSE_SIDECAR_OPS_STOP: '["./ops","stop"]',
   GATEHOUSE_SIDECAR_MONITOR_PUSH_ADDRESS: "127.0.0.1",
   GATEHOUSE_SIDECAR_RESTART_ANSWERS_WITHIN_MS: "30000",
@@ -16,7 +16,7 @@ export const quickSidecar = {
   GATEHOUSE_SIDECAR_RESTART_BUDGET_PER_HOUR: "60",
 };
 
-/** Runs the upkeep of a devnet node with quick intervals. */
+/** Runs the upkeep of a devnet node with short intervals. */
 export function runQuickUpkeep(
   node: DevnetWorkspace,
   environment: Environment = {},
@@ -29,7 +29,7 @@ export function runQuickUpkeep(
   return runUpkeep(node, { ...quickSidecar, ...quickConstants, ...environment }, options);
 }
 
-/** Waits until an upkeep has nothing to do any more, and its node is some blocks high. */
+/** Waits until an upkeep has nothing left to do, and its node is some blocks high. */
 export async function waitUntilSettled(node: DevnetWorkspace, upkeep: RunningUpkeep): Promise<void> {
   await upkeep.reason("Pruning", "Enabled", 40_000);
   await upkeep.reason("NoRestartPending", "NoRestart", 40_000);
@@ -40,7 +40,7 @@ export async function waitUntilSettled(node: DevnetWorkspace, upkeep: RunningUpk
   );
 }
 
-/** Starts a node of 0.15.0 under an upkeep that has nothing to do any more. */
+/** Starts a node of 0.15.0 under an upkeep that has nothing left to do. */
 export async function startSettledDevnet(environment: Environment = {}) {
   const resources = new AsyncDisposableStack();
   const node = resources.use(await startDevnetWorkspace("0.15.0"));
@@ -49,7 +49,7 @@ export async function startSettledDevnet(environment: Environment = {}) {
   return { node, upkeep, [Symbol.asyncDispose]: () => resources.disposeAsync() };
 }
 
-/** Runs `gatehouse upgrade` against an upkeep's own control. */
+/** Runs `gatehouse upgrade` against an upkeep's own control API. */
 export async function upgradeDevnet(
   upkeep: RunningUpkeep,
   source: string,
@@ -61,12 +61,12 @@ export async function upgradeDevnet(
   return { status, ...printed() };
 }
 
-/** Returns the address of an upkeep's control. */
+/** Returns the address of an upkeep's control API. */
 export function findControl({ stateDirectory }: RunningUpkeep) {
   return { kind: "socket", stateDirectories: [stateDirectory] } as const;
 }
 
-/** Keeps what a command prints. */
+/** Records a command's output. */
 export function keepPrinted() {
   let printed = "";
   let errors = "";
@@ -88,17 +88,17 @@ async function call<Result>(
   return result;
 }
 
-/** Asks a devnet node for its version. */
+/** Queries a devnet node's version. */
 export async function readVersion(node: DevnetWorkspace): Promise<string> {
   return (await call<{ binaryVersion: string }>(node, "debug_protocolVersion")).binaryVersion;
 }
 
-/** Asks a node for a block's hash. */
+/** Queries a block's hash. */
 export async function readHash(node: Pick<DevnetWorkspace, "httpUrl">, number: number): Promise<string> {
   return (await call<{ hash: string }>(node, "eth_getBlockByNumber", [`0x${number.toString(16)}`, false])).hash;
 }
 
-/** Asks a node for its height. */
+/** Queries a node's height. */
 export async function readHeight(node: Pick<DevnetWorkspace, "httpUrl">): Promise<number> {
   return Number(await call<string>(node, "eth_blockNumber"));
 }

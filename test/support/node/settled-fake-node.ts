@@ -11,12 +11,14 @@ export const oldBlocks = "old blocks";
 /** Path of a fake node's data. */
 export const chainOf = ({ workspace }: Pick<FakeNode, "workspace">) => join(workspace, "data", "chain");
 
-/** Factor by which time goes faster for a node that has to answer and to advance: the wait for a failed start is over sooner. */
+/**
+ * Factor by which time runs faster for a node that must respond and advance: the wait for a failed start ends sooner.
+ */
 const pace = 5;
 
 const seconds = (real: number) => String(real * 1_000 * pace);
 
-/** Runs the upkeep of a fake node, which looks seldom on its own: each look at pruning starts a process. */
+/** Runs the upkeep of a fake node, with few checks of its own: each check of pruning starts a process. */
 export function runFakeUpkeep(
   node: FakeNode,
   environment: Environment = {},
@@ -36,14 +38,14 @@ export function runFakeUpkeep(
   );
 }
 
-/** Waits until the upkeep of a fake node has nothing to do any more. */
+/** Waits until a fake node's upkeep has nothing left to do. */
 export async function waitUntilFakeSettled(upkeep: RunningUpkeep): Promise<void> {
   await upkeep.reason("Pruning", "Enabled");
   await upkeep.reason("NoRestartPending", "NoRestart");
   await upkeep.reason("ConfigReconciled", "Reconciled");
 }
 
-/** Starts a fake node of 0.15.0 under an upkeep that has nothing to do any more. */
+/** Starts a fake node of 0.15.0 under an upkeep that has nothing left to do. */
 export async function startSettledFake(environment: Environment = {}) {
   await using resources = new AsyncDisposableStack();
   const node = resources.use(await createFakeNode());

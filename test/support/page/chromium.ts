@@ -3,7 +3,9 @@ import { chromium, type Browser } from "playwright-core";
 import { build } from "rolldown";
 import { findProgram } from "../find-program.ts";
 
-/** The one without the browser's own windows first: each context of a whole Chromium is a window, which costs ten times what a page of the status page does. */
+/**
+ * The headless one first: each context of a full Chromium is a window, which costs ten times as much as a status page.
+ */
 const names = ["chromium-headless-shell", "chromium", "chromium-browser", "google-chrome-stable", "google-chrome"];
 
 /** Finds the path of a Chromium on PATH; undefined if there is none. */
@@ -11,7 +13,10 @@ export function findChromium(): string | undefined {
   return names.map(findProgram).find((path) => path !== undefined);
 }
 
-/** Starts a browser without a window and with a fresh profile; the sandbox needs rights that containers lack, and imitating a GPU takes time. */
+/**
+ * Starts a browser without a window and with a fresh profile; the sandbox needs permissions that containers lack, and
+ * emulating a GPU takes time.
+ */
 export async function startChromium(executablePath: string): Promise<AsyncDisposable & Readonly<{ browser: Browser }>> {
   const browser = await chromium.launch({
     executablePath,
@@ -20,7 +25,7 @@ export async function startChromium(executablePath: string): Promise<AsyncDispos
   return { browser, [Symbol.asyncDispose]: () => browser.close() };
 }
 
-/** Bundles a module, and what it imports, as a script for a page. */
+/** Bundles a module, and its imports, as a script for a page. */
 export async function bundleForBrowser(module: URL): Promise<string> {
   const input = fileURLToPath(module);
   const { output } = await build({

@@ -2,30 +2,33 @@ import type { Browser, Page } from "playwright-core";
 import type { PNG } from "pngjs";
 import { readPicture } from "./picture.ts";
 
-/** Page that a picture is taken of, and how. */
+/** Page to capture, and how. */
 export type PictureOptions = Readonly<{
   url: string;
   /** The time that the page gets. */
   nowMs: number;
   width: number;
   colorScheme: "light" | "dark";
-  /** Ends when the page shows what the picture is to show. */
+  /** Resolves when the page shows the content of the picture. */
   ready: (page: Page) => Promise<void>;
-  /** Answers of the page's service by path, where there are others than its own. */
+  /** Responses of the page's service by path, if they differ from its own. */
   answers?: Readonly<Record<string, unknown>>;
-  /** Whether a picture is as it was accepted, so that no other one need be taken. */
+  /** Whether a picture equals the accepted one, so that no further one is needed. */
   isAccepted?: (picture: PNG) => boolean;
 }>;
 
-/** The fonts of the pictures: lines must break where they broke. */
+/** The fonts of the pictures: lines must break at the same places. */
 const fonts = `
 * { font-family: "DejaVu Sans" !important }
 :is(code, pre, .command) { font-family: "DejaVu Sans Mono" !important }`;
 
-/** Shots until two are the same. */
+/** Max screenshots until two are equal. */
 const shotsMax = 30;
 
-/** Takes a picture of a page at a sixth of its size, with fonts, clock, time zone and language of the pictures, and without anything that moves. */
+/**
+ * Takes a picture of a page at a sixth of its size, with the pictures' fonts, clock, time zone and language, and
+ * without motion.
+ */
 export async function takePicture(browser: Browser, options: PictureOptions): Promise<PNG> {
   const { url, nowMs, width, colorScheme, ready, answers = {} } = options;
   const { isAccepted = () => false } = options;
@@ -50,7 +53,10 @@ export async function takePicture(browser: Browser, options: PictureOptions): Pr
   return await takePictureAtRest(page, isAccepted);
 }
 
-/** Takes screenshots until two in a row are equal, because a browser draws in several steps, or one is as it was accepted. */
+/**
+ * Takes screenshots until two in a row are equal, because a browser draws in several steps, or one equals the accepted
+ * one.
+ */
 async function takePictureAtRest(page: Page, isAccepted: (picture: PNG) => boolean): Promise<PNG> {
   let before: Buffer | undefined;
   for (let shots = 0; shots < shotsMax; shots += 1) {
@@ -62,7 +68,7 @@ async function takePictureAtRest(page: Page, isAccepted: (picture: PNG) => boole
   throw new Error(`${page.url()} still changed after ${shotsMax} screenshots`);
 }
 
-/** Widths of a line in the fonts of the pictures, at 100 px. */
+/** Widths of a line in the pictures' fonts, at 100 px. */
 const knownWidths = { "DejaVu Sans": 1290.6, "DejaVu Sans Mono": 1444.9 };
 
 /** Explains why no picture can be compared on this machine; undefined if it can. */

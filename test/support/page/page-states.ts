@@ -5,7 +5,7 @@ import { servePage, type ServedPageOptions } from "./served-page.ts";
 export const secondMs = 1_000;
 export const minuteMs = 60_000;
 
-/** The checks of a node that a sidecar looks after. */
+/** The checks of a node that a sidecar manages. */
 export const sides: readonly ConditionType[] = [
   "RpcResponding",
   "ChainIdMatches",
@@ -23,7 +23,7 @@ export const sides: readonly ConditionType[] = [
   "NotPaused",
 ];
 
-/** Builds the counts of a gateway since its start, by seconds of an even load. */
+/** Builds a gateway's counts since its start, from seconds of even load. */
 function buildTraffic(seconds: number): Traffic {
   const call = (method: string, tier: string, outcome: Traffic["calls"][number]["outcome"], perSecond: number) => ({
     method,
@@ -44,14 +44,14 @@ function buildTraffic(seconds: number): Traffic {
   };
 }
 
-/** Reason for which a node does not answer whose process is gone. */
+/** Reason why a node does not respond whose process has exited. */
 export const refused = {
   reason: "ConnectionRefused",
   message:
     "http://127.0.0.1:18100 can't be reached (ECONNREFUSED); check that the node is running and that this is its address.",
 } as const;
 
-/** Conditions on the board while the node's process is gone. */
+/** Conditions on the board while the node's process is down. */
 export const nodeGone: readonly ConditionReport[] = [
   { type: "RpcResponding", status: "False", ...refused },
   {
@@ -73,7 +73,7 @@ export const nodeGone: readonly ConditionReport[] = [
   { type: "NoRestartPending", status: "False", reason: "BudgetExhausted", message: "A restart waits for its budget." },
 ];
 
-/** Serves a node that was right for some minutes; a block a second, a load of 40 calls a second. */
+/** Serves a node that was healthy for some minutes, with a block per second and a load of 40 calls per second. */
 export async function serveRightNode(options: ServedPageOptions = {}, minutes = 10) {
   const node = await servePage(options);
   node.setRight(sides);
@@ -88,7 +88,7 @@ export async function serveRightNode(options: ServedPageOptions = {}, minutes = 
   return { ...node, seconds: end / secondMs, height: 5_400_000 + end / secondMs };
 }
 
-/** Serves the same node after its process has ended. */
+/** Serves the same node after its process has exited. */
 export async function serveDeadNode(forMs: number, options: ServedPageOptions = {}) {
   const node = await serveRightNode(options, 8);
   node.set(...nodeGone);
@@ -102,7 +102,7 @@ export const waitingSteps = [
   "the node is restarted (it reads node.conf at its start)",
 ];
 
-/** Serves a node that its sidecar does not touch before `gatehouse adopt`. */
+/** Serves a node that its sidecar does not change before `gatehouse adopt`. */
 export async function serveWaitingNode() {
   const plan = { steps: waitingSteps, problems: [], digest: "0" };
   const node = await serveRightNode({ mode: "adopt", plan }, 1);
@@ -124,7 +124,7 @@ export async function serveWaitingNode() {
   return node;
 }
 
-/** A state that a page can be in, with the headline and the cards that it has to have. */
+/** A possible state of a page, with its expected headline and cards. */
 type OtherState = Readonly<{
   name: string;
   level: string;
@@ -134,7 +134,7 @@ type OtherState = Readonly<{
   down?: boolean;
 }>;
 
-/** The states without their own story. */
+/** The states without their own function. */
 export const otherStates: readonly OtherState[] = [
   {
     name: "paused",
@@ -213,7 +213,7 @@ export const otherStates: readonly OtherState[] = [
   },
 ];
 
-/** Serves a node that was right for three minutes, and has been in that state for one. */
+/** Serves a node that was healthy for three minutes, and has been in that state for one. */
 export async function serveState({ conditions, down }: OtherState) {
   const node = await serveRightNode({}, 3);
   node.set(...conditions);

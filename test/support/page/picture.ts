@@ -1,10 +1,15 @@
 import pixelmatch from "pixelmatch";
 import { PNG } from "pngjs";
 
-/** A side of the block of pixels that becomes one: letters become grey, so that how they are placed and smoothed does not count. */
+/**
+ * Side of the pixel block that becomes one: letters become grey, so that their placement and smoothing don't matter.
+ */
 const blockPx = 6;
 
-/** Difference of a pixel's colour that is tolerated (0 to 1), as pixelmatch measures it, and the part of the pixels that may differ more. */
+/**
+ * Tolerated colour difference of a pixel (0 to 1), as measured by pixelmatch, and the share of pixels that may differ
+ * more.
+ */
 export const tolerance = { colour: 0.15, part: 0.003 } as const;
 
 /** Reads a screenshot at a sixth of its size. */
@@ -34,7 +39,9 @@ function computeAverage(
   return Math.round(sum / blockPx ** 2);
 }
 
-/** Compares two pictures: which part of the pixels (0 to 1) is off, and where. What only one of them has is off. */
+/**
+ * Compares two pictures: the share of differing pixels (0 to 1), and where they are. Pixels in only one of them differ.
+ */
 export function comparePictures(seen: PNG, accepted: PNG): Readonly<{ part: number; difference: PNG }> {
   const size = {
     width: Math.max(seen.width, accepted.width),
@@ -48,7 +55,7 @@ export function comparePictures(seen: PNG, accepted: PNG): Readonly<{ part: numb
   return { part: off / (width * height), difference };
 }
 
-/** Puts the picture in the corner of a sheet of one grey. */
+/** Puts the picture in the corner of a grey sheet. */
 function expandPicture(picture: PNG, size: Readonly<{ width: number; height: number }>, grey: number): PNG {
   const sheet = new PNG(size);
   for (let at = 0; at < sheet.data.length; at += 4) sheet.data.set([grey, grey, grey, 255], at);

@@ -39,7 +39,10 @@ export type ServedPageOptions = Readonly<{
 
 const looksEveryMs = 5_000;
 
-/** Serves the page of a node whose past and present a test decides, minute by minute; the sidecar's own clock stands where the past ends. */
+/**
+ * Serves the page of a node whose past and present a test controls, minute by minute; the sidecar's own clock stops at
+ * the end of the past.
+ */
 export async function servePage({
   mode = "enforce",
   plan,
@@ -120,7 +123,9 @@ export async function servePage({
     setRestarts: (value: typeof restarts) => void (restarts = value),
     setFree: (value: typeof free) => void (free = value),
     nowMs: () => nowMs,
-    /** Lets time go by, a look every five seconds; `momentAt` says how the node is, by the time since the beginning. */
+    /**
+     * Advances time, with a check every five seconds; `momentAt` returns the node's state, by the time since the start.
+     */
     live: async (spanMs: number, momentAt: (sinceMs: number) => Moment) => {
       for (let sinceMs = 0; sinceMs <= spanMs; sinceMs += looksEveryMs) {
         const moment = momentAt(sinceMs);
@@ -143,7 +148,7 @@ function buildRightReport(type: ConditionType): ConditionReport {
     HeightAdvancing: "Height is 5,410,233.",
     Reconciling: "The last reconcile completed at 12:00:00.",
   };
-  // The table ties each reason to its type, which the compiler loses over a variable.
+  // The table ties each reason to its type, but the compiler loses that in a variable.
   const reason = conditionReasons[type].True[0];
   return { type, status: "True", reason, message: messages[type] ?? "It is as it should be." } as ConditionReport;
 }

@@ -6,10 +6,10 @@ import type { Browser, Page } from "playwright-core";
 import { generousMs, until } from "#daemon/testing/until.ts";
 import { isLong, seed } from "../run-size.ts";
 
-/** A status page in a browser, with what a person could not see: what the browser complains about. */
+/** A status page in a browser, with the browser's errors, which a user would not see. */
 export type StatusPage = AsyncDisposable & Readonly<{ page: Page; complaints: () => readonly string[] }>;
 
-/** The ways in which a page is looked at. */
+/** The layouts in which a page is checked. */
 const looks = [
   { name: "desktop-light", width: 1_280, colorScheme: "light" },
   { name: "desktop-dark", width: 1_280, colorScheme: "dark" },
@@ -17,16 +17,19 @@ const looks = [
   { name: "phone-dark", width: 320, colorScheme: "dark" },
 ] as const;
 
-/** Both widths and both schemes in a long run; else one pair of them, by the state and the seed, so that each is looked at on some day. */
+/**
+ * Both widths and both schemes in a long run; otherwise one combination, by state and seed, so that each is checked on
+ * some day.
+ */
 function chooseLooks(state: string) {
   const at = [...state].reduce((sum, letter) => sum + letter.charCodeAt(0), seed) % looks.length;
   return isLong ? looks : looks.slice(at, at + 1);
 }
 
-/** Smallest text that counts as readable on a phone. */
+/** Min size of text that counts as readable on a phone. */
 const readablePx = 11;
 
-/** Opens a page and keeps the console's errors, those of the content security policy among them. */
+/** Opens a page and records the console's errors, including those of the content security policy. */
 export async function openStatusPage(browser: Browser, url: string): Promise<StatusPage> {
   const context = await browser.newContext();
   const page = await context.newPage();
@@ -39,10 +42,10 @@ export async function openStatusPage(browser: Browser, url: string): Promise<Sta
   return { page, complaints: () => complaints, [Symbol.asyncDispose]: () => context.close() };
 }
 
-/** Waits for the verdict's level; fails with what the page shows. */
+/** Waits for the verdict's level; fails with the page's content. */
 export async function waitForLevel(page: Page, level: string, withinMs = 30_000): Promise<void> {
   try {
-    // Until its status has arrived, the page is at level unknown, too.
+    // Before its status has arrived, the page is also at level unknown.
     const verdict = page.locator(`#verdict[data-level=${level}]`).filter({ hasNotText: "Reading the status" });
     await verdict.waitFor({ timeout: withinMs });
   } catch (cause) {
@@ -50,7 +53,7 @@ export async function waitForLevel(page: Page, level: string, withinMs = 30_000)
   }
 }
 
-/** Opens the page of `node-7`, which is right: one look says so, and the page updates itself. */
+/** Opens the page of `node-7`, which is healthy: one check reports so, and the page updates itself. */
 export async function openHealthyPage(browser: Browser, url: string): Promise<StatusPage> {
   const seen = await openStatusPage(browser, url);
   const { page } = seen;
@@ -70,8 +73,8 @@ export async function openHealthyPage(browser: Browser, url: string): Promise<St
 }
 
 /**
- * Looks at the page on a desk and on a phone, in light and in dark: nothing to scroll sideways, no text too small, no finding of axe.
- * Keeps pictures where GATEHOUSE_TEST_SCREENSHOTS names a folder.
+ * Checks the page on a desktop and on a phone, in light and in dark mode: no horizontal scrolling, no small text, no
+ * axe finding. Stores pictures if GATEHOUSE_TEST_SCREENSHOTS names a directory.
  */
 export async function expectWellMade(page: Page, state: string): Promise<void> {
   const folder = process.env["GATEHOUSE_TEST_SCREENSHOTS"];
@@ -90,12 +93,12 @@ export async function expectWellMade(page: Page, state: string): Promise<void> {
   }
 }
 
-/** Height of the smallest text as it is drawn, the scale of drawings counted in. */
+/** Height of the smallest text as drawn, including the scale of drawings. */
 const smallestTextPx = `Math.min(...[...document.querySelectorAll("main *, header *, footer *")]
   .filter((each) => each.checkVisibility() && [...each.childNodes].some((node) => node.nodeType === 3 && node.data.trim() !== ""))
   .map((each) => parseFloat(getComputedStyle(each).fontSize) * (each.getCTM?.().a ?? 1)))`;
 
-/** Numbers of tables that do not stand on one line. */
+/** Table numbers that wrap. */
 const brokenNumbers = `[...document.querySelectorAll("td")].filter((cell) => {
   if (!/^[0-9.,]+( [^ ]+)?$/.test(cell.textContent.trim())) return false;
   const text = document.createRange();
@@ -103,9 +106,9 @@ const brokenNumbers = `[...document.querySelectorAll("td")].filter((cell) => {
   return text.getClientRects().length > 1;
 }).map((cell) => cell.textContent)`;
 
-/** Runs axe, and returns its findings as a person reads them. */
+/** Runs axe, and returns its findings as text. */
 async function runAxe(page: Page): Promise<readonly string[]> {
-  // Read once a page: the program is large.
+  // Loaded once per page: the program is large.
   if (!(await page.evaluate<boolean>("'axe' in window"))) await page.evaluate(`${axe.source}; undefined`);
   const { violations } = await page.evaluate<AxeResults>("axe.run()");
   return violations.map(({ id, help, nodes }) => `${id}: ${help}: ${nodes.map(({ html }) => html).join(" | ")}`);

@@ -2,16 +2,16 @@ import type { Address } from "viem";
 import { payingFetch, type Fetch } from "#client/paying-fetch.ts";
 import { testAccount } from "./payment-chain.ts";
 
-/** Buyers under way, each with its own payment. */
+/** Active buyers, each with its own payment. */
 export type Buyers = Readonly<{
-  /** Requests that did not go well, each by itself, though the client would have sent it again. */
+  /** Failed requests, each counted separately, even if the client would have resent it. */
   failures: readonly string[];
-  /** Bodies of the responses that were bought. */
+  /** Bodies of the purchased responses. */
   bought: readonly string[];
   end: () => Promise<void>;
 }>;
 
-/** Buys by a client that pays, all the time. */
+/** Keeps buying through a client that pays. */
 export function startBuyers(url: string, token: Address, { everyMs }: Readonly<{ everyMs: number }>): Buyers {
   const failures: string[] = [];
   const bought: string[] = [];

@@ -22,7 +22,7 @@ export function createClientFetch(): Fetch {
   });
 }
 
-/** Reads from the node how much of the token an account holds, in smallest units. */
+/** Reads an account's token balance from the node, in smallest units. */
 export async function readBalance(nodeUrl: string, account: Address): Promise<bigint> {
   const chain = createPublicClient({ transport: http(nodeUrl) });
   return chain.readContract({ address: tokenAddress, abi: erc20Abi, functionName: "balanceOf", args: [account] });

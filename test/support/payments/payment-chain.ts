@@ -15,7 +15,7 @@ export type TestAccount = Readonly<{
   account: ReturnType<typeof mnemonicToAccount>;
 }>;
 
-/** Accounts that were made before: a mnemonic's seed takes milliseconds. */
+/** Cached accounts: deriving a mnemonic's seed takes milliseconds. */
 const made = new Map<number, TestAccount>();
 
 /** Returns the account at an index of the test mnemonic: 0 settles, 1 pays, 2 is paid. */
@@ -36,7 +36,7 @@ function makeAccount(index: number): TestAccount {
 export type PaymentChain = AsyncDisposable &
   Readonly<{ anvil: Anvil; url: string; token: Address; balanceOf: (holder: Address) => Promise<bigint> }>;
 
-/** Starts a chain whose test accounts hold native currency and tokens. */
+/** Starts a chain whose test accounts have native currency and tokens. */
 export async function startPaymentChain({
   blockTimeSeconds = 0.2,
   chainId = 1672,

@@ -11,11 +11,11 @@ import { startPaymentChain, testAccount, type PaymentChain } from "./payment-cha
 import { startPostgres, type PostgresServer } from "../postgres.ts";
 import { startService, type ServiceProcess } from "../service-process.ts";
 
-/** One process of several that do the same; it can be killed and started again on its port. */
+/** One of several replicas; it can be killed and restarted on its port. */
 export type Replica = AsyncDisposable &
   Readonly<{ name: string; url: string; kill: () => Promise<void>; start: () => Promise<void>; output: () => string }>;
 
-/** Two facilitators with one signer and two resource servers, over one PostgreSQL database and one chain. */
+/** Two facilitators with one signer and two resource servers, on one PostgreSQL database and one chain. */
 export type ReplicatedMarket = AsyncDisposable &
   Readonly<{
     chain: PaymentChain;
@@ -86,10 +86,13 @@ export async function openReplicatedMarket(): Promise<ReplicatedMarket> {
   };
 }
 
-/** End of a payment that a client sends until it knows the end: it got the resource, or it learns that somebody else did. */
+/**
+ * Final outcome of a payment that a client sends until it knows the outcome: it received the resource, or it learns
+ * that someone else did.
+ */
 export type Purchase = "bought" | "spent";
 
-/** Sends a payment until its end is known. Whatever is not an end (202, 409, 503, no connection) is tried again. */
+/** Sends a payment until its outcome is known. Anything else (202, 409, 503, no connection) is retried. */
 export async function buyUntilKnown(url: string, header: string, deadlineMs: number): Promise<Purchase> {
   const deadline = performance.now() + deadlineMs;
   let last: unknown;
@@ -105,7 +108,7 @@ export async function buyUntilKnown(url: string, header: string, deadlineMs: num
       if (response.status === 402 && text.includes("nonce_already_used")) return "spent";
       if (response.status === 402) throw new TypeError(last as string);
     } catch (error) {
-      // A refused or broken connection, or an answer that is late: the server may be gone just now.
+      // A rejected or broken connection, or a late response: the server may just have gone away.
       last = error;
     }
     await sleep(100);

@@ -14,12 +14,12 @@ import { startUpstream, type TestUpstream } from "./test-upstream.ts";
 export const payee = testAccount(2);
 export const payer = testAccount(1);
 
-/** A chain, a facilitator that settles on it, and an upstream: what a resource server needs around it. */
+/** A chain, a facilitator that settles on it, and an upstream: a resource server's dependencies. */
 export type Market = AsyncDisposable &
   Readonly<{
     chain: PaymentChain;
     facilitator: FacilitatorProxy;
-    /** The facilitator behind the proxy, and where it keeps its ledger. */
+    /** The facilitator behind the proxy, and its ledger's path. */
     settler: ServiceProcess & Readonly<{ folder: string }>;
     upstream: TestUpstream;
     /** Starts a resource server that keeps its state in `folder`. */
@@ -99,30 +99,30 @@ export function buildSettlingEnvironment(
   };
 }
 
-/** Creates a folder that is gone when it is disposed of. */
+/** Creates a directory that disposing removes. */
 export async function createTemporaryFolder(): Promise<AsyncDisposable & Readonly<{ path: string }>> {
   const path = await mkdtemp(join(tmpdir(), "gatehouse-shop-"));
   return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) };
 }
 
-/** Finds the URL that a resource server is reached at. */
+/** Finds a resource server's public URL. */
 export function findUrl(shop: ServiceProcess): string {
   return shop.urls["resource-server"] as string;
 }
 
-/** Finds the URL at which a resource server reports how it is. */
+/** Finds the URL at which a resource server reports its status. */
 export function findOperationsUrl(shop: ServiceProcess): string {
   return shop.urls["resource-server-operations"] as string;
 }
 
-/** Requests a resource without payment and signs what it costs: the header that pays for one request. */
+/** Requests a resource without payment and signs its price: the header that pays for one request. */
 export async function signPaymentFor(url: string, init?: RequestInit): Promise<string> {
   const unpaid = await fetch(url, init);
   const paymentRequired = decodePaymentRequiredHeader(unpaid.headers.get("PAYMENT-REQUIRED") ?? "");
   return signOffer(paymentRequired.accepts[0] as PaymentRequirements);
 }
 
-/** Signs a payment that accepts an offer: the header that pays by it. */
+/** Signs a payment that accepts an offer: the header that pays for it. */
 export async function signOffer(accepted: PaymentRequirements, signer: LocalAccount = payer.account): Promise<string> {
   const { payload } = await new ExactEvmScheme(signer).createPaymentPayload(2, accepted);
   return encodePaymentSignatureHeader({ x402Version: 2, accepted, payload });

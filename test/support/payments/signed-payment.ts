@@ -4,10 +4,10 @@ import { authorizationTypes } from "@x402/evm";
 import { toHex, type Hex } from "viem";
 import { client } from "./paying.ts";
 
-/** Difference from a good payment. Times in Unix seconds. */
+/** Difference from a valid payment. Times in Unix seconds. */
 export type PaymentDeviation = Readonly<{ chainId?: number; validBefore?: bigint }>;
 
-/** Signs a PAYMENT-SIGNATURE header for the requirements, by the embedded stack's client (EIP-3009). */
+/** Signs a PAYMENT-SIGNATURE header for the requirements, as the embedded stack's client (EIP-3009). */
 export async function signPaymentHeader(
   accepted: PaymentRequirements,
   deviation: PaymentDeviation = {},

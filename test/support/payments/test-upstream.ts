@@ -4,23 +4,23 @@ import type { AddressInfo } from "node:net";
 /** Behaviour of the upstream from now on; `data` unless a test says otherwise. */
 type UpstreamBehaviour = "data" | "held" | "error" | "hang" | "large" | "largest" | "too large" | "declined";
 
-/** An upstream that counts what reaches it. */
+/** An upstream that counts the requests it receives. */
 export type TestUpstream = AsyncDisposable &
   Readonly<{
     url: string;
     hits: () => number;
     seen: string[];
-    /** Behaves so from now on, and sends these headers with each answer. */
+    /** Behaves like this from now on, and sends these headers with each response. */
     behave: (behaviour: UpstreamBehaviour, headers?: Readonly<Record<string, string>>) => void;
-    /** Answers the requests that are held. */
+    /** Responds to the withheld requests. */
     letGo: () => void;
-    /** Ends what is under way without an answer. */
+    /** Ends the requests in flight without a response. */
     breakOff: () => void;
   }>;
 
-/** Size of a `large` response: more than a connection that nobody reads can hold. */
+/** Size of a `large` response: more than an unread connection can hold. */
 export const largeBytes = 7_000_000;
-/** Size of the largest response that a resource server sells by default. */
+/** Max size of a response that a resource server sells by default. */
 export const largestBytes = 8_388_608;
 
 /** Starts an upstream on a free port. */

@@ -17,10 +17,13 @@ export const walletAbi = parseAbi([
   "function execute(address target, uint256 value, bytes data) returns (bytes)",
 ]);
 
-/** A contract account, whether it exists or not: its owner signs for it (ERC-1271); `factory` creates it with `factoryData` (ERC-6492). */
+/**
+ * A contract account, deployed or not: its owner signs for it (ERC-1271); `factory` creates it with `factoryData`
+ * (ERC-6492).
+ */
 export type Wallet = Readonly<{ address: Address; factory: Address; factoryData: Hex }>;
 
-/** Computes the contract account of an owner and a salt, and does not create it. */
+/** Computes the contract account of an owner and a salt, without creating it. */
 export async function describeWallet(chain: PaymentChain, owner: Address, salt: Hex = zeroHash): Promise<Wallet> {
   const args = [owner, salt] as const;
   const factory = { address: walletFactoryAddress, abi: walletAbi } as const;

@@ -22,12 +22,12 @@ const deadlineMs = 120_000;
 /** Files that the programs depend on besides the modules that they import. */
 const alsoMadeOf = [import.meta.filename, join(import.meta.dirname, "place.ts"), join(root, "package-lock.json")];
 
-/** Paths that are linked as they are: the command's first file, and what is read while Gatehouse runs. */
+/** Paths that are linked unchanged: the command's first file, and files that Gatehouse reads at run time. */
 const linked = [...programFolders, "package.json"] as const;
 
 /**
- * Compiles the programs that tests start, each with all that it imports in a few files: in half the CPU time they are ready, of which tests spend
- * most. They are made once, and again after a change.
+ * Compiles the programs that tests start, each with all its imports in a few files: that halves their startup CPU time,
+ * which is most of a test's. They are built once, and again after a change.
  */
 export async function compilePrograms(): Promise<void> {
   mkdirSync(dirname(programsDirectory), { recursive: true });
@@ -49,14 +49,14 @@ function describeFile(path: string): string {
 }
 
 async function compile(): Promise<void> {
-  // One that was moved would start the repository's own programs, unnoticed.
+  // A moved one would start the repository's own programs, unnoticed.
   for (const path of programStarters) accessSync(join(root, path));
   rmSync(programsDirectory, { recursive: true, force: true });
   await using bundle = await rolldown({
     input: Object.fromEntries(programFiles.map((path) => [path.replace(/\.[jt]s$/, ""), join(root, path)])),
     cwd: root,
     platform: "node",
-    // Native code stands next to the second.
+    // Native code is next to the second.
     external: [/^node:/, "secp256k1"],
     plugins: [placed],
   });
@@ -64,7 +64,7 @@ async function compile(): Promise<void> {
   const { output } = await bundle.write({ dir: programsDirectory, format: "esm", keepNames: true, chunkFileNames });
   const modules = output.flatMap((file) => (file.type === "chunk" ? Object.keys(file.modules) : []));
   const ours = modules.filter((path) => path.startsWith(root) && !path.includes("/node_modules/"));
-  // Some code lists the folders of the code.
+  // Some code lists the code's directories.
   for (const path of ours) mkdirSync(dirname(join(programsDirectory, relative(root, path))), { recursive: true });
   cpSync(join(root, "cli/gatehouse.js"), join(programsDirectory, "cli/gatehouse.js"));
   for (const path of linked) {

@@ -3,10 +3,12 @@ import { pathToFileURL } from "node:url";
 
 const root = join(import.meta.dirname, "../../..");
 
-/** Folder of the programs that tests start, laid out as the repository is: `cli/gatehouse.js` of it is the command. */
+/**
+ * Directory of the programs that tests start, laid out like the repository: its `cli/gatehouse.js` is the command.
+ */
 export const programsDirectory = join(root, "node_modules/.cache/programs");
 
-/** The programs, from the repository's root. */
+/** The programs, by their paths in the repository. */
 export const programFiles = [
   "cli/launch.js",
   "devnet/command/node-cli.main.ts",
@@ -18,7 +20,7 @@ export const programFiles = [
   "test/support/workspace-process.main.ts",
 ] as const;
 
-/** Files of ours that start programs which stand next to them, from the repository's root. */
+/** Our files that start programs next to them, by their paths in the repository. */
 export const programStarters = [
   "daemon/command-line/own-command.ts",
   "devnet/command/start-in-background.ts",
@@ -26,8 +28,8 @@ export const programStarters = [
 ] as const;
 
 /**
- * The text of a file of ours that believes to stand among the programs: what it starts or reads next to itself is then taken from there. Undefined
- * for a text that does not ask where it stands.
+ * Rewrites the text of one of our files so that it finds the compiled programs next to itself, to start or read them.
+ * Undefined for a text that does not use its own location.
  */
 export function placeAmongPrograms(text: string, path: string): string | undefined {
   if (!text.includes("import.meta.")) return undefined;
@@ -41,10 +43,10 @@ export function placeAmongPrograms(text: string, path: string): string | undefin
 /** The repository's own command, not compiled. */
 export const ownProgram = join(root, "cli/gatehouse.js");
 
-/** The command that tests run: compiled, or the repository's own where `vitest.config.ts` names no programs. */
+/** The command that tests run: compiled, or the repository's own if `vitest.config.ts` specifies no programs. */
 export const gatehouseProgram = join(process.env["GATEHOUSE_TEST_PROGRAMS"] ?? root, "cli/gatehouse.js");
 
-/** Finds a program of `test/support/`, by the name of its file, compiled or as it is. */
+/** Finds a program in `test/support/` by its file name, compiled or not. */
 export function findTestProgram(name: `${string}.main.ts`): string {
   const programs = process.env["GATEHOUSE_TEST_PROGRAMS"];
   return programs === undefined

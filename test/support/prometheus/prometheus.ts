@@ -20,30 +20,30 @@ const startDeadlineMs = 30_000;
 const stopDeadlineMs = 20_000;
 const queryDeadlineMs = 10_000;
 
-/** Address of a listener for operators, and the name that stands for it as the instance. */
+/** Address of an admin port, and the name shown as its instance. */
 type NamedTarget = Readonly<Record<"address" | "instance", string>>;
 
-/** Listeners for operators to scrape, by job. */
+/** Admin ports to scrape, by job. */
 export type ScrapedJobs = Readonly<Record<string, readonly (string | NamedTarget)[]>>;
 
-/** An alert that Prometheus knows of now. */
+/** An alert that Prometheus currently has. */
 export type ActiveAlert = Readonly<{
   state: "pending" | "firing";
   labels: Readonly<Record<string, string>>;
   annotations: Readonly<Record<string, string>>;
 }>;
 
-/** One series of an answer, with its value now. */
+/** One series of a response, with its current value. */
 export type Sample = Readonly<{ metric: Readonly<Record<string, string>>; value: readonly [number, string] }>;
 
 /** A real Prometheus. Disposing of it stops it and removes its data. */
 export type RunningPrometheus = AsyncDisposable &
   Readonly<{
     url: string;
-    /** Scrapes these instead of what it scraped; takes a second or two. */
+    /** Scrapes these instead of the previous targets; takes a second or two. */
     scrape: (jobs: ScrapedJobs) => Promise<void>;
     alerts: () => Promise<readonly ActiveAlert[]>;
-    /** Requests an expression's value now. */
+    /** Requests an expression's current value. */
     query: (expression: string) => Promise<readonly Sample[]>;
   }>;
 
@@ -51,7 +51,7 @@ export type RunningPrometheus = AsyncDisposable &
 export type PrometheusOptions = Readonly<{
   rules: readonly RuleGroup[];
   intervalMs: number;
-  /** Time for which a series that is gone is still seen; Prometheus's own default is five minutes. */
+  /** Time for which an ended series is still visible; Prometheus's own default is five minutes. */
   lookbackMs?: number;
 }>;
 

@@ -11,12 +11,12 @@ export const withoutPromtool = hasPromtool ? "" : " (skipped: promtool is not on
 
 type Ended = Readonly<{ status: number | null; output: string }>;
 
-/** Runs promtool in a folder of these files; its exit status and all that it printed. */
+/** Runs promtool in a directory with these files; returns its exit status and output. */
 export function runPromtool(args: readonly string[], files: Readonly<Record<string, string>>, input?: string): Ended {
   return runProgram("promtool", args, files, input);
 }
 
-/** Runs a program in a folder of these files; its exit status and all that it printed. */
+/** Runs a program in a directory with these files; returns its exit status and output. */
 export function runProgram(
   program: string,
   args: readonly string[],
@@ -26,7 +26,7 @@ export function runProgram(
   const directory = mkdtempSync(join(tmpdir(), "gatehouse-promtool-"));
   try {
     for (const [name, text] of Object.entries(files)) writeFileSync(join(directory, name), text);
-    // A short run is over before memory matters: collecting it costs a Go program a quarter of its time.
+    // A short run ends before memory matters: garbage collection costs a Go program a quarter of its time.
     const env = { ...process.env, GOGC: "400" };
     const { status, stdout, stderr } = spawnSync(program, args, { cwd: directory, env, input, encoding: "utf8" });
     return { status, output: stdout + stderr };

@@ -9,7 +9,7 @@ import {
   type ServiceError,
   type UntypedServiceImplementation,
 } from "@grpc/grpc-js";
-// What protobuf's compiler made has no names that Node could find in it.
+// protobuf's compiler generates no names that Node could find in its output.
 import aliasMessages from "@pulumi/pulumi/proto/alias_pb.js";
 import engineService from "@pulumi/pulumi/proto/engine_grpc_pb.js";
 import type { LogRequest } from "@pulumi/pulumi/proto/engine_pb.js";
@@ -30,14 +30,14 @@ import struct from "google-protobuf/google/protobuf/struct_pb.js";
 
 type Values = Readonly<Record<string, struct.JavaScriptValue>>;
 
-/** A resource as the plugin registered it. */
+/** A resource as registered by the plugin. */
 export type RegisteredResource = Readonly<{
   type: string;
   name: string;
   parent: string;
   provider: string;
   inputs: Values;
-  /** Names under which a state may know it. */
+  /** Names under which a state may contain it. */
   aliases: readonly string[];
 }>;
 
@@ -51,7 +51,9 @@ export type RequestedComponent = Readonly<{
   isPreview?: boolean;
 }>;
 
-/** Pulumi's engine as far as a component's plugin sees it: it starts the plugin, asks it, and notes what it registers. */
+/**
+ * Pulumi's engine from the view of a component's plugin: it starts the plugin, calls it, and records its registrations.
+ */
 export type ComponentEngine = AsyncDisposable &
   Readonly<{
     /** Returns what was registered since the last call. */
@@ -59,7 +61,7 @@ export type ComponentEngine = AsyncDisposable &
     /** Lines that the plugin logged. */
     logged: readonly string[];
     schema: () => Promise<string>;
-    /** @throws {ServiceError} what the plugin has against it. */
+    /** @throws {ServiceError} the plugin's errors. */
     construct: (asked: RequestedComponent) => Promise<Readonly<{ urn: string; state: Values }>>;
   }>;
 
@@ -68,13 +70,13 @@ const [project, stack] = ["shop", "test"];
 /** The URN of the program that components belong to. */
 export const programUrn = formatUrn("pulumi:pulumi:Stack", `${project}-${stack}`);
 
-/** A provider of Kubernetes that a program has made. */
+/** A Kubernetes provider that a program has created. */
 export const givenProvider = { urn: formatUrn("pulumi:providers:kubernetes", "ours"), id: "ours-id" };
 
 /**
- * Starts a plugin as Pulumi's language host for Node does.
+ * Starts a plugin like Pulumi's language host for Node.
  *
- * @param directory of the plugin; Pulumi's SDK is the one that this directory finds.
+ * @param directory of the plugin; Pulumi's SDK is the one found from this directory.
  */
 export async function startComponentEngine(directory: string): Promise<ComponentEngine> {
   await using resources = new AsyncDisposableStack();
@@ -83,7 +85,7 @@ export async function startComponentEngine(directory: string): Promise<Component
   const monitor = resources.use(await serve(monitorService.ResourceMonitorService, createMonitor(registered)));
   const engine = resources.use(await serve(engineService.EngineService, { log: noteDown(logged) }));
   const runner = createRequire(join(directory, "index.cjs")).resolve("@pulumi/pulumi/cmd/run-plugin");
-  // Pulumi has a stack trace made for every promise, which takes most of the time.
+  // Pulumi captures a stack trace for every promise, which takes most of the time.
   const plugin = spawn(process.execPath, ["--stack-trace-limit=0", runner, directory, engine.address], {
     stdio: ["ignore", "pipe", "inherit"],
   });
@@ -155,14 +157,14 @@ type Handler<Request> = (call: Readonly<{ request: Request }>, done: (error: nul
 
 const supportsFeature: Handler<SupportsFeatureRequest> = ({ request }, done) => {
   const response = new monitorMessages.SupportsFeatureResponse();
-  // Outputs would come in another form.
+  // Outputs would have a different form.
   response.setHassupport(request.getId() !== "outputValues");
   done(null, response);
 };
 
 const registerResourceOutputs: Handler<unknown> = (_, done) => done(null, new empty.Empty());
 
-/** The one call is for the provider that a component was given. */
+/** The only call is for the provider that a component was given. */
 const invoke: Handler<ResourceInvokeRequest> = ({ request }, done) => {
   const { urn } = request.getArgs()?.toJavaScript() ?? {};
   const response = new monitorMessages.ResourceInvokeResponse();
@@ -170,7 +172,7 @@ const invoke: Handler<ResourceInvokeRequest> = ({ request }, done) => {
   done(null, response);
 };
 
-/** Creates a monitor that lets every resource be made as it was requested. */
+/** Creates a monitor that creates every resource as requested. */
 function createMonitor(registered: RegisteredResource[]): UntypedServiceImplementation {
   const registerResource: Handler<RegisterResourceRequest> = ({ request }, done) => {
     const [type, name] = [request.getType(), request.getName()];

@@ -5,13 +5,13 @@ import { promisify } from "node:util";
 const run = promisify(execFile);
 const deadlineMs = 120_000;
 
-/** Go that can compile a program for Pulumi, or what is lacking and what to do. */
+/** Go that can compile a program for Pulumi, or what is missing and what to do. */
 export type TestGo = Readonly<{ ok: true } | { ok: false; message: string }>;
 
 /**
- * Looks for the command `go`, and whether it has a module or can fetch it.
+ * Looks for the command `go`, and whether it has a module or can download it.
  *
- * @param module path and version, as `go mod download` takes them.
+ * @param module path and version, in the format of `go mod download`.
  */
 export async function findGo(module: string): Promise<TestGo> {
   try {

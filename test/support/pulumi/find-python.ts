@@ -7,17 +7,18 @@ import { promisify } from "node:util";
 const run = promisify(execFile);
 const deadlineMs = 60_000;
 
-/** Python that can run a program for Pulumi, or what is lacking and what to do. */
+/** Python that can run a program for Pulumi, or what is missing and what to do. */
 export type TestPython = Readonly<{ ok: true } | { ok: false; message: string }>;
 
 /**
- * Looks for what Pulumi makes a Python program's environment with: `python3` with its modules venv and pip, and the index that pip asks.
+ * Looks for the tools with which Pulumi creates a Python program's environment: `python3` with its modules venv and
+ * pip, and pip's index.
  *
- * @param requirement a package that the program needs, as pip takes it.
+ * @param requirement a package that the program needs, in pip's format.
  */
 export async function findPython(requirement: string): Promise<TestPython> {
   const folder = await mkdtemp(join(tmpdir(), "gatehouse-python-"));
-  // As a consumer's program has it: no settings of pip's but those of the home.
+  // As in a consumer's program: only the home's pip settings.
   const env = { PATH: process.env["PATH"], HOME: process.env["HOME"] };
   const bounded = ["--disable-pip-version-check", "--no-input", "--retries", "1", "--timeout", "10"];
   const download = ["-m", "pip", "download", "--quiet", "--no-deps", ...bounded, "--dest", folder, requirement];

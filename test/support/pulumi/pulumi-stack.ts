@@ -11,26 +11,27 @@ const project = "gatehouse";
 
 export type PulumiResult = Readonly<{ status: number | null; output: string; seconds: number }>;
 
-/** A stack of this repository's program with a state and its own configuration. Disposing of it forgets both. */
+/** A stack of this repository's program with its own state and configuration. Disposing of it removes both. */
 export type PulumiStack = AsyncDisposable &
   Readonly<{
-    /** Begins the names of what the stack makes. */
+    /** Prefix of the names of the stack's objects. */
     prefix: string;
     /** Environment of a program that runs Pulumi on the stack. */
     env: NodeJS.ProcessEnv;
     configFile: string;
     /** Runs a command to its end. */
     run: (...args: readonly string[]) => Promise<PulumiResult>;
-    /** Starts a command that is to be killed, in its own process group. */
+    /** Starts a command that is meant to be killed, in its own process group. */
     start: (...args: readonly string[]) => ChildProcess;
     /** Replaces the stack's configuration. */
     configure: (config: Readonly<Record<string, unknown>>) => Promise<void>;
   }>;
 
 /**
- * Makes an empty stack in a backend in a temporary directory; nothing is written to the repository.
+ * Creates an empty stack in a backend in a temporary directory; nothing is written to the repository.
  *
- * @param sharedWith the stack whose backend and passphrase it has, too, as stacks do that one command works on; default: it has its own.
+ * @param sharedWith the stack whose backend and passphrase it shares, like stacks handled by one command; default: it
+ * has its own.
  */
 export async function createPulumiStack(name: string, sharedWith?: PulumiStack): Promise<PulumiStack> {
   const directory =
@@ -59,7 +60,7 @@ export async function createPulumiStack(name: string, sharedWith?: PulumiStack):
     return { status, output, seconds: Math.round((performance.now() - startedAt) / 100) / 10 };
   };
   const onStack = (args: readonly string[]) => [...args, "--stack", name, "--config-file", configFile];
-  // Pulumi puts the salt of the stack's secrets next to the project's file; a file of that name is all that it requests.
+  // Pulumi writes the salt of the stack's secrets next to the project's file; it needs only a file with that name.
   await writeFile(join(directory, "Pulumi.yaml"), stringify({ name: project, runtime: "nodejs" }));
   const made = await run(["stack", "init", name, "--no-select"], directory);
   if (made.status !== 0) throw new Error(`pulumi stack init: ${made.output}`);

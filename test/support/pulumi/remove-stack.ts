@@ -1,6 +1,9 @@
 import { runDocker } from "../engine/docker.ts";
 
-/** Removes what a stack has left on the engine, however far it came: containers, networks, volumes, the images that it built. */
+/**
+ * Removes a stack's leftovers on the engine, however far it got: containers, networks, volumes, the images that it
+ * built.
+ */
 export async function removeStack(prefix: string): Promise<void> {
   const labelled = ["--filter", `label=io.gatehouse.stack=${prefix}`];
   await remove(["rm", "--force"], await runDocker("ps", "--all", "--quiet", ...labelled));

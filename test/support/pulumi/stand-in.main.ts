@@ -7,8 +7,9 @@ import { runOnEngine } from "../engine/engine-stack.ts";
 import { listDeployedResources } from "../../infra/deployed-resources.ts";
 
 /**
- * Stands in for Pulumi's command line where that is not there: the same words and answers as far as an upgrade of a stack uses them, over the program's own resources and a real
- * engine. The configuration is JSON, what was deployed stands next to it. Needs the directory of both as its working directory.
+ * Replaces Pulumi's command line where that is not installed: the same arguments and output as far as a stack's upgrade
+ * uses them, with the program's own resources and a real engine. The configuration is JSON; the deployed resources are
+ * stored next to it. Needs the directory of both as its working directory.
  */
 const project = "gatehouse";
 const { positionals, values } = parseArgs({
@@ -27,11 +28,14 @@ const { positionals, values } = parseArgs({
 const { stack, plaintext } = values;
 const configFile = values["config-file"];
 const prefix = `${project}-${stack}`;
-/** Pulumi prints no value of these. */
+/** Pulumi does not print these values. */
 const secretKeys = new Set(["signerPrivateKey", "domainKey", "stabilizingKey"]);
 const deployedFile = join(process.cwd(), "deployed.json");
 
-/** Longest wait for a service: a node that never answers keeps its sidecar from being ready, which a test may wait for in vain. */
+/**
+ * Max wait for a service: a node that never responds keeps its sidecar from being ready, which a test may wait for in
+ * vain.
+ */
 const waitTimeoutSeconds = { usual: 180, inVain: 5 };
 
 type Config = Readonly<Record<string, string>>;
@@ -41,7 +45,7 @@ const readConfig = (): Config => JSON.parse(readFileSync(configFile, "utf8")) as
 const readDeployed = (): Deployed => JSON.parse(readFileSync(deployedFile, "utf8")) as Deployed;
 const print = (value: unknown) => void process.stdout.write(`${JSON.stringify(value)}\n`);
 
-/** Lists the node and what looks after it; the rest of a stack has no part in an upgrade. */
+/** Lists the node and the services that manage it; the rest of a stack has no part in an upgrade. */
 async function listWantedResources(): Promise<readonly PolicyResource[]> {
   const parts = /-(edge|private|node|node-.*|sidecar|sidecar-.*|engine-proxy|engine-socket)$/;
   return (await listDeployedResources(readConfig(), prefix)).filter(
@@ -49,12 +53,12 @@ async function listWantedResources(): Promise<readonly PolicyResource[]> {
   );
 }
 
-/** A volume and the container that fills it have one name. */
+/** A volume and the container that fills it have the same name. */
 const formatKey = ({ type, name }: PolicyResource) => `${type}::${name}`;
 const formatInputs = ({ props }: PolicyResource) => JSON.stringify(props);
 const isContainer = ({ type }: PolicyResource) => type.endsWith(":Container");
 
-/** Resources that are not deployed yet, or otherwise; a killed update may have left a container away. */
+/** Resources that are not deployed yet, or differ; a killed update may have left out a container. */
 async function findChanges() {
   const deployed = readDeployed();
   const all = await listWantedResources();
@@ -79,7 +83,7 @@ async function update(): Promise<void> {
     ...resource,
     props: { ...resource.props, ...(resource.props["wait"] === true ? { waitTimeout } : {}) },
   }));
-  // What failed halfway is deployed all the same, as in Pulumi's own state.
+  // A half-failed resource counts as deployed, as in Pulumi's own state.
   writeFileSync(
     deployedFile,
     JSON.stringify(Object.fromEntries(all.map((each) => [formatKey(each), formatInputs(each)]))),
@@ -119,7 +123,7 @@ async function runCommand(): Promise<void> {
   } else if (command === "whoami") {
     print({ user: "somebody", url: `file://${process.cwd()}` });
   } else if (command === "stack" && word === "export") {
-    // It keeps no ids, and nothing that was killed is pending.
+    // It stores no ids, and a killed update leaves nothing pending.
     print({ version: 3, deployment: { resources: [] } });
   } else if (command === "stack" && word === "output") {
     print(JSON.parse(readFileSync(join(process.cwd(), "outputs.json"), "utf8")));

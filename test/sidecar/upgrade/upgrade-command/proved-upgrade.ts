@@ -4,7 +4,7 @@ import { expect } from "vitest";
 import type { RunningUpkeep } from "#sidecar/testing/run-upkeep.ts";
 import { readHash, readHeight, upgradeDevnet } from "../../../support/node/settled-devnet.ts";
 
-/** A settled node of 0.15.0 with a good release of 0.16.2, and how its node.conf and its version are looked at. */
+/** A settled node of 0.15.0 with a good release of 0.16.2, and readers of its node.conf and version. */
 export type UpgradedNode = Readonly<{
   node: Readonly<{ workspace: string; httpUrl: string }>;
   upkeep: RunningUpkeep;
@@ -16,7 +16,10 @@ export type UpgradedNode = Readonly<{
 const restarts = ({ events }: RunningUpkeep) =>
   events.list().filter(({ message }) => message.startsWith("Restarting the node")).length;
 
-/** Looks at an upgrade before it, is refused without a word of yes, and then makes it: it is proved, and can't be created again. */
+/**
+ * Previews an upgrade, is rejected without a confirmation, and then runs it: it is verified, and can't be started
+ * again.
+ */
 export async function expectProvedUpgrade({
   node,
   upkeep,
@@ -52,7 +55,7 @@ export async function expectProvedUpgrade({
   expect(await readConf()).toContain("storage_enable_cetina");
   expect((await upkeep.reason("UpgradeVerified", "Verified")).status).toBe("True");
   expect(await readdir(join(node.workspace, ".gatehouse-upgrade"))).toEqual([]);
-  // The keys are those of the new version already: no second restart for them.
+  // The new version's keys are already present: they need no second restart.
   await upkeep.reason("NoRestartPending", "NoRestart", 20_000);
   await upkeep.reason("Pruning", "Enabled", 20_000);
   expect(restarts(upkeep)).toBe(restartsBefore);

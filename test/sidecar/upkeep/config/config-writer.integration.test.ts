@@ -9,7 +9,9 @@ import { createConfigVersions } from "#sidecar/upkeep/config/config-versions.ts"
 import { writeConfig } from "#sidecar/upkeep/config/config-writer.ts";
 import { createWriterLock } from "#sidecar/upkeep/config/writer-lock.ts";
 
-/** A separate file system that is full or read-only needs the right to mount; without it these tests can't be made. */
+/**
+ * A separate file system that is full or read-only requires permission to mount; otherwise, these tests are skipped.
+ */
 async function mounted(options: string) {
   const directory = await mkdtemp(join(tmpdir(), "gatehouse-mount-"));
   const isMounted = spawnSync("/bin/mount", ["-t", "tmpfs", "-o", options, "tmpfs", directory]).status === 0;
@@ -169,7 +171,10 @@ test("a writer that comes between the reading and the renaming wins, and is not 
 
 const kept = '{ "chain": {} }';
 
-/** A link of one user at node.conf's place to a file of another; returns how a write through it ends, and what the file has then. */
+/**
+ * A link by one user at node.conf's path to another user's file; returns the result of a write through it, and the
+ * file's content afterwards.
+ */
 async function writeThrough(linkOwner: number, fileOwner: number) {
   const directory = await mkdtemp(join(tmpdir(), "gatehouse-link-"));
   await using _ = { [Symbol.asyncDispose]: () => rm(directory, { recursive: true }) };

@@ -111,7 +111,7 @@ test("no answer shows credentials of the sidecar's URLs", async () => {
   });
 });
 
-/** Runs a command that is agreed to, and returns what it prints. */
+/** Runs a confirmed command, and returns its output. */
 async function runAgreed(...args: readonly string[]): Promise<string> {
   const { stdout, stderr } = await runGatehouse([...args, "--yes"], {}, directory);
   return `${stdout}${stderr}`;

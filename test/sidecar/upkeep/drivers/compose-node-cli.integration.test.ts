@@ -12,7 +12,7 @@ import { readUntil } from "#daemon/testing/until.ts";
 const signal = new AbortController().signal;
 const query = ["prune", "--c", "./node.conf", "--get"];
 
-/** A directory with a `compose` that does what a test wants, and a runner of the tool through it. */
+/** A directory with a fake `compose`, and a runner of the tool through it. */
 async function composeThat(does: string, timeoutMs = 5_000) {
   const directory = await mkdtemp(join(tmpdir(), "gatehouse-compose-"));
   const compose = join(directory, "compose");
@@ -99,7 +99,7 @@ test("one that hangs ends with the sidecar", async () => {
   );
 });
 
-/** The start's words about a compose deployment's tool; empty when it starts. */
+/** The startup error about a compose deployment's tool; empty if it starts. */
 function startWords(environment: Readonly<Record<string, string>>): string {
   const settings = readSettings(sidecarSettings, {
     env: { GATEHOUSE_SIDECAR_NODE_WORKSPACE: "/node", GATEHOUSE_SIDECAR_RESTART_DRIVER: "compose", ...environment },

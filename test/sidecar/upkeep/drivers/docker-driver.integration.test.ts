@@ -16,7 +16,7 @@ let engine: DockerEngine;
 let stop: () => Promise<void>;
 const signal = new AbortController().signal;
 
-/** An engine's socket that checks nothing but records every request, and answers from a table. */
+/** An engine's socket that checks nothing but records every request, and responds from a table. */
 beforeEach(async () => {
   directory = await mkdtemp(join(tmpdir(), "gatehouse-engine-"));
   requests = [];
@@ -75,7 +75,7 @@ test("when the node started is read from the inspection", async () => {
   expect(await driver.startedAt?.(signal)).toBe("not-running");
 });
 
-/** Runs `node_cli` in a container whose tool prints and ends as given. */
+/** Runs `node_cli` in a container whose tool prints and exits as given. */
 async function exec(stream: Uint8Array, exitCode: number) {
   answers.set("POST /containers/node/exec", { status: 201, body: '{"Id":"e1"}' });
   answers.set("POST /exec/e1/start", { status: 200, body: stream });

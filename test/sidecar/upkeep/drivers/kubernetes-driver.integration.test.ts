@@ -46,10 +46,10 @@ const prunedOutput = [
   "real_prune_reserved_version: 5",
 ].join("\n");
 
-/** Answer of the API server to an exec: the channels' messages, or no stream at all. */
+/** Response of the API server to an exec: the channels' messages, or no stream at all. */
 type ExecAnswer = Readonly<{ output?: string; errors?: string; status: string }> | Readonly<{ refusal: string }>;
 
-/** Runs node_cli in the pod as a sidecar of these settings would. */
+/** Runs node_cli in the pod as a sidecar with these settings would. */
 async function pruneInfo(answer: ExecAnswer, settings: Readonly<Record<string, string>> = {}) {
   await using server = await startPodServer();
   const commands: (readonly string[])[] = [];
@@ -83,7 +83,7 @@ test("node_cli runs in the pod, and its output and status are read from their ch
     status: '{"metadata":{},"status":"Success"}',
   });
   expect(result).toMatchObject({ ok: true, value: { autoPrune: true } });
-  // A pod's exec has no working directory to choose: every path is a whole one.
+  // A pod's exec has no working directory to choose: every path is absolute.
   expect(commands).toEqual([["/data/bin/node_cli", "prune", "--c", "/data/bin/node.conf", "--get"]]);
 });
 

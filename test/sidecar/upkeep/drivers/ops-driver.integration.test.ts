@@ -14,7 +14,7 @@ beforeAll(() => {
 });
 afterAll(() => vi.unstubAllEnvs());
 
-/** node.conf drifts, so that the first pass corrects it and restarts the node. */
+/** node.conf drifts, so that the first reconcile corrects it and restarts the node. */
 const settings = { GATEHOUSE_SIDECAR_NODE_VERSION: "0.16.2" };
 
 async function startOpsNode(exitsAfterMs: number | "never" = 0): Promise<OpsNode> {
@@ -33,7 +33,7 @@ async function settle(node: OpsNode, upkeep: RunningUpkeep, starts = 2): Promise
   await upkeep.reason("NoRestartPending", "NoRestart");
 }
 
-/** Waits until the node has printed so often that a pipe without a reader would have ended it. */
+/** Waits until the node has printed so much that a pipe without a reader would have ended it. */
 async function waitForLines(node: OpsNode): Promise<void> {
   const before = await node.printed();
   await readUntil(node.printed, (printed) => printed > before + 10);
@@ -130,7 +130,7 @@ test.concurrent("neither the node nor any program that the sidecar runs gets its
   const tool = join(node.binDirectory, "node_cli");
   await writeFile(tool, (await readFile(tool, "utf8")).replace("\n", "\nenv >>../tool.env\n"));
   await chmod(tool, 0o755);
-  // That of the test's own start.
+  // The process of the test's own start.
   await rm(join(node.workspace, "programs.env"));
   await using upkeep = await runUpkeep(node, {
     ...settings,

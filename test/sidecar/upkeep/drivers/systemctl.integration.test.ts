@@ -6,8 +6,8 @@ import { runUpkeep } from "#sidecar/testing/run-upkeep.ts";
 import { readUntil } from "#daemon/testing/until.ts";
 
 /**
- * Puts a stand-in for systemctl next to a node: `stop` sends SIGTERM and returns once the unit's process is gone, `start` starts it without the caller's
- * environment and output, as systemd does.
+ * Creates a fake systemctl next to a node: `stop` sends SIGTERM and returns once the unit's process has exited, `start`
+ * starts it without the caller's environment and output, like systemd.
  */
 async function writeSystemctl({ workspace, binDirectory, name }: OpsNode): Promise<string> {
   const path = join(workspace, "systemctl");

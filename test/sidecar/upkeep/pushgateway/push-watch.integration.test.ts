@@ -12,7 +12,7 @@ import { readUntil } from "#daemon/testing/until.ts";
 
 const log = pino({ level: "silent" });
 
-/** A Pushgateway's `/metrics`, as the real one prints it; one that says undefined hangs. */
+/** A Pushgateway's `/metrics`, as printed by the real one; undefined makes it hang. */
 async function pushgateway(metrics: () => string | undefined) {
   const server = createServer((_, response) => {
     const text = metrics();
@@ -36,7 +36,7 @@ function watch(url: string, staleAfterMs = 60_000) {
   const board = createConditionBoard({ log, metrics, clock, events });
   const stopping = new AbortController();
   const options = { url, timeoutMs: 1_000, responseLimitBytes: 100_000, staleAfterMs, signal: stopping.signal };
-  // All that was said: a busy machine may run this test only when another condition has come already.
+  // Everything reported: on a busy machine, this test may run only after another condition has arrived.
   const said: ConditionReport[] = [];
   const set = (report: ConditionReport) => {
     said.push(report);
