@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { ConfigReading } from "./config/config-file.ts";
-import type { IterationProgress, IterationSteps } from "./pass.ts";
-import { runIteration } from "./pass.ts";
+import { runIteration, type IterationProgress } from "./pass.ts";
+import type { IterationSteps } from "./pass-steps.ts";
 
 /** A reconcile with its steps, and the calls of the steps in order, with their arguments. */
 type Story = Readonly<{

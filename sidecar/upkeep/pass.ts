@@ -1,30 +1,5 @@
-import type { Authority } from "./adoption/authority.ts";
-import type { ConfigStep } from "./config/config-step.ts";
+import type { IterationSteps } from "./pass-steps.ts";
 import type { IterationWatch } from "./pass-watch.ts";
-import type { Plan } from "./plan/plan.ts";
-import type { PlanStep } from "./plan-step.ts";
-import type { RestartStep } from "./restart/restart-step.ts";
-import type { VersionStep } from "./version/version-step.ts";
-
-/** Steps of an iteration, each created once with its dependencies. A step reads and records the observations of its own subject. */
-export type IterationSteps = Readonly<{
-  state: Readonly<{ directory: string; check: () => Promise<void> }>;
-  version: VersionStep;
-  authority: Readonly<{
-    decide: () => Authority;
-    /** Returns the reason why the sidecar currently changes nothing; undefined if it may make changes. */
-    explainInaction: (authority: Authority) => string | undefined;
-  }>;
-  config: ConfigStep;
-  plan: PlanStep;
-  upgrade: Readonly<{
-    apply: (authority: Authority) => void;
-  }>;
-  prune: Readonly<{ apply: (planned: Plan, idle: string | undefined) => void; isRunning: () => boolean }>;
-  restart: RestartStep;
-  /** Returns the time, in ms, until the check of the data needs the next iteration. */
-  data: Readonly<{ watch: () => number | undefined }>;
-}>;
 
 export type IterationProgress = {
   /** Current step of the iteration, as in "reading node.conf". */

@@ -15,7 +15,7 @@ import type { ConditionBoard } from "#status/condition-board.ts";
 import type { EventLog } from "#status/event-log.ts";
 import { findOpsLocation, type OpsLocation } from "./drivers/ops-location.ts";
 import { checkConfigured } from "./configured.ts";
-import { openStoredParts } from "./stored-parts.ts";
+import { openStoredParts, type UpkeepParts } from "./upkeep-parts.ts";
 import { listRunning, observeAll, type Observations } from "./observations.ts";
 import { createMaintenanceWindow } from "./restart/maintenance-window.ts";
 import { findDataPath } from "#node/conf/data-path.ts";
@@ -25,8 +25,8 @@ import { withNodeNames } from "#node/node-names.ts";
 import { knownCommits, listImageCommits, type ProgramIdentity, type ReleaseCommits } from "#node/versions.ts";
 import { createIterationMetrics, createUpkeepMetrics } from "./upkeep-metrics.ts";
 import { watchIterations } from "./pass-watch.ts";
-import { runIteration, type IterationProgress, type IterationSteps } from "./pass.ts";
-import { createIterationSteps } from "./pass-steps.ts";
+import { runIteration, type IterationProgress } from "./pass.ts";
+import { createIterationSteps, type IterationSteps } from "./pass-steps.ts";
 import { startReconcileLoop, type ReconcileLoop } from "./reconcile-loop.ts";
 import { findUpgradedCommit } from "./state/upgrade-record.ts";
 import type { UpkeepState } from "./state/upkeep-state.ts";
@@ -82,7 +82,6 @@ export function startUpkeep(settings: SidecarSettings, dependencies: UpkeepDepen
   const stopping = new AbortController();
   const { signal } = stopping;
   const wake = () => loop.wake();
-  const window = createMaintenanceWindow(settings.restart);
   const commits = () => listKnownCommits(settings, dependencies);
   const command = createCommandText(settings.upkeep);
   const seen = observeAll(state, settings, command, board);
@@ -96,41 +95,42 @@ export function startUpkeep(settings: SidecarSettings, dependencies: UpkeepDepen
   if (mode !== "observe") place.lock().acquire();
   const authority = () => decideAuthority(mode, state);
   const isHeld = () => state.hold.get() !== undefined;
-  const isRestarting = () => seen.restarts.now().running !== undefined;
   const metrics = createUpkeepMetrics(dependencies.metrics);
   metrics.commands(command);
-  const common = { settings, clock, log, events, health, signal, wake };
-  const kept = openStoredParts(settings, { state, clock, signal, wake });
+  const parts: UpkeepParts = {
+    ...node,
+    ...openStoredParts(state, settings, { clock, signal, wake }),
+    settings,
+    clock,
+    clockThen: readClocks(clock),
+    log,
+    events,
+    health,
+    metrics,
+    charts,
+    authority,
+    isRestarting: () => seen.restarts.now().running !== undefined,
+    command,
+    window: createMaintenanceWindow(settings.restart),
+    lastPush: pushes?.lastPush,
+    finishes,
+    signal,
+    wake,
+  };
   const progress: IterationProgress = { step: "beginning", passed: false };
   // The first iteration waits for the version that the RPC reports.
   void health.firstCheckDone.then(wake);
-  const steps = createIterationSteps(seen, {
-    common,
-    node,
-    kept,
-    authority,
-    isRestarting,
-    command,
-    metrics,
-    charts,
-    window,
-    finishes,
-    clockThen: readClocks(clock),
-    lastPush: pushes?.lastPush,
-  });
+  const steps = createIterationSteps(seen, parts);
   const loop = startPasses(progress, steps, { settings, ...dependencies, seen: seen.iterations, signal });
   const nameOwn = <Value extends object>(value: Value) => withNodeNames(value, place.layout());
-  const control = createUpkeepControl(
-    { ...listFound(seen), document, isRestarting },
-    { ...common, ...node, ...kept, authority, isRestarting },
-  );
+  const control = createUpkeepControl(seen, parts);
   return {
     wake,
     withNodeNames: nameOwn,
     program: () => observer.version(),
     dataPath: () => findNodeDataPath(document(), settings, place.layout().pathsDirectory),
     places: () => ({ ...place.layout(), ops: findOpsLocation(settings, place.layout()) }),
-    restarts: () => ({ used: kept.budget.used(), perHour: settings.restart.budgetPerHour }),
+    restarts: () => ({ used: parts.budget.used(), perHour: settings.restart.budgetPerHour }),
     mayAct: () => authority() === "acts" && !isHeld(),
     configured: () =>
       checkConfigured({ passed: progress.passed, authority: authority(), isHeld: isHeld(), config: seen.config.now() }),
@@ -168,11 +168,6 @@ function nameAnswers(control: UpkeepControl, name: Upkeep["withNodeNames"]): Upk
     adopt: (digest) => name(control.adopt(digest)),
     upgrade: async (request) => name(await control.upgrade(request)),
   };
-}
-
-/** Lists the observations that are shown to the operator. */
-function listFound({ adoption, config, restarts, upgrade }: Observations) {
-  return { plan: () => adoption.now().plan, config, restarts, upgrade };
 }
 
 function startPasses(

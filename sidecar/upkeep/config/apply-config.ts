@@ -1,19 +1,14 @@
 import { basename, join } from "node:path";
-import type { Clock } from "#daemon/clock.ts";
-import type { EventLog } from "#status/event-log.ts";
 import type { ConfigWriteResult } from "./config-writer.ts";
+import type { ConfigContext } from "./config-context.ts";
 import { deriveConfigReconciled } from "./config-conditions.ts";
-import type { ObservedConfig, OtherWriter } from "./config-observation.ts";
-import type { ConfigVersions } from "./config-versions.ts";
-import type { CorrectionRate } from "./correction-rate.ts";
-import type { NodeLocation } from "./node-location.ts";
+import type { OtherWriter } from "./config-observation.ts";
 import { writeWithDeadline } from "./with-deadline.ts";
 import type { ConfigReading } from "./config-file.ts";
 import { deriveMeaning, hasSameMeaning } from "#node/conf/meaning.ts";
 import { parseConfig } from "#node/conf/document.ts";
 import { formatChange } from "#node/conf/describe-change.ts";
 import { findWrite, type Plan } from "../plan/plan.ts";
-import type { UpkeepState } from "../state/upkeep-state.ts";
 import type { NodeVersion } from "#node/versions.ts";
 
 /** Outcome of the planned write. `again`: the file must be re-read at once. */
@@ -21,48 +16,29 @@ export type AppliedConfig = Readonly<{ result?: ConfigWriteResult; again: boolea
 
 type UsableReading = Extract<ConfigReading, { ok: true }>;
 
-export type ApplyConfigDependencies = Readonly<{
-  place: Pick<NodeLocation, "layout" | "lock" | "fileDeadline">;
-  versions: ConfigVersions;
-  state: Pick<UpkeepState, "nodeHas" | "auditedConfig">;
-  rate: CorrectionRate;
-  /** Start and end of the last restart (monotonic). */
-  budget: Readonly<{ last: () => Readonly<{ beganMs: number; endedMs: number | undefined }> | undefined }>;
-  clock: Clock;
-  events: EventLog;
-  metrics: Readonly<{ corrected: () => void }>;
-}>;
-
 /** Writes node.conf as planned, for a given node version; writes nothing if nothing changes. */
 export async function applyConfig(
   planned: Plan,
   reading: UsableReading,
-  {
-    config,
-    version,
-    limitBytes,
-  }: Readonly<{
-    config: ObservedConfig;
-    version: NodeVersion | undefined;
-    limitBytes: number;
-  }>,
-  dependencies: ApplyConfigDependencies,
+  version: NodeVersion | undefined,
+  context: ConfigContext,
 ): Promise<AppliedConfig> {
-  const { place, versions, state, rate, events, metrics } = dependencies;
+  const { settings, config, place, rate, metrics } = context;
   const action = findWrite(planned);
   if (action === undefined) return { again: false };
   const waitMs = rate.waitMs();
   if (waitMs > 0) return { again: false, wakeInMs: waitMs };
   const content = Buffer.from(reading.document.byteOrderMark ? `\uFEFF${action.text}` : action.text);
-  forgetWhatNodeHas(reading, version, config, state);
+  forgetWhatNodeHas(reading, version, context);
   const path = place.layout().configPath;
   const changes = action.changes.map((change) => ({
     message: `${basename(path)}: ${formatChange(change)}.`,
     why: change.reason,
   }));
+  const limitBytes = settings.upkeep.configLimitBytes;
   const write = { path, limitBytes, expectedHash: reading.contentHash, content, changes };
-  const restartMs = findRestart(reading, dependencies);
-  const writing = { fileDeadline: place.fileDeadline, lock: place.lock(), versions, events, state };
+  const restartMs = findRestart(reading, context);
+  const writing = { ...context, fileDeadline: place.fileDeadline, lock: place.lock() };
   const result = await writeWithDeadline(write, writing);
   if (!result.ok) return { result, again: result.reason === "ChangedMeanwhile" };
   // A failed write does not mean that a correction was reverted.
@@ -77,10 +53,7 @@ export async function applyConfig(
 }
 
 /** Finds the restart (by its start time) whose start command wrote the given content. */
-function findRestart(
-  { changedAtMs }: UsableReading,
-  { budget, clock }: Pick<ApplyConfigDependencies, "budget" | "clock">,
-): number | undefined {
+function findRestart({ changedAtMs }: UsableReading, { budget, clock }: ConfigContext): number | undefined {
   const { beganMs = Infinity, endedMs = Infinity } = budget.last() ?? {};
   const changedMs = clock.monotonicMs() - (clock.wallMs() - changedAtMs);
   return changedMs >= beganMs && changedMs <= endedMs ? beganMs : undefined;
@@ -90,7 +63,7 @@ function findRestart(
 export function isUndoneByStart(
   { document }: UsableReading,
   version: NodeVersion | undefined,
-  { rate, state }: Readonly<{ rate: CorrectionRate; state: Pick<UpkeepState, "nodeHas"> }>,
+  { rate, state }: Pick<ConfigContext, "rate" | "state">,
 ): boolean {
   const undone = rate.undoneByStart();
   if (undone === undefined || !hasSameMeaning(undone, document, version)) return false;
@@ -105,8 +78,7 @@ export function isUndoneByStart(
 function forgetWhatNodeHas(
   { document, changedAtMs }: UsableReading,
   version: NodeVersion | undefined,
-  config: ObservedConfig,
-  state: Pick<UpkeepState, "nodeHas">,
+  { config, state }: ConfigContext,
 ): void {
   const nodeHas = state.nodeHas.get();
   if (nodeHas === undefined || nodeHas === "unknown") return;
@@ -114,14 +86,6 @@ function forgetWhatNodeHas(
   config.note({ previousMeaning: { meaning: nodeHas, untilMs: changedAtMs } });
   state.nodeHas.set("unknown");
 }
-
-export type CompareConfigDependencies = Readonly<{
-  place: Pick<NodeLocation, "layout">;
-  versions: ConfigVersions;
-  state: Pick<UpkeepState, "directory" | "nodeHas">;
-  rate: CorrectionRate;
-  clock: Clock;
-}>;
 
 /**
  * Records whether node.conf matches the desired configuration and whether another writer changes it; stores content that is correct.
@@ -135,23 +99,22 @@ export async function compareConfig(
     idle,
     version,
   }: Readonly<{ applied: AppliedConfig | undefined; idle: string | undefined; version: NodeVersion | undefined }>,
-  config: ObservedConfig,
-  dependencies: CompareConfigDependencies,
+  context: ConfigContext,
 ): Promise<void> {
+  const { config } = context;
   const result = applied?.result;
-  config.note({ otherWriter: findOtherWriter({ reading, version }, dependencies) });
+  config.note({ otherWriter: findOtherWriter(reading, version, context) });
   if (result?.ok === true || applied?.again === true || !reading.ok) return;
   config.note({ comparison: { planned, result, idle } });
   if (deriveConfigReconciled(config.now())?.status === "True" && config.now().goodHash !== reading.contentHash) {
-    await keepGood(reading, config, dependencies);
+    await keepGood(reading, context);
   }
 }
 
 /** Retains good content. Only reports a failure, because a failure must not prevent the completion of a restart that left the node down. */
 async function keepGood(
   { bytes, contentHash }: UsableReading,
-  config: ObservedConfig,
-  { versions, state }: Pick<CompareConfigDependencies, "versions" | "state">,
+  { config, versions, state }: ConfigContext,
 ): Promise<void> {
   try {
     await versions.remember("last-good", bytes);
@@ -165,8 +128,9 @@ async function keepGood(
 }
 
 function findOtherWriter(
-  { reading, version }: Readonly<{ reading: ConfigReading; version: NodeVersion | undefined }>,
-  { rate, clock, place, state }: Pick<CompareConfigDependencies, "rate" | "clock" | "place" | "state">,
+  reading: ConfigReading,
+  version: NodeVersion | undefined,
+  { rate, clock, place, state }: ConfigContext,
 ): OtherWriter | undefined {
   const { configPath: path } = place.layout();
   if (reading.ok && isUndoneByStart(reading, version, { rate, state })) return { kind: "start", path };

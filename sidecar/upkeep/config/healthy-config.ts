@@ -6,9 +6,9 @@ import type { SidecarSettings } from "../../settings.ts";
 import { createDesiredState } from "../plan/desired-state.ts";
 import { findWrite, plan, type Observed, type Plan } from "../plan/plan.ts";
 import type { HealthyProof, UpkeepState } from "../state/upkeep-state.ts";
+import type { ConfigContext } from "./config-context.ts";
 import { hashContent, type ConfigReading } from "./config-file.ts";
 import type { ConfigVersions } from "./config-versions.ts";
-import type { ObservedConfig } from "./config-observation.ts";
 import { checkRestorable } from "./restorable.ts";
 
 type LoadDependencies = Readonly<{
@@ -106,8 +106,8 @@ export async function saveHealthyConfig(
  */
 export async function saveConfigBeforeEdit(
   reading: ConfigReading,
-  { config, isFirst }: Readonly<{ config: ObservedConfig; isFirst: boolean }>,
-  { versions, state, log }: Readonly<{ versions: ConfigVersions; state: Pick<UpkeepState, "store">; log: Logger }>,
+  { isFirst }: Readonly<{ isFirst: boolean }>,
+  { config, versions, state, log }: ConfigContext,
 ): Promise<void> {
   const { lastUsable } = config.now();
   if (!reading.ok || reading.contentHash === lastUsable?.contentHash) return;

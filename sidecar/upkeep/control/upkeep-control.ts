@@ -1,16 +1,14 @@
 import { hostname } from "node:os";
-import { decideAuthority } from "../adoption/authority.ts";
+import type { ObservedAdoption } from "../adoption/adoption-observation.ts";
 import { isUselessToNode } from "#node/conf/problem.ts";
 import { requestRestart } from "../restart/requested-restart.ts";
 import type { ObservedRestarts } from "../restart/restart-observation.ts";
 import { endHold, type HoldDependencies } from "../restart/hold.ts";
 import { formatIdentity, identifyNode } from "../state/node-identity.ts";
-import type { ConfigDocument } from "#node/conf/document.ts";
 import type { ObservedConfig } from "../config/config-observation.ts";
 import type { CorrectionRate } from "../config/correction-rate.ts";
 import { forgetRejection } from "../config/refused-edit.ts";
 import type { NodeDriver } from "../drivers/driver.ts";
-import type { PlanView } from "../plan/plan-view.ts";
 import type { UpkeepState } from "../state/upkeep-state.ts";
 import type { UpgradeRecord } from "../state/upgrade-record.ts";
 import { requestUpgrade, type RequestUpgradeDependencies } from "../upgrade/begin-upgrade.ts";
@@ -38,21 +36,17 @@ export type UpkeepControl = Readonly<{
 }>;
 
 /** Reconcile findings that are shown to the operator. */
-export type ControlSeen = Readonly<{
-  /** Last usable node.conf. */
-  document: () => ConfigDocument | undefined;
-  /** Last plan; undefined before the first plan. */
-  plan: () => PlanView | undefined;
-  isRestarting: () => boolean;
+type ControlSeen = Readonly<{
+  adoption: ObservedAdoption;
   config: ObservedConfig;
   restarts: ObservedRestarts;
   upgrade: ObservedUpgrade;
 }>;
 
-export type ControlDependencies = HoldDependencies &
+type ControlDependencies = HoldDependencies &
   RequestUpgradeDependencies &
   Readonly<{
-    state: Pick<UpkeepState, "requestedRestart">;
+    state: UpkeepState;
     driver: NodeDriver | undefined;
     rate: CorrectionRate;
     /** Requests a reconcile. */
@@ -61,10 +55,10 @@ export type ControlDependencies = HoldDependencies &
 
 /** Creates the control for an upkeep. */
 export function createUpkeepControl(seen: ControlSeen, dependencies: ControlDependencies): UpkeepControl {
-  const { settings, state, place, rate, events, clock, wake } = dependencies;
+  const { settings, state, place, rate, events, clock, authority, isRestarting, wake } = dependencies;
   const { mode } = settings.upkeep;
   const node = () => {
-    const identity = state.identity.get() ?? identifyNode(settings, place.layout(), seen.document());
+    const identity = state.identity.get() ?? identifyNode(settings, place.layout(), seen.config.now().document);
     return { name: settings.monitor.jobName ?? identity.host.name, words: formatIdentity(identity) };
   };
   const buildHoldView = () => {
@@ -72,12 +66,12 @@ export function createUpkeepControl(seen: ControlSeen, dependencies: ControlDepe
     return hold === undefined ? {} : { hold: { message: hold.message, sinceMs: hold.sinceMs } };
   };
   const buildView = (): ControlView => {
-    const plan = seen.plan();
+    const plan = seen.adoption.now().plan;
     return {
       node: node(),
       sidecar: { pid: process.pid, host: hostname(), stateDirectory: state.directory },
       mode,
-      authority: decideAuthority(mode, state),
+      authority: authority(),
       ...buildHoldView(),
       ...(plan === undefined ? {} : { plan: plan as ControlView["plan"] }),
       ...buildUpgradeView(seen.upgrade.now().record),
@@ -91,15 +85,15 @@ export function createUpkeepControl(seen: ControlSeen, dependencies: ControlDepe
     if (wasContested || asksAgain) wake();
     if (before.hold === undefined) return { result: "none", wasContested, asksAgain, node: node() };
     // A rollback pauses the sidecar first, and again at its end, so lifting the pause in between would have no lasting effect.
-    if (seen.isRestarting()) return { result: "busy", ...before, node: node() };
+    if (isRestarting()) return { result: "busy", ...before, node: node() };
     const next = endHold({ why: "gatehouse resume was run", byPerson: true }, dependencies);
     wake();
     return { result: "lifted", ...before, next, wasContested, asksAgain, node: node() };
   };
   const restart = (): RestartResponse => {
     const situation = {
-      authority: decideAuthority(mode, state),
-      isRestarting: seen.isRestarting(),
+      authority: authority(),
+      isRestarting: isRestarting(),
       canRestart: dependencies.driver !== undefined,
     };
     const result = requestRestart(situation, dependencies);
@@ -109,9 +103,9 @@ export function createUpkeepControl(seen: ControlSeen, dependencies: ControlDepe
     return { result, ...(waitsFor === undefined ? {} : { waitsFor }), node: node() };
   };
   const adopt = (digest: string): AdoptResponse => {
-    const authority = decideAuthority(mode, state);
-    if (authority !== "waits") return { result: authority === "acts" ? "already" : "observes", view: buildView() };
-    if (seen.plan()?.digest !== digest) return { result: "another", view: buildView() };
+    const before = authority();
+    if (before !== "waits") return { result: before === "acts" ? "already" : "observes", view: buildView() };
+    if (seen.adoption.now().plan?.digest !== digest) return { result: "another", view: buildView() };
     const said = { by: "gatehouse adopt", outcome: "success", after: { planDigest: digest } } as const;
     events.add("adopt", "The sidecar may now act on this node: gatehouse adopt was run.", undefined, said);
     state.adopted.set({ by: "command", atMs: clock.wallMs() });

@@ -1,19 +1,15 @@
-import type { Clock } from "#daemon/clock.ts";
 import { isBetweenVersions, type Authority } from "../adoption/authority.ts";
-import type { CommandText } from "../command-text.ts";
 import { isUndoneByStart } from "../config/apply-config.ts";
 import type { ConfigReading } from "../config/config-file.ts";
-import type { ObservedConfig } from "../config/config-observation.ts";
-import type { CorrectionRate } from "../config/correction-rate.ts";
-import { explainRejectedEdit, type EditOptions, type RejectedEditDependencies } from "../config/refused-edit.ts";
+import { explainRejectedEdit, type EditRejection } from "../config/refused-edit.ts";
 import { isUselessToNode } from "#node/conf/problem.ts";
 import type { NodeVersion } from "#node/versions.ts";
 import type { Plan } from "../plan/plan.ts";
-import type { HeldState, UpkeepState } from "../state/upkeep-state.ts";
-import { startRestart, type BeginRestartDependencies, type RestartSeen } from "./begin-restart.ts";
-import { findDueRestart, markCompletedRestart, type DueRestartDependencies } from "./due-restart.ts";
-import type { MaintenanceWindow } from "./maintenance-window.ts";
-import { hasReadAlready, isAsBeforeDrift, type ConfigReadDependencies } from "./read-already.ts";
+import type { HeldState } from "../state/upkeep-state.ts";
+import { startRestart } from "./begin-restart.ts";
+import { findDueRestart, markCompletedRestart } from "./due-restart.ts";
+import { hasReadAlready, isAsBeforeDrift } from "./read-already.ts";
+import type { RestartContext } from "./restart-context.ts";
 import { decideRestart, type RestartSituation } from "./restart-decision.ts";
 
 /** Findings of the current iteration. */
@@ -27,35 +23,16 @@ export type RestartRequest = Readonly<{
   isPruning: () => boolean;
 }>;
 
-export type ApplyRestartSeen = RestartSeen & Readonly<{ config: ObservedConfig }>;
-
-export type ApplyRestartDependencies = BeginRestartDependencies &
-  DueRestartDependencies &
-  ConfigReadDependencies &
-  Omit<RejectedEditDependencies, "config"> &
-  Readonly<{
-    metrics: Readonly<{ restartsInLastHour: (count: number) => void }>;
-    window: MaintenanceWindow;
-    rate: CorrectionRate;
-  }>;
-
 /** Starts a restart if one is due and allowed; otherwise records the reason. The restart runs in parallel with later iterations. */
 export async function applyRestart(
   request: RestartRequest,
-  seen: ApplyRestartSeen,
-  dependencies: ApplyRestartDependencies,
+  context: RestartContext,
 ): Promise<Readonly<{ wakeInMs?: number }>> {
   const { planned, reading, version, desired, authority, isPruning } = request;
-  const { settings, state, clock, metrics, budget, driver } = dependencies;
-  const { config, process, restarts } = seen;
-  const { settleMs, answersWithinMs, hungAfterMs } = settings.restart;
-  if (restarts.now().running === undefined) await markCompletedRestart(dependencies);
-  const isRestarting = restarts.now().running !== undefined;
-  const lag = { isRestarted: settings.lag.restart, restartAfterMs: settings.lag.restartAfterMs };
-  const limits = { isRestarting, unhealthy: lag, answersWithinMs, hungAfterMs };
-  const due = await findDueRestart(planned, process, limits, dependencies);
-  const found = { config: config.now(), process, version };
-  if (due?.cause === "configuration" && (await hasReadAlready(reading, found, dependencies))) return { wakeInMs: 1 };
+  const { settings, config, process, restarts, state, clock, metrics, budget, driver } = context;
+  if (restarts.now().running === undefined) await markCompletedRestart(context);
+  const due = await findDueRestart(planned, context);
+  if (due?.cause === "configuration" && (await hasReadAlready(reading, version, context))) return { wakeInMs: 1 };
   const decision = decideRestart(
     {
       due,
@@ -70,46 +47,46 @@ export async function applyRestart(
       isUnusable: !reading.ok && isUselessToNode(reading.problem.reason),
       isKept: state.store.failure() === undefined,
       settledForMs: isPruning() ? 0 : clock.monotonicMs() - config.now().contentSinceMs,
-      settleMs,
-      contested: findContest(request, config, dependencies),
+      settleMs: settings.restart.settleMs,
+      contested: findContest(request, context),
       wallMs: clock.wallMs(),
       monotonicMs: clock.monotonicMs(),
     },
-    dependencies,
+    context,
   );
   metrics.restartsInLastHour(budget.used());
-  if (decision.go && decision.due.cause === "configuration" && reading.ok) {
-    const refusal = await explainRejectedEdit(reading, buildEditOptions(request, seen, dependencies), {
-      ...dependencies,
-      config,
-    });
-    if (refusal !== undefined) {
-      const { words, isUnjudged = false } = refusal;
+  if (decision.go && decision.due.cause === "configuration") {
+    const rejection = await findRejection(request, context);
+    if (rejection !== undefined) {
+      const { words, isUnjudged = false, wakeInMs } = rejection;
       restarts.note({ settled: isUnjudged ? { unjudgedEdit: words } : { refusedEdit: words } });
-      return refusal.wakeInMs === undefined ? {} : { wakeInMs: refusal.wakeInMs };
+      return wakeInMs === undefined ? {} : { wakeInMs };
     }
   }
-  if (decision.go && driver !== undefined) startRestart(decision.due, { desired, driver }, seen, dependencies);
+  if (decision.go && driver !== undefined) startRestart(decision.due, { ...context, desired, driver });
   restarts.note({ settled: decision });
   return decision.go || decision.wakeInMs === undefined ? {} : { wakeInMs: decision.wakeInMs };
 }
 
-function buildEditOptions(
-  { version }: RestartRequest,
-  { process, restarts }: ApplyRestartSeen,
-  { settings, driver, signal }: Pick<ApplyRestartDependencies, "settings" | "driver" | "signal">,
-): EditOptions {
-  return {
+async function findRejection(
+  { reading, version }: RestartRequest,
+  context: RestartContext,
+): Promise<EditRejection | undefined> {
+  if (!reading.ok) return undefined;
+  const { settings, driver, restarts, process, signal } = context;
+  const { checkCommand, timeoutMs } = settings.restart;
+  const options = {
     version,
     seesFiles: driver?.name === "ops",
     urls: settings.node,
     keptHash: restarts.now().kept?.hash,
     beganBefore: process.now().requestedStart?.began === "before",
-    checkCommand: settings.restart.checkCommand,
-    timeoutMs: settings.restart.timeoutMs,
+    checkCommand,
+    timeoutMs,
     passes: settings.node.environment,
     signal,
   };
+  return explainRejectedEdit(reading, options, context);
 }
 
 /**
@@ -117,25 +94,11 @@ function buildEditOptions(
  * that keeps writing the same drift also counts, if the node most likely still runs with the corrected content, as it did before the drift.
  * Restarting the node for each correction would be a restart storm, however slow.
  */
-function findContest(
-  { reading, version }: RestartRequest,
-  config: ObservedConfig,
-  {
-    rate,
-    clock,
-    command,
-    state,
-  }: Readonly<{
-    rate: CorrectionRate;
-    clock: Clock;
-    command: CommandText;
-    state: Pick<UpkeepState, "nodeHas">;
-  }>,
-): RestartSituation["contested"] {
-  if (reading.ok && isUndoneByStart(reading, version, { rate, state }))
-    return { untilMs: undefined, resume: command("resume") };
-  const isBefore = isAsBeforeDrift(reading, config.now(), version, state);
+function findContest({ reading, version }: RestartRequest, context: RestartContext): RestartSituation["contested"] {
+  const { rate, clock, command } = context;
+  const resume = command("resume");
+  if (reading.ok && isUndoneByStart(reading, version, context)) return { untilMs: undefined, resume };
+  const isBefore = isAsBeforeDrift(reading, version, context);
   const untilMs = rate.contestedUntilMs() ?? (isBefore ? rate.repeatedUntilMs() : undefined);
-  if (untilMs === undefined) return undefined;
-  return { untilMs: clock.wallMs() + untilMs - clock.monotonicMs(), resume: command("resume") };
+  return untilMs === undefined ? undefined : { untilMs: clock.wallMs() + untilMs - clock.monotonicMs(), resume };
 }

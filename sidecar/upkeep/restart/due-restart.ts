@@ -1,44 +1,21 @@
-import type { HealthWatch } from "#health/health-watch.ts";
-import { doneBySidecar, type EventLog } from "#status/event-log.ts";
-import { readInstanceId, type NodeDriver } from "../drivers/driver.ts";
+import { doneBySidecar } from "#status/event-log.ts";
+import { readInstanceId } from "../drivers/driver.ts";
 import type { Plan } from "../plan/plan.ts";
 import type { UpkeepState } from "../state/upkeep-state.ts";
 import { findRequestedRestart } from "./requested-restart.ts";
 import { isBack } from "./hold.ts";
-import type { ObservedProcess } from "./restart-observation.ts";
+import type { RestartContext } from "./restart-context.ts";
 import type { DueRestart } from "./restart-decision.ts";
-import { explainHung, explainUnhealthy, type HealthDependencies } from "./unhealthy-restart.ts";
-
-/** Limits for a restart that is due because of the node's health. */
-export type DueRestartOptions = Readonly<{
-  /** Whether a restart is in progress, in which case none is due. */
-  isRestarting: boolean;
-  /** `lag.restart` and `lag.restartAfterMs`. */
-  unhealthy: Readonly<{ isRestarted: boolean; restartAfterMs: number }>;
-  answersWithinMs: number;
-  hungAfterMs: number;
-}>;
-
-export type DueRestartDependencies = HealthDependencies &
-  Readonly<{
-    state: Pick<UpkeepState, "atomically" | "requestedRestart" | "restartInFlight" | "retry">;
-    health: Pick<HealthWatch, "current" | "facts" | "ranMs">;
-    driver: NodeDriver | undefined;
-    events: EventLog;
-  }>;
+import { explainHung, explainUnhealthy } from "./unhealthy-restart.ts";
 
 /**
  * Determines why a restart is due: to finish an interrupted restart, to retry a failed one, at the operator's request, because of the
  * node's health, or because of node.conf.
  */
-export async function findDueRestart(
-  planned: Plan,
-  process: ObservedProcess,
-  options: DueRestartOptions,
-  dependencies: DueRestartDependencies,
-): Promise<DueRestart | undefined> {
-  const { state } = dependencies;
-  const { isRestarting, answersWithinMs } = options;
+export async function findDueRestart(planned: Plan, context: RestartContext): Promise<DueRestart | undefined> {
+  const { settings, process, restarts, state } = context;
+  const { answersWithinMs, hungAfterMs } = settings.restart;
+  const isRestarting = restarts.now().running !== undefined;
   const interrupted = state.restartInFlight.get();
   if (interrupted !== undefined && !isRestarting) {
     const { phase, isFinishing } = interrupted;
@@ -48,18 +25,19 @@ export async function findDueRestart(
     // each attempt gets no further free attempts.
     return { cause, reason, urgent: true, isCharged: !isFinishing };
   }
-  const retry = isRestarting ? undefined : findRetry(dependencies);
+  const retry = isRestarting ? undefined : findRetry(context);
   if (retry !== undefined) {
     const reason = `${retry.why}, so the failed restart is retried: ${retry.reason}`;
     // A retry at the operator's request is not a storm that the budget should stop; retries caused by an alternating version would be one.
     const isCharged = retry.isAsked === true;
     return { cause: "retried", reason, firstReason: retry.reason, urgent: true, isCharged };
   }
-  const requested = isRestarting ? undefined : findRequestedRestart(dependencies);
+  const requested = isRestarting ? undefined : findRequestedRestart(context);
   if (requested !== undefined) return requested;
+  const { restart: isRestarted, restartAfterMs } = settings.lag;
   const sick =
-    (await explainUnhealthy(process, { ...options.unhealthy, answersWithinMs }, dependencies)) ??
-    (await explainHung(process, options, dependencies));
+    (await explainUnhealthy(process, { isRestarted, restartAfterMs, answersWithinMs }, context)) ??
+    (await explainHung(process, { hungAfterMs }, context));
   if (sick !== undefined) return { cause: "unhealthy", reason: sick, urgent: true };
   const restart = planned.actions.find((action) => action.kind === "restart");
   // The node isn't started with a file that still needs a correction.
@@ -69,11 +47,7 @@ export async function findDueRestart(
 }
 
 /** Finds the failed restart to retry; drops it if the node has since been started externally. */
-function findRetry({
-  state,
-  events,
-  health,
-}: Pick<DueRestartDependencies, "state" | "events" | "health">): ReturnType<UpkeepState["retry"]["get"]> {
+function findRetry({ state, events, health }: RestartContext): ReturnType<UpkeepState["retry"]["get"]> {
   const retry = state.retry.get();
   if (retry === undefined || !isBack(retry, health.current())) return retry;
   state.atomically(() => {
@@ -88,15 +62,7 @@ function findRetry({
  * Marks a restart that an earlier sidecar requested and that has since happened, so that only its verification is missing. A sidecar that
  * deletes its own pod always exits before it can see the restart; without the mark, it would request the restart forever.
  */
-export async function markCompletedRestart({
-  state,
-  driver,
-  signal,
-}: Readonly<{
-  state: Pick<UpkeepState, "restartInFlight">;
-  driver: NodeDriver | undefined;
-  signal: AbortSignal;
-}>): Promise<void> {
+export async function markCompletedRestart({ state, driver, signal }: RestartContext): Promise<void> {
   const interrupted = state.restartInFlight.get();
   if (driver === undefined || interrupted?.phase !== "commanded") return;
   if (interrupted.incarnation === undefined) return;

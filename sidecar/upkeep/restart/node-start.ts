@@ -1,29 +1,13 @@
 import { isLoopback, readUrlPort } from "#daemon/http/address.ts";
-import type { Clock } from "#daemon/clock.ts";
-import type { RpcState } from "#health/rpc-state.ts";
 import { createRunningTimeout } from "#daemon/time.ts";
-import { hasHeld, type ClockThen } from "../clock-reading.ts";
-import { type NodeStarted, type NodeDriver, readStart, startPrecisionMs, type NodeStart } from "../drivers/driver.ts";
+import { hasHeld } from "../clock-reading.ts";
+import { type NodeStarted, readStart, startPrecisionMs, type NodeStart } from "../drivers/driver.ts";
 import { findListenerStart } from "../drivers/host-processes.ts";
-import type { ConfigObservation } from "../config/config-observation.ts";
-import type { NodeLocation } from "../config/node-location.ts";
+import type { RestartContext } from "./restart-context.ts";
 import type { ObservedProcess } from "./restart-observation.ts";
 
 /** Margin for a process's start time, which is accurate only to about 20 ms. After it starts, the process also takes a moment to read its configuration. */
 const precisionMs = 100;
-
-/** Sources from which the node's start time is determined. */
-export type NodeStartedDependencies = Readonly<{
-  health: Readonly<{ current: () => RpcState }>;
-  driver: NodeDriver | undefined;
-  place: Pick<NodeLocation, "layout">;
-  /** Listening address of the node, and the max time until it responds after a start. */
-  node: Readonly<{ httpUrl: string; answersWithinMs: number }>;
-  clock: Clock;
-  /** Both clocks when the upkeep started. */
-  clockThen: ClockThen;
-  signal: AbortSignal;
-}>;
 
 /**
  * Determines whether the running node started after node.conf got its content. There are three sources: the node's port was seen closed
@@ -35,13 +19,9 @@ export type NodeStartedDependencies = Readonly<{
  * @param fileChangedAtMs time of the file's last change (wall clock); a replaced directory may contain a file older than the one that it
  * replaces.
  */
-export async function hasNodeStarted(
-  fileChangedAtMs: number,
-  { contentSinceMs, otherAtMs }: Pick<ConfigObservation, "contentSinceMs" | "otherAtMs">,
-  process: ObservedProcess,
-  dependencies: NodeStartedDependencies,
-): Promise<NodeStarted> {
-  const { node, health, clock, clockThen } = dependencies;
+export async function hasNodeStarted(fileChangedAtMs: number, context: RestartContext): Promise<NodeStarted> {
+  const { node, config, process, health, clock, clockThen } = context;
+  const { contentSinceMs, otherAtMs } = config.now();
   const { startedAfterMs } = health.current();
   if (startedAfterMs !== undefined && startedAfterMs > contentSinceMs) return "after";
   const changedAtMs = Math.max(fileChangedAtMs, otherAtMs);
@@ -53,10 +33,10 @@ export async function hasNodeStarted(
     // Only the file's own time is used: after a failed check, e.g. while the file system hung, the content isn't necessarily new.
     return startedAtMs + node.answersWithinMs < fileChangedAtMs ? "before" : "unknown";
   };
-  const start = await readNodeStart(process, dependencies);
+  const start = await readNodeStart(process, context);
   const byDriver = typeof start === "number" ? judge(start) : "unknown";
   if (byDriver === "after") return byDriver;
-  const started = await readOwnListenerStart(dependencies);
+  const started = await readOwnListenerStart(context);
   if (started === undefined) return byDriver;
   return started.monotonicMs > contentSinceMs ? "after" : judge(started.wallMs - precisionMs);
 }
@@ -65,11 +45,7 @@ export async function hasNodeStarted(
  * Reads the start time of the process that listens on the node's port on this machine and runs in the node's bin directory; undefined if no
  * such process is visible.
  */
-async function readOwnListenerStart({
-  node,
-  place,
-  clock,
-}: Pick<NodeStartedDependencies, "node" | "place" | "clock">): ReturnType<typeof findListenerStart> {
+async function readOwnListenerStart({ node, place, clock }: RestartContext): ReturnType<typeof findListenerStart> {
   const url = new URL(node.httpUrl);
   if (!isLoopback(url.hostname.replace(/^\[|\]$/g, ""))) return undefined;
   return findListenerStart(readUrlPort(url), place.layout().binDirectory, clock);
@@ -79,16 +55,12 @@ async function readOwnListenerStart({
  * Whether the running node started long enough before a given time (wall clock) to have read its configuration by then, according to its
  * driver or to its process on this machine.
  */
-export async function wasRunningBefore(
-  untilMs: number,
-  process: ObservedProcess,
-  dependencies: NodeStartedDependencies,
-): Promise<boolean> {
-  const start = await readNodeStart(process, dependencies);
+export async function wasRunningBefore(untilMs: number, context: RestartContext): Promise<boolean> {
+  const { process, clock, clockThen } = context;
+  const start = await readNodeStart(process, context);
   if (typeof start === "number") return start + startPrecisionMs < untilMs;
-  const { clock, clockThen } = dependencies;
   if (start === "not-running" || !hasHeld(clockThen, clock)) return false;
-  const listener = await readOwnListenerStart(dependencies);
+  const listener = await readOwnListenerStart(context);
   return listener !== undefined && listener.wallMs + startPrecisionMs < untilMs;
 }
 
@@ -98,7 +70,7 @@ const answerWithinMs = 3_000;
 /** Reads the start time of the node's process from its driver. The driver is queried once per iteration for all steps. */
 export function readNodeStart(
   process: ObservedProcess,
-  { driver, signal }: Readonly<{ driver: NodeDriver | undefined; signal: AbortSignal }>,
+  { driver, signal }: Pick<RestartContext, "driver" | "signal">,
 ): Promise<NodeStart> {
   const started =
     process.now().started ?? readStart(driver, AbortSignal.any([signal, createRunningTimeout(answerWithinMs)]));

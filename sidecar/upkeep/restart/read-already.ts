@@ -1,36 +1,21 @@
-import type { ConfigReading } from "../config/config-file.ts";
-import { hasNodeStarted, wasRunningBefore, type NodeStartedDependencies, readNodeStart } from "./node-start.ts";
 import { hasSameMeaning, deriveMeaning } from "#node/conf/meaning.ts";
 import { readNodeValues } from "#node/conf/node-values.ts";
-import { doneBySidecar, type EventLog } from "#status/event-log.ts";
+import { doneBySidecar } from "#status/event-log.ts";
 import type { NodeVersion } from "#node/versions.ts";
-import type { ConfigObservation } from "../config/config-observation.ts";
-import type { UpkeepState } from "../state/upkeep-state.ts";
-import type { ObservedProcess } from "./restart-observation.ts";
+import type { ConfigReading } from "../config/config-file.ts";
+import { hasNodeStarted, wasRunningBefore, readNodeStart } from "./node-start.ts";
+import type { RestartContext } from "./restart-context.ts";
 
 /** Whether node.conf has returned to the meaning that the node had read before an external change. */
 export function isAsBeforeDrift(
   reading: ConfigReading,
-  { previousMeaning }: Pick<ConfigObservation, "previousMeaning">,
   version: NodeVersion | undefined,
-  state: Pick<UpkeepState, "nodeHas">,
+  { config, state }: RestartContext,
 ): boolean {
+  const { previousMeaning } = config.now();
   if (!reading.ok || previousMeaning === undefined || state.nodeHas.get() !== "unknown") return false;
   return hasSameMeaning(previousMeaning.meaning, reading.document, version);
 }
-
-/** Observations of node.conf and of the node. */
-export type ReadAlreadySeen = Readonly<{
-  config: Pick<ConfigObservation, "contentSinceMs" | "otherAtMs" | "previousMeaning">;
-  process: ObservedProcess;
-  version: NodeVersion | undefined;
-}>;
-
-export type ConfigReadDependencies = NodeStartedDependencies &
-  Readonly<{
-    state: Pick<UpkeepState, "atomically" | "nodeHas" | "nodeValues" | "startedWith">;
-    events: EventLog;
-  }>;
 
 /**
  * Whether the node has read, or will read, the current node.conf, so that a restart would be pointless: the node started after node.conf last
@@ -38,19 +23,19 @@ export type ConfigReadDependencies = NodeStartedDependencies &
  */
 export async function hasReadAlready(
   reading: ConfigReading,
-  { config, process, version }: ReadAlreadySeen,
-  dependencies: ConfigReadDependencies,
+  version: NodeVersion | undefined,
+  context: RestartContext,
 ): Promise<boolean> {
   if (!reading.ok) return false;
-  const { state, events, place } = dependencies;
-  const started = await readNodeStart(process, dependencies);
+  const { config, process, state, events, place } = context;
+  const started = await readNodeStart(process, context);
   const meaning = deriveMeaning(reading.document);
-  const { previousMeaning } = config;
+  const { previousMeaning } = config.now();
   const isEarlier =
     previousMeaning !== undefined &&
-    isAsBeforeDrift(reading, config, version, state) &&
-    (await wasRunningBefore(previousMeaning.untilMs, process, dependencies));
-  const isLater = (await hasNodeStarted(reading.changedAtMs, config, process, dependencies)) === "after";
+    isAsBeforeDrift(reading, version, context) &&
+    (await wasRunningBefore(previousMeaning.untilMs, context));
+  const isLater = (await hasNodeStarted(reading.changedAtMs, context)) === "after";
   if (started !== "not-running" && !isLater && !isEarlier) return false;
   const why = isEarlier ? "was already running before the drift" : "starts or has started with the corrected node.conf";
   state.atomically(() => {

@@ -1,69 +1,52 @@
 import { deriveMeaning } from "#node/conf/meaning.ts";
-import type { Logger } from "#daemon/log/log.ts";
-import { isAnswering, type NodeInfo } from "#health/rpc-state.ts";
+import { isAnswering } from "#health/rpc-state.ts";
 import { hashContent } from "../config/config-file.ts";
 import { writeWithDeadline } from "../config/with-deadline.ts";
 import { describeEdit } from "../config/describe-edit.ts";
 import { checkRestorable } from "../config/restorable.ts";
-import type { ConfigVersions } from "../config/config-versions.ts";
-import type { UpkeepState } from "../state/upkeep-state.ts";
 import { readConfig } from "./verify-restart.ts";
-import { attemptRestart, type RestartIncident, type RestartIncidentDependencies } from "./restart-incident.ts";
-import type { StoredConfig, ObservedRestarts, RollBackFinding } from "./restart-observation.ts";
+import type { RestartContext } from "./restart-context.ts";
+import { attemptRestart, type RestartIncident } from "./restart-incident.ts";
+import { isUnread, type StoredConfig, type RollBackFinding } from "./restart-observation.ts";
 import { readStoredHealthy } from "./running-config.ts";
 
 /**
  * Rolls back a failed restart: restores the last configuration with which the node was healthy, restarts the node once more, and sets a
  * pause, whether or not that helped.
  */
-export async function rollBack(
-  incident: RestartIncident,
-  failure: string,
-  dependencies: RestartIncidentDependencies,
-): Promise<void> {
-  const { state, budget, events, clock, log, check, command } = dependencies;
+export async function rollBack(incident: RestartIncident, failure: string): Promise<void> {
+  const { state, budget, events, clock, log, check, command } = incident;
   const { height, failure: noAnswer } = await check(incident.signal);
   if (incident.signal.aborted) return;
   const failed = { reason: incident.firstReason, height, isDown: noAnswer !== undefined };
   const hold = (message: string, left: typeof failed | undefined = failed) =>
     state.hold.set({ desired: incident.desired, message, sinceMs: clock.wallMs(), failed: left });
   log.error({ event: "node-down-after-restart", failure }, "the node did not recover after a restart");
-  events.begin("hold", `The node did not recover after a restart: ${asSentence(failure)}`, undefined, {
-    by: "sidecar",
-  });
-  hold(`The node did not recover after a restart: ${asSentence(failure)}`);
+  const afterRestart = `The node did not recover after a restart: ${asSentence(failure)}`;
+  events.begin("hold", afterRestart, undefined, { by: "sidecar" });
+  hold(afterRestart);
   const ran = state.restartInFlight.get()?.ran;
-  const restored = await restoreHealthy(incident, { failure, ran }, dependencies);
+  const restored = await restoreHealthy(incident, failure, ran);
+  const rolledBack = `The node did not recover: ${asSentence(failure)} ${restored}`;
   if (!budget.allows("roll-back")) {
-    const unmade = "The restart budget is used up, so it was not restarted again.";
+    const message = `${rolledBack} The restart budget is used up, so it was not restarted again.`;
     return state.atomically(() => {
-      events.add("roll-back", `The node did not recover: ${asSentence(failure)} ${restored} ${unmade}`, undefined, {
-        by: "sidecar",
-        outcome: "failure",
-      });
-      hold(`The node did not recover: ${asSentence(failure)} ${restored} ${unmade}`);
+      events.add("roll-back", message, undefined, { by: "sidecar", outcome: "failure" });
+      hold(message);
       state.restartInFlight.set(undefined);
     });
   }
-  const begun = { by: "sidecar", outcome: "unknown" } as const;
-  events.add("roll-back", `The node did not recover: ${asSentence(failure)} ${restored}`, undefined, begun);
-  const now = await readConfig(incident, dependencies);
-  const { verified, startedWith } = await attemptRestart(incident, now, { purpose: "roll-back" }, dependencies);
+  events.add("roll-back", rolledBack, undefined, { by: "sidecar", outcome: "unknown" });
+  const { verified, startedWith } = await attemptRestart(incident, await readConfig(incident), "roll-back");
   if (incident.signal.aborted) return;
   const end = verified.ok ? "It recovered after one more restart." : describeSecondFailure(verified.message, failure);
   state.atomically(() => {
-    hold(
-      `The node did not recover after a restart: ${asSentence(failure)} ${restored} ${end}`,
-      verified.ok ? undefined : failed,
-    );
+    hold(`${afterRestart} ${restored} ${end}`, verified.ok ? undefined : failed);
     if (verified.ok && startedWith !== undefined) state.startedWith.set(deriveMeaning(startedWith.document));
     state.restartInFlight.set(undefined);
-    events.add(
-      "hold",
-      `Gatehouse is paused until the desired state changes or you run \`${command("resume")}\`. ${end}`,
-      undefined,
-      { by: "sidecar", outcome: verified.ok ? "success" : "failure", after: { hold: failure } },
-    );
+    const paused = `Gatehouse is paused until the desired state changes or you run \`${command("resume")}\`. ${end}`;
+    const outcome = verified.ok ? "success" : "failure";
+    events.add("hold", paused, undefined, { by: "sidecar", outcome, after: { hold: failure } });
   });
 }
 
@@ -83,13 +66,8 @@ function asSentence(reason: string): string {
  * Restores the configuration with which the node was last healthy, and describes the outcome. `ran`: meaning of the configuration with
  * which the node ran right before this restart.
  */
-async function restoreHealthy(
-  incident: RestartIncident,
-  { failure, ran }: Readonly<{ failure: string; ran: string | undefined }>,
-  dependencies: RestartIncidentDependencies,
-): Promise<string> {
-  const { configPath, pathsDirectory, configLimitBytes } = incident;
-  const { state, versions } = dependencies;
+async function restoreHealthy(incident: RestartIncident, failure: string, ran: string | undefined): Promise<string> {
+  const { configPath, pathsDirectory, configLimitBytes, state, versions } = incident;
   let healthy: Uint8Array | undefined;
   try {
     healthy = await versions.recall("healthy");
@@ -100,7 +78,7 @@ async function restoreHealthy(
   const hash = hashContent(healthy);
   const { hash: healthyHash, proof } = state.healthy.get() ?? { hash, proof: "advanced" };
   const isProved = healthyHash === hash && proof === "advanced";
-  const now = await readConfig(incident, dependencies);
+  const now = await readConfig(incident);
   if (now.contentHash === hash) {
     return isProved
       ? "Its configuration is already the last healthy one."
@@ -121,7 +99,7 @@ async function restoreHealthy(
       content: healthy,
       changes: [{ message, why: failure }],
     },
-    dependencies,
+    incident,
   );
   if (!written.ok) return `${what} could not be restored: ${written.message}`;
   const edit = now.ok ? describeEdit(judged.document.value, now.document.value) : "node.conf is invalid";
@@ -129,43 +107,22 @@ async function restoreHealthy(
   return `The failed edit: ${edit}${copy}. ${what} was restored.`;
 }
 
-/** Facts that determine whether a rollback is possible. */
-export type RollBackSituation = Readonly<{
-  /** Whether the sidecar restarts the node at all. */
-  restarts: boolean;
-  /** Whether the node is known not to have read the current node.conf. */
-  isUnread: boolean;
-  facts: NodeInfo;
-}>;
-
 /** Records whether there is a node.conf to roll back to if the node doesn't recover after a restart. */
-export async function recordRollback(
-  situation: RollBackSituation,
-  seen: ObservedRestarts,
-  {
-    state,
-    versions,
-    log,
-  }: Readonly<{
-    state: Pick<UpkeepState, "directory" | "healthy" | "nodeHas" | "store">;
-    versions: ConfigVersions;
-    log: Logger;
-  }>,
-): Promise<void> {
+export async function recordRollback(context: RestartContext): Promise<void> {
+  const { state, restarts } = context;
   if (state.store.failure() !== undefined) return;
-  const kept = seen.now().kept ?? (await readStoredHealthy({ state, versions, log }));
-  seen.note({ kept, rollBack: findRollBack(kept, situation, state) });
+  const kept = restarts.now().kept ?? (await readStoredHealthy(context));
+  restarts.note({ kept, rollBack: findRollBack(kept, context) });
 }
 
-function findRollBack(
-  { hash, proof, failedUntilMs }: StoredConfig,
-  { restarts, isUnread, facts }: RollBackSituation,
-  { directory, nodeHas }: Pick<UpkeepState, "directory" | "nodeHas">,
-): RollBackFinding {
-  if (!restarts) return { kind: "noRestarts" };
+function findRollBack({ hash, proof, failedUntilMs }: StoredConfig, context: RestartContext): RollBackFinding {
+  const { settings, config, process, driver, health, state } = context;
+  const { directory, nodeHas } = state;
+  if (driver === undefined || settings.upkeep.mode === "observe") return { kind: "noRestarts" };
   if (failedUntilMs !== undefined) return { kind: "notKept", directory };
   if (proof === "advanced") return { kind: "advanced", directory };
   if (hash !== undefined) return { kind: "assumed", directory };
-  if (!isAnswering(facts) && nodeHas.get() !== "unknown") return { kind: "nothing", because: "notYet" };
-  return { kind: "nothing", because: isUnread ? "unread" : "unknown" };
+  if (!isAnswering(health.facts()) && nodeHas.get() !== "unknown") return { kind: "nothing", because: "notYet" };
+  const isUnreadNow = isUnread(process.now(), config.now().contentHash);
+  return { kind: "nothing", because: isUnreadNow ? "unread" : "unknown" };
 }

@@ -1,34 +1,14 @@
 import { saveHealthyConfig, loadHealthyConfig } from "../config/healthy-config.ts";
 import { hashContent, type ConfigReading } from "../config/config-file.ts";
 import { isAnswering } from "#health/rpc-state.ts";
-import { hasNodeStarted, type NodeStartedDependencies } from "./node-start.ts";
+import { hasNodeStarted } from "./node-start.ts";
 import { hasSameMeaning, deriveMeaning } from "#node/conf/meaning.ts";
-import type { Clock } from "#daemon/clock.ts";
-import type { Logger } from "#daemon/log/log.ts";
-import type { HealthWatch } from "#health/health-watch.ts";
 import type { NodeVersion } from "#node/versions.ts";
-import type { ConfigObservation } from "../config/config-observation.ts";
-import type { ConfigVersions } from "../config/config-versions.ts";
-import type { HealthyProof, UpkeepState } from "../state/upkeep-state.ts";
-import { isUnread, type ObservedProcess, type StoredConfig, type ObservedRestarts } from "./restart-observation.ts";
+import type { HealthyProof } from "../state/upkeep-state.ts";
+import type { RestartContext } from "./restart-context.ts";
+import { isUnread, type StoredConfig } from "./restart-observation.ts";
 
 type UsableReading = Extract<ConfigReading, { ok: true }>;
-
-/** Current observations of node.conf, the process and restarts. */
-export type RunningConfigSeen = Readonly<{
-  config: Pick<ConfigObservation, "contentHash" | "contentSinceMs" | "otherAtMs">;
-  process: ObservedProcess;
-  restarts: ObservedRestarts;
-}>;
-
-export type RunningConfigDependencies = NodeStartedDependencies &
-  Readonly<{
-    state: Pick<UpkeepState, "healthy" | "nodeHas" | "startedWith" | "store">;
-    versions: ConfigVersions;
-    health: Pick<HealthWatch, "current" | "facts">;
-    clock: Clock;
-    log: Logger;
-  }>;
 
 /** Interval for querying the driver about the node's start, while the start is unknown or precedes the last change to node.conf. */
 const checkAgainMs = 30_000;
@@ -41,11 +21,9 @@ const checkAgainMs = 30_000;
 export async function recordRunningConfig(
   reading: ConfigReading,
   version: NodeVersion | undefined,
-  seen: RunningConfigSeen,
-  dependencies: RunningConfigDependencies,
+  context: RestartContext,
 ): Promise<void> {
-  const { state, health, clock } = dependencies;
-  const { restarts } = seen;
+  const { config, process, restarts, state, health, clock } = context;
   if (!reading.ok || restarts.now().running !== undefined || !isAnswering(health.facts())) {
     return restarts.note({ advancing: undefined });
   }
@@ -54,17 +32,17 @@ export async function recordRunningConfig(
   const nodeHas = state.nodeHas.get();
   const { document } = reading;
   if (nodeHas === undefined || nodeHas === "unknown" || !hasSameMeaning(nodeHas, document, version)) return;
-  await recordStart(reading, seen, dependencies);
+  await recordStart(reading, context);
   const known = state.startedWith.get();
   const isKnown = known !== undefined && hasSameMeaning(known, document, version);
-  const proof: HealthyProof = isKnown && checkAdvanced(reading, restarts, dependencies) ? "advanced" : "assumed";
-  const kept = restarts.now().kept ?? (await readStoredHealthy(dependencies));
+  const proof: HealthyProof = isKnown && checkAdvanced(reading, context) ? "advanced" : "assumed";
+  const kept = restarts.now().kept ?? (await readStoredHealthy(context));
   restarts.note({ kept });
-  if (proof === "assumed" && isUnread(seen.process.now(), seen.config.contentHash)) return;
+  if (proof === "assumed" && isUnread(process.now(), config.now().contentHash)) return;
   const isNew = kept.hash === undefined || (kept.hash !== reading.contentHash && !isWeaker(proof, kept.proof));
   if (!isNew && (kept.hash !== reading.contentHash || kept.proof === proof || isWeaker(proof, kept.proof))) return;
   if (clock.monotonicMs() < (kept.failedUntilMs ?? 0)) return;
-  const isKept = await saveHealthyConfig(reading.bytes, proof, dependencies);
+  const isKept = await saveHealthyConfig(reading.bytes, proof, context);
   restarts.note({
     kept: isKept
       ? { hash: reading.contentHash, proof }
@@ -77,19 +55,11 @@ function isWeaker(proof: HealthyProof, than: HealthyProof | undefined): boolean 
 }
 
 /** Reads the hash and proof of the retained configuration; returns an empty object if it is missing or unreadable. */
-export async function readStoredHealthy({
-  state,
-  versions,
-  log,
-}: Readonly<{
-  state: Pick<UpkeepState, "healthy">;
-  versions: ConfigVersions;
-  log: Logger;
-}>): Promise<StoredConfig> {
-  const bytes = await loadHealthyConfig({ versions, log });
+export async function readStoredHealthy(context: RestartContext): Promise<StoredConfig> {
+  const bytes = await loadHealthyConfig(context);
   if (bytes === undefined) return {};
   const hash = hashContent(bytes);
-  const healthy = state.healthy.get();
+  const healthy = context.state.healthy.get();
   // Older versions retained only verified configurations in their state.
   return { hash, proof: healthy === undefined ? "advanced" : healthy.hash === hash ? healthy.proof : "assumed" };
 }
@@ -97,10 +67,9 @@ export async function readStoredHealthy({
 /** Determines whether the node started with the current node.conf, and records the result. */
 async function recordStart(
   { contentHash, changedAtMs, document }: UsableReading,
-  { config, process }: RunningConfigSeen,
-  dependencies: RunningConfigDependencies,
+  context: RestartContext,
 ): Promise<void> {
-  const { state, health, clock } = dependencies;
+  const { process, state, health, clock } = context;
   if (state.startedWith.get() !== undefined) return;
   const nowMs = clock.monotonicMs();
   const { startedAfterMs } = health.current();
@@ -109,17 +78,13 @@ async function recordStart(
   if (start !== undefined && isSame && nowMs - start.atMs < checkAgainMs) return;
   const now = { contentHash, startedAfterMs, atMs: nowMs };
   process.note({ requestedStart: now });
-  const began = await hasNodeStarted(changedAtMs, config, process, dependencies);
+  const began = await hasNodeStarted(changedAtMs, context);
   process.note({ requestedStart: { ...now, began } });
   if (began === "after") state.startedWith.set(deriveMeaning(document));
 }
 
 /** Records the height at which this content was first seen active. Returns whether the height has risen since, or the references have no later block. */
-function checkAdvanced(
-  { contentHash }: UsableReading,
-  restarts: ObservedRestarts,
-  { health }: Pick<RunningConfigDependencies, "health">,
-): boolean {
+function checkAdvanced({ contentHash }: UsableReading, { restarts, health }: RestartContext): boolean {
   const { height } = health.current();
   const facts = health.facts();
   const before = restarts.now().advancing;

@@ -1,16 +1,12 @@
-import type { Clock } from "#daemon/clock.ts";
 import type { HealthWatch } from "#health/health-watch.ts";
 import { findFaults, type NodeInfo, type NodeFault } from "#health/rpc-state.ts";
-import { startPrecisionMs, type NodeDriver } from "../drivers/driver.ts";
+import { startPrecisionMs } from "../drivers/driver.ts";
 import { readNodeStart } from "./node-start.ts";
+import type { RestartContext } from "./restart-context.ts";
 import type { ObservedProcess, UnresponsivePeriod, UnhealthyPeriod } from "./restart-observation.ts";
 
-export type HealthDependencies = Readonly<{
-  health: Pick<HealthWatch, "current" | "facts" | "ranMs">;
-  driver: NodeDriver | undefined;
-  clock: Clock;
-  signal: AbortSignal;
-}>;
+type HealthDependencies = Pick<RestartContext, "driver" | "clock" | "signal"> &
+  Readonly<{ health: Pick<HealthWatch, "current" | "facts" | "ranMs"> }>;
 
 /**
  * Explains why the node should be restarted because of its health; undefined if that isn't allowed or the node hasn't been unhealthy for

@@ -27,10 +27,11 @@ export type VerifyRestartDependencies = VerificationDependencies &
   }>;
 
 /** Reads the node.conf with which the node is or was started. */
-export function readConfig(
-  { configPath, configLimitBytes }: Pick<RestartToVerify, "configPath" | "configLimitBytes">,
-  { fileDeadline }: Pick<VerifyRestartDependencies, "fileDeadline">,
-): Promise<ConfigReading> {
+export function readConfig({
+  configPath,
+  configLimitBytes,
+  fileDeadline,
+}: RestartToVerify & Pick<VerifyRestartDependencies, "fileDeadline">): Promise<ConfigReading> {
   return readConfigWithDeadline(configPath, configLimitBytes, fileDeadline);
 }
 
@@ -40,10 +41,11 @@ export async function verifyRestart(
   incident: RestartToVerify,
   dependencies: VerifyRestartDependencies,
 ): Promise<Verification> {
-  const before = await readConfig(incident, dependencies);
+  const file = { ...incident, fileDeadline: dependencies.fileDeadline };
+  const before = await readConfig(file);
   const record = await dependencies.starts.begin();
   const verified = await restartOrExplain(restart, incident, dependencies);
-  const after = await readConfig(incident, dependencies);
+  const after = await readConfig(file);
   const configHash = before.contentHash === after.contentHash ? before.contentHash : undefined;
   // If an earlier sidecar started the node, the process was not watched.
   const isUnseen = incident.isAlreadyCommanded && !verified.ok && verified.end === undefined;
@@ -84,25 +86,17 @@ function judgeExitStatus(status: number | undefined, afterMs: number): StartEnd 
  * read the same file, so it is verified as if the command had started it.
  */
 export async function restartNode(
-  { healthyWithinMs, signal: stopping }: Pick<RestartToVerify, "healthyWithinMs" | "signal">,
-  dependencies: Pick<VerificationDependencies, "clock" | "check"> & Readonly<{ driver: NodeDriver; events: EventLog }>,
+  incident: RestartToVerify & VerifyRestartDependencies & Readonly<{ driver: NodeDriver; events: EventLog }>,
 ): Promise<RestartReport> {
   // The command isn't killed when the sidecar stops, because a stopped node would stay down. The command has its own time limit.
   const neverAborts = new AbortController().signal;
   try {
-    return await dependencies.driver.restart(neverAborts, stopping);
+    return await incident.driver.restart(neverAborts, incident.signal);
   } catch (error) {
-    if (
-      !(error instanceof StartFailedError) ||
-      !(await waitForResponse({ healthyWithinMs, signal: neverAborts }, dependencies))
-    )
-      throw error;
-    dependencies.events.add(
-      "restart",
-      `The sidecar could not start the node, but another program or user did. ${error.message}`,
-      undefined,
-      { by: "somebody else", outcome: "success" },
-    );
+    if (!(error instanceof StartFailedError)) throw error;
+    if (!(await waitForResponse({ ...incident, signal: neverAborts }, incident))) throw error;
+    const message = `The sidecar could not start the node, but another program or user did. ${error.message}`;
+    incident.events.add("restart", message, undefined, { by: "somebody else", outcome: "success" });
     return {};
   }
 }

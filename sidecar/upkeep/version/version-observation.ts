@@ -1,6 +1,8 @@
 import { createObservation, type Observation } from "#health/observation.ts";
 import type { ConditionReport } from "#status/condition.ts";
 import type { EventLog } from "#status/event-log.ts";
+import type { NodeLocation } from "../config/node-location.ts";
+import type { NodeObserver } from "./node-observer.ts";
 import type { VersionResolution } from "./version-resolution.ts";
 
 /** The node's version at the last iteration. */
@@ -23,19 +25,25 @@ export function observeVersion(onChange?: () => void): ObservedVersion {
   );
 }
 
-/** Records the node's version, and adds an event if it has changed. */
-export function recordVersion(
-  resolution: VersionResolution,
-  doubtOfPlace: string | undefined,
+/**
+ * Tracks the node's version and location, and adds an event if the version has changed. Returns undefined until the node and the tool have
+ * had a chance to report it; before that, nothing is reported or done. `moved`: whether the location has changed; `doubtOfPlace`: why it is
+ * inconsistent with the version.
+ */
+export async function trackVersion(
   seen: ObservedVersion,
-  { events }: Readonly<{ events: EventLog }>,
-): void {
+  { observer, place, events }: Readonly<{ observer: NodeObserver; place: NodeLocation; events: EventLog }>,
+) {
+  if (!observer.isReady()) return undefined;
+  const resolution = observer.version();
+  const { moved, doubt: doubtOfPlace } = await place.follow(resolution.version);
   const before = seen.now().text;
   const text = resolution.version?.text ?? before;
   if (before !== undefined && text !== before) {
     events.add("version", `The node's version changed from ${before} to ${text}.`, `${resolution.source} says so`);
   }
   seen.note({ resolution, doubtOfPlace, text });
+  return { resolution, moved, doubtOfPlace };
 }
 
 /** Derives the condition for whether all sources of the version agree, including the node's location. Pure. */

@@ -1,0 +1,34 @@
+import type { Clock } from "#daemon/clock.ts";
+import type { Logger } from "#daemon/log/log.ts";
+import type { HealthWatch } from "#health/health-watch.ts";
+import type { EventLog } from "#status/event-log.ts";
+import type { SidecarSettings } from "../../settings.ts";
+import type { ClockThen } from "../clock-reading.ts";
+import type { UpkeepState } from "../state/upkeep-state.ts";
+import type { EditRate } from "./audited-config.ts";
+import type { ObservedConfig } from "./config-observation.ts";
+import type { ConfigVersions } from "./config-versions.ts";
+import type { CorrectionRate } from "./correction-rate.ts";
+import type { NodeLocation } from "./node-location.ts";
+
+/** What the steps that observe, judge and write node.conf share. */
+export type ConfigContext = Readonly<{
+  settings: SidecarSettings;
+  config: ObservedConfig;
+  place: NodeLocation;
+  versions: ConfigVersions;
+  state: UpkeepState;
+  rate: CorrectionRate;
+  edits: EditRate;
+  /** Start and end of the last restart (monotonic). */
+  budget: Readonly<{ last: () => Readonly<{ beganMs: number; endedMs: number | undefined }> | undefined }>;
+  /** Whether the node is being restarted. */
+  isRestarting: () => boolean;
+  health: HealthWatch;
+  events: EventLog;
+  metrics: Readonly<{ configValid: (isValid: boolean) => void; corrected: () => void }>;
+  clock: Clock;
+  /** Both clocks when the upkeep started. */
+  clockThen: ClockThen;
+  log: Logger;
+}>;
