@@ -5,27 +5,18 @@ import { findStateFailure, type StateObservation } from "./state/state-observati
 import type { IterationMetrics } from "./upkeep-metrics.ts";
 
 /** Records the result of each iteration, and counts it. */
-export type IterationWatch = Readonly<{
-  made: () => void;
-  failed: (error: unknown) => void;
-  /** Reports that an iteration has exceeded its time limit; `waitsFor` is its current step. */
-  late: (waitsFor: string) => void;
-}>;
+export type IterationWatch = ReturnType<typeof watchIterations>;
 
 /** Result of the last iteration; undefined until the loop starts. */
 export type IterationObservation = Readonly<{
-  result:
-    | "none"
-    | Readonly<{ madeAtMs: number }>
-    | Readonly<{ reason: "Failing" | "Stuck"; message: string }>
-    | undefined;
+  result?: "none" | Readonly<{ madeAtMs: number }> | Readonly<{ reason: "Failing" | "Stuck"; message: string }>;
 }>;
 
 export type ObservedIterations = Observation<IterationObservation>;
 
 /** Creates an observation of a loop that has not started. */
 export function observeIterations(onChange?: () => void): ObservedIterations {
-  return createObservation<IterationObservation>({ result: undefined }, onChange);
+  return createObservation<IterationObservation>({}, onChange);
 }
 
 /** Creates the watch on a loop that is about to start. */
@@ -33,7 +24,7 @@ export function watchIterations(
   { deadlineMs }: Readonly<{ deadlineMs: number }>,
   seen: ObservedIterations,
   { clock, metrics }: Readonly<{ clock: Clock; metrics: IterationMetrics }>,
-): IterationWatch {
+) {
   let madeAtMs: number | undefined;
   let failedSinceMs: number | undefined;
   const describeOld = () =>
@@ -48,14 +39,15 @@ export function watchIterations(
       metrics.made(madeAtMs);
       seen.note({ result: { madeAtMs } });
     },
-    failed: (error) => {
+    failed: (error: unknown) => {
       failedSinceMs ??= clock.wallMs();
       metrics.failed();
       const words = error instanceof Error ? error.message : String(error);
       const message = `${describeOld()} All reconciles since ${formatTime(failedSinceMs)} have failed; retrying every second: ${words}`;
       seen.note({ result: { reason: "Failing", message } });
     },
-    late: (waitsFor) => {
+    /** Reports that an iteration has exceeded its time limit; `waitsFor` is its current step. */
+    late: (waitsFor: string) => {
       failedSinceMs ??= clock.wallMs();
       metrics.failed();
       const message =

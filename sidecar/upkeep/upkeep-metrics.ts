@@ -11,20 +11,10 @@ type UpgradeEnd = NonNullable<UpgradeRecord["end"]>;
 const upgradeEnds = ["committed", "rolled-back", "stranded"] as const satisfies readonly UpgradeEnd[];
 
 /** Metrics about the node's configuration, pruning and restarts. */
-export type UpkeepMetrics = Readonly<{
-  configValid: (valid: boolean) => void;
-  corrected: () => void;
-  restarted: (cause: string) => void;
-  upgraded: (end: UpgradeEnd) => void;
-  restartsInLastHour: (count: number) => void;
-  /** Publishes the commands that control this sidecar, so that an alert can show them. */
-  commands: (command: CommandText) => void;
-  /** Publishes the result of the last query; undefined if there was no result. */
-  pruneInfo: (info: PruneInfo | undefined) => void;
-}>;
+export type UpkeepMetrics = ReturnType<typeof createUpkeepMetrics>;
 
 /** Creates `gatehouse_node_config_valid`, `…_config_corrections_total`, `…_restarts_total`, `…_prune_…` and more. */
-export function createUpkeepMetrics(registry: Registry): UpkeepMetrics {
+export function createUpkeepMetrics(registry: Registry) {
   const registers = [registry];
   const gauge = (name: string, help: string) => createSampleGauge({ name: `gatehouse_node_${name}`, help, registry });
   const valid = gauge("config_valid", "1 if node.conf is readable and usable.");
@@ -61,15 +51,17 @@ export function createUpkeepMetrics(registry: Registry): UpkeepMetrics {
   const flushed = gauge("prune_flushed_version", "flushed_version of PruneInfo.");
   const real = gauge("prune_real_reserved_version", "real_prune_reserved_version of PruneInfo.");
   return {
-    configValid: (isValid) => valid.set(isValid ? 1 : 0),
+    configValid: (isValid: boolean) => valid.set(isValid ? 1 : 0),
     corrected: () => corrections.inc(),
-    restarted: (cause) => restarts.inc({ cause }),
-    upgraded: (end) => upgrades.inc({ end }),
-    restartsInLastHour: (count) => used.set(count),
-    commands: (command) => {
+    restarted: (cause: string) => restarts.inc({ cause }),
+    upgraded: (end: UpgradeEnd) => upgrades.inc({ end }),
+    restartsInLastHour: (count: number) => used.set(count),
+    /** Publishes the commands that control this sidecar, so that an alert can show them. */
+    commands: (command: CommandText) => {
       for (const verb of controlVerbs) info.set({ verb, command: command(verb) }, 1);
     },
-    pruneInfo: (pruned) => {
+    /** Publishes the result of the last query; undefined if there was no result. */
+    pruneInfo: (pruned: PruneInfo | undefined) => {
       on.set(pruned && Number(pruned.autoPrune));
       reservedWindow.set(toNumber(pruned?.reservedWindow));
       reserved.set(toNumber(pruned?.pruneReservedVersion));
@@ -83,20 +75,16 @@ function toNumber(value: bigint | undefined): number | undefined {
   return value === undefined ? undefined : Number(value);
 }
 
-export type IterationMetrics = Readonly<{ made: (wallMs: number) => void; failed: () => void }>;
+export type IterationMetrics = ReturnType<typeof createIterationMetrics>;
 
 /**
  * Creates `gatehouse_reconciles_total`, `gatehouse_reconcile_failures_total` and `gatehouse_reconcile_last_success_timestamp_seconds`. The
  * last one starts at 0, as Prometheus's best practices advise for batch jobs: an upkeep that has never completed an iteration must trigger
  * the same alert.
  */
-export function createIterationMetrics(registry: Registry): IterationMetrics {
+export function createIterationMetrics(registry: Registry) {
   const registers = [registry];
-  const passes = new Counter({
-    name: "gatehouse_reconciles_total",
-    help: "Completed reconciles.",
-    registers,
-  });
+  const passes = new Counter({ name: "gatehouse_reconciles_total", help: "Completed reconciles.", registers });
   const failures = new Counter({
     name: "gatehouse_reconcile_failures_total",
     help: "Reconciles that failed or took longer than 30 seconds.",
@@ -108,7 +96,7 @@ export function createIterationMetrics(registry: Registry): IterationMetrics {
     registers,
   });
   return {
-    made: (wallMs) => {
+    made: (wallMs: number) => {
       passes.inc();
       lastSuccess.set(wallMs / 1_000);
     },

@@ -10,19 +10,16 @@ import type { Authority } from "./authority.ts";
 /** Plan for the node, and whether the sidecar may execute it. */
 export type AdoptionObservation = Readonly<{
   /** Last plan, formatted for the operator; undefined before the first one. */
-  plan: PlanView | undefined;
-  authority: Authority | undefined;
-  adopted: Adoption | undefined;
+  plan?: PlanView | undefined;
+  authority?: Authority | undefined;
+  adopted?: Adoption | undefined;
 }>;
 
 export type ObservedAdoption = Observation<AdoptionObservation>;
 
 /** Creates an observation without a plan. */
 export function observeAdoption(onChange?: () => void): ObservedAdoption {
-  return createObservation<AdoptionObservation>(
-    { plan: undefined, authority: undefined, adopted: undefined },
-    onChange,
-  );
+  return createObservation<AdoptionObservation>({}, onChange);
 }
 
 /** Records the plan and whether it may be executed; logs a changed plan while approval is pending. */
@@ -50,7 +47,7 @@ const adoptedBy = {
  */
 export function derivePauseConditions(
   { plan, authority, adopted }: AdoptionObservation,
-  { hold }: Readonly<{ hold: "none" | Readonly<{ message: string }> | undefined }>,
+  { hold }: Readonly<{ hold?: "none" | Readonly<{ message: string }> | undefined }>,
   { mode, command }: PauseText,
 ): readonly ConditionReport<"NotPaused">[] {
   const type = "NotPaused";

@@ -44,31 +44,31 @@ export type CheckedEdit = Readonly<{
 /** What is known about node.conf. It is lost when the sidecar exits, which only costs time. */
 export type ConfigObservation = Readonly<{
   /** Hash of the content at the last iteration, and the time since which it has not changed (monotonic). */
-  contentHash: string | undefined;
+  contentHash?: string | undefined;
   contentSinceMs: number;
   /** Times of the last check and of the last check that found different content (wall clock). */
-  lookedAtMs: number | undefined;
+  lookedAtMs?: number | undefined;
   otherAtMs: number;
   /** Problem found at the last iteration. It is needed because unreadable content has no hash. */
-  problemReason: ConfigProblemReason | undefined;
-  validity: ConfigValidity | undefined;
+  problemReason?: ConfigProblemReason | undefined;
+  validity?: ConfigValidity | undefined;
   /** Whether the node's version is unknown and node.conf is right for some node version. */
   mayReportVersion: boolean;
   /** Last usable document. */
-  document: ConfigDocument | undefined;
+  document?: ConfigDocument | undefined;
   /** Last usable content. */
-  lastUsable: Readonly<{ contentHash: string; bytes: Uint8Array }> | undefined;
+  lastUsable?: Readonly<{ contentHash: string; bytes: Uint8Array }> | undefined;
   /** Meaning of the configuration that the node had read before node.conf drifted, and the time until which that was certain (wall clock). */
-  previousMeaning: Readonly<{ meaning: string; untilMs: number }> | undefined;
-  comparison: ConfigComparison | undefined;
-  otherWriter: OtherWriter | undefined;
+  previousMeaning?: Readonly<{ meaning: string; untilMs: number }> | undefined;
+  comparison?: ConfigComparison | undefined;
+  otherWriter?: OtherWriter | undefined;
   /** Changes made by the last correction, as text. */
   corrected: readonly string[];
   /** Hash of the last content stored as good. */
-  goodHash: string | undefined;
+  goodHash?: string | undefined;
   /** Message, including the remedy, if correct content couldn't be stored as good. */
-  goodNotKept: string | undefined;
-  checked: CheckedEdit | undefined;
+  goodNotKept?: string | undefined;
+  checked?: CheckedEdit | undefined;
 }>;
 
 export type ObservedConfig = Observation<ConfigObservation>;
@@ -76,24 +76,7 @@ export type ObservedConfig = Observation<ConfigObservation>;
 /** Creates an empty observation; calls `onChange` after each change. */
 export function observeConfig(onChange?: () => void): ObservedConfig {
   return createObservation<ConfigObservation>(
-    {
-      contentHash: undefined,
-      contentSinceMs: 0,
-      lookedAtMs: undefined,
-      otherAtMs: 0,
-      problemReason: undefined,
-      validity: undefined,
-      mayReportVersion: false,
-      document: undefined,
-      lastUsable: undefined,
-      previousMeaning: undefined,
-      comparison: undefined,
-      otherWriter: undefined,
-      corrected: [],
-      goodHash: undefined,
-      goodNotKept: undefined,
-      checked: undefined,
-    },
+    { contentSinceMs: 0, otherAtMs: 0, mayReportVersion: false, corrected: [] },
     onChange,
   );
 }

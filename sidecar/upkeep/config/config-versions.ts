@@ -8,25 +8,17 @@ import { hashContent } from "./config-file.ts";
 type ConfigSlot = "healthy" | "last-good";
 
 /** Earlier versions of node.conf, retained as files for the operator. */
-export type ConfigVersions = Readonly<{
-  /** Saves content unless it is already the newest version; retains the newest five. Returns the path of the saved file. */
-  keep: (bytes: Uint8Array) => Promise<string>;
-  /** Reads the most recently saved content. */
-  newest: () => Promise<Uint8Array | undefined>;
-  remember: (slot: ConfigSlot, bytes: Uint8Array) => Promise<void>;
-  recall: (slot: ConfigSlot) => Promise<Uint8Array | undefined>;
-  /** Removes temporary files left behind when a process was killed during `keep` or `remember`. */
-  tidy: () => Promise<void>;
-}>;
+export type ConfigVersions = ReturnType<typeof createConfigVersions>;
 
 const versionsKept = 5;
 
 /** Stores versions in a directory that only its owner can read, because the versions are as sensitive as the configuration. */
-export function createConfigVersions(directory: string): ConfigVersions {
+export function createConfigVersions(directory: string) {
   const versions = join(directory, "versions");
   const buildSlotPath = (slot: ConfigSlot) => join(directory, `${slot}.conf`);
   return {
-    keep: async (bytes) => {
+    /** Saves content unless it is already the newest version; retains the newest five. Returns the path of the saved file. */
+    keep: async (bytes: Uint8Array): Promise<string> => {
       await mkdir(versions, { recursive: true, mode: 0o700 });
       const names = await listVersions(versions);
       const hash = hashContent(bytes).slice(0, 12);
@@ -38,18 +30,20 @@ export function createConfigVersions(directory: string): ConfigVersions {
       for (const name of names.slice(0, Math.max(0, names.length + 1 - versionsKept))) await rm(join(versions, name));
       return path;
     },
+    /** Reads the most recently saved content. */
     newest: async () => {
       const name = (await listVersions(versions)).at(-1);
       return name === undefined ? undefined : readKept(join(versions, name));
     },
-    remember: async (slot, bytes) => {
+    remember: async (slot: ConfigSlot, bytes: Uint8Array): Promise<void> => {
       await mkdir(directory, { recursive: true, mode: 0o700 });
       await replaceFile(buildSlotPath(slot), bytes, { mode: 0o600 });
     },
+    /** Removes temporary files left behind when a process was killed during `keep` or `remember`. */
     tidy: async () => {
       for (const place of [directory, versions]) await removeTemporaryFiles(place, (name) => name.endsWith(".conf"));
     },
-    recall: (slot) => readKept(buildSlotPath(slot)).catch(skipMissing),
+    recall: (slot: ConfigSlot) => readKept(buildSlotPath(slot)).catch(skipMissing),
   };
 }
 

@@ -11,15 +11,6 @@ export type ConfigWatchOptions = Readonly<{
   onEvent: () => void;
 }>;
 
-/** Watched file. */
-export type ConfigWatch = AsyncDisposable &
-  Readonly<{
-    /** Whether an event has occurred since the last call. */
-    takeEvent: () => boolean;
-    /** Renews the watch on a path after the path changed, or after its directory was replaced without an event. */
-    renew: (path: string) => Promise<void>;
-  }>;
-
 /** Polling interval when the system has no watches left. */
 const pollIntervalMs = 250;
 
@@ -30,7 +21,7 @@ const exhausted: ReadonlySet<string> = new Set(["ENOSPC", "EMFILE", "ENFILE"]);
  * Watches a file through links and renames (chokidar), and its directory too. For a moment after each rename, the file's watch is still on
  * the old inode; a write in that moment would go unnoticed until the next periodic read. Polls when the system has no watches left.
  */
-export function watchConfig(options: ConfigWatchOptions, { log }: Readonly<{ log: Logger }>): ConfigWatch {
+export function watchConfig(options: ConfigWatchOptions, { log }: Readonly<{ log: Logger }>) {
   let polling = false;
   let seen = false;
   let path = options.path;
@@ -58,14 +49,15 @@ export function watchConfig(options: ConfigWatchOptions, { log }: Readonly<{ log
     await close(old);
   }
 
-  const takeEvent = () => {
-    const taken = seen;
-    seen = false;
-    return taken;
-  };
   return {
-    takeEvent,
-    renew: async (next) => {
+    /** Whether an event has occurred since the last call. */
+    takeEvent: () => {
+      const taken = seen;
+      seen = false;
+      return taken;
+    },
+    /** Renews the watch on a path after the path changed, or after its directory was replaced without an event. */
+    renew: async (next: string) => {
       // A poll follows the path, whatever replaces the file there.
       if (!polling || next !== path) await replaceWatchers(next);
     },

@@ -2,25 +2,7 @@ import type { Clock } from "#daemon/clock.ts";
 import { createSlidingWindow } from "#daemon/sliding-window.ts";
 
 /** Rate at which node.conf is corrected; distinguishes drift from a competing writer. */
-export type CorrectionRate = Readonly<{
-  /** Records a correction of a content, identified by its hash. */
-  record: (contentHash: string, kind?: CorrectionKind) => void;
-  /** Returns the meaning of the node.conf that the node's own start script overwrote on both of the last two restarts; undefined if there is none, or while the file is contested. */
-  undoneByStart: () => string | undefined;
-  /** Number of corrections within the last minute. */
-  perMinute: () => number;
-  /** Whether another program keeps changing the file; resets after a minute without changes. */
-  contested: () => boolean;
-  /** Whether the identical content was corrected several times: an operator doesn't repeat a change byte for byte. */
-  repeated: () => boolean;
-  /** Time at which the contest ends unless there are further changes (monotonic); undefined if there is no contest. */
-  contestedUntilMs: () => number | undefined;
-  repeatedUntilMs: () => number | undefined;
-  /** Forgets all corrections, because the operator declared the contest over. */
-  forget: () => void;
-  /** Delay before the next correction; 0 if none. */
-  waitMs: () => number;
-}>;
+export type CorrectionRate = ReturnType<typeof createCorrectionRate>;
 
 /** Meaning of the corrected configuration, and the start time of the restart that wrote the content being corrected; undefined if no restart wrote it. */
 type CorrectionKind = Readonly<{ meaning: string; restartMs: number | undefined }>;
@@ -47,7 +29,7 @@ const minuteMs = 60_000;
 type Correction = Readonly<{ atMs: number; contentHash: string }>;
 
 /** Creates an empty record, which retains at most one minute of corrections and the last few contents. */
-export function createCorrectionRate(clock: Clock): CorrectionRate {
+export function createCorrectionRate(clock: Clock) {
   let recent = createSlidingWindow(minuteMs, clock.monotonicMs);
   let contents: readonly Correction[] = [];
   let undone: Readonly<{ meaning: string; starts: number; restartMs: number }> | undefined;
@@ -68,6 +50,7 @@ export function createCorrectionRate(clock: Clock): CorrectionRate {
     );
     return [...times.values()].filter((each) => each.length >= sameContentMax);
   };
+  /** Time at which the contest ends unless there are further changes (monotonic); undefined if there is no contest. */
   const contestedUntilMs = () => {
     const ends = recent.times().at(-contestedPerMinute - 1);
     return ends === undefined ? undefined : ends + minuteMs;
@@ -77,7 +60,8 @@ export function createCorrectionRate(clock: Clock): CorrectionRate {
     return ends.length === 0 ? undefined : Math.max(...ends) + sameContentWithinMs;
   };
   return {
-    record: (contentHash, kind) => {
+    /** Records a correction of a content, identified by its hash. */
+    record: (contentHash: string, kind?: CorrectionKind) => {
       const atMs = clock.monotonicMs();
       recent.add();
       if (kind !== undefined) recordStart(kind);
@@ -85,18 +69,26 @@ export function createCorrectionRate(clock: Clock): CorrectionRate {
       // Once it is known that the node's start script writes a content, there is no need to look for another program.
       if (findUndone() !== undefined) contents = contents.filter((each) => each.contentHash !== contentHash);
     },
-    // Not the start script's fault while another program keeps overwriting the file: the script writes only once per start.
+    /**
+     * Returns the meaning of the node.conf that the node's own start script overwrote on both of the last two restarts. Undefined while another
+     * program keeps overwriting the file: the script writes only once per start.
+     */
     undoneByStart: () => (contestedUntilMs() === undefined ? findUndone() : undefined),
+    /** Number of corrections within the last minute. */
     perMinute: () => recent.times().length,
+    /** Whether another program keeps changing the file; resets after a minute without changes. */
     contested: () => contestedUntilMs() !== undefined,
+    /** Whether the identical content was corrected several times: an operator doesn't repeat a change byte for byte. */
     repeated: () => repeatedUntilMs() !== undefined,
     contestedUntilMs,
     repeatedUntilMs,
+    /** Forgets all corrections, because the operator declared the contest over. */
     forget: () => {
       recent = createSlidingWindow(minuteMs, clock.monotonicMs);
       contents = [];
       undone = undefined;
     },
+    /** Delay before the next correction; 0 if none. */
     waitMs: () => {
       const last = recent.times().at(-1);
       if (last === undefined || recent.times().length <= fullSpeedPerMinute) return 0;

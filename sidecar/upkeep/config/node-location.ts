@@ -1,36 +1,19 @@
 import { stat } from "node:fs/promises";
 import type { Logger } from "#daemon/log/log.ts";
 import type { Clock } from "#daemon/clock.ts";
-import { createWriterLock, type WriterLock } from "./writer-lock.ts";
-import { createFileDeadline, HangingFileSystem, type FileDeadline } from "#daemon/files/file-deadline.ts";
-import type { ConfigReading } from "./config-file.ts";
-import { watchConfig, type ConfigWatch } from "./config-watch.ts";
+import { createWriterLock } from "./writer-lock.ts";
+import { createFileDeadline, HangingFileSystem } from "#daemon/files/file-deadline.ts";
+import { watchConfig } from "./config-watch.ts";
 import { nodeFamilies } from "#node/families.ts";
 import { resolveNodeLayout, type NodeLayout, type NodeLayoutSettings } from "#node/layout.ts";
 import { nodeReleases, type NodeVersion } from "#node/versions.ts";
 import { readConfigWithDeadline } from "./with-deadline.ts";
 
 /** Location of the node, with the watch on its configuration and the lock for writing it. */
-export type NodeLocation = AsyncDisposable &
-  Readonly<{
-    layout: () => NodeLayout;
-    lock: () => WriterLock;
-    watch: ConfigWatch;
-    /** Reads node.conf; reports a hung file system as a problem. */
-    read: () => Promise<ConfigReading>;
-    /** Deadline for calls to the file system that holds node.conf. */
-    fileDeadline: FileDeadline;
-    /** Deadlines for the node's data and keys. Each may be on its own file system, and a hung one must not stall the others. */
-    dataDeadline: FileDeadline;
-    keyDeadline: FileDeadline;
-    /** Deadlines for programs that have an absolute path, on any file system. */
-    programDeadlines: Readonly<{ driver: FileDeadline; nodeCli: FileDeadline }>;
-    /** Updates the location of a node whose upgrade changed its layout, once the new layout exists. */
-    follow: (version: NodeVersion | undefined) => Promise<PlaceFollowed>;
-  }>;
+export type NodeLocation = ReturnType<typeof findNode>;
 
 /** Outcome of following a node. `doubt`: the version's own layout doesn't exist, so either the location or the version is in doubt. */
-export type PlaceFollowed = Readonly<{ moved: boolean; doubt?: string }>;
+type PlaceFollowed = Readonly<{ moved: boolean; doubt?: string }>;
 
 /**
  * Finds the node and watches its configuration.
@@ -41,7 +24,7 @@ export function findNode(
   settings: NodeLayoutSettings,
   { configLimitBytes, fileTimeoutMs }: Readonly<{ configLimitBytes: number; fileTimeoutMs: number }>,
   { log, clock, signal, onEvent }: Readonly<{ log: Logger; clock: Clock; signal: AbortSignal; onEvent: () => void }>,
-): NodeLocation {
+) {
   let layout = resolveNodeLayout(settings);
   let lock = createWriterLock(layout.configPath);
   const createDeadline = () => createFileDeadline({ withinMs: fileTimeoutMs, signal }, { clock, onBack: onEvent });
@@ -60,12 +43,17 @@ export function findNode(
     layout: () => layout,
     lock: () => lock,
     watch,
+    /** Deadline for calls to the file system that holds node.conf. */
     fileDeadline,
+    /** Deadlines for the node's data and keys. Each may be on its own file system, and a hung one must not stall the others. */
     dataDeadline: createDeadline(),
     keyDeadline: createDeadline(),
+    /** Deadlines for programs that have an absolute path, on any file system. */
     programDeadlines: { driver: createDeadline(), nodeCli: createDeadline() },
+    /** Reads node.conf; reports a hung file system as a problem. */
     read: () => readConfigWithDeadline(layout.configPath, configLimitBytes, fileDeadline),
-    follow: async (version) => {
+    /** Updates the location of a node whose upgrade changed its layout, once the new layout exists. */
+    follow: async (version: NodeVersion | undefined): Promise<PlaceFollowed> => {
       const isHere = await isThere(layout.binDirectory);
       const hasConfig = await isThere(layout.configPath);
       if (isHere === undefined || hasConfig === undefined) return { moved: false };

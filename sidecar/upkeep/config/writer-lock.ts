@@ -1,29 +1,13 @@
 import { realpathSync } from "node:fs";
 import { stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import {
-  formatHolder,
-  createProcessLock,
-  type ProcessLock,
-  type ProcessLockResult,
-} from "#daemon/files/process-lock.ts";
+import { formatHolder, createProcessLock, type ProcessLock } from "#daemon/files/process-lock.ts";
 
 /** Outcome of acquiring a file's write lock. */
 type WriterLockResult = Readonly<{ ok: true } | { ok: false; reason: "Locked" | "LockFailed"; message: string }>;
 
 /** The right to write one file, granted to one process at a time on one file system. */
-export type WriterLock = Disposable &
-  Readonly<{
-    /** Acquires the lock if it is free; cheap if this process already holds it. */
-    acquire: () => WriterLockResult;
-    /**
-     * Acquires the lock once the file's directory responds. {@link acquire} alone makes a blocking file system call, so a hung file system
-     * would block the whole process. Here it blocks only a call that has a time limit.
-     */
-    acquireOnceReached: () => Promise<WriterLockResult>;
-    /** Releases the lock and removes the lock files. */
-    remove: () => void;
-  }>;
+export type WriterLock = ReturnType<typeof createWriterLock>;
 
 type HeldLock = Readonly<{ lockPath: string; lock: ProcessLock }>;
 
@@ -31,7 +15,7 @@ type HeldLock = Readonly<{ lockPath: string; lock: ProcessLock }>;
  * Creates a file's lock, next to the file; see {@link createProcessLock}. If the file is a symbolic link to another directory, a second
  * lock is created next to the target: two sidecars may use different links to the same target.
  */
-export function createWriterLock(path: string): WriterLock {
+export function createWriterLock(path: string) {
   const named = createHeldLock(path, path);
   let behind: HeldLock | undefined;
   const followLink = () => {
@@ -51,12 +35,18 @@ export function createWriterLock(path: string): WriterLock {
     return second;
   };
   return {
+    /** Acquires the lock if it is free; cheap if this process already holds it. */
     acquire,
+    /**
+     * Acquires the lock once the file's directory responds. `acquire` alone makes a blocking file system call, so a hung file system would
+     * block the whole process. Here it blocks only a call that has a time limit.
+     */
     acquireOnceReached: async () => {
       // The lock itself reports a missing directory.
       await stat(dirname(path)).catch(() => undefined);
       return acquire();
     },
+    /** Releases the lock and removes the lock files. */
     remove: () => {
       behind?.lock.remove();
       named.lock.remove();
@@ -89,7 +79,7 @@ function findLinkTarget(path: string): string | undefined {
 }
 
 function takeLock({ lockPath, lock }: HeldLock, path: string): WriterLockResult {
-  const result: ProcessLockResult = lock.acquire();
+  const result = lock.acquire();
   if (result.ok) return result;
   if (result.reason === "LockFailed") {
     return { ok: false, reason: "LockFailed", message: `${lockPath} can't be created ${result.why}.` };

@@ -5,21 +5,21 @@ import type { DataAssessment } from "./assess-data.ts";
 /** What is known about the node's data. */
 export type DataObservation = Readonly<{
   /** Finding of the last check; undefined before the first check. */
-  found: DataAssessment | undefined;
+  found?: DataAssessment | undefined;
   /**
    * Failure of the last check, and the time of the next check (wall clock; absent until the failed check has ended); undefined if the last
    * check didn't fail.
    */
-  failed: Readonly<{ why: string; againAtMs?: number }> | undefined;
+  failed?: Readonly<{ why: string; againAtMs?: number }> | undefined;
   /** Check in progress. */
-  looking: Promise<void> | undefined;
+  looking?: Promise<void> | undefined;
 }>;
 
 export type ObservedData = Observation<DataObservation>;
 
 /** Creates an empty observation. */
 export function observeData(onChange?: () => void): ObservedData {
-  return createObservation<DataObservation>({ found: undefined, failed: undefined, looking: undefined }, onChange);
+  return createObservation<DataObservation>({}, onChange);
 }
 
 /** Reports evidence against the node's data. Pure. */

@@ -10,7 +10,7 @@ export type DockerEngineOptions = Readonly<{
 }>;
 
 /** Docker Engine API of one engine. */
-export type DockerEngine = Readonly<{ request: (request: EngineRequest) => Promise<EngineResponse> }>;
+export type DockerEngine = ReturnType<typeof createDockerEngine>;
 
 const defaultResponseLimitBytes = 1_048_576;
 
@@ -23,10 +23,14 @@ export class EngineTimeout extends DriverError {
  * Creates the client for the node's engine. A request throws {@link EngineTimeout} if the response takes longer than `timeoutMs`, and
  * {@link DriverError} if the engine can't be reached.
  */
-export function createDockerEngine({ engine, timeoutMs }: DockerEngineOptions): DockerEngine {
+export function createDockerEngine({ engine, timeoutMs }: DockerEngineOptions) {
   const send = createEngineClient(engine);
   return {
-    request: async ({ signal, responseLimitBytes = defaultResponseLimitBytes, ...request }) => {
+    request: async ({
+      signal,
+      responseLimitBytes = defaultResponseLimitBytes,
+      ...request
+    }: EngineRequest): Promise<EngineResponse> => {
       // One deadline covers the whole response, so a tool that prints nothing for a while isn't terminated earlier.
       const deadline = createRunningTimeout(timeoutMs);
       try {

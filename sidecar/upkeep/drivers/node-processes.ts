@@ -5,16 +5,7 @@ import { findListeners, listProcesses, readCommandLine, readStartTicks } from ".
 export type NodeProcess = Readonly<{ pid: number; startTicks: number }>;
 
 /** A node's processes on this machine that are visible to the sidecar. */
-export type NodeProcesses = Readonly<{
-  /** Finds the processes that listen on the node's port. */
-  now: () => Promise<readonly NodeProcess[]>;
-  /**
-   * Finds the processes that listen on the node's port and other processes of its program in its directory. Also finds processes of the
-   * same program elsewhere, which are other nodes.
-   */
-  find: () => Promise<Readonly<{ own: readonly NodeProcess[]; elsewhere: readonly NodeProcess[] }>>;
-  runs: (process: NodeProcess) => Promise<boolean>;
-}>;
+export type NodeProcesses = ReturnType<typeof createNodeProcesses>;
 
 /** Address of the node's RPC, its bin directory, and its family's name for the program. */
 export type NodeProcessesOptions = Readonly<{
@@ -28,11 +19,16 @@ export type NodeProcessesOptions = Readonly<{
 }>;
 
 /** Creates the process search, which uses the port in the node's URL and the node's program. */
-export function createNodeProcesses({ httpUrl, binDirectory, processName }: NodeProcessesOptions): NodeProcesses {
+export function createNodeProcesses({ httpUrl, binDirectory, processName }: NodeProcessesOptions) {
   const port = readUrlPort(new URL(httpUrl));
   let program: string | undefined;
   return {
+    /** Finds the processes that listen on the node's port. */
     now: async () => mark(await findListeners(port, binDirectory())),
+    /**
+     * Finds the processes that listen on the node's port and other processes of its program in its directory. Also finds processes of the
+     * same program elsewhere, which are other nodes.
+     */
     find: async () => {
       const directory = binDirectory();
       const [holders, all] = await Promise.all([findListeners(port, directory), listProcesses(directory)]);
@@ -49,7 +45,7 @@ export function createNodeProcesses({ httpUrl, binDirectory, processName }: Node
       const elsewhere = nodes.flat().flatMap(({ pid, isInside }) => (isInside ? [] : [pid]));
       return { own: await mark([...new Set([...holders, ...inside])]), elsewhere: await mark(elsewhere) };
     },
-    runs: async ({ pid, startTicks }) => (await readStartTicks(pid)) === startTicks,
+    runs: async ({ pid, startTicks }: NodeProcess) => (await readStartTicks(pid)) === startTicks,
   };
 }
 

@@ -26,33 +26,23 @@ export type PruneCheck = Readonly<{
 /** What is known about pruning. */
 export type PruneObservation = Readonly<{
   /** Why node_cli did not report PruneInfo at the last query; undefined if it did. */
-  tool: ConditionReport<"Pruning"> | undefined;
+  tool?: ConditionReport<"Pruning"> | undefined;
   /** Absent before the first iteration. */
-  autoPrune: AutoPrune | undefined;
+  autoPrune?: AutoPrune | undefined;
   /** Progress of pruning, and the check by which it was last judged. */
-  progress: PruneProgress | undefined;
-  lastCheck: PruneCheck | undefined;
+  progress?: PruneProgress | undefined;
+  lastCheck?: PruneCheck | undefined;
   /** PruneInfo for which auto-pruning was last enabled, so that the sidecar acts on each PruneInfo only once. */
-  prunedOn: PruneInfo | undefined;
+  prunedOn?: PruneInfo | undefined;
   /** The node_cli run that enables auto-pruning. */
-  running: Promise<void> | undefined;
+  running?: Promise<void> | undefined;
 }>;
 
 export type ObservedPruning = Observation<PruneObservation>;
 
 /** Creates an empty observation of pruning. */
 export function observePruning(onChange?: () => void): ObservedPruning {
-  return createObservation<PruneObservation>(
-    {
-      tool: undefined,
-      autoPrune: undefined,
-      progress: undefined,
-      lastCheck: undefined,
-      prunedOn: undefined,
-      running: undefined,
-    },
-    onChange,
-  );
+  return createObservation<PruneObservation>({}, onChange);
 }
 
 /** Reports whether pruning is as desired, and advances. Pure. */

@@ -31,11 +31,7 @@ export type PushCheck = Readonly<
 >;
 
 /** Watches the node's metrics. */
-export type PushWatch = Readonly<{
-  /** Queries the time of the node's last push (seconds since 1970). */
-  lastPush: (signal: AbortSignal) => Promise<PushCheck>;
-  done: Promise<void>;
-}>;
+export type PushWatch = ReturnType<typeof watchPushes>;
 
 const watchedLook: WatchedCheck = { what: "The check of the Pushgateway", types: ["MetricsArriving"] };
 
@@ -43,11 +39,12 @@ const watchedLook: WatchedCheck = { what: "The check of the Pushgateway", types:
  * Polls the Pushgateway. A fresh group for the node is the only evidence that metrics arrive, because a node whose keys are from another
  * version reports nothing (specification, "Errors").
  */
-export function watchPushes(options: PushWatchOptions, dependencies: PushWatchDependencies): PushWatch {
+export function watchPushes(options: PushWatchOptions, dependencies: PushWatchDependencies) {
   const { identity, board, log } = dependencies;
   let followed: TrackedGroups = new Map();
   const say = (report: ConditionReport<"MetricsArriving">) => void board.set(report);
 
+  /** Queries the time of the node's last push (seconds since 1970). */
   const checkPushes = async (signal: AbortSignal): Promise<PushCheck> => {
     const pushes = identity();
     if (pushes === undefined || pushes === "unknown") {
@@ -57,12 +54,8 @@ export function watchPushes(options: PushWatchOptions, dependencies: PushWatchDe
     const found = await readPushGroups(options, signal, dependencies);
     if (signal.aborted) return { state: "unreachable" };
     if (!found.ok) {
-      say({
-        type: "MetricsArriving",
-        status: "False",
-        reason: "PushgatewayUnreachable",
-        message: found.message,
-      });
+      const { message } = found;
+      say({ type: "MetricsArriving", status: "False", reason: "PushgatewayUnreachable", message });
       return { state: "unreachable" };
     }
     const own = listOwnGroups(found.groups, pushes);

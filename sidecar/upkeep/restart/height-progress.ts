@@ -6,26 +6,10 @@ import type { RpcState } from "#health/rpc-state.ts";
 const answersForMs = 1_000;
 
 /** Evidence from the node's heights before, during and after a restart. */
-export type HeightProgress = Readonly<{
-  /** Records that the restart command has exited. */
-  restarted: () => void;
-  isRestarted: () => boolean;
-  see: (health: RpcState) => void;
-  advanced: () => boolean;
-  /** Returns the time of the node's first response after the restart (monotonic); undefined before the first response. */
-  answeredAtMs: () => number | undefined;
-  /** Whether the node responds with the same head at which the chain was already idle, before it had been watched for long. */
-  isIdleAsBefore: () => boolean;
-  /** Whether the last check since the restart got a response. */
-  isAnswering: () => boolean;
-  /** Whether any check, starting with the one before the restart, got no response. */
-  wasDown: () => boolean;
-  /** Describes the node's progress, for a message to which the time limit is appended. */
-  describe: () => string;
-}>;
+export type HeightProgress = ReturnType<typeof createHeightProgress>;
 
 /** Creates empty evidence; every check must be passed to `see`. */
-export function createHeightProgress(clock: Clock): HeightProgress {
+export function createHeightProgress(clock: Clock) {
   let advanced = false;
   let commandDone = false;
   let doneMs = 0;
@@ -40,12 +24,13 @@ export function createHeightProgress(clock: Clock): HeightProgress {
   let before: number | undefined;
   let baseline: number | undefined;
   return {
+    /** Records that the restart command has exited. */
     restarted: () => {
       commandDone = true;
       doneMs = clock.monotonicMs();
     },
     isRestarted: () => commandDone,
-    see: (health) => {
+    see: (health: RpcState) => {
       const { failure, height } = health;
       hasReferences = health.reference !== undefined;
       if (!commandDone) ({ cadence, idleAt } = health);
@@ -70,14 +55,19 @@ export function createHeightProgress(clock: Clock): HeightProgress {
       advanced ||= height > baseline || (holds && isIdleSince(health, { height, cadence, restartedAtMs: doneMs }));
     },
     advanced: () => advanced,
+    /** Returns the time of the node's first response after the restart (monotonic); undefined before the first response. */
     answeredAtMs: () => firstAnswerMs,
+    /** Whether the node responds with the same head at which the chain was already idle, before it had been watched for long. */
     isIdleAsBefore: () => {
       const answers = answersSinceMs !== undefined && clock.monotonicMs() - answersSinceMs >= answersForMs;
       const rests = before !== undefined && idleAt === before && last === before;
       return answers && rests && !hasReferences && cadence === "unknown";
     },
+    /** Whether the last check since the restart got a response. */
     isAnswering: () => firstAnswerMs !== undefined && !isDown,
+    /** Whether any check, starting with the one before the restart, got no response. */
     wasDown: () => wasDown,
+    /** Describes the node's progress, for a message to which the time limit is appended. */
     describe: () => {
       if (firstAnswerMs === undefined || last === undefined) return "its RPC did not respond";
       return isDown ? "its RPC stopped responding and its height did not advance" : `its height stayed at ${last}`;

@@ -4,12 +4,9 @@ import { failedStartsStored, type DataEvidence, type FailedStart } from "../stat
 import type { UpkeepState } from "../state/upkeep-state.ts";
 import type { Verification } from "./restart-verification.ts";
 
-export type StartRecorder = Readonly<{
-  /** Records a start; returns a function to be called with its outcome and the hash of its node.conf. */
-  begin: () => Promise<(verified: Verification, configHash: string | undefined) => Promise<void>>;
-}>;
+export type StartRecorder = ReturnType<typeof createStartRecorder>;
 
-export type StartRecorderDependencies = Readonly<{
+type StartRecorderDependencies = Readonly<{
   state: Pick<UpkeepState, "dataEvidence">;
   clock: Pick<Clock, "wallMs">;
   /** File in which Linux counts the processes that were killed because memory ran out. */
@@ -17,29 +14,20 @@ export type StartRecorderDependencies = Readonly<{
 }>;
 
 /** Creates a recorder that stores failed starts in the state, and forgets them once a start succeeds. */
-export function createStartRecorder({
-  state,
-  clock,
-  memoryPath = "/proc/vmstat",
-}: StartRecorderDependencies): StartRecorder {
+export function createStartRecorder({ state, clock, memoryPath = "/proc/vmstat" }: StartRecorderDependencies) {
   return {
+    /** Records a start; returns a function to be called with its outcome and the hash of its node.conf. */
     begin: async () => {
       const before = await countMemoryKills(memoryPath);
-      return async (verified, configHash) => {
+      return async (verified: Verification, configHash: string | undefined): Promise<void> => {
         const known = state.dataEvidence.get() ?? { failedStarts: [] };
         if (verified.ok) return state.dataEvidence.set(forgetStarts(known));
         const { message } = verified;
         const end = hasRunNothing(message) ? undefined : verified.end;
         const lackedMemory = (await countMemoryKills(memoryPath)) > before;
         const afterMs = end?.kind === "ended" ? end.afterMs : undefined;
-        const start: FailedStart = {
-          atMs: clock.wallMs(),
-          kind: end?.kind,
-          afterMs,
-          configHash,
-          message,
-          lackedMemory,
-        };
+        const kind = end?.kind;
+        const start: FailedStart = { atMs: clock.wallMs(), kind, afterMs, configHash, message, lackedMemory };
         state.dataEvidence.set({ ...known, failedStarts: [...known.failedStarts, start].slice(-failedStartsStored) });
       };
     },

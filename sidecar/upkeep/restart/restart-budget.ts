@@ -3,23 +3,10 @@ import { createSlidingWindow } from "#daemon/sliding-window.ts";
 import type { StateStore } from "../state/state-store.ts";
 
 /** Limits the number of restarts per hour. */
-export type RestartBudget = Readonly<{
-  /** Returns the number of restarts in the last hour. */
-  used: () => number;
-  /** Whether one more restart is allowed. An ordinary restart leaves one for its rollback, if the budget has more than one. */
-  allows: (purpose: RestartPurpose) => boolean;
-  /** Returns the time at which one more restart will be allowed (monotonic); undefined if one is allowed now or never will be. */
-  allowsAtMs: (purpose: RestartPurpose) => number | undefined;
-  /** Returns the start and end of this process's last restart (monotonic; the end is undefined while the restart is in progress). */
-  last: () => LastRestart | undefined;
-  /** Records that the last restart has ended, regardless of its outcome. */
-  end: () => void;
-  /** Counts a restart. Call this before the restart: the count is on disk when the call returns, if the state is writable. */
-  record: (reason: string) => void;
-}>;
+export type RestartBudget = ReturnType<typeof createRestartBudget>;
 
 /** Start and end time of a restart (monotonic). */
-export type LastRestart = Readonly<{ beganMs: number; endedMs: number | undefined }>;
+type LastRestart = Readonly<{ beganMs: number; endedMs: number | undefined }>;
 
 type RestartPurpose = "ordinary" | "roll-back";
 
@@ -33,7 +20,7 @@ const hourMs = 3_600_000;
 export function createRestartBudget(
   { perHour }: Readonly<{ perHour: number }>,
   { store, clock, boot }: Readonly<{ store: StateStore; clock: Clock; boot: () => BootTime }>,
-): RestartBudget {
+) {
   const { database } = store;
   const insert = database.prepare("INSERT INTO restart (at_ms, reason, boot_id, boot_ms) VALUES (?, ?, ?, ?)");
   const forget = database.prepare(
@@ -53,24 +40,26 @@ export function createRestartBudget(
   const getLimit = (purpose: RestartPurpose) => (purpose === "roll-back" || perHour < 2 ? perHour : perHour - 1);
   let number = 0;
   return {
+    /** Returns the number of restarts in the last hour. */
     used,
-    allows: (purpose) => used() < getLimit(purpose),
-    allowsAtMs: (purpose) => {
+    /** Whether one more restart is allowed. An ordinary restart leaves one for its rollback, if the budget has more than one. */
+    allows: (purpose: RestartPurpose) => used() < getLimit(purpose),
+    /** Returns the time at which one more restart will be allowed (monotonic); undefined if one is allowed now or never will be. */
+    allowsAtMs: (purpose: RestartPurpose) => {
       const limit = getLimit(purpose);
-      const freed =
-        used() < limit
-          ? undefined
-          : made
-              .times()
-              .toSorted((a, b) => a - b)
-              .at(-limit);
-      return limit === 0 || freed === undefined ? undefined : freed + hourMs;
+      if (limit === 0 || used() < limit) return undefined;
+      const oldestFirst = made.times().toSorted((a, b) => a - b);
+      const freed = oldestFirst.at(-limit);
+      return freed === undefined ? undefined : freed + hourMs;
     },
+    /** Returns the start and end of this process's last restart (monotonic; the end is undefined while the restart is in progress). */
     last: () => last,
+    /** Records that the last restart has ended, regardless of its outcome. */
     end: () => {
       last = last && { ...last, endedMs: clock.monotonicMs() };
     },
-    record: (reason) => {
+    /** Counts a restart. Call this before the restart: the count is on disk when the call returns, if the state is writable. */
+    record: (reason: string) => {
       const { bootId, sinceBootMs } = boot();
       const row = [Math.round(clock.wallMs()), reason, bootId ?? null, Math.round(sinceBootMs)] as const;
       // As in the table, retains at most as many restarts as the budget allows, the newest ones.

@@ -16,35 +16,24 @@ export type RollBackFinding = Readonly<
 /** Last observed state of the node's restarts. */
 export type RestartObservation = Readonly<{
   /** Restart in progress. `stage`: what the restart is waiting for, and the deadline. */
-  running: Promise<void> | undefined;
-  stage: string | undefined;
+  running?: Promise<void> | undefined;
+  stage?: string | undefined;
   /** Last decision, or the reason why a changed node.conf doesn't cause a restart or can't be judged. Absent before the first iteration. */
-  settled: RestartDecision | Readonly<{ refusedEdit: string }> | Readonly<{ unjudgedEdit: string }> | undefined;
+  settled?: RestartDecision | Readonly<{ refusedEdit: string }> | Readonly<{ unjudgedEdit: string }> | undefined;
   /** Pause that was active at the last check. */
-  hold: "none" | Readonly<{ message: string }> | undefined;
+  hold?: "none" | Readonly<{ message: string }> | undefined;
   /** Reloaded when absent. */
-  kept: StoredConfig | undefined;
+  kept?: StoredConfig | undefined;
   /** Active content, and the height at which it was first seen active. */
-  advancing: Readonly<{ contentHash: string; height: number | undefined }> | undefined;
-  rollBack: RollBackFinding | undefined;
+  advancing?: Readonly<{ contentHash: string; height: number | undefined }> | undefined;
+  rollBack?: RollBackFinding | undefined;
 }>;
 
 export type ObservedRestarts = Observation<RestartObservation>;
 
 /** Creates an empty observation of restarts. */
 export function observeRestarts(onChange?: () => void): ObservedRestarts {
-  return createObservation<RestartObservation>(
-    {
-      running: undefined,
-      stage: undefined,
-      settled: undefined,
-      hold: undefined,
-      kept: undefined,
-      advancing: undefined,
-      rollBack: undefined,
-    },
-    onChange,
-  );
+  return createObservation<RestartObservation>({}, onChange);
 }
 
 /** A query about whether the node started with a content, and the result. */
@@ -79,37 +68,28 @@ export type UnhealthyPeriod = Readonly<{
 /** State of the node's process, apart from its RPC responses. */
 export type ProcessObservation = Readonly<{
   /** Last query about whether the node started with a content, for that content and an observed start. */
-  requestedStart: RequestedStart | undefined;
+  requestedStart?: RequestedStart | undefined;
   /** Start of the node, as reported by its driver in this iteration. */
-  started: Promise<NodeStart> | undefined;
+  started?: Promise<NodeStart> | undefined;
   /** Set while the node's RPC does not respond; undefined if it responds or can't be queried. */
-  unresponsive: UnresponsivePeriod | undefined;
+  unresponsive?: UnresponsivePeriod | undefined;
   /** Whether the process was visible while the node responded; in that case, if it is no longer visible, it has exited. */
   wasSeen: boolean;
   /** Whether the observed process has exited and no process of the node is running. */
   hasEnded: boolean;
   /** Time (wall clock) since which a node that responds has had no visible process. */
-  missedAtMs: number | undefined;
+  missedAtMs?: number | undefined;
   /** Time until which an unresponsive node may still be starting (wall clock). */
-  startingUntilMs: number | undefined;
+  startingUntilMs?: number | undefined;
   /** State of an unhealthy node; undefined if it isn't known to be unhealthy. */
-  unhealthy: UnhealthyPeriod | undefined;
+  unhealthy?: UnhealthyPeriod | undefined;
 }>;
 
 export type ObservedProcess = Observation<ProcessObservation>;
 
 /** Creates the observation of the process. `wasSeen`: an earlier sidecar saw the process while the node was healthy. */
 export function observeProcess({ wasSeen } = { wasSeen: false }): ObservedProcess {
-  return createObservation<ProcessObservation>({
-    requestedStart: undefined,
-    started: undefined,
-    unresponsive: undefined,
-    wasSeen,
-    hasEnded: false,
-    missedAtMs: undefined,
-    startingUntilMs: undefined,
-    unhealthy: undefined,
-  });
+  return createObservation<ProcessObservation>({ wasSeen, hasEnded: false });
 }
 
 /**

@@ -8,19 +8,16 @@ import type { UpkeepState } from "./upkeep-state.ts";
 export type StateObservation = Readonly<{
   directory: string;
   isLookedAt: boolean;
-  failure: StoreFailure | undefined;
+  failure?: StoreFailure | undefined;
   /** Reason why a copy of node.conf couldn't be saved in the state directory, and the remedy. */
-  copyNotKept: string | undefined;
+  copyNotKept?: string | undefined;
 }>;
 
 export type ObservedState = Observation<StateObservation>;
 
 /** Creates an empty observation of a state directory. */
 export function observeState(directory: string, onChange?: () => void): ObservedState {
-  return createObservation<StateObservation>(
-    { directory, isLookedAt: false, failure: undefined, copyNotKept: undefined },
-    onChange,
-  );
+  return createObservation<StateObservation>({ directory, isLookedAt: false }, onChange);
 }
 
 /**
@@ -54,10 +51,9 @@ async function findHangingFailure(directory: string, fileDeadline: FileDeadline)
 export function findStateFailure({ isLookedAt, failure, copyNotKept }: StateObservation): StoreFailure | undefined {
   if (!isLookedAt) return undefined;
   if (failure !== undefined) {
-    const message =
-      `${failure.message} Until then, the sidecar's state is only in memory, and it neither changes node.conf nor restarts the ` +
-      "node.";
-    return { reason: failure.reason, message };
+    const until =
+      "Until then, the sidecar's state is only in memory, and it neither changes node.conf nor restarts the node.";
+    return { reason: failure.reason, message: `${failure.message} ${until}` };
   }
   return copyNotKept === undefined ? undefined : { reason: "WriteFailed", message: copyNotKept };
 }

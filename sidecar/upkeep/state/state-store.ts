@@ -7,34 +7,18 @@ export type StoreFailure = Readonly<{ reason: (typeof unstoredState)[number]; me
 /** Database write; `kept` is called once it is on disk. */
 export type StoreWrite = Readonly<{ run: () => void; kept?: () => void }>;
 
-/**
- * Writes to the sidecar's database. The process's memory is authoritative: if the disk is full, read-only or missing, only the copy on disk
- * is lost, never the displayed values. Code that acts checks `failure` first, because a restart that isn't persisted isn't charged to any
- * budget.
- */
-export type StateStore = Readonly<{
-  database: DatabaseSync;
-  /** Writes now or, if that fails, at a later `flush`. Of several writes with the same name, only the last is retained. */
-  write: (name: string, write: StoreWrite) => void;
-  /** Writes at the next `flush`: for values that are displayed at any time, even while the disk's file system hangs. */
-  defer: (name: string, write: StoreWrite) => void;
-  /** Makes the writes in `change` in one transaction: after a kill, either all of them are on disk or none. */
-  atomically: (change: () => void) => void;
-  /** Writes all pending changes in one transaction. */
-  flush: () => void;
-  /** Whether a trial write succeeds. */
-  isWritable: () => boolean;
-  /** Returns the reason why some state is not on disk; undefined if all of it is. */
-  failure: () => StoreFailure | undefined;
-  /** Suspends all disk access while the disk's file system hangs, because access would block the whole process; undefined resumes it. */
-  suspend: (failure: StoreFailure | undefined) => void;
-}>;
+/** Writes to the sidecar's database. */
+export type StateStore = ReturnType<typeof createStateStore>;
 
 /** Max time to wait for another process's lock on the database; the wait blocks the whole process. */
 const busyTimeoutMs = 50;
 
-/** Creates the store for an open database; `path` is the database's file, for messages. */
-export function createStateStore(database: DatabaseSync, path: string): StateStore {
+/**
+ * Creates the store for an open database; `path` is the database's file, for messages. The process's memory is authoritative: if the disk is
+ * full, read-only or missing, only the copy on disk is lost, never the displayed values. Code that acts checks `failure` first, because a
+ * restart that isn't persisted isn't charged to any budget.
+ */
+export function createStateStore(database: DatabaseSync, path: string) {
   database.exec(`PRAGMA busy_timeout = ${busyTimeoutMs}`);
   const pending = new Map<string, StoreWrite>();
   let failed: StoreFailure | undefined;
@@ -70,11 +54,16 @@ export function createStateStore(database: DatabaseSync, path: string): StateSto
   const failure = () => suspended ?? failed;
   return {
     database,
+    /** Writes now or, if that fails, at a later `flush`. Of several writes with the same name, only the last is retained. */
     write,
+    /** Writes at the next `flush`: for values that are displayed at any time, even while the disk's file system hangs. */
     defer,
+    /** Writes all pending changes in one transaction. */
     flush,
+    /** Returns the reason why some state is not on disk; undefined if all of it is. */
     failure,
-    atomically: (change) => {
+    /** Makes the writes in `change` in one transaction: after a kill, either all of them are on disk or none. */
+    atomically: (change: () => void) => {
       changes += 1;
       try {
         change();
@@ -83,11 +72,13 @@ export function createStateStore(database: DatabaseSync, path: string): StateSto
       }
       flush();
     },
+    /** Whether a trial write succeeds. */
     isWritable: () => {
       write("probe", { run: () => database.exec("UPDATE fact SET value = value WHERE name = 'identity'") });
       return failure() === undefined;
     },
-    suspend: (why) => {
+    /** Suspends all disk access while the disk's file system hangs, because access would block the whole process; undefined resumes it. */
+    suspend: (why: StoreFailure | undefined) => {
       suspended = why;
     },
   };

@@ -66,50 +66,8 @@ export type AuditedConfig = Readonly<{
   writing?: string | undefined;
 }>;
 
-/**
- * State that must survive a restart of the sidecar. Each change is on disk when its call returns, unless `store.failure` reports a reason;
- * in that case the change is in memory, and is written as soon as possible.
- */
-export type UpkeepState = Disposable &
-  Readonly<{
-    /** Directory that holds the state and node.conf's saved versions. */
-    directory: string;
-    /** Identity of the node to which the state belongs; absent in state from an older version until the state is claimed. */
-    identity: Fact<NodeIdentity>;
-    /** Values unique to this node, from its running configuration; another node's copy is never restored over them. */
-    nodeValues: Fact<NodeValues>;
-    /** The sidecar's adoption of this node: since when and on what basis it may act. Persists across restarts. */
-    adopted: Fact<Adoption>;
-    /** Last audited content of node.conf; different content is reported as an external change. */
-    auditedConfig: Fact<AuditedConfig>;
-    /** Meaning of the configuration that the node has read (`deriveMeaning`); `unknown` if it may have read a different one. */
-    nodeHas: Fact<string>;
-    /**
-     * Meaning of the configuration with which the running node is known to have started: either the sidecar started it with that
-     * configuration, or the file hadn't changed since before the start. Absent if only assumed.
-     */
-    startedWith: Fact<string>;
-    /** Absent in state from an older version, which retained only verified configurations. */
-    healthy: Fact<Healthy>;
-    hold: Fact<Hold>;
-    restartInFlight: Fact<RestartInFlight>;
-    /** Failed restart to retry, because the pause that it led to was lifted. */
-    retry: Fact<RestartRetry>;
-    /** A restart requested by the operator, and the time of the request (wall clock). */
-    requestedRestart: Fact<Readonly<{ atMs: number }>>;
-    /** Current or last upgrade. */
-    upgrade: Fact<UpgradeRecord>;
-    /** Evidence about the integrity of the node's data. */
-    dataEvidence: Fact<DataEvidence>;
-    /** Time at which the node's volume claim was last enlarged (wall clock). */
-    volumeGrownAtMs: Fact<number>;
-    /** History of the node's data disk. */
-    diskHistory: Fact<DiskHistory>;
-    /** Store for tables that hold several values: events, restarts. */
-    store: StateStore;
-    /** Makes several changes (facts, events, restarts) in one transaction: after a kill all of them are on disk, or none. */
-    atomically: (change: () => void) => void;
-  }>;
+/** State that must survive a restart of the sidecar. */
+export type UpkeepState = ReturnType<typeof openUpkeepState>;
 
 /** Stored value. */
 type Fact<T> = Readonly<{ get: () => T | undefined; set: (value: T | undefined) => void }>;
@@ -139,29 +97,51 @@ const migrations = [
      WHERE name = 'upgrade' AND value ->> 'failure' IS NOT NULL`,
 ];
 
-/** Opens the state in a directory, or creates it if there is none. */
-export function openUpkeepState(directory: string): UpkeepState {
+/**
+ * Opens the state in a directory, or creates it if there is none. Each change is on disk when its call returns, unless `store.failure`
+ * reports a reason; in that case the change is in memory, and is written as soon as possible.
+ */
+export function openUpkeepState(directory: string) {
   const path = join(directory, upkeepStateFile);
   const database = openSqlite(path, migrations, { setting: "GATEHOUSE_SIDECAR_UPKEEP_STATE_DIRECTORY" });
   const store = createStateStore(database, path);
   return {
+    /** Directory that holds the state and node.conf's saved versions. */
     directory,
-    identity: openFact(store, "identity"),
-    nodeValues: openFact(store, "nodeTies"),
-    adopted: openFact(store, "adopted"),
-    auditedConfig: openFact(store, "auditedConfig"),
-    nodeHas: openFact(store, "nodeHas"),
-    startedWith: openFact(store, "startedWith"),
-    healthy: openFact(store, "healthy"),
-    hold: openFact(store, "hold"),
-    restartInFlight: openFact(store, "restartInFlight"),
-    retry: openFact(store, "retry"),
-    requestedRestart: openFact(store, "askedRestart"),
-    upgrade: openFact(store, "upgrade"),
-    dataEvidence: openFact(store, "dataEvidence"),
-    volumeGrownAtMs: openFact(store, "volumeGrownAtMs"),
-    diskHistory: openFact(store, "diskHistory"),
+    /** Identity of the node to which the state belongs; absent in state from an older version until the state is claimed. */
+    identity: openFact<NodeIdentity>(store, "identity"),
+    /** Values unique to this node, from its running configuration; another node's copy is never restored over them. */
+    nodeValues: openFact<NodeValues>(store, "nodeTies"),
+    /** The sidecar's adoption of this node: since when and on what basis it may act. Persists across restarts. */
+    adopted: openFact<Adoption>(store, "adopted"),
+    /** Last audited content of node.conf; different content is reported as an external change. */
+    auditedConfig: openFact<AuditedConfig>(store, "auditedConfig"),
+    /** Meaning of the configuration that the node has read (`deriveMeaning`); `unknown` if it may have read a different one. */
+    nodeHas: openFact<string>(store, "nodeHas"),
+    /**
+     * Meaning of the configuration with which the running node is known to have started: either the sidecar started it with that
+     * configuration, or the file hadn't changed since before the start. Absent if only assumed.
+     */
+    startedWith: openFact<string>(store, "startedWith"),
+    /** Absent in state from an older version, which retained only verified configurations. */
+    healthy: openFact<Healthy>(store, "healthy"),
+    hold: openFact<Hold>(store, "hold"),
+    restartInFlight: openFact<RestartInFlight>(store, "restartInFlight"),
+    /** Failed restart to retry, because the pause that it led to was lifted. */
+    retry: openFact<RestartRetry>(store, "retry"),
+    /** A restart requested by the operator, and the time of the request (wall clock). */
+    requestedRestart: openFact<Readonly<{ atMs: number }>>(store, "askedRestart"),
+    /** Current or last upgrade. */
+    upgrade: openFact<UpgradeRecord>(store, "upgrade"),
+    /** Evidence about the integrity of the node's data. */
+    dataEvidence: openFact<DataEvidence>(store, "dataEvidence"),
+    /** Time at which the node's volume claim was last enlarged (wall clock). */
+    volumeGrownAtMs: openFact<number>(store, "volumeGrownAtMs"),
+    /** History of the node's data disk. */
+    diskHistory: openFact<DiskHistory>(store, "diskHistory"),
+    /** Store for tables that hold several values: events, restarts. */
     store,
+    /** Makes several changes (facts, events, restarts) in one transaction: after a kill all of them are on disk, or none. */
     atomically: store.atomically,
     [Symbol.dispose]: () => {
       // Closing writes the log back into the database, which takes forever on a hung file system.

@@ -10,21 +10,7 @@ import type { PruneInfo } from "#node/prune-info.ts";
 import { isAnotherProgram, resolveVersion, type VersionResolution } from "./version-resolution.ts";
 
 /** Observes what the node and node_cli report: the version and PruneInfo. */
-export type NodeObserver = Readonly<{
-  version: () => VersionResolution;
-  /** Returns the last PruneInfo, a new object for each query; undefined if the last query returned none. */
-  pruneInfo: () => PruneInfo | undefined;
-  /** Returns the reason why node_cli can't be run, if the last query found it missing or not executable. */
-  missing: () => string | undefined;
-  /** Runs node_cli now. */
-  check: (signal: AbortSignal) => Promise<void>;
-  /**
-   * Whether the node itself has reported the version, or both the node and the tool have had a chance to do so: after an upgrade, the
-   * configured version may be outdated.
-   */
-  isReady: () => boolean;
-  done: Promise<void>;
-}>;
+export type NodeObserver = ReturnType<typeof observeNode>;
 
 export type NodeObserverOptions = Readonly<{
   version?: string | undefined;
@@ -62,7 +48,7 @@ const notRun = "node_cli is disabled (nodeCli.runner is none): pruning is neithe
  * after a second, then with a delay that doubles up to the regular interval, and also as soon as the node starts to respond: in a pod, the
  * sidecar starts before the tool's container.
  */
-export function observeNode(options: NodeObserverOptions, dependencies: NodeObserverDependencies): NodeObserver {
+export function observeNode(options: NodeObserverOptions, dependencies: NodeObserverDependencies) {
   const { nodeCli, health, clock, onTool, onChange } = dependencies;
   const versions = followVersions(options, dependencies);
   let lastSummary: string | undefined;
@@ -110,6 +96,10 @@ export function observeNode(options: NodeObserverOptions, dependencies: NodeObse
   const polling = { ...options, name: "node_cli", failed, intervalMs: Math.min(checkMs, options.intervalMs) };
   const done = poll(polling, lookWhenDue, dependencies);
   const beganMs = clock.monotonicMs();
+  /**
+   * Whether the node itself has reported the version, or both the node and the tool have had a chance to do so: after an upgrade, the
+   * configured version may be outdated.
+   */
   const isReady = () => {
     const isLate = clock.monotonicMs() - beganMs > firstWordMs;
     const { version, isRunning = false } = versions.resolve();
@@ -125,8 +115,11 @@ export function observeNode(options: NodeObserverOptions, dependencies: NodeObse
   };
   return {
     version: versions.resolve,
+    /** Returns the last PruneInfo, a new object for each query; undefined if the last query returned none. */
     pruneInfo: () => (answered?.ok === true ? answered.value : undefined),
+    /** Returns the reason why node_cli can't be run, if the last query found it missing or not executable. */
     missing: () => explainMissing(answered),
+    /** Runs node_cli now. */
     check: lookNow,
     isReady,
     done,
@@ -141,7 +134,7 @@ function explainMissing(answer: NodeCliResult<PruneInfo> | undefined): string | 
 
 /** Tracks the version printed by node_cli, and resolves the node's version from it and the other sources. */
 function followVersions(
-  { version: setting, clientName, image, toolCommand }: NodeObserverOptions,
+  options: NodeObserverOptions,
   { health, commits: known }: Pick<NodeObserverDependencies, "health" | "commits">,
 ) {
   let printed: string | undefined;
@@ -162,18 +155,9 @@ function followVersions(
       const clientVersion = client === undefined ? undefined : { text: client, isCurrent: failure === undefined };
       const commits = known();
       const isReplaced =
-        reported?.isCurrent === false && isAnotherProgram({ now: printed, before: printedThen, toolCommand }, commits);
+        reported?.isCurrent === false && isAnotherProgram({ now: printed, before: printedThen, ...options }, commits);
       const binary = isReplaced ? undefined : reported;
-      return resolveVersion({
-        binary,
-        setting,
-        nodeCli: printed,
-        toolCommand,
-        clientVersion,
-        clientName,
-        image,
-        commits,
-      });
+      return resolveVersion({ ...options, setting: options.version, binary, nodeCli: printed, clientVersion, commits });
     },
   };
 }

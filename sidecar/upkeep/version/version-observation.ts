@@ -8,21 +8,18 @@ import type { VersionResolution } from "./version-resolution.ts";
 /** The node's version at the last iteration. */
 export type VersionObservation = Readonly<{
   /** Absent before the first iteration. */
-  resolution: VersionResolution | undefined;
+  resolution?: VersionResolution | undefined;
   /** Reason why the node's location is inconsistent with the version. */
-  doubtOfPlace: string | undefined;
+  doubtOfPlace?: string | undefined;
   /** Last reported version. */
-  text: string | undefined;
+  text?: string | undefined;
 }>;
 
 export type ObservedVersion = Observation<VersionObservation>;
 
 /** Creates an empty observation of the version. */
 export function observeVersion(onChange?: () => void): ObservedVersion {
-  return createObservation<VersionObservation>(
-    { resolution: undefined, doubtOfPlace: undefined, text: undefined },
-    onChange,
-  );
+  return createObservation<VersionObservation>({}, onChange);
 }
 
 /**

@@ -3,7 +3,7 @@ import { resolveVersion } from "./version/version-resolution.ts";
 import type { ConditionReport, ConditionType } from "#status/condition.ts";
 import { conditionReasons } from "#status/condition-reasons.ts";
 import { observeAdoption } from "./adoption/adoption-observation.ts";
-import { deriveConditions, type ConditionText, type Observations } from "./conditions.ts";
+import { deriveConditions, type ConditionText, type Observations } from "./observations.ts";
 import { observeConfig, type ConfigComparison } from "./config/config-observation.ts";
 import type { Plan } from "./plan/plan.ts";
 import { observeData } from "./corruption/data-observation.ts";
@@ -17,33 +17,24 @@ import { observeVersion } from "./version/version-observation.ts";
 
 const words: ConditionText = { mode: "adopt", driver: "ops", command: (verb) => `npx gatehouse-evm ${verb}` };
 
-const nothing: Observations = {
-  iterations: observeIterations().now(),
-  state: observeState("/state").now(),
-  version: observeVersion().now(),
-  config: observeConfig().now(),
-  adoption: observeAdoption().now(),
-  prune: observePruning().now(),
-  restarts: observeRestarts().now(),
-  upgrade: observeUpgrade(undefined, undefined).now(),
-  data: observeData().now(),
-};
+type Subject = Exclude<keyof Observations, "process">;
 
-type Found = Readonly<{ [Noun in keyof Observations]?: Partial<Observations[Noun]> }>;
+type Found = Readonly<{ [Noun in Subject]?: Partial<ReturnType<Observations[Noun]["now"]>> }>;
 
 /** Derives the conditions from these findings, with everything else unknown. */
 function conditions(found: Found, given = words): readonly ConditionReport[] {
   const seen = {
-    iterations: { ...nothing.iterations, ...found.iterations },
-    state: { ...nothing.state, ...found.state },
-    version: { ...nothing.version, ...found.version },
-    config: { ...nothing.config, ...found.config },
-    adoption: { ...nothing.adoption, ...found.adoption },
-    prune: { ...nothing.prune, ...found.prune },
-    restarts: { ...nothing.restarts, ...found.restarts },
-    upgrade: { ...nothing.upgrade, ...found.upgrade },
-    data: { ...nothing.data, ...found.data },
+    iterations: observeIterations(),
+    state: observeState("/state"),
+    version: observeVersion(),
+    config: observeConfig(),
+    adoption: observeAdoption(),
+    prune: observePruning(),
+    restarts: observeRestarts(),
+    upgrade: observeUpgrade(undefined),
+    data: observeData(),
   };
+  for (const noun of Object.keys(found) as Subject[]) seen[noun].note(found[noun] ?? {});
   return deriveConditions(seen, given);
 }
 
