@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { daemonHealth, type HealthSpec } from "../services/health-spec.ts";
+import { daemonHealth, type HealthSpec } from "../services/probes.ts";
 import { engineProxySpec } from "../services/engine-proxy-spec.ts";
 import type { ServiceSpec } from "../services/service-spec.ts";
 import { buildHealthcheck } from "./health-check.ts";

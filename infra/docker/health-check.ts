@@ -1,5 +1,5 @@
 import type * as docker from "@pulumi/docker";
-import { healthTimes, type HealthSpec, type PortHealth } from "../services/health-spec.ts";
+import { healthTimes, type HealthSpec, type PortHealth } from "../services/probes.ts";
 import { findPort, type ServiceSpec } from "../services/service-spec.ts";
 import { formatEngineDuration } from "./engine.ts";
 

@@ -1,6 +1,6 @@
 import type { types } from "@pulumi/kubernetes";
 import type { Input } from "@pulumi/pulumi";
-import { healthTimes, type HealthSpec } from "../services/health-spec.ts";
+import { healthTimes, type HealthSpec } from "../services/probes.ts";
 import {
   listFilesDirectories,
   hasFiles,

@@ -2,7 +2,7 @@ import { stackServices } from "../stack-services.ts";
 import { facilitatorSettings } from "#facilitator/settings.ts";
 import { buildService, type BuiltService, type CommonArgs } from "./built-service.ts";
 import { describeProblem } from "../config/config-problem.ts";
-import { daemonHealth } from "./health-spec.ts";
+import { daemonHealth } from "./probes.ts";
 import type { DeploymentSecret } from "../config/deployment-secret.ts";
 import { findRenderedValue } from "./rendered-settings.ts";
 import { buildLedgerStorage, type Database } from "./replication.ts";

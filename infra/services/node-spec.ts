@@ -13,7 +13,7 @@ import {
   workspace,
 } from "./node/node-layout.ts";
 import { buildDevnetConfSeed, buildNodeConfSeed, type NodeConfArgs, type ProgramLocation } from "./node/node-conf.ts";
-import type { NetworkHealth } from "./health-spec.ts";
+import type { NetworkHealth } from "./probes.ts";
 import {
   oneReplica,
   type Edge,

@@ -2,7 +2,7 @@ import { findRouteProblems } from "#resource-server/routes/route-problems.ts";
 import { resourceServerSettings } from "#resource-server/settings.ts";
 import { describeProblem } from "../config/config-problem.ts";
 import { buildService, type BuiltService, type CommonArgs } from "./built-service.ts";
-import { daemonHealth } from "./health-spec.ts";
+import { daemonHealth } from "./probes.ts";
 import type { DeploymentSecret } from "../config/deployment-secret.ts";
 import { listOperatorHosts, type Published } from "./published.ts";
 import { buildLedgerStorage, type Database } from "./replication.ts";

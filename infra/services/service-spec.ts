@@ -1,6 +1,6 @@
 import type { Input } from "@pulumi/pulumi";
 import type { stackServices, StackServiceName } from "../stack-services.ts";
-import type { HealthSpec } from "./health-spec.ts";
+import type { HealthSpec } from "./probes.ts";
 
 /** Name of a service in the stack, from which the names of containers, Kubernetes objects and hosts are derived. */
 export type ServiceName = StackServiceName;

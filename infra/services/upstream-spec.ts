@@ -3,7 +3,7 @@ import { upstreamSettings } from "#devnet/upstream/settings.ts";
 import type { StackConfig } from "../config/config-schema.ts";
 import type { BundledService } from "./bundled-service.ts";
 import { buildService, type BuiltService, type CommonArgs } from "./built-service.ts";
-import { daemonHealth } from "./health-spec.ts";
+import { daemonHealth } from "./probes.ts";
 
 const { ports } = stackServices.upstream;
 
