@@ -32,7 +32,7 @@ export function createLedgerCommand({ mask }: Readonly<{ mask: Mask }>) {
         const books = resources.use(await openBooks(settings));
         const states =
           claims &&
-          resources.use(await (await import("#resource-server/claims/claim-states.ts")).openClaimStates(claims));
+          resources.use(await (await import("#resource-server/claims/claim-lookup.ts")).openClaimLookup(claims));
         const findClaim = states ? states.find : undefined;
         const range = { fromMs: from, toMs: to, seller };
         const unreconciled = await exportLedger(range, { ...books, write, findClaim });

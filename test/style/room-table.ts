@@ -130,7 +130,7 @@ export const roomTable: Readonly<Record<string, Room>> = {
       "{sidecar,gateway,engine-proxy,facilitator,resource-server,devnet,devnet/pushgateway,devnet/upstream}/{main,settings}.ts",
       "{sidecar/restore,sidecar/volume-snapshot}/settings.ts",
       "facilitator/{network-options,commands/open-books,commands/export-ledger,commands/refund}.ts",
-      "resource-server/claims/claim-states.ts",
+      "resource-server/claims/claim-lookup.ts",
       // running-node: the stack ends a node that its own `ops` does not stop in time.
       "devnet/{prepared-node,token/address,node/running-node}.ts",
       "client/{pay,paying-fetch,exit-status}.ts",

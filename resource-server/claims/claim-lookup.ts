@@ -8,15 +8,15 @@ import { resourceServerSettings } from "../settings.ts";
 import { postgresClaimMigrations, sqliteClaimMigrations } from "./claim-schema.ts";
 import type { ClaimKey } from "./payment-claim.ts";
 
-/** States of the claims in a resource server's ledger, for a command next to it. */
-export type ClaimStates = AsyncDisposable & Readonly<{ find: (key: ClaimKey) => Promise<string> }>;
+/** Looks up the state of a claim in a resource server's ledger, for a command next to it. */
+export type ClaimLookup = AsyncDisposable & Readonly<{ find: (key: ClaimKey) => Promise<string> }>;
 
 /**
  * Opens a resource server's ledger by the path of its file or the URL of its database.
  *
  * @throws {StartupError} when it does not exist, is in use, or can't be used.
  */
-export async function openClaimStates(place: string): Promise<ClaimStates> {
+export async function openClaimLookup(place: string): Promise<ClaimLookup> {
   const store = await openStore(place);
   const text = "SELECT state FROM claims WHERE network = $1 AND asset = $2 AND payer = $3 AND nonce = $4";
   return {
