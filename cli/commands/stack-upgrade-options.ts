@@ -69,7 +69,6 @@ export async function upgradeStack(options: StackWork, output: CommandOutput): P
       stateDirectory: findUserStateDirectory(process.env),
       limits: readLimits(options),
       requested: image === undefined ? undefined : { image, version },
-      isContinued: options.continue,
       dryRun,
       yes,
       confirm: process.stdin.isTTY ? askToConfirm : undefined,

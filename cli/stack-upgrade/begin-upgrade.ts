@@ -10,15 +10,18 @@ import { formatStackPlan } from "./stack-plan.ts";
 import type { StackWork } from "./stack-platform.ts";
 
 /** The requested upgrade of one stack, and how the operator confirms it. */
-export type BeginOptions = Readonly<{
+export type StackUpgradeOptions = Readonly<{
   stack: string;
   /** Directory of the Pulumi program; absolute. */
   directory: string;
-  /** The stack's configuration file; absolute. */
-  configFile: string;
-  requested: RequestedVersion;
+  /** The stack's configuration file, absolute; default: the one with which the upgrade was begun, or else Pulumi's own. */
+  configFile: string | undefined;
+  /** Absent to continue the upgrade in flight. */
+  requested: RequestedVersion | undefined;
   statusUrl: string | undefined;
   limits: Partial<StackLimits>;
+  /** Directory of the locks shared by this user's programs. */
+  stateDirectory: string;
   dryRun: boolean;
 }> &
   Pick<Agreement, "yes" | "confirm">;
@@ -35,7 +38,7 @@ type FindDependencies = Readonly<{
  * @throws {UpgradeError} for a stack that this command can't upgrade.
  */
 export async function findStack(
-  { stack, statusUrl }: Pick<BeginOptions, "stack" | "statusUrl">,
+  { stack, statusUrl }: Pick<StackUpgradeOptions, "stack" | "statusUrl">,
   { pulumi, currentContext }: FindDependencies,
 ): Promise<DeployedStack> {
   const [config, outputs] = [await pulumi.readConfig(), await pulumi.readOutputs()];
@@ -55,7 +58,7 @@ const question = { question: "Upgrade the node now? [y/N] ", refused: "upgrade: 
  */
 export async function beginUpgrade(
   place: DeployedStack,
-  options: BeginOptions,
+  options: StackUpgradeOptions & Readonly<{ configFile: string; requested: RequestedVersion }>,
   work: StackWork & FindDependencies & Readonly<{ output: CommandOutput }>,
 ): Promise<StackRecord | number> {
   const { directory, configFile, requested, dryRun, yes } = options;

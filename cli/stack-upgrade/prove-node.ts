@@ -52,7 +52,8 @@ async function findDoubt(options: ProofOptions, { look, blockHash }: ProofDepend
   // An unhealthy node is queried too: a different hash matters more than its other problems.
   const hash = before.block === undefined || !said.node.answers ? undefined : await blockHash(before.block.number);
   const ofData = findDataConcern(before, hash);
-  return findSidecarDoubt(said, options) ?? findChainDoubt(said, options) ?? ofData;
+  const isIdle = findCondition(said, "HeightAdvancing")?.reason === "Idle";
+  return findSidecarDoubt(said, options) ?? findHeightConcern(before, said.node.height, isIdle) ?? ofData;
 }
 
 function findSidecarDoubt(
@@ -73,10 +74,4 @@ function findSidecarDoubt(
   ];
   const missing = needed.find((type) => !hasCondition(said, type));
   return missing && `${missing}: ${findCondition(said, missing)?.message ?? "the sidecar does not report it yet"}`;
-}
-
-function findChainDoubt(said: SidecarStatus, { before }: ProofOptions): string | undefined {
-  const { height } = said.node;
-  if (height === undefined) return "it reports no height";
-  return findHeightConcern(before, height, findCondition(said, "HeightAdvancing")?.reason === "Idle");
 }

@@ -27,17 +27,8 @@ export type PlatformCheck = Readonly<{
   copyWords: string;
 }>;
 
-/** How the node's process exited; `unknown` if there is no evidence left. */
-export type NodeEnd = "by itself" | "killed" | "unknown";
-
-/** Exit status of a killed process (128 + SIGKILL). */
-const killedStatus = 137;
-
-/** Judges an exit as reported by an engine or a cluster. Pure. */
-export function judgeEnd(exitCode: number | undefined, isOutOfMemory: boolean): NodeEnd {
-  if (exitCode === undefined) return "unknown";
-  return exitCode === killedStatus || isOutOfMemory ? "killed" : "by itself";
-}
+/** How the node's process exited. */
+export type NodeExit = Readonly<{ exitCode: number; isOutOfMemory: boolean }>;
 
 /**
  * A stack's engine or cluster: what it is called in messages, and the actions that an upgrade performs there. Each action is idempotent,
@@ -60,8 +51,8 @@ export type StackPlatform = Readonly<{
   check: (image: string) => Promise<PlatformCheck>;
   /** Returns whether the node is stopped, and an identifier of its last start; if the identifier differs later, the node was started again. */
   see: () => Promise<Readonly<{ isStopped: boolean; lastStart: string | undefined }>>;
-  /** Stops sidecar and node within the node's grace period, and returns how the node exited. */
-  end: () => Promise<NodeEnd>;
+  /** Stops sidecar and node within the node's grace period; undefined if there is no evidence left of how the node exited. */
+  end: () => Promise<NodeExit | undefined>;
   /** Stops sidecar and node, whichever of them runs. */
   stop: () => Promise<void>;
   /** Starts node and sidecar, if stopped, as deployed by Pulumi. */

@@ -15,6 +15,9 @@ type Amend = (facts: Partial<StackRecord>) => Promise<void>;
 /** The error that the program reports for a container that is not running (infra/docker/health-wait.ts). */
 const leftStopped = /is exited and not healthy/;
 
+/** Exit status of a killed process (128 + SIGKILL). */
+const killedStatus = 137;
+
 /** Pause before the next rollback attempt: a failure may be temporary. */
 const betweenTriesMs = 10_000;
 
@@ -166,11 +169,11 @@ async function finishBack(record: StackRecord, { platform, queries }: StackWork,
 async function stopForCopy(record: StackRecord, platform: StackPlatform, amend: Amend): Promise<void> {
   // Skipped if an earlier run saw how the node exited and was killed afterwards.
   if (record.lastStart === undefined || (await platform.see()).lastStart !== record.lastStart) {
-    const end = await platform.end();
+    const exit = await platform.end();
     const { node } = platform;
-    if (end === "killed")
+    if (exit === undefined) throw new UpgradeError(`it is unknown how ${node} exited: its data may be incomplete`);
+    if (exit.exitCode === killedStatus || exit.isOutOfMemory)
       throw new UpgradeError(`${node} was killed after its grace period: its data may be incomplete`);
-    if (end === "unknown") throw new UpgradeError(`it is unknown how ${node} exited: its data may be incomplete`);
     await amend({ lastStart: (await platform.see()).lastStart });
   }
   await platform.stop();
@@ -178,7 +181,8 @@ async function stopForCopy(record: StackRecord, platform: StackPlatform, amend: 
 
 /** @throws {UpgradeError} if the node has run since it was stopped, also by an earlier run of the command. */
 async function requireStill(record: StackRecord, platform: StackPlatform): Promise<void> {
-  if (await isStill(record, platform)) return;
+  const { isStopped, lastStart } = await platform.see();
+  if (isStopped && lastStart === record.lastStart) return;
   const { node, explainSpoiled } = platform;
   if (record.restored === "begun" && explainSpoiled !== undefined)
     throw new UpgradeError(explainSpoiled(record), "final");
@@ -187,13 +191,11 @@ async function requireStill(record: StackRecord, platform: StackPlatform): Promi
 
 /** Stops whichever version runs, to restore the old data. */
 async function stopForRestore(record: StackRecord, platform: StackPlatform, amend: Amend): Promise<void> {
-  const isHalf = record.restored === "begun";
-  // With --continue, the operator accepts half-restored data as it is now.
-  const isAccepted = record.attempts === 0;
-  if (isHalf && !isAccepted && platform.explainSpoiled !== undefined) await requireStill(record, platform);
+  // With --continue, which resets the attempts, the operator accepts half-restored data as it is now.
+  const mayBeSpoiled = platform.explainSpoiled !== undefined && record.attempts > 0;
+  if (mayBeSpoiled && record.restored === "begun") await requireStill(record, platform);
   await platform.stop();
-  const { lastStart } = await platform.see();
-  await amend({ lastStart, restored: isHalf && isAccepted ? undefined : record.restored });
+  await amend({ lastStart: (await platform.see()).lastStart });
 }
 
 /** Restores the old data once. */
@@ -203,9 +205,4 @@ async function restoreData(record: StackRecord, platform: StackPlatform, amend: 
   await platform.restoreData(record);
   await requireStill({ ...record, restored: "begun" }, platform);
   await amend({ restored: "whole" });
-}
-
-async function isStill(record: StackRecord, platform: StackPlatform): Promise<boolean> {
-  const { isStopped, lastStart } = await platform.see();
-  return isStopped && lastStart === record.lastStart;
 }

@@ -4,7 +4,8 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createProcessLock } from "#daemon/files/process-lock.ts";
 import { defaultLimits } from "./stack-record.ts";
-import { type StackUpgradeOptions, runStackUpgradeCommand } from "./stack-upgrade-command.ts";
+import type { StackUpgradeOptions } from "./begin-upgrade.ts";
+import { runStackUpgradeCommand } from "./stack-upgrade-command.ts";
 import { createStackWorld, type StackWorld } from "./testing/stack-world.ts";
 import { buildTypedOptions } from "./testing/typed-options.ts";
 import { newImage, oldImage, prefix } from "./testing/world-state.ts";
@@ -45,7 +46,7 @@ async function type(more: Partial<StackUpgradeOptions> = {}) {
   return { status, printed: printed.join("") };
 }
 
-const again = { requested: undefined, isContinued: true } as const;
+const again = { requested: undefined } as const;
 const readRecordFile = async () =>
   JSON.parse(await readFile(join(directory, ".gatehouse-upgrade.prod.json"), "utf8")) as Record<string, unknown>;
 

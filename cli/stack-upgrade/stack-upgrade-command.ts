@@ -7,7 +7,7 @@ import { exitStatus, type CommandOutput } from "#daemon/command-line/command-out
 import { sendSignal } from "#daemon/process/send-signal.ts";
 import { pause } from "#daemon/time.ts";
 import { UpgradeError } from "#sidecar/upgrade/progress.ts";
-import { beginUpgrade, findStack, type BeginOptions } from "./begin-upgrade.ts";
+import { beginUpgrade, findStack, type StackUpgradeOptions } from "./begin-upgrade.ts";
 import { createDockerPlatform } from "./docker/docker-platform.ts";
 import { createEngine } from "./docker/engine.ts";
 import { createKubernetesPlatform } from "./kubernetes/kubernetes-platform.ts";
@@ -27,20 +27,8 @@ import {
 import { runStackUpgrade } from "./stack-stages.ts";
 import { formatContinueCommand, type CommandLocation } from "./stack-commands.ts";
 import { describeRecord, formatEnd } from "./stack-plan.ts";
-import { urlOnKubernetes, type RequestedVersion } from "./deployed-stack.ts";
+import { urlOnKubernetes } from "./deployed-stack.ts";
 import type { StackWork } from "./stack-platform.ts";
-
-/** The requested upgrade of one stack, and how the operator confirms it. */
-export type StackUpgradeOptions = Omit<BeginOptions, "requested" | "configFile"> &
-  Readonly<{
-    /** Absent only with `isContinued`. */
-    requested: RequestedVersion | undefined;
-    isContinued: boolean;
-    /** The stack's configuration file, absolute; default: the one with which the upgrade was begun, or else Pulumi's own. */
-    configFile: string | undefined;
-    /** Directory of the locks shared by this user's programs. */
-    stateDirectory: string;
-  }>;
 
 /**
  * Connects to a stack. Its queries are sent to its addresses on Docker, and from the node's pod on Kubernetes.
@@ -151,9 +139,9 @@ function resumeRequested(
   known: StackRecord,
   options: StackUpgradeOptions & Readonly<{ configFile: string }>,
 ): StackRecord {
-  const { stack, directory, configFile, requested, isContinued, dryRun, statusUrl } = options;
+  const { stack, directory, configFile, requested, dryRun, statusUrl } = options;
   const record = { ...known, directory, configFile, limits: { ...known.limits, ...options.limits } };
-  const isSame = isContinued || requested?.image === known.to.image;
+  const isSame = requested === undefined || requested.image === known.to.image;
   // A name without an organisation means Pulumi's default one.
   const isSameStack = stack === known.stack || !stack.includes("/") || !known.stack.includes("/");
   if (!isSame || dryRun || !isSameStack) {

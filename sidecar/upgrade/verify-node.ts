@@ -66,9 +66,10 @@ export function findDataConcern({ block }: Pick<NodeBefore, "block">, hash: stri
 /** Explains why a height does not show that the node advances. `isIdle`: the chain has not produced a block for longer than usual. Pure. */
 export function findHeightConcern(
   before: Pick<NodeBefore, "height">,
-  height: number,
+  height: number | undefined,
   isIdle: boolean,
 ): string | undefined {
+  if (height === undefined) return "it reports no height";
   if (height > before.height || (height === before.height && isIdle)) return undefined;
   return `its height is ${height}, and was ${before.height} before the upgrade`;
 }

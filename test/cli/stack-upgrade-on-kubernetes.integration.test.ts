@@ -11,7 +11,7 @@ import { createKubernetesPlatform } from "../../cli/stack-upgrade/kubernetes/kub
 import type { StackQueries } from "../../cli/stack-upgrade/node-status.ts";
 import type { PulumiCli } from "../../cli/stack-upgrade/pulumi/pulumi-cli.ts";
 import { PulumiError } from "../../cli/stack-upgrade/pulumi/pulumi-process.ts";
-import type { StackUpgradeOptions } from "../../cli/stack-upgrade/stack-upgrade-command.ts";
+import type { StackUpgradeOptions } from "../../cli/stack-upgrade/begin-upgrade.ts";
 import { runStackUpgradeCommand } from "../../cli/stack-upgrade/stack-upgrade-command.ts";
 import { checkWorkspace } from "../../cli/stack-upgrade/workspace-copy.ts";
 import { createCertificateMaker, hasOpenssl, withoutOpenssl } from "../support/certificates.ts";
@@ -208,7 +208,6 @@ describe.skipIf(lacking !== "" || !hasOpenssl)(
         {
           stack: "prod",
           requested: { image: images.new, version: undefined },
-          isContinued: false,
           directory,
           configFile: undefined,
           statusUrl: undefined,

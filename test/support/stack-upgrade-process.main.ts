@@ -13,7 +13,6 @@ process.exitCode = await runStackUpgradeCommand(
   {
     stack,
     requested: image === "" ? undefined : { image, version },
-    isContinued: image === "",
     directory,
     configFile: undefined,
     statusUrl: undefined,

@@ -1,4 +1,4 @@
-import { judgeEnd, PlatformError, type StackPlatform, type StackWork } from "../stack-platform.ts";
+import { PlatformError, type StackPlatform, type StackWork } from "../stack-platform.ts";
 import type { DockerTarget } from "../stack-record.ts";
 import { formatDockerCommand } from "../stack-commands.ts";
 import type { Engine } from "./engine.ts";
@@ -46,7 +46,7 @@ export function createDockerPlatform(
     end: async () => {
       await stop();
       const state = await inspectNode();
-      return judgeEnd(state?.ExitCode, state?.OOMKilled === true);
+      return state && { exitCode: state.ExitCode, isOutOfMemory: state.OOMKilled };
     },
     // Pulumi doesn't start stopped containers whose definition is unchanged.
     start: async () => {

@@ -1,4 +1,4 @@
-import { judgeEnd, PlatformError, type NodeEnd } from "../stack-platform.ts";
+import { PlatformError, type NodeExit } from "../stack-platform.ts";
 import { fieldManager, type Cluster } from "./kubectl.ts";
 import { names, podFinalizer } from "./kubernetes-names.ts";
 import { findPod, pollCluster, requireWorkload, type ClusterWork, type Pod, type Workload } from "./workload.ts";
@@ -15,7 +15,7 @@ const releasesMax = 5;
  *
  * @throws {PlatformError} that may be temporary, if the node does not exit.
  */
-export async function endNode(work: ClusterWork): Promise<NodeEnd> {
+export async function endNode(work: ClusterWork): Promise<NodeExit | undefined> {
   const { cluster } = work;
   const workload = await requireWorkload(cluster);
   const pod = await findPod(cluster);
@@ -26,7 +26,7 @@ export async function endNode(work: ClusterWork): Promise<NodeEnd> {
   await scale(workload, 0, cluster);
   const ended = await waitForPod(isOver, "did not exit", workload, work);
   const end = ended?.status.containerStatuses.find(({ name }) => name === names.node)?.state.terminated;
-  return judgeEnd(end?.exitCode, end?.reason === "OOMKilled");
+  return end && { exitCode: end.exitCode, isOutOfMemory: end.reason === "OOMKilled" };
 }
 
 function isOver(pod: Pod | undefined): boolean {

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import type { StackUpgradeOptions } from "../stack-upgrade-command.ts";
+import type { StackUpgradeOptions } from "../begin-upgrade.ts";
 import { newImage } from "./world-state.ts";
 
 /** Builds the options of `gatehouse upgrade --stack prod --node-image node:0.17.0 --yes`, typed in a program's directory, plus additional ones. */
@@ -7,7 +7,6 @@ export function buildTypedOptions(directory: string, more: Partial<StackUpgradeO
   return {
     stack: "prod",
     requested: { image: newImage, version: undefined },
-    isContinued: false,
     directory,
     configFile: undefined,
     statusUrl: undefined,

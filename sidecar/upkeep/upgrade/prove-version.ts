@@ -91,9 +91,8 @@ async function findChainDoubt(
 ): Promise<string | undefined> {
   const hash = before.block && (await rpc.blockHash(before.block.number, signal));
   const health = await check(signal);
-  const { height, failure } = health;
-  if (failure !== undefined || height === undefined) return "it stopped responding";
-  return findDataConcern(before, hash) ?? findHeightConcern(before, height, isIdle(health));
+  if (health.failure !== undefined) return "it stopped responding";
+  return findDataConcern(before, hash) ?? findHeightConcern(before, health.height, isIdle(health));
 }
 
 async function findPruneDoubt(
