@@ -77,7 +77,6 @@ export async function upgradeStack(options: StackWork, output: CommandOutput): P
   );
 }
 
-/** Reads the given limits, in milliseconds. */
 function readLimits({ copyWithin, updateWithin, proveWithin }: Limits) {
   return {
     ...(copyWithin === undefined ? {} : { copyMs: copyWithin * 1_000 }),

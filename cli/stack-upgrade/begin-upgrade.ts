@@ -32,11 +32,6 @@ type FindDependencies = Readonly<{
   currentContext: () => Promise<string | undefined>;
 }>;
 
-/**
- * Reads a stack's location from its configuration and outputs.
- *
- * @throws {UpgradeError} for a stack that this command can't upgrade.
- */
 export async function findStack(
   { stack, statusUrl }: Pick<StackUpgradeOptions, "stack" | "statusUrl">,
   { pulumi, currentContext }: FindDependencies,
@@ -51,11 +46,7 @@ export async function findStack(
 
 const question = { question: "Upgrade the node now? [y/N] ", refused: "upgrade: nothing was changed" } as const;
 
-/**
- * Checks the stack, shows the plan and asks for confirmation; returns the upgrade record, or the exit status if no upgrade starts.
- *
- * @throws {UpgradeError} if it can't be done.
- */
+/** Shows the plan and asks for confirmation; returns the upgrade's record, or the exit status if no upgrade starts. */
 export async function beginUpgrade(
   place: DeployedStack,
   options: StackUpgradeOptions & Readonly<{ configFile: string; requested: RequestedVersion }>,

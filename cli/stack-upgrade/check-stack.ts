@@ -16,7 +16,6 @@ import type { PlatformCheck, StackPlatform, StackWork } from "./stack-platform.t
 import type { StackNodeBefore, UpgradeSide } from "./stack-record.ts";
 import { buildConfigChange, type DeployedStack } from "./deployed-stack.ts";
 
-/** State of a stack before an upgrade. */
 export type StackCheck = Omit<PlatformCheck, "conf"> & Readonly<{ before: StackNodeBefore | undefined }>;
 
 /** Checks everything that could prevent verification or rollback of an upgrade; leaves no changes. */
@@ -82,7 +81,6 @@ async function findPreviewProblems(
   }
 }
 
-/** Reads facts of the running node for later verification of either version. */
 async function readBefore(
   said: SidecarStatus,
   { image }: UpgradeSide,

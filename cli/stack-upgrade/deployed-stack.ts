@@ -5,14 +5,11 @@ import { UpgradeError } from "#sidecar/upgrade/progress.ts";
 import type { ConfigChange, ConfigValues } from "./pulumi/pulumi-cli.ts";
 import type { StackRecord, StackTarget, UpgradeSide } from "./stack-record.ts";
 
-/** A deployed stack as described by its configuration and outputs. */
 export type DeployedStack = Pick<StackRecord, "stack" | "project" | "prefix" | "target" | "from">;
 
-/** Rejection of `--url` for a stack on Kubernetes. */
 export const urlOnKubernetes =
   "--url is for stacks on Docker: on Kubernetes the sidecar is queried in its pod, through kubectl.";
 
-/** Image to upgrade to, and its version if given. */
 export type RequestedVersion = Readonly<{ image: string; version: string | undefined }>;
 
 /** Outputs of a deployed stack. On Kubernetes, there may be no public gateway, and this machine can't reach the sidecar. */
@@ -28,12 +25,7 @@ const snapshotsShape = z.object({ className: z.string().optional() });
 const defaultEngine = "unix:///var/run/docker.sock";
 const defaultNamespace = "gatehouse";
 
-/**
- * Reads a stack's location from its configuration and outputs.
- *
- * @param statusUrl URL of its sidecar, overriding the stack's output.
- * @throws {UpgradeError} if this command can't upgrade the stack; the message describes the alternative.
- */
+/** @throws {UpgradeError} if this command can't upgrade the stack; the message describes the alternative. */
 export function readDeployedStack(
   stack: string,
   { config, outputs, statusUrl }: Readonly<{ config: ConfigValues; outputs: unknown; statusUrl: string | undefined }>,
@@ -98,11 +90,7 @@ function findProject(config: ConfigValues): string {
   );
 }
 
-/**
- * Derives the stack's configuration for the new version.
- *
- * @throws {UpgradeError} if neither the request nor the image's tag specifies the version.
- */
+/** @throws {UpgradeError} if neither the request nor the image's tag specifies the version. */
 export function decideNewSide({ from }: Pick<DeployedStack, "from">, requested: RequestedVersion): UpgradeSide {
   const version = parseNodeVersion(requested.version ?? "")?.text ?? parseImageVersion(requested.image)?.text;
   if (version === undefined) {

@@ -8,7 +8,6 @@ const statusShape = z.object({
   conditions: z.array(z.object({ type: z.string(), status: z.string(), reason: z.string(), message: z.string() })),
 });
 
-/** Status of a stack's node, from its sidecar. */
 export type SidecarStatus = Readonly<z.output<typeof statusShape>>;
 
 /** A sidecar's response, or the reason for its absence. */

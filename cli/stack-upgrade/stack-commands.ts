@@ -3,7 +3,6 @@ import { quoteShellWord } from "#daemon/command-line/shell-word.ts";
 /** Options that identify an upgrade from any working directory. */
 export type CommandLocation = Readonly<{ stack: string; directory: string; configFile: string }>;
 
-/** Formats the command that resumes an upgrade. Pure. */
 export function formatContinueCommand({ stack, directory, configFile }: CommandLocation): string {
   const place = ["--cwd", directory, "--config-file", configFile];
   return formatCommand("gatehouse", "upgrade", "--stack", stack, "--continue", ...place);
@@ -14,7 +13,6 @@ export function formatCancelCommand({ stack, directory }: Pick<CommandLocation, 
   return formatCommand("pulumi", "-C", directory, "cancel", "--yes", "--stack", stack);
 }
 
-/** Formats the command that refreshes Pulumi's state and updates the stack. Pure. */
 export function formatRefreshCommand({ stack, directory, configFile }: CommandLocation): string {
   return formatCommand("pulumi", "-C", directory, "up", "--refresh", "--stack", stack, "--config-file", configFile);
 }

@@ -32,13 +32,11 @@ export function formatStackPlan(
   return `${lines.join("\n")}\n`;
 }
 
-/** Describes the upgrade in flight in one line. Pure. */
 export function describeRecord({ stack, from, to, stage, end, beganMs }: StackRecord): string {
   const where = end === "stranded" ? "stranded: its rollback failed" : `was ${stageWords[stage]}`;
   return `the upgrade of ${stack} from ${from.version} to ${to.image}, begun ${new Date(beganMs).toISOString()}, ${where}`;
 }
 
-/** Formats the outcome of an upgrade for the operator. Pure. */
 export function formatEnd(record: StackRecord, { imageProof }: Pick<StackPlatform, "imageProof">): string {
   const { stack, from, to, end, failure = "unknown", note, before } = record;
   const notes = note === undefined ? "" : `\n${note}`;

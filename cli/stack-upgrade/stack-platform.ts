@@ -53,7 +53,6 @@ export type StackPlatform = Readonly<{
   see: () => Promise<Readonly<{ isStopped: boolean; lastStart: string | undefined }>>;
   /** Stops sidecar and node within the node's grace period; undefined if there is no evidence left of how the node exited. */
   end: () => Promise<NodeExit | undefined>;
-  /** Stops sidecar and node, whichever of them runs. */
   stop: () => Promise<void>;
   /** Starts node and sidecar, if stopped, as deployed by Pulumi. */
   start: () => Promise<void>;
@@ -81,12 +80,10 @@ export type StackPlatform = Readonly<{
   ) => Promise<boolean>;
 }>;
 
-/** Everything that an upgrade of one stack works with. */
 export type StackWork = Readonly<{
   pulumi: PulumiCli;
   platform: StackPlatform;
   queries: StackQueries;
-  /** Prints a line for the operator. */
   say: (line: string) => void;
   /** Sends SIGINT to a process. */
   interrupt: (pid: number) => void;

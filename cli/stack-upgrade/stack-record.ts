@@ -22,7 +22,6 @@ export type UpgradeSide = Readonly<z.output<typeof side>>;
 const target = z.discriminatedUnion("kind", [
   z.object({
     kind: z.literal("docker"),
-    /** Address of the engine. */
     engine: z.string(),
     /** The sidecar's status listener, and the node's RPC through the gateway. */
     statusUrl: z.string(),
@@ -44,7 +43,6 @@ export type KubernetesTarget = Extract<StackTarget, { kind: "kubernetes" }>;
 
 const limits = z.object({ copyMs: z.number(), updateMs: z.number(), proveMs: z.number() });
 
-/** Time limits of the steps. */
 export type StackLimits = Readonly<z.output<typeof limits>>;
 
 /** Default limits, and minimums for the rollback. */
@@ -92,11 +90,7 @@ export function findRecordPath(programDirectory: string, stack: string): string 
   return join(programDirectory, `.gatehouse-upgrade.${stack.split("/").at(-1) ?? stack}.json`);
 }
 
-/**
- * Reads the record of the upgrade in flight; undefined if there is none.
- *
- * @throws {UpgradeError} for a file that can't be read or contains something else.
- */
+/** @throws {UpgradeError} for a file that can't be read or contains something else. */
 export function readRecord(path: string): StackRecord | undefined {
   let text: string;
   try {
@@ -113,11 +107,7 @@ export function readRecord(path: string): StackRecord | undefined {
   );
 }
 
-/**
- * Writes the record to disk atomically: a kill or a power failure leaves the old or the new one.
- *
- * @throws {UpgradeError} when it can't be written.
- */
+/** Writes the record atomically: a kill or a power failure leaves the old or the new one. */
 export async function writeRecord(path: string, record: StackRecord): Promise<void> {
   try {
     await replaceFile(path, `${JSON.stringify(record, undefined, 2)}\n`, { mode: 0o600 });
@@ -128,7 +118,6 @@ export async function writeRecord(path: string, record: StackRecord): Promise<vo
   }
 }
 
-/** Removes the record of a finished upgrade. */
 export async function removeRecord(path: string): Promise<void> {
   await rm(path, { force: true });
   await syncDirectory(dirname(path));

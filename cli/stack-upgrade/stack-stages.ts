@@ -21,10 +21,7 @@ const killedStatus = 137;
 /** Pause before the next rollback attempt: a failure may be temporary. */
 const betweenTriesMs = 10_000;
 
-/**
- * Runs a stack upgrade from its current stage to its end, or until a stage has to wait for the operator. `remember` resolves once the
- * record is on disk.
- */
+/** `remember` resolves once the record is on disk. */
 export function runStackUpgrade(
   begun: StackRecord,
   { isResumed, remember }: Readonly<{ isResumed: boolean; remember: (record: StackRecord) => Promise<void> }>,
@@ -198,7 +195,6 @@ async function stopForRestore(record: StackRecord, platform: StackPlatform, amen
   await amend({ lastStart: (await platform.see()).lastStart });
 }
 
-/** Restores the old data once. */
 async function restoreData(record: StackRecord, platform: StackPlatform, amend: Amend): Promise<void> {
   if (record.restored === "whole") return;
   await amend({ restored: "begun" });

@@ -30,11 +30,7 @@ import { describeRecord, formatEnd } from "./stack-plan.ts";
 import { urlOnKubernetes } from "./deployed-stack.ts";
 import type { StackWork } from "./stack-platform.ts";
 
-/**
- * Connects to a stack. Its queries are sent to its addresses on Docker, and from the node's pod on Kubernetes.
- *
- * @throws {UpgradeError} if the engine runs on another machine.
- */
+/** @throws {UpgradeError} if the engine runs on another machine. */
 function connectStack(prefix: string, target: StackTarget): Pick<StackWork, "platform" | "queries"> {
   if (target.kind === "kubernetes") {
     const cluster = createKubectlCluster(target);
@@ -152,11 +148,7 @@ function resumeRequested(
   return { ...record, target: { ...known.target, statusUrl } };
 }
 
-/**
- * Locks a stack for this process.
- *
- * @throws {UpgradeError} if another of this user's processes holds the lock, or the file can't be locked.
- */
+/** @throws {UpgradeError} if another of this user's processes holds the lock, or the file can't be locked. */
 function lockStack(stateDirectory: string, prefix: string): Disposable {
   const path = join(stateDirectory, `stack-upgrade-${prefix}.lock`);
   try {

@@ -64,7 +64,6 @@ async function changeOwner(path: string, uid: number, gid: number): Promise<void
   if (process.getuid?.() === 0) await lchown(path, uid, gid);
 }
 
-/** Sums the bytes of all files in a tree. */
 export async function measureTree(path: string): Promise<number> {
   const stats = await lstat(path).catch(skipMissing);
   if (stats === undefined) return 0;
@@ -75,12 +74,10 @@ export async function measureTree(path: string): Promise<number> {
   return bytes;
 }
 
-/** Lists the entries of a directory, if it exists. */
 export async function listNames(directory: string): Promise<readonly string[]> {
   return (await readdir(directory).catch(skipMissing)) ?? [];
 }
 
-/** Reads a file; undefined if there is none. */
 export async function readIfThere(path: string): Promise<Buffer | undefined> {
   return await readFile(path).catch(skipMissing);
 }

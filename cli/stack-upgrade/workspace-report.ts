@@ -15,14 +15,9 @@ const shape = z.object({
   conf: z.string().optional(),
 });
 
-/** A job's findings about a node's volume. */
 export type VolumeReport = Readonly<z.output<typeof shape>>;
 
-/**
- * Parses the output of a job that inspected a volume.
- *
- * @throws {PlatformError} for any other output.
- */
+/** @throws {PlatformError} for anything but the output of a job that checked a volume. */
 export function parseVolumeReport(printed: string, volume: string): VolumeReport {
   const { data } = shape.safeParse(parseJson(printed));
   if (data !== undefined) return data;
@@ -46,7 +41,6 @@ export function explainMissingProgram(printed: string, program: string): string 
   return `the stack's Gatehouse image is from an earlier release, without ${program}: run pulumi up with this release first`;
 }
 
-/** Explains from a job's output why it failed. Pure. */
 export function explainJobEnd(
   name: string,
   { status, printed, program }: Readonly<{ status: number | string; printed: string; program: string }>,

@@ -1,4 +1,3 @@
-/** Formats a human-readable size. Pure. */
 export function formatSize(bytes: number): string {
   return `${(bytes / 2 ** 30).toFixed(2)} GiB`;
 }

@@ -31,7 +31,6 @@ export type RunUpgradeDependencies<Upgrade extends Progress> = Readonly<{
   platform: UpgradePlatform<Upgrade>;
   /** Records the upgrade; resolves once the record is on disk, and throws an {@link UpgradeError} if that fails. */
   remember: (upgrade: Upgrade) => Promise<void>;
-  /** Called before each stage. */
   onStage?: (upgrade: Upgrade, how: Readonly<{ isResumed: boolean }>) => void;
   /** Called after a failed stage, with the record of the next stage. */
   onFailure?: (why: string, upgrade: Upgrade) => Promise<void>;

@@ -12,11 +12,7 @@ export type VerificationLimits = Readonly<{
   signal?: AbortSignal;
 }>;
 
-/**
- * Waits until a started node is verified; `findDoubt` explains why it is not verified yet.
- *
- * @throws {UpgradeError} at the time limit.
- */
+/** Waits until `findDoubt` no longer explains why a started node is not verified; throws an {@link UpgradeError} at the time limit. */
 export async function verifyNode(
   findDoubt: () => Promise<string | undefined>,
   { steadyMs = 0, ...limits }: VerificationLimits,

@@ -6,12 +6,10 @@ import { explainCopy, parseVolumeReport } from "../workspace-report.ts";
 import type { Engine, EngineContainer } from "./engine.ts";
 import { buildNames, formatDiscardCommand, runWorkspaceJob } from "./workspace-job.ts";
 
-/** A stack's containers, and the engine that runs them. */
 type DockerPlace = Readonly<{ prefix: string; address: string }>;
 
 const lookMs = 300_000;
 
-/** Checks a stack's containers and volume; leaves no changes. */
 export async function checkDocker(place: DockerPlace, image: string, engine: Engine): Promise<PlatformCheck> {
   const names = buildNames(place.prefix);
   const [node, sidecar] = [await engine.inspect(names.node), await engine.inspect(names.sidecar)];

@@ -5,7 +5,6 @@ import type { Engine } from "./engine.ts";
 import { checkDocker } from "./check-docker.ts";
 import { buildNames, formatDiscardCommand, runWorkspaceJob } from "./workspace-job.ts";
 
-/** Time limit for removing a copy. */
 const removeMs = 600_000;
 
 /** Engine errors about a conflicting container: its name is taken, or it uses the volume. */

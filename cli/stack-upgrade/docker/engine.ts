@@ -37,7 +37,6 @@ export type EngineJob = Readonly<{
 /** Docker engine calls that an upgrade needs. Each has a deadline and throws {@link PlatformError}. */
 export type Engine = NonNullable<ReturnType<typeof createEngine>>;
 
-/** Label that holds a job's owner. */
 export const ownerLabel = "io.gatehouse.upgrade";
 
 const scheme = "unix://";
@@ -69,7 +68,6 @@ export function createEngine(address: string) {
     },
     start: async (container: string): Promise<void> =>
       void (await call("POST", `/containers/${container}/start`, { allowed: [304] })),
-    /** Finds the id of an image; undefined if the engine doesn't have it. */
     findImage: async (reference: string) =>
       (await find(z.object({ Id: z.string() }), `/images/${encodeURIComponent(reference)}/json`))?.Id,
     /**

@@ -3,7 +3,6 @@ import { ownerLabel, type Engine } from "./engine.ts";
 import { formatDockerCommand } from "../stack-commands.ts";
 import { volumeLocation, workspaceProgram } from "../workspace-report.ts";
 
-/** Builds the names of a stack's containers and volume affected by an upgrade. Pure. */
 export function buildNames(prefix: string) {
   return { node: `${prefix}-node`, sidecar: `${prefix}-sidecar`, volume: `${prefix}-node-workspace` };
 }
@@ -33,7 +32,6 @@ export function runWorkspaceJob(
   });
 }
 
-/** Formats the command that removes everything an upgrade left on the node's volume. Pure. */
 export function formatDiscardCommand({ prefix, toolImage }: WorkspaceLocation, engine: string, id: string): string {
   const options = ["--rm", "--network", "none", "--user", "0", "--entrypoint", "node", "--volume"];
   const job = [toolImage, workspaceProgram, "discard", volumeLocation, id];

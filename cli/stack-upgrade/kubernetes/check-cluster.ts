@@ -23,7 +23,6 @@ const neededRights = [
   ...["get", "list", "create", "delete"].map((verb) => `${verb} volumesnapshots.${snapshotGroup}`),
 ];
 
-/** Checks a stack's node, claim, permissions and snapshots; leaves no changes. */
 export async function checkCluster(place: KubernetesPlace, cluster: Cluster): Promise<PlatformCheck> {
   const { namespace, context } = place.target;
   const nothing = { warnings: [], toolImage: undefined, conf: undefined, copyWords: "" };

@@ -34,21 +34,15 @@ const claimShape = z.object({
 /** Max wait for a snapshot that no controller picks up or that keeps failing; the node is stopped during the wait. */
 const hopelessMs = 180_000;
 
-/** Finds the node's claim. */
 export function findClaim(cluster: Cluster) {
   return cluster.find(claimShape, "persistentvolumeclaim", names.claim);
 }
 
-/** Lists the snapshots that upgrades in the namespace took and did not remove. */
 export function listUpgradeSnapshots(cluster: Cluster) {
   return cluster.list(snapshotShape, "volumesnapshot", upgradeLabel);
 }
 
-/**
- * Takes an upgrade's VolumeSnapshot, unless an earlier run did, and waits until it is ready to use.
- *
- * @throws {PlatformError} if it does not become ready.
- */
+/** Takes an upgrade's VolumeSnapshot, unless an earlier run did, and waits until it is ready to use. */
 export async function takeSnapshot(
   record: StackRecord,
   { snapshotClass: volumeSnapshotClassName }: Pick<KubernetesTarget, "snapshotClass">,

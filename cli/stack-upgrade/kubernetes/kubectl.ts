@@ -4,7 +4,6 @@ import { parseJson } from "#daemon/json-rpc.ts";
 import { PlatformError } from "../stack-platform.ts";
 import type { KubernetesTarget } from "../stack-record.ts";
 
-/** An object to create in a cluster. */
 export type ClusterObject = Readonly<{
   apiVersion: string;
   kind: string;
@@ -90,7 +89,6 @@ export function createKubectlCluster(
       void (await run(["delete", kind, name, "--ignore-not-found", "--wait=false"])),
     /** Reads the output of a pod's only container. */
     readLogs: (pod: string) => run(["logs", pod]),
-    /** Runs a program in a container and returns its output. */
     exec: (pod: string, container: string, command: readonly string[]) =>
       run(["exec", pod, "--container", container, "--", ...command]),
   };
@@ -112,11 +110,7 @@ export async function findCurrentContext(options: KubectlOptions = {}): Promise<
   return refused === undefined ? printed.trim() : undefined;
 }
 
-/**
- * Runs kubectl; `refused`: its error output, if its exit status was not 0.
- *
- * @throws {PlatformError} if it can't be run, or times out.
- */
+/** `refused`: kubectl's error output, if its exit status was not 0. Throws a {@link PlatformError} if it can't be run, or times out. */
 function runKubectl(
   words: readonly string[],
   input: unknown,

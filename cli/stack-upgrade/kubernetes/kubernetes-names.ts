@@ -16,10 +16,8 @@ export const upgradeLabel = "gatehouse.io/upgrade";
 /** Finalizer that keeps the node's pod until the node's exit status is read. */
 export const podFinalizer = "gatehouse.io/upgrade";
 
-/** API group of VolumeSnapshots. */
 export const snapshotGroup = "snapshot.storage.k8s.io";
 
-/** Formats an upgrade's id for cluster names and labels. Pure. */
 export function formatLabelId({ id }: Readonly<{ id: string }>): string {
   return id.toLowerCase();
 }
@@ -29,7 +27,6 @@ export function nameCopy(record: Readonly<{ id: string }>): string {
   return `${names.claim}-upgrade-${formatLabelId(record)}`;
 }
 
-/** Builds the metadata of an object that an upgrade creates. Pure. */
 export function buildMetadata(name: string, record: Readonly<{ prefix: string; id: string }>) {
   const ofStack = { "app.kubernetes.io/name": "gatehouse", "app.kubernetes.io/instance": record.prefix };
   return { name, labels: { ...ofStack, [upgradeLabel]: formatLabelId(record) } };

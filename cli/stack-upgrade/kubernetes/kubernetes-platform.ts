@@ -11,7 +11,6 @@ import { endNode, scaleDown, scaleUp } from "./scale-node.ts";
 import { runWorkPod } from "./work-pod.ts";
 import { findNodeContainer, findPod, findWorkload, requireWorkload, type ClusterWork } from "./workload.ts";
 
-/** Time limit for flushing the data. */
 const flushMs = 1_800_000;
 
 /** Creates the platform for a cluster: it scales the node to 0 and 1, and copies its data via a VolumeSnapshot of its claim. */

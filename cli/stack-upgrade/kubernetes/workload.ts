@@ -71,7 +71,6 @@ const podShape = z.object({
 /** Pod fields that an upgrade reads (Kubernetes API, v1). */
 export type Pod = Readonly<z.output<typeof podShape>>;
 
-/** Finds the node's StatefulSet. */
 export function findWorkload(cluster: Cluster): Promise<Workload | undefined> {
   return cluster.find(workloadShape, "statefulset", names.workload);
 }
@@ -88,7 +87,6 @@ export async function requireWorkload(cluster: Cluster): Promise<Workload> {
   throw new PlatformError(`the cluster has no StatefulSet ${names.workload}`, false);
 }
 
-/** Finds the node's container. Pure. */
 export function findNodeContainer(spec: Pod["spec"]) {
   return spec.containers.find(({ name }) => name === names.node);
 }

@@ -15,7 +15,6 @@ export type ConfigChange = Readonly<Record<string, string | undefined>>;
 
 const stepShape = z.object({ op: z.string(), urn: z.string() });
 
-/** A change that an update would make to a resource. */
 export type PreviewedStep = Readonly<z.output<typeof stepShape>>;
 
 /** Pulumi commands that an upgrade runs for one stack. Each throws {@link PulumiError}. */

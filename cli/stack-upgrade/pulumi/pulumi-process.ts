@@ -22,7 +22,6 @@ export class PulumiError extends UpgradeError {
   }
 }
 
-/** One run of Pulumi's command line. */
 export type PulumiRun = Readonly<{
   args: readonly string[];
   withinMs: number;

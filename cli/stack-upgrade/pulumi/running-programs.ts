@@ -6,11 +6,7 @@ import { sendSignal } from "#daemon/process/send-signal.ts";
 const run = promisify(execFile);
 const psLimits = { timeout: 10_000, maxBuffer: 16_777_216 };
 
-/**
- * Finds the processes of this machine that were started with these arguments, next to each other, by any program.
- *
- * @throws {Error} if this machine doesn't show its processes.
- */
+/** Finds the processes that were started with these arguments, by any program; throws if this machine doesn't show its processes. */
 export async function findProcessesByArguments(args: readonly string[]): Promise<readonly number[]> {
   const commands = await readPrograms();
   const wanted = ` ${args.join(" ")} `;

@@ -9,11 +9,7 @@ const unreachableMsMax = 120_000;
 
 export type ShownUpgrade = NonNullable<ControlView["upgrade"]>;
 
-/**
- * Prints each step as it starts, and returns the finished upgrade. Tolerates an unreachable sidecar for a while.
- *
- * @throws {ControlError} when the sidecar is unreachable for longer, or doesn't know about the upgrade.
- */
+/** @throws {ControlError} when the sidecar is unreachable for too long, or doesn't know about the upgrade. */
 export async function followUpgrade(
   target: ControlTarget,
   beganMs: number,
@@ -49,7 +45,6 @@ async function requestUpgradeView(
   }
 }
 
-/** Formats a plan as text. Pure. */
 export function formatPlan({ plan, node }: UpgradeResponse): string {
   const { from = "an unknown version", to = "an unknown version", steps, problems, warnings } = plan;
   const lines = [

@@ -5,7 +5,6 @@ import { upgradeResponse, type UpgradeResponse } from "./control-answers.ts";
 import type { UpgradeRequest } from "../upgrade/requested-upgrade.ts";
 import { followUpgrade, formatPlan, type ShownUpgrade } from "./follow-upgrade.ts";
 
-/** Upgrade to request, and the consent. */
 export type UpgradeOptions = Agreement &
   Readonly<{
     /** Absolute path of the directory that contains the new programs, as seen by the sidecar. */

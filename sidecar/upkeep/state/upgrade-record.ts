@@ -12,7 +12,6 @@ export type ReleaseFile = Readonly<{ name: string; sha256: string }>;
 /** A process, distinguished from a later process with the same id by its start time (clock ticks since boot). */
 export type ProcessMark = Readonly<{ pid: number; startTicks: number }>;
 
-/** Facts about the node before it was stopped. */
 export type HostNodeBefore = NodeBefore &
   Readonly<{
     /** The process that listened on the node's port; absent if it is invisible because it belongs to another user or the system is not Linux. */

@@ -14,7 +14,7 @@ import { begunUpgrade } from "../../testing/begun-upgrade.ts";
 import { observeConfig } from "../config/config-observation.ts";
 import { observeProcess, observeRestarts } from "../restart/restart-observation.ts";
 import { openUpkeepState, type UpkeepState } from "../state/upkeep-state.ts";
-import { applyUpgrade, type ApplyUpgradeDependencies } from "./apply-upgrade.ts";
+import { applyUpgrade, keepRecord, type ApplyUpgradeDependencies } from "./apply-upgrade.ts";
 import { observeUpgrade, deriveUpgradeConditions } from "./upgrade-observation.ts";
 
 const nothing = async () => ({});
@@ -126,4 +126,36 @@ test.each([
   const [condition] = deriveUpgradeConditions(seen.upgrade.now());
   expect(condition).toMatchObject({ status: "False", reason: "Blocked", message: expect.stringContaining(words) });
   expect(seen.restarts.now().running).toBeUndefined();
+});
+
+test("a start is charged in the write that enters its stage, and not again when it is resumed or has ended", () => {
+  const writes: string[][] = [];
+  let stands: UpgradeRecord | undefined;
+  const notedState = {
+    atomically: (change: () => void) => {
+      writes.push([]);
+      change();
+    },
+    upgrade: {
+      get: () => stands,
+      set: (record: UpgradeRecord | undefined) => {
+        stands = record;
+        writes.at(-1)?.push(record?.stage ?? "");
+      },
+    },
+  };
+  const budget = { record: (reason: string) => void writes.at(-1)?.push(reason) };
+  const enter = (record: UpgradeRecord) => keepRecord(record, notedState, budget);
+  enter({ ...begunUpgrade, stage: "installing" });
+  enter({ ...begunUpgrade, stage: "proving" });
+  enter({ ...begunUpgrade, stage: "proving", interruptions: 1 });
+  enter({ ...begunUpgrade, stage: "back-proving" });
+  enter({ ...begunUpgrade, stage: "back-proving", end: "rolled-back" });
+  expect(writes).toEqual([
+    ["installing"],
+    ["upgrade to 0.16.2", "proving"],
+    ["proving"],
+    ["upgrade to 0.16.2", "back-proving"],
+    ["back-proving"],
+  ]);
 });

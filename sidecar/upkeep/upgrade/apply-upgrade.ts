@@ -7,14 +7,14 @@ import type { ObservedProcess } from "../restart/restart-observation.ts";
 import type { RestartBudget } from "../restart/restart-budget.ts";
 import type { UpgradeRecord } from "../state/upgrade-record.ts";
 import type { UpkeepState } from "../state/upkeep-state.ts";
-import { UpgradeError } from "../../upgrade/progress.ts";
+import { UpgradeError, type Stage } from "../../upgrade/progress.ts";
 import { runUpgrade } from "../../upgrade/run-upgrade.ts";
 import { createHostPlatform, type HostPlatformDependencies, type HostPlatformSeen } from "./host-platform.ts";
-import { explainBlocked, explainNotStored, keepRecord, keepRunningConfig } from "./keep-record.ts";
+import { explainBlocked, explainNotStored } from "./check-node.ts";
+import { keepRunningConfig } from "./config-for-version.ts";
 import { hasPower, type PowerDriver } from "./node-power.ts";
 import { formatUpgrade, type ObservedUpgrade } from "./upgrade-observation.ts";
 
-/** Observations that an upgrade records for the iterations. */
 export type ApplyUpgradeSeen = HostPlatformSeen & Readonly<{ upgrade: ObservedUpgrade; process: ObservedProcess }>;
 
 export type ApplyUpgradeDependencies = HostPlatformDependencies &
@@ -89,6 +89,25 @@ async function advanceUpgrade(
   };
   const { record } = await runUpgrade(begun, { isResumed }, run);
   if (record.end !== undefined && record.end !== "stranded") await keepRunningConfig(dependencies);
+}
+
+/** Stages that start the node. Each charges the restart budget once. */
+const starts: ReadonlySet<Stage> = new Set(["proving", "back-proving", "back-restarting"]);
+
+/**
+ * Saves an upgrade's progress and, if its next step starts the node, charges the restart budget, in one write: after a kill, the step is
+ * resumed without being charged again.
+ */
+export function keepRecord(
+  record: UpgradeRecord,
+  state: Pick<UpkeepState, "atomically" | "upgrade">,
+  budget: Pick<RestartBudget, "record">,
+): void {
+  const isEntered = state.upgrade.get()?.stage !== record.stage;
+  state.atomically(() => {
+    if (isEntered && starts.has(record.stage)) budget.record(`upgrade to ${record.to}`);
+    state.upgrade.set(record);
+  });
 }
 
 /** Writes the progress; an outcome together with its pause: a kill between two writes would leave a failed node without a pause. */

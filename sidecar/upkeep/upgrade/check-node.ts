@@ -5,6 +5,7 @@ import type { SidecarSettings } from "../../settings.ts";
 import { isBetweenVersions, type Authority } from "../adoption/authority.ts";
 import type { NodeDriver } from "../drivers/driver.ts";
 import type { RestartBudget } from "../restart/restart-budget.ts";
+import type { StateStore } from "../state/state-store.ts";
 import type { HostNodeBefore } from "../state/upgrade-record.ts";
 import type { UpkeepState } from "../state/upkeep-state.ts";
 import { hasPower, type PortHolders } from "./node-power.ts";
@@ -48,6 +49,27 @@ export function* findObstacles(dependencies: ObstacleDependencies): Generator<st
   if (!budget.allows("ordinary")) yield "the restart budget of this hour is exhausted (restart.budgetPerHour)";
 }
 
+/** Explains why an upgrade in progress can't continue, and the remedy; undefined if it can. */
+export function explainBlocked(
+  authority: Authority,
+  driver: NodeDriver | undefined,
+  store: Pick<StateStore, "failure">,
+): string | undefined {
+  if (authority === "observes") return "It is blocked: upkeep.mode is observe; restore its previous value.";
+  if (authority === "waits") return "It is blocked: the sidecar waits for gatehouse adopt.";
+  if (!hasPower(driver)) return "It is blocked: restart.driver can't stop and start the node; set it back to ops.";
+  return explainNotStored(store);
+}
+
+/**
+ * Explains why an upgrade must not continue before its state is on disk; undefined if it is. After a kill, an unrecorded step would be
+ * mistaken for another step: a verified version would be rolled back, or old data would be restored over itself.
+ */
+export function explainNotStored({ failure }: Pick<StateStore, "failure">): string | undefined {
+  const message = failure()?.message;
+  return message && `It is blocked, because its progress can't be stored: ${message} It then continues automatically.`;
+}
+
 /** Reads the facts about the running node that are used to verify either version; undefined if the node doesn't respond. */
 export async function readNodeBefore(dependencies: CheckNodeDependencies): Promise<HostNodeBefore | undefined> {
   const { health, observer, settings, rpc, holders, commits, signal } = dependencies;
@@ -61,7 +83,6 @@ export async function readNodeBefore(dependencies: CheckNodeDependencies): Promi
   return { height, autoPrune, tellsVersion, block, process };
 }
 
-/** Finds warnings for the operator about the running node before it is stopped. */
 export async function findNodeWarnings(
   before: HostNodeBefore | undefined,
   { health, rpc, signal }: Pick<CheckNodeDependencies, "rpc" | "signal" | "health">,

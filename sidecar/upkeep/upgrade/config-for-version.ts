@@ -5,11 +5,13 @@ import { isThere } from "#daemon/files/is-there.ts";
 import type { Logger } from "#daemon/log/log.ts";
 import type { EventLog } from "#status/event-log.ts";
 import { formatChange } from "#node/conf/describe-change.ts";
+import { deriveMeaning } from "#node/conf/meaning.ts";
+import { readNodeValues } from "#node/conf/node-values.ts";
 import { parseNodeVersion } from "#node/versions.ts";
 import type { SidecarSettings } from "../../settings.ts";
 import type { ConfigReading } from "../config/config-file.ts";
 import type { ConfigVersions } from "../config/config-versions.ts";
-import { planWithEarlierValues } from "../config/healthy-config.ts";
+import { planWithEarlierValues, saveHealthyConfig } from "../config/healthy-config.ts";
 import type { NodeLocation } from "../config/node-location.ts";
 import { readConfigWithDeadline, writeWithDeadline, type DescribedChange } from "../config/with-deadline.ts";
 import { findWrite } from "../plan/plan.ts";
@@ -41,7 +43,6 @@ async function requireConfig(path: string, dependencies: ConfigStepDependencies)
   return reading;
 }
 
-/** Saves a copy of node.conf before any change. */
 export async function keepConfig(record: UpgradeRecord, dependencies: ConfigStepDependencies): Promise<void> {
   const kept = locateKeptConfig(record);
   if (await isThere(kept)) return;
@@ -96,4 +97,19 @@ async function writeOver(
     { ...dependencies, fileDeadline: place.fileDeadline, lock: place.lock() },
   );
   if (!written.ok) throw new UpgradeError(written.message);
+}
+
+/** Retains the node.conf with which the verified version was started, for a rollback. */
+export async function keepRunningConfig(
+  dependencies: Parameters<typeof saveHealthyConfig>[2] &
+    Readonly<{ place: Pick<NodeLocation, "read" | "layout">; state: UpkeepState }>,
+): Promise<void> {
+  const { place, state } = dependencies;
+  const reading = await place.read();
+  if (!reading.ok || state.nodeHas.get() !== deriveMeaning(reading.document)) return;
+  state.atomically(() => {
+    state.startedWith.set(deriveMeaning(reading.document));
+    state.nodeValues.set(readNodeValues(reading.document, place.layout().pathsDirectory));
+  });
+  await saveHealthyConfig(reading.bytes, "advanced", dependencies);
 }

@@ -14,7 +14,6 @@ import { installPrograms, keepPrograms, restorePrograms } from "./program-files.
 import { proveVersion, type ProofDependencies, type UpgradeSide } from "./prove-version.ts";
 import type { StageAction, UpgradePlatform } from "../../upgrade/run-upgrade.ts";
 
-/** Observations that an upgrade records for the iterations. */
 export type HostPlatformSeen = Readonly<{ config: ObservedConfig; restarts: ObservedRestarts }>;
 
 export type HostPlatformDependencies = Omit<ProofDependencies, "driver" | "check" | "waitsFor" | "settings"> &

@@ -77,11 +77,7 @@ export async function isStopped({ check, signal }: Pick<NodePowerDependencies, "
   return true;
 }
 
-/**
- * Starts the node unless it responds. `mayRun`: an earlier sidecar may have started it, so a failed start is ignored.
- *
- * @throws {DriverError} when it could not be started.
- */
+/** Starts the node unless it responds. `mayRun`: an earlier sidecar may have started it, so a failed start is ignored. */
 export async function startNode(
   mayRun: boolean,
   healthyWithinMs: number,

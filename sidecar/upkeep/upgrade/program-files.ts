@@ -14,11 +14,7 @@ const bytesMax = 8 * 1024 ** 3;
 /** Suffix for a program that is being installed. */
 const temporarySuffix = ".gatehouse-new";
 
-/**
- * Lists a release's programs with their hashes, sorted by name. Omits the configuration file, which is an example.
- *
- * @throws {UpgradeError} when the release is not a directory of regular files, or is too large.
- */
+/** Lists a release's programs, sorted by name, without the configuration file, which is an example. */
 export async function listRelease(source: string, configName = "node.conf"): Promise<readonly ReleaseFile[]> {
   const files: ReleaseFile[] = [];
   const names: string[] = [];
@@ -52,7 +48,6 @@ export async function listRelease(source: string, configName = "node.conf"): Pro
   return files;
 }
 
-/** Hashes the given files that exist in a directory. */
 export async function hashFiles(files: readonly ReleaseFile[], directory: string): Promise<readonly ReleaseFile[]> {
   const found: ReleaseFile[] = [];
   for (const { name } of files) {
@@ -68,7 +63,6 @@ export async function findOtherFile(files: readonly ReleaseFile[], directory: st
   return files.find(({ name, sha256 }) => found.get(name) !== sha256)?.name;
 }
 
-/** Returns the directory that has the programs of the old version. */
 export function locateKeptPrograms({ directory }: Pick<UpgradeRecord, "directory">): string {
   return join(directory, "programs");
 }
@@ -90,11 +84,7 @@ export async function keepPrograms({ files, binDirectory, directory }: ProgramCh
   await syncDirectory(dirname(kept));
 }
 
-/**
- * Installs a release's programs in the bin directory, each with one rename.
- *
- * @throws {UpgradeError} when a program isn't the approved one, in which case that program isn't installed.
- */
+/** @throws {UpgradeError} when a program isn't the approved one, in which case that program isn't installed. */
 export async function installPrograms({ files, source, binDirectory }: ProgramChange): Promise<void> {
   for (const { name, sha256 } of files) await putFile(join(source, name), join(binDirectory, name), sha256);
 }

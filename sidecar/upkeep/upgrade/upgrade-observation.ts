@@ -4,7 +4,6 @@ import { quoteShellWord } from "#daemon/command-line/shell-word.ts";
 import { listStages, stageWords } from "../../upgrade/progress.ts";
 import { hostTouches, listUpgradeDirectories, type UpgradeRecord } from "../state/upgrade-record.ts";
 
-/** Last observed state of the node's upgrade. */
 export type UpgradeObservation = Readonly<{
   /** Current or last upgrade. */
   record: UpgradeRecord | undefined;
@@ -37,7 +36,6 @@ export function deriveUpgradeConditions({ record, blocked }: UpgradeObservation)
   return [{ type, status: "False", reason, message }];
 }
 
-/** Formats the state of an upgrade for display. Pure. */
 export function formatUpgrade(record: UpgradeRecord): string {
   const { from, to, stage, failure, end, note, stores, directory } = record;
   const what = `The upgrade from ${from} to ${to}`;

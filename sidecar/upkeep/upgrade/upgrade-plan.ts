@@ -13,7 +13,6 @@ type UpgradeFindings = Pick<UpgradeRecord, "source" | "from" | "files" | "stores
   Pick<UpgradePlan, "problems" | "warnings"> &
   Readonly<{ to: string | undefined; costs: readonly (CopyCost | undefined)[]; write: ReturnType<typeof findWrite> }>;
 
-/** Builds the plan for an upgrade. Pure. */
 export function planUpgrade(
   { from, to, files, source, stores, costs, write, problems, warnings }: UpgradeFindings,
   { restart, upgrade }: Pick<SidecarSettings, "restart" | "upgrade">,

@@ -16,12 +16,7 @@ const outputLimitBytes = 65_536;
 /** Options for a copy; `timeoutMs` limits the total time for copying all stores. */
 export type CopyOptions = Readonly<{ timeoutMs: number; signal: AbortSignal }>;
 
-/**
- * Copies the directories of a stopped node, by cloning where the file system can, with owners, modes, times and holes. A copy gets its final name only once all of it is on disk,
- * so a partial copy left by a killed process is recreated.
- *
- * @throws {UpgradeError} when the directories can't be copied and synced to disk within the time limit.
- */
+/** Copies the directories of a stopped node. A copy gets its final name once all of it is on disk: a killed process leaves none, or a part. */
 export async function copyStores(
   stores: readonly UpgradeStore[],
   { timeoutMs, signal }: CopyOptions,
@@ -74,7 +69,6 @@ export async function restoreStore({ path, copy, aside }: UpgradeStore): Promise
   await syncDirectory(dirname(path));
 }
 
-/** Removes the data copy, complete or partial. */
 export async function removeCopy({ copy }: UpgradeStore): Promise<void> {
   await rm(copy, { recursive: true, force: true });
   await removeParts(copy);

@@ -20,7 +20,6 @@ export type FoundStores = Readonly<
 type StoreOptions = Readonly<{
   configPath: string;
   pathsDirectory: string;
-  /** Identifies the upgrade. */
   id: string;
   /** Other directories, which must not be inside the data, because they aren't restored with it. */
   others: readonly string[];
@@ -60,10 +59,7 @@ export async function findStores(
 /** Size of the data, free space next to it, and whether the file system supports cloning, in which case a copy takes hardly any space. */
 export type CopyCost = Readonly<{ bytes: number; freeBytes: number; isCloned: boolean }>;
 
-/**
- * Measures a data directory (`du`) and the free space next to it, and tests whether the file system supports cloning. Undefined if the time
- * limit is exceeded.
- */
+/** Undefined if the time limit is exceeded. */
 export async function measureCopy({ path }: UpgradeStore, limits: Limits): Promise<CopyCost | undefined> {
   const command = ["du", "-s", "-B1", "--", path] as const;
   const measured = await runProcess({ command, directory: "/", outputLimitBytes: 65_536, ...limits });

@@ -1,0 +1,40 @@
+import { expect, test } from "vitest";
+import { begunUpgrade } from "../testing/begun-upgrade.ts";
+import type { UpgradeRecord } from "../upkeep/state/upgrade-record.ts";
+import { forwardStages, UpgradeError, type Stage } from "./progress.ts";
+import { runUpgrade, type UpgradePlatform, type StageAction } from "./run-upgrade.ts";
+
+/** Stages that all succeed, and only record their runs. */
+function notedStages() {
+  const made: Stage[] = [];
+  const note: StageAction<UpgradeRecord> = async ({ stage }) => {
+    made.push(stage);
+  };
+  const stages = Object.fromEntries(forwardStages.map((stage) => [stage, note]));
+  return { made, stages: stages as UpgradePlatform<UpgradeRecord>["stages"] };
+}
+
+test("a step does not begin before it is on the disk that it does", async () => {
+  const { made, stages } = notedStages();
+  let stands = begunUpgrade;
+  const dependencies = {
+    platform: { stages, touches: "installing", requireStill: async () => undefined } as const,
+    remember: async (record: UpgradeRecord) => {
+      stands = record;
+      if (record.stage === "installing") throw new UpgradeError("the disk is full", "fatal");
+    },
+    clock: { wallMs: () => 1 },
+    signal: new AbortController().signal,
+  };
+  await expect(runUpgrade(begunUpgrade, { isResumed: false }, dependencies)).rejects.toThrow("the disk is full");
+  expect(stands).toMatchObject({ stage: "installing" });
+  expect(stands.end).toBeUndefined();
+  expect(made).toEqual(["stopping", "copying"]);
+  const { record: ended } = await runUpgrade(
+    stands,
+    { isResumed: true },
+    { ...dependencies, remember: async () => undefined },
+  );
+  expect(ended.end).toBe("committed");
+  expect(made).toEqual(forwardStages);
+});
