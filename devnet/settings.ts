@@ -1,5 +1,7 @@
 import { z } from "zod";
-import { defineSettings, defineShutdown, section } from "#daemon/settings/settings.ts";
+import { defineShutdown } from "#daemon/settings/common-settings.ts";
+import { section } from "#daemon/settings/section.ts";
+import { defineSettings } from "#daemon/settings/settings.ts";
 import { secret } from "#daemon/secrets/secret.ts";
 import { chainId, filePath, host, port, seconds } from "#daemon/settings/types.ts";
 import { defaultPorts } from "#daemon/default-ports.ts";

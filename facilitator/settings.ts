@@ -6,7 +6,8 @@ import { address, chainId, host, port, positiveInteger, privateKeys, yesOrNo } f
 import { chain, networkChainSchema } from "./chain/settings.ts";
 import { ledger } from "./settlement/ledger/settings.ts";
 import { networkSettlement, settlement } from "./settlement/settings.ts";
-import { defineSettings, section } from "#daemon/settings/settings.ts";
+import { section } from "#daemon/settings/section.ts";
+import { defineSettings } from "#daemon/settings/settings.ts";
 import { defaultPorts } from "#daemon/default-ports.ts";
 import { fixed } from "#daemon/settings/fixed.ts";
 

@@ -1,6 +1,7 @@
 import type { z } from "zod";
 import { chainId, httpUrl, webSocketUrl } from "#daemon/settings/types.ts";
-import { defineSettings, section } from "#daemon/settings/settings.ts";
+import { section } from "#daemon/settings/section.ts";
+import { defineSettings } from "#daemon/settings/settings.ts";
 import { gatewayShape, removedGatewaySettings } from "./settings/sections.ts";
 import { removedCertificate, referencesShape, rpcHealthShape } from "#health/settings.ts";
 import { listenSection } from "#status/listen-settings.ts";

@@ -1,5 +1,6 @@
 import { removedAuditLog } from "#daemon/audit/audit-log.ts";
-import { defineSettings, section } from "#daemon/settings/settings.ts";
+import { section } from "#daemon/settings/section.ts";
+import { defineSettings } from "#daemon/settings/settings.ts";
 import { connectionSettings, connectionsMax, defineOperationsSettings, proxySettings } from "#daemon/http/settings.ts";
 import { postgresSettings } from "#daemon/sql/postgres-settings.ts";
 import { secret } from "#daemon/secrets/secret.ts";

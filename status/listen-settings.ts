@@ -1,6 +1,6 @@
 import { allowedHosts, host, port } from "#daemon/settings/types.ts";
 import { pageLinks } from "#daemon/http/page-links.ts";
-import { section } from "#daemon/settings/settings.ts";
+import { section } from "#daemon/settings/section.ts";
 import { defaultPorts } from "#daemon/default-ports.ts";
 import { fixed } from "#daemon/settings/fixed.ts";
 

@@ -2,7 +2,8 @@ import { readNamedText } from "#daemon/files/regular-file.ts";
 import type { Mask } from "#daemon/secrets/mask.ts";
 import { Secret, secret } from "#daemon/secrets/secret.ts";
 import { SettingsError } from "#daemon/settings/problem.ts";
-import { defineSettings, readSettings, section } from "#daemon/settings/settings.ts";
+import { section } from "#daemon/settings/section.ts";
+import { defineSettings, readSettings } from "#daemon/settings/settings.ts";
 import { httpUrl, privateKey } from "#daemon/settings/types.ts";
 
 /** Settings that `gatehouse pay` reads from the environment, because any process can read a key given on the command line. */

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { pageLinks } from "./page-links.ts";
 import { positiveInteger, yesOrNo, allowedHosts, host, port } from "../settings/types.ts";
-import { section } from "../settings/settings.ts";
+import { section } from "../settings/section.ts";
 import { fixed } from "../settings/fixed.ts";
 
 /** Max open connections per listener where nobody sets them. */

@@ -2,7 +2,8 @@ import { expect, it } from "vitest";
 import { z } from "zod";
 import { secret } from "../secrets/secret.ts";
 import { digestSettings } from "./digest.ts";
-import { defineSettings, section } from "./settings.ts";
+import { section } from "./section.ts";
+import { defineSettings } from "./settings.ts";
 
 const definition = defineSettings("shop", [], {
   listen: section({ port: z.int().default(1) }),

@@ -8,7 +8,8 @@ import { secret } from "../secrets/secret.ts";
 import { address, httpUrl, milliseconds, port, privateKey } from "./types.ts";
 import { SettingsError } from "./problem.ts";
 import { fixed } from "./fixed.ts";
-import { defineSettings, readSettings, section } from "./settings.ts";
+import { section } from "./section.ts";
+import { defineSettings, readSettings } from "./settings.ts";
 
 const shape = {
   listen: section({ port: port.default(3000).describe("Port of the till") }),

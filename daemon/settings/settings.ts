@@ -1,8 +1,8 @@
 import { z } from "zod";
-import { logFormats } from "../log/log-format.ts";
+import { commandSections, serviceSections } from "./common-settings.ts";
 import { readEnvironment, findUnknownVariables, type Environment } from "./environment.ts";
 import { readSettingsFile } from "./file.ts";
-import { explainFixed, fixed, listFixed } from "./fixed.ts";
+import { explainFixed, listFixed } from "./fixed.ts";
 import { describeIssues } from "./issue.ts";
 import { toEnvironmentName, listSettingsLeaves, type SettingsLeaf } from "./leaf.ts";
 import { SettingsError, type NameOrigin, type SettingsProblem } from "./problem.ts";
@@ -17,50 +17,6 @@ export type SettingsDefinition<Schema extends z.ZodObject = z.ZodObject> = Reado
   usual: readonly string[];
   removed?: RemovedSettings | undefined;
 }>;
-
-/** Creates a settings section, which takes its defaults if unset. */
-export function section<Shape extends z.core.$ZodLooseShape>(shape: Shape) {
-  return z.strictObject(shape).prefault({} as never);
-}
-
-const forEvery = {
-  log: section({
-    level: z
-      .enum(["fatal", "error", "warn", "info", "debug", "trace", "silent"])
-      .default("info")
-      .describe("Minimum log level")
-      .meta({ expected: "one of fatal, error, warn, info, debug, trace, silent" }),
-    format: z
-      .enum(logFormats)
-      .default("auto")
-      .describe("json: one object per line; pretty: human-readable; auto: pretty on a terminal, otherwise json")
-      .meta({ expected: "auto, json or pretty" }),
-  }),
-};
-
-const forServices = {
-  start: section({
-    /** Startup timeout. */
-    deadlineMs: fixed(120_000),
-  }),
-  shutdown: section({
-    graceMs: z
-      .int()
-      .min(100)
-      .max(600_000)
-      .default(5_000)
-      .describe("Shutdown timeout; the process then exits regardless")
-      .meta({ expected: "milliseconds, a whole number from 100 to 600000" }),
-  }),
-};
-
-/** The shutdown of a service that has nothing to finish, or always the same. */
-export function defineShutdown(graceMs: number) {
-  return section({
-    /** Shutdown timeout; the process then exits regardless. */
-    graceMs: fixed(graceMs),
-  });
-}
 
 /**
  * Defines the settings of a service; adds `log`, `start` and `shutdown`, which every service has. `usual` are the few that most
@@ -78,7 +34,7 @@ export function defineSettings<Shape extends z.core.$ZodLooseShape>(
   removed?: RemovedSettings,
 ) {
   // The service's own sections come first, and win: it may have its own shutdown.
-  return defineCommandSettings(service, usual, { ...shape, ...forServices, ...shape }, removed);
+  return defineCommandSettings(service, usual, { ...shape, ...serviceSections, ...shape }, removed);
 }
 
 /** Defines the settings of a command that runs to its end, like {@link defineSettings}; adds `log`. */
@@ -88,7 +44,7 @@ export function defineCommandSettings<Shape extends z.core.$ZodLooseShape>(
   shape: Shape,
   removed?: RemovedSettings,
 ) {
-  const schema = z.strictObject({ ...shape, ...forEvery });
+  const schema = z.strictObject({ ...shape, ...commandSections });
   const constants = listFixed(schema).map(({ path, value }) => [path.join("."), explainFixed(value)] as const);
   return { service, usual, schema, removed: { ...Object.fromEntries(constants), ...removed } } as const;
 }

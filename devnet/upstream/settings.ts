@@ -1,4 +1,6 @@
-import { defineSettings, defineShutdown, section } from "#daemon/settings/settings.ts";
+import { defineShutdown } from "#daemon/settings/common-settings.ts";
+import { section } from "#daemon/settings/section.ts";
+import { defineSettings } from "#daemon/settings/settings.ts";
 import { host, port } from "#daemon/settings/types.ts";
 import { defaultPorts } from "#daemon/default-ports.ts";
 

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { address, chainId, httpUrl, positiveInteger, webSocketUrl, yesOrNo } from "#daemon/settings/types.ts";
 import { fixed } from "#daemon/settings/fixed.ts";
-import { section } from "#daemon/settings/settings.ts";
+import { section } from "#daemon/settings/section.ts";
 import { defaultPorts } from "#daemon/default-ports.ts";
 
 /** Settings of the chain that payments are settled on, and of its nodes. */

@@ -4,7 +4,7 @@ import { systemClock } from "#daemon/clock.ts";
 import { createLog } from "#daemon/log/log.ts";
 import { StartupError } from "#daemon/process/startup-error.ts";
 import { toEnvironmentName } from "#daemon/settings/leaf.ts";
-import { section } from "#daemon/settings/settings.ts";
+import { section } from "#daemon/settings/section.ts";
 import { privateKeys } from "#daemon/settings/types.ts";
 import type { SqlStore } from "#daemon/sql/store.ts";
 import type { z } from "zod";

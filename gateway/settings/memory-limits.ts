@@ -1,6 +1,6 @@
 import { derived } from "#daemon/settings/fixed.ts";
 import { bytes } from "#daemon/settings/types.ts";
-import { section } from "#daemon/settings/settings.ts";
+import { section } from "#daemon/settings/section.ts";
 
 /** Limits on the memory used for clients. */
 export const memorySection = section({

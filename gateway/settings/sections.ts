@@ -11,7 +11,7 @@ import {
 } from "#daemon/settings/types.ts";
 import { connectionSettings, networks, proxySettings } from "#daemon/http/settings.ts";
 import { secret } from "#daemon/secrets/secret.ts";
-import { section } from "#daemon/settings/settings.ts";
+import { section } from "#daemon/settings/section.ts";
 import { defaultPorts } from "#daemon/default-ports.ts";
 import { rpcCodes } from "../errors.ts";
 import { memorySection } from "./memory-limits.ts";

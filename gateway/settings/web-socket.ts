@@ -1,4 +1,4 @@
-import { section } from "#daemon/settings/settings.ts";
+import { section } from "#daemon/settings/section.ts";
 import { fixed } from "#daemon/settings/fixed.ts";
 
 /** The gateway's WebSockets: connections from its clients, and the one to the node. */

@@ -2,7 +2,8 @@ import { z } from "zod";
 import { removedAuditLog } from "#daemon/audit/audit-log.ts";
 import { nodeFamilies } from "#node/families.ts";
 import { filePath, httpUrl, yesOrNo } from "#daemon/settings/types.ts";
-import { defineCommandSettings, section } from "#daemon/settings/settings.ts";
+import { section } from "#daemon/settings/section.ts";
+import { defineCommandSettings } from "#daemon/settings/settings.ts";
 import { fixed } from "#daemon/settings/fixed.ts";
 
 /** The settings for restoring chain data. */

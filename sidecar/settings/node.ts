@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { chainId, filePath, httpUrl, webSocketUrl } from "#daemon/settings/types.ts";
-import { section } from "#daemon/settings/settings.ts";
+import { section } from "#daemon/settings/section.ts";
 import { defaultPorts } from "#daemon/default-ports.ts";
 import { nodeFamilies } from "#node/families.ts";
 import { nodeVersion } from "#node/version-setting.ts";

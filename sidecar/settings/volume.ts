@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { positiveInteger } from "#daemon/settings/types.ts";
-import { section } from "#daemon/settings/settings.ts";
+import { section } from "#daemon/settings/section.ts";
 import { fixed } from "#daemon/settings/fixed.ts";
 
 /** Growth of the node's volume on Kubernetes, through its claim. Without a claim, the volume does not grow. */

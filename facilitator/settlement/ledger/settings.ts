@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { fixed } from "#daemon/settings/fixed.ts";
-import { section } from "#daemon/settings/settings.ts";
+import { section } from "#daemon/settings/section.ts";
 import { filePath } from "#daemon/settings/types.ts";
 import { postgresSettings } from "#daemon/sql/postgres-settings.ts";
 
