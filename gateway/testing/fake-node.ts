@@ -40,6 +40,8 @@ export type FakeNode = AsyncDisposable &
     cutLink: () => void;
     /** Sets whether calls are served; if not, their connections are closed. */
     takeCalls: (taken: boolean) => void;
+    /** Returns the number of calls whose connection was closed instead. */
+    refusedCalls: () => number;
     /** Sets whether new WebSockets are accepted. */
     takeLinks: (taken: boolean) => void;
     /** Accepts a WebSocket upgrade that another server's port received. */
@@ -51,6 +53,7 @@ type State = {
   behaviour: NodeBehaviour;
   batchHabit: BatchHabit | undefined;
   isTaking: boolean;
+  refused: number;
   delayMs: number;
 };
 
@@ -62,6 +65,7 @@ export async function startFakeNode(given: Partial<HttpLimits> = {}): Promise<Fa
     behaviour: () => "0x1",
     batchHabit: undefined,
     isTaking: true,
+    refused: 0,
     delayMs: 0,
   };
   const chain = new Map([[1_000, state.head]]);
@@ -75,7 +79,10 @@ export async function startFakeNode(given: Partial<HttpLimits> = {}): Promise<Fa
   const batches: number[] = [];
   const answerTo = createBodyAnswer({ state, httpLimits, builtIn, requests, batches });
   const server = createServer((request, response) => {
-    if (!state.isTaking) return void response.destroy();
+    if (!state.isTaking) {
+      state.refused += 1;
+      return void response.destroy();
+    }
     return void answerAsGeth(request, response, { state, httpLimits, answerTo });
   });
   const link = serveSubscriptions(server);
@@ -107,6 +114,7 @@ export async function startFakeNode(given: Partial<HttpLimits> = {}): Promise<Fa
     takeCalls: (taken) => {
       state.isTaking = taken;
     },
+    refusedCalls: () => state.refused,
     takeLinks: link.take,
     takeUpgrade: link.takeUpgrade,
     [Symbol.asyncDispose]: async () => {
