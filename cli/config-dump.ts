@@ -5,7 +5,7 @@ import { SettingsError, type GivenSettings } from "#daemon/settings/problem.ts";
 import { resolveSettings, type SettingsDefinition, type SettingsSources } from "#daemon/settings/settings.ts";
 import { getValueAt } from "#daemon/settings/value.ts";
 import { loadDefinition, type ServiceName } from "./service-definitions.ts";
-import { listUsualLeaves } from "./settings-help.ts";
+import { listCommonSettings } from "./settings-help.ts";
 
 /** One setting as a service would read it: its path in the settings file, its value, and the value's source. */
 export type DumpedSetting = Readonly<{ key: string; value: unknown; origin: string }>;
@@ -65,7 +65,7 @@ export function dumpSettings(
   const { settings, origin } = resolveSettings(definition, sources);
   mask.hide(settings);
   const leaves = listSettingsLeaves(definition.service, definition.schema);
-  const usual = listUsualLeaves(definition, leaves);
+  const usual = listCommonSettings(definition, leaves);
   return [...usual, ...leaves.filter((leaf) => !usual.includes(leaf))].map((leaf) => {
     const value = getValueAt(settings, leaf.path) ?? null;
     const shown = leaf.secret && value !== null ? "[secret]" : value;

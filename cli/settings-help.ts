@@ -5,12 +5,12 @@ import { toEnvironmentName, listSettingsLeaves, type SettingsLeaf } from "#daemo
 const columns = 80;
 
 /** Settings that a service's help explains: the usual ones plus the names of the others, or all. */
-export type HelpExtent = "usual" | "all";
+export type HelpDetail = "usual" | "all";
 
 /** Formats a service's settings for its `--help`: name, purpose, expected values, default. */
-export function formatSettingsHelp(definition: SettingsDefinition, extent: HelpExtent): string {
+export function formatSettingsHelp(definition: SettingsDefinition, extent: HelpDetail): string {
   const leaves = listSettingsLeaves(definition.service, definition.schema);
-  const shown = extent === "all" ? leaves : listUsualLeaves(definition, leaves);
+  const shown = extent === "all" ? leaves : listCommonSettings(definition, leaves);
   const others = leaves.filter((leaf) => !shown.includes(leaf));
   return [
     "",
@@ -31,7 +31,7 @@ export function formatSettingsHelp(definition: SettingsDefinition, extent: HelpE
 }
 
 /** Lists the few settings that most deployments set: required ones, then those that the service marks as usual, in its order. */
-export function listUsualLeaves(
+export function listCommonSettings(
   { usual }: SettingsDefinition,
   leaves: readonly SettingsLeaf[],
 ): readonly SettingsLeaf[] {

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { Agent as Dispatcher, request as undiciRequest } from "undici";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { BodyTooLargeError, boundChunks, discardBody, readBody, readBodyStart, readText, type Body } from "./bytes.ts";
+import { BodyTooLargeError, limitChunks, discardBody, readBody, readBodyStart, readText, type Body } from "./bytes.ts";
 import { sendRequest } from "./http/send-request.ts";
 
 /** State of the newest endless response. */
@@ -71,7 +71,7 @@ describe.each([
   });
 
   it("ends when its reader stops reading", async () => {
-    for await (const chunk of boundChunks(await open("/endless"), 10_000_000)) {
+    for await (const chunk of limitChunks(await open("/endless"), 10_000_000)) {
       expect(chunk.byteLength).toBeGreaterThan(0);
       break;
     }

@@ -19,7 +19,7 @@ export type Body = AsyncIterable<Uint8Array> | null;
  *
  * @throws {BodyTooLargeError} when the body exceeds `limitBytes`.
  */
-export async function* boundChunks(body: Body, limitBytes: number): AsyncGenerator<Uint8Array, void, undefined> {
+export async function* limitChunks(body: Body, limitBytes: number): AsyncGenerator<Uint8Array, void, undefined> {
   let length = 0;
   for await (const chunk of body ?? []) {
     length += chunk.byteLength;
@@ -29,13 +29,13 @@ export async function* boundChunks(body: Body, limitBytes: number): AsyncGenerat
 }
 
 /**
- * Reads a whole body of at most `limitBytes`; closes it as {@link boundChunks} does.
+ * Reads a whole body of at most `limitBytes`; closes it as {@link limitChunks} does.
  *
  * @throws {BodyTooLargeError} when the body exceeds `limitBytes`.
  */
 export async function readBody(body: Body, limitBytes: number): Promise<Uint8Array<ArrayBuffer>> {
   const chunks: Uint8Array[] = [];
-  for await (const chunk of boundChunks(body, limitBytes)) chunks.push(chunk);
+  for await (const chunk of limitChunks(body, limitBytes)) chunks.push(chunk);
   return joinChunks(chunks);
 }
 
@@ -51,7 +51,7 @@ export async function readText(body: Body, limitBytes: number): Promise<string> 
 /** The start of a body. */
 export type BodyStart = Readonly<{ bytes: Uint8Array<ArrayBuffer>; isTruncated: boolean }>;
 
-/** Reads the first `limitBytes` of a body. A longer body is closed as in {@link boundChunks}, and the result is marked `isTruncated`. */
+/** Reads the first `limitBytes` of a body. A longer body is closed as in {@link limitChunks}, and the result is marked `isTruncated`. */
 export async function readBodyStart(body: Body, limitBytes: number): Promise<BodyStart> {
   const chunks: Uint8Array[] = [];
   let length = 0;

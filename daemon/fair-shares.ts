@@ -1,4 +1,4 @@
-import { KeyCounts } from "./key-places.ts";
+import { KeyCounts } from "./key-locations.ts";
 
 /** Slots that a caller may use per free slot. */
 const sharePerFree = 3;

@@ -2,7 +2,7 @@ import type { Registry } from "prom-client";
 import type { z } from "zod";
 import type { ConfigurationInUse } from "./http/operations-listener.ts";
 import { createFilesInForce, type FilesLoaded } from "./files/files-in-force.ts";
-import { joinHandOvers, type HandOverPart } from "./hand-over/part.ts";
+import { joinHotRestarts, type HandOverPart } from "./hand-over/part.ts";
 import { within } from "./time.ts";
 import { formatPrettyLines, type LogFormat } from "./log/log-format.ts";
 import { createLog, type Logger } from "./log/log.ts";
@@ -13,7 +13,7 @@ import { SettingsError } from "./settings/problem.ts";
 import { readSettings, type SettingsDefinition } from "./settings/settings.ts";
 import { formatFailure } from "./command-line/start-failure.ts";
 import { announceProcess, type Announcement } from "./running-services.ts";
-import { startWithin } from "./process/start-step.ts";
+import { startWithDeadline } from "./process/start-step.ts";
 import { waitForAbort, createStopSignal } from "./process/stop-signal.ts";
 import { version } from "./version.ts";
 import { findUserStateDirectory } from "./files/user-state-directory.ts";
@@ -48,7 +48,7 @@ export type ServiceContext = Readonly<{
    * disconnected. Called at most once; a service that doesn't register one is shut down at once, and drains work in flight within
    * `shutdown.graceMs`.
    */
-  leaves: (takeLeave: () => Promise<void>) => void;
+  leaves: (drainClients: () => Promise<void>) => void;
 }>;
 
 /** Work in progress that must finish; `withinMs` limits how long a shutdown waits for it. */
@@ -84,7 +84,7 @@ export async function runService<Schema extends z.ZodObject>(
   const left = new AbortController();
   const signal = AbortSignal.any([createStopSignal(), left.signal]);
   const name = service.definition.service;
-  const handOver = joinHandOvers(process.env);
+  const handOver = joinHotRestarts(process.env);
   try {
     const settings = readSettings(service.definition, { env: process.env, file: options.settingsFile });
     const { log: logSettings, shutdown } = settings as CommonSettings;
@@ -103,7 +103,7 @@ export async function runService<Schema extends z.ZodObject>(
     const stateHome = findUserStateDirectory(process.env);
     const files = createFilesInForce(metrics);
     const settingsSha256 = digestSettings(service.definition, process.env);
-    let takeLeave: (() => Promise<void>) | undefined;
+    let drainClients: (() => Promise<void>) | undefined;
     const context = {
       log,
       metrics,
@@ -116,12 +116,12 @@ export async function runService<Schema extends z.ZodObject>(
       finishes,
       yields: (release: () => Promise<void>) => handOver?.release(release),
       isHandedOver: handOver !== undefined,
-      leaves: (how: () => Promise<void>) => (takeLeave = how),
+      leaves: (how: () => Promise<void>) => (drainClients = how),
     };
     if (handOver !== undefined) {
       followSettings(handOver, { files, log });
       handOver.leave(() => {
-        if (!signal.aborted) void endAfter(takeLeave, { left, log });
+        if (!signal.aborted) void endAfter(drainClients, { left, log });
       });
       await handOver.turn(signal);
       if (signal.aborted) return 0;
@@ -156,11 +156,11 @@ function followSettings(handOver: HandOverPart, { files, log }: Pick<ServiceCont
 
 /** Stops the process once its clients are drained. */
 async function endAfter(
-  takeLeave: (() => Promise<void>) | undefined,
+  drainClients: (() => Promise<void>) | undefined,
   { left, log }: Readonly<{ left: AbortController; log: Logger }>,
 ): Promise<void> {
   try {
-    await takeLeave?.();
+    await drainClients?.();
   } catch (error) {
     log.error({ event: "stop-unclean", err: error }, "not stopped cleanly");
   }
@@ -215,7 +215,7 @@ async function serve<Schema extends z.ZodObject>(
   const stopped = waitForAbort(signal);
   const start = async (): Promise<void> => {
     const { deadlineMs } = (settings as CommonSettings).start;
-    const { urls, announced } = await startWithin(deadlineMs, () => service.start(settings, context));
+    const { urls, announced } = await startWithDeadline(deadlineMs, () => service.start(settings, context));
     if (signal.aborted) return;
     if (announced !== undefined)
       announceProcess({ service: service.definition.service, ...announced }, context, process.env);

@@ -14,7 +14,7 @@ import { createBoundedLog, type BoundedLog } from "#daemon/log/bounded-log.ts";
 import type { Logger } from "#daemon/log/log.ts";
 import { operatorPaths } from "#daemon/http/operator-paths.ts";
 import { showResponse, decideEngineCall, type EngineCall } from "./engine-call.ts";
-import { createCallLimit, type CallLimit, createKnownExecs, type KnownExecs } from "./remembered-calls.ts";
+import { createCallLimit, type CallLimit, createExecRegistry, type ExecRegistry } from "./remembered-calls.ts";
 import type { EngineProxySettings } from "./settings.ts";
 
 /** Max size of an engine response that is read for filtering; an inspection lists every mount and variable. */
@@ -35,7 +35,7 @@ type Bound = Readonly<{ limit: CallLimit; reached: string; noun: string }>;
 type Dependencies = Readonly<{ log: Logger; metrics: Registry }>;
 type Proxy = Readonly<{
   settings: EngineProxySettings;
-  execs: KnownExecs;
+  execs: ExecRegistry;
   /** Limit for each kind of call that costs the engine or the node something. */
   bounds: Partial<Record<EngineCall["kind"], Bound>>;
   enginePath: string;
@@ -57,7 +57,7 @@ export async function startEngineProxy(settings: EngineProxySettings, deps: Depe
   });
   const proxy: Proxy = {
     settings,
-    execs: createKnownExecs(),
+    execs: createExecRegistry(),
     bounds: buildBounds(settings),
     enginePath: settings.engine.slice("unix://".length),
     log: createBoundedLog(deps.log),

@@ -27,10 +27,10 @@ export function createCallLimit(
 const execsMax = 256;
 
 /** Execs created through this proxy: only these may be started or inspected through it. */
-export type KnownExecs = Readonly<{ add(id: string): void; has(id: string): boolean }>;
+export type ExecRegistry = Readonly<{ add(id: string): void; has(id: string): boolean }>;
 
 /** Creates an empty, bounded store of exec ids. */
-export function createKnownExecs(): KnownExecs {
+export function createExecRegistry(): ExecRegistry {
   const ids = new Set<string>();
   return {
     add(id) {

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { Secret } from "#daemon/secrets/secret.ts";
-import { rejectServingAnyone, type ServedCallers } from "./exposure.ts";
+import { requireRestrictedCallers, type ServedCallers } from "./exposure.ts";
 
 const token = { address: `0x${"0a".repeat(20)}` as const, name: "USDC", version: "2" };
 
@@ -13,7 +13,7 @@ function served({ payees = [], assets = [{ ...token, minAmount: 1_000 }], ...cha
     openToAnybody: false,
     networks: [{ payees, assets }],
   };
-  return () => rejectServingAnyone({ ...nobody, ...changes });
+  return () => requireRestrictedCallers({ ...nobody, ...changes });
 }
 
 test.each(["0.0.0.0", "::", "192.0.2.1", "facilitator.internal"])(

@@ -17,7 +17,7 @@ export type ServedCallers = Pick<FacilitatorSettings, "apiKeys" | "openToAnybody
  *
  * @throws {StartupError} when it listens beyond loopback, has neither list or tokens without a minimum, and no setting opts in.
  */
-export function rejectServingAnyone({ listen: { host }, apiKeys, openToAnybody, networks }: ServedCallers): void {
+export function requireRestrictedCallers({ listen: { host }, apiKeys, openToAnybody, networks }: ServedCallers): void {
   if (isLoopback(host) || apiKeys !== undefined || openToAnybody) return;
   const reached = `${nameSetting("listen", "host")} is ${host}, which other machines can reach, and the signer would pay the gas of`;
   if (networks.some(({ payees }) => payees.length === 0)) {

@@ -148,7 +148,7 @@ function describeError(error: unknown): Readonly<{ status: number; message: stri
  * Limits concurrent verifications on each network, shared fairly between callers; so a node that hangs uses up no slot of another network.
  * Calls over the limit do nothing and fail with an {@link OverloadError}.
  */
-export function boundVerifications<Request extends Readonly<{ paymentRequirements: unknown }>, Verdict>(
+export function limitVerifications<Request extends Readonly<{ paymentRequirements: unknown }>, Verdict>(
   { inFlightMax, networks }: Readonly<{ inFlightMax: number; networks: readonly Readonly<{ network: string }>[] }>,
   verify: (request: Request, caller: CallerInfo) => Promise<Verdict>,
   { metrics }: Readonly<{ metrics: Registry }>,

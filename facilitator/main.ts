@@ -8,19 +8,19 @@ import { addOpenApiRoute } from "#daemon/http/open-api.ts";
 import { operationsApi } from "#daemon/http/operations-api.ts";
 import { followPort, evaluateReadiness } from "#daemon/http/readiness.ts";
 import { MemoryBudget, deriveMemoryBounds, readMemoryLimits } from "#daemon/memory/memory-budget.ts";
-import { preferSpeed, watchBusy } from "#daemon/process/busy-signal.ts";
+import { optimizeForSpeed, watchBusy } from "#daemon/process/busy-signal.ts";
 import type { Service } from "#daemon/service.ts";
 import { servicePageApi } from "#status/status-api.ts";
 import { createServicePage } from "#status/page/service-page.ts";
 import { toEnvironmentName } from "#daemon/settings/leaf.ts";
 import { readApiKeys } from "./callers/api-keys.ts";
-import { rejectServingAnyone } from "./exposure.ts";
+import { requireRestrictedCallers } from "./exposure.ts";
 import { createFacilitator, type Facilitator } from "./facilitator.ts";
 import { listNetworks } from "./network-options.ts";
 import { facilitatorApi } from "./facilitator-api.ts";
-import { addFacilitatorRoutes, boundVerifications, createPaymentPosts } from "./http.ts";
+import { addFacilitatorRoutes, limitVerifications, createPaymentPosts } from "./http.ts";
 import { facilitatorSettings, type FacilitatorSettings } from "./settings.ts";
-import { boundProcessConnections } from "#daemon/http/connections/connection-budget.ts";
+import { limitProcessConnections } from "#daemon/http/connections/connection-budget.ts";
 import { createNetworkList } from "#daemon/http/proxies/client-address.ts";
 
 /** Requests per second from which speed matters more than memory; 1,000 settlements a minute are far below. */
@@ -30,7 +30,7 @@ const busyCalls = 200;
 export const facilitator: Service<typeof facilitatorSettings.schema> = {
   definition: facilitatorSettings,
   start: async (settings, { log, metrics, mask, resources, signal, configuration, isHandedOver, yields, leaves }) => {
-    rejectServingAnyone({ ...settings, networks: listNetworks(settings) });
+    requireRestrictedCallers({ ...settings, networks: listNetworks(settings) });
     const { listen, apiKeys, sellers } = settings;
     const { monotonicMs } = systemClock;
     const audit = createAuditLog(log);
@@ -39,7 +39,7 @@ export const facilitator: Service<typeof facilitatorSettings.schema> = {
     );
     const port = followPort(signal);
     const readiness = () => evaluateReadiness({ ...service.readiness().checks, payments: port.check() });
-    const connections = resources.use(boundProcessConnections(listen, { metrics }));
+    const connections = resources.use(limitProcessConnections(listen, { metrics }));
     // Opened before the payment port, so that it outlives it and shows the shutdown while in-flight settlements complete.
     const operations = resources.use(
       await listenForOperations(
@@ -55,7 +55,7 @@ export const facilitator: Service<typeof facilitatorSettings.schema> = {
     const keys = readApiKeys(apiKeys, sellers);
     mask.hide(keys?.secrets);
     const bounds = { ...settings.verification, networks: service.networks };
-    const verify = boundVerifications(bounds, service.verify, { metrics });
+    const verify = limitVerifications(bounds, service.verify, { metrics });
     const memory = new MemoryBudget(deriveMemoryBounds({}, readMemoryLimits()));
     const served = { facilitator: { ...service, verify }, apiKeys: keys, log };
     addFacilitatorRoutes(app, served);
@@ -63,7 +63,7 @@ export const facilitator: Service<typeof facilitatorSettings.schema> = {
     const isProxy = createNetworkList(listen.trustedProxies);
     const servePost = createJsonPosts(createPaymentPosts(served), listen, { log, metrics, mask, memory });
     let posts = 0;
-    resources.use(watchBusy({ busyCalls, completed: () => posts, becameBusy: preferSpeed }));
+    resources.use(watchBusy({ busyCalls, completed: () => posts, becameBusy: optimizeForSpeed }));
     const payments = resources.use(
       await listenHttp(app, {
         ...listen,

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { removedAuditLog } from "#daemon/audit/audit-log.ts";
+import { auditLogReplacement } from "#daemon/audit/audit-log.ts";
 import { connectionSettings, connectionsMax, defineOperationsSettings, proxySettings } from "#daemon/http/settings.ts";
 import { secret } from "#daemon/secrets/secret.ts";
 import { address, chainId, host, port, positiveInteger, privateKeys, yesOrNo } from "#daemon/settings/types.ts";
@@ -166,7 +166,7 @@ export const facilitatorSettings = defineSettings(
     verification,
     settlement,
   },
-  { auditLog: removedAuditLog },
+  { auditLog: auditLogReplacement },
 );
 
 /** Parsed settings of the facilitator. */

@@ -17,7 +17,7 @@ import { rememberChecks } from "./limits/checked-params.ts";
 import { createProcessRateLimiter, type RateLimiter } from "./limits/rate-limiter.ts";
 import { withAccessLog } from "./observe/meter.ts";
 import { createGapCounter, createPrometheusMeter, registerGauges } from "./observe/call-metrics.ts";
-import { preferSpeed, watchBusy } from "#daemon/process/busy-signal.ts";
+import { optimizeForSpeed, watchBusy } from "#daemon/process/busy-signal.ts";
 import type { Traffic } from "./observe/meter.ts";
 import type { RunningTracing } from "./observe/tracing.ts";
 import { startLivePolicy } from "./policy.ts";
@@ -96,7 +96,7 @@ export async function startGateway(
   const gate = new LoadGate(settings.upstream, { loopDelayMs: starting.use(watchLoopDelay({ now })).delayMs });
   const counted = createPrometheusMeter(metrics);
   const meter = withAccessLog(counted, policy, { log, random: Math.random });
-  starting.use(watchBusy({ busyCalls, completed: counted.completed, becameBusy: preferSpeed }));
+  starting.use(watchBusy({ busyCalls, completed: counted.completed, becameBusy: optimizeForSpeed }));
   const { tracing } = starting.use(await startTracing(settings.tracing, log));
   const reads = new NodeReads(settings.cache, { pool: upstream.pool, cache, head });
   const calls = {

@@ -13,7 +13,7 @@ import { createCharts, type Charts } from "#status/charts.ts";
 import { createConditionBoard, type ConditionBoard } from "#status/condition-board.ts";
 import type { EventLog } from "#status/event-log.ts";
 import { reportFailedCheck, type WatchedCheck } from "#status/failed-check.ts";
-import { boundProcessConnections } from "#daemon/http/connections/connection-budget.ts";
+import { limitProcessConnections } from "#daemon/http/connections/connection-budget.ts";
 import { operatorPaths } from "#daemon/http/operator-paths.ts";
 import { addOperationsRoutes } from "#daemon/http/operations-listener.ts";
 import type { ReadinessCheck } from "#daemon/http/readiness.ts";
@@ -101,7 +101,7 @@ export async function startGatewayForNode(
       .catch((err: unknown) => log.error({ event: "node-check-failed", err }, "the node could not be checked"));
   };
   const node = { httpUrl, webSocketUrl, batchCallsMax, fitness, linkOpened };
-  const connections = resources.use(boundProcessConnections(settings.gateway.listener, { metrics }));
+  const connections = resources.use(limitProcessConnections(settings.gateway.listener, { metrics }));
   const setting = {
     connections: settingNames.key("listener.connections"),
     connectionsPerAddress: settingNames.key("listener.connectionsPerAddress"),

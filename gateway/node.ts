@@ -56,7 +56,7 @@ export function startNode(
   const resetLink = () => link?.reset();
   const returned = () => {
     cache.clear();
-    link?.hasten();
+    link?.retryNow();
   };
   const watch = stack.use(startHeadWatch(headSettings, { pool, hub, head, resetLink, returned }));
   const events = {

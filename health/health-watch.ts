@@ -18,7 +18,7 @@ import {
   type NodeInfo,
   type ObservedNode,
 } from "./rpc-state.ts";
-import { readChainId, readDetails, readHeight, readIdleHeight, readVersion } from "./node-details.ts";
+import { readChainId, readDetails, readHeight, readHeightIfIdle, readVersion } from "./node-details.ts";
 import { RpcFailure, type RpcClient } from "./rpc-client.ts";
 
 export type HealthWatchOptions = Readonly<{
@@ -104,7 +104,7 @@ export function watchHealth(options: HealthWatchOptions, dependencies: HealthWat
         isDetailed || binaryVersion !== undefined ? readVersion(rpc, binaryVersion, signal) : {},
       ]);
       const known = isDetailed ? await readDetails(rpc, signal) : {};
-      const resting = health.answers === 0 ? await readIdleHeight(height, { ...options, rpc, clock, signal }) : {};
+      const resting = health.answers === 0 ? await readHeightIfIdle(height, { ...options, rpc, clock, signal }) : {};
       const latencyMs = Math.max(0, nowMs - startMs - (answeredLateMs - lateMs));
       const before = followChain(health, chainId, nowMs);
       // The node is on a different chain than before: it may have changed between the two queries.

@@ -48,7 +48,7 @@ function readBlockTimeMs(answer: unknown): number | undefined {
 }
 
 /** Returns the height if its block's own timestamp is old enough to mean that the chain is idle. */
-export async function readIdleHeight(
+export async function readHeightIfIdle(
   height: number,
   {
     rpc,

@@ -3,7 +3,7 @@ import { Gatehouse } from "./components/gatehouse.ts";
 import type { ConfigProblem } from "./config/config-problem.ts";
 import type { StackConfig } from "./config/config-schema.ts";
 import type { Platform, Scope } from "./platform.ts";
-import { warnAboutOwnWatchers } from "./services/observability/observability-args.ts";
+import { warnAboutMonitoring } from "./services/observability/observability-args.ts";
 import { stackArgs } from "./services/stack-specs.ts";
 import { deploymentSecret } from "./config/pulumi-config.ts";
 
@@ -34,7 +34,7 @@ export async function deployStack(
     config.target === "docker"
       ? await (await import("./docker/docker-stack.ts")).createDockerHost(config, { prefix, root, scope })
       : (await import("./kubernetes/kubernetes-stack.ts")).createKubernetesNamespace(config, { prefix, scope, warn });
-  for (const warning of warnAboutOwnWatchers(config)) warn(warning);
+  for (const warning of warnAboutMonitoring(config)) warn(warning);
   const { addresses, published, restart } = platform;
   return new Gatehouse(
     prefix,

@@ -130,7 +130,7 @@ export type HostPortName = PublishedBy<(typeof stackServices)[StackServiceName]>
 export type PublishedPort = HostPort & Readonly<{ service: StackServiceName; port: string; as: HostPortName }>;
 
 /** The services with Gatehouse settings, even if a real node replaces the devnet. */
-export type SettableService = NamedByImage<(typeof ownImages)[number]>;
+export type ServiceWithSettings = NamedByImage<(typeof ownImages)[number]>;
 
 /** The services with an operator port. */
 export type OperatedService = Having<"operations">;
@@ -167,8 +167,10 @@ export function listPublishedPorts(): readonly PublishedPort[] {
 }
 
 /** Lists the services with Gatehouse settings, in table order. */
-export function listSettableServices(): readonly SettableService[] {
-  return names.filter((name): name is SettableService => ownImages.some((own) => own === stackServices[name].image));
+export function listServicesWithSettings(): readonly ServiceWithSettings[] {
+  return names.filter((name): name is ServiceWithSettings =>
+    ownImages.some((own) => own === stackServices[name].image),
+  );
 }
 
 /** Lists the services with an operator port, and its default. */

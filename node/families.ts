@@ -19,7 +19,7 @@ export type NodeFamily = Readonly<{
   /** The node's directory inside the workspace, in the layout before v0.11. */
   nodeDirectory: string;
   /** Behaviour of the family's container image. */
-  image: ImageManners;
+  image: ImageBehaviour;
   /** What identifies a program's version: a release number, or the commit it was built from. */
   versionedBy: "release" | "commit";
   /** Releases, keyed by the first digits of their build commits. */
@@ -35,7 +35,7 @@ export type NodeFamily = Readonly<{
 }>;
 
 /** Behaviour of a family's container image. */
-export type ImageManners = Readonly<{
+export type ImageBehaviour = Readonly<{
   /** `volume`: the programs run in place. `entry-point`: each start replaces the programs' directory with a copy of the one in the image. */
   programs: "volume" | "entry-point";
   /** Configuration file argument for the tool when it runs in the programs' directory. */

@@ -110,13 +110,13 @@ export type RuleException = Readonly<{
 }>;
 
 /** Effect of an exception on a finding: whether the finding is excused, and a note about an invalid exception. */
-export type Bearing = Readonly<{ excused: boolean; note: string | undefined }>;
+export type ExceptionEffect = Readonly<{ excused: boolean; note: string | undefined }>;
 
 /** Checks whether an exception excuses a resource from a rule today. The note explains why an expired or incomplete exception does not. */
 export function evaluateException(
   exceptions: readonly RuleException[],
   { rule, resource, today }: Readonly<{ rule: string; resource: string; today: Date }>,
-): Bearing {
+): ExceptionEffect {
   const found = exceptions.find((exception) => exception.rule === rule && exception.resource === resource);
   if (found === undefined) return { excused: false, note: undefined };
   const day = today.toISOString().slice(0, 10);

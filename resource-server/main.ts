@@ -23,7 +23,7 @@ import { allowOtherOrigins, createSellingPort } from "./selling-port.ts";
 import { createPaymentOwners } from "./claims/payment-owners.ts";
 import type { Route } from "./routes/route.ts";
 import { openSoldRoutes } from "./sold-routes.ts";
-import { boundSale, createClaimSearch, guardSale } from "./sale/guarded-sale.ts";
+import { limitSales, createClaimSearch, guardSale } from "./sale/guarded-sale.ts";
 import { sell, type SellingDependencies } from "./sale/sale.ts";
 import { describeResourceServerApi } from "./resource-server-api.ts";
 import { resourceServerSettings, type ResourceServerSettings } from "./settings.ts";
@@ -31,7 +31,7 @@ import { deriveResponseBounds } from "./response-memory.ts";
 import { resumeSettlements } from "./sale/settlement-resumer.ts";
 import { createSoldWork, createUpstream } from "./upstream/upstream.ts";
 import { openTokenIssuer } from "./token-issuer.ts";
-import { boundProcessConnections } from "#daemon/http/connections/connection-budget.ts";
+import { limitProcessConnections } from "#daemon/http/connections/connection-budget.ts";
 
 /** Sells protected routes with x402: verifies, forwards to the upstream, settles, delivers (specification, "x402 resource server"). */
 export const resourceServer: Service<typeof resourceServerSettings.schema> = {
@@ -60,7 +60,7 @@ async function start(settings: ResourceServerSettings, context: ServiceContext) 
   const port = followPort(context.signal);
   const readiness = () =>
     evaluateReadiness({ facilitator: facilitation.readiness(), ledger: claims.readiness(), sales: port.check() });
-  const connections = resources.use(boundProcessConnections(settings.listen, { metrics: registry }));
+  const connections = resources.use(limitProcessConnections(settings.listen, { metrics: registry }));
   // Opened before the selling port, so that it outlives it and shows the shutdown while in-flight purchases complete.
   const operations = resources.use(
     await listenForOperations(
@@ -123,7 +123,7 @@ function createPage({ payTo, operations }: ResourceServerSettings, listRoutes: (
 /** Sells within the limits of in-flight payments, of which at most half may be without a verdict. */
 function sellWithin({ inFlightMax }: ResourceServerSettings["payment"], sale: Omit<SellingDependencies, "unverified">) {
   const unverified = new FairSlots(Math.ceil(inFlightMax / 2));
-  return boundSale(
+  return limitSales(
     new FairSlots(inFlightMax),
     guardSale((request) => sell(request, { ...sale, unverified })),
   );

@@ -1,4 +1,4 @@
-import { removedAuditLog } from "#daemon/audit/audit-log.ts";
+import { auditLogReplacement } from "#daemon/audit/audit-log.ts";
 import { section } from "#daemon/settings/section.ts";
 import { defineSettings } from "#daemon/settings/settings.ts";
 import { connectionSettings, connectionsMax, defineOperationsSettings, proxySettings } from "#daemon/http/settings.ts";
@@ -174,7 +174,7 @@ export const resourceServerSettings = defineSettings(
         ),
     }),
   },
-  { auditLog: removedAuditLog },
+  { auditLog: auditLogReplacement },
 );
 
 /** Parsed {@link resourceServerSettings}. */

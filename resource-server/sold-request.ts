@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { createBoundedLog, boundOfSales } from "#daemon/log/bounded-log.ts";
+import { createBoundedLog, saleLineLimit } from "#daemon/log/bounded-log.ts";
 import { readHeldRequest } from "#daemon/http/held-body.ts";
 import { readHeader, type RequestTrace } from "#daemon/http/request-trace.ts";
 import type { Logger } from "#daemon/log/log.ts";
@@ -81,7 +81,7 @@ type Selling = SellingOptions & SellingDependencies & Readonly<{ lines: SaleLogs
  */
 export function createSelling(options: SellingOptions, dependencies: SellingDependencies): ServeSold {
   const { log } = dependencies;
-  const lines = { sales: createBoundedLog(log, boundOfSales), others: createBoundedLog(log), log };
+  const lines = { sales: createBoundedLog(log, saleLineLimit), others: createBoundedLog(log), log };
   const selling = { ...options, ...dependencies, lines, offers: rememberOffers(options) };
   return (request) => serve(request, selling);
 }

@@ -17,7 +17,7 @@ import { sidecarSettings, type SidecarSettings } from "./settings.ts";
 import { startPage } from "./page/start-page.ts";
 import { watchReleases, type ReleaseWatch } from "./releases/release-watch.ts";
 import { addGuardedControlRoutes, listenForControl } from "./upkeep/control/listen-control.ts";
-import { passOnEngineRequests } from "./upkeep/drivers/engine-proxy-requests.ts";
+import { forwardEngineRequests } from "./upkeep/drivers/engine-proxy-requests.ts";
 import { claimState } from "./upkeep/claim/claim-state.ts";
 import { auditEvents } from "./upkeep/state/audited-event-log.ts";
 import { createStoredEventLog } from "./upkeep/state/stored-event-log.ts";
@@ -43,7 +43,7 @@ async function start(settings: SidecarSettings, context: ServiceContext) {
   const scope = { mode: settings.upkeep.mode, watched: listWatchedConditions(settings) };
   const verdict = () => deriveVerdict(board.list(), scope);
   showVerdict(metrics, verdict);
-  if (needsEngine(settings)) passOnEngineRequests(settings.docker.engine, { metrics, log });
+  if (needsEngine(settings)) forwardEngineRequests(settings.docker.engine, { metrics, log });
   let url: string | undefined;
   const { directory: stateDirectory } = state;
   const pageParts = { guarded, events, verdict, upkeep: () => upkeep, url: () => url, stateDirectory, clock, log };

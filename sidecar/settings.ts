@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import { removedAuditLog } from "#daemon/audit/audit-log.ts";
+import { auditLogReplacement } from "#daemon/audit/audit-log.ts";
 import { defineSettings } from "#daemon/settings/settings.ts";
 import { gatewaySection, removedGatewaySettings } from "#gateway/settings/sections.ts";
 import { healthSection, lagSection, removedCertificate } from "#health/settings.ts";
@@ -14,7 +14,7 @@ import { monitorSection, nodeCliSection, pruneSection, restartSection, upkeepSec
 const usual = ["node.workspace", "node.httpUrl", "node.chainId", "restart.driver", "gateway.public.port"];
 
 const removed = {
-  auditLog: removedAuditLog,
+  auditLog: auditLogReplacement,
   certificate: removedCertificate,
   ...Object.fromEntries(Object.entries(removedGatewaySettings).map(([key, instead]) => [`gateway.${key}`, instead])),
   "compose.exec": "it is what precedes restart in compose.command, and exec",

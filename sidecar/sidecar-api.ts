@@ -10,7 +10,7 @@ import {
   restartResponse,
   resumeResponse,
   upgradeResponse,
-} from "./upkeep/control/control-answers.ts";
+} from "./upkeep/control/control-responses.ts";
 import { upgradeRequest } from "./upkeep/upgrade/requested-upgrade.ts";
 
 const startupz: ApiOperation = {

@@ -60,7 +60,7 @@ export type EventLog = Readonly<{
 }>;
 
 /** Max number of events retained. */
-export const eventsStored = 100;
+export const storedEventsMax = 100;
 
 /** Creates an event log whose contents are lost when its process exits. */
 export function createRecentEvents(clock: Clock): EventLog {
@@ -68,7 +68,7 @@ export function createRecentEvents(clock: Clock): EventLog {
   return {
     add: (kind: EventKind, message: string, why?: string) => {
       const at = new Date(clock.wallMs()).toISOString();
-      events = [{ at, kind, message, ...(why === undefined ? {} : { why }) }, ...events].slice(0, eventsStored);
+      events = [{ at, kind, message, ...(why === undefined ? {} : { why }) }, ...events].slice(0, storedEventsMax);
     },
     begin: () => undefined,
     fail: () => undefined,

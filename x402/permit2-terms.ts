@@ -16,7 +16,7 @@ import { isRefusal, reason, type Reason, type Refusal } from "./reason.ts";
 import type { Transfers } from "./scheme.ts";
 import { parseSignature, signCall, toSignatureBytes, type Signature, type SignedPayment } from "./signed-payment.ts";
 import { sponsoringExtension } from "./sponsored-approval.ts";
-import { refuseDifference, type Terms } from "./terms.ts";
+import { rejectDifference, type Terms } from "./terms.ts";
 
 /** Permit2 payment of a scheme with its terms; the required amount is what is moved. */
 type Presented = Readonly<{
@@ -51,7 +51,7 @@ export function checkPermit2(
     ["spender", permit.spender, proxy, reason.permit2Spender],
     ["to", permit.to, payTo, reason.permit2Recipient],
   ] as const;
-  const refusal = refuseDifference("the permit's", compared) ?? refuseAmount(permit, amount, isMax);
+  const refusal = rejectDifference("the permit's", compared) ?? rejectAmount(permit, amount, isMax);
   if (refusal !== undefined) return refusal;
   const approval = readApproval(extensions, permit);
   if (approval !== undefined && isRefusal(approval)) return approval;
@@ -92,7 +92,7 @@ function parsePermit({ permit2Authorization: sent }: Permit2Payment, scheme: Per
   };
 }
 
-function refuseAmount({ amount: permitted }: Permit, required: bigint, isMax: boolean): Refusal | undefined {
+function rejectAmount({ amount: permitted }: Permit, required: bigint, isMax: boolean): Refusal | undefined {
   if (isMax && required > permitted) {
     return { reason: reason.uptoAmount, message: `${required} is more than the permitted ${permitted}.` };
   }
@@ -131,7 +131,7 @@ export function readApproval(
     ["asset", info.asset, permit.token, reason.approvalAsset],
     ["spender", info.spender, permit2Address, reason.approvalSpender],
   ] as const;
-  const refusal = refuseDifference("the approval's", compared);
+  const refusal = rejectDifference("the approval's", compared);
   if (refusal !== undefined) return refusal;
   if (info.amount !== permit.amount) {
     const message = `the approval is for ${info.amount}, the proxy requires exactly the permitted ${permit.amount}.`;

@@ -122,7 +122,7 @@ function parseRequirements(wire: PaymentRequirements, path: string): Requirement
 type Compared = readonly [what: string, found: string, expected: string, code: Reason];
 
 /** Returns why compared values of `whose` differ: the first that does, or that is no account. */
-export function refuseDifference(whose: string, compared: readonly Compared[]): Refusal | undefined {
+export function rejectDifference(whose: string, compared: readonly Compared[]): Refusal | undefined {
   for (const [what, found, expected, code] of compared) {
     if (found.toLowerCase() === expected.toLowerCase() && found !== zeroAddress) continue;
     return { reason: code, message: `${whose} ${what} is ${found}, expected ${expected}.` };

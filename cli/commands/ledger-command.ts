@@ -24,12 +24,12 @@ export function createLedgerCommand({ mask }: Readonly<{ mask: Mask }>) {
       // Each write reports its own failure.
       process.stdout.on("error", () => undefined);
       process.exitCode = await reportFailure("ledger export", { mask }, async (resources) => {
-        const { booksSettings, openBooks } = await import("#facilitator/commands/open-books.ts");
+        const { ledgerAccessSettings, openLedgerAccess } = await import("#facilitator/commands/open-ledger-access.ts");
         const { exportLedger } = await import("#facilitator/commands/export-ledger.ts");
         const { readSettings } = await import("#daemon/settings/settings.ts");
-        const settings = readSettings(booksSettings, { env: process.env, file });
+        const settings = readSettings(ledgerAccessSettings, { env: process.env, file });
         mask.hide(settings);
-        const books = resources.use(await openBooks(settings));
+        const books = resources.use(await openLedgerAccess(settings));
         const states =
           claims &&
           resources.use(await (await import("#resource-server/claims/claim-lookup.ts")).openClaimLookup(claims));

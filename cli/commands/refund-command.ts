@@ -32,15 +32,15 @@ export function createRefundCommand({ mask }: Readonly<{ mask: Mask }>) {
         const { readPayee } = await import("./signing-key.ts");
         const key = readPayee(keyFile, keyVariable);
         mask.hide(key);
-        const { booksSettings, openBooks } = await import("#facilitator/commands/open-books.ts");
+        const { ledgerAccessSettings, openLedgerAccess } = await import("#facilitator/commands/open-ledger-access.ts");
         const { refundPayment } = await import("#facilitator/commands/refund.ts");
         const { readSettings } = await import("#daemon/settings/settings.ts");
         const { createStopSignal } = await import("#daemon/process/stop-signal.ts");
         const { systemClock } = await import("#daemon/clock.ts");
         const { pause } = await import("#daemon/time.ts");
-        const settings = readSettings(booksSettings, { env: process.env, file });
+        const settings = readSettings(ledgerAccessSettings, { env: process.env, file });
         mask.hide(settings);
-        const books = resources.use(await openBooks(settings));
+        const books = resources.use(await openLedgerAccess(settings));
         const confirm = yes ? async () => true : confirmOnTerminal;
         const parts = { output: createTerminalOutput({ mask }), confirm, pause, signal: createStopSignal() };
         const { monotonicMs } = systemClock;

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { getText, type GetResult } from "#daemon/http/get.ts";
 import { parseJson } from "#daemon/json-rpc.ts";
 import { operatorPaths } from "#daemon/http/operator-paths.ts";
-import { defaultSource, isDoctored, type KnownService } from "./known-service.ts";
+import { defaultSource, isCheckedService, type KnownService } from "./known-service.ts";
 
 /** Configuration that a service reports. */
 const inUse = z.object({
@@ -64,7 +64,7 @@ export async function inspectService(known: KnownService): Promise<InspectedServ
   };
   const used = parseAnswer(configuration, inUse);
   // Sidecar and gateway share a default port.
-  const another = known.source === defaultSource && isDoctored(used?.service) ? used.service : undefined;
+  const another = known.source === defaultSource && isCheckedService(used?.service) ? used.service : undefined;
   return {
     ...known,
     service: another ?? known.service,

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { extract } from "tar";
 import { expect, onTestFinished, test } from "vitest";
-import { runDoctor, facilitator, key, startServiceThat } from "./testing/doctored.ts";
+import { runDoctor, facilitator, key, startServiceThat } from "./testing/doctor-fixture.ts";
 
 test("a bundle holds all of it, is its owner's alone, has no planted secret, and replaces no file", async () => {
   const folder = await mkdtemp(join(tmpdir(), "gatehouse-doctor-"));

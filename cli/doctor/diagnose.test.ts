@@ -13,7 +13,7 @@ import {
   serve,
   startServiceThat,
   listFindings,
-} from "./testing/doctored.ts";
+} from "./testing/doctor-fixture.ts";
 
 test("a sidecar that is right is 0; what nobody named is shown as not checked", async () => {
   const url = await startServiceThat({

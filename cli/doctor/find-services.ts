@@ -11,9 +11,9 @@ import { planStack } from "../stack/stack-plan.ts";
 import { locateStateDirectory } from "../stack/state-directory.ts";
 import {
   defaultSource,
-  doctoredServices,
-  isDoctored,
-  type DoctoredService,
+  checkedServices,
+  isCheckedService,
+  type CheckedService,
   type KnownService,
   type KnownSettings,
 } from "./known-service.ts";
@@ -45,11 +45,11 @@ export function findServices(named: NamedServices, { mask }: Readonly<{ mask: Ma
   const running = areNamed ? [] : listRunningServices(env);
   const ofStack = areNamed || !existsSync(join(folder, "stack.lock")) ? [] : listStackServices(folder, env, { mask });
   if (ofStack.some(({ url }) => running.some((service) => isAt(service, url)))) return ofStack;
-  const known = doctoredServices.flatMap((service) => findNamedService(service, named, { mask }));
+  const known = checkedServices.flatMap((service) => findNamedService(service, named, { mask }));
   if (known.length > 0) return known;
   const source = "found running here";
   const here = running.flatMap(({ service, url }) =>
-    isDoctored(service) ? [{ service, url, source, settings: undefined }] : [],
+    isCheckedService(service) ? [{ service, url, source, settings: undefined }] : [],
   );
   return here.length > 0 ? here : servicesByDefault;
 }
@@ -59,7 +59,7 @@ function isAt(service: RunningService, url: string | undefined): boolean {
 }
 
 function findNamedService(
-  service: DoctoredService,
+  service: CheckedService,
   { urls, settings, env }: NamedServices,
   { mask }: Readonly<{ mask: Mask }>,
 ): readonly KnownService[] {
@@ -78,7 +78,7 @@ function findOperationsUrl(settings: KnownSettings): string | undefined {
   return `http://${formatAuthority(findReachedHost(host), port)}`;
 }
 
-function isInEnvironment(service: DoctoredService, env: Variables): boolean {
+function isInEnvironment(service: CheckedService, env: Variables): boolean {
   const prefix = `${toEnvironmentName(service, [])}_`;
   return Object.keys(env).some((name) => name.startsWith(prefix));
 }

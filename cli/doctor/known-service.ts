@@ -3,15 +3,15 @@ import { listOperatedServices, type OperatedService } from "#infra/stack-service
 import type { DumpedSetting } from "../config-dump.ts";
 
 /** Services that `gatehouse doctor` checks. */
-export const doctoredServices: readonly DoctoredService[] = listOperatedServices().flatMap(({ name }) =>
+export const checkedServices: readonly CheckedService[] = listOperatedServices().flatMap(({ name }) =>
   name === "sidecar" ? [name, "gateway"] : [name],
 );
 /** Service that `gatehouse doctor` checks; a standalone gateway is not a service of a stack. */
-export type DoctoredService = OperatedService | "gateway";
+export type CheckedService = OperatedService | "gateway";
 
 /** Returns whether `gatehouse doctor` checks a service with this name. */
-export function isDoctored(name: string | undefined): name is DoctoredService {
-  return doctoredServices.some((known) => known === name);
+export function isCheckedService(name: string | undefined): name is CheckedService {
+  return checkedServices.some((known) => known === name);
 }
 
 /** Source reported for a service whose address wasn't specified. */
@@ -19,7 +19,7 @@ export const defaultSource = "its default port";
 
 /** Information about a service before it is queried. */
 export type KnownService = Readonly<{
-  service: DoctoredService;
+  service: CheckedService;
   /** Source of this information, e.g. `the environment`. */
   source: string;
   /** URL of the service's operations listener; undefined if its settings can't be read. */

@@ -8,11 +8,11 @@ import { gatewaySettings, type GatewayAloneSettings } from "#gateway/settings.ts
 import { resourceServerSettings, type ResourceServerSettings } from "#resource-server/settings.ts";
 import { sidecarSettings, type SidecarSettings } from "#sidecar/settings.ts";
 import { dumpSettings } from "../config-dump.ts";
-import type { DoctoredService, GasPayer, GivenSecret, KnownSettings, ServiceInfo } from "./known-service.ts";
+import type { CheckedService, GasPayer, GivenSecret, KnownSettings, ServiceInfo } from "./known-service.ts";
 
 /** Reads a service's settings as the service would, and registers their secrets with `mask`. */
 export function readKnownSettings(
-  service: DoctoredService,
+  service: CheckedService,
   sources: SettingsSources,
   { mask }: Readonly<{ mask: Mask }>,
 ): KnownSettings {
@@ -29,7 +29,7 @@ export function readKnownSettings(
 
 type Reader = Readonly<{ definition: SettingsDefinition; facts: (sources: SettingsSources) => ServiceInfo }>;
 
-const readers: Readonly<Record<DoctoredService, Reader>> = {
+const readers: Readonly<Record<CheckedService, Reader>> = {
   sidecar: {
     definition: sidecarSettings,
     facts: (sources) => describeSidecar(readSettings(sidecarSettings, sources)),

@@ -1,7 +1,7 @@
 import { wrapLines } from "#daemon/markdown.ts";
 import type { SettingsDefinition } from "#daemon/settings/settings.ts";
 import { toEnvironmentName, listSettingsLeaves, type SettingsLeaf } from "#daemon/settings/leaf.ts";
-import { listUsualLeaves } from "../settings-help.ts";
+import { listCommonSettings } from "../settings-help.ts";
 
 /** Values implied by a setting's key suffix, which the reference explains once. */
 const usual: readonly (readonly [end: RegExp, expected: string])[] = [
@@ -46,7 +46,7 @@ function formatService(
 ): string[] {
   const { service } = definition;
   const leaves = listSettingsLeaves(service, definition.schema);
-  const usuals = listUsualLeaves(definition, leaves);
+  const usuals = listCommonSettings(definition, leaves);
   const inner = service === embedded ? undefined : all.find((one) => one.service === embedded);
   const nested = inner === undefined ? [] : leaves.filter((leaf) => isNested(leaf, inner));
   const rest = leaves.filter((leaf) => !nested.includes(leaf) && !usuals.includes(leaf));

@@ -1,6 +1,6 @@
 import { waitUntil } from "#daemon/time.ts";
 import { lintConfig } from "#node/lint/lint-config.ts";
-import { formatFinding, isRefusing, listNewFindings } from "#node/lint/new-findings.ts";
+import { formatFinding, preventsStart, listNewFindings } from "#node/lint/new-findings.ts";
 import { parseNodeVersion, findReleaseOfText } from "#node/versions.ts";
 import { listNodeWarnings, readKnownBlock } from "#sidecar/upgrade/node-before.ts";
 import {
@@ -10,7 +10,7 @@ import {
   type SidecarStatus,
   type StackQueries,
 } from "./node-status.ts";
-import { findStrangeChanges, isNodeReplaced } from "./pulumi/previewed-changes.ts";
+import { findUnrelatedChanges, isNodeReplaced } from "./pulumi/previewed-changes.ts";
 import { PulumiError } from "./pulumi/pulumi-process.ts";
 import type { PlatformCheck, StackPlatform, StackWork } from "./stack-platform.ts";
 import type { StackNodeBefore, UpgradeSide } from "./stack-record.ts";
@@ -61,8 +61,8 @@ function lintFor(conf: string | undefined, from: UpgradeSide, to: UpgradeSide, {
   const lint = ({ version }: UpgradeSide) => lintConfig(bytes, parseNodeVersion(version));
   // The sidecar writes the running version's keys into node.conf.
   const found = listNewFindings(lint(to), lint(from)).filter(({ rule }) => rule !== "other-version");
-  const warnings = found.filter((finding) => !isRefusing(finding));
-  return { problems: found.filter(isRefusing).map(formatFinding), warnings: warnings.map(formatFinding) };
+  const warnings = found.filter((finding) => !preventsStart(finding));
+  return { problems: found.filter(preventsStart).map(formatFinding), warnings: warnings.map(formatFinding) };
 }
 
 async function findPreviewProblems(
@@ -72,7 +72,7 @@ async function findPreviewProblems(
 ): Promise<readonly string[]> {
   try {
     const steps = await pulumi.preview(buildConfigChange(project, to, from));
-    const strange = findStrangeChanges(steps, prefix);
+    const strange = findUnrelatedChanges(steps, prefix);
     if (strange !== undefined) return [strange];
     return isNodeReplaced(steps, prefix) ? [] : ["pulumi up would not change the node"];
   } catch (error) {

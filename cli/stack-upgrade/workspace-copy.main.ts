@@ -11,7 +11,7 @@ const actions: Readonly<Record<string, () => Promise<unknown>>> = {
   flush: () => workspace.flushWorkspace(volume),
   copy: () => workspace.copyWorkspace(volume, id),
   restore: () =>
-    snapshot === undefined ? workspace.putWorkspaceBack(volume, id) : workspace.restoreWorkspace(volume, snapshot),
+    snapshot === undefined ? workspace.rollBackWorkspace(volume, id) : workspace.restoreWorkspace(volume, snapshot),
   remove: () => workspace.removeCopy(volume, id),
   discard: () => workspace.discardWork(volume, id),
 };

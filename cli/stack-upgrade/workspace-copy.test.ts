@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, readdir, readFile, rename, rm, truncate, writeFile } fr
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { copyWorkspace, checkWorkspace, putWorkspaceBack } from "./workspace-copy.ts";
+import { copyWorkspace, checkWorkspace, rollBackWorkspace } from "./workspace-copy.ts";
 
 let volume: string;
 
@@ -59,7 +59,7 @@ describe("data that are put back", () => {
     await mkdir(join(work(), "aside/data"), { recursive: true });
     await rename(join(volume, "data/db"), join(work(), "aside/data/db"));
     await write("of a node that was started");
-    await putWorkspaceBack(volume, id);
+    await rollBackWorkspace(volume, id);
     expect((await checkWorkspace(volume)).copies).toEqual([id]);
     expect(await readFile(join(volume, "data/db/log"), "utf8")).toBe("before");
     expect(await files(join(work(), "aside"))).toEqual(["blocks", "of a node that was started", "of the new version"]);
@@ -71,7 +71,7 @@ describe("data that are put back", () => {
     await rename(join(volume, "data"), join(volume, "gone"));
     await write("of a node that was started");
     await rename(join(work(), "copy"), join(work(), "restoring"));
-    await putWorkspaceBack(volume, id);
+    await rollBackWorkspace(volume, id);
     expect(await files(join(volume, "data"))).toEqual(["before", "blocks"]);
     expect(await files(join(work(), "aside"))).toEqual(["of a node that was started"]);
   });

@@ -4,9 +4,9 @@ import { basename, join } from "node:path";
 import { syncDirectory } from "#daemon/files/atomic-file.ts";
 import { canClone } from "#daemon/files/clone.ts";
 import { readDiskSpace } from "#daemon/files/disk-space.ts";
-import { isThere } from "#daemon/files/is-there.ts";
+import { entryExists } from "#daemon/files/entry-exists.ts";
 import { syncTree } from "#daemon/files/sync-tree.ts";
-import { copyTree, measureTree, listNames, readIfThere } from "./workspace-files.ts";
+import { copyTree, measureTree, listNames, readIfExists } from "./workspace-files.ts";
 import type { VolumeReport } from "./workspace-report.ts";
 
 /**
@@ -28,12 +28,12 @@ export async function checkWorkspace(volume: string): Promise<VolumeReport> {
   let bytes = 0;
   for (const name of kept) bytes += await measureTree(join(volume, name));
   const { freeBytes } = await readDiskSpace(volume);
-  const conf = await readIfThere(join(volume, "conf/node.conf"));
+  const conf = await readIfExists(join(volume, "conf/node.conf"));
   const leftovers = await listNames(join(volume, workDirectory));
   const copies: string[] = [];
   for (const id of leftovers) {
     const { copy, restoring, restored } = locatePlaces(volume, id);
-    for (const path of [copy, restoring, restored]) if (await isThere(path)) copies.push(id);
+    for (const path of [copy, restoring, restored]) if (await entryExists(path)) copies.push(id);
   }
   // If nothing can be written there, the copy fails too, and reports the problem itself.
   const clones = await canClone(volume).catch(() => false);
@@ -43,12 +43,12 @@ export async function checkWorkspace(volume: string): Promise<VolumeReport> {
 /** Copies the directories of a stopped node; restarts a half-finished copy, and removes a failed one. */
 export async function copyWorkspace(volume: string, id: string): Promise<void> {
   const { work, part, copy } = locatePlaces(volume, id);
-  if (await isThere(copy)) return;
+  if (await entryExists(copy)) return;
   try {
     await rm(part, { recursive: true, force: true });
     await mkdir(part, { recursive: true, mode: 0o700 });
     for (const name of kept) {
-      if (await isThere(join(volume, name))) await copyTree(join(volume, name), join(part, name));
+      if (await entryExists(join(volume, name))) await copyTree(join(volume, name), join(part, name));
     }
     await syncDirectory(part);
     await rename(part, copy);
@@ -64,11 +64,11 @@ export async function copyWorkspace(volume: string, id: string): Promise<void> {
  * Restores the copy and sets the current data aside. Resumes after a kill: while the copy is called `copy`, a directory's entries belong to
  * the new version, and once it is called `restoring`, to the copy.
  */
-export async function putWorkspaceBack(volume: string, id: string): Promise<void> {
+export async function rollBackWorkspace(volume: string, id: string): Promise<void> {
   const { work, copy, restoring, restored, aside } = locatePlaces(volume, id);
-  if (await isThere(restored)) return;
-  if (!(await isThere(restoring))) {
-    if (!(await isThere(copy))) throw new Error(`there is no complete copy ${id} on the volume`);
+  if (await entryExists(restored)) return;
+  if (!(await entryExists(restoring))) {
+    if (!(await entryExists(copy))) throw new Error(`there is no complete copy ${id} on the volume`);
     for (const name of kept) await renameEntries(join(volume, name), join(aside, name), join(aside, name));
     await rename(copy, restoring);
     await syncDirectory(work);
@@ -82,7 +82,7 @@ export async function putWorkspaceBack(volume: string, id: string): Promise<void
 export async function removeCopy(volume: string, id: string): Promise<void> {
   const { work, part, copy, restoring, restored, aside } = locatePlaces(volume, id);
   for (const path of [part, copy, restoring, restored]) await rm(path, { recursive: true, force: true });
-  if (!(await isThere(aside))) await rm(work, { recursive: true, force: true });
+  if (!(await entryExists(aside))) await rm(work, { recursive: true, force: true });
 }
 
 /** Removes everything that an upgrade left, including the data of a failed version. */
@@ -92,7 +92,7 @@ export async function discardWork(volume: string, id: string): Promise<void> {
 
 /** Flushes the data of a stopped node to disk, so that a snapshot includes it. */
 export async function flushWorkspace(volume: string): Promise<void> {
-  for (const name of kept) if (await isThere(join(volume, name))) await syncTree(join(volume, name));
+  for (const name of kept) if (await entryExists(join(volume, name))) await syncTree(join(volume, name));
   await syncDirectory(volume);
 }
 
@@ -132,7 +132,7 @@ async function renameEntries(from: string, to: string, aside: string): Promise<v
 }
 
 async function putAside(path: string, aside: string): Promise<void> {
-  if (!(await isThere(path))) return;
+  if (!(await entryExists(path))) return;
   await mkdir(aside, { recursive: true, mode: 0o700 });
   await rename(path, join(aside, `${basename(path)}.${randomUUID()}`));
   await syncDirectory(aside);

@@ -14,7 +14,7 @@ import {
 } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { syncDirectory } from "#daemon/files/atomic-file.ts";
-import { isNoClone } from "#daemon/files/clone.ts";
+import { isCloneUnsupported } from "#daemon/files/clone.ts";
 import { hasRoomFor, readDiskSpace } from "#daemon/files/disk-space.ts";
 import { skipMissing } from "#daemon/skip-missing.ts";
 
@@ -42,7 +42,7 @@ async function copyContent(from: string, to: string, bytes: number): Promise<voi
   try {
     await copyFile(from, to, constants.COPYFILE_FICLONE_FORCE | constants.COPYFILE_EXCL);
   } catch (error) {
-    if (!isNoClone(error)) throw error;
+    if (!isCloneUnsupported(error)) throw error;
     const { freeBytes } = await readDiskSpace(dirname(to));
     if (!hasRoomFor({ bytes, freeBytes })) {
       throw new Error(`${from} can't be cloned, and of the ${bytes} bytes that it takes ${freeBytes} are free`, {
@@ -78,6 +78,6 @@ export async function listNames(directory: string): Promise<readonly string[]> {
   return (await readdir(directory).catch(skipMissing)) ?? [];
 }
 
-export async function readIfThere(path: string): Promise<Buffer | undefined> {
+export async function readIfExists(path: string): Promise<Buffer | undefined> {
   return await readFile(path).catch(skipMissing);
 }

@@ -10,7 +10,7 @@ import {
 export type RestartLimits = Readonly<{ restartsMax: number; windowMs: number; pauseMs: number }>;
 
 /** Prints a service's event to the terminal. */
-export type Announce = (line: string) => void;
+export type PrintEvent = (line: string) => void;
 
 /**
  * Starts a service, and restarts it after an unexpected exit, up to `restartsMax` times in `windowMs`. Disposing of the result stops the
@@ -19,7 +19,7 @@ export type Announce = (line: string) => void;
 export async function supervise(
   spec: ChildServiceSpec,
   options: ChildServiceOptions & RestartLimits,
-  { announce }: Readonly<{ announce: Announce }>,
+  { announce }: Readonly<{ announce: PrintEvent }>,
 ): Promise<ChildService> {
   const first = await startChildService(spec, options);
   const stopping = new AbortController();

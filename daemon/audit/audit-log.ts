@@ -11,4 +11,4 @@ export function createAuditLog(log: Logger): AuditLog {
 }
 
 /** Replacement of the removed audit file settings, for operators who still set them. */
-export const removedAuditLog = "changes are in the service's log as change-made (docs/logs.md)";
+export const auditLogReplacement = "changes are in the service's log as change-made (docs/logs.md)";

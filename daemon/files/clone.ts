@@ -12,7 +12,7 @@ export async function canClone(directory: string): Promise<boolean> {
     await copyFile(probe, `${probe}.copy`, constants.COPYFILE_FICLONE_FORCE);
     return true;
   } catch (error) {
-    if (isNoClone(error)) return false;
+    if (isCloneUnsupported(error)) return false;
     throw error;
   } finally {
     await rm(probe, { force: true });
@@ -24,6 +24,6 @@ export async function canClone(directory: string): Promise<boolean> {
 const noClone: ReadonlySet<string> = new Set("ENOTSUP EOPNOTSUPP ENOSYS EXDEV EINVAL ENOTTY EAGAIN".split(" "));
 
 /** Checks whether an error from a cloning copy means that the file system can't clone. */
-export function isNoClone(error: unknown): boolean {
+export function isCloneUnsupported(error: unknown): boolean {
   return noClone.has((error as NodeJS.ErrnoException).code ?? "");
 }

@@ -16,7 +16,7 @@ export type HandOverPart = Readonly<{
 }>;
 
 /** Makes this process take part in its service's hot restarts; returns undefined if it has no supervisor. */
-export function joinHandOvers(environment: NodeJS.ProcessEnv): HandOverPart | undefined {
+export function joinHotRestarts(environment: NodeJS.ProcessEnv): HandOverPart | undefined {
   if (environment[handOverVariable] === undefined || process.send === undefined) return undefined;
   // Children of this process don't take part in hot restarts.
   delete environment[handOverVariable];

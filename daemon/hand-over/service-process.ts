@@ -1,6 +1,6 @@
 import { spawn, type ChildProcess, type SendHandle } from "node:child_process";
 import { once } from "node:events";
-import { outlivesReader } from "../log/bounded-output.ts";
+import { ignoreStreamErrors } from "../log/bounded-output.ts";
 import { ownProgram } from "../command-line/own-command.ts";
 import { pause } from "../time.ts";
 import { handOverVariable, type HandOverMessage, type ServiceMessage, type ServiceStep } from "./messages.ts";
@@ -98,7 +98,7 @@ function followService(child: ChildProcess): ServiceProcess {
       steps[message.type].resolve(true);
     }
   });
-  outlivesReader(process.stderr);
+  ignoreStreamErrors(process.stderr);
   child.stderr?.on("data", (piece: Buffer) => {
     process.stderr.write(piece);
     words = `${words}${piece.toString()}`.slice(-outputKept);

@@ -173,8 +173,8 @@ class Supervisor {
       if ((await next.reached("prepared")) && (await this.#startNext(next, theirs))) this.#tries = 0;
       if (this.#inForce !== old || this.#stopping.aborted) return;
       const back = this.#start(await this.#copyOf(old.source));
-      const isBack = (await back.reached("prepared")) && (await this.#startNext(back, old.source));
-      if (isBack) {
+      const hasRecovered = (await back.reached("prepared")) && (await this.#startNext(back, old.source));
+      if (hasRecovered) {
         // The dependency recovered between the two attempts: the new settings are still untested.
         if (isAway) this.#tries = 1;
         else await this.#refuse(next);

@@ -40,7 +40,7 @@ export type HttpListener = AsyncDisposable &
     stopTaking: () => Promise<void>;
   }>;
 
-/** A listener that can drain its clients; see {@link takeLeave}. `leave` resolves when the clients' requests have ended and the clients have disconnected. */
+/** A listener that can drain its clients; see {@link drainClients}. `leave` resolves when the clients' requests have ended and the clients have disconnected. */
 export type DrainingListener = HttpListener & Readonly<{ leave: () => Promise<void> }>;
 
 /**
@@ -82,7 +82,7 @@ export async function listenHttp(
     isLeaving = true;
   };
   const leave = async () => {
-    await takeLeave(listening, {
+    await drainClients(listening, {
       begin,
       hasClients: () => connections?.size !== 0,
       idleMs: keepAliveMs + marginMs,
@@ -106,7 +106,7 @@ const marginMs = 2_000;
 /** Time for which, in a hot restart, the old process serves new connections as usual if their request is still arriving. */
 const newcomersMs = 1_000;
 
-/** The part of a listener that `takeLeave` controls. */
+/** The part of a listener that `drainClients` controls. */
 type Leaving = Readonly<{
   /** From now on, every response tells its client to close the connection. */
   begin: () => void;
@@ -117,7 +117,7 @@ type Leaving = Readonly<{
 }>;
 
 /** Drains a listener's clients before its idle connections are closed, so that no request arrives on a closing connection. */
-export async function takeLeave(
+export async function drainClients(
   { stopTaking }: Pick<HttpListener, "stopTaking">,
   { begin, hasClients, idleMs, pause: wait }: Leaving,
 ): Promise<void> {

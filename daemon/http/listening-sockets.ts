@@ -1,8 +1,8 @@
 import type { Server } from "node:http";
 import { createServer, Server as NetServer, type AddressInfo, type ListenOptions } from "node:net";
-import { boundLines, defaultBound } from "../log/bounded-log.ts";
+import { limitLines, defaultBound } from "../log/bounded-log.ts";
 import { getSocketExchange, type SocketHandle } from "../hand-over/socket-exchange.ts";
-import { admitAlike, findListeningSocket } from "./raw-connections.ts";
+import { copyConnectionFilter, findListeningSocket } from "./raw-connections.ts";
 
 /** The address of a server, and its number of sockets. */
 export type ListeningLocation = Readonly<{
@@ -96,7 +96,7 @@ async function listenOnHanded(server: Server, handed: readonly SocketHandle[]): 
 /** Creates a server that accepts connections for another server. */
 function createAcceptor(server: Server): NetServer {
   const acceptor = createServer(asHttpTakes, (socket) => server.emit("connection", socket));
-  admitAlike(acceptor, server);
+  copyConnectionFilter(acceptor, server);
   return acceptor;
 }
 
@@ -133,7 +133,7 @@ export async function startListening(server: NetServer, where: ListenOptions | S
   await new Promise<void>((resolve, reject) => {
     const onListening = () => {
       server.off("error", onError);
-      const warn = boundLines(defaultBound, (omitted) => {
+      const warn = limitLines(defaultBound, (omitted) => {
         process.emitWarning(`${omitted} more connections could not be accepted, for similar reasons`);
       });
       server.on("error", (error) => warn(() => process.emitWarning(error)));

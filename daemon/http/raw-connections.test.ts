@@ -6,11 +6,11 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { generousMs, until } from "#daemon/testing/until.ts";
 import {
-  admitAlike,
-  admitBefore,
+  copyConnectionFilter,
+  filterConnections,
   gatherChunks,
-  returnRead,
-  putBefore,
+  pushBackBytes,
+  prependHandler,
   divertReads,
   type SocketReads,
 } from "./raw-connections.ts";
@@ -61,7 +61,7 @@ describe("a socket whose reads are taken", () => {
     reads.release();
     client.write("three");
     await soon(() => streamed.join("") === "three");
-    returnRead(accepted, Buffer.from("four"));
+    pushBackBytes(accepted, Buffer.from("four"));
     await soon(() => streamed.join("") === "threefour");
     expect(taken.join("")).toBe("onetwo");
     client.destroy();
@@ -134,11 +134,11 @@ describe("what is put before a server", () => {
   it("has each connection first, and node:http serves those that it gives on", async () => {
     const server = createHttpServer((_, response) => response.end("served"));
     const seen: string[] = [];
-    putBefore(server, (behind) => (socket) => {
+    prependHandler(server, (behind) => (socket) => {
       seen.push("inner");
       behind(socket);
     });
-    putBefore(server, (behind) => (socket) => {
+    prependHandler(server, (behind) => (socket) => {
       seen.push("outer");
       if (seen.length > 2) socket.resume().end("kept");
       else behind(socket);
@@ -181,11 +181,11 @@ describe("a server that checks before it makes a socket", () => {
   it("makes none of a connection that may not come, and gives others on; so does one that checks alike", async () => {
     const asked: string[] = [];
     const [first, second] = [createServer(), createServer()];
-    admitBefore(first, (address) => {
+    filterConnections(first, (address) => {
       asked.push(address);
       return address === "127.0.0.2";
     });
-    admitAlike(second, first);
+    copyConnectionFilter(second, first);
     for (const server of [first, second]) {
       await using at = await listening(server);
       const sockets: Socket[] = [];

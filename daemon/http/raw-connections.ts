@@ -21,7 +21,7 @@ export type ServeConnection = (socket: Socket) => void;
  * Installs a handler before a server's existing connection handlers: it gets every new connection first, and passes those that it doesn't
  * serve to `behind`. Call it before the server listens; the last handler installed runs first.
  */
-export function putBefore(server: Server, before: (behind: ServeConnection) => ServeConnection): void {
+export function prependHandler(server: Server, before: (behind: ServeConnection) => ServeConnection): void {
   const listeners = server.listeners("connection");
   server.removeAllListeners("connection");
   server.on(
@@ -50,12 +50,12 @@ class Admission extends BlockList {
  * Checks a connection before a server creates a socket for it; a rejected connection is closed without a response, at a fifth of the cost
  * of a socket and its handlers. Node accepts a block list when a server is created, but not for a `node:http` server.
  */
-export function admitBefore(server: NetServer, mayCome: (remoteAddress: string) => boolean): void {
+export function filterConnections(server: NetServer, mayCome: (remoteAddress: string) => boolean): void {
   Object.assign(server, { blockList: new Admission(mayCome) });
 }
 
 /** Makes a server that accepts connections for another one apply the same check. */
-export function admitAlike(server: NetServer, other: NetServer): void {
+export function copyConnectionFilter(server: NetServer, other: NetServer): void {
   Object.assign(server, { blockList: (other as NetServer & Readonly<{ blockList?: BlockList }>).blockList });
 }
 
@@ -139,7 +139,7 @@ function copyBytes(bytes: Buffer): Buffer {
 }
 
 /** Pushes bytes back to the reader of a socket, as if they had just arrived. */
-export function returnRead(socket: Socket, bytes: Buffer): void {
+export function pushBackBytes(socket: Socket, bytes: Buffer): void {
   socket.push(bytes);
 }
 

@@ -2,7 +2,7 @@ import type { LogEvent } from "./events/all-events.ts";
 import type { EventInfo, Logger } from "./log.ts";
 
 /** Max lines of one kind per interval; further lines are only counted. */
-export type LineBound = Readonly<{ lines: number; everyMs: number }>;
+export type LineLimit = Readonly<{ lines: number; everyMs: number }>;
 
 /** Writes log lines that clients trigger, at a limited rate. The message is one of a few constants; the facts distinguish lines with the same message. */
 export type BoundedLog = Readonly<{
@@ -10,14 +10,14 @@ export type BoundedLog = Readonly<{
 }>;
 
 /** Enough to see what happens and to which clients: two lines a second, some 50 MB a day, regardless of the number of clients. */
-export const defaultBound: LineBound = { lines: 20, everyMs: 10_000 };
+export const defaultBound: LineLimit = { lines: 20, everyMs: 10_000 };
 
 /**
  * Limits the lines that clients can cause, so that a client can't fill the disk by sending many requests that are logged. Writes a limited
  * number of lines per message and interval, then one more line with the number omitted (`omitted`, in the last `withinMs`). A process that
  * exits doesn't report its last omitted lines; metrics count them all.
  */
-export function createBoundedLog(log: Logger, bound: LineBound = defaultBound): BoundedLog {
+export function createBoundedLog(log: Logger, bound: LineLimit = defaultBound): BoundedLog {
   const byMessage = new Map<string, (write: () => void) => void>();
   const at =
     <Name extends LogEvent>(report: (facts: EventInfo<Name>, message: string) => void) =>
@@ -25,7 +25,7 @@ export function createBoundedLog(log: Logger, bound: LineBound = defaultBound): 
       const { event } = facts;
       const lines =
         byMessage.get(message) ??
-        boundLines(bound, (omitted) => {
+        limitLines(bound, (omitted) => {
           const left = { event, omitted, withinMs: bound.everyMs };
           report(left, `${message}: more like this were omitted`);
         });
@@ -40,11 +40,11 @@ export function createBoundedLog(log: Logger, bound: LineBound = defaultBound): 
 }
 
 /** For lines about settled payments: more than can settle in that time, so that every payment is logged. */
-export const boundOfSales: LineBound = { lines: 1_000, everyMs: 10_000 };
+export const saleLineLimit: LineLimit = { lines: 1_000, everyMs: 10_000 };
 
 /** Limits lines of one kind that are not written to a log. */
-export function boundLines(
-  { lines, everyMs }: LineBound,
+export function limitLines(
+  { lines, everyMs }: LineLimit,
   report: (omitted: number) => void,
 ): (write: () => void) => void {
   const state = { written: 0, omitted: 0 };

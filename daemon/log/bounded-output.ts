@@ -17,7 +17,7 @@ const heard = new WeakSet<Writable>();
  * Keeps the process alive when a stream fails: a closed reader or a full disk is no reason to stop the service. Callers that need the error
  * get it from `write`.
  */
-export function outlivesReader(stream: Writable): void {
+export function ignoreStreamErrors(stream: Writable): void {
   if (heard.has(stream)) return;
   heard.add(stream);
   stream.on("error", () => undefined);
@@ -33,7 +33,7 @@ export function createBoundedOutput(
 ): Readonly<{ write: (line: string) => void }> {
   let lines = 0;
   let hasFailed = false;
-  outlivesReader(stream);
+  ignoreStreamErrors(stream);
   const written = (error: Error | null | undefined) => {
     if (!error || hasFailed) return;
     hasFailed = true;

@@ -1,5 +1,5 @@
 import { pino, stdSerializers, type DestinationStream } from "pino";
-import { createBoundedOutput, outlivesReader } from "./bounded-output.ts";
+import { createBoundedOutput, ignoreStreamErrors } from "./bounded-output.ts";
 import { logEvents, type LogEvent } from "./events/all-events.ts";
 import { version } from "../version.ts";
 import type { Mask } from "../secrets/mask.ts";
@@ -74,7 +74,7 @@ export function createLog(
       },
       failed: ({ message }) => {
         // The reader of standard error has usually closed as well.
-        outlivesReader(process.stderr);
+        ignoreStreamErrors(process.stderr);
         process.stderr.write(`${service}: the log can't be written (${message}); the service continues without it.\n`);
       },
     });

@@ -25,6 +25,6 @@ export function watchBusy({ busyCalls, completed, becameBusy }: BusySignalOption
  * `cli/launch.js` disables all this for a sidecar and a facilitator. With a heap that grows by a tenth, floods caused two full collections
  * per second, on several threads at once: a container with one CPU then uses up its share and is throttled.
  */
-export function preferSpeed(): void {
+export function optimizeForSpeed(): void {
   for (const flag of v8Flags.speed) setFlagsFromString(flag);
 }

@@ -1,5 +1,5 @@
 import type { Writable } from "node:stream";
-import { outlivesReader } from "../log/bounded-output.ts";
+import { ignoreStreamErrors } from "../log/bounded-output.ts";
 import { pause } from "../time.ts";
 import { inspect } from "node:util";
 import { setFlagsFromString } from "node:v8";
@@ -48,7 +48,7 @@ export function listThreadCalls(): readonly string[] {
 async function waitUntilPrinted(stream: Writable): Promise<void> {
   // Without a listener, a closed reader would cause another uncaught error, which prints, exits the process by this function, and so on
   // forever.
-  outlivesReader(stream);
+  ignoreStreamErrors(stream);
   await new Promise<void>((resolve) => void stream.write("", () => resolve()));
 }
 

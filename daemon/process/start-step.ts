@@ -10,7 +10,7 @@ const waitingFor = new AsyncLocalStorage<Set<string>>();
  *
  * @throws {StartupError} that lists the pending steps when the deadline expires.
  */
-export async function startWithin<T>(deadlineMs: number, start: () => Promise<T>): Promise<T> {
+export async function startWithDeadline<T>(deadlineMs: number, start: () => Promise<T>): Promise<T> {
   const steps = new Set<string>();
   try {
     return await within("the start", deadlineMs, waitingFor.run(steps, start));

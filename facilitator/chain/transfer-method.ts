@@ -97,7 +97,7 @@ export async function readCover(
 }
 
 /** Builds the rejection of a payment that is not covered by the payer's balance, or by the allowance of Permit2. */
-export function refuseUncovered(
+export function rejectUncovered(
   { asset, payer, amount }: Pick<Transfer, "asset" | "payer" | "amount">,
   { held, isAllowance }: Cover,
 ): Refusal {
@@ -151,7 +151,7 @@ export function canShareTransaction({ asset, contract }: Pick<Transfer, "asset" 
 }
 
 /** Returns whether the receipt of a transaction with both payments would not tell which one moved tokens: Permit2 logs no nonce. */
-export function looksAlike(a: Transfer, b: Transfer): boolean {
+export function isIndistinguishable(a: Transfer, b: Transfer): boolean {
   if (!usesPermit2(a) && !usesPermit2(b)) return false;
   const [one, other] = [a, b].map(({ asset, payer, payTo, amount }) => `${asset} ${payer} ${payTo} ${amount}`);
   return one?.toLowerCase() === other?.toLowerCase();

@@ -1,15 +1,15 @@
 import type { Hex } from "#x402/hex.ts";
 import { namePayment, type PaymentKey } from "#x402/payment-identifier.ts";
 import type { Receipt } from "../chain/chain.ts";
-import { describeLack } from "../settlement/comparison/ledger-walk.ts";
+import { describeMissingOnChain } from "../settlement/comparison/ledger-walk.ts";
 import { readSettlements, type ExportedSettlement, type ExportRange } from "../settlement/ledger/settlement-queries.ts";
 import { showsTransfer } from "../chain/transfer-method.ts";
 import { isExecuted } from "../settlement/track/decision.ts";
 import { computeGasCost } from "../settlement/ledger/sales.ts";
 import type { NetworkOptions } from "../network-options.ts";
-import type { Books } from "./open-books.ts";
+import type { LedgerAccess } from "./open-ledger-access.ts";
 
-export type ExportDependencies = Books &
+export type ExportDependencies = LedgerAccess &
   Readonly<{
     /** Resolves when the reader has taken the text. */
     write: (text: string) => Promise<void>;
@@ -98,7 +98,7 @@ function compare({ settlement, attempts, recorded, receipts }: Found): Compariso
   if (recorded.state === "settled") {
     const receipt = receipts.get(recorded.transaction);
     if (receipt === undefined) return "not found";
-    return describeLack(settlement, receipt) === undefined ? "agrees" : "differs";
+    return describeMissingOnChain(settlement, receipt) === undefined ? "agrees" : "differs";
   }
   if (recorded.state === "begun") return "pending";
   const mined = attempts.flatMap(({ hash }) => receipts.get(hash) ?? []);

@@ -12,7 +12,7 @@ import { findSettled } from "../settlement/ledger/settlement-queries.ts";
 import { createRefunds, type Refund, type Refunds } from "../settlement/ledger/refunds.ts";
 import { showsTransfer } from "../chain/transfer-method.ts";
 import type { NetworkOptions } from "../network-options.ts";
-import type { Books } from "./open-books.ts";
+import type { LedgerAccess } from "./open-ledger-access.ts";
 
 /** Refund to make: of a payment by its name or its settlement's id, in full if no amount is given. */
 export type RefundRequest = Readonly<{
@@ -23,7 +23,7 @@ export type RefundRequest = Readonly<{
   again: boolean;
 }>;
 
-export type RefundDependencies = Books &
+export type RefundDependencies = LedgerAccess &
   Readonly<{
     output: CommandOutput;
     /** Asks the operator to confirm. */
@@ -97,7 +97,7 @@ export async function refundPayment(request: RefundRequest, dependencies: Refund
 }
 
 /** Finds a settled payment on any of the networks. */
-async function findPaid(payment: string, { networks, store }: Books) {
+async function findPaid(payment: string, { networks, store }: LedgerAccess) {
   for (const network of networks) {
     const settlement = await findSettled(payment, { chainId: network.chain.id }, { store });
     if (settlement !== undefined) return { network, settlement };

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { ChainError } from "../chain/chain-error.ts";
-import { createPaymentChecks, refuseTime, type PaymentCheckDependencies } from "./payment-checks.ts";
+import { createPaymentChecks, rejectTime, type PaymentCheckDependencies } from "./payment-checks.ts";
 
 const payment = { id: "0x11", contract: "0x22", payer: "0x33", walletSignature: "0x44" } as const;
 
@@ -36,5 +36,5 @@ test.each([
   ["begins this very second", { validAfter: nowSeconds }, "invalid_exact_evm_payload_authorization_valid_after"],
   ["never ends", { validBefore: 2n ** 256n - 1n }, undefined],
 ])("an authorization that %s", (_, changes, reason) => {
-  expect(refuseTime({ ...authorization, ...changes }, Number(nowSeconds) * 1_000)?.reason).toBe(reason);
+  expect(rejectTime({ ...authorization, ...changes }, Number(nowSeconds) * 1_000)?.reason).toBe(reason);
 });

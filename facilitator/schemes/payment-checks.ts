@@ -11,7 +11,7 @@ import type { CallLocation } from "../chain/batching-client.ts";
 import { ChainError, requireExecutionError } from "../chain/chain-error.ts";
 import type { Chain } from "../chain/chain.ts";
 import type { GasLimits } from "../chain/gas-limits.ts";
-import { getNamedSigner, isWithinChannels, readCover, refuseUncovered, isNonceUsed } from "../chain/transfer-method.ts";
+import { getNamedSigner, isWithinChannels, readCover, rejectUncovered, isNonceUsed } from "../chain/transfer-method.ts";
 import { confirmsSignature, encodeSignatureCheck } from "../chain/token.ts";
 import { createRecentVerdicts, createReservations } from "./verified-payments.ts";
 import type { Suspensions } from "../chain/suspensions.ts";
@@ -68,7 +68,7 @@ export function createPaymentChecks(
     recent,
     /** Returns why a payment is not valid at this time, or the chain would not accept it, on behalf of a caller. */
     check: async (payment: SignedPayment, caller: Caller): Promise<Refusal | undefined> => {
-      const untimely = refuseTime(payment.authorization, clock());
+      const untimely = rejectTime(payment.authorization, clock());
       if (untimely !== undefined) return untimely;
       // A payment reported as valid will be settled.
       const why = shortage(getNamedSigner(payment));
@@ -79,7 +79,7 @@ export function createPaymentChecks(
     /** The same for a payment about to be settled, unless it was just checked. */
     checkAgain: async (payment: SignedPayment): Promise<Refusal | undefined> => {
       const chain = chainAt({ line: "settling", caller: "" });
-      const refusal = refuseTime(payment.authorization, clock()) ?? (await suspensions.refuse(payment, chain));
+      const refusal = rejectTime(payment.authorization, clock()) ?? (await suspensions.refuse(payment, chain));
       if (refusal !== undefined || recent.acquireGood(payment)) return refusal;
       return (await checkOnChain(payment, { chain, gas })) ?? refuseCostly(payment, { gas, shortage, canPay });
     },
@@ -108,7 +108,7 @@ export function createPaymentChecks(
         return undefined;
       }
       reservations.release(payment);
-      return refuseUncovered({ ...payment, amount }, cover);
+      return rejectUncovered({ ...payment, amount }, cover);
     },
     releaseReservation: reservations.release,
     /** Returns the result of a view method, on behalf of a caller. */
@@ -146,7 +146,7 @@ async function diagnose(payment: SignedPayment, chain: Chain): Promise<Refusal |
     const message = "the authorization was already used or cancelled; sign one with a new nonce.";
     return { reason: reason.nonceUsed, message };
   }
-  return held < amount ? refuseUncovered({ asset, payer, amount }, { held, isAllowance }) : undefined;
+  return held < amount ? rejectUncovered({ asset, payer, amount }, { held, isAllowance }) : undefined;
 }
 
 function explainSimulation(error: JsonRpcFailure, gasLimit: bigint): Refusal {
@@ -164,7 +164,7 @@ const settlementMarginSeconds = 6n;
  * Returns why an authorization is not valid at this time; undefined if it is. EIP-3009: valid strictly after `validAfter` and strictly
  * before `validBefore`, by block time.
  */
-export function refuseTime(
+export function rejectTime(
   { validAfter, validBefore }: Pick<Authorization, "validAfter" | "validBefore">,
   nowMs: number,
 ): Refusal | undefined {

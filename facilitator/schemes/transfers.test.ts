@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { createLog } from "#daemon/log/log.ts";
 import type { Refusal } from "#x402/reason.ts";
 import { ChainError } from "../chain/chain-error.ts";
-import { createTransfers, refuseAmount, type TransferDependencies, type TransferOptions } from "./transfers.ts";
+import { createTransfers, rejectAmount, type TransferDependencies, type TransferOptions } from "./transfers.ts";
 import { createMinAmounts } from "../network.ts";
 
 const address = `0x${"0a".repeat(20)}` as const;
@@ -19,12 +19,12 @@ test.each([
   ["one unit where nothing is known", {}, 1n],
 ])("the minimum is %s", (_, limits, least) => {
   expect(minimum(limits)).toBe(least);
-  expect(refuseAmount(least, least)).toBeUndefined();
-  expect(refuseAmount(least - 1n, least)?.reason).toBe("invalid_payment_requirements");
+  expect(rejectAmount(least, least)).toBeUndefined();
+  expect(rejectAmount(least - 1n, least)?.reason).toBe("invalid_payment_requirements");
 });
 
 test("a value of 0 is refused before a cost is known", () => {
-  expect(refuseAmount(0n, minimum({ nativePrice: 1 }, 0n))).toBeDefined();
+  expect(rejectAmount(0n, minimum({ nativePrice: 1 }, 0n))).toBeDefined();
 });
 
 const authorization = { validAfter: 0n, validBefore: 2n ** 40n, nonce: "0x01" } as const;

@@ -1,4 +1,4 @@
-import { createBoundedLog, boundOfSales } from "#daemon/log/bounded-log.ts";
+import { createBoundedLog, saleLineLimit } from "#daemon/log/bounded-log.ts";
 import { formatTraceInfo } from "#daemon/http/request-trace.ts";
 import type { Logger } from "#daemon/log/log.ts";
 import { refuse, type SettleAnswer } from "#x402/answer.ts";
@@ -154,7 +154,7 @@ async function judge(
 /** Creates the log of answers. Any caller can cause a rejection, or a repeated report, of the same payment any number of times. */
 function createAnswerLog(network: string, log: Logger) {
   const refusals = createBoundedLog(log);
-  const settlements = createBoundedLog(log, boundOfSales);
+  const settlements = createBoundedLog(log, saleLineLimit);
   return ({ id, asset, payer, authorization }: SignedPayment, { request }: Caller, answer: SettleAnswer): void => {
     const lines = answer.state === "refused" ? refusals : settlements;
     const payment = namePayment({ network, asset, payer, nonce: authorization.nonce });
@@ -195,12 +195,12 @@ function nameAsker({ waiting }: Caller): string {
 function refuseUnserved(payment: SignedPayment, options: TransferOptions): Refusal | undefined {
   const { payTo, asset, amount, max = amount } = payment;
   return (
-    refuseNamed(payment, options) ?? refusePayee(payTo, options.payees) ?? refuseAmount(max, options.minAmount(asset))
+    refuseNamed(payment, options) ?? refusePayee(payTo, options.payees) ?? rejectAmount(max, options.minAmount(asset))
   );
 }
 
 /** Rejects an amount below the minimum; returns undefined otherwise. */
-export function refuseAmount(amount: bigint, least: bigint): Refusal | undefined {
+export function rejectAmount(amount: bigint, least: bigint): Refusal | undefined {
   if (amount >= least) return undefined;
   const message = `the amount is ${amount}, the minimum here is ${least} (the facilitator's assets[].minAmount); charge more.`;
   return { reason: reason.requirements, message };

@@ -3,7 +3,7 @@ import type { Hex } from "#x402/hex.ts";
 import { approvesPermit2 } from "#x402/permit2.ts";
 import type { Refusal } from "#x402/reason.ts";
 import type { Chain } from "../chain/chain.ts";
-import { readCover, refuseUncovered, type Cover } from "../chain/transfer-method.ts";
+import { readCover, rejectUncovered, type Cover } from "../chain/transfer-method.ts";
 
 /** Part of a settlement that reduces its payer's balance. */
 export type Spending = Readonly<{ asset: Hex; contract: Hex; payer: Hex; amount: bigint; callData: Hex }>;
@@ -164,7 +164,7 @@ async function reserve(
     if (balance.ends !== account.ends || balance.atMs < sinceMs) {
       if (account.balance === balance) account.balance = undefined;
     } else if (account.reserved > 0n) await account.nextEnd.promise;
-    else return refuseUncovered(spending, cover);
+    else return rejectUncovered(spending, cover);
   }
 }
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { createLog } from "#daemon/log/log.ts";
-import { roomyMemory } from "../testing/roomy-memory.ts";
+import { roomyMemory } from "../testing/unlimited-memory.ts";
 import type { NodeCall } from "../upstream/node-call.ts";
 import { createNodeBatches } from "../upstream/node-batches.ts";
 import { SharedTurns, createTurns, turnBytes } from "../wire/shared-turns.ts";

@@ -2,7 +2,7 @@ import { formatErrorResponse } from "../json-rpc/read-answer.ts";
 import { isBad, type BadCall, type Call } from "../json-rpc/call.ts";
 import { responseErrors, type ResponseFailure } from "../errors.ts";
 import type { HeldBytes } from "#daemon/memory/connection-memory.ts";
-import { HeldScope } from "../memory/held-scope.ts";
+import { ResponseMemory } from "../memory/response-memory.ts";
 import type { ResponseFlow, ResponseSink } from "../responses/response-sink.ts";
 import { OrderedWriter } from "../responses/ordered-writer.ts";
 import type { NodeBatch } from "../upstream/node-batches.ts";
@@ -52,9 +52,9 @@ export function runBatch(
 class BatchRun implements ResponseFlow, RunReceiver {
   readonly limitBytes: number;
   /** Counts responses while they are being collected. */
-  readonly memory: HeldScope;
+  readonly memory: ResponseMemory;
   /** Counts entries that are waiting to be sent. */
-  readonly #entriesMemory: HeldScope;
+  readonly #entriesMemory: ResponseMemory;
   readonly #calls: readonly (Call | BadCall)[];
   readonly #limits: BatchLimits;
   readonly #dependencies: BatchDependencies;
@@ -74,8 +74,8 @@ class BatchRun implements ResponseFlow, RunReceiver {
   constructor(calls: readonly (Call | BadCall)[], limits: BatchLimits, dependencies: BatchDependencies) {
     const { sink, memory, plainReads } = dependencies;
     this.limitBytes = limits.responseBytes;
-    this.memory = new HeldScope(memory);
-    this.#entriesMemory = new HeldScope(memory);
+    this.memory = new ResponseMemory(memory);
+    this.#entriesMemory = new ResponseMemory(memory);
     this.#calls = calls;
     this.#limits = limits;
     this.#dependencies = dependencies;

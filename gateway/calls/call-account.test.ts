@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { roomyMemory } from "../testing/roomy-memory.ts";
+import { roomyMemory } from "../testing/unlimited-memory.ts";
 import { createTestCalls } from "../testing/test-calls.ts";
 import { CallAccount } from "./call-account.ts";
 

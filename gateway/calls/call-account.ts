@@ -16,7 +16,7 @@ const bytesOfKiB = 1_024;
 export const leastOwedBytes = bytesOfKiB;
 
 /** Placeholder for a method that the caller can't call, or that does not exist. */
-export const noMethod: Method = defineNodeMethod({
+export const unavailableMethod: Method = defineNodeMethod({
   name: "unknown",
   summary: "No method",
   params: [],
@@ -205,7 +205,7 @@ export class CallAccount {
 
   /** Labels a method in the metrics. A name that comes only from the client never becomes a label, or clients could create series. */
   #labelMethod(method: Method): string {
-    return method === noMethod || this.policy.catalogue.has(method.name) ? method.name : "unlisted";
+    return method === unavailableMethod || this.policy.catalogue.has(method.name) ? method.name : "unlisted";
   }
 }
 

@@ -3,7 +3,7 @@ import type { ResponseFailure } from "../errors.ts";
 import { Head } from "../chain/head.ts";
 import { createPolicy } from "../policy.ts";
 import { createTestCalls } from "../testing/test-calls.ts";
-import { roomyMemory } from "../testing/roomy-memory.ts";
+import { roomyMemory } from "../testing/unlimited-memory.ts";
 import { testSettings } from "../testing/test-gateway.ts";
 import { finishedFlow } from "../responses/response-sink.ts";
 import { createTextSink, type TextResponse } from "../responses/text-sink.ts";

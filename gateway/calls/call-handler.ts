@@ -18,7 +18,7 @@ import {
   type ResponseFlow,
   type ResponseSink,
 } from "../responses/response-sink.ts";
-import { noMethod, type CallAccount } from "./call-account.ts";
+import { unavailableMethod, type CallAccount } from "./call-account.ts";
 import type { SubscriptionResponse } from "./call-context.ts";
 import { CallRecord } from "./call-record.ts";
 
@@ -52,7 +52,7 @@ export function chargeCall(
 function admit(record: CallRecord): ResponseFlow {
   const { call, method, account } = record;
   if (isBad(call)) return record.refuse(call.error, call.limit);
-  if (method === noMethod) return record.refuse(methodNotFound(call.method));
+  if (method === unavailableMethod) return record.refuse(methodNotFound(call.method));
   const { subscriptions, caller } = account.message;
   if (method.webSocketOnly === true && subscriptions === undefined) {
     return record.refuse(rpcErrors.notificationsNotSupported);

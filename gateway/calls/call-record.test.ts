@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { discardedResponse } from "../responses/response-sink.ts";
-import { roomyMemory } from "../testing/roomy-memory.ts";
+import { roomyMemory } from "../testing/unlimited-memory.ts";
 import { createTestCalls } from "../testing/test-calls.ts";
 import { CallAccount } from "./call-account.ts";
 import { CallRecord } from "./call-record.ts";

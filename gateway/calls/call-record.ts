@@ -3,7 +3,7 @@ import { findRetryAfterSeconds, rateExceeded, responseErrors, type ResponseFailu
 import { isBad, type BadCall, type Call } from "../json-rpc/call.ts";
 import { formatErrorResponse } from "../json-rpc/read-answer.ts";
 import type { CallGate, LoadRejection } from "../limits/load-gate.ts";
-import { HeldScope } from "../memory/held-scope.ts";
+import { ResponseMemory } from "../memory/response-memory.ts";
 import type { CallOutcome, LimitName } from "../observe/meter.ts";
 import type { CallTrace } from "../observe/tracing.ts";
 import { findMethod } from "../policy.ts";
@@ -12,7 +12,7 @@ import { finishedFlow, type ResponseFlow, type ResponseSink, type ResponseSource
 import type { NodeSender } from "../upstream/node-call.ts";
 import type { HeldBytes } from "#daemon/memory/connection-memory.ts";
 import type { TraceContext } from "#daemon/http/request-trace.ts";
-import { leastOwedBytes, noMethod, type CallAccount, type EndingCall } from "./call-account.ts";
+import { leastOwedBytes, unavailableMethod, type CallAccount, type EndingCall } from "./call-account.ts";
 
 /** Interval in bytes at which a streamed response is charged, and the max bytes for which a disconnecting caller is not charged. */
 const stepBytes = 65_536;
@@ -30,7 +30,7 @@ export class CallRecord implements NodeRead, EndingCall {
   /** JSON text of the id used in the response. */
   readonly id: string;
   readonly caller: string;
-  /** The method with this name if the caller may call it, otherwise {@link noMethod}. */
+  /** The method with this name if the caller may call it, otherwise {@link unavailableMethod}. */
   readonly method: Method;
   /** Units that the call costs: the method's cost, or more if the call specifies a lot of gas. */
   costUnits: number;
@@ -52,7 +52,7 @@ export class CallRecord implements NodeRead, EndingCall {
   #answerBytes = 0;
   #chargedKiB = 0;
   /** Created when the call first needs it. */
-  #memory: HeldScope | undefined;
+  #memory: ResponseMemory | undefined;
   #hasEnded = false;
 
   /** `client` is the sink for the client's response. */
@@ -63,7 +63,7 @@ export class CallRecord implements NodeRead, EndingCall {
     this.id = call.id ?? "null";
     this.caller = account.key;
     const { listener } = message.caller;
-    this.method = (isBad(call) ? undefined : findMethod(policy, tier, call.method, listener)) ?? noMethod;
+    this.method = (isBad(call) ? undefined : findMethod(policy, tier, call.method, listener)) ?? unavailableMethod;
     this.costUnits = this.method.costUnits;
     this.trace = trace;
     this.traceContext = message.traceContext;
@@ -71,7 +71,7 @@ export class CallRecord implements NodeRead, EndingCall {
   }
 
   get memory(): HeldBytes {
-    return this.#hasEnded ? nothingHeld : (this.#memory ??= new HeldScope(this.account.message.memory));
+    return this.#hasEnded ? nothingHeld : (this.#memory ??= new ResponseMemory(this.account.message.memory));
   }
 
   /** Admits the call to the node if a gate has a free slot, which the call releases when it ends. */

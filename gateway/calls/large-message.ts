@@ -1,7 +1,7 @@
 import type { Message, MessageLimits } from "../json-rpc/call.ts";
 import { beginMessage, isBatch, readMessage } from "../json-rpc/read-message.ts";
 import { rpcErrors } from "../errors.ts";
-import { HeldScope } from "../memory/held-scope.ts";
+import { ResponseMemory } from "../memory/response-memory.ts";
 import { type ResponseFlow, type ResponseSink, EndingFlow, EndingSink, LateFlow } from "../responses/response-sink.ts";
 import type { CallAccount } from "./call-account.ts";
 import { chargeCall } from "./call-handler.ts";
@@ -29,7 +29,7 @@ export function chargeMessage(
   sink: ResponseSink,
   proceed: (sink: ResponseSink) => ResponseFlow,
 ): ResponseFlow {
-  const held = new HeldScope(account.message.memory);
+  const held = new ResponseMemory(account.message.memory);
   const letGo = () => held[Symbol.dispose]();
   const releasing = new EndingSink(sink, letGo);
   const recordAs = (id: string) => new CallRecord(account, { id, error: rpcErrors.invalidRequest }, releasing);

@@ -7,7 +7,7 @@ import { SharedTurns } from "../wire/shared-turns.ts";
 import { createProcessRateLimiter } from "../limits/rate-limiter.ts";
 import { createPolicy } from "../policy.ts";
 import { messageBytes } from "../testing/generated-messages.ts";
-import { roomyMemory } from "../testing/roomy-memory.ts";
+import { roomyMemory } from "../testing/unlimited-memory.ts";
 import { testSettings } from "../testing/test-gateway.ts";
 import { finishedFlow } from "../responses/response-sink.ts";
 import { createMessageHandler } from "./message-handler.ts";

@@ -1,7 +1,7 @@
 import { isBad, type BadCall, type Call, type Message } from "../json-rpc/call.ts";
 import { createMessageReader } from "../json-rpc/known-messages.ts";
 import type { Tracing } from "../observe/tracing.ts";
-import { HeldScope } from "../memory/held-scope.ts";
+import { ResponseMemory } from "../memory/response-memory.ts";
 import type { NodeReads } from "../reads/node-reads.ts";
 import type { NodeBatches } from "../upstream/node-batches.ts";
 import {
@@ -74,7 +74,7 @@ export function createMessageHandler(dependencies: MessageDependencies): Message
     const trace = tracing?.call(account.message);
     if (call.id !== undefined) return handleCall(account, call, sink, trace);
     // The message gets its empty response before the call ends.
-    const own = new HeldScope(account.message.memory);
+    const own = new ResponseMemory(account.message.memory);
     const paramsBytes = isBad(call) ? 0 : (call.params?.length ?? 0);
     if (paramsBytes > smallMessageBytes) own.hold(paramsBytes);
     handleCall(account, call, new EndingSink(discardedResponse, () => own[Symbol.dispose]()), trace);

@@ -3,7 +3,7 @@ import type { Method } from "../catalogue/method.ts";
 import type { ChainHead } from "../chain/head.ts";
 import type { ResponseFailure } from "../errors.ts";
 import type { ResponseFlow } from "../responses/response-sink.ts";
-import type { HeldScope } from "../memory/held-scope.ts";
+import type { ResponseMemory } from "../memory/response-memory.ts";
 import type { TraceContext } from "#daemon/http/request-trace.ts";
 import type { CacheLifetime } from "../reads/cache/cache-lifetime.ts";
 import type { CoalescedRead } from "../reads/coalesced-read.ts";
@@ -14,7 +14,7 @@ import type { TypicalResponses } from "../upstream/typical-responses.ts";
 import type { PieceCall, PieceEntry } from "../upstream/piece-entry.ts";
 
 /** Snapshot of the head, the cache and the clock, shared by plain reads that start in the same event loop tick: none of these changes within a tick. */
-export type PlainMoment = Readonly<{
+export type TickSnapshot = Readonly<{
   head: ChainHead | undefined;
   generation: number;
   epoch: number;
@@ -25,7 +25,7 @@ export type PlainMoment = Readonly<{
 export type PlainReadOwner = Readonly<{
   caller: string;
   /** Counts responses until the batch is cancelled. */
-  memory: HeldScope;
+  memory: ResponseMemory;
   traceContext: TraceContext | undefined;
   answered: (read: PlainRead, text: string) => void;
   /** Processes as many consecutive responses to the batch's reads as possible and returns how many. */
@@ -44,7 +44,7 @@ export class PlainRead implements ResponseFlow, PieceCall, ReadInFlight, ReadMom
   readonly place: number;
   readonly method: Method;
   readonly lifetime: CacheLifetime;
-  readonly moment: PlainMoment;
+  readonly moment: TickSnapshot;
   isKept = false;
   readonly #owner: PlainReadOwner;
   #piece: BatchPiece | undefined;
@@ -53,7 +53,7 @@ export class PlainRead implements ResponseFlow, PieceCall, ReadInFlight, ReadMom
   constructor(
     call: TypicalCall,
     place: number,
-    { method, lifetime, moment }: Readonly<{ method: Method; lifetime: CacheLifetime; moment: PlainMoment }>,
+    { method, lifetime, moment }: Readonly<{ method: Method; lifetime: CacheLifetime; moment: TickSnapshot }>,
     owner: PlainReadOwner,
   ) {
     this.call = call;
@@ -114,7 +114,7 @@ export class PlainRead implements ResponseFlow, PieceCall, ReadInFlight, ReadMom
     return this.#owner.caller;
   }
 
-  get memory(): HeldScope {
+  get memory(): ResponseMemory {
     return this.#owner.memory;
   }
 

@@ -5,7 +5,7 @@ import type { ChainHead } from "../chain/head.ts";
 import { TypicalCall, type BadCall, type Call } from "../json-rpc/call.ts";
 import { copyText, readAnswer } from "../json-rpc/read-answer.ts";
 import { findMethod, isBatchable } from "../policy.ts";
-import { HeldScope } from "../memory/held-scope.ts";
+import { ResponseMemory } from "../memory/response-memory.ts";
 import { deriveCacheLifetime, deriveHeadLifetime, type CacheLifetime } from "../reads/cache/cache-lifetime.ts";
 import type { CoalescedRead } from "../reads/coalesced-read.ts";
 import type { NodeReads } from "../reads/node-reads.ts";
@@ -15,7 +15,7 @@ import type { TraceContext } from "#daemon/http/request-trace.ts";
 import type { BatchStrategy } from "./batch-strategy.ts";
 import type { CallAccount } from "./call-account.ts";
 import { CallRecord } from "./call-record.ts";
-import { PlainRead, type PlainMoment, type PlainReadOwner } from "./plain-read.ts";
+import { PlainRead, type TickSnapshot, type PlainReadOwner } from "./plain-read.ts";
 
 /**
  * The plain reads in one client's batch, which make up most of its calls: they are valid, cost what their method costs, and go to the node
@@ -23,7 +23,7 @@ import { PlainRead, type PlainMoment, type PlainReadOwner } from "./plain-read.t
  * steps, and are counted together.
  */
 export class PlainReads implements PlainReadOwner {
-  readonly memory: HeldScope;
+  readonly memory: ResponseMemory;
   readonly caller: string;
   readonly traceContext: TraceContext | undefined;
   readonly #reads: NodeReads;
@@ -33,14 +33,14 @@ export class PlainReads implements PlainReadOwner {
   /** Methods that have been looked up so far, by name; undefined: its calls are no plain reads. */
   readonly #methods = new Map<string, Method | undefined>();
   /** Undefined between ticks, and while no read is plain. */
-  #moment: PlainMoment | undefined;
+  #moment: TickSnapshot | undefined;
   readonly #leaveMoment = () => {
     this.#moment = undefined;
   };
 
   constructor(reads: NodeReads, account: CallAccount, way: BatchStrategy, receiver: RunReceiver) {
     const { memory, traceContext } = account.message;
-    this.memory = new HeldScope(memory);
+    this.memory = new ResponseMemory(memory);
     this.caller = account.key;
     this.traceContext = traceContext;
     this.#reads = reads;
@@ -125,7 +125,7 @@ export class PlainReads implements PlainReadOwner {
   }
 
   /** Takes the snapshot for the rest of this tick; returns undefined if no read is plain in this tick. */
-  #enterMoment(): PlainMoment | undefined {
+  #enterMoment(): TickSnapshot | undefined {
     const { nodeFitness, limiter, now } = this.#account.dependencies;
     if (nodeFitness() !== "fit" || limiter.acquireNow === undefined || !this.#way.isGrouped()) return undefined;
     this.#moment = { ...this.#reads.moment(), startedAt: now() };

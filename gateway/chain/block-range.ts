@@ -39,7 +39,7 @@ export function formatQuantity(number: bigint): string {
 }
 
 /** Splits a range into pieces of at most `capBlocks` blocks, in order. */
-export function cutRange(range: BlockRange, capBlocks: number): readonly BlockRange[] {
+export function splitRange(range: BlockRange, capBlocks: number): readonly BlockRange[] {
   const result: BlockRange[] = [];
   const step = BigInt(capBlocks);
   for (let from = range.from; from <= range.to; from += step) {

@@ -9,7 +9,7 @@ import {
   readName,
 } from "./call.ts";
 import {
-  createAmpleBudget,
+  createUnlimitedBudget,
   isAt,
   isDigit,
   notJson,
@@ -235,7 +235,7 @@ export class CallReader {
     if (isAt(bytes, at, '"id"')) return "id";
     if (isAt(bytes, at, '"method"')) return "method";
     if (isAt(bytes, at, '"params"')) return "params";
-    const end = skipString(bytes, at, createAmpleBudget());
+    const end = skipString(bytes, at, createUnlimitedBudget());
     if (end - at > escapedBytes) return undefined;
     const name = parseString(this.#slice(at, end));
     return members.find((member) => member === name);

@@ -34,7 +34,7 @@ export const notJson = -1;
 export type ScanBudget = { values: number; endsAt: number };
 
 /** Creates a budget for text that is trusted, or was scanned before. */
-export function createAmpleBudget(): ScanBudget {
+export function createUnlimitedBudget(): ScanBudget {
   return { values: 0x3fffffff, endsAt: 0x3fffffff };
 }
 

@@ -1,4 +1,4 @@
-import { createAmpleBudget, notJson, skipKey, skipSpace, skipString, skipValue } from "./json-scanner.ts";
+import { createUnlimitedBudget, notJson, skipKey, skipSpace, skipString, skipValue } from "./json-scanner.ts";
 
 const quote = 0x22;
 const backslash = 0x5c;
@@ -22,7 +22,7 @@ export function readObject(
   let count = 0;
   const members = new Map<string, string>();
   const bytes = Buffer.from(text, "latin1");
-  const budget = createAmpleBudget();
+  const budget = createUnlimitedBudget();
   let at = skipSpace(bytes, 0);
   if (bytes[at] !== 0x7b) return undefined;
   at = skipSpace(bytes, at + 1);
@@ -78,7 +78,7 @@ function findClosingQuote(text: string, start: number): number {
 export function splitElements(array: string): readonly string[] {
   const elements: string[] = [];
   const bytes = Buffer.from(array, "latin1");
-  const budget = createAmpleBudget();
+  const budget = createUnlimitedBudget();
   let at = skipSpace(bytes, 0);
   if (bytes[at] !== 0x5b) return [];
   at = skipSpace(bytes, at + 1);

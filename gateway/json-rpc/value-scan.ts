@@ -1,5 +1,5 @@
 import {
-  createAmpleBudget,
+  createUnlimitedBudget,
   notJson,
   skipEscape,
   skipPlain,
@@ -26,7 +26,7 @@ type Place = "value" | "string" | "key" | "next";
  */
 export class ValueScan {
   readonly #bytes: Uint8Array;
-  readonly #budget: ScanBudget = createAmpleBudget();
+  readonly #budget: ScanBudget = createUnlimitedBudget();
   /** Closing brackets of the open containers. */
   readonly #closers: Uint8Array;
   #open = 0;

@@ -1,4 +1,4 @@
-import { KeyCounts } from "#daemon/key-places.ts";
+import { KeyCounts } from "#daemon/key-locations.ts";
 import { type QueueBounds, FairQueue } from "#daemon/fair-shares.ts";
 import type { PolicySettings, Tier } from "../settings/policy.ts";
 

@@ -4,7 +4,7 @@ import {
   readBound,
   resolveRange,
   formatQuantity,
-  cutRange,
+  splitRange,
   type BlockRange,
 } from "../chain/block-range.ts";
 import type { ChainHead } from "../chain/head.ts";
@@ -120,7 +120,7 @@ export function splitFilter(range: BlockRange, capBlocks: number, selection: obj
   const rest = fields === "" ? "" : `,${fields}`;
   return {
     kind: "split",
-    pieces: cutRange(range, capBlocks).map(
+    pieces: splitRange(range, capBlocks).map(
       ({ from, to }) => `[{"fromBlock":"${formatQuantity(from)}","toBlock":"${formatQuantity(to)}"${rest}}]`,
     ),
   };

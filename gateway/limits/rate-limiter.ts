@@ -1,4 +1,4 @@
-import { LatestEntries } from "#daemon/key-places.ts";
+import { LatestEntries } from "#daemon/key-locations.ts";
 
 /** Rates for one caller, from the caller's tier (`settings/policy.ts`). */
 export type Rates = Readonly<{

@@ -22,7 +22,7 @@ const digits = Uint8Array.from({ length: 256 }, (_, byte) => {
 /** Max digits of a chunk size. */
 const sizeDigits = 8;
 
-/** A chunked body as parsed so far. `partial`: incomplete; `odd`: not in a form that is parsed here; `wasteful`: see {@link isWasteful}. */
+/** A chunked body as parsed so far. `partial`: incomplete; `odd`: not in a form that is parsed here; `wasteful`: see {@link hasTinyChunks}. */
 export type ChunkedReading =
   | Readonly<{ kind: "whole"; body: Buffer; endsAt: number }>
   | Readonly<{ kind: "partial" }>
@@ -69,7 +69,7 @@ export class ChunkedRequest {
       this.#at = end + 2;
       this.#length += size;
       this.#chunks += 1;
-      if (isWasteful(this.#chunks, this.#length)) return wasteful;
+      if (hasTinyChunks(this.#chunks, this.#length)) return wasteful;
     }
   }
 
@@ -137,6 +137,6 @@ export const averageBytesMin = 64;
  * Whether a body's chunks are so small that parsing them costs far more than their bytes: node:http takes about a microsecond per chunk and
  * about a nanosecond per byte.
  */
-export function isWasteful(chunks: number, bodyBytes: number): boolean {
+export function hasTinyChunks(chunks: number, bodyBytes: number): boolean {
   return chunks > uncheckedChunks && bodyBytes < chunks * averageBytesMin;
 }

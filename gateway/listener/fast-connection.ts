@@ -1,11 +1,11 @@
 import type { Socket } from "node:net";
 import type { ConnectionServer, ConnectionActivity } from "#daemon/http/connections/held-connection.ts";
-import { badRequestResponse, requestTimeoutResponse } from "#daemon/http/connections/refused-connection.ts";
+import { badRequestResponse, requestTimeoutResponse } from "#daemon/http/connections/rejected-connection.ts";
 import { divertReads, type SocketReads } from "#daemon/http/raw-connections.ts";
 import type { CallerIdentity } from "../callers/caller.ts";
 import type { ResponseFlow, ResponseSink } from "../responses/response-sink.ts";
 import { ConnectionMemory } from "#daemon/memory/connection-memory.ts";
-import { holdUntil } from "../memory/held-scope.ts";
+import { holdUntil } from "../memory/response-memory.ts";
 import { ClientBacklog } from "../wire/client-backlog.ts";
 import { TurnWait } from "../wire/shared-turns.ts";
 import {

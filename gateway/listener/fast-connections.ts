@@ -1,6 +1,6 @@
 import type { Server } from "node:http";
 import type { Socket } from "node:net";
-import { putBefore } from "#daemon/http/raw-connections.ts";
+import { prependHandler } from "#daemon/http/raw-connections.ts";
 import { shareMessageHeads } from "../wire/message-head.ts";
 import { Outbox } from "../wire/outbox.ts";
 import { createFastResponseHeads, type FastPath } from "./fast-response.ts";
@@ -20,7 +20,7 @@ export function serveFastConnections(server: Server, waits: FastConnectionWaits,
     for (const connection of connections.values()) connection.expire(clock.nowMs);
   }, computeSweepIntervalMs(waits));
   sweep.unref();
-  putBefore(server, (behind) => {
+  prependHandler(server, (behind) => {
     const path: FastPath = {
       context,
       waits,

@@ -1,9 +1,9 @@
 import { STATUS_CODES, type IncomingMessage, type ServerResponse } from "node:http";
-import { formatRejection, rejectConnection } from "#daemon/http/connections/refused-connection.ts";
+import { formatRejection, rejectConnection } from "#daemon/http/connections/rejected-connection.ts";
 import type { RejectedIdentity } from "../callers/caller.ts";
 import { rateExceeded } from "../errors.ts";
 import { formatErrorResponse } from "../json-rpc/read-answer.ts";
-import type { RejectedBodies } from "./refused-bodies.ts";
+import type { RejectedBodies } from "./rejected-bodies.ts";
 import { buildRejectedHeaders, type ResponseHeaders } from "./response-headers.ts";
 import { uncheckedChunks, averageBytesMin } from "./chunked-request.ts";
 
@@ -97,14 +97,14 @@ export function rejectUpgrade({ socket }: IncomingMessage, error: HttpError): vo
 }
 
 /** Reader for the rest of a rejected body, and the address against which the body is counted. */
-export type RejectedRest = Readonly<{ refusedBodies: RejectedBodies; address: string }>;
+export type RejectedBodyReader = Readonly<{ refusedBodies: RejectedBodies; address: string }>;
 
 /** Rejects a request whose body is incomplete. */
 export function rejectBody(
   request: IncomingMessage,
   response: ServerResponse,
   error: HttpError,
-  { refusedBodies, address }: RejectedRest,
+  { refusedBodies, address }: RejectedBodyReader,
 ): void {
   writeHead(request, response, error);
   response.write(formatBody(error));
@@ -116,7 +116,7 @@ export function rejectDebtor(
   request: IncomingMessage,
   response: ServerResponse,
   { before, waitSeconds }: Readonly<{ before: ResponseHeaders; waitSeconds: number }>,
-  { refusedBodies, address }: RejectedRest,
+  { refusedBodies, address }: RejectedBodyReader,
 ): void {
   const text = formatErrorResponse("null", rateExceeded(waitSeconds));
   const headers: ResponseHeaders = [

@@ -2,10 +2,10 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { CallerIdentity } from "../callers/caller.ts";
 import { ConnectionMemory } from "#daemon/memory/connection-memory.ts";
-import { holdUntil } from "../memory/held-scope.ts";
+import { holdUntil } from "../memory/response-memory.ts";
 import { ClientBacklog } from "../wire/client-backlog.ts";
 import type { ResponseHeaders } from "./response-headers.ts";
-import { isWasteful } from "./chunked-request.ts";
+import { hasTinyChunks } from "./chunked-request.ts";
 import { HeldRequests, largeBytes } from "../wire/received-bytes.ts";
 import {
   bodyTooLarge,
@@ -14,10 +14,10 @@ import {
   rejectBody,
   rejectCredential,
   rejectDebtor,
-  type RejectedRest,
+  type RejectedBodyReader,
 } from "./http-errors.ts";
-import { createHttpSink, steer } from "./http-sink.ts";
-import type { RejectedBodies } from "./refused-bodies.ts";
+import { createHttpSink, applyBackpressure } from "./http-sink.ts";
+import type { RejectedBodies } from "./rejected-bodies.ts";
 import { toRequestInfo, isJsonRpcType, type PeerInfo, type RequestInfo } from "../callers/request-facts.ts";
 import { readTarget } from "./header-lines.ts";
 import type { ListenerContext, RequestContext } from "./listener-context.ts";
@@ -67,7 +67,7 @@ export function createHttpHandler(context: ListenerContext, http: HttpContext) {
 /** A request with a call in its body: the facts from its head, and the inputs for its response. */
 type Exchange = Readonly<{ facts: RequestInfo; cors: ResponseHeaders; context: ListenerContext; http: HttpContext }>;
 
-function buildRest({ facts, context, http: { refusedBodies } }: Exchange): RejectedRest {
+function buildRest({ facts, context, http: { refusedBodies } }: Exchange): RejectedBodyReader {
   return { refusedBodies, address: context.addressOf(facts) };
 }
 
@@ -113,7 +113,7 @@ function answerBody(request: IncomingMessage, response: ServerResponse, exchange
   request.on("data", (part: Buffer) => {
     if (response.headersSent) return;
     parts += 1;
-    if (isWasteful(parts, received.length)) {
+    if (hasTinyChunks(parts, received.length)) {
       letGo();
       // The rest is not read: reading is what is expensive here.
       refuse(request, response, httpErrors.wastefulChunks);
@@ -160,7 +160,11 @@ function answer(
   const backlog = new ClientBacklog(response, memory);
   const around = { before: cors, after: context.ageHeaders(), isLast: () => http.isLast(request) };
   const sink = createHttpSink(response, backlog, around);
-  steer(response, backlog, context.handle(body, { caller: identity.caller, memory, traceContext, requestId }, sink));
+  applyBackpressure(
+    response,
+    backlog,
+    context.handle(body, { caller: identity.caller, memory, traceContext, requestId }, sink),
+  );
 }
 
 /** Memory of the connections that node:http serves. */

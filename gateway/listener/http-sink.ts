@@ -70,7 +70,7 @@ export function createHttpSink(
  * Applies backpressure from the client: a slow client pauses the upstream, a disconnect cancels it. Memory counted for a response that was
  * written at once is released when the client has read it.
  */
-export function steer(response: ServerResponse, backlog: ClientBacklog, flow: ResponseFlow): void {
+export function applyBackpressure(response: ServerResponse, backlog: ClientBacklog, flow: ResponseFlow): void {
   if (response.writableFinished) return;
   response.on("drain", () => {
     if (backlog.drained()) flow.resume();

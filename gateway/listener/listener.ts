@@ -1,11 +1,11 @@
 import { createServer, type IncomingMessage, type Server } from "node:http";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
-import { listen, takeLeave, type HttpListener } from "#daemon/http/listener.ts";
+import { listen, drainClients, type HttpListener } from "#daemon/http/listener.ts";
 import { takeProxyHeaders } from "#daemon/http/proxies/proxy-header.ts";
 import type { Pause } from "#daemon/time.ts";
-import { rejectConnection } from "#daemon/http/connections/refused-connection.ts";
-import { putBefore } from "#daemon/http/raw-connections.ts";
+import { rejectConnection } from "#daemon/http/connections/rejected-connection.ts";
+import { prependHandler } from "#daemon/http/raw-connections.ts";
 import { toRequestInfo } from "../callers/request-facts.ts";
 import { httpErrors, addressNotAdmitted, formatRawRejection, rejectUpgrade } from "./http-errors.ts";
 import {
@@ -16,7 +16,7 @@ import {
 import { serveFastConnections } from "./fast-connections.ts";
 import { createHttpConnections, createHttpHandler } from "./http-handler.ts";
 import type { ListenerContext } from "./listener-context.ts";
-import { RejectedBodies } from "./refused-bodies.ts";
+import { RejectedBodies } from "./rejected-bodies.ts";
 import { readTarget } from "./header-lines.ts";
 
 /** Address of a listener, and limits on its open connections. */
@@ -140,7 +140,7 @@ async function runDrain(listening: HttpListener, { drain, clients, connections, 
     drain.hasBegun = true;
     left = clients.leave();
   };
-  await takeLeave(listening, { begin, hasClients: () => connections.size > 0, idleMs: drainMs, pause });
+  await drainClients(listening, { begin, hasClients: () => connections.size > 0, idleMs: drainMs, pause });
   const closed = listening[Symbol.asyncDispose]();
   await left;
   const late = setTimeout(() => clients[Symbol.dispose](), closeGraceMs);
@@ -166,7 +166,7 @@ type AdmittedPeers = Readonly<{
  */
 function admitPeers(server: Server, { mayCall, setting }: AdmittedPeers): void {
   const refusal = formatRawRejection(addressNotAdmitted(setting));
-  putBefore(server, (behind) => (socket) => {
+  prependHandler(server, (behind) => (socket) => {
     if (mayCall(socket.remoteAddress ?? "")) behind(socket);
     else rejectConnection(socket, refusal);
   });

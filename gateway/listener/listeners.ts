@@ -116,7 +116,7 @@ export async function startListeners(
     const keys = starting.use(watchApiKeys(settings.callers.keysPath, { log, files, settingNames }));
     const tokens = starting.use(await startTokens(settings.jwt, { log, files, settingNames, wallClock: Date.now }));
     const credentials = { apiKeys: keys.current, tokens, policy: shared.policy };
-    await start("private", identifyByCredential({ ...credentials, ...boundVerifications(settings, client) }));
+    await start("private", identifyByCredential({ ...credentials, ...limitVerifications(settings, client) }));
   }
   if (settings.internal.enabled) {
     await start("internal", identifyByAddress("internal", "internal", { client: direct }));
@@ -146,7 +146,7 @@ async function startTokens(
 }
 
 /** Limits token verifications per client address. */
-function boundVerifications({ rateStore }: GatewaySettings, client: ClientAddress) {
+function limitVerifications({ rateStore }: GatewaySettings, client: ClientAddress) {
   const verifications = createProcessRateLimiter(rateStore, { now: () => performance.now() });
   return { verifications, addressOf: createPeerAddress(client) };
 }

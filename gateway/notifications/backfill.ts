@@ -1,7 +1,7 @@
 import { findElement, splitElements, readObject } from "../json-rpc/read-object.ts";
 import { formatQuantity } from "../chain/block-range.ts";
 import { readBlock, type RecentBlocks, type RememberedBlock } from "./recent-blocks.ts";
-import { asRemoved } from "./sent-logs.ts";
+import { formatRemovedLog } from "./sent-logs.ts";
 import type { SharedSubscription } from "./notification.ts";
 
 /** Queries the node. Returns the JSON text of the result, or undefined if there is none. */
@@ -113,10 +113,10 @@ async function readLogs(
   const from = findLastSent({ since, memory, ancestor: ancestor.number });
   const gone = sent?.above(ancestor.number);
   if (sent === undefined || gone === undefined || sent.above(from) === undefined) return undefined;
-  if (from >= latest.number) return gone.map(asRemoved);
+  if (from >= latest.number) return gone.map(formatRemovedLog);
   const selection = (findElement(params, 1) ?? "{}").slice(1, -1);
   const bounds = `"fromBlock":"${formatQuantity(from < 0n ? 0n : from + 1n)}","toBlock":"${formatQuantity(latest.number)}"`;
   const found = await requestNode("eth_getLogs", `[{${bounds}${selection === "" ? "" : `,${selection}`}}]`);
   if (found === undefined) return undefined;
-  return [...gone.map(asRemoved), ...splitElements(found).filter((log) => !sent.has(log))];
+  return [...gone.map(formatRemovedLog), ...splitElements(found).filter((log) => !sent.has(log))];
 }

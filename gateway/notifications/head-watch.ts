@@ -41,20 +41,20 @@ export function startHeadWatch(
     if (block !== undefined) head.finalize(block.number);
   };
   const poll = async () => {
-    if (heads.isThere() && head.ageMs() < silentAfterMs) {
+    if (heads.entryExists() && head.ageMs() < silentAfterMs) {
       await finalize();
       return;
     }
     const before = head.generation();
     const block = readBlock((await requestBlock("latest")) ?? "");
     if (block === undefined) {
-      state.isAway = !heads.isThere();
+      state.isAway = !heads.entryExists();
       return;
     }
     if (state.isAway) returned();
     state.isAway = false;
     head.advance(block);
-    if (heads.isThere() && head.generation() !== before) state.missed += 1;
+    if (heads.entryExists() && head.generation() !== before) state.missed += 1;
     if (state.missed >= missedHeads) {
       state.missed = 0;
       resetLink();
@@ -94,17 +94,17 @@ export function startHeadWatch(
 }
 
 /** The gateway's own newHeads subscription. */
-export type HeadsSubscription = Readonly<{ linkOpened: () => void; linkLost: () => void; isThere: () => boolean }>;
+export type HeadsSubscription = Readonly<{ linkOpened: () => void; linkLost: () => void; entryExists: () => boolean }>;
 
 /**
  * Subscribes to heads while there is a connection. The hub carries the subscription across gaps; if the hub closed its subscribers, this
  * function subscribes again.
  */
 function followHeads(hub: Pick<SubscriptionHub, "subscribe">, notify: (result: string) => void): HeadsSubscription {
-  const state = { isOpen: false, isSubscribed: false, isThere: false };
+  const state = { isOpen: false, isSubscribed: false, entryExists: false };
   const lost = () => {
     state.isSubscribed = false;
-    state.isThere = false;
+    state.entryExists = false;
     if (state.isOpen) void subscribe();
   };
   const subscribe = async () => {
@@ -117,7 +117,7 @@ function followHeads(hub: Pick<SubscriptionHub, "subscribe">, notify: (result: s
       });
       state.isSubscribed = kind === "subscribed";
     }
-    state.isThere = state.isSubscribed && state.isOpen;
+    state.entryExists = state.isSubscribed && state.isOpen;
   };
   return {
     linkOpened: () => {
@@ -126,8 +126,8 @@ function followHeads(hub: Pick<SubscriptionHub, "subscribe">, notify: (result: s
     },
     linkLost: () => {
       state.isOpen = false;
-      state.isThere = false;
+      state.entryExists = false;
     },
-    isThere: () => state.isThere,
+    entryExists: () => state.entryExists,
   };
 }

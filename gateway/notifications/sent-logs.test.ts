@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { asRemoved, createSentLogs } from "./sent-logs.ts";
+import { formatRemovedLog, createSentLogs } from "./sent-logs.ts";
 
 const log = (block: number, index: number, bytes = 0) =>
   `{"blockHash":"0x${block}","blockNumber":"0x${block.toString(16)}","logIndex":"0x${index}","data":"${"a".repeat(bytes)}","removed":false}`;
@@ -11,7 +11,7 @@ it("remembers what stands, within one budget for all, and knows what it has forg
   const one = createSentLogs(budget);
   const other = createSentLogs(budget);
   for (const entry of [log(1, 0), log(2, 0), log(2, 1)]) one.note(entry);
-  one.note(asRemoved(log(2, 1)));
+  one.note(formatRemovedLog(log(2, 1)));
   expect([one.has(log(2, 0)), one.has(log(2, 1))]).toEqual([true, false]);
   expect(one.above(0n)).toEqual([log(2, 0), log(1, 0)]);
   const megabyte = 1_000_000;
@@ -26,8 +26,8 @@ it("remembers what stands, within one budget for all, and knows what it has forg
 });
 
 it("marks an entry as removed, also one that does not say that it stands", () => {
-  expect(JSON.parse(asRemoved(log(1, 0)))).toMatchObject({ blockNumber: "0x1", removed: true });
-  expect(JSON.parse(asRemoved('{"logIndex":"0x0"}'))).toEqual({ logIndex: "0x0", removed: true });
+  expect(JSON.parse(formatRemovedLog(log(1, 0)))).toMatchObject({ blockNumber: "0x1", removed: true });
+  expect(JSON.parse(formatRemovedLog('{"logIndex":"0x0"}'))).toEqual({ logIndex: "0x0", removed: true });
 });
 
 it("tells entries of one block apart whose index counts within their transaction", () => {
@@ -35,6 +35,6 @@ it("tells entries of one block apart whose index counts within their transaction
   sent.note(logOf("0xa"));
   expect([sent.has(logOf("0xa")), sent.has(logOf("0xb"))]).toEqual([true, false]);
   sent.note(logOf("0xb"));
-  sent.note(asRemoved(logOf("0xa")));
+  sent.note(formatRemovedLog(logOf("0xa")));
   expect([sent.has(logOf("0xa")), sent.has(logOf("0xb"))]).toEqual([false, true]);
 });

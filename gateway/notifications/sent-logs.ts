@@ -59,7 +59,7 @@ export function createSentLogs(budget: LogBudget): SentLogs {
 }
 
 /** Formats a log entry in the form in which it is sent after a reorganisation removed its block. */
-export function asRemoved(log: string): string {
+export function formatRemovedLog(log: string): string {
   const marked = log.replace(/"removed"\s*:\s*false/, '"removed":true');
   return marked === log ? `${log.slice(0, log.lastIndexOf("}"))},"removed":true}` : marked;
 }

@@ -1,6 +1,6 @@
 import { Counter, Gauge, type Registry } from "prom-client";
 import type { ListenerName } from "../catalogue/method.ts";
-import { createDurations, type DurationSeries } from "./durations.ts";
+import { createDurationHistogram, type DurationSeries } from "./duration-histogram.ts";
 import { type CallOutcome, limitNames, type LimitName, type Meter } from "./meter.ts";
 import type { Traffic } from "./meter.ts";
 
@@ -16,7 +16,7 @@ const seriesLimit = 10_000;
 export function createPrometheusMeter(
   metrics: Registry,
 ): Meter & Readonly<{ completed: () => number; traffic: () => Promise<Traffic> }> {
-  const calls = createDurations(
+  const calls = createDurationHistogram(
     {
       name: "gatehouse_gateway_call_duration_seconds",
       help: "Time from a call's arrival to its response, by catalogue method, tier and outcome.",
@@ -25,7 +25,7 @@ export function createPrometheusMeter(
     },
     metrics,
   );
-  const node = createDurations(
+  const node = createDurationHistogram(
     {
       name: "gatehouse_gateway_node_duration_seconds",
       help: "Time from querying the node to the end of its response, by catalogue method; shared and cached reads are not counted.",

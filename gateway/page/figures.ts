@@ -24,7 +24,7 @@ export type FigureSources = Readonly<{
 }>;
 
 /** Ages from which a figure counts as old: more than two check intervals of its source. */
-export type FigureRules = Readonly<{
+export type FigureAgeLimits = Readonly<{
   nowMs: number;
   monotonicMs: number;
   blockOldAfterMs: number;
@@ -32,7 +32,7 @@ export type FigureRules = Readonly<{
 }>;
 
 /** Builds the figures. Pure. */
-export function buildFigures({ health, traffic, restarts, disk }: FigureSources, rules: FigureRules): Figures {
+export function buildFigures({ health, traffic, restarts, disk }: FigureSources, rules: FigureAgeLimits): Figures {
   const { nowMs } = rules;
   const now = new Date(nowMs).toISOString();
   return {
@@ -48,7 +48,7 @@ export function buildFigures({ health, traffic, restarts, disk }: FigureSources,
 
 function buildBlockFigure(
   health: RpcState,
-  { nowMs, monotonicMs, blockOldAfterMs }: FigureRules,
+  { nowMs, monotonicMs, blockOldAfterMs }: FigureAgeLimits,
 ): Pick<Figures, "lastBlock"> {
   const { height, heightSinceMs, failure } = health;
   if (height === undefined || heightSinceMs === undefined) return {};
@@ -68,7 +68,10 @@ function buildGatewayFigure({ total }: TrafficRates) {
   return { requestsPerSecond: requests, errorRatio: requests === 0 ? 0 : errors / requests, limitedPerSecond: limited };
 }
 
-function buildDiskFigure({ look, atMs }: NonNullable<FigureSources["disk"]>, { nowMs, diskOldAfterMs }: FigureRules) {
+function buildDiskFigure(
+  { look, atMs }: NonNullable<FigureSources["disk"]>,
+  { nowMs, diskOldAfterMs }: FigureAgeLimits,
+) {
   const { freeBytes, freeBytesRatio } = look;
   return { freeRatio: freeBytesRatio, freeBytes, at: new Date(atMs).toISOString(), old: nowMs - atMs > diskOldAfterMs };
 }

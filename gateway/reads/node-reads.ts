@@ -8,7 +8,7 @@ import { formatCall, isEmptyResult } from "../json-rpc/read-answer.ts";
 import type { NodeSender } from "../upstream/node-call.ts";
 import { EndingFlow, type ResponseFlow } from "../responses/response-sink.ts";
 import type { NodeRead, ReadInFlight, ReadMoment } from "./node-read.ts";
-import { carriedId, RenamedResponse } from "./renamed-response.ts";
+import { substituteId, RenamedResponse } from "./renamed-response.ts";
 
 /** Size of the cache, 0 without one; identical reads in flight always share one. */
 export type NodeReadsOptions = Readonly<{
@@ -66,7 +66,7 @@ export class NodeReads implements SharedReadOwner {
   alone(read: NodeRead, sender: NodeSender = this.pool): ResponseFlow {
     const { method, caller, memory, params, wire, traceContext } = read;
     const plain = isPlainId(read.id);
-    const id = plain ? read.id : carriedId;
+    const id = plain ? read.id : substituteId;
     const flow = sender.send({
       caller,
       memory,

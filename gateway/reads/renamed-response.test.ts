@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { ResponseFailure } from "../errors.ts";
-import { roomyMemory } from "../testing/roomy-memory.ts";
+import { roomyMemory } from "../testing/unlimited-memory.ts";
 import { RenamedResponse } from "./renamed-response.ts";
 
 const id = '"<odd>"';

@@ -6,10 +6,10 @@ import { createTextSink } from "../responses/text-sink.ts";
 import type { NodeRead } from "./node-read.ts";
 
 /** Substitute id for calls whose own id might come back in a different form. */
-export const carriedId = "1";
+export const substituteId = "1";
 
 /** Start of most nodes' responses to a call with this id. */
-const answerStart = `{"jsonrpc":"2.0","id":${carriedId},`;
+const answerStart = `{"jsonrpc":"2.0","id":${substituteId},`;
 
 /** Max length of a response that is parsed for its id: parsing is synchronous. */
 const readBytes = 524_288;
@@ -31,7 +31,7 @@ export class RenamedResponse implements ResponseSink {
 
   text(json: string, source: ResponseSource): void {
     const isShort = json.length <= readBytes || json.startsWith(answerStart);
-    const answer = isShort ? readAnswer(json, carriedId) : undefined;
+    const answer = isShort ? readAnswer(json, substituteId) : undefined;
     if (answer === undefined) this.#read.fail(isShort ? "badAnswer" : "tooLarge");
     else this.#read.text(formatAnswer(this.#read.id, answer), source);
   }

@@ -1,4 +1,4 @@
-import { roomyMemory } from "../testing/roomy-memory.ts";
+import { roomyMemory } from "../testing/unlimited-memory.ts";
 import { describe, expect, it } from "vitest";
 import { createCatalogue } from "../catalogue/catalogue.ts";
 import type { NodeRead } from "./node-read.ts";

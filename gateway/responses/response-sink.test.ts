@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { roomyMemory } from "../testing/roomy-memory.ts";
+import { roomyMemory } from "../testing/unlimited-memory.ts";
 import { ResponseParts, LateFlow } from "./response-sink.ts";
 
 /** Memory of this many bytes, and how many are reserved. */

@@ -8,7 +8,7 @@ import { startGateway, type Gateway } from "../gateway.ts";
 import type { NodeFitness } from "../chain/head.ts";
 import { createSettingNames } from "../settings/names.ts";
 import { gatewaySection, type GatewaySettings } from "../settings/sections.ts";
-import { boundProcessConnections } from "#daemon/http/connections/connection-budget.ts";
+import { limitProcessConnections } from "#daemon/http/connections/connection-budget.ts";
 
 /** A gateway under test, with its metrics. */
 export type TestGateway = Gateway & Readonly<{ url: string; metrics: Registry }>;
@@ -50,7 +50,7 @@ export async function startTestGateway(
 ): Promise<TestGateway> {
   const metrics = new Registry();
   const settings = testSettings(given);
-  const connections = boundProcessConnections(settings.listener, { metrics });
+  const connections = limitProcessConnections(settings.listener, { metrics });
   const gateway = await startGateway(settings, {
     log,
     metrics,

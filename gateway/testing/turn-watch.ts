@@ -14,7 +14,7 @@ import { createPolicy } from "../policy.ts";
 import { createNodeBatches } from "../upstream/node-batches.ts";
 import type { NodeCall } from "../upstream/node-call.ts";
 import { limitlessTier } from "./limitless-tier.ts";
-import { roomyMemory } from "./roomy-memory.ts";
+import { roomyMemory } from "./unlimited-memory.ts";
 import { testSettings } from "./test-gateway.ts";
 
 /** Thread time spent on a message, in milliseconds. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { roomyMemory } from "../testing/roomy-memory.ts";
+import { roomyMemory } from "../testing/unlimited-memory.ts";
 import { SharedTurns } from "../wire/shared-turns.ts";
 import type { ResponseSink } from "../responses/response-sink.ts";
 import { BatchPiece } from "./batch-piece.ts";

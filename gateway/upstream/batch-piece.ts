@@ -6,7 +6,7 @@ import { batchId, type NodeCall, type NodeFlow, type NodeSender } from "./node-c
 import { PieceEntry, type PieceCall } from "./piece-entry.ts";
 import { BatchIds, joinBodies } from "./batch-ids.ts";
 import { readTypicalResponses, type TypicalResponses } from "./typical-responses.ts";
-import { BatchResponseReading, ofTheBatch } from "./batch-responses.ts";
+import { BatchResponseReading, failedInBatch } from "./batch-responses.ts";
 
 /** Max size of one batch's body; geth accepts 5 MiB. */
 const bodyBytes = 1_048_576;
@@ -207,7 +207,7 @@ export class BatchPiece implements ResponseSink {
     let isLacking = false;
     for (const [place, entry] of this.#clear().entries()) {
       const answer = answers?.[place];
-      if (answer !== undefined && answer !== ofTheBatch) entry.answer(answer);
+      if (answer !== undefined && answer !== failedInBatch) entry.answer(answer);
       else {
         isLacking ||= answer === undefined && !cut && !entry.isOver;
         entry.requestAlone(this.#dependencies.pool);

@@ -22,7 +22,7 @@ const stepBytes = 16_384;
 const searchedBytes = 65_536;
 
 /** Marks a response that reports that the call failed because of this batch; sent alone, the call may succeed. */
-export const ofTheBatch = "";
+export const failedInBatch = "";
 
 /** The node's responses, indexed like their calls, as slices of one binary string; undefined where the node sent no response. */
 export type BatchResponses = readonly (string | undefined)[];
@@ -113,7 +113,8 @@ export class BatchResponseReading {
     } else {
       const end = isUsual ? scanned + 1 : scanned;
       const element = this.#text.slice(start, end);
-      if (isUsual) this.#answers[this.#next - 1] = layout === "error" && isBatchError(element) ? ofTheBatch : element;
+      if (isUsual)
+        this.#answers[this.#next - 1] = layout === "error" && isBatchError(element) ? failedInBatch : element;
       else this.#keep(element);
       this.#continueAt(skipSpace(this.#bytes, end));
     }
@@ -134,7 +135,7 @@ export class BatchResponseReading {
     if (id === "null") return;
     const place = id === undefined ? undefined : this.#places.of(id);
     if (place === undefined || this.#answers[place] !== undefined) this.#break();
-    else this.#answers[place] = isBatchError(element) ? ofTheBatch : element;
+    else this.#answers[place] = isBatchError(element) ? failedInBatch : element;
   }
 
   #break(): void {

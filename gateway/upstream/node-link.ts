@@ -81,7 +81,7 @@ export type NodeLink = Disposable &
     /** Closes the connection and reconnects; meant for a connection that is open but silent. */
     reset: () => void;
     /** Connects at once if the next attempt is still pending: the node has been reached by other means. */
-    hasten: () => void;
+    retryNow: () => void;
   }>;
 
 /** `random` returns a number from 0 up to 1, which adds jitter to the connection attempts. */
@@ -147,7 +147,7 @@ export function startNodeLink(options: NodeLinkOptions, { events, log, random }:
   return {
     isOpen: () => state.socket?.readyState === WebSocket.OPEN,
     reset: () => state.socket?.terminate(),
-    hasten: () => {
+    retryNow: () => {
       if (state.timer === undefined) return;
       clearTimeout(state.timer);
       connect();

@@ -1,4 +1,4 @@
-import { createAmpleBudget, isAt, notJson, skipValue } from "../json-rpc/json-scanner.ts";
+import { createUnlimitedBudget, isAt, notJson, skipValue } from "../json-rpc/json-scanner.ts";
 import { answerDepth, answerStart, resultStart } from "./batch-responses.ts";
 
 const openBracket = 0x5b;
@@ -39,7 +39,7 @@ export function readTypicalResponses(
   calls: readonly Readonly<{ id: string }>[],
 ): TypicalResponses | undefined {
   if (bytes[0] !== openBracket) return undefined;
-  const budget = createAmpleBudget();
+  const budget = createUnlimitedBudget();
   const ends: number[] = [];
   const last = calls.length - 1;
   let at = 1;

@@ -2,7 +2,7 @@ import { all, ComponentResource, type ComponentResourceOptions, type Output, typ
 import { isOperatedService } from "../stack-services.ts";
 import type { Platform } from "../platform.ts";
 import { describeGivenConfiguration, type GivenConfiguration } from "../services/built-service.ts";
-import { buildServices, listBuilt, type StackServices } from "../services/built-stack.ts";
+import { buildServices, listBuiltServices, type StackServices } from "../services/built-stack.ts";
 import type { ServiceName } from "../services/service-spec.ts";
 import type { StackArgs } from "../services/stack-specs.ts";
 import { Node } from "./node.ts";
@@ -33,13 +33,13 @@ export class Gatehouse extends ComponentResource {
     const services = withoutProblems(buildServices(args));
     const { platform } = args;
     this.configuration = Object.fromEntries(
-      listBuilt(services).flatMap(({ definition, spec }) =>
+      listBuiltServices(services).flatMap(({ definition, spec }) =>
         definition !== undefined && isOperatedService(spec.name)
           ? [[spec.name, describeGivenConfiguration(definition, spec)]]
           : [],
       ),
     );
-    const specs = listBuilt(services).map(({ spec }) => spec);
+    const specs = listBuiltServices(services).map(({ spec }) => spec);
     platform.allowEdges(specs);
     platform.announce(specs);
     this.ready = deployServices(services, { name, platform, parent: this, schedule: args.volumeSnapshots?.schedule });
@@ -74,7 +74,7 @@ function deployServices(
     ready.set(service, made.ready);
     return [made.ready];
   };
-  const alone = listBuilt(services).filter(({ spec }) => !withNode.has(spec.name));
+  const alone = listBuiltServices(services).filter(({ spec }) => !withNode.has(spec.name));
   return all(alone.flatMap(({ spec }) => deploy(spec.name)).map(({ urn }) => urn));
 }
 

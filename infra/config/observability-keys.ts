@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { port } from "#daemon/settings/types.ts";
 import { stackServices } from "../stack-services.ts";
-import { nobodysRunbooks } from "../observability/alert.ts";
+import { placeholderRunbooks } from "../observability/alert.ts";
 import { imageReference } from "./config-types.ts";
 
 /** Kubernetes labels, or annotations, which have the same shape. */
@@ -88,7 +88,7 @@ const observability = z.strictObject({
     .describe("Scrape interval of a service, in seconds; the alert rules support at most 60"),
   runbookBaseUrl: z
     .url({ protocol: /^https?$/ })
-    .default(nobodysRunbooks)
+    .default(placeholderRunbooks)
     .describe("Base URL of docs/runbooks, linked from alerts and dashboards"),
   logsUrl: z
     .string()

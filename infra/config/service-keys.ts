@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { listSettableServices, listStackServices } from "../stack-services.ts";
+import { listServicesWithSettings, listStackServices } from "../stack-services.ts";
 import { apiKeyHolder, apiKeyShape } from "#gateway/settings/api-keys.ts";
 
 const limits = z.strictObject({
@@ -7,7 +7,7 @@ const limits = z.strictObject({
   memoryMebibytes: z.int().min(64).max(4_194_304).describe("Max memory, in MiB"),
 });
 
-const services = listSettableServices();
+const services = listServicesWithSettings();
 
 /** All services, each of whose limits a stack may set; services that also have settings come first. */
 const limited = [...new Set([...services, ...listStackServices()])];

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { recordStack } from "../testing/deployed-stack.ts";
-import { readHandedSettings } from "../testing/handed-settings.ts";
+import { readHandedSettings } from "../testing/delivered-settings.ts";
 import type { Recorded } from "../testing/recording-mocks.ts";
 import { isSecret } from "../testing/is-secret.ts";
 

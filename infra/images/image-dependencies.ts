@@ -65,8 +65,8 @@ export function installImageDependencies(root: string, { images, architecture }:
   const wanted = computeRevision(root, architecture);
   const stamp = join(target, "revision");
   const directories = images.includes("devnet") ? ["gatehouse", "devnet"] : ["gatehouse"];
-  const isThere = directories.every((directory) => existsSync(join(target, directory)));
-  if (isThere && existsSync(stamp) && readFileSync(stamp, "utf8") === wanted) return;
+  const entryExists = directories.every((directory) => existsSync(join(target, directory)));
+  if (entryExists && existsSync(stamp) && readFileSync(stamp, "utf8") === wanted) return;
   mkdirSync(join(root, ".gatehouse"), { recursive: true });
   const staged = mkdtempSync(join(root, ".gatehouse/images-"));
   try {

@@ -13,7 +13,7 @@ const keptByOwners = {
 const appliedOnce = { "kustomize.toolkit.fluxcd.io/ssa": "IfNotPresent" };
 
 /** Marks an object so that `pulumi up` does not wait for it to become ready, and `pulumi refresh` does not report it as drift while it is unready. */
-export function markUnawaited<Manifest extends Annotated>(manifest: Manifest): Manifest {
+export function skipReadyWait<Manifest extends Annotated>(manifest: Manifest): Manifest {
   return annotate(manifest, { "pulumi.com/skipAwait": "true" });
 }
 
@@ -26,7 +26,7 @@ export function markWorkload<Manifest extends Annotated>(
   { awaitsPods = true }: Pick<KubernetesOptions, "awaitsPods">,
 ): Manifest {
   const forced = annotate(manifest, { "pulumi.com/patchForce": "true" });
-  return awaitsPods ? forced : markUnawaited(forced);
+  return awaitsPods ? forced : skipReadyWait(forced);
 }
 
 /** Marks an object so that a controller that applies rendered YAML never deletes it. */

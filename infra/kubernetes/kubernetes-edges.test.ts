@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { configSchema } from "../config/config-schema.ts";
-import { warnOfPeers } from "../services/node/peers.ts";
+import { warnAboutPeers } from "../services/node/peers.ts";
 import { parseConfig } from "../stack-config.ts";
 import { listConfigProblems } from "../testing/config-problems.ts";
 import { recordStack, findManifest, listManifests } from "../testing/deployed-stack.ts";
@@ -105,8 +105,8 @@ describe("the network policies of a stack", { timeout: 30_000 }, () => {
 describe("a stack with a host port", () => {
   it("is warned of, because it costs its namespace the Pod Security level", () => {
     const parsed = configSchema.parse({ target: "kubernetes" });
-    expect(warnOfPeers({ ...parsed, peers: "node-port" })).toBeUndefined();
-    const warning = warnOfPeers({ ...parsed, peers: "host-port" });
+    expect(warnAboutPeers({ ...parsed, peers: "node-port" })).toBeUndefined();
+    const warning = warnAboutPeers({ ...parsed, peers: "host-port" });
     expect(warning?.key).toBe("peers");
     expect(warning?.message).toMatch(
       /^found host-port, .* the namespace gatehouse admits any pod\. Prefer node-port or load-balancer/,

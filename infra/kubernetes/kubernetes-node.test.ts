@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { expectGolden } from "../testing/golden.ts";
 import { recordStack, findManifest, listManifests, type Manifest } from "../testing/deployed-stack.ts";
-import { readHandedSettings } from "../testing/handed-settings.ts";
+import { readHandedSettings } from "../testing/delivered-settings.ts";
 import { validateAgainstSchema } from "../testing/kubernetes-schema.ts";
 import { findUnknownFields } from "../testing/strict-schema.ts";
 

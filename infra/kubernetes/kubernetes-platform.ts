@@ -6,7 +6,7 @@ import type { ServiceName, ServiceSpec, VolumeSpec } from "../services/service-s
 import type { RestartRoute } from "../services/sidecar-spec.ts";
 import { buildNodeAccess, nodePod, type ServiceAccess } from "./service-account.ts";
 import { buildAutoscaler, buildDeployment, buildDisruptionBudget, listLeftToAutoscaler } from "./deployment.ts";
-import { markAppliedOnce, markUnawaited, markUnpruned, markWorkload } from "./annotations.ts";
+import { markAppliedOnce, skipReadyWait, markUnpruned, markWorkload } from "./annotations.ts";
 import { buildClaim, listLeftToSidecar } from "./claims.ts";
 import { listSecrets } from "./files.ts";
 import type { KubernetesOptions } from "./kubernetes-options.ts";
@@ -96,7 +96,7 @@ export class KubernetesNamespace extends ComponentResource implements Platform {
     const { prefix } = this.#options;
     for (const monitor of buildMonitors(specs, this.#options)) {
       const name = `${prefix}-${monitor.kind}-${monitor.metadata.name}`;
-      new k8s.apiextensions.CustomResource(name, markUnawaited(monitor), this.#inNamespace(this));
+      new k8s.apiextensions.CustomResource(name, skipReadyWait(monitor), this.#inNamespace(this));
     }
     for (const map of buildDashboardMaps(this.#options)) {
       const { name } = map.metadata as { name: string };
@@ -113,13 +113,13 @@ export class KubernetesNamespace extends ComponentResource implements Platform {
       [`${named}-pods`, buildPodsService(spec, this.#options)],
     ] as const;
     for (const [name, service] of services) {
-      if (service !== undefined) new k8s.core.v1.Service(name, markUnawaited(service), this.#inNamespace(parent));
+      if (service !== undefined) new k8s.core.v1.Service(name, skipReadyWait(service), this.#inNamespace(parent));
     }
     new k8s.policy.v1.PodDisruptionBudget(named, buildDisruptionBudget(spec, this.#options), this.#inNamespace(parent));
     const autoscaler = buildAutoscaler(spec, this.#options);
     if (autoscaler !== undefined) {
       // Not awaited: the autoscaler's metrics depend on the cluster, and are available only after the pods.
-      new k8s.autoscaling.v2.HorizontalPodAutoscaler(named, markUnawaited(autoscaler), this.#inNamespace(parent));
+      new k8s.autoscaling.v2.HorizontalPodAutoscaler(named, skipReadyWait(autoscaler), this.#inNamespace(parent));
     }
     const manifest = buildDeployment(spec, this.#options);
     return new k8s.apps.v1.Deployment(named, markWorkload(manifest, this.#options), {
@@ -142,7 +142,7 @@ export class KubernetesNamespace extends ComponentResource implements Platform {
     ];
     for (const service of buildNodeServices(specs, this.#options)) {
       const { name } = service.metadata as { name: string };
-      new k8s.core.v1.Service(`${this.#options.prefix}-${name}-service`, markUnawaited(service), here);
+      new k8s.core.v1.Service(`${this.#options.prefix}-${name}-service`, skipReadyWait(service), here);
     }
     new k8s.policy.v1.PodDisruptionBudget(named, buildDisruptionBudget(specs.node, this.#options), here);
     if (specs.snapshots !== undefined) this.#snapshots(specs.snapshots, here);
@@ -157,13 +157,13 @@ export class KubernetesNamespace extends ComponentResource implements Platform {
   /** Deploys public access without waiting for its address: the controller assigns the address, and no controller may be running. */
   #publicWay({ ingress, gatewayApi, prefix }: KubernetesOptions): void {
     if (ingress !== undefined) {
-      const manifest = markUnawaited(buildPublicIngress(this.#options, ingress));
+      const manifest = skipReadyWait(buildPublicIngress(this.#options, ingress));
       new k8s.networking.v1.Ingress(`${prefix}-namespace-public`, manifest, this.#inNamespace(this));
     }
     if (gatewayApi === undefined) return;
     for (const manifest of buildPublicRoutes(this.#options, gatewayApi)) {
       const name = `${prefix}-route-${manifest.metadata.name}`;
-      new k8s.apiextensions.CustomResource(name, markUnawaited(manifest), this.#inNamespace(this));
+      new k8s.apiextensions.CustomResource(name, skipReadyWait(manifest), this.#inNamespace(this));
     }
   }
 
@@ -209,7 +209,7 @@ export class KubernetesNamespace extends ComponentResource implements Platform {
     const keep = volume.keep && this.#protectData;
     const left = listLeftToSidecar(volume, this.#options);
     // A claim with a late-binding class is bound only once a pod uses it, and the pod depends on the claim.
-    const bare = markUnawaited(buildClaim(volume, service, this.#options));
+    const bare = skipReadyWait(buildClaim(volume, service, this.#options));
     const kept = keep && this.#options.rendered ? markUnpruned(bare) : bare;
     const claim = new k8s.core.v1.PersistentVolumeClaim(
       `${this.#options.prefix}-${volume.name}`,

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import { recordStack, findManifest, listManifests } from "../testing/deployed-stack.ts";
 import { expectGolden, locateGoldenDirectory } from "../testing/golden.ts";
-import { readHandedSettings } from "../testing/handed-settings.ts";
+import { readHandedSettings } from "../testing/delivered-settings.ts";
 import type { Recorded } from "../testing/recording-mocks.ts";
 import { validateAgainstSchema } from "../testing/kubernetes-schema.ts";
 import { findUnknownFields } from "../testing/strict-schema.ts";

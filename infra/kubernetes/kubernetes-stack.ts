@@ -5,10 +5,10 @@ import type { ConfigProblem } from "../config/config-problem.ts";
 import type { StackConfig } from "../config/config-schema.ts";
 import type { Scope } from "../platform.ts";
 import { devAccounts } from "../services/node/dev-accounts.ts";
-import { warnOfPeers } from "../services/node/peers.ts";
+import { warnAboutPeers } from "../services/node/peers.ts";
 import { listImages } from "../services/stack-images.ts";
 import { KubernetesNamespace } from "./kubernetes-platform.ts";
-import { warnOfTrustedProxies } from "../services/trusted-proxies.ts";
+import { warnAboutTrustedProxies } from "../services/trusted-proxies.ts";
 import type { KubernetesOptions } from "./kubernetes-options.ts";
 
 /** Reads the options for a stack's namespace from the stack's configuration. */
@@ -64,7 +64,7 @@ export function createKubernetesNamespace(
   }: Readonly<{ prefix: string; scope: Scope | undefined; warn: (warning: ConfigProblem) => void }>,
 ): KubernetesNamespace {
   const here = scope && { parent: scope.parent };
-  for (const warning of [warnOfPeers(config), warnOfTrustedProxies(config)]) {
+  for (const warning of [warnAboutPeers(config), warnAboutTrustedProxies(config)]) {
     if (warning !== undefined) warn(warning);
   }
   const { protectData } = config;

@@ -16,7 +16,7 @@ export type Alert = Readonly<{
 }>;
 
 /** Base URL of the runbooks until a stack specifies one: a domain that nobody owns. */
-export const nobodysRunbooks = "https://gatehouse.example/docs/runbooks";
+export const placeholderRunbooks = "https://gatehouse.example/docs/runbooks";
 
 export type Recording = Readonly<{ record: `gatehouse:${string}`; expr: string }>;
 

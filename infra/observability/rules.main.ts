@@ -4,12 +4,12 @@ import { parseArgs } from "node:util";
 import { renderDashboards } from "./dashboards/grafana.ts";
 import { dashboards } from "./dashboards/all-dashboards.ts";
 import { renderPodRelabelling, renderRuleFiles } from "./rule-files.ts";
-import { nobodysRunbooks } from "./alert.ts";
+import { placeholderRunbooks } from "./alert.ts";
 import { ruleGroups } from "./rules/all-rules.ts";
 
 const { values } = parseArgs({
   options: {
-    "runbook-base-url": { type: "string", default: nobodysRunbooks },
+    "runbook-base-url": { type: "string", default: placeholderRunbooks },
     "logs-url": { type: "string" },
     out: { type: "string", default: join(import.meta.dirname, "generated") },
   },

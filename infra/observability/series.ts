@@ -32,7 +32,7 @@ export function condition(type: ConditionType): string {
 }
 
 /** Selects a condition that is false for one of the given reasons; the value is 1 while this is the case. */
-export function wrongFor<T extends ConditionType>(
+export function falseFor<T extends ConditionType>(
   type: T,
   ...reasons: readonly ConditionReasons[T]["False"][number][]
 ): string {

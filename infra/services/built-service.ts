@@ -5,7 +5,7 @@ import { digestSettings } from "#daemon/settings/digest.ts";
 import type { ConfigProblem } from "../config/config-problem.ts";
 import {
   renderSettings,
-  type HandedSettings,
+  type HotRestartSettings,
   type LiveSettings,
   mergeTrees,
   type SettingsTree,
@@ -48,7 +48,7 @@ type Outline = Omit<
     /** Settings in a hot-reloaded file. */
     live?: LiveSettings | undefined;
     /** Settings in a file whose change triggers a hot restart. */
-    handed?: HandedSettings | undefined;
+    handed?: HotRestartSettings | undefined;
     edges?: ServiceSpec["edges"];
     limits: ResourceLimits;
     replicas?: ServiceSpec["replicas"] | undefined;

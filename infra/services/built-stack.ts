@@ -31,12 +31,12 @@ export function buildServices(args: StackArgs): StackServices {
     facilitator: facilitatorSpec(args.facilitator),
     "resource-server": resourceServerSpec(args.resourceServer),
   };
-  const specs = listBuilt(own).map(({ spec }) => spec);
+  const specs = listBuiltServices(own).map(({ spec }) => spec);
   return { ...own, ...buildBundled(args, specs) };
 }
 
 /** Lists services in the order of the full service table. */
-export function listBuilt(services: StackServices): readonly BuiltService[] {
+export function listBuiltServices(services: StackServices): readonly BuiltService[] {
   return listStackServices().flatMap((name) => services[name] ?? []);
 }
 
@@ -54,6 +54,6 @@ export function findServiceProblems(config: StackConfig, prefix: string): readon
   const args = stackArgs(complete, { prefix, ...describeTarget(config, prefix), secret: deploymentSecret });
   const settings = config.settings["engine-proxy"];
   const proxy = engineProxySpec({ container: `${prefix}-node`, binDirectory: undefined, settings });
-  const built = [...listBuilt(buildServices(args)), ...(config.target === "docker" ? [proxy] : [])];
+  const built = [...listBuiltServices(buildServices(args)), ...(config.target === "docker" ? [proxy] : [])];
   return built.flatMap(({ problems }) => problems);
 }

@@ -37,7 +37,7 @@ const { operations, ports } = stackServices.facilitator;
  * Settings file whose change triggers a hot restart. Settings that select the chain and the ledger stay in the environment: two processes
  * may settle concurrently only through the same ledger.
  */
-const handedSettings = {
+const hotRestartSettings = {
   file: "settings.json5",
   withSecrets: false,
   fixed: [
@@ -96,7 +96,7 @@ export function facilitatorSpec(args: FacilitatorArgs): BuiltService {
         ledger: ledger.settings,
         shutdown: { graceMs: 20_000 },
       },
-      handed: isHandedOver ? handedSettings : undefined,
+      handed: isHandedOver ? hotRestartSettings : undefined,
       ports: [
         { name: "http", number: ports.http, audience: "system" },
         { name: "operations", number: ports.operations, audience: "system" },

@@ -4,7 +4,7 @@ import type { StackConfig } from "../config/config-schema.ts";
 import type { Addresses } from "./addresses.ts";
 import { describeProblem, type ConfigProblem } from "../config/config-problem.ts";
 import type { Edge } from "./service-spec.ts";
-import { findEdgeTo } from "./upstream-edges.ts";
+import { deriveEdge } from "./upstream-edges.ts";
 
 /** Push target for the node's metrics, and the connection by which the node and its sidecar reach it. */
 export type PushTarget = Readonly<{
@@ -23,7 +23,7 @@ export function findPushTarget({ pushgatewayUrl }: StackConfig, addresses: Addre
       edge: { to: "pushgateway", port: "http" },
     };
   }
-  return { ...parseHostAndPort(pushgatewayUrl), edge: findEdgeTo(new URL(pushgatewayUrl)) };
+  return { ...parseHostAndPort(pushgatewayUrl), edge: deriveEdge(new URL(pushgatewayUrl)) };
 }
 
 /** Reports problems with the Pushgateway configured in the stack. */

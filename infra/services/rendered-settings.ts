@@ -23,7 +23,7 @@ export type RenderedSettings = Readonly<{
 export type LiveSettings = Readonly<{ at: readonly string[]; keys: readonly string[]; file: string }>;
 
 /** A service's settings file whose change triggers a hot restart. */
-export type HandedSettings = Readonly<{
+export type HotRestartSettings = Readonly<{
   file: string;
   /** Path prefixes of settings that stay in the environment because changing them replaces the container anyway. */
   fixed: readonly (readonly string[])[];
@@ -32,7 +32,7 @@ export type HandedSettings = Readonly<{
 }>;
 
 /** Settings that are delivered to a service in hot-reloaded files. */
-export type SettingsDelivery = Readonly<{ live?: LiveSettings | undefined; handed?: HandedSettings | undefined }>;
+export type SettingsDelivery = Readonly<{ live?: LiveSettings | undefined; handed?: HotRestartSettings | undefined }>;
 
 /**
  * Renders settings into a container's environment and files, and parses them with the service's own reader: settings that the service would

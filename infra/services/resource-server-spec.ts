@@ -58,7 +58,7 @@ const { operations, ports } = stackServices["resource-server"];
 const routesFile = "routes.json5";
 
 /** The settings file, if a change to it triggers a hot restart. Settings that select the payment asset and the storage for claims stay in the environment. */
-const handedSettings = {
+const hotRestartSettings = {
   file: "settings.json5",
   withSecrets: false,
   fixed: [["chain"], ["token"], ["ledger", "path"], ["settlement", "ledgerPath"]],
@@ -107,7 +107,7 @@ export function resourceServerSpec(args: ResourceServerArgs): BuiltService {
         shutdown: { graceMs: 20_000 },
       },
       liveFiles: [{ name: routesFile, content: `${JSON.stringify(args.routes, undefined, 2)}\n`, secret: false }],
-      handed: isHandedOver ? handedSettings : undefined,
+      handed: isHandedOver ? hotRestartSettings : undefined,
       ports: [
         { name: "http", number: ports.http, audience: "public" },
         { name: "operations", number: ports.operations, audience: "system" },

@@ -8,7 +8,7 @@ export const livePolicy = { at: ["gateway"], keys: Object.keys(policyShape), fil
  * Settings that identify the node or how to reach it stay in the environment, where policies see them; changing them replaces the
  * container. Nor does the file contain secrets.
  */
-export const handedSettings = {
+export const hotRestartSettings = {
   file: "settings.json5",
   withSecrets: true,
   fixed: [

@@ -19,7 +19,7 @@ import type { PushTarget } from "./push-target.ts";
 import type { AccessTokens } from "./resource-server-spec.ts";
 import { liveFilesDirectory, stateDirectory, type ServiceSpec, chooseNodeUser } from "./service-spec.ts";
 import { findRenderedValue, type SettingsTree } from "./rendered-settings.ts";
-import { handedSettings, livePolicy } from "./sidecar-files.ts";
+import { hotRestartSettings, livePolicy } from "./sidecar-files.ts";
 import type { PublicProxies } from "./trusted-proxies.ts";
 
 /** How the sidecar restarts the node: through the engine proxy's socket, or through the Kubernetes API. */
@@ -110,7 +110,7 @@ export function sidecarSpec(args: SidecarArgs): BuiltService {
       tree: { ...buildSidecarTree(args, apiKeys), ...buildRestartTree(args) },
       liveFiles: apiKeys?.liveFiles ?? [],
       live: hasOwnPolicy ? undefined : livePolicy,
-      handed: handedSettings,
+      handed: hotRestartSettings,
       ports: [
         { name: "rpc", number: ports.rpc, audience: "public" },
         ...(apiKeys === undefined

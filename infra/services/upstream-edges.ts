@@ -26,7 +26,7 @@ export function listUpstreamEdges(routes: Readonly<Record<string, unknown>>): re
 }
 
 function listEdgesTo(url: URL): readonly Edge[] {
-  const edge = findEdgeTo(url);
+  const edge = deriveEdge(url);
   if (edge.to !== "host" || edge.cidr !== undefined) return [edge];
   return url.hostname.includes(".") ? [{ to: "internet" }] : [];
 }
@@ -42,7 +42,7 @@ const defaultPorts: Readonly<Record<string, number>> = {
 };
 
 /** Returns the connection to a server: to the namespace in a Service name, to an IP address, or otherwise to the port on any host. */
-export function findEdgeTo({ protocol, hostname, port }: Pick<URL, "protocol" | "hostname" | "port">): Edge {
+export function deriveEdge({ protocol, hostname, port }: Pick<URL, "protocol" | "hostname" | "port">): Edge {
   const host = hostname.replace(/^\[|\]$/g, "");
   const namespace = parseServiceNamespace(host);
   if (namespace !== undefined) return { to: "namespace", namespace };
@@ -71,5 +71,5 @@ export function listEdgesOfSettings(settings: SettingsTree): readonly Edge[] {
   return connectedSettings
     .flatMap((path) => findRenderedValue(settings, path))
     .flatMap((value) => (typeof value === "string" ? (URL.parse(value) ?? []) : []))
-    .map(findEdgeTo);
+    .map(deriveEdge);
 }

@@ -14,10 +14,10 @@ import { dockerAddresses } from "../services/addresses.ts";
 import { alertmanagerSpec } from "../services/observability/alertmanager-spec.ts";
 import { facilitatorSpec } from "../services/facilitator-spec.ts";
 import { resourceServerSpec } from "../services/resource-server-spec.ts";
-import { warnAboutOwnWatchers } from "../services/observability/observability-args.ts";
-import { warnOfPeers } from "../services/node/peers.ts";
+import { warnAboutMonitoring } from "../services/observability/observability-args.ts";
+import { warnAboutPeers } from "../services/node/peers.ts";
 import { stackArgs } from "../services/stack-specs.ts";
-import { warnOfTrustedProxies } from "../services/trusted-proxies.ts";
+import { warnAboutTrustedProxies } from "../services/trusted-proxies.ts";
 import { toInputProblem } from "./input-problem.ts";
 
 const format = ({ key, message }: ConfigProblem) => `${key}: ${message}`;
@@ -255,12 +255,12 @@ const parse = (more: Readonly<Record<string, string>>) =>
 it("words warnings for their reader, too", async () => {
   const hosts = { gatewayHost: "rpc.example", resourceServerHost: "paid.example", tlsSecret: "tls" };
   const warnings = [
-    ...warnAboutOwnWatchers(parse({ observability: '{"prometheus":{}}' })),
-    ...warnAboutOwnWatchers(
+    ...warnAboutMonitoring(parse({ observability: '{"prometheus":{}}' })),
+    ...warnAboutMonitoring(
       parse({ observability: '{"prometheus":{},"alertmanager":{},"runbookBaseUrl":"https://r.example"}' }),
     ),
-    warnOfPeers(parse({ peers: "host-port" })),
-    warnOfTrustedProxies(parse({ ingress: JSON.stringify(hosts) })),
+    warnAboutPeers(parse({ peers: "host-port" })),
+    warnAboutTrustedProxies(parse({ ingress: JSON.stringify(hosts) })),
   ].filter((warning) => warning !== undefined);
   const texts = await textsOf(() => warnings);
   expect(texts).toMatchInlineSnapshot(`

@@ -10,7 +10,7 @@ const rule = "the version is unknown";
  * Returns whether node.conf matches the desired configuration for some node version, in which case drift is not certain. Such a file may
  * contain other versions' names. A node ignores those, and only the node itself can tell which names it reads. Pure.
  */
-export function isRightForSomeVersion(
+export function matchesSomeVersion(
   document: ConfigDocument,
   desired: DesiredMonitor,
   releases: NodeReleases = nodeReleases,

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { parseConfig, type ConfigDocument } from "./document.ts";
-import { namesOwner, findOwnershipDifference, findValueDifference, readNodeValues } from "./node-values.ts";
+import { specifiesOwner, findOwnershipDifference, findValueDifference, readNodeValues } from "./node-values.ts";
 
 const pathsDirectory = "/srv/a/bin";
 
@@ -61,5 +61,5 @@ test("what may drift is no such value, and a path is the same however it is writ
     pathsDirectory,
   );
   expect(findValueDifference(copy, values)).toBeUndefined();
-  expect([namesOwner(values), namesOwner({})]).toEqual([true, false]);
+  expect([specifiesOwner(values), specifiesOwner({})]).toEqual([true, false]);
 });

@@ -44,7 +44,7 @@ export function findOwnershipDifference(copy: NodeValues, node: NodeValues): str
 }
 
 /** Returns whether a configuration specifies any data or keys. Pure. */
-export function namesOwner(values: NodeValues): boolean {
+export function specifiesOwner(values: NodeValues): boolean {
   return paths.some((path) => path.join(".") in values);
 }
 

@@ -24,13 +24,13 @@ const uselessToNode: ReadonlySet<ConfigProblemReason> = new Set([
 ]);
 
 /** Returns whether no node can start with this problem. A file that this user can't read, or that is too large for the sidecar, may still be valid. */
-export function isUselessToNode(reason: ConfigProblemReason): boolean {
+export function isUnusableByNode(reason: ConfigProblemReason): boolean {
   return uselessToNode.has(reason);
 }
 
 /** Returns whether the last good content may replace the current content: the current content can be backed up, or there is none. */
 export function isReplaceable(reason: ConfigProblemReason): boolean {
-  return isUselessToNode(reason) && reason !== "NotAFile";
+  return isUnusableByNode(reason) && reason !== "NotAFile";
 }
 
 /** A position in a text; line and column are 1-based, as in editors. */

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { parseNodeVersion } from "../versions.ts";
 import { lintConfig } from "./lint-config.ts";
-import { formatFinding, isRefusing, listNewFindings } from "./new-findings.ts";
+import { formatFinding, preventsStart, listNewFindings } from "./new-findings.ts";
 
 const lint = (conf: string) => lintConfig(Buffer.from(conf), parseNodeVersion("0.16.2"));
 
@@ -15,7 +15,7 @@ test("what was wrong before is not new, wherever in the file it stands now", () 
 
 test("text that can't be read keeps a node from starting, and is one line", () => {
   const [finding] = lint("{");
-  expect(finding && isRefusing(finding)).toBe(true);
+  expect(finding && preventsStart(finding)).toBe(true);
   expect(finding && formatFinding(finding)).toMatch(
     /^node\.conf, line 1: .* write the file as JSON; comments may stay\.$/,
   );

@@ -4,7 +4,7 @@ import type { LintFinding, LintRule } from "./lint-rules.ts";
 const refusing: ReadonlySet<LintRule> = new Set(["unreadable", "missing-key", "wrong-type", "port-clash"]);
 
 /** Returns whether a node with this finding in its node.conf fails to start, or starts with another node's identity. Pure. */
-export function isRefusing({ rule }: LintFinding): boolean {
+export function preventsStart({ rule }: LintFinding): boolean {
   return refusing.has(rule);
 }
 

@@ -1,6 +1,6 @@
 import type { VerifyResponse } from "@x402/core/types";
 import { readReportedState, formatState } from "#x402/batch-settlement/channel-states.ts";
-import { checkVoucher, refuseConfig, refuseState } from "#x402/batch-settlement/voucher.ts";
+import { checkVoucher, rejectConfig, rejectState } from "#x402/batch-settlement/voucher.ts";
 import { zeroAddress } from "#x402/hex.ts";
 import { isRefusal, reason, type Refusal } from "#x402/reason.ts";
 import type { Channel, ChannelLedger } from "../claims/channel-ledger.ts";
@@ -32,7 +32,7 @@ export async function verifyChannelPayment(
   const { payer } = config;
   const isRefund = type === "refund";
   const price = isRefund ? 0n : BigInt(requirements.amount);
-  const refusal = refuseConfig({ config, voucher }, requirements);
+  const refusal = rejectConfig({ config, voucher }, requirements);
   if (refusal !== undefined) return refuseVerdict(refusal, payer);
   const known = await ledger.find(id);
   if (known?.isRejected === true && !isRefund) return refuseVerdict(unclaimable, payer);
@@ -45,7 +45,7 @@ export async function verifyChannelPayment(
     const ageMs = known === undefined ? freshMs : Math.abs(clock() - known.syncedAtMs);
     const isCounted = known !== undefined && judged.max === known.charged + price;
     if (type === "voucher" && isCounted && known.state.withdrawRequestedAt === 0 && ageMs < freshMs) {
-      if (refuseState(judged, deductRefund(known, known.state)) === undefined)
+      if (rejectState(judged, deductRefund(known, known.state)) === undefined)
         return { isValid: true, payer, extra: formatState(id, known.state) };
     }
   }
@@ -63,7 +63,7 @@ export async function verifyChannelPayment(
   if (max !== channel.charged + price) return refuseTotal(channel, payer);
   if (isRefund) return verdict;
   const added = type === "deposit" ? read.deposit.amount : 0n;
-  const uncovered = refuseState({ channelId: id, max, isRefund, added }, deductRefund(channel, state));
+  const uncovered = rejectState({ channelId: id, max, isRefund, added }, deductRefund(channel, state));
   if (uncovered !== undefined) return refuseVerdict(uncovered, payer);
   const isWithdrawn = clock() > computeClaimableUntilMs(state, withdrawDelaySeconds);
   return isWithdrawn ? refuseVerdict(withdrawn, payer) : verdict;

@@ -41,7 +41,7 @@ export type ClaimLedger = Readonly<{
   unsettled(countMax: number): Promise<readonly FoundClaim[]>;
   /**
    * Deletes responses that no process is delivering: those delivered {@link redeliveryMs} ago, of expired payments; or, oldest first,
-   * delivered ones, or ones not fetched before the payment expired. Returns the number deleted, at most {@link forgottenMax}: nothing
+   * delivered ones, or ones not fetched before the payment expired. Returns the number deleted, at most {@link deletedMax}: nothing
    * else runs meanwhile.
    */
   forgetResponses(which: "expired" | "delivered" | "untaken", countMax?: number): Promise<number>;
@@ -51,7 +51,7 @@ export type ClaimLedger = Readonly<{
   payersAbove(bytes: number): Promise<ReadonlySet<string>>;
   /** Counts the claims by state, up to {@link countedMax} of each. */
   count(): Promise<Readonly<Record<string, number>>>;
-  /** Deletes at most {@link forgottenMax} claims of expired payments that ended, or started waiting for their client, before `before` (Unix ms). */
+  /** Deletes at most {@link deletedMax} claims of expired payments that ended, or started waiting for their client, before `before` (Unix ms). */
   forget(before: number): Promise<number>;
 }>;
 
@@ -113,7 +113,7 @@ export function createClaimLedger({ store, owner, clock }: ClaimLedgerDependenci
       return released;
     },
     unsettled: async (countMax) => (await store.rows(sql.unsettled, [countMax, owner.graceMs()])).map(readFoundClaim),
-    forgetResponses: (which, countMax = forgottenMax) => {
+    forgetResponses: (which, countMax = deletedMax) => {
       const nowSeconds = which === "delivered" ? Number.MAX_SAFE_INTEGER : Math.floor(clock() / 1_000);
       const beforeMs = which === "expired" ? clock() - redeliveryMs : Number.MAX_SAFE_INTEGER;
       const state = which === "untaken" ? "settled" : "delivered";
@@ -129,7 +129,7 @@ export function createClaimLedger({ store, owner, clock }: ClaimLedgerDependenci
       const counts = (await store.rows(sql.count)).map((row) => [String(row["state"]), Number(row["claims"])] as const);
       return Object.fromEntries(counts.filter(([, claims]) => claims > 0));
     },
-    forget: (before) => store.change(sql.forget, [before, Math.floor(clock() / 1_000), forgottenMax]),
+    forget: (before) => store.change(sql.forget, [before, Math.floor(clock() / 1_000), deletedMax]),
   };
 }
 
@@ -144,7 +144,7 @@ const redeliveryMs = 300_000;
 const countedMax = 100_000;
 
 /** Max claims or responses deleted in one statement: some 25 ms. */
-export const forgottenMax = 500;
+export const deletedMax = 500;
 
 function listKeyValues({ network, asset, payer, nonce }: ClaimKey) {
   return [network, asset, payer, nonce] as const;

@@ -1,4 +1,4 @@
-import { forgottenMax, type ClaimLedger } from "./claim-ledger.ts";
+import { deletedMax, type ClaimLedger } from "./claim-ledger.ts";
 
 /** Responses in the ledger: those that may be requested again, and those not fetched yet. */
 export type RetainedResponses = Readonly<{
@@ -28,7 +28,7 @@ export function keepResponses({ bytesMax }: Readonly<{ bytesMax: number }>, ledg
   let large: ReadonlySet<string> = new Set();
   return {
     async trim() {
-      await repeatForgetting(() => ledger.forgetResponses("expired"), forgottenMax);
+      await deleteInBatches(() => ledger.forgetResponses("expired"), deletedMax);
       bytes = await ledger.responseBytes();
       for (const which of ["delivered", "untaken"] as const) {
         while (bytes > commonBytes && (await ledger.forgetResponses(which, forgottenTogether)) > 0)
@@ -40,10 +40,10 @@ export function keepResponses({ bytesMax }: Readonly<{ bytesMax: number }>, ledg
   };
 }
 
-/** Times that {@link repeatForgetting} deletes at most. */
+/** Times that {@link deleteInBatches} deletes at most. */
 const roundsMax = 20;
 
 /** Deletes in short steps, each of at most `together`, until one finds less; the rest is left for the next time. */
-export async function repeatForgetting(forget: () => Promise<number>, together: number): Promise<void> {
+export async function deleteInBatches(forget: () => Promise<number>, together: number): Promise<void> {
   for (let round = 0; round < roundsMax; round += 1) if ((await forget()) < together) return;
 }

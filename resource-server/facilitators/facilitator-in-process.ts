@@ -15,7 +15,7 @@ import type { Secret } from "#daemon/secrets/secret.ts";
 import type { ServiceContext } from "#daemon/service.ts";
 import { computeResponseTimeMs } from "../drain-time.ts";
 import { FacilitationError, type Facilitation, type PresentedPayment } from "./facilitation.ts";
-import { rememberFitness } from "./facilitator-watch.ts";
+import { tolerateLaterFailures } from "./facilitator-watch.ts";
 import { explainDecimals } from "./terms-check.ts";
 import type { ResourceServerSettings } from "../settings.ts";
 
@@ -71,7 +71,7 @@ export async function createFacilitatorInProcess(
     { ...dependencies, monotonicMs: systemClock.monotonicMs },
   );
   dependencies.yields(facilitator.yieldTerm);
-  const followed = rememberFitness();
+  const followed = tolerateLaterFailures();
   const explainUsualDecimals = rememberLast((listed: ReturnType<Facilitator["supported"]>) =>
     explainDecimals(listed, [{ ...usual, extra: {} }]),
   );

@@ -4,7 +4,7 @@ import { Secret } from "#daemon/secrets/secret.ts";
 import { createLog } from "#daemon/log/log.ts";
 import { readSettleState, readVerifyState } from "#x402/answer.ts";
 import { createHttpClient } from "../http-client.ts";
-import { startAnsweringServer } from "../testing/answering-server.ts";
+import { startAnsweringServer } from "../testing/stub-server.ts";
 import type { SoldKind } from "../routes/route.ts";
 import { createFacilitatorOverHttp } from "./facilitator-over-http.ts";
 import { offer, createPayload } from "../testing/payments.ts";

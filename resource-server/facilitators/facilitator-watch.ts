@@ -16,7 +16,7 @@ export type FacilitatorWatch = AsyncDisposable & Pick<Facilitation, "readiness" 
 
 /**
  * Checks periodically whether a facilitator responds to `/supported` with the kinds of payment sold, and accepts the terms of the current
- * offers; logs each change. Once it was ready, failures are tolerated ({@link rememberFitness}).
+ * offers; logs each change. Once it was ready, failures are tolerated ({@link tolerateLaterFailures}).
  */
 export function watchFacilitator(
   { kinds: sold }: Readonly<{ kinds: readonly SoldKind[] }>,
@@ -32,7 +32,7 @@ export function watchFacilitator(
 ): FacilitatorWatch {
   const stop = new AbortController();
   let state: ReadinessCheck = { ok: false, message: "not checked yet" };
-  const followed = rememberFitness();
+  const followed = tolerateLaterFailures();
   let settlesNothing = false;
   let listed: Pick<SupportedKinds, "kinds" | "extensions"> = { kinds: [], extensions: [] };
 
@@ -99,7 +99,7 @@ function describeMissing(missing: readonly SoldKind[], { error }: Pick<Supported
  * unready, a load balancer would have none left to return 503 with Retry-After, to quote prices and to deliver paid responses. Before the
  * first success failures are not tolerated, so that a rollout with a wrong URL or key stops at its first replica.
  */
-export function rememberFitness(): (check: ReadinessCheck) => ReadinessCheck {
+export function tolerateLaterFailures(): (check: ReadinessCheck) => ReadinessCheck {
   let wasFit = false;
   return (check) => {
     wasFit ||= check.ok;

@@ -9,7 +9,7 @@ import { ClaimMovedError, type ClaimLedger } from "../claims/claim-ledger.ts";
  * Limits sales to the available slots, shared fairly between clients; requests over the limit are `busy`, and nothing is done for them. A
  * sold response occupies its slot until its delivery ends.
  */
-export function boundSale(
+export function limitSales(
   slots: Pick<FairSlots, "enter">,
   sell: (request: SaleRequest) => Promise<SaleOutcome>,
 ): (request: SaleRequest) => Promise<SaleOutcome> {

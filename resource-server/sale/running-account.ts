@@ -20,7 +20,7 @@ export function isRepetition(claim: FoundClaim | undefined, { payment, fingerpri
 }
 
 /** Returns the rejection of a payment whose account has another request in flight; undefined if it has none. */
-export function refuseBusy(claim: FoundClaim | undefined, { payment }: Purchase): SaleOutcome | undefined {
+export function rejectIfBusy(claim: FoundClaim | undefined, { payment }: Purchase): SaleOutcome | undefined {
   const { busy } = payment.read.scheme;
   const isInFlight = claim?.state === "working" || claim?.state === "settling";
   return isInFlight && busy !== undefined ? { kind: "invalid", reason: busy } : undefined;

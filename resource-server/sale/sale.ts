@@ -17,7 +17,7 @@ import type { PaymentOwners } from "../claims/payment-owners.ts";
 import type { Payment } from "./payment-header.ts";
 import { createSoldOutcome, type SaleOutcome } from "./sale-outcome.ts";
 import { recordSettlement, resumeClaim, settleClaim, type SettlementRecords } from "./claim-settlement.ts";
-import { isRepetition, isUnused, refuseBusy, skipWork } from "./running-account.ts";
+import { isRepetition, isUnused, rejectIfBusy, skipWork } from "./running-account.ts";
 import { chargeWork } from "./used-amount.ts";
 import { requestVerdict, type Verifier } from "./verdict.ts";
 import type { UpstreamResult } from "../upstream/upstream.ts";
@@ -66,7 +66,7 @@ export async function sell(request: SaleRequest, dependencies: SellingDependenci
     const isRepeated = claim.state === "delivered";
     return runAsOwner(key, dependencies, () => collect(key, { ...request, isRepeated }, dependencies));
   }
-  const busy = refuseBusy(claim, request);
+  const busy = rejectIfBusy(claim, request);
   if (busy !== undefined) return busy;
   const { requirements } = request;
   if (requirements === undefined) return { kind: "invalid", reason: noOffer };
@@ -81,7 +81,7 @@ export async function sell(request: SaleRequest, dependencies: SellingDependenci
     if (earlier === undefined) {
       const bought = await runAsOwner(key, dependencies, () => buy(key, order, dependencies));
       const begun = bought.kind === "in-progress" ? await dependencies.ledger.find(key) : undefined;
-      return (isRepetition(begun, request) ? undefined : refuseBusy(begun, request)) ?? bought;
+      return (isRepetition(begun, request) ? undefined : rejectIfBusy(begun, request)) ?? bought;
     }
     const again = { ...request, isIdentified: true, isRepeated: earlier.state === "delivered" };
     return runAsOwner(earlier.key, dependencies, () => collect(earlier.key, again, dependencies));

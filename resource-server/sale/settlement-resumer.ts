@@ -1,6 +1,6 @@
 import type { Logger } from "#daemon/log/log.ts";
-import { forgottenMax, type ClaimLedger } from "../claims/claim-ledger.ts";
-import { repeatForgetting, type RetainedResponses } from "../claims/retained-responses.ts";
+import { deletedMax, type ClaimLedger } from "../claims/claim-ledger.ts";
+import { deleteInBatches, type RetainedResponses } from "../claims/retained-responses.ts";
 import { pauseInBackground, repeat, type Pause } from "#daemon/time.ts";
 import { resumeSettlement, type SaleDependencies } from "./sale.ts";
 
@@ -53,7 +53,7 @@ export function resumeSettlements(
     };
     await Promise.all(Array.from({ length: parallelMax }, worker));
     await responses.trim();
-    await repeatForgetting(() => ledger.forget(clock() - options.retentionMs), forgottenMax);
+    await deleteInBatches(() => ledger.forget(clock() - options.retentionMs), deletedMax);
   }
 
   const failed = (error: unknown) =>

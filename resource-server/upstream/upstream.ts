@@ -11,7 +11,7 @@ import {
 } from "./forwarded-headers.ts";
 import type { Route } from "../routes/route.ts";
 import type { SoldResponse } from "../claims/payment-claim.ts";
-import { createResponseRooms, NoRoomError } from "./response-room.ts";
+import { createResponseReservations, NoMemoryError } from "./response-reservation.ts";
 import type { TokenIssuer } from "../token-issuer.ts";
 
 /** Header by which an upstream reports what a request used (the SDK's `SETTLEMENT_OVERRIDES_HEADER`), JSON with `amount`. */
@@ -54,7 +54,7 @@ export function createUpstream(
   options: UpstreamOptions,
   { client, signal }: Readonly<{ client: HttpClient; signal: AbortSignal }>,
 ): Upstream {
-  const rooms = createResponseRooms();
+  const rooms = createResponseReservations();
   return async (request) => {
     const { upstream } = request.route;
     if (upstream === undefined) return buildFailure(502, "the route has no upstream");
@@ -76,7 +76,7 @@ export function createUpstream(
       room.trim();
       return judgeResponse(response, request);
     } catch (error) {
-      if (error instanceof NoRoomError) return { kind: "busy" };
+      if (error instanceof NoMemoryError) return { kind: "busy" };
       if (signal.aborted) return buildFailure(503, "the server is stopping");
       if (error instanceof Error && error.name === "TimeoutError")
         return buildFailure(504, `the upstream took longer than ${options.timeoutMs} ms`);

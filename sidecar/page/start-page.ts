@@ -8,7 +8,7 @@ import type { EventLog } from "#status/event-log.ts";
 import type { Verdict } from "#status/verdict.ts";
 import type { SidecarSettings } from "../settings.ts";
 import { createCommandText } from "../upkeep/command-text.ts";
-import type { ControlView } from "../upkeep/control/control-answers.ts";
+import type { ControlView } from "../upkeep/control/control-responses.ts";
 import type { Upkeep } from "../upkeep/upkeep.ts";
 import { buildDeployment } from "./advice/deployment.ts";
 import { readRunbooks } from "./advice/runbooks.ts";

@@ -16,13 +16,13 @@ import {
   RestoreError,
   clearTree,
   countDownloadedBytes,
-  dropArchive,
+  deleteArchive,
   finish,
   isEmpty,
   readMarker,
   locateRestore,
   requireReplaceable,
-  takeTree,
+  moveTreeIntoPlace,
   type RestoreLocation,
 } from "./restore-location.ts";
 import { restoreSettings, type RestoreSettings } from "./settings.ts";
@@ -99,7 +99,7 @@ async function restore(settings: RestoreSettings, dependencies: RestoreDependenc
       `no checksum given (GATEHOUSE_RESTORE_ARCHIVE_SHA256), so the archive is not verified; its SHA-256 is ${found}`,
     );
   } else if (found !== sha256) {
-    await dropArchive(place);
+    await deleteArchive(place);
     throw new RestoreError(
       `${stripQuery(settings.archive.url)} has the SHA-256 ${found}, expected ${sha256}; nothing was unpacked. Correct the checksum or the URL`,
     );
@@ -110,7 +110,7 @@ async function restore(settings: RestoreSettings, dependencies: RestoreDependenc
   log.info({ event: "restore-progress" }, "unpacked; flushing to disk");
   await syncTree(place.tree, dependencies.signal);
   await requireReplaceable(place, family, settings.replace);
-  const aside = await takeTree(place);
+  const aside = await moveTreeIntoPlace(place);
   audit.add(auditRestore(place, found, { isChecked: sha256 !== undefined }));
   await finish(place, found);
   const left = aside === undefined ? "" : `; the previous data is in ${aside}; remove it when you no longer need it`;

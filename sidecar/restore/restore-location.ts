@@ -73,7 +73,7 @@ export async function clearTree({ tree }: Pick<RestoreLocation, "tree">): Promis
  * Renames the unpacked tree to the data directory, and waits until the rename is on disk: the marker must not survive a lost rename.
  * Returns the directory to which the existing data was moved.
  */
-export async function takeTree({ tree, target, part }: RestoreLocation): Promise<string | undefined> {
+export async function moveTreeIntoPlace({ tree, target, part }: RestoreLocation): Promise<string | undefined> {
   const aside = (await isEmpty(target)) ? undefined : `${dirname(tree)}/replaced-${Date.now()}`;
   await mkdir(dirname(target), { recursive: true });
   if (aside === undefined) await rmdir(target).catch(skipMissing);
@@ -131,7 +131,7 @@ async function findUser(directory: string): Promise<string | undefined> {
 /** Writes the marker of a finished restore, and deletes the archive. */
 export async function finish(place: RestoreLocation, sha256: string): Promise<void> {
   await replaceFile(place.marker, `${JSON.stringify({ sha256, at: new Date().toISOString() })}\n`, { mode: 0o644 });
-  await dropArchive(place);
+  await deleteArchive(place);
 }
 
 /** Returns the size, in bytes, of the part of the archive on disk. */
@@ -140,7 +140,7 @@ export async function countDownloadedBytes({ archive }: RestoreLocation): Promis
 }
 
 /** Removes the downloaded files. */
-export async function dropArchive({ archive, origin }: RestoreLocation): Promise<void> {
+export async function deleteArchive({ archive, origin }: RestoreLocation): Promise<void> {
   for (const path of [archive, origin]) await rm(path, { force: true });
 }
 

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { removedAuditLog } from "#daemon/audit/audit-log.ts";
+import { auditLogReplacement } from "#daemon/audit/audit-log.ts";
 import { nodeFamilies } from "#node/families.ts";
 import { filePath, httpUrl, yesOrNo } from "#daemon/settings/types.ts";
 import { section } from "#daemon/settings/section.ts";
@@ -49,7 +49,7 @@ export const restoreSettings = defineCommandSettings(
     /** Interval between progress messages. */
     progressMs: fixed(10_000),
   },
-  { auditLog: removedAuditLog },
+  { auditLog: auditLogReplacement },
 );
 
 export type RestoreSettings = z.output<typeof restoreSettings.schema>;

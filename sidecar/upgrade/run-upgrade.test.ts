@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { begunUpgrade } from "../testing/begun-upgrade.ts";
+import { begunUpgrade } from "../testing/started-upgrade.ts";
 import type { UpgradeRecord } from "../upkeep/state/upgrade-record.ts";
 import { forwardStages, UpgradeError, type Stage } from "./progress.ts";
 import { runUpgrade, type UpgradePlatform, type StageAction } from "./run-upgrade.ts";

@@ -1,9 +1,9 @@
 import type { Clock } from "#daemon/clock.ts";
 
 /** Both clocks at one moment. */
-export type ClockThen = Readonly<{ wallMs: number; monotonicMs: number }>;
+export type PastClock = Readonly<{ wallMs: number; monotonicMs: number }>;
 
-export function readClocks(clock: Clock): ClockThen {
+export function readClocks(clock: Clock): PastClock {
   return { wallMs: clock.wallMs(), monotonicMs: clock.monotonicMs() };
 }
 
@@ -11,7 +11,7 @@ export function readClocks(clock: Clock): ClockThen {
 const slewMs = 1_000;
 
 /** Whether the wall clock has not been set since `then`; only in that case are file times and process times comparable. */
-export function hasHeld(then: ClockThen, clock: Clock): boolean {
+export function isClockUnchanged(then: PastClock, clock: Clock): boolean {
   const now = readClocks(clock);
   return Math.abs(now.wallMs - then.wallMs - (now.monotonicMs - then.monotonicMs)) < slewMs;
 }

@@ -7,7 +7,7 @@ import { deriveConditions, type ConditionText, type Observations } from "./obser
 import { observeConfig, type ConfigComparison } from "./config/config-observation.ts";
 import type { Plan } from "./plan/plan.ts";
 import { observeData } from "./corruption/data-observation.ts";
-import { observeIterations } from "./pass-watch.ts";
+import { observeIterations } from "./iteration-watch.ts";
 import { observePruning } from "./prune/prune-observation.ts";
 import { observeRestarts } from "./restart/restart-observation.ts";
 import { observeState } from "./state/state-observation.ts";

@@ -6,7 +6,7 @@ import type { CommandText } from "./command-text.ts";
 import { deriveConfigConditions } from "./config/config-conditions.ts";
 import { observeConfig } from "./config/config-observation.ts";
 import { deriveDataConditions, observeData } from "./corruption/data-observation.ts";
-import { deriveReconcileConditions, observeIterations } from "./pass-watch.ts";
+import { deriveReconcileConditions, observeIterations } from "./iteration-watch.ts";
 import { derivePruneConditions, observePruning } from "./prune/prune-observation.ts";
 import { deriveRestartConditions } from "./restart/restart-conditions.ts";
 import { observeProcess, observeRestarts } from "./restart/restart-observation.ts";

@@ -1,5 +1,5 @@
 import { findDataPath } from "#node/conf/data-path.ts";
-import { isRightForSomeVersion } from "#node/conf/any-version-match.ts";
+import { matchesSomeVersion } from "#node/conf/any-version-match.ts";
 import { recordAdoption } from "./adoption/adoption-observation.ts";
 import type { ConfigReading } from "./config/config-file.ts";
 import { planWithEarlierValues } from "./config/healthy-config.ts";
@@ -9,7 +9,7 @@ import type { Plan } from "./plan/plan.ts";
 import { createPlanView } from "./plan/plan-view.ts";
 import { liftHoldIfChanged } from "./restart/hold.ts";
 import { saveNodeIdentity } from "./state/save-node-identity.ts";
-import type { HeldState } from "./state/upkeep-state.ts";
+import type { PauseBasis } from "./state/upkeep-state.ts";
 import type { UpkeepParts } from "./upkeep-parts.ts";
 import type { VersionResolution } from "./version/version-resolution.ts";
 
@@ -25,7 +25,7 @@ export async function planChanges(
   { resolution, doubtOfPlace }: PlanRequest,
   seen: Observations,
   parts: UpkeepParts,
-): Promise<Readonly<{ planned: Plan; desired: HeldState }>> {
+): Promise<Readonly<{ planned: Plan; desired: PauseBasis }>> {
   const { settings, observer, state, place, nodeCli, driver, authority } = parts;
   const { version } = resolution;
   const layout = place.layout();
@@ -38,7 +38,7 @@ export async function planChanges(
   liftHoldIfChanged(held, seen.restarts, parts);
   if (document !== undefined) await saveNodeIdentity(document, layout, { ...parts, fileDeadline: place.fileDeadline });
   const isUnjudged = version === undefined && document !== undefined;
-  seen.config.note({ mayReportVersion: isUnjudged && isRightForSomeVersion(document, desired.monitor) });
+  seen.config.note({ mayReportVersion: isUnjudged && matchesSomeVersion(document, desired.monitor) });
   const pruneInfo = observer.pruneInfo();
   const doubt = resolution.doubt ?? doubtOfPlace;
   const observed = { document, version, doubt, pruneInfo, nodeHas: state.nodeHas.get() };

@@ -1,7 +1,7 @@
 import type { Logger } from "#daemon/log/log.ts";
 import { waitForAbort } from "#daemon/process/stop-signal.ts";
 import { pause, pauseWhileRunning } from "#daemon/time.ts";
-import type { IterationWatch } from "./pass-watch.ts";
+import type { IterationWatch } from "./iteration-watch.ts";
 
 export type ReconcileLoopOptions = Readonly<{
   /** Max time between two iterations. */

@@ -7,7 +7,7 @@ import type { Charts } from "#status/charts.ts";
 import type { EventLog } from "#status/event-log.ts";
 import type { SidecarSettings } from "../settings.ts";
 import type { Authority } from "./adoption/authority.ts";
-import type { ClockThen } from "./clock-reading.ts";
+import type { PastClock } from "./clock-reading.ts";
 import type { CommandText } from "./command-text.ts";
 import { createEditRate } from "./config/audited-config.ts";
 import { createConfigVersions } from "./config/config-versions.ts";
@@ -49,7 +49,7 @@ export type UpkeepParts = UpkeepNode &
     settings: SidecarSettings;
     clock: Clock;
     /** Both clocks when the upkeep started. */
-    clockThen: ClockThen;
+    clockThen: PastClock;
     log: Logger;
     events: EventLog;
     health: HealthWatch;

@@ -154,7 +154,7 @@ it.concurrent("first bytes of a trusted proxy with `proxyProtocol`", async () =>
       GATEHOUSE_GATEWAY_CALLERS_TRUSTED_PROXIES: "127.0.0.2",
       GATEHOUSE_GATEWAY_CALLERS_PROXY_PROTOCOL: "true",
     },
-    { hastened: { waits: 5_000 / waitMs } },
+    { accelerated: { waits: 5_000 / waitMs } },
   );
   const began = performance.now();
   const [late] = gateway.open(1, "PROXY TCP4 1.2.3.4", { localAddress: "127.0.0.2" });

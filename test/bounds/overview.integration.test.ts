@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { rightStatus } from "#status/testing/sample-status.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
 import { isLong } from "../support/run-size.ts";
-import { startSmallService, type Hastening } from "./small-service.ts";
+import { startSmallService, type Acceleration } from "./small-service.ts";
 
 const answerBytesMax = 1_048_576;
 
@@ -51,7 +51,7 @@ async function readPlace(child: ChildProcess): Promise<Readonly<{ overview: stri
 }
 
 /** An overview of sixty-four services, or another number, in a small process. */
-async function startSmallOverview(options: Readonly<{ count?: number; hastened?: Hastening }> = {}) {
+async function startSmallOverview(options: Readonly<{ count?: number; accelerated?: Acceleration }> = {}) {
   const { count = 64, ...more } = options;
   const args = ["--page", "0", "--targets", ...targets(count)];
   const service = await startSmallService("status", {}, { args, reports: readPlace, ...more });
@@ -90,7 +90,7 @@ it("overview targets", async () => {
 
 it("response size of an overview target", async () => {
   answer = sayStatus(answerBytesMax);
-  await using overview = await startSmallOverview({ count: largeCount, hastened: quick });
+  await using overview = await startSmallOverview({ count: largeCount, accelerated: quick });
   await overview.all("all are read", ({ state }) => state === "Node down");
   answer = sayStatus(answerBytesMax + 1);
   const refused = await overview.all("none is read", ({ answers }) => !answers);
@@ -120,7 +120,7 @@ it("time of the overview's check of a target", async () => {
     response.on("close", () => waiting.set(address, (waiting.get(address) ?? 1) - 1));
   };
   answer = sayStatus(4_096);
-  await using overview = await startSmallOverview({ hastened: quick });
+  await using overview = await startSmallOverview({ accelerated: quick });
   await overview.all("all were looked at", ({ answers }) => answers);
   // All but one.
   answer = (request, response) =>

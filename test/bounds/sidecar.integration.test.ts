@@ -95,7 +95,7 @@ it("history of the status page", async () => {
   await using fake = await createFakeNode();
   const place = { workspace: fake.workspace, httpUrl: watched.url };
   const env = { GATEHOUSE_SIDECAR_RESTART_DRIVER: "none", GATEHOUSE_SIDECAR_HEALTH_INTERVAL_MS: "10" };
-  await using sidecar = await startSmallSidecar("page", place, env, { hastened: { waits: 5_000 } });
+  await using sidecar = await startSmallSidecar("page", place, env, { accelerated: { waits: 5_000 } });
   const serves = (does: boolean) =>
     until(`it ${does ? "serves" : "is down"}`, generousMs, async () => {
       const last = (await sidecar.status()).history.outages.at(-1);
@@ -194,7 +194,7 @@ it("rollback attempts of an upgrade", async () => {
     GATEHOUSE_SIDECAR_RESTART_ANSWERS_WITHIN_MS: "15000",
     GATEHOUSE_SIDECAR_RESTART_HEALTHY_WITHIN_MS: "15000",
   };
-  await using settled = await startSettled("way-back", longer, { hastened: { monotonic: 5 } });
+  await using settled = await startSettled("way-back", longer, { accelerated: { monotonic: 5 } });
   const { node, release, sidecar } = settled;
   const upgrading = sidecar.upgrade(release, false);
   // Another process takes the node's port when the upgrade stops the node: neither version can start.

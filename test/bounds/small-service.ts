@@ -17,9 +17,9 @@ export type SmallService = ServiceProcess &
 
 /**
  * Factors by which its wall clock and its monotonic clock run faster, and by which its waits of five seconds end
- * sooner; see `hastened-clock.ts`.
+ * sooner; see `accelerated-clock.ts`.
  */
-export type Hastening = Readonly<{ clock?: number; monotonic?: number; waits?: number }>;
+export type Acceleration = Readonly<{ clock?: number; monotonic?: number; waits?: number }>;
 
 type SmallOptions = Readonly<{
   /** Size of its heap's old space. */
@@ -29,25 +29,25 @@ type SmallOptions = Readonly<{
   args?: readonly string[];
   /** Reads the URLs of a command that reports them in a different way than a service. */
   reports?: (child: ChildProcess) => Promise<ReadyUrls>;
-  hastened?: Hastening;
+  accelerated?: Acceleration;
   constants?: OtherConstants;
 }>;
 
 /** URL of the module that speeds up a process's clocks, imported before its program. */
-const hastenedClock = new URL("hastened-clock.ts", import.meta.url).href;
+const acceleratedClock = new URL("accelerated-clock.ts", import.meta.url).href;
 
 /** Starts `gatehouse <service>` with a small heap and only this environment. */
 export async function startSmallService(
   service: string,
   env: Readonly<Record<string, string>>,
-  { heapMiB = 96, hastened, ...options }: SmallOptions = {},
+  { heapMiB = 96, accelerated, ...options }: SmallOptions = {},
 ): Promise<SmallService> {
-  const { clock = 1, monotonic = 1, waits = 1 } = hastened ?? {};
+  const { clock = 1, monotonic = 1, waits = 1 } = accelerated ?? {};
   const query = `clock=${clock}&monotonic=${monotonic}&waits=${waits}`;
-  const hastening = hastened === undefined ? "" : ` --import=${hastenedClock}?${query}`;
+  const acceleration = accelerated === undefined ? "" : ` --import=${acceleratedClock}?${query}`;
   const started = await startService(
     service,
-    { NODE_OPTIONS: `--max-old-space-size=${heapMiB}${hastening}`, ...env },
+    { NODE_OPTIONS: `--max-old-space-size=${heapMiB}${acceleration}`, ...env },
     options,
   );
   const startedAt = readStartTicks(started.pid);

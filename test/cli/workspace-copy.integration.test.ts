@@ -21,7 +21,7 @@ import {
   flushWorkspace,
   checkWorkspace,
   removeCopy,
-  putWorkspaceBack,
+  rollBackWorkspace,
   restoreWorkspace,
 } from "../../cli/stack-upgrade/workspace-copy.ts";
 import { findTestProgram } from "../support/programs/place.ts";
@@ -99,7 +99,7 @@ describe("the copy of a node's volume", () => {
     const before = await live();
     await copyWorkspace(volume, id);
     await ruin(volume);
-    await putWorkspaceBack(volume, id);
+    await rollBackWorkspace(volume, id);
     expect(await live()).toEqual(before);
     await removeCopy(volume, id);
     const aside = await contentOf(join(volume, ".gatehouse-upgrade", id));
@@ -122,15 +122,15 @@ describe("the copy of a node's volume", () => {
   test("does not put back twice: what the old version has written since stays", async () => {
     await copyWorkspace(volume, id);
     await ruin(volume);
-    await putWorkspaceBack(volume, id);
+    await rollBackWorkspace(volume, id);
     await writeFile(join(volume, "data/chain"), "old blocks and more");
-    await putWorkspaceBack(volume, id);
+    await rollBackWorkspace(volume, id);
     expect(await readFile(join(volume, "data/chain"), "utf8")).toBe("old blocks and more");
   });
 
   test("refuses to put back a copy that is not whole", async () => {
     const before = await live();
-    await expect(putWorkspaceBack(volume, id)).rejects.toThrow("no complete copy");
+    await expect(rollBackWorkspace(volume, id)).rejects.toThrow("no complete copy");
     expect(await live()).toEqual(before);
   });
 
@@ -150,7 +150,7 @@ describe("the copy of a node's volume", () => {
       expect(await live()).toEqual(before);
       await copyWorkspace(volume, id);
       await ruin(volume);
-      await putWorkspaceBack(volume, id);
+      await rollBackWorkspace(volume, id);
       expect(await live()).toEqual(before);
       await discardWork(volume, id);
     }
@@ -167,7 +167,7 @@ describe("the copy of a node's volume", () => {
         await copyWorkspace(volume, id);
         await ruin(volume);
         isKilled = await killed("restore", killAt);
-        await putWorkspaceBack(volume, id);
+        await rollBackWorkspace(volume, id);
         expect(await live()).toEqual(before);
         await discardWork(volume, id);
       }

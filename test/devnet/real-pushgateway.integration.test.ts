@@ -8,8 +8,8 @@ import { pushProtobuf } from "../support/pushed-protobuf.ts";
 import { startService } from "../support/service-process.ts";
 
 const program = "prometheus-pushgateway";
-const isThere = await isOnPath(program);
-const skipped = isThere ? "" : ` (skipped: ${program} is not on PATH)`;
+const entryExists = await isOnPath(program);
+const skipped = entryExists ? "" : ` (skipped: ${program} is not on PATH)`;
 const height = 'chain_height{instance="",job="node"} 42';
 
 async function startPushgateway(env: Readonly<Record<string, string>> = {}) {
@@ -25,7 +25,7 @@ async function startPushgateway(env: Readonly<Record<string, string>> = {}) {
 
 const push = (url: string) => pushProtobuf(url, { job: "node", name: "chain_height", value: 42 });
 
-describe.skipIf(!isThere)(`Prometheus's own Pushgateway, as gatehouse runs it${skipped}`, () => {
+describe.skipIf(!entryExists)(`Prometheus's own Pushgateway, as gatehouse runs it${skipped}`, () => {
   test("takes what a node pushes, compressed protobuf, and keeps it over a stop in the file that it is given", async () => {
     const directory = await mkdtemp(join(tmpdir(), "gatehouse-pushgateway-"));
     onTestFinished(() => rm(directory, { recursive: true }));

@@ -12,8 +12,8 @@ import { until } from "#daemon/testing/until.ts";
 const found = await findEngine();
 const engine = found.ok ? found : { url: "", nodeImage: "" };
 const commands = found.ok ? await composeCommands() : [];
-const isThere = commands.length > 0;
-const noCompose = found.ok && !isThere ? " (skipped: no compose; install docker-compose)" : "";
+const entryExists = commands.length > 0;
+const noCompose = found.ok && !entryExists ? " (skipped: no compose; install docker-compose)" : "";
 const signal = new AbortController().signal;
 
 /** A service that prints when it is up, and exits on SIGTERM after printing a line. */
@@ -29,7 +29,7 @@ const nodeCli =
 const asks = { ps: [], psTimeoutMs: 10_000, passes: composeVariables };
 const file = `services:${service("node")}${service("other")}\n`;
 
-describe.skipIf(!isThere)(`the compose driver over a real deployment${skipReason(found)}${noCompose}`, () => {
+describe.skipIf(!entryExists)(`the compose driver over a real deployment${skipReason(found)}${noCompose}`, () => {
   test.each(commands.map((command) => [command] as const))(
     "%j restart node: that service and no other",
     async (command) => {

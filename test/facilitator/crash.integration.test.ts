@@ -1,7 +1,7 @@
 import type { Hex } from "viem";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startPaymentChain, testAccount, type PaymentChain } from "../support/payments/payment-chain.ts";
-import { hastenService } from "../support/hastened-waits.ts";
+import { accelerateService } from "../support/accelerated-waits.ts";
 import { takeSlice } from "../support/run-size.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
 import { startRpcTap } from "../support/facilitator/rpc-tap.ts";
@@ -114,7 +114,7 @@ test("killed after the node got it: the outcome is known again, and the payer pa
 test("stopped while a receipt is out: the caller gets settlement_pending, and the next process knows the outcome", async () => {
   const payment = await signPayment(chain.token);
   const before = await chain.balanceOf(payee);
-  const first = await start("stopped", chain.url, hastenService({ waitsMs: [3_000], times: 15 }));
+  const first = await start("stopped", chain.url, accelerateService({ waitsMs: [3_000], times: 15 }));
   const waiting = first.as(sale).settle(payment);
   await until("the node has it", generousMs, async () => (await poolSize()) === 1);
 
@@ -159,7 +159,7 @@ test("killed again and again while eight payments settle: each is settled once",
 test("a second process on the same ledger is refused", async () => {
   await using _first = await start("shared");
   // SQLite waits for five seconds for who may let go of it.
-  const waitsLess = hastenService({ waitsMs: [5_000], times: 20 });
+  const waitsLess = accelerateService({ waitsMs: [5_000], times: 20 });
   await expect(start("shared", chain.url, waitsLess)).rejects.toThrow(
     /the ledger .*shared\.sqlite is in use; stop the other facilitator/,
   );

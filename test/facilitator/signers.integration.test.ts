@@ -4,7 +4,7 @@ import { createPublicClient, http, type Hex } from "viem";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { generousMs, until } from "#daemon/testing/until.ts";
 import { startKmsDouble } from "#facilitator/testing/kms-double.ts";
-import { hastenService } from "../support/hastened-waits.ts";
+import { accelerateService } from "../support/accelerated-waits.ts";
 import { startPaymentChain, testAccount, type PaymentChain } from "../support/payments/payment-chain.ts";
 import {
   createLedgerFolder,
@@ -156,7 +156,7 @@ test.skipIf(!hasKms)(
       GATEHOUSE_FACILITATOR_SIGNER_KMS_KEYS: "alias/signer",
       ...kms.env,
       // A request to KMS takes ten parts of half a second.
-      ...hastenService({ waitsMs: [500], times: 10 }),
+      ...accelerateService({ waitsMs: [500], times: 10 }),
     };
     const before = (await countTransactions()).sent;
     const [first, second] = [await signPayment(chain.token), await signPayment(chain.token)];

@@ -7,7 +7,7 @@ import { readMostResidentMiB } from "../support/resident-memory.ts";
 import { isLong } from "../support/run-size.ts";
 import { startService, type ServiceProcess } from "../support/service-process.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
-import { connectDeaf, buildHead, requestFrom } from "./deaf-client.ts";
+import { connectDeaf, buildHead, requestFrom } from "./non-reading-client.ts";
 import { startLargeResponseNode, type LargeResponseNode } from "./large-answer-node.ts";
 
 /** Size of the old space of the process's heap, and the resulting memory limit for clients. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { recordStack } from "../../infra/testing/deployed-stack.ts";
-import { readHandedSettings } from "../../infra/testing/handed-settings.ts";
+import { readHandedSettings } from "../../infra/testing/delivered-settings.ts";
 import type { Recorded } from "../../infra/testing/recording-mocks.ts";
 
 const digest = `sha256:${"a".repeat(64)}`;

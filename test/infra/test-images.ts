@@ -158,8 +158,8 @@ export function buildChainNodeImage(
 /** Builds an image unless it exists or another process is building it. */
 function buildOnce(tag: string, make: () => Promise<void>): Promise<string> {
   return runInTurn(getTurnFile(tag), buildDeadlineMs, async () => {
-    const isThere = await runDocker("image", "ls", "--quiet", tag);
-    if (isThere === "") await make();
+    const entryExists = await runDocker("image", "ls", "--quiet", tag);
+    if (entryExists === "") await make();
     return tag;
   });
 }

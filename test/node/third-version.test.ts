@@ -4,7 +4,7 @@ import { formatNodeConf } from "#devnet/workspace/node-conf-template.ts";
 import { locateWorkspace } from "#devnet/workspace/workspace.ts";
 import { buildDevnetConfSeed, buildNodeConfSeed } from "#infra/services/node/node-conf.ts";
 import type { Desired } from "#node/conf/monitor-values.ts";
-import { isRightForSomeVersion } from "#node/conf/any-version-match.ts";
+import { matchesSomeVersion } from "#node/conf/any-version-match.ts";
 import { deriveMeaning } from "#node/conf/meaning.ts";
 import { lintConfig } from "#node/lint/lint-config.ts";
 import {
@@ -118,8 +118,8 @@ test("the plan restarts a node for its own names, and for no others", () => {
 });
 
 test("a file that is right for the new naming is right for some version", () => {
-  expect(isRightForSomeVersion(readDocument(confOf(named(lagoonKeys))), desired.monitor, releases)).toBe(true);
-  expect(isRightForSomeVersion(readDocument(confOf(named(lagoonKeys))), desired.monitor)).toBe(false);
+  expect(matchesSomeVersion(readDocument(confOf(named(lagoonKeys))), desired.monitor, releases)).toBe(true);
+  expect(matchesSomeVersion(readDocument(confOf(named(lagoonKeys))), desired.monitor)).toBe(false);
 });
 
 test("the lint names the keys that the version reads, and knows the new ones under any version", () => {

@@ -1,7 +1,7 @@
 import { decodePaymentResponseHeader } from "@x402/core/http";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { startRpcTap, type RpcTap, type TapRule } from "../support/facilitator/rpc-tap.ts";
-import { hastenService } from "../support/hastened-waits.ts";
+import { accelerateService } from "../support/accelerated-waits.ts";
 import { testAccount } from "../support/payments/payment-chain.ts";
 import type { ServiceProcess } from "../support/service-process.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
@@ -32,7 +32,7 @@ beforeAll(async () => {
     GATEHOUSE_RESOURCE_SERVER_SETTLEMENT_RPC_URL: tap.url,
     GATEHOUSE_RESOURCE_SERVER_SETTLEMENT_LEDGER_PATH: `${folder.path}/settlement.sqlite`,
     // It checks the chain every ten seconds while that is healthy.
-    ...hastenService({ waitsMs: [10_000], times: 20 }),
+    ...accelerateService({ waitsMs: [10_000], times: 20 }),
   };
   shop = await market.openShop(folder.path, env, { "settlement.rpcTimeoutMs": 500 });
   url = `${findUrl(shop)}/data`;

@@ -5,7 +5,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { payingFetch } from "#client/paying-fetch.ts";
 import { findFreePorts } from "#daemon/testing/free-ports.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
-import { hastenService } from "../support/hastened-waits.ts";
+import { accelerateService } from "../support/accelerated-waits.ts";
 import type { ServiceProcess } from "../support/service-process.ts";
 import {
   openMarket,
@@ -107,7 +107,7 @@ describe("a client that does not read its response", () => {
     await using shop = await market.openShop(
       folder.path,
       // The time for a delivery.
-      hastenService({ waitsMs: [120_000], times: 120 }),
+      accelerateService({ waitsMs: [120_000], times: 120 }),
     );
     const { port, host } = new URL(findUrl(shop));
     const url = `${findUrl(shop)}/data`;

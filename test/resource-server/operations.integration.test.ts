@@ -4,7 +4,7 @@ import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { hastenService } from "../support/hastened-waits.ts";
+import { accelerateService } from "../support/accelerated-waits.ts";
 import { openIdleConnections } from "../support/idle-connections.ts";
 import { runToEnd, type ServiceProcess } from "../support/service-process.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
@@ -112,7 +112,7 @@ it("without its facilitator it stays in the load balancer, says so, names prices
   await using own = await market.openShop(state.path, {
     GATEHOUSE_RESOURCE_SERVER_FACILITATOR_URL: passing.url,
     // It checks every ten seconds while it is healthy.
-    ...hastenService({ waitsMs: [10_000], times: 20 }),
+    ...accelerateService({ waitsMs: [10_000], times: 20 }),
   });
   const readyz = async () => {
     const answer = await fetch(`${findOperationsUrl(own)}/readyz`);

@@ -4,7 +4,7 @@ import { text } from "node:stream/consumers";
 import { decodePaymentRequiredHeader } from "@x402/core/http";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { bundleForBrowser, findChromium, startChromium } from "../support/page/chromium.ts";
-import { hastenService } from "../support/hastened-waits.ts";
+import { accelerateService } from "../support/accelerated-waits.ts";
 import { runToEnd, type ServiceProcess } from "../support/service-process.ts";
 import {
   openMarket,
@@ -231,7 +231,7 @@ describe("a start that can't be", () => {
     const { status, stderr } = await runToEnd("resource-server", {
       ...(await market.shopEnvironment(folder.path)),
       // SQLite waits five seconds for a lock to be released.
-      ...hastenService({ waitsMs: [5_000], times: 20 }),
+      ...accelerateService({ waitsMs: [5_000], times: 20 }),
     });
     expect([status, stderr]).toEqual([1, expect.stringMatching(/the ledger .* is in use; stop the other/)]);
   });

@@ -6,8 +6,8 @@ import { startDevnetWorkspace } from "../support/node/devnet-workspace.ts";
 import { findFreePorts } from "#daemon/testing/free-ports.ts";
 
 const program = "prometheus-pushgateway";
-const isThere = await isOnPath(program);
-const skipped = isThere ? "" : ` (skipped: ${program} is not on PATH)`;
+const entryExists = await isOnPath(program);
+const skipped = entryExists ? "" : ` (skipped: ${program} is not on PATH)`;
 
 /** Gives a node.conf the monitor_config of a version before v0.16.0. */
 async function monitorAsBefore(configPath: string, pushPort: number): Promise<void> {
@@ -22,7 +22,7 @@ async function monitorAsBefore(configPath: string, pushPort: number): Promise<vo
   await writeFile(configPath, JSON.stringify(config));
 }
 
-describe.skipIf(!isThere)(`over Prometheus's own Pushgateway${skipped}`, () => {
+describe.skipIf(!entryExists)(`over Prometheus's own Pushgateway${skipped}`, () => {
   test("metrics are missing while the node runs with keys of another version, and arrive once it has the right ones", async () => {
     const [pushPort = 0] = await findFreePorts(1);
     await using gateway = await startRealPushgateway({

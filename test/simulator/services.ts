@@ -9,7 +9,7 @@ import { createPaymentOwners } from "#resource-server/claims/payment-owners.ts";
 import { keepResponses } from "#resource-server/claims/retained-responses.ts";
 import { FacilitationError, type Facilitation } from "#resource-server/facilitators/facilitation.ts";
 import { callInProcess } from "#resource-server/facilitators/facilitator-in-process.ts";
-import { boundSale, guardSale } from "#resource-server/sale/guarded-sale.ts";
+import { limitSales, guardSale } from "#resource-server/sale/guarded-sale.ts";
 import type { SaleOutcome } from "#resource-server/sale/sale-outcome.ts";
 import { sell, type SaleRequest } from "#resource-server/sale/sale.ts";
 import { resumeSettlements } from "#resource-server/sale/settlement-resumer.ts";
@@ -144,7 +144,7 @@ export async function startResourceServer(process: VirtualProcess, surroundings:
     { ...sale, responses, log, pause: process.pause },
   );
   const unverified = new FairSlots(10);
-  const bounded = boundSale(
+  const bounded = limitSales(
     new FairSlots(20),
     guardSale((sold) => sell(sold, { ...sale, responses, unverified })),
   );

@@ -15,7 +15,7 @@ const pages = files
 const sourceFile = /(?<![\w./@:<>{}*…-])(?:[\w@-][\w.@-]*\/)*[\w-][\w.-]*\.(?:ts|mjs|sol|Dockerfile)(?![\w/*])/g;
 
 /** A file named on a page exists: relative to the root, to the page, or as the end of a path, e.g. `calls/batch.ts`. */
-function isThere(name: string, page: string): boolean {
+function entryExists(name: string, page: string): boolean {
   return [name, posix.join(dirname(page), name)].some((path) => existsSync(join(root, path))) || isEndOfPath(name);
 }
 
@@ -73,7 +73,7 @@ describe.each(pages)("$path", ({ path, text }) => {
 
   it("names source files that are there", () => {
     const named = [...text.matchAll(sourceFile)].map(([name]) => name);
-    expect(named.filter((name) => !isThere(name, path))).toEqual([]);
+    expect(named.filter((name) => !entryExists(name, path))).toEqual([]);
   });
 
   it("names settings that there are", () => {

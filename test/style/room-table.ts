@@ -1,4 +1,4 @@
-import { formatTable, withMarked } from "#daemon/markdown.ts";
+import { formatTable, replaceMarked } from "#daemon/markdown.ts";
 
 /**
  * One room, a top-level directory: its purpose, and the files of other rooms that it may import, as globs from the
@@ -129,7 +129,7 @@ export const roomTable: Readonly<Record<string, Room>> = {
       "daemon/**",
       "{sidecar,gateway,engine-proxy,facilitator,resource-server,devnet,devnet/pushgateway,devnet/upstream}/{main,settings}.ts",
       "{sidecar/restore,sidecar/volume-snapshot}/settings.ts",
-      "facilitator/{network-options,commands/open-books,commands/export-ledger,commands/refund}.ts",
+      "facilitator/{network-options,commands/open-ledger-access,commands/export-ledger,commands/refund}.ts",
       "resource-server/claims/claim-lookup.ts",
       // running-node: the stack ends a node that its own `ops` does not stop in time.
       "devnet/{prepared-node,token/address,node/running-node}.ts",
@@ -213,5 +213,5 @@ function listRooms(globs: readonly string[]): readonly string[] {
  * @throws {Error} if the text has no such comments.
  */
 export function withRoomTable(text: string): string {
-  return withMarked(text, { page: "docs/architecture.md", mark: "rooms", marked: printRoomTable() });
+  return replaceMarked(text, { page: "docs/architecture.md", mark: "rooms", marked: printRoomTable() });
 }

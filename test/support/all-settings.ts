@@ -1,6 +1,6 @@
 import { listFixed } from "#daemon/settings/fixed.ts";
 import { listSettingsLeaves } from "#daemon/settings/leaf.ts";
-import { listUsualLeaves } from "../../cli/settings-help.ts";
+import { listCommonSettings } from "../../cli/settings-help.ts";
 import { loadDefinitions } from "../../cli/service-definitions.ts";
 
 const definitions = await loadDefinitions();
@@ -10,7 +10,7 @@ export const allSettings = definitions.flatMap(({ service, schema }) => listSett
 
 /** Those that most deployments set. */
 export const usualSettings = definitions.flatMap((definition) =>
-  listUsualLeaves(definition, listSettingsLeaves(definition.service, definition.schema)),
+  listCommonSettings(definition, listSettingsLeaves(definition.service, definition.schema)),
 );
 
 /** Every constant of the settings' schemas. */

@@ -6,7 +6,8 @@ import { armKillPoint } from "./kill-points.ts";
  */
 const [killAt = "0", action = "", volume = "", id = "", snapshot] = process.argv.slice(2);
 await armKillPoint(Number(killAt));
-const { copyWorkspace, putWorkspaceBack, restoreWorkspace } = await import("../../cli/stack-upgrade/workspace-copy.ts");
+const { copyWorkspace, rollBackWorkspace, restoreWorkspace } =
+  await import("../../cli/stack-upgrade/workspace-copy.ts");
 if (action === "copy") await copyWorkspace(volume, id);
-else if (snapshot === undefined) await putWorkspaceBack(volume, id);
+else if (snapshot === undefined) await rollBackWorkspace(volume, id);
 else await restoreWorkspace(volume, snapshot);

@@ -5,7 +5,7 @@ import { pino } from "pino";
 import type { PaymentRequirements } from "@x402/core/types";
 import { createFacilitatorMetrics } from "#facilitator/facilitator-metrics.ts";
 import { createOperations, type PaymentRequest } from "#facilitator/schemes/operations.ts";
-import { refuseTime } from "#facilitator/schemes/payment-checks.ts";
+import { rejectTime } from "#facilitator/schemes/payment-checks.ts";
 import { createTransfers } from "#facilitator/schemes/transfers.ts";
 import { createPaymentOwners } from "#resource-server/claims/payment-owners.ts";
 import type { NewClaim } from "#resource-server/claims/payment-claim.ts";
@@ -81,7 +81,7 @@ async function observeFacilitator(request: PaymentRequest): Promise<object> {
     { network: "eip155:1672", minAmount: () => 1n, signers: new Set(), ...terms },
     {
       engine,
-      check: async ({ authorization }) => refuseTime(authorization, clock()),
+      check: async ({ authorization }) => rejectTime(authorization, clock()),
       checkSigner: async ({ walletSignature }) =>
         walletSignature === undefined ? undefined : { reason: reason.signature, message: "the account has no code" },
       checkWallet: async ({ walletSignature }) =>

@@ -7,7 +7,7 @@ import { createChannelStates } from "./channel-states.ts";
 import { computeChannelId } from "./channel.ts";
 import type { ChannelPayload } from "./payload.ts";
 import { claimVouchers } from "./seller-calls.ts";
-import { refuseState } from "./voucher.ts";
+import { rejectState } from "./voucher.ts";
 
 const account = (byte: string): Hex => `0x${byte.repeat(20)}`;
 const config = {
@@ -63,7 +63,7 @@ function openScene() {
   const channelId = computeChannelId(config, 1_672);
   const judge = (max: bigint) =>
     states.judge({ channelId, max, isRefund: false }, transfers, (state) =>
-      refuseState({ channelId, max, isRefund: false }, state),
+      rejectState({ channelId, max, isRefund: false }, state),
     );
   const claim = (totalClaimed: bigint) => {
     const voucher = { channel: config, maxClaimableAmount: 50n };

@@ -5,7 +5,7 @@ import type { Hex } from "../hex.ts";
 import type { Refusal } from "../reason.ts";
 import type { Transfers } from "../scheme.ts";
 import { readChannelState, type ChannelState } from "./channel.ts";
-import type { Vouched } from "./voucher.ts";
+import type { SignedVoucher } from "./voucher.ts";
 
 /**
  * Time for which a channel's state needs no reading. Only its seller can claim, or lower the balance sooner than 15 minutes after the payer
@@ -62,7 +62,7 @@ export function createChannelStates() {
     },
     /** Judges a voucher by the known state, and reads the chain only if none is known, or the known one would not do. */
     judge: async (
-      { channelId }: Vouched,
+      { channelId }: SignedVoucher,
       transfers: Transfers,
       refuse: (state: ChannelState) => Refusal | undefined,
     ): Promise<ChannelState | Refusal> => {

@@ -90,13 +90,13 @@ const settleFunction = AbiFunction.from("function settle(address receiver, addre
 const multicallFunction = AbiFunction.from("function multicall(bytes[] data)");
 
 /** How a deposit is taken: by EIP-3009 (`salt`), or by Permit2 (`nonce`) with an optional encoded approval. */
-export type Collected = Readonly<
+export type DepositCollection = Readonly<
   | { collector: "erc3009Collector"; validAfter: bigint; validBefore: bigint; salt: bigint; signature: Hex }
   | { collector: "permit2Collector"; nonce: bigint; deadline: bigint; signature: Hex; approval: Hex }
 >;
 
 /** Encodes the call that puts a deposit into a channel. */
-export function encodeDeposit(config: ChannelConfig, amount: bigint, by: Collected): Hex {
+export function encodeDeposit(config: ChannelConfig, amount: bigint, by: DepositCollection): Hex {
   const data =
     by.collector === "erc3009Collector"
       ? AbiParameters.encode(AbiParameters.from("uint256, uint256, uint256, bytes"), [

@@ -6,7 +6,7 @@ import { readApproval } from "../permit2-terms.ts";
 import { isRefusal, reason, type Reason, type Refusal } from "../reason.ts";
 import type { Order, Transfers } from "../scheme.ts";
 import { signCall, toSignatureBytes, type Signature, type SignedPayment } from "../signed-payment.ts";
-import { checkTerms, type Terms, refuseDifference } from "../terms.ts";
+import { checkTerms, type Terms, rejectDifference } from "../terms.ts";
 import {
   computeAuthorizationDigest,
   computeTypedDataDigest,
@@ -14,9 +14,9 @@ import {
   hashText,
   hashWords,
 } from "../typed-data.ts";
-import { channelsAddress, computeDepositNonce, encodeDeposit, type Collected } from "./channel.ts";
+import { channelsAddress, computeDepositNonce, encodeDeposit, type DepositCollection } from "./channel.ts";
 import type { ChannelPayload } from "./payload.ts";
-import { readChainId, type Vouched } from "./voucher.ts";
+import { readChainId, type SignedVoucher } from "./voucher.ts";
 
 type Deposit = Extract<ChannelPayload, { type: "deposit" }>;
 
@@ -25,7 +25,7 @@ type JudgedDeposit = Readonly<{ payment: SignedPayment; names: ReadonlyMap<Reaso
 
 /** What a payer signed for a collector, and how it is passed to the collector. */
 type Authorized = Pick<SignedPayment, "authorization"> &
-  Readonly<{ digest: Uint8Array; signature: string; collect: (signature: Hex) => Collected }>;
+  Readonly<{ digest: Uint8Array; signature: string; collect: (signature: Hex) => DepositCollection }>;
 
 const sharedNames = [
   [reason.missingDomain, reason.channelDomain],
@@ -55,7 +55,7 @@ const permit2Names = new Map<Reason, Reason>([
  */
 export function checkDeposit(
   order: Order<Deposit>,
-  { channelId }: Vouched,
+  { channelId }: SignedVoucher,
   transfers: Transfers,
 ): JudgedDeposit | Refusal {
   const { channelConfig, deposit } = order.payment;
@@ -132,7 +132,7 @@ function judgePermit2Deposit(
     ["amount", String(permitted.amount), String(deposit.amount), reason.depositPermit2Amount],
     ["channel", witness.channelId, channelId, reason.channelId],
   ] as const;
-  const refusal = refuseDifference("the permit's", compared);
+  const refusal = rejectDifference("the permit's", compared);
   if (refusal !== undefined) return refusal;
   const approval = readApproval(extensions, { from, token: permitted.token, amount: permitted.amount });
   if (approval !== undefined && isRefusal(approval)) return approval;

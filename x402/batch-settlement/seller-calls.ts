@@ -16,7 +16,7 @@ import {
 } from "./channel.ts";
 import type { ChannelConfig, ChannelPayload, Claim } from "./payload.ts";
 import { readChainId } from "./voucher.ts";
-import { refuseDifference } from "../terms.ts";
+import { rejectDifference } from "../terms.ts";
 
 type OrderOf<Type extends ChannelPayload["type"]> = Order<Extract<ChannelPayload, { type: Type }>>;
 type Settled = Promise<Answered<SettleAnswer>>;
@@ -185,7 +185,7 @@ function refuseChannel(
     ["receiver", receiver, payTo, reason.channelReceiver],
     ["token", token, asset, reason.channelToken],
   ] as const;
-  return refuseDifference("the channel's", compared);
+  return rejectDifference("the channel's", compared);
 }
 
 function unsigned(field: string): Refusal {

@@ -6,7 +6,7 @@ import { createChannelStates, formatState, type ChannelStates } from "./channel-
 import { checkDeposit } from "./deposit.ts";
 import type { ChannelPayload } from "./payload.ts";
 import { claimVouchers, refundChannel, settleClaimed } from "./seller-calls.ts";
-import { checkVoucher, refuseConfig, refuseState, type Vouched } from "./voucher.ts";
+import { checkVoucher, rejectConfig, rejectState, type SignedVoucher } from "./voucher.ts";
 
 const types = new Set(["deposit", "voucher", "refund", "claim", "settle"]);
 
@@ -35,14 +35,14 @@ export function createChannelSettling(): Settling<ChannelPayload> {
       const voucher = await checkOrder({ ...order, payment }, transfers);
       if ("reason" in voucher) return refuse(voucher, payer);
       if (payment.type !== "deposit") {
-        const state = await states.judge(voucher, transfers, (now) => refuseState(voucher, now));
+        const state = await states.judge(voucher, transfers, (now) => rejectState(voucher, now));
         if ("reason" in state) return refuse(state, payer);
         return { answer: { state: "valid" }, payer, reported: { extra: formatState(voucher.channelId, state) } };
       }
       const deposit = checkDeposit({ ...order, payment }, voucher, transfers);
       if ("reason" in deposit) return refuse(deposit, payer);
       const state = await states.refresh(voucher.channelId, transfers);
-      const refusal = refuseState({ ...voucher, added: deposit.payment.amount }, state);
+      const refusal = rejectState({ ...voucher, added: deposit.payment.amount }, state);
       if (refusal !== undefined) return refuse(refusal, payer);
       const answered = nameReasons(await transfers.verify(deposit.payment), deposit.names);
       return answered.answer.state === "valid"
@@ -84,10 +84,10 @@ const missing: Refusal = {
 async function checkOrder(
   { payment, requirements }: ChannelOrder<"deposit" | "voucher" | "refund">,
   transfers: Transfers,
-): Promise<Vouched | Refusal> {
+): Promise<SignedVoucher | Refusal> {
   if (!hasContracts(transfers.contracts)) return missing;
   const { channelConfig: config, voucher, type } = payment;
-  const refusal = refuseConfig({ config, voucher }, requirements) ?? transfers.refusePayee(config.receiver);
+  const refusal = rejectConfig({ config, voucher }, requirements) ?? transfers.refusePayee(config.receiver);
   return refusal ?? checkVoucher({ config, voucher, isRefund: type === "refund" }, requirements, transfers);
 }
 
@@ -104,7 +104,7 @@ async function settleDeposit(
   // One that was made tells so, whatever was claimed of its voucher since.
   const isBegun = (await transfers.progress(deposit.payment.id)) !== undefined;
   const added = { ...voucher, added: deposit.payment.amount };
-  const refusal = isBegun ? undefined : refuseState(added, await states.refresh(voucher.channelId, transfers));
+  const refusal = isBegun ? undefined : rejectState(added, await states.refresh(voucher.channelId, transfers));
   if (refusal !== undefined) return refuse(refusal, payer);
   const settle = () => transfers.settle(deposit.payment);
   const answered = nameReasons(await states.change([voucher.channelId], transfers, settle), deposit.names);

@@ -4,7 +4,7 @@ import { zeroAddress, type Hex } from "../hex.ts";
 import { reason, type Refusal } from "../reason.ts";
 import type { Transfers } from "../scheme.ts";
 import { isSignedBy, parseSignature } from "../signed-payment.ts";
-import { refuseDifference } from "../terms.ts";
+import { rejectDifference } from "../terms.ts";
 import { parseWalletSignature } from "../wallet-signature.ts";
 import { channelsAddress, computeChannelId, computeVoucherDigest, type ChannelState } from "./channel.ts";
 import type { ChannelConfig, ChannelPayload } from "./payload.ts";
@@ -15,7 +15,7 @@ type Voucher = Extract<ChannelPayload, { type: "voucher" }>["voucher"];
 type ChannelVoucher = Readonly<{ config: ChannelConfig; voucher: Voucher }>;
 
 /** Signed voucher: up to what total its channel may be charged, and what an accompanying deposit adds to the channel. */
-export type Vouched = Readonly<{ channelId: Hex; max: bigint; isRefund: boolean; added?: bigint }>;
+export type SignedVoucher = Readonly<{ channelId: Hex; max: bigint; isRefund: boolean; added?: bigint }>;
 
 /** Withdrawal delays that the channels' contract allows, in seconds: 15 minutes to 30 days. */
 const delays = { min: 900, max: 2_592_000 } as const;
@@ -26,7 +26,7 @@ export function readChainId({ network }: Pick<PaymentRequirements, "network">): 
 }
 
 /** Returns why a channel is not the one that the requirements ask for (verification rules 1 to 5 of the specification). */
-export function refuseConfig(
+export function rejectConfig(
   { config, voucher }: ChannelVoucher,
   { payTo, asset, extra, network }: PaymentRequirements,
 ): Refusal | undefined {
@@ -41,7 +41,7 @@ export function refuseConfig(
     ["token", config.token, asset, reason.channelToken],
     ["withdrawDelay", String(config.withdrawDelay), String(delay), reason.channelDelay],
   ] as const;
-  const refusal = refuseDifference("the channel's", compared);
+  const refusal = rejectDifference("the channel's", compared);
   if (refusal !== undefined) return refusal;
   if (config.withdrawDelay >= delays.min && config.withdrawDelay <= delays.max) return undefined;
   const message = `the channel's withdrawDelay is ${config.withdrawDelay} s, expected ${delays.min} to ${delays.max}.`;
@@ -57,13 +57,13 @@ export async function checkVoucher(
   { config, voucher, isRefund }: ChannelVoucher & Readonly<{ isRefund: boolean }>,
   requirements: Pick<PaymentRequirements, "network">,
   transfers: Pick<Transfers, "isSigned" | "checkWallet">,
-): Promise<Vouched | Refusal> {
+): Promise<SignedVoucher | Refusal> {
   const { channelId, maxClaimableAmount: max, signature: text } = voucher;
   const hasAuthorizer = config.payerAuthorizer !== zeroAddress;
   const signer = hasAuthorizer ? config.payerAuthorizer : config.payer;
   const digest = computeVoucherDigest(channelId, max, readChainId(requirements));
   const id: Hex = `0x${Buffer.from(digest).toString("hex")}`;
-  const vouched: Vouched = { channelId, max, isRefund };
+  const vouched: SignedVoucher = { channelId, max, isRefund };
   const refusal = { reason: reason.voucherSignature, message: `the voucher was not signed by ${signer}.` };
   const signature = parseSignature(text);
   // Two channels can have the same id only with the same terms, so that the signer is part of what the id identifies.
@@ -78,8 +78,8 @@ export async function checkVoucher(
 }
 
 /** Returns why a channel's state does not cover a voucher (verification rules 7, 9 and 10 of the specification). */
-export function refuseState(
-  { channelId, max, isRefund, added = 0n }: Vouched,
+export function rejectState(
+  { channelId, max, isRefund, added = 0n }: SignedVoucher,
   { balance, totalClaimed }: ChannelState,
 ): Refusal | undefined {
   const available = balance + added;

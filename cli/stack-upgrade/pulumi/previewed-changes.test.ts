@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { findStrangeChanges, isNodeReplaced } from "./previewed-changes.ts";
+import { findUnrelatedChanges, isNodeReplaced } from "./previewed-changes.ts";
 
 const prefix = "gatehouse-prod";
 const step = (op: string, name: string, type = "docker:index/container:Container") => ({
@@ -20,7 +20,7 @@ const upgrade = [
 
 describe("what an update would change", () => {
   it("is the node's upgrade alone", () => {
-    expect(findStrangeChanges(upgrade, prefix)).toBeUndefined();
+    expect(findUnrelatedChanges(upgrade, prefix)).toBeUndefined();
     expect(isNodeReplaced(upgrade, prefix)).toBe(true);
   });
 
@@ -33,14 +33,14 @@ describe("what an update would change", () => {
     ],
     ["another stack's node", step("replace", "gatehouse-test-node"), "gatehouse-test-node (replace)"],
   ])("names %s, which going back would take back too", (_, change, named) => {
-    expect(findStrangeChanges([...upgrade, change], prefix)).toBe(
+    expect(findUnrelatedChanges([...upgrade, change], prefix)).toBe(
       `pulumi up would change more than the node: ${named}; run pulumi up for that first`,
     );
   });
 
   it("does not name more than a message can hold", () => {
     const many = Array.from({ length: 20 }, (_, index) => step("create", `other-${index}`));
-    expect(findStrangeChanges(many, prefix)).toContain("other-7 (create) and 12 more;");
+    expect(findUnrelatedChanges(many, prefix)).toContain("other-7 (create) and 12 more;");
   });
 
   it("leaves a node alone that is only read", () => {

@@ -25,7 +25,7 @@ const shownMax = 8;
  * Describes the changes that a previewed update makes to anything but the node and its sidecar; a rollback would revert these too.
  * Undefined if there are none. Pure.
  */
-export function findStrangeChanges(steps: readonly PreviewedStep[], prefix: string): string | undefined {
+export function findUnrelatedChanges(steps: readonly PreviewedStep[], prefix: string): string | undefined {
   const own = new Set([...expected.map((name) => `${prefix}-${name}`), imageResource]);
   const strange = steps.filter(({ op, urn }) => !idle.has(op) && !isBookkeeping(urn) && !own.has(parseName(urn)));
   if (strange.length === 0) return undefined;

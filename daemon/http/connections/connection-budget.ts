@@ -176,7 +176,7 @@ function findBound(
 }
 
 /** Creates the connection budget for this process, based on its memory and its file descriptor limit. */
-export function boundProcessConnections(
+export function limitProcessConnections(
   settings: ConnectionSettings,
   { metrics }: Readonly<{ metrics: Registry }>,
 ): ConnectionBudget {

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import { requestTimeoutResponse } from "./refused-connection.ts";
+import { requestTimeoutResponse } from "./rejected-connection.ts";
 
 /**
  * State of a connection and the time at which that state began. `new`: has sent no request yet; `kept`: got a response and waits for its

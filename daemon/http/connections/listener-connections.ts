@@ -1,10 +1,10 @@
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { toAddressKey } from "../proxies/client-address.ts";
-import { admitBefore, putBefore } from "../raw-connections.ts";
+import { filterConnections, prependHandler } from "../raw-connections.ts";
 import type { ConnectionMetrics, ConnectionRejection } from "./connection-metrics.ts";
 import { HeldConnection, type ConnectionServer, chooseToShed } from "./held-connection.ts";
-import { formatRejection, rejectConnection } from "./refused-connection.ts";
+import { formatRejection, rejectConnection } from "./rejected-connection.ts";
 
 /** Limits on a listener's connections within the process. */
 export type ListenerRoom = Readonly<{
@@ -83,7 +83,7 @@ export class ListenerConnections {
     if (server.listenerCount("upgrade") > 0) {
       server.prependListener("upgrade", (_, socket) => this.#held.get(socket as Socket)?.upgrades());
     }
-    putBefore(server, (behind) => (socket) => {
+    prependHandler(server, (behind) => (socket) => {
       if (this.#admit(socket)) behind(socket);
     });
   }
@@ -94,12 +94,12 @@ export class ListenerConnections {
    * is not limited.
    */
   boundAddresses(server: Server, isProxy: (remoteAddress: string) => boolean): void {
-    admitBefore(server, (remoteAddress) => {
+    filterConnections(server, (remoteAddress) => {
       const mayCome = isProxy(remoteAddress) || this.#room.mayMake(toAddressKey(remoteAddress));
       if (!mayCome) this.#room.metrics.refused(this.#room.name, "rate");
       return mayCome;
     });
-    putBefore(server, (behind) => (socket) => {
+    prependHandler(server, (behind) => (socket) => {
       const { remoteAddress } = socket;
       if (remoteAddress === undefined || isProxy(remoteAddress) || this.#admitAddress(socket, remoteAddress)) {
         behind(socket);

@@ -1,7 +1,7 @@
 import { isIPv4, isIPv6, type Socket } from "node:net";
 import type { Server } from "node:http";
 import ipaddr from "ipaddr.js";
-import { returnRead, putBefore, divertReads, type ServeConnection } from "../raw-connections.ts";
+import { pushBackBytes, prependHandler, divertReads, type ServeConnection } from "../raw-connections.ts";
 
 /**
  * Result of parsing a proxy connection's first bytes: an incomplete PROXY protocol header, no such header, or a whole one that ends at
@@ -90,7 +90,7 @@ const timeoutMs = 5_000;
  * request. Call it before the server listens, after installing the handlers that need the client's address.
  */
 export function takeProxyHeaders(server: Server, isTrusted: (remoteAddress: string) => boolean): void {
-  putBefore(server, (behind) => (socket) => {
+  prependHandler(server, (behind) => (socket) => {
     if (isTrusted(socket.remoteAddress ?? "")) waitForHeader(socket, behind);
     else behind(socket);
   });
@@ -117,7 +117,7 @@ function waitForHeader(socket: Socket, behind: ServeConnection): void {
     if (header.source !== undefined) Object.defineProperty(socket, "remoteAddress", { value: header.source });
     behind(socket);
     // Done only now, because the fast path receives only data read from now on, not data that the stream has already read.
-    if (read.length > header.endsAt) returnRead(socket, read.subarray(header.endsAt));
+    if (read.length > header.endsAt) pushBackBytes(socket, read.subarray(header.endsAt));
     return true;
   });
 }

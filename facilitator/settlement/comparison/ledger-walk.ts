@@ -95,7 +95,7 @@ async function compare(
     const receipts = new Map(await Promise.all(read));
     for (const one of chunk) {
       const receipt = receipts.get(one.transaction);
-      const found = describeLack(one.settlement, receipt);
+      const found = describeMissingOnChain(one.settlement, receipt);
       if (found !== undefined) mismatched.push({ ...one, found, isNodeBehind: isBehind(one, receipt, head) });
     }
   }
@@ -103,7 +103,7 @@ async function compare(
 }
 
 /** Describes what the chain lacks for a settlement; `undefined` if nothing. */
-export function describeLack(
+export function describeMissingOnChain(
   settlement: FinishedSettlement["settlement"],
   receipt: Receipt | undefined,
 ): string | undefined {

@@ -5,7 +5,7 @@ import type { Hex } from "#x402/hex.ts";
 import { encodeSample, sampleAttempt, sampleSettlement } from "../../testing/sample-settlement.ts";
 import { createInFlightSettlements } from "../settlement.ts";
 import { computeGasCost } from "../ledger/sales.ts";
-import { hasLackedGas } from "./diagnosis.ts";
+import { ranOutOfGas } from "./diagnosis.ts";
 
 /** A transaction with a gas limit of `limit`; it is in a block if it used any gas. */
 type Sent = Readonly<{ limit: bigint; used?: bigint; price?: bigint }>;
@@ -61,7 +61,7 @@ test.each<[string, readonly Sent[], boolean, boolean]>([
   const { entry, receipts } = settle(sent);
   const answer = isTakenNow ? { ok: true, result: "0xfec8" } : { ok: false, error: { code: 3, message: "reverted" } };
   const chain = { estimateGas: async () => answer } as unknown as Chain;
-  expect(await hasLackedGas(entry, receipts, { chain, gas })).toBe(lacked);
+  expect(await ranOutOfGas(entry, receipts, { chain, gas })).toBe(lacked);
 });
 
 test("its cost is that of each transaction that is in a block, by limit or by use", () => {

@@ -162,7 +162,7 @@ async function wasIdle(
  *
  * @throws {ChainError} when the node can't respond.
  */
-export async function hasLackedGas(
+export async function ranOutOfGas(
   { settlement, attempts }: InFlightSettlement,
   receipts: Mined["receipts"],
   { chain, gas }: Pick<DiagnosisDependencies, "chain" | "gas">,

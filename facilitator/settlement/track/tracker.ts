@@ -6,7 +6,7 @@ import type { Hex } from "#x402/hex.ts";
 import type { Suspensions } from "../../chain/suspensions.ts";
 import { showsSharedTransfer } from "../../chain/transfer-method.ts";
 import { decide, isOpen, type Decision, type DecisionOptions, type Observation } from "./decision.ts";
-import { diagnose, hasLackedGas, type Cause } from "./diagnosis.ts";
+import { diagnose, ranOutOfGas, type Cause } from "./diagnosis.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { Attempt, Outcome, InFlightSettlement, InFlightSettlements } from "../settlement.ts";
 import type { Nonces } from "../submit/sign-batch.ts";
@@ -170,7 +170,7 @@ async function resolveByDiagnosis(
       "looking for the outcome of a settlement",
     );
   entry.diagnosed = { cause, times, retryAtMs: seen.nowMs + doubleWait(times, rediagnose) };
-  if (cause === "reverted" && (await hasLackedGas(entry, seen.receipts, dependencies))) {
+  if (cause === "reverted" && (await ranOutOfGas(entry, seen.receipts, dependencies))) {
     const wasShared = findNewest(entry)?.batch !== undefined;
     if (!entry.lackedGas)
       log.warn(

@@ -4,7 +4,7 @@ import { createTextSink, type LongResponse, type TextResponse } from "../../resp
 import { formatErrorResponse } from "../../json-rpc/read-answer.ts";
 import { isBatch, readMessage } from "../../json-rpc/read-message.ts";
 import { responseErrors, type ResponseFailure } from "../../errors.ts";
-import { HeldScope } from "../../memory/held-scope.ts";
+import { ResponseMemory } from "../../memory/response-memory.ts";
 import type { PolicySource } from "../../policy.ts";
 import type { PolicySettings } from "../../settings/policy.ts";
 import type { ClientSubscriptions } from "./client-subscriptions.ts";
@@ -46,7 +46,7 @@ export function createClientCalls(
       let isDone = false;
       underWay += 1;
       const { limits } = policy().settings;
-      const held = new HeldScope(memory);
+      const held = new ResponseMemory(memory);
       const done = (answer: string | readonly Buffer[]) => {
         isDone = true;
         held[Symbol.dispose]();

@@ -1,7 +1,7 @@
 import type { Socket } from "node:net";
 import type { WebSocket } from "ws";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { roomyMemory } from "../../testing/roomy-memory.ts";
+import { roomyMemory } from "../../testing/unlimited-memory.ts";
 import { createClientSender } from "./client-sender.ts";
 import { serializeNotification, buildNotificationPrefix } from "../../notifications/notification.ts";
 

@@ -1,11 +1,11 @@
 import type { Alert, RuleGroup } from "../alert.ts";
-import { condition, series, shownReason, unknownFor, wrongFor } from "../series.ts";
+import { condition, series, shownReason, unknownFor, falseFor } from "../series.ts";
 
 const sameTarget = "on (job, instance)";
 const up = series("gatehouse_node_up");
 const free = series("gatehouse_node_disk_free_bytes");
 const upgrading = `${unknownFor("UpgradeVerified", "Upgrading")} == 1`;
-const restarting = `${wrongFor("NoRestartPending", "Running", "Settling")} == 1`;
+const restarting = `${falseFor("NoRestartPending", "Running", "Settling")} == 1`;
 
 /** Forecast horizon for free disk space, in days. */
 const diskDays = 4;
@@ -60,7 +60,7 @@ const disk: readonly Alert[] = [
     // Less than six hours of data yields no slope worth alerting on.
     expr:
       `(${free} > 0 and predict_linear(${free}[6h], ${diskDays} * 86400) < 0 and ${free} offset 6h)` +
-      ` or (${free} and ${sameTarget} ${wrongFor("DiskSpaceSufficient", "AtMaxSize", "ResizeFailed")} == 1)`,
+      ` or (${free} and ${sameTarget} ${falseFor("DiskSpaceSufficient", "AtMaxSize", "ResizeFailed")} == 1)`,
     for: "1h",
     severity: "warning",
     summary: `The data disk of the node behind {{ $labels.instance }} has {{ $value | humanize1024 }}B left, and is full within ${diskDays} days or can't grow (${shownReason("DiskSpaceSufficient")}).`,
@@ -69,7 +69,7 @@ const disk: readonly Alert[] = [
   },
   {
     name: "GatehouseDiskSpaceLow",
-    expr: `${free} and ${sameTarget} ${wrongFor("DiskSpaceSufficient", "Low", "FullSoon")} == 1`,
+    expr: `${free} and ${sameTarget} ${falseFor("DiskSpaceSufficient", "Low", "FullSoon")} == 1`,
     for: "5m",
     severity: "critical",
     summary: `The data disk of the node behind {{ $labels.instance }} has {{ $value | humanize1024 }}B left: ${shownReason("DiskSpaceSufficient")}.`,

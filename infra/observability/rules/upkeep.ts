@@ -1,5 +1,5 @@
 import type { Alert, RuleGroup } from "../alert.ts";
-import { condition, series, shownLabel, shownReason, unknownFor, wrongFor } from "../series.ts";
+import { condition, series, shownLabel, shownReason, unknownFor, falseFor } from "../series.ts";
 
 const sameTarget = "on (job, instance)";
 const lastPass = series("gatehouse_reconcile_last_success_timestamp_seconds");
@@ -8,7 +8,7 @@ const verdict = series("gatehouse_verdict", { level: { in: ["paused", "down", "d
 const configuration: readonly Alert[] = [
   {
     name: "GatehousePaused",
-    expr: `${wrongFor("NotPaused", "Paused")} == 1`,
+    expr: `${falseFor("NotPaused", "Paused")} == 1`,
     for: "1m",
     severity: "critical",
     summary: "A restart of the node behind {{ $labels.instance }} failed and was rolled back ({{ $labels.reason }}).",
@@ -45,7 +45,7 @@ const configuration: readonly Alert[] = [
   },
   {
     name: "GatehouseVersionOutdated",
-    expr: `${wrongFor("VersionSupported", "Outdated")} == 1`,
+    expr: `${falseFor("VersionSupported", "Outdated")} == 1`,
     for: "1m",
     severity: "critical",
     summary:
@@ -55,7 +55,7 @@ const configuration: readonly Alert[] = [
   },
   {
     name: "GatehouseVersionOutdated",
-    expr: `${wrongFor("VersionSupported", "OutdatedSoon")} == 1`,
+    expr: `${falseFor("VersionSupported", "OutdatedSoon")} == 1`,
     for: "10m",
     severity: "warning",
     summary:
@@ -66,7 +66,7 @@ const configuration: readonly Alert[] = [
   {
     name: "GatehouseConfigContested",
     // Without the reason, so that another one does not restart the alert.
-    expr: `max without (type, reason) (${wrongFor("ConfigReconciled", "Contested", "StartRewrites", "Locked")} == 1)`,
+    expr: `max without (type, reason) (${falseFor("ConfigReconciled", "Contested", "StartRewrites", "Locked")} == 1)`,
     for: "5m",
     severity: "warning",
     summary: `Another program writes the node.conf managed by {{ $labels.instance }} (${shownReason("ConfigReconciled")}).`,
@@ -75,7 +75,7 @@ const configuration: readonly Alert[] = [
   },
   {
     name: "GatehouseRestartBudgetExhausted",
-    expr: `${series("gatehouse_node_restarts_in_last_hour")} and ${sameTarget} ${wrongFor("NoRestartPending", "BudgetExhausted")} == 1`,
+    expr: `${series("gatehouse_node_restarts_in_last_hour")} and ${sameTarget} ${falseFor("NoRestartPending", "BudgetExhausted")} == 1`,
     for: "1m",
     severity: "critical",
     summary:

@@ -29,7 +29,7 @@ export function chooseHostAddress({ hostIp, target, peers }: StackConfig): HostA
  * Warns about a peer exposure that weakens the namespace's security; returns `undefined` if it does not. The Pod Security Standards forbid
  * host ports even at `baseline`, and a namespace can't exempt a single pod.
  */
-export function warnOfPeers({ target, peers, namespace }: StackConfig): ConfigProblem | undefined {
+export function warnAboutPeers({ target, peers, namespace }: StackConfig): ConfigProblem | undefined {
   if (target !== "kubernetes" || peers !== "host-port") return undefined;
   return describeProblem("peers", {
     wrong: `found host-port, which Pod Security admission allows only at level privileged, so the namespace ${namespace} admits any pod.`,

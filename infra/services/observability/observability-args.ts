@@ -3,7 +3,7 @@ import { stackServices } from "../../stack-services.ts";
 import type { StackConfig } from "../../config/config-schema.ts";
 import { describeProblem, type ConfigProblem } from "../../config/config-problem.ts";
 import type { ProblemParts } from "../../config/problem-parts.ts";
-import { nobodysRunbooks } from "../../observability/alert.ts";
+import { placeholderRunbooks } from "../../observability/alert.ts";
 import { findStackSecret } from "../node/dev-accounts.ts";
 
 /**
@@ -61,12 +61,12 @@ export function findObservabilityProblems(config: StackConfig): readonly ConfigP
 }
 
 /** Warns about gaps in a stack's monitoring before deployment. */
-export function warnAboutOwnWatchers(config: StackConfig): readonly ConfigProblem[] {
+export function warnAboutMonitoring(config: StackConfig): readonly ConfigProblem[] {
   return [warnOfSilentAlerts(config), warnOfNobodysRunbooks(config)].filter((warning) => warning !== undefined);
 }
 
 function warnOfNobodysRunbooks({ observability }: StackConfig): ConfigProblem | undefined {
-  if (observability?.runbookBaseUrl !== nobodysRunbooks) return undefined;
+  if (observability?.runbookBaseUrl !== placeholderRunbooks) return undefined;
   if (observability.prometheus === undefined && observability.existing === undefined) return undefined;
   const key = "observability.runbookBaseUrl";
   return describeProblem(key, {

@@ -16,7 +16,7 @@ import {
   type ConfigLocation,
   type NodeIdentity,
 } from "../state/node-identity.ts";
-import { compareCopies, hasActed, oldStateDirectory, takeOldState } from "./old-state.ts";
+import { compareCopies, hasActed, oldStateDirectory, copyOldState } from "./old-state.ts";
 import { formatHolder, createProcessLock, type LockHolder } from "#daemon/files/process-lock.ts";
 import { requireWorkspace } from "./misnamed-workspace.ts";
 import { findNodeDifferences, isUnread, type NodeDifference } from "./same-node.ts";
@@ -67,7 +67,7 @@ export async function claimState(settings: SidecarSettings, dependencies: ClaimD
     if (isNew && settings.upkeep.stateDirectory === undefined) {
       const from = resolve(dependencies.oldStateDirectory ?? oldStateDirectory);
       const places = [layout.pathsDirectory, ...listPathsDirectories(settings.node)];
-      await takeOldState(from, directory, { places, document, movedFrom: settings.upkeep.movedFrom }, { log });
+      await copyOldState(from, directory, { places, document, movedFrom: settings.upkeep.movedFrom }, { log });
     }
     const state = openUpkeepState(directory);
     try {
@@ -109,7 +109,7 @@ async function identify(state: UpkeepState, found: NodeIdentity, claim: Claim): 
   const taken = remembered === undefined ? await judgeOld(state, found, claim) : "known";
   if (remembered !== undefined) {
     const layouts = listLayoutPaths(settings.node);
-    const facts = { movedFrom: settings.upkeep.movedFrom, layouts, isThere: existsSync };
+    const facts = { movedFrom: settings.upkeep.movedFrom, layouts, entryExists: existsSync };
     const differences = findNodeDifferences(remembered, found, facts);
     if (differences.length > 0) throw refuseAnotherNode(state.directory, remembered, found, differences);
     if (remembered.configPath !== found.configPath || remembered.host.name !== found.host.name) {

@@ -5,7 +5,7 @@ import { DatabaseSync } from "node:sqlite";
 import type { Logger } from "#daemon/log/log.ts";
 import { createConfigVersions } from "../config/config-versions.ts";
 import { parseConfig, type ConfigDocument } from "#node/conf/document.ts";
-import { dataPathKey, namesOwner, findOwnershipDifference, readNodeValues } from "#node/conf/node-values.ts";
+import { dataPathKey, specifiesOwner, findOwnershipDifference, readNodeValues } from "#node/conf/node-values.ts";
 import { upkeepStateFile, type UpkeepState } from "../state/upkeep-state.ts";
 
 /** Default state directory before state became per node, relative to the sidecar's initial working directory. */
@@ -18,7 +18,7 @@ export type CopyComparison = Readonly<
 >;
 
 /** A node that may own a state. */
-export type CopiesOwner = Readonly<{
+export type StateOwner = Readonly<{
   /** Directories against which a copy's relative paths are resolved: the copy's own, then those of other versions' layouts. */
   places: readonly string[];
   document: ConfigDocument | undefined;
@@ -32,7 +32,7 @@ export type CopiesOwner = Readonly<{
  */
 export async function compareCopies(
   directory: string,
-  { places, document, movedFrom }: CopiesOwner,
+  { places, document, movedFrom }: StateOwner,
 ): Promise<CopyComparison> {
   const versions = createConfigVersions(directory);
   const bytes = (await versions.recall("last-good")) ?? (await versions.recall("healthy"));
@@ -42,7 +42,7 @@ export async function compareCopies(
   const own = readNodeValues(document, pathsDirectory);
   const copies = places.map((place) => readNodeValues(copy.document, place));
   const isSame = copies.some((copied) => findOwnershipDifference(copied, own) === undefined);
-  if (isSame) return { kind: namesOwner(own) ? "same" : "unknown" };
+  if (isSame) return { kind: specifiesOwner(own) ? "same" : "unknown" };
   const data = copies.map((copied) => copied[dataPathKey] ?? "none");
   if (data.some((path) => movedFrom.includes(path))) return { kind: "same" };
   const why = findOwnershipDifference(copies[0] ?? {}, own) ?? "it has other data or keys";
@@ -61,10 +61,10 @@ export function hasActed({ store: { database }, directory }: UpkeepState): boole
  * Copies an older version's state from the current directory to this node's state directory, if its copies of node.conf belong to this
  * node. Leaves the original in place. Copies the database last, so that an interrupted copy is repeated.
  */
-export async function takeOldState(
+export async function copyOldState(
   from: string,
   to: string,
-  node: CopiesOwner,
+  node: StateOwner,
   { log }: Readonly<{ log: Logger }>,
 ): Promise<void> {
   if (!existsSync(join(from, upkeepStateFile))) return;

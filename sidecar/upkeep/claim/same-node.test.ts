@@ -10,7 +10,7 @@ const node: NodeIdentity = {
   host: { kind: "machine", name: "one" },
 };
 
-const facts = { movedFrom: [] as readonly string[], layouts: [], isThere: () => true };
+const facts = { movedFrom: [] as readonly string[], layouts: [], entryExists: () => true };
 
 test.each<[string, Partial<NodeIdentity>, Partial<NodeIdentity>, string]>([
   ["another chain", {}, { chainId: 1 }, "chain"],
@@ -60,7 +60,7 @@ test.each<[string, Partial<NodeIdentity>, Partial<NodeIdentity>, Partial<typeof 
     "with a node.conf that was moved while its data stayed",
     {},
     { configPath: "/etc/node.conf", namedPath: "/etc/node.conf" },
-    { isThere: () => false },
+    { entryExists: () => false },
   ],
   [
     "whose node.conf was never found before, at another path",

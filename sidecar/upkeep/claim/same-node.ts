@@ -10,19 +10,19 @@ export type MoveInfo = Readonly<{
   /** Paths that node.conf can have in this workspace, in any version's layout. */
   layouts: readonly string[];
   /** Whether a path exists. */
-  isThere: (path: string) => boolean;
+  entryExists: (path: string) => boolean;
 }>;
 
 /**
  * Finds the differences between a node and the stored one; none if they are the same node. The following count as the same node: a machine
  * or container with a new host name; a pod recreated by its controller; a node.conf that is behind a redirected link, is in the other
  * layout of the same workspace, or has moved while its data stayed in place. A path that never had a node.conf does not identify a node
- * yet. Pure except for `isThere`.
+ * yet. Pure except for `entryExists`.
  */
 export function findNodeDifferences(
   remembered: NodeIdentity,
   found: NodeIdentity,
-  { movedFrom, layouts, isThere }: MoveInfo,
+  { movedFrom, layouts, entryExists }: MoveInfo,
 ): readonly NodeDifference[] {
   const differences: NodeDifference[] = [];
   const note = (what: NodeDifference["what"], before: string) => {
@@ -42,7 +42,7 @@ export function findNodeDifferences(
     layouts.includes(remembered.configPath) ||
     layouts.includes(remembered.namedPath) ||
     // If node.conf is missing but its data is still in place, node.conf was moved.
-    (hasBoth && !hasOtherData && !isThere(remembered.configPath)) ||
+    (hasBoth && !hasOtherData && !entryExists(remembered.configPath)) ||
     hasOtherData;
   if (!isSameFile) note("node.conf", remembered.configPath);
   if (isAnotherHost(remembered.host, found.host)) note("host", remembered.host.name);

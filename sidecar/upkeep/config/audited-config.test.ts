@@ -6,7 +6,7 @@ import { createRecentEvents, type EventLog } from "#status/event-log.ts";
 import { openUpkeepState, type AuditedConfig, type UpkeepState } from "../state/upkeep-state.ts";
 import { hashContent, readConfigFile } from "./config-file.ts";
 import { createConfigVersions, type ConfigVersions } from "./config-versions.ts";
-import { createEditRate, recordWriting, recordWritten, reportEdit, type EditRate } from "./audited-config.ts";
+import { createEditRate, recordIntendedWrite, recordWritten, reportEdit, type EditRate } from "./audited-config.ts";
 
 const limitBytes = 10_000;
 const longMs = 60_000;
@@ -73,12 +73,12 @@ test("what the sidecar wrote is nobody else's change, even where a kill left it 
   save({ a: 1 });
   await look();
   const first = ownWrite({ a: 2 });
-  recordWriting(first, state);
+  recordIntendedWrite(first, state);
   writeFileSync(path, first.content);
   recordWritten(first, state);
   expect(await look()).toEqual([]);
   const second = ownWrite({ a: 3 });
-  recordWriting(second, state);
+  recordIntendedWrite(second, state);
   writeFileSync(path, second.content);
   expect(await look()).toEqual([]);
   expect(state.auditedConfig.get()).toEqual({ path, sha256: hashContent(second.content) });

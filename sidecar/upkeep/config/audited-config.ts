@@ -12,7 +12,7 @@ import { describeEdit } from "./describe-edit.ts";
 type OwnWrite = Readonly<{ path: string; expectedHash: string | undefined; content: Uint8Array }>;
 
 /** Records the content that the sidecar is about to write, so that it isn't reported as an external change. */
-export function recordWriting(
+export function recordIntendedWrite(
   { path, expectedHash, content }: OwnWrite,
   { auditedConfig }: Pick<UpkeepState, "auditedConfig">,
 ): void {

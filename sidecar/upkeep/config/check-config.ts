@@ -9,7 +9,7 @@ import type { ConfigWriteResult } from "./config-writer.ts";
 import { writeWithDeadline } from "./with-deadline.ts";
 import { reportEdit } from "./audited-config.ts";
 import { checkRestorable } from "./restorable.ts";
-import { hasHeld } from "../clock-reading.ts";
+import { isClockUnchanged } from "../clock-reading.ts";
 import type { Authority } from "../adoption/authority.ts";
 import type { AuditedConfig, UpkeepState } from "../state/upkeep-state.ts";
 
@@ -59,7 +59,7 @@ export async function checkConfig(
     return { again: false };
   }
   const seenForMs = clock.monotonicMs() - config.now().contentSinceMs;
-  const changedAgoMs = hasHeld(clockThen, clock) ? clock.wallMs() - (reading.changedAtMs ?? Infinity) : 0;
+  const changedAgoMs = isClockUnchanged(clockThen, clock) ? clock.wallMs() - (reading.changedAtMs ?? Infinity) : 0;
   const waitMs = isOwedStart ? 0 : settings.upkeep.restoreAfterMs - Math.max(seenForMs, changedAgoMs);
   say({ ok: false, problem, next: { restoredAtMs: clock.wallMs() + Math.max(0, waitMs) } });
   if (waitMs > 0) return { again: false, wakeInMs: waitMs };

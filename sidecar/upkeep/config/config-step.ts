@@ -6,7 +6,7 @@ import { applyConfig, compareConfig, type AppliedConfig } from "./apply-config.t
 import { checkConfig, type ConfigCheck, type Judgement } from "./check-config.ts";
 import type { ConfigContext } from "./config-context.ts";
 import type { ConfigReading } from "./config-file.ts";
-import { tidyAroundConfig } from "./config-writer.ts";
+import { removeStaleConfigFiles } from "./config-writer.ts";
 import { saveConfigBeforeEdit } from "./healthy-config.ts";
 
 /** Context of a write. `idle`: reason why nothing may be written. */
@@ -51,7 +51,7 @@ async function tidyConfig({ place, versions, log }: ConfigContext): Promise<void
   if (!locked.ok) return;
   try {
     await versions.tidy();
-    await tidyAroundConfig(configPath);
+    await removeStaleConfigFiles(configPath);
   } catch (error) {
     log.warn({ event: "config-cleanup-failed", err: error }, "temporary files of an earlier run could not be removed");
   }

@@ -106,7 +106,7 @@ async function keepCopy(
 }
 
 /** Removes temporary files left next to node.conf by a process killed during a write. The caller must hold node.conf's lock. */
-export async function tidyAroundConfig(path: string): Promise<void> {
+export async function removeStaleConfigFiles(path: string): Promise<void> {
   await removeTemporariesOf(await resolveLinks(path));
 }
 

@@ -5,7 +5,7 @@ import { findDataPath } from "#node/conf/data-path.ts";
 import type { SidecarSettings } from "../../settings.ts";
 import { createDesiredState } from "../plan/desired-state.ts";
 import { findWrite, plan, type Observed, type Plan } from "../plan/plan.ts";
-import type { HealthyProof, UpkeepState } from "../state/upkeep-state.ts";
+import type { HealthEvidence, UpkeepState } from "../state/upkeep-state.ts";
 import type { ConfigContext } from "./config-context.ts";
 import { hashContent, type ConfigReading } from "./config-file.ts";
 import type { ConfigVersions } from "./config-versions.ts";
@@ -77,7 +77,7 @@ async function loadCopy(
 /** Saves the content with which the node runs well, for a rollback; returns whether that succeeded. */
 export async function saveHealthyConfig(
   bytes: Uint8Array,
-  proof: HealthyProof,
+  proof: HealthEvidence,
   {
     versions,
     state,

@@ -13,7 +13,7 @@ import { readConfigWithDeadline } from "./with-deadline.ts";
 export type NodeLocation = ReturnType<typeof findNode>;
 
 /** Outcome of following a node. `doubt`: the version's own layout doesn't exist, so either the location or the version is in doubt. */
-type PlaceFollowed = Readonly<{ moved: boolean; doubt?: string }>;
+type FollowOutcome = Readonly<{ moved: boolean; doubt?: string }>;
 
 /**
  * Finds the node and watches its configuration.
@@ -31,7 +31,7 @@ export function findNode(
   const fileDeadline = createDeadline();
   const watch = watchConfig({ path: layout.configPath, onEvent }, { log });
   /** Returns undefined while the file system hangs. */
-  const isThere = async (path: string) => {
+  const entryExists = async (path: string) => {
     try {
       return (await fileDeadline.call(`checking ${path}`, () => stat(path).catch(() => undefined))) !== undefined;
     } catch (error) {
@@ -53,9 +53,9 @@ export function findNode(
     /** Reads node.conf; reports a hung file system as a problem. */
     read: () => readConfigWithDeadline(layout.configPath, configLimitBytes, fileDeadline),
     /** Updates the location of a node whose upgrade changed its layout, once the new layout exists. */
-    follow: async (version: NodeVersion | undefined): Promise<PlaceFollowed> => {
-      const isHere = await isThere(layout.binDirectory);
-      const hasConfig = await isThere(layout.configPath);
+    follow: async (version: NodeVersion | undefined): Promise<FollowOutcome> => {
+      const isHere = await entryExists(layout.binDirectory);
+      const hasConfig = await entryExists(layout.configPath);
       if (isHere === undefined || hasConfig === undefined) return { moved: false };
       // If nothing identifies the family any more, the node keeps its previous family.
       const families = [layout.family, ...nodeFamilies] as const;
@@ -63,7 +63,7 @@ export function findNode(
       // the layout if there is no version.
       const place = hasConfig ? { ...settings, ...selectFamily(layout) } : settings;
       const next = resolveNodeLayout(place, version, { releases: nodeReleases, families });
-      const isNextThere = next.binDirectory === layout.binDirectory ? isHere : await isThere(next.binDirectory);
+      const isNextThere = next.binDirectory === layout.binDirectory ? isHere : await entryExists(next.binDirectory);
       if (isNextThere !== true && isHere) {
         return next.kind === layout.kind
           ? { moved: false }

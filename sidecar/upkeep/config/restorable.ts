@@ -1,7 +1,7 @@
 import { parseConfig, type ConfigDocument } from "#node/conf/document.ts";
 import { hasSameMeaning } from "#node/conf/meaning.ts";
 import {
-  namesOwner,
+  specifiesOwner,
   findOwnershipDifference,
   findValueDifference,
   readNodeValues,
@@ -48,6 +48,6 @@ function describeMismatch(
   pathsDirectory: string,
   standing: ConfigDocument | undefined,
 ): string | undefined {
-  if (!namesOwner(copy)) return "it has neither a data path nor keys, so it can't be matched to this node";
+  if (!specifiesOwner(copy)) return "it has neither a data path nor keys, so it can't be matched to this node";
   return standing === undefined ? undefined : findOwnershipDifference(copy, readNodeValues(standing, pathsDirectory));
 }

@@ -3,7 +3,7 @@ import { doneBySidecar, type EventLog } from "#status/event-log.ts";
 import { hashContent, readConfigFile, type ConfigReading } from "./config-file.ts";
 import { writeConfig, type ConfigWrite, type ConfigWriteResult } from "./config-writer.ts";
 import type { ConfigVersions } from "./config-versions.ts";
-import { recordWriting, recordWritten } from "./audited-config.ts";
+import { recordIntendedWrite, recordWritten } from "./audited-config.ts";
 import type { UpkeepState } from "../state/upkeep-state.ts";
 import type { WriterLock } from "./writer-lock.ts";
 
@@ -57,7 +57,7 @@ export async function writeWithDeadline(
   };
   const recordFailure = (why: string) => events.fail("write", `Not done: ${message}`, why, { by: "sidecar", ...sides });
   // Outside the deadline, which is meant for node.conf's file system.
-  recordWriting(write, state);
+  recordIntendedWrite(write, state);
   try {
     const written = await fileDeadline.call(`writing ${write.path}`, () =>
       writeConfig(write, { lock, versions, beforeReplace }),

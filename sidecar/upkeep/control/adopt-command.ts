@@ -2,7 +2,7 @@ import { exitStatus, type CommandOutput } from "#daemon/command-line/command-out
 import { waitUntil } from "#daemon/time.ts";
 import { requestControl, ControlError, type ControlTarget } from "./request-control.ts";
 import { isAgreedTo, type Agreement } from "./agreement.ts";
-import { adoptResponse, controlView, type ControlView } from "./control-answers.ts";
+import { adoptResponse, controlView, type ControlView } from "./control-responses.ts";
 
 /** Time within which a newly started sidecar checks its node for the first time. */
 const planWithinMs = 30_000;

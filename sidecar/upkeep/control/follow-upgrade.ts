@@ -1,6 +1,6 @@
 import { pause } from "#daemon/time.ts";
 import { ControlError, requestControl, type ControlTarget } from "./request-control.ts";
-import { controlView, type ControlView, type UpgradeResponse } from "./control-answers.ts";
+import { controlView, type ControlView, type UpgradeResponse } from "./control-responses.ts";
 
 const checkAgainMs = 1_000;
 

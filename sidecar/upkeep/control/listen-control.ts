@@ -13,7 +13,7 @@ import type { Secret } from "#daemon/secrets/secret.ts";
 import { prepareSocket, findSocketPath, locateSocket } from "./control-socket.ts";
 import type { UpkeepControl } from "./upkeep-control.ts";
 import { upgradeRequest } from "../upgrade/requested-upgrade.ts";
-import { adoptRequest, controlPath } from "./control-answers.ts";
+import { adoptRequest, controlPath } from "./control-responses.ts";
 
 /** Max request body size of the control API; a body contains a digest or the path of a release. */
 const bodyLimitBytes = 8_192;

@@ -4,7 +4,7 @@ import { z } from "zod";
 import { lookupName } from "#daemon/http/name-lookup.ts";
 import { parseJson } from "#daemon/json-rpc.ts";
 import { createRunningTimeout } from "#daemon/time.ts";
-import { controlPath } from "./control-answers.ts";
+import { controlPath } from "./control-responses.ts";
 import type { ControlOptions } from "./control-options.ts";
 import { findSocketPath, locateSocket } from "./control-socket.ts";
 

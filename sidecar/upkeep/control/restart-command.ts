@@ -1,6 +1,6 @@
 import { exitStatus, type CommandOutput } from "#daemon/command-line/command-output.ts";
 import { requestControl, ControlError, type ControlTarget } from "./request-control.ts";
-import { controlView, restartResponse, type ControlView, type RestartResponse } from "./control-answers.ts";
+import { controlView, restartResponse, type ControlView, type RestartResponse } from "./control-responses.ts";
 import { isAgreedTo, type Agreement } from "./agreement.ts";
 import { repeatOptions } from "./control-options.ts";
 

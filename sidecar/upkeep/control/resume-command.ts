@@ -1,6 +1,6 @@
 import { exitStatus, type CommandOutput } from "#daemon/command-line/command-output.ts";
 import { requestControl, ControlError, type ControlTarget } from "./request-control.ts";
-import { resumeResponse } from "./control-answers.ts";
+import { resumeResponse } from "./control-responses.ts";
 
 /**
  * Makes a running sidecar lift the pause that it set when the node didn't recover, and retry what failed. Returns the exit status: 0 if the

@@ -1,7 +1,7 @@
 import { exitStatus, type CommandOutput } from "#daemon/command-line/command-output.ts";
 import { checkWithinMs, ControlError, requestControl, type ControlTarget } from "./request-control.ts";
 import { isAgreedTo, type Agreement } from "./agreement.ts";
-import { upgradeResponse, type UpgradeResponse } from "./control-answers.ts";
+import { upgradeResponse, type UpgradeResponse } from "./control-responses.ts";
 import type { UpgradeRequest } from "../upgrade/requested-upgrade.ts";
 import { followUpgrade, formatPlan, type ShownUpgrade } from "./follow-upgrade.ts";
 

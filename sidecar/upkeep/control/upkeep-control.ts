@@ -1,6 +1,6 @@
 import { hostname } from "node:os";
 import type { ObservedAdoption } from "../adoption/adoption-observation.ts";
-import { isUselessToNode } from "#node/conf/problem.ts";
+import { isUnusableByNode } from "#node/conf/problem.ts";
 import { requestRestart } from "../restart/requested-restart.ts";
 import type { ObservedRestarts } from "../restart/restart-observation.ts";
 import { endHold, type HoldDependencies } from "../restart/hold.ts";
@@ -20,7 +20,7 @@ import type {
   RestartResponse,
   ResumeResponse,
   UpgradeResponse,
-} from "./control-answers.ts";
+} from "./control-responses.ts";
 
 /** Requests to a running sidecar. Each change is on disk when its call returns. */
 export type UpkeepControl = Readonly<{
@@ -126,7 +126,7 @@ function explainWait(
 ): string | undefined {
   const { validity } = config.now();
   if (store.failure() !== undefined) return "the sidecar can't store its state (see Reconciling)";
-  if (validity?.ok === false && isUselessToNode(validity.problem.reason))
+  if (validity?.ok === false && isUnusableByNode(validity.problem.reason))
     return "the node can't start with the current node.conf (see ConfigReconciled)";
   const { settled } = restarts.now();
   const isMissing = settled !== undefined && "reason" in settled && settled.reason === "ProgramMissing";

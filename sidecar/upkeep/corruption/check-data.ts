@@ -110,7 +110,7 @@ async function findSurroundings({ place, settings }: Pick<CheckDataDependencies,
 }
 
 /** Builds the mark that records a healthy node. The programs in it are those with which the process was started, not later replacements. */
-export async function takeMark(
+export async function buildDataMark(
   before: DataMark | undefined,
   { check, process }: DataCheckResult,
   { rpc, observer, clock, signal }: CheckDataDependencies,

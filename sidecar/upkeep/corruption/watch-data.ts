@@ -9,7 +9,7 @@ import type { UpkeepState } from "../state/upkeep-state.ts";
 import type { ObservedData } from "./data-observation.ts";
 import { assessData, type DataAssessment } from "./assess-data.ts";
 import { compareKnownBlock } from "./known-block.ts";
-import { checkData, takeMark, type DataCheckResult, type CheckDataDependencies } from "./check-data.ts";
+import { checkData, buildDataMark, type DataCheckResult, type CheckDataDependencies } from "./check-data.ts";
 
 /** State retained between two data checks; times are monotonic. */
 export type DataWatch = { lastCheckMs?: number };
@@ -128,7 +128,7 @@ async function deriveEvidence(
   if (judgement.kind === "sound") {
     return {
       ...forgetStarts(evidence),
-      mark: await takeMark(evidence.mark, found, dependencies),
+      mark: await buildDataMark(evidence.mark, found, dependencies),
       otherSinceMs: undefined,
     };
   }

@@ -19,7 +19,7 @@ const sample = /^gatehouse_engine_proxy_requests_total\{kind="(?<kind>[a-z-]{1,2
  *
  * @param engine `unix:///path`; an engine on a TCP port is not a proxy.
  */
-export function passOnEngineRequests(
+export function forwardEngineRequests(
   engine: string,
   { metrics, log }: Readonly<{ metrics: Registry; log: Logger }>,
 ): void {

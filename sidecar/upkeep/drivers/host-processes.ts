@@ -91,7 +91,7 @@ export async function listProcesses(directory: string): Promise<readonly HostPro
 
 async function readProcesses(directory: string): Promise<readonly HostProcess[]> {
   const place = await realpath(directory).catch(() => directory);
-  const isThere = (path: string) => path === place || path.startsWith(place + sep);
+  const entryExists = (path: string) => path === place || path.startsWith(place + sep);
   const pids = (await readdir("/proc").catch(() => [])).filter((entry) => /^\d+$/.test(entry));
   const found = await Promise.all(
     pids.map(async (pid) => {
@@ -99,8 +99,8 @@ async function readProcesses(directory: string): Promise<readonly HostProcess[]>
         ["cwd", "exe"].map((link) => readlink(`/proc/${pid}/${link}`).catch(() => "")),
       );
       if (cwd === "" && exe === "") return [];
-      const isProgramInside = isThere(exe);
-      const isInside = isProgramInside || isThere(cwd);
+      const isProgramInside = entryExists(exe);
+      const isInside = isProgramInside || entryExists(cwd);
       // The system adds a marker to the name of a program whose file was replaced.
       return [{ pid: Number(pid), program: basename(exe.replace(/ \(deleted\)$/, "")), isInside, isProgramInside }];
     }),

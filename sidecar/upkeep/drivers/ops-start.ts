@@ -43,20 +43,20 @@ export async function startByOps(
   const result = await start.run((done) => waitUntilAdvancing(done, dependencies));
   if (!result.ok || result.isLeft === true) return result;
   const wait = async (
-    isRight: (found: Readonly<{ isThere: boolean; responds: boolean }>) => boolean,
+    isRight: (found: Readonly<{ entryExists: boolean; responds: boolean }>) => boolean,
     withinMs: number,
   ) => {
     const probe = async () => ({
-      isThere: (await findProcessesIn(directory)).some((pid) => !before.has(pid)),
+      entryExists: (await findProcessesIn(directory)).some((pid) => !before.has(pid)),
       responds: (await check(signal)).failure === undefined,
     });
     return waitUntil(probe, isRight, { everyMs: checkAgainMs, withinMs, signal }, clock);
   };
-  const appeared = await wait(({ isThere, responds }) => isThere || responds, appearsMs);
+  const appeared = await wait(({ entryExists, responds }) => entryExists || responds, appearsMs);
   const lockedMs = () => lockedUntilMs - clock.monotonicMs();
   if (lockedMs() <= 0 || appeared.responds) return result;
-  const { isThere, responds } = await wait((found) => !found.isThere || found.responds, lockedMs());
-  if (isThere || responds || lockedMs() <= 0) return result;
+  const { entryExists, responds } = await wait((found) => !found.entryExists || found.responds, lockedMs());
+  if (entryExists || responds || lockedMs() <= 0) return result;
   await pause(startRetryMs, signal);
   return startByOps(start, signal, dependencies);
 }

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from "node:http";
-import { BodyTooLargeError, boundChunks } from "#daemon/bytes.ts";
+import { BodyTooLargeError, limitChunks } from "#daemon/bytes.ts";
 import { requestFailureCode, type SendRequest } from "#daemon/http/send-request.ts";
 import { parseHttpEndpoint } from "#daemon/http/endpoint.ts";
 import { createRunningTimeout } from "#daemon/time.ts";
@@ -64,7 +64,7 @@ async function parseGroups(answer: IncomingMessage, limitBytes: number): Promise
     const found = parseLine(line);
     if (found !== undefined) groups.set(found.labels, { ...groups.get(found.labels), ...found });
   };
-  for await (const chunk of boundChunks(answer, limitBytes)) {
+  for await (const chunk of limitChunks(answer, limitBytes)) {
     const lines = (rest + decoder.decode(chunk, { stream: true })).split("\n");
     rest = lines.pop() ?? "";
     lines.forEach(add);

@@ -2,10 +2,10 @@ import { isBetweenVersions, type Authority } from "../adoption/authority.ts";
 import { isUndoneByStart } from "../config/apply-config.ts";
 import type { ConfigReading } from "../config/config-file.ts";
 import { explainRejectedEdit, type EditRejection } from "../config/refused-edit.ts";
-import { isUselessToNode } from "#node/conf/problem.ts";
+import { isUnusableByNode } from "#node/conf/problem.ts";
 import type { NodeVersion } from "#node/versions.ts";
 import type { Plan } from "../plan/plan.ts";
-import type { HeldState } from "../state/upkeep-state.ts";
+import type { PauseBasis } from "../state/upkeep-state.ts";
 import { startRestart } from "./begin-restart.ts";
 import { findDueRestart, markCompletedRestart } from "./due-restart.ts";
 import { hasReadAlready, isAsBeforeDrift } from "./read-already.ts";
@@ -17,7 +17,7 @@ export type RestartRequest = Readonly<{
   planned: Plan;
   reading: ConfigReading;
   version: NodeVersion | undefined;
-  desired: HeldState;
+  desired: PauseBasis;
   authority: Authority;
   /** Whether node_cli is enabling pruning: it communicates with the running node, and a restart would interrupt it. */
   isPruning: () => boolean;
@@ -44,7 +44,7 @@ export async function applyRestart(
       startingUntilMs: process.now().startingUntilMs,
       canRestart: driver !== undefined,
       driverProblem: await driver?.problem?.(),
-      isUnusable: !reading.ok && isUselessToNode(reading.problem.reason),
+      isUnusable: !reading.ok && isUnusableByNode(reading.problem.reason),
       isKept: state.store.failure() === undefined,
       settledForMs: isPruning() ? 0 : clock.monotonicMs() - config.now().contentSinceMs,
       settleMs: settings.restart.settleMs,

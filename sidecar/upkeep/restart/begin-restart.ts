@@ -1,5 +1,5 @@
 import type { NodeDriver } from "../drivers/driver.ts";
-import type { HeldState } from "../state/upkeep-state.ts";
+import type { PauseBasis } from "../state/upkeep-state.ts";
 import { prepareProcessCheck } from "./process-watch.ts";
 import { createStartRecorder } from "./record-start.ts";
 import type { RestartContext } from "./restart-context.ts";
@@ -10,7 +10,7 @@ import { rollBack } from "./roll-back.ts";
 /** Starts a restart, which ends with either a verification or a rollback. */
 export function startRestart(
   due: DueRestart,
-  context: RestartContext & Readonly<{ driver: NodeDriver; desired: HeldState }>,
+  context: RestartContext & Readonly<{ driver: NodeDriver; desired: PauseBasis }>,
 ): void {
   const { settings, health, place, process, restarts, driver, metrics, observer, wake, signal, log } = context;
   const { answersWithinMs, healthyWithinMs, metricsWithinMs, timeoutMs } = settings.restart;

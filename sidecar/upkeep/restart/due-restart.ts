@@ -3,7 +3,7 @@ import { readInstanceId } from "../drivers/driver.ts";
 import type { Plan } from "../plan/plan.ts";
 import type { UpkeepState } from "../state/upkeep-state.ts";
 import { findRequestedRestart } from "./requested-restart.ts";
-import { isBack } from "./hold.ts";
+import { hasRecovered } from "./hold.ts";
 import type { RestartContext } from "./restart-context.ts";
 import type { DueRestart } from "./restart-decision.ts";
 import { explainHung, explainUnhealthy } from "./unhealthy-restart.ts";
@@ -49,7 +49,7 @@ export async function findDueRestart(planned: Plan, context: RestartContext): Pr
 /** Finds the failed restart to retry; drops it if the node has since been started externally. */
 function findRetry({ state, events, health }: RestartContext): ReturnType<UpkeepState["retry"]["get"]> {
   const retry = state.retry.get();
-  if (retry === undefined || !isBack(retry, health.current())) return retry;
+  if (retry === undefined || !hasRecovered(retry, health.current())) return retry;
   state.atomically(() => {
     state.retry.set(undefined);
     const message = `The node has recovered meanwhile, so this is not retried: ${retry.reason}.`;

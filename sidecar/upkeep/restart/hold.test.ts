@@ -5,11 +5,11 @@ import { pino } from "pino";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { systemClock } from "#daemon/clock.ts";
 import type { RpcState } from "#health/rpc-state.ts";
-import { begunUpgrade } from "../../testing/begun-upgrade.ts";
+import { begunUpgrade } from "../../testing/started-upgrade.ts";
 import { createStoredEventLog } from "../state/stored-event-log.ts";
 import { observeRestarts } from "./restart-observation.ts";
 import { openUpkeepState, type UpkeepState } from "../state/upkeep-state.ts";
-import { endHold, isBack, liftHoldIfChanged } from "./hold.ts";
+import { endHold, hasRecovered, liftHoldIfChanged } from "./hold.ts";
 
 let directory: string;
 let state: UpkeepState;
@@ -40,7 +40,7 @@ test.each<[string, Partial<RpcState>, typeof down, boolean]>([
   ["it answers again, with fewer blocks", { height: 6, cadence: "irregular" }, down, false],
   ["it answered at this height already when it failed", { cadence: "irregular" }, { ...down, isDown: false }, false],
 ])("whether a node has come back: %s", (_, health, failed, back) => {
-  expect(isBack(failed, { ...answers, ...health })).toBe(back);
+  expect(hasRecovered(failed, { ...answers, ...health })).toBe(back);
 });
 
 /** Clears the pause of a stranded upgrade. */

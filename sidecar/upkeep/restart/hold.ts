@@ -2,7 +2,7 @@ import type { Clock } from "#daemon/clock.ts";
 import type { Logger } from "#daemon/log/log.ts";
 import { hasBeenPolled, isIdle, type RpcState } from "#health/rpc-state.ts";
 import type { EventLog } from "#status/event-log.ts";
-import type { FailedRestart, HeldState, UpkeepState } from "../state/upkeep-state.ts";
+import type { FailedRestart, PauseBasis, UpkeepState } from "../state/upkeep-state.ts";
 import { type UpgradeRecord, decideAfterHold } from "../state/upgrade-record.ts";
 import type { ObservedRestarts } from "./restart-observation.ts";
 
@@ -20,7 +20,7 @@ export type HoldDependencies = Readonly<{
  * rollback.
  */
 export function liftHoldIfChanged(
-  { hash, release }: HeldState,
+  { hash, release }: PauseBasis,
   seen: ObservedRestarts,
   dependencies: HoldDependencies,
 ): void {
@@ -44,7 +44,7 @@ export function endHold(
   { state, events, health, clock, log }: HoldDependencies,
 ): string {
   const { failed, message: held } = state.hold.get() ?? {};
-  const retries = failed !== undefined && !isBack(failed, health.current());
+  const retries = failed !== undefined && !hasRecovered(failed, health.current());
   const upgrade = state.upgrade.get();
   const stranded = upgrade?.end === "stranded" ? upgrade : undefined;
   const then = stranded === undefined ? describeNext(failed, retries) : describeNextOfStranded(stranded, retries);
@@ -79,7 +79,7 @@ function describeNextOfStranded({ from, to }: UpgradeRecord, retries: boolean): 
  * Whether the node has recovered, on its own or through manual repair: it responds, with more blocks than when it failed. If the chain is
  * idle, a node that didn't respond then and responds now has recovered even without a new block.
  */
-export function isBack({ height: before, isDown }: FailedRestart, health: RpcState): boolean {
+export function hasRecovered({ height: before, isDown }: FailedRestart, health: RpcState): boolean {
   const { height, failure } = health;
   if (!hasBeenPolled(health) || failure !== undefined || height === undefined) return false;
   if (before === undefined || height > before) return true;

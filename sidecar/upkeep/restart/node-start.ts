@@ -1,6 +1,6 @@
 import { isLoopback, readUrlPort } from "#daemon/http/address.ts";
 import { createRunningTimeout } from "#daemon/time.ts";
-import { hasHeld } from "../clock-reading.ts";
+import { isClockUnchanged } from "../clock-reading.ts";
 import { type NodeStarted, readStart, startPrecisionMs, type NodeStart } from "../drivers/driver.ts";
 import { findListenerStart } from "../drivers/host-processes.ts";
 import type { RestartContext } from "./restart-context.ts";
@@ -26,7 +26,7 @@ export async function hasNodeStarted(fileChangedAtMs: number, context: RestartCo
   if (startedAfterMs !== undefined && startedAfterMs > contentSinceMs) return "after";
   const changedAtMs = Math.max(fileChangedAtMs, otherAtMs);
   const judge = (startedAtMs: number): NodeStarted => {
-    if (!hasHeld(clockThen, clock)) return "unknown";
+    if (!isClockUnchanged(clockThen, clock)) return "unknown";
     if (startedAtMs > changedAtMs) return "after";
     // The clock has since been set back, or the file server's clock differs.
     if (fileChangedAtMs > clock.wallMs()) return "unknown";
@@ -59,7 +59,7 @@ export async function wasRunningBefore(untilMs: number, context: RestartContext)
   const { process, clock, clockThen } = context;
   const start = await readNodeStart(process, context);
   if (typeof start === "number") return start + startPrecisionMs < untilMs;
-  if (start === "not-running" || !hasHeld(clockThen, clock)) return false;
+  if (start === "not-running" || !isClockUnchanged(clockThen, clock)) return false;
   const listener = await readOwnListenerStart(context);
   return listener !== undefined && listener.wallMs + startPrecisionMs < untilMs;
 }

@@ -1,5 +1,5 @@
 import { hasSameMeaning, deriveMeaning } from "#node/conf/meaning.ts";
-import { isReplaceable, isUselessToNode, type ConfigProblemReason } from "#node/conf/problem.ts";
+import { isReplaceable, isUnusableByNode, type ConfigProblemReason } from "#node/conf/problem.ts";
 import { readNodeValues } from "#node/conf/node-values.ts";
 import { doneBySidecar } from "#status/event-log.ts";
 import type { ConfigReading } from "../config/config-file.ts";
@@ -7,7 +7,7 @@ import { saveHealthyConfig } from "../config/healthy-config.ts";
 import { writeWithDeadline } from "../config/with-deadline.ts";
 import type { WriterLock } from "../config/writer-lock.ts";
 import { readInstanceId, type NodeDriver } from "../drivers/driver.ts";
-import type { HeldState, RestartInFlight } from "../state/upkeep-state.ts";
+import type { PauseBasis, RestartInFlight } from "../state/upkeep-state.ts";
 import { prepareCheckExcept } from "./process-watch.ts";
 import type { RestartContext } from "./restart-context.ts";
 import type { Verification } from "./restart-verification.ts";
@@ -31,7 +31,7 @@ export type RestartIncident = RestartContext &
     /** Whether an earlier sidecar started it and may have left the node down. */
     isFinishing: boolean;
     /** Desired state to store in a pause. */
-    desired: HeldState;
+    desired: PauseBasis;
     pathsDirectory: string;
     lock: WriterLock;
   }>;
@@ -91,7 +91,7 @@ async function rememberVerified(bytes: Uint8Array, incident: RestartIncident): P
 }
 
 function mayNotStart(reason: ConfigProblemReason): boolean {
-  return reason === "Unresponsive" || isUselessToNode(reason);
+  return reason === "Unresponsive" || isUnusableByNode(reason);
 }
 
 /**

@@ -1,10 +1,10 @@
 import { createObservation, type Observation } from "#health/observation.ts";
-import type { HealthyProof } from "../state/upkeep-state.ts";
+import type { HealthEvidence } from "../state/upkeep-state.ts";
 import type { NodeStarted, NodeStart } from "../drivers/driver.ts";
 import type { RestartDecision } from "./restart-decision.ts";
 
 /** Configuration retained for a rollback. `failedUntilMs` (monotonic): saving it failed, and is retried at that time. */
-export type StoredConfig = Readonly<{ hash?: string; proof?: HealthyProof; failedUntilMs?: number }>;
+export type StoredConfig = Readonly<{ hash?: string; proof?: HealthEvidence; failedUntilMs?: number }>;
 
 /** Whether there is a node.conf to roll back to; for `nothing`, `because` contains the reason. */
 export type RollBackFinding = Readonly<

@@ -4,7 +4,7 @@ import { isAnswering } from "#health/rpc-state.ts";
 import { hasNodeStarted } from "./node-start.ts";
 import { hasSameMeaning, deriveMeaning } from "#node/conf/meaning.ts";
 import type { NodeVersion } from "#node/versions.ts";
-import type { HealthyProof } from "../state/upkeep-state.ts";
+import type { HealthEvidence } from "../state/upkeep-state.ts";
 import type { RestartContext } from "./restart-context.ts";
 import { isUnread, type StoredConfig } from "./restart-observation.ts";
 
@@ -35,7 +35,7 @@ export async function recordRunningConfig(
   await recordStart(reading, context);
   const known = state.startedWith.get();
   const isKnown = known !== undefined && hasSameMeaning(known, document, version);
-  const proof: HealthyProof = isKnown && checkAdvanced(reading, context) ? "advanced" : "assumed";
+  const proof: HealthEvidence = isKnown && checkAdvanced(reading, context) ? "advanced" : "assumed";
   const kept = restarts.now().kept ?? (await readStoredHealthy(context));
   restarts.note({ kept });
   if (proof === "assumed" && isUnread(process.now(), config.now().contentHash)) return;
@@ -50,7 +50,7 @@ export async function recordRunningConfig(
   });
 }
 
-function isWeaker(proof: HealthyProof, than: HealthyProof | undefined): boolean {
+function isWeaker(proof: HealthEvidence, than: HealthEvidence | undefined): boolean {
   return proof === "assumed" && than === "advanced";
 }
 

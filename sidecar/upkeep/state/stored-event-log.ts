@@ -1,6 +1,6 @@
 import type { SQLOutputValue } from "node:sqlite";
 import type { Clock } from "#daemon/clock.ts";
-import { eventsStored, type EventKind, type EventLog, type SidecarEvent } from "#status/event-log.ts";
+import { storedEventsMax, type EventKind, type EventLog, type SidecarEvent } from "#status/event-log.ts";
 import type { StateStore, StoreWrite } from "./state-store.ts";
 
 /** Event that may not be on disk yet. */
@@ -15,12 +15,12 @@ export function createStoredEventLog(store: StateStore, clock: Clock): EventLog 
   const insert = database.prepare("INSERT INTO event (at_ms, kind, message, why) VALUES (?, ?, ?, ?)");
   const prune = database.prepare("DELETE FROM event WHERE id <= (SELECT max(id) FROM event) - ?");
   const select = database.prepare("SELECT at_ms, kind, message, why FROM event ORDER BY id DESC LIMIT ?");
-  let events: readonly SidecarEvent[] = select.all(eventsStored).map(readEvent);
+  let events: readonly SidecarEvent[] = select.all(storedEventsMax).map(readEvent);
   let unwritten: readonly StoredEvent[] = [];
   const write: StoreWrite = {
     run: () => {
       for (const { event, atMs } of unwritten) insert.run(atMs, event.kind, event.message, event.why ?? null);
-      prune.run(eventsStored);
+      prune.run(storedEventsMax);
     },
     kept: () => {
       unwritten = [];
@@ -30,8 +30,8 @@ export function createStoredEventLog(store: StateStore, clock: Clock): EventLog 
     add: (kind: EventKind, message: string, why?: string) => {
       const atMs = Math.round(clock.wallMs());
       const event = { at: new Date(atMs).toISOString(), kind, message, ...(why === undefined ? {} : { why }) };
-      events = [event, ...events].slice(0, eventsStored);
-      unwritten = [...unwritten, { event, atMs }].slice(-eventsStored);
+      events = [event, ...events].slice(0, storedEventsMax);
+      unwritten = [...unwritten, { event, atMs }].slice(-storedEventsMax);
       // Conditions also change when the node's disk fails, and this can happen before any iteration detects the failure.
       if (kind === "condition") store.defer("events", write);
       else store.write("events", write);

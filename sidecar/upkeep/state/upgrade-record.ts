@@ -60,6 +60,6 @@ export function listUpgradeDirectories({
  * Decides how a stranded upgrade continues once its pause is lifted. A node that has recovered was repaired, and is left alone; otherwise
  * the rollback is retried from its start. Pure.
  */
-export function decideAfterHold(record: UpgradeRecord, isBack: boolean, nowMs: number): UpgradeRecord {
-  return isBack ? { ...record, end: "settled", note: undefined } : restartRollback(record, nowMs);
+export function decideAfterHold(record: UpgradeRecord, hasRecovered: boolean, nowMs: number): UpgradeRecord {
+  return hasRecovered ? { ...record, end: "settled", note: undefined } : restartRollback(record, nowMs);
 }

@@ -8,12 +8,12 @@ import { createStateStore, type StateStore } from "./state-store.ts";
 import type { UpgradeRecord } from "./upgrade-record.ts";
 
 /** Hash of the desired state, and the node's release, at the time when a pause was set. */
-export type HeldState = Readonly<{ hash: string; release?: string | undefined }>;
+export type PauseBasis = Readonly<{ hash: string; release?: string | undefined }>;
 
 /** A pause, which prevents the sidecar from acting on its own until the desired state changes or the operator runs `gatehouse resume`. */
 type Hold = Readonly<{
   /** Desired state that led to the pause; a different desired state lifts it. */
-  desired: HeldState;
+  desired: PauseBasis;
   message: string;
   sinceMs: number;
   /** The failed restart, which is retried when the pause is lifted; absent if the node has recovered. */
@@ -43,10 +43,10 @@ export type RestartInFlight = Readonly<{
 }>;
 
 /** Evidence that the node runs well with a content: the node `advanced` after starting with it, or that is only `assumed`. */
-export type HealthyProof = "advanced" | "assumed";
+export type HealthEvidence = "advanced" | "assumed";
 
 /** The healthy configuration that is retained, identified by its hash. */
-type Healthy = Readonly<{ hash: string; proof: HealthyProof; atMs: number }>;
+type Healthy = Readonly<{ hash: string; proof: HealthEvidence; atMs: number }>;
 
 /** A failed restart to retry, and the reason. `isAsked`: the operator requested the retry, so the budget doesn't limit it. */
 type RestartRetry = FailedRestart & Readonly<{ why: string; isAsked?: boolean }>;

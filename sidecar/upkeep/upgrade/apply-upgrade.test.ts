@@ -10,7 +10,7 @@ import { hashDesiredState, createDesiredState } from "../plan/desired-state.ts";
 import { createRestartBudget } from "../restart/restart-budget.ts";
 import { createStoredEventLog } from "../state/stored-event-log.ts";
 import type { UpgradeRecord } from "../state/upgrade-record.ts";
-import { begunUpgrade } from "../../testing/begun-upgrade.ts";
+import { begunUpgrade } from "../../testing/started-upgrade.ts";
 import { observeConfig } from "../config/config-observation.ts";
 import { observeProcess, observeRestarts } from "../restart/restart-observation.ts";
 import { openUpkeepState, type UpkeepState } from "../state/upkeep-state.ts";

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { begunUpgrade } from "../../testing/begun-upgrade.ts";
+import { begunUpgrade } from "../../testing/started-upgrade.ts";
 import { openUpkeepState, type UpkeepState } from "../state/upkeep-state.ts";
 import { beginUpgrade } from "./begin-upgrade.ts";
 import { observeUpgrade } from "./upgrade-observation.ts";

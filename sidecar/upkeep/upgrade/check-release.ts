@@ -98,8 +98,8 @@ async function identifyRelease(
   const command = nameVersionProgram(family, settings.nodeCli.command);
   const limits = { ...settings.nodeCli, passes: settings.node.environment };
   const place = { directory: source, command, preload: family.preload };
-  const isThere = files.some(({ name }) => name === command);
-  const said = isThere ? await runLocalTool(limits, place, ["--version"], signal) : undefined;
+  const entryExists = files.some(({ name }) => name === command);
+  const said = entryExists ? await runLocalTool(limits, place, ["--version"], signal) : undefined;
   const printed =
     said?.ok === true
       ? identifyProgram(said.output, (text) => parseNodeCliVersion(text, command), commits())

@@ -3,7 +3,7 @@ import type { Clock } from "#daemon/clock.ts";
 import type { Logger } from "#daemon/log/log.ts";
 import { hasRoomFor } from "#daemon/files/disk-space.ts";
 import { lintConfig } from "#node/lint/lint-config.ts";
-import { formatFinding, isRefusing, listNewFindings } from "#node/lint/new-findings.ts";
+import { formatFinding, preventsStart, listNewFindings } from "#node/lint/new-findings.ts";
 import type { NodeLayout } from "#node/layout.ts";
 import { nameProgram, parseNodeVersion, type NodeVersion, type ProgramIdentity } from "#node/versions.ts";
 import type { SidecarSettings } from "../../settings.ts";
@@ -100,7 +100,7 @@ async function checkConfig(
   const planned = await planWithEarlierValues({ document, version: to }, settings, pathsDirectory, dependencies);
   const write = findWrite(planned);
   const findings = lintConfig(write === undefined ? reading.bytes : Buffer.from(write.text), to);
-  const against = listNewFindings(findings, lintConfig(reading.bytes, from)).filter(isRefusing);
+  const against = listNewFindings(findings, lintConfig(reading.bytes, from)).filter(preventsStart);
   const problems = [...planned.problems.map(({ message }) => message), ...against.map(formatFinding)];
   const warnings = findings.filter((finding) => !against.includes(finding)).map(formatFinding);
   return { document, write, problems, warnings };

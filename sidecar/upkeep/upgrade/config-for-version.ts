@@ -1,7 +1,7 @@
 import { basename, dirname, join } from "node:path";
 import { mkdir } from "node:fs/promises";
 import { replaceFile } from "#daemon/files/atomic-file.ts";
-import { isThere } from "#daemon/files/is-there.ts";
+import { entryExists } from "#daemon/files/entry-exists.ts";
 import type { Logger } from "#daemon/log/log.ts";
 import type { EventLog } from "#status/event-log.ts";
 import { formatChange } from "#node/conf/describe-change.ts";
@@ -45,7 +45,7 @@ async function requireConfig(path: string, dependencies: ConfigStepDependencies)
 
 export async function keepConfig(record: UpgradeRecord, dependencies: ConfigStepDependencies): Promise<void> {
   const kept = locateKeptConfig(record);
-  if (await isThere(kept)) return;
+  if (await entryExists(kept)) return;
   const reading = await requireConfig(record.configPath, dependencies);
   await mkdir(dirname(kept), { recursive: true, mode: 0o700 });
   await replaceFile(kept, reading.bytes);
@@ -74,7 +74,7 @@ export async function migrateConfig(record: UpgradeRecord, dependencies: ConfigS
 /** Restores the old node.conf. Does nothing if none was saved, or if it is already restored. */
 export async function restoreConfig(record: UpgradeRecord, dependencies: ConfigStepDependencies): Promise<void> {
   const kept = locateKeptConfig(record);
-  if (!(await isThere(kept))) return;
+  if (!(await entryExists(kept))) return;
   const before = await requireConfig(kept, dependencies);
   const now = await readConfig(record.configPath, dependencies);
   if (now.contentHash === before.contentHash) return;

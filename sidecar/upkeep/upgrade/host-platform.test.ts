@@ -8,7 +8,7 @@ import type { AuditEntry } from "#daemon/audit/audit-entry.ts";
 import { readSettings } from "#daemon/settings/settings.ts";
 import { createRecentEvents } from "#status/event-log.ts";
 import { sidecarSettings } from "../../settings.ts";
-import { begunUpgrade } from "../../testing/begun-upgrade.ts";
+import { begunUpgrade } from "../../testing/started-upgrade.ts";
 import { observeConfig } from "../config/config-observation.ts";
 import { createConfigVersions } from "../config/config-versions.ts";
 import { createWriterLock, type WriterLock } from "../config/writer-lock.ts";

@@ -3,7 +3,7 @@ import { constants, createReadStream } from "node:fs";
 import { chmod, chown, copyFile, lstat, mkdir, open, opendir, rename, rm, stat } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
 import { syncDirectory } from "#daemon/files/atomic-file.ts";
-import { isThere } from "#daemon/files/is-there.ts";
+import { entryExists } from "#daemon/files/entry-exists.ts";
 import { UpgradeError } from "../../upgrade/progress.ts";
 import type { ReleaseFile, UpgradeRecord } from "../state/upgrade-record.ts";
 
@@ -52,7 +52,7 @@ export async function hashFiles(files: readonly ReleaseFile[], directory: string
   const found: ReleaseFile[] = [];
   for (const { name } of files) {
     const path = join(directory, name);
-    if (await isThere(path)) found.push({ name, sha256: await hashFile(path) });
+    if (await entryExists(path)) found.push({ name, sha256: await hashFile(path) });
   }
   return found;
 }
@@ -72,13 +72,13 @@ type ProgramChange = Pick<UpgradeRecord, "files" | "source" | "binDirectory" | "
 /** Saves the programs that are about to be replaced. The directory gets its final name only once all of them are on disk. */
 export async function keepPrograms({ files, binDirectory, directory }: ProgramChange): Promise<void> {
   const kept = locateKeptPrograms({ directory });
-  if (await isThere(kept)) return;
+  if (await entryExists(kept)) return;
   const part = `${kept}.part`;
   await rm(part, { recursive: true, force: true });
   await mkdir(part, { recursive: true, mode: 0o700 });
   for (const { name } of files) {
     const path = join(binDirectory, name);
-    if (await isThere(path)) await putFile(path, join(part, name));
+    if (await entryExists(path)) await putFile(path, join(part, name));
   }
   await rename(part, kept);
   await syncDirectory(dirname(kept));
@@ -92,11 +92,11 @@ export async function installPrograms({ files, source, binDirectory }: ProgramCh
 /** Restores the saved programs, and removes those that didn't exist before. Does nothing if none were saved, because in that case none were replaced. */
 export async function restorePrograms({ files, binDirectory, directory }: ProgramChange): Promise<void> {
   const kept = locateKeptPrograms({ directory });
-  if (!(await isThere(kept))) return;
+  if (!(await entryExists(kept))) return;
   for (const { name } of files) {
     const path = join(binDirectory, name);
     await rm(`${path}${temporarySuffix}`, { force: true });
-    if (await isThere(join(kept, name))) await putFile(join(kept, name), path);
+    if (await entryExists(join(kept, name))) await putFile(join(kept, name), path);
     else await rm(path, { force: true });
   }
 }
@@ -105,7 +105,7 @@ export async function restorePrograms({ files, binDirectory, directory }: Progra
 async function putFile(from: string, to: string, sha256?: string): Promise<void> {
   const temporary = `${to}${temporarySuffix}`;
   const { mode, uid, gid } = await stat(from);
-  const before = (await isThere(to)) ? await stat(to) : undefined;
+  const before = (await entryExists(to)) ? await stat(to) : undefined;
   const owner = before ?? { uid, gid };
   await mkdir(dirname(to), { recursive: true });
   await rm(temporary, { force: true });

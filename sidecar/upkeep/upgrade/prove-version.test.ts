@@ -3,7 +3,7 @@ import { systemClock } from "#daemon/clock.ts";
 import type { RpcState } from "#health/rpc-state.ts";
 import { readSettings } from "#daemon/settings/settings.ts";
 import { sidecarSettings } from "../../settings.ts";
-import { begunUpgrade } from "../../testing/begun-upgrade.ts";
+import { begunUpgrade } from "../../testing/started-upgrade.ts";
 import { skipWaits } from "../../testing/skipped-waits.ts";
 import type { UpgradeRecord } from "../state/upgrade-record.ts";
 import { proveVersion, type ProofDependencies } from "./prove-version.ts";

@@ -10,7 +10,7 @@ const short = (value) =>
   value.toLocaleString("en", { notation: value >= 10_000 ? "compact" : "standard", maximumSignificantDigits: 3 });
 
 /** Formats a value with its unit. */
-export function valueWords(value, unit) {
+export function formatValueText(value, unit) {
   return value === null || value === undefined ? "not known" : `${shown(value)}${unit === "" ? "" : ` ${unit}`}`;
 }
 

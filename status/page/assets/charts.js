@@ -1,4 +1,4 @@
-import { chartFrame, drawChart, valueWords } from "./chart.js";
+import { chartFrame, drawChart, formatValueText } from "./chart.js";
 import { element, find, setText } from "./elements.js";
 import { formatDuration, timeOfDay } from "./times.js";
 
@@ -95,7 +95,7 @@ function showCursor() {
   for (const { spec, value, note, handle, scales } of frames) {
     const now = columns[spec.column][index];
     const also = spec.also === undefined ? undefined : columns[spec.also][index];
-    const words = `${valueWords(now, spec.unit)}${also ? `, ${valueWords(also, "")} failed` : ""}`;
+    const words = `${formatValueText(now, spec.unit)}${also ? `, ${formatValueText(also, "")} failed` : ""}`;
     setText(value, words);
     setText(note, look.atMs === undefined ? "" : `at ${time}`);
     handle.setAttribute("aria-valuemax", Math.max(0, columns.atMs.length - 1));

@@ -9,9 +9,9 @@ import { rememberChecks } from "#gateway/limits/checked-params.ts";
 import { createProcessRateLimiter } from "#gateway/limits/rate-limiter.ts";
 import { createPrometheusMeter } from "#gateway/observe/call-metrics.ts";
 import { createPolicy } from "#gateway/policy.ts";
-import { roomyMemory } from "#gateway/testing/roomy-memory.ts";
+import { roomyMemory } from "#gateway/testing/unlimited-memory.ts";
 import { gatewaySection } from "#gateway/settings/sections.ts";
-import { roomyTier } from "./roomy-tier.ts";
+import { roomyTier } from "./unlimited-tier.ts";
 import type { Figure } from "./table.ts";
 
 const calls = 1_000_000;

@@ -6,8 +6,8 @@ import { startGateway } from "#gateway/gateway.ts";
 import { createSettingNames } from "#gateway/settings/names.ts";
 import { gatewaySection } from "#gateway/settings/sections.ts";
 import v8Flags from "#daemon/process/v8-flags.json" with { type: "json" };
-import { roomyTier } from "./roomy-tier.ts";
-import { boundProcessConnections } from "#daemon/http/connections/connection-budget.ts";
+import { roomyTier } from "./unlimited-tier.ts";
+import { limitProcessConnections } from "#daemon/http/connections/connection-budget.ts";
 
 // Limits memory as `cli/gatehouse.js` does for a sidecar; on the command line, the flags would have more effects.
 for (const flag of v8Flags.room) setFlagsFromString(flag);
@@ -31,7 +31,7 @@ await using gateway = await startGateway(settings, {
   files: createFilesInForce(metrics),
   node: { httpUrl, webSocketUrl, fitness: () => "fit", linkOpened: () => undefined },
   settingNames: createSettingNames("bench"),
-  connections: boundProcessConnections(settings.listener, { metrics }),
+  connections: limitProcessConnections(settings.listener, { metrics }),
 });
 await new Promise<void>((resolve) => process.once("SIGTERM", () => resolve()));
 await gateway[Symbol.asyncDispose]();

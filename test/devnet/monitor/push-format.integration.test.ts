@@ -12,8 +12,8 @@ import { choosePushFormat } from "#devnet/monitor/metrics-pusher.ts";
 import { generousMs } from "#daemon/testing/until.ts";
 
 const program = "prometheus-pushgateway";
-const isThere = await isOnPath(program);
-const skipped = isThere ? "" : ` (skipped: ${program} is not on PATH)`;
+const entryExists = await isOnPath(program);
+const skipped = entryExists ? "" : ` (skipped: ${program} is not on PATH)`;
 
 async function startGateway() {
   const [port = 0] = await findFreePorts(1);
@@ -51,7 +51,7 @@ function exampleMetrics(): Registry {
   return metrics;
 }
 
-describe.skipIf(!isThere)(`pushed to Prometheus's own Pushgateway${skipped}`, () => {
+describe.skipIf(!entryExists)(`pushed to Prometheus's own Pushgateway${skipped}`, () => {
   test("compressed protobuf says the same as text", async () => {
     const gateway = await startGateway();
     const metrics = exampleMetrics();

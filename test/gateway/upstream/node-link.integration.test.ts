@@ -14,13 +14,13 @@ const subscribe = '{"jsonrpc":"2.0","id":1,"method":"eth_subscribe","params":["n
 
 /** Occupies the port of the node's WebSocket, rejecting and recording connection attempts until the node is up. */
 async function startPlace(node: FakeNode) {
-  const state = { attempts: [] as number[], isThere: false };
+  const state = { attempts: [] as number[], entryExists: false };
   const target = new URL(node.webSocketUrl);
   const server: Server = createServer();
   server.on("upgrade", (request, socket, head) => {
     state.attempts.push(performance.now());
     socket.on("error", () => socket.destroy());
-    if (!state.isThere) return socket.end("HTTP/1.1 404 Not Found\r\nConnection: close\r\n\r\n");
+    if (!state.entryExists) return socket.end("HTTP/1.1 404 Not Found\r\nConnection: close\r\n\r\n");
     // The fake node takes over the connection as if it had come to its own port.
     node.takeUpgrade(request, socket, head);
     return undefined;
@@ -73,7 +73,7 @@ describe("the link to a node whose WebSocket is missing", () => {
     expect(reported("the node's WebSocket can't be reached")).toBe(1);
     expect(await isLinked()).toBe(false);
     expect((await call(gateway.url, "eth_syncing")).result).toBe("0x1");
-    place.state.isThere = true;
+    place.state.entryExists = true;
     await until("it is there", generousMs, isLinked);
     expect([reported("connected to the node's WebSocket"), reported("can't be reached")]).toEqual([1, 1]);
     await using client = await connectTestClient(gateway.url);
@@ -83,16 +83,16 @@ describe("the link to a node whose WebSocket is missing", () => {
   it("begins with short waits again when it was there, and reports each loss once", async () => {
     const { attempts } = place.state;
     await until("it was tried often", generousMs, () => attempts.length >= 6);
-    place.state.isThere = true;
+    place.state.entryExists = true;
     await until("the gateway follows the node's heads", generousMs, () => node.subscriptions() === 1);
-    place.state.isThere = false;
+    place.state.entryExists = false;
     attempts.length = 0;
     node.cutLink();
     await until("it was tried again", generousMs, () => attempts.length >= 6);
     expect([reported("lost the node's WebSocket"), reported("can't be reached"), reported("connected to")]).toEqual([
       1, 2, 1,
     ]);
-    place.state.isThere = true;
+    place.state.entryExists = true;
     await until("it is there", generousMs, isLinked);
     expect(reported("connected to the node's WebSocket")).toBe(2);
   });
@@ -110,7 +110,7 @@ describe("the link to a node whose WebSocket is missing", () => {
     // A head is also unknown if the gateway was too busy to ask for it. Of so many refused calls, at least one was a whole check.
     await until("checks of the head failed", generousMs, () => node.refusedCalls() >= 8);
     expect(place.state.attempts.length).toBe(before);
-    place.state.isThere = true;
+    place.state.entryExists = true;
     node.takeCalls(true);
     await until("it is there", generousMs, isLinked);
   });

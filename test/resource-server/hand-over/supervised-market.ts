@@ -6,7 +6,7 @@ import { DatabaseSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
 import { findFreePorts } from "#daemon/testing/free-ports.ts";
 import { startPaymentChain, testAccount, type PaymentChain } from "../../support/payments/payment-chain.ts";
-import { hastenService } from "../../support/hastened-waits.ts";
+import { accelerateService } from "../../support/accelerated-waits.ts";
 import { isLong } from "../../support/run-size.ts";
 import { startService, type ServiceProcess } from "../../support/service-process.ts";
 import { readSettingsInForce } from "../../support/settings-in-force.ts";
@@ -104,7 +104,7 @@ function superviseShop(
 }
 
 /** Settings files are checked twice per second, or ten times if the test is not about these waits. */
-const waitsLess = isLong ? {} : hastenService({ waitsMs: [500], times: 5 });
+const waitsLess = isLong ? {} : accelerateService({ waitsMs: [500], times: 5 });
 
 /** Starts one of them; its ledger is a file in the directory, unless the environment says otherwise. */
 export async function supervise(

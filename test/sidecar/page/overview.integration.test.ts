@@ -13,7 +13,7 @@ import { createServicePage } from "#status/page/service-page.ts";
 import { createFacilitatorMetrics } from "#facilitator/facilitator-metrics.ts";
 import { findChromium, startChromium } from "../../support/page/chromium.ts";
 import { findFreePorts } from "#daemon/testing/free-ports.ts";
-import { hastenService } from "../../support/hastened-waits.ts";
+import { accelerateService } from "../../support/accelerated-waits.ts";
 import { gatehouseProgram } from "../../support/programs/place.ts";
 import { servePage } from "../../support/page/served-page.ts";
 import { expectWellMade, openStatusPage } from "../../support/page/status-page.ts";
@@ -72,7 +72,7 @@ async function startDashboard(targets: string) {
   await writeFile(join(directory, "targets"), targets);
   const args = [gatehouseProgram, "status", "--targets", join(directory, "targets"), "--page", "0"];
   // It checks its targets twice per second.
-  const env = { ...process.env, ...hastenService({ waitsMs: [5_000], times: 10 }) };
+  const env = { ...process.env, ...accelerateService({ waitsMs: [5_000], times: 10 }) };
   const child = spawn(process.execPath, args, { env, stdio: ["ignore", "pipe", "inherit"] });
   let output = "";
   child.stdout.setEncoding("utf8").on("data", (text: string) => (output += text));

@@ -23,11 +23,11 @@ export const patient = {
  * right type, its key.
  */
 const demands = `
-const { existsSync: isThere, readFileSync: readText } = require("node:fs");
+const { existsSync: entryExists, readFileSync: readText } = require("node:fs");
 try {
   const given = process.argv[process.argv.indexOf("-c") + 1];
   const { chain, storage } = JSON.parse(readText(process.argv.includes("-c") ? given : "node.conf", "utf8"));
-  if (typeof storage.mygrid_conf !== "object" || !isThere(chain.secret_config.domain_key_path)) process.exit(3);
+  if (typeof storage.mygrid_conf !== "object" || !entryExists(chain.secret_config.domain_key_path)) process.exit(3);
 } catch {
   process.exit(3);
 }

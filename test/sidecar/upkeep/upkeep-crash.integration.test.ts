@@ -39,7 +39,7 @@ async function rolledBack(node: FakeNode, upkeep: RunningUpkeep): Promise<string
   return message;
 }
 
-async function putBefore(node: FakeNode, script: string): Promise<void> {
+async function prependHandler(node: FakeNode, script: string): Promise<void> {
   const { ops } = node.programs;
   await rename(ops, `${ops}-itself`);
   await writeFile(ops, script, { mode: 0o755 });
@@ -47,14 +47,14 @@ async function putBefore(node: FakeNode, script: string): Promise<void> {
 
 test.concurrent("ops: a node that crashes after a start that ended with status 0 is rolled back as soon as its process is gone", async () => {
   await using node = await startFakeNode();
-  await putBefore(node, crashesLate(node));
+  await prependHandler(node, crashesLate(node));
   await using upkeep = await runUpkeep(node, patient);
   expect(await rolledBack(node, upkeep)).toContain("within 2500 ms of the restart: its process exited");
 });
 
 test.concurrent("compose: a container that ended after its restart is shown by docker compose ps", async () => {
   await using node = await startFakeNode();
-  await putBefore(node, crashesLate(node));
+  await prependHandler(node, crashesLate(node));
   const pid = `$(cat ${node.workspace}/node.pid)`;
   const isGone = `grep -q late-crash ${node.configPath} && [ ${pid} -gt 0 ] && ! kill -0 ${pid} 2>/dev/null`;
   const compose = `case $0 in

@@ -67,7 +67,7 @@ export const kindMutations: readonly Mutation[] = [
   {
     fault: "payments by Permit2 that look the same share a transaction",
     file: "facilitator/settlement/submit/batch-planner.ts",
-    edits: { "!batch.entries.some((other) => looksAlike(other.settlement, entry.settlement))": "true" },
+    edits: { "!batch.entries.some((other) => isIndistinguishable(other.settlement, entry.settlement))": "true" },
   },
   {
     fault: "approvals of one payer are settled at the same time",

@@ -50,7 +50,7 @@ export async function startSmallGateway(
   }: Readonly<{
     heapMiB?: number;
     descriptors?: number;
-    hastened?: Readonly<{ waits: number }>;
+    accelerated?: Readonly<{ waits: number }>;
     constants?: OtherConstants;
   }> = {},
 ): Promise<SmallGateway> {

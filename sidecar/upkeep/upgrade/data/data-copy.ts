@@ -5,7 +5,7 @@ import { runProcess } from "#daemon/process/bounded-process.ts";
 import type { Clock } from "#daemon/clock.ts";
 import { within } from "#daemon/time.ts";
 import { syncDirectory } from "#daemon/files/atomic-file.ts";
-import { isThere } from "#daemon/files/is-there.ts";
+import { entryExists } from "#daemon/files/entry-exists.ts";
 import { syncTree } from "#daemon/files/sync-tree.ts";
 import type { UpgradeStore } from "../../state/upgrade-record.ts";
 import { UpgradeError } from "../../../upgrade/progress.ts";
@@ -38,7 +38,7 @@ export async function copyStores(
 const copySetting = "upgrade.copyTimeoutMs";
 
 async function copyStore({ path, copy }: UpgradeStore, leftMs: () => number, signal: AbortSignal): Promise<void> {
-  if (await isThere(copy)) return;
+  if (await entryExists(copy)) return;
   await mkdir(dirname(copy), { recursive: true, mode: 0o700 });
   await removeParts(copy);
   // The name is unique because the copying program of a killed sidecar may still be running.
@@ -59,8 +59,8 @@ async function copyStore({ path, copy }: UpgradeStore, leftMs: () => number, sig
  * longer exists because it was already restored.
  */
 export async function restoreStore({ path, copy, aside }: UpgradeStore): Promise<void> {
-  if (!(await isThere(copy))) return;
-  if (await isThere(path)) {
+  if (!(await entryExists(copy))) return;
+  if (await entryExists(path)) {
     await rename(path, await findFreeName(aside));
     await syncDirectory(dirname(path));
   }
@@ -79,7 +79,7 @@ const partEnd = ".part-";
 
 async function removeParts(copy: string): Promise<void> {
   const directory = dirname(copy);
-  const names = (await isThere(directory)) ? await readdir(directory) : [];
+  const names = (await entryExists(directory)) ? await readdir(directory) : [];
   for (const name of names.filter((each) => each.startsWith(`${basename(copy)}${partEnd}`))) {
     await rm(join(directory, name), { recursive: true, force: true, maxRetries: 5 });
   }
@@ -88,6 +88,6 @@ async function removeParts(copy: string): Promise<void> {
 /** Finds an unused name. Only needed if the data directory was recreated by someone else between the two renames. */
 async function findFreeName(name: string): Promise<string> {
   let free = name;
-  for (let number = 2; await isThere(free); number += 1) free = `${name}-${number}`;
+  for (let number = 2; await entryExists(free); number += 1) free = `${name}-${number}`;
   return free;
 }

@@ -10,7 +10,7 @@ import { createMask } from "#daemon/secrets/mask.ts";
 import { Secret } from "#daemon/secrets/secret.ts";
 import { createCommandText } from "#sidecar/upkeep/command-text.ts";
 import { requestControl } from "#sidecar/upkeep/control/request-control.ts";
-import { controlView, resumeResponse, type ControlView } from "#sidecar/upkeep/control/control-answers.ts";
+import { controlView, resumeResponse, type ControlView } from "#sidecar/upkeep/control/control-responses.ts";
 import { locateSocket } from "#sidecar/upkeep/control/control-socket.ts";
 import { addGuardedControlRoutes, listenForControl } from "#sidecar/upkeep/control/listen-control.ts";
 import type { UpkeepControl } from "#sidecar/upkeep/control/upkeep-control.ts";

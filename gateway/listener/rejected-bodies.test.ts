@@ -1,6 +1,6 @@
 import { PassThrough, Readable } from "node:stream";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { RejectedBodies } from "./refused-bodies.ts";
+import { RejectedBodies } from "./rejected-bodies.ts";
 
 const pieceBytes = 65_536;
 const second = 1_000;

@@ -1,4 +1,4 @@
-import { hastenWaits } from "../support/hastened-waits.ts";
+import { accelerateWaits } from "../support/accelerated-waits.ts";
 
 /**
  * Loaded before a service (`--import`), with `clock`, `monotonic` and `waits` in its query: the wall clock and the
@@ -16,4 +16,4 @@ Date.now = () => startedAtMs + (now() - startedAtMs) * clock;
 const passedMs = performance.now.bind(performance);
 performance.now = () => passedMs() * monotonic;
 
-hastenWaits({ waitsMs: [5_000], times: waits });
+accelerateWaits({ waitsMs: [5_000], times: waits });

@@ -8,10 +8,10 @@ export type DurationSeries = Readonly<{
 }>;
 
 /** A histogram whose observations cost less than a tenth of a microsecond: counters updated in place, formatted as text at scrape time. */
-export type Durations = Readonly<{ series: (labels: Readonly<Record<string, string>>) => DurationSeries }>;
+export type DurationHistogram = Readonly<{ series: (labels: Readonly<Record<string, string>>) => DurationSeries }>;
 
 /** Name, help, labels and buckets of a histogram. */
-export type DurationsOptions = Readonly<{
+export type DurationHistogramOptions = Readonly<{
   name: string;
   help: string;
   labelNames: readonly string[];
@@ -30,7 +30,7 @@ type Recorded = {
 type Exemplar = Readonly<{ labelSet: Readonly<{ trace_id: string }>; value: number; timestamp: number }>;
 
 /** Creates a histogram and registers it. Callers keep their series, so that no call has to look up labels. */
-export function createDurations(options: DurationsOptions, metrics: Registry): Durations {
+export function createDurationHistogram(options: DurationHistogramOptions, metrics: Registry): DurationHistogram {
   const { name, help, buckets } = options;
   const all: Recorded[] = [];
   const histogram = new Histogram({

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, it } from "vitest";
-import { KeyLocations, KeyCounts, LatestEntries } from "./key-places.ts";
+import { KeyLocations, KeyCounts, LatestEntries } from "./key-locations.ts";
 import { measureHeap } from "./testing/heap-size.ts";
 
 /** Keys of few lengths; some differ only where a long key is not hashed, so they have the same hash. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { ConfigReading } from "./config/config-file.ts";
-import { runIteration, type IterationProgress } from "./pass.ts";
-import type { IterationSteps } from "./pass-steps.ts";
+import { runIteration, type IterationProgress } from "./iteration.ts";
+import type { IterationSteps } from "./iteration-steps.ts";
 
 /** A reconcile with its steps, and the calls of the steps in order, with their arguments. */
 type Story = Readonly<{

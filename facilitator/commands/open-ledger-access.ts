@@ -17,7 +17,7 @@ import { defaultLedgerPath, openLedgerStore } from "../settlement/ledger/open-le
 const { schema } = facilitatorSettings;
 
 /** Facilitator's settings for commands on its ledger, which need neither its key nor its tokens. */
-export const booksSettings = {
+export const ledgerAccessSettings = {
   ...facilitatorSettings,
   schema: schema.extend({
     signer: section({ privateKey: privateKeys.optional() }),
@@ -25,13 +25,13 @@ export const booksSettings = {
   }),
 };
 
-export type BooksSettings = Readonly<z.output<typeof booksSettings.schema>>;
+export type LedgerAccessSettings = Readonly<z.output<typeof ledgerAccessSettings.schema>>;
 
 /** A network's chain, for a command. */
 export type LedgerChain = Readonly<{ chain: Chain; chargesGasLimit: boolean }>;
 
 /** A facilitator's ledger and networks, for a command next to it. */
-export type Books = AsyncDisposable &
+export type LedgerAccess = AsyncDisposable &
   Readonly<{
     store: SqlStore;
     networks: readonly NetworkOptions[];
@@ -44,7 +44,11 @@ export type Books = AsyncDisposable &
  *
  * @throws {StartupError} when the ledger does not exist or is in use.
  */
-export async function openBooks({ ledger, assets = [], ...settings }: BooksSettings): Promise<Books> {
+export async function openLedgerAccess({
+  ledger,
+  assets = [],
+  ...settings
+}: LedgerAccessSettings): Promise<LedgerAccess> {
   const { path = defaultLedgerPath, url } = ledger;
   if (url === undefined && !existsSync(path)) {
     throw new StartupError(

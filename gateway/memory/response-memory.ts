@@ -2,13 +2,13 @@ import type { HeldBytes } from "#daemon/memory/connection-memory.ts";
 
 /** Counts bytes in memory until a promise settles. */
 export async function holdUntil<Known>(memory: HeldBytes, bytes: number, known: Promise<Known>): Promise<Known> {
-  using held = new HeldScope(memory);
+  using held = new ResponseMemory(memory);
   held.hold(bytes);
   return await known;
 }
 
 /** Bytes counted for one response. Anything still counted is released when the response ends. */
-export class HeldScope implements HeldBytes, Disposable {
+export class ResponseMemory implements HeldBytes, Disposable {
   readonly #memory: HeldBytes;
   #bytes = 0;
   #isOver = false;

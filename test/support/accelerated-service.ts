@@ -1,12 +1,12 @@
 import { DatabaseSync } from "node:sqlite";
-import { hasten, hastenWaits } from "./hastened-waits.ts";
+import { accelerate, accelerateWaits } from "./accelerated-waits.ts";
 
-/** Loaded before a service (`--import`), with `waits` and `times` in its query; see `hastenService`. */
+/** Loaded before a service (`--import`), with `waits` and `times` in its query; see `accelerateService`. */
 const { searchParams } = new URL(import.meta.url);
 const waitsMs = (searchParams.get("waits") ?? "").split(",").map(Number);
-const hastened = { waitsMs, times: Number(searchParams.get("times")) };
+const accelerated = { waitsMs, times: Number(searchParams.get("times")) };
 
-hastenWaits(hastened);
+accelerateWaits(accelerated);
 
 const seen = new WeakSet<DatabaseSync>();
 const { exec } = DatabaseSync.prototype;
@@ -15,7 +15,7 @@ DatabaseSync.prototype.exec = function execHastened(sql: string) {
   if (!seen.has(this)) {
     seen.add(this);
     const { timeout } = this.prepare("PRAGMA busy_timeout").get() as { timeout: number };
-    exec.call(this, `PRAGMA busy_timeout = ${hasten(timeout, hastened)}`);
+    exec.call(this, `PRAGMA busy_timeout = ${accelerate(timeout, accelerated)}`);
   }
   exec.call(this, sql);
 };

@@ -1,16 +1,16 @@
 /** Waits that end sooner than in the product: those of these lengths, by this factor. */
-export type Hastened = Readonly<{ waitsMs: readonly number[]; times: number }>;
+export type Accelerated = Readonly<{ waitsMs: readonly number[]; times: number }>;
 
 /** Returns the duration of a wait, in ms. */
-export function hasten(ms: number, { waitsMs, times }: Hastened): number {
+export function accelerate(ms: number, { waitsMs, times }: Accelerated): number {
   return waitsMs.includes(ms) ? ms / times : ms;
 }
 
 /** Shortens this process's waits until it is disposed of. */
-export function hastenWaits(hastened: Hastened): Disposable {
+export function accelerateWaits(accelerated: Accelerated): Disposable {
   const wait = globalThis.setTimeout;
   const sooner = (callback: (...given: readonly unknown[]) => void, ms = 0, ...given: readonly unknown[]) =>
-    wait(() => callback(...given), hasten(ms, hastened));
+    wait(() => callback(...given), accelerate(ms, accelerated));
   globalThis.setTimeout = Object.assign(sooner, wait);
   return { [Symbol.dispose]: () => void (globalThis.setTimeout = wait) };
 }
@@ -19,7 +19,7 @@ export function hastenWaits(hastened: Hastened): Disposable {
  * Shortens a service's waits, and those for a SQLite file that another process has locked; returns the required
  * environment.
  */
-export function hastenService({ waitsMs, times }: Hastened): Readonly<{ NODE_OPTIONS: string }> {
-  const { href } = new URL("hastened-service.ts", import.meta.url);
+export function accelerateService({ waitsMs, times }: Accelerated): Readonly<{ NODE_OPTIONS: string }> {
+  const { href } = new URL("accelerated-service.ts", import.meta.url);
   return { NODE_OPTIONS: `--import=${href}?waits=${waitsMs.join()}&times=${times}` };
 }

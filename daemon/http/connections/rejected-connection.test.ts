@@ -1,6 +1,6 @@
 import { connect, createServer, type AddressInfo } from "node:net";
 import { expect, test } from "vitest";
-import { formatRejection, rejectConnection } from "./refused-connection.ts";
+import { formatRejection, rejectConnection } from "./rejected-connection.ts";
 
 test("a refused client is told why, and can't hold its connection by sending on or by leaving its own side open", async () => {
   const refusal = formatRejection("503 Service Unavailable", "too many");

@@ -1,5 +1,5 @@
-import type { IterationSteps } from "./pass-steps.ts";
-import type { IterationWatch } from "./pass-watch.ts";
+import type { IterationSteps } from "./iteration-steps.ts";
+import type { IterationWatch } from "./iteration-watch.ts";
 
 export type IterationProgress = {
   /** Current step of the iteration, as in "reading node.conf". */

@@ -1,6 +1,6 @@
 import { Histogram, Registry } from "prom-client";
 import { expect, it } from "vitest";
-import { createDurations } from "./durations.ts";
+import { createDurationHistogram } from "./duration-histogram.ts";
 
 /** The text with each line's labels in a fixed order. */
 function sorted(text: string): readonly string[] {
@@ -13,7 +13,7 @@ it("prints and gives what prom-client's own histogram does", async () => {
   const options = { name: "test_seconds", help: "Test.", labelNames: ["method"], buckets: [0.1, 1] };
   const ours = new Registry();
   const theirs = new Registry();
-  const series = createDurations(options, ours).series({ method: "m" });
+  const series = createDurationHistogram(options, ours).series({ method: "m" });
   const histogram = new Histogram({ ...options, registers: [theirs] });
   for (const seconds of [0.05, 0.1, 0.5, 1, 7]) {
     series.observe(seconds);
