@@ -15,7 +15,8 @@ export type ServedCallers = Pick<FacilitatorSettings, "apiKeys" | "openToAnybody
  * Prevents paying gas for arbitrary payments by accident: a caller on another machine needs an API key, or can settle only payments to the
  * listed payees, of at least a configured amount.
  *
- * @throws {StartupError} when it listens beyond loopback, has neither list or tokens without a minimum, and no setting opts in.
+ * @throws {StartupError} when it listens beyond loopback, has neither list, or tokens without a minimum, and no setting
+ * opts in.
  */
 export function requireRestrictedCallers({ listen: { host }, apiKeys, openToAnybody, networks }: ServedCallers): void {
   if (isLoopback(host) || apiKeys !== undefined || openToAnybody) return;

@@ -15,7 +15,7 @@ type MeteredState = Readonly<{
   signersUsable: () => ReadonlyMap<string, boolean>;
   /** Result of comparing the ledger with the chain; `undefined` before the first check, and in a replica that does not settle. */
   comparison: () => LedgerComparison | undefined;
-  /** Sellers with a name in the settings, and what the settlements of each cost today, by the ledger. */
+  /** Sellers with a name in the settings, and today's cost of each one's settlements, according to the ledger. */
   sellers: readonly string[];
   gasOfDay: (seller: string) => Promise<number>;
 }>;
@@ -153,7 +153,7 @@ function watchStates(registers: Registry[]): Map<string, MeteredState> {
   return states;
 }
 
-/** Registers the gauge of what each seller's settlements cost in 24 hours on each network, by the ledger. */
+/** Registers the gauge of each seller's settlement cost in 24 hours on each network, according to the ledger. */
 function watchSellers(networks: ReadonlyMap<string, MeteredState>, registers: Registry[]): Gauge<"seller" | "network"> {
   return new Gauge({
     name: "gatehouse_facilitator_seller_gas_day_native",

@@ -19,7 +19,10 @@ import { createSales } from "./settlement/ledger/sales.ts";
 import { createOwnership } from "./settlement/ownership.ts";
 import { facilitatorSettings, type FacilitatorSettings } from "./settings.ts";
 
-/** Parsed settings of a facilitator, without those of its process and listener, because the resource server runs one in its own process. */
+/**
+ * Parsed settings of a facilitator, without those of its process and listener, because the resource server runs one in
+ * its own process.
+ */
 export type FacilitatorOptions = Pick<FacilitatorSettings, "chain" | "assets" | "payees" | "ledger" | "settlement"> &
   Partial<Pick<FacilitatorSettings, "sellers" | "networks">> &
   Readonly<{ signer: KeySources }>;
@@ -50,7 +53,9 @@ export type FacilitatorDependencies = Readonly<{
    * unless it is a database.
    */
   isHandedOver?: boolean | undefined;
-  /** Doubles in a simulation. Default: system timers and randomness, the configured node, and the configured database. */
+  /**
+   * Replaced in a simulation. Default: system timers and randomness, the configured node, and the configured database.
+   */
   pause?: Pause;
   random?: () => number;
   connect?: typeof connectToNode;
@@ -93,8 +98,8 @@ export type Facilitator = AsyncDisposable &
  * Creates a facilitator: opens its ledger, connects to the chains, and resumes settlements that an earlier process started. Disposal stops
  * all of this; abort `signal` first, so that waiting callers get a response.
  *
- * @throws {StartupError} when a node is on another chain than the settings say, or its tokens differ from them, or when the ledger can't be
- * used.
+ * @throws {StartupError} when a node is on a different chain than configured, or its tokens differ from the settings,
+ * or when the ledger can't be used.
  */
 export async function createFacilitator(
   options: FacilitatorOptions,
@@ -132,7 +137,7 @@ export async function createFacilitator(
   };
 }
 
-/** Opens the records that retention deletes from; each does so for every chain, whichever it is for. */
+/** Opens the records that retention deletes from; each one covers all chains. */
 function openRecords(chainId: number, store: SqlStore, clock: () => number) {
   const dependencies = { store, clock, guard: async () => undefined };
   return {
@@ -144,7 +149,10 @@ function openRecords(chainId: number, store: SqlStore, clock: () => number) {
 
 type Networks = readonly [Network, ...Network[]];
 
-/** Starts the networks at the same time, so that a slow node delays no other one. If one can't start, stops the others. Of several, each line of the log names its network. */
+/**
+ * Starts the networks concurrently, so that a slow node delays no other. If one can't start, stops the others. With
+ * several networks, each log line names its network.
+ */
 async function startNetworks(
   networks: readonly NetworkOptions[],
   { metrics, ...shared }: Readonly<{ firstChainId: number; compareIntervalMs: number; metrics: FacilitatorMetrics }>,

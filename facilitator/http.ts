@@ -31,7 +31,7 @@ const busyRetrySeconds = 1;
 /** Adds `GET /supported` and `GET /health` (specification, "x402 facilitator"). */
 export function addFacilitatorRoutes(app: App, { facilitator, apiKeys }: Omit<RouteDependencies, "log">): void {
   app.get("/supported", (c: Context<AppVariables>) => {
-    // The supported kinds are not secret, but a caller with a wrong key learns of it before the first sale.
+    // The supported kinds are not secret, but this way a caller with a wrong key learns of it before the first sale.
     const known = identifySeller(apiKeys, (name) => c.req.header(name));
     if (known.ok || known.key === "missing") return c.json(facilitator.supported());
     const { body, headers } = refuseKey(known.key);

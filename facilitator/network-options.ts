@@ -7,7 +7,7 @@ export type NetworkSeller = Pick<FacilitatorSettings["sellers"][number], "name" 
 /** Settings of one network of a facilitator. */
 export type NetworkOptions = Pick<FacilitatorSettings, "chain" | "assets" | "payees" | "settlement"> &
   Readonly<{
-    /** Sellers by name; undefined for one that may not use the network. */
+    /** Sellers by name; undefined for a seller that may not use the network. */
     sellers: ReadonlyMap<string, NetworkSeller | undefined>;
   }>;
 
@@ -16,7 +16,8 @@ type NetworksSettings = Pick<FacilitatorSettings, "chain" | "assets" | "payees" 
   Partial<Pick<FacilitatorSettings, "networks" | "sellers">>;
 
 /**
- * Lists the networks of a facilitator: that of `chain`, and those of `networks`, which take from the first what they leave out.
+ * Lists the networks of a facilitator: that of `chain`, and those of `networks`, which inherit omitted settings from
+ * the first.
  *
  * @throws {StartupError} when two have the same chain id.
  */

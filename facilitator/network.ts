@@ -178,8 +178,8 @@ function listAcceptedAssets({ assets, chain }: NetworkOptions): ReadonlyMap<stri
 }
 
 /**
- * Creates the minimum amounts of tokens: as configured, else the cost of a settlement where a price is known, else one unit. A transfer of
- * value 0 pays for nothing.
+ * Creates the minimum amounts of tokens: as configured, otherwise a settlement's cost if a price is known, otherwise
+ * one unit. A transfer of value 0 pays for nothing.
  */
 export function createMinAmounts(
   { assets, nativeDecimals }: Readonly<{ assets: FacilitatorSettings["assets"]; nativeDecimals: number }>,

@@ -15,7 +15,7 @@ import type { Engine } from "./settlement/engine.ts";
 import { sumSpent, type Sales } from "./settlement/ledger/sales.ts";
 import type { FacilitatorSettings } from "./settings.ts";
 
-/** Limits that a call reaches, each in words. */
+/** Limits that a call may reach, each as text. */
 const limits = {
   verificationsPerMinute: "verifications per minute",
   settlementsPerMinute: "settlements per minute",
@@ -96,7 +96,9 @@ export function createSellerGuard(
 
   const isRecorded = async (payment: SignedPayment) => (await progress(payment)) !== undefined;
 
-  /** Returns why a payment whose settlement has not started is not settled for its seller, or by its identifier. */
+  /**
+   * Returns why a payment whose settlement has not started is not settled for its seller, or because of its identifier.
+   */
   const judge = async (payment: SignedPayment, name: string | undefined, { identifier }: Caller) => {
     if (identifier !== undefined && (await sales.isConflict(payment.payer, identifier))) return conflict;
     if (name === undefined) return undefined;
@@ -135,8 +137,8 @@ export function createSellerGuard(
 }
 
 /**
- * Limits what sellers' settlements may cost in 24 hours. Each settlement in flight counts as much as the most expensive one of that time, or
- * while there is none as much as one may cost.
+ * Limits what sellers' settlements may cost in 24 hours. Each settlement in flight counts as much as the most expensive
+ * one of that period, or, if there is none, as a settlement's max cost.
  */
 function createGasLimit(
   { nativeDecimals }: Pick<SellerGuardOptions, "nativeDecimals">,

@@ -7,7 +7,7 @@ import { StartupError } from "#daemon/process/startup-error.ts";
 export type ApiKeys = Readonly<{
   /** Returns the seller that owns a key: its name, or the key's SHA-256; undefined for an unknown key. */
   sellerOf: (key: string) => string | undefined;
-  /** Each key, for a mask. */
+  /** Each key, for masking. */
   secrets: readonly Secret[];
 }>;
 

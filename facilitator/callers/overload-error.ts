@@ -1,4 +1,7 @@
-/** A limit is reached: of this caller (429), or of all (503). Nothing was done; a retry makes sense after `retrySeconds`. */
+/**
+ * A limit is reached: this caller's (429), or the global one (503). Nothing was done; a retry makes sense after
+ * `retrySeconds`.
+ */
 export class OverloadError extends Error {
   override readonly name = "OverloadError";
   readonly code: "seller_limit" | "overloaded";

@@ -27,13 +27,13 @@ export type CallLocation = Readonly<{
 }>;
 
 /**
- * JSON-RPC client that batches concurrent calls: under load many payments share one HTTP request, and a single call is sent without delay.
- * Calls are queued in lines, so that verifications never delay settlements.
+ * JSON-RPC client that batches concurrent calls: under load many payments share one HTTP request, and a single call is
+ * sent without delay. Calls are queued in lines by priority, so that verifications never delay settlements.
  */
 export type BatchingClient = AsyncDisposable &
   Readonly<{
     /**
-     * Calls a method; without a `place`, on the process's own behalf.
+     * Calls a method; without a `place`, as the process itself.
      *
      * @throws {ChainError} when the node returns no JSON-RPC response; its error responses are values.
      * @throws {AbandonedError} when the place's signal aborts.

@@ -1,6 +1,8 @@
 import type { JsonRpcFailure } from "#daemon/json-rpc.ts";
 
-/** Reason why a call to the chain has no usable response; `signer`: the account could not sign, or can't pay for gas. */
+/**
+ * Reason why a call to the chain has no usable response; `signer`: the account could not sign, or can't pay for gas.
+ */
 export type ChainFault = "unreachable" | "timeout" | "bad_answer" | "refused" | "signer";
 
 /** Unreachable node or unusable response. It implies nothing about any payment; a later retry makes sense. */

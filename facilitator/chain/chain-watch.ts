@@ -137,7 +137,7 @@ async function findContracts(chain: Pick<Chain, "code">): Promise<ReadonlySet<st
   return new Set([...found].map((id) => canonicalContracts[id].address.toLowerCase()));
 }
 
-/** Describes why the node's state is outdated, in the same words at each check; undefined if it is current. */
+/** Describes why the node's state is outdated, with the same message at each check; undefined if it is current. */
 async function describeBehind(chain: Chain, clock: () => number): Promise<string | undefined> {
   if (await chain.syncing()) return "the node is syncing";
   const { timestamp } = await chain.head();

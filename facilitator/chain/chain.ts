@@ -64,7 +64,10 @@ export type SendOutcome = Readonly<
   | { kind: "unknown"; message: string }
 >;
 
-/** Chain node, in terms of this service. Concurrent calls share one request. Each method throws `ChainError` when the node returns no usable response. */
+/**
+ * Chain node, in terms of this service. Concurrent calls share one request. Each method throws `ChainError` when the
+ * node returns no usable response.
+ */
 export type Chain = ReturnType<typeof createChain>;
 
 /** Transaction that emitted an event. */
@@ -73,7 +76,7 @@ type Placed = Readonly<{ transactionHash: Hex }>;
 /** Max blocks of one query for events, by the specification. */
 export const logBlocksMax = 100;
 
-/** Creates a chain from a JSON-RPC client, for calls with the given `place`, or on the process's own behalf without one. */
+/** Creates a chain from a JSON-RPC client, for calls with the given `place`, or as the process itself without one. */
 export function createChain({ rpc, place }: Readonly<{ rpc: BatchingClient; place?: CallLocation }>) {
   const call = (method: string, params: readonly unknown[]) => rpc.call(method, params, place);
   const query = async <Output>(method: string, params: readonly unknown[], schema: z.ZodType<Output>) =>
@@ -108,10 +111,13 @@ export function createChain({ rpc, place }: Readonly<{ rpc: BatchingClient; plac
     /** Estimates the gas of a call in the next block, up to the call's own gas limit; returns an error if the call would fail. */
     estimateGas: (message: MessageCall): Promise<JsonRpcResponse> =>
       call("eth_estimateGas", [buildCallObject(message), "pending"]),
-    /** Returns the result of a view method, at a block if given; a node behind that block refuses. */
+    /** Returns the result of a view method, at a block if given; a node behind that block rejects the call. */
     read: (message: MessageCall, block?: number | "pending"): Promise<Hex> =>
       query("eth_call", [buildCallObject(message), block === "pending" ? block : formatBlock(block)], hexData),
-    /** Returns a contract's events since `fromBlock`, at most in the {@link logBlocksMax} blocks up to `headNumber`; of an array of topics any matches, of null all do. */
+    /**
+     * Returns a contract's events since `fromBlock`, from at most {@link logBlocksMax} blocks up to `headNumber`; an
+     * array of topics matches any of them, null matches all.
+     */
     recentLogs: (
       address: Hex,
       topics: readonly (Hex | readonly Hex[] | null)[],

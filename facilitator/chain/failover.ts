@@ -16,9 +16,10 @@ const nodeFaults: ReadonlySet<ChainFault> = new Set(["unreachable", "timeout", "
 type NodeState = UpstreamNode & { isHealthy: boolean; isChecked: boolean; probedAtMs: number };
 
 /**
- * Creates a transport that uses the first healthy of several nodes, in their order. A request that a node fails goes to the next one; the
- * failed node is probed (`eth_chainId`) until it responds. A node other than the first is used only after its chain id was checked. Requests
- * can be repeated on another node: reads by nature, a signed transaction because the chain accepts it once.
+ * Creates a transport that uses the first healthy node of several, in their order. A request that a node fails goes to
+ * the next one; the failed node is probed (`eth_chainId`) until it responds. A node other than the first is used only
+ * after its chain id was checked. Requests can be repeated on another node: reads by nature, a signed transaction
+ * because the chain accepts it once.
  */
 export function createFailover(
   nodes: readonly UpstreamNode[],

@@ -40,7 +40,8 @@ export async function findForeignUse(
   const transfers = (await Promise.all(found)).flat();
   const matching = transfers.filter((log) => isTransfer(log, transfer)).toReversed();
   for (const { transactionHash } of matching.slice(0, foreignMax)) {
-    // Permit2 logs no nonce, so that the transfer of another payment looks the same; the call that made it tells them apart.
+    // Permit2 logs no nonce, so the transfer of another payment looks the same; the call in its transaction
+    // distinguishes them.
     const made = await chain.transactionCall(transactionHash);
     const isMade = made !== undefined && isSameHex(transfer.contract, made.to ?? undefined);
     if (!isMade || !makesSamePayment(made.input, transfer)) continue;
@@ -52,7 +53,10 @@ export async function findForeignUse(
   return receipt && { receipt, isPaid: false };
 }
 
-/** Returns whether a transaction's call is of the payment, whatever the form of its signature: such a call executes it or reverts. */
+/**
+ * Returns whether a transaction's call belongs to the payment, with any form of its signature: such a call executes the
+ * payment or reverts.
+ */
 function makesSamePayment(input: Hex, { callData }: Pick<Transfer, "callData">): boolean {
   const terms = readSettleTerms(callData);
   return terms === undefined ? isSameHex(input, callData) : readSettleTerms(input) === terms;
@@ -79,7 +83,7 @@ async function findAuthorizationUse(
   return undefined;
 }
 
-/** Finds a recent transaction in which a payer cancelled a nonce of Permit2. Its use for a payment logs no such event. */
+/** Finds a recent transaction in which a payer cancelled a Permit2 nonce. Using it for a payment logs no such event. */
 async function findPermit2Cancellation(
   { payer, authorizationNonce }: Transfer,
   headNumber: number,

@@ -43,7 +43,10 @@ const estimateSchema = z
   .regex(/^0x[0-9a-fA-F]{1,16}$/)
   .transform(BigInt);
 
-/** Creates the gas limits of transactions; `signer` stands for any that may submit them. Evicts the oldest estimates first. */
+/**
+ * Creates the gas limits of transactions; `signer` stands for any account that may submit them. Evicts the oldest
+ * estimates first.
+ */
 export function createGasLimits(
   { gasLimit, gasMarginPercent, entriesMax }: GasLimitOptions,
   { signer, fees, monotonicMs }: Readonly<{ signer: Hex; fees?: FeeQuotes }> & Pick<Clock, "monotonicMs">,
@@ -59,7 +62,10 @@ export function createGasLimits(
   /** Gas that each payment adds to a batch. */
   const byPayeeInBatch = createRecentEstimates({ entriesMax }, { monotonicMs });
 
-  /** Makes a call with the gas that is expected of it and half the margin; estimates it, which takes a node several runs, only if that fails. */
+  /**
+   * Simulates a call with its expected gas and half the margin; estimates its gas, which takes a node several runs,
+   * only if that fails.
+   */
   const measure = async (
     call: Omit<MessageCall, "gas">,
     { expected, gasMax }: Readonly<{ expected: bigint | undefined; gasMax: bigint }>,
@@ -78,7 +84,8 @@ export function createGasLimits(
     chain: Chain,
   ): Promise<GasResult> => {
     const { id, contract, callData, walletSignature } = transfer;
-    // Without a gas price, a wallet's contract could tell a simulation from a transaction, and reject only the latter.
+    // Without a gas price, a wallet's contract could distinguish a simulation from a transaction, and reject only the
+    // latter.
     const price = walletSignature && fees && { gasPrice: (await fees.quote()).maxFeePerGas };
     const call = { from: getNamedSigner(transfer) ?? signer, to: contract, data: callData, ...price };
     const limit = most(transfer);
@@ -91,8 +98,8 @@ export function createGasLimits(
   return {
     most,
     /**
-     * Simulates a payment and caches its gas: for a minute the gas of one payment to a payee serves its others. An error means that the payment
-     * would fail.
+     * Simulates a payment and caches its gas: for a minute, one payment's gas is used for the payee's others. An error
+     * means that the payment would fail.
      */
     simulate: (transfer: AuthorizedTransfer, chain: Chain): Promise<GasResult> =>
       measurePayment(transfer, byPayee.find(namePayee(transfer)), chain),
@@ -100,8 +107,9 @@ export function createGasLimits(
     estimate: (transfer: AuthorizedTransfer, chain: Chain): Promise<GasResult> =>
       measurePayment(transfer, undefined, chain),
     /**
-     * Returns the gas limit of a call with several payments, all of which have to succeed: its gas plus the margin, at most `gasMax`; undefined
-     * if the call would fail. The gas of a batch to one payee serves further batches to it as in `simulate`.
+     * Returns the gas limit of a call with several payments, all of which must succeed: its gas plus the margin, capped
+     * at `gasMax`; undefined if the call would fail. The gas of a batch to one payee is used for its further batches,
+     * as in `simulate`.
      */
     estimateBatch: async (
       transfers: readonly AuthorizedTransfer[],
@@ -159,7 +167,8 @@ function parseEstimate(result: unknown): bigint {
 }
 
 /**
- * Key of payments that need about the same gas: of one token to one payee by the same method, which the length of their call data reveals.
+ * Key of payments that need about the same gas: same token, payee and method, which the length of their call data
+ * reveals.
  */
 function namePayee({ asset, contract, payTo, callData }: AuthorizedTransfer): string {
   return `${asset} ${contract} ${payTo} ${callData.length}`.toLowerCase();

@@ -73,7 +73,7 @@ async function readPublicKey(id: string, request: () => Promise<KmsResponse>): P
   }
 }
 
-/** Converts a signature in DER, which may have a high `s` (EIP-2) and names no parity. */
+/** Converts a DER signature, which may have a high `s` (EIP-2) and has no parity. */
 function readSignature(der: Uint8Array, digest: Uint8Array, publicKey: Uint8Array): DigestSignature {
   const compact = secp256k1.signatureNormalize(secp256k1.signatureImport(der));
   const isOf = (parity: number) =>

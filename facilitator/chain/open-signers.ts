@@ -7,7 +7,7 @@ import type { Hex } from "#x402/hex.ts";
 import { openKmsKeys } from "./kms-keys.ts";
 import { createLocalKey, createTransactionSigner, type TransactionSigners } from "./transaction-signer.ts";
 
-/** Where the keys of signing accounts are; all that are given are used, in this order. */
+/** Locations of the signing accounts' keys; all given ones are used, in this order. */
 export type KeySources = Readonly<{
   privateKey?: readonly Secret[] | undefined;
   /** Program, with its arguments, that prints private keys. */
@@ -19,7 +19,8 @@ export type KeySources = Readonly<{
 /**
  * Creates the signers of all configured keys.
  *
- * @throws {StartupError} when a key is invalid or not available, or two are of the same account, whose queues would assign the same nonces.
+ * @throws {StartupError} when a key is invalid or not available, or two belong to the same account, whose queues would
+ * assign the same nonces.
  */
 export async function openSigners(
   { privateKey = [], command, kmsKeys = [] }: KeySources,
@@ -44,9 +45,10 @@ const timeoutMs = 30_000;
 const outputLimitBytes = 16_384;
 
 /**
- * Runs the program that prints private keys, one per line. It gets a small fixed environment, and nothing that it prints is logged.
+ * Runs the program that prints private keys, one per line. It gets a small fixed environment, and none of its output is
+ * logged.
  *
- * @throws {StartupError} when it fails, or prints something else.
+ * @throws {StartupError} when it fails, or prints anything else.
  */
 async function readPrintedKeys(
   command: readonly [string, ...string[]],
@@ -56,7 +58,7 @@ async function readPrintedKeys(
   const options = { command, directory: process.cwd(), timeoutMs, outputLimitBytes, signal };
   const result = await startStep(`the program of signer.command (${file})`, () => runProcess(options));
   if (!result.ok) {
-    // The message of a program that ran may quote its output.
+    // The error of a program that ran may quote its output.
     const why = result.said === undefined ? result.message : `${file} failed; run it manually to see why.`;
     throw new StartupError(`signer.command: ${why}`);
   }

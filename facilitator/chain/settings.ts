@@ -42,5 +42,5 @@ export const chain = section({
   nativeDecimals: fixed(18),
 });
 
-/** The same of a further network, whose chain and node have no default. */
+/** The same for a further network, whose chain and node have no default. */
 export const networkChainSchema = z.strictObject({ ...chain.unwrap().shape, id: chainId, rpcUrl: httpUrl });

@@ -6,7 +6,7 @@ import type { Chain } from "./chain.ts";
 import { ChainError } from "./chain-error.ts";
 import type { TransactionSigner } from "./transaction-signer.ts";
 
-/** Signing accounts of one chain, and what they need. */
+/** Signing accounts of one chain, and their requirements. */
 export type SignerWatchOptions = Readonly<{
   chainId: number;
   nativeDecimals: number;
@@ -19,7 +19,7 @@ export type SignerWatch = ReturnType<typeof createSignerWatch>;
 
 type Account = { readonly signer: TransactionSigner; balance: bigint | undefined; problem: string | undefined };
 
-/** Number of settlements that an account without gas is advised to fund. */
+/** Number of settlements for which an account without gas should be funded. */
 const advisedSettlements = 100n;
 
 /** Creates the watch; nothing is known until its first check. */
@@ -87,8 +87,8 @@ export function createSignerWatch(
     },
     shortage,
     /**
-     * Returns whether an account that can settle, the given one or any, can pay for that much gas; true while this is unknown. A transaction
-     * of several claims may need more than one settlement.
+     * Returns whether an account that can settle (the given one, or any) can pay for that much gas; true while this is
+     * unknown. A transaction of several claims may need more than one settlement.
      */
     canPay: (gas: bigint, asked?: Hex): boolean =>
       findAsked(accounts, asked).some(

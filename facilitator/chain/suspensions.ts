@@ -14,10 +14,13 @@ export type Culprit = Readonly<{ kind: "token" | "payer" } | { kind: "wallet"; c
 
 type Parties = Readonly<{ asset: Hex; payer: Hex }>;
 
-/** Payment, as far as it tells by what its payer has paid here before. */
+/** A payment's history: what its payer has paid here before. */
 export type PaidBy = Parties & Readonly<{ contract: Hex; callData: Hex }>;
 
-/** Tokens and payers whose payments cost gas for nothing, and are rejected for a while: at first one minute, doubled by each failure. */
+/**
+ * Tokens and payers whose payments cost gas in vain, and are rejected for a while: one minute at first, doubled with
+ * each failure.
+ */
 export type Suspensions = ReturnType<typeof createSuspensions>;
 
 export type SuspensionDependencies = Pick<Clock, "monotonicMs"> &
@@ -29,12 +32,15 @@ export type SuspensionDependencies = Pick<Clock, "monotonicMs"> &
 
 const hourMs = 3_600_000;
 const suspension = { initialMs: 60_000, maxMs: hourMs };
-/** Shorter, because it also affects payers that never failed and merely use the same contract code. */
+/** Shorter, because it also affects payers that never failed but share the same contract code. */
 const codeSuspension = { initialMs: 60_000, maxMs: 600_000 };
 const entriesMax = 1_000;
 /** Number of failed wallets with the same code after which those that never paid here are rejected for a while. */
 const wastedMax = 3;
-/** Wallets of any code that failed within an hour, before those that never paid here are rejected until the first of them is an hour ago. */
+/**
+ * Number of failed wallets, with any code, within an hour, after which those that never paid here are rejected until
+ * the first of them is an hour old.
+ */
 const wastedPerHour = 10;
 
 const causes: Readonly<Record<Culprit["kind"], string>> = {
@@ -45,13 +51,13 @@ const causes: Readonly<Record<Culprit["kind"], string>> = {
 
 type Entry = Readonly<{ failures: number; untilMs: number }>;
 
-/** Creates the suspensions of this process; the oldest is forgotten first. */
+/** Creates the suspensions of this process; evicts the oldest first. */
 export function createSuspensions({ monotonicMs, log, hasPaid }: SuspensionDependencies) {
   const entries = new Map<string, Entry>();
   const codes = new Map<string, Entry>();
   let codesUntilMs = 0;
   const wastedAtMs: number[] = [];
-  /** When the hourly budget has room again; 0 while it has. */
+  /** When the hourly budget is available again; 0 while it is. */
   const budgetUntilMs = () => (wastedAtMs.length < wastedPerHour ? 0 : (wastedAtMs[0] ?? 0) + hourMs);
   /** Records the first failure of a wallet. The suspension doubles with each failure, and is reset after an hour without one. */
   const noteWallet = (code: Hex) => {
@@ -93,9 +99,9 @@ export function createSuspensions({ monotonicMs, log, hasPaid }: SuspensionDepen
       for (const kind of ["token", "payer"] as const) entries.delete(nameOf(kind, parties));
     },
     /**
-     * Returns why a payment is rejected now; never for what sellers move within channels, which is no payment. Also rejects wallets that never
-     * paid here: those with the same code share their failures, and all of them share an hourly budget, because anybody can create any number
-     * of either.
+     * Returns why a payment is rejected now; never for transfers within channels, which are no payments. Also rejects
+     * wallets that never paid here: those with the same code share their failures, and all of them share an hourly
+     * budget, because anyone can create any number of wallets.
      *
      * @throws {ChainError} when the node can't respond, and {StoreError} when the ledger can't.
      */

@@ -39,7 +39,10 @@ export async function checkToken(asset: AcceptedAsset, { chainId, chain }: Token
 
 type Domain = Readonly<{ name: string; version: string }>;
 
-/** Reads the possible domains of a token: from EIP-5267, else from its name and version; older forms of USDC have only the name. */
+/**
+ * Reads the possible domains of a token: from EIP-5267, otherwise from its name and version; older forms of USDC have
+ * only the name.
+ */
 async function readDomains(read: (data: Hex) => Promise<Hex | undefined>): Promise<readonly Domain[]> {
   const { decode } = await import("ox/AbiParameters");
   const readText = async (call: Hex) => {

@@ -30,13 +30,13 @@ export type TransactionSigner = Readonly<{
   check: () => Promise<void>;
 }>;
 
-/** Signing accounts of one chain, the first of which does what any of them can. */
+/** Signing accounts of one chain; the first one can do everything that any of them can. */
 export type TransactionSigners = readonly [TransactionSigner, ...TransactionSigner[]];
 
 /** Signature by secp256k1: 64 bytes with a low `s` (EIP-2), and the parity of the point's `y`. */
 export type DigestSignature = Readonly<{ compact: Uint8Array; yParity: number }>;
 
-/** Key of an account, here or at a remote service; the only part that knows where keys are. */
+/** Key of an account, local or at a remote service; only this type knows where keys are. */
 export type SigningKey = Readonly<{
   address: Hex;
   signDigest: (digest: Uint8Array) => DigestSignature | Promise<DigestSignature>;

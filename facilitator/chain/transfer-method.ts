@@ -14,7 +14,7 @@ import {
   transferTopic,
 } from "./token.ts";
 
-/** Terms by which the chain knows a payment. */
+/** Terms of a payment on the chain. */
 export type Transfer = Readonly<{
   asset: Hex;
   contract: Hex;
@@ -35,13 +35,16 @@ export function usesPermit2(transfer: Pick<Transfer, "contract" | "callData">): 
     : proxies.has(transfer.contract.toLowerCase());
 }
 
-/** Returns whether the call moves only what is in channels already, and uses no payer's nonce: the channels' contract does it once. */
+/**
+ * Returns whether the call moves only funds that are already in channels, and uses no payer's nonce: the channels'
+ * contract does it once.
+ */
 export function isWithinChannels(transfer: Parameters<typeof readChannelCall>[0]): boolean {
   const call = readChannelCall(transfer);
   return call !== undefined && call.kind !== "deposit";
 }
 
-/** Returns the contract that accepts each nonce of a payer once. */
+/** Returns the contract that accepts each of a payer's nonces once. */
 export function getNonceSpace(transfer: Pick<Transfer, "asset" | "contract" | "callData">): Hex {
   if (isWithinChannels(transfer)) return channelsAddress;
   return usesPermit2(transfer) ? permit2Address : transfer.asset;
@@ -69,12 +72,12 @@ export async function isNonceUsed(
   return (parseWord(bitmap) & mask) !== 0n;
 }
 
-/** What a payer has for a payment, and whether the amount that Permit2 may move, rather than the balance, is the limit. */
+/** What a payer can pay with, and whether the limit is Permit2's allowance rather than the balance. */
 export type Cover = Readonly<{ held: bigint; isAllowance: boolean }>;
 
 /**
- * Reads how much the payer can pay by a payment's method: the balance, and no more than the allowance of Permit2 unless the payment itself
- * approves it. At the newest block, or after what the node has pending.
+ * Reads how much the payer can pay with a payment's method: the balance, capped at Permit2's allowance unless the
+ * payment itself approves it. At the latest block, or including the node's pending transactions.
  *
  * @throws {ChainError} when the node can't respond.
  */
@@ -96,7 +99,7 @@ export async function readCover(
     : { held: balance, isAllowance: false };
 }
 
-/** Builds the rejection of a payment that is not covered by the payer's balance, or by the allowance of Permit2. */
+/** Builds the rejection of a payment that is not covered by the payer's balance, or by Permit2's allowance. */
 export function rejectUncovered(
   { asset, payer, amount }: Pick<Transfer, "asset" | "payer" | "amount">,
   { held, isAllowance }: Cover,
@@ -121,7 +124,7 @@ export function showsTransfer(
 ): boolean {
   const call = readChannelCall(transfer);
   if (!isWithinChannels(transfer)) return receipt.logs.some((log) => isTransfer(log, transfer));
-  // The amount may have grown by another claim since it was read, so any transfer to the recipient counts.
+  // The amount may have grown with another claim since it was read, so any transfer to the recipient counts.
   const { asset, payer, payTo } = transfer;
   const recipient = call?.kind === "refund" ? payer : payTo;
   const topics = [transferTopic, encodeAddressTopic(channelsAddress), encodeAddressTopic(recipient)];
@@ -131,7 +134,7 @@ export function showsTransfer(
   );
 }
 
-/** Returns who gets the tokens: the payee, or for a deposit the channels' contract or a collector on its way there. */
+/** Returns who receives the tokens: the payee, or for a deposit the channels' contract or a collector in between. */
 export function listRecipients({
   payTo,
   ...transfer
@@ -145,12 +148,18 @@ export function getNamedSigner({ contract, callData }: Pick<Transfer, "contract"
   return isSameHex(contract, permit2Proxies.upto) ? readNamedFacilitator(callData) : undefined;
 }
 
-/** Returns whether a payment can share a transaction: its contract moves the tokens for any caller, and calls nothing before. */
+/**
+ * Returns whether a payment can share a transaction: its contract moves the tokens for any caller, without a preceding
+ * call.
+ */
 export function canShareTransaction({ asset, contract }: Pick<Transfer, "asset" | "contract">): boolean {
   return isSameHex(contract, asset) || isSameHex(contract, permit2Proxies.exact);
 }
 
-/** Returns whether the receipt of a transaction with both payments would not tell which one moved tokens: Permit2 logs no nonce. */
+/**
+ * Returns whether the receipt of a transaction with both payments would not show which of them moved tokens: Permit2
+ * logs no nonce.
+ */
 export function isIndistinguishable(a: Transfer, b: Transfer): boolean {
   if (!usesPermit2(a) && !usesPermit2(b)) return false;
   const [one, other] = [a, b].map(({ asset, payer, payTo, amount }) => `${asset} ${payer} ${payTo} ${amount}`);
@@ -188,7 +197,7 @@ export function isTransfer(
   );
 }
 
-/** Builds the topics of the event that an authorization was used. */
+/** Builds the topics of the event for a used authorization. */
 export function buildAuthorizationUseTopics({
   payer,
   authorizationNonce,

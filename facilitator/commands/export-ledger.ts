@@ -11,13 +11,13 @@ import type { LedgerAccess } from "./open-ledger-access.ts";
 
 export type ExportDependencies = LedgerAccess &
   Readonly<{
-    /** Resolves when the reader has taken the text. */
+    /** Resolves when the reader has accepted the text. */
     write: (text: string) => Promise<void>;
-    /** Returns what the resource server's claims say about a payment; undefined without claims. */
+    /** Returns the resource server's claims on a payment; undefined without claims. */
     findClaim: ((key: PaymentKey) => Promise<string>) | undefined;
   }>;
 
-/** How a record compares with the chain. */
+/** Result of comparing a record with the chain. */
 type Comparison = "agrees" | "differs" | "not found" | "pending";
 
 type Receipts = ReadonlyMap<Hex, Receipt>;
@@ -48,8 +48,8 @@ const columns: Readonly<Record<string, (found: Found) => string>> = {
 };
 
 /**
- * Writes the settlements of a ledger as CSV, network by network, each compared with its receipts on the chain. Returns how many do not reconcile. Reads page
- * after page, so that memory stays the same for any ledger.
+ * Writes a ledger's settlements as CSV, network by network, each compared with its receipts on the chain. Returns how
+ * many do not reconcile. Reads page by page, so that memory use does not grow with the ledger.
  *
  * @throws {ChainError | StoreError} when the node or the ledger does not respond.
  */

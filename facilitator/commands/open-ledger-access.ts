@@ -27,10 +27,10 @@ export const ledgerAccessSettings = {
 
 export type LedgerAccessSettings = Readonly<z.output<typeof ledgerAccessSettings.schema>>;
 
-/** A network's chain, for a command. */
+/** A network's chain, for use by a command. */
 export type LedgerChain = Readonly<{ chain: Chain; chargesGasLimit: boolean }>;
 
-/** A facilitator's ledger and networks, for a command next to it. */
+/** A facilitator's ledger and networks, for a command on the same host. */
 export type LedgerAccess = AsyncDisposable &
   Readonly<{
     store: SqlStore;
@@ -58,7 +58,7 @@ export async function openLedgerAccess({
   const networks = listNetworks({ ...settings, assets });
   await using resources = new AsyncDisposableStack();
   const log = createLog({ service: "facilitator", level: "silent" });
-  // Shared, as the ledger is with the next process in a hot restart.
+  // Shared, as the ledger is with the next process during a hot restart.
   const { store } = await openLedgerStore({ ...ledger, isHandedOver: true }, { log });
   resources.use(store);
   const owned = resources.move();

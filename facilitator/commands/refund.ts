@@ -14,12 +14,12 @@ import { showsTransfer } from "../chain/transfer-method.ts";
 import type { NetworkOptions } from "../network-options.ts";
 import type { LedgerAccess } from "./open-ledger-access.ts";
 
-/** Refund to make: of a payment by its name or its settlement's id, in full if no amount is given. */
+/** Refund request: a payment by its name or its settlement's id, in full if no amount is given. */
 export type RefundRequest = Readonly<{
   payment: string;
   amount: bigint | undefined;
   key: Secret;
-  /** Sign another transaction although one was recorded, because its nonce was used by something else. */
+  /** Whether to sign another transaction although one was recorded, because something else used its nonce. */
   again: boolean;
 }>;
 
@@ -34,13 +34,13 @@ export type RefundDependencies = LedgerAccess &
     signal: AbortSignal;
   }>;
 
-/** The refund can't be made, or its outcome is not known; the message says what to do. */
+/** The refund can't be made, or its outcome is unknown; the message says what to do. */
 export class RefundError extends Error {
   override readonly name = "RefundError";
   readonly code = "not_refunded";
 }
 
-/** A settlement to refund, its network, the account that pays it back, and the record of refunds. */
+/** A settlement to refund, its network, the account that refunds it, and the record of refunds. */
 type Case = Readonly<{
   settlement: Settlement;
   network: NetworkOptions;
@@ -52,10 +52,10 @@ type Case = Readonly<{
 const pollMs = 500;
 
 /**
- * Sends a payment back from the payee's account to the payer, once. The signed transaction is recorded before it is sent, and every later run
- * looks for that one on the chain, so that no kill makes a second one.
+ * Sends a payment back from the payee's account to the payer, once. The signed transaction is recorded before it is
+ * sent, and every later run looks for it on the chain, so that a kill never leads to a second one.
  *
- * @throws {RefundError} when it is not refunded, or not yet.
+ * @throws {RefundError} if the payment is not refunded, or not yet.
  */
 export async function refundPayment(request: RefundRequest, dependencies: RefundDependencies): Promise<void> {
   const { store, clock, output } = dependencies;
@@ -105,7 +105,7 @@ async function findPaid(payment: string, { networks, store }: LedgerAccess) {
   return undefined;
 }
 
-/** Shows a refund, and signs it once the operator agrees. */
+/** Shows a refund, and signs it once the operator confirms. */
 async function signRefund(
   { settlement, signer, chain, network }: Case,
   { amount = settlement.amount }: RefundRequest,
@@ -178,7 +178,7 @@ async function follow(
   throw new RefundError(`${hash} is recorded but not on the chain yet${answer}; rerun the same command.`);
 }
 
-/** Returns whether a transaction can't be mined any more: something else has its nonce. */
+/** Returns whether a transaction can't be mined any more because its nonce is used. */
 async function hasLost(refund: Refund, signer: TransactionSigner, chain: Chain): Promise<boolean> {
   // In this order: a transaction mined in between has a receipt.
   return (await isNonceUsed(refund, signer, chain)) && (await chain.receipt(refund.hash)) === undefined;

@@ -14,7 +14,7 @@ export type ContractsOptions = Readonly<{ rpcUrl: string; contracts: readonly Ca
 export type DeployOptions = ContractsOptions &
   Readonly<{
     privateKey: Hex;
-    /** Contents of files with init code, a salt and init code, or a signed transaction. */
+    /** Contents of files with init code, with a salt and init code, or with a signed transaction. */
     initCodes: readonly Hex[];
     /** Chains to copy creations from: URLs of archive nodes. */
     copyFrom: readonly string[];
@@ -45,7 +45,10 @@ export async function runContractsCheck(
   });
 }
 
-/** Shows what would be sent to deploy the missing contracts, sends it if agreed to, and returns the exit status: 0 if none is missing. */
+/**
+ * Shows the transactions that deploy the missing contracts, sends them if confirmed, and returns the exit status: 0 if
+ * none is missing.
+ */
 export async function runContractsDeploy(options: DeployOptions, output: CommandOutput): Promise<number> {
   return reportFailure("deploy", options.rpcUrl, output, async () => {
     const { chain, transport } = connect(options.rpcUrl);
@@ -81,7 +84,7 @@ function connect(url: string) {
   return { transport, chain: createPublicClient({ transport, cacheTime: 0 }) as PublicClient };
 }
 
-/** Takes a creation from the files, else from the first chain that has one. */
+/** Takes a creation from the files, otherwise from the first chain that has one. */
 async function findCreationIn(
   { initCodes, copyFrom }: Pick<DeployOptions, "initCodes" | "copyFrom">,
   address: Address,
@@ -115,7 +118,7 @@ async function reportFailure(command: string, rpcUrl: string, output: CommandOut
   }
 }
 
-/** Describes why a chain could not be queried, or a deployment failed. Throws other errors again. */
+/** Describes why a chain could not be queried, or why a deployment failed. Rethrows other errors. */
 function describeFailure(error: unknown): string {
   if (error instanceof DeploymentError) return error.message;
   if (!(error instanceof BaseError)) throw error;

@@ -10,11 +10,11 @@ import { canonicalContracts } from "#x402/contracts.ts";
 import { readCreation, type Creation } from "./creation.ts";
 
 /**
- * Finds the transaction that created a contract on another chain, and returns it as a creation that any chain accepts. Needs an archive
- * node: it looks for the first block whose state has the code.
+ * Finds the transaction that created a contract on another chain, and returns it as a creation that any chain accepts.
+ * Needs an archive node: it searches for the first block whose state has the code.
  *
- * @returns a phrase that says why there is none.
- * @throws {BaseError} when the node does not respond, or has no old states.
+ * @returns a phrase that explains why there is none.
+ * @throws {BaseError} when the node does not respond, or lacks old states.
  */
 export async function findCreationOnChain(source: PublicClient, address: Address): Promise<Creation | string> {
   if (!(await hasCode(source, address))) return "that chain does not have it either";
@@ -39,7 +39,7 @@ async function hasCode(chain: PublicClient, address: Address, blockNumber?: bigi
   return (await chain.getCode({ address, ...block })) !== undefined;
 }
 
-/** Returns what a transaction called the CREATE2 deployer with, or a whole transaction that creates a contract on any chain. */
+/** Returns the call data for the CREATE2 deployer, or a whole transaction that creates a contract on any chain. */
 function readCreatingBytes(transaction: Transaction): Hex | undefined {
   const { to, input } = transaction;
   if (to !== null) return isAddressEqual(to, canonicalContracts.create2Deployer.address) ? input : undefined;

@@ -14,16 +14,19 @@ import {
 import { canonicalContracts } from "#x402/contracts.ts";
 
 /**
- * How a contract gets to its canonical address on any chain: by a call of the CREATE2 deployer, or by a transaction that was signed for no
- * chain in particular (before EIP-155), whose sender must be funded first.
+ * How a contract gets to its canonical address on any chain: through a call of the CREATE2 deployer, or through a
+ * transaction that was signed without a chain id (before EIP-155), whose sender must be funded first.
  */
 export type Creation = Readonly<{ initCode: Hex }> &
   (
-    | Readonly<{ kind: "create2"; /** Salt and init code: what the CREATE2 deployer is called with. */ data: Hex }>
+    | Readonly<{ kind: "create2"; /** Salt and init code: the CREATE2 deployer's call data. */ data: Hex }>
     | Readonly<{ kind: "presigned"; raw: Hex; hash: Hex; sender: Address; gas: bigint; gasPrice: bigint }>
   );
 
-/** Published salts, for files with init code alone. Sources: scripts of github.com/Uniswap/permit2 and github.com/coinbase/x402. */
+/**
+ * Published salts, for files that contain only init code. Sources: scripts of github.com/Uniswap/permit2 and
+ * github.com/coinbase/x402.
+ */
 const salts = [
   "0x0000000000000000000000000000000000000000d3af2663da51c10215000000",
   "0x0000000000000000000000000000000000000000000000003000000007263b0e",
@@ -53,13 +56,13 @@ export async function readCreation(address: Address, bytes: Hex): Promise<Creati
 async function readPresigned(raw: Hex): Promise<Extract<Creation, { kind: "presigned" }> | undefined> {
   try {
     const { type, chainId, to, nonce = 0, data, gas, gasPrice } = parseTransaction(raw);
-    // viem leaves out fields that are zero or empty.
+    // viem omits fields that are zero or empty.
     if (type !== "legacy" || chainId !== undefined || to || nonce !== 0) return undefined;
     if (data === undefined || gas === undefined || gasPrice === undefined) return undefined;
     const sender = await recoverTransactionAddress({ serializedTransaction: raw as `0x02${string}` });
     return { kind: "presigned", raw, hash: keccak256(raw), sender, gas, gasPrice, initCode: data };
   } catch {
-    // The bytes are no transaction.
+    // The bytes are not a transaction.
     return undefined;
   }
 }

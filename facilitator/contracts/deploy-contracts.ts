@@ -9,7 +9,7 @@ import {
 import { canonicalContracts } from "#x402/contracts.ts";
 import type { DeploymentPlan, PlannedStep } from "./deployment-plan.ts";
 
-/** A deployment that ended before everything was deployed; run again, it continues where it left off. */
+/** A deployment that ended early; the next run continues where it stopped. */
 export class DeploymentError extends Error {
   override readonly name = "DeploymentError";
   readonly code = "deployment_failed";
@@ -27,11 +27,11 @@ const receiptTimeoutMs = 180_000;
 const receiptPollMs = 250;
 
 /**
- * Sends what the plan shows, one transaction after the other, each with the gas and fees that were shown. Nothing is remembered: what the
- * chain already has is left out of the next plan.
+ * Sends the plan's transactions one after the other, each with the gas and fees shown. Nothing is stored: the next plan
+ * omits contracts that the chain already has.
  *
- * @throws {DeploymentError} when transactions of the account are pending, which may be those of an interrupted run; when one is rejected,
- * fails, or is not in a block in time.
+ * @throws {DeploymentError} when the account has pending transactions, which may be those of an interrupted run; when
+ * one is rejected, fails, or is not mined in time.
  */
 export async function deployContracts({ steps, fees }: DeploymentPlan, parts: DeployParts): Promise<void> {
   const { chain, transport, account, report } = parts;

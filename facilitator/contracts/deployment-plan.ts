@@ -5,13 +5,13 @@ import type { Creation } from "./creation.ts";
 /** Fees of each transaction, in wei per unit of gas; fixed when the plan is shown. */
 type PlannedFees = Readonly<{ maxFeePerGas: bigint; maxPriorityFeePerGas: bigint }>;
 
-/** What is sent for one contract, and its max cost in wei, `fund` included. */
+/** Transaction for one contract, and its max cost in wei, including `fund`. */
 export type PlannedStep = Readonly<{
   contract: CanonicalContract;
   creation: Creation;
   /** Gas limit of the transaction. */
   gas: bigint;
-  /** What the sender of a presigned transaction lacks, in wei. */
+  /** Wei that the sender of a presigned transaction is missing. */
   fund: bigint;
   costMax: bigint;
 }>;
@@ -19,24 +19,24 @@ export type PlannedStep = Readonly<{
 export type DeploymentPlan = Readonly<{
   fees: PlannedFees;
   steps: readonly PlannedStep[];
-  /** Missing contracts that can't be deployed, each with a phrase that says why. */
+  /** Missing contracts that can't be deployed, each with a phrase that explains why. */
   impossible: readonly Readonly<{ contract: CanonicalContract; why: string }>[];
 }>;
 
 export type PlanParts = Readonly<{
   chain: PublicClient;
   account: Address;
-  /** Returns the creation of a contract, or a phrase that says why there is none. */
+  /** Returns the creation of a contract, or a phrase that explains why there is none. */
   findCreation: (address: Address) => Promise<Creation | string>;
 }>;
 
-/** Plans what deploys those of `contracts` that the chain lacks, in their order. Sends nothing. */
+/** Plans the deployment of those `contracts` that the chain lacks, in order. Sends nothing. */
 export async function planDeployment(
   contracts: readonly CanonicalContract[],
   parts: PlanParts,
 ): Promise<DeploymentPlan> {
   const estimated = await parts.chain.estimateFeesPerGas();
-  // Twice as much: the fees may rise while a person reads the plan.
+  // Twice as much: the fees may rise while the operator reads the plan.
   const fees = { ...estimated, maxFeePerGas: 2n * estimated.maxFeePerGas };
   const { address: deployer } = canonicalContracts.create2Deployer;
   const steps: PlannedStep[] = [];
@@ -65,7 +65,7 @@ async function planStep(
   if (typeof creation === "string") return creation;
   const needed = await chain.estimateGas({ account, data: creation.initCode });
   if (creation.kind === "create2") {
-    // The CREATE2 deployer, perhaps not deployed yet, passes on 63/64 of the gas and needs some itself.
+    // The CREATE2 deployer, perhaps not deployed yet, forwards 63/64 of the gas and needs some itself.
     const gas = (needed * 110n) / 100n;
     return { contract, creation, gas, fund: 0n, costMax: gas * fees.maxFeePerGas };
   }
@@ -86,12 +86,12 @@ async function planStep(
   return { contract, creation, gas, fund, costMax: fund === 0n ? 0n : fund + transferGas * fees.maxFeePerGas };
 }
 
-/** Sums up what a plan costs at most, in wei. */
+/** Sums up a plan's max cost, in wei. */
 export function sumCost({ steps }: DeploymentPlan): bigint {
   return steps.reduce((sum, { costMax }) => sum + costMax, 0n);
 }
 
-/** Formats a plan for a person, one line for each transaction. */
+/** Formats a plan for the operator, one line per transaction. */
 export function formatPlan(plan: DeploymentPlan): string {
   const lines = plan.steps.flatMap(({ contract, creation, gas, fund, costMax }) => {
     const heading = `${contract.name} at ${contract.address}, for at most ${formatEther(costMax)}:`;

@@ -40,7 +40,10 @@ type SettledAsset = Readonly<{ network: string; address: Hex; decimals: number |
 export type Operations = Readonly<{
   verify: (request: PaymentRequest, caller: CallerInfo) => Promise<VerifyResponse>;
   settle: (request: PaymentRequest, caller: CallerInfo) => Promise<SettleResponse>;
-  /** Leaves out the kinds of a network while no signer can settle there, and gives an error, because no client should sign a payment then. */
+  /**
+   * Omits the kinds of a network, and reports an error, while no signer can settle there, because no client should sign
+   * a payment then.
+   */
   supported: () => SupportedResponse & Readonly<{ error?: string; assets?: readonly SettledAsset[] }>;
 }>;
 
@@ -88,7 +91,9 @@ export function createOperations(
   };
 }
 
-/** Creates a function that lists what is supported, or why nothing is; the same object until that changes. */
+/**
+ * Creates a function that lists the supported kinds, or why there are none; returns the same object until that changes.
+ */
 function listSupported({ networks, schemes }: OperationsOptions): Operations["supported"] {
   const signers = { "eip155:*": [...new Set(networks.flatMap((network) => network.signers))] };
   const each = networks.map((network) => listNetwork(network, schemes));
@@ -126,7 +131,7 @@ function listNetwork(
   };
 }
 
-/** Joins the problems of networks, each with its network if there are several networks; undefined if there is no problem. */
+/** Joins the networks' problems, each with its network if there are several; undefined if there are none. */
 export function describeProblems(
   networks: readonly Readonly<{ network: string; problem: string | undefined }>[],
 ): string | undefined {
@@ -157,7 +162,7 @@ export type PaymentRequest = Readonly<
   { paymentRequirements: unknown } & ({ paymentPayload: unknown } | { read: ReadPayment })
 >;
 
-/** Parsed request: the scheme and the network by which the payment is settled, or why it can't be. */
+/** Parsed request: the payment's scheme and network, or why it can't be settled. */
 export type ReadRequest = Readonly<
   { by: SettlingScheme; on: SettledNetwork; order: Order<unknown> } | { refusal: Refusal }
 >;

@@ -41,7 +41,10 @@ const openApproval: Refusal = {
     "another payment of this payer is awaiting settlement, and a signed approval is valid for only one payment; approve Permit2 on the token.",
 };
 
-/** Returns why a seller's call of several claims can't be paid for: it is signed as a whole, so that only the seller can split it. */
+/**
+ * Returns why a seller's call with several claims can't be paid for: it is signed as a whole, so only the seller can
+ * split it.
+ */
 function refuseCostly(
   payment: SignedPayment,
   { gas, shortage, canPay }: Pick<PaymentCheckDependencies, "gas" | "shortage" | "canPay">,
@@ -52,7 +55,7 @@ function refuseCostly(
   return { reason: reason.simulation, message };
 }
 
-/** Creates the checks, which remember at most `entriesMax` payments. */
+/** Creates the checks, which cache at most `entriesMax` payments. */
 export function createPaymentChecks(
   limits: Readonly<{ entriesMax: number }>,
   { chainAt, gas, shortage, canPay, suspensions, clock, monotonicMs }: PaymentCheckDependencies,
@@ -84,7 +87,10 @@ export function createPaymentChecks(
       return (await checkOnChain(payment, { chain, gas })) ?? refuseCostly(payment, { gas, shortage, canPay });
     },
     checkWallet,
-    /** The same for a whole payment: a wallet that its settlement creates (ERC-6492) can't be asked before, and its simulation decides. */
+    /**
+     * The same for a whole payment: a wallet that its settlement creates (ERC-6492) can't be called before; its
+     * simulation decides.
+     */
     checkSigner: async (payment: SignedPayment, caller: Caller): Promise<Refusal | undefined> => {
       if (payment.walletSignature === undefined) return undefined;
       const refusal = await checkWallet(payment, caller);
@@ -187,7 +193,7 @@ export function rejectTime(
 /** Max gas of a wallet's check; signatures of several owners or by passkeys take a few hundred thousand. */
 const checkGas = 1_000_000;
 
-/** Time for which an account without code is not asked again: any client can invent signatures for it. */
+/** Time for which an account without code is not checked again: any client can invent signatures for it. */
 const accountMs = 10_000;
 
 /**
@@ -203,7 +209,7 @@ function createWalletCheck(
     const account = payer.toLowerCase();
     const message = `the signature is not by ${payer}, or not for this token and chain.`;
     const refusal: Refusal = { reason: reason.signature, message };
-    // One that a settlement creates (ERC-6492) may exist at any moment.
+    // A wallet created by a settlement (ERC-6492) may be deployed at any moment.
     const knownAtMs = contract === multicall3Address ? undefined : accountsAtMs.get(account);
     if (knownAtMs !== undefined && monotonicMs() - knownAtMs < accountMs) return refusal;
     const answer = await chain.simulate({ to: payer, data: encodeSignatureCheck(id, walletSignature), gas: checkGas });

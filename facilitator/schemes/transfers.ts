@@ -45,12 +45,12 @@ export type TransferDependencies = Omit<PaymentChecks, "recent" | "checkAgain"> 
     log: Logger;
   }>;
 
-/** Contracts of a chain that was not checked yet: it may have all, and queries about a payment fail until it is. */
+/** Contracts of an unchecked chain: it may have all of them, and queries about a payment fail until it is checked. */
 const uncheckedContracts: Transfers["contracts"] = { has: () => true };
 
 const tooManyNotes = `${payerNotesMax} verified payments of this payer wait for their settlement, which is the most; settle them, or wait for an hour`;
 
-/** Creates the transfers that schemes use to settle, for each caller, whatever scheme they were signed for. */
+/** Creates the transfers that schemes use to settle, for each caller, whichever scheme the payments were signed for. */
 export function createTransfers(
   options: TransferOptions,
   dependencies: TransferDependencies,
@@ -78,11 +78,12 @@ export function createTransfers(
     async verify(payment) {
       const unsigned = await refuseSigner(payment, caller, dependencies);
       if (unsigned !== undefined) return refuse(unsigned, payment.payer);
-      // Note it before reading the progress: of two concurrent copies, whichever settles first sees the note of the other.
+      // Record it before reading the progress: of two concurrent copies, whichever settles first sees the other's
+      // record.
       const isNoted = caller.kind !== "seller" || (await engine.recordVerified(payment, caller.owner));
       if (!isNoted) throw new OverloadError(503, tooManyNotes);
       const refusal = await judge(payment, caller, options, dependencies);
-      // Any caller can sign payments that are rejected, each with another seller.
+      // Any caller can sign payments that are rejected, each for another seller.
       if (caller.kind === "seller" && refusal !== undefined) await engine.forgetRejected(payment.id, caller.owner);
       return refusal === undefined
         ? { answer: { state: "valid" }, payer: payment.payer }
@@ -114,8 +115,8 @@ export function createTransfers(
 }
 
 /**
- * Returns why nobody who may has signed a payment. A wallet is not asked about a settlement that has begun, not even while it was asked: its
- * caller must get the outcome, whatever the wallet or the node says now.
+ * Returns why no authorized account has signed a payment. Doesn't call the wallet about a started settlement, nor if
+ * the settlement starts during the call: its caller must get the outcome, whatever the wallet or the node returns now.
  */
 async function refuseSigner(
   payment: SignedPayment,
@@ -130,7 +131,7 @@ async function refuseSigner(
   return checked.value;
 }
 
-/** Returns why a payment would not settle now; undefined if it would, which is remembered. */
+/** Returns why a payment would not settle now; undefined if it would, which is cached. */
 async function judge(
   payment: SignedPayment,
   caller: Caller,
@@ -146,12 +147,15 @@ async function judge(
     recent.recordGood(payment, verifiedAtMs, nameAsker(caller));
     return undefined;
   }
-  // Another call may have started the payment's settlement meanwhile, which then has the payer's funds.
+  // Another call may have started the payment's settlement meanwhile, which then has reserved the payer's funds.
   const begun = await engine.progress(payment);
   return begun === undefined ? refusal : refuseRecorded(begun, caller);
 }
 
-/** Creates the log of answers. Any caller can cause a rejection, or a repeated report, of the same payment any number of times. */
+/**
+ * Creates the log of responses. Any caller can cause a rejection, or a repeated report, of the same payment any number
+ * of times.
+ */
 function createAnswerLog(network: string, log: Logger) {
   const refusals = createBoundedLog(log);
   const settlements = createBoundedLog(log, saleLineLimit);
@@ -170,8 +174,8 @@ function createAnswerLog(network: string, log: Logger) {
 }
 
 /**
- * Looks for who else executed a payment whose nonce is used, if the caller had it verified before: else it has paid somebody else. For a
- * seller with a key, the ledger knows that after a restart, too.
+ * Looks for a third party that executed a payment whose nonce is used, if the caller had it verified before; otherwise
+ * it has paid someone else. For a seller with a key, the ledger has that even after a restart.
  */
 async function adoptForeign(
   payment: SignedPayment,
@@ -186,12 +190,12 @@ async function adoptForeign(
   return wasGood ? engine.adopt(payment, caller) : undefined;
 }
 
-/** Names the seller, or the address, that a payment is verified and settled for. */
+/** Names the seller, or the address, for which a payment is verified and settled. */
 function nameAsker({ waiting }: Caller): string {
   return waiting?.caller ?? "";
 }
 
-/** Rejects a payment that is not settled here. Applies only to settlements that have not started, as its parts do. */
+/** Rejects a payment that can't be settled here. Applies only to settlements that have not started, as its parts do. */
 function refuseUnserved(payment: SignedPayment, options: TransferOptions): Refusal | undefined {
   const { payTo, asset, amount, max = amount } = payment;
   return (
@@ -206,7 +210,7 @@ export function rejectAmount(amount: bigint, least: bigint): Refusal | undefined
   return { reason: reason.requirements, message };
 }
 
-/** Rejects a payment that names another facilitator; a recorded one may name an account that signs no longer. */
+/** Rejects a payment that names another facilitator; a recorded one may name an account that no longer signs. */
 function refuseNamed(payment: SignedPayment, { signers }: Pick<TransferOptions, "signers">): Refusal | undefined {
   const named = getNamedSigner(payment);
   if (named === undefined || signers.has(named)) return undefined;

@@ -30,7 +30,7 @@ export function createRecentVerdicts(
       keepNewest(signed, id, callData, entriesMax);
       return true;
     },
-    /** Returns whether the chain would have accepted the payment when a caller asked, however long ago. */
+    /** Returns whether the chain would have accepted the payment when a caller had it checked, however long ago. */
     wasGood: ({ id }: Pick<SignedPayment, "id">, caller: string): boolean => good.has(`${id} ${caller}`),
     /** Records that the chain, queried for a caller at that monotonic time, would accept the payment. */
     recordGood: (payment: SignedPayment, verifiedAtMs: number, caller: string = ""): void => {
@@ -58,7 +58,7 @@ export function createRecentVerdicts(
   };
 }
 
-/** Call that the chain would accept, and when it was asked. */
+/** Call that the chain would accept, and when it was checked. */
 type Verdict = Readonly<{ contract: Hex; callData: Hex; atMs: number }>;
 
 /** Verdicts about a payer's payments in one token, and the time at which its last settlement started or ended. */

@@ -168,7 +168,8 @@ export async function startSoleEngine(
     forgetRejected: dependencies.ownership.forgetRejected,
     progress: async ({ id }) => {
       const running = book.get(id);
-      // Until the ledger was read, the owner is the last caller, which may have sent a copy of a payment that was settled long ago.
+      // Until the ledger has been read, the owner is the last caller, which may have sent a copy of a payment settled
+      // long ago.
       const isKnown = running !== undefined && (running.unrecorded || running.signed);
       const recorded = isKnown ? undefined : await ledger.progress(id);
       return recorded ?? (running && { state: "begun", owner: running.owner });

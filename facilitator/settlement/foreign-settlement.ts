@@ -22,8 +22,9 @@ type ForeignDependencies = Readonly<{
 export type AdoptForeign = (payment: SignedPayment, caller: Caller) => Promise<SettleAnswer | undefined>;
 
 /**
- * Creates the search for payments that were verified here, and that somebody else submitted before they were settled here: the payer has
- * paid. Its function throws `ChainError` when the node can't respond, and `StoreError` when the ledger is unavailable.
+ * Creates the search for payments that were verified here and submitted by someone else before they were settled here:
+ * the payer has paid. Its function throws `ChainError` when the node can't respond, and `StoreError` when the ledger is
+ * unavailable.
  */
 export function createForeignSettlement(
   { confirmations, chainId }: Readonly<{ confirmations: number; chainId: number }>,
@@ -39,7 +40,7 @@ export function createForeignSettlement(
     if (number - blockNumber + 1 < confirmations) return { state: "pending", transaction };
     const outcome = { state: "settled", transaction, amount: payment.amount } as const;
     const isNew = await recordForeign({ chainId, store, clock }, settlement, outcome);
-    // One with the same nonce was recorded meanwhile, and the transaction counts for that.
+    // A settlement with the same nonce was recorded meanwhile, and the transaction counts for that.
     if (!isNew && (await ledger.progress(payment.id)) === undefined) return undefined;
     if (isNew) audit?.add(auditSettlement(settlement, outcome, `eip155:${chainId}`));
     const isOwner = await ownership.acquire(payment.id, caller.owner);

@@ -21,8 +21,8 @@ const releaseSql = "UPDATE settlement SET owner = NULL WHERE chain_id = $1 AND i
 const closeSql = `UPDATE settlement SET owner = '${closed}' WHERE chain_id = $1 AND id = $2 AND owner = $3`;
 
 /**
- * Max notes of one payer. A client that can pay once can sign any number of payments, each under any number of identifiers, and have them
- * verified for free; a settlement that ends removes its notes.
+ * Max notes of one payer. A client that can pay once can sign any number of payments, each with any number of
+ * identifiers, and have them verified for free; a settlement that ends removes its notes.
  */
 export const payerNotesMax = 500;
 

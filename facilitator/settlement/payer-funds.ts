@@ -8,7 +8,7 @@ import { readCover, rejectUncovered, type Cover } from "../chain/transfer-method
 /** Part of a settlement that reduces its payer's balance. */
 export type Spending = Readonly<{ asset: Hex; contract: Hex; payer: Hex; amount: bigint; callData: Hex }>;
 
-/** Whether the payment was simulated, and the check to repeat when an approval of Permit2 changed the allowance meanwhile. */
+/** Whether the payment was simulated, and the check to repeat if a Permit2 approval changed the allowance meanwhile. */
 type ReserveOptions = Readonly<{ isSimulated: boolean; recheck?: () => Promise<Refusal | undefined> }>;
 
 /** Settlement being checked; disposal ends the check. */
@@ -124,7 +124,7 @@ export function createPayerFunds({
   };
 }
 
-/** Settlement that is being checked, and how many of its account had ended before. */
+/** Settlement that is being checked, and how many of its account's settlements had ended before. */
 type Opened = Readonly<{ spending: Spending; account: Account; endsBefore: number }>;
 
 type ReserveDependencies = Readonly<{

@@ -71,7 +71,7 @@ export type SettlementSettings = Readonly<z.output<typeof settlement>>;
 
 const { confirmations, gasLimit, gasMarginPercent, maxFeePerGasGwei, bumpAfterMs } = settlement.unwrap().shape;
 
-/** Those that may differ for a further network. */
+/** Settings that may differ for a further network. */
 export const networkSettlement = z.strictObject({
   confirmations: confirmations.unwrap().exactOptional(),
   gasLimit: gasLimit.unwrap().exactOptional(),

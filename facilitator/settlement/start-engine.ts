@@ -9,17 +9,20 @@ import { createLedger, createRecordChecks } from "./ledger/ledger.ts";
 import type { LedgerStore } from "./ledger/open-ledger.ts";
 import { createOwnership, type Ownership } from "./ownership.ts";
 
-/** Engine whose ledger is compared with the chain, and which takes over what third parties settled. */
+/** Engine whose ledger is compared with the chain, and which records what third parties settled. */
 type ComparedEngine = Omit<Engine, "callInFlight"> &
   Pick<ComparedLedger, "comparison"> &
   Pick<Ownership, "wasVerified"> &
   Readonly<{
     adopt: AdoptForeign;
-    /** Returns whether a payment's settlement has begun with the same signature, which was valid then. Throws `StoreError`. */
+    /**
+     * Returns whether a payment's settlement has started with the same signature, which was valid then. Throws
+     * `StoreError`.
+     */
     hasBegun: (payment: Pick<SignedPayment, "id" | "callData" | "walletSignature">) => Promise<boolean>;
   }>;
 
-/** Resumes the settlements that the ledger has of one network, alone or as one of the replicas that share it. */
+/** Resumes a network's settlements from the ledger, alone or as one of the replicas that share it. */
 export async function startEngine(
   options: EngineOptions & Readonly<{ compareIntervalMs: number }>,
   dependencies: EngineDependencies & LedgerStore,
@@ -40,7 +43,7 @@ export async function startEngine(
   return {
     ...engine,
     adopt,
-    // The ledger first: what is in flight stays there until it is recorded.
+    // The ledger first: in-flight settlements stay in flight until they are recorded.
     hasBegun: async (payment) =>
       hasSameSignature(await findCall(payment.id), payment) || hasSameSignature(callInFlight(payment.id), payment),
     wasVerified: ownership.wasVerified,
@@ -49,7 +52,7 @@ export async function startEngine(
   };
 }
 
-/** Returns whether a call has the signature of a payment, perhaps for another amount: contracts take the signature last. */
+/** Returns whether a call has a payment's signature, perhaps for another amount: contracts take the signature last. */
 function hasSameSignature(
   call: Hex | undefined,
   { callData, walletSignature }: Pick<SignedPayment, "callData" | "walletSignature">,

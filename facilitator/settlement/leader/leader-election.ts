@@ -21,7 +21,7 @@ export type Candidate = AsyncDisposable &
 /** A quarter of a term's lifetime, so that two renewals may fail. */
 const renewIntervalMs = 1_000;
 
-/** Starts to settle when no other replica does, and stands by otherwise. */
+/** Starts to settle when no other replica does; stands by otherwise. */
 export function startCandidate(options: EngineOptions, dependencies: CandidateDependencies): Candidate {
   const { shared, pause, log } = dependencies;
   const { lease } = shared;

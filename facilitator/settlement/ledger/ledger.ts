@@ -18,9 +18,9 @@ import type { Attempt, Outcome, Recorded, Settlement, Unfinished } from "../sett
 type Begun = Readonly<{ settlement: Settlement; attempt: Attempt }>;
 
 /**
- * Journal of settlements on one chain. Writes are durable on disk when a promise resolves, even if the process or machine crashes
- * afterwards. At most one settlement per authorization nonce can be in flight or settled. Any method throws `StoreError` when the database
- * is unavailable.
+ * Journal of settlements on one chain. Writes are durable on disk when a promise resolves, even if the process or
+ * machine crashes afterwards. At most one settlement per authorization nonce can be in flight or settled. Any method
+ * throws `StoreError` when the database is unavailable.
  */
 export type Ledger = Readonly<{
   progress: (id: Hex) => Promise<Recorded | undefined>;
@@ -32,7 +32,7 @@ export type Ledger = Readonly<{
   begin: (begun: readonly Begun[]) => Promise<void>;
   /** Records outcomes, atomically. */
   finish: (outcomes: ReadonlyMap<Hex, Outcome>) => Promise<void>;
-  /** Deletes a transaction that no node accepted, and those of its settlements that have no other transaction. */
+  /** Deletes a transaction that no node accepted, and its settlements without other transactions. */
   withdraw: (attempt: Attempt) => Promise<void>;
   unfinished: () => Promise<readonly Unfinished[]>;
   /** Deletes at most `max` settlements finished before the given time, oldest first. Returns the number deleted. */
@@ -108,7 +108,7 @@ const paidSql = `SELECT 1 AS paid FROM settlement WHERE chain_id = $1 AND COALES
 
 const callSql = "SELECT call_data FROM settlement WHERE chain_id = $1 AND id = $2";
 
-/** Creates checks of what one chain's ledger has, as long as it retains it. Each throws `StoreError`. */
+/** Creates checks of one chain's records in the ledger, as long as it retains them. Each throws `StoreError`. */
 export function createRecordChecks({ chainId, store }: Readonly<{ chainId: number; store: Pick<SqlStore, "rows"> }>) {
   return {
     /** Returns the call of a recorded settlement. */
@@ -125,8 +125,8 @@ export function createRecordChecks({ chainId, store }: Readonly<{ chainId: numbe
 }
 
 /**
- * Records a settlement with its outcome, unless it, or another with its authorization nonce, is recorded. Any replica may: no transaction
- * of ours executed it. Returns whether it is recorded now for the first time.
+ * Records a settlement with its outcome, unless it, or another settlement with its authorization nonce, is recorded.
+ * Any replica may: no transaction of ours executed it. Returns whether it is recorded now for the first time.
  */
 export function recordForeign(
   { chainId, store, clock }: Readonly<{ chainId: number }> & Pick<LedgerDependencies, "store" | "clock">,
@@ -140,7 +140,10 @@ export function recordForeign(
   });
 }
 
-/** Returns how many of them were not recorded before. A conflict with another key than the given one throws; without one, none does. */
+/**
+ * Returns how many of them were not recorded before. A conflict on a different key than the given one throws; without a
+ * given key, no conflict does.
+ */
 function insertSettlements(
   connection: SqlConnection,
   chainId: number,

@@ -2,10 +2,9 @@ import type { SqlRow, SqlStore } from "#daemon/sql/store.ts";
 import type { Hex } from "#x402/hex.ts";
 
 /**
- * Refund of a settlement: one transfer back to its payer.
- * - `sent`: its transaction is signed and may have been sent; its outcome is not recorded;
- * - `refunded`: final;
- * - `failed`: the transaction was reverted and moved nothing, so that another may follow.
+ * Refund of a settlement: one transfer back to its payer. - `sent`: its transaction is signed and may have been sent;
+ * its outcome is not recorded; - `refunded`: final; - `failed`: the transaction reverted and moved nothing, so another
+ * one may follow.
  */
 export type Refund = Readonly<{
   /** The settlement's. */
@@ -22,7 +21,8 @@ export type Refund = Readonly<{
 export type Refunds = Readonly<{
   find: (id: Hex) => Promise<Refund | undefined>;
   /**
-   * Records a signed refund before it is sent, in place of a failed one or of `lost`. Returns false, and records nothing, if there is another.
+   * Records a signed refund before it is sent, replacing a failed one or `lost`. Returns false, and records nothing, if
+   * there is another refund.
    */
   begin: (refund: Omit<Refund, "state">, lost?: Hex) => Promise<boolean>;
   end: (refund: Refund, state: "refunded" | "failed") => Promise<void>;

@@ -77,8 +77,8 @@ export function toSettlement(row: SqlRow): Settlement {
 }
 
 /**
- * Reads rows of table `attempt`, by settlement. A transaction with several settlements has its bytes in the row of the first; it is left out
- * once retention deleted that.
+ * Reads rows of table `attempt`, by settlement. A transaction with several settlements has its bytes in the row of the
+ * first; they are omitted once retention has deleted that row.
  */
 export async function readAttempts(
   found: readonly SqlRow[],

@@ -5,7 +5,7 @@ import type { Receipt } from "../../chain/chain.ts";
 import { readGasLimit } from "../../chain/transaction-signer.ts";
 import type { Attempt } from "../settlement.ts";
 
-/** Settlement about to be requested: the seller whose key its caller has, if it has a name, and the payment's own identifier. */
+/** Settlement about to be requested: the name of its caller's seller, if any, and the payment's own identifier. */
 export type Sale = Readonly<{
   id: Hex;
   payer: Hex;
@@ -16,10 +16,13 @@ export type Sale = Readonly<{
 /** Sellers and payment-identifiers of settlements. Writes are durable when their promise resolves. Any method throws `StoreError`. */
 export type Sales = ReturnType<typeof createSales>;
 
-/** Wei that a seller's settlements cost in an hour, and the most that one of them did; from `forgottenMs` on they no longer count. */
+/**
+ * Wei that a seller's settlements cost in an hour, and the max cost of one of them; from `forgottenMs` on, they no
+ * longer count.
+ */
 export type GasOfHour = Readonly<{ spent: bigint; dearest: bigint; forgottenMs: number }>;
 
-/** Max identifiers of one payer; older ones are forgotten, because the payer may sign any number of payments. */
+/** Max identifiers of one payer; older ones are evicted, because the payer may sign any number of payments. */
 export const payerIdentifiersMax = 500;
 
 const addIdentifierSql = `INSERT INTO identifier (chain_id, payer, id, fingerprint, at_ms) VALUES ($1, $2, $3, $4, $5)
@@ -42,7 +45,10 @@ const forgetSalesSql = `DELETE FROM sale WHERE (chain_id, id) IN
 
 export type SalesOptions = Readonly<{
   chainId: number;
-  /** Chain by which identifiers are recorded, the same for all networks: an identifier means one thing only. Default: `chainId`. */
+  /**
+   * Chain under which identifiers are recorded, the same for all networks: an identifier has only one meaning. Default:
+   * `chainId`.
+   */
   firstChainId?: number;
 }>;
 
@@ -64,7 +70,7 @@ export function createSales(
     { id, fingerprint }: BoundIdentifier,
   ): Promise<boolean> => (await rows(conflictSql, [firstChainId, payer.toLowerCase(), id, fingerprint])).length > 0;
   return {
-    /** Returns whether the payer's identifier is in use for something else. */
+    /** Returns whether the payer's identifier is in use for a different purchase. */
     isConflict: (payer: Hex, identifier: BoundIdentifier): Promise<boolean> => isConflict(store, payer, identifier),
     /** Records a sale before it is settled. Returns false, and records nothing, on a conflict. */
     add: ({ id, payer, seller, identifier }: Sale): Promise<boolean> =>
@@ -78,7 +84,10 @@ export function createSales(
         if (seller !== undefined) await connection.change(addSaleSql, [chainId, id, seller, clock()]);
         return true;
       }),
-    /** Records the gas of settlements in wei, each once, and adds it to their sellers' hour. Returns what it added, by seller. */
+    /**
+     * Records the gas of settlements in wei, each once, and adds it to their sellers' hour. Returns the added amounts,
+     * by seller.
+     */
     addGas: async (paid: ReadonlyMap<Hex, bigint>): Promise<ReadonlyMap<string, bigint>> => {
       const bySeller = new Map<string, bigint>();
       if (paid.size === 0) return bySeller;
@@ -96,7 +105,10 @@ export function createSales(
       });
       return bySeller;
     },
-    /** Returns the wei that a seller's settlements have cost in the last 24 hours, by hour and from the oldest on; the first hour counts whole. */
+    /**
+     * Returns the wei that a seller's settlements cost in the last 24 hours, by hour, oldest first; the first hour
+     * counts in full.
+     */
     gasOfDay: (seller: string): Promise<readonly GasOfHour[]> => readHours(store, seller, clock() - dayMs),
     /** Deletes at most `max` identifiers and sales from before a time. Returns the larger of the two numbers deleted. */
     forget: async (beforeMs: number, max: number): Promise<number> => {
@@ -108,8 +120,8 @@ export function createSales(
 }
 
 /**
- * Computes the signer's gas cost of a settlement, in wei: for the whole limit of each transaction if the chain charges that. Settlements
- * that share a transaction have equal parts, which add up to its cost.
+ * Computes the signer's gas cost of a settlement, in wei: for the whole limit of each transaction if the chain charges
+ * that. Settlements that share a transaction have equal shares, which add up to its cost.
  */
 export function computeGasCost(
   attempts: readonly Attempt[],
@@ -127,7 +139,7 @@ export function computeGasCost(
   }, 0n);
 }
 
-/** Adds up what was spent in some hours. */
+/** Sums up the spending of several hours. */
 export function sumSpent(hours: readonly GasOfHour[]): bigint {
   return hours.reduce((sum, { spent }) => sum + spent, 0n);
 }
@@ -135,12 +147,12 @@ export function sumSpent(hours: readonly GasOfHour[]): bigint {
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
 
-/** Formats an hour in UTC, as `2026-01-31T05`. */
+/** Formats an hour in UTC, e.g. `2026-01-31T05`. */
 function formatHour(atMs: number): string {
   return new Date(atMs).toISOString().slice(0, 13);
 }
 
-/** Reads when an hour, or a day, began. */
+/** Parses the start of an hour, or of a day. */
 function readHour(text: string): number {
   return Date.parse(text.length === 10 ? text : `${text}:00Z`);
 }

@@ -5,8 +5,8 @@ const addNotePayer = `ALTER TABLE verification ADD COLUMN payer text;
    CREATE INDEX verification_by_payer ON verification (chain_id, payer)`;
 
 /**
- * What a payment-identifier of a payer stands for, each settlement's seller and gas (wei, decimal text), a seller's gas by day (UTC), and
- * refunds with their signed transaction.
+ * Meaning of a payer's payment-identifier, each settlement's seller and gas (wei, decimal text), a seller's gas per day
+ * (UTC), and refunds with their signed transaction.
  */
 const addSales = `CREATE TABLE identifier (
      chain_id bigint NOT NULL,
@@ -47,7 +47,10 @@ const addSales = `CREATE TABLE identifier (
      PRIMARY KEY (chain_id, id),
      FOREIGN KEY (chain_id, id) REFERENCES settlement (chain_id, id) ON DELETE CASCADE
    )`;
-/** Contract that moves the tokens, and contract that accepts a nonce once; the token itself in earlier rows, which have neither. */
+/**
+ * Contract that moves the tokens, and contract that accepts a nonce once; the token itself in earlier rows, which lack
+ * both.
+ */
 const addContracts = `ALTER TABLE settlement ADD COLUMN contract text;
    ALTER TABLE settlement ADD COLUMN nonce_space text;
    DROP INDEX settlement_authorization;

@@ -43,7 +43,10 @@ export type ExportedSettlement = Readonly<{
   refund: Readonly<{ state: string; amount: string; transaction: Hex }> | undefined;
 }>;
 
-/** What to export: settlements finished, or begun and not finished, from a time to before another, of one seller or of all. */
+/**
+ * What to export: settlements that finished, or started without finishing, from one time to before another, of one
+ * seller or of all.
+ */
 export type ExportRange = Readonly<{ fromMs: number; toMs: number; seller: string | undefined }>;
 
 /** Max settlements in memory at a time. */

@@ -28,19 +28,23 @@ export type BatchPlannerDependencies = Readonly<{
   logsUses: (asset: Hex) => boolean;
 }>;
 
-/** Share of a block that one transaction may ask for, so that it is not left out of fuller blocks: one in four. */
+/** A transaction's max share of a block, so that it is not excluded from fuller blocks: a quarter. */
 const blockShare = 4n;
-/** Max call data of a transaction in bytes; geth's pool accepts 128 KiB in all. */
+/** Max call data of a transaction in bytes; geth's pool accepts 128 KiB in total. */
 const callBytesMax = 96 * 1_024;
 
 /**
- * Creates the function that lets waiting payments share transactions: as many as fit the gas of one. A payment that was sent before, or
- * shared a transaction that failed, keeps its own. Whatever would fail in its batch now is taken out of it.
+ * Creates the function that assigns waiting payments to shared transactions: as many as fit into one's gas limit. A
+ * payment that was sent before, or whose shared transaction failed, gets its own. Payments that would fail now are
+ * removed from their batch.
  *
  * @throws {ChainError} from the function when the node can't respond.
  */
 export function createBatchPlanner({ chain, gas, signer, contracts, logsUses }: BatchPlannerDependencies) {
-  /** Returns the gas limit of a batch all of whose payments succeed now: estimates can't see a failure that the batch tolerates. */
+  /**
+   * Returns the gas limit of a batch whose payments all succeed now: estimates can't see a failure that the batch
+   * tolerates.
+   */
   const estimate = (entries: readonly InFlightSettlement[], gasMax: bigint) =>
     gas.estimateBatch(
       entries.map(({ settlement }) => settlement),
@@ -91,7 +95,10 @@ function canJoin({ settlement, attempts, isSeparate, abandoned }: InFlightSettle
 
 type Batch = { entries: InFlightSettlement[]; gas: bigint; bytes: number };
 
-/** Distributes payments among batches by their own gas limits; one that does not fit, or looks like another, goes into the next. */
+/**
+ * Distributes payments among batches by their own gas limits; one that does not fit, or is indistinguishable from
+ * another, goes into the next.
+ */
 function packBatches(entries: readonly InFlightSettlement[], gasMax: bigint, limits: GasLimits): readonly Batch[] {
   const batches: Batch[] = [];
   for (const entry of entries) {
@@ -112,7 +119,7 @@ function packBatches(entries: readonly InFlightSettlement[], gasMax: bigint, lim
   return batches;
 }
 
-/** Encodes the call of a transaction with several payments. One that `mayFail` does not undo the others. */
+/** Encodes the call of a transaction with several payments. A call that `mayFail` does not revert the others. */
 export function encodeBatch(
   entries: readonly InFlightSettlement[],
   { mayFail }: Readonly<{ mayFail: boolean }>,

@@ -23,7 +23,10 @@ export type SendDependencies = SigningDependencies &
 /** Settlement without a transaction, and why there is none. */
 export type UnsentBatch = Readonly<{ entry: InFlightSettlement; failure: Error }>;
 
-/** Result of sending a batch: the number of signed transactions, the jobs that immediately need another one, and what was not sent. */
+/**
+ * Result of sending a batch: the number of signed transactions, the jobs that immediately need another one, and the
+ * unsent settlements.
+ */
 export type SentBatch = Readonly<{ signed: number; again: readonly Job[]; unsent: readonly UnsentBatch[] }>;
 
 /** Max foreign transactions that a settlement may encounter at its nonce before it is left to the tracker. */
@@ -105,7 +108,10 @@ async function send(chain: Chain, rawTransaction: Attempt["rawTransaction"]): Pr
   }
 }
 
-/** Handles a transaction that the node did not accept. Returns the jobs that need another one, because its nonce was foreign or its settlements go alone, and what can't be sent by this account. */
+/**
+ * Handles a transaction that the node did not accept. Returns the jobs that need another one, because the nonce was
+ * foreign or the settlements need separate transactions, and those that this account can't send.
+ */
 async function handleUntaken(
   { items, replaced, transaction, pricedBeforeMs }: SignedJob,
   outcome: Exclude<SendOutcome, { kind: "accepted" }>,

@@ -23,9 +23,9 @@ export function createNonceAllocator() {
   };
   return {
     next,
-    /** Returns the next nonce; undefined before the chain was asked. */
+    /** Returns the next nonce; undefined before the chain was queried. */
     known: (): number | undefined => (floor === undefined ? undefined : next()),
-    /** Returns the next nonce, and holds it. */
+    /** Returns the next nonce, and reserves it. */
     acquire: (): number => {
       const nonce = next();
       held.add(nonce);
@@ -35,16 +35,21 @@ export function createNonceAllocator() {
     hold: (nonce: number): void => void held.add(nonce),
     /** Releases a nonce whose transaction was certainly not broadcast. */
     release: (nonce: number): void => void held.delete(nonce),
-    /** Sets the chain's next nonce. Nonces below it are used; if the chain went back, the lower ones become free again. */
+    /**
+     * Sets the chain's next nonce. Nonces below it are used; if the chain was reset, the lower ones become free again.
+     */
     rebase: (chainNext: number): void => {
       floor = chainNext;
       for (const nonce of held) if (nonce < chainNext) held.delete(nonce);
     },
-    /** Sets the next nonce of the chain and its pool. Keeps held nonces below it, because the pool may still drop their transactions. */
+    /**
+     * Sets the next nonce of the chain and its pool. Keeps reserved nonces below it, because the pool may still drop
+     * their transactions.
+     */
     startFrom: (poolNext: number): void => {
       floor = poolNext;
     },
-    /** Sets the chain's next nonce and frees all nonces from there on; their transactions must be signed again. */
+    /** Sets the chain's next nonce and frees all nonces from it on; their transactions must be signed again. */
     reset: (chainNext: number): void => {
       floor = chainNext;
       held.clear();
@@ -54,7 +59,10 @@ export function createNonceAllocator() {
   };
 }
 
-/** Signed transaction of a job, each settlement's part of it, and the time since which the previous transaction has offered its fee. */
+/**
+ * Signed transaction of a job, each settlement's share of it, and since when the previous transaction has offered its
+ * fee.
+ */
 export type SignedJob = Pick<Job, "replaced"> &
   Readonly<{
     transaction: Attempt;
@@ -76,13 +84,13 @@ export type SigningDependencies = Readonly<{
   nonces: Nonces;
   gas: GasLimits;
   clock: () => number;
-  /** Takes the account out of use until it can settle again. Returns whether another one may settle meanwhile. */
+  /** Suspends the account until it can settle again. Returns whether another account may settle meanwhile. */
   recordProblem: (problem: string) => boolean;
 }>;
 
 /**
- * Signs a transaction for each job that still needs one. A resent settlement offers more than before, because its older transaction may
- * still be in a pool. If one signature fails, none is used, so that no nonce is left out.
+ * Signs a transaction for each job that still needs one. A resent settlement offers a higher fee, because its older
+ * transaction may still be in a pool. If one signature fails, none is used, so that no nonce is skipped.
  */
 export async function signBatch(
   jobs: readonly Job[],
@@ -100,7 +108,7 @@ export async function signBatch(
     const fees = before === undefined ? now : raiseFees(before, now, { percent: options.bumpPercent, limit });
     if (fees === undefined) return [];
     const nonce = replaced === undefined ? nonces.acquire() : replaced.nonce;
-    // Before the signature, which a remote key may take seconds for.
+    // Before the signature, which may take a remote key seconds.
     for (const entry of entries) entry.signed = true;
     return [{ replaced, entries, first, fees, nonce, gas: job.gas }];
   });
@@ -130,9 +138,9 @@ export async function signBatch(
 }
 
 /**
- * Chooses the gas limit of the next transaction of settlements, by the first: of a new batch as estimated, else the previous one's of the
- * same kind. A single one gets its estimate otherwise, and the max if that ran out or does not exist: the payment would now fail, and its
- * diagnosis determines the reason.
+ * Chooses the gas limit of the settlements' next transaction, based on the first: the estimate for a new batch,
+ * otherwise the previous limit of the same kind. A single one otherwise gets its estimate, or the max if that ran out
+ * or does not exist: the payment would now fail, and its diagnosis determines the reason.
  */
 function chooseGasLimit(
   { settlement, attempts, lackedGas }: InFlightSettlement,

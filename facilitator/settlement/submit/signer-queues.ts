@@ -19,8 +19,8 @@ export type SubmitterDependencies = Readonly<{
 }>;
 
 /**
- * Single queue of a signing account, which assigns all its nonces. Settlements that arrive while others are being sent go next,
- * with one journal write and one request, and in one transaction where the chain and their kind allow it.
+ * Single queue of a signing account, which assigns all its nonces. Settlements that arrive while others are being sent
+ * are next, with one journal write and one request, and in one transaction if the chain and their kind allow it.
  */
 export type Submitter = Readonly<{
   /** Queues settlements for a new transaction with its own nonce: one, which others may join, or those of an earlier transaction. */
@@ -41,7 +41,7 @@ export type SignerQueuesDependencies = Omit<SendDependencies, "signer" | "nonces
     book: InFlightSettlements;
   }>;
 
-/** What one signing account is doing. */
+/** Activity of one signing account. */
 export type SignerState = Readonly<{ address: Hex; nextNonce: number | undefined; inFlight: number }>;
 
 /** Queues of all signing accounts: a settlement goes to the shortest one whose account can settle. */
@@ -59,7 +59,7 @@ export type SignerQueues = Pick<Submitter, "idle"> &
 /** One signing account with its queue. */
 type Account = Readonly<{ address: Hex; nonces: Nonces; submitter: Submitter }>;
 
-/** Creates the queues. A settlement that its account can't send moves on to another one that can, else ends. */
+/** Creates the queues. A settlement that its account can't send moves to another one that can; otherwise it ends. */
 export function createSignerQueues(
   options: SigningOptions & Readonly<{ batchMax: number }>,
   { signers, signerWatch, onSent, ...dependencies }: SignerQueuesDependencies,

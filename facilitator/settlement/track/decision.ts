@@ -47,7 +47,10 @@ const attemptsMax = 20;
 
 const wait: Decision = { kind: "wait" };
 
-/** Decides level-triggered: only from the current state of the settlement and the chain, not from their history. Changes nothing. */
+/**
+ * Decides level-triggered: based only on the current state of the settlement and the chain, not on their history.
+ * Changes nothing.
+ */
 export function decide(entry: InFlightSettlement, seen: Observation, options: DecisionOptions): Decision {
   const newest = entry.attempts.at(-1);
   if (newest === undefined || entry.queued) return wait;
@@ -67,7 +70,7 @@ export function decide(entry: InFlightSettlement, seen: Observation, options: De
     return lostForMs >= lostAfterMs ? diagnoseWhenDue(entry, "lost", seen) : wait;
   }
   const resends = entry.sentAtMs === undefined || seen.nowMs - entry.sentAtMs >= resendAfterMs;
-  // One that filled a missing nonce may have reverted, and an older one waits for its own.
+  // A transaction that filled a missing nonce may have reverted, while an older one waits for its own.
   const waiting = entry.attempts.findLast((attempt) => attempt.signer === newest.signer && isOpen(attempt, seen));
   const isNextInLine = waiting !== undefined && waiting.nonce === seen.nextNonces.get(waiting.signer);
   const isOld = seen.nowMs - entry.pricedAtMs >= options.bumpAfterMs;
@@ -76,7 +79,10 @@ export function decide(entry: InFlightSettlement, seen: Observation, options: De
   return resends ? { kind: "resend" } : wait;
 }
 
-/** Returns whether a mined transaction executed the settlement: one that it shares succeeds although single settlements in it fail. */
+/**
+ * Returns whether a mined transaction executed the settlement: a shared one succeeds even if single settlements in it
+ * fail.
+ */
 export function isExecuted(
   { settlement, attempts }: Pick<InFlightSettlement, "settlement" | "attempts">,
   receipt: Receipt,

@@ -17,24 +17,27 @@ type Mined = Readonly<{ head: Head; receipts: ReadonlyMap<Hex, Receipt> }>;
 /** Cause for diagnosing a settlement; see `Decision`. */
 export type Cause = "reverted" | "nothing_moved" | "lost" | "expired";
 
-/** Result of a diagnosis: the outcome, with who made a transaction fail; a decision to send again; or inconclusive. */
+/**
+ * Result of a diagnosis: the outcome, with the party that made a transaction fail; a decision to resend; or
+ * inconclusive.
+ */
 export type Finding = Readonly<
   { kind: "outcome"; outcome: Outcome; culprit?: Culprit | undefined } | { kind: "send_anew" } | { kind: "uncertain" }
 >;
 
-/** `confirmations`: blocks that make a third party's transaction final, with its own. */
+/** `confirmations`: blocks that make a third party's transaction final, including its own. */
 type DiagnosisDependencies = Readonly<{ chain: Chain; gas: GasLimits; confirmations: number }>;
 
-/** Max seconds from the newest block to the next one, in whose state calls are simulated. */
+/** Max seconds between the latest block and the next one, in whose state calls are simulated. */
 const nextBlockSeconds = 15n;
 
-/** Max diagnoses that wait for a node to know the transaction by which a nonce was used. */
+/** Max diagnoses that wait until a node knows the transaction that used a nonce. */
 const searchesMax = 6;
 
 /**
- * Determines the outcome of a settlement that its own transactions did not execute. Anyone may submit most signed payments, so a
- * third party may have done so: then the payer has paid, and the settlement succeeded. Several nodes may share one URL, so what a node behind
- * `head` does not know does not count as absent.
+ * Determines the outcome of a settlement that its own transactions did not execute. Anyone may submit most signed
+ * payments, so a third party may have done so: then the payer has paid, and the settlement succeeded. Several nodes may
+ * share one URL, so data missing on a node behind `head` does not count as absent.
  *
  * @throws {ChainError} when the node can't respond.
  */
@@ -52,7 +55,8 @@ export async function diagnose(
     isNonceUsed(settlement, chain, head.number),
     ...(cause === "expired" ? [] : attempts.map(isMined)),
   ]);
-  // The node with the receipts, or the signer's nonce, is ahead of `head`: a transaction may have paid in a block that `isUsed` leaves out.
+  // The node with the receipts, or with the signer's nonce, is ahead of `head`: a transaction may have paid in a block
+  // that `isUsed` does not cover.
   if (mined.includes(false)) return { kind: "uncertain" };
   const buildFailure = (
     code: Extract<Outcome, { state: "failed" }>["reason"],
@@ -90,10 +94,10 @@ export async function diagnose(
 }
 
 /**
- * Returns who made a mined transaction move nothing although the chain had accepted the payment; undefined for a call of the channels that
- * no payer signed, or if the authorization's end may have done it. The payer's code may have been asked for the signature, and a channel's
- * terms may have rejected a deposit. The token is rejected for everybody afterwards, so it is to blame only if the payer did nothing
- * meanwhile.
+ * Returns which party made a mined transaction move nothing although the chain had accepted the payment; undefined for
+ * a channels call without a payer's signature, or if the authorization's expiry may have caused it. The payer's code
+ * may have been called for the signature, and a channel's terms may have rejected a deposit. The token is then rejected
+ * for everyone, so it is to blame only if the payer did nothing meanwhile.
  *
  * @throws {ChainError} when the node can't respond.
  */
@@ -122,9 +126,9 @@ async function findCulprit(
 }
 
 /**
- * Returns whether the payer can't have caused a failure: from the block before the transaction until now it sent nothing, so that it neither
- * approved anything nor had code for a while (EIP-7702); the token logged nothing about it, so that its balance was the same; and the
- * authorization was unused. False where the node no longer knows.
+ * Returns whether the payer can't have caused a failure: from the block before the transaction until now, it sent
+ * nothing, so it neither approved anything nor temporarily had code (EIP-7702); the token logged nothing about it, so
+ * its balance was unchanged; and the authorization was unused. False where the node no longer knows.
  */
 async function wasIdle(
   { settlement, attempts }: Pick<InFlightSettlement, "settlement" | "attempts">,

@@ -45,7 +45,7 @@ const gapAfterMs = 1_000;
 /** Delay between inconclusive diagnoses: starts at `initialMs`, and doubles each time up to `maxMs`. */
 const rediagnose = { initialMs: 1_000, maxMs: 30_000 };
 
-/** Creates the tracker of the transactions of all signing accounts, and of those that earlier processes had. */
+/** Creates the tracker for the transactions of all signing accounts, including those of earlier processes. */
 export function createTracker(options: DecisionOptions, dependencies: TrackerDependencies): Tracker {
   const { chain, book, queues, monotonicMs, log } = dependencies;
   const gapsSinceMs = new Map<Hex, number>();
@@ -58,7 +58,7 @@ export function createTracker(options: DecisionOptions, dependencies: TrackerDep
     if (nextNonce === undefined || sinceMs === undefined || seen.nowMs - sinceMs < gapAfterMs) return;
     if ((await chain.transactionCount(signer, "pending")) > nextNonce) {
       if (seen.nowMs - sinceMs < options.bumpAfterMs) return;
-      // A transaction of an expired payment, whose fee no block takes, is replaced by the next payment's.
+      // The transaction of an expired payment, whose fee is too low for any block, is replaced by the next payment's.
       gapsSinceMs.set(signer, seen.nowMs);
       const [next] = listWaiting(signer, entries, book);
       if (next !== undefined) queues.replace(next, nextNonce);
@@ -212,7 +212,10 @@ async function finish(
   }
 }
 
-/** Returns whether the chain waits for a nonce of the account that none of its transactions has, while they have later ones. */
+/**
+ * Returns whether the chain waits for a nonce that none of the account's transactions has, although they have later
+ * ones.
+ */
 function hasGap(account: Hex, entries: readonly InFlightSettlement[], seen: Observation): boolean {
   const nonces = entries.flatMap(({ attempts }) =>
     attempts.filter((attempt) => attempt.signer === account && isOpen(attempt, seen)).map(({ nonce }) => nonce),
