@@ -1,9 +1,11 @@
 import { resolve } from "node:path";
 import { Command } from "@commander-js/extra-typings";
+import { exitStatus, type CommandOutput } from "#daemon/command-line/command-output.ts";
+import { findUserStateDirectory } from "#daemon/files/user-state-directory.ts";
+import { createStopSignal } from "#daemon/process/stop-signal.ts";
 import type { Mask } from "#daemon/secrets/mask.ts";
 import { askToConfirm, createTerminalOutput } from "../terminal.ts";
-import { addControlOptions, parseLimitSeconds, parseLongLimitSeconds } from "./option-values.ts";
-import { findStackMisuse, parseImage, parseStack, upgradeStack } from "./stack-upgrade-options.ts";
+import { addUpgradeOptions, findStackMisuse, type UpgradeOptions } from "./upgrade-options.ts";
 
 /** Creates `gatehouse upgrade`: makes a sidecar upgrade its node to another version, and roll back if verification fails. */
 export function createUpgradeCommand({ mask }: Readonly<{ mask: Mask }>) {
@@ -12,13 +14,13 @@ export function createUpgradeCommand({ mask }: Readonly<{ mask: Mask }>) {
     .description(
       "Has the running sidecar stop its node, copy the data, install the binaries from a directory, migrate node.conf, start and verify the new version. A failed upgrade is rolled back: data, binaries and node.conf. Shows every step first and asks. Exits 0 when the new version is verified, 1 otherwise. With --stack it upgrades the node of a stack on Docker or Kubernetes to another image, where pulumi up is run: stop, copy of the data (on Kubernetes a VolumeSnapshot, through kubectl), the image in the configuration, pulumi up, verification; a failed upgrade is rolled back: image, data and configuration.",
     );
-  return addOptions(command).action(async (directory, typed) => {
+  return addUpgradeOptions(command).action(async (directory, typed) => {
     const { nodeVersion: version, dryRun, yes, json, ...options } = typed;
     const misuse = findStackMisuse({ ...typed, directory });
     if (misuse !== undefined) command.error(`upgrade: ${misuse}`);
     const output = createTerminalOutput({ mask });
     if (options.stack !== undefined) {
-      process.exitCode = await upgradeStack({ ...options, stack: options.stack, version, dryRun, yes }, output);
+      process.exitCode = await upgradeStack(options.stack, typed, output);
       return;
     }
     if (directory === undefined) return command.error("upgrade: expected a directory with the new programs.");
@@ -32,35 +34,33 @@ export function createUpgradeCommand({ mask }: Readonly<{ mask: Mask }>) {
   });
 }
 
-function addOptions(command: Command) {
-  return addControlOptions(command)
-    .argument("[directory]", "directory with the new version's binaries (ops, node_cli, …), on the sidecar's machine")
-    .option("--node-version <version>", "the new version, if its node_cli does not report it")
-    .option("--stack <name>", "upgrade the node of this Pulumi stack, whose version is its image", parseStack)
-    .option("--node-image <reference>", "with --stack: the new image, with a digest", parseImage)
-    .option("--continue", "with --stack: continue the upgrade that was interrupted or stranded", false)
-    .option("--cwd <directory>", "with --stack: directory of the Pulumi program; default: this one")
-    .option("--config-file <file>", "with --stack: the stack's configuration; default: Pulumi.<stack>.yaml there")
-    .option(
-      "--prove-within <seconds>",
-      "with --stack: timeout for verifying the new version; default: 1800",
-      parseLongLimitSeconds,
-    )
-    .option(
-      "--copy-within <seconds>",
-      "with --stack: timeout for the copy of the data, or its VolumeSnapshot; default: 14400",
-      parseLimitSeconds,
-    )
-    .option(
-      "--update-within <seconds>",
-      "with --stack: timeout for one pulumi up; default: 1800",
-      parseLongLimitSeconds,
-    )
-    .option("--dry-run", "show the steps, and do nothing", false)
-    .option("--yes", "agree without asking for confirmation", false)
-    .option(
-      "--json",
-      "one JSON document at the end, { result, plan, node, upgrade }: what was shown or started, and the outcome; requests no confirmation",
-      false,
-    );
+/** Upgrades the node of a stack to another image, or resumes such an upgrade; returns the exit status. */
+async function upgradeStack(stack: string, options: UpgradeOptions, output: CommandOutput): Promise<number> {
+  const { nodeImage: image, nodeVersion: version, cwd = ".", configFile, url: statusUrl, dryRun, yes } = options;
+  const { copyWithin, updateWithin, proveWithin } = options;
+  const { nodeVersionText } = await import("#node/versions.ts");
+  if (version !== undefined && !nodeVersionText.test(version)) {
+    output.error("upgrade: --node-version: expected a version such as 0.16.2.\n");
+    return exitStatus.error;
+  }
+  const { runStackUpgradeCommand: run } = await import("../stack-upgrade/stack-upgrade-command.ts");
+  return run(
+    {
+      stack,
+      directory: resolve(cwd),
+      configFile: configFile && resolve(configFile),
+      statusUrl,
+      stateDirectory: findUserStateDirectory(process.env),
+      limits: {
+        ...(copyWithin === undefined ? {} : { copyMs: copyWithin * 1_000 }),
+        ...(updateWithin === undefined ? {} : { updateMs: updateWithin * 1_000 }),
+        ...(proveWithin === undefined ? {} : { proveMs: proveWithin * 1_000 }),
+      },
+      requested: image === undefined ? undefined : { image, version },
+      dryRun,
+      yes,
+      confirm: process.stdin.isTTY ? askToConfirm : undefined,
+    },
+    { output, signal: createStopSignal() },
+  );
 }
