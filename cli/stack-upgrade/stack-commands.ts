@@ -8,13 +8,12 @@ export function formatContinueCommand({ stack, directory, configFile }: CommandL
   return formatCommand("gatehouse", "upgrade", "--stack", stack, "--continue", ...place);
 }
 
-/** Formats the command that removes the lock of a finished update. Pure. */
-export function formatCancelCommand({ stack, directory }: Pick<CommandLocation, "stack" | "directory">): string {
-  return formatCommand("pulumi", "-C", directory, "cancel", "--yes", "--stack", stack);
-}
-
-export function formatRefreshCommand({ stack, directory, configFile }: CommandLocation): string {
-  return formatCommand("pulumi", "-C", directory, "up", "--refresh", "--stack", stack, "--config-file", configFile);
+/** Formats a `pulumi` command for a stack, from any working directory. Pure. */
+export function formatPulumiCommand(
+  { stack, directory }: Omit<CommandLocation, "configFile">,
+  ...words: readonly string[]
+) {
+  return formatCommand("pulumi", "-C", directory, ...words, "--stack", stack);
 }
 
 /** Formats a `docker` command for a stack's engine, independent of docker's default. Pure. */

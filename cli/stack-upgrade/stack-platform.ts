@@ -85,8 +85,6 @@ export type StackWork = Readonly<{
   platform: StackPlatform;
   queries: StackQueries;
   say: (line: string) => void;
-  /** Sends SIGINT to a process. */
-  interrupt: (pid: number) => void;
   clock: Clock;
   pause: Pause;
   /** Stops the run between two stages. */

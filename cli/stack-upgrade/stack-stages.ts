@@ -3,7 +3,7 @@ import { runUpgrade, type RunResult, type UpgradePlatform } from "#sidecar/upgra
 import { proveNode } from "./prove-node.ts";
 import { endUpdate, updateStack } from "./stack-update.ts";
 import { PulumiError } from "./pulumi/pulumi-process.ts";
-import { formatRefreshCommand } from "./stack-commands.ts";
+import { formatPulumiCommand } from "./stack-commands.ts";
 import { buildConfigChange } from "./deployed-stack.ts";
 import { findCondition } from "./node-status.ts";
 import { PlatformError, type StackPlatform, type StackWork } from "./stack-platform.ts";
@@ -122,9 +122,8 @@ async function update(record: StackRecord, side: Side, work: StackWork): Promise
 async function requireImage(record: StackRecord, side: Side, platform: StackPlatform): Promise<void> {
   const { image } = record[side];
   if (await platform.runsImage(image)) return;
-  throw new UpgradeError(
-    `${platform.node} does not run ${image}; inspect it, then run: ${formatRefreshCommand(record)}`,
-  );
+  const refresh = formatPulumiCommand(record, "up", "--refresh", "--config-file", record.configFile);
+  throw new UpgradeError(`${platform.node} does not run ${image}; inspect it, then run: ${refresh}`);
 }
 
 /** Verifies one version. A node that reports no version is identified only by its image; its tag may have moved, unlike the version. */

@@ -1,7 +1,7 @@
 import { waitUntil } from "#daemon/time.ts";
 import { UpgradeError } from "#sidecar/upgrade/progress.ts";
 import { interruptMs, PulumiError } from "./pulumi/pulumi-process.ts";
-import { formatCancelCommand } from "./stack-commands.ts";
+import { formatPulumiCommand } from "./stack-commands.ts";
 import type { StackRecord } from "./stack-record.ts";
 import type { StackWork } from "./stack-platform.ts";
 
@@ -13,24 +13,21 @@ const checkAgainMs = 1_000;
  */
 export async function endUpdate(
   { limits }: StackRecord,
-  { pulumi, say, signal, interrupt, clock, pause }: StackWork,
+  { pulumi, say, signal, clock, pause }: StackWork,
 ): Promise<void> {
   const running = await pulumi.findUpdates();
   if (running.length === 0) return;
   const what = `pulumi up of an earlier run (process ${running.join(", ")})`;
-  const hasEnded = async (limit: Readonly<{ withinMs: number; signal?: AbortSignal }>) =>
-    isNone(await waitUntil(pulumi.findUpdates, isNone, { everyMs: checkAgainMs, ...limit }, { ...clock, pause }));
+  const look = async () => (await pulumi.findUpdates()).length === 0;
+  const hasEnded = (limit: Readonly<{ withinMs: number; signal?: AbortSignal }>) =>
+    waitUntil(look, Boolean, { everyMs: checkAgainMs, ...limit }, { ...clock, pause });
   say(`${what} is still running; waiting for it.`);
   if (await hasEnded({ withinMs: limits.updateMs, signal })) return;
   if (signal.aborted) throw new UpgradeError(`${what} is still running`, "waits");
   say(`It takes longer than ${limits.updateMs} ms; interrupting it.`);
   // Sent only once: on a second SIGINT, Pulumi exits without recording its changes.
-  for (const pid of running) interrupt(pid);
+  for (const pid of running) pulumi.interrupt(pid);
   if (!(await hasEnded({ withinMs: interruptMs }))) throw new UpgradeError(`${what} does not exit: end it`, "waits");
-}
-
-function isNone(processes: readonly number[]): boolean {
-  return processes.length === 0;
 }
 
 /** Max wait for another party's update, and retry interval. */
@@ -40,6 +37,9 @@ const lockedAgainMs = 10_000;
 /** Max attempts to repair what a killed update left; each attempt repairs all of it. */
 const repairsMax = 3;
 
+const lockedWords =
+  "the stack is locked by another update. Wait for it; if it was killed, check that none runs, then run";
+
 /** Errors about a locked stack, from a self-managed backend and from Pulumi's service. */
 const locked = /currently locked|update is currently in progress/i;
 
@@ -47,13 +47,15 @@ const locked = /currently locked|update is currently in progress/i;
 export async function updateStack(record: StackRecord, work: StackWork): Promise<void> {
   const { pulumi, platform, say, clock, pause, signal } = work;
   const untilMs = clock.monotonicMs() + lockedWithinMs;
+  const cancel = formatPulumiCommand(record, "cancel", "--yes");
   for (let repairs = 0; ;) {
     try {
       return await pulumi.update({ withinMs: record.limits.updateMs, onLine: (line) => say(`  ${line}`) });
     } catch (error) {
       if (!(error instanceof PulumiError)) throw error;
       if (locked.test(error.said)) {
-        if (clock.monotonicMs() >= untilMs || signal.aborted) throw explainLock(record);
+        if (clock.monotonicMs() >= untilMs || signal.aborted)
+          throw new UpgradeError(`${lockedWords}: ${cancel}`, "waits");
         say("Another update of the stack is in flight, or one was killed; waiting for it.");
         await pause(lockedAgainMs, signal);
       } else {
@@ -62,11 +64,4 @@ export async function updateStack(record: StackRecord, work: StackWork): Promise
       }
     }
   }
-}
-
-function explainLock(record: StackRecord): UpgradeError {
-  return new UpgradeError(
-    `the stack is locked by another update. Wait for it; if it was killed, check that none runs, then run: ${formatCancelCommand(record)}`,
-    "waits",
-  );
 }

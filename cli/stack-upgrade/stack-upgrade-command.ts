@@ -4,7 +4,6 @@ import { join } from "node:path";
 import { createProcessLock } from "#daemon/files/process-lock.ts";
 import { systemClock } from "#daemon/clock.ts";
 import { exitStatus, type CommandOutput } from "#daemon/command-line/command-output.ts";
-import { sendSignal } from "#daemon/process/send-signal.ts";
 import { pause } from "#daemon/time.ts";
 import { UpgradeError } from "#sidecar/upgrade/progress.ts";
 import { beginUpgrade, findStack, type StackUpgradeOptions } from "./begin-upgrade.ts";
@@ -30,26 +29,21 @@ import { describeRecord, formatEnd } from "./stack-plan.ts";
 import { urlOnKubernetes } from "./deployed-stack.ts";
 import type { StackWork } from "./stack-platform.ts";
 
-/** @throws {UpgradeError} if the engine runs on another machine. */
 function connectStack(prefix: string, target: StackTarget): Pick<StackWork, "platform" | "queries"> {
   if (target.kind === "kubernetes") {
     const cluster = createKubectlCluster(target);
     return { platform: createKubernetesPlatform(prefix, target, cluster), queries: createPodQueries(cluster) };
   }
-  const engine = createEngine(target.engine);
-  if (engine !== undefined)
-    return {
-      platform: createDockerPlatform(prefix, target, engine),
-      queries: createStackQueries(target.statusUrl, target.rpcUrl),
-    };
-  throw new UpgradeError(`the stack's engine is at ${target.engine}; run this command on that engine's machine`);
+  return {
+    platform: createDockerPlatform(prefix, target, createEngine(target.engine)),
+    queries: createStackQueries(target.statusUrl, target.rpcUrl),
+  };
 }
 
 const defaults = {
   pulumi: (place: CommandLocation): PulumiCli => createPulumiCli(place, { run: createPulumiProcess(place.directory) }),
   connect: connectStack,
   currentContext: (): Promise<string | undefined> => findCurrentContext(),
-  interrupt: (pid: number): void => sendSignal(pid, "SIGINT"),
   clock: systemClock,
   pause,
   // The node must stay healthy for a while, because a crash-looping node responds between crashes.

@@ -198,6 +198,7 @@ describe.skipIf(lacking !== "" || !hasOpenssl)(
         if (isGood) await until("the node runs", generousMs, async () => (await findRunning())?.image === known);
       },
       findUpdates: async () => [],
+      interrupt: () => {},
       refresh: async () => {},
       readIds: async () => new Map([["urn:node", "pay/node"]]),
     };

@@ -22,9 +22,7 @@ beforeEach(async () => {
   const server = createServer(answer);
   const socketPath = join(directory, "engine.sock");
   await new Promise<void>((resolve) => server.listen(socketPath, resolve));
-  const created = createEngine(`unix://${socketPath}`);
-  if (created === undefined) throw new Error("no engine");
-  engine = created;
+  engine = createEngine(`unix://${socketPath}`);
   stop = async () => {
     server.closeAllConnections();
     await new Promise((resolve) => server.close(resolve));

@@ -35,20 +35,20 @@ export type EngineJob = Readonly<{
 }>;
 
 /** Docker engine calls that an upgrade needs. Each has a deadline and throws {@link PlatformError}. */
-export type Engine = NonNullable<ReturnType<typeof createEngine>>;
+export type Engine = ReturnType<typeof createEngine>;
 
 export const ownerLabel = "io.gatehouse.upgrade";
 
-const scheme = "unix://";
 const answerMs = 60_000;
 /** Time beyond a container's grace period for the engine to kill it. */
 const killMs = 60_000;
 const defaultGraceSeconds = 300;
 const mebibyte = 1_048_576;
 
-/** Creates a client of a local engine; undefined for a remote address. */
+/** @throws {PlatformError} for the address of an engine on another machine. */
 export function createEngine(address: string) {
-  if (!address.startsWith(scheme)) return undefined;
+  if (!address.startsWith("unix://"))
+    throw new PlatformError(`the stack's engine is at ${address}; run this command on that engine's machine`, false);
   const call = createCall(address);
   const find = async <Shape>(shape: z.ZodType<Shape>, path: string) => {
     const answer = await call("GET", path, { allowed: [404] });

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { stripVTControlCharacters } from "node:util";
 import { z } from "zod";
 import { parseJson } from "#daemon/json-rpc.ts";
+import { sendSignal } from "#daemon/process/send-signal.ts";
 import { PulumiError, type PulumiRun, type RunPulumi } from "./pulumi-process.ts";
 import { findProcessesByArguments } from "./running-programs.ts";
 
@@ -79,6 +80,7 @@ export function createPulumiCli(
       void (await run({ args: up, ...options })),
     /** Finds the processes of this stack's `pulumi up`, by any run of the command. */
     findUpdates: () => findProcessesByArguments(up),
+    interrupt: (pid: number): void => sendSignal(pid, "SIGINT"),
     /** Refreshes these resources in Pulumi's state from their real state. */
     refresh: async (urns: readonly string[], withinMs: number): Promise<void> => {
       const targets = urns.flatMap((urn) => ["--target", urn]);

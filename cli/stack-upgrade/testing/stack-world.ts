@@ -5,7 +5,7 @@ import type { StackPlatform } from "../stack-platform.ts";
 import { createKillSwitch } from "./kill-switch.ts";
 import { createWorldCluster, endPod, scaleWorld } from "./world-cluster.ts";
 import { createWorldEngine } from "./world-engine.ts";
-import { stopUpdate, createWorldPulumi } from "./world-pulumi.ts";
+import { createWorldPulumi } from "./world-pulumi.ts";
 import { createWorldQueries } from "./world-queries.ts";
 import {
   names,
@@ -71,7 +71,6 @@ export function createStackWorld(newVersion: NewVersion, kind: StackTarget["kind
     steps: (signal: AbortSignal) => ({
       platform: createPlatform(),
       pulumi: createWorldPulumi(parts),
-      interrupt: (pid: number) => stopUpdate(parts, pid),
       queries: createWorldQueries(parts),
       say: () => {},
       clock: time.clock,

@@ -57,6 +57,7 @@ export function createWorldPulumi(parts: WorldParts): PulumiCli {
       return new Map(known.map(([name, { starts }]) => [buildUrn(name), `${name} ${starts}`]));
     },
     findUpdates: async () => [...state.processes].flatMap(([pid, task]) => (task.isOver() ? [] : [pid])),
+    interrupt: (pid) => stopUpdate(parts, pid),
     refresh: () => change(() => void (state.pulumiKnows = state.cluster.template)),
   };
 }
@@ -70,7 +71,7 @@ function describeLock(pid: number): string {
 }
 
 /** Interrupts an update: it records its changes and releases its lock. */
-export function stopUpdate({ state, kind }: WorldParts, pid: number): void {
+function stopUpdate({ state, kind }: WorldParts, pid: number): void {
   state.processes.get(pid)?.end();
   state.pulumiKnows = kind === "docker" ? state.containers.get(names.node)?.image : state.cluster.template;
   if (state.lockedBy === pid) state.lockedBy = undefined;

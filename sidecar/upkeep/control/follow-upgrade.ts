@@ -19,29 +19,18 @@ export async function followUpgrade(
   let stage: string | undefined;
   let seenMs = performance.now();
   for (;;) {
-    const upgrade = await requestUpgradeView(target, beganMs, performance.now() - seenMs < unreachableMsMax);
-    if (upgrade !== undefined) {
+    try {
+      const { upgrade } = await requestControl(target, { path: "", answer: controlView });
+      if (upgrade?.beganMs !== beganMs)
+        throw new ControlError("the sidecar no longer has this upgrade; check its status page and log.");
       seenMs = performance.now();
       if (upgrade.stage !== stage || upgrade.end !== undefined) say(`${upgrade.words}\n`);
       ({ stage } = upgrade);
       if (upgrade.end !== undefined) return upgrade;
+    } catch (error) {
+      if (!(error instanceof ControlError) || performance.now() - seenMs >= unreachableMsMax) throw error;
     }
     await pause(checkAgainMs);
-  }
-}
-
-async function requestUpgradeView(
-  target: ControlTarget,
-  beganMs: number,
-  mayBeAway: boolean,
-): Promise<ShownUpgrade | undefined> {
-  try {
-    const { upgrade } = await requestControl(target, { path: "", answer: controlView });
-    if (upgrade?.beganMs === beganMs) return upgrade;
-    throw new ControlError("the sidecar no longer has this upgrade; check its status page and log.");
-  } catch (error) {
-    if (error instanceof ControlError && mayBeAway) return undefined;
-    throw error;
   }
 }
 

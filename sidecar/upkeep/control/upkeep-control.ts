@@ -11,7 +11,8 @@ import { forgetRejection } from "../config/refused-edit.ts";
 import type { NodeDriver } from "../drivers/driver.ts";
 import type { UpkeepState } from "../state/upkeep-state.ts";
 import type { UpgradeRecord } from "../state/upgrade-record.ts";
-import { requestUpgrade, type RequestUpgradeDependencies } from "../upgrade/begin-upgrade.ts";
+import { beginUpgrade } from "../upgrade/begin-upgrade.ts";
+import { checkUpgrade, type CheckUpgradeDependencies } from "../upgrade/check-upgrade.ts";
 import type { UpgradeRequest } from "../upgrade/requested-upgrade.ts";
 import { formatUpgrade, type ObservedUpgrade } from "../upgrade/upgrade-observation.ts";
 import type {
@@ -44,7 +45,7 @@ type ControlSeen = Readonly<{
 }>;
 
 type ControlDependencies = HoldDependencies &
-  RequestUpgradeDependencies &
+  CheckUpgradeDependencies &
   Readonly<{
     state: UpkeepState;
     driver: NodeDriver | undefined;
@@ -112,10 +113,10 @@ export function createUpkeepControl(seen: ControlSeen, dependencies: ControlDepe
     wake();
     return { result: "adopted", view: buildView() };
   };
-  const upgrade = async (body: UpgradeRequest) => ({
-    ...(await requestUpgrade(body, seen, dependencies)),
-    node: node(),
-  });
+  const upgrade = async (body: UpgradeRequest) => {
+    const checked = await checkUpgrade(body, dependencies);
+    return { ...beginUpgrade(checked, body.digest, seen, dependencies), node: node() };
+  };
   return { view: buildView, resume, restart, adopt, upgrade };
 }
 
