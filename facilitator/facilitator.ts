@@ -10,7 +10,7 @@ import { createFacilitatorMetrics, type FacilitatorMetrics } from "./facilitator
 import { listNetworks, type NetworkOptions } from "./network-options.ts";
 import { connectToNode } from "./chain/connect.ts";
 import { startNetwork, type Network, type NetworkDependencies } from "./network.ts";
-import { createOperations, describeProblems, type Operations } from "./schemes/operations.ts";
+import { createOperations, describeProblems, type Operations } from "./operations.ts";
 import { limitSellerRates } from "./seller-limits.ts";
 import { createLedger } from "./settlement/ledger/ledger.ts";
 import { openLedgerStore } from "./settlement/ledger/open-ledger.ts";

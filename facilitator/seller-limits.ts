@@ -10,7 +10,7 @@ import { OverloadError } from "./callers/overload-error.ts";
 import type { Caller } from "./callers/caller.ts";
 import type { FacilitatorMetrics } from "./facilitator-metrics.ts";
 import type { NetworkOptions, NetworkSeller } from "./network-options.ts";
-import type { Operations } from "./schemes/operations.ts";
+import type { Operations } from "./operations.ts";
 import type { Engine } from "./settlement/engine.ts";
 import { sumSpent, type Sales } from "./settlement/ledger/sales.ts";
 import type { FacilitatorSettings } from "./settings.ts";

@@ -5,7 +5,7 @@ import { createMetrics } from "#daemon/metrics.ts";
 import { Secret } from "#daemon/secrets/secret.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
 import { createFacilitator, facilitatorDefaults } from "#facilitator/facilitator.ts";
-import { verdictFreshMs } from "#facilitator/schemes/verified-payments.ts";
+import { verdictFreshMs } from "#facilitator/verification/verified-payments.ts";
 import { createLedgerFolder } from "../support/facilitator/running-facilitator.ts";
 import { startRpcTap, type RpcTap } from "../support/facilitator/rpc-tap.ts";
 import { signPayment } from "../support/facilitator/signed-payment.ts";

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
-import { verdictFreshMs } from "#facilitator/schemes/verified-payments.ts";
+import { verdictFreshMs } from "#facilitator/verification/verified-payments.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
 import { startPaymentChain, testAccount, type PaymentChain } from "../support/payments/payment-chain.ts";
 import { startRpcTap, type RpcTap } from "../support/facilitator/rpc-tap.ts";

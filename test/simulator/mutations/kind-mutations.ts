@@ -2,7 +2,7 @@ import type { Mutation } from "./mutation.ts";
 
 const transferMethod = "facilitator/chain/transfer-method.ts";
 const foreignUse = "facilitator/chain/foreign-use.ts";
-const transfers = "facilitator/schemes/transfers.ts";
+const transfers = "facilitator/transfers.ts";
 const queues = "facilitator/settlement/submit/signer-queues.ts";
 const permit2Terms = "x402/permit2-terms.ts";
 const upto = "x402/upto/settling.ts";

@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 import { createLog } from "#daemon/log/log.ts";
 import type { Refusal } from "#x402/reason.ts";
-import { ChainError } from "../chain/chain-error.ts";
+import { ChainError } from "./chain/chain-error.ts";
 import { createTransfers, rejectAmount, type TransferDependencies, type TransferOptions } from "./transfers.ts";
-import { createMinAmounts } from "../network.ts";
+import { createMinAmounts } from "./network.ts";
 
 const address = `0x${"0a".repeat(20)}` as const;
 const token = { address, name: "USDC", version: "2" };

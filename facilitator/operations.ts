@@ -8,9 +8,9 @@ import type { Hex } from "#x402/hex.ts";
 import type { Transfers, Order, ReadPayment, SettledScheme, Settling } from "#x402/scheme.ts";
 import { readEnvelope, readPayload, readRequirements } from "#x402/envelope.ts";
 import { paths } from "#x402/fields.ts";
-import { countCaller, identifyCaller, type Caller, type CallerInfo, findNetwork } from "../callers/caller.ts";
-import type { TokenDecimals } from "../chain/chain-watch.ts";
-import type { EndMeasurement, FacilitatorMetrics } from "../facilitator-metrics.ts";
+import { countCaller, identifyCaller, type Caller, type CallerInfo, findNetwork } from "./callers/caller.ts";
+import type { TokenDecimals } from "./chain/chain-watch.ts";
+import type { EndMeasurement, FacilitatorMetrics } from "./facilitator-metrics.ts";
 
 /** Network on which payments are settled. */
 export type SettledNetwork = Readonly<{

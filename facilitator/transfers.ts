@@ -7,15 +7,15 @@ import type { Transfers } from "#x402/scheme.ts";
 import { namePayment } from "#x402/payment-identifier.ts";
 import { reason, type Refusal } from "#x402/reason.ts";
 import type { SignedPayment } from "#x402/signed-payment.ts";
-import { OverloadError } from "../callers/overload-error.ts";
-import type { Caller } from "../callers/caller.ts";
-import { getNamedSigner } from "../chain/transfer-method.ts";
-import type { PaymentChecks } from "./payment-checks.ts";
-import type { RecentVerdicts } from "./verified-payments.ts";
-import type { Engine } from "../settlement/engine.ts";
-import type { AdoptForeign } from "../settlement/foreign-settlement.ts";
-import { payerNotesMax, type Ownership } from "../settlement/ownership.ts";
-import type { Recorded } from "../settlement/settlement.ts";
+import { OverloadError } from "./callers/overload-error.ts";
+import type { Caller } from "./callers/caller.ts";
+import { getNamedSigner } from "./chain/transfer-method.ts";
+import type { PaymentChecks } from "./verification/payment-checks.ts";
+import type { RecentVerdicts } from "./verification/verified-payments.ts";
+import type { Engine } from "./settlement/engine.ts";
+import type { AdoptForeign } from "./settlement/foreign-settlement.ts";
+import { payerNotesMax, type Ownership } from "./settlement/ownership.ts";
+import type { Recorded } from "./settlement/settlement.ts";
 
 /** Supported network, tokens and payees. */
 export type TransferOptions = Pick<Transfers, "assets"> &
