@@ -1,33 +1,30 @@
 import type { ServiceContext } from "#daemon/service.ts";
-import type { ReadinessCheck } from "#daemon/http/readiness.ts";
 import type { Registry } from "prom-client";
 import type { Logger } from "#daemon/log/log.ts";
 import type { Clock } from "#daemon/clock.ts";
 import { decideAuthority } from "./adoption/authority.ts";
 import { readClocks } from "./clock-reading.ts";
 import { createCommandText } from "./command-text.ts";
-import { createUpkeepControl, type UpkeepControl } from "./control/upkeep-control.ts";
+import { createUpkeepControl } from "./control/upkeep-control.ts";
 import type { SendRequest } from "#daemon/http/send-request.ts";
 import type { HealthWatch } from "#health/health-watch.ts";
 import type { SidecarSettings } from "../settings.ts";
 import type { Charts } from "#status/charts.ts";
 import type { ConditionBoard } from "#status/condition-board.ts";
 import type { EventLog } from "#status/event-log.ts";
-import { findOpsLocation, type OpsLocation } from "./drivers/ops-location.ts";
+import { findOpsLocation } from "./drivers/ops-location.ts";
 import { checkConfigured } from "./configured.ts";
 import { openStoredParts, type UpkeepParts } from "./upkeep-parts.ts";
-import { listRunning, observeAll, type Observations } from "./observations.ts";
+import { listRunning, observeAll } from "./observations.ts";
 import { createMaintenanceWindow } from "./restart/maintenance-window.ts";
 import { findDataPath } from "#node/conf/data-path.ts";
-import type { ConfigDocument } from "#node/conf/document.ts";
-import type { NodeLayout } from "#node/layout.ts";
 import { withNodeNames } from "#node/node-names.ts";
 import { knownCommits, listImageCommits, type ProgramIdentity, type ReleaseCommits } from "#node/versions.ts";
 import { createIterationMetrics, createUpkeepMetrics } from "./upkeep-metrics.ts";
 import { watchIterations } from "./iteration-watch.ts";
 import { runIteration, type IterationProgress } from "./iteration.ts";
-import { createIterationSteps, type IterationSteps } from "./iteration-steps.ts";
-import { startReconcileLoop, type ReconcileLoop } from "./reconcile-loop.ts";
+import { createIterationSteps } from "./iteration-steps.ts";
+import { startReconcileLoop } from "./reconcile-loop.ts";
 import { findUpgradedCommit } from "./state/upgrade-record.ts";
 import type { UpkeepState } from "./state/upkeep-state.ts";
 import { reachNode, type ReachNodeDependencies } from "./upkeep-node.ts";
@@ -50,33 +47,14 @@ export type UpkeepDependencies = Readonly<{
 }>;
 
 /** Upkeep of one node. Disposing of it stops the iterations and waits for a running restart command. */
-export type Upkeep = AsyncDisposable &
-  Readonly<{
-    /** Whether the configuration is right, so that the node may start. */
-    configured: () => ReadinessCheck;
-    wake: () => void;
-    /** Returns the node's version and commit, if known. */
-    program: () => ProgramIdentity;
-    /** Returns the directory that holds the node's data; undefined until node.conf or the settings specify it. */
-    dataPath: () => string | undefined;
-    /** Returns the node's family and the paths of its programs and node.conf. */
-    places: () => NodeLayout & Readonly<{ ops: OpsLocation }>;
-    /** Replaces file names in a value's strings with the names of the node's own files. */
-    withNodeNames: <Value extends object>(value: Value) => Value;
-    /** Returns the number of restarts in the last hour, and the limit. */
-    restarts: () => Readonly<{ used: number; perHour: number }>;
-    /** Whether the sidecar may make changes now: it has the authority, and no pause is active. */
-    mayAct: () => boolean;
-    /** Requests available to the operator. */
-    control: UpkeepControl;
-  }>;
+export type Upkeep = ReturnType<typeof startUpkeep>;
 
 /**
  * Reconciles one node: its configuration, pruning and restarts.
  *
  * @throws {StartupError} when the settings specify no node.
  */
-export function startUpkeep(settings: SidecarSettings, dependencies: UpkeepDependencies): Upkeep {
+export function startUpkeep(settings: SidecarSettings, dependencies: UpkeepDependencies) {
   const { log, clock, state, events, board, health, charts, finishes } = dependencies;
   const { mode } = settings.upkeep;
   const stopping = new AbortController();
@@ -121,20 +99,38 @@ export function startUpkeep(settings: SidecarSettings, dependencies: UpkeepDepen
   // The first iteration waits for the version that the RPC reports.
   void health.firstCheckDone.then(wake);
   const steps = createIterationSteps(seen, parts);
-  const loop = startPasses(progress, steps, { settings, ...dependencies, seen: seen.iterations, signal });
-  const nameOwn = <Value extends object>(value: Value) => withNodeNames(value, place.layout());
-  const control = createUpkeepControl(seen, parts);
+  const { rereadIntervalMs: maxIdleMs, passDeadlineMs: deadlineMs } = settings.upkeep;
+  const watch = watchIterations({ deadlineMs }, seen.iterations, {
+    clock,
+    metrics: createIterationMetrics(dependencies.metrics),
+  });
+  const loop = startReconcileLoop({ maxIdleMs, deadlineMs, signal }, () => runIteration(progress, steps, watch), {
+    log,
+    watch,
+    waitsFor: () => progress.step,
+  });
   return {
     wake,
-    withNodeNames: nameOwn,
-    program: () => observer.version(),
-    dataPath: () => findNodeDataPath(document(), settings, place.layout().pathsDirectory),
+    /** Replaces file names in a value's strings with the names of the node's own files. */
+    withNodeNames: <Value extends object>(value: Value) => withNodeNames(value, place.layout()),
+    /** Returns the node's version and commit, if known. */
+    program: (): ProgramIdentity => observer.version(),
+    /** Returns the directory that holds the node's data; undefined until node.conf or the settings specify it. */
+    dataPath: () => {
+      const { value } = document() ?? {};
+      return value && findDataPath(settings.node.dataPath, place.layout().pathsDirectory, value);
+    },
+    /** Returns the node's family and the paths of its programs and node.conf. */
     places: () => ({ ...place.layout(), ops: findOpsLocation(settings, place.layout()) }),
+    /** Returns the number of restarts in the last hour, and the limit. */
     restarts: () => ({ used: parts.budget.used(), perHour: settings.restart.budgetPerHour }),
+    /** Whether the sidecar may make changes now: it has the authority, and no pause is active. */
     mayAct: () => authority() === "acts" && !isHeld(),
+    /** Whether the configuration is right, so that the node may start. */
     configured: () =>
       checkConfigured({ passed: progress.passed, authority: authority(), isHeld: isHeld(), config: seen.config.now() }),
-    control: nameAnswers(control, nameOwn),
+    /** Requests available to the operator. */
+    control: createUpkeepControl(seen, parts),
     [Symbol.asyncDispose]: async () => {
       stopping.abort();
       await Promise.all([loop.done, observer.done, pushes?.done, ...listRunning(seen)]);
@@ -157,47 +153,4 @@ function listKnownCommits(
     ...findUpgradedCommit(state.upgrade.get()),
     ...listedCommits(),
   };
-}
-
-/** Replaces file names in each control response with the names of the node's own files. */
-function nameAnswers(control: UpkeepControl, name: Upkeep["withNodeNames"]): UpkeepControl {
-  return {
-    view: () => name(control.view()),
-    resume: () => name(control.resume()),
-    restart: () => name(control.restart()),
-    adopt: (digest) => name(control.adopt(digest)),
-    upgrade: async (request) => name(await control.upgrade(request)),
-  };
-}
-
-function startPasses(
-  progress: IterationProgress,
-  steps: IterationSteps,
-  {
-    settings,
-    seen,
-    clock,
-    log,
-    metrics,
-    signal,
-  }: Pick<UpkeepDependencies, "clock" | "log" | "metrics"> &
-    Readonly<{ settings: SidecarSettings; seen: Observations["iterations"]; signal: AbortSignal }>,
-): ReconcileLoop {
-  const { rereadIntervalMs: maxIdleMs, passDeadlineMs: deadlineMs } = settings.upkeep;
-  const watch = watchIterations({ deadlineMs }, seen, { clock, metrics: createIterationMetrics(metrics) });
-  const waitsFor = () => progress.step;
-  return startReconcileLoop({ maxIdleMs, deadlineMs, signal }, () => runIteration(progress, steps, watch), {
-    log,
-    watch,
-    waitsFor,
-  });
-}
-
-/** Finds the node's data directory from the last usable node.conf; undefined before there is one. */
-function findNodeDataPath(
-  document: ConfigDocument | undefined,
-  { node }: SidecarSettings,
-  pathsDirectory: string,
-): string | undefined {
-  return document && findDataPath(node.dataPath, pathsDirectory, document.value);
 }

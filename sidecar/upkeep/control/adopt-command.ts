@@ -1,8 +1,8 @@
 import { exitStatus, type CommandOutput } from "#daemon/command-line/command-output.ts";
 import { waitUntil } from "#daemon/time.ts";
-import { requestControl, ControlError, type ControlTarget } from "./request-control.ts";
+import { requestControl, requestView, runControlCommand, type ControlTarget } from "./request-control.ts";
 import { isAgreedTo, type Agreement } from "./agreement.ts";
-import { adoptResponse, controlView, type ControlView } from "./control-responses.ts";
+import { adoptResponse, type AdoptResponse, type ControlView } from "./control-responses.ts";
 
 /** Time within which a newly started sidecar checks its node for the first time. */
 const planWithinMs = 30_000;
@@ -12,13 +12,9 @@ const planPollMs = 500;
  * Shows what a running sidecar would change on its node, and lets the sidecar act from now on. Returns the exit status: 0 if the sidecar
  * may act (as of now, or already); 1 if it may not, because the operator didn't agree, the plan changed, or no sidecar responded.
  */
-export async function runAdoptCommand(
-  target: ControlTarget,
-  agreement: Agreement,
-  output: CommandOutput,
-): Promise<number> {
-  try {
-    const view = await waitForPlan(target);
+export function runAdoptCommand(target: ControlTarget, agreement: Agreement, output: CommandOutput): Promise<number> {
+  return runControlCommand("adopt", output, async () => {
+    const view = await waitUntil(() => requestView(target), isPlanned, { everyMs: planPollMs, withinMs: planWithinMs });
     if (agreement.json === true) return await runForProgram(target, view, agreement, output);
     output.out(`${view.node.words}\n`);
     if (view.authority === "acts") {
@@ -39,11 +35,7 @@ export async function runAdoptCommand(
       return exitStatus.error;
     }
     return await requestAdoption(target, view.plan.digest, output);
-  } catch (error) {
-    if (!(error instanceof ControlError)) throw error;
-    output.error(`adopt: ${error.message}\n`);
-    return exitStatus.error;
-  }
+  });
 }
 
 /** Prints the sidecar's plan as JSON, and adopts it if `--yes` was given. */
@@ -55,14 +47,18 @@ async function runForProgram(
 ): Promise<number> {
   const answer =
     yes && view.authority === "waits" && view.plan !== undefined
-      ? await requestControl(target, { path: "/adopt", body: { digest: view.plan.digest }, answer: adoptResponse })
+      ? await adopt(target, view.plan.digest)
       : { result: view.authority === "acts" ? "already" : view.authority, view };
   output.out(`${JSON.stringify(answer)}\n`);
   return answer.result === "adopted" || answer.result === "already" ? exitStatus.clean : exitStatus.error;
 }
 
+function adopt(target: ControlTarget, digest: string): Promise<AdoptResponse> {
+  return requestControl(target, { path: "/adopt", body: { digest }, answer: adoptResponse });
+}
+
 async function requestAdoption(target: ControlTarget, digest: string, output: CommandOutput): Promise<number> {
-  const { result, view } = await requestControl(target, { path: "/adopt", body: { digest }, answer: adoptResponse });
+  const { result, view } = await adopt(target, digest);
   if (result === "another") {
     output.error("adopt: the plan has changed; nothing was adopted. The new plan:\n");
     output.out(formatPlanSteps(view));
@@ -74,11 +70,6 @@ async function requestAdoption(target: ControlTarget, digest: string, output: Co
 
 function isPlanned({ authority, plan }: ControlView): boolean {
   return authority !== "waits" || plan !== undefined;
-}
-
-async function waitForPlan(target: ControlTarget): Promise<ControlView> {
-  const requestView = () => requestControl(target, { path: "", answer: controlView });
-  return await waitUntil(requestView, isPlanned, { everyMs: planPollMs, withinMs: planWithinMs });
 }
 
 function formatPlanSteps({ plan }: ControlView): string {

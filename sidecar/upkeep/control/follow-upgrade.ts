@@ -1,6 +1,6 @@
 import { pause } from "#daemon/time.ts";
-import { ControlError, requestControl, type ControlTarget } from "./request-control.ts";
-import { controlView, type ControlView, type UpgradeResponse } from "./control-responses.ts";
+import { ControlError, requestView, type ControlTarget } from "./request-control.ts";
+import type { ControlView, UpgradeResponse } from "./control-responses.ts";
 
 const checkAgainMs = 1_000;
 
@@ -20,7 +20,7 @@ export async function followUpgrade(
   let seenMs = performance.now();
   for (;;) {
     try {
-      const { upgrade } = await requestControl(target, { path: "", answer: controlView });
+      const { upgrade } = await requestView(target);
       if (upgrade?.beganMs !== beganMs)
         throw new ControlError("the sidecar no longer has this upgrade; check its status page and log.");
       seenMs = performance.now();

@@ -1,10 +1,11 @@
 import { existsSync } from "node:fs";
 import { Agent } from "undici";
 import { z } from "zod";
+import { exitStatus, type CommandOutput } from "#daemon/command-line/command-output.ts";
 import { lookupName } from "#daemon/http/name-lookup.ts";
 import { parseJson } from "#daemon/json-rpc.ts";
 import { createRunningTimeout } from "#daemon/time.ts";
-import { controlPath } from "./control-responses.ts";
+import { controlPath, controlView, type ControlView } from "./control-responses.ts";
 import type { ControlOptions } from "./control-options.ts";
 import { findSocketPath, locateSocket } from "./control-socket.ts";
 
@@ -20,6 +21,26 @@ export type ControlTarget = Readonly<
 export class ControlError extends Error {
   override readonly name: string = "ControlError";
   readonly code = "control_failed";
+}
+
+/** Runs a command that makes control requests; prints why one failed. Returns the exit status. */
+export async function runControlCommand(
+  name: "adopt" | "restart" | "resume" | "upgrade",
+  output: CommandOutput,
+  run: () => Promise<number>,
+): Promise<number> {
+  try {
+    return await run();
+  } catch (error) {
+    if (!(error instanceof ControlError)) throw error;
+    output.error(`${name}: ${error.message}\n`);
+    return exitStatus.error;
+  }
+}
+
+/** Requests the view of a running sidecar. @throws {ControlError} as {@link requestControl}. */
+export function requestView(target: ControlTarget): Promise<ControlView> {
+  return requestControl(target, { path: "", answer: controlView });
 }
 
 /** A control request; without a path, it is a GET of the view. */

@@ -1,6 +1,6 @@
 import { exitStatus, type CommandOutput } from "#daemon/command-line/command-output.ts";
-import { requestControl, ControlError, type ControlTarget } from "./request-control.ts";
-import { controlView, restartResponse, type ControlView, type RestartResponse } from "./control-responses.ts";
+import { requestControl, requestView, runControlCommand, type ControlTarget } from "./request-control.ts";
+import { restartResponse, type ControlView, type RestartResponse } from "./control-responses.ts";
 import { isAgreedTo, type Agreement } from "./agreement.ts";
 import { repeatOptions } from "./control-options.ts";
 
@@ -8,13 +8,9 @@ import { repeatOptions } from "./control-options.ts";
  * Makes a running sidecar restart its node in the same way as the sidecar's own restarts: verified, and rolled back if the node doesn't
  * recover. Returns the exit status: 0 if the sidecar accepted; 1 if it didn't, or if the operator didn't agree.
  */
-export async function runRestartCommand(
-  target: ControlTarget,
-  agreement: Agreement,
-  output: CommandOutput,
-): Promise<number> {
-  try {
-    const view = await requestControl(target, { path: "", answer: controlView });
+export function runRestartCommand(target: ControlTarget, agreement: Agreement, output: CommandOutput): Promise<number> {
+  return runControlCommand("restart", output, async () => {
+    const view = await requestView(target);
     if (agreement.json === true) {
       const answer = agreement.yes ? await requestRestart(target) : { result: "shown", node: view.node };
       output.out(`${JSON.stringify(answer)}\n`);
@@ -36,11 +32,7 @@ export async function runRestartCommand(
       output.error(`restart: ${explainRefusal(result, view, target)}\n`);
     }
     return deriveExitStatus(result);
-  } catch (error) {
-    if (!(error instanceof ControlError)) throw error;
-    output.error(`restart: ${error.message}\n`);
-    return exitStatus.error;
-  }
+  });
 }
 
 function requestRestart(target: ControlTarget): Promise<RestartResponse> {

@@ -1,34 +1,33 @@
 import { exitStatus, type CommandOutput } from "#daemon/command-line/command-output.ts";
-import { requestControl, ControlError, type ControlTarget } from "./request-control.ts";
+import { requestControl, runControlCommand, type ControlTarget } from "./request-control.ts";
 import { resumeResponse } from "./control-responses.ts";
 
 /**
  * Makes a running sidecar lift the pause that it set when the node didn't recover, and retry what failed. Returns the exit status: 0 if the
  * sidecar reported that the pause is lifted, or that none is active; 1 if no sidecar reported that.
  */
-export async function runResumeCommand(
+export function runResumeCommand(
   target: ControlTarget,
   output: CommandOutput,
   { json }: Readonly<{ json: boolean }> = { json: false },
 ): Promise<number> {
-  try {
+  return runControlCommand("resume", output, async () => {
     const answer = await requestControl(target, { path: "/resume", answer: resumeResponse });
     const { result, hold, next, wasContested, asksAgain, node } = answer;
     if (json) {
       output.out(`${JSON.stringify(answer)}\n`);
       return result === "busy" ? exitStatus.error : exitStatus.clean;
     }
-    const since = hold === undefined ? "" : new Date(hold.sinceMs).toISOString();
+    const message = hold?.message ?? "";
     if (result === "busy") {
-      output.error(
-        `resume: ${node.words} is being rolled back; retry when that has finished. ${hold?.message ?? ""}\n`,
-      );
+      output.error(`resume: ${node.words} is being rolled back; retry when that has finished. ${message}\n`);
       return exitStatus.error;
     }
+    const since = hold === undefined ? "" : new Date(hold.sinceMs).toISOString();
     output.out(
       result === "none"
         ? `Gatehouse is not paused on ${node.words}.\n`
-        : `Gatehouse resumed on ${node.words}. It was paused since ${since}: ${hold?.message ?? ""}\n${next ?? ""}\n`,
+        : `Gatehouse resumed on ${node.words}. It was paused since ${since}: ${message}\n${next ?? ""}\n`,
     );
     if (wasContested === true) {
       output.out(
@@ -39,9 +38,5 @@ export async function runResumeCommand(
       output.out("restart.checkCommand, which rejected the changed configuration file, runs again.\n");
     }
     return exitStatus.clean;
-  } catch (error) {
-    if (!(error instanceof ControlError)) throw error;
-    output.error(`resume: ${error.message}\n`);
-    return exitStatus.error;
-  }
+  });
 }

@@ -1,5 +1,11 @@
 import { exitStatus, type CommandOutput } from "#daemon/command-line/command-output.ts";
-import { checkWithinMs, ControlError, requestControl, type ControlTarget } from "./request-control.ts";
+import {
+  checkWithinMs,
+  ControlError,
+  requestControl,
+  runControlCommand,
+  type ControlTarget,
+} from "./request-control.ts";
 import { isAgreedTo, type Agreement } from "./agreement.ts";
 import { upgradeResponse, type UpgradeResponse } from "./control-responses.ts";
 import type { UpgradeRequest } from "../upgrade/requested-upgrade.ts";
@@ -18,18 +24,12 @@ export type UpgradeOptions = Agreement &
  * Shows a running sidecar's plan of an upgrade, starts it once the operator agrees, and follows it until it ends. Returns the exit status: 0
  * if the new version is verified (in a dry run: if the upgrade could start).
  */
-export async function runUpgradeCommand(
+export function runUpgradeCommand(
   target: ControlTarget,
   options: UpgradeOptions,
   output: CommandOutput,
 ): Promise<number> {
-  try {
-    return await upgradeByRequest(target, options, output);
-  } catch (error) {
-    if (!(error instanceof ControlError)) throw error;
-    output.error(`upgrade: ${error.message}\n`);
-    return exitStatus.error;
-  }
+  return runControlCommand("upgrade", output, () => upgradeByRequest(target, options, output));
 }
 
 /** Requests the plan; with the plan's digest, starts the upgrade. */

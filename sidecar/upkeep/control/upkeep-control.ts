@@ -1,20 +1,18 @@
 import { hostname } from "node:os";
-import type { ObservedAdoption } from "../adoption/adoption-observation.ts";
 import { isUnusableByNode } from "#node/conf/problem.ts";
-import { requestRestart } from "../restart/requested-restart.ts";
-import type { ObservedRestarts } from "../restart/restart-observation.ts";
-import { endHold, type HoldDependencies } from "../restart/hold.ts";
-import { formatIdentity, identifyNode } from "../state/node-identity.ts";
-import type { ObservedConfig } from "../config/config-observation.ts";
-import type { CorrectionRate } from "../config/correction-rate.ts";
+import { withNodeNames } from "#node/node-names.ts";
 import { forgetRejection } from "../config/refused-edit.ts";
-import type { NodeDriver } from "../drivers/driver.ts";
+import type { Observations } from "../observations.ts";
+import { requestRestart } from "../restart/requested-restart.ts";
+import { endHold } from "../restart/hold.ts";
+import { formatIdentity, identifyNode } from "../state/node-identity.ts";
 import type { UpkeepState } from "../state/upkeep-state.ts";
 import type { UpgradeRecord } from "../state/upgrade-record.ts";
 import { beginUpgrade } from "../upgrade/begin-upgrade.ts";
-import { checkUpgrade, type CheckUpgradeDependencies } from "../upgrade/check-upgrade.ts";
+import { checkUpgrade } from "../upgrade/check-upgrade.ts";
 import type { UpgradeRequest } from "../upgrade/requested-upgrade.ts";
-import { formatUpgrade, type ObservedUpgrade } from "../upgrade/upgrade-observation.ts";
+import { formatUpgrade } from "../upgrade/upgrade-observation.ts";
+import type { UpkeepParts } from "../upkeep-parts.ts";
 import type {
   AdoptResponse,
   ControlView,
@@ -24,39 +22,11 @@ import type {
 } from "./control-responses.ts";
 
 /** Requests to a running sidecar. Each change is on disk when its call returns. */
-export type UpkeepControl = Readonly<{
-  view: () => ControlView;
-  /** Lifts a pause, retries what failed, assumes that any competing writer of node.conf has stopped, and has a rejected edit judged again. */
-  resume: () => ResumeResponse;
-  /** Restarts the node in the same way as the sidecar's own restarts: verified, and rolled back if the node doesn't recover. */
-  restart: () => RestartResponse;
-  /** Lets the sidecar act on this node if its plan still has the given digest. */
-  adopt: (digest: string) => AdoptResponse;
-  /** Plans an upgrade, or starts it if the plan still matches the one that was shown. */
-  upgrade: (body: UpgradeRequest) => Promise<UpgradeResponse>;
-}>;
+export type UpkeepControl = ReturnType<typeof createUpkeepControl>;
 
-/** Reconcile findings that are shown to the operator. */
-type ControlSeen = Readonly<{
-  adoption: ObservedAdoption;
-  config: ObservedConfig;
-  restarts: ObservedRestarts;
-  upgrade: ObservedUpgrade;
-}>;
-
-type ControlDependencies = HoldDependencies &
-  CheckUpgradeDependencies &
-  Readonly<{
-    state: UpkeepState;
-    driver: NodeDriver | undefined;
-    rate: CorrectionRate;
-    /** Requests a reconcile. */
-    wake: () => void;
-  }>;
-
-/** Creates the control for an upkeep. */
-export function createUpkeepControl(seen: ControlSeen, dependencies: ControlDependencies): UpkeepControl {
-  const { settings, state, place, rate, events, clock, authority, isRestarting, wake } = dependencies;
+/** Creates the control for an upkeep, whose responses name the node's own files. */
+export function createUpkeepControl(seen: Observations, parts: UpkeepParts) {
+  const { settings, state, place, rate, events, clock, driver, authority, isRestarting, wake } = parts;
   const { mode } = settings.upkeep;
   const node = () => {
     const identity = state.identity.get() ?? identifyNode(settings, place.layout(), seen.config.now().document);
@@ -87,17 +57,13 @@ export function createUpkeepControl(seen: ControlSeen, dependencies: ControlDepe
     if (before.hold === undefined) return { result: "none", wasContested, asksAgain, node: node() };
     // A rollback pauses the sidecar first, and again at its end, so lifting the pause in between would have no lasting effect.
     if (isRestarting()) return { result: "busy", ...before, node: node() };
-    const next = endHold({ why: "gatehouse resume was run", byPerson: true }, dependencies);
+    const next = endHold({ why: "gatehouse resume was run", byPerson: true }, parts);
     wake();
     return { result: "lifted", ...before, next, wasContested, asksAgain, node: node() };
   };
   const restart = (): RestartResponse => {
-    const situation = {
-      authority: authority(),
-      isRestarting: isRestarting(),
-      canRestart: dependencies.driver !== undefined,
-    };
-    const result = requestRestart(situation, dependencies);
+    const canRestart = driver !== undefined;
+    const result = requestRestart({ authority: authority(), isRestarting: isRestarting(), canRestart }, parts);
     if (result !== "requested") return { result, node: node() };
     wake();
     const waitsFor = explainWait(seen, state);
@@ -113,18 +79,26 @@ export function createUpkeepControl(seen: ControlSeen, dependencies: ControlDepe
     wake();
     return { result: "adopted", view: buildView() };
   };
-  const upgrade = async (body: UpgradeRequest) => {
-    const checked = await checkUpgrade(body, dependencies);
-    return { ...beginUpgrade(checked, body.digest, seen, dependencies), node: node() };
+  const upgrade = async (body: UpgradeRequest): Promise<UpgradeResponse> => {
+    const checked = await checkUpgrade(body, parts);
+    return { ...beginUpgrade(checked, body.digest, seen, parts), node: node() };
   };
-  return { view: buildView, resume, restart, adopt, upgrade };
+  const nameOwn = <Answer extends object>(answer: Answer) => withNodeNames(answer, place.layout());
+  return {
+    view: () => nameOwn(buildView()),
+    /** Lifts a pause, retries what failed, assumes that any competing writer of node.conf has stopped, and has a rejected edit judged again. */
+    resume: () => nameOwn(resume()),
+    /** Restarts the node in the same way as the sidecar's own restarts: verified, and rolled back if the node doesn't recover. */
+    restart: () => nameOwn(restart()),
+    /** Lets the sidecar act on this node if its plan still has the given digest. */
+    adopt: (digest: string) => nameOwn(adopt(digest)),
+    /** Plans an upgrade, or starts it if the plan still matches the one that was shown. */
+    upgrade: async (body: UpgradeRequest) => nameOwn(await upgrade(body)),
+  };
 }
 
 /** Explains what a restart requested now would have to wait for, according to the last iteration; undefined if the restart would start at once. */
-function explainWait(
-  { config, restarts }: Pick<ControlSeen, "config" | "restarts">,
-  { store }: Pick<UpkeepState, "store">,
-): string | undefined {
+function explainWait({ config, restarts }: Observations, { store }: UpkeepState): string | undefined {
   const { validity } = config.now();
   if (store.failure() !== undefined) return "the sidecar can't store its state (see Reconciling)";
   if (validity?.ok === false && isUnusableByNode(validity.problem.reason))
