@@ -18,13 +18,6 @@ export type ReconcileLoopDependencies = Readonly<{
   waitsFor: () => string;
 }>;
 
-/** Loop that reconciles the node with the desired state, one iteration at a time. */
-export type ReconcileLoop = Readonly<{
-  /** Requests an iteration. Calls made before it starts are coalesced. */
-  wake: () => void;
-  done: Promise<void>;
-}>;
-
 /** Delay before an iteration that threw is retried. */
 const retryMs = 1_000;
 
@@ -40,7 +33,7 @@ export function startReconcileLoop(
   { maxIdleMs, deadlineMs, signal }: ReconcileLoopOptions,
   pass: () => Promise<Readonly<{ wakeInMs?: number }>>,
   { log, watch, waitsFor }: ReconcileLoopDependencies,
-): ReconcileLoop {
+) {
   let wanted = new AbortController();
   const attempt = async (): Promise<number> => {
     try {
@@ -64,7 +57,11 @@ export function startReconcileLoop(
       await pause(waitMs, AbortSignal.any([signal, wanted.signal]));
     }
   };
-  return { wake: () => wanted.abort(), done: run() };
+  return {
+    /** Requests an iteration. Calls made before it starts are coalesced. */
+    wake: () => wanted.abort(),
+    done: run(),
+  };
 }
 
 /** Waits until `stopWithinMs` after the shutdown was requested, or until the iteration ends. */

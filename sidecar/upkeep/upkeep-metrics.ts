@@ -10,9 +10,6 @@ type UpgradeEnd = NonNullable<UpgradeRecord["end"]>;
 /** Outcomes of an upgrade, as in the upgrade's record. */
 const upgradeEnds = ["committed", "rolled-back", "stranded"] as const satisfies readonly UpgradeEnd[];
 
-/** Metrics about the node's configuration, pruning and restarts. */
-export type UpkeepMetrics = ReturnType<typeof createUpkeepMetrics>;
-
 /** Creates `gatehouse_node_config_valid`, `…_config_corrections_total`, `…_restarts_total`, `…_prune_…` and more. */
 export function createUpkeepMetrics(registry: Registry) {
   const registers = [registry];

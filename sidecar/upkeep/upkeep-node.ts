@@ -44,13 +44,14 @@ export function reachNode(
   const connections = new AsyncDisposableStack();
   // Anything that may throw comes before anything that must be closed.
   const layout = () => place.layout();
+  const binDirectory = () => layout().binDirectory;
   const { ops, compose, restart, nodeCli: cli } = settings;
   const started = {
     driver: [ops.stop, ops.start ?? [], compose.command, restart.checkCommand ?? []],
     nodeCli: [cli.command === undefined ? [] : [cli.command]],
   };
   const buildReach = (who: keyof typeof started): NodeReach => ({
-    directory: () => layout().binDirectory,
+    directory: binDirectory,
     fileDeadline: () => place.fileDeadline,
     programs: started[who].flatMap(([file = ""]) => (isAbsolute(file) ? [file] : [])),
     programDeadline: () => place.programDeadlines[who],
@@ -58,8 +59,10 @@ export function reachNode(
   const tool = selectNodeCli(settings, layout, connections);
   const nodeCli = tool && reachNodeCli(tool, buildReach("nodeCli"));
   const { httpUrl } = settings.node;
-  const output = connections.use(openOutputFiles(settings, { stateDirectory, clock, log, signal, wake }));
-  const binDirectory = () => layout().binDirectory;
+  // Output of programs that may leave a process running.
+  const { fileTimeoutMs: withinMs } = settings.upkeep;
+  const deadline = createFileDeadline({ withinMs, signal }, { clock, onBack: wake });
+  const output = connections.use(createOutputFiles(join(stateDirectory, "output"), { deadline, log }));
   const processName = () => layout().family.programs.process;
   const processes = createNodeProcesses({ httpUrl, binDirectory, processName });
   const driving = { output, processes, check: health.check, clock, events, log };
@@ -86,19 +89,4 @@ export function reachNode(
       await place[Symbol.asyncDispose]();
     },
   };
-}
-
-/** Opens the output files, in the state directory, for programs that may leave a process running. */
-function openOutputFiles(
-  { upkeep: { fileTimeoutMs: withinMs } }: SidecarSettings,
-  {
-    stateDirectory,
-    clock,
-    log,
-    signal,
-    wake,
-  }: Pick<ReachNodeDependencies, "stateDirectory" | "clock" | "log" | "signal" | "wake">,
-) {
-  const deadline = createFileDeadline({ withinMs, signal }, { clock, onBack: wake });
-  return createOutputFiles(join(stateDirectory, "output"), { deadline, log });
 }

@@ -1,50 +1,21 @@
-import type { ServiceContext } from "#daemon/service.ts";
-import type { Registry } from "prom-client";
-import type { Logger } from "#daemon/log/log.ts";
-import type { Clock } from "#daemon/clock.ts";
-import { decideAuthority } from "./adoption/authority.ts";
-import { readClocks } from "./clock-reading.ts";
 import { createCommandText } from "./command-text.ts";
 import { createUpkeepControl } from "./control/upkeep-control.ts";
-import type { SendRequest } from "#daemon/http/send-request.ts";
-import type { HealthWatch } from "#health/health-watch.ts";
 import type { SidecarSettings } from "../settings.ts";
-import type { Charts } from "#status/charts.ts";
-import type { ConditionBoard } from "#status/condition-board.ts";
-import type { EventLog } from "#status/event-log.ts";
 import { findOpsLocation } from "./drivers/ops-location.ts";
 import { checkConfigured } from "./configured.ts";
-import { openStoredParts, type UpkeepParts } from "./upkeep-parts.ts";
+import { createUpkeepParts, type UpkeepDependencies } from "./upkeep-parts.ts";
 import { listRunning, observeAll } from "./observations.ts";
-import { createMaintenanceWindow } from "./restart/maintenance-window.ts";
 import { findDataPath } from "#node/conf/data-path.ts";
 import { withNodeNames } from "#node/node-names.ts";
 import { knownCommits, listImageCommits, type ProgramIdentity, type ReleaseCommits } from "#node/versions.ts";
-import { createIterationMetrics, createUpkeepMetrics } from "./upkeep-metrics.ts";
+import { createIterationMetrics } from "./upkeep-metrics.ts";
 import { watchIterations } from "./iteration-watch.ts";
 import { runIteration, type IterationProgress } from "./iteration.ts";
 import { createIterationSteps } from "./iteration-steps.ts";
 import { startReconcileLoop } from "./reconcile-loop.ts";
 import { findUpgradedCommit } from "./state/upgrade-record.ts";
-import type { UpkeepState } from "./state/upkeep-state.ts";
 import { reachNode, type ReachNodeDependencies } from "./upkeep-node.ts";
 import { watchNodePushes } from "./pushgateway/node-pushes.ts";
-
-export type UpkeepDependencies = Readonly<{
-  log: Logger;
-  metrics: Registry;
-  clock: Clock;
-  send: SendRequest;
-  state: UpkeepState;
-  events: EventLog;
-  charts: Charts;
-  board: ConditionBoard;
-  health: HealthWatch;
-  /** Returns the release commits configured by the operator. */
-  listedCommits: () => ReleaseCommits;
-  /** Called for each restart, so that a shutdown waits for the restart's command to finish. */
-  finishes: ServiceContext["finishes"];
-}>;
 
 /** Upkeep of one node. Disposing of it stops the iterations and waits for a running restart command. */
 export type Upkeep = ReturnType<typeof startUpkeep>;
@@ -55,8 +26,7 @@ export type Upkeep = ReturnType<typeof startUpkeep>;
  * @throws {StartupError} when the settings specify no node.
  */
 export function startUpkeep(settings: SidecarSettings, dependencies: UpkeepDependencies) {
-  const { log, clock, state, events, board, health, charts, finishes } = dependencies;
-  const { mode } = settings.upkeep;
+  const { log, clock, state, board, health } = dependencies;
   const stopping = new AbortController();
   const { signal } = stopping;
   const wake = () => loop.wake();
@@ -70,31 +40,18 @@ export function startUpkeep(settings: SidecarSettings, dependencies: UpkeepDepen
   const document = () => seen.config.now().document;
   const pushes = watchNodePushes(settings, document, { ...dependencies, version: observer.version, signal });
   // Acquired at startup, so that no other sidecar starts in parallel. A problem with the lock is reported only when the lock is needed.
-  if (mode !== "observe") place.lock().acquire();
-  const authority = () => decideAuthority(mode, state);
-  const isHeld = () => state.hold.get() !== undefined;
-  const metrics = createUpkeepMetrics(dependencies.metrics);
-  metrics.commands(command);
-  const parts: UpkeepParts = {
-    ...node,
-    ...openStoredParts(state, settings, { clock, signal, wake }),
-    settings,
-    clock,
-    clockThen: readClocks(clock),
-    log,
-    events,
-    health,
-    metrics,
-    charts,
-    authority,
-    isRestarting: () => seen.restarts.now().running !== undefined,
+  if (settings.upkeep.mode !== "observe") place.lock().acquire();
+  const parts = createUpkeepParts(settings, dependencies, {
+    node,
+    seen,
     command,
-    window: createMaintenanceWindow(settings.restart),
     lastPush: pushes?.lastPush,
-    finishes,
     signal,
     wake,
-  };
+  });
+  const { authority } = parts;
+  const isHeld = () => state.hold.get() !== undefined;
+  parts.metrics.commands(command);
   const progress: IterationProgress = { step: "beginning", passed: false };
   // The first iteration waits for the version that the RPC reports.
   void health.firstCheckDone.then(wake);
