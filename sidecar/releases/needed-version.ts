@@ -37,12 +37,8 @@ export function evaluateVersion(
   const coming = needed.find(({ minVersionAt }) => minVersionAt > height);
   if (passed !== undefined) return { type, status: "False", reason: "Outdated", message: explainPassed(passed, node) };
   if (coming === undefined) {
-    return {
-      type,
-      status: "True",
-      reason: "Supported",
-      message: `${version.text} is recent enough for all listed heights.`,
-    };
+    const message = `${version.text} is recent enough for all listed heights.`;
+    return { type, status: "True", reason: "Supported", message };
   }
   const leftSeconds = computeSecondsUntil(coming, node);
   const message = explainComing(coming, node, leftSeconds);

@@ -32,15 +32,10 @@ export type ListedReleases = Readonly<{
   isNamed: boolean;
 }>;
 
-/** Release and fork lists for a node. */
-export type ReleaseLists = AsyncDisposable &
-  Readonly<{ read: (place: ProgramsLocation) => Promise<ListedReleases>; commits: () => ReleaseCommits }>;
-
 /** Interval for rereading sources that are not watched: the schedule next to the programs, and a list at a URL. */
 const ownRefreshMs = 60_000;
 const urlRefreshMs = 3_600_000;
 const urlRetryMs = 300_000;
-const ownBytesMax = 1_048_576;
 
 /**
  * Opens the lists configured in the settings.
@@ -50,7 +45,7 @@ const ownBytesMax = 1_048_576;
 export function openReleaseLists(
   { releasesPath: path, releasesUrl: url }: Pick<SidecarSettings["upgrade"], "releasesPath" | "releasesUrl">,
   { stateDirectory, files, clock, log }: ReleaseListsDependencies,
-): ReleaseLists {
+) {
   let ofFile = emptyList;
   let ofUrl = emptyList;
   let own: readonly Fork[] | undefined;
@@ -65,7 +60,7 @@ export function openReleaseLists(
     due.url = clock.monotonicMs() + (fetched === undefined ? urlRetryMs : urlRefreshMs);
   };
   return {
-    read: async (place) => {
+    read: async (place: ProgramsLocation): Promise<ListedReleases> => {
       if (clock.monotonicMs() >= due.own) {
         own = await readOwnForks(place);
         due.own = clock.monotonicMs() + ownRefreshMs;
@@ -78,7 +73,7 @@ export function openReleaseLists(
         isNamed: (path ?? url) !== undefined,
       };
     },
-    commits: () => ({ ...listCommits(ofFile), ...listCommits(ofUrl) }),
+    commits: (): ReleaseCommits => ({ ...listCommits(ofFile), ...listCommits(ofUrl) }),
     [Symbol.asyncDispose]: async () => file?.[Symbol.asyncDispose](),
   };
 }
@@ -89,9 +84,15 @@ async function readOwnForks({
   binDirectory,
 }: ProgramsLocation): Promise<readonly Fork[] | undefined> {
   if (forksPath === undefined) return undefined;
-  const found = await readRegularFile(join(binDirectory, basename(forksPath)), ownBytesMax).catch(() => undefined);
-  const reading = found && readReleaseList(parseJson(Buffer.from(found.bytes).toString("utf8")));
-  return reading?.ok === true && reading.value.forks.length > 0 ? reading.value.forks : undefined;
+  const list = await readListFile(join(binDirectory, basename(forksPath)));
+  return list !== undefined && list.forks.length > 0 ? list.forks : undefined;
+}
+
+/** Reads a list from a file that isn't watched; returns undefined if it is missing or damaged. */
+async function readListFile(path: string): Promise<ReleaseList | undefined> {
+  const file = await readRegularFile(path, bytesMax).catch(() => undefined);
+  const reading = file && readReleaseList(parseJson(Buffer.from(file.bytes).toString("utf8")));
+  return reading?.ok === true ? reading.value : undefined;
 }
 
 /** Limits for fetching a list. */
@@ -101,16 +102,9 @@ const bytesMax = 1_048_576;
 /** A list at a URL, and the file that persists its last valid version across restarts. */
 export type ReleaseUrl = Readonly<{ url: string; directory: string }>;
 
-/** Reads the stored list; returns undefined if there is none. */
-export async function readStoredList(place: ReleaseUrl): Promise<ReleaseList | undefined> {
-  try {
-    const { bytes } = await readRegularFile(locateKept(place), bytesMax);
-    const reading = readReleaseList(parseJson(Buffer.from(bytes).toString("utf8")));
-    return reading.ok ? reading.value : undefined;
-  } catch {
-    // If the stored list is missing or damaged, the next fetch replaces it.
-    return undefined;
-  }
+/** Reads the stored list; returns undefined if there is none. If it is damaged, the next fetch replaces it. */
+export function readStoredList(place: ReleaseUrl): Promise<ReleaseList | undefined> {
+  return readListFile(locateKept(place));
 }
 
 /** Fetches and stores the list; logs the reason and returns undefined if it can't be fetched or used. */

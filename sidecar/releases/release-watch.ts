@@ -6,7 +6,7 @@ import { poll } from "#daemon/time.ts";
 import type { ConditionBoard } from "#status/condition-board.ts";
 import { reportFailedCheck, type WatchedCheck } from "#status/failed-check.ts";
 import type { NodeLayout } from "#node/layout.ts";
-import type { ProgramIdentity, ReleaseCommits } from "#node/versions.ts";
+import type { ProgramIdentity } from "#node/versions.ts";
 import type { ConditionReport } from "#status/condition.ts";
 import type { SidecarSettings } from "../settings.ts";
 import { evaluateVersion } from "./needed-version.ts";
@@ -40,7 +40,7 @@ const watchedLook: WatchedCheck = {
 };
 
 /** Watches the releases; `commits` are those in the lists. */
-export type ReleaseWatch = AsyncDisposable & Readonly<{ commits: () => ReleaseCommits }>;
+export type ReleaseWatch = ReturnType<typeof watchReleases>;
 
 /**
  * Periodically compares the running version with the configured lists and with the forks next to the programs. Rereads a list when its file
@@ -51,7 +51,7 @@ export type ReleaseWatch = AsyncDisposable & Readonly<{ commits: () => ReleaseCo
 export function watchReleases(
   { upgrade, node, health: { intervalMs } }: Pick<SidecarSettings, "upgrade" | "node" | "health">,
   { program, places, health, board, clock, log, ...others }: ReleaseWatchDependencies,
-): ReleaseWatch {
+) {
   const { warnBeforeSeconds } = upgrade;
   const stopping = new AbortController();
   const { signal } = stopping;
@@ -113,10 +113,10 @@ function findEpochs(
 function pickWorst(
   reports: readonly ConditionReport<"VersionSupported">[],
 ): ConditionReport<"VersionSupported"> | undefined {
-  const worst = (["Outdated", "OutdatedSoon", "NotCompared"] as const).map((reason) =>
-    reports.find((report) => report.reason === reason),
+  const worst = (["Outdated", "OutdatedSoon", "NotCompared"] as const).flatMap((reason) =>
+    reports.filter((report) => report.reason === reason),
   );
-  return worst.find((report) => report !== undefined) ?? reports.at(-1);
+  return worst[0] ?? reports.at(-1);
 }
 
 /** Computes the seconds per block on a node's chain from the timestamps of the head and an earlier block; returns undefined if the node does not respond. */

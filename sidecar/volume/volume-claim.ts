@@ -3,11 +3,7 @@ import { DriverError } from "../upkeep/drivers/driver.ts";
 import { readKubernetesMessage, type KubernetesApi } from "../upkeep/drivers/kubernetes-api.ts";
 
 /** A PersistentVolumeClaim: its requested and actual size. */
-export type VolumeClaim = Readonly<{
-  readSize: (signal: AbortSignal) => Promise<Readonly<{ requestedBytes: number; capacityBytes: number }>>;
-  /** Requests another size; the cluster resizes the volume and its file system online. */
-  resize: (gibibytes: number, signal: AbortSignal) => Promise<void>;
-}>;
+export type VolumeClaim = ReturnType<typeof createVolumeClaim>;
 
 const quantity = z.string().transform((text, context) => {
   const found = parseQuantityBytes(text);
@@ -22,10 +18,10 @@ const claimSchema = z.object({
 });
 
 /** Creates access to the named claim, with the pod's own service account. Calls throw {@link DriverError}. */
-export function createVolumeClaim(name: string, api: KubernetesApi): VolumeClaim {
+export function createVolumeClaim(name: string, api: KubernetesApi) {
   const path = `/persistentvolumeclaims/${encodeURIComponent(name)}`;
   return {
-    readSize: async (signal) => {
+    readSize: async (signal: AbortSignal) => {
       const response = await api.request("GET", path, signal);
       const parsed = claimSchema.safeParse(response.body);
       if (response.status === 200 && parsed.success) {
@@ -35,7 +31,8 @@ export function createVolumeClaim(name: string, api: KubernetesApi): VolumeClaim
       const found = response.status === 200 ? "it is not bound yet" : readKubernetesMessage(response);
       throw new DriverError(`The claim ${name} can't be read: ${found}; grant get on it.`);
     },
-    resize: async (gibibytes, signal) => {
+    /** Requests another size; the cluster resizes the volume and its file system online. */
+    resize: async (gibibytes: number, signal: AbortSignal): Promise<void> => {
       const body = { spec: { resources: { requests: { storage: `${gibibytes}Gi` } } } };
       const response = await api.request("PATCH", path, signal, { body });
       if (response.status === 200) return;
