@@ -9,7 +9,7 @@ import { selectVariables } from "./program-environment.ts";
 
 /** A program to run: no shell, an argument array, a fixed environment, and limits on its time and output. */
 export type ProcessOptions = Readonly<{
-  command: readonly [string, ...string[]];
+  command: readonly string[];
   directory: string;
   timeoutMs: number;
   outputLimitBytes: number;
@@ -65,14 +65,14 @@ const pipeGraceMs = 100;
  */
 export async function runProcess(options: ProcessOptions): Promise<ProcessResult> {
   const child = await startProgram(options, ["ignore", "pipe", "pipe"]);
-  return "ok" in child ? child : followToEnd(child as Child, options.command[0], options);
+  return "ok" in child ? child : followToEnd(child as Child, options);
 }
 
 type Child = ChildProcessByStdio<null, Readable, Readable>;
 
 /** Starts a program in its own process group; a failure includes a message. */
 export async function startProgram(
-  { command: [file, ...args], directory, passes }: Pick<ProcessOptions, "command" | "directory" | "passes">,
+  { command: [file = "", ...args], directory, passes }: Pick<ProcessOptions, "command" | "directory" | "passes">,
   stdio: StdioOptions,
 ): Promise<ChildProcess | Extract<ProcessResult, { ok: false }>> {
   try {
@@ -83,7 +83,8 @@ export async function startProgram(
   }
 }
 
-function followToEnd(child: Child, file: string, options: ProcessOptions): Promise<ProcessResult> {
+function followToEnd(child: Child, options: ProcessOptions): Promise<ProcessResult> {
+  const [file = ""] = options.command;
   return new Promise((resolve) => {
     let output = "";
     let errors = "";

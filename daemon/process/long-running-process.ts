@@ -36,7 +36,7 @@ export function isLeftRunning(pid: number): boolean {
  */
 export async function runLastingProcess(options: LastingProcessOptions, files: OutputFiles): Promise<ProcessResult> {
   const { name, timeoutMs, signal, isDone } = options;
-  const [file] = options.command;
+  const [file = ""] = options.command;
   await using output = await files.open(name);
   const child = await startProgram(options, ["ignore", ...output.descriptors]);
   if ("ok" in child) return child;

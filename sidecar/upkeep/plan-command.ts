@@ -3,7 +3,7 @@ import type { SidecarSettings } from "../settings.ts";
 import { createWriterLock } from "./config/writer-lock.ts";
 import { writeConfig } from "./config/config-writer.ts";
 import { exitStatus, type CommandOutput } from "#daemon/command-line/command-output.ts";
-import { readConfigFile, type ConfigReading } from "./config/config-file.ts";
+import { readConfigFile, type UsableReading } from "./config/config-file.ts";
 import { createConfigVersions, type ConfigVersions } from "./config/config-versions.ts";
 import { planWithEarlierValues } from "./config/healthy-config.ts";
 import { findPathsDirectory } from "#node/layout.ts";
@@ -65,7 +65,7 @@ export async function runPlanCommand(
 
 /** Plans in the same way as the sidecar. A copy counts if it has the same data, keys and ports as the current file. */
 function planFor(
-  observed: Readonly<{ document: ReadConfig["document"]; version: NodeVersion }>,
+  observed: Readonly<{ document: UsableReading["document"]; version: NodeVersion }>,
   { configPath, stateDirectories }: PlanCommandOptions,
   { settings, output }: Readonly<{ settings: SidecarSettings; output: CommandOutput }>,
 ): Promise<Plan> {
@@ -91,13 +91,11 @@ function recallFrom(directories: readonly string[]): Pick<ConfigVersions, "recal
   };
 }
 
-type ReadConfig = Extract<ConfigReading, { ok: true }>;
-
 function findPlannedText(planned: Plan): string | undefined {
   return findWrite(planned)?.text;
 }
 
-type Writing = Readonly<{ options: PlanCommandOptions; reading: ReadConfig; settings: SidecarSettings }>;
+type Writing = Readonly<{ options: PlanCommandOptions; reading: UsableReading; settings: SidecarSettings }>;
 
 /** Writes the planned node.conf if `write` is set and the plan has no problems. Returns undefined if there was nothing to write. */
 async function writePlanned(planned: Plan, { options, reading, settings }: Writing) {
@@ -119,7 +117,7 @@ function buildEmptyDocument({ configPath, nodeVersion }: PlanCommandOptions): Pl
 }
 
 function buildDocument(
-  reading: ReadConfig,
+  reading: UsableReading,
   planned: Plan,
   options: PlanCommandOptions & Readonly<{ written: boolean }>,
 ): PlanDocument {
@@ -140,7 +138,7 @@ function renderJson(document: PlanDocument): string {
 }
 
 /** Masks each value separately: masking the whole text could end a string too early. */
-function redactChange(change: ConfigChange, reading: ReadConfig): ConfigChange {
+function redactChange(change: ConfigChange, reading: UsableReading): ConfigChange {
   const mask = (key: string, value: unknown) => {
     if (typeof value !== "string") return value;
     if (looksSecret(key, value)) return "[secret]";
@@ -150,7 +148,7 @@ function redactChange(change: ConfigChange, reading: ReadConfig): ConfigChange {
   return JSON.parse(JSON.stringify(change, mask)) as ConfigChange;
 }
 
-function render(configPath: string, reading: ReadConfig, planned: Plan, { isColored }: CommandOutput): string {
+function render(configPath: string, reading: UsableReading, planned: Plan, { isColored }: CommandOutput): string {
   const action = findWrite(planned);
   if (action === undefined) return planned.problems.length === 0 ? `${configPath}: no changes.\n` : "";
   const diff = formatDiff(configPath, reading, planned);
@@ -159,7 +157,7 @@ function render(configPath: string, reading: ReadConfig, planned: Plan, { isColo
   return `${isColored ? addColors(diff) : diff}\nWhy:\n${reasons}${warning}\n`;
 }
 
-function formatDiff(configPath: string, reading: ReadConfig, planned: Plan): string {
+function formatDiff(configPath: string, reading: UsableReading, planned: Plan): string {
   const text = findPlannedText(planned);
   if (text === undefined) return "";
   const patch = createTwoFilesPatch(`a/${configPath}`, `b/${configPath}`, reading.document.text, text, "", "", {
@@ -170,7 +168,7 @@ function formatDiff(configPath: string, reading: ReadConfig, planned: Plan): str
 }
 
 /** Masks secrets, including those in comments, in the lines around a change: many people can read a pipeline's log. */
-function withoutSecrets(patch: string, { document }: ReadConfig): string {
+function withoutSecrets(patch: string, { document }: UsableReading): string {
   const secrets = findWrittenSecrets(buildConfigTree(document));
   return withoutSecretShapes(secrets.reduce((before, secret) => before.replaceAll(secret, '"[secret]"'), patch));
 }

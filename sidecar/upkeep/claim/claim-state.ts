@@ -16,8 +16,8 @@ import {
   type ConfigLocation,
   type NodeIdentity,
 } from "../state/node-identity.ts";
-import { compareCopies, hasActed, oldStateDirectory, copyOldState } from "./old-state.ts";
-import { formatHolder, createProcessLock, type LockHolder } from "#daemon/files/process-lock.ts";
+import { compareCopies, hasActed, oldStateDirectory, copyOldState, type StateOwner } from "./old-state.ts";
+import { formatHolder, createProcessLock, type ProcessLock } from "#daemon/files/process-lock.ts";
 import { requireWorkspace } from "./misnamed-workspace.ts";
 import { findNodeDifferences, isUnread, type NodeDifference } from "./same-node.ts";
 import { chooseStateLocation, mayWrite } from "../state/state-location.ts";
@@ -60,40 +60,30 @@ export async function claimState(settings: SidecarSettings, dependencies: ClaimD
   const found = identifyNode(settings, layout, document);
   await requireOnlyWriter(settings, configPath, signal);
   createDirectory(directory);
-  const lock = createProcessLock(join(directory, upkeepLockFile), found.configPath);
+  using opened = new DisposableStack();
+  const lock = opened.use(createProcessLock(join(directory, upkeepLockFile), found.configPath));
   await requireLock(lock, directory, signal);
-  try {
-    const isNew = !existsSync(join(directory, upkeepStateFile));
-    if (isNew && settings.upkeep.stateDirectory === undefined) {
-      const from = resolve(dependencies.oldStateDirectory ?? oldStateDirectory);
-      const places = [layout.pathsDirectory, ...listPathsDirectories(settings.node)];
-      await copyOldState(from, directory, { places, document, movedFrom: settings.upkeep.movedFrom }, { log });
-    }
-    const state = openUpkeepState(directory);
-    try {
-      await identify(state, found, { settings, layout, document, log });
-    } catch (error) {
-      state[Symbol.dispose]();
-      throw error;
-    }
-    return {
-      ...state,
-      release: () => {
-        state.store.flush();
-        // A hung store stays hung, so even its file isn't closed.
-        if (state.store.failure()?.reason !== "Unresponsive")
-          state.store.suspend({ reason: "InUse", message: `${directory} is released to the sidecar that takes over.` });
-        lock[Symbol.dispose]();
-      },
-      [Symbol.dispose]: () => {
-        state[Symbol.dispose]();
-        lock[Symbol.dispose]();
-      },
-    };
-  } catch (error) {
-    lock[Symbol.dispose]();
-    throw error;
+  const claim = { settings, layout, document, log };
+  const isNew = !existsSync(join(directory, upkeepStateFile));
+  if (isNew && settings.upkeep.stateDirectory === undefined) {
+    await copyOldState(resolve(dependencies.oldStateDirectory ?? oldStateDirectory), directory, describeOwner(claim), {
+      log,
+    });
   }
+  const state = opened.use(openUpkeepState(directory));
+  await identify(state, found, claim);
+  const claimed = opened.move();
+  return {
+    ...state,
+    release: () => {
+      state.store.flush();
+      // A hung store stays hung, so even its file isn't closed.
+      if (state.store.failure()?.reason !== "Unresponsive")
+        state.store.suspend({ reason: "InUse", message: `${directory} is released to the sidecar that takes over.` });
+      lock[Symbol.dispose]();
+    },
+    [Symbol.dispose]: () => claimed.dispose(),
+  };
 }
 
 type Claim = Readonly<{
@@ -102,6 +92,12 @@ type Claim = Readonly<{
   document: ConfigDocument | undefined;
   log: Logger;
 }>;
+
+/** Describes the node, for comparison with the copies of node.conf in a state. */
+function describeOwner({ settings, layout, document }: Claim): StateOwner {
+  const places = [layout.pathsDirectory, ...listPathsDirectories(settings.node)];
+  return { places, document, movedFrom: settings.upkeep.movedFrom };
+}
 
 async function identify(state: UpkeepState, found: NodeIdentity, claim: Claim): Promise<void> {
   const { settings, log } = claim;
@@ -137,13 +133,8 @@ async function identify(state: UpkeepState, found: NodeIdentity, claim: Claim): 
 }
 
 /** Determines the owner of a state without an identity. Returns `unknown` for new state, which contains nothing to discard. */
-async function judgeOld(
-  state: UpkeepState,
-  found: NodeIdentity,
-  { settings, layout, document }: Claim,
-): Promise<"acted" | "same" | "unknown"> {
-  const places = [layout.pathsDirectory, ...listPathsDirectories(settings.node)];
-  const match = await compareCopies(state.directory, { places, document, movedFrom: settings.upkeep.movedFrom });
+async function judgeOld(state: UpkeepState, found: NodeIdentity, claim: Claim): Promise<"acted" | "same" | "unknown"> {
+  const match = await compareCopies(state.directory, describeOwner(claim));
   if (match.kind === "another") {
     throw new StartupError(
       `the state in ${state.directory} belongs to another node (of its copies of node.conf, ${match.why}); this sidecar is configured for ` +
@@ -182,11 +173,7 @@ function createDirectory(directory: string): void {
   }
 }
 
-async function requireLock(
-  lock: ReturnType<typeof createProcessLock>,
-  directory: string,
-  signal: AbortSignal,
-): Promise<void> {
+async function requireLock(lock: ProcessLock, directory: string, signal: AbortSignal): Promise<void> {
   const result = await waitForLock(lock.acquire, signal);
   if (result.ok) return;
   if (result.reason === "LockFailed") {
@@ -195,15 +182,13 @@ async function requireLock(
   if (result.reason === "NotOurs") {
     throw new StartupError(`can't determine whether the state in ${directory} is in use: ${result.why}.`);
   }
+  const { holder } = result;
+  const user =
+    holder === undefined ? "another process uses it." : `${formatHolder(holder)} uses it for ${holder.node}.`;
   throw new StartupError(
-    `the state in ${directory} is in use: ${describeHolder(result.holder)} Stop that sidecar first. For another node, or to run alongside it with ` +
+    `the state in ${directory} is in use: ${user} Stop that sidecar first. For another node, or to run alongside it with ` +
       "upkeep.mode observe, set GATEHOUSE_SIDECAR_UPKEEP_STATE_DIRECTORY to a separate directory.",
   );
-}
-
-function describeHolder(holder: LockHolder | undefined): string {
-  if (holder === undefined) return "another process uses it.";
-  return `${formatHolder(holder)} uses it for ${holder.node}.`;
 }
 
 /** A sidecar that never writes may run alongside one that does. Two writers are rejected before either acts. */

@@ -4,7 +4,7 @@ import type { ConfigContext } from "./config-context.ts";
 import { deriveConfigReconciled } from "./config-conditions.ts";
 import type { OtherWriter } from "./config-observation.ts";
 import { writeWithDeadline } from "./with-deadline.ts";
-import type { ConfigReading } from "./config-file.ts";
+import type { ConfigReading, UsableReading } from "./config-file.ts";
 import { deriveMeaning, hasSameMeaning } from "#node/conf/meaning.ts";
 import { parseConfig } from "#node/conf/document.ts";
 import { formatChange } from "#node/conf/describe-change.ts";
@@ -13,8 +13,6 @@ import type { NodeVersion } from "#node/versions.ts";
 
 /** Outcome of the planned write. `again`: the file must be re-read at once. */
 export type AppliedConfig = Readonly<{ result?: ConfigWriteResult; again: boolean; wakeInMs?: number }>;
-
-type UsableReading = Extract<ConfigReading, { ok: true }>;
 
 /** Writes node.conf as planned, for a given node version; writes nothing if nothing changes. */
 export async function applyConfig(
@@ -60,10 +58,10 @@ function findRestart({ changedAtMs }: UsableReading, { budget, clock }: ConfigCo
 }
 
 /** Whether the node's own start script overwrites this content each time, in which case a restart wouldn't apply it. */
-export function isUndoneByStart(
+function isUndoneByStart(
   { document }: UsableReading,
   version: NodeVersion | undefined,
-  { rate, state }: Pick<ConfigContext, "rate" | "state">,
+  { rate, state }: ConfigContext,
 ): boolean {
   const undone = rate.undoneByStart();
   if (undone === undefined || !hasSameMeaning(undone, document, version)) return false;
@@ -130,10 +128,11 @@ async function keepGood(
 function findOtherWriter(
   reading: ConfigReading,
   version: NodeVersion | undefined,
-  { rate, clock, place, state }: ConfigContext,
+  context: ConfigContext,
 ): OtherWriter | undefined {
+  const { rate, clock, place } = context;
   const { configPath: path } = place.layout();
-  if (reading.ok && isUndoneByStart(reading, version, { rate, state })) return { kind: "start", path };
+  if (reading.ok && isUndoneByStart(reading, version, context)) return { kind: "start", path };
   const often = rate.contestedUntilMs();
   const untilMs = often ?? rate.repeatedUntilMs();
   if (untilMs === undefined) return undefined;

@@ -7,11 +7,18 @@ import { parseConfig, type ConfigDocument } from "#node/conf/document.ts";
 import type { ConfigProblem } from "#node/conf/problem.ts";
 
 /** One read of node.conf. `changedAtMs`: time of the last change to the file or to a link that leads to it (`ctime`, milliseconds since 1970). */
-export type ConfigReading = Readonly<
-  | { ok: true; document: ConfigDocument; bytes: Uint8Array; contentHash: string; changedAtMs: number }
+export type ConfigReading =
+  | UsableReading
   /** Hash, bytes and time are absent if there was no readable content. */
-  | { ok: false; problem: ConfigProblem; contentHash?: string; bytes?: Uint8Array; changedAtMs?: number }
->;
+  | Readonly<{ ok: false; problem: ConfigProblem; contentHash?: string; bytes?: Uint8Array; changedAtMs?: number }>;
+
+export type UsableReading = Readonly<{
+  ok: true;
+  document: ConfigDocument;
+  bytes: Uint8Array;
+  contentHash: string;
+  changedAtMs: number;
+}>;
 
 /** Returns the SHA-256 of a content in hexadecimal. */
 export function hashContent(bytes: Uint8Array): string {
@@ -35,13 +42,8 @@ export async function readConfigFile(path: string, limitBytes: number): Promise<
   if (parsed.ok) return { ok: true, document: parsed.document, bytes, contentHash, changedAtMs };
   const { line, column } = parsed.problem;
   const place = line === undefined ? path : `${path}:${line}:${column}`;
-  return {
-    ok: false,
-    problem: { ...parsed.problem, message: `${place} ${parsed.problem.message}` },
-    contentHash,
-    bytes,
-    changedAtMs,
-  };
+  const problem = { ...parsed.problem, message: `${place} ${parsed.problem.message}` };
+  return { ok: false, problem, contentHash, bytes, changedAtMs };
 }
 
 function buildRefusedReading(path: string, limitBytes: number, { code, message }: RegularFileError): ConfigReading {

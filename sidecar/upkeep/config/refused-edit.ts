@@ -7,7 +7,7 @@ import type { CommandText } from "../command-text.ts";
 import { loadHealthyConfig } from "./healthy-config.ts";
 import { isKeyMissing } from "./key-files.ts";
 import { findConfValue, isJsonObject, parseConfig } from "#node/conf/document.ts";
-import type { ConfigReading } from "./config-file.ts";
+import type { UsableReading } from "./config-file.ts";
 import type { NodeVersion } from "#node/versions.ts";
 import type { LintRule } from "#node/lint/lint-rules.ts";
 import { lintConfig } from "#node/lint/lint-config.ts";
@@ -16,8 +16,6 @@ import { doubleWait } from "#daemon/time.ts";
 import type { ObservedConfig } from "./config-observation.ts";
 import type { ConfigVersions } from "./config-versions.ts";
 import type { NodeLocation } from "./node-location.ts";
-
-type UsableReading = Extract<ConfigReading, { ok: true }>;
 
 /** Findings that prevent a node from starting. A wrong monitor_config only disables the node's metrics. */
 const fatal: ReadonlySet<LintRule> = new Set(["missing-key", "wrong-type", "port-clash"]);
@@ -189,15 +187,14 @@ async function runCheckCommand(
   { checkCommand, timeoutMs, passes, signal }: EditOptions,
   { config, place, clock, command, output }: RejectedEditDependencies,
 ): Promise<EditRejection | undefined> {
-  const [file, ...args] = checkCommand ?? [];
-  if (file === undefined) return undefined;
+  if (checkCommand === undefined || checkCommand.length === 0) return undefined;
   const { checked } = config.now();
   const before = checked?.contentHash === contentHash ? checked : undefined;
   const leftMs = (before?.refusal?.againAtMs ?? 0) - clock.monotonicMs();
   if (before !== undefined && before.refusal === undefined) return undefined;
   if (before?.refusal !== undefined && leftMs > 0) return { words: before.refusal.words, wakeInMs: leftMs };
   const directory = place.layout().binDirectory;
-  const program = { name: "check", command: [file, ...args], directory, timeoutMs, passes, signal } as const;
+  const program = { name: "check", command: checkCommand, directory, timeoutMs, passes, signal };
   const result = await runLastingProcess(program, output);
   if (signal.aborted) return { words: "The sidecar is stopping." };
   if (result.ok) {
@@ -212,7 +209,7 @@ async function runCheckCommand(
     result.exitStatus === undefined
       ? // A program that did not end by itself has not judged node.conf.
         `restart.checkCommand failed: ${result.message} It ${again}`
-      : `restart.checkCommand rejected it: ${file} exited with status ${result.exitStatus}${said}; it ${again}`;
+      : `restart.checkCommand rejected it: ${checkCommand[0]} exited with status ${result.exitStatus}${said}; it ${again}`;
   config.note({
     checked: { contentHash, refusal: { words, count, againAtMs: clock.monotonicMs() + wakeInMs } },
   });

@@ -45,12 +45,9 @@ export function createComposeDriver(options: ComposeDriverOptions, output: Outpu
   return {
     name: "compose",
     restart: async (signal) => {
-      const [file = "", ...args] = command;
       const where = directory();
-      const result = await runLastingProcess(
-        { name: "compose", command: [file, ...args], directory: where, timeoutMs, passes, signal },
-        output,
-      );
+      const program = { name: "compose", command, directory: where, timeoutMs, passes, signal };
+      const result = await runLastingProcess(program, output);
       // Compose writes its progress to standard error, so output there does not indicate a problem.
       if (result.ok) return {};
       const what = `(compose.command ${JSON.stringify(command)} in compose.directory ${where})`;
@@ -83,9 +80,8 @@ async function checkRunning(
   signal: AbortSignal,
 ): Promise<boolean | "unknown"> {
   if (service === undefined) return "unknown";
-  const [file = "", ...args] = buildComposeCommand(command, ["ps", "--all", "--format", "json"]);
   const result = await runProcess({
-    command: [file, ...args, service],
+    command: [...buildComposeCommand(command, ["ps", "--all", "--format", "json"]), service],
     directory: directory(),
     timeoutMs: psTimeoutMs,
     outputLimitBytes,

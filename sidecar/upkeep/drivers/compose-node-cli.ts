@@ -1,6 +1,12 @@
 import { runProcess, type ProcessResult } from "#daemon/process/bounded-process.ts";
 import { pause } from "#daemon/time.ts";
-import { type NodeCliRunner, type ToolLocation, explainExit } from "./node-cli.ts";
+import {
+  explainAbandoned,
+  explainExit,
+  explainLeftRunning,
+  type NodeCliRunner,
+  type ToolLocation,
+} from "./node-cli.ts";
 
 /** Settings for running the tool in a compose deployment's service. */
 export type ComposeNodeCliOptions = Readonly<{
@@ -27,15 +33,10 @@ export function createComposeNodeCli(options: ComposeNodeCliOptions, places: Com
   return async (args, signal) => {
     const tool = places.tool();
     const name = `./${tool.command} in service ${service}`;
-    if (isLeftRunning) {
-      const message = `${name} is still running from an earlier call; kill it, or restart the container.`;
-      return { ok: false, reason: "TimedOut", message };
-    }
-    const [file = "", ...first] = exec;
-    const inContainer = ["-T", "--workdir", tool.directory, service, `./${tool.command}`, ...args];
+    if (isLeftRunning) return explainLeftRunning(name);
     const run = runProcess({
       ...options,
-      command: [file, ...first, ...inContainer],
+      command: [...exec, "-T", "--workdir", tool.directory, service, `./${tool.command}`, ...args],
       directory: places.directory(),
       timeoutMs: leftRunningMs,
       signal,
@@ -46,8 +47,7 @@ export function createComposeNodeCli(options: ComposeNodeCliOptions, places: Com
     void run.finally(() => {
       isLeftRunning = false;
     });
-    const message = `${name} did not finish within ${timeoutMs} ms and was abandoned; run it manually to see why.`;
-    return { ok: false, reason: "TimedOut", message };
+    return explainAbandoned(name, timeoutMs);
   };
 }
 

@@ -1,7 +1,13 @@
 import { z } from "zod";
 import { readEngineMessage, splitContainerOutput, type EngineResponse } from "#daemon/http/docker-engine.ts";
 import { reportSuccess, takeFirstLine, type ProcessResult } from "#daemon/process/bounded-process.ts";
-import { type NodeCliRunner, type ToolLocation, explainExit } from "./node-cli.ts";
+import {
+  explainAbandoned,
+  explainExit,
+  explainLeftRunning,
+  type NodeCliRunner,
+  type ToolLocation,
+} from "./node-cli.ts";
 import { EngineTimeout, type DockerEngine } from "./docker-engine.ts";
 import { DriverError } from "./driver.ts";
 
@@ -64,9 +70,7 @@ async function checkLeftRunning(
   if (response.status === 404 || response.status === 403) return undefined;
   const { Running, Pid } = parse(inspected, expectStatus(response, 200));
   if (!Running) return undefined;
-  const which = Pid === undefined ? "" : ` (process ${Pid} on the engine's host)`;
-  const message = `${name} is still running from an earlier call${which}; kill it, or restart the container.`;
-  return { ok: false, reason: "TimedOut", message };
+  return explainLeftRunning(name, Pid === undefined ? "" : ` (process ${Pid} on the engine's host)`);
 }
 
 async function runExec(
@@ -78,10 +82,7 @@ async function runExec(
   const body = { AttachStdout: true, AttachStderr: true, Tty: false, Cmd: command, WorkingDir: directory };
   const { Id: id } = parse(created, expectStatus(await engine.request({ method: "POST", path, body, signal }), 201));
   const started = await startExec(id, outputLimitBytes * streamOverheadFactor, engine, signal);
-  if (started === "timed-out") {
-    const message = `${name} did not finish within ${timeoutMs} ms and was abandoned; run it manually to see why.`;
-    return { result: { ok: false, reason: "TimedOut", message }, leftRunning: id };
-  }
+  if (started === "timed-out") return { result: explainAbandoned(name, timeoutMs), leftRunning: id };
   const { output, errors } = splitContainerOutput(expectStatus(started, 200).body);
   if (started.isTruncated || output.length > outputLimitBytes) {
     const message = `${name} printed more than ${outputLimitBytes} bytes, the limit; check that it is the right binary.`;

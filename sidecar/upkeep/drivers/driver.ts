@@ -36,13 +36,7 @@ export type NodeDriver = Readonly<{
 
 /** Reads the id of the running instance; undefined if the driver has no such id or can't reach the node. */
 export async function readInstanceId(driver: NodeDriver, signal: AbortSignal): Promise<string | undefined> {
-  try {
-    return await driver.instanceId?.(signal);
-  } catch (error) {
-    if (!(error instanceof DriverError)) throw error;
-    // The restart itself reports that the driver can't reach the node.
-    return undefined;
-  }
+  return await driver.instanceId?.(signal).catch(skipUnreachable);
 }
 
 /** Max delay between a process's reported start and its actual start: Kubernetes reports a container's start in whole seconds. */
@@ -56,13 +50,16 @@ export type NodeStarted = "after" | "before" | "unknown";
 
 /** Reads `startedAt`; `unknown` if the driver lacks it or can't reach the node. */
 export async function readStart(driver: NodeDriver | undefined, signal: AbortSignal): Promise<NodeStart> {
-  try {
-    return (await driver?.startedAt?.(signal)) ?? "unknown";
-  } catch (error) {
-    if (!(error instanceof DriverError) && !signal.aborted) throw error;
-    // The restart itself reports that the driver can't reach the node.
-    return "unknown";
-  }
+  const started = await driver?.startedAt?.(signal).catch((error: unknown) => {
+    if (!signal.aborted) skipUnreachable(error);
+    return undefined;
+  });
+  return started ?? "unknown";
+}
+
+/** Rethrows an error unless it means that the driver can't reach the node, which the restart itself reports. */
+function skipUnreachable(error: unknown): undefined {
+  if (!(error instanceof DriverError)) throw error;
 }
 
 /** Failed restart: the attempted command and its outcome. */

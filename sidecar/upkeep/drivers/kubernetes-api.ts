@@ -81,9 +81,8 @@ export function createKubernetesApi(options: KubernetesApiOptions): KubernetesAp
       const { token, ca, namespace } = await readCredentials();
       const url = `${apiUrl.replace(/\/$/, "")}${group}/namespaces/${encodeURIComponent(namespace)}${path}`;
       try {
-        const response = await (
-          await openAgent(ca)
-        ).request({
+        const client = await openAgent(ca);
+        const response = await client.request({
           origin: new URL(url).origin,
           path: `${new URL(url).pathname}${new URL(url).search}`,
           method,
@@ -98,12 +97,8 @@ export function createKubernetesApi(options: KubernetesApiOptions): KubernetesAp
         return await readKubernetesResponse(response.statusCode, response.body);
       } catch (cause) {
         const code = (cause as NodeJS.ErrnoException).code ?? (cause as Error).message;
-        throw new DriverError(
-          `the API server at ${apiUrl} can't be queried (${code}); check the cluster's DNS and the pod's network policies.`,
-          {
-            cause,
-          },
-        );
+        const remedy = "check the cluster's DNS and the pod's network policies";
+        throw new DriverError(`the API server at ${apiUrl} can't be queried (${code}); ${remedy}.`, { cause });
       }
     },
     [Symbol.asyncDispose]: async () => agent?.agent.close(),

@@ -120,11 +120,8 @@ function buildResult(name: string, text: Readonly<{ output: string; errors: stri
   const exit = status?.details?.causes?.find(({ reason }) => reason === "ExitCode")?.message;
   if (exit !== undefined) return explainExit(name, Number(exit), said);
   if (status === undefined) {
-    return {
-      ok: false,
-      reason: "Failed",
-      message: `${name} exited without a status: ${said || "nothing was printed"}`,
-    };
+    const message = `${name} exited without a status: ${said || "nothing was printed"}`;
+    return { ok: false, reason: "Failed", message };
   }
   // The runtime couldn't start the program. The reason is at the end of the message, after the layers that the error passed through.
   const words = status.message?.slice(-saidLimit) ?? "no reason given";

@@ -44,17 +44,16 @@ export function createNodeCli(form: () => NodeCliForm, run: NodeCliRunner, runFo
       const why = failureOutput === undefined ? "" : ` It said: ${failureOutput}`;
       return { ok: false, reason: "UnexpectedOutput", message: `node_cli prune --get ${parsed.message}${why}` };
     },
-    enableAutoPrune: async (signal) => readFailureOutput(await runPrune(enableOption, signal)),
+    enableAutoPrune: async (signal) => {
+      const result = await runPrune(enableOption, signal);
+      return result.ok ? { ok: true, value: result.failureOutput ?? "" } : result;
+    },
     enableCommand: () => ["node_cli", ...buildPrune(enableOption)].join(" "),
     version: async (signal) => {
       const result = await runForVersion(["--version"], signal);
       return result.ok ? { ok: true, value: result.output } : result;
     },
   };
-}
-
-function readFailureOutput(result: ProcessResult): NodeCliResult<string> {
-  return result.ok ? { ok: true, value: result.failureOutput ?? "" } : result;
 }
 
 /**
@@ -72,6 +71,18 @@ export function explainExit(name: string, exitCode: number | null, said: string)
   }
   const why = said === "" ? "." : `: ${said}`;
   return { ok: false, reason: "Failed", message: `${name} exited with status ${exitCode}${why}` };
+}
+
+/** Explains that a program in a container exceeded its time limit; it may still be running there. */
+export function explainAbandoned(name: string, timeoutMs: number): ProcessResult {
+  const message = `${name} did not finish within ${timeoutMs} ms and was abandoned; run it manually to see why.`;
+  return { ok: false, reason: "TimedOut", message };
+}
+
+/** Explains that an abandoned program still runs, which blocks another run; `which` is its process, if known. */
+export function explainLeftRunning(name: string, which = ""): ProcessResult {
+  const message = `${name} is still running from an earlier call${which}; kill it, or restart the container.`;
+  return { ok: false, reason: "TimedOut", message };
 }
 
 /** The tool's file name or path, its working directory, and, if the release includes it, the library in that directory that the tool needs. */
@@ -99,13 +110,12 @@ export function createLocalNodeCli(options: LocalNodeCliOptions, place: () => To
 /** Runs one of the node's programs in its directory, with the library there that the program needs. */
 export function runLocalTool(
   { timeoutMs, outputLimitBytes, passes }: LocalNodeCliOptions,
-  { directory, command, preload }: ToolLocation,
+  { directory, command: tool, preload }: ToolLocation,
   args: readonly string[],
   signal: AbortSignal,
 ): Promise<ProcessResult> {
-  const file = isAbsolute(command) ? command : join(directory, command);
+  const file = isAbsolute(tool) ? tool : join(directory, tool);
   const isNeeded = preload !== undefined && existsSync(join(directory, preload));
-  const ran = [file, ...args] as const;
-  const program = isNeeded ? (["env", `LD_PRELOAD=./${preload}`, ...ran] as const) : ran;
-  return runProcess({ timeoutMs, outputLimitBytes, passes, command: program, directory, signal });
+  const command = [...(isNeeded ? ["env", `LD_PRELOAD=./${preload}`] : []), file, ...args];
+  return runProcess({ timeoutMs, outputLimitBytes, passes, command, directory, signal });
 }

@@ -1,8 +1,6 @@
 import { readUrlPort } from "#daemon/http/address.ts";
+import type { ProcessMark } from "../state/upgrade-record.ts";
 import { findListeners, listProcesses, readCommandLine, readStartTicks } from "./host-processes.ts";
-
-/** A process, distinguished from a later process with the same id by its start time (clock ticks since boot). */
-export type NodeProcess = Readonly<{ pid: number; startTicks: number }>;
 
 /** A node's processes on this machine that are visible to the sidecar. */
 export type NodeProcesses = ReturnType<typeof createNodeProcesses>;
@@ -45,11 +43,11 @@ export function createNodeProcesses({ httpUrl, binDirectory, processName }: Node
       const elsewhere = nodes.flat().flatMap(({ pid, isInside }) => (isInside ? [] : [pid]));
       return { own: await mark([...new Set([...holders, ...inside])]), elsewhere: await mark(elsewhere) };
     },
-    runs: async ({ pid, startTicks }: NodeProcess) => (await readStartTicks(pid)) === startTicks,
+    runs: async ({ pid, startTicks }: ProcessMark) => (await readStartTicks(pid)) === startTicks,
   };
 }
 
-async function mark(pids: readonly number[]): Promise<readonly NodeProcess[]> {
+async function mark(pids: readonly number[]): Promise<readonly ProcessMark[]> {
   const marks = pids.map(async (pid) => ({ pid, startTicks: await readStartTicks(pid) }));
   return (await Promise.all(marks)).flatMap(({ pid, startTicks }) =>
     startTicks === undefined ? [] : [{ pid, startTicks }],

@@ -89,20 +89,14 @@ function createOpsCommands(options: OpsDriverOptions, place: Place, dependencies
     return isAlone;
   };
   const run = (name: string, command: readonly string[], signal: AbortSignal, isDone?: Done) => {
-    const [file = "", ...args] = command;
     const { directory, passes } = place();
-    const program = { command: [file, ...args], directory, timeoutMs, passes, signal } as const;
-    return runLastingProcess({ ...program, name, ...(isDone === undefined ? {} : { isDone }) }, output);
+    const program = { name, command, directory, timeoutMs, passes, signal };
+    return runLastingProcess(isDone === undefined ? program : { ...program, isDone }, output);
   };
   const stop = async (signal: AbortSignal) => {
     const words = quoteCommand(options.stop);
-    const command = {
-      words,
-      run: () => run("ops-stop", options.stop, signal),
-      isAlone: lookForOthers,
-      graceMs,
-      kills: isOps,
-    };
+    const runStop = () => run("ops-stop", options.stop, signal);
+    const command = { words, run: runStop, isAlone: lookForOthers, graceMs, kills: isOps };
     const stopped = await stopByOps(command, signal, dependencies);
     lockedUntilMs = stopped.isForced ? clock.monotonicMs() + lockMs : 0;
     if (stopped.result === undefined) {

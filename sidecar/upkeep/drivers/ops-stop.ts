@@ -6,7 +6,8 @@ import { waitUntil } from "#daemon/time.ts";
 import type { HealthWatch } from "#health/health-watch.ts";
 import { doneBySidecar, type EventLog } from "#status/event-log.ts";
 import { DriverError } from "./driver.ts";
-import type { NodeProcess, NodeProcesses } from "./node-processes.ts";
+import type { ProcessMark } from "../state/upgrade-record.ts";
+import type { NodeProcesses } from "./node-processes.ts";
 
 /** The stop command, how to run it, and the grace period in which the node can exit on its own. */
 export type OpsStopCommand = Readonly<{
@@ -96,11 +97,11 @@ export function reportRestart(message: string, { log, events }: Pick<OpsStopDepe
 }
 
 async function findLeft(
-  marks: readonly NodeProcess[],
+  marks: readonly ProcessMark[],
   withinMs: number,
   signal: AbortSignal,
   { processes, clock }: Pick<OpsStopDependencies, "processes" | "clock">,
-): Promise<readonly NodeProcess[]> {
+): Promise<readonly ProcessMark[]> {
   const check = async () => {
     const found = await Promise.all(marks.map(async (mark) => ((await processes.runs(mark)) ? [mark] : [])));
     return found.flat();

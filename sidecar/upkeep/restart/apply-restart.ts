@@ -1,5 +1,4 @@
 import { isBetweenVersions, type Authority } from "../adoption/authority.ts";
-import { isUndoneByStart } from "../config/apply-config.ts";
 import type { ConfigReading } from "../config/config-file.ts";
 import { explainRejectedEdit, type EditRejection } from "../config/refused-edit.ts";
 import { isUnusableByNode } from "#node/conf/problem.ts";
@@ -95,10 +94,10 @@ async function findRejection(
  * Restarting the node for each correction would be a restart storm, however slow.
  */
 function findContest({ reading, version }: RestartRequest, context: RestartContext): RestartSituation["contested"] {
-  const { rate, clock, command } = context;
-  const resume = command("resume");
-  if (reading.ok && isUndoneByStart(reading, version, context)) return { untilMs: undefined, resume };
-  const isBefore = isAsBeforeDrift(reading, version, context);
-  const untilMs = rate.contestedUntilMs() ?? (isBefore ? rate.repeatedUntilMs() : undefined);
-  return untilMs === undefined ? undefined : { untilMs: clock.wallMs() + untilMs - clock.monotonicMs(), resume };
+  const { otherWriter } = context.config.now();
+  const resume = context.command("resume");
+  if (otherWriter?.kind === "start") return { untilMs: undefined, resume };
+  if (otherWriter === undefined) return undefined;
+  const isOften = otherWriter.perMinute !== undefined;
+  return isOften || isAsBeforeDrift(reading, version, context) ? { untilMs: otherWriter.untilMs, resume } : undefined;
 }

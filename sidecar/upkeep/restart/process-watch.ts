@@ -13,23 +13,13 @@ type ProcessWatchOptions = Readonly<{
   signal: AbortSignal;
 }>;
 
-/** Watches a newly started process. Disposing of the watch stops the polling. */
-type ProcessWatch = AsyncDisposable &
-  Readonly<{
-    /** Whether the process that ran after the restart is known to have exited, even if another process has run since. */
-    hasEnded: () => boolean;
-  }>;
-
 const pollIntervalMs = 500;
 
 /**
  * Polls the start time of the node's process. A process has exited if it was seen and is later missing or replaced. If the driver doesn't
- * know the process, or sees none yet (a pod waiting for its machine), nothing is known.
+ * know the process, or sees none yet (a pod waiting for its machine), nothing is known. Disposing of the watch stops the polling.
  */
-export function watchProcess(
-  lookAt: CheckedProcess | undefined,
-  { hasRun, signal }: ProcessWatchOptions,
-): ProcessWatch {
+export function watchProcess(lookAt: CheckedProcess | undefined, { hasRun, signal }: ProcessWatchOptions) {
   const closing = new AbortController();
   const until = AbortSignal.any([signal, closing.signal]);
   let firstStartMs: number | undefined;
@@ -56,6 +46,7 @@ export function watchProcess(
   // An error is thrown to the owner on disposal; until then, it must not become an unhandled rejection.
   done.catch(() => undefined);
   return {
+    /** Whether the process that ran after the restart is known to have exited, even if another process has run since. */
     hasEnded: () => hasEnded,
     [Symbol.asyncDispose]: async () => {
       closing.abort();

@@ -2,7 +2,7 @@ import { hasSameMeaning, deriveMeaning } from "#node/conf/meaning.ts";
 import { isReplaceable, isUnusableByNode, type ConfigProblemReason } from "#node/conf/problem.ts";
 import { readNodeValues } from "#node/conf/node-values.ts";
 import { doneBySidecar } from "#status/event-log.ts";
-import type { ConfigReading } from "../config/config-file.ts";
+import type { ConfigReading, UsableReading } from "../config/config-file.ts";
 import { saveHealthyConfig } from "../config/healthy-config.ts";
 import { writeWithDeadline } from "../config/with-deadline.ts";
 import type { WriterLock } from "../config/writer-lock.ts";
@@ -35,8 +35,6 @@ export type RestartIncident = RestartContext &
     pathsDirectory: string;
     lock: WriterLock;
   }>;
-
-type UsableReading = Extract<ConfigReading, { ok: true }>;
 
 /** Outcome of an attempt. `startedWith` is absent if node.conf changed during the restart, because it is then unknown which content the node read. */
 export type RestartAttempt = Readonly<{ verified: Verification; startedWith?: UsableReading | undefined }>;

@@ -1,5 +1,5 @@
 import { saveHealthyConfig, loadHealthyConfig } from "../config/healthy-config.ts";
-import { hashContent, type ConfigReading } from "../config/config-file.ts";
+import { hashContent, type ConfigReading, type UsableReading } from "../config/config-file.ts";
 import { isAnswering } from "#health/rpc-state.ts";
 import { hasNodeStarted } from "./node-start.ts";
 import { hasSameMeaning, deriveMeaning } from "#node/conf/meaning.ts";
@@ -7,8 +7,6 @@ import type { NodeVersion } from "#node/versions.ts";
 import type { HealthEvidence } from "../state/upkeep-state.ts";
 import type { RestartContext } from "./restart-context.ts";
 import { isUnread, type StoredConfig } from "./restart-observation.ts";
-
-type UsableReading = Extract<ConfigReading, { ok: true }>;
 
 /** Interval for querying the driver about the node's start, while the start is unknown or precedes the last change to node.conf. */
 const checkAgainMs = 30_000;
