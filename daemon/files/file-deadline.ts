@@ -1,3 +1,4 @@
+import { stat } from "node:fs/promises";
 import type { Clock } from "../clock.ts";
 import { pause, pauseWhileRunning } from "../time.ts";
 
@@ -5,6 +6,26 @@ import { pause, pauseWhileRunning } from "../time.ts";
 export class HangingFileSystem extends Error {
   override readonly name = "HangingFileSystem";
   readonly code = "file_system_hangs";
+}
+
+/** Skips a call to a file system that hangs; rethrows any other error. */
+export function skipHanging(error: unknown): undefined {
+  if (!(error instanceof HangingFileSystem)) throw error;
+}
+
+/** Explains, without a full stop, that the file system of a path hangs; undefined if it doesn't, even if nothing is at the path. */
+export async function explainHanging(
+  path: string,
+  deadline: FileDeadline,
+  what = `checking ${path}`,
+): Promise<string | undefined> {
+  try {
+    await deadline.call(what, () => stat(path).catch(() => undefined));
+    return undefined;
+  } catch (error) {
+    if (error instanceof HangingFileSystem) return error.message;
+    throw error;
+  }
 }
 
 /**

@@ -60,7 +60,7 @@ export async function runPlanCommand(
   if (options.json)
     output.out(renderJson(buildDocument(reading, planned, { ...options, written: written?.ok === true })));
   if (planned.problems.length > 0 || written?.ok === false) return exitStatus.error;
-  return findPlannedText(planned) === undefined || written?.ok === true ? exitStatus.clean : exitStatus.drift;
+  return findWrite(planned)?.text === undefined || written?.ok === true ? exitStatus.clean : exitStatus.drift;
 }
 
 /** Plans in the same way as the sidecar. A copy counts if it has the same data, keys and ports as the current file. */
@@ -91,15 +91,11 @@ function recallFrom(directories: readonly string[]): Pick<ConfigVersions, "recal
   };
 }
 
-function findPlannedText(planned: Plan): string | undefined {
-  return findWrite(planned)?.text;
-}
-
 type Writing = Readonly<{ options: PlanCommandOptions; reading: UsableReading; settings: SidecarSettings }>;
 
 /** Writes the planned node.conf if `write` is set and the plan has no problems. Returns undefined if there was nothing to write. */
 async function writePlanned(planned: Plan, { options, reading, settings }: Writing) {
-  const text = findPlannedText(planned);
+  const text = findWrite(planned)?.text;
   if (!options.write || text === undefined || planned.problems.length > 0) return undefined;
   const path = options.configPath;
   using lock = createWriterLock(path);
@@ -158,7 +154,7 @@ function render(configPath: string, reading: UsableReading, planned: Plan, { isC
 }
 
 function formatDiff(configPath: string, reading: UsableReading, planned: Plan): string {
-  const text = findPlannedText(planned);
+  const text = findWrite(planned)?.text;
   if (text === undefined) return "";
   const patch = createTwoFilesPatch(`a/${configPath}`, `b/${configPath}`, reading.document.text, text, "", "", {
     context: 3,

@@ -30,22 +30,20 @@ export function recordWritten(
 }
 
 /** Rate limit for audit log lines about external changes. */
-export type EditRate = Readonly<{
-  /** Returns the number of contents skipped since the last line; undefined if this content is skipped too. */
-  admit: (sha256: string | undefined) => number | undefined;
-}>;
+export type EditRate = ReturnType<typeof createEditRate>;
 
 /** Max lines within {@link rateWithinMs}: a program that keeps rewriting node.conf must not flood the audit log. */
 const linesMax = 10;
 const rateWithinMs = 600_000;
 
 /** Creates the rate limit. */
-export function createEditRate(clock: Pick<Clock, "monotonicMs">): EditRate {
+export function createEditRate(clock: Pick<Clock, "monotonicMs">) {
   const reported = createSlidingWindow(rateWithinMs, clock.monotonicMs);
   let skipped = 0;
   let lastSkipped: string | undefined;
   return {
-    admit: (sha256) => {
+    /** Returns the number of contents skipped since the last line; undefined if this content is skipped too. */
+    admit: (sha256: string | undefined) => {
       if (reported.times().length >= linesMax) {
         if (sha256 !== lastSkipped) skipped += 1;
         lastSkipped = sha256;

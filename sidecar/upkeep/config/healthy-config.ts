@@ -11,13 +11,10 @@ import { hashContent, type ConfigReading } from "./config-file.ts";
 import type { ConfigVersions } from "./config-versions.ts";
 import { checkRestorable } from "./restorable.ts";
 
-type LoadDependencies = Readonly<{
-  versions: Pick<ConfigVersions, "recall">;
-  log: Pick<Logger, "warn">;
-}>;
+type LoadDependencies = Readonly<{ versions: Pick<ConfigVersions, "recall">; log: Pick<Logger, "warn"> }>;
 
 /** Loads the content stored as healthy; undefined if the content is missing or unreadable. */
-export async function loadHealthyConfig(dependencies: LoadDependencies): Promise<Uint8Array | undefined> {
+export function loadHealthyConfig(dependencies: LoadDependencies): Promise<Uint8Array | undefined> {
   return loadCopy("healthy", dependencies);
 }
 

@@ -2,7 +2,7 @@ import { stat } from "node:fs/promises";
 import type { Logger } from "#daemon/log/log.ts";
 import type { Clock } from "#daemon/clock.ts";
 import { createWriterLock } from "./writer-lock.ts";
-import { createFileDeadline, HangingFileSystem } from "#daemon/files/file-deadline.ts";
+import { createFileDeadline, skipHanging } from "#daemon/files/file-deadline.ts";
 import { watchConfig } from "./config-watch.ts";
 import { nodeFamilies } from "#node/families.ts";
 import { resolveNodeLayout, type NodeLayout, type NodeLayoutSettings } from "#node/layout.ts";
@@ -31,13 +31,13 @@ export function findNode(
   const fileDeadline = createDeadline();
   const watch = watchConfig({ path: layout.configPath, onEvent }, { log });
   /** Returns undefined while the file system hangs. */
-  const entryExists = async (path: string) => {
-    try {
-      return (await fileDeadline.call(`checking ${path}`, () => stat(path).catch(() => undefined))) !== undefined;
-    } catch (error) {
-      if (!(error instanceof HangingFileSystem)) throw error;
-      return undefined;
-    }
+  const entryExists = (path: string) => {
+    const check = () =>
+      stat(path).then(
+        () => true,
+        () => false,
+      );
+    return fileDeadline.call(`checking ${path}`, check).catch(skipHanging);
   };
   return {
     layout: () => layout,

@@ -1,9 +1,9 @@
 import { resolve } from "node:path";
-import type { Clock } from "#daemon/clock.ts";
 import { HangingFileSystem } from "#daemon/files/file-deadline.ts";
 import { runLastingProcess } from "#daemon/process/long-running-process.ts";
 import type { OutputFiles } from "#daemon/process/output-files.ts";
 import type { CommandText } from "../command-text.ts";
+import type { ConfigLocation } from "../state/node-identity.ts";
 import { loadHealthyConfig } from "./healthy-config.ts";
 import { isKeyMissing } from "./key-files.ts";
 import { findConfValue, isJsonObject, parseConfig } from "#node/conf/document.ts";
@@ -11,10 +11,9 @@ import type { UsableReading } from "./config-file.ts";
 import type { NodeVersion } from "#node/versions.ts";
 import type { LintRule } from "#node/lint/lint-rules.ts";
 import { lintConfig } from "#node/lint/lint-config.ts";
-import type { Logger } from "#daemon/log/log.ts";
 import { doubleWait } from "#daemon/time.ts";
+import type { ConfigContext } from "./config-context.ts";
 import type { ObservedConfig } from "./config-observation.ts";
-import type { ConfigVersions } from "./config-versions.ts";
 import type { NodeLocation } from "./node-location.ts";
 
 /** Findings that prevent a node from starting. A wrong monitor_config only disables the node's metrics. */
@@ -41,16 +40,13 @@ export type EditOptions = Readonly<{
   signal: AbortSignal;
 }>;
 
-export type RejectedEditDependencies = Readonly<{
-  config: ObservedConfig;
-  clock: Clock;
-  command: CommandText;
-  place: Pick<NodeLocation, "layout" | "keyDeadline">;
-  versions: ConfigVersions;
-  log: Logger;
-  /** Files for the output of `restart.checkCommand`. */
-  output: OutputFiles;
-}>;
+type RejectedEditDependencies = Pick<ConfigContext, "config" | "clock" | "versions" | "log"> &
+  Readonly<{
+    command: CommandText;
+    place: Pick<NodeLocation, "layout" | "keyDeadline">;
+    /** Files for the output of `restart.checkCommand`. */
+    output: OutputFiles;
+  }>;
 
 /**
  * Rejection of an edit, in whole sentences. `wakeInMs`: time until the same edit is judged again; `isUnjudged`: no fault is known, but the
@@ -88,12 +84,10 @@ async function judgeEdit(
   options: EditOptions,
   dependencies: RejectedEditDependencies,
 ): Promise<EditRejection | undefined> {
-  const { version, seesFiles, urls } = options;
   const { layout, keyDeadline } = dependencies.place;
-  const { configPath, pathsDirectory } = layout();
   const before = await findContentBefore(reading, options, dependencies);
   if (before === "the same") return undefined;
-  const judged = { version, configPath, pathsDirectory, seesFiles, urls, keyDeadline };
+  const judged = { ...options, ...layout(), keyDeadline };
   const known = new Set((await findConfigFaults(before, judged)).map(({ id }) => id));
   const fault = (await findConfigFaults(reading.bytes, judged)).find(({ id }) => !known.has(id));
   return fault ?? runCheckCommand(reading, options, dependencies);
@@ -114,14 +108,10 @@ async function findContentBefore(
   return (await versions.newest()) ?? (lastUsable?.contentHash === contentHash ? undefined : lastUsable?.bytes);
 }
 
-type FaultOptions = Pick<EditOptions, "version" | "seesFiles" | "urls"> &
-  Pick<NodeLocation, "keyDeadline"> &
-  Readonly<{ configPath: string; pathsDirectory: string }>;
+type FaultOptions = EditOptions & ConfigLocation & Pick<NodeLocation, "keyDeadline">;
 
-async function findConfigFaults(
-  content: Uint8Array | undefined,
-  { version, configPath, pathsDirectory, seesFiles, urls, keyDeadline }: FaultOptions,
-): Promise<readonly Fault[]> {
+async function findConfigFaults(content: Uint8Array | undefined, options: FaultOptions): Promise<readonly Fault[]> {
+  const { version, configPath, seesFiles } = options;
   if (content === undefined) return [];
   const found = lintConfig(content, version).filter(
     ({ rule, path }) => fatal.has(rule) && !path.startsWith("chain.monitor_config"),
@@ -130,17 +120,15 @@ async function findConfigFaults(
     id: `${rule} ${path}`,
     words: `${configPath}:${line}:${column} ${path} ${message} To fix it, ${fix}`,
   }));
-  const faults = [...lint, ...findMovedPorts(content, configPath, urls)];
-  return seesFiles
-    ? [...faults, ...(await findMissingKeyFiles(content, { configPath, pathsDirectory, keyDeadline }))]
-    : faults;
+  const faults = [...lint, ...findMovedPorts(content, options)];
+  return seesFiles ? [...faults, ...(await findMissingKeyFiles(content, options))] : faults;
 }
 
 /**
  * Finds ports at which this process couldn't reach the node after a restart. If the running configuration's port already differs from the
  * URL's, ports are mapped somewhere in between, so the same mismatch in the new content is accepted.
  */
-function findMovedPorts(content: Uint8Array, configPath: string, urls: EditOptions["urls"]): readonly Fault[] {
+function findMovedPorts(content: Uint8Array, { configPath, urls }: FaultOptions): readonly Fault[] {
   const parsed = parseConfig(content);
   if (!parsed.ok) return [];
   return Object.entries({ http_port: "httpUrl", ws_port: "webSocketUrl" } as const).flatMap(([name, key]) => {
@@ -157,7 +145,7 @@ function findMovedPorts(content: Uint8Array, configPath: string, urls: EditOptio
 
 async function findMissingKeyFiles(
   content: Uint8Array,
-  { configPath, pathsDirectory, keyDeadline }: Omit<FaultOptions, "version" | "seesFiles" | "urls">,
+  { configPath, pathsDirectory, keyDeadline }: FaultOptions,
 ): Promise<readonly Fault[]> {
   const parsed = parseConfig(content);
   const secrets = parsed.ok ? parsed.document.chain["secret_config"] : undefined;

@@ -45,7 +45,7 @@ export function watchData(
 ): number | undefined {
   const { clock, log, signal, settings, wake } = dependencies;
   if (seen.data.now().looking !== undefined) {
-    recordLate(watch, seen, clock);
+    recordLate(watch, seen, dependencies);
     return undefined;
   }
   if (isAtWork(seen, dependencies)) {
@@ -78,21 +78,14 @@ export function watchData(
  * Records that a check is late: taking a snapshot, or a program that measures one, may hang. No second check starts in parallel, and the
  * last finding no longer counts.
  */
-function recordLate(
-  { lastCheckMs }: DataWatch,
-  { data }: Pick<WatchDataSeen, "data">,
-  clock: Pick<WatchDataDependencies["clock"], "monotonicMs" | "wallMs">,
-): void {
+function recordLate({ lastCheckMs }: DataWatch, { data }: WatchDataSeen, { clock }: WatchDataDependencies): void {
   const tookMs = lastCheckMs === undefined ? 0 : clock.monotonicMs() - lastCheckMs;
   if (tookMs <= lateMs || data.now().failed !== undefined) return;
   const began = new Date(clock.wallMs() - tookMs).toISOString();
   data.note({ failed: { why: `the check that started at ${began} has not finished (limit: ${lateMs} ms)` } });
 }
 
-function isAtWork(
-  { restarts }: Pick<WatchDataSeen, "restarts">,
-  { state }: Pick<WatchDataDependencies, "state">,
-): boolean {
+function isAtWork({ restarts }: WatchDataSeen, { state }: WatchDataDependencies): boolean {
   return restarts.now().running !== undefined || isBetweenVersions(state);
 }
 
@@ -126,11 +119,8 @@ async function deriveEvidence(
     return { failedStarts: [] };
   }
   if (judgement.kind === "sound") {
-    return {
-      ...forgetStarts(evidence),
-      mark: await buildDataMark(evidence.mark, found, dependencies),
-      otherSinceMs: undefined,
-    };
+    const mark = await buildDataMark(evidence.mark, found, dependencies);
+    return { ...forgetStarts(evidence), mark, otherSinceMs: undefined };
   }
   const known = evidence.mark?.block;
   const isOther = known !== undefined && compareKnownBlock(known, now.block, now.height) === "replaced";

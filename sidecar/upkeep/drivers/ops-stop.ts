@@ -67,7 +67,7 @@ export async function stopByOps(
   let left = await waitForExit(graceMs);
   const result = (await isAlone()) ? await run() : undefined;
   if (own.length === 0) {
-    const { wasUp, isSeen } = await waitUntilDown({ words, graceMs }, result, signal, dependencies);
+    const { wasUp, isSeen } = await waitUntilDown(stop, result, signal, dependencies);
     if (isSeen) return stopByOps(stop, signal, dependencies);
     return { result, wasSeen: false, isForced: wasUp };
   }
@@ -91,7 +91,7 @@ export async function stopByOps(
 }
 
 /** Reports a message about a restart in the log and as an event. */
-export function reportRestart(message: string, { log, events }: Pick<OpsStopDependencies, "log" | "events">): void {
+export function reportRestart(message: string, { log, events }: OpsStopDependencies): void {
   log.info(message);
   events.add("restart", message, undefined, doneBySidecar);
 }
@@ -100,7 +100,7 @@ async function findLeft(
   marks: readonly ProcessMark[],
   withinMs: number,
   signal: AbortSignal,
-  { processes, clock }: Pick<OpsStopDependencies, "processes" | "clock">,
+  { processes, clock }: OpsStopDependencies,
 ): Promise<readonly ProcessMark[]> {
   const check = async () => {
     const found = await Promise.all(marks.map(async (mark) => ((await processes.runs(mark)) ? [mark] : [])));
@@ -114,10 +114,10 @@ async function findLeft(
  * whether the RPC responded before that.
  */
 async function waitUntilDown(
-  { words, graceMs }: Pick<OpsStopCommand, "words" | "graceMs">,
+  { words, graceMs }: OpsStopCommand,
   result: ProcessResult | undefined,
   signal: AbortSignal,
-  { processes, check, clock }: Pick<OpsStopDependencies, "processes" | "check" | "clock">,
+  { processes, check, clock }: OpsStopDependencies,
 ): Promise<Readonly<{ wasUp: boolean; isSeen: boolean }>> {
   let looks = 0;
   let wasUp = false;

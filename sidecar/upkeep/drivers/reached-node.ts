@@ -1,5 +1,4 @@
-import { stat } from "node:fs/promises";
-import { HangingFileSystem, type FileDeadline } from "#daemon/files/file-deadline.ts";
+import { explainHanging, type FileDeadline } from "#daemon/files/file-deadline.ts";
 import type { NodeCli } from "./node-cli.ts";
 import { DriverError, type NodeDriver } from "./driver.ts";
 
@@ -61,21 +60,11 @@ async function explainOutOfReach(reach: NodeReach): Promise<string | undefined> 
   return why && `${why}.`;
 }
 
+/** A missing program is reported when it is run. */
 async function explainHangingProgram({ programs, programDeadline }: NodeReach): Promise<string | undefined> {
   for (const path of programs) {
     const why = await explainHanging(path, programDeadline());
     if (why !== undefined) return why;
   }
   return undefined;
-}
-
-/** Explains, without a full stop, that the file system of a path hangs; undefined if it doesn't. A missing path is reported when the program is run. */
-async function explainHanging(path: string, deadline: FileDeadline): Promise<string | undefined> {
-  try {
-    await deadline.call(`checking ${path}`, () => stat(path).catch(() => undefined));
-    return undefined;
-  } catch (error) {
-    if (error instanceof HangingFileSystem) return error.message;
-    throw error;
-  }
 }

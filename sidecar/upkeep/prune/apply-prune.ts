@@ -5,17 +5,13 @@ import type { Charts } from "#status/charts.ts";
 import { doneBySidecar, type EventLog } from "#status/event-log.ts";
 import type { NodeCli } from "../drivers/node-cli.ts";
 import type { PruneInfo } from "#node/prune-info.ts";
+import type { NodeObserver } from "../version/node-observer.ts";
 import { followPruning } from "./prune-progress.ts";
 import type { Plan } from "../plan/plan.ts";
 import type { AutoPrune, ObservedPruning } from "./prune-observation.ts";
 
-type PruneInfoSource = Readonly<{
-  pruneInfo: () => PruneInfo | undefined;
-  check: (signal: AbortSignal) => Promise<void>;
-}>;
-
 export type ApplyPruneDependencies = Readonly<{
-  observer: PruneInfoSource;
+  observer: Pick<NodeObserver, "pruneInfo" | "check">;
   nodeCli: NodeCli | undefined;
   health: Readonly<{ current: () => RpcState }>;
   events: EventLog;
@@ -78,7 +74,7 @@ async function runEnableAutoPrune(
   nodeCli: NodeCli,
   why: string,
   { seen, signal }: Readonly<{ seen: ObservedPruning; signal: AbortSignal }>,
-  { events, observer }: Pick<ApplyPruneDependencies, "events" | "observer">,
+  { events, observer }: ApplyPruneDependencies,
 ): Promise<void> {
   events.begin("prune", "Auto-pruning is enabled.", why, { by: "sidecar" });
   const enabled = await nodeCli.enableAutoPrune(signal);
@@ -104,8 +100,8 @@ async function runEnableAutoPrune(
 function recordProgress(
   info: PruneInfo,
   seen: ObservedPruning,
-  { stalledAfterMs }: Pick<ApplyPruneOptions, "stalledAfterMs">,
-  { clock, health, charts }: Pick<ApplyPruneDependencies, "clock" | "health" | "charts">,
+  { stalledAfterMs }: ApplyPruneOptions,
+  { clock, health, charts }: ApplyPruneDependencies,
 ): void {
   const nowMs = clock.monotonicMs();
   const { height } = health.current();

@@ -1,5 +1,4 @@
-import { stat } from "node:fs/promises";
-import { HangingFileSystem, type FileDeadline } from "#daemon/files/file-deadline.ts";
+import { explainHanging, type FileDeadline } from "#daemon/files/file-deadline.ts";
 import { createObservation, type Observation } from "#health/observation.ts";
 import type { StoreFailure } from "./state-store.ts";
 import type { UpkeepState } from "./upkeep-state.ts";
@@ -32,19 +31,12 @@ export async function checkState(
     stateDeadline,
   }: Readonly<{ state: Pick<UpkeepState, "store" | "directory">; stateDeadline: FileDeadline }>,
 ): Promise<void> {
-  store.suspend(await findHangingFailure(directory, stateDeadline));
+  const why = await explainHanging(directory, stateDeadline, `checking the state directory ${directory}`);
+  store.suspend(
+    why === undefined ? undefined : { reason: "Unresponsive", message: `The state can't be written: ${why}.` },
+  );
   store.flush();
   seen.note({ isLookedAt: true, failure: store.failure(), copyNotKept });
-}
-
-async function findHangingFailure(directory: string, fileDeadline: FileDeadline): Promise<StoreFailure | undefined> {
-  try {
-    await fileDeadline.call(`checking the state directory ${directory}`, () => stat(directory).catch(() => undefined));
-    return undefined;
-  } catch (error) {
-    if (!(error instanceof HangingFileSystem)) throw error;
-    return { reason: "Unresponsive", message: `The state can't be written: ${error.message}.` };
-  }
 }
 
 /** Returns why the state is not entirely on disk; undefined if it is, or has not been checked yet. Pure. */
