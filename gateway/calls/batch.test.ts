@@ -109,3 +109,26 @@ test("a batch whose responses exceed their limit cancels its calls in flight, an
   expect(entries).toHaveLength(20);
   expect(held).toBe(0);
 });
+
+test("the calls of a batch that are left once its responses exceed their limit take little time", () => {
+  const count = 50_000;
+  const parts: Buffer[] = [];
+  const beganMs = performance.now();
+  runBatch(
+    Array.from({ length: count }, (_, at) => ({ id: String(at), method: "a", params: "[]" })),
+    { ahead: () => 1, responseBytes: 100 },
+    {
+      handle: (_, sink) => {
+        sink.text("x".repeat(200), "node");
+        return finishedFlow;
+      },
+      sink: { ...discardedResponse, chunk: (part) => parts.push(part) > 0 },
+      memory: roomyMemory,
+      turns: createTurns(new SharedTurns({ now: () => 0, later: () => undefined }), "a"),
+      toNode: { gather: () => undefined, release: () => undefined },
+    },
+  );
+  expect(JSON.parse(Buffer.concat(parts).toString())).toHaveLength(count);
+  // Less than a tenth of a second; it was two minutes, by the square of their number.
+  expect(performance.now() - beganMs).toBeLessThan(10_000);
+});

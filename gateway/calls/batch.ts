@@ -66,6 +66,7 @@ class BatchRun implements ResponseFlow, RunReceiver {
   #next = 0;
   #firstAfterTurn = 0;
   #isCancelled = false;
+  #isCut = false;
   #isRunning = false;
   /** Whether any entry is something other than a limit rejection, and the max retry delay of the rejections. */
   #isServed = false;
@@ -157,16 +158,19 @@ class BatchRun implements ResponseFlow, RunReceiver {
     this.#dependencies.toNode.release();
   }
 
-  /** Cancels the calls in progress once a response does not fit: the node's responses would be discarded. */
   #continueOrCut(): void {
-    if (this.#writer.isFull) {
-      const left = this.#flows.splice(0);
-      for (const flow of left) flow?.cancel();
-      // Releases the buffers of the cancelled calls: from now on, no call buffers anything.
-      this.memory[Symbol.dispose]();
-      for (const [place, flow] of left.entries()) if (flow !== undefined) this.receive("tooLarge", place);
-    }
+    if (this.#writer.isFull && !this.#isCut) this.#cut();
     this.goOn();
+  }
+
+  /** Cancels the calls in progress once a response does not fit: the node's responses would be discarded. No call starts after that. */
+  #cut(): void {
+    this.#isCut = true;
+    const left = this.#flows.splice(0);
+    for (const flow of left) flow?.cancel();
+    // Releases the buffers of the cancelled calls: from now on, no call buffers anything.
+    this.memory[Symbol.dispose]();
+    for (const [place, flow] of left.entries()) if (flow !== undefined) this.receive("tooLarge", place);
   }
 
   #step(): number {
