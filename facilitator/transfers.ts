@@ -78,8 +78,7 @@ export function createTransfers(
     async verify(payment) {
       const unsigned = await refuseSigner(payment, caller, dependencies);
       if (unsigned !== undefined) return refuse(unsigned, payment.payer);
-      // Record it before reading the progress: of two concurrent copies, whichever settles first sees the other's
-      // record.
+      // Record it before reading the progress: of two concurrent copies, the first to settle sees the other's record.
       const isNoted = caller.kind !== "seller" || (await engine.recordVerified(payment, caller.owner));
       if (!isNoted) throw new OverloadError(503, tooManyNotes);
       const refusal = await judge(payment, caller, options, dependencies);

@@ -114,7 +114,7 @@ async function start(settings: ResourceServerSettings, context: ServiceContext) 
 
 function createPage({ payTo, operations }: ResourceServerSettings, listRoutes: () => readonly Route[]) {
   const networks = new Set(listRoutes().flatMap(({ accepts }) => accepts.map(({ network }) => network)));
-  const tags = ["sells HTTP routes by x402", `paid to ${payTo}`, ...networks];
+  const tags = ["sells HTTP routes over x402", `paid to ${payTo}`, ...networks];
   const describeBuyers = () => formatSpendControls(listRoutes().flatMap(({ accepts }) => accepts));
   const page = { service: "resource-server", tags, pages: operations.pages } as const;
   return createServicePage({ ...page, describeBuyers });

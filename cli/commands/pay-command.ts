@@ -12,7 +12,7 @@ const collect = (value: string, before: readonly string[]) => [...before, value]
 /** Creates `gatehouse pay <url>`. */
 export function createPayCommand({ mask }: Readonly<{ mask: Mask }>) {
   return new Command("pay")
-    .summary("Buy an HTTP resource by x402 within a spending cap; show its price without one")
+    .summary("Buy an HTTP resource over x402 within a spending cap; show its price without one")
     .description(
       "Requests <url>. If the server returns 402, pays the cheapest offer that cap, tokens and network allow. The resource is written unchanged to stdout, or to the file of -o; each step is reported on stderr. Without --max-amount and --asset the price is shown and nothing is paid.",
     )

@@ -11,7 +11,7 @@ export const auditActions = {
   "node-rolled-back": "The node did not recover; its last healthy configuration was restored, or could not be.",
   "hold-changed": "The sidecar paused or resumed.",
   "sidecar-adopted": "An operator approved that the sidecar acts on the node.",
-  "node-upgrade": "An upgrade of the node was accepted, began, went on or ended.",
+  "node-upgrade": "An upgrade of the node was accepted, started, continued or ended.",
   "volume-grown": "The node's data volume was expanded.",
   "node-data-restored": "The node's data directory was restored from an archive.",
 } as const;

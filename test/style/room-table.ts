@@ -20,11 +20,11 @@ export const roomTable: Readonly<Record<string, Room>> = {
     mayImport: [],
   },
   node: {
-    what: "What is known of the node: versions, `node.conf`, key names, PruneInfo, and `gatehouse config lint`",
+    what: "Facts about the node: versions, `node.conf`, key names, PruneInfo, and `gatehouse config lint`",
     mayImport: ["daemon/**"],
   },
   status: {
-    what: "What is said of a node: conditions and their reasons, the verdict, events, charts; the page that every service has",
+    what: "The reported state of a node: conditions and their reasons, the verdict, events, charts; every service's page",
     mayImport: ["daemon/**"],
   },
   health: {
@@ -59,7 +59,7 @@ export const roomTable: Readonly<Record<string, Room>> = {
     mayImport: ["daemon/**", "x402/**", "status/{status-api,page/service-page}.ts", "gateway/limits/rate-limiter.ts"],
   },
   "resource-server": {
-    what: "Sells routes by x402 and forwards them to their upstream once paid",
+    what: "Sells routes over x402 and forwards paid requests to their upstream",
     mayImport: [
       "daemon/**",
       "x402/**",
@@ -69,7 +69,7 @@ export const roomTable: Readonly<Record<string, Room>> = {
     ],
   },
   client: {
-    what: "Pays: a `fetch` that answers 402, and `gatehouse pay`",
+    what: "Pays: a `fetch` that handles 402, and `gatehouse pay`",
     mayImport: ["x402/**"],
   },
   devnet: {
