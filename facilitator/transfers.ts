@@ -151,10 +151,7 @@ async function judge(
   return begun === undefined ? refusal : refuseRecorded(begun, caller);
 }
 
-/**
- * Creates the log of responses. Any caller can cause a rejection, or a repeated report, of the same payment any number
- * of times.
- */
+/** Creates the log of responses; it is bounded, because any caller can repeat a rejected or reported payment. */
 function createAnswerLog(network: string, log: Logger) {
   const refusals = createBoundedLog(log);
   const settlements = createBoundedLog(log, saleLineLimit);
@@ -217,10 +214,7 @@ function refuseNamed(payment: SignedPayment, { signers }: Pick<TransferOptions, 
   return { reason: reason.uptoFacilitator, message };
 }
 
-/**
- * Rejects an unsupported payee; returns undefined otherwise. Applies only to settlements that have not started: a recorded one completes
- * whatever payees are now supported, and its owner is notified.
- */
+/** Rejects an unsupported payee, unless the settlement has started: a recorded one completes, and its owner is notified. */
 function refusePayee(payTo: Hex, payees: ReadonlySet<string>): Refusal | undefined {
   if (payees.size === 0 || payees.has(payTo.toLowerCase())) return undefined;
   return { reason: reason.requirements, message: `payee ${payTo} is not allowed here.` };

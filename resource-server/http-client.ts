@@ -18,9 +18,9 @@ export type OutgoingRequest = Readonly<{
   method: string;
   headers: Readonly<Record<string, string>>;
   body?: string | Uint8Array<ArrayBuffer> | undefined;
-  /** Time limit for the whole response; a later one rejects with a `TimeoutError`. */
+  /** Time limit for the whole response; rejects with a `TimeoutError` afterwards. */
   timeoutMs: number;
-  /** A larger body rejects with a {@link BodyTooLargeError}. */
+  /** Rejects with a {@link BodyTooLargeError} for a larger body. */
   limitBytes: number;
   /** Returns whether to read the body. If not, the connection is closed, and the body is empty. Default: always. */
   isWanted?: (head: ResponseHead) => boolean;
@@ -34,14 +34,14 @@ export type ResponseHead = Readonly<{ status: number; headers: IncomingHttpHeade
 export type IncomingResponse = ResponseHead & Readonly<{ body: Uint8Array<ArrayBuffer> }>;
 
 /**
- * Creates a client over kept-alive connections. Uses undici's dispatcher, which takes half the CPU of its `request`, with streams and
- * signals that nobody needs here. Loaded on first use; an unresolvable name blocks no other destination ({@link lookupName}). When `signal`
- * aborts, requests in flight reject with its reason.
+ * Creates a client over kept-alive connections. Uses undici's dispatcher, which takes half the CPU of its `request`,
+ * whose streams and signals are not needed here. Loaded on first use; an unresolvable name blocks no other destination
+ * ({@link lookupName}). When `signal` aborts, requests in flight reject with its reason.
  */
 export function createHttpClient({ signal }: Readonly<{ signal: AbortSignal }>): HttpClient {
   let loading: Promise<Agent> | undefined;
   const inFlight = new Set<Exchange>();
-  // A listener for each request would take longer to remove the more of them there are.
+  // With a listener per request, removing one would take longer the more there are.
   signal.addEventListener("abort", () => inFlight.forEach((exchange) => exchange.stop(signal.reason)));
   return async (request) => {
     const agent = await (loading ??= loadAgent());

@@ -120,7 +120,7 @@ function createPage({ payTo, operations }: ResourceServerSettings, listRoutes: (
   return createServicePage({ ...page, describeBuyers });
 }
 
-/** Sells within the limits of in-flight payments, of which at most half may be without a verdict. */
+/** Sells within the limits of in-flight payments; at most half of them may await a verdict. */
 function sellWithin({ inFlightMax }: ResourceServerSettings["payment"], sale: Omit<SellingDependencies, "unverified">) {
   const unverified = new FairSlots(Math.ceil(inFlightMax / 2));
   return limitSales(

@@ -5,7 +5,7 @@ import type { Route } from "./routes/route.ts";
 import type { SaleOutcome } from "./sale/sale-outcome.ts";
 import type { SoldResponse } from "./claims/payment-claim.ts";
 
-/** A response; names of headers from an upstream are in lower case, as is `cache-control` of all. */
+/** A response; header names from an upstream are in lower case, as is `cache-control` in all responses. */
 export type Answer = Readonly<{
   status: number;
   headers: Readonly<Record<string, string>>;
@@ -142,10 +142,13 @@ export type RememberedOffers = (
   request: Readonly<{ target: string; url: string; isHead: boolean }>,
 ) => Answer;
 
-/** Responses remembered per route: clients choose the URL that a response names. */
+/** Max responses cached per route: clients choose the URL in a response. */
 const rememberedMax = 256;
 
-/** Creates the requests for payment, and remembers them until their route changes: encoding one costs more than all the rest of its request. */
+/**
+ * Creates the requests for payment, and caches them until their route changes: encoding one costs more than the rest of
+ * its request.
+ */
 export function rememberOffers({ publicUrl }: Readonly<{ publicUrl: string | undefined }>): RememberedOffers {
   const byRoute = new WeakMap<Route, Map<string, Answer>>();
   return (route, { target, url, isHead }) => {
@@ -207,8 +210,8 @@ function answerBody(status: number, body: object, headers: Readonly<Record<strin
 export type SpendControls = Readonly<{ typescript: string; python: string }>;
 
 /**
- * Formats the lines for clients with `@x402/core` and PyPI's `x402`, which by default pay only in tokens that they know. An asset of
- * several offers is allowed up to the highest price.
+ * Formats the lines for clients with `@x402/core` and PyPI's `x402`, which by default pay only in tokens that they
+ * know. An asset of several offers is allowed up to the highest price.
  *
  * @param offers empty: no client needs a line.
  */

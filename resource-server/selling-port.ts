@@ -15,7 +15,7 @@ import type { ServeSold, SoldRequest } from "./sold-request.ts";
 /** `node:http` objects that the listener passes with each request. */
 export type NodeBindings = Readonly<{ incoming: IncomingMessage; outgoing: ServerResponse }>;
 
-/** Serves the requests at the selling port. */
+/** Serves the requests on the selling port. */
 export type SellingPort = Readonly<{
   fetch: (request: Request, bindings: NodeBindings) => Response | Promise<Response>;
 }>;
@@ -25,15 +25,15 @@ type SellingPortDependencies = Readonly<{
   serveSold: ServeSold;
   /** Larger bodies get a 413 response. */
   bodyLimitBytes: number;
-  /** Must be those of the application: all requests count in one metric. */
+  /** Must be the application's: all requests count in one metric. */
   metrics: Registry;
   log: Logger;
 }>;
 
 /**
- * Serves requests for sold routes, and those with a payment, without the application, whose middleware costs more than a request for
- * payment. All other requests reach the application, whose own routes exist already, and which this function gives its 404 and 405. What a
- * client, the log and the metrics get is the same either way.
+ * Serves requests for sold routes, and those with a payment, without the application, whose middleware costs more than
+ * a request for payment. All other requests reach the application, whose own routes must already exist; this function
+ * adds its 404 and 405 handlers. Client, log and metrics get the same either way.
  */
 export function createSellingPort(
   app: App,
@@ -93,7 +93,7 @@ export function createSellingPort(
   };
 }
 
-/** Route of a request that names none, in metrics and logs, as Hono calls it. */
+/** Route label of a request that matches no route, in metrics and logs, as in Hono. */
 const unsold = "/*";
 
 /** Response headers that a page of another origin may read, in addition to those that the Fetch standard lists as safe. */
@@ -110,9 +110,9 @@ const exposedHeaders = [
 ];
 
 /**
- * Allows pages of every origin to buy: only the payment counts, and no cookie is set. Preflights also succeed for paths that are not for
- * sale, so that a page gets what it bought from a removed route, and can read a 404. All requested request headers are allowed, because
- * `@x402/fetch` sends more than the payment.
+ * Allows pages of every origin to buy: only the payment counts, and no cookie is set. Preflights also succeed for paths
+ * that are not for sale, so that a page can collect its purchase from a removed route, and can read a 404. All
+ * requested request headers are allowed, because `@x402/fetch` sends more than the payment.
  */
 export const allowOtherOrigins = cors({
   allowMethods: ["HEAD", ...routeMethods],

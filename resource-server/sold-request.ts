@@ -30,7 +30,7 @@ export type SellingDependencies = Readonly<{
   sell: (request: SaleRequest) => Promise<SaleOutcome>;
   /** Returns whether none of the current offers could be settled now. */
   settlesNothing: () => boolean;
-  /** Returns whether this exact payment has bought something before; or why that is currently unknown. */
+  /** Returns whether this exact payment has bought something before, or why that is currently unknown. */
   findClaim: (payment: Payment) => Promise<boolean | SaleWithoutLedger>;
   /** Performs the work of a request paid by this account. */
   work: (request: PaidRequest, payer: string) => Promise<UpstreamResult>;
@@ -61,23 +61,24 @@ export type SoldRequest = Readonly<{
   path: string;
   /** Absolute URL, from its Host header. */
   url: string;
-  /** The route that it names, as offered on arrival. */
+  /** The requested route, as offered on arrival. */
   offered: OfferedRoute | undefined;
   trace: RequestTrace;
-  /** Builds the response to a request that names no route. */
+  /** Builds the response to a request that matches no route. */
   answerUnsold: () => Answer;
 }>;
 
 /** Sells, or requests payment. */
 export type ServeSold = (request: SoldRequest) => Answer | Promise<Answer>;
 
-/** What all sales of a server share. */
+/** State shared by all sales of a server. */
 type Selling = SellingOptions & SellingDependencies & Readonly<{ lines: SaleLogs; offers: RememberedOffers }>;
 
 /**
- * Creates the function that serves the routes for sale, which may change at any time. A request is served only if its method and path match
- * those of a route byte for byte; only this code calls the upstream, so no other spelling of a path can bypass the payment. If a route was
- * removed, a payment still gets what it bought before. `payment-answers.ts` defines the response to each outcome of a sale.
+ * Creates the function that serves the routes for sale, which may change at any time. A request is served only if its
+ * method and path match those of a route byte for byte; only this code calls the upstream, so no other spelling of a
+ * path can bypass the payment. If a route was removed, a payment still gets its earlier purchase. `payment-answers.ts`
+ * defines the response to each outcome of a sale.
  */
 export function createSelling(options: SellingOptions, dependencies: SellingDependencies): ServeSold {
   const { log } = dependencies;
@@ -138,7 +139,7 @@ async function servePaid(request: SoldRequest, header: string, selling: Selling)
 /** Completely received request with its payment, and the memory that buffers it. */
 type Paid = Readonly<{
   request: SoldRequest;
-  /** Sale of whatever route the request names. */
+  /** Sale of the requested route, whichever it is. */
   sale: Omit<SaleRequest, "requirements" | "route" | "work"> & Readonly<{ memory: ConnectionMemory }>;
   /** Address of the client. */
   address: string;
@@ -171,7 +172,7 @@ async function buy(paid: Paid, { route, taken }: OfferedRoute, selling: Selling)
   return answerSale(route, url.href, outcome);
 }
 
-/** Delivers to a payment what it bought from a route that was removed; returns not found for anything else. */
+/** Delivers a payment's earlier purchase from a removed route; returns not found for anything else. */
 async function collect(paid: Paid, selling: Selling): Promise<Answer> {
   const { request, sale } = paid;
   const { method, path } = request;

@@ -7,7 +7,7 @@ import { explainUnsignedTokens } from "./token-issuer.ts";
 
 /** Routes for sale on a running server. */
 export type SoldRoutes = LiveRoutes &
-  Readonly<{ /** Kinds of payment that routes were sold by at the start. */ kinds: readonly SoldKind[] }>;
+  Readonly<{ /** Kinds of payment accepted by routes at startup. */ kinds: readonly SoldKind[] }>;
 
 /**
  * Opens the configured routes. Rejects a change to a scheme or network that was not in use at startup, because the facilitator's support for it is

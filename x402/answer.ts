@@ -3,8 +3,8 @@ import type { Hex } from "./hex.ts";
 import { reason, type Reason, type Refusal } from "./reason.ts";
 
 /**
- * Outcome of a payment as reported to the caller over HTTP. `/verify` returns `valid` or `refused`, `/settle` everything but `valid`. The
- * facilitator's ledger stores another union, `Recorded`.
+ * Outcome of a payment as reported to the caller over HTTP. `/verify` returns `valid` or `refused`, `/settle`
+ * everything but `valid`. The facilitator's ledger stores another union, `Recorded`.
  *
  * - `valid`: it would settle now;
  * - `refused`: nothing was sent, and nothing is charged;
@@ -28,18 +28,18 @@ export type VerifyAnswer = Extract<Answer, { state: "valid" | "refused" }>;
 export type SettleAnswer = Exclude<Answer, { state: "valid" }>;
 
 /**
- * Response about a payment, with its payer once the account was read. `reportsAmount` means that the payer does not know the amount, because
- * the payment has a maximum.
+ * Response about a payment, with its payer once the account was read. `reportsAmount` means that the payer does not
+ * know the amount, because the payment has a maximum.
  */
 export type Answered<Said extends Answer> = Readonly<{
   answer: Said;
   payer: string | undefined;
   reportsAmount?: boolean;
-  /** Amount to report instead, and what else the scheme reports. */
+  /** Amount to report instead, and the scheme's other data to report. */
   reported?: Readonly<{ amount?: string; extra?: Record<string, unknown> }>;
 }>;
 
-/** Names the reason of a refused or failed payment as the clients of its kind know it. */
+/** Names the reason of a rejected or failed payment as clients of its kind know it. */
 export function nameReasons<Said extends Answer>(
   answered: Answered<Said>,
   names: ReadonlyMap<Reason, Reason>,
@@ -54,10 +54,10 @@ export function nameReasons<Said extends Answer>(
   return { ...answered, answer: { ...answer, reason: names.get(answer.reason) ?? answer.reason } };
 }
 
-/** Answer that refuses a payment. */
+/** Response that rejects a payment. */
 export type Refused = Answered<Extract<Answer, { state: "refused" }>>;
 
-/** Builds the answer that refuses a payment; its payer is undefined if the account was not read. */
+/** Builds the rejection of a payment; its payer is undefined if the account was not read. */
 export function refuse(refusal: Refusal, payer: string | undefined): Refused {
   return { answer: { state: "refused", refusal }, payer };
 }

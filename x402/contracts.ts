@@ -1,6 +1,6 @@
 import type { Hex } from "./hex.ts";
 
-/** What a facilitator does with the contracts, by its name in options and output. */
+/** What a facilitator uses the contracts for, as named in options and output. */
 export const contractUses = {
   "exact-permit2": "exact, paid by Permit2",
   upto: "upto",
@@ -14,15 +14,15 @@ export type ContractUse = keyof typeof contractUses;
 export type CanonicalContract = Readonly<{ name: string; address: Hex; uses: readonly ContractUse[] }>;
 
 /**
- * The contracts that kinds of payment call. Sources: the EVM specifications of the schemes `exact`, `upto` and `batch-settlement`, and
- * https://github.com/mds1/multicall3. Signatures of contracts that are not deployed yet (ERC-6492) need none: they are verified by an
- * `eth_call` without a `to`.
+ * The contracts that kinds of payment call. Sources: the EVM specifications of the schemes `exact`, `upto` and
+ * `batch-settlement`, and https://github.com/mds1/multicall3. Signatures of undeployed contracts (ERC-6492) need none:
+ * they are verified with an `eth_call` without a `to`.
  */
 export const canonicalContracts = {
   create2Deployer: {
     name: "CREATE2 deployer",
     address: "0x4e59b44847b379578588920cA78FbF26c0B4956C",
-    // No payment calls it; others have the addresses that it gives.
+    // No payment calls it; it determines the addresses of others.
     uses: [],
   },
   multicall3: { name: "Multicall3", address: "0xcA11bde05977b3631167028862bE2a173976CA11", uses: ["batches"] },
@@ -63,7 +63,7 @@ export type ContractId = keyof typeof canonicalContracts;
 /** Set of contracts, by lowercase address. */
 export type KnownContracts = Pick<ReadonlySet<string>, "has">;
 
-/** Lists the ids of the contracts of a use, or of all, in the order in which they can be deployed. */
+/** Lists the ids of the contracts for a use, or of all, in an order in which they can be deployed. */
 export function listContracts(use?: ContractUse): readonly ContractId[] {
   const ids = Object.keys(canonicalContracts) as ContractId[];
   const isUsed = (id: ContractId) =>
@@ -72,8 +72,8 @@ export function listContracts(use?: ContractUse): readonly ContractId[] {
 }
 
 /**
- * Finds which contracts have code on a chain. `getCode` is `eth_getCode` at the latest block; it returns "0x" or undefined without code,
- * and its errors are passed on.
+ * Finds which contracts have code on a chain. `getCode` is `eth_getCode` at the latest block; it returns "0x" or
+ * undefined without code, and its errors are rethrown.
  */
 export async function findDeployedContracts(
   getCode: (address: Hex) => Promise<Hex | undefined>,

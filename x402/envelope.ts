@@ -43,8 +43,8 @@ export function readRequirements(sent: unknown, path: string): PaymentRequiremen
 }
 
 /**
- * Replaces the `maxTimeoutSeconds` of 0 that `@x402/evm`'s seller puts into the terms of its own claims, of scheme `batch-settlement`: the
- * schema of `@x402/core` rejects it, and no time counts for a claim.
+ * Replaces the `maxTimeoutSeconds` of 0 that `@x402/evm`'s seller puts into the terms of its own claims, of scheme
+ * `batch-settlement`: the schema of `@x402/core` rejects it, and time limits don't apply to claims.
  */
 function allowNoTimeout<Sent>(holder: Sent, key: string): Sent {
   const isHolder = typeof holder === "object" && holder !== null;
@@ -55,7 +55,7 @@ function allowNoTimeout<Sent>(holder: Sent, key: string): Sent {
   return { ...holder, [key]: { ...terms, maxTimeoutSeconds: 1 } };
 }
 
-/** Where a payment is, and who sent it. */
+/** Location of a payment, and its sender. */
 type Source = Readonly<{ path: string; audience: Audience }>;
 
 /**
@@ -87,8 +87,8 @@ export function readPayload<Payment>(
 }
 
 /**
- * Reads the parts of a payment in their usual form, at a tenth of the cost of `@x402/core`'s schemas. Undefined for anything else, on which
- * the schemas decide.
+ * Parses the parts of a payment in their usual form, at a tenth of the cost of `@x402/core`'s schemas. Undefined for
+ * anything else, which is left to the schemas.
  */
 export function readPlainPayment(
   sent: unknown,
@@ -100,7 +100,7 @@ export function readPlainPayment(
   return isUsual && accepted !== undefined ? { accepted, payload } : undefined;
 }
 
-/** Reads requirements in their usual form; see {@link readPlainPayment}. */
+/** Parses requirements in their usual form; see {@link readPlainPayment}. */
 export function readPlainRequirements(sent: unknown): PaymentRequirements | undefined {
   if (!isPlain(sent)) return undefined;
   const { scheme, network, amount, asset, payTo, maxTimeoutSeconds, extra } = sent;

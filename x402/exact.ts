@@ -9,7 +9,10 @@ import {
 } from "./transfer-payload.ts";
 import type { Scheme, SignedAuthorization } from "./scheme.ts";
 
-/** Scheme `exact`, in the payment flow `authorization`: one signed transfer, by EIP-3009 or Permit2, pays exactly the price. */
+/**
+ * Scheme `exact`, in the payment flow `authorization`: one signed transfer, with EIP-3009 or Permit2, pays exactly the
+ * price.
+ */
 export const exact: Scheme<TransferPayment> = {
   name: "exact",
   read: readTransferPayload,
@@ -53,7 +56,7 @@ export const exact: Scheme<TransferPayment> = {
   settling: async () => (await import("./exact/settling.ts")).settleExact,
 };
 
-/** Converts decimal Unix seconds to a number; an end that no clock reaches becomes the largest safe integer. */
+/** Converts decimal Unix seconds to a number; an expiry beyond any clock becomes the largest safe integer. */
 export function toSeconds(text: string): number {
   const seconds = BigInt(text);
   return seconds > BigInt(Number.MAX_SAFE_INTEGER) ? Number.MAX_SAFE_INTEGER : Number(seconds);

@@ -4,10 +4,10 @@ export type Hex = `0x${string}`;
 /** 32-byte ABI word: 64 lowercase hexadecimal digits, no prefix. */
 export type Word = string;
 
-/** No account. As the payer authorizer of a channel: its payer signs the vouchers itself. */
+/** No account. As a channel's payer authorizer: the payer signs the vouchers itself. */
 export const zeroAddress = `0x${"0".repeat(40)}`;
 
-/** Returns whether two numbers, e.g. addresses, are the same in whatever case they are written. */
+/** Returns whether two hexadecimal numbers, e.g. addresses, are equal regardless of case. */
 export function isSameHex(one: string, other: string | undefined): boolean {
   return one.toLowerCase() === other?.toLowerCase();
 }

@@ -42,8 +42,9 @@ export function readPaymentIdentifier(paymentPayload: unknown): string | undefin
 }
 
 /**
- * Hashes what an identifier means from its first use on: the terms of the payment, and the resource (extension `payment-identifier`,
- * "Request Binding"). The same identifier with another fingerprint is a conflict. Hexadecimal SHA-256.
+ * Hashes an identifier's meaning, fixed at its first use: the terms of the payment, and the resource (extension
+ * `payment-identifier`, "Request Binding"). The same identifier with another fingerprint is a conflict. Hexadecimal
+ * SHA-256.
  */
 export function fingerprintPayment(
   { scheme, network, asset, amount, payTo }: PaymentRequirements,

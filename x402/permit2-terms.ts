@@ -18,7 +18,7 @@ import { parseSignature, signCall, toSignatureBytes, type Signature, type Signed
 import { sponsoringExtension } from "./sponsored-approval.ts";
 import { rejectDifference, type Terms } from "./terms.ts";
 
-/** Permit2 payment of a scheme with its terms; the required amount is what is moved. */
+/** Permit2 payment of a scheme with its terms; moves the required amount. */
 type Presented = Readonly<{
   payment: Permit2Payment;
   scheme: Permit2Scheme;
@@ -142,7 +142,7 @@ export function readApproval(
   return { value, deadline, r: `0x${digits.slice(0, 64)}`, s: `0x${digits.slice(64)}`, v: 27 + signature.yParity };
 }
 
-/** Names that clients know for the reasons of a Permit2 payment. */
+/** Names by which clients know the reasons of a Permit2 payment. */
 const permit2Reasons: ReadonlyMap<Reason, Reason> = new Map([
   [reason.signature, reason.permit2Signature],
   [reason.validBefore, reason.permit2Deadline],
@@ -152,7 +152,7 @@ const permit2Reasons: ReadonlyMap<Reason, Reason> = new Map([
   [reason.simulation, reason.permit2Simulation],
 ]);
 
-/** Names the reason of a refused Permit2 payment as its clients know it. */
+/** Names the reason of a rejected Permit2 payment as its clients know it. */
 export function namePermit2Reasons<Said extends Answer>(answered: Answered<Said>): Answered<Said> {
   return nameReasons(answered, permit2Reasons);
 }

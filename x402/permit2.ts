@@ -6,7 +6,10 @@ import { cacheSeparator, computeTypedDataDigest, hashText, hashWords } from "./t
 /** Permit2, at the same address on every chain that has it. */
 export const permit2Address = canonicalContracts.permit2.address;
 
-/** Scheme of the signed witness. The proxy of `upto` also has the facilitator in it, and takes the amount from its caller. */
+/**
+ * Scheme of the signed witness. The `upto` proxy's witness also contains the facilitator, and the proxy takes the
+ * amount from its caller.
+ */
 export type Permit2Scheme = "exact" | "upto";
 
 /** Contracts that settle Permit2 payments; a payer permits one of them, which pays only the signed recipient. */
@@ -18,14 +21,14 @@ export const permit2Proxies: Readonly<Record<Permit2Scheme, Hex>> = {
 /** Terms of a Permit2 payment. Amounts in the token's smallest unit, times in Unix seconds. */
 export type Permit = Readonly<{
   token: Hex;
-  /** What the payer permits: the price of `exact`, the maximum of `upto`. */
+  /** The permitted amount: the price for `exact`, the maximum for `upto`. */
   amount: bigint;
   from: Hex;
   spender: Hex;
   nonce: bigint;
   deadline: bigint;
   to: Hex;
-  /** Only account that may settle a payment of `upto`; undefined for `exact`. */
+  /** The only account that may settle an `upto` payment; undefined for `exact`. */
   facilitator: Hex | undefined;
   validAfter: bigint;
 }>;
@@ -34,7 +37,7 @@ const witnessTypes: Readonly<Record<Permit2Scheme, string>> = {
   exact: "Witness(address to,uint256 validAfter)",
   upto: "Witness(address to,address facilitator,uint256 validAfter)",
 };
-/** Type of the tokens that a permit covers, with which the type of every permit ends. */
+/** Type of the tokens covered by a permit, which ends the type of every permit. */
 export const tokenType = "TokenPermissions(address token,uint256 amount)";
 const tokenTypeHash = hashText(tokenType);
 const witnessTypeHashes = { exact: hashText(witnessTypes.exact), upto: hashText(witnessTypes.upto) };
@@ -46,7 +49,7 @@ function hashPermitType(scheme: Permit2Scheme): Word {
   return hashText(`PermitWitnessTransferFrom(${fields})${tokenType}${witnessTypes[scheme]}`);
 }
 
-/** Hashes `TokenPermissions`, the tokens that a permit covers. */
+/** Hashes `TokenPermissions`, the tokens covered by a permit. */
 export function hashTokenPermissions(token: Hex, amount: bigint): Word {
   return hashWords(tokenTypeHash, encodeAddress(token), encodeInteger(amount));
 }
@@ -127,14 +130,14 @@ export function encodeSettle({ permit, amount, signature, approval }: PermitCall
 
 const approving = new Set([settleExactWithPermit, settleUptoWithPermit].map((item) => AbiFunction.getSelector(item)));
 
-/** Returns whether a settlement's call also approves Permit2, so that it needs no earlier allowance. */
+/** Returns whether a settlement's call also approves Permit2, so that no earlier allowance is needed. */
 export function approvesPermit2(callData: Hex): boolean {
   return approving.has(callData.slice(0, 10) as Hex);
 }
 
 const exactSelectors = [settleExact, settleExactWithPermit].map((item) => AbiFunction.getSelector(item));
 
-/** Words of an approval, which come before the permit, and of a permit with its owner and witness, all of fixed size. */
+/** Words of an approval, which precede the permit, and of a permit with its owner and witness, all of fixed size. */
 const approvalWords = 5;
 const termWords = 7;
 
@@ -142,7 +145,7 @@ const uptoSelectors = [settleUpto, settleUptoWithPermit].map((item) => AbiFuncti
 /** Words before the facilitator in the call: the permit, the amount, the owner and the recipient. */
 const facilitatorWord = 7;
 
-/** Reads the only account that may submit a call of the proxy of `upto`, in lower case; undefined for any other call. */
+/** Reads the only account that may submit a call of the `upto` proxy, in lower case; undefined for any other call. */
 export function readNamedFacilitator(callData: Hex): Hex | undefined {
   const call = uptoSelectors.indexOf(callData.slice(0, 10).toLowerCase() as Hex);
   if (call === -1) return undefined;
@@ -150,7 +153,7 @@ export function readNamedFacilitator(callData: Hex): Hex | undefined {
   return `0x${callData.slice(end - 40, end).toLowerCase()}`;
 }
 
-/** Reads the signed terms from a call of the proxy of `exact`, in lower case; undefined for any other call. */
+/** Reads the signed terms from a call of the `exact` proxy, in lower case; undefined for any other call. */
 export function readSettleTerms(callData: Hex): string | undefined {
   const call = exactSelectors.indexOf(callData.slice(0, 10).toLowerCase() as Hex);
   if (call === -1) return undefined;

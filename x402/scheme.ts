@@ -16,7 +16,10 @@ export type PayingAccount = Readonly<{
     primaryType: string;
     message: Record<string, unknown>;
   }) => Promise<`0x${string}`>;
-  /** Calls a view function of a contract. With it, a payment by Permit2 carries the payer's approval if the seller accepts that. */
+  /**
+   * Calls a view function of a contract. With it, a Permit2 payment includes the payer's approval if the seller accepts
+   * that.
+   */
   readContract?: ReadContract;
 }>;
 
@@ -76,21 +79,24 @@ export type Scheme<Payment = unknown> = Readonly<{
   digest(payment: Payment): string;
   /** Returns the Unix seconds from which on the payment can't be settled. */
   expiresAt(payment: Payment): number;
-  /** Converts a price in dollars to the amount and token of a seller's offer; `method` is how the tokens are moved, if not by the default. */
+  /**
+   * Converts a price in dollars to the amount and token of a seller's offer; `method` specifies how the tokens are
+   * moved, if not in the default way.
+   */
   quote(
     price: string,
     token: ChargedToken,
     method?: TransferMethod,
   ): Promise<Pick<PaymentRequirements, "amount" | "asset" | "extra">>;
-  /** Whether the offer's amount is a maximum, below which the seller charges what was used. */
+  /** Whether the offer's amount is a maximum, below which the seller charges the used amount. */
   isMax?: boolean;
   /**
-   * Present if payments restate the total that an account was charged: reason for a payment while another request of the account is in
-   * flight. Such a payment may come again for another request if it was charged nothing, so that only a payment-identifier marks a
-   * repetition.
+   * Present if payments restate the total charged to an account: reason for a payment while the account has another
+   * request in flight. Such a payment may be sent again for another request if nothing was charged, so only a
+   * payment-identifier marks a retry.
    */
   busy?: Reason;
-  /** Whether the payment asks for its money back rather than for the resource. */
+  /** Whether the payment requests a refund rather than the resource. */
   buysNothing?(payment: Payment): boolean;
   /** Returns why no client pays such an offer, whatever its limits; undefined if clients may pay it. */
   objectionTo(offer: PaymentRequirements): string | undefined;
@@ -102,12 +108,15 @@ export type Scheme<Payment = unknown> = Readonly<{
   settling(): Promise<Settling<Payment>>;
 }>;
 
-/** What a facilitator needs of a scheme. */
+/** The parts of a scheme that a facilitator needs. */
 export type SettledScheme<Payment = unknown> = Pick<Scheme<Payment>, "name" | "read" | "settling">;
 
 /** Facilitator's part of a scheme: verification and settlement of its payments. */
 export type Settling<Payment = unknown> = Readonly<{
-  /** Lists the scheme's kinds for `/supported`, each with what its buyers need to know; empty while its contracts are not on the chain. */
+  /**
+   * Lists the scheme's kinds for `/supported`, each with the data that its buyers need; empty while its contracts are
+   * not on the chain.
+   */
   kinds(about: Pick<Transfers, "contracts"> & Readonly<{ signer: Hex }>): readonly Readonly<Record<string, unknown>>[];
   /** Returns, before a payload is parsed, why its kind within the scheme is not supported here; undefined if it is. */
   refusePayload(payload: Readonly<Record<string, unknown>>): Refusal | undefined;
@@ -143,7 +152,7 @@ export type Transfers = Readonly<{
   assets: ReadonlyMap<string, AcceptedAsset>;
   /** Returns whether the payer's key signed; recovers a signature once. */
   isSigned: SignatureCheck;
-  /** Canonical contracts that the chain has, by lowercase address; any while the chain is not checked. */
+  /** Canonical contracts on the chain, by lowercase address; any of them while the chain is not checked. */
   contracts: KnownContracts;
   /** Returns why a payee is not served here. */
   refusePayee(payTo: Hex): Refusal | undefined;
@@ -163,7 +172,7 @@ export type Transfers = Readonly<{
   settleNothing(payment: SignedPayment): Promise<Answered<SettleAnswer>>;
 }>;
 
-/** Payment already parsed by this process, so that no other part parses it again. */
+/** Payment already parsed by this process, so that it is parsed only once. */
 export type ReadPayment<Payment = unknown> = Readonly<{
   scheme: Scheme<Payment>;
   /** As sent, including fields that are not used here. */

@@ -26,18 +26,24 @@ export type SignedPayment = Readonly<{
   contract: Hex;
   /** Call data, with the signature in the canonical form that every such contract supports. */
   callData: Hex;
-  /** Signature that no key of the payer made, which the payer's contract must confirm (ERC-1271); undefined if its key signed. */
+  /**
+   * Signature not made by the payer's key, which the payer's contract must confirm (ERC-1271); undefined if its key
+   * signed.
+   */
   walletSignature?: Hex | undefined;
-  /** Permitted maximum of a payment that may be settled for less; undefined if it is settled for all of it. */
+  /** Permitted maximum of a payment that may be settled for less; undefined if it is settled in full. */
   max?: bigint | undefined;
-  /** Whether it makes no new payment to a seller, so that any caller that requests it again gets its outcome. */
+  /** Whether it makes no new payment to a seller, so any caller that requests it again gets its outcome. */
   isRelayed?: boolean;
 }>;
 
 /** Checks whether the payer's key signed; `recover` determines it, at a cost, if it is unknown. */
 export type SignatureCheck = (payment: Pick<SignedPayment, "id" | "callData">, recover: () => boolean) => boolean;
 
-/** Checks that a payment needs, and the canonical contracts on the chain with the accepted wallet factories, in lower case. */
+/**
+ * A payment's required checks, and the canonical contracts on the chain with the accepted wallet factories, in lower
+ * case.
+ */
 export type SigningContext = Readonly<{ isSigned: SignatureCheck; contracts: KnownContracts }>;
 
 /** Selectors of `transferWithAuthorization` with a signature as `(v, r, s)`, which every EIP-3009 token supports, and as `bytes`. */
@@ -69,7 +75,10 @@ export function toSignedPayment(
   return { ...call, asset: asset.address, payer: authorization.from, payTo, amount, authorization };
 }
 
-/** Hash that a payer signed, its alleged signature, and the call that carries it: as the payer's key made it, or as bytes for its wallet. */
+/**
+ * Hash that a payer signed, its alleged signature, and the call that contains it: as made by the payer's key, or as
+ * bytes for its wallet.
+ */
 type SignedCall = Readonly<{
   payer: Hex;
   digest: Uint8Array;
@@ -156,7 +165,7 @@ export function formatSignature({ compact, yParity }: Signature): Hex {
   return `0x${Buffer.from(compact).toString("hex")}${(27 + yParity).toString(16)}`;
 }
 
-/** Returns the bytes of a signature that {@link signCall} passes on, for a contract that takes both kinds as bytes. */
+/** Returns a signature's bytes as passed on by {@link signCall}, for a contract that accepts both kinds as bytes. */
 export function toSignatureBytes(signature: Hex | Signature): Hex {
   return typeof signature === "string" ? signature : formatSignature(signature);
 }

@@ -1,4 +1,4 @@
-/** Name of the x402 extension for approvals of Permit2 that the facilitator submits (EIP-2612). */
+/** Name of the x402 extension for Permit2 approvals that the facilitator submits (EIP-2612). */
 export const sponsoringExtension = "eip2612GasSponsoring";
 
 const text = (pattern: string) => ({ type: "string", pattern });

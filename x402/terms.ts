@@ -22,13 +22,13 @@ export type Requirements = Readonly<{
   method: string;
 }>;
 
-/** Terms of a payment: those that it must meet, those that its client claims to have accepted, and the token. */
+/** Terms of a payment: the required ones, those that its client claims to have accepted, and the token. */
 export type Terms = Readonly<{ required: Requirements; accepted: Requirements; asset: AcceptedAsset }>;
 
 /**
- * Parses the terms of an order, or returns why they are rejected: the client must have accepted the resource server's requirements, for a
- * supported token (x402 version 2, verification steps of the schemes on EVM). `isMax` means that the accepted amount is a maximum, below
- * which the server may charge.
+ * Parses the terms of an order, or returns why they are rejected: the client must have accepted the resource server's
+ * requirements, for a supported token (x402 version 2, verification steps of the schemes on EVM). `isMax` means that
+ * the accepted amount is a maximum, below which the server may charge.
  *
  * @throws {MalformedPaymentError} with the path of the first invalid field.
  */
@@ -118,7 +118,10 @@ function parseRequirements(wire: PaymentRequirements, path: string): Requirement
   };
 }
 
-/** Compared value: its name, what was found, what was expected, and the reason if they differ. Hexadecimal in any case is equal. */
+/**
+ * Compared value: its name, its actual and expected values, and the reason if they differ. Hexadecimal numbers are
+ * equal in any case.
+ */
 type Compared = readonly [what: string, found: string, expected: string, code: Reason];
 
 /** Returns why compared values of `whose` differ: the first that does, or that is no account. */

@@ -7,7 +7,10 @@ import { encodeInteger } from "./hex.ts";
 import type { SignedAuthorization } from "./scheme.ts";
 import type { PaymentKey } from "./payment-identifier.ts";
 
-/** Builds the schema of the payload by EIP-3009. Numbers stay strings, because ledgers identify a payment by the digits that were sent. */
+/**
+ * Builds the schema of the EIP-3009 payload. Numbers stay strings, because ledgers identify a payment by the digits
+ * that were sent.
+ */
 function buildEip3009Schema({ signature, address, number, nonce }: FieldSchemas) {
   const authorization = { from: address, to: address, value: number, validAfter: number, validBefore: number, nonce };
   return z.object({ signature, authorization: z.object(authorization) });
@@ -18,7 +21,10 @@ const eip3009Schemas = { seller: buildEip3009Schema(fields.seller), client: buil
 /** EIP-3009 payment as sent: the format of each field is checked, numbers are not parsed yet. */
 export type Eip3009Payment = Readonly<z.output<typeof eip3009Schemas.seller>>;
 
-/** Schema of a payload by Permit2 (x402 version 2, schemes `exact` and `upto` on EVM). Numbers stay strings, because ledgers identify a payment by the digits that were sent. */
+/**
+ * Schema of a Permit2 payload (x402 version 2, schemes `exact` and `upto` on EVM). Numbers stay strings, because
+ * ledgers identify a payment by the digits that were sent.
+ */
 function buildPermit2Schema({ signature, address, number, uint256 }: FieldSchemas) {
   const permitted = z.object({ token: address, amount: number });
   const witness = z.object({ to: address, facilitator: address.optional(), validAfter: number });

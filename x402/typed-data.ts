@@ -15,10 +15,10 @@ export type Authorization = Readonly<{
 /** EIP-712 domain of a token. */
 export type TokenDomain = Readonly<{ address: Hex; name: string; version: string; chainId: number }>;
 
-/** OpenSSL's name of Keccak-256. Node is built with such a version from 24.5 on. */
+/** OpenSSL's name for Keccak-256. Node has included such an OpenSSL since 24.5. */
 const native = "keccak-256";
 
-/** Hashes with Keccak-256, natively where OpenSSL has it: in a tenth of the time that JavaScript takes. */
+/** Hashes with Keccak-256, natively if OpenSSL supports it, which takes a tenth of the time of JavaScript. */
 export const keccak256: (bytes: Uint8Array) => Buffer = getHashes().includes(native)
   ? (bytes) => hash(native, bytes, "buffer")
   : (bytes) => Buffer.from(Hash.keccak256(bytes, { as: "Bytes" }));
@@ -32,29 +32,29 @@ const authorizationTypes = {
   receive: hashText(`ReceiveWithAuthorization${authorizationFields}`),
 };
 
-/** Hashes a text, e.g. a type of EIP-712. */
+/** Hashes a text, e.g. an EIP-712 type. */
 export function hashText(text: string): Word {
   return keccak256(Buffer.from(text)).toString("hex");
 }
 
-/** Computes the selector of a contract's method, with which the data of its calls start. */
+/** Computes the selector of a contract's method, which starts the data of its calls. */
 export function computeSelector(signature: string): Hex {
   return `0x${hashText(signature).slice(0, 8)}`;
 }
 
-/** Hashes words, as one byte string. */
+/** Hashes words as one byte string. */
 export function hashWords(...words: readonly Word[]): Word {
   return keccak256(Buffer.from(words.join(""), "hex")).toString("hex");
 }
 
-/** Computes the hash that is signed for a struct of a domain (EIP-712), from the hashes of both. */
+/** Computes the hash that is signed for a domain's struct (EIP-712), from the hashes of both. */
 export function computeTypedDataDigest(separator: Word, struct: Word): Uint8Array {
   return keccak256(Buffer.from(`1901${separator}${struct}`, "hex"));
 }
 
 /**
- * Creates a function that returns the separator of a contract's domain on each chain, computed once. Few chains are ever asked for: those
- * of the requirements that are served.
+ * Creates a function that returns the separator of a contract's domain on each chain, computed once. Few chains are
+ * ever used: those of the requirements that are served.
  */
 export function cacheSeparator(compute: (chainId: number) => Word): (chainId: number) => Word {
   const known = new Map<number, Word>();

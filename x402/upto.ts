@@ -10,7 +10,9 @@ import {
 import { convertPriceToAmount } from "./price.ts";
 import type { Scheme } from "./scheme.ts";
 
-/** Scheme `upto`: the payer permits a maximum by Permit2, and the amount used is settled; none if nothing was used. */
+/**
+ * Scheme `upto`: the payer permits a maximum with Permit2, and the amount used is settled; none if nothing was used.
+ */
 export const upto: Scheme<Permit2Payment> = {
   name: "upto",
   isMax: true,

@@ -12,10 +12,13 @@ export type ContractCall = Readonly<{ to: Hex; data: Hex }>;
 /** Signature for a contract wallet (ERC-1271), and the call that creates the wallet if it may not exist yet (ERC-6492). */
 export type WalletSignature = Readonly<{ signature: Hex; creation: ContractCall | undefined }>;
 
-/** End of a signature that carries its wallet's creation (ERC-6492). */
+/** Suffix of a signature that contains its wallet's creation (ERC-6492). */
 const creationMark = "6492".repeat(16);
 
-/** Parses a signature for a contract wallet: any bytes, perhaps with the wallet's creation. Returns undefined for anything else. */
+/**
+ * Parses a signature for a contract wallet: any bytes, perhaps with the wallet's creation. Returns undefined for
+ * anything else.
+ */
 export function parseWalletSignature(text: string): WalletSignature | undefined {
   if (!/^0x(?:[0-9a-f]{2})+$/i.test(text)) return undefined;
   const signature = text.toLowerCase() as Hex;
@@ -34,7 +37,7 @@ const aggregate3 = AbiFunction.from(
   "function aggregate3((address target, bool allowFailure, bytes callData)[] calls) returns ((bool success, bytes returnData)[] results)",
 );
 
-/** Encodes calls as one call of Multicall3. A call that `mayFail` does not undo the others. */
+/** Encodes calls as one Multicall3 call. A call that `mayFail` does not revert the others. */
 export function encodeMulticall(calls: readonly Readonly<ContractCall & { mayFail: boolean }>[]): Hex {
   return AbiFunction.encodeData(aggregate3, [
     calls.map(({ to, data, mayFail }) => ({ target: to, allowFailure: mayFail, callData: data })),
@@ -42,9 +45,9 @@ export function encodeMulticall(calls: readonly Readonly<ContractCall & { mayFai
 }
 
 /**
- * Reads which calls of Multicall3 succeeded.
+ * Parses which Multicall3 calls succeeded.
  *
- * @throws {Error} when the data are not its result.
+ * @throws {Error} when the data is not its result.
  */
 export function decodeMulticallResult(data: Hex): readonly boolean[] {
   return AbiFunction.decodeResult(aggregate3, data).map(({ success }) => success);

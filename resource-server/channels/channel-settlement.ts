@@ -62,14 +62,15 @@ export async function settleChannelPayment(
 }
 
 /**
- * Returns whether a sale that can't be charged was charged already, by a process that ended before it recorded that. Only one claim at a
- * time exists on top of a total (`batchSettlement.key`), so that a higher total includes this sale, unless the chain reported it first.
+ * Returns whether a sale that can't be charged was already charged by a process that exited before it recorded that.
+ * Only one claim at a time exists on top of a total (`batchSettlement.key`), so that a higher total includes this sale,
+ * unless the chain reported it first.
  */
 function isChargedBefore({ charged, adopted }: Channel, before: bigint): boolean {
   return charged > before && before >= adopted;
 }
 
-/** Pays back to the buyer what it asks for of what was not charged, after claiming what was. */
+/** Refunds the uncharged amount that the buyer requests, after claiming the charged amount. */
 async function refundChannel(
   order: ChannelPayment<Extract<BuyerPayload, { type: "refund" }>>,
   dependencies: SettlementDependencies,

@@ -9,7 +9,7 @@ import { parsePart } from "#x402/fields.ts";
 import type { PresentedPayment } from "../facilitators/facilitation.ts";
 import type { Channel } from "../claims/channel-ledger.ts";
 
-/** Payment through a channel, and what it must meet. */
+/** Payment through a channel, and its required terms. */
 export type ChannelPayment<Read = BuyerPayload> = Readonly<{
   payment: PresentedPayment;
   read: Read;
@@ -24,20 +24,23 @@ export function readChannelPayment(payment: PresentedPayment, requirements: Paym
   return { payment, read, id: read.voucher.channelId.toLowerCase() as Hex, requirements };
 }
 
-/** Tells the state of a channel, and what its seller has charged. */
+/** Returns the state of a channel, and what its seller has charged. */
 export function formatCharged(id: Hex, state: ChannelState, charged: bigint): Record<string, unknown> {
   return { ...formatState(id, state), chargedCumulativeAmount: String(charged) };
 }
 
 /**
- * Returns the state that a channel's vouchers may count on: without what its last signed refund may still take. Anyone may submit that refund
- * until the chain counts it, whatever became of ours.
+ * Returns the state that a channel's vouchers may rely on: without the amount that its last signed refund may still
+ * take. Anyone may submit that refund until the chain counts it, whatever happened to ours.
  */
 export function deductRefund({ refund }: Pick<Channel, "refund">, state: ChannelState): ChannelState {
   return { ...state, balance: state.balance - readOpenRefund(refund, state) };
 }
 
-/** Returns the last time, in Unix ms, for a claim before a payer withdraws a channel's balance: half of the delay in seconds is kept for it. */
+/**
+ * Returns the last time, in Unix ms, for a claim before a payer withdraws a channel's balance: half of the delay is
+ * reserved for it.
+ */
 export function computeClaimableUntilMs(
   { withdrawRequestedAt }: Pick<ChannelState, "withdrawRequestedAt">,
   withdrawDelay: number,
@@ -57,7 +60,7 @@ const signedRefund = z
   .object({ refundNonce: integer, amount: integer })
   .transform(({ refundNonce: nonce, amount }) => ({ nonce, amount }));
 
-/** Builds a request of the seller itself about a channel, or about channels with the same terms. */
+/** Builds the seller's own request about a channel, or about channels with the same terms. */
 export function buildSellerRequest(
   payload: Record<string, unknown>,
   { network, config }: Pick<Channel, "network" | "config">,

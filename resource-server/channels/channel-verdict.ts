@@ -6,7 +6,7 @@ import { isRefusal, reason, type Refusal } from "#x402/reason.ts";
 import type { Channel, ChannelLedger } from "../claims/channel-ledger.ts";
 import { computeClaimableUntilMs, deductRefund, formatCharged, type ChannelPayment } from "./channel-terms.ts";
 
-/** Longest time for which a channel's state needs no reading; a third of the withdrawal delay if that is less. */
+/** Max time for which a cached channel state is used; a third of the withdrawal delay if that is less. */
 const stateFreshMsMax = 300_000;
 
 export type VerdictDependencies = Readonly<{
@@ -14,7 +14,7 @@ export type VerdictDependencies = Readonly<{
   /** Unix milliseconds. */
   clock: () => number;
   withdrawDelaySeconds: number;
-  /** Requests the facilitator's verdict, for all that this seller can't know. */
+  /** Requests the facilitator's verdict on everything that this seller can't know. */
   ask: () => Promise<VerifyResponse>;
 }>;
 
@@ -22,7 +22,7 @@ export type VerdictDependencies = Readonly<{
  * Verifies a payment through a channel: it must restate what this seller has charged, and add the price (specification, "Request
  * Processing"). A voucher signed by a key needs no facilitator while the channel's state is fresh.
  *
- * @throws {FacilitationError} as the facilitation does, and `StoreError`.
+ * @throws {FacilitationError} like the facilitation, and `StoreError`.
  */
 export async function verifyChannelPayment(
   { read, id, requirements }: ChannelPayment,
@@ -39,7 +39,7 @@ export async function verifyChannelPayment(
   if (config.payerAuthorizer !== zeroAddress) {
     const judged = await checkVoucher({ config, voucher, isRefund }, requirements, keysOnly);
     if (isRefusal(judged)) return refuseVerdict(judged, payer);
-    // A buyer that was charged more than this ledger has may be right: the chain tells.
+    // A buyer that was charged more than this ledger records may be right: the chain decides.
     if (known !== undefined && judged.max < known.charged + price) return refuseTotal(known, payer);
     const freshMs = Math.min(stateFreshMsMax, (withdrawDelaySeconds * 1_000) / 3);
     const ageMs = known === undefined ? freshMs : Math.abs(clock() - known.syncedAtMs);
@@ -53,7 +53,7 @@ export async function verifyChannelPayment(
   if (!verdict.isValid) return verdict;
   const state = readReportedState(verdict.extra);
   if (state === undefined) return refuseVerdict(unreported, payer);
-  // The deposit of an unknown channel may never be made, so that only its settlement is worth a record.
+  // The deposit of an unknown channel may never be made, so only its settlement is recorded.
   const isOpen = type === "voucher" || known !== undefined;
   const { network } = requirements;
   const channel = isOpen

@@ -159,8 +159,8 @@ function isClaimDue(channel: Claimable, atMs: number, claimWithinMs: number): bo
 }
 
 /**
- * Computes the wait after rejected claims: doubled each time, but short enough for five more claims before a payer who requests a withdrawal
- * unnoticed gets it, and for thirty once its request is known.
+ * Computes the wait after rejected claims: doubled each time, but short enough for five more claims before a payer's
+ * unnoticed withdrawal becomes possible, and for thirty once its request is known.
  */
 function computeBackoffMs(rejectedClaims: number, withdrawDelayMs: number, isWithdrawn: boolean): number {
   const initialMs = withdrawDelayMs / 60;

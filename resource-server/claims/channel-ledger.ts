@@ -6,36 +6,42 @@ import { channelConfig, type ChannelConfig } from "#x402/batch-settlement/payloa
 import type { Hex } from "#x402/hex.ts";
 
 /**
- * Channel that pays this seller, in the token's smallest units. What was charged never falls, never exceeds the stored voucher, and is all
- * that is ever claimed.
+ * Channel that pays this seller, in the token's smallest units. The charged total never falls, never exceeds the stored
+ * voucher, and is the most that is ever claimed.
  */
 export type Channel = Readonly<{
   id: Hex;
   network: PaymentRequirements["network"];
   config: ChannelConfig;
-  /** Charged in all, by this seller's count. */
+  /** Total charged, by this seller's count. */
   charged: bigint;
-  /** Highest total that the chain reported although this ledger had not charged it; whether sales on top of less were charged is not known. */
+  /**
+   * Highest total that the chain reported although this ledger had not charged it; whether sales below it were charged
+   * is unknown.
+   */
   adopted: bigint;
   /** Voucher of the last sale; undefined before the first. */
   voucher: Readonly<{ max: bigint; signature: Hex }> | undefined;
   /** State on the chain, as read at `syncedAtMs`. */
   state: ChannelState;
   syncedAtMs: number;
-  /** Since when charges await their claim, or their move to the payee, in Unix ms; undefined if all is moved. */
+  /**
+   * Since when charges await their claim, or their transfer to the payee, in Unix ms; undefined if everything is
+   * transferred.
+   */
   owedSinceMs: number | undefined;
-  /** Claims rejected in a row, the last of them at `owedSinceMs`. */
+  /** Number of consecutive rejected claims, the last of them at `owedSinceMs`. */
   rejectedClaims: number;
   /** Whether the chain rejected its last claim: its vouchers may be worth nothing. */
   isRejected: boolean;
-  /** Refund that was begun last: its sale, and the payload that settles it. */
+  /** Last refund started: its sale, and the payload that settles it. */
   refund: Readonly<{ sale: string; payload: Record<string, unknown> }> | undefined;
 }>;
 
-/** One sale's charge: on top of `before`, by a voucher. */
+/** One sale's charge: on top of `before`, with a voucher. */
 export type Charge = Readonly<{ before: bigint; amount: bigint; max: bigint; signature: Hex }>;
 
-/** Where a page of owed channels starts: after this channel, the last of the page before. */
+/** Start of a page of owed channels: after this channel, the last one of the previous page. */
 type PageStart = Pick<Channel, "id" | "owedSinceMs">;
 
 /** Channels of a seller; each write is on disk when its promise resolves, except `observe`. Throws `StoreError` as `ClaimLedger` does. */
@@ -46,26 +52,38 @@ export type ChannelLedger = Readonly<{
    * unknown (specification, "Server state loss"), the ledger was restored from a backup, or another ledger uses the same key.
    */
   observe(channel: Pick<Channel, "id" | "network" | "config">, state: ChannelState): Promise<Channel>;
-  /** Charges a sale and stores its voucher, in one step; false if the channel was charged otherwise meanwhile, and nothing was changed. */
+  /**
+   * Charges a sale and stores its voucher, atomically; returns false and changes nothing if the channel was charged
+   * differently meanwhile.
+   */
   charge(id: Hex, charge: Charge): Promise<boolean>;
-  /** Stores the payload that refunds a channel before it is sent, so that a repetition is the same. */
+  /** Stores the payload that refunds a channel before it is sent, so that a retry sends the same. */
   beginRefund(id: Hex, refund: Channel["refund"]): Promise<void>;
-  /** Returns a page of the channels with charges that are not moved to their payee, owed since before `before` (Unix ms), the oldest first. */
+  /**
+   * Returns a page of the channels with charges that are not transferred to their payee, owed since before `before`
+   * (Unix ms), oldest first.
+   */
   owed(
     countMax: number,
     options?: Readonly<{ after?: PageStart | undefined; before?: number }>,
   ): Promise<readonly Channel[]>;
-  /** Returns those of them whose payer withdraws, the first that can be withdrawn first. */
+  /** Returns those of them whose payer is withdrawing, in the order of their possible withdrawals. */
   withdrawing(countMax: number): Promise<readonly Channel[]>;
   /** Counts all channels. */
   count(): Promise<number>;
-  /** Records that all up to `total` is claimed, which was all at `atMs`. */
+  /** Records that everything up to `total`, the whole charge at `atMs`, is claimed. */
   claimed(id: Hex, total: bigint, atMs: number): Promise<void>;
-  /** Records that what was claimed of channels is moved to their payee. */
+  /** Records that the claimed amounts of channels are transferred to their payee. */
   settled(ids: readonly Hex[]): Promise<void>;
-  /** Puts the next claim off: the channel counts as owed since now, and as rejected until a claim is accepted if the chain rejected this one. */
+  /**
+   * Postpones the next claim: the channel counts as owed from now on and, if the chain rejected this claim, as rejected
+   * until one is accepted.
+   */
   postpone(id: Hex, options: Readonly<{ isRejected: boolean }>): Promise<void>;
-  /** Deletes channels without unclaimed charges that were not read since `before` (Unix ms): the chain knows all about them. */
+  /**
+   * Deletes channels without unclaimed charges whose state was not read since `before` (Unix ms): the chain knows
+   * everything about them.
+   */
   forget(before: number): Promise<number>;
 }>;
 
@@ -111,7 +129,10 @@ const row = z
     }),
   );
 
-/** Condition that decimal text without leading zeros is the larger number; also in PostgreSQL, whatever its collation. */
+/**
+ * Condition that decimal text without leading zeros is the larger number; also valid in PostgreSQL, whatever its
+ * collation.
+ */
 const isLarger = (text: string, other: string) =>
   `(length(${text}) > length(${other}) OR (length(${text}) = length(${other}) AND ${text} > ${other}))`;
 const isClaimedAbove = isLarger("excluded.claimed", "channels.charged");

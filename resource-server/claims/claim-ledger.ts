@@ -55,7 +55,9 @@ export type ClaimLedger = Readonly<{
   forget(before: number): Promise<number>;
 }>;
 
-/** Whether a write may be lost in a power failure, because another one flushes it or tells as much. Default: it may not. */
+/**
+ * Whether a write may be lost in a power failure, because another write flushes it or implies it. Default: it may not.
+ */
 type WriteOptions = Readonly<{ isUnsynced?: boolean | undefined }>;
 
 /** Dependencies of the claim ledger. `clock` returns milliseconds since 1970. */
@@ -140,7 +142,7 @@ function chooseWrite({ change, changeUnsynced }: SqlStore, { isUnsynced = false 
 /** Time for which a client whose connection broke at the end of a delivery can get the response again, even if its payment expires meanwhile. */
 const redeliveryMs = 300_000;
 
-/** Max claims of a state that are counted: more take the time of other work. */
+/** Max claims counted per state: counting more would take time from other work. */
 const countedMax = 100_000;
 
 /** Max claims or responses deleted in one statement: some 25 ms. */

@@ -8,7 +8,7 @@ import { resourceServerSettings } from "../settings.ts";
 import { postgresClaimMigrations, sqliteClaimMigrations } from "./claim-schema.ts";
 import type { ClaimKey } from "./payment-claim.ts";
 
-/** Looks up the state of a claim in a resource server's ledger, for a command next to it. */
+/** Looks up the state of a claim in a resource server's ledger, for a command on the same host. */
 export type ClaimLookup = AsyncDisposable & Readonly<{ find: (key: ClaimKey) => Promise<string> }>;
 
 /**

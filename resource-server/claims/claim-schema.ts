@@ -3,7 +3,7 @@ import { z } from "zod";
 import type { Migrations } from "#daemon/sql/sqlite.ts";
 import type { ClaimKey, FoundClaim, PaymentClaim, SoldResponse } from "./payment-claim.ts";
 
-/** An identifier of a payer buys only once (x402 extension `payment-identifier`). */
+/** A payer's identifier buys only once (x402 extension `payment-identifier`). */
 const addIdentifier = `ALTER TABLE claims ADD COLUMN identifier TEXT;
    CREATE UNIQUE INDEX claims_by_identifier ON claims (payer, identifier) WHERE identifier IS NOT NULL`;
 
@@ -11,8 +11,8 @@ const addIdentifier = `ALTER TABLE claims ADD COLUMN identifier TEXT;
 const addAmount = "ALTER TABLE claims ADD COLUMN amount TEXT";
 
 /**
- * Covers the queries for how many bytes are retained, for whom, and which expire first, so that no row is read: these are asked every few seconds, and
- * a row of a retained response is large.
+ * Covers the queries for the number of retained bytes, their payers, and which expire first, without reading rows: they
+ * run every few seconds, and a row with a retained response is large.
  */
 const indexResponses = `DROP INDEX claims_with_response;
    CREATE INDEX claims_by_response ON claims (state, valid_before, updated_at_ms, payer, (length(body)), status) WHERE status IS NOT NULL`;
@@ -39,10 +39,10 @@ const addChannels = (integer: "INTEGER" | "bigint") => `CREATE TABLE channels (
    );
    CREATE INDEX channels_owed ON channels (owed_since_ms) WHERE owed_since_ms IS NOT NULL`;
 
-/** When the chain last rejected a channel's claim; it is sold nothing more until one is accepted. */
+/** When the chain last rejected a channel's claim; no more is sold to it until a claim is accepted. */
 const addRejection = (integer: "INTEGER" | "bigint") => `ALTER TABLE channels ADD COLUMN rejected_at_ms ${integer}`;
 
-/** How many claims of a channel were rejected in a row, so that the next one waits longer. */
+/** Number of consecutive rejected claims of a channel, which determines the next one's delay. */
 const addRejectedClaims = "ALTER TABLE channels ADD COLUMN rejected_claims INTEGER NOT NULL DEFAULT 0";
 
 /** Highest total that the chain reported although this ledger had not charged it. */

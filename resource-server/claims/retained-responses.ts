@@ -40,10 +40,10 @@ export function keepResponses({ bytesMax }: Readonly<{ bytesMax: number }>, ledg
   };
 }
 
-/** Times that {@link deleteInBatches} deletes at most. */
+/** Max number of steps of {@link deleteInBatches}. */
 const roundsMax = 20;
 
-/** Deletes in short steps, each of at most `together`, until one finds less; the rest is left for the next time. */
+/** Deletes in short steps, each of at most `together`, until a step finds fewer; the rest is left for the next call. */
 export async function deleteInBatches(forget: () => Promise<number>, together: number): Promise<void> {
   for (let round = 0; round < roundsMax; round += 1) if ((await forget()) < together) return;
 }

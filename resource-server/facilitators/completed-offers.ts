@@ -7,7 +7,7 @@ import { exact } from "#x402/exact.ts";
 import { offeredSponsoring, sponsoringExtension } from "#x402/sponsored-approval.ts";
 import type { Facilitation, SupportedKinds } from "./facilitation.ts";
 
-/** Finds a kind of payment in those that a facilitator lists; undefined if it does not settle it. */
+/** Finds a kind of payment among those that a facilitator lists; undefined if it does not settle it. */
 export function findKind(
   kinds: SupportedKinds["kinds"],
   { scheme, network }: SoldKind,
@@ -15,7 +15,7 @@ export function findKind(
   return kinds.find((kind) => kind.x402Version === 2 && kind.scheme === scheme && kind.network === network);
 }
 
-/** Adds to an offer what only the facilitator knows; undefined while nobody could pay the offer. */
+/** Adds to an offer what only the facilitator knows; undefined while no one could pay the offer. */
 function completeOffer(offer: PaymentRequirements, kinds: SupportedKinds["kinds"]): PaymentRequirements | undefined {
   const extra = findKind(kinds, offer)?.extra;
   const completed = extra === undefined ? offer : { ...offer, extra: { ...extra, ...offer.extra } };
@@ -23,7 +23,7 @@ function completeOffer(offer: PaymentRequirements, kinds: SupportedKinds["kinds"
   return scheme?.objectionTo(completed) === undefined ? completed : undefined;
 }
 
-/** Completes offers, without those that nobody could pay. */
+/** Completes offers, without those that no one could pay. */
 export function completeOffers(
   offers: readonly PaymentRequirements[],
   kinds: SupportedKinds["kinds"],
@@ -31,7 +31,7 @@ export function completeOffers(
   return offers.flatMap((offer) => completeOffer(offer, kinds) ?? []);
 }
 
-/** A route for sale now, with its offers as a buyer may pay them. */
+/** A route currently for sale, with the offers that buyers may pay. */
 export type OfferedRoute = Readonly<{
   route: Route;
   /** Returns the offers that a payment may accept; see {@link LiveRoutes}. */
@@ -44,8 +44,8 @@ export type FindOfferedRoute = (method: string, path: string) => OfferedRoute | 
 type Listed = ReturnType<Facilitation["supported"]>;
 
 /**
- * Completes routes by what the facilitator lists now: their offers, and the extension by which it submits approvals of Permit2. A route
- * stays the same object until its file or the list changes.
+ * Completes routes with the facilitator's current list: their offers, and the extension with which it submits Permit2
+ * approvals. A route stays the same object until its file or the list changes.
  */
 export function completeRoutes(
   routes: Pick<LiveRoutes, "find" | "taken">,

@@ -6,7 +6,7 @@ import { reason } from "#x402/reason.ts";
 import type { ReadPayment } from "#x402/scheme.ts";
 import type { ReadinessCheck } from "#daemon/http/readiness.ts";
 
-/** Payment for a facilitator: as parsed by this process, or as sent to an earlier process, which left it in the ledger. */
+/** Payment for a facilitator: parsed by this process, or as sent to an earlier process, which left it in the ledger. */
 export type PresentedPayment = Readonly<ReadPayment | { sent: PaymentPayload }>;
 
 /** Verifies and settles payments, with a facilitator over HTTP or in this process. Both methods throw only {@link FacilitationError}. */
@@ -28,13 +28,14 @@ export type Facilitation = AsyncDisposable &
       request?: RequestTrace,
     ): Promise<SettleResponse>;
     /**
-     * Returns whether it settles a payment by a durable write to this seller's own ledger, so that the writes around it need not be
-     * flushed: they are on disk with it, and it recognizes the sale when it is settled again. Default: never.
+     * Returns whether it settles a payment with a durable write to this seller's own ledger, so that surrounding writes
+     * need not be flushed: that write includes them, and it recognizes the sale when it is settled again. Default:
+     * never.
      */
     settlesInLedger?: (payload: PaymentPayload) => boolean;
     /** Returns whether it is usable now, from cached state. */
     readiness(): ReadinessCheck;
-    /** Returns the kinds of payment and the extensions that it listed last; the same objects until they change. */
+    /** Returns the kinds of payment and the extensions in its last list; the same objects until they change. */
     supported(): Pick<SupportedKinds, "kinds" | "extensions">;
     /** Returns whether it is known to settle none of the current offers; no client should sign a payment then. */
     settlesNothing(): boolean;
@@ -80,8 +81,9 @@ function removeAbsent<T extends object>(value: { [Key in keyof T]: T[Key] | null
 }
 
 /**
- * Text with which x402-rs reports that the chain itself rejected the transfer, under `unexpected_error` like an unavailable node: its RPC
- * library's text for an error response (alloy), with the code of a revert (geth 3, Nethermind -32015) or the words.
+ * Text with which x402-rs reports that the chain itself rejected the transfer, under `unexpected_error`, like an
+ * unavailable node: its RPC library's text for an error response (alloy), with the code of a revert (geth 3, Nethermind
+ * -32015) or its message.
  */
 const reverted = /^server returned an error response: error code (3|-32015|-?\d+: execution reverted)\b/i;
 

@@ -24,7 +24,7 @@ export type InProcessOptions = ResourceServerSettings["settlement"] &
   Readonly<{ privateKey: readonly Secret[]; rpcUrl: string }>;
 
 export type InProcessDependencies = Readonly<{
-  /** Offers of the routes, whose tokens are settled besides the usual one. */
+  /** Offers of the routes, whose tokens are settled in addition to the default token. */
   offers?: readonly Pick<PaymentRequirements, "network" | "asset" | "extra">[];
   log: Logger;
   audit?: AuditLog | undefined;
@@ -35,8 +35,9 @@ export type InProcessDependencies = Readonly<{
   Pick<ServiceContext, "isHandedOver" | "yields">;
 
 /**
- * Derives the settlement settings: the facilitator's defaults, except that callers waiting at shutdown get a response within the remaining
- * shutdown time. A separate facilitator is stopped immediately, this process's only after most of `shutdown.graceMs`.
+ * Derives the settlement settings: the facilitator's defaults, except that callers waiting at shutdown get a response
+ * within the remaining shutdown time. A separate facilitator is stopped immediately, this process's facilitator only
+ * after most of `shutdown.graceMs`.
  */
 export function planSettlementWithin(graceMs: number): FacilitatorOptions["settlement"] {
   const { settlement } = facilitatorDefaults;
@@ -93,7 +94,7 @@ export async function createFacilitatorInProcess(
   };
 }
 
-/** Lists the tokens of offers on a network, each once, as first named. */
+/** Lists the tokens of offers on a network, each once, in their first spelling. */
 function listAssets(
   network: string,
   offers: readonly Pick<PaymentRequirements, "network" | "asset" | "extra">[],

@@ -95,9 +95,10 @@ function describeMissing(missing: readonly SoldKind[], { error }: Pick<Supported
 }
 
 /**
- * Tolerates failures of the check once it has succeeded. All replicas use the same facilitator or chain, so if a failure made every replica
- * unready, a load balancer would have none left to return 503 with Retry-After, to quote prices and to deliver paid responses. Before the
- * first success failures are not tolerated, so that a rollout with a wrong URL or key stops at its first replica.
+ * Tolerates failures of the check once it has succeeded. All replicas use the same facilitator or chain, so if a
+ * failure made every replica unready, a load balancer would have none left to return 503 with Retry-After, to quote
+ * prices and to deliver paid responses. Before the first success, failures are not tolerated, so that a rollout with a
+ * wrong URL or key stops at its first replica.
  */
 export function tolerateLaterFailures(): (check: ReadinessCheck) => ReadinessCheck {
   let wasFit = false;

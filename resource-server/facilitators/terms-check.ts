@@ -27,9 +27,10 @@ const recheckMs = 10_000;
 export type RejectedTerms = Readonly<{ message: string; areAll: boolean; isPartial: boolean }>;
 
 /**
- * Creates a check that a facilitator accepts payments on the offers' terms, repeated when they change. It verifies a payment from an empty
- * account of each payee's lowest price. If that fails because of the account, it verifies a payment of zero, which a token accepts if
- * signed for its own name and version (ERC-20 requires it). Compares decimals if the facilitator lists them.
+ * Creates a check that a facilitator accepts payments on the offers' terms, repeated when they change. It verifies a
+ * payment of each payee's lowest price from an empty account. If that fails because of the account, it verifies a
+ * payment of zero, which a token accepts if it was signed for the token's own name and version (ERC-20 requires it).
+ * Compares decimals if the facilitator lists them.
  *
  * @throws {FacilitationError} when there is no verdict.
  */
@@ -61,7 +62,7 @@ export function createTermsCheck(
 /**
  * Checks offers. If there is no verdict on one network, because its node fails, those on the others still count.
  *
- * @throws {FacilitationError} when no network is without a fault.
+ * @throws {FacilitationError} when every network has a fault.
  */
 async function judgeOffers(
   offers: readonly PaymentRequirements[],

@@ -48,10 +48,10 @@ function shareOffers({ accepts: _before, ...before }: Route, { accepts: _after, 
 /**
  * Reads the routes for sale, at startup and whenever their file changes. An invalid file changes nothing.
  *
- * A payment is often signed for an offer fetched seconds before, so a new price would reject it. A former offer is therefore accepted for
- * `formerOfferMs`, but only if it pays an account that the route still lists: money never goes to a removed payee. A former offer bought
- * the route's former product, so once a change affects more of a route than its offers, former offers are rejected, lest an old price buy a
- * new product.
+ * A payment is often signed for an offer fetched seconds before, so a new price would reject it. A former offer is
+ * therefore accepted for `formerOfferMs`, but only if it pays an account that the route still lists: money never goes
+ * to a removed payee. A former offer bought the route's former product, so once a change affects more of a route than
+ * its offers, former offers are rejected; otherwise, an old price would buy a new product.
  *
  * @throws {StartupError} with every problem of the file at startup, each with the route and the field.
  */

@@ -3,8 +3,9 @@ import { PriceError, convertPriceToAmount } from "#x402/price.ts";
 import { offersSchema, routeFileSchema, type RouteOffer } from "./route-file.ts";
 
 /**
- * Lists the problems of a routes file's content for a server whose usual token is on a network: one line per problem, with the route and
- * the field. Empty if it is valid. `networks` are those on which the server settles; default: any, because a facilitator settles for it.
+ * Lists the problems in a routes file for a server whose default token is on a network: one line per problem, with the
+ * route and the field. Empty if it is valid. `networks` are those on which the server settles; default: any, because a
+ * facilitator settles for it.
  */
 export function findRouteProblems(
   content: unknown,

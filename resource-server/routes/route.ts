@@ -23,5 +23,5 @@ export type Route = Readonly<{
   token: TokenTerms | undefined;
 }>;
 
-/** Kind of payment that routes are sold by. */
+/** Kind of payment accepted by routes. */
 export type SoldKind = Readonly<{ scheme: string; network: string }>;

@@ -8,7 +8,7 @@ import { routeMethods, type Route } from "./route.ts";
 
 /** Options for building routes from the content of a routes file. */
 export type RouteOptions = Readonly<{
-  /** Token of offers that name none. */
+  /** Default token of offers. */
   token: ChargedToken;
   /** Networks on which the server settles; default: any. */
   networks?: readonly string[] | undefined;
@@ -35,7 +35,7 @@ async function buildRoute(key: string, entry: RouteFile[string], options: RouteO
     [entry.accepts].flat().map(async (offer): Promise<PaymentRequirements> => {
       const selling = schemes.find(({ name }) => name === offer.scheme);
       if (selling === undefined) throw new TypeError(`${key}: the routes file's schema let an unknown scheme pass`);
-      // The schema guarantees the form of the network, which its type does not have.
+      // The schema guarantees the network's format, which its type does not express.
       const network = offer.network as ChargedToken["network"];
       const token = offer.asset === undefined ? options.token : { network, ...offer.asset };
       const { amount, asset, extra } = await selling.quote(offer.price, token, offer.assetTransferMethod);

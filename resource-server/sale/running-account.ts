@@ -9,8 +9,9 @@ import type { SaleOutcome } from "./sale-outcome.ts";
 type Purchase = Readonly<{ payment: Payment; fingerprint: string }>;
 
 /**
- * Returns whether a request repeats the purchase of a claim, so that the buyer gets the response it paid for. A payment that repeats a running
- * total may also be for a new purchase, e.g. from a buyer that lost its count; verification decides that.
+ * Returns whether a request repeats the purchase of a claim, so that the buyer gets the response it paid for. A payment
+ * that repeats a running total may also be for a new purchase, e.g. from a buyer that lost its count; verification
+ * decides.
  */
 export function isRepetition(claim: FoundClaim | undefined, { payment, fingerprint }: Purchase): claim is FoundClaim {
   if (claim?.digest !== payment.digest) return false;
@@ -26,12 +27,15 @@ export function rejectIfBusy(claim: FoundClaim | undefined, { payment }: Purchas
   return isInFlight && busy !== undefined ? { kind: "invalid", reason: busy } : undefined;
 }
 
-/** Returns whether the payment of a settled claim may buy something else: it restates a running total, to which nothing was added. */
+/**
+ * Returns whether the payment of a settled claim may buy something else: it restates a running total, with nothing
+ * added.
+ */
 export function isUnused({ amount, requirements }: PaymentClaim): boolean {
   return amount === "0" && schemes.find(({ name }) => name === requirements.scheme)?.busy !== undefined;
 }
 
-/** Returns the result instead of work for a payment that asks for its money back; undefined for others. */
+/** Returns the result instead of work for a payment that requests a refund; undefined for others. */
 export function skipWork({
   scheme,
   payment,

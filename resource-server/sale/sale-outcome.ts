@@ -24,7 +24,7 @@ export type SaleOutcome = Readonly<
       reason: string;
       message?: string | undefined;
       settlement?: SettleResponse;
-      /** The offer that was accepted, with what its buyer needs to know to pay by it. */
+      /** The accepted offer, with the data that its buyer needs to pay it. */
       corrected?: PaymentRequirements | undefined;
     }
   | { kind: "pending"; settlement: SettleResponse }

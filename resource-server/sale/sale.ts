@@ -25,7 +25,7 @@ import type { UpstreamResult } from "../upstream/upstream.ts";
 /** Request with its payment. */
 export type SaleRequest = Readonly<{
   payment: Payment;
-  /** Offer that the payment accepts; undefined if the route does not, or no longer, have such an offer. */
+  /** Offer that the payment accepts; undefined if the route doesn't have such an offer, or no longer has it. */
   requirements: PaymentRequirements | undefined;
   route: string;
   fingerprint: string;
@@ -55,8 +55,9 @@ export type SellingDependencies = SaleDependencies &
   Readonly<{ responses: Pick<RetainedResponses, "hasRoom"> }>;
 
 /**
- * Sells a response for a payment according to the states of `payment-claim.ts`, in the specification's order: verify, work, settle; the
- * caller delivers. A previously claimed payment gets what it is owed without another charge, whatever the current offers are.
+ * Sells a response for a payment according to the states of `payment-claim.ts`, in the specification's order: verify,
+ * work, settle; the caller delivers. A previously claimed payment gets its purchase without another charge, whatever
+ * the current offers are.
  */
 export async function sell(request: SaleRequest, dependencies: SellingDependencies): Promise<SaleOutcome> {
   const { key } = request.payment;
@@ -88,7 +89,8 @@ export async function sell(request: SaleRequest, dependencies: SellingDependenci
   }
   // A payment being settled is no longer valid, and the settlement may come from another copy of this same request.
   const begun = refusal.kind === "invalid" ? await dependencies.ledger.find(key) : undefined;
-  // The reason may pass, such as another payment of the payer in flight: what is refused here may be charged by a copy that is verified later.
+  // The reason may be temporary, such as the payer's other payment in flight: a payment rejected here may be charged
+  // through a copy that is verified later.
   if (!isRepetition(begun, request))
     return refusal.kind === "invalid" && copy.hasOthers() ? { kind: "in-progress" } : refusal;
   return runAsOwner(key, dependencies, () => collect(key, request, dependencies));
@@ -129,8 +131,8 @@ async function runAsOwner(
 }
 
 /**
- * Max seconds by which a client's clock may be ahead. An authorization ends within `maxTimeoutSeconds` (x402 version 2, scheme `exact` on
- * EVM), and its response is retained for as long.
+ * Max seconds by which a client's clock may be ahead. An authorization expires within `maxTimeoutSeconds` (x402 version
+ * 2, scheme `exact` on EVM), and its response is retained as long.
  */
 const clockSkewSeconds = 60;
 
@@ -138,8 +140,9 @@ const clockSkewSeconds = 60;
 export const noOffer = "No matching payment requirements";
 
 /**
- * Returns what this payer bought before with the payment's identifier. A verified payment that a buyer signed anew under the same
- * identifier, after losing the response, is not charged: it gets that response, if it is for the same request on the same terms.
+ * Returns this payer's earlier purchase with the payment's identifier. A verified payment that a buyer signed again
+ * with the same identifier, after losing the response, is not charged: it gets that response, if it is for the same
+ * request on the same terms.
  */
 async function findIdentified(
   { key: { payer }, identifier }: Payment,
@@ -177,7 +180,7 @@ async function buy(key: ClaimKey, request: Order, dependencies: SaleDependencies
  */
 type Collection = SaleRequest & Readonly<{ isRepeated?: boolean; isIdentified?: boolean }>;
 
-/** Delivers to the owner of an earlier claim what it is owed: again to a returning client, and once to concurrent copies. */
+/** Delivers an earlier claim's purchase to its owner: again to a returning client, and once to concurrent copies. */
 async function collect(key: ClaimKey, request: Collection, dependencies: SaleDependencies): Promise<SaleOutcome> {
   const { ledger, facilitation } = dependencies;
   const found = await ledger.find(key);

@@ -13,7 +13,7 @@ export type SettlementResumerOptions = Readonly<{
 export type SettlementResumerDependencies = SaleDependencies &
   Readonly<{ ledger: ClaimLedger; responses: Pick<RetainedResponses, "trim">; log: Logger; pause?: Pause }>;
 
-/** Max claims per check, and max of them settled concurrently. */
+/** Max claims per check, and how many of them are settled concurrently. */
 const claimsPerRunMax = 100;
 const parallelMax = 4;
 

@@ -20,10 +20,10 @@ const overrides = z
 const percent = /^(\d{1,3})(?:\.(\d{1,2}))?%$/;
 const units = /^\d{1,78}$/;
 
-/** Work that is sold, and the amount to settle for it. */
+/** Sold work, and the amount to settle for it. */
 type UsedWork = Readonly<{ kind: "resource"; response: SoldResponse; amount: string }>;
 
-/** Adds to sold work its cost; fails if the upstream reports anything but an amount within the offer. */
+/** Adds the cost to sold work; fails if the upstream reports anything but an amount within the offer. */
 export function chargeWork(
   result: UpstreamResult,
   offer: PaymentRequirements,
@@ -35,9 +35,9 @@ export function chargeWork(
 }
 
 /**
- * Returns the amount to settle for an offer, in the token's smallest units: the value of the upstream's header, in units, percent of the
- * maximum ("12.5%") or dollars ("$0.02"); all of it without a header, or if the offer has no maximum. Undefined when the header can't be
- * read, or exceeds the maximum.
+ * Returns the amount to settle for an offer, in the token's smallest units: the value of the upstream's header, in
+ * units, percent of the maximum ("12.5%") or dollars ("$0.02"); the whole amount without a header, or if the offer has
+ * no maximum. Undefined when the header can't be read, or exceeds the maximum.
  */
 function readUsedAmount(header: string | undefined, offer: PaymentRequirements): string | undefined {
   const isMax = schemes.find(({ name }) => name === offer.scheme)?.isMax ?? false;

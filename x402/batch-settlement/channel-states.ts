@@ -8,9 +8,9 @@ import { readChannelState, type ChannelState } from "./channel.ts";
 import type { SignedVoucher } from "./voucher.ts";
 
 /**
- * Time for which a channel's state needs no reading. Only its seller can claim, or lower the balance sooner than 15 minutes after the payer
- * asked for a withdrawal, and a channel with such a request is read each time. So only a seller that also settles elsewhere can get a verdict
- * that is so old, about its own channel.
+ * Time for which a channel's cached state is used. Only its seller can claim, or lower the balance sooner than 15
+ * minutes after the payer requested a withdrawal, and a channel with such a request is read each time. So only a seller
+ * that also settles elsewhere can get such an old verdict, about its own channel.
  */
 const stateFreshMs = 60_000;
 
@@ -32,7 +32,7 @@ export function createChannelStates() {
     const [atMs, changesBefore] = [clock(), changes];
     const id = channelId.toLowerCase();
     const state = await readChannelState(channelId, read);
-    // One that was read earlier, or before a change, may come later.
+    // A state that was read earlier, or before a change, may arrive later.
     if (changes !== changesBefore || (known.get(id)?.atMs ?? 0) > atMs) return state;
     if ((pendingUntilMs.get(id) ?? 0) > atMs) return state;
     known.delete(id);
@@ -42,7 +42,7 @@ export function createChannelStates() {
   };
   return {
     refresh,
-    /** Runs a settlement that may change the state of channels: what was read before its end is forgotten. */
+    /** Runs a settlement that may change channels' states: states read before its end are discarded. */
     change: async (
       channelIds: readonly Hex[],
       { clock }: Pick<Transfers, "clock">,
@@ -60,7 +60,10 @@ export function createChannelStates() {
         while (pendingUntilMs.size > statesMax) pendingUntilMs.delete(pendingUntilMs.keys().next().value ?? "");
       }
     },
-    /** Judges a voucher by the known state, and reads the chain only if none is known, or the known one would not do. */
+    /**
+     * Judges a voucher by the cached state, and reads the chain only if there is none, or if the cached one does not
+     * cover the voucher.
+     */
     judge: async (
       { channelId }: SignedVoucher,
       transfers: Transfers,
@@ -76,7 +79,7 @@ export function createChannelStates() {
   };
 }
 
-/** Tells the state of a channel as the specification has it. */
+/** Formats the state of a channel as in the specification. */
 export function formatState(
   channelId: Hex,
   { balance, totalClaimed, withdrawRequestedAt, refundNonce }: ChannelState,
@@ -96,7 +99,7 @@ const reported = z
   .optional()
   .catch(undefined);
 
-/** Reads the state of a channel as told by a facilitator; undefined if it tells none. */
+/** Parses the state of a channel from a facilitator; undefined if it reports none. */
 export function readReportedState(extra: unknown): ChannelState | undefined {
   return reported.parse(extra);
 }

@@ -13,7 +13,7 @@ import {
 } from "../typed-data.ts";
 import type { ChannelConfig, Claim } from "./payload.ts";
 
-/** Contract that has the channels' deposits, at the same address on every chain that has it. */
+/** Contract that holds the channels' deposits, at the same address on every chain that has it. */
 export const channelsAddress: Hex = canonicalContracts.batchSettlement.address;
 
 const configType =
@@ -45,7 +45,7 @@ export function computeVoucherDigest(channelId: Hex, maxClaimableAmount: bigint,
   return computeDigest(chainId, hashWords(voucherTypeHash, channelId.slice(2), encodeInteger(maxClaimableAmount)));
 }
 
-/** Computes the hash by which the receiver's authorizer signs claims. */
+/** Computes the hash with which the receiver's authorizer signs claims. */
 export function computeClaimsDigest(claims: readonly Omit<Claim, "signature">[], chainId: number): Uint8Array {
   const entries = claims.map(({ voucher: { channel, maxClaimableAmount }, totalClaimed }) => {
     const amounts = [maxClaimableAmount, totalClaimed].map(encodeInteger);
@@ -62,7 +62,7 @@ export function computeRefundDigest(channelId: Hex, nonce: bigint, amount: bigin
   );
 }
 
-/** Computes the nonce by which an EIP-3009 deposit names its channel. */
+/** Computes the nonce that ties an EIP-3009 deposit to its channel. */
 export function computeDepositNonce(channelId: Hex, salt: bigint): Hex {
   return `0x${hashWords(channelId.slice(2), encodeInteger(salt))}`;
 }
@@ -89,7 +89,7 @@ const refundFunction = AbiFunction.from([
 const settleFunction = AbiFunction.from("function settle(address receiver, address token)");
 const multicallFunction = AbiFunction.from("function multicall(bytes[] data)");
 
-/** How a deposit is taken: by EIP-3009 (`salt`), or by Permit2 (`nonce`) with an optional encoded approval. */
+/** How a deposit is collected: with EIP-3009 (`salt`), or with Permit2 (`nonce`) and an optional encoded approval. */
 export type DepositCollection = Readonly<
   | { collector: "erc3009Collector"; validAfter: bigint; validBefore: bigint; salt: bigint; signature: Hex }
   | { collector: "permit2Collector"; nonce: bigint; deadline: bigint; signature: Hex; approval: Hex }
@@ -124,7 +124,7 @@ export function encodeClaims(claims: readonly Claim[], signature: Hex): Hex {
   return AbiFunction.encodeData(claimFunction, [canonical, signature]);
 }
 
-/** Encodes the call that moves the claimed amount to its receiver. */
+/** Encodes the call that transfers the claimed amount to its receiver. */
 export function encodeSettle(receiver: Hex, token: Hex): Hex {
   return AbiFunction.encodeData(settleFunction, [receiver, token]);
 }
@@ -144,12 +144,12 @@ const selectors = {
   settle: AbiFunction.getSelector(settleFunction),
 };
 
-/** Call of the channels' contract: a payer's deposit through a collector, or what its sellers have signed, of `parts` claims. */
+/** Call of the channels' contract: a payer's deposit through a collector, or `parts` claims signed by its sellers. */
 export type ChannelCall = Readonly<
   { kind: "deposit"; collector: Hex } | { kind: "claim" | "settle" | "refund"; parts: number }
 >;
 
-/** Reads what a settlement's call does with channels; undefined if it is not a call of their contract. */
+/** Parses the effects of a settlement's call on channels; undefined if it is not a call of their contract. */
 export function readChannelCall({
   contract,
   callData,
@@ -169,7 +169,7 @@ const views = {
   receivers: computeSelector("receivers(address,address)"),
 };
 
-/** Reads a view method of the chain; throws when the node can't respond. */
+/** Calls a view method of the chain; throws when the node can't respond. */
 export type Read = (call: Readonly<{ to: Hex; data: Hex }>) => Promise<Hex>;
 
 /** State of a channel on the chain; amounts in the token's smallest unit, the time in Unix seconds, 0 if no withdrawal is pending. */
@@ -180,7 +180,7 @@ export type ChannelState = Readonly<{
   refundNonce: bigint;
 }>;
 
-/** Reads how much was deposited into a channel, minus refunds, and how much of it is claimed. */
+/** Reads the amount deposited into a channel, minus refunds, and how much of it is claimed. */
 export function readTotals(channelId: Hex, read: Read): Promise<readonly [balance: bigint, totalClaimed: bigint]> {
   return readWords(`${views.channels}${channelId.slice(2)}`, read);
 }
@@ -196,7 +196,7 @@ export async function readChannelState(channelId: Hex, read: Read): Promise<Chan
   return { balance, totalClaimed, withdrawRequestedAt: Number(initiatedAt), refundNonce };
 }
 
-/** Reads how much of a token was claimed for a receiver, and moved to it. */
+/** Reads how much of a token was claimed for a receiver, and transferred to it. */
 export async function readReceiver(
   receiver: Hex,
   token: Hex,

@@ -20,10 +20,10 @@ import { readChainId, type SignedVoucher } from "./voucher.ts";
 
 type Deposit = Extract<ChannelPayload, { type: "deposit" }>;
 
-/** Payment of a deposit, and the names of its refusals that its clients know. */
+/** Payment of a deposit, and the rejection reasons that its clients know. */
 type JudgedDeposit = Readonly<{ payment: SignedPayment; names: ReadonlyMap<Reason, Reason> }>;
 
-/** What a payer signed for a collector, and how it is passed to the collector. */
+/** A payer's signature for a collector, and how it is passed to the collector. */
 type Authorized = Pick<SignedPayment, "authorization"> &
   Readonly<{ digest: Uint8Array; signature: string; collect: (signature: Hex) => DepositCollection }>;
 

@@ -6,7 +6,7 @@ const { signature, address, number, nonce: bytes32 } = fields.seller;
 const uint256 = fields.seller.uint256
   .transform(BigInt)
   .refine((value) => value < 1n << 256n, "expected a number below 2^256");
-/** Signature that goes to the chain as it is. */
+/** Signature that is sent to the chain unchanged. */
 const signatureBytes = z
   .string()
   .max(signatureLengthMax)
@@ -59,10 +59,10 @@ const deposit = z.object({ type: z.literal("deposit"), ...channel, deposit: z.ob
 const voucher = z.object({ type: z.literal("voucher"), ...channel });
 const refund = z.object({ type: z.literal("refund"), ...channel, amount: amount.optional() });
 
-/** Payloads of buyers, without what only a seller may add. */
+/** Buyers' payloads, without fields that only a seller may add. */
 export const buyerPayload = z.discriminatedUnion("type", [deposit, voucher, refund]);
 
-/** Payloads of buyers, and of sellers: `claim`, `settle`, and `refund` with what only a seller knows. */
+/** Payloads of buyers, and of sellers: `claim`, `settle`, and `refund` with data that only a seller knows. */
 export const channelPayload = z.discriminatedUnion("type", [
   deposit,
   voucher,

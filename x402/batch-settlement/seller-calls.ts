@@ -22,12 +22,12 @@ type OrderOf<Type extends ChannelPayload["type"]> = Order<Extract<ChannelPayload
 type Settled = Promise<Answered<SettleAnswer>>;
 
 /**
- * Time after which the same call is another transaction: a claim that failed, e.g. for a chain that went back, can be sent again well before
- * a channel's shortest withdrawal delay.
+ * Time after which the same call is another transaction: a failed claim, e.g. after a chain reset, can be sent again
+ * well before a channel's shortest withdrawal delay.
  */
 const retryMs = 300_000;
 
-/** Max transactions of one refund, each after the one before failed. */
+/** Max transactions of one refund, each sent after the previous one failed. */
 const refundAttemptsMax = 10;
 
 const names = {
@@ -44,7 +44,7 @@ function nameFailures(simulation: Reason, transaction: Reason): ReadonlyMap<Reas
   ]);
 }
 
-/** Claims vouchers for their receiver: the chain accounts for them, and no tokens move. */
+/** Claims vouchers for their receiver: the chain records the claims, and no tokens move. */
 export async function claimVouchers(
   { payment, requirements }: OrderOf<"claim">,
   transfers: Transfers,
@@ -77,7 +77,7 @@ export async function claimVouchers(
   return { ...nameReasons(await states.change(ids, transfers, settle), names.claim), payer: undefined, reported };
 }
 
-/** Moves the claimed amount to its receiver. */
+/** Transfers the claimed amount to its receiver. */
 export async function settleClaimed({ payment, requirements }: OrderOf<"settle">, transfers: Transfers): Settled {
   const { receiver, token } = payment;
   const refusal = refuseAsset(requirements, transfers) ?? refuseChannel({ receiver, token }, requirements);
@@ -93,12 +93,12 @@ export async function settleClaimed({ payment, requirements }: OrderOf<"settle">
   const call = buildCall(party, encodeSettle(receiver, token), state + encodePeriod(transfers));
   const answered = { ...nameReasons(await transfers.settle(call), names.settle), payer: undefined };
   if (answered.answer.state !== "settled") return answered;
-  // A claim may have come in between; the chain knows.
+  // A claim may have happened in between; the chain knows.
   const after = await readReceiver(receiver, token, transfers.read);
   return { ...answered, reported: { amount: String(after.totalSettled - before.totalSettled) } };
 }
 
-/** Pays what a channel's seller has not charged back to its payer, after claiming what it has. */
+/** Refunds the uncharged amount of a channel to its payer, after claiming the charged amount. */
 export async function refundChannel(
   { payment, requirements }: OrderOf<"refund">,
   transfers: Transfers,
@@ -126,7 +126,7 @@ export async function refundChannel(
   const claimCall = claims.length > 0 ? encodeClaims(claims, claimSignature ?? "0x") : undefined;
   const data = encodeRefund({ config, amount: requested, nonce, signature: signature }, claimCall);
   const party = { asset, payer, payTo, amount: isFirst ? amount : requested };
-  // The chain makes a refund once, so that it stays the same settlement, whenever it is requested again.
+  // The chain executes a refund once, so it stays the same settlement, whenever it is requested again.
   let [attempt, call] = [0n, buildCall(party, data, "")];
   let progress = await transfers.progress(call.id);
   for (; progress === "failed" && attempt < refundAttemptsMax; progress = await transfers.progress(call.id))
@@ -139,12 +139,12 @@ export async function refundChannel(
   const answered = nameReasons(await states.change([channelId, ...ids], transfers, settle), names.refund);
   if (answered.answer.state !== "settled") return answered;
   const after = await states.refresh(channelId, transfers);
-  // Not by the balance, which another node may know from before the refund.
+  // Not based on the balance, which another node may have from before the refund.
   const paid = String(answered.answer.amount ?? amount);
   return { ...answered, reported: { amount: paid, extra: { channelState: formatState(channelId, after) } } };
 }
 
-/** Returns how much of a channel is claimed once the given claims are. */
+/** Returns how much of a channel is claimed after the given claims. */
 function findClaimed(claims: readonly Claim[], channelId: Hex, claimed: bigint, chainId: number): bigint {
   return claims
     .filter(({ voucher }) => computeChannelId(voucher.channel, chainId) === channelId)
@@ -157,8 +157,8 @@ function encodePeriod({ clock }: Pick<Transfers, "clock">): string {
 }
 
 /**
- * Builds a call that the receiver's authorizer has signed, or that anyone may make. It does no more when made twice, so everyone learns its
- * outcome; `state` is what distinguishes it from an earlier call with the same data.
+ * Builds a call that the receiver's authorizer has signed, or that anyone may make. Repeating it has no further effect,
+ * so everyone may learn its outcome; `state` distinguishes it from an earlier call with the same data.
  */
 function buildCall(
   party: Pick<SignedPayment, "asset" | "payer" | "payTo" | "amount">,
@@ -176,7 +176,7 @@ function refuseAsset({ asset }: OrderOf<"claim">["requirements"], { assets }: Tr
   return { reason: reason.requirements, message: `asset ${asset} is not settled here.` };
 }
 
-/** Returns why a channel is not one of the requirements' payee and token. */
+/** Returns why a channel doesn't match the requirements' payee and token. */
 function refuseChannel(
   { receiver, token }: Pick<ChannelConfig, "receiver" | "token">,
   { payTo, asset }: OrderOf<"claim">["requirements"],

@@ -10,12 +10,13 @@ import { checkVoucher, rejectConfig, rejectState, type SignedVoucher } from "./v
 
 const types = new Set(["deposit", "voucher", "refund", "claim", "settle"]);
 
-/** Order of one type of payload. */
+/** Order with one type of payload. */
 type ChannelOrder<Type extends ChannelPayload["type"]> = Order<Extract<ChannelPayload, { type: Type }>>;
 
 /**
- * Creates the settlement of scheme `batch-settlement`. Vouchers are verified only: their seller keeps them, and later has them claimed. No
- * receiver's authorizer is offered, so that each claim and each refund has the signature of its seller.
+ * Creates the settlement of scheme `batch-settlement`. Vouchers are only verified: their seller keeps them, and has
+ * them claimed later. No receiver's authorizer is offered, so that each claim and each refund has the signature of its
+ * seller.
  */
 export function createChannelSettling(): Settling<ChannelPayload> {
   const states = createChannelStates();
@@ -101,7 +102,7 @@ async function settleDeposit(
   if ("reason" in voucher) return refuse(voucher, payer);
   const deposit = checkDeposit(order, voucher, transfers);
   if ("reason" in deposit) return refuse(deposit, payer);
-  // One that was made tells so, whatever was claimed of its voucher since.
+  // An executed one says so, whatever was claimed from its voucher since.
   const isBegun = (await transfers.progress(deposit.payment.id)) !== undefined;
   const added = { ...voucher, added: deposit.payment.amount };
   const refusal = isBegun ? undefined : rejectState(added, await states.refresh(voucher.channelId, transfers));

@@ -14,7 +14,10 @@ type Voucher = Extract<ChannelPayload, { type: "voucher" }>["voucher"];
 /** Voucher with its channel's terms. */
 type ChannelVoucher = Readonly<{ config: ChannelConfig; voucher: Voucher }>;
 
-/** Signed voucher: up to what total its channel may be charged, and what an accompanying deposit adds to the channel. */
+/**
+ * Signed voucher: the max total that its channel may be charged, and the amount that an accompanying deposit adds to
+ * the channel.
+ */
 export type SignedVoucher = Readonly<{ channelId: Hex; max: bigint; isRefund: boolean; added?: bigint }>;
 
 /** Withdrawal delays that the channels' contract allows, in seconds: 15 minutes to 30 days. */
@@ -25,7 +28,7 @@ export function readChainId({ network }: Pick<PaymentRequirements, "network">): 
   return Number(network.split(":")[1]);
 }
 
-/** Returns why a channel is not the one that the requirements ask for (verification rules 1 to 5 of the specification). */
+/** Returns why a channel is not the required one (verification rules 1 to 5 of the specification). */
 export function rejectConfig(
   { config, voucher }: ChannelVoucher,
   { payTo, asset, extra, network }: PaymentRequirements,
@@ -49,7 +52,8 @@ export function rejectConfig(
 }
 
 /**
- * Checks the signature of a voucher: by the channel's authorizer, or without one by its payer, whose wallet is asked if no key signed.
+ * Checks the signature of a voucher: by the channel's authorizer or, without one, by its payer, whose wallet is called
+ * if no key signed.
  *
  * @throws as documented in `Facilitator`.
  */
@@ -66,7 +70,7 @@ export async function checkVoucher(
   const vouched: SignedVoucher = { channelId, max, isRefund };
   const refusal = { reason: reason.voucherSignature, message: `the voucher was not signed by ${signer}.` };
   const signature = parseSignature(text);
-  // Two channels can have the same id only with the same terms, so that the signer is part of what the id identifies.
+  // Two channels have the same id only if they have the same terms, so the id also identifies the signer.
   const callData = text.toLowerCase() as Hex;
   if (signature !== undefined && transfers.isSigned({ id, callData }, () => isSignedBy(signer, digest, signature)))
     return vouched;

@@ -8,7 +8,7 @@ import { checkTerms, type Terms } from "../terms.ts";
 import type { Authorization } from "../typed-data.ts";
 import type { Eip3009Payment, TransferPayment } from "../transfer-payload.ts";
 
-/** Settlement of scheme `exact`, by EIP-3009 or Permit2. */
+/** Settlement of scheme `exact`, with EIP-3009 or Permit2. */
 export const settleExact: Settling<TransferPayment> = {
   refusePayload(payload) {
     if ("authorization" in payload || "permit2Authorization" in payload || !("delegationManager" in payload))
