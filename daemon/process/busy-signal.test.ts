@@ -23,3 +23,12 @@ it("reports once when a thousand calls end within a second", () => {
 it("reports nothing of as many calls that take longer", () => {
   expect(countCalls(Array.from({ length: 10 }, () => 500))).toEqual([]);
 });
+
+it("reports a burst while it lasts, not at the end of its second", () => {
+  let calls = 0;
+  let isBusy = false;
+  using _ = watchBusy({ busyCalls: 1_000, completed: () => calls, becameBusy: () => void (isBusy = true) });
+  calls = 1_000;
+  vi.advanceTimersByTime(100);
+  expect(isBusy).toBe(true);
+});

@@ -2,21 +2,25 @@ import { setFlagsFromString } from "node:v8";
 import v8Flags from "./v8-flags.json" with { type: "json" };
 
 const windowMs = 1_000;
+/** A burst of a second would be over before the end of its window. */
+const checkEveryMs = 50;
 
 /** Number of calls per second at which a process is busy, a count of the calls so far, and a function to call then. */
 export type BusySignalOptions = Readonly<{ busyCalls: number; completed: () => number; becameBusy: () => void }>;
 
-/** Compares the calls of each second with those at which a process is busy, and reports once when it is. */
+/** Compares the calls since the start of each second with those at which a process is busy, and reports once when it is. */
 export function watchBusy({ busyCalls, completed, becameBusy }: BusySignalOptions): Disposable {
   let before = completed();
+  let checks = 0;
   const timer = setInterval(() => {
     const now = completed();
     if (now - before >= busyCalls) {
       clearInterval(timer);
       becameBusy();
     }
-    before = now;
-  }, windowMs).unref();
+    checks = (checks + 1) % (windowMs / checkEveryMs);
+    if (checks === 0) before = now;
+  }, checkEveryMs).unref();
   return { [Symbol.dispose]: () => clearInterval(timer) };
 }
 
