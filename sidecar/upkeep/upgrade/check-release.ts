@@ -28,37 +28,23 @@ type CheckReleaseDependencies = Readonly<{
   signal: AbortSignal;
 }>;
 
-/** The new programs, their version, and why they can't replace the current ones. */
-export type CheckedRelease = Readonly<{
-  files: readonly ReleaseFile[];
-  to: ProgramIdentity | undefined;
-  problems: readonly string[];
-}>;
+/** The new programs, and their version. */
+export type NewRelease = Readonly<{ files: readonly ReleaseFile[]; to: ProgramIdentity }>;
 
-/** Lists and identifies the new programs, and checks whether they can replace those of the version `from`. */
-export async function checkRelease(
+/** @throws {UpgradeError} if the programs can't be installed or identified. */
+export async function readRelease(
   request: UpgradeRequest,
-  from: ProgramIdentity,
   dependencies: CheckReleaseDependencies,
-): Promise<CheckedRelease> {
-  const isUnknown = from.version === undefined && from.commit === undefined;
-  const ofNode = isUnknown ? ["the running version is unknown (VersionConsistent explains what to set)"] : [];
-  try {
-    const files = await listFiles(request.source, dependencies);
-    const to = await identifyRelease(request, files, dependencies);
-    const problem = isUnknown ? undefined : await explainUseless(from, to, files, dependencies.layout);
-    return { files, to, problems: problem === undefined ? ofNode : [problem] };
-  } catch (error) {
-    if (!(error instanceof UpgradeError)) throw error;
-    return { files: [], to: undefined, problems: [error.message, ...ofNode] };
-  }
+): Promise<NewRelease> {
+  const files = await listFiles(request.source, dependencies);
+  return { files, to: await identifyRelease(request, files, dependencies) };
 }
 
-async function explainUseless(
+/** Explains why new programs can't replace those of the version `from`; undefined if they can. */
+export async function explainUseless(
   from: ProgramIdentity,
-  to: ProgramIdentity,
-  files: readonly ReleaseFile[],
-  { binDirectory }: CheckReleaseDependencies["layout"],
+  { to, files }: NewRelease,
+  binDirectory: string,
 ): Promise<string | undefined> {
   const comparison = compareProgram(from, to);
   if (comparison === "same") return `the node is ${nameProgram(from)} already`;

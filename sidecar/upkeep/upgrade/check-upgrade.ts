@@ -15,9 +15,9 @@ import { findWrite } from "../plan/plan.ts";
 import type { ReleaseFile, UpgradeRecord, UpgradeStore } from "../state/upgrade-record.ts";
 import type { VersionResolution } from "../version/version-resolution.ts";
 import { readNodeBefore, findNodeWarnings, findObstacles, type CheckNodeDependencies } from "./check-node.ts";
-import { checkRelease } from "./check-release.ts";
+import { explainUseless, readRelease } from "./check-release.ts";
 import type { RequestedUpgrade, UpgradeRequest } from "./requested-upgrade.ts";
-import { createFirstStage, formatWorkId } from "../../upgrade/progress.ts";
+import { createFirstStage, formatWorkId, UpgradeError } from "../../upgrade/progress.ts";
 import { measureCopy, findStores, type CopyCost } from "./data/data-stores.ts";
 import { planUpgrade } from "./upgrade-plan.ts";
 
@@ -46,24 +46,36 @@ export async function checkUpgrade(
   const current = observer.version();
   const layout = place.layout();
   const { binDirectory, configPath } = layout;
-  const { files, to, problems: ofRelease } = await checkRelease(request, current, { ...dependencies, layout });
+  const problems: string[] = [];
+  const attempt = async <Found>(finding: Promise<Found>): Promise<Found | undefined> => {
+    try {
+      return await finding;
+    } catch (error) {
+      if (!(error instanceof UpgradeError)) throw error;
+      problems.push(error.message);
+      return undefined;
+    }
+  };
+  const release = await attempt(readRelease(request, { ...dependencies, layout }));
+  const { to, files = [] } = release ?? {};
+  const isUnknown = current.version === undefined && current.commit === undefined;
+  if (isUnknown) problems.push("the running version is unknown (VersionConsistent explains what to set)");
+  const useless = isUnknown || release === undefined ? undefined : await explainUseless(current, release, binDirectory);
+  if (useless !== undefined) problems.push(useless);
   const config = await checkConfig(await place.read(), current.version, to?.version, dependencies);
+  problems.push(...config.problems);
   const nowMs = clock.wallMs();
   const id = `${formatWorkId(nowMs)}-to-${to?.version?.release ?? to?.commit ?? "unknown"}`;
   const limits = { timeoutMs: measureWithinMs, signal };
   const around = { ...layout, id, others: [binDirectory, state.directory, source] };
-  const found = config.document && (await findStores(config.document, around, limits));
-  const stores = found?.ok === true ? found.stores : [];
+  const found = config.document && (await attempt(findStores(config.document, around, limits)));
+  const stores = found?.stores ?? [];
   const costs = await Promise.all(stores.map((store) => measureCopy(store, limits)));
+  problems.push(...findRoomProblems(stores, costs));
   const before = await readNodeBefore(dependencies);
-  const problems = [
-    ...findObstacles(dependencies),
-    ...ofRelease,
-    ...config.problems,
-    ...(found?.ok === false ? [found.problem] : []),
-    ...findRoomProblems(stores, costs),
-    ...(before === undefined ? ["the node does not respond: a regression is detectable only if it runs well now"] : []),
-  ];
+  if (before === undefined)
+    problems.push("the node does not respond: a regression is detectable only if it runs well now");
+  problems.unshift(...findObstacles(dependencies));
   const warnings = [
     ...config.warnings,
     ...(to === undefined ? [] : findProgramWarnings(to, files, layout, settings.node)),
@@ -75,7 +87,7 @@ export async function checkUpgrade(
     { source, from, to: target, files, stores, costs, write: config.write, problems, warnings },
     settings,
   );
-  if (problems.length > 0 || target === undefined || before === undefined || found?.ok !== true) {
+  if (problems.length > 0 || target === undefined || before === undefined || found === undefined) {
     return { plan, record: undefined };
   }
   const commits = { from: current.commit, to: to?.commit };

@@ -5,17 +5,13 @@ import { canClone } from "#daemon/files/clone.ts";
 import { readDiskSpace } from "#daemon/files/disk-space.ts";
 import type { ConfigDocument } from "#node/conf/document.ts";
 import { dataPathKey, readNodeValues } from "#node/conf/node-values.ts";
-import type { UpgradeStore } from "../../state/upgrade-record.ts";
+import type { UpgradeRecord, UpgradeStore } from "../../state/upgrade-record.ts";
+import { UpgradeError } from "../../../upgrade/progress.ts";
 
 /** Work directory for upgrades, next to the data and on the same disk. */
 const workDirectory = ".gatehouse-upgrade";
 
 const metaPathKey = "chain.startup_config.init_config.meta_path";
-
-/** Directories to copy in an upgrade, or the reason why that is impossible. */
-export type FoundStores = Readonly<
-  { ok: true; stores: readonly UpgradeStore[]; directory: string } | { ok: false; problem: string }
->;
 
 type StoreOptions = Readonly<{
   configPath: string;
@@ -35,25 +31,25 @@ export async function findStores(
   document: ConfigDocument,
   { configPath, pathsDirectory, id, others }: StoreOptions,
   limits: Limits & Mounts,
-): Promise<FoundStores> {
+): Promise<Pick<UpgradeRecord, "stores" | "directory">> {
   const values = readNodeValues(document, pathsDirectory);
   const dataPath = values[dataPathKey];
   if (dataPath === undefined)
-    return { ok: false, problem: `${configPath} does not specify the data directory (${dataPathKey})` };
+    throw new UpgradeError(`${configPath} does not specify the data directory (${dataPathKey})`);
   const paths: string[] = [];
   for (const path of [dataPath, values[metaPathKey]].filter((each) => each !== undefined)) {
     const real = await realpath(path).catch(() => undefined);
-    if (real === undefined) return { ok: false, problem: `the data directory ${path} does not exist` };
+    if (real === undefined) throw new UpgradeError(`the data directory ${path} does not exist`);
     if (!paths.some((known) => isInside(real, known))) paths.push(real);
   }
-  const problem = (await explainOverlap(paths, others)) ?? (await explainNotWhole(paths, limits));
-  if (problem !== undefined) return { ok: false, problem };
+  await requireApart(paths, others);
+  await requireWhole(paths, limits);
   const stores = paths.map((path, index) => {
     const directory = join(dirname(path), workDirectory, id);
     const name = index === 0 ? "data" : `data-${index + 1}`;
     return { path, copy: join(directory, name), aside: join(directory, `${name}-of-the-new-version`) };
   });
-  return { ok: true, stores, directory: join(dirname(paths[0] ?? "/"), workDirectory, id) };
+  return { stores, directory: join(dirname(paths[0] ?? "/"), workDirectory, id) };
 }
 
 /** Size of the data, free space next to it, and whether the file system supports cloning, in which case a copy takes hardly any space. */
@@ -83,45 +79,48 @@ export async function findRealPath(path: string): Promise<string> {
   return realpath(path).catch(() => path);
 }
 
-async function explainOverlap(paths: readonly string[], others: readonly string[]): Promise<string | undefined> {
+async function requireApart(paths: readonly string[], others: readonly string[]): Promise<void> {
   const realOthers = await Promise.all(others.map(findRealPath));
   for (const path of paths) {
     const inside = realOthers.find((other) => isInside(other, path));
-    if (inside !== undefined)
-      return `${inside} is in the data directory ${path}, which is restored as a whole; move it elsewhere`;
+    if (inside === undefined) continue;
+    throw new UpgradeError(
+      `${inside} is in the data directory ${path}, which is restored as a whole; move it elsewhere`,
+    );
   }
-  return undefined;
 }
 
-/**
- * Explains why data directories can't be copied and restored as a whole: another file system is mounted at or inside them, or a link leads
- * out of them, to data that the new version would change and nothing would restore. Undefined if they can.
- */
-async function explainNotWhole(
+/** Rejects directories with a mount or a link that leads out of them, to data that the new version would change and nothing would restore. */
+async function requireWhole(
   paths: readonly string[],
   { mountsPath = "/proc/self/mountinfo", ...limits }: Limits & Mounts,
-): Promise<string | undefined> {
+): Promise<void> {
   // Empty on systems other than Linux, where a mounted directory is identified by its device.
   const mounts = parseMountPoints(await readFile(mountsPath, "utf8").catch(() => ""));
   for (const path of paths) {
     const mount = mounts.find((point) => isInside(point, path));
     const [own, above] = await Promise.all([stat(path), stat(dirname(path))]);
     if (mount === path || own.dev !== above.dev)
-      return `${path} is its own mount, so no copy can replace it; keep the data in a directory below the mount`;
+      throw new UpgradeError(
+        `${path} is its own mount, so no copy can replace it; keep the data in a directory below the mount`,
+      );
     if (mount !== undefined)
-      return `${mount} is mounted in the data directory ${path}, which is restored as a whole; keep all data on one file system`;
+      throw new UpgradeError(
+        `${mount} is mounted in the data directory ${path}, which is restored as a whole; keep all data on one file system`,
+      );
     const command = ["find", path, "-type", "l", "-print0"] as const;
     const found = await runProcess({ command, directory: "/", outputLimitBytes: linksBytesMax, ...limits });
-    if (!found.ok) return `${path} can't be searched for links that lead out of it: ${found.message}`;
+    if (!found.ok) throw new UpgradeError(`${path} can't be searched for links that lead out of it: ${found.message}`);
     for (const link of found.output.split("\0").filter(Boolean)) {
       // A dangling link leads to no data.
       const target = await realpath(link).catch(() => undefined);
       if (target !== undefined && !paths.some((each) => isInside(target, each))) {
-        return `${link} leads out of the data directory ${path}, to ${target}, which is not copied; move that into the data directory`;
+        throw new UpgradeError(
+          `${link} leads out of the data directory ${path}, to ${target}, which is not copied; move that into the data directory`,
+        );
       }
     }
   }
-  return undefined;
 }
 
 /** Parses the fifth field of each line, in which separators are octal escapes. Pure. */
