@@ -70,7 +70,7 @@ const commandGroups: Readonly<Record<string, readonly string[]>> = {
   "Pay:": ["pay", "ledger"],
 };
 
-/** Makes the help of a command with settings list them; that of a service starts with the usual ones. */
+/** Adds a command's settings to its help; a service's help lists the commonly set ones first. */
 function addSettingsHelp(program: Command): void {
   let help: string | undefined;
   // Help is printed synchronously, so the settings are loaded before it.

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { cutText } from "./secrets/cut-text.ts";
+import { truncateText } from "./secrets/truncate-text.ts";
 
 /** A method with its positional parameters. */
 export type JsonRpcCall = Readonly<{ method: string; params: readonly unknown[] }>;
@@ -50,7 +50,7 @@ export function readAnswer(text: string): ReadResponse {
   const answer = toAnswer(read.data);
   const isOwn = id === loneId || (!answer.ok && (id === undefined || id === null));
   if (isOwn) return { kind: "answer", answer };
-  const found = id === undefined ? "none" : cutText(JSON.stringify(id), 60);
+  const found = id === undefined ? "none" : truncateText(JSON.stringify(id), 60);
   return { kind: "another-id", words: `the response to another request (expected the id ${loneId}, found ${found})` };
 }
 

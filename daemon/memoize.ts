@@ -30,7 +30,7 @@ function copy(text: string): string {
 }
 
 /** Sets an entry of a map that retains only the newest `entriesMax` entries. */
-export function keepNewest<K, V>(map: Map<K, V>, key: K, value: V, entriesMax: number): void {
+export function retainNewest<K, V>(map: Map<K, V>, key: K, value: V, entriesMax: number): void {
   map.delete(key);
   map.set(key, value);
   if (map.size <= entriesMax) return;

@@ -1,4 +1,4 @@
-import { cutText } from "#daemon/secrets/cut-text.ts";
+import { truncateText } from "#daemon/secrets/truncate-text.ts";
 import { createJsonRpcClient, NoJsonRpcAnswerError } from "#daemon/http/json-rpc-client.ts";
 import { requestFailureCode, type SendRequest } from "#daemon/http/send-request.ts";
 
@@ -53,7 +53,10 @@ export function createRpcClient(
       throw error instanceof NoJsonRpcAnswerError ? buildFailure(error, method, { where, timeoutMs }) : error;
     });
     if (answer.ok) return answer.result;
-    throw new RpcFailure("RpcError", `${where} returned an error for ${method}: ${cutText(answer.error.message, 200)}`);
+    throw new RpcFailure(
+      "RpcError",
+      `${where} returned an error for ${method}: ${truncateText(answer.error.message, 200)}`,
+    );
   };
 }
 
@@ -108,7 +111,7 @@ function buildUnreachable(code: string, where: string, cause: unknown): RpcFailu
 }
 
 function describeNotJson(text: string, status: number): string {
-  const shown = text === "" ? "an empty body" : JSON.stringify(cutText(text, 60));
+  const shown = text === "" ? "an empty body" : JSON.stringify(truncateText(text, 60));
   if (status < 400) return `${shown}, not JSON; check that it is the node's RPC port.`;
   return `HTTP ${status} and ${shown}, not JSON; check that it is the node's RPC port and that node.httpUrl has the required credentials.`;
 }
@@ -116,7 +119,7 @@ function describeNotJson(text: string, status: number): string {
 /** Parses a quantity (`0x…`); throws {@link RpcFailure} for anything else. */
 export function parseQuantity(value: unknown, method: string, url: string): number {
   if (typeof value === "string" && /^0x[0-9a-fA-F]{1,13}$/.test(value)) return Number(value);
-  const shown = cutText(JSON.stringify(value) ?? "nothing", 60);
+  const shown = truncateText(JSON.stringify(value) ?? "nothing", 60);
   throw new RpcFailure(
     "NotJsonRpc",
     `${new URL(url).origin} returned ${shown} for ${method}; expected a hexadecimal quantity.`,

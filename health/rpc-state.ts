@@ -94,8 +94,8 @@ export function countResponse(
 }
 
 /**
- * Replaces the known heights on one chain with those on another: the ones in `known`, or none. The time in between counts as time during
- * which the node was away.
+ * Replaces the known heights on one chain with those on another: the ones in `known`, or none. The node counts as
+ * unavailable in between.
  */
 export function changeChain(before: RpcState, known: RpcState | undefined, nowMs: number): RpcState {
   const {

@@ -1,4 +1,4 @@
-import { cutText } from "#daemon/secrets/cut-text.ts";
+import { truncateText } from "#daemon/secrets/truncate-text.ts";
 import { WebSocket } from "ws";
 import { UnresolvedNameError, watchLookup } from "#daemon/http/name-lookup.ts";
 import type { Logger } from "#daemon/log/log.ts";
@@ -98,7 +98,7 @@ async function openWebSocket(
 function judge(text: string): Failure | undefined {
   const read = readAnswer(text);
   if (read.kind === "answer" && read.answer.ok && isQuantity(read.answer.result)) return undefined;
-  const found = read.kind === "another-id" ? read.words : JSON.stringify(cutText(text, 60));
+  const found = read.kind === "another-id" ? read.words : JSON.stringify(truncateText(text, 60));
   return { reason: "NotJsonRpc", words: `answered eth_blockNumber with ${found}` };
 }
 

@@ -40,65 +40,65 @@ const recoveryRetryAfterSeconds = "3";
  *
  * If the route is no longer for sale, 404 replaces 402 and the 409 for another request; PAYMENT-RESPONSE stays.
  */
-export function answerSale(route: Route, url: string, outcome: SaleOutcome): Answer {
+export function respondToSale(route: Route, url: string, outcome: SaleOutcome): Answer {
   if (outcome.kind === "invalid") return requirePayment(route, url, outcome.reason, outcome);
-  return answerWithoutOffer(outcome);
+  return respondWithoutOffer(outcome);
 }
 
-/** Responds, like {@link answerSale}, to an outcome that does not need the route's offers. */
-export function answerWithoutOffer(outcome: Exclude<SaleOutcome, { kind: "invalid" }>): Answer {
+/** Responds, like {@link respondToSale}, to an outcome that does not need the route's offers. */
+export function respondWithoutOffer(outcome: Exclude<SaleOutcome, { kind: "invalid" }>): Answer {
   switch (outcome.kind) {
     case "sold":
       return answerResource(outcome.response, outcome.settlement);
     case "declined":
       return answerUpstream(outcome.response, { "cache-control": "no-store" });
     case "failed":
-      return answerJson(
+      return respondJson(
         outcome.status,
         `${outcome.message}; you were not charged, and the payment can be reused.`,
         outcome.status === 503 ? { "Retry-After": recoveryRetryAfterSeconds } : {},
       );
     case "pending":
-      return answerJson(202, "the settlement is not confirmed yet; resend the same payment to get the resource.", {
+      return respondJson(202, "the settlement is not confirmed yet; resend the same payment to get the resource.", {
         "PAYMENT-RESPONSE": encodeHeader(outcome.settlement),
         "Retry-After": retryAfterSeconds,
       });
     case "in-progress":
-      return answerJson(409, "this payment is being processed; resend it to get the resource.", {
+      return respondJson(409, "this payment is being processed; resend it to get the resource.", {
         "Retry-After": retryAfterSeconds,
       });
     case "other-request":
-      return answerJson(
+      return respondJson(
         409,
         "this payment or its payment-identifier belongs to another request or other terms; send that request, or pay for this one.",
         {},
       );
     case "busy":
-      return answerJson(503, "too many payments are being processed; you were not charged, retry.", {
+      return respondJson(503, "too many payments are being processed; you were not charged, retry.", {
         "Retry-After": retryAfterSeconds,
       });
     case "no-ledger":
-      return answerJson(503, "payments can't be recorded now; resend the same payment, it is never charged twice.", {
+      return respondJson(503, "payments can't be recorded now; resend the same payment, it is never charged twice.", {
         "Retry-After": recoveryRetryAfterSeconds,
       });
     case "no-verdict":
-      return answerJson(503, "payments can't be verified now; you were not charged, resend the same payment.", {
+      return respondJson(503, "payments can't be verified now; you were not charged, resend the same payment.", {
         "Retry-After": recoveryRetryAfterSeconds,
       });
   }
 }
 
 /** Responds to a request that names no route; `allowed` lists the methods of its path. */
-export function answerNoRoute(method: string, path: string, allowed: readonly string[]): Answer {
+export function respondNoRoute(method: string, path: string, allowed: readonly string[]): Answer {
   if (allowed.length > 0)
-    return answerJson(405, `this path supports ${allowed.join(", ")}`, { Allow: allowed.join(", ") });
+    return respondJson(405, `this path supports ${allowed.join(", ")}`, { Allow: allowed.join(", ") });
   const body = JSON.stringify({ error: `no such route: ${method} ${path}` });
   return { status: 404, headers: { "content-type": "application/json" }, body };
 }
 
 /** Responds to a request without a payment while none could be settled, so that no client signs one. */
-export function answerUnsettled(): Answer {
-  return answerJson(503, "payments can't be settled now, so none is requested; retry later.", {
+export function respondUnsettled(): Answer {
+  return respondJson(503, "payments can't be settled now, so none is requested; retry later.", {
     "Retry-After": recoveryRetryAfterSeconds,
   });
 }
@@ -197,7 +197,7 @@ export function encodeHeader(value: PaymentRequired | SettleResponse): string {
 }
 
 /** Responds with an error in JSON. */
-export function answerJson(status: number, error: string, headers: Readonly<Record<string, string>>): Answer {
+export function respondJson(status: number, error: string, headers: Readonly<Record<string, string>>): Answer {
   return answerBody(status, { error }, headers);
 }
 

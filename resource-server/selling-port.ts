@@ -8,7 +8,7 @@ import { createRequestReports } from "#daemon/http/request-reports.ts";
 import { readRequestTrace, type RequestTrace } from "#daemon/http/request-trace.ts";
 import type { Logger } from "#daemon/log/log.ts";
 import type { FindOfferedRoute } from "./facilitators/completed-offers.ts";
-import { answerNoRoute, type Answer } from "./payment-answers.ts";
+import { respondNoRoute, type Answer } from "./payment-answers.ts";
 import { routeMethods } from "./routes/route.ts";
 import type { ServeSold, SoldRequest } from "./sold-request.ts";
 
@@ -44,7 +44,7 @@ export function createSellingPort(
     const sold = routeMethods.filter((method) => find(method, path) !== undefined);
     return sold.length === 0 ? [] : [...(sold.includes("GET") ? ["HEAD"] : []), ...sold, "OPTIONS"];
   };
-  const answerUnsold = (method: string, path: string) => answerNoRoute(method, path, listMethods(path));
+  const answerUnsold = (method: string, path: string) => respondNoRoute(method, path, listMethods(path));
   const ownPaths = new Set(app.routes.filter(({ method }) => method !== METHOD_NAME_ALL).map(({ path }) => path));
   app.all("*", (c) => {
     const { incoming } = c.env as NodeBindings;

@@ -9,9 +9,9 @@ import type { MemoryBudget } from "#daemon/memory/memory-budget.ts";
 import { endSale, nameSale, type SaleLogs } from "./delivery.ts";
 import type { FindOfferedRoute, OfferedRoute } from "./facilitators/completed-offers.ts";
 import {
-  answerSale,
-  answerUnsettled,
-  answerWithoutOffer,
+  respondToSale,
+  respondUnsettled,
+  respondWithoutOffer,
   encodeHeader,
   rememberOffers,
   requirePayment,
@@ -94,7 +94,7 @@ function serve(request: SoldRequest, selling: Selling): Answer | Promise<Answer>
   if (header !== undefined) return servePaid(request, header, selling);
   if (offered === undefined) return request.answerUnsold();
   const { route } = offered;
-  if (route.accepts.length === 0 || selling.settlesNothing()) return answerUnsettled();
+  if (route.accepts.length === 0 || selling.settlesNothing()) return respondUnsettled();
   selling.metrics.count(route, "unpaid");
   return selling.offers(route, { target: readTarget(request), url, isHead });
 }
@@ -122,10 +122,10 @@ async function servePaid(request: SoldRequest, header: string, selling: Selling)
     if (offered === undefined || findAcceptedOffer(payment, offered.taken()) === undefined) {
       const claim = await selling.findClaim(payment);
       if (claim === false) return refuse(noOffer);
-      if (claim !== true) return answerWithoutOffer(claim);
+      if (claim !== true) return respondWithoutOffer(claim);
     }
     body = await readHeldRequest(incoming, selling.bodyLimitBytes, memory);
-    if (body === undefined) return answerWithoutOffer({ kind: "busy" });
+    if (body === undefined) return respondWithoutOffer({ kind: "busy" });
     // A client may send its body slowly: the offers at its end apply.
     offered = selling.find(method, path);
   }
@@ -169,7 +169,7 @@ async function buy(paid: Paid, { route, taken }: OfferedRoute, selling: Selling)
   selling.metrics.count(route, outcome.kind);
   opened.move();
   finish(paid, route.key, outcome, selling);
-  return answerSale(route, url.href, outcome);
+  return respondToSale(route, url.href, outcome);
 }
 
 /** Delivers a payment's earlier purchase from a removed route; returns not found for anything else. */
@@ -197,7 +197,7 @@ async function collect(paid: Paid, selling: Selling): Promise<Answer> {
   if (outcome.kind === "sold" || outcome.kind === "pending") selling.metrics.count({ key }, outcome.kind);
   opened.move();
   finish(paid, key, outcome, selling);
-  return answerWithoutOffer(outcome);
+  return respondWithoutOffer(outcome);
 }
 
 /** Opens the memory for one sale's response; its connection may be closed in favour of other clients. */

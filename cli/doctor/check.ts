@@ -15,7 +15,7 @@ export function createFindings(check: string) {
 }
 
 /** Lists the services that reported their configuration. The service check reports the others. */
-export function listAnswering(services: readonly InspectedService[]) {
+export function listResponding(services: readonly InspectedService[]) {
   return services.flatMap((service) =>
     service.configuration === undefined ? [] : [{ service, configuration: service.configuration }],
   );

@@ -4,7 +4,7 @@ import { existsSync, readdirSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import type { Address } from "viem";
 import { StartupError } from "#daemon/process/startup-error.ts";
-import { keepPrivate } from "#daemon/files/atomic-file.ts";
+import { restrictToOwner } from "#daemon/files/atomic-file.ts";
 import { skipMissing } from "#daemon/skip-missing.ts";
 
 /** Paths of the embedded stack's files, all in one directory. */
@@ -82,7 +82,7 @@ export async function lockStateDirectory({ root }: StateDirectory, fresh: boolea
   await mkdir(root, { recursive: true, mode: 0o700 });
   const lock = new DatabaseSync(path, { timeout: 0 });
   try {
-    keepPrivate(path);
+    restrictToOwner(path);
     lock.exec("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; COMMIT;");
   } catch (cause) {
     lock.close();

@@ -84,7 +84,7 @@ export async function syncDirectory(path: string): Promise<void> {
  * Restricts a file owned by this user to its owner (0600), including files that earlier versions created world-readable. Leaves unchanged
  * other users' files, whose mode this process can't change, and anything that isn't a file.
  */
-export function keepPrivate(path: string): void {
+export function restrictToOwner(path: string): void {
   const stats = statSync(path);
   if (stats.isFile() && (stats.mode & 0o077) !== 0 && stats.uid === process.geteuid?.()) chmodSync(path, 0o600);
 }

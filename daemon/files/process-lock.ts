@@ -2,7 +2,7 @@ import { existsSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { DatabaseSync } from "node:sqlite";
 import { z } from "zod";
-import { keepPrivate } from "./atomic-file.ts";
+import { restrictToOwner } from "./atomic-file.ts";
 import { readRegularText } from "./regular-file.ts";
 
 const lockHolder = z.object({ pid: z.int(), host: z.string(), since: z.string(), node: z.string() });
@@ -60,7 +60,7 @@ export function createProcessLock(lockPath: string, node: string): ProcessLock {
     try {
       database = new DatabaseSync(lockPath, { timeout: 0 });
       // Done before SQLite creates the journal, which inherits the mode.
-      keepPrivate(lockPath);
+      restrictToOwner(lockPath);
       database.exec("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; PRAGMA user_version = 1");
       held = { database, inode: statSync(lockPath).ino };
     } catch (cause) {
@@ -89,7 +89,7 @@ function writeHolder(path: string, node: string): void {
     // block forever.
     rmSync(path, { force: true });
     writeFileSync(path, JSON.stringify(holder), { mode: 0o600, flag: "wx" });
-    keepPrivate(path);
+    restrictToOwner(path);
   } catch {
     // Only the lock matters, not the holder's details: without them, e.g. on a full disk, other sidecars report "another process".
   }

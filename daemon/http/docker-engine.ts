@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { readBodyStart } from "../bytes.ts";
-import { cutText } from "../secrets/cut-text.ts";
+import { truncateText } from "../secrets/truncate-text.ts";
 import { sendRequest } from "./send-request.ts";
 
 /**
@@ -59,7 +59,7 @@ export function parseEngineBody({ body }: Pick<EngineResponse, "body">): unknown
 /** Reads the status and the message of an engine's error response. */
 export function readEngineMessage(response: Pick<EngineResponse, "status" | "body">): string {
   const body = parseEngineBody(response);
-  const message = typeof body === "string" ? cutText(body, 200) : (body as { message?: unknown } | null)?.message;
+  const message = typeof body === "string" ? truncateText(body, 200) : (body as { message?: unknown } | null)?.message;
   return `${response.status}: ${String(message)}`;
 }
 

@@ -14,7 +14,7 @@ export type MemoryHolder = Readonly<{
   bytes: number;
   /** Whether its client has to read pending output, or to send the rest of its input. */
   isWaiting: boolean;
-  /** Value of a counter shared by all holders, from when this client last made progress, or from when the wait for it started. */
+  /** Value of a counter shared by all holders, at this client's last progress, or when the wait for it started. */
   progress: number;
   cut: () => void;
 }>;

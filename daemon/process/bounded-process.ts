@@ -1,4 +1,4 @@
-import { cutText } from "../secrets/cut-text.ts";
+import { truncateText } from "../secrets/truncate-text.ts";
 import { spawn, type ChildProcess, type ChildProcessByStdio, type StdioOptions } from "node:child_process";
 import { once } from "node:events";
 import { stat } from "node:fs/promises";
@@ -50,7 +50,7 @@ export function reportSuccess(output: string, errors: string): ProcessResult {
 
 /** Returns the first non-empty line, cut to fit a message. */
 export function takeFirstLine(text: string): string {
-  return cutText(text.trim().split("\n")[0] ?? "", lineLength);
+  return truncateText(text.trim().split("\n")[0] ?? "", lineLength);
 }
 
 const lineLength = 300;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { cutText } from "./cut-text.ts";
+import { truncateText } from "./truncate-text.ts";
 import { createMask, maskCredentials } from "./mask.ts";
 import { Secret } from "./secret.ts";
 
@@ -65,13 +65,15 @@ describe("a mask", () => {
   it("hides the beginning of a secret that a cut has left", () => {
     const url = `https://me:long%20and%20hard%22@rpc.example/v3/${key}`;
     for (const most of [30, 40, 49]) {
-      expect(masked(cutText(`refused: https://rpc.example/v3/${key}`, most), url)).toMatch(
+      expect(masked(truncateText(`refused: https://rpc.example/v3/${key}`, most), url)).toMatch(
         /^refused: https:\/\/rpc\.ex[a-z./3]*(?:\[masked\])?…$/,
       );
     }
-    expect(masked(JSON.stringify(cutText(`unknown key ${key}, sorry`, 43)), url)).toBe('"unknown key [masked]…"');
-    expect(masked(JSON.stringify([cutText('no long and hard"er', 16), "no…"]), url)).toBe('["no [masked]…","no…"]');
-    expect(masked(`${cutText("http://else:password@where", 16)} of http://some.example:85…`)).toBe(
+    expect(masked(JSON.stringify(truncateText(`unknown key ${key}, sorry`, 43)), url)).toBe('"unknown key [masked]…"');
+    expect(masked(JSON.stringify([truncateText('no long and hard"er', 16), "no…"]), url)).toBe(
+      '["no [masked]…","no…"]',
+    );
+    expect(masked(`${truncateText("http://else:password@where", 16)} of http://some.example:85…`)).toBe(
       "http://[masked]… of http://some.example:85…",
     );
   });

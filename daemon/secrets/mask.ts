@@ -1,4 +1,4 @@
-import { cutMark } from "./cut-text.ts";
+import { truncationMark } from "./truncate-text.ts";
 import { Secret } from "./secret.ts";
 
 /** Masks secrets in text. */
@@ -25,7 +25,7 @@ export const keyInPath = /^(?=.*\d)(?=.*[A-Za-z])[\w-]{16,}$/;
 
 /** The credentials of a URL that was truncated before the `@`; only digits after the colon mean host and port. */
 const cutUserInfo = new RegExp(
-  String.raw`([a-z0-9+.-]://)[^\s/?#"'<>\\:]*:(?!\d*${cutMark})[^\s/?#"'<>\\]*${cutMark}`,
+  String.raw`([a-z0-9+.-]://)[^\s/?#"'<>\\:]*:(?!\d*${truncationMark})[^\s/?#"'<>\\]*${truncationMark}`,
   "gi",
 );
 
@@ -36,7 +36,7 @@ const cutsMax = 256;
 /** Masks the credentials of every URL in a text. */
 export function maskCredentials(text: string): string {
   const shown = text.includes("://") && text.includes("@") ? text.replace(userInfo, `$1${shownInstead}@`) : text;
-  return shown.includes(cutMark) ? shown.replace(cutUserInfo, `$1${shownInstead}${cutMark}`) : shown;
+  return shown.includes(truncationMark) ? shown.replace(cutUserInfo, `$1${shownInstead}${truncationMark}`) : shown;
 }
 
 /** Masked strings, each with its replacement. */
@@ -46,7 +46,11 @@ type Hidden = readonly (readonly [found: string, shown: string])[];
 function maskCut(text: string, secrets: Hidden): string {
   let rest = text;
   let shown = "";
-  for (let marks = 0, at = rest.lastIndexOf(cutMark); at > 0 && marks < cutsMax; at = rest.lastIndexOf(cutMark)) {
+  for (
+    let marks = 0, at = rest.lastIndexOf(truncationMark);
+    at > 0 && marks < cutsMax;
+    at = rest.lastIndexOf(truncationMark)
+  ) {
     const left = secrets.reduce((most, [secret]) => Math.max(most, measureCut(rest, at, secret)), 0);
     shown = `${left > 0 ? shownInstead : ""}${rest.slice(at)}${shown}`;
     rest = rest.slice(0, at - left);
@@ -97,7 +101,7 @@ export function createMask(): Mask {
     },
     text: (text) => {
       const shown = longestFirst.reduce((sofar, [found, put]) => sofar.replaceAll(found, put), maskCredentials(text));
-      return shown.includes(cutMark) ? maskCut(shown, longestFirst) : shown;
+      return shown.includes(truncationMark) ? maskCut(shown, longestFirst) : shown;
     },
   };
 }

@@ -19,8 +19,8 @@ export type SettingsDefinition<Schema extends z.ZodObject = z.ZodObject> = Reado
 }>;
 
 /**
- * Defines the settings of a service; adds `log`, `start` and `shutdown`, which every service has. `usual` are the few that most
- * deployments set, by their path in the settings file; required settings are always included.
+ * Defines the settings of a service; adds `log`, `start` and `shutdown`, which every service has. `usual` lists the few
+ * settings that most deployments set, by their path in the settings file; required settings are always included.
  *
  * @example
  * export const facilitatorSettings = defineSettings("facilitator", ["listen.port"], {

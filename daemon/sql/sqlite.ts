@@ -2,7 +2,7 @@ import { closeSync, existsSync, mkdirSync, openSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { StartupError } from "../process/startup-error.ts";
-import { keepPrivate } from "../files/atomic-file.ts";
+import { restrictToOwner } from "../files/atomic-file.ts";
 
 /** Schema changes in order; each runs once, in its own transaction. Append only. */
 export type Migrations = readonly string[];
@@ -40,7 +40,7 @@ export function openSqlite(
 function makePrivate(path: string): void {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   if (!existsSync(path)) closeSync(openSync(path, "a", 0o600));
-  keepPrivate(path);
+  restrictToOwner(path);
 }
 
 function migrate(database: DatabaseSync, path: string, migrations: Migrations): void {

@@ -30,7 +30,7 @@ async function runNode([workspace = "", configPath = "", readyDescriptor = ""]: 
     { event: "service-ready", httpUrl, webSocketUrl, version: parameters.version, height: node.height() },
     "ready",
   );
-  // Nothing waits for a strict node: its start command has exited.
+  // A strict node's start command has already exited, so nothing waits for this.
   if (parameters.profile === "standard")
     writeSync(Number(readyDescriptor), `${JSON.stringify({ httpUrl, webSocketUrl })}\n`);
   const failure = await Promise.race([waitForAbort(signal), node.ended]);

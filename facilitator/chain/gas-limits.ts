@@ -4,7 +4,7 @@ import type { JsonRpcResponse } from "#daemon/json-rpc.ts";
 import { readChannelCall } from "#x402/batch-settlement/channel.ts";
 import type { Hex } from "#x402/hex.ts";
 import type { ContractCall } from "#x402/wallet-signature.ts";
-import { keepNewest } from "#daemon/memoize.ts";
+import { retainNewest } from "#daemon/memoize.ts";
 import type { Chain, MessageCall } from "./chain.ts";
 import { ChainError } from "./chain-error.ts";
 import type { FeeQuotes } from "./fees.ts";
@@ -91,7 +91,7 @@ export function createGasLimits(
     const limit = most(transfer);
     const measured = await measure(call, { expected, gasMax: limit }, chain);
     if (!measured.ok) return measured;
-    keepNewest(byPayment, id, { gas: measured.gas, limit, callData }, entriesMax);
+    retainNewest(byPayment, id, { gas: measured.gas, limit, callData }, entriesMax);
     if (measured.isEstimated) byPayee.keepLeast(namePayee(transfer), measured.gas);
     return measured;
   };
@@ -149,7 +149,7 @@ function createRecentEstimates(
     /** One payer's expensive wallet must not raise the limit of others' payments: those that need more are estimated anyway. */
     keepLeast: (name: string, gas: bigint): void => {
       const known = find(name);
-      if (known === undefined || gas < known) keepNewest(estimates, name, { gas, atMs: monotonicMs() }, entriesMax);
+      if (known === undefined || gas < known) retainNewest(estimates, name, { gas, atMs: monotonicMs() }, entriesMax);
     },
   };
 }

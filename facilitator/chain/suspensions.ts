@@ -1,6 +1,6 @@
 import type { Clock } from "#daemon/clock.ts";
 import type { Logger } from "#daemon/log/log.ts";
-import { keepNewest } from "#daemon/memoize.ts";
+import { retainNewest } from "#daemon/memoize.ts";
 import { doubleWait } from "#daemon/time.ts";
 import type { Hex } from "#x402/hex.ts";
 import { keccak256 } from "#x402/typed-data.ts";
@@ -65,7 +65,7 @@ export function createSuspensions({ monotonicMs, log, hasPaid }: SuspensionDepen
     const before = codes.get(name) ?? { failures: 0, untilMs: nowMs };
     const failures = nowMs - before.untilMs > hourMs ? 1 : before.failures + 1;
     const forMs = failures < wastedMax ? 0 : doubleWait(failures - wastedMax + 1, codeSuspension);
-    keepNewest(codes, name, { failures, untilMs: nowMs + forMs }, entriesMax);
+    retainNewest(codes, name, { failures, untilMs: nowMs + forMs }, entriesMax);
     codesUntilMs = Math.max(codesUntilMs, nowMs + forMs);
     wastedAtMs.push(nowMs);
     if (wastedAtMs.length > wastedPerHour) wastedAtMs.shift();
@@ -87,7 +87,7 @@ export function createSuspensions({ monotonicMs, log, hasPaid }: SuspensionDepen
       const name = nameOf(kind, parties);
       const failures = (entries.get(name)?.failures ?? 0) + 1;
       const forMs = doubleWait(failures, suspension);
-      keepNewest(entries, name, { failures, untilMs: monotonicMs() + forMs }, entriesMax);
+      retainNewest(entries, name, { failures, untilMs: monotonicMs() + forMs }, entriesMax);
       if (culprit.kind === "wallet" && failures === 1) noteWallet(culprit.code);
       log.warn(
         { event: "payments-suspended", culprit: kind, address: name, failures, forMs },

@@ -6,7 +6,7 @@ import type { Caller } from "../callers/caller.ts";
 import type { Chain } from "../chain/chain.ts";
 import { findForeignUse } from "../chain/foreign-use.ts";
 import { recordForeign, type Ledger } from "./ledger/ledger.ts";
-import { answerFor, type Ownership } from "./ownership.ts";
+import { respondTo, type Ownership } from "./ownership.ts";
 import { auditSettlement, toSettlement } from "./settlement.ts";
 
 type ForeignDependencies = Readonly<{
@@ -44,6 +44,6 @@ export function createForeignSettlement(
     if (!isNew && (await ledger.progress(payment.id)) === undefined) return undefined;
     if (isNew) audit?.add(auditSettlement(settlement, outcome, `eip155:${chainId}`));
     const isOwner = await ownership.acquire(payment.id, caller.owner);
-    return answerFor({ id: payment.id, answer: outcome, caller, isOwner }, ownership);
+    return respondTo({ id: payment.id, answer: outcome, caller, isOwner }, ownership);
   };
 }

@@ -93,7 +93,7 @@ type KnownSettlement = Readonly<{ id: Hex; answer: SettleAnswer; caller: Caller;
  * An unidentified caller that gets `settlement_pending` can't be recognised later, so the settlement has no owner from then on, and the
  * next call gets the outcome. That covers the retry of `@x402/core`'s middleware, and a client that returns with its payment.
  */
-export async function answerFor(
+export async function respondTo(
   { id, answer, caller, isOwner }: KnownSettlement,
   ownership: Ownership,
 ): Promise<SettleAnswer> {

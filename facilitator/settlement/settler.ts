@@ -8,7 +8,7 @@ import { reason, type Refusal } from "#x402/reason.ts";
 import type { Pause } from "#daemon/time.ts";
 import type { SignedPayment } from "#x402/signed-payment.ts";
 import type { Ledger } from "./ledger/ledger.ts";
-import { answerFor, type Ownership } from "./ownership.ts";
+import { respondTo, type Ownership } from "./ownership.ts";
 import type { PayerFunds } from "./payer-funds.ts";
 import { toSettlement, type Recorded, type InFlightSettlement, type InFlightSettlements } from "./settlement.ts";
 import type { SignerQueues } from "./submit/signer-queues.ts";
@@ -110,12 +110,12 @@ export function createSettler(options: SettlerOptions, dependencies: SettlerDepe
         const recorded = await ledger.progress(id);
         if (recorded === undefined || recorded.state === "begun") return { state: "refused", refusal: nonceUsed };
         const isOwner = await ownership.acquire(id, caller.owner);
-        return answerFor({ id, answer: recorded, caller, isOwner }, ownership);
+        return respondTo({ id, answer: recorded, caller, isOwner }, ownership);
       }
       if (entry.owner === undefined) await setOwner(entry, caller, ownership);
       const answer = await waitFor(entry, caller, options, dependencies);
       const isOwner = entry.owner === caller.owner;
-      const theirs = await answerFor({ id, answer, caller, isOwner }, ownership);
+      const theirs = await respondTo({ id, answer, caller, isOwner }, ownership);
       if (isOwner && answer.state === "pending" && caller.kind === "call") entry.owner = undefined;
       return theirs;
     },

@@ -26,7 +26,10 @@ export type Link = Readonly<{
   within: <T>(work: Promise<T>) => Promise<T>;
 }>;
 
-/** Database of the settlement ledger that replicas share as one of PostgreSQL: between the guard of a transaction and its writes, those of others run. */
+/**
+ * Database of the settlement ledger, shared by replicas as in PostgreSQL: between a transaction's guard and its writes,
+ * other transactions run.
+ */
 export type SimulatedDatabase = Readonly<{
   rows: (text: string) => readonly SqlRow[];
   connect: (link: Link) => SqlStore;

@@ -1,5 +1,5 @@
 import type { Clock } from "#daemon/clock.ts";
-import { keepNewest } from "#daemon/memoize.ts";
+import { retainNewest } from "#daemon/memoize.ts";
 import type { Hex } from "#x402/hex.ts";
 import type { SignedPayment } from "#x402/signed-payment.ts";
 
@@ -21,27 +21,27 @@ export function createRecentVerdicts(
 
   /** Records that a settlement of the payer ended, which invalidates the chain's earlier verdicts. */
   const forgetPayer = (payment: Pick<SignedPayment, "asset" | "payer">): void =>
-    keepNewest(payers, namePayer(payment), { changedAtMs: monotonicMs(), verdicts: new Map() }, entriesMax);
+    retainNewest(payers, namePayer(payment), { changedAtMs: monotonicMs(), verdicts: new Map() }, entriesMax);
   return {
     /** Checks the payer's signature: with a cached check of this exact signature, else with `recover`. */
     isSigned: ({ id, callData }: Pick<SignedPayment, "id" | "callData">, recover: () => boolean): boolean => {
       if (signed.get(id) === callData) return true;
       if (!recover()) return false;
-      keepNewest(signed, id, callData, entriesMax);
+      retainNewest(signed, id, callData, entriesMax);
       return true;
     },
     /** Returns whether the chain would have accepted the payment when a caller had it checked, however long ago. */
     wasGood: ({ id }: Pick<SignedPayment, "id">, caller: string): boolean => good.has(`${id} ${caller}`),
     /** Records that the chain, queried for a caller at that monotonic time, would accept the payment. */
     recordGood: (payment: SignedPayment, verifiedAtMs: number, caller: string = ""): void => {
-      keepNewest(good, `${payment.id} ${caller}`, true, entriesMax);
+      retainNewest(good, `${payment.id} ${caller}`, true, entriesMax);
       const name = namePayer(payment);
       const payer = payers.get(name) ?? { changedAtMs: undefined, verdicts: new Map<Hex, Verdict>() };
       // The verdict predates a settlement that started while the query was in flight.
       if (payer.changedAtMs !== undefined && verifiedAtMs <= payer.changedAtMs) return;
       const { contract, callData } = payment;
-      keepNewest(payer.verdicts, payment.id, { contract, callData, atMs: verifiedAtMs }, verdictsPerPayerMax);
-      keepNewest(payers, name, payer, entriesMax);
+      retainNewest(payer.verdicts, payment.id, { contract, callData, atMs: verifiedAtMs }, verdictsPerPayerMax);
+      retainNewest(payers, name, payer, entriesMax);
     },
     /**
      * Returns whether the chain's verdict about a payment to settle is still valid. A verdict is valid once, and consuming it invalidates

@@ -1,4 +1,4 @@
-import { keepNewest } from "#daemon/memoize.ts";
+import { retainNewest } from "#daemon/memoize.ts";
 import { reason, type Refusal } from "#x402/reason.ts";
 import type { Transfers } from "#x402/scheme.ts";
 import { multicall3Address } from "#x402/wallet-signature.ts";
@@ -35,7 +35,7 @@ export function createWalletCheck(
       return { ...refusal, message: `the payer's wallet rejects the signature: ${answer.error.message}.` };
     }
     if (confirmsSignature(answer.result)) return undefined;
-    if (answer.result === "0x") keepNewest(accountsAtMs, account, monotonicMs(), entriesMax);
+    if (answer.result === "0x") retainNewest(accountsAtMs, account, monotonicMs(), entriesMax);
     return refusal;
   };
 }

@@ -40,8 +40,8 @@ export type EndingCall = Readonly<{
 }>;
 
 /**
- * What the calls of one message cost their caller, and how they end, under the policy that was active when the message arrived. Every charge
- * and every count of a call is made here.
+ * What the calls of one message cost their caller, and how they end, under the policy that was active when the message
+ * arrived. All charges and counts of a call happen here.
  */
 export class CallAccount {
   readonly dependencies: CallDependencies;

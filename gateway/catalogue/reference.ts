@@ -107,6 +107,6 @@ function describeCache({ kind }: CacheRule): string {
       return "within one head";
     case "block":
     case "logs":
-      return "finalised for ever, else one head";
+      return "forever if finalised, otherwise one head";
   }
 }

@@ -83,7 +83,8 @@ export class Head {
 }
 
 /**
- * Whether the node can answer for the network's chain. `behind`: the node responds but lags behind the network's head; `anotherChain`: it
- * is on another chain; `chainUnknown`: it has not reported its chain yet; `down`: it does not respond.
+ * Whether the node can serve the network's chain. `behind`: the node responds but lags behind the network's head;
+ * `anotherChain`: it is on another chain; `chainUnknown`: it has not reported its chain yet; `down`: it does not
+ * respond.
  */
 export type NodeFitness = "fit" | "behind" | "anotherChain" | "chainUnknown" | "down";

@@ -121,7 +121,7 @@ export function createFastResponseHeads(
 const chunkEnd = Buffer.from("\r\n");
 const lastChunk = Buffer.from("0\r\n\r\n");
 
-/** What all fast connections of a listener share. */
+/** State shared by all fast connections of a listener. */
 export type FastPath = Readonly<{
   context: RequestContext;
   waits: FastConnectionWaits;

@@ -12,10 +12,10 @@ export const outboxBytes = 9_216;
 type Piece = string | number | ((socket: Socket) => void);
 
 /**
- * Short messages to be written to sockets. They are written together once the event loop has read everything received, rather than after
- * each read. A write wakes its receiver, which costs more than the write itself if the receiver has just gone to sleep again. In addition,
- * the code that reads and the code that writes stay in the processor's caches. A single message is still written in the same event loop
- * tick.
+ * Short messages to be written to sockets. They are written together once the event loop has read everything received,
+ * rather than after each read. A write wakes its receiver, which costs more than the write itself if the receiver is
+ * already asleep again. In addition, the code that reads and the code that writes stay in the processor's caches. A
+ * single message is still written in the same event loop tick.
  */
 export class Outbox {
   /** Buffers for messages that are too long to wait. */

@@ -6,7 +6,7 @@ import { nodeAccount } from "./node-stateful-set.ts";
 
 const group = "rbac.authorization.k8s.io";
 
-/** A service account in the namespace, and its rights there. */
+/** A service account in the namespace, and its permissions there. */
 export type ServiceAccess = Readonly<{
   account: types.input.core.v1.ServiceAccount;
   role: types.input.rbac.v1.Role;

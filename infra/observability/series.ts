@@ -15,11 +15,11 @@ type ConditionType = keyof ConditionReasons;
  * @example series("gatehouse_verdict", { level: { in: ["paused", "down"] } }) // gatehouse_verdict{level=~"paused|down"}
  */
 export function series<N extends SeriesName>(name: N, matchers?: Matchers<N>): string {
-  return labelled(name, matchers ?? {});
+  return selectExternal(name, matchers ?? {});
 }
 
 /** Builds an instant selector for a metric from outside Gatehouse. */
-export function labelled(name: string, matchers: Readonly<Record<string, Matcher | undefined>>): string {
+export function selectExternal(name: string, matchers: Readonly<Record<string, Matcher | undefined>>): string {
   const shown = Object.entries(matchers).flatMap(([label, matcher]) =>
     matcher === undefined ? [] : [label + formatOperand(matcher)],
   );
@@ -56,12 +56,12 @@ function formatOperand(matcher: Matcher): string {
  *
  * @param selector selects a series and has at least one label matcher.
  */
-export function shownLabel(selector: string, label: string): string {
+export function labelTemplate(selector: string, label: string): string {
   const open = selector.replace(/\}$/, ",job=%q,instance=%q} == 1");
   return `{{ with printf \`${open}\` $labels.job $labels.instance | query }}{{ . | first | label "${label}" }}{{ else }}unknown{{ end }}`;
 }
 
 /** Builds a template that shows why a condition is false. */
-export function shownReason(type: ConditionType): string {
-  return shownLabel(series("gatehouse_condition_info", { type }), "reason");
+export function reasonTemplate(type: ConditionType): string {
+  return labelTemplate(series("gatehouse_condition_info", { type }), "reason");
 }

@@ -1,7 +1,7 @@
 import type { PaymentPayload, PaymentRequirements, SettleResponse, VerifyResponse, Network } from "@x402/core/types";
 import type { RequestTrace } from "#daemon/http/request-trace.ts";
 import { z } from "zod";
-import { cutMark, cutText } from "#daemon/secrets/cut-text.ts";
+import { truncationMark, truncateText } from "#daemon/secrets/truncate-text.ts";
 import { reason } from "#x402/reason.ts";
 import type { ReadPayment } from "#x402/scheme.ts";
 import type { ReadinessCheck } from "#daemon/http/readiness.ts";
@@ -69,8 +69,8 @@ const extra = z.record(z.string(), z.unknown()).nullish();
 /** Cleans a facilitator's message for client and log: one line, without anything sensitive that it may quote (a signature, or its node's URL). */
 function cleanMessage(value: string | null | undefined): string | undefined {
   if (value === null || value === undefined) return undefined;
-  return cutText(value, 1_000)
-    .replaceAll(/0x[0-9a-f]{64,}|[a-z]+:\/\/\S+/gi, cutMark)
+  return truncateText(value, 1_000)
+    .replaceAll(/0x[0-9a-f]{64,}|[a-z]+:\/\/\S+/gi, truncationMark)
     .replaceAll(/\s+/g, " ")
     .slice(0, 300);
 }

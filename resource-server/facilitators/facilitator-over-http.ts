@@ -1,4 +1,4 @@
-import { cutText } from "#daemon/secrets/cut-text.ts";
+import { truncateText } from "#daemon/secrets/truncate-text.ts";
 import type { PaymentPayload, PaymentRequirements, SettleResponse, VerifyResponse } from "@x402/core/types";
 import type { z } from "zod";
 import { parseHttpEndpoint } from "#daemon/http/endpoint.ts";
@@ -145,7 +145,7 @@ function buildRequestBody(paymentPayload: PaymentPayload, paymentRequirements: P
 }
 
 function formatExcerpt(text: string): string {
-  return JSON.stringify(cutText(text, 200));
+  return JSON.stringify(truncateText(text, 200));
 }
 
 const beforeTheRequest = new Set([

@@ -3,4 +3,4 @@ export function formatSize(bytes: number): string {
 }
 
 /** Describes a copy by clones, after its size. */
-export const clonedWords = "cloned, which takes seconds and no space at first";
+export const clonedSizeText = "cloned, which takes seconds and no space at first";

@@ -463,7 +463,7 @@ describe("a resource server in a small process", () => {
       });
       signed.push(...(await Promise.all(offered.map((offer) => sign(offer)))));
     }
-    // The first of them has been evicted; the next one is the oldest of sixty-four.
+    // The first former offer has been evicted; the next one is the oldest of sixty-four.
     const [left = "", oldest = ""] = signed;
     expect((await buy(left)).status).toBe(402);
     const buying = buy(oldest);

@@ -148,7 +148,7 @@ describe.skipIf(!found.ok)(`the stack that the program makes, on a real engine${
       { method: "POST", target: `${path}/exec`, body: JSON.stringify({ Cmd: ["./node_cli", "--version"] }) },
       { method: "POST", target: `${path}/restart?t=60` },
     ]);
-    // The response to the restart arrives when the node has a new process; its connection may be dropped before.
+    // The restart's response arrives once the node has a new process; its connection may be dropped before that.
     expect(statuses.slice(0, 2)).toEqual([200, 201]);
     await until(
       "the node is another process",

@@ -150,7 +150,8 @@ export const paymentCases: readonly AlertCase[] = [
     resolvedAt: 61,
     labels: ofNetwork,
     summary: `2 payments that are settled in the ledger of the facilitator ${target.instance} are not on the chain ${network}.`,
-    // A replica that does not settle compares nothing; one check met a lagging node; the checks after one failed.
+    // A replica that does not settle compares nothing; in one replica, a check hit a lagging node; in another, the
+    // later checks failed.
     nearMiss: { series: [mismatches(`${unknown(20)} 0x9 1x3 0x9 1 ${unknown(40)}`)], silentAt: [10, 31, 40, 51] },
   },
   {

@@ -45,7 +45,7 @@ export function describeInstalledBy(name: ManagerName): void {
       const exported = await consumer.run(process.execPath, ["require-all.cjs"]);
       expect(exported, exported.stderr).toMatchObject({ status: 0, stderr: "" });
       expect(JSON.parse(exported.stdout)).toMatchObject({ policies: ["gatehousePolicies"] });
-      const judged = await consumer.run(process.execPath, ["judged.mjs"]);
+      const judged = await consumer.run(process.execPath, ["policy-check.mjs"]);
       expect(judged.stdout, judged.stderr).toMatch(/^image-pinned: shop /m);
     });
   });

@@ -70,7 +70,7 @@ describe("the installed library", () => {
   });
 
   it("judges by its policies, and its pack serves Pulumi", async () => {
-    const { stdout, stderr } = await installed.run(process.execPath, ["judged.mjs"]);
+    const { stdout, stderr } = await installed.run(process.execPath, ["policy-check.mjs"]);
     expect(stderr).toBe("");
     expect(stdout).toMatch(/^image-pinned: shop /m);
     const pack = spawn(process.execPath, ["."], {

@@ -85,7 +85,7 @@ test("one paid request is followed by its ids through the logs of seller, facili
   await writeFile(routesPath, JSON.stringify({ "POST /rpc": { accepts, upstream: gateway.urls["gateway"] } }));
   await using shop = await market.openShop(folder.path, {
     GATEHOUSE_RESOURCE_SERVER_ROUTES_PATH: routesPath,
-    // Not through the proxy, which makes its own requests.
+    // This request bypasses the proxy, which makes its own requests.
     GATEHOUSE_RESOURCE_SERVER_FACILITATOR_URL: market.settler.urls["facilitator"] ?? "",
   });
   const url = `${findUrl(shop)}/rpc`;

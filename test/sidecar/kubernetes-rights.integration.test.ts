@@ -124,7 +124,7 @@ describe.skipIf(missing !== undefined)(`rights on an API server${skipped}`, { ti
         () => ({ directory: "/data/bin", command: "node_cli" }),
         api,
       )(["--version"], signal);
-    // Nothing runs the pod: this is as far as a permission reaches here.
+    // No kubelet runs the pod here, so this only tests the permission.
     expect(await run("node-0")).toMatchObject({ message: expect.stringMatching(/pod node-0 does not have a host/) });
     expect(await run("facilitator-0")).toMatchObject({
       message: expect.stringMatching(/403: pods "facilitator-0" is forbidden: .*; grant create on pods\/exec\.$/),

@@ -187,13 +187,13 @@ function describeClaim({ key, digest, validBefore, payload }: NewClaim): object 
 /** Creates a facilitator that accepts every payment, and records the hashes of the received bodies. */
 function createAgreeingClient(asked: string[]): HttpClient {
   return async ({ path, body }) => {
-    if (path === "/supported") return answerJson({ kinds: [{ x402Version: 2, scheme: "exact", network }] });
+    if (path === "/supported") return respondJson({ kinds: [{ x402Version: 2, scheme: "exact", network }] });
     asked.push(`${path} ${hash("sha256", String(body))}`);
-    return answerJson(path === "/verify" ? { isValid: true } : { success: true, transaction, network });
+    return respondJson(path === "/verify" ? { isValid: true } : { success: true, transaction, network });
   };
 }
 
-function answerJson(value: object): IncomingResponse {
+function respondJson(value: object): IncomingResponse {
   return { status: 200, headers: {}, body: new TextEncoder().encode(JSON.stringify(value)) };
 }
 

@@ -1,10 +1,10 @@
-import { listAnswering, createFindings, type Check } from "../check.ts";
+import { listResponding, createFindings, type Check } from "../check.ts";
 
 const createFinding = createFindings("conditions");
 
 /** Reports a running sidecar's or gateway's conditions about its node. */
 export const conditionsCheck: Check = async ({ services }) =>
-  listAnswering(services)
+  listResponding(services)
     .filter(({ service: { service } }) => service === "sidecar" || service === "gateway")
     .flatMap(({ service: { service, status } }) => {
       if (status === undefined)

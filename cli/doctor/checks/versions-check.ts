@@ -1,11 +1,11 @@
 import { version } from "#daemon/version.ts";
-import { listAnswering, createFindings, type Check } from "../check.ts";
+import { listResponding, createFindings, type Check } from "../check.ts";
 
 const createFinding = createFindings("versions");
 
 /** Checks that all running services are the same version as this command. */
 export const versionsCheck: Check = async ({ services }) =>
-  listAnswering(services).map(({ service: { service }, configuration: { version: running } }) => {
+  listResponding(services).map(({ service: { service }, configuration: { version: running } }) => {
     if (running === version) return createFinding(service, "right", `runs ${version}, the same as this command`);
     return createFinding(
       service,

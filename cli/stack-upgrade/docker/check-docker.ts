@@ -1,5 +1,5 @@
 import { hasRoomFor } from "#daemon/files/disk-space.ts";
-import { clonedWords, formatSize } from "#sidecar/upgrade/data-size.ts";
+import { clonedSizeText, formatSize } from "#sidecar/upgrade/data-size.ts";
 import { formatDockerCommand } from "../stack-commands.ts";
 import type { PlatformCheck } from "../stack-platform.ts";
 import { explainCopy, parseVolumeReport } from "../workspace-report.ts";
@@ -52,7 +52,7 @@ async function checkData({ prefix, address }: DockerPlace, toolImage: string, en
   const lacksRoom = !clones && !hasRoomFor(found);
   return {
     conf,
-    copyWords: `${formatSize(bytes)}, ${clones ? clonedWords : "copied in full"}`,
+    copyWords: `${formatSize(bytes)}, ${clones ? clonedSizeText : "copied in full"}`,
     problems: [
       ...(lacksRoom ? [`a copy of the node's data takes ${bytes} bytes, but ${freeBytes} are free in ${volume}`] : []),
       ...copies.map((id) => explainCopy(volume, formatDiscardCommand(job, address, id))),

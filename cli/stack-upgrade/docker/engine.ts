@@ -40,7 +40,7 @@ export type Engine = ReturnType<typeof createEngine>;
 export const ownerLabel = "io.gatehouse.upgrade";
 
 const answerMs = 60_000;
-/** Time beyond a container's grace period for the engine to kill it. */
+/** Extra time after a container's grace period, in which the engine kills it. */
 const killMs = 60_000;
 const defaultGraceSeconds = 300;
 const mebibyte = 1_048_576;

@@ -74,7 +74,7 @@ export type WorldState = {
   keepsSidecar: boolean;
   /** Process that holds Pulumi's lock; a killed process keeps it. */
   lockedBy: number | undefined;
-  /** Each `pulumi up`, by its process. */
+  /** Each `pulumi up`, by its process id. */
   processes: Map<number, WorldTask>;
   /** Id of the next process. */
   nextPid: number;

@@ -22,7 +22,7 @@ export type WorldTime = Readonly<{
 
 type Running = { readonly steps: TaskStep[]; readonly beganMs: number; failure: string | undefined };
 
-/** Creates time at 0 ms. */
+/** Creates a simulated clock at 0 ms. */
 export function createWorldTime(): WorldTime {
   let nowMs = 0;
   const running: Running[] = [];

@@ -17,7 +17,7 @@ export type ListenerShare = Readonly<{
 
 /** A snapshot of the process's connections and descriptors. */
 export type ConnectionState = Readonly<{
-  /** Open client connections, not counting those to the operators' listener, and their current limit. */
+  /** Open client connections, without those on the admin port, and their current limit. */
   open: number;
   max: number;
   /** File descriptors of the process; `used` is undefined if the system doesn't report it. */
@@ -33,7 +33,10 @@ export type ConnectionBudget = Disposable &
   Readonly<{
     /** Connections of a client listener, which count toward the shared limit. */
     listener: (share: ListenerShare) => ListenerConnections;
-    /** Connections of the operators' listener, taken from the reserve: probes get responses even when all other connections are in use. */
+    /**
+     * Connections on the admin port, taken from the reserve: probes get responses even when all other connections are
+     * in use.
+     */
     operators: () => ListenerConnections;
     state: () => ConnectionState;
   }>;
@@ -68,9 +71,11 @@ const reserveShare = 3 / 4;
 const spareDescriptors = 16;
 /** If the descriptor limit is low, the spare descriptors are at most this share of it. */
 const spareShare = 1 / 8;
-/** Max connections to the operators' listener: a Prometheus, probes, and a page or two in a browser, with six connections each. */
+/**
+ * Max connections on the admin port: for Prometheus, probes, and a page or two in a browser, with six connections each.
+ */
 const operatorsMax = 32;
-/** If the descriptor limit is low, the max connections to the operators' listener are this share of it, with a small minimum. */
+/** If the descriptor limit is low, the max connections on the admin port are this share of it, with a small minimum. */
 const operatorsShare = 1 / 8;
 const operatorsMin = 4;
 /** Min burst of new connections from one address, in seconds of its permitted rate. */

@@ -51,7 +51,7 @@ export const processEvents = {
   },
   "change-made": {
     level: "info",
-    means: "A change to money, to the node or to who may act on it; `gatehouse.action` has its name.",
+    means: "A change to money, to the node, or to the permission to act on it; `gatehouse.action` has its name.",
   },
   "engine-call-failed": {
     level: "warn",

@@ -29,7 +29,7 @@ const blocksPerCall = 250;
  * must hold (reth's and anvil's interpretation). Skips the first `after` traces and returns at most `count`. A range without a start begins
  * at block 0, as in reth.
  */
-export async function answerTraceFilter(node: Node, params: readonly unknown[]): Promise<readonly unknown[]> {
+export async function respondToTraceFilter(node: Node, params: readonly unknown[]): Promise<readonly unknown[]> {
   const [filter] = readParams([filterSchema], params);
   const first = await resolveNumber(node, filter.fromBlock ?? "earliest");
   const head = await resolveNumber(node, "latest");

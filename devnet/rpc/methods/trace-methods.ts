@@ -11,7 +11,7 @@ import type { MethodGroup, Node } from "../method.ts";
 import { blockNumberOrTag, callObject, hash, readParams, stateBlock } from "../params.ts";
 import { PrunedStateError } from "../evm/pruned-state.ts";
 import { errorCode, RpcError } from "../rpc-error.ts";
-import { answerTraceFilter } from "./trace-filter.ts";
+import { respondToTraceFilter } from "./trace-filter.ts";
 
 /** Creates the methods that trace with `callTracer`, and `trace_filter`. */
 export function createTraceMethods(node: Node): MethodGroup {
@@ -30,7 +30,7 @@ export function createTraceMethods(node: Node): MethodGroup {
     },
     debug_traceBlockByHash: createBlockMethod(hash),
     debug_traceBlockByNumber: createBlockMethod(blockNumberOrTag),
-    trace_filter: (params) => answerTraceFilter(node, params),
+    trace_filter: (params) => respondToTraceFilter(node, params),
   };
 }
 

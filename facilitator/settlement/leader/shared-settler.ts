@@ -5,7 +5,7 @@ import { FairSlots } from "#daemon/fair-shares.ts";
 import type { Pause } from "#daemon/time.ts";
 import type { SignedPayment } from "#x402/signed-payment.ts";
 import { ChainError } from "../../chain/chain-error.ts";
-import { answerFor, type Ownership } from "../ownership.ts";
+import { respondTo, type Ownership } from "../ownership.ts";
 import { toSettlement } from "../settlement.ts";
 import {
   nonceUsed,
@@ -64,7 +64,7 @@ export function createSharedSettler(options: SettlerOptions, dependencies: Share
       }
       const isOwner = await ownership.acquire(id, caller.owner);
       if (state !== undefined && state.state !== "begun")
-        return answerFor({ id, answer: state, caller, isOwner }, ownership);
+        return respondTo({ id, answer: state, caller, isOwner }, ownership);
       const answer = await waitFor(payment, options, dependencies);
       if (answer === "gone") return answerDeclined(payment, dependencies);
       // A request that could not be sent is removed from the record, and the next caller owns it: what matters is the owner of the outcome.
@@ -73,7 +73,7 @@ export function createSharedSettler(options: SettlerOptions, dependencies: Share
         answer.state === "pending"
           ? isOwner || (await onRecord(payment)) === undefined
           : isOwner && answer.owner === caller.owner;
-      return answerFor({ id, answer, caller, isOwner: isTheirs }, ownership);
+      return respondTo({ id, answer, caller, isOwner: isTheirs }, ownership);
     },
   };
 }

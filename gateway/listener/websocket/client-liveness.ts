@@ -41,7 +41,7 @@ export function watchLiveness(
  * Answers a client's pings, but only the last of those that arrive in one event loop tick (RFC 6455, section 5.5.3). Thousands of pings fit
  * into one read, and each pong would be a separate write.
  */
-export function answerPings(socket: WebSocket): void {
+export function respondToPings(socket: WebSocket): void {
   let latest: Buffer | undefined;
   const answer = () => {
     const data = latest;

@@ -1,7 +1,7 @@
 import type { RawData, WebSocket } from "ws";
 import { findTier } from "../../policy.ts";
 import type { ListenerContext } from "../listener-context.ts";
-import { answerPings, watchLiveness } from "./client-liveness.ts";
+import { respondToPings, watchLiveness } from "./client-liveness.ts";
 import { createClientCalls } from "./client-calls.ts";
 import { createClientInbox, countPartialMessages } from "./client-inbox.ts";
 import { createClientSender } from "./client-sender.ts";
@@ -76,7 +76,7 @@ export function serveClient(
     goOn();
   });
   socket.on("pong", liveness.heard);
-  answerPings(socket);
+  respondToPings(socket);
   // A "close" event follows.
   socket.on("error", () => socket.terminate());
   socket.on("close", () => {

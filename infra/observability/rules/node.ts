@@ -1,5 +1,5 @@
 import type { Alert, RuleGroup } from "../alert.ts";
-import { condition, series, shownReason, unknownFor, falseFor } from "../series.ts";
+import { condition, series, reasonTemplate, unknownFor, falseFor } from "../series.ts";
 
 const sameTarget = "on (job, instance)";
 const up = series("gatehouse_node_up");
@@ -18,7 +18,7 @@ const serving: readonly Alert[] = [
     expr: `((${up} == 0 unless ${sameTarget} ${restarting}) or (max_over_time(${up}[20m]) == 0 and ${up} offset 20m == 0)) unless ${sameTarget} ${upgrading}`,
     for: "3m",
     severity: "critical",
-    summary: `The node behind {{ $labels.instance }} is not responding ({{ $value }} of 1): ${shownReason("RpcResponding")}.`,
+    summary: `The node behind {{ $labels.instance }} is not responding ({{ $value }} of 1): ${reasonTemplate("RpcResponding")}.`,
     description:
       "Calls to the gateway of {{ $labels.instance }} fail. See the cause on the sidecar's status page, then check the node's process and log.",
   },
@@ -27,7 +27,7 @@ const serving: readonly Alert[] = [
     expr: `${series("gatehouse_node_height_unchanged_seconds")} and ${sameTarget} ${condition("HeightAdvancing")} == 0 and ${sameTarget} ${up} == 1`,
     for: "3m",
     severity: "critical",
-    summary: `The node behind {{ $labels.instance }} has had no new block for {{ $value | humanizeDuration }}: ${shownReason("HeightAdvancing")}.`,
+    summary: `The node behind {{ $labels.instance }} has had no new block for {{ $value | humanizeDuration }}: ${reasonTemplate("HeightAdvancing")}.`,
     description:
       "The node of {{ $labels.instance }} responds, but its chain is stalled. Check its peers and its log, and compare with another node of the chain.",
   },
@@ -48,7 +48,7 @@ const pruning: readonly Alert[] = [
     expr: `${condition("Pruning")} == 0`,
     for: "15m",
     severity: "warning",
-    summary: `The node behind {{ $labels.instance }} does not prune as the settings demand ({{ $value }} of 1): ${shownReason("Pruning")}.`,
+    summary: `The node behind {{ $labels.instance }} does not prune as the settings demand ({{ $value }} of 1): ${reasonTemplate("Pruning")}.`,
     description:
       "The disk of {{ $labels.instance }} fills without pruning. The status page shows what node_cli returned, or that nothing is pruned; check the node's log and the free space.",
   },
@@ -63,7 +63,7 @@ const disk: readonly Alert[] = [
       ` or (${free} and ${sameTarget} ${falseFor("DiskSpaceSufficient", "AtMaxSize", "ResizeFailed")} == 1)`,
     for: "1h",
     severity: "warning",
-    summary: `The data disk of the node behind {{ $labels.instance }} has {{ $value | humanize1024 }}B left, and is full within ${diskDays} days or can't grow (${shownReason("DiskSpaceSufficient")}).`,
+    summary: `The data disk of the node behind {{ $labels.instance }} has {{ $value | humanize1024 }}B left, and is full within ${diskDays} days or can't grow (${reasonTemplate("DiskSpaceSufficient")}).`,
     description:
       "When the disk of {{ $labels.instance }} is full, the node stops. Expand it, or prune more. AtMaxSize: raise volume.ceilingGibibytes. ResizeFailed: the status page shows why.",
   },
@@ -72,7 +72,7 @@ const disk: readonly Alert[] = [
     expr: `${free} and ${sameTarget} ${falseFor("DiskSpaceSufficient", "Low", "FullSoon")} == 1`,
     for: "5m",
     severity: "critical",
-    summary: `The data disk of the node behind {{ $labels.instance }} has {{ $value | humanize1024 }}B left: ${shownReason("DiskSpaceSufficient")}.`,
+    summary: `The data disk of the node behind {{ $labels.instance }} has {{ $value | humanize1024 }}B left: ${reasonTemplate("DiskSpaceSufficient")}.`,
     description:
       "When the disk of {{ $labels.instance }} is full, the node stops and may corrupt its data. Free space now.",
   },

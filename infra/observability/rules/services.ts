@@ -1,6 +1,6 @@
 import type { Alert, RuleGroup } from "../alert.ts";
 import { serviceLabel } from "../scrape-config.ts";
-import { labelled, series, type Matcher } from "../series.ts";
+import { selectExternal, series, type Matcher } from "../series.ts";
 
 /** Prometheus's own metric: 0 while a target can't be scraped. */
 const scraped = "up";
@@ -14,7 +14,7 @@ const clock = series("gatehouse_time_seconds");
 function buildLostQuery(service: Matcher): string {
   const known = (range: string) => `last_over_time(${series("gatehouse_build_info", { service })}[${range}])`;
   const silent = `max by (job, instance, service) (${known("7d")}) and on (job, instance) ${scraped} == 0`;
-  const labels = labelled(scraped, { [serviceLabel]: service });
+  const labels = selectExternal(scraped, { [serviceLabel]: service });
   const away = `max_over_time(${labels}[15m]) == 0 and ${labels} offset 15m == 0`;
   const never = `max by (job, instance, service) (label_replace(${away}, "service", "$1", "${serviceLabel}", "(.+)"))`;
   const gone = `max by (job, service) (${known("1d")}) unless on (job) ${scraped}`;

@@ -1,5 +1,5 @@
 import type { Alert, RuleGroup } from "../alert.ts";
-import { condition, series, shownLabel, shownReason, unknownFor, falseFor } from "../series.ts";
+import { condition, series, labelTemplate, reasonTemplate, unknownFor, falseFor } from "../series.ts";
 
 const sameTarget = "on (job, instance)";
 const lastPass = series("gatehouse_reconcile_last_success_timestamp_seconds");
@@ -12,14 +12,14 @@ const configuration: readonly Alert[] = [
     for: "1m",
     severity: "critical",
     summary: "A restart of the node behind {{ $labels.instance }} failed and was rolled back ({{ $labels.reason }}).",
-    description: `The sidecar is paused. Once the cause is fixed: ${shownLabel(series("gatehouse_command_info", { verb: "resume" }), "command")}`,
+    description: `The sidecar is paused. Once the cause is fixed: ${labelTemplate(series("gatehouse_command_info", { verb: "resume" }), "command")}`,
   },
   {
     name: "GatehouseUpgradeFailed",
     expr: `${condition("UpgradeVerified")} == 0`,
     for: "1m",
     severity: "critical",
-    summary: `The upgrade of the node behind {{ $labels.instance }} failed ({{ $value }} of 1): ${shownReason("UpgradeVerified")}.`,
+    summary: `The upgrade of the node behind {{ $labels.instance }} failed ({{ $value }} of 1): ${reasonTemplate("UpgradeVerified")}.`,
     description:
       "RolledBack: the node of {{ $labels.instance }} runs the old version again, with its data, and the sidecar takes no further action. RollbackFailed: neither version could be verified. Blocked: the upgrade can't continue, and the node may be stopped.",
   },
@@ -39,7 +39,7 @@ const configuration: readonly Alert[] = [
     expr: `${condition("DataIntact")} == 0`,
     for: "1m",
     severity: "critical",
-    summary: `The data of the node behind {{ $labels.instance }} appears corrupt ({{ $value }} of 1): ${shownReason("DataIntact")}.`,
+    summary: `The data of the node behind {{ $labels.instance }} appears corrupt ({{ $value }} of 1): ${reasonTemplate("DataIntact")}.`,
     description:
       "The message of DataIntact at {{ $labels.instance }} lists the symptoms. Read the node's log and check the disk; then replace the data with a snapshot, as the runbook says.",
   },
@@ -69,7 +69,7 @@ const configuration: readonly Alert[] = [
     expr: `max without (type, reason) (${falseFor("ConfigReconciled", "Contested", "StartRewrites", "Locked")} == 1)`,
     for: "5m",
     severity: "warning",
-    summary: `Another program writes the node.conf managed by {{ $labels.instance }} (${shownReason("ConfigReconciled")}).`,
+    summary: `Another program writes the node.conf managed by {{ $labels.instance }} (${reasonTemplate("ConfigReconciled")}).`,
     description:
       "The two writers undo each other's changes, and each round may restart the node of {{ $labels.instance }}. Find the other program and stop it.",
   },
@@ -91,7 +91,7 @@ const pushed: readonly Alert[] = [
     expr: `${condition("MetricsArriving")} == 0`,
     for: "10m",
     severity: "warning",
-    summary: `The metrics of the node behind {{ $labels.instance }} are missing or not its own ({{ $value }} of 1): ${shownReason("MetricsArriving")}.`,
+    summary: `The metrics of the node behind {{ $labels.instance }} are missing or not its own ({{ $value }} of 1): ${reasonTemplate("MetricsArriving")}.`,
     description:
       "The node of {{ $labels.instance }} is unmonitored. Check whether the Pushgateway responds; JobShared: another node pushes under its job name, so give each node its own.",
   },
@@ -114,7 +114,7 @@ const watching: readonly Alert[] = [
     expr: `sum without (level) (${verdict}) == 1`,
     for: "15m",
     severity: "warning",
-    summary: `The sidecar {{ $labels.instance }} reports its node as ${shownLabel(verdict, "level")} ({{ $value }} of 1).`,
+    summary: `The sidecar {{ $labels.instance }} reports its node as ${labelTemplate(verdict, "level")} ({{ $value }} of 1).`,
     description:
       "This covers everything without a separate alert. The status page of {{ $labels.instance }} shows what is wrong and what to do.",
   },

@@ -1,4 +1,4 @@
-import { cutText } from "#daemon/secrets/cut-text.ts";
+import { truncateText } from "#daemon/secrets/truncate-text.ts";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Agent } from "undici";
@@ -115,7 +115,7 @@ function parse(text: string): unknown {
     return JSON.parse(text);
   } catch {
     // The text is not JSON from the API server, but perhaps a proxy's response; it is shown unchanged.
-    return { message: cutText(text, 200) };
+    return { message: truncateText(text, 200) };
   }
 }
 

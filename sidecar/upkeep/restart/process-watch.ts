@@ -73,8 +73,8 @@ export async function prepareProcessCheck(driver: NodeDriver): Promise<CheckedPr
 }
 
 /**
- * Checks the process of a restart made by an earlier sidecar, which recorded these processes as not belonging to it. Undefined if that
- * sidecar recorded none, or if the driver sees no processes.
+ * Checks the process after a restart by an earlier sidecar, which recorded that these processes are not its own.
+ * Undefined if that sidecar recorded none, or if the driver sees no processes.
  */
 export function prepareCheckExcept(
   bystanders: readonly number[] | undefined,

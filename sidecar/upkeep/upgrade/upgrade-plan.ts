@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
 import { describeChange } from "#node/conf/describe-change.ts";
-import { clonedWords, formatSize } from "../../upgrade/data-size.ts";
+import { clonedSizeText, formatSize } from "../../upgrade/data-size.ts";
 import type { SidecarSettings } from "../../settings.ts";
 import type { findWrite } from "../plan/plan.ts";
 import type { UpgradeRecord } from "../state/upgrade-record.ts";
@@ -46,6 +46,6 @@ const namesShown = 12;
 function describeCopy(costs: readonly (CopyCost | undefined)[], limit: SidecarSettings["upgrade"]): string {
   const known = costs.filter((cost) => cost !== undefined);
   const size = formatSize(known.reduce((sum, cost) => sum + cost.bytes, 0));
-  if (known.every((cost) => cost.isCloned)) return `${size}, ${clonedWords}`;
+  if (known.every((cost) => cost.isCloned)) return `${size}, ${clonedSizeText}`;
   return `${size}, copied in full within ${limit.copyTimeoutMs} ms (upgrade.copyTimeoutMs)`;
 }

@@ -2,8 +2,8 @@ import { quantile } from "../measurement.ts";
 import type { LoadResult } from "./wrk.ts";
 
 /**
- * Measures things in turn for this many rounds, so that disturbances of the machine affect all of them; returns each
- * one's results by round.
+ * Measures several subjects in turn for this many rounds, so that disturbances of the machine affect all of them;
+ * returns each one's results by round.
  */
 export async function measureInRounds<Name extends string>(
   rounds: number,

@@ -97,7 +97,7 @@ describe.skipIf(!hasPrometheus)(`a live Prometheus${withoutPrometheus}`, () => {
       expect(await seeFault(fault, watched)).toMatchObject({ alert });
       expect(await listFiringAlerts(watched.prometheus)).toEqual(new Map());
     },
-    // Longer than the waits in it, so that the failed one is named.
+    // Longer than the waits within it, so that an error names the failed wait.
     480_000,
   );
 });

@@ -156,7 +156,7 @@ describe("a sidecar that serves on", () => {
       await callers.end();
       expect(callers.failures).toEqual([]);
       taker.close();
-      // The same once more: the obstacle is gone.
+      // Retries the same change once the obstacle is gone.
       const after = settingsWith({ gateway: { private: { enabled: true, port: 0 } } });
       await writeFile(path, after);
       await waitUntilInForce(sidecar, path, after);

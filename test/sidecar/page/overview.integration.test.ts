@@ -162,7 +162,7 @@ looking(
     // The figures of a target that stops responding stay, marked as old.
     await served.disposeAsync();
     await page.getByText("2 of 3 are not healthy.").waitFor({ timeout: generousMs });
-    // A check may have happened while it was stopping: then it is first not ready, with figures of that moment.
+    // If a check ran while the service was stopping, it first shows as not ready, with figures from that moment.
     await readUntil(
       () => card("payments").innerText(),
       (text) => /Not responding\s*since .*\n.*\n.*Payments\s*old\s+3\s+pending/s.test(text),

@@ -21,8 +21,8 @@ const quick = {
 };
 
 /**
- * By the file itself: on a busy machine, a write may take longer than allowed here, be reported as hanging, and still
- * succeed.
+ * Checked in the file itself: on a busy machine, a write may exceed the time limit here, be reported as hanging, and
+ * still succeed.
  */
 const isCorrected = (text: string) => text.includes("storage_cetina") && !text.includes("pamir");
 
