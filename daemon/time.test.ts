@@ -126,7 +126,7 @@ describe("poll", () => {
       await new Promise(setImmediate);
       events.push("end");
     };
-    await poll({ name: "look", failed, intervalMs: 70, signal: stop.signal }, task, { log, pause: noted });
+    await poll({ name: "look", failed, intervalMs: 70, signal: stop.signal }, task, { log, pause: noted }).ended;
     expect(events).toEqual(["start", "end", "pause 70", "start", "end", "pause 70"]);
   });
 
@@ -136,7 +136,7 @@ describe("poll", () => {
     let runs = 0;
     const noted: Pause = async (ms) => void (waited.push(ms) === 3 && stop.abort());
     const options = { name: "look", failed, intervalMs: () => runs * 10, signal: stop.signal };
-    await poll(options, async () => void (runs += 1), { log, pause: noted });
+    await poll(options, async () => void (runs += 1), { log, pause: noted }).ended;
     expect(waited).toEqual([10, 20, 30]);
   });
 
@@ -152,7 +152,7 @@ describe("poll", () => {
     await poll({ name: "look", failed, intervalMs: hourMs, signal: stop.signal }, task, {
       log,
       pause: async () => undefined,
-    });
+    }).ended;
     expect({ runs, errors, failures }).toEqual({
       runs: 2,
       errors: [{ event: "task-failed", err: failure, task: "look" }],
@@ -163,9 +163,9 @@ describe("poll", () => {
   it("ends when the signal aborts during a pause, and after the run in progress when it aborts during that", async () => {
     const stop = new AbortController();
     const options = { name: "look", failed, intervalMs: hourMs, signal: stop.signal };
-    const pausing = poll(options, async () => undefined, { log });
+    const { ended: pausing } = poll(options, async () => undefined, { log });
     let isDone = false;
-    const running = poll(
+    const { ended: running } = poll(
       options,
       async (signal) => {
         await once(signal, "abort");

@@ -32,6 +32,8 @@ export type Repetition = AsyncDisposable &
   Readonly<{
     /** Ends the wait in progress; during a run, the next one follows at once. */
     wake: () => void;
+    /** Resolves when the repetition was stopped and the run in progress has ended. */
+    ended: Promise<void>;
   }>;
 
 export type RepetitionOptions = Readonly<{
@@ -41,16 +43,18 @@ export type RepetitionOptions = Readonly<{
   failed: (error: unknown) => void;
   /** Whether the first run comes after a wait. */
   waitsFirst?: boolean;
+  /** Stops the repetition, as its disposal does. */
+  signal?: AbortSignal;
 }>;
 
-/** Runs a task at once, and again after each wait, until disposed of. Its signal aborts at the disposal. */
+/** Runs a task at once, and again after each wait, so that runs never overlap. Its signal aborts when the repetition is stopped. */
 export function repeat(
   task: (signal: AbortSignal) => Promise<void>,
-  { intervalMs, failed, waitsFirst = false }: RepetitionOptions,
+  { intervalMs, failed, waitsFirst = false, signal: stopSignal }: RepetitionOptions,
   { pause: waitFor = pause }: Readonly<{ pause?: Pause | undefined }> = {},
 ): Repetition {
-  const stop = new AbortController();
-  const { signal } = stop;
+  const stopping = new AbortController();
+  const { signal } = stopping;
   let isAwake = false;
   let waiting: AbortController | undefined;
   const waitForNext = async (): Promise<void> => {
@@ -66,55 +70,54 @@ export function repeat(
     isAwake = true;
     waiting?.abort();
   };
+  const stop = () => {
+    stopping.abort(stopSignal?.reason);
+    wake();
+  };
   const run = async (): Promise<void> => {
     if (waitsFirst) await waitForNext();
     while (!signal.aborted) {
-      await task(signal).catch(failed);
+      try {
+        await task(signal);
+      } catch (error) {
+        failed(error);
+      }
       if (!signal.aborted) await waitForNext();
     }
+    stopSignal?.removeEventListener("abort", stop);
   };
-  const running = run();
+  if (stopSignal?.aborted === true) stop();
+  else stopSignal?.addEventListener("abort", stop, { once: true });
+  const ended = run();
   return {
     wake,
+    ended,
     [Symbol.asyncDispose]: async () => {
-      stop.abort();
-      wake();
-      await running;
+      stop();
+      await ended;
     },
   };
 }
 
-/** A task to repeat. */
-export type PollOptions = Readonly<{
-  name: string;
-  /** Called with a task error after it is logged: the task's previous result may no longer be valid. */
-  failed: (error: unknown) => void;
-  /** From the end of one run to the start of the next; a function is called after each run. */
-  intervalMs: number | (() => number);
-  /** Stops the polling; also passed to the task. */
-  signal: AbortSignal;
-}>;
+/** A task to repeat, with its name in the log. `failed` is called after an error is logged: the task's previous result may no longer be valid. */
+export type PollOptions = Omit<RepetitionOptions, "waitsFirst"> & Readonly<{ name: string }>;
 
-/**
- * Runs a task at once and then `intervalMs` after each run ends, so that runs never overlap. Logs an error of the task, passes it to
- * `failed` and continues. Resolves when the signal has aborted and the run in progress has ended.
- */
-export async function poll(
-  { name, failed, intervalMs, signal }: PollOptions,
+/** Repeats a task like {@link repeat}, and logs its errors, except those after the repetition was stopped. */
+export function poll(
+  { name, failed, ...options }: PollOptions,
   task: (signal: AbortSignal) => Promise<void>,
-  { log, pause: waitFor = pause }: Readonly<{ log: Pick<Logger, "error">; pause?: Pause }>,
-): Promise<void> {
-  while (!signal.aborted) {
+  { log, pause: waitFor }: Readonly<{ log: Pick<Logger, "error">; pause?: Pause }>,
+): Repetition {
+  const runLogged = async (signal: AbortSignal): Promise<void> => {
     try {
       await task(signal);
     } catch (error) {
-      if (!signal.aborted) {
-        log.error({ event: "task-failed", err: error, task: name }, "periodic task failed");
-        failed(error);
-      }
+      if (signal.aborted) return;
+      log.error({ event: "task-failed", err: error, task: name }, "periodic task failed");
+      failed(error);
     }
-    await waitFor(typeof intervalMs === "number" ? intervalMs : intervalMs(), signal);
-  }
+  };
+  return repeat(runLogged, { ...options, failed }, { pause: waitFor });
 }
 
 /** Interval between the checks of {@link waitUntil}, and when it gives up: after a time limit, on a signal, or on whichever comes first. */

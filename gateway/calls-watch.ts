@@ -55,7 +55,7 @@ export async function watchCalls(
     clear();
     reportFailedCheck(watchedLook, error, board);
   };
-  await poll(
+  const polling = poll(
     { name: "calls", failed, intervalMs, signal },
     async () => {
       const before = board.get("CallsSucceeding")?.status;
@@ -72,6 +72,7 @@ export async function watchCalls(
     },
     { log, pause },
   );
+  await polling.ended;
 }
 
 const notJudged: ConditionReport<"CallsSucceeding"> = {

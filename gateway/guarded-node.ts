@@ -133,15 +133,11 @@ export async function startGatewayForNode(
   };
   const disownElsewhere = createDisowner(gateway, fitness);
   const failed = (error: unknown) => reportFailedCheck(watchedLook, error, board);
-  const reporting = poll(
-    { name: "gateway", failed, intervalMs: gatewayIntervalMs, signal },
-    async () => {
-      disownElsewhere();
-      setGatewayCondition();
-    },
-    { log },
-  );
-  resources.defer(() => reporting);
+  const report = async () => {
+    disownElsewhere();
+    setGatewayCondition();
+  };
+  resources.use(poll({ name: "gateway", failed, intervalMs: gatewayIntervalMs, signal }, report, { log }));
   const isServing = () => gateway.readiness().ok && fitness() !== "down" && isAnswering(health.facts());
   const judging = watchCalls({ traffic: gateway.traffic, isServing, board, clock, log, signal });
   resources.defer(() => judging);

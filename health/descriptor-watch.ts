@@ -17,18 +17,9 @@ export function watchDescriptors(
   state: () => ConnectionState,
   { board, log, setting }: Readonly<{ board: ConditionBoard; log: Logger; setting: ConnectionSettingNames }>,
 ): AsyncDisposable {
-  const stopping = new AbortController();
   const checkDescriptors = async () => board.set(deriveDescriptorCondition(state(), setting));
   const failed = (error: unknown) => reportFailedCheck(watchedLook, error, board);
-  const watching = poll({ name: "descriptors", failed, intervalMs, signal: stopping.signal }, checkDescriptors, {
-    log,
-  });
-  return {
-    [Symbol.asyncDispose]: async () => {
-      stopping.abort();
-      await watching;
-    },
-  };
+  return poll({ name: "descriptors", failed, intervalMs }, checkDescriptors, { log });
 }
 
 /** How long a shortage is reported after the last connection was rejected or closed because the limit was reached. */

@@ -57,7 +57,7 @@ export async function watchDisk(options: DiskWatchOptions, dependencies: DiskWat
     metrics.observe(undefined, undefined);
     reportFailedCheck(watchedLook, error, board);
   };
-  await poll(
+  const polling = poll(
     { name: "disk", failed, intervalMs: options.intervalMs, signal: options.signal },
     async (signal) => {
       let path = dataPath();
@@ -85,6 +85,7 @@ export async function watchDisk(options: DiskWatchOptions, dependencies: DiskWat
     },
     { log },
   );
+  await polling.ended;
 }
 
 function createDiskMetrics(registry: Registry) {

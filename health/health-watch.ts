@@ -128,7 +128,7 @@ export function watchHealth(options: HealthWatchOptions, dependencies: HealthWat
     return health;
   };
 
-  const done = poll(
+  const { ended: done } = poll(
     {
       name: "health",
       failed: (error) => reportFailedCheck(watchedLook, error, dependencies.board),

@@ -61,7 +61,7 @@ export async function watchReferences(
     facts.note({ lag: "unknown" });
     reportFailedCheck(watchedLook, error, board);
   };
-  await poll(
+  const polling = poll(
     { name: "references", failed, intervalMs: options.intervalMs, signal: options.signal },
     async (signal) => {
       const requestedAtMs = clock.monotonicMs();
@@ -83,6 +83,7 @@ export async function watchReferences(
     },
     { log },
   );
+  await polling.ended;
 }
 
 /** Returns the height of a node that responds; a height from before the node went silent can't be compared. */

@@ -32,7 +32,7 @@ export async function watchWebSocket(
   const where = new URL(options.url).origin;
   const type = "WebSocketResponding";
   const failed = (error: unknown) => reportFailedCheck(watchedLook, error, board);
-  await poll(
+  const polling = poll(
     { name: "websocket", failed, intervalMs: options.intervalMs, signal: options.signal },
     async (signal) => {
       const failure = await openWebSocket(options, signal);
@@ -48,6 +48,7 @@ export async function watchWebSocket(
     },
     { log },
   );
+  await polling.ended;
 }
 
 type Reason = ReasonOf<"WebSocketResponding", "False">;

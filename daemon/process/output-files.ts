@@ -38,7 +38,6 @@ export function createOutputFiles(
   }: Readonly<{ deadline: { call: <T>(what: string, call: () => Promise<T>) => Promise<T> }; log: Logger }>,
   { fileBytes, everyMs } = limits,
 ): OutputFiles {
-  const closing = new AbortController();
   let areKept = true;
   const tryFiles = async <T>(what: string, call: () => Promise<T>): Promise<T | undefined> => {
     try {
@@ -55,7 +54,7 @@ export function createOutputFiles(
   };
   const watching = poll(
     // `tryFiles` reports failures.
-    { name: "program-output", failed: () => undefined, intervalMs: everyMs, signal: closing.signal },
+    { name: "program-output", failed: () => undefined, intervalMs: everyMs },
     () => tryFiles("checking the files in", () => clearLarge(directory, fileBytes)),
     { log },
   );
@@ -74,10 +73,7 @@ export function createOutputFiles(
         },
       };
     },
-    [Symbol.asyncDispose]: async () => {
-      closing.abort();
-      await watching;
-    },
+    [Symbol.asyncDispose]: () => watching[Symbol.asyncDispose](),
   };
 }
 

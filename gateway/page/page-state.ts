@@ -43,18 +43,8 @@ const failed = () => undefined;
 
 /** Fills the page's state at intervals until disposed of. */
 export function watchPageState({ history, read }: PageState, { log }: Readonly<{ log: Logger }>): AsyncDisposable {
-  const stopping = new AbortController();
-  const { signal } = stopping;
-  const done = Promise.all([
-    poll({ name: "page history", failed, intervalMs: sampleEveryMs, signal }, () => history.sample(), { log }),
-    poll({ name: "outages", failed, intervalMs: recordIntervalMs, signal }, () => Promise.resolve(void read()), {
-      log,
-    }),
-  ]);
-  return {
-    [Symbol.asyncDispose]: async () => {
-      stopping.abort();
-      await done;
-    },
-  };
+  const watches = new AsyncDisposableStack();
+  watches.use(poll({ name: "page history", failed, intervalMs: sampleEveryMs }, () => history.sample(), { log }));
+  watches.use(poll({ name: "outages", failed, intervalMs: recordIntervalMs }, async () => void read(), { log }));
+  return watches;
 }

@@ -30,7 +30,6 @@ export function watchFacilitator(
     rejectedTerms: (supported: SupportedKinds) => Promise<RejectedTerms | undefined>;
   }>,
 ): FacilitatorWatch {
-  const stop = new AbortController();
   let state: ReadinessCheck = { ok: false, message: "not checked yet" };
   const followed = tolerateLaterFailures();
   let settlesNothing = false;
@@ -70,16 +69,13 @@ export function watchFacilitator(
   const noteFailure = (error: unknown) => {
     state = followed({ ok: false, message: `it could not be checked: ${String(error)}` });
   };
-  const options = { name: "facilitator watch", failed: noteFailure, intervalMs, signal: stop.signal };
+  const options = { name: "facilitator watch", failed: noteFailure, intervalMs };
   const watching = poll(options, checkAndLog, { log, pause: pauseInBackground });
   return {
     readiness: () => state,
     settlesNothing: () => settlesNothing,
     supported: () => listed,
-    async [Symbol.asyncDispose]() {
-      stop.abort();
-      await watching;
-    },
+    [Symbol.asyncDispose]: () => watching[Symbol.asyncDispose](),
   };
 }
 

@@ -33,7 +33,6 @@ export function watchTarget(
   target: Target,
   { clock, log }: Readonly<{ clock: Pick<Clock, "wallMs">; log: Pick<Logger, "error"> }>,
 ): TargetWatch {
-  const stopping = new AbortController();
   const beganMs = clock.wallMs();
   let answeredAtMs: number | undefined;
   let seen: Readonly<{ described: TargetCard; answers: boolean; sinceMs: number; beganEarlier: boolean }> = {
@@ -65,8 +64,7 @@ export function watchTarget(
     else noteStale(found.why);
   };
   const failed = (error: unknown) => noteStale(`The check failed: ${String(error)}.`);
-  const { signal } = stopping;
-  const done = poll({ name: `overview of ${target.name}`, failed, intervalMs: checkIntervalMs, signal }, checkTarget, {
+  const watching = poll({ name: `overview of ${target.name}`, failed, intervalMs: checkIntervalMs }, checkTarget, {
     log,
   });
   return {
@@ -76,10 +74,7 @@ export function watchTarget(
       const since = new Date(sinceMs).toISOString();
       return { ...described, name: target.name, page: target.shownUrl, answers, since, beganEarlier };
     },
-    [Symbol.asyncDispose]: async () => {
-      stopping.abort();
-      await done;
-    },
+    [Symbol.asyncDispose]: () => watching[Symbol.asyncDispose](),
   };
 }
 

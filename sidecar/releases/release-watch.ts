@@ -53,15 +53,13 @@ export function watchReleases(
   { program, places, health, board, clock, log, ...others }: ReleaseWatchDependencies,
 ) {
   const { warnBeforeSeconds } = upgrade;
-  const stopping = new AbortController();
-  const { signal } = stopping;
   const lists = openReleaseLists(upgrade, { ...others, clock, log });
   const call = createJsonRpcClient({ url: node.httpUrl, timeoutMs: blockTimeTimeoutMs, answerBytesMax });
   let lastCheckMs: number | undefined;
   let againMs = 0;
   // While the node does not respond, its last known rate applies.
   let secondsPerBlock: number | undefined;
-  const measureRate = async (height: number) => {
+  const measureRate = async (height: number, signal: AbortSignal) => {
     const beganMs = clock.monotonicMs();
     if (lastCheckMs !== undefined && beganMs - lastCheckMs <= againMs) return;
     lastCheckMs = beganMs;
@@ -69,10 +67,10 @@ export function watchReleases(
     againMs = measured === undefined ? blockTimeRetryMs : blockTimeIntervalMs;
     secondsPerBlock = measured ?? secondsPerBlock;
   };
-  const checkReleases = async () => {
+  const checkReleases = async (signal: AbortSignal) => {
     const { own, published, releases, isNamed } = await lists.read(places());
     const { height } = health.current();
-    if (releases.length > 0 && height !== undefined) await measureRate(height);
+    if (releases.length > 0 && height !== undefined) await measureRate(height, signal);
     if (signal.aborted) return;
     const { version, commit } = program();
     const nowMs = clock.wallMs();
@@ -88,12 +86,11 @@ export function watchReleases(
     if (worst !== undefined) board.set(worst);
   };
   const failed = (error: unknown) => reportFailedCheck(watchedLook, error, board);
-  const watching = poll({ name: "releases", failed, intervalMs, signal }, checkReleases, { log });
+  const watching = poll({ name: "releases", failed, intervalMs }, checkReleases, { log });
   return {
     commits: lists.commits,
     [Symbol.asyncDispose]: async () => {
-      stopping.abort();
-      await watching;
+      await watching[Symbol.asyncDispose]();
       await lists[Symbol.asyncDispose]();
     },
   };

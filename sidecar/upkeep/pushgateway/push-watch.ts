@@ -73,7 +73,7 @@ export function watchPushes(options: PushWatchOptions, dependencies: PushWatchDe
     intervalSeconds = typeof pushes === "object" ? pushes.intervalSeconds : unknownIntervalSeconds;
     await checkPushes(signal);
   };
-  const done = poll(
+  const { ended: done } = poll(
     {
       name: "pushgateway",
       failed: (error) => reportFailedCheck(watchedLook, error, board),

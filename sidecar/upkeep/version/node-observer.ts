@@ -94,7 +94,7 @@ export function observeNode(options: NodeObserverOptions, dependencies: NodeObse
     dueMs = clock.monotonicMs() + computeWaitMs(failures, options.intervalMs);
   };
   const polling = { ...options, name: "node_cli", failed, intervalMs: Math.min(checkMs, options.intervalMs) };
-  const done = poll(polling, lookWhenDue, dependencies);
+  const { ended: done } = poll(polling, lookWhenDue, dependencies);
   const beganMs = clock.monotonicMs();
   /**
    * Whether the node itself has reported the version, or both the node and the tool have had a chance to do so: after an upgrade, the

@@ -211,7 +211,7 @@ export async function startStandInControllers(
     findings,
     [Symbol.asyncDispose]: async () => {
       ending.abort();
-      await Promise.all(loops);
+      await Promise.all(loops.map(({ ended }) => ended));
       kubelet.closeAllConnections();
       kubelet.close();
     },
