@@ -6,6 +6,7 @@ import { readRegularFile } from "#daemon/files/regular-file.ts";
 import { parseJson } from "#daemon/json-rpc.ts";
 import type { NodeFamily } from "#node/families.ts";
 import { skipMissing } from "#daemon/skip-missing.ts";
+import { listPids } from "../upkeep/drivers/host-processes.ts";
 
 /**
  * Paths used by a restore. They are next to the data directory, on the same disk, so that a single rename turns the unpacked tree into the
@@ -112,15 +113,11 @@ export async function requireReplaceable(
     throw new RestoreError(`process ${pid} uses ${dataPath}; stop the node and rerun this command`);
 }
 
-async function listNames(path: string): Promise<readonly string[]> {
-  return readdir(path).catch(() => []);
-}
-
 /** Finds a process that has a file open in a directory, among the processes visible to this one (Linux, same user). */
-async function findUser(directory: string): Promise<string | undefined> {
+async function findUser(directory: string): Promise<number | undefined> {
   const real = await realpath(directory);
-  for (const pid of (await listNames("/proc")).filter((name) => /^\d+$/.test(name))) {
-    for (const fd of await listNames(`/proc/${pid}/fd`)) {
+  for (const pid of await listPids()) {
+    for (const fd of await readdir(`/proc/${pid}/fd`).catch(() => [])) {
       const path = await readlink(`/proc/${pid}/fd/${fd}`).catch(() => "");
       if (path.startsWith(`${real}/`)) return pid;
     }

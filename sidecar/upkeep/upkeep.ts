@@ -15,7 +15,8 @@ import { createIterationSteps } from "./iteration-steps.ts";
 import { startReconcileLoop } from "./reconcile-loop.ts";
 import { findUpgradedCommit } from "./state/upgrade-record.ts";
 import { reachNode, type ReachNodeDependencies } from "./upkeep-node.ts";
-import { watchNodePushes } from "./pushgateway/node-pushes.ts";
+import { buildPushIdentity } from "./pushgateway/push-identity.ts";
+import { watchPushes } from "./pushgateway/push-watch.ts";
 
 /** Upkeep of one node. Disposing of it stops the iterations and waits for a running restart command. */
 export type Upkeep = ReturnType<typeof startUpkeep>;
@@ -38,7 +39,10 @@ export function startUpkeep(settings: SidecarSettings, dependencies: UpkeepDepen
   const node = reachNode(settings, { ...dependencies, commits, stateDirectory, signal, onTool, wake });
   const { place, observer } = node;
   const document = () => seen.config.now().document;
-  const pushes = watchNodePushes(settings, document, { ...dependencies, version: observer.version, signal });
+  const { url } = settings.pushgateway;
+  const identity = () => buildPushIdentity(document(), observer.version().version);
+  const pushing = { ...settings.pushgateway, signal };
+  const pushes = url === undefined ? undefined : watchPushes({ ...pushing, url }, { ...dependencies, identity });
   // Acquired at startup, so that no other sidecar starts in parallel. A problem with the lock is reported only when the lock is needed.
   if (settings.upkeep.mode !== "observe") place.lock().acquire();
   const parts = createUpkeepParts(settings, dependencies, {

@@ -3,7 +3,7 @@ import type { ConfigWriteResult } from "./config-writer.ts";
 import type { ConfigContext } from "./config-context.ts";
 import { deriveConfigReconciled } from "./config-conditions.ts";
 import type { OtherWriter } from "./config-observation.ts";
-import { writeWithDeadline } from "./with-deadline.ts";
+import { replaceConfig } from "./with-deadline.ts";
 import type { ConfigReading, UsableReading } from "./config-file.ts";
 import { deriveMeaning, hasSameMeaning } from "#node/conf/meaning.ts";
 import { parseConfig } from "#node/conf/document.ts";
@@ -33,11 +33,10 @@ export async function applyConfig(
     message: `${basename(path)}: ${formatChange(change)}.`,
     why: change.reason,
   }));
-  const limitBytes = settings.upkeep.configLimitBytes;
-  const write = { path, limitBytes, expectedHash: reading.contentHash, content, changes };
+  const write = { path, limitBytes: settings.upkeep.configLimitBytes, content, changes };
   const restartMs = findRestart(reading, context);
   const writing = { ...context, fileDeadline: place.fileDeadline, lock: place.lock() };
-  const result = await writeWithDeadline(write, writing);
+  const result = await replaceConfig(reading, write, writing);
   if (!result.ok) return { result, again: result.reason === "ChangedMeanwhile" };
   // A failed write does not mean that a correction was reverted.
   const corrected = parseConfig(content);

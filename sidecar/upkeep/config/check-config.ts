@@ -6,7 +6,7 @@ import type { ConfigReading } from "./config-file.ts";
 import { isReplaceable, type ConfigProblemReason } from "#node/conf/problem.ts";
 import type { ConfigValidity } from "./config-observation.ts";
 import type { ConfigWriteResult } from "./config-writer.ts";
-import { writeWithDeadline } from "./with-deadline.ts";
+import { replaceConfig } from "./with-deadline.ts";
 import { reportEdit } from "./audited-config.ts";
 import { checkRestorable } from "./restorable.ts";
 import { isClockUnchanged } from "../clock-reading.ts";
@@ -112,14 +112,14 @@ async function writeBack(
 ): Promise<Judgement> {
   const { settings, config, place, state, health } = context;
   const path = place.layout().configPath;
-  const limitBytes = settings.upkeep.configLimitBytes;
-  const { contentHash: expectedHash, problem } = reading;
+  const { problem } = reading;
   // A node that responds can't have started with content that no node can read, so it still runs with the previous content. A node that is
   // down may need to be started.
   if (!isAnswering(health.facts()) || !unreadableToNode.has(problem.reason)) state.nodeHas.set("unknown");
   const changes = [{ message: `${basename(path)}: restored to the last good version.`, why: problem.message }];
-  const written = await writeWithDeadline(
-    { path, limitBytes, expectedHash, expectedProblem: problem.reason, content, changes },
+  const written = await replaceConfig(
+    reading,
+    { path, limitBytes: settings.upkeep.configLimitBytes, content, changes },
     { ...context, fileDeadline: place.fileDeadline, lock: place.lock() },
   );
   if (written.ok || written.reason === "ChangedMeanwhile") return { again: true };

@@ -13,11 +13,6 @@ import { checkRestorable } from "./restorable.ts";
 
 type LoadDependencies = Readonly<{ versions: Pick<ConfigVersions, "recall">; log: Pick<Logger, "warn"> }>;
 
-/** Loads the content stored as healthy; undefined if the content is missing or unreadable. */
-export function loadHealthyConfig(dependencies: LoadDependencies): Promise<Uint8Array | undefined> {
-  return loadCopy("healthy", dependencies);
-}
-
 /** Dependencies for selecting which earlier files to load: those with the data, keys and ports with which the node last ran. */
 type EarlierDependencies = LoadDependencies &
   Readonly<{ state: Readonly<{ nodeValues: Pick<UpkeepState["nodeValues"], "get"> }> }>;
@@ -47,7 +42,7 @@ async function loadEarlierMonitors(
   pathsDirectory: string,
   dependencies: EarlierDependencies,
 ): Promise<readonly JsonObject[]> {
-  const copies = [await loadCopy("healthy", dependencies), await loadCopy("last-good", dependencies)];
+  const copies = [await loadStoredConfig("healthy", dependencies), await loadStoredConfig("last-good", dependencies)];
   return copies.flatMap((copy) => {
     if (copy === undefined) return [];
     const judged = checkRestorable(copy, pathsDirectory, { standing }, dependencies.state);
@@ -56,7 +51,8 @@ async function loadEarlierMonitors(
   });
 }
 
-async function loadCopy(
+/** Loads stored content; undefined if it is missing or unreadable. */
+export async function loadStoredConfig(
   slot: Parameters<ConfigVersions["recall"]>[0],
   { versions, log }: LoadDependencies,
 ): Promise<Uint8Array | undefined> {

@@ -4,7 +4,7 @@ import { runLastingProcess } from "#daemon/process/long-running-process.ts";
 import type { OutputFiles } from "#daemon/process/output-files.ts";
 import type { CommandText } from "../command-text.ts";
 import type { ConfigLocation } from "../state/node-identity.ts";
-import { loadHealthyConfig } from "./healthy-config.ts";
+import { loadStoredConfig } from "./healthy-config.ts";
 import { isKeyMissing } from "./key-files.ts";
 import { findConfValue, isJsonObject, parseConfig } from "#node/conf/document.ts";
 import type { UsableReading } from "./config-file.ts";
@@ -100,7 +100,7 @@ async function findContentBefore(
   { config, versions, log }: RejectedEditDependencies,
 ): Promise<Uint8Array | undefined | "the same"> {
   if (keptHash === contentHash) return "the same";
-  const healthy = await loadHealthyConfig({ versions, log });
+  const healthy = await loadStoredConfig("healthy", { versions, log });
   if (healthy !== undefined) return healthy;
   // The node doesn't run with the content found at first contact, so faults in that content are no excuse for the same faults in this one.
   if (beganBefore) return undefined;

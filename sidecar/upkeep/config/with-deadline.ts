@@ -78,6 +78,16 @@ export async function writeWithDeadline(
   }
 }
 
+/** Replaces node.conf as it was read, in the same way; fails if it has changed since. */
+export function replaceConfig(
+  reading: ConfigReading,
+  write: Omit<Parameters<typeof writeWithDeadline>[0], "expectedHash" | "expectedProblem">,
+  dependencies: Parameters<typeof writeWithDeadline>[1],
+): Promise<ConfigWriteResult> {
+  const expectedProblem = reading.ok ? undefined : reading.problem.reason;
+  return writeWithDeadline({ ...write, expectedHash: reading.contentHash, expectedProblem }, dependencies);
+}
+
 /**
  * Limits each call by a deadline: if the state directory's file system hangs, a reconcile or rollback continues without its copies.
  *

@@ -92,9 +92,8 @@ export async function listProcesses(directory: string): Promise<readonly HostPro
 async function readProcesses(directory: string): Promise<readonly HostProcess[]> {
   const place = await realpath(directory).catch(() => directory);
   const entryExists = (path: string) => path === place || path.startsWith(place + sep);
-  const pids = (await readdir("/proc").catch(() => [])).filter((entry) => /^\d+$/.test(entry));
   const found = await Promise.all(
-    pids.map(async (pid) => {
+    (await listPids()).map(async (pid) => {
       const [cwd = "", exe = ""] = await Promise.all(
         ["cwd", "exe"].map((link) => readlink(`/proc/${pid}/${link}`).catch(() => "")),
       );
@@ -102,10 +101,21 @@ async function readProcesses(directory: string): Promise<readonly HostProcess[]>
       const isProgramInside = entryExists(exe);
       const isInside = isProgramInside || entryExists(cwd);
       // The system adds a marker to the name of a program whose file was replaced.
-      return [{ pid: Number(pid), program: basename(exe.replace(/ \(deleted\)$/, "")), isInside, isProgramInside }];
+      return [{ pid, program: basename(exe.replace(/ \(deleted\)$/, "")), isInside, isProgramInside }];
     }),
   );
   return found.flat();
+}
+
+/** Lists the visible processes; none on systems other than Linux. */
+export async function listPids(): Promise<readonly number[]> {
+  const entries = await readdir("/proc").catch(() => []);
+  return entries.filter((entry) => /^\d+$/.test(entry)).map(Number);
+}
+
+/** Reads a file about a process; empty if the process has exited. */
+export function readProcessFile(pid: number, file: "cgroup" | "cmdline" | "comm" | "stat" | "status"): Promise<string> {
+  return readFile(`/proc/${pid}/${file}`, "utf8").catch(() => "");
 }
 
 async function withoutOwn(processes: readonly HostProcess[]): Promise<readonly HostProcess[]> {
@@ -115,12 +125,12 @@ async function withoutOwn(processes: readonly HostProcess[]): Promise<readonly H
 
 /** Reads a process's command line; empty if the process has exited. */
 export async function readCommandLine(pid: number): Promise<string> {
-  return (await readFile(`/proc/${pid}/cmdline`, "utf8").catch(() => "")).replaceAll("\0", " ");
+  return (await readProcessFile(pid, "cmdline")).replaceAll("\0", " ");
 }
 
 /** Whether a process is the sidecar or a program that it started, such as node_cli. A program that the sidecar left running is the node, and doesn't count. */
 async function isOwn(pid: number): Promise<boolean> {
-  const status = await readFile(`/proc/${pid}/status`, "utf8").catch(() => "");
+  const status = await readProcessFile(pid, "status");
   // A process that has since exited is ignored.
   if (status === "") return true;
   if (pid === process.pid) return true;
@@ -155,7 +165,7 @@ const endedStates: ReadonlySet<string | undefined> = new Set(["Z", "X"]);
  * exited, or on systems other than Linux.
  */
 export async function readStartTicks(pid: number): Promise<number | undefined> {
-  const stat = await readFile(`/proc/${pid}/stat`, "utf8").catch(() => "");
+  const stat = await readProcessFile(pid, "stat");
   if (stat === "") return undefined;
   // The second field is a name in parentheses, which may contain any characters; the state follows it, and the start is the 20th field from
   // there.

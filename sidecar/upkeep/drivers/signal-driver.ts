@@ -1,9 +1,9 @@
-import { readdir, readFile } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { basename } from "node:path";
 import { systemClock } from "#daemon/clock.ts";
 import { createRunningTimeout, waitUntil } from "#daemon/time.ts";
 import { DriverError, type NodeDriver } from "./driver.ts";
-import { readProcessStart } from "./host-processes.ts";
+import { listPids, readProcessFile, readProcessStart } from "./host-processes.ts";
 
 /** The node's process, and the time limit for a restart. */
 export type SignalDriverOptions = Readonly<{
@@ -87,9 +87,8 @@ function isNamed({ comm, commandLine }: SeenProcess, name: string): boolean {
 /** Finds the processes in other containers: a process in the sidecar's own container is never the node. */
 async function findProcessesElsewhere(): Promise<readonly SeenProcess[]> {
   const own = await readFile("/proc/self/cgroup", "utf8");
-  const pids = (await readdir("/proc")).filter((entry) => /^\d+$/.test(entry)).map(Number);
   const found = await Promise.all(
-    pids.map(async (pid) => {
+    (await listPids()).map(async (pid) => {
       const [comm, commandLine, cgroup] = await Promise.all([
         readProcessFile(pid, "comm"),
         readProcessFile(pid, "cmdline"),
@@ -100,9 +99,4 @@ async function findProcessesElsewhere(): Promise<readonly SeenProcess[]> {
     }),
   );
   return found.flat();
-}
-
-/** Reads a file about a process; empty if the process has since exited. */
-function readProcessFile(pid: number, file: "comm" | "cmdline" | "cgroup"): Promise<string> {
-  return readFile(`/proc/${pid}/${file}`, "utf8").catch(() => "");
 }

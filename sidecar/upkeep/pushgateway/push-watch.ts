@@ -30,9 +30,6 @@ export type PushCheck = Readonly<
   { state: "notPushing" | "unreachable" | "missing" } | { state: "pushed"; lastPushSeconds: number }
 >;
 
-/** Watches the node's metrics. */
-export type PushWatch = ReturnType<typeof watchPushes>;
-
 const watchedLook: WatchedCheck = { what: "The check of the Pushgateway", types: ["MetricsArriving"] };
 
 /**

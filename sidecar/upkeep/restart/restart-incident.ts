@@ -4,7 +4,7 @@ import { readNodeValues } from "#node/conf/node-values.ts";
 import { doneBySidecar } from "#status/event-log.ts";
 import type { ConfigReading, UsableReading } from "../config/config-file.ts";
 import { saveHealthyConfig } from "../config/healthy-config.ts";
-import { writeWithDeadline } from "../config/with-deadline.ts";
+import { replaceConfig } from "../config/with-deadline.ts";
 import type { WriterLock } from "../config/writer-lock.ts";
 import { readInstanceId, type NodeDriver } from "../drivers/driver.ts";
 import type { PauseBasis, RestartInFlight } from "../state/upkeep-state.ts";
@@ -97,22 +97,12 @@ function mayNotStart(reason: ConfigProblemReason): boolean {
  * killed while writing. Returns whether node.conf was restored.
  */
 async function putBack(incident: RestartIncident, before: UsableReading): Promise<boolean> {
-  const { configPath, configLimitBytes } = incident;
+  const { configPath: path, configLimitBytes: limitBytes } = incident;
   const now = await readConfig(incident);
   if (now.ok || !isReplaceable(now.problem.reason)) return false;
-  const { contentHash: expectedHash, problem } = now;
   const message = "node.conf became invalid during the restart: the intended version is restored.";
-  const written = await writeWithDeadline(
-    {
-      path: configPath,
-      limitBytes: configLimitBytes,
-      expectedHash,
-      expectedProblem: problem.reason,
-      content: before.bytes,
-      changes: [{ message, why: problem.message }],
-    },
-    incident,
-  );
+  const changes = [{ message, why: now.problem.message }];
+  const written = await replaceConfig(now, { path, limitBytes, content: before.bytes, changes }, incident);
   return written.ok;
 }
 

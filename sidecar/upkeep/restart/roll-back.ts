@@ -1,7 +1,7 @@
 import { deriveMeaning } from "#node/conf/meaning.ts";
 import { isAnswering } from "#health/rpc-state.ts";
 import { hashContent } from "../config/config-file.ts";
-import { writeWithDeadline } from "../config/with-deadline.ts";
+import { replaceConfig } from "../config/with-deadline.ts";
 import { describeEdit } from "../config/describe-edit.ts";
 import { checkRestorable } from "../config/restorable.ts";
 import { readConfig } from "./verify-restart.ts";
@@ -67,7 +67,7 @@ function asSentence(reason: string): string {
  * which the node ran right before this restart.
  */
 async function restoreHealthy(incident: RestartIncident, failure: string, ran: string | undefined): Promise<string> {
-  const { configPath, pathsDirectory, configLimitBytes, state, versions } = incident;
+  const { configPath: path, pathsDirectory, configLimitBytes: limitBytes, state, versions } = incident;
   let healthy: Uint8Array | undefined;
   try {
     healthy = await versions.recall("healthy");
@@ -90,17 +90,8 @@ async function restoreHealthy(incident: RestartIncident, failure: string, ran: s
   }
   const what = isProved ? "Its last healthy configuration" : "The unverified node.conf from when it last responded";
   const message = `node.conf: restored to the ${isProved ? "last healthy version" : "unverified version from when the node last responded"}.`;
-  const written = await writeWithDeadline(
-    {
-      path: configPath,
-      limitBytes: configLimitBytes,
-      expectedHash: now.contentHash,
-      expectedProblem: now.ok ? undefined : now.problem.reason,
-      content: healthy,
-      changes: [{ message, why: failure }],
-    },
-    incident,
-  );
+  const changes = [{ message, why: failure }];
+  const written = await replaceConfig(now, { path, limitBytes, content: healthy, changes }, incident);
   if (!written.ok) return `${what} could not be restored: ${written.message}`;
   const edit = now.ok ? describeEdit(judged.document.value, now.document.value) : "node.conf is invalid";
   const copy = written.copy === undefined ? "" : `; it is saved in ${written.copy}`;

@@ -1,4 +1,4 @@
-import { saveHealthyConfig, loadHealthyConfig } from "../config/healthy-config.ts";
+import { saveHealthyConfig, loadStoredConfig } from "../config/healthy-config.ts";
 import { hashContent, type ConfigReading, type UsableReading } from "../config/config-file.ts";
 import { isAnswering } from "#health/rpc-state.ts";
 import { hasNodeStarted } from "./node-start.ts";
@@ -54,7 +54,7 @@ function isWeaker(proof: HealthEvidence, than: HealthEvidence | undefined): bool
 
 /** Reads the hash and proof of the retained configuration; returns an empty object if it is missing or unreadable. */
 export async function readStoredHealthy(context: RestartContext): Promise<StoredConfig> {
-  const bytes = await loadHealthyConfig(context);
+  const bytes = await loadStoredConfig("healthy", context);
   if (bytes === undefined) return {};
   const hash = hashContent(bytes);
   const healthy = context.state.healthy.get();

@@ -1,34 +1,7 @@
-import type { Logger } from "#daemon/log/log.ts";
-import type { Clock } from "#daemon/clock.ts";
-import type { SendRequest } from "#daemon/http/send-request.ts";
-import type { SidecarSettings } from "../../settings.ts";
-import type { ConditionBoard } from "#status/condition-board.ts";
 import { isJsonObject, type ConfigDocument } from "#node/conf/document.ts";
+import { findNaming, listKeySets, type Naming } from "#node/conf/monitor-config.ts";
 import type { NodeVersion } from "#node/versions.ts";
 import type { PushIdentity } from "./evaluate-pushes.ts";
-import { watchPushes, type PushWatch } from "./push-watch.ts";
-import type { VersionResolution } from "../version/version-resolution.ts";
-import { findNaming, listKeySets, type Naming } from "#node/conf/monitor-config.ts";
-
-/** Watches the node's pushes, based on the last usable node.conf; undefined if `pushgateway.url` is not set. */
-export function watchNodePushes(
-  { pushgateway }: SidecarSettings,
-  document: () => ConfigDocument | undefined,
-  dependencies: Readonly<{
-    version: () => VersionResolution;
-    board: ConditionBoard;
-    clock: Clock;
-    send: SendRequest;
-    log: Logger;
-    signal: AbortSignal;
-  }>,
-): PushWatch | undefined {
-  const { url } = pushgateway;
-  if (url === undefined) return undefined;
-  const { version, signal } = dependencies;
-  const identity = () => buildPushIdentity(document(), version().version);
-  return watchPushes({ ...pushgateway, url, signal }, { ...dependencies, identity });
-}
 
 /**
  * Builds the push identity for a node of a given version; "unknown" if it can't be determined, undefined if the node pushes nothing. A node
