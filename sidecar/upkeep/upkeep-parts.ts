@@ -41,7 +41,7 @@ export type UpkeepDependencies = Readonly<{
   finishes: ServiceContext["finishes"];
 }>;
 
-/** What an upkeep's parts are made of, besides its dependencies. */
+/** What startup creates before the other parts. */
 type UpkeepBasis = Readonly<{
   node: UpkeepNode;
   seen: Observations;
@@ -53,9 +53,10 @@ type UpkeepBasis = Readonly<{
   wake: () => void;
 }>;
 
-/** Parts of one upkeep; each of its functions lists the parts that it uses. */
+/** Parts of one upkeep. A function's own type lists the parts that it uses. */
 export type UpkeepParts = ReturnType<typeof createUpkeepParts>;
 
+/** Creates an upkeep's parts: its dependencies, its node, its persistent state and rates, and what decides whether it may act. */
 export function createUpkeepParts(
   settings: SidecarSettings,
   { metrics, ...dependencies }: UpkeepDependencies,

@@ -88,7 +88,7 @@ function compareElsewhere(
   known: KnownBlock,
   block: BlockCheck,
   height: number | undefined,
-  { references, signal }: Pick<CheckDataDependencies, "references" | "signal">,
+  { references, signal }: CheckDataDependencies,
 ): readonly Promise<BlockCheck>[] {
   const state = compareKnownBlock(known, block, height);
   return state === "replaced" || state === "missing"
@@ -96,7 +96,7 @@ function compareElsewhere(
     : [];
 }
 
-async function findSurroundings({ place, settings }: Pick<CheckDataDependencies, "place" | "settings">) {
+async function findSurroundings({ place, settings }: CheckDataDependencies) {
   const { pathsDirectory } = place.layout();
   const reading: ConfigReading = await place.read();
   const dataPath = reading.ok

@@ -31,7 +31,7 @@ export function readConfig({
   configPath,
   configLimitBytes,
   fileDeadline,
-}: RestartToVerify & Pick<VerifyRestartDependencies, "fileDeadline">): Promise<ConfigReading> {
+}: Readonly<{ configPath: string; configLimitBytes: number; fileDeadline: FileDeadline }>): Promise<ConfigReading> {
   return readConfigWithDeadline(configPath, configLimitBytes, fileDeadline);
 }
 
