@@ -31,7 +31,7 @@ test("a further network has its own chain and tokens, and what it leaves out of 
   });
   expect(first).toMatchObject({ chain: { id: 1672 }, payees: [payee], settlement: { confirmations: 3 } });
   expect(second).toMatchObject({
-    chain: { ...chain, batchCallsMax: 9, nativeDecimals: 18, rpcTimeoutMs: 30_000, fallbackRpcUrls: [] },
+    chain: { ...chain, batchCallsMax: 9, rpcTimeoutMs: 30_000, fallbackRpcUrls: [] },
     payees: [payee],
     settlement: { confirmations: 3, gasLimit: 90_000, batchMax: 64 },
   });

@@ -59,14 +59,14 @@ export async function startNetwork(
 ): Promise<Network> {
   const { chain: chainOptions, settlement, sellers } = options;
   const { signers, clock, monotonicMs, pause, connect, metrics, log } = dependencies;
-  const { rpcUrl, webSocketUrl, id: chainId, nativeDecimals } = chainOptions;
+  const { rpcUrl, webSocketUrl, id: chainId } = chainOptions;
   const network = `eip155:${chainId}` as const;
   await using resources = new AsyncDisposableStack();
   const rpc = resources.use(connect(chainOptions, { observe: metrics.observeRpc, monotonicMs, log }));
   const chain = createChain({ rpc });
   const fees = createFeeQuotes(settlement, { chain, monotonicMs });
   const assets = listAcceptedAssets(options);
-  const signerWatch = createSignerWatch({ ...settlement, chainId, nativeDecimals }, { signers, chain, log });
+  const signerWatch = createSignerWatch({ ...settlement, chainId }, { signers, chain, log });
   const watch = resources.use(
     await startStep(`the node at ${new URL(rpcUrl).origin}`, () =>
       startChainWatch(
@@ -101,14 +101,14 @@ export async function startNetwork(
     signerBalances: signerWatch.balances,
     signersUsable: signerWatch.usable,
     sellers: [...sellers.keys()],
-    gasOfDay: async (seller) => toNative(sumSpent(await sales.gasOfDay(seller)), nativeDecimals),
+    gasOfDay: async (seller) => toNative(sumSpent(await sales.gasOfDay(seller))),
   });
-  const minAmount = createMinAmounts({ ...chainOptions, assets: options.assets }, signerWatch);
+  const minAmount = createMinAmounts(options, signerWatch);
   const transfersFor = createTransfers(
     { network, assets, payees, minAmount, signers: toLowerCase(addresses) },
     { ...checks, engine, contracts, clock, monotonicMs, log },
   );
-  const guard = createSellerGuard({ network, sellers, nativeDecimals }, { ...engine, ...signerWatch, sales, clock });
+  const guard = createSellerGuard({ network, sellers }, { ...engine, ...signerWatch, sales, clock });
   const owned = resources.move();
   return {
     network,
@@ -139,7 +139,7 @@ function requireChecked(
 
 /** Creates the meter of the signers' gas costs of settlements, by payee and, with `sales`, by seller. */
 function createGasMeter(
-  { id, chargesGasLimit = findChainTraits(id).chargesGasLimit, nativeDecimals }: FacilitatorSettings["chain"],
+  { id, chargesGasLimit = findChainTraits(id).chargesGasLimit }: FacilitatorSettings["chain"],
   {
     payees,
     sales,
@@ -151,17 +151,17 @@ function createGasMeter(
       return { ...settlement, wei: computeGasCost(attempts, receipts, { chargesGasLimit }) };
     });
     const bySeller = (await sales?.addGas(new Map(paid.map(({ id: settlement, wei }) => [settlement, wei])))) ?? [];
-    for (const [seller, wei] of bySeller) metrics.addSellerGas(seller, toNative(wei, nativeDecimals));
+    for (const [seller, wei] of bySeller) metrics.addSellerGas(seller, toNative(wei));
     for (const { payTo, wei } of paid) {
       const payee = payTo.toLowerCase();
-      metrics.addGasCost(payees.has(payee) ? payee : "other", toNative(wei, nativeDecimals));
+      metrics.addGasCost(payees.has(payee) ? payee : "other", toNative(wei));
     }
   };
 }
 
-/** Converts an amount in the smallest unit to the native currency, for metrics. */
-function toNative(wei: bigint, decimals: number): number {
-  return Number(Value.format(wei, decimals));
+/** Converts wei to the native currency, for metrics. */
+function toNative(wei: bigint): number {
+  return Number(Value.formatEther(wei));
 }
 
 function toLowerCase(addresses: readonly string[]): ReadonlySet<string> {
@@ -182,7 +182,7 @@ function listAcceptedAssets({ assets, chain }: NetworkOptions): ReadonlyMap<stri
  * one unit. A transfer of value 0 pays for nothing.
  */
 export function createMinAmounts(
-  { assets, nativeDecimals }: Readonly<{ assets: FacilitatorSettings["assets"]; nativeDecimals: number }>,
+  { assets }: Pick<FacilitatorSettings, "assets">,
   { settlementCost }: Readonly<{ settlementCost: () => bigint }>,
 ): TransferOptions["minAmount"] {
   const byAddress = new Map(assets.map((asset) => [asset.address.toLowerCase(), asset]));
@@ -190,6 +190,6 @@ export function createMinAmounts(
     const { minAmount, nativePrice } = byAddress.get(address.toLowerCase()) ?? {};
     if (minAmount !== undefined) return BigInt(minAmount);
     if (nativePrice === undefined) return 1n;
-    return (settlementCost() * BigInt(nativePrice)) / 10n ** BigInt(nativeDecimals) + 1n;
+    return (settlementCost() * BigInt(nativePrice)) / Value.fromEther("1") + 1n;
   };
 }

@@ -72,8 +72,7 @@ function perMinute(calls: number): Rates {
   return { requestsPerSecond: calls / 60, requestBurst: calls, computeUnitsPerSecond: 1, computeUnitBurst: 1 };
 }
 
-export type SellerGuardOptions = Pick<NetworkOptions, "sellers"> &
-  Readonly<{ network: string; nativeDecimals: number }>;
+export type SellerGuardOptions = Pick<NetworkOptions, "sellers"> & Readonly<{ network: string }>;
 
 export type SellerGuardDependencies = Readonly<{
   sales: Sales;
@@ -88,11 +87,11 @@ export type SellerGuard = (transfersFor: (caller: Caller) => Transfers) => (call
 
 /** Creates the guard of the sellers' limits on one network. Sellers without a name have none. */
 export function createSellerGuard(
-  { network, sellers, nativeDecimals }: SellerGuardOptions,
+  { network, sellers }: SellerGuardOptions,
   dependencies: SellerGuardDependencies,
 ): SellerGuard {
   const { sales, progress } = dependencies;
-  const gas = createGasLimit({ nativeDecimals }, dependencies);
+  const gas = createGasLimit(dependencies);
 
   const isRecorded = async (payment: SignedPayment) => (await progress(payment)) !== undefined;
 
@@ -136,14 +135,18 @@ export function createSellerGuard(
   };
 }
 
+/** Decimals of the native currency, in which gas is paid: wallets accept no other number. */
+const etherDecimals = 18;
+
 /**
  * Limits what sellers' settlements may cost in 24 hours. Each settlement in flight counts as much as the most expensive
  * one of that period, or, if there is none, as a settlement's max cost.
  */
-function createGasLimit(
-  { nativeDecimals }: Pick<SellerGuardOptions, "nativeDecimals">,
-  { sales, clock, settlementCost }: Pick<SellerGuardDependencies, "sales" | "clock" | "settlementCost">,
-) {
+function createGasLimit({
+  sales,
+  clock,
+  settlementCost,
+}: Pick<SellerGuardDependencies, "sales" | "clock" | "settlementCost">) {
   const inFlight = new Map<string, number>();
   const count = (name: string, by: number) => inFlight.set(name, (inFlight.get(name) ?? 0) + by);
   return {
@@ -151,7 +154,7 @@ function createGasLimit(
       const { name, gasPerDay } = seller;
       if (gasPerDay === undefined) return;
       const hours = await sales.gasOfDay(name);
-      const most = Value.from(gasPerDay.toFixed(nativeDecimals), nativeDecimals);
+      const most = Value.fromEther(gasPerDay.toFixed(etherDecimals));
       const dearest = hours.reduce((max, hour) => (hour.dearest > max ? hour.dearest : max), 0n);
       const each = dearest > 0n ? dearest : settlementCost();
       let expected = sumSpent(hours) + each * BigInt(inFlight.get(name) ?? 0);

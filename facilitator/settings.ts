@@ -9,7 +9,7 @@ import { networkSettlement, settlement } from "./settlement/settings.ts";
 import { section } from "#daemon/settings/section.ts";
 import { defineSettings } from "#daemon/settings/settings.ts";
 import { defaultPorts } from "#daemon/default-ports.ts";
-import { fixed } from "#daemon/settings/fixed.ts";
+import { explainFixed, fixed } from "#daemon/settings/fixed.ts";
 
 /** Keys of 16 to 256 visible characters, separated by white space or commas. */
 const apiKeys = z
@@ -166,7 +166,7 @@ export const facilitatorSettings = defineSettings(
     verification,
     settlement,
   },
-  { auditLog: auditLogReplacement },
+  { auditLog: auditLogReplacement, "chain.nativeDecimals": explainFixed(18) },
 );
 
 /** Parsed settings of the facilitator. */

@@ -8,10 +8,7 @@ import { createMinAmounts } from "./network.ts";
 const address = `0x${"0a".repeat(20)}` as const;
 const token = { address, name: "USDC", version: "2" };
 const minimum = (limits: object, cost = 10n ** 14n) =>
-  createMinAmounts(
-    { assets: [{ ...token, ...limits }], nativeDecimals: 18 },
-    { settlementCost: () => cost },
-  )(`0x${"0A".repeat(20)}`);
+  createMinAmounts({ assets: [{ ...token, ...limits }] }, { settlementCost: () => cost })(`0x${"0A".repeat(20)}`);
 
 test.each([
   ["the setting, whatever a settlement costs", { minAmount: 500, nativePrice: 420_000 }, 500n],

@@ -43,7 +43,6 @@ export type GasPayer = Readonly<{
   rpcUrl: string;
   gasLimit: number;
   maxFeePerGasGwei: number;
-  nativeDecimals: number;
 }>;
 
 /** Facts about a service, derived from its settings, for external checks. */

@@ -93,9 +93,9 @@ function describeFacilitator(settings: FacilitatorSettings): ServiceInfo {
       { ...listen, setting: toEnvironmentName("facilitator", ["listen", "port"]) },
       { ...operations, setting: toEnvironmentName("facilitator", ["operations", "port"]) },
     ],
-    gasPayers: listNetworks(settings).map(({ chain: { rpcUrl, nativeDecimals }, settlement }) => {
+    gasPayers: listNetworks(settings).map(({ chain: { rpcUrl }, settlement }) => {
       const { gasLimit, maxFeePerGasGwei } = settlement;
-      return { privateKeys: signer.privateKey ?? [], rpcUrl, gasLimit, maxFeePerGasGwei, nativeDecimals };
+      return { privateKeys: signer.privateKey ?? [], rpcUrl, gasLimit, maxFeePerGasGwei };
     }),
   };
 }
@@ -119,10 +119,9 @@ function describeResourceServer({ listen, operations, facilitator, settlement }:
 }
 
 /** Returns the gas limits for settlements that the resource server makes in its own process. It has no gas settings, so the facilitator's defaults apply. */
-function getDefaultGas(): Pick<GasPayer, "gasLimit" | "maxFeePerGasGwei" | "nativeDecimals"> {
-  const { chain, settlement } = facilitatorSettings.schema.shape;
-  const { gasLimit, maxFeePerGasGwei } = settlement.parse({});
-  return { gasLimit, maxFeePerGasGwei, nativeDecimals: chain.parse({}).nativeDecimals };
+function getDefaultGas(): Pick<GasPayer, "gasLimit" | "maxFeePerGasGwei"> {
+  const { gasLimit, maxFeePerGasGwei } = facilitatorSettings.schema.shape.settlement.parse({});
+  return { gasLimit, maxFeePerGasGwei };
 }
 
 function listGivenSecrets({ service, schema }: SettingsDefinition, { env }: SettingsSources): readonly GivenSecret[] {

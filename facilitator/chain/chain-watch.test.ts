@@ -36,7 +36,7 @@ function createNode() {
   const log = { warn: (facts: unknown) => warned.push(facts), error: (facts: unknown) => warned.push(facts) };
   const given = { chain, log: log as never };
   const signers = createSignerWatch(
-    { chainId: 1_672, nativeDecimals: 18, gasLimit: 150_000 },
+    { chainId: 1_672, gasLimit: 150_000 },
     { signers: [createTransactionSigner({ address: account, signDigest: () => signature })], ...given },
   );
   const start = (waits: Readonly<{ pause?: Pause }> = {}) =>

@@ -38,8 +38,6 @@ export const chain = section({
       "Factories that settlements call to create a payer's wallet (ERC-6492); a payment with another factory is rejected, because a factory may make the signer pay for anything",
     )
     .meta({ expected: "a list of addresses" }),
-  /** Decimals of the native currency, in which the signer pays gas: wallets accept no other number. */
-  nativeDecimals: fixed(18),
 });
 
 /** The same for a further network, whose chain and node have no default. */

@@ -9,7 +9,6 @@ import type { TransactionSigner } from "./transaction-signer.ts";
 /** Signing accounts of one chain, and their requirements. */
 export type SignerWatchOptions = Readonly<{
   chainId: number;
-  nativeDecimals: number;
   /** Max gas of one settlement. */
   gasLimit: number;
 }>;
@@ -24,23 +23,22 @@ const advisedSettlements = 100n;
 
 /** Creates the watch; nothing is known until its first check. */
 export function createSignerWatch(
-  { chainId, nativeDecimals, gasLimit }: SignerWatchOptions,
+  { chainId, gasLimit }: SignerWatchOptions,
   { signers, chain, log }: Readonly<{ signers: readonly TransactionSigner[]; chain: Chain; log: Logger }>,
 ) {
   const accounts = signers.map((signer): Account => ({ signer, balance: undefined, problem: undefined }));
   const unusable = new Set<Hex>();
   let [settlementCost, gasPrice] = [0n, 0n];
   let notifyShortage: (() => void) | undefined;
-  const format = (amount: bigint) => Value.format(amount, nativeDecimals);
 
   const describe = ({ signer: { address }, balance, problem }: Account): ReadinessCheck => {
     if (problem !== undefined) return { ok: false, message: `${address}: ${problem}` };
     if (balance === undefined) return { ok: false, message: `the balance of ${address} is not known yet` };
     if (balance >= settlementCost)
-      return { ok: true, message: `the balance of ${address} for gas is ${format(balance)}` };
+      return { ok: true, message: `the balance of ${address} for gas is ${Value.formatEther(balance)}` };
     return {
       ok: false,
-      message: `the balance of ${address} for gas is ${format(balance)}, but one settlement may cost ${format(settlementCost)}; send it ${format(settlementCost * advisedSettlements)} in the native currency of chain ${chainId} for ${advisedSettlements} settlements (on a testnet, from its faucet)`,
+      message: `the balance of ${address} for gas is ${Value.formatEther(balance)}, but one settlement may cost ${Value.formatEther(settlementCost)}; send it ${Value.formatEther(settlementCost * advisedSettlements)} in the native currency of chain ${chainId} for ${advisedSettlements} settlements (on a testnet, from its faucet)`,
     };
   };
   const explain = (account: Account): string | undefined => {
@@ -105,7 +103,7 @@ export function createSignerWatch(
     /** Registers a listener that is called as soon as a problem leaves no account that can settle. */
     onShortage: (listener: () => void): void => void (notifyShortage = listener),
     /** In the chain's native currency; unknown balances are absent. */
-    balances: (): ReadonlyMap<Hex, number> => new Map(accounts.flatMap((account) => readBalance(account, format))),
+    balances: (): ReadonlyMap<Hex, number> => new Map(accounts.flatMap(readBalance)),
     usable: (): ReadonlyMap<Hex, boolean> =>
       new Map(accounts.map((account) => [account.signer.address, explain(account) === undefined])),
     /** Returns an account's current max cost of one settlement, in the native currency's smallest unit; 0 until known. */
@@ -121,11 +119,8 @@ function hasAtLeast({ balance }: Account, cost: bigint): boolean {
   return balance === undefined || balance >= cost;
 }
 
-function readBalance(
-  { signer, balance }: Account,
-  format: (amount: bigint) => string,
-): readonly (readonly [Hex, number])[] {
-  return balance === undefined ? [] : [[signer.address, Number(format(balance))]];
+function readBalance({ signer, balance }: Account): readonly (readonly [Hex, number])[] {
+  return balance === undefined ? [] : [[signer.address, Number(Value.formatEther(balance))]];
 }
 
 async function checkAccount(account: Account, chain: Pick<Chain, "balance">): Promise<void> {

@@ -1,4 +1,4 @@
-import { formatUnits } from "viem/utils";
+import { formatEther } from "viem/utils";
 import { privateKeyToAddress } from "viem/accounts";
 import { createJsonRpcClient, NoJsonRpcAnswerError } from "#daemon/http/json-rpc-client.ts";
 import type { Secret } from "#daemon/secrets/secret.ts";
@@ -36,7 +36,7 @@ async function checkSigner(service: InspectedService): Promise<readonly Finding[
 }
 
 async function checkBalance(service: string, key: Secret, payer: GasPayer): Promise<Finding> {
-  const { rpcUrl, nativeDecimals, gasLimit, maxFeePerGasGwei } = payer;
+  const { rpcUrl, gasLimit, maxFeePerGasGwei } = payer;
   const address = deriveAddress(key.reveal());
   if (address === undefined)
     return createFinding(service, "wrong", "its key is not a secp256k1 private key; set the signer's key");
@@ -57,14 +57,14 @@ async function checkBalance(service: string, key: Secret, payer: GasPayer): Prom
     const most = BigInt(Math.round(maxFeePerGasGwei * gwei));
     const cost = BigInt(gasLimit) * (gasPrice < most ? gasPrice : most);
     const settlements = cost === 0n ? settlementsMin : held / cost;
-    const shown = `${address} holds ${formatUnits(held, nativeDecimals)} in native currency`;
+    const shown = `${address} holds ${formatEther(held)} in native currency`;
     if (held > 0n && settlements >= settlementsMin)
       return createFinding(
         service,
         "right",
         `its signer ${shown}, enough for ${settlementsMin} settlements at today's gas price`,
       );
-    const wanted = formatUnits(cost * settlementsMin, nativeDecimals);
+    const wanted = formatEther(cost * settlementsMin);
     return createFinding(
       service,
       "wrong",

@@ -42,10 +42,7 @@ async function startQueues() {
     send: async () => state.answer(),
   } as unknown as Chain;
   const signers = [first, second] as const;
-  const signerWatch = createSignerWatch(
-    { chainId: 1_672, nativeDecimals: 18, gasLimit: 200_000 },
-    { signers, chain, log },
-  );
+  const signerWatch = createSignerWatch({ chainId: 1_672, gasLimit: 200_000 }, { signers, chain, log });
   await signerWatch.look(1n);
   const book = createInFlightSettlements({ clock: () => 0, monotonicMs: () => 0 });
   const queues = createSignerQueues(options, {
