@@ -21,6 +21,7 @@ import { createPaymentMetrics } from "./sale/payment-metrics.ts";
 import { keepResponses } from "./claims/retained-responses.ts";
 import { allowOtherOrigins, createSellingPort } from "./selling-port.ts";
 import { createPaymentOwners } from "./claims/payment-owners.ts";
+import { createPaymentCopies } from "./sale/payment-copies.ts";
 import type { Route } from "./routes/route.ts";
 import { openSoldRoutes } from "./sold-routes.ts";
 import { limitSales, createClaimSearch, guardSale } from "./sale/guarded-sale.ts";
@@ -55,7 +56,7 @@ async function start(settings: ResourceServerSettings, context: ServiceContext) 
   const find = completeRoutes(routes, facilitation.supported);
   const owners = createPaymentOwners();
   const metrics = createPaymentMetrics({ ledger, owners, registry });
-  const sale = { ledger, facilitation, owners, onSettled: metrics.charge, clock, audit };
+  const sale = { ledger, facilitation, owners, copies: createPaymentCopies(), onSettled: metrics.charge, clock, audit };
   const responses = keepResponses({ bytesMax: settings.ledger.responseBytes }, ledger);
   const port = followPort(context.signal);
   const readiness = () =>

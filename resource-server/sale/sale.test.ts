@@ -5,6 +5,7 @@ import { FairSlots } from "#daemon/fair-shares.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
 import { FacilitationError } from "../facilitators/facilitation.ts";
 import { createPaymentOwners } from "../claims/payment-owners.ts";
+import { createPaymentCopies } from "./payment-copies.ts";
 import { findAcceptedOffer, readPayment, type Payment } from "./payment-header.ts";
 import { resumeSettlement, sell, type SellingDependencies, type SaleRequest } from "./sale.ts";
 import { createFacilitationStub, pendingResponse, settledResponse, transaction } from "../testing/facilitation-stub.ts";
@@ -32,6 +33,7 @@ async function shop(result: () => Promise<UpstreamResult> = async () => resource
     ledger,
     facilitation,
     owners: createPaymentOwners(),
+    copies: createPaymentCopies(),
     onSettled: (claim) => charged.push(claim.key.nonce),
   };
   const request = (paid: Payment, fingerprint = "request"): SaleRequest => ({

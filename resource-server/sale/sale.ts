@@ -14,6 +14,7 @@ import {
 } from "../claims/payment-claim.ts";
 import type { RetainedResponses } from "../claims/retained-responses.ts";
 import type { PaymentOwners } from "../claims/payment-owners.ts";
+import type { PaymentCopies } from "./payment-copies.ts";
 import type { Payment } from "./payment-header.ts";
 import { createSoldOutcome, type SaleOutcome } from "./sale-outcome.ts";
 import { recordSettlement, resumeClaim, settleClaim, type SettlementRecords } from "./claim-settlement.ts";
@@ -52,7 +53,7 @@ export type SaleDependencies = SettlementRecords &
 
 export type SellingDependencies = SaleDependencies &
   Pick<Verifier, "unverified"> &
-  Readonly<{ responses: Pick<RetainedResponses, "hasRoom"> }>;
+  Readonly<{ responses: Pick<RetainedResponses, "hasRoom">; copies: PaymentCopies }>;
 
 /**
  * Sells a response for a payment according to the states of `payment-claim.ts`, in the specification's order: verify,
@@ -61,7 +62,7 @@ export type SellingDependencies = SaleDependencies &
  */
 export async function sell(request: SaleRequest, dependencies: SellingDependencies): Promise<SaleOutcome> {
   const { key } = request.payment;
-  using copy = dependencies.owners.present(key);
+  using copy = dependencies.copies.add(key);
   const claim = await dependencies.ledger.find(key);
   if (isRepetition(claim, request)) {
     const isRepeated = claim.state === "delivered";

@@ -4,6 +4,7 @@ import { findClientAddress } from "#daemon/http/proxies/client-address.ts";
 import { createLog } from "#daemon/log/log.ts";
 import { MemoryBudget } from "#daemon/memory/memory-budget.ts";
 import { createPaymentOwners } from "../claims/payment-owners.ts";
+import { createPaymentCopies } from "../sale/payment-copies.ts";
 import type { Facilitation } from "../facilitators/facilitation.ts";
 import { createSelling, type SellingOptions } from "../sold-request.ts";
 import { createClaimSearch } from "../sale/guarded-sale.ts";
@@ -36,7 +37,7 @@ export async function openTestSelling(
     addressBytes: memoryBytes,
     connectionBytes: memoryBytes,
   });
-  const sale = { ledger, facilitation, owners, unverified, clock: paymentsClock };
+  const sale = { ledger, facilitation, owners, copies: createPaymentCopies(), unverified, clock: paymentsClock };
   const serveSold = createSelling(
     {
       ...options,

@@ -6,6 +6,7 @@ import { createFacilitator, facilitatorDefaults, type Facilitator } from "#facil
 import { createClaimLedger } from "#resource-server/claims/claim-ledger.ts";
 import { createSoleClaimOwner } from "#resource-server/claims/claim-owner.ts";
 import { createPaymentOwners } from "#resource-server/claims/payment-owners.ts";
+import { createPaymentCopies } from "#resource-server/sale/payment-copies.ts";
 import { keepResponses } from "#resource-server/claims/retained-responses.ts";
 import { FacilitationError, type Facilitation } from "#resource-server/facilitators/facilitation.ts";
 import { callInProcess } from "#resource-server/facilitators/facilitator-in-process.ts";
@@ -136,6 +137,7 @@ export async function startResourceServer(process: VirtualProcess, surroundings:
     ledger,
     facilitation,
     owners: createPaymentOwners(),
+    copies: createPaymentCopies(),
     clock: time.nowMs,
     onSettled: watcher.noteCharge,
   };

@@ -8,6 +8,7 @@ import { createOperations, type PaymentRequest } from "#facilitator/operations.t
 import { rejectTime } from "#facilitator/verification/payment-time.ts";
 import { createTransfers } from "#facilitator/transfers.ts";
 import { createPaymentOwners } from "#resource-server/claims/payment-owners.ts";
+import { createPaymentCopies } from "#resource-server/sale/payment-copies.ts";
 import type { NewClaim } from "#resource-server/claims/payment-claim.ts";
 import { createFacilitatorOverHttp } from "#resource-server/facilitators/facilitator-over-http.ts";
 import type { HttpClient, IncomingResponse } from "#resource-server/http-client.ts";
@@ -164,6 +165,7 @@ async function observeSeller(payload: unknown, offers: readonly PaymentRequireme
       ledger: { ...ledger, claim: async (claim) => (claims.push(claim), ledger.claim(claim)) },
       facilitation,
       owners: createPaymentOwners(),
+      copies: createPaymentCopies(),
       onSettled: () => undefined,
       unverified: new FairSlots(1),
       responses: { hasRoom: () => true },
