@@ -20,7 +20,7 @@ export type ChannelPayments = Readonly<{
    * Deducts a payment from the budget, unless an earlier deposit covers it, and waits for the seller's earlier payments: a channel has one
    * request in flight. The caller disposes of the returned value when the payment's outcome is known.
    *
-   * @throws {PaymentRefusedError} as the budget does.
+   * @throws {PaymentRefusedError} like the budget.
    */
   begin(payment: ChosenPayment): Promise<Disposable>;
 }>;

@@ -31,7 +31,7 @@ import { SharedTurns } from "./wire/shared-turns.ts";
 export type GatewayDependencies = Readonly<{
   log: Logger;
   metrics: Registry;
-  /** The node behind the gateway, and what is known about it. Evaluated on each call. */
+  /** The node behind the gateway, and its known state. Evaluated on each call. */
   node: Readonly<{
     httpUrl: string;
     webSocketUrl: string;

@@ -154,7 +154,7 @@ export type NodeInfo = Readonly<{
   rpc?: Readonly<{ sinceMs: number; fault: NodeFault | undefined }>;
   chain?: "expected" | "another";
   height?: "advancing" | "idle" | "quiet" | NodeFault;
-  /** The height compared with that of the references; `unknown` if the references returned none. */
+  /** The height compared with the references' height; `unknown` if the references returned none. */
   lag?: "current" | "unknown" | Lag;
   webSocket?: "answering" | NodeFault;
 }>;

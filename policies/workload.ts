@@ -39,7 +39,7 @@ export type Workload = Readonly<{
   kind: "docker" | "kubernetes";
   /** Gatehouse service, as given by the label `io.gatehouse.service` or `app.kubernetes.io/component`. */
   service: () => string | undefined;
-  /** Labels by which network policies select the workload's pods; empty for a Docker container. */
+  /** Labels with which network policies select the workload's pods; empty for a Docker container. */
   podLabels: () => Readonly<Record<string, unknown>>;
   /** Namespaces shared with the host: `network`, `pid`, `ipc`. */
   hostNamespaces: () => readonly string[];

@@ -31,8 +31,8 @@ export type PlatformCheck = Readonly<{
 export type NodeExit = Readonly<{ exitCode: number; isOutOfMemory: boolean }>;
 
 /**
- * A stack's engine or cluster: what it is called in messages, and the actions that an upgrade performs there. Each action is idempotent,
- * even if interrupted halfway, and may throw {@link PlatformError}.
+ * A stack's engine or cluster: its name in messages, and the actions that an upgrade performs there. Each action is
+ * idempotent, even if interrupted halfway, and may throw {@link PlatformError}.
  */
 export type StackPlatform = Readonly<{
   /** Name of the node's container or pod. */

@@ -127,7 +127,7 @@ export function createStatements(database: DatabaseSync) {
   };
 }
 
-/** Log of what is committed; `nextTurn` is for a double of the event loop. */
+/** Log of what is committed; `nextTurn` replaces the event loop in tests. */
 type LogFile = Pick<CommitGroupsDependencies, "flush" | "nextTurn"> & Readonly<{ close: () => void }>;
 
 /**

@@ -43,8 +43,9 @@ function parseText(json: string): unknown {
 export const maxFields = 64;
 
 /**
- * Reads an object from a client: the JSON text of its values by name; of duplicate names, the last counts. Returns undefined if the text is
- * not an object or has more than {@link maxFields} fields: parse time grows with the number of keys, and a few KiB can contain hundreds.
+ * Reads an object from a client: the JSON text of its values by name; the last of duplicate names counts. Returns
+ * undefined if the text is not an object or has more than {@link maxFields} fields: parse time grows with the number of
+ * keys, and a few KiB can contain hundreds.
  */
 export function readFields(json: string): ReadonlyMap<string, string> | undefined {
   const members = readObject(json, maxFields);

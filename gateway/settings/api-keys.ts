@@ -11,7 +11,7 @@ export const apiKeyShape = {
   sha256: z
     .string()
     .regex(/^[0-9a-f]{64}$/)
-    .meta({ expected: "the key's SHA-256, 64 hexadecimal digits in small letters" })
+    .meta({ expected: "the key's SHA-256, 64 lowercase hexadecimal digits" })
     .describe("SHA-256 of the key, in hexadecimal"),
   tier: tierName.describe("Tier whose limits apply to the key"),
 } as const;

@@ -6,7 +6,7 @@ import { fixed } from "#daemon/settings/fixed.ts";
 export const tierName = z
   .string()
   .regex(/^[a-z][a-z0-9-]{0,31}$/)
-  .meta({ expected: "a tier's name: a small letter, then up to 31 small letters, digits and hyphens" });
+  .meta({ expected: "a tier's name: a lowercase letter, then up to 31 lowercase letters, digits and hyphens" });
 
 const methodName = z.string().regex(/^[\w.]{1,64}$/);
 

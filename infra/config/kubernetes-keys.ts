@@ -30,7 +30,7 @@ export const kubernetesKeys = {
     .string()
     .regex(/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/)
     .default("gatehouse")
-    .meta({ expected: "a Kubernetes namespace: up to 63 small letters, digits and dashes" })
+    .meta({ expected: "a Kubernetes namespace: up to 63 lowercase letters, digits and dashes" })
     .describe("Kubernetes: namespace for the stack; created unless createNamespace is false"),
   createNamespace: yesOrNo
     .default(true)

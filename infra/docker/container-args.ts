@@ -38,7 +38,7 @@ export type Placement = Readonly<{
   startInterval?: boolean | undefined;
 }>;
 
-/** Label prefix by which policies and operators find the stack's containers. */
+/** Label prefix with which policies and operators find the stack's containers. */
 export const labelPrefix = "io.gatehouse";
 
 /** Mount options for a scratch directory. */

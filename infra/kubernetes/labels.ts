@@ -1,7 +1,7 @@
 import { version } from "#daemon/version.ts";
 import type { ServiceName } from "../services/service-spec.ts";
 
-/** Labels by which Kubernetes and operators find a service's objects (Kubernetes, "Recommended Labels"). */
+/** Labels with which Kubernetes and operators find a service's objects (Kubernetes, "Recommended Labels"). */
 export type Labels = Readonly<Record<string, string>>;
 
 /** The part of a stack that owns an object: a service, or the whole stack. */

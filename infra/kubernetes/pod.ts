@@ -48,7 +48,10 @@ export function buildPullSecrets({
   return { imagePullSecrets: imagePullSecrets.map((name) => ({ name })) };
 }
 
-/** Builds the annotations by which a Prometheus without an operator finds a pod. They specify one port per pod, and therefore only one of its services. */
+/**
+ * Builds the annotations with which a Prometheus without an operator finds a pod. They specify one port per pod, and
+ * therefore only one of its services.
+ */
 export function scrapeAnnotations(specs: readonly ServiceSpec[], { observability }: KubernetesOptions): Labels {
   const scraped = specs.find((spec) => spec.metrics !== undefined);
   if (observability?.existing?.by !== "annotations" || scraped?.metrics === undefined) return {};

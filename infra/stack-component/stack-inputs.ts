@@ -10,7 +10,7 @@ import { parseConfig } from "../stack-config.ts";
 const prefix = z
   .string()
   .regex(/^[a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?$/)
-  .meta({ expected: "up to 40 small letters, digits and dashes" })
+  .meta({ expected: "up to 40 lowercase letters, digits and dashes" })
   .describe(
     "Prefix for the names of all resources, on an engine or in a cluster; default: the component's name, a dash and the Pulumi stack's name",
   );

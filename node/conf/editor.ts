@@ -3,8 +3,9 @@ import { readJson5Key, findJson5Node } from "#daemon/files/json5-tree.ts";
 import type { ParsedText } from "./parsed-text.ts";
 
 /*
- * Edits of a text of JSON or JSON with comments. Each returns the whole text, of which only what is named has changed: comments, blanks, line
- * ends and numbers beyond 2^53 stay as they are written. Undefined where the path does not lead there.
+ * Edits of a text of JSON or JSON with comments. Each returns the whole text with only the named part changed:
+ * comments, whitespace, line endings and numbers beyond 2^53 stay as written. Undefined where the path does not lead
+ * there.
  */
 
 /**

@@ -74,7 +74,7 @@ export function writeLicences(directory: string, modules: readonly string[]): vo
     const { name, version, license } = JSON.parse(readFileSync(join(path, "package.json"), "utf8")) as Manifest;
     const file = readdirSync(path).find((entry) => /^licen[cs]e/i.test(entry));
     const text = file === undefined ? undefined : readFileSync(join(path, file), "utf8").trim();
-    if (text === undefined && license === undefined) throw new Error(`${name} ${version} says nothing of its licence`);
+    if (text === undefined && license === undefined) throw new Error(`${name} ${version} does not state its licence`);
     return `# ${name} ${version}\n\n${text ?? `Licence: ${license}, whose text is in LICENSE where it is Apache-2.0`}\n`;
   });
   mkdirSync(directory, { recursive: true });

@@ -59,7 +59,7 @@ function checkServicePorts({ type, props }: PolicyResource): readonly string[] {
   return readItems(spec["ports"]).flatMap((port) => {
     const { port: number, targetPort } = readFields(port);
     const what = reserved[readWhole(number) ?? 0] ?? reserved[readWhole(targetPort) ?? 0];
-    return what === undefined ? [] : [`exposes ${what} by a Service of type ${kind}`];
+    return what === undefined ? [] : [`exposes ${what} through a Service of type ${kind}`];
   });
 }
 

@@ -75,7 +75,7 @@ const keysOnly = {
   checkWallet: async () => ({ reason: reason.voucherSignature, message: "no key signed the voucher." }),
 };
 
-const unreported = { reason: reason.channelState, message: "the facilitator does not tell the channel's state." };
+const unreported = { reason: reason.channelState, message: "the facilitator does not report the channel's state." };
 const withdrawn = {
   reason: reason.voucherAboveBalance,
   message: "the payer withdraws the channel's balance; pay through another channel.",

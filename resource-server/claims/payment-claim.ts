@@ -78,7 +78,7 @@ export function nameHolder(identifier: string | undefined, client: string): stri
 export type PaymentClaim = Readonly<
   Omit<NewClaim, "payload" | "identifier"> & {
     state: ClaimState;
-    /** Amount to settle, in the token's smallest units: the offer's, or what was used of its maximum. */
+    /** Amount to settle, in the token's smallest units: the offer's amount, or the used part of its maximum. */
     amount: string;
     /** Retained until delivery. */
     payload: PaymentPayload | undefined;

@@ -53,7 +53,9 @@ const route = z
     upstream: httpUrl.optional(),
     token: z
       .strictObject({
-        tier: z.string().regex(/^[a-z][a-z0-9-]{0,31}$/, "expected a tier's name: small letters, digits and hyphens"),
+        tier: z
+          .string()
+          .regex(/^[a-z][a-z0-9-]{0,31}$/, "expected a tier's name: lowercase letters, digits and hyphens"),
         seconds: z.int().min(1).max(tokenSecondsMax),
       })
       .optional(),

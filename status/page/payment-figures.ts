@@ -68,7 +68,10 @@ const dayMs = 86_400_000;
 /** Min period for computing a rate; a shorter period does not predict the coming days. */
 const rateOverMsMin = 600_000;
 
-/** Retains one hour of this process's counts, at most one per minute. If called less often, it covers the time since the last counts before that hour. */
+/**
+ * Retains one hour of this process's counts, at most one per minute. If called less often, it covers the time since the
+ * last counts before that hour.
+ */
 export type PaymentWatch = Readonly<{ add: (counts: PaymentCounts) => PaymentFigures }>;
 
 /** Creates an empty watch. */

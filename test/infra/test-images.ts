@@ -102,7 +102,7 @@ export function buildPushgatewayImage(name: string, nodeImage: string): Promise<
 }
 
 /**
- * Builds an image with a PostgreSQL server, unless it exists. Debian's packages are downloaded.
+ * Builds an image with a PostgreSQL server, unless it exists. Downloads Debian's packages.
  *
  * @param nodeImage a Debian image.
  */

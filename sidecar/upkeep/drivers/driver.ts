@@ -66,7 +66,10 @@ function skipUnreachable(error: unknown): undefined {
 export class DriverError extends Error {
   override readonly name: string = "DriverError";
   readonly code: "restart_failed" | "start_failed" = "restart_failed";
-  /** Exit status of the node's start command; undefined if it didn't exit by itself, or the driver has no such command. */
+  /**
+   * Exit status of the node's start command; undefined if it didn't exit by itself, or if the driver has no such
+   * command.
+   */
   readonly startStatus: number | undefined;
 
   constructor(message: string, options: ErrorOptions & Readonly<{ startStatus?: number | undefined }> = {}) {

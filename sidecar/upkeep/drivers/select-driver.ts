@@ -158,7 +158,7 @@ function listKeyVariables({ family: { image } }: NodeLayout): readonly string[] 
   return image.variables === undefined ? [] : [image.variables.keysPassword, image.variables.portalPassword];
 }
 
-/** Returns the name of the node's process, by which it is found among others in a shared process namespace. */
+/** Returns the name of the node's process, which identifies it among others in a shared process namespace. */
 function nameProcess({ family: { programs } }: NodeLayout): string {
   return programs.process ?? "node";
 }

@@ -29,7 +29,7 @@ export type PruneObservation = Readonly<{
   tool?: ConditionReport<"Pruning"> | undefined;
   /** Absent before the first iteration. */
   autoPrune?: AutoPrune | undefined;
-  /** Progress of pruning, and the check by which it was last judged. */
+  /** Progress of pruning, and the check that last assessed it. */
   progress?: PruneProgress | undefined;
   lastCheck?: PruneCheck | undefined;
   /** PruneInfo for which auto-pruning was last enabled, so that the sidecar acts on each PruneInfo only once. */

@@ -24,7 +24,7 @@ export const requestedUpgrade = z.object({
     /** Identifies this plan, so that only the plan that was shown is executed. */
     digest: z.string(),
   }),
-  /** Start time of the upgrade, by which the view identifies it. */
+  /** Start time of the upgrade, which identifies it in the view. */
   beganMs: z.number().optional(),
 });
 
