@@ -5,7 +5,7 @@ export type Hex = `0x${string}`;
 export type Word = string;
 
 /** No account. As a channel's payer authorizer: the payer signs the vouchers itself. */
-export const zeroAddress = `0x${"0".repeat(40)}`;
+export const zeroAddress: Hex = `0x${"0".repeat(40)}`;
 
 /** Returns whether two hexadecimal numbers, e.g. addresses, are equal regardless of case. */
 export function isSameHex(one: string, other: string | undefined): boolean {

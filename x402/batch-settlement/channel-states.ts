@@ -61,6 +61,23 @@ export function createChannelStates() {
       }
     },
     /**
+     * Adds the state of a channel to a settlement's answer. While the chain can't be read, a settlement that was made is told as pending, because
+     * an error would say that nothing was: its caller asks again, and needs the state.
+     */
+    report: async (
+      answered: Answered<SettleAnswer>,
+      { channelId, amount: moved }: Readonly<{ channelId: Hex; amount: bigint }>,
+      transfers: Transfers,
+    ): Promise<Answered<SettleAnswer>> => {
+      const { answer } = answered;
+      if (answer.state !== "settled") return answered;
+      const [read] = await Promise.allSettled([refresh(channelId, transfers)]);
+      if (read.status === "rejected")
+        return { ...answered, answer: { state: "pending", transaction: answer.transaction } };
+      const extra = { channelState: formatState(channelId, read.value) };
+      return { ...answered, reported: { amount: String(moved), extra } };
+    },
+    /**
      * Judges a voucher by the cached state, and reads the chain only if there is none, or if the cached one does not
      * cover the voucher.
      */

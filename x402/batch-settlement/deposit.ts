@@ -55,7 +55,7 @@ const permit2Names = new Map<Reason, Reason>([
  */
 export function checkDeposit(
   order: Order<Deposit>,
-  { channelId }: SignedVoucher,
+  { channelId }: Pick<SignedVoucher, "channelId">,
   transfers: Transfers,
 ): JudgedDeposit | Refusal {
   const { channelConfig, deposit } = order.payment;

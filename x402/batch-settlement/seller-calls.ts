@@ -4,7 +4,7 @@ import { keccak256 } from "../typed-data.ts";
 import { reason, type Reason, type Refusal } from "../reason.ts";
 import type { Order, Transfers } from "../scheme.ts";
 import type { SignedPayment } from "../signed-payment.ts";
-import { formatState, type ChannelStates } from "./channel-states.ts";
+import type { ChannelStates } from "./channel-states.ts";
 import {
   channelsAddress,
   computeChannelId,
@@ -137,11 +137,9 @@ export async function refundChannel(
   const ids = claims.map(({ voucher: { channel } }) => computeChannelId(channel, readChainId(requirements)));
   const settle = () => transfers.settle(call);
   const answered = nameReasons(await states.change([channelId, ...ids], transfers, settle), names.refund);
-  if (answered.answer.state !== "settled") return answered;
-  const after = await states.refresh(channelId, transfers);
   // Not based on the balance, which another node may have from before the refund.
-  const paid = String(answered.answer.amount ?? amount);
-  return { ...answered, reported: { amount: paid, extra: { channelState: formatState(channelId, after) } } };
+  const paid = answered.answer.state === "settled" ? (answered.answer.amount ?? amount) : amount;
+  return states.report(answered, { channelId, amount: paid }, transfers);
 }
 
 /** Returns how much of a channel is claimed after the given claims. */

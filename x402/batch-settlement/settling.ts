@@ -97,20 +97,31 @@ async function settleDeposit(
   transfers: Transfers,
   states: ChannelStates,
 ): Promise<Answered<SettleAnswer>> {
-  const { payer } = order.payment.channelConfig;
-  const voucher = await checkOrder(order, transfers);
-  if ("reason" in voucher) return refuse(voucher, payer);
-  const deposit = checkDeposit(order, voucher, transfers);
+  const { channelConfig, voucher } = order.payment;
+  const { payer } = channelConfig;
+  const wrong = rejectConfig({ config: channelConfig, voucher }, order.requirements);
+  if (wrong !== undefined) return refuse(wrong, payer);
+  const { channelId } = voucher;
+  const deposit = checkDeposit(order, { channelId }, transfers);
   if ("reason" in deposit) return refuse(deposit, payer);
-  // An executed one says so, whatever was claimed from its voucher since.
-  const isBegun = (await transfers.progress(deposit.payment.id)) !== undefined;
-  const added = { ...voucher, added: deposit.payment.amount };
-  const refusal = isBegun ? undefined : rejectState(added, await states.refresh(voucher.channelId, transfers));
+  const { id, amount } = deposit.payment;
+  // An executed one says so, whatever its wallet now says of the voucher, or was claimed from it since.
+  const isBegun = (await transfers.progress(id)) !== undefined;
+  const refusal = isBegun ? undefined : await refuseDeposit(order, amount, transfers, states);
   if (refusal !== undefined) return refuse(refusal, payer);
   const settle = () => transfers.settle(deposit.payment);
-  const answered = nameReasons(await states.change([voucher.channelId], transfers, settle), deposit.names);
-  if (answered.answer.state !== "settled") return answered;
-  const state = await states.refresh(voucher.channelId, transfers);
-  const extra = { channelState: formatState(voucher.channelId, state) };
-  return { ...answered, reported: { amount: String(deposit.payment.amount), extra } };
+  const answered = nameReasons(await states.change([channelId], transfers, settle), deposit.names);
+  return states.report(answered, { channelId, amount }, transfers);
+}
+
+/** Returns why a deposit that has not begun is not made: for its voucher, or the state of its channel. */
+async function refuseDeposit(
+  order: ChannelOrder<"deposit">,
+  added: bigint,
+  transfers: Transfers,
+  states: ChannelStates,
+): Promise<Refusal | undefined> {
+  const voucher = await checkOrder(order, transfers);
+  if ("reason" in voucher) return voucher;
+  return rejectState({ ...voucher, added }, await states.refresh(voucher.channelId, transfers));
 }

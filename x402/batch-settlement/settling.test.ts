@@ -1,0 +1,78 @@
+import { expect, test } from "vitest";
+import type { SettleAnswer } from "../answer.ts";
+import { encodeInteger, zeroAddress, type Hex } from "../hex.ts";
+import type { Order, Transfers } from "../scheme.ts";
+import { computeChannelId } from "./channel.ts";
+import type { ChannelPayload } from "./payload.ts";
+import { createChannelSettling } from "./settling.ts";
+
+const account = (byte: string): Hex => `0x${byte.repeat(20)}`;
+const token = { address: account("05"), name: "USDC", version: "2", separator: `0x${"00".repeat(32)}` } as const;
+const channelConfig = {
+  payer: account("01"),
+  payerAuthorizer: zeroAddress,
+  receiver: account("03"),
+  receiverAuthorizer: account("04"),
+  token: token.address,
+  withdrawDelay: 900,
+  salt: `0x${"00".repeat(32)}`,
+} as const;
+const requirements = {
+  scheme: "batch-settlement",
+  network: "eip155:1672" as const,
+  amount: "10",
+  asset: token.address,
+  payTo: channelConfig.receiver,
+  maxTimeoutSeconds: 60,
+  extra: { name: token.name, version: token.version, receiverAuthorizer: channelConfig.receiverAuthorizer },
+};
+const payment = {
+  type: "deposit",
+  channelConfig,
+  voucher: { channelId: computeChannelId(channelConfig, 1_672), maxClaimableAmount: 10n, signature: "0x12" },
+  deposit: {
+    amount: 100n,
+    authorization: {
+      erc3009Authorization: { validAfter: 0n, validBefore: 2n ** 40n, salt: 1n, signature: "0x34" },
+    },
+  },
+} as const;
+const order: Order<ChannelPayload> = { payment, requirements, accepted: requirements, extensions: {} };
+const transaction: Hex = "0xaa";
+
+const failToAsk = () => Promise.reject(new Error("the node is not reached"));
+
+/** Settles the deposit of a contract wallet that rejects its voucher. */
+function settleDeposit(changes: object): Promise<unknown> {
+  const transfers = {
+    assets: new Map([[token.address, token]]),
+    contracts: { has: () => true },
+    isSigned: () => false,
+    refusePayee: () => undefined,
+    checkWallet: async () => ({ reason: "invalid_exact_evm_signature", message: "the wallet rejects the signature" }),
+    clock: () => 0,
+    progress: async () => "begun",
+    read: async () => `0x${[100n, 0n].map(encodeInteger).join("")}`,
+    settle: async () => ({
+      answer: { state: "settled", transaction } satisfies SettleAnswer,
+      payer: channelConfig.payer,
+    }),
+    ...changes,
+  } as unknown as Transfers;
+  return createChannelSettling().settle(order, transfers);
+}
+
+test("a deposit that has begun gets its outcome, whatever its wallet says of the voucher meanwhile", async () => {
+  expect(await settleDeposit({})).toMatchObject({ answer: { state: "settled" }, reported: { amount: "100" } });
+  expect(await settleDeposit({ checkWallet: failToAsk })).toMatchObject({ answer: { state: "settled" } });
+});
+
+test("a deposit that has not begun depends on its voucher", async () => {
+  expect(await settleDeposit({ progress: async () => undefined })).toMatchObject({
+    answer: { state: "refused", refusal: { reason: "invalid_batch_settlement_evm_voucher_signature" } },
+  });
+});
+
+test("a deposit that was made is pending while its channel can't be read, not an error that says that nothing was sent", async () => {
+  expect(await settleDeposit({ read: failToAsk })).toMatchObject({ answer: { state: "pending", transaction } });
+});
