@@ -22,7 +22,7 @@ const network = "eip155:1672";
 const address = (digits: string): Hex => `0x${digits.repeat(20)}`;
 const authorizer = createChannelAuthorizer(new Secret(`0x${"11".repeat(32)}`));
 const signature: Hex = `0x${"22".repeat(65)}`;
-const options = { intervalMs: 1, claimWithinMs: 0, retentionMs: 1_000_000 };
+const options = { intervalMs: 1, claimWithinMs: 0, nodeLagMs: 0, retentionMs: 1_000_000 };
 
 const resources = new AsyncDisposableStack();
 afterEach(() => resources.disposeAsync());
@@ -242,7 +242,7 @@ test("a claim that is rejected as too small is repeated ever less often, as one 
     if (signal?.aborted !== true) await new Promise(setImmediate);
   };
   const waiting = { ...common, ledger, facilitation: { settle }, clock: () => nowMs, pause };
-  await using loop = claimChannels({ intervalMs: 1_000, claimWithinMs: 0, retentionMs: 1e12 }, waiting);
+  await using loop = claimChannels({ ...options, intervalMs: 1_000, retentionMs: 1e12 }, waiting);
   await expect.poll(() => nowMs, { timeout: 10_000 }).toBeGreaterThan(1_900_000);
   await loop[Symbol.asyncDispose]();
   // The loop keeps running until its poll sees the stop.
@@ -251,6 +251,29 @@ test("a claim that is rejected as too small is repeated ever less often, as one 
   const [first = "0x"] = ids;
   expect(await ledger.find(first)).toMatchObject({ isRejected: false });
 });
+
+test.each(["invalid_batch_settlement_evm_nothing_to_settle", undefined])(
+  "a claim that a node does not know yet is moved later, although nothing is said to be left, or an earlier move is told (%s)",
+  async (errorReason) => {
+    await using store = openStore();
+    let nowMs = 1_000_000;
+    const ledger = createChannelLedger({ store, clock: () => nowMs });
+    await openChannels(ledger, 1);
+    const chain = createChain();
+    const settle: Facilitation["settle"] = async (payment, ...rest) =>
+      payment.sent.payload["type"] === "settle" && nowMs < 1_050_000
+        ? answer(errorReason === undefined, errorReason)
+        : chain.settle(payment, ...rest);
+    const pause = async (ms: number) => {
+      nowMs += ms;
+      await new Promise(setImmediate);
+    };
+    const lagging = { ...common, ledger, facilitation: { settle }, clock: () => nowMs, pause };
+    await using _loop = claimChannels({ ...options, intervalMs: 1_000, nodeLagMs: 60_000, retentionMs: 1e12 }, lagging);
+    await expect.poll(() => ledger.owed(1), { interval: 2, timeout: 10_000 }).toEqual([]);
+    expect(chain.moved()).toBe(100n);
+  },
+);
 
 test("a claim is signed by the key that opened its channel, and a channel of an unknown key is left alone", async () => {
   await using store = openStore();

@@ -11,6 +11,11 @@ export type ClaimLoopOptions = Readonly<{
   intervalMs: number;
   /** Time within which charges are claimed. */
   claimWithinMs: number;
+  /**
+   * Time after which every node knows a claim. A node behind the others may report that nothing is left to transfer, or the
+   * outcome of an earlier transfer, so a claim counts as transferred only by a report after this time.
+   */
+  nodeLagMs: number;
   /** How long a fully claimed channel is retained after its state was last read. */
   retentionMs: number;
 }>;
@@ -72,7 +77,7 @@ export function claimChannels(options: ClaimLoopOptions, dependencies: ClaimLoop
     } while (page.length === pageMax && !signal.aborted);
     for (const [name, payee] of payees) {
       if (!payee.isClaimedNow && settleBackoff.isWaiting(name)) continue;
-      settleBackoff.note(name, await settlePayee(payee, dependencies));
+      settleBackoff.note(name, await settlePayee(payee, clock() - options.nodeLagMs, dependencies));
     }
     await ledger.forget(atMs - options.retentionMs);
     metrics.setChannels(await ledger.count(), amounts);
@@ -103,8 +108,15 @@ function addClaimed(payees: Map<string, Payee>, channel: Channel, isClaimedNow: 
   payees.set(name, payee);
 }
 
-/** Transfers the claimed amounts of channels to their payee; returns whether that was rejected. */
-async function settlePayee({ channel, ids }: Payee, dependencies: ClaimLoopDependencies): Promise<boolean> {
+/**
+ * Transfers the claimed amounts of channels to their payee, and records that for claims recorded by `beforeMs`; returns
+ * whether the transfer was rejected.
+ */
+async function settlePayee(
+  { channel, ids }: Payee,
+  beforeMs: number,
+  dependencies: ClaimLoopDependencies,
+): Promise<boolean> {
   const { ledger, log } = dependencies;
   const { receiver, token } = channel.config;
   const answer = await sendSellerRequest({ type: "settle", receiver, token }, channel, dependencies);
@@ -124,7 +136,7 @@ async function settlePayee({ channel, ids }: Payee, dependencies: ClaimLoopDepen
       { event: "channels-settled", ...facts, amount, transaction },
       "transferred the claimed amounts to their payee",
     );
-  await ledger.settled([...ids]);
+  await ledger.settled([...ids], beforeMs);
   return false;
 }
 

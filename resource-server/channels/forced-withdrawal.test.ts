@@ -102,7 +102,7 @@ async function sellUntilWithdrawal(
     if (events.length === 0) end();
     await new Promise(setImmediate);
   };
-  const options = { intervalMs: 3_000, claimWithinMs: 300_000, retentionMs: 1e12 };
+  const options = { intervalMs: 3_000, claimWithinMs: 300_000, nodeLagMs: 60_000, retentionMs: 1e12 };
   await using loop = claimChannels(options, { ...dependencies, pause });
   await ended;
   await loop[Symbol.asyncDispose]();

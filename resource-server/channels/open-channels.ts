@@ -12,6 +12,9 @@ import { createChannelMetrics } from "./channel-metrics.ts";
 import type { Channel, ChannelLedger } from "../claims/channel-ledger.ts";
 import { claimChannels } from "./claim-loop.ts";
 
+/** Time for which one of the facilitator's nodes may be behind the others. */
+const nodeLagMs = 60_000;
+
 /** Setting that contains the channel keys. */
 const keySetting = toEnvironmentName(resourceServerSettings.service, ["channels", "privateKey"]);
 
@@ -47,6 +50,7 @@ export async function openChannels(
     {
       intervalMs: Math.max(payment.resumeIntervalMs, claimWithinMs / 100),
       claimWithinMs,
+      nodeLagMs,
       retentionMs: retentionSeconds * 1_000,
     },
     dependencies,

@@ -71,10 +71,13 @@ export type ChannelLedger = Readonly<{
   withdrawing(countMax: number): Promise<readonly Channel[]>;
   /** Counts all channels. */
   count(): Promise<number>;
-  /** Records that everything up to `total`, the whole charge at `atMs`, is claimed. */
+  /**
+   * Records that everything up to `total`, the whole charge at `atMs`, is claimed. If nothing was charged since, the
+   * channel counts as owed from now on, until the claimed amount is transferred.
+   */
   claimed(id: Hex, total: bigint, atMs: number): Promise<void>;
-  /** Records that the claimed amounts of channels are transferred to their payee. */
-  settled(ids: readonly Hex[]): Promise<void>;
+  /** Records that the amounts claimed by `beforeMs` (Unix ms) of channels are transferred to their payee. */
+  settled(ids: readonly Hex[], beforeMs: number): Promise<void>;
   /**
    * Postpones the next claim: the channel counts as owed from now on and, if the chain rejected this claim, as rejected
    * until one is accepted.
@@ -156,9 +159,9 @@ const sql = {
   owed: `${owed} AND owed_since_ms < $2 AND (owed_since_ms, id) > ($3, $4) ORDER BY owed_since_ms, id LIMIT $1`,
   withdrawing: `${owed} AND withdraw_requested_at > 0 ORDER BY withdraw_requested_at LIMIT $1`,
   count: "SELECT count(*) AS channels FROM channels",
-  claimed:
-    "UPDATE channels SET claimed = $2, owed_since_ms = $3, rejected_at_ms = NULL, rejected_claims = 0 WHERE id = $1",
-  settled: "UPDATE channels SET owed_since_ms = NULL WHERE charged = claimed AND ",
+  claimed: `UPDATE channels SET claimed = $2, owed_since_ms = CASE WHEN charged = $2 THEN $4 ELSE $3 END, rejected_at_ms = NULL,
+      rejected_claims = 0 WHERE id = $1`,
+  settled: "UPDATE channels SET owed_since_ms = NULL WHERE charged = claimed AND owed_since_ms <= $2 AND ",
   postpone: `UPDATE channels SET owed_since_ms = $2, rejected_at_ms = coalesce($3, rejected_at_ms),
       rejected_claims = rejected_claims + 1
     WHERE id = $1`,
@@ -202,10 +205,10 @@ export function createChannelLedger({
       return Number(counted?.["channels"]);
     },
     async claimed(id, total, atMs) {
-      await store.change(sql.claimed, [id, String(total), atMs]);
+      await store.change(sql.claimed, [id, String(total), atMs, clock()]);
     },
-    async settled(ids) {
-      await store.change(sql.settled + store.isListed("id", "$1"), [ids.join(",")]);
+    async settled(ids, beforeMs) {
+      await store.change(sql.settled + store.isListed("id", "$1"), [ids.join(","), beforeMs]);
     },
     async postpone(id, { isRejected }) {
       await store.change(sql.postpone, [id, clock(), isRejected ? clock() : null]);

@@ -46,7 +46,7 @@ export function testChannelLedger(open: () => Promise<SqlStore>): void {
       { refund: { sale: "r", payload: { amount: "1" } }, owedSinceMs: 2_000 },
     ]);
     expect(await ledger.forget(nowMs)).toBe(0);
-    await ledger.settled([channel.id]);
+    await ledger.settled([channel.id], nowMs);
     expect(await ledger.owed(10)).toEqual([]);
     expect([await ledger.forget(1_000), await ledger.forget(nowMs)]).toEqual([0, 1]);
   });
