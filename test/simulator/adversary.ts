@@ -58,6 +58,11 @@ export function startFickleWallet(world: World, chain: VirtualChain): void {
   });
 }
 
+/** Lets a contract wallet that rejects signatures confirm them, so that its seller can claim what is owed. */
+export function calmWallet({ head, sendForeign }: VirtualChain): void {
+  if (head().state.rejecting.size > 0) sendForeign(toggleWallet(contractWallet));
+}
+
 /** Lets accounts run out of gas, for a while. */
 export function startPoverty(world: World, { broke }: VirtualChain): void {
   const { time, weather, note } = world;

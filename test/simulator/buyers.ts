@@ -1,7 +1,8 @@
 import { hash } from "node:crypto";
 import { readSettleState, readVerifyState } from "#x402/answer.ts";
 import type { SaleOutcome } from "#resource-server/sale/sale-outcome.ts";
-import { flaws, signOffer, type SignedOffer } from "./payments.ts";
+import { signOffer } from "./payments.ts";
+import { flaws, type SignedOffer } from "./signed-offers.ts";
 import { chainIds, contractWallet, hasApproved, methods, newcomers } from "./wallets.ts";
 import { drawUsed, type Operations, type Selling } from "./services.ts";
 import { getChain, type VirtualChains } from "./virtual-chain.ts";
@@ -128,7 +129,8 @@ export async function buy(purchase: Purchase, ask: Ask, world: World, chains: Vi
 /** Errors after which a failed call must be retried. */
 const expected = new Set(["NotReachedError", "ConnectionLostError", "ChainError", "StoreError", "OverloadError"]);
 
-function toNoAnswer(error: unknown, { report }: Pick<World, "report">): Verdict {
+/** Interprets an error of a request as one to repeat. */
+export function toNoAnswer(error: unknown, { report }: Pick<World, "report">): Extract<Verdict, { kind: "again" }> {
   const { name, stack } = error as Error;
   if (!expected.has(name)) report(`a request fails: ${stack}`);
   return { kind: "again", reason: name };

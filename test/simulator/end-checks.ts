@@ -1,5 +1,5 @@
 import type { Purchase } from "./buyers.ts";
-import { type SignedOffer } from "./payments.ts";
+import type { SignedOffer } from "./signed-offers.ts";
 import { payTo } from "./wallets.ts";
 import type { Transaction, VirtualChain, VirtualChains } from "./virtual-chain.ts";
 import { listCalls, nameCalled } from "./virtual-contracts.ts";
@@ -54,7 +54,7 @@ function checkGas({ weather, report }: World, { blocks, sent }: VirtualChain): v
   const ownCalls = own.flatMap((each) => each.calls.map((call) => ({ ...call, by: each.transaction })));
   for (const { by, call, revert } of ownCalls) {
     if (revert === undefined) continue;
-    const name = nameCalled(call) ?? "another call";
+    const name = nameCalled(call) ?? `a seller's call ${call.data.slice(0, 10)} ${call.data.slice(-16)}`;
     wasted.set(name, (wasted.get(name) ?? 0) + 1);
     if (revert === "together") report(`a transaction with ${name} failed because of another payment`);
     if ((revert === "balance" || revert === "allowance") && isExact)

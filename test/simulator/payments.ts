@@ -3,100 +3,29 @@ import { encodePaymentSignatureHeader } from "@x402/core/http";
 import type { PaymentPayload, PaymentRequirements } from "@x402/core/types";
 import secp256k1 from "secp256k1";
 import { readPayment, type Payment } from "#resource-server/sale/payment-header.ts";
-import { encodeSignatureCheck } from "#facilitator/chain/token.ts";
 import { encodeBytes, encodeInteger, type Hex } from "#x402/hex.ts";
-import { approvesPermit2, computePermitDigest, encodeSettle, permit2Address, permit2Proxies } from "#x402/permit2.ts";
+import { computePermitDigest, encodeSettle, permit2Address, permit2Proxies } from "#x402/permit2.ts";
 import { encodeSignature, formatSignature, toSignatureBytes, type Signature } from "#x402/signed-payment.ts";
 import { sponsoringExtension } from "#x402/sponsored-approval.ts";
 import { computeAuthorizationDigest, computeDomainSeparator, encodeAuthorization } from "#x402/typed-data.ts";
 import type { ContractCall } from "#x402/wallet-signature.ts";
+import { recordOffer, signOnce, type SignedOffer, type Signing } from "./signed-offers.ts";
 import {
+  authorizerAddress,
   chainIds,
   contractWallet,
   getAccount,
-  type methods,
   payTo,
   price,
   signers,
   startMs,
   stranger,
   token,
+  withdrawDelay,
 } from "./wallets.ts";
 
-/** Defect of a payment that no service may accept. */
-export const flaws = ["payee", "signature", "value"] as const;
-
-export type Signing = Readonly<{
-  wallet: string;
-  chain: number;
-  method: (typeof methods)[number];
-  /** Signer named by an `upto` payment. */
-  facilitator: number;
-  /** Payments with the same number have the same nonce. */
-  number: number;
-  validSeconds: number;
-  /** Nonce of the signed approval of Permit2 (EIP-2612), if there is one. */
-  approval?: number | undefined;
-  /** Payment-identifier. */
-  identifier?: string | undefined;
-  flaw?: (typeof flaws)[number] | undefined;
-}>;
-
-/** Signed payment as sent by its buyer, with what identifies it on the chain. */
-export type SignedOffer = Readonly<{
-  /** The same for all copies, whatever else they contain. */
-  name: string;
-  signing: Signing;
-  payment: Payment;
-  requirements: PaymentRequirements;
-  /** Address without prefix, in lower case. */
-  from: string;
-  to: Hex;
-  value: bigint;
-  nonce: Hex;
-  validBefore: number;
-}>;
-
-const signed = new Map<string, SignedOffer>();
-const byCall = new Map<string, SignedOffer>();
-const bySignature = new Map<unknown, SignedOffer>();
-/** By the call that asks a contract wallet for a signature. */
-const byCheck = new Map<Hex, SignedOffer>();
-const offersMax = 5_000;
-
-/** Limits the memory for payments signed by earlier runs. */
-export function forgetOffers(): void {
-  if (signed.size > offersMax) for (const known of [signed, byCall, bySignature, byCheck]) known.clear();
-}
-
 /** Signs a payment, once for all runs. */
-export function signOffer(signing: Signing): SignedOffer {
-  const name = JSON.stringify(signing);
-  const known = signed.get(name) ?? sign(signing);
-  signed.set(name, known);
-  return known;
-}
-
-/** Finds a signed payment as sent to a service. */
-export const findSent = ({ payload }: Pick<PaymentPayload, "payload">): SignedOffer | undefined =>
-  bySignature.get(payload["signature"]);
-
-/** Finds the signed payment whose signature a call asks its wallet for. */
-export const findChecked = (data: Hex): SignedOffer | undefined => byCheck.get(data);
-
-/** Call that a signed payment allows, and what it moves. */
-export type PaymentCall = Readonly<{ offer: SignedOffer; amount: bigint }>;
-
-/** Finds the signed payment that a call executes. */
-export function findCalled({ to: contract, data }: ContractCall): PaymentCall | undefined {
-  const to = contract.toLowerCase();
-  const exact = byCall.get(`${to} ${data}`);
-  if (exact !== undefined) return { offer: exact, amount: exact.value };
-  // In a call of the `upto` proxy, the amount follows the approval, of five words, and the permit, of four.
-  const start = 10 + 64 * (approvesPermit2(data) ? 9 : 4);
-  const offer = byCall.get(`${to} ${data.slice(0, start)}${"0".repeat(64)}${data.slice(start + 64)}`);
-  return offer && { offer, amount: BigInt(`0x${data.slice(start, start + 64)}`) };
-}
+export const signOffer = (signing: Signing): SignedOffer => signOnce(signing, sign);
 
 type Terms = Readonly<{ from: Hex; to: Hex; value: bigint; nonce: Hex; validAfter: bigint; validBefore: bigint }>;
 /** The signed data, in wire format and as a call. */
@@ -118,19 +47,15 @@ function sign(signing: Signing): SignedOffer {
   const { digest, payload, encodeCall } = method === "eip3009" ? authorize(terms, chain) : permit(terms, signing);
   const { signature, recid } = secp256k1.ecdsaSign(digest, flaw === "signature" ? getAccount("stranger").key : key);
   const made: Signature = { compact: signature, yParity: recid as 0 | 1 };
-  const sent: PaymentPayload = {
-    x402Version: 2,
+  const signedBy = formatSignature(made);
+  const extensions = approval === undefined ? {} : { [sponsoringExtension]: { info: buildApproval(terms, approval) } };
+  const payment = toPayment({
     accepted: requirements,
-    payload: { signature: formatSignature(made), ...payload },
-    extensions: {
-      ...(approval === undefined ? {} : { [sponsoringExtension]: { info: buildApproval(terms, approval) } }),
-      ...(identifier === undefined ? {} : { "payment-identifier": { info: { id: identifier } } }),
-    },
-  };
-  const read = readPayment(encodePaymentSignatureHeader(sent));
-  if (!read.ok) throw new TypeError(read.message);
+    payload: { signature: signedBy, ...payload },
+    identifier,
+    extensions,
+  });
   const name = [wallet, number, validSeconds, method, facilitator, chain, flaw ?? ""].join(" ");
-  const { payment } = read;
   const offer = {
     name,
     signing,
@@ -142,24 +67,39 @@ function sign(signing: Signing): SignedOffer {
     nonce,
     validBefore,
   };
-  const isContract = wallet === contractWallet.name;
-  const call = encodeCall(isContract ? formatSignature(made) : made);
-  const check = encodeSignatureCheck(`0x${Buffer.from(digest).toString("hex")}`, formatSignature(made));
-  if (isContract) byCheck.set(check, offer);
-  byCall.set(`${call.to.toLowerCase()} ${call.data}`, offer);
-  bySignature.set(sent.payload["signature"], offer);
+  const call = encodeCall(wallet === contractWallet.name ? signedBy : made);
+  recordOffer(offer, { digest, signature: signedBy, call });
   return offer;
 }
 
-function buildRequirements({ method, chain, facilitator }: Signing): PaymentRequirements {
+/** Reads a payment as a seller does. */
+export function toPayment({
+  identifier,
+  extensions = {},
+  ...sent
+}: Pick<PaymentPayload, "accepted" | "payload" | "extensions"> &
+  Readonly<{ identifier: string | undefined }>): Payment {
+  const identified = identifier === undefined ? {} : { "payment-identifier": { info: { id: identifier } } };
+  const header = encodePaymentSignatureHeader({
+    x402Version: 2,
+    ...sent,
+    extensions: { ...extensions, ...identified },
+  });
+  const read = readPayment(header);
+  if (!read.ok) throw new TypeError(read.message);
+  return read.payment;
+}
+
+export function buildRequirements({ method, chain, facilitator }: Signing): PaymentRequirements {
   const { address: asset, name, version } = token;
   const extra = {
     eip3009: {},
     permit2: { assetTransferMethod: "permit2" },
     upto: { facilitatorAddress: signers[facilitator]?.address },
+    channel: { receiverAuthorizer: authorizerAddress, withdrawDelay },
   }[method];
   return {
-    scheme: method === "upto" ? "upto" : "exact",
+    scheme: { eip3009: "exact", permit2: "exact", upto: "upto", channel: "batch-settlement" }[method],
     network: `eip155:${chain}`,
     amount: String(price),
     asset,

@@ -2,7 +2,12 @@ import { Registry } from "prom-client";
 import { FairSlots } from "#daemon/fair-shares.ts";
 import { createLog } from "#daemon/log/log.ts";
 import { Secret } from "#daemon/secrets/secret.ts";
+import type { SqlStore } from "#daemon/sql/store.ts";
 import { createFacilitator, facilitatorDefaults, type Facilitator } from "#facilitator/facilitator.ts";
+import { createChannelLedger } from "#resource-server/claims/channel-ledger.ts";
+import { createChannelMetrics } from "#resource-server/channels/channel-metrics.ts";
+import { facilitateChannels } from "#resource-server/channels/channel-facilitation.ts";
+import { claimChannels } from "#resource-server/channels/claim-loop.ts";
 import { createClaimLedger } from "#resource-server/claims/claim-ledger.ts";
 import { createSoleClaimOwner } from "#resource-server/claims/claim-owner.ts";
 import { createPaymentOwners } from "#resource-server/claims/payment-owners.ts";
@@ -15,9 +20,10 @@ import type { SaleOutcome } from "#resource-server/sale/sale-outcome.ts";
 import { sell, type SaleRequest } from "#resource-server/sale/sale.ts";
 import { resumeSettlements } from "#resource-server/sale/settlement-resumer.ts";
 import { schemes } from "#x402/schemes.ts";
-import { type SignedOffer } from "./payments.ts";
-import { chainIds, price, signers, token } from "./wallets.ts";
-import type { Watcher } from "./watcher.ts";
+import { authorizer } from "./channel-payments.ts";
+import type { SignedOffer } from "./signed-offers.ts";
+import { chainIds, price, signers, token, withdrawDelay } from "./wallets.ts";
+import { requireUncounted, type Watcher } from "./watcher.ts";
 import { getChain, type Transaction, type VirtualChains } from "./virtual-chain.ts";
 import type { VirtualDisk } from "./virtual-disk.ts";
 import { connectVirtualNode } from "./virtual-node.ts";
@@ -108,12 +114,11 @@ export type Selling = Readonly<{
   sell: (offer: SignedOffer, request: Omit<SaleRequest, "payment" | "work" | "memory">) => Promise<SaleOutcome>;
 }>;
 
-/**
- * Draws how much of a payment a request used: with `exact` all, with `upto` all, some or nothing; the last buyer uses
- * all.
- */
+/** Draws what a request used of a payment: of `exact` all, of `upto` and through channels all, some or nothing; the last buyer uses all. */
 export function drawUsed({ signing: { method, wallet } }: SignedOffer, random: number): bigint {
-  return method === "upto" && wallet !== "late" ? ([price, price / 4n, 0n][Math.floor(random * 3)] ?? 0n) : price;
+  return (method === "upto" || method === "channel") && wallet !== "late"
+    ? ([price, price / 4n, 0n][Math.floor(random * 3)] ?? 0n)
+    : price;
 }
 
 /** A facilitator's self-description, which no sale requests. */
@@ -131,7 +136,10 @@ export async function startResourceServer(process: VirtualProcess, surroundings:
   const owner = await createSoleClaimOwner({ store });
   const ledger = createClaimLedger({ store, owner, clock: time.nowMs });
   const calls = await facilitate(process);
-  const facilitation: Facilitation = { ...calls, ...unwatched, [Symbol.asyncDispose]: async () => undefined };
+  const settling: Facilitation = { ...calls, ...unwatched, [Symbol.asyncDispose]: async () => undefined };
+  const facilitation = weather.hasMembers
+    ? sellThroughChannels(settling, process, { store, clock: time.nowMs })
+    : settling;
   const responses = keepResponses({ bytesMax: 1_000_000 }, ledger);
   const sale = {
     ledger,
@@ -152,6 +160,7 @@ export async function startResourceServer(process: VirtualProcess, surroundings:
   );
   const work = (offer: SignedOffer) =>
     process.call("the upstream", 400, async () => {
+      requireUncounted(offer, disk.database, world);
       const end = watcher.beginWork(offer, process);
       await process.pause(time.random() * 500);
       if (isUnrest() && time.chance(weather.networkFaultRate)) {
@@ -168,6 +177,21 @@ export async function startResourceServer(process: VirtualProcess, surroundings:
     sell: (offer, sold) =>
       bounded({ ...sold, payment: offer.payment, memory: { tryAcquire: () => true }, work: () => work(offer) }),
   };
+}
+
+const metrics = createChannelMetrics(new Registry());
+
+/** Adds channels to a facilitation, and claims their charges, as `open-channels.ts` does. */
+function sellThroughChannels(
+  facilitation: Facilitation,
+  process: VirtualProcess,
+  { store, clock }: Readonly<{ store: SqlStore; clock: () => number }>,
+): Facilitation {
+  const ledger = createChannelLedger({ store, clock });
+  const shared = { ledger, authorizer, clock, log };
+  const options = { intervalMs: 4_000, claimWithinMs: 15_000, nodeLagMs: 20_000, retentionMs: 86_400_000 };
+  claimChannels(options, { ...shared, facilitation, metrics, pause: process.pause });
+  return facilitateChannels(facilitation, { ...shared, withdrawDelaySeconds: withdrawDelay });
 }
 
 /** Creates the calls to a facilitator in another process. */

@@ -1,18 +1,27 @@
 import { callInProcess } from "#resource-server/facilitators/facilitator-in-process.ts";
 import { sqliteClaimMigrations } from "#resource-server/claims/claim-schema.ts";
 import { sqliteLedgerMigrations } from "#facilitator/settlement/ledger/schema.ts";
-import { startAdversary, startFickleWallet, startOperator, startPoverty, startThief } from "./adversary.ts";
+import { calmWallet, startAdversary, startFickleWallet, startOperator, startPoverty, startThief } from "./adversary.ts";
 import { askFacilitator, askResourceServer, buy, drawPurchases, type Ask, type Purchase } from "./buyers.ts";
+import { checkChannels, countOwed } from "./channel-checks.ts";
 import { checkEnd } from "./end-checks.ts";
-import { forgetOffers, signOffer } from "./payments.ts";
+import { signOffer } from "./payments.ts";
+import { forgetOffers } from "./signed-offers.ts";
+import { buyAsMember, drawMembers } from "./members.ts";
 import { chainIds, startMs } from "./wallets.ts";
-import { callRemotely, startFacilitator, startResourceServer, type FacilitatorSurroundings } from "./services.ts";
+import {
+  callRemotely,
+  startFacilitator,
+  startResourceServer,
+  type FacilitatorSurroundings,
+  type Selling,
+} from "./services.ts";
 import { createVirtualChain, nameSlot, type VirtualChain, type VirtualChains } from "./virtual-chain.ts";
 import { nameCalled } from "./virtual-contracts.ts";
 import { createVirtualDisk } from "./virtual-disk.ts";
 import type { VirtualTime } from "./virtual-time.ts";
 import { createWatcher } from "./watcher.ts";
-import { createWorld, keepRunning, type RunRecord, type Weather, type World } from "./world.ts";
+import { createWorld, keepRunning, type RunRecord, type Service, type Weather, type World } from "./world.ts";
 
 export type Run = RunRecord & Readonly<{ seed: number; crashes: number; weather: Weather }>;
 
@@ -29,7 +38,7 @@ export async function simulate(seed: number): Promise<Run> {
   const chains = new Map(ids.map((id) => [id, createVirtualChain({ id, time, hasFeeSpikes })]));
   const watcher = createWatcher({ world, chains });
   const purchases = drawPurchases(world);
-  const { ask, askAsThief, claims } = startServices(world, { world, chains, watcher });
+  const { ask, askAsThief, claims, server } = startServices(world, { world, chains, watcher });
   for (const chain of chains.values()) {
     makeBlocks(world, chain);
     if (weather.hasAdversary) startAdversary(world, chain, purchases);
@@ -38,7 +47,10 @@ export async function simulate(seed: number): Promise<Run> {
     if (weather.hasPoorSigners) startPoverty(world, chain);
   }
   startThief(purchases, { ask, askAsThief }, { world, chains });
-  let missing = purchases.length;
+  const members = server !== undefined && weather.hasMembers ? drawMembers(world) : [];
+  let missing = purchases.length + members.length;
+  for (const member of members)
+    if (server !== undefined) void buyAsMember(member, server, world, chains).then(() => (missing -= 1));
   for (const purchase of purchases) void buy(purchase, ask, world, chains).then(() => (missing -= 1));
   const countPending = () => chains.values().reduce((sum, { pool }) => sum + pool.size, 0);
   const isOver = () => missing === 0 && !isUnrest() && countPending() === 0;
@@ -49,6 +61,13 @@ export async function simulate(seed: number): Promise<Run> {
   const countOpen = () => open?.all().length ?? 0;
   for (let waits = 0; waits < 4 && countOpen() > 0; waits += 1) await time.run(() => false, time.nowMs() + 30_000);
   if (countOpen() > 0) world.report(`${countOpen()} claims have no end`);
+  if (claims !== undefined && members.length > 0) {
+    for (const chain of chains.values()) calmWallet(chain);
+    for (let waits = 0; waits < 30 && countOwed(claims) > 0; waits += 1)
+      await time.run(() => false, time.nowMs() + 30_000);
+    if (countOwed(claims) > 0) world.report(`${countOwed(claims)} channels are owed for ever`);
+    checkChannels(members, claims, world, chains);
+  }
   checkEnd({ world, chains, watcher, purchases: [...purchases, ...probes] });
   return { seed, weather, steps: world.steps, problems: world.problems, crashes: world.crashes() };
 }
@@ -57,7 +76,8 @@ export async function simulate(seed: number): Promise<Run> {
 type Asks = Readonly<{
   ask: Ask;
   askAsThief: Ask;
-  /** Database of a resource server. */
+  /** Resource server, and its database. */
+  server?: Service<Selling>;
   claims?: ReturnType<typeof createVirtualDisk>["database"];
 }>;
 
@@ -88,13 +108,13 @@ function startServices(world: World, parts: Pick<FacilitatorSurroundings, "world
       startResourceServer(process, { ...selling, facilitate }),
     );
     const ask = askResourceServer(server, world);
-    return { ask, askAsThief: ask, claims: selling.disk.database };
+    return { ask, askAsThief: ask, server, claims: selling.disk.database };
   }
   const { facilitator, askAsThief } = runFacilitator();
   const server = keepRunning("resource server", world, (process) =>
     startResourceServer(process, { ...selling, facilitate: async () => callRemotely(process, facilitator, world) }),
   );
-  return { ask: askResourceServer(server, world), askAsThief, claims: selling.disk.database };
+  return { ask: askResourceServer(server, world), askAsThief, server, claims: selling.disk.database };
 }
 
 /** Requires that each transaction is on disk before a node receives it. */
@@ -113,7 +133,7 @@ function makeBlocks({ time, weather, isUnrest, note }: World, chain: VirtualChai
   const describe = (number: number) => {
     const { included } = chain.head();
     const what = included.map(({ transaction: { from, nonce, isForeign }, calls }) => {
-      const ends = calls.map(({ call, revert }) => `${nameCalled(call) ?? ""}: ${revert ?? "ok"}`);
+      const ends = calls.map(({ call, revert }) => `${nameCalled(call) ?? call.data.slice(0, 10)}: ${revert ?? "ok"}`);
       return `${isForeign ? "foreign" : `${from.slice(0, 6)} ${nonce}`} ${ends.join(" and ")}`;
     });
     if (what.length > 0) note(`block ${number} of ${chain.id}: ${what.join(", ")}`);

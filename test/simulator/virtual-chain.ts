@@ -102,7 +102,7 @@ const nobody: Hex = `0x${"ff".repeat(20)}`;
 export function createVirtualChain({ id, time, hasFeeSpikes }: ChainOptions): VirtualChain {
   const genesis = { number: 1, timestamp: Math.floor(time.nowMs() / 1_000), baseFee: gwei };
   const empty = { nextNonces: new Map(), approvals: new Map(), used: new Set<string>(), rejecting: new Set<string>() };
-  const first = { ...empty, balances, allowances };
+  const first = { ...empty, balances, allowances, channels: new Map(), payee: { claimed: 0n, settled: 0n } };
   const blocks: Block[] = [{ ...genesis, state: first, included: [] }];
   const pool = new Map<string, Transaction>();
   const broke = new Set<Hex>();

@@ -12,9 +12,11 @@ import type { JsonRpcResponse } from "#daemon/json-rpc.ts";
 import { canonicalContracts } from "#x402/contracts.ts";
 import { encodeInteger, formatQuantity, isSameHex, type Hex } from "#x402/hex.ts";
 import type { ContractCall } from "#x402/wallet-signature.ts";
-import { findChecked, separatorOf } from "./payments.ts";
+import { separatorOf } from "./payments.ts";
+import { findChecked } from "./signed-offers.ts";
 import { contractWallet, token } from "./wallets.ts";
 import { nameSlot, type Block, type Transaction, type VirtualChain } from "./virtual-chain.ts";
+import { readChannelView } from "./virtual-channels.ts";
 import { encodeResults, isConfirmed, isMulticall } from "./virtual-contracts.ts";
 import type { VirtualProcess } from "./virtual-process.ts";
 import type { VirtualTime } from "./virtual-time.ts";
@@ -50,8 +52,7 @@ type Handler = (params: readonly unknown[], view: Block) => JsonRpcResponse;
 const answer = (result: unknown): JsonRpcResponse => ({ ok: true, result });
 const fail = (message: string, code = -32_000): JsonRpcResponse => ({ ok: false, error: { code, message } });
 
-const { multicall3, permit2, exactProxy, uptoProxy } = canonicalContracts;
-const deployed = [multicall3, permit2, exactProxy, uptoProxy].map(({ address }) => address);
+const deployed = Object.values(canonicalContracts).map(({ address }) => address);
 
 const digits = 40;
 /** Views of the token and of Permit2, by selector: each one's result for an account and the call's remaining data. */
@@ -101,6 +102,8 @@ function createHandlers({ time, chain, faults, onSend }: NodeOptions): Readonly<
     const see = views[data.slice(0, 10)];
     if (see !== undefined)
       return answer(`0x${encodeInteger(see(view.state, data.slice(74 - digits, 74), data.slice(74)))}`);
+    const channelView = readChannelView(to, data, view.state);
+    if (channelView !== undefined) return answer(channelView);
     if (isSameHex(contractWallet.address, to)) {
       const checked = findChecked(data);
       const isValid = checked !== undefined && isConfirmed(checked, view.state);

@@ -32,7 +32,12 @@ export function getAccount(name: string): Account {
   return account;
 }
 
-/** Accounts that settle; each run has some of them. */
+/** Signs claims and refunds for the seller. */
+export const { key: authorizerKey, address: authorizerAddress } = getAccount("receivers' authorizer");
+/** Seconds for which the seller has time to claim when a buyer withdraws. */
+export const withdrawDelay = 900;
+
+/** Accounts that settle, of which a run has some. */
 export const signers = [0, 1, 2].map((index) => getAccount(`signer ${index}`));
 
 /** Buyers that have not approved Permit2 and buy once. */

@@ -1,8 +1,10 @@
+import type { DatabaseSync } from "node:sqlite";
 import type { PaymentPayload, SettleResponse } from "@x402/core/types";
 import type { Facilitator } from "#facilitator/facilitator.ts";
 import type { PaymentClaim } from "#resource-server/claims/payment-claim.ts";
 import { readSettleState } from "#x402/answer.ts";
-import { findCalled, findSent, type SignedOffer } from "./payments.ts";
+import { batchSettlement } from "#x402/batch-settlement.ts";
+import { findCalled, findSent, type SignedOffer } from "./signed-offers.ts";
 import { getChain, type VirtualChains } from "./virtual-chain.ts";
 import { listCalls } from "./virtual-contracts.ts";
 import type { VirtualProcess } from "./virtual-process.ts";
@@ -62,9 +64,21 @@ export function createWatcher({ world, chains }: Readonly<{ world: World; chains
     if (found.depth < weather.confirmations)
       report(`success of ${offer.name} at depth ${found.depth} of ${weather.confirmations}`);
   };
+  const watchSeller = async ({ payload: { type } }: PaymentPayload, settle: () => Promise<SettleResponse>) => {
+    try {
+      const answer = await settle();
+      note(`/settle of a ${String(type)}: ${answer.success ? `success ${answer.amount ?? ""}` : answer.errorReason}`);
+      return answer;
+    } catch (error) {
+      note(`/settle of a ${String(type)} fails: ${explain(error)}`);
+      throw error;
+    }
+  };
   return {
     failed,
-    noteCharge: ({ payload, amount }) => {
+    noteCharge: ({ payload, amount, requirements }) => {
+      // Channels are charged in the seller's ledger.
+      if (requirements.scheme === batchSettlement.name) return;
       const offer = requireOffer(payload);
       const charges = findTransfers(chains, offer).map((each) => String(each.amount));
       if (charges.join() !== (amount === "0" ? "" : amount))
@@ -74,14 +88,19 @@ export function createWatcher({ world, chains }: Readonly<{ world: World; chains
       const { name } = offer;
       const other = working.get(name);
       if (other?.isAlive() === true) report(`the work for ${name} is done twice at once`);
-      if (findTransfers(chains, offer).length > 0) report(`the work for ${name} is done again after it was charged`);
+      const isCharged = offer.channel === undefined && findTransfers(chains, offer).length > 0;
+      if (isCharged) report(`the work for ${name} is done again after it was charged`);
       working.set(name, process);
       return () => working.delete(name);
     },
     watch: ({ verify, settle }) => ({
       verify,
       settle: async (request, caller) => {
-        const offer = requireOffer("read" in request ? request.read.sent : request.paymentPayload);
+        const sent = ("read" in request ? request.read.sent : request.paymentPayload) as PaymentPayload;
+        const offer = findSent(sent);
+        if (offer === undefined && sent.accepted.scheme === batchSettlement.name)
+          return watchSeller(sent, () => settle(request, caller));
+        if (offer === undefined) throw new TypeError("a payment that no buyer signed");
         const { name } = offer;
         try {
           const answer = await settle(request, caller);
@@ -95,7 +114,7 @@ export function createWatcher({ world, chains }: Readonly<{ world: World; chains
           }
           return answer;
         } catch (error) {
-          const code = error instanceof Error && "code" in error ? String(error.code) : String(error);
+          const code = explain(error);
           note(`/settle of ${name} fails: ${code}`);
           if (code === "chain_unavailable") requireUncharged(offer, `/settle failed with "${String(error)}"`);
           else if (code !== "store_unavailable" && code !== "overloaded") report(`/settle threw ${String(error)}`);
@@ -105,6 +124,17 @@ export function createWatcher({ world, chains }: Readonly<{ world: World; chains
     }),
   };
 }
+
+/** Requires that nothing is worked for that its channel was charged for before. */
+export function requireUncounted({ name, channel }: SignedOffer, database: DatabaseSync, { report }: World): void {
+  if (channel === undefined) return;
+  const found = database.prepare("SELECT charged FROM channels WHERE id = ?").get(channel.id);
+  if (BigInt(String(found?.["charged"] ?? 0)) > channel.before)
+    report(`the work for ${name} is done again after it was charged`);
+}
+
+/** Names an error by its code, if it has one. */
+const explain = (error: unknown) => (error instanceof Error && "code" in error ? String(error.code) : String(error));
 
 function requireOffer(sent: unknown): SignedOffer {
   const offer = findSent(sent as PaymentPayload);

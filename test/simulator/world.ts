@@ -28,6 +28,8 @@ export type Weather = Readonly<{
   hasAdversary: boolean;
   /** Whether contract wallets buy, and whether they change their mind about their signatures. */
   contractWallets: "none" | "steady" | "fickle";
+  /** Whether the resource server also sells through channels. */
+  hasMembers: boolean;
   /** Who calls the facilitator: sellers of their own, or a resource server, with the facilitator in its process or in another. */
   seller: "direct" | "in-process" | "remote";
 }>;
@@ -75,8 +77,9 @@ export function createWorld(seed: number): World & RunRecord {
 }
 
 /** Chooses by the seed alone, so that the worlds of other seeds stay the same when there is a kind of buyers more. */
-function chooseBuyers(seed: number): Pick<Weather, "contractWallets"> {
-  return { contractWallets: (["none", "none", "steady", "fickle"] as const)[seed % 4] ?? "none" };
+function chooseBuyers(seed: number): Pick<Weather, "contractWallets" | "hasMembers"> {
+  const contractWallets = (["none", "none", "steady", "fickle"] as const)[seed % 4] ?? "none";
+  return { contractWallets, hasMembers: seed % 3 === 0 };
 }
 
 function drawWeather({ pick, chance }: VirtualTime): Omit<Weather, keyof ReturnType<typeof chooseBuyers>> {
