@@ -5,8 +5,9 @@ import { explainRemovedSetting } from "./removed.ts";
 type Fixed = number | string;
 
 /**
- * A constant with a name and a unit in a section of settings, where the code finds it like a setting: for what no deployment tunes. Neither
- * the settings file nor the environment can change it, and it is listed nowhere; settings that still have it are rejected with the value.
+ * A constant with a name and a unit in a settings section, which the code reads like a setting; for values that no
+ * deployment tunes. Neither the settings file nor the environment can change it, and it is listed nowhere; settings
+ * that still have it are rejected with the value.
  *
  * @example
  * const pool = section({ connections: positiveInteger.default(64), queuedCalls: fixed(4_096) });

@@ -38,9 +38,9 @@ export type NodeBatchesDependencies = Readonly<{
 }>;
 
 /**
- * Creates the batches for one node. Remembers for a minute, per caller, how much of a batch the node served: a long response, a slow call
- * or a call that the node can't parse does not shrink other callers' batches. If a node accepts no batches, each caller that sends them
- * causes one failed attempt per minute.
+ * Creates the batches for one node. Remembers for a minute, per caller, how much of a batch the node served, so that
+ * one caller's long response, slow call or unparsable call does not shrink other callers' batches. If a node accepts no
+ * batches, each caller that sends them causes one failed attempt per minute.
  */
 export function createNodeBatches(
   options: BatchPieceOptions,

@@ -5,7 +5,7 @@ type Given = Readonly<{ value?: string; file?: string; secret?: boolean }>;
 
 /** A key change that a problem suggests. For a stack's configuration, there is a command for this change; for a component's input, there is none. */
 export type KeyChange =
-  /** Command for the change described by the words before it; `key` is absent if those words include the key. */
+  /** Command for the change described by the words before it; `key` is absent if the message already includes it. */
   | (Given & Readonly<{ kind: "set"; key?: string; path?: boolean }>)
   | Readonly<{ kind: "remove"; key?: string; path?: boolean }>
   /** The whole instruction; `said` is the word that precedes the command in a stack's message. */

@@ -49,7 +49,7 @@ export type ConfigObservation = Readonly<{
   /** Times of the last check and of the last check that found different content (wall clock). */
   lookedAtMs?: number | undefined;
   otherAtMs: number;
-  /** Problem found at the last iteration. It is needed because unreadable content has no hash. */
+  /** Problem found at the last iteration. Needed because unreadable content has no hash. */
   problemReason?: ConfigProblemReason | undefined;
   validity?: ConfigValidity | undefined;
   /** Whether the node's version is unknown and node.conf is right for some node version. */

@@ -195,7 +195,7 @@ async function runCheckCommand(
   const said = result.said === undefined || result.said === "" ? "" : `: ${result.said}`;
   const words =
     result.exitStatus === undefined
-      ? // A program that did not end by itself has not judged node.conf.
+      ? // A program that did not exit by itself has not checked node.conf.
         `restart.checkCommand failed: ${result.message} It ${again}`
       : `restart.checkCommand rejected it: ${checkCommand[0]} exited with status ${result.exitStatus}${said}; it ${again}`;
   config.note({
