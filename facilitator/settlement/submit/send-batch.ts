@@ -142,11 +142,12 @@ async function handleUntaken(
     return { again: isAgain ? [{ entries, replaced }] : [], unsent: [] };
   }
   log.warn({ event: "transaction-refused", ...facts }, "the node rejected a transaction");
-  await ledger.withdraw(transaction);
+  // Before the ledger: if its write fails, the transaction may be recorded or not, and must not be resent.
   for (const entry of entries) {
     entry.attempts = entry.attempts.filter(({ hash }) => hash !== transaction.hash);
     entry.pricedAtMs = pricedBeforeMs;
   }
+  await ledger.withdraw(transaction);
   if (replaced === undefined) nonces.release(transaction.nonce);
   const left = entries.filter(({ attempts }) => attempts.length === 0);
   // An account that can't pay for several settlements at once may well pay for one.

@@ -1,6 +1,7 @@
 import { pino } from "pino";
 import { expect, test } from "vitest";
 import { Secret } from "#daemon/secrets/secret.ts";
+import { StoreError } from "#daemon/sql/store.ts";
 import type { Hex } from "#x402/hex.ts";
 import { encodeSettle, permit2Proxies } from "#x402/permit2.ts";
 import type { Chain, SendOutcome } from "../../chain/chain.ts";
@@ -23,6 +24,7 @@ async function startQueues() {
     doesSign: true,
     answer: (): SendOutcome => ({ kind: "accepted" }),
     withdrawn: 0,
+    withdraw: () => void (state.withdrawn += 1),
     gas: 65_000n,
   };
   const keys = ["a1", "b2"].map((byte) => createLocalKey(new Secret(`0x${byte.repeat(32)}`)));
@@ -51,7 +53,7 @@ async function startQueues() {
     book,
     chain,
     log,
-    ledger: { begin: async () => undefined, withdraw: async () => void (state.withdrawn += 1) } as unknown as Ledger,
+    ledger: { begin: async () => undefined, withdraw: async () => state.withdraw() } as unknown as Ledger,
     fees: { quote: async () => ({ maxFeePerGas: 2n, maxPriorityFeePerGas: 1n }) },
     gas: { find: () => state.gas, most: () => 200_000n } as unknown as GasLimits,
     contracts: () => new Set(),
@@ -115,6 +117,15 @@ test("what the node rejects for lack of funds moves to another account, and ends
   expect(state.withdrawn).toBe(1);
   rejections = Number.POSITIVE_INFINITY;
   expect(await submit(1)).toEqual(["the node refused the settlement: insufficient funds"]);
+});
+
+test("a rejected transaction is not kept for resending when the ledger can't record that it was withdrawn", async () => {
+  const { state, submit } = await startQueues();
+  state.answer = () => ({ kind: "rejected", message: "insufficient funds", isUnfunded: true });
+  state.withdraw = () => {
+    throw new StoreError("the ledger could not be flushed");
+  };
+  expect(await submit(1)).toEqual(["the ledger could not be flushed"]);
 });
 
 test("a transaction that needs more than one settlement may goes to an account that can pay it, and takes none out of use", async () => {
