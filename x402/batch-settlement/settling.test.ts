@@ -67,6 +67,18 @@ test("a deposit that has begun gets its outcome, whatever its wallet says of the
   expect(await settleDeposit({ checkWallet: failToAsk })).toMatchObject({ answer: { state: "settled" } });
 });
 
+test("a deposit of which a copy begins while its voucher is checked gets the copy's outcome", async () => {
+  for (const says of [() => Promise.resolve({ reason: "rejected" }), failToAsk]) {
+    let isAsked = false;
+    const checkWallet = () => {
+      isAsked = true;
+      return says();
+    };
+    const progress = async () => (isAsked ? "begun" : undefined);
+    expect(await settleDeposit({ checkWallet, progress })).toMatchObject({ answer: { state: "settled" } });
+  }
+});
+
 test("a deposit that has not begun depends on its voucher", async () => {
   expect(await settleDeposit({ progress: async () => undefined })).toMatchObject({
     answer: { state: "refused", refusal: { reason: "invalid_batch_settlement_evm_voucher_signature" } },

@@ -106,9 +106,16 @@ async function settleDeposit(
   if ("reason" in deposit) return refuse(deposit, payer);
   const { id, amount } = deposit.payment;
   // An executed one says so, whatever its wallet now says of the voucher, or was claimed from it since.
-  const isBegun = (await transfers.progress(id)) !== undefined;
-  const refusal = isBegun ? undefined : await refuseDeposit(order, amount, transfers, states);
-  if (refusal !== undefined) return refuse(refusal, payer);
+  const isBegun = async () => (await transfers.progress(id)) !== undefined;
+  const [checked] = (await isBegun())
+    ? []
+    : await Promise.allSettled([refuseDeposit(order, amount, transfers, states)]);
+  const isFailed = checked !== undefined && (checked.status === "rejected" || checked.value !== undefined);
+  // A copy may have begun meanwhile.
+  if (isFailed && !(await isBegun())) {
+    if (checked.status === "rejected") throw checked.reason;
+    if (checked.value !== undefined) return refuse(checked.value, payer);
+  }
   const settle = () => transfers.settle(deposit.payment);
   const answered = nameReasons(await states.change([channelId], transfers, settle), deposit.names);
   return states.report(answered, { channelId, amount }, transfers);
