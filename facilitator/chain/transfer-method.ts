@@ -58,17 +58,17 @@ export function getNonceSpace(transfer: Pick<Transfer, "asset" | "contract" | "c
 export async function isNonceUsed(
   transfer: Pick<Transfer, "asset" | "contract" | "payer" | "authorizationNonce" | "callData">,
   chain: Pick<Chain, "read">,
-  blockNumber?: number,
+  block?: number | "pending",
 ): Promise<boolean> {
   const { asset, payer, authorizationNonce } = transfer;
   if (isWithinChannels(transfer)) return false;
   if (!usesPermit2(transfer)) {
     const call = { to: asset, data: encodeAuthorizationState(payer, authorizationNonce) };
-    const state = await chain.read(call, blockNumber);
+    const state = await chain.read(call, block);
     return state.slice(2) === encodeInteger(1n);
   }
   const { word, mask } = locatePermit2Nonce(authorizationNonce);
-  const bitmap = await chain.read({ to: permit2Address, data: encodeNonceBitmapCall(payer, word) }, blockNumber);
+  const bitmap = await chain.read({ to: permit2Address, data: encodeNonceBitmapCall(payer, word) }, block);
   return (parseWord(bitmap) & mask) !== 0n;
 }
 

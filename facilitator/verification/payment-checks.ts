@@ -137,18 +137,23 @@ async function checkOnChain(
   return (await diagnose(payment, chain)) ?? explainSimulation(answer.error, gas.most(payment));
 }
 
-/** Reads the balance after the same pending transactions as the simulation did: a transfer among them may be why it failed. */
+/**
+ * Reads the balance after the same pending transactions as the simulation did: a transfer among them may be why it failed. If this payment
+ * itself is among them, the simulation's own words are right: its transaction may still be dropped, so its nonce isn't reported as used.
+ */
 async function diagnose(payment: SignedPayment, chain: Chain): Promise<Refusal | undefined> {
   const { asset, payer, amount, authorization } = payment;
-  const [isUsed, { held, isAllowance }] = await Promise.all([
-    isNonceUsed({ ...payment, authorizationNonce: authorization.nonce }, chain),
+  const used = { ...payment, authorizationNonce: authorization.nonce };
+  const [isUsed, isPending, { held, isAllowance }] = await Promise.all([
+    isNonceUsed(used, chain),
+    isNonceUsed(used, chain, "pending"),
     readCover(payment, chain, "pending"),
   ]);
   if (isUsed) {
     const message = "the authorization was already used or cancelled; sign one with a new nonce.";
     return { reason: reason.nonceUsed, message };
   }
-  return held < amount ? rejectUncovered({ asset, payer, amount }, { held, isAllowance }) : undefined;
+  return held < amount && !isPending ? rejectUncovered({ asset, payer, amount }, { held, isAllowance }) : undefined;
 }
 
 function explainSimulation(error: JsonRpcFailure, gasLimit: bigint): Refusal {

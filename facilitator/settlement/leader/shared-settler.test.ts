@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import { sampleAttempt, sampleMs } from "../../testing/sample-settlement.ts";
 import { createSimulatedDatabase } from "../../testing/simulated-database.ts";
 import { createSale, createSamplePayments } from "../../testing/simulated-sales.ts";
+import { reason, type Refusal } from "#x402/reason.ts";
 import { toSettlement } from "../settlement.ts";
 import { createOutcomeWatch } from "./outcome-watch.ts";
 import { createSharedLedger } from "./shared-ledger.ts";
@@ -16,7 +17,11 @@ const intervalMs = 100;
 const drainMs = 1;
 
 /** A replica whose polling pauses until the test resumes it; other waits last forever. */
-function startReplica({ beforeStatement = pass as (text: string) => Promise<void>, isStopping = false } = {}) {
+function startReplica({
+  beforeStatement = pass as (text: string) => Promise<void>,
+  isStopping = false,
+  check = async (): Promise<Refusal | undefined> => undefined,
+} = {}) {
   const stop = new AbortController();
   if (isStopping) stop.abort();
   const paused: (() => void)[] = [];
@@ -45,7 +50,7 @@ function startReplica({ beforeStatement = pass as (text: string) => Promise<void
       ownership,
       watch,
       pause,
-      check: async () => undefined,
+      check,
       onRequest: () => undefined,
       clock: () => sampleMs,
       signal: stop.signal,
@@ -113,4 +118,22 @@ test("a seller has a share of the settlements under way, and a caller in this pr
   expect(watch.size()).toBe(9);
   await watch[Symbol.asyncDispose]();
   void another;
+});
+
+test("a payment is known to be in flight from the start of its check, until its last copy is refused", async () => {
+  if (payment === undefined) throw new Error("no payment");
+  const checks: ((refusal: Refusal) => void)[] = [];
+  const { settler, watch } = startReplica({ check: () => new Promise((resolve) => checks.push(resolve)) });
+  await using _ = watch;
+  const { id, callData } = payment;
+  const copies = ["first", "second"].map((sale) => settler.settle(payment, createSale(payment, sale).caller));
+  expect(settler.callInFlight(id)).toBe(callData);
+  while (checks.length < 2) await new Promise(setImmediate);
+  const refusal = { reason: reason.balance, message: "the balance is 0." };
+  checks[0]?.(refusal);
+  await Promise.race(copies);
+  expect(settler.callInFlight(id), "a copy is still checked").toBe(callData);
+  checks[1]?.(refusal);
+  await Promise.all(copies);
+  expect(settler.callInFlight(id)).toBeUndefined();
 });

@@ -39,13 +39,18 @@ export type SharedSettlerDependencies = Readonly<{
  * Creates the settler of a replica: it checks a payment, records it as requested, and waits until the outcome is recorded by any replica.
  * Recorded requests are settled even if this process exits meanwhile, so a caller whose outcome is not available gets `pending`.
  */
-export function createSharedSettler(options: SettlerOptions, dependencies: SharedSettlerDependencies): Settler {
+export function createSharedSettler(
+  options: SettlerOptions,
+  dependencies: SharedSettlerDependencies,
+): Settler & Pick<Engine, "callInFlight"> {
   const { requests, watch, ownership, check, onRequest, clock } = dependencies;
   const slots = new FairSlots(options.inFlightMax);
+  const calls = new CallsInFlight();
   const onRecord = async ({ id }: SignedPayment) => (await requests.states([id])).get(id);
   return {
     settle: async (payment, caller) => {
       const { id } = payment;
+      using _call = calls.add(payment);
       if (watch.size() >= options.inFlightMax) throw createSettlementOverload("all", options.inFlightMax);
       let state = await onRecord(payment);
       using _slot = state === undefined ? acquireSettlementSlot(slots, caller) : undefined;
@@ -75,7 +80,30 @@ export function createSharedSettler(options: SettlerOptions, dependencies: Share
           : isOwner && answer.owner === caller.owner;
       return respondTo({ id, answer, caller, isOwner: isTheirs }, ownership);
     },
+    callInFlight: (id) => calls.get(id),
   };
+}
+
+/** Calls of the payments that this replica is settling, also before they are recorded. Those of other replicas are known once recorded. */
+class CallsInFlight {
+  readonly #calls = new Map<Hex, { callData: Hex; copies: number }>();
+
+  get(id: Hex): Hex | undefined {
+    return this.#calls.get(id)?.callData;
+  }
+
+  /** Adds a payment's call, until disposed of: several copies of the payment may be in flight. */
+  add({ id, callData }: Pick<SignedPayment, "id" | "callData">): Disposable {
+    const call = this.#calls.get(id) ?? { callData, copies: 0 };
+    this.#calls.set(id, call);
+    call.copies += 1;
+    return {
+      [Symbol.dispose]: () => {
+        call.copies -= 1;
+        if (call.copies === 0) this.#calls.delete(id);
+      },
+    };
+  }
 }
 
 async function waitFor(
@@ -122,8 +150,6 @@ export function startSharedEngine(
     recordVerified: ownership.recordVerified,
     forgetRejected: ownership.forgetRejected,
     progress: async ({ id }) => (await requests.states([id])).get(id),
-    // Each is recorded before it is in flight.
-    callInFlight: () => undefined,
     inFlight: () => candidate.term()?.settling.book.size() ?? 0,
     oldestMs: () => candidate.term()?.settling.book.oldestMs() ?? 0,
     signerStates: () => candidate.term()?.settling.queues.states(),
