@@ -11,15 +11,16 @@ export type BusySignalOptions = Readonly<{ busyCalls: number; completed: () => n
 /** Compares the calls since the start of each second with those at which a process is busy, and reports once when it is. */
 export function watchBusy({ busyCalls, completed, becameBusy }: BusySignalOptions): Disposable {
   let before = completed();
-  let checks = 0;
+  let sinceMs = performance.now();
   const timer = setInterval(() => {
     const now = completed();
     if (now - before >= busyCalls) {
       clearInterval(timer);
       becameBusy();
     }
-    checks = (checks + 1) % (windowMs / checkEveryMs);
-    if (checks === 0) before = now;
+    if (performance.now() - sinceMs < windowMs) return;
+    before = now;
+    sinceMs = performance.now();
   }, checkEveryMs).unref();
   return { [Symbol.dispose]: () => clearInterval(timer) };
 }
