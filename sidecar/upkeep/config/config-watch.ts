@@ -77,13 +77,14 @@ async function close(watchers: readonly Watcher[]): Promise<void> {
  */
 function pollFile(path: string, onEvent: () => void, onError: (error: unknown) => void): Watcher {
   let last: string | undefined;
-  const poll = async () => {
+  const poll = async (signal: AbortSignal) => {
     const stamp = await findStamp(path);
-    if (stamp !== last) onEvent();
+    if (!signal.aborted && stamp !== last) onEvent();
     last = stamp;
   };
   const polls = repeat(poll, { intervalMs: pollIntervalMs, failed: onError }, { pause: pauseInBackground });
-  return { close: () => polls[Symbol.asyncDispose]() };
+  // Doesn't wait for a poll in progress, which may hang with the file system.
+  return { close: () => void polls[Symbol.asyncDispose]() };
 }
 
 /** Watches the file, through links and renames, and its directory. */
