@@ -1,4 +1,5 @@
 import type { ServiceContext } from "#daemon/service.ts";
+import { waitUntil } from "#daemon/time.ts";
 import type { EventLog } from "#status/event-log.ts";
 import type { Authority } from "../adoption/authority.ts";
 import type { NodeDriver } from "../drivers/driver.ts";
@@ -69,7 +70,7 @@ async function advanceUpgrade(
   seen: ApplyUpgradeSeen,
   dependencies: ApplyUpgradeDependencies,
 ): Promise<void> {
-  const { state, events, log } = dependencies;
+  const { state, events, log, signal, clock } = dependencies;
   const { upgrade } = seen;
   const isResumed = upgrade.now().agreedMs !== begun.beganMs;
   const { from, to } = begun;
@@ -83,13 +84,18 @@ async function advanceUpgrade(
       log.info({ event: "upgrade-stage", stage: now.stage, from, to }, formatUpgrade(now)),
     remember: async (now: UpgradeRecord) => {
       remember(now, seen, dependencies);
-      const blocked = now.end === undefined ? explainNotStored(state.store) : undefined;
+      if (now.end !== undefined) return;
+      await waitUntil(() => state.store.isWritable(), Boolean, { ...storeWait, signal }, clock);
+      const blocked = explainNotStored(state.store);
       if (blocked !== undefined) throw new UpgradeError(blocked, "fatal");
     },
   };
   const { record } = await runUpgrade(begun, { isResumed }, run);
   if (record.end !== undefined && record.end !== "stranded") await keepRunningConfig(dependencies);
 }
+
+/** How long a step waits for its record: a backup, for example, locks the database for a moment. */
+const storeWait = { everyMs: 250, withinMs: 2_000 } as const;
 
 /** Stages that start the node. Each charges the restart budget once. */
 const starts: ReadonlySet<Stage> = new Set(["proving", "back-proving", "back-restarting"]);
