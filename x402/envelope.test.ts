@@ -57,6 +57,7 @@ const odd = fc.oneof(
     {
       url: "",
     },
+    { ["__proto__"]: null },
   ),
   fc.string(),
   fc.jsonValue(),

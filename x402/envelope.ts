@@ -127,8 +127,10 @@ function isResource(sent: unknown): boolean {
   return isText(url) && [description, mimeType].every(isTextOrAbsent) && rest.every((field) => field === undefined);
 }
 
+/** Excludes an object with a member `__proto__`, which the schemas drop. */
 function isPlain(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && Object.getPrototypeOf(value) === Object.prototype;
+  const isObject = typeof value === "object" && value !== null && Object.getPrototypeOf(value) === Object.prototype;
+  return isObject && !Object.hasOwn(value, "__proto__");
 }
 
 function isPlainOrAbsent(value: unknown): boolean {
