@@ -159,8 +159,8 @@ const sql = {
   owed: `${owed} AND owed_since_ms < $2 AND (owed_since_ms, id) > ($3, $4) ORDER BY owed_since_ms, id LIMIT $1`,
   withdrawing: `${owed} AND withdraw_requested_at > 0 ORDER BY withdraw_requested_at LIMIT $1`,
   count: "SELECT count(*) AS channels FROM channels",
-  claimed: `UPDATE channels SET claimed = $2, owed_since_ms = CASE WHEN charged = $2 THEN $4 ELSE $3 END, rejected_at_ms = NULL,
-      rejected_claims = 0 WHERE id = $1`,
+  claimed: `UPDATE channels SET claimed = $2, owed_since_ms = CASE WHEN charged = $2 THEN CAST($4 AS bigint) ELSE CAST($3 AS bigint) END,
+      rejected_at_ms = NULL, rejected_claims = 0 WHERE id = $1`,
   settled: "UPDATE channels SET owed_since_ms = NULL WHERE charged = claimed AND owed_since_ms <= $2 AND ",
   postpone: `UPDATE channels SET owed_since_ms = $2, rejected_at_ms = coalesce($3, rejected_at_ms),
       rejected_claims = rejected_claims + 1

@@ -90,8 +90,9 @@ function renewApproval({ from, signing }: SignedOffer, chains: VirtualChains): S
 
 /** Buys until it has what it wants or all its payments are rejected. */
 export async function buy(purchase: Purchase, ask: Ask, world: World, chains: VirtualChains): Promise<void> {
-  const { time, isUnrest, note } = world;
+  const { time, isUnrest, note, weather } = world;
   const { name, offers } = purchase;
+  const mayDiffer = weather.contractWallets === "fickle" && purchase.wallet === contractWallet.name;
   const { pause, random, chance } = time;
   await pause(purchase.beginsAfterMs);
   for (const [which, drawn] of offers.entries()) {
@@ -104,8 +105,10 @@ export async function buy(purchase: Purchase, ask: Ask, world: World, chains: Vi
         ask(offer, name).catch((error: unknown) => toNoAnswer(error, world)),
       );
       const verdicts = await Promise.all(answers);
-      const verdict =
-        verdicts.find(({ kind }) => kind === "sold") ?? verdicts.find(({ kind }) => kind === "refused") ?? verdicts[0];
+      const find = (wanted: Verdict["kind"]) => verdicts.find(({ kind }) => kind === wanted);
+      // A wallet that changes its mind may refuse one copy and confirm another.
+      const isUncertain = mayDiffer && verdicts.some(({ kind }) => kind !== "refused");
+      const verdict = find("sold") ?? (isUncertain ? find("again") : find("refused")) ?? verdicts[0];
       if (verdict === undefined) throw new TypeError("no verdict");
       note(`${name}, payment ${which}: ${verdict.kind}${"reason" in verdict ? ` (${verdict.reason})` : ""}`);
       if (verdict.kind === "sold") {
