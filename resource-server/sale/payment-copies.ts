@@ -1,3 +1,4 @@
+import { KeyCounts } from "#daemon/key-locations.ts";
 import { namePayment } from "#x402/payment-identifier.ts";
 import type { ClaimKey } from "../claims/payment-claim.ts";
 
@@ -12,15 +13,14 @@ type PaymentCopy = Disposable & Readonly<{ hasOthers: () => boolean }>;
 
 /** Creates an empty count of the requests in flight. */
 export function createPaymentCopies(): PaymentCopies {
-  const requests = new Map<string, number>();
+  const requests = new KeyCounts();
   return {
     add(key) {
       const name = namePayment(key);
-      const count = () => requests.get(name) ?? 0;
-      requests.set(name, count() + 1);
+      requests.increase(name);
       return {
-        hasOthers: () => count() > 1,
-        [Symbol.dispose]: () => void (count() > 1 ? requests.set(name, count() - 1) : requests.delete(name)),
+        hasOthers: () => requests.get(name) > 1,
+        [Symbol.dispose]: () => requests.decrease(name),
       };
     },
   };

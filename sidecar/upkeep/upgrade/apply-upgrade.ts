@@ -85,7 +85,8 @@ async function advanceUpgrade(
     remember: async (now: UpgradeRecord) => {
       remember(now, seen, dependencies);
       if (now.end !== undefined) return;
-      await waitUntil(() => state.store.isWritable(), Boolean, { ...storeWait, signal }, clock);
+      const isStored = () => state.store.failure() === undefined || state.store.isWritable();
+      await waitUntil(isStored, Boolean, { ...storeWait, signal }, clock);
       const blocked = explainNotStored(state.store);
       if (blocked !== undefined) throw new UpgradeError(blocked, "fatal");
     },
