@@ -12,10 +12,9 @@ import type { Caller } from "./callers/caller.ts";
 import { getNamedSigner } from "./chain/transfer-method.ts";
 import type { PaymentChecks } from "./verification/payment-checks.ts";
 import type { RecentVerdicts } from "./verification/verified-payments.ts";
-import type { Engine } from "./settlement/engine.ts";
-import type { AdoptForeign } from "./settlement/foreign-settlement.ts";
-import { payerNotesMax, type Ownership } from "./settlement/ownership.ts";
+import { payerNotesMax } from "./settlement/ownership.ts";
 import type { Recorded } from "./settlement/settlement.ts";
+import type { ComparedEngine } from "./settlement/start-engine.ts";
 
 /** Supported network, tokens and payees. */
 export type TransferOptions = Pick<Transfers, "assets"> &
@@ -31,12 +30,10 @@ export type TransferOptions = Pick<Transfers, "assets"> &
 
 export type TransferDependencies = Omit<PaymentChecks, "recent" | "checkAgain"> &
   Readonly<{
-    engine: Pick<Engine, "settle" | "progress" | "recordVerified" | "forgetRejected"> &
-      Pick<Ownership, "wasVerified"> &
-      Readonly<{
-        adopt: AdoptForeign;
-        hasBegun: (payment: Pick<SignedPayment, "id" | "callData" | "walletSignature">) => Promise<boolean>;
-      }>;
+    engine: Pick<
+      ComparedEngine,
+      "settle" | "progress" | "recordVerified" | "forgetRejected" | "wasVerified" | "adopt" | "hasBegun"
+    >;
     /** Canonical contracts that the chain has, by lowercase address; undefined until known. */
     contracts: () => ReadonlySet<string> | undefined;
     recent: Pick<RecentVerdicts, "isSigned" | "recordGood" | "wasGood" | "forgetPayer">;

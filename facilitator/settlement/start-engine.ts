@@ -10,7 +10,7 @@ import type { LedgerStore } from "./ledger/open-ledger.ts";
 import { createOwnership, type Ownership } from "./ownership.ts";
 
 /** Engine whose ledger is compared with the chain, and which records what third parties settled. */
-type ComparedEngine = Omit<Engine, "callInFlight"> &
+export type ComparedEngine = Omit<Engine, "callInFlight"> &
   Pick<ComparedLedger, "comparison"> &
   Pick<Ownership, "wasVerified"> &
   Readonly<{
