@@ -1,8 +1,7 @@
-import { channelEvents } from "./channel-events.ts";
 import { devnetEvents } from "./devnet-events.ts";
 import { gatewayEvents } from "./gateway-events.ts";
 import type { EventLevel, LogEventRow } from "./event-row.ts";
-import { paymentEvents } from "./payment-events.ts";
+import { channelEvents, paymentEvents } from "./payment-events.ts";
 import { processEvents } from "./process-events.ts";
 import { upkeepEvents } from "./upkeep-events.ts";
 

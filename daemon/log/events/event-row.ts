@@ -4,9 +4,7 @@ export type EventLevel = "info" | "warn" | "error" | "fatal";
 /** Row of docs/log-events.md. */
 export type LogEventRow = Readonly<{
   level: EventLevel;
-  /** A sentence describing what happened. */
-  means: string;
-  /** A sentence describing what the operator should do. */
+  /** What the operator should do, as a sentence; the line itself says what happened. */
   act?: string;
   /** The event's page in docs/runbooks/, without the extension. */
   runbook?: string;

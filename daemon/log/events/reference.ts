@@ -5,8 +5,8 @@ import { logEventChapters } from "./all-events.ts";
 const introduction = `# Log events
 
 Printed by \`npm run docs\` from the table that the services are compiled against; do not edit. A name is the field \`event.action\` of its line
-([logs](logs.md)). Match it: names and levels stay, the sentence in \`message\` may change. Every line at \`warn\`, \`error\` or \`fatal\` has one.
-The level is in brackets, \`info\` is left out.
+([logs](logs.md)). Match it: names and levels stay, the sentence in \`message\`, which says what happened, may change. Every line at \`warn\`, \`error\`
+or \`fatal\` has a name. The level is in brackets, \`info\` is left out; after it comes what to do.
 `;
 
 /** Prints docs/log-events.md. */
@@ -18,10 +18,11 @@ export function printLogEvents(): string {
 }
 
 function formatEvents(events: Readonly<Record<string, LogEventRow>>): string {
-  const lines = Object.entries(events).flatMap(([name, { level, means, act, runbook }]) => {
-    const page = runbook === undefined ? [] : `[${runbook}](runbooks/${runbook}.md)`;
-    const parts = [means, act ?? []].flat().map((text) => escapeCell(text.replace(/\.$/, "")));
-    return wrapLines(`- \`${name}\`${level === "info" ? "" : ` (${level})`}: ${[...parts, page].flat().join(". ")}`);
+  const lines = Object.entries(events).flatMap(([name, { level, act, runbook }]) => {
+    const page = runbook === undefined ? [] : [`[${runbook}](runbooks/${runbook}.md)`];
+    const advice = act === undefined ? [] : [escapeCell(act.replace(/\.$/, ""))];
+    const term = `- \`${name}\`${level === "info" ? "" : ` (${level})`}`;
+    return wrapLines([term, [...advice, ...page].join(". ")].filter((text) => text !== "").join(": "));
   });
   return lines.join("\n");
 }
