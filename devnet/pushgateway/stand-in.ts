@@ -4,112 +4,144 @@ import { createApp, type AppVariables } from "#daemon/http/app.ts";
 import { listenHttp, type HttpListener } from "#daemon/http/listener.ts";
 import type { Logger } from "#daemon/log/log.ts";
 import { operatorPaths } from "#daemon/http/operator-paths.ts";
-import {
-  formatFamilies,
-  formatSample,
-  parseGroupingKey,
-  parsePush,
-  PushError,
-  requireConsistent,
-  type Families,
-  type Labels,
-} from "./pushed-metrics.ts";
-
-/** Limits for all groups together; a push that exceeds them is rejected. */
-type Limits = Readonly<{ groups: number; samples: number }>;
 
 export type StandInOptions = Readonly<{
   listen: Readonly<{ host: string; port: number; requestTimeoutMs: number; bodyLimitBytes: number }>;
-  limits?: Limits;
 }>;
 
-type Group = Readonly<{ key: Labels; families: Families; pushedAtMs: number; failedAtMs: number }>;
+/** Labels by name; values in their escaped form, as between the quotes. */
+type Labels = ReadonlyMap<string, string>;
+
+/** A metric's comments and sample lines. */
+type Family = Readonly<{ comments: string[]; samples: string[] }>;
+
+/** The metrics of one grouping key, by name, and the times of its last push and its last failed push. */
+type Group = Readonly<{ key: Labels; families: ReadonlyMap<string, Family>; pushedAtMs: number; failedAtMs: number }>;
+
+/** Max groups; a push of another one is rejected. */
+const groupsMax = 1_000;
 
 const textFormat = "text/plain; version=0.0.4; charset=utf-8";
 const groupPath = "/metrics/:group{job(?:@base64)?/.*}";
 
 /**
  * Serves an in-memory Pushgateway for development, with the real one's grouping keys, status codes and push times (Pushgateway's README,
- * "API").
+ * "API"). Accepts uncompressed text only, and doesn't check whether groups contradict each other.
  *
  * @throws {StartupError} when the port is taken.
  */
 export function startStandIn(
-  { listen, limits = { groups: 1_000, samples: 200_000 } }: StandInOptions,
+  { listen }: StandInOptions,
   { log, metrics }: Readonly<{ log: Logger; metrics: Registry }>,
 ): Promise<HttpListener> {
   const app = createApp(listen, { log, metrics });
   const groups = new Map<string, Group>();
-  const receive = (c: Context<AppVariables>, mode: "replace" | "merge") => {
-    const isText = !c.req.header("content-type")?.startsWith("application/vnd.google.protobuf");
-    if (!isText || (c.req.header("content-encoding") ?? "identity") !== "identity") {
-      return c.text("this stand-in accepts only Prometheus's uncompressed text format", 415);
+  const receive = async (c: Context<AppVariables>) => {
+    const key = readKey(c);
+    if (key === undefined) return c.text("invalid grouping key: expected job/<job>{/<label>/<value>}", 400);
+    const id = formatLabels(key);
+    const before = groups.get(id) ?? { key, families: new Map(), pushedAtMs: 0, failedAtMs: 0 };
+    if (!groups.has(id) && groups.size >= groupsMax) return c.text("too many groups; delete one first", 503);
+    const pushed = parsePush(await c.req.text(), key);
+    if (typeof pushed === "number") {
+      groups.set(id, { ...before, failedAtMs: Date.now() });
+      return c.text(`text format parsing error in line ${pushed}`, 400);
     }
-    return answer(c, async (key) => storePush(groups, { key, text: await c.req.text(), mode }, limits), 200);
+    const families = c.req.method === "PUT" ? pushed : new Map([...before.families, ...pushed]);
+    groups.set(id, { ...before, families, pushedAtMs: Date.now() });
+    return c.body(null, 200);
   };
   app.get("/-/ready", (c) => c.text("OK"));
   app.get("/-/healthy", (c) => c.text("OK"));
   app.get("/metrics", async (c) => {
-    const pushed = [...groups.values()].flatMap((group) => [group.families, buildPushTimes(group)]);
-    return c.body(`${await metrics.metrics()}${formatFamilies(pushed)}`, 200, { "Content-Type": textFormat });
+    const text = `${await metrics.metrics()}${formatGroups([...groups.values()])}`;
+    return c.body(text, 200, { "Content-Type": textFormat });
   });
-  app.put(groupPath, (c) => receive(c, "replace"));
-  app.post(groupPath, (c) => receive(c, "merge"));
-  app.delete(groupPath, (c) => answer(c, (key) => void groups.delete(formatSample("", key)), 202));
-  app.all(groupPath, (c) => c.text("Method Not Allowed", 405, { Allow: "DELETE, OPTIONS, POST, PUT" }));
-  app.all("/metrics", (c) => c.text("Method Not Allowed", 405, { Allow: "GET, HEAD, OPTIONS" }));
+  app.on(["PUT", "POST"], groupPath, receive);
+  app.delete(groupPath, (c) => {
+    groups.delete(formatLabels(readKey(c) ?? new Map()));
+    return c.body(null, 202);
+  });
   app.get(operatorPaths.live, (c) => c.json({ status: "ok" }));
   app.get(operatorPaths.ready, (c) => c.json({ status: "ok", checks: {} }));
   return listenHttp(app, { ...listen, setting: "GATEHOUSE_PUSHGATEWAY_LISTEN_PORT" });
 }
 
-/** Applies a request to the group at its path and responds. */
-async function answer(
-  c: Context<AppVariables>,
-  change: (key: Labels) => void | Promise<void>,
-  status: 200 | 202,
-): Promise<Response> {
-  try {
-    await change(parseGroupingKey(new URL(c.req.url).pathname.slice("/metrics/".length)));
-    return c.body(null, status);
-  } catch (error) {
-    if (error instanceof PushError) return c.text(error.message, error.isFull ? 503 : 400);
-    if (error instanceof URIError) return c.text("invalid percent encoding", 400);
-    throw error;
-  }
+function readKey(c: Context<AppVariables>): Labels | undefined {
+  return parseGroupingKey(new URL(c.req.url).pathname.slice("/metrics/".length));
 }
 
-/** Stores a push atomically, and the time of its success or failure. */
-function storePush(
-  groups: Map<string, Group>,
-  { key, text, mode }: Readonly<{ key: Labels; text: string; mode: "replace" | "merge" }>,
-  limits: Limits,
-): void {
-  const id = formatSample("", key);
-  const before = groups.get(id) ?? { key, families: new Map(), pushedAtMs: 0, failedAtMs: 0 };
-  if (!groups.has(id) && groups.size >= limits.groups) throw new PushError("too many groups; delete one first", true);
-  const pushed = parsePush(text, key);
-  const families = mode === "replace" ? pushed : new Map([...before.families, ...pushed]);
-  const others = [...groups].filter(([other]) => other !== id).map(([, group]) => group.families);
-  try {
-    const counts = [families, ...others].flatMap((all) => [...all.values()].map(({ samples }) => samples.size));
-    if (counts.reduce((sum, count) => sum + count, 0) > limits.samples) {
-      throw new PushError(`more than ${limits.samples} samples; delete a group first`, true);
-    }
-    requireConsistent(families, others);
-  } catch (error) {
-    groups.set(id, { ...before, failedAtMs: Date.now() });
-    throw error;
+/**
+ * Parses a grouping key from the path after `/metrics/`: `job/<job>{/<label>/<value>}`, where `<label>@base64` has its value in base64url.
+ * Returns undefined for any other path.
+ */
+function parseGroupingKey(path: string): Labels | undefined {
+  const labels = new Map<string, string>();
+  const parts = path.split("/");
+  for (let index = 0; index < parts.length; index += 2) {
+    const [, name, coding] = /^([a-z_]\w*)(@base64)?$/i.exec(parts[index] ?? "") ?? [];
+    const text = parts[index + 1];
+    if (name === undefined || text === undefined || (name === "job" && text === "")) return undefined;
+    const value = coding === undefined ? decodeURIComponent(text) : Buffer.from(text, "base64url").toString();
+    labels.set(name, escape(value));
   }
-  groups.set(id, { ...before, families, pushedAtMs: Date.now() });
+  return labels;
 }
 
-function buildPushTimes({ key, pushedAtMs, failedAtMs }: Group): Families {
-  const labels = new Map([["instance", ""], ...key]);
-  const build = (name: string, atMs: number) =>
-    [
+function escape(text: string): string {
+  return text.replaceAll("\\", "\\\\").replaceAll('"', '\\"').replaceAll("\n", "\\n");
+}
+
+const commentShape = /^#[ \t]+(?:HELP|TYPE)[ \t]+(\S+)[ \t]+\S/;
+const sampleShape = /^([a-z_:][\w:]*)[ \t]*(?:\{(.*)\}[ \t]*|[ \t]+)([+-]?(?:[\d.]+(?:e[+-]?\d+)?|nan|inf))$/i;
+const labelShape = /([a-z_]\w*)[ \t]*=[ \t]*"((?:[^"\\]|\\[\\"n])*)"/gi;
+
+/**
+ * Parses Prometheus's text format 0.0.4 as a group's metrics: the key's labels override those of the samples; `instance` is present even
+ * when empty. Returns the number of the first invalid line instead, if there is one.
+ */
+function parsePush(text: string, key: Labels): ReadonlyMap<string, Family> | number {
+  const families = new Map<string, Family>();
+  const open = (name: string) => {
+    const family = families.get(name) ?? { comments: [], samples: [] };
+    families.set(name, family);
+    return family;
+  };
+  for (const [index, line] of text.split("\n").entries()) {
+    const commented = commentShape.exec(line)?.[1];
+    if (commented !== undefined) open(commented).comments.push(line);
+    if (line.trim() === "" || line.startsWith("#")) continue;
+    const [, sample, labels = "", value = ""] = sampleShape.exec(line.trim()) ?? [];
+    if (sample === undefined) return index + 1;
+    const own = [...labels.matchAll(labelShape)].map(([, name = "", of = ""]) => [name, of] as const);
+    const base = sample.replace(/_(?:bucket|sum|count)$/, "");
+    const family = open(families.has(base) ? base : sample);
+    family.samples.push(`${sample}${formatLabels(new Map([["instance", ""], ...own, ...key]))} ${value}`);
+  }
+  return families;
+}
+
+function formatLabels(labels: Labels): string {
+  const pairs = [...labels].toSorted(([one], [other]) => (one < other ? -1 : 1));
+  return `{${pairs.map(([label, value]) => `${label}="${value}"`).join(",")}}`;
+}
+
+/** Formats the metrics of all groups in Prometheus's text format, with the times of their pushes, sorted by name. */
+function formatGroups(groups: readonly Group[]): string {
+  const all = groups.flatMap(({ key, families, pushedAtMs, failedAtMs }) => {
+    const labels = formatLabels(new Map([["instance", ""], ...key]));
+    const time = (name: string, atMs: number): [string, Family] => [
       name,
-      { type: "gauge", help: undefined, samples: new Map([[formatSample(name, labels), `${atMs / 1_000}`]]) },
-    ] as const;
-  return new Map([build("push_failure_time_seconds", failedAtMs), build("push_time_seconds", pushedAtMs)]);
+      { comments: [`# TYPE ${name} gauge`], samples: [`${name}${labels} ${atMs / 1_000}`] },
+    ];
+    const times = [time("push_failure_time_seconds", failedAtMs), time("push_time_seconds", pushedAtMs)];
+    return [...families, ...times];
+  });
+  const byName = [...Map.groupBy(all, ([name]) => name)].toSorted(([one], [other]) => (one < other ? -1 : 1));
+  let text = "";
+  for (const [, same] of byName) {
+    const lines = same.flatMap(([, { samples }]) => samples);
+    text += `${[...(same[0]?.[1].comments ?? []), ...lines].join("\n")}\n`;
+  }
+  return text;
 }

@@ -11,10 +11,7 @@ import { generousMs, until } from "#daemon/testing/until.ts";
 
 async function startGateway() {
   const gateway = await startStandIn(
-    {
-      listen: { host: "127.0.0.1", port: 0, requestTimeoutMs: 1_000, bodyLimitBytes: 1_000_000 },
-      limits: { groups: 10, samples: 10_000 },
-    },
+    { listen: { host: "127.0.0.1", port: 0, requestTimeoutMs: 1_000, bodyLimitBytes: 1_000_000 } },
     { log: createLog({ service: "test", level: "silent" }), metrics: new Registry() },
   );
   onTestFinished(() => gateway[Symbol.asyncDispose]());
