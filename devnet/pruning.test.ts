@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import * as fc from "fast-check";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { keptStates } from "./anvil/chain-snapshot.ts";
+import { keptStates } from "./anvil/anvil-process.ts";
 import { openPruning, buildPruneInfo } from "./pruning.ts";
 
 async function directory(): Promise<string> {

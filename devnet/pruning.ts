@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { z } from "zod";
 import { replaceFile } from "#daemon/files/atomic-file.ts";
 import { skipMissing } from "#daemon/skip-missing.ts";
-import { keptStates } from "./anvil/chain-snapshot.ts";
+import { keptStates } from "./anvil/anvil-process.ts";
 
 /** Number of versions behind the newest that pruning retains (specification, "PruneInfo"). */
 const reservedWindowVersions = 100_000;

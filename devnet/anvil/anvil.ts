@@ -3,9 +3,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Hex } from "viem";
 import type { Logger } from "#daemon/log/log.ts";
+import { repeat } from "#daemon/time.ts";
 import { startAnvilProcess } from "./anvil-process.ts";
 import { createAnvilClient } from "./anvil-request.ts";
-import { startBlockProduction } from "./block-production.ts";
 import { openChainStore } from "./chain-store.ts";
 import { openChain, type Chain, type ChainBlock } from "./chain.ts";
 
@@ -88,7 +88,12 @@ export async function startAnvil(options: AnvilOptions, dependencies: AnvilDepen
   starting.defer(async () => {
     if (!gone) await chain.checkpoint();
   });
-  starting.use(startBlockProduction({ blockTimeMs: options.blockTimeSeconds * 1_000 }, { produce, now, log }));
+  const blockTimeMs = options.blockTimeSeconds * 1_000;
+  // At multiples of the block time, so that the chain's time never runs ahead: under load, blocks get fuller, not more frequent.
+  const intervalMs = () => blockTimeMs - (now() % blockTimeMs);
+  const failed = (err: unknown) =>
+    log.error({ event: "block-not-made", err }, "no block was produced; retrying at the next block time");
+  starting.use(repeat(produce, { intervalMs, failed, waitsFirst: true }));
   const resources = starting.move();
   return {
     url: child.url,

@@ -1,7 +1,6 @@
 import type { Hex } from "viem";
 import type { Logger } from "#daemon/log/log.ts";
 import { AnvilRequestError, type AnvilClient } from "./anvil-request.ts";
-import { dumpSnapshot, loadSnapshot } from "./chain-snapshot.ts";
 import type { ChainStore, JournalEntry } from "./chain-store.ts";
 import { findProposer } from "./validators.ts";
 
@@ -29,16 +28,8 @@ export type Chain = Readonly<{
 /** A chain without a store lives as long as its process. */
 export type ChainParts = Readonly<{ client: AnvilClient; store: ChainStore | undefined; log: Logger }>;
 
-const writesWaitingMax = 10_000;
-
 /** Max blocks that a start may have to replay. */
 const replayedBlocksMax = 256;
-
-/**
- * Max blocks mined since anvil's start for which the states of past blocks are saved, too. Anvil stores the hashes of all these blocks with
- * each state: after 10,000 blocks, saving took 5 s and returned 107 MB (measured), and text of 512 MB can't be read at all.
- */
-const statesSavedBlocksMax = 5_000;
 
 /** Inverse of the max share of time spent saving: 20 means 1/20. */
 const savingShare = 20;
@@ -47,51 +38,46 @@ const savingShare = 20;
 export async function openChain(parts: ChainParts): Promise<Chain> {
   const { client, store, log } = parts;
   const snapshot = store?.snapshot();
-  if (snapshot === undefined) {
-    await save(parts, true);
-  } else {
-    await loadSnapshot(client, snapshot);
-  }
-  const replayedBlocks = await applyJournal(store?.journal() ?? [], client, log);
-  return createChain(parts, replayedBlocks);
+  if (snapshot === undefined) await save(parts);
+  else await client.request("anvil_loadState", [`0x${Buffer.from(snapshot).toString("hex")}`]);
+  await applyJournal(store?.journal() ?? [], client, log);
+  return createChain(parts);
 }
 
-function createChain(parts: ChainParts, replayedBlocks: number): Chain {
+function createChain(parts: ChainParts): Chain {
   const { client, store } = parts;
-  const writes = createSerial({ waitingMax: writesWaitingMax });
-  let blocksMade = replayedBlocks;
+  const runInOrder = createSerial();
   let unsavedBlocks = 0;
   let unsavedTransactions = 0;
   let nextSaveMs = 0;
   const checkpoint = async () => {
-    await save(parts, blocksMade <= statesSavedBlocksMax);
+    await save(parts);
     unsavedBlocks = 0;
     unsavedTransactions = 0;
   };
   return {
     sendRawTransaction: (raw) =>
-      writes.run(async () => {
+      runInOrder(async () => {
         const hash = await client.request<Hex>("eth_sendRawTransaction", [raw]);
         store?.addTransaction(raw, hash);
         return hash;
       }),
     mine: (nowMs) =>
-      writes.run(async () => {
+      runInOrder(async () => {
         const parent = await client.request<ChainBlock>("eth_getBlockByNumber", ["latest", false]);
         const timestampSeconds = Math.max(Number(parent.timestamp), Math.floor(nowMs / 1_000));
         store?.addBlock(timestampSeconds);
         const block = await mineBlock(client, Number(parent.number) + 1, timestampSeconds);
-        blocksMade += 1;
         unsavedBlocks += 1;
         unsavedTransactions += block.transactions.length;
         return block;
       }),
-    checkpoint: () => writes.run(checkpoint),
+    checkpoint: () => runInOrder(checkpoint),
     checkpointIfDue: async (nowMs) => {
       if (unsavedTransactions === 0 && unsavedBlocks < replayedBlocksMax) return;
       if (nowMs < nextSaveMs) return;
       const start = performance.now();
-      await writes.run(checkpoint);
+      await runInOrder(checkpoint);
       nextSaveMs = nowMs + savingShare * (performance.now() - start);
     },
   };
@@ -104,10 +90,11 @@ async function mineBlock(client: AnvilClient, number: number, timestampSeconds: 
   return client.request<ChainBlock>("eth_getBlockByNumber", [`0x${number.toString(16)}`, false]);
 }
 
-async function save({ client, store }: ChainParts, withStates: boolean): Promise<void> {
+/** Saves the newest state, without those of past blocks: anvil stores each in full. */
+async function save({ client, store }: ChainParts): Promise<void> {
   if (store === undefined) return;
-  const snapshot = await dumpSnapshot(client, withStates);
-  store.saveSnapshot(snapshot, await listWaitingTransactions(client));
+  const dump = await client.request<Hex>("anvil_dumpState", [false]);
+  store.saveSnapshot(Buffer.from(dump.slice(2), "hex"), await listWaitingTransactions(client));
 }
 
 type Pool = Readonly<Record<"pending" | "queued", Record<string, Record<string, { hash: Hex }>>>>;
@@ -118,9 +105,9 @@ async function listWaitingTransactions(client: AnvilClient): Promise<ReadonlySet
   return new Set(senders.flatMap((byNonce) => Object.values(byNonce).map(({ hash }) => hash)));
 }
 
-/** Replays the journal; returns the number of blocks mined. */
-async function applyJournal(journal: readonly JournalEntry[], client: AnvilClient, log: Logger): Promise<number> {
-  if (journal.length === 0) return 0;
+/** Replays the journal. */
+async function applyJournal(journal: readonly JournalEntry[], client: AnvilClient, log: Logger): Promise<void> {
+  if (journal.length === 0) return;
   const head = await client.request<ChainBlock>("eth_getBlockByNumber", ["latest", false]);
   // Anvil's clock starts when anvil starts, and anvil rejects a block with an earlier time.
   await client.request("evm_setTime", [Number(head.timestamp)]);
@@ -131,7 +118,6 @@ async function applyJournal(journal: readonly JournalEntry[], client: AnvilClien
   }
   const blocks = journal.filter((entry) => entry.kind === "block").length;
   log.info({ blocks, transactions: journal.length - blocks }, "replayed the journal since the last saved state");
-  return blocks;
 }
 
 /** Resends a transaction. A transaction that the chain no longer accepts (e.g. replaced by another with the same nonce) must not stop the node. */
@@ -144,36 +130,12 @@ async function resend(raw: Hex, hash: Hex, client: AnvilClient, log: Logger): Pr
   }
 }
 
-/** Runs tasks one at a time, in submission order. */
-export type Serial = Readonly<{
-  /** Runs `work` after all earlier tasks; rejects with the error of `work`. */
-  run<T>(work: () => Promise<T>): Promise<T>;
-}>;
-
-/** The queue is full. */
-export class QueueFullError extends Error {
-  override readonly name = "SerialFullError";
-  readonly code = "serial_full";
-}
-
-/** Creates an idle queue of at most `waitingMax` tasks. */
-export function createSerial({ waitingMax }: Readonly<{ waitingMax: number }>): Serial {
+/** Creates a function that runs tasks one at a time, in submission order. */
+function createSerial(): <T>(work: () => Promise<T>) => Promise<T> {
   let last: Promise<unknown> = Promise.resolve();
-  let waiting = 0;
-  return {
-    async run<T>(work: () => Promise<T>): Promise<T> {
-      if (waiting >= waitingMax) throw new QueueFullError(`more than ${waitingMax} writes are queued for the chain`);
-      waiting += 1;
-      const mine = last.then(work);
-      last = mine.then(
-        () => undefined,
-        () => undefined,
-      );
-      try {
-        return await mine;
-      } finally {
-        waiting -= 1;
-      }
-    },
+  return (work) => {
+    const mine = last.then(work);
+    last = mine.catch(() => undefined);
+    return mine;
   };
 }

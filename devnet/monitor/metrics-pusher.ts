@@ -1,24 +1,15 @@
-import { promisify } from "node:util";
-import { gzip } from "node:zlib";
 import { Counter, type Registry } from "prom-client";
 import type { Logger } from "#daemon/log/log.ts";
 import { formatAuthority } from "#daemon/http/address.ts";
-import type { NodeProfile } from "../node-profile.ts";
 import type { MonitorSettings } from "./monitor-settings.ts";
 
 /** Max duration of one push; the interval if that is shorter, so that pushes never overlap. */
 const pushDeadlineMs = 5_000;
 
-/** `format` is text, or compressed protobuf for the strict profile. */
-export type MetricsPusherDependencies = Readonly<{
-  metrics: Registry;
-  format: PushFormat;
-  fetch: typeof fetch;
-  log: Logger;
-}>;
+export type MetricsPusherDependencies = Readonly<{ metrics: Registry; fetch: typeof fetch; log: Logger }>;
 
 /**
- * Pushes the node's metrics to a Pushgateway with PUT, at once and then every interval, until disposed of. A failed push is dropped and the
+ * Pushes the node's metrics to a Pushgateway as text with PUT, at once and then every interval, until disposed of. A failed push is dropped and the
  * next one runs on schedule, because a node works without its Pushgateway. The log reports when failures start and stop;
  * `gatehouse_devnet_push_failures_total` counts them.
  */
@@ -72,12 +63,13 @@ async function putMetrics(
   url: string,
   deadlineMs: number,
   stopped: AbortSignal,
-  { metrics, format, fetch }: MetricsPusherDependencies,
+  { metrics, fetch }: MetricsPusherDependencies,
 ): Promise<string | undefined> {
   try {
     const response = await fetch(url, {
       method: "PUT",
-      ...(await format(metrics)),
+      headers: { "content-type": metrics.contentType },
+      body: await metrics.metrics(),
       signal: AbortSignal.any([stopped, AbortSignal.timeout(deadlineMs)]),
     });
     await response.body?.cancel();
@@ -87,31 +79,3 @@ async function putMetrics(
     return cause instanceof Error ? cause.message : message;
   }
 }
-
-/** Headers and body of one push. */
-export type PushedMetrics = Readonly<{ headers: Readonly<Record<string, string>>; body: string | Buffer<ArrayBuffer> }>;
-
-/** Formats a registry's current values for a push. */
-export type PushFormat = (metrics: Registry) => Promise<PushedMetrics>;
-
-/** Content type of Prometheus's protobuf format (Prometheus, "Exposition formats"). */
-const protobufType = "application/vnd.google.protobuf; proto=io.prometheus.client.MetricFamily; encoding=delimited";
-
-/** Chooses a profile's push format: text, or for a strict node gzipped protobuf, as in Prometheus's Go client. */
-export async function choosePushFormat(profile: NodeProfile): Promise<PushFormat> {
-  if (profile === "standard") return textFormat;
-  // Loaded on demand: a standard node does not need the library.
-  const { collectMetricFamilies } = await import("./metric-families.ts");
-  const { encodeDelimited } = await import("./metric-family-message.ts");
-  return async (metrics) => {
-    const families = collectMetricFamilies(await metrics.getMetricsAsJSON());
-    const body = await promisify(gzip)(Buffer.concat(families.map(encodeDelimited)));
-    return { headers: { "content-type": protobufType, "content-encoding": "gzip" }, body };
-  };
-}
-
-/** Prometheus's text format. */
-const textFormat: PushFormat = async (metrics) => ({
-  headers: { "content-type": metrics.contentType },
-  body: await metrics.metrics(),
-});

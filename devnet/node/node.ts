@@ -41,6 +41,7 @@ export type Node = Readonly<{
  */
 export async function startNode(options: NodeOptions, dependencies: NodeDependencies): Promise<Node> {
   const { configPath, runDirectory, parameters } = options;
+  const { version, profile, listenHost } = parameters;
   const conf = readNodeConf(configPath);
   await using resources = new AsyncDisposableStack();
   for (const directory of [conf.metaDirectory, conf.dataDirectory]) await mkdir(directory, { recursive: true });
@@ -54,19 +55,17 @@ export async function startNode(options: NodeOptions, dependencies: NodeDependen
   const rpc = resources.use(
     await startRpcServer(
       {
-        host: parameters.listenHost,
-        httpPort: conf.httpPort,
-        webSocketPort: conf.webSocketPort,
-        httpPortSetting: `chain.startup_config.init_config.http_port in ${configPath}`,
-        webSocketPortSetting: `chain.startup_config.init_config.ws_port in ${configPath}`,
-        version: parameters.version,
-        profile: parameters.profile,
+        host: listenHost,
+        http: { port: conf.httpPort, setting: `chain.startup_config.init_config.http_port in ${configPath}` },
+        webSocket: { port: conf.webSocketPort, setting: `chain.startup_config.init_config.ws_port in ${configPath}` },
+        version,
+        profile,
       },
       { anvil, log: dependencies.log },
     ),
   );
   await startMonitor(
-    { config: conf.monitorConfig, ...parameters },
+    { config: conf.monitorConfig, version },
     { anvil, pruning, height, resources, log: dependencies.log },
   );
   const owned = resources.move();
@@ -118,15 +117,15 @@ type Monitored = Readonly<{
 
 /** Starts pushing metrics if `monitor_config` enables it and fits this version; otherwise silently does nothing. */
 async function startMonitor(
-  { config, version, profile }: Readonly<{ config: unknown }> & Pick<NodeParameters, "version" | "profile">,
+  { config, version }: Readonly<{ config: unknown; version: string }>,
   { anvil, pruning, height, resources, log }: Monitored,
 ): Promise<void> {
   const settings = readMonitorSettings(version, config);
   if (settings === undefined) return;
   const { createNodeMetrics } = await import("../monitor/node-metrics.ts");
-  const { choosePushFormat, startMetricsPusher } = await import("../monitor/metrics-pusher.ts");
+  const { startMetricsPusher } = await import("../monitor/metrics-pusher.ts");
   const metrics = createNodeMetrics({ version }, { anvil, pruning, height });
-  resources.use(startMetricsPusher(settings, { metrics, format: await choosePushFormat(profile), fetch, log }));
+  resources.use(startMetricsPusher(settings, { metrics, fetch, log }));
 }
 
 /**

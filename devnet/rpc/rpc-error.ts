@@ -8,20 +8,16 @@ export const errorCode = {
   invalidParams: -32602,
   internal: -32603,
   server: -32000,
-  /** A revert, with its bytes as data (geth). */
-  reverted: 3,
 } as const;
 
 /** An error returned to the caller as is, with its JSON-RPC code. */
 export class RpcError extends Error {
   override readonly name = "RpcError";
   readonly code: number;
-  readonly data: unknown;
 
-  constructor(code: number, message: string, data?: unknown) {
+  constructor(code: number, message: string) {
     super(message);
     this.code = code;
-    this.data = data;
   }
 }
 
@@ -37,39 +33,32 @@ const gethTexts: Readonly<Record<string, string>> = {
   "Failed to decode transaction": "failed to decode the signed transaction",
 };
 
+/** Anvil's codes for which geth returns -32000: clients would not recognize a rejected transaction, or would retry an internal error. */
 const transactionRejected = -32003;
 const notFound = -32001;
 
 /** Converts a method's error to the one the caller sees; returns undefined for an internal fault. */
 export function toWireError(error: unknown): WireError | undefined {
-  if (error instanceof RpcError) return withData(error.code, error.message, error.data);
+  if (error instanceof RpcError) return { code: error.code, message: error.message };
   if (error instanceof AnvilRequestError) return convertChainError(error);
   if (error instanceof AnvilUnreachableError)
     return { code: errorCode.internal, message: "the chain is not responding" };
   return undefined;
 }
 
+const asServer = (message: string): WireError => ({ code: errorCode.server, message });
+
 function convertChainError({ code, message, data }: AnvilRequestError): WireError {
-  if (findRequestedBlock(message) !== undefined) return { code: errorCode.server, message: "header not found" };
-  if (code === notFound) return { code: errorCode.server, message: "header for hash not found" };
-  const text = gethTexts[message] ?? formatGethAllowance(message);
-  // Clients interpret -32003 as a failed transaction creation; geth returns -32000.
-  if (code === transactionRejected || text !== undefined) return { code: errorCode.server, message: text ?? message };
-  return withData(code, message, data);
-}
-
-/** Converts anvil's error text when `eth_estimateGas` exceeds the caller's gas allowance; returns undefined for any other text. */
-function formatGethAllowance(message: string): string | undefined {
-  const allowed = /^Out of gas: gas required exceeds allowance: (\d+)$/.exec(message)?.[1];
-  return allowed === undefined ? undefined : `gas required exceeds allowance (${allowed})`;
-}
-
-/** Finds the block whose state anvil lacks because it is pruned or not mined yet; returns undefined for any other error. */
-export function findRequestedBlock(message: string): Readonly<{ head: number; requested: number }> | undefined {
-  const found = /^BlockOutOfRangeError: block height is (\d+) but requested was (\d+)/.exec(message);
-  return found === null ? undefined : { head: Number(found[1]), requested: Number(found[2]) };
-}
-
-function withData(code: number, message: string, data: unknown): WireError {
+  const range = /^BlockOutOfRangeError: block height is (\d+) but requested was (\d+)/.exec(message);
+  if (range !== null) {
+    const isPruned = Number(range[2]) <= Number(range[1]);
+    return asServer(
+      isPruned ? `missing trie node (path ) state of block ${range[2]} is not available` : "header not found",
+    );
+  }
+  if (code === notFound) return asServer("header for hash not found");
+  const text = gethTexts[message];
+  if (code === transactionRejected || text !== undefined) return asServer(text ?? message);
+  if (message.startsWith("EVM error ")) return asServer(message);
   return data === undefined ? { code, message } : { code, message, data };
 }

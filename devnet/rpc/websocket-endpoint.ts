@@ -1,28 +1,27 @@
+import { randomBytes } from "node:crypto";
 import { createServer, type Server } from "node:http";
 import type { Hex } from "viem";
 import { WebSocket, WebSocketServer, type RawData } from "ws";
 import type { Logger } from "#daemon/log/log.ts";
 import type { ChainBlock } from "../anvil/chain.ts";
 import { bodyBytesMax } from "./http-endpoint.ts";
-import type { Node } from "./method.ts";
-import type { MessageHandler } from "./rpc-message.ts";
-import { createSubscriptions, type Subscriptions, type Topic } from "./subscriptions.ts";
-import type { LogFilter } from "./log-filter.ts";
+import type { Method, Node } from "./extension-methods.ts";
+import { errorCode, RpcError } from "./rpc-error.ts";
+import type { FindMethod, MessageHandler } from "./rpc-message.ts";
 
-/** Max concurrent connections. */
-const connectionsMax = 10_000;
-/** Max queued messages per connection. */
-const waitingMessagesMax = 1_000;
 /** Max bytes buffered for one client before it is dropped as too slow. */
 const sendBufferBytesMax = 16 * 1024 * 1024;
-const pingIntervalMs = 30_000;
 /** Time for a client to acknowledge a close. */
 const closeDeadlineMs = 1_000;
-
 /** RFC 6455, section 7.4.1. */
-const closeCode = { goingAway: 1001, policy: 1008, tryAgainLater: 1013 } as const;
+const goingAway = 1001;
 
-export type WebSocketEndpointParts = Readonly<{ handler: MessageHandler; node: Node; log: Logger }>;
+export type WebSocketEndpointParts = Readonly<{
+  node: Node;
+  handler: MessageHandler;
+  methods: ReadonlyMap<string, Method>;
+  log: Logger;
+}>;
 
 /** The node's WebSocket server, not yet listening. Disposing of it closes all connections (1001). */
 export type WebSocketEndpoint = Disposable &
@@ -32,40 +31,38 @@ export type WebSocketEndpoint = Disposable &
     publish(block: ChainBlock): void;
   }>;
 
-type Client = { subscriptions: Subscriptions; pending: Promise<void>; alive: boolean };
+/** A subscription: the filter for logs, or undefined for heads. */
+type Subscriptions = Map<string, object | undefined>;
+
+/** `run` performs a client's work in order, so that the response to eth_subscribe precedes the first notification. */
+type Client = Readonly<{ subscriptions: Subscriptions; run: (work: () => Promise<void>) => void }>;
 
 /** Creates the node's WebSocket server. */
-export function createWebSocketEndpoint(parts: WebSocketEndpointParts): WebSocketEndpoint {
+export function createWebSocketEndpoint({ node, handler, methods, log }: WebSocketEndpointParts): WebSocketEndpoint {
   const server = createServer((_, response) => {
     response.writeHead(426, { "Content-Type": "text/plain; charset=utf-8", Connection: "close" });
     response.end("this port speaks WebSocket; send an upgrade request\n");
   });
   const sockets = new WebSocketServer({ server, maxPayload: bodyBytesMax, perMessageDeflate: false });
   // The WebSocket server re-emits the HTTP server's errors, which that server's own listener handles.
-  sockets.on("error", (error) =>
-    parts.log.debug({ err: error }, "the WebSocket listener could not accept a connection"),
-  );
+  sockets.on("error", (err) => log.debug({ err }, "the WebSocket listener could not accept a connection"));
   const clients = new Map<WebSocket, Client>();
   sockets.on("connection", (socket) => {
-    if (clients.size >= connectionsMax) return socket.close(closeCode.tryAgainLater, "too many connections");
-    const client: Client = { subscriptions: createSubscriptions(), pending: Promise.resolve(), alive: true };
+    const client = createClient(log);
+    const find = addSubscriptionMethods(client.subscriptions, methods, node);
     clients.set(socket, client);
-    serve(socket, client, parts);
-    socket.on("pong", () => (client.alive = true));
+    socket.on("message", (data) => client.run(async () => send(socket, await handler(readText(data), find))));
     socket.on("close", () => clients.delete(socket));
-    socket.on("error", (error) => parts.log.debug({ err: error }, "a WebSocket client's connection broke"));
+    socket.on("error", (err) => log.debug({ err }, "a WebSocket client's connection broke"));
   });
-  const pinging = setInterval(() => sendPings(clients), pingIntervalMs).unref();
   return {
     server,
     publish: (block) => {
-      const pending = prepareNotifications(block, parts.node);
-      for (const [socket, client] of clients) notify(socket, client, pending, parts.log);
+      for (const [socket, { subscriptions, run }] of clients) run(() => notify(socket, subscriptions, block, node));
     },
     [Symbol.dispose]: () => {
-      clearInterval(pinging);
       for (const socket of clients.keys()) {
-        socket.close(closeCode.goingAway, "the node is stopping");
+        socket.close(goingAway, "the node is stopping");
         setTimeout(() => socket.terminate(), closeDeadlineMs).unref();
       }
       sockets.close();
@@ -73,93 +70,62 @@ export function createWebSocketEndpoint(parts: WebSocketEndpointParts): WebSocke
   };
 }
 
-/** Handles a connection's messages one at a time. */
-function serve(socket: WebSocket, client: Client, { handler, log }: WebSocketEndpointParts): void {
+function createClient(log: Logger): Client {
   let last = Promise.resolve();
-  let waiting = 0;
-  socket.on("message", (data: RawData) => {
-    waiting += 1;
-    if (waiting > waitingMessagesMax) return socket.close(closeCode.policy, "too many unanswered requests");
+  const run = (work: () => Promise<void>) => {
     last = last
-      .then(() => answer(socket, readText(data), client.subscriptions, handler))
-      .catch((error: unknown) =>
-        log.error({ event: "devnet-message-failed", err: error }, "a WebSocket message got no response"),
-      )
-      .finally(() => (waiting -= 1));
-  });
-}
-
-async function answer(
-  socket: WebSocket,
-  text: string,
-  subscriptions: Subscriptions,
-  handler: MessageHandler,
-): Promise<void> {
-  send(socket, await handler.handle(text, { subscriptions }));
-  subscriptions.activate();
-}
-
-/** Sends a client the notifications for its subscriptions, in order. */
-function notify(socket: WebSocket, client: Client, pending: BlockNotifications, log: Logger): void {
-  const topics = [...client.subscriptions.active()];
-  if (topics.length === 0) return;
-  client.pending = client.pending
-    .then(() => notifyTopics(socket, topics, pending))
-    .catch((error: unknown) =>
-      log.error({ event: "devnet-heads-not-announced", err: error }, "subscribers could not be notified of a block"),
-    );
-}
-
-async function notifyTopics(
-  socket: WebSocket,
-  topics: readonly (readonly [Hex, Topic])[],
-  pending: BlockNotifications,
-): Promise<void> {
-  for (const [id, topic] of topics) {
-    for (const result of await pending(topic)) send(socket, formatNotification(id, result));
-  }
-}
-
-function send(socket: WebSocket, text: string): void {
-  if (text === "" || socket.readyState !== WebSocket.OPEN) return;
-  if (socket.bufferedAmount > sendBufferBytesMax) return socket.terminate();
-  socket.send(text);
-}
-
-function sendPings(clients: ReadonlyMap<WebSocket, Client>): void {
-  for (const [socket, client] of clients) {
-    if (!client.alive) {
-      socket.terminate();
-      continue;
-    }
-    client.alive = false;
-    socket.ping();
-  }
-}
-
-function readText(data: RawData): string {
-  return Array.isArray(data) ? Buffer.concat(data).toString("utf8") : Buffer.from(data as Buffer).toString("utf8");
-}
-
-/** Returns one block's notifications for a topic as JSON texts, computed once for all subscribers. */
-type BlockNotifications = (topic: Topic) => Promise<readonly string[]>;
-
-/** Prepares the notifications of a block. */
-function prepareNotifications(block: ChainBlock, node: Node): BlockNotifications {
-  const header = JSON.stringify(buildHeader(block));
-  const logs = new Map<string, Promise<readonly string[]>>();
-  return async (topic) => {
-    if (topic.type === "newHeads") return [header];
-    const key = JSON.stringify(topic.filter);
-    const known = logs.get(key) ?? readLogs(block, topic.filter, node);
-    logs.set(key, known);
-    return known;
+      .then(work)
+      .catch((err: unknown) =>
+        log.error({ event: "devnet-message-failed", err }, "a WebSocket client got no response or notification"),
+      );
   };
+  return { subscriptions: new Map(), run };
 }
 
-/** Formats a message with one notification (geth's `eth_subscription`). */
-function formatNotification(id: Hex, result: string): string {
-  return `{"jsonrpc":"2.0","method":"eth_subscription","params":{"subscription":"${id}","result":${result}}}`;
+/** Adds `eth_subscribe` and `eth_unsubscribe` of one connection to the node's methods; names and texts are geth's. */
+function addSubscriptionMethods(
+  subscriptions: Subscriptions,
+  methods: ReadonlyMap<string, Method>,
+  { anvil }: Node,
+): FindMethod {
+  const own = new Map<string, Method>([
+    [
+      "eth_subscribe",
+      async ([type, given]) => {
+        if (type !== "newHeads" && type !== "logs") {
+          throw new RpcError(errorCode.methodNotFound, `no "${String(type)}" subscription in eth namespace`);
+        }
+        const { address, topics } = (given ?? {}) as { address?: unknown; topics?: unknown };
+        const filter = { address: address ?? [], topics: topics ?? [] };
+        // The chain rejects a filter that it could not use later.
+        if (type === "logs") await anvil.request("eth_getLogs", [{ ...filter, fromBlock: "latest" }]);
+        const id = `0x${randomBytes(16).toString("hex")}`;
+        subscriptions.set(id, type === "logs" ? filter : undefined);
+        return id;
+      },
+    ],
+    [
+      "eth_unsubscribe",
+      async ([id]) => {
+        if (!subscriptions.delete(String(id))) throw new RpcError(errorCode.server, "subscription not found");
+        return true;
+      },
+    ],
+  ]);
+  return (name) => own.get(name) ?? methods.get(name);
+}
+
+/** Sends a client a block's notifications for its subscriptions, in order. */
+async function notify(socket: WebSocket, subscriptions: Subscriptions, block: ChainBlock, { anvil }: Node) {
+  for (const [subscription, filter] of subscriptions) {
+    const results =
+      filter === undefined
+        ? [buildHeader(block)]
+        : await anvil.request<readonly unknown[]>("eth_getLogs", [{ ...filter, blockHash: block.hash as Hex }]);
+    for (const result of results) {
+      send(socket, JSON.stringify({ jsonrpc: "2.0", method: "eth_subscription", params: { subscription, result } }));
+    }
+  }
 }
 
 /** Builds a block's header: the block without its content and the fields derived from the content. */
@@ -168,9 +134,12 @@ function buildHeader(block: ChainBlock): object {
   return header;
 }
 
-async function readLogs(block: ChainBlock, { address, topics }: LogFilter, { anvil }: Node) {
-  if (block.transactions.length === 0) return [];
-  const filter = { blockHash: block.hash, address: address ?? [], topics: topics ?? [] };
-  const logs = await anvil.request<readonly unknown[]>("eth_getLogs", [filter]);
-  return logs.map((log) => JSON.stringify(log));
+function send(socket: WebSocket, text: string): void {
+  if (text === "" || socket.readyState !== WebSocket.OPEN) return;
+  if (socket.bufferedAmount > sendBufferBytesMax) return socket.terminate();
+  socket.send(text);
+}
+
+function readText(data: RawData): string {
+  return Array.isArray(data) ? Buffer.concat(data).toString("utf8") : Buffer.from(data as Buffer).toString("utf8");
 }

@@ -49,10 +49,8 @@ export async function startTestNode(
     await startRpcServer(
       {
         host: "127.0.0.1",
-        httpPort: 0,
-        webSocketPort: 0,
-        httpPortSetting: "HTTP_PORT",
-        webSocketPortSetting: "WEBSOCKET_PORT",
+        http: { port: 0, setting: "HTTP_PORT" },
+        webSocket: { port: 0, setting: "WEBSOCKET_PORT" },
         version: "0.16.2",
         profile,
       },

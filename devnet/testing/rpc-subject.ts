@@ -1,5 +1,4 @@
 import { getContractAddress, type Hex } from "viem";
-import type { Subject } from "./method-shapes.ts";
 import {
   callerCode,
   createWallet,
@@ -12,8 +11,18 @@ import {
   type Wallet,
 } from "./rpc-fixture.ts";
 
-/** Subject of the methods' tests, and the wallet that created it. */
-export type TestSubject = Subject & Readonly<{ wallet: Wallet; caller: Hex; written: Hex }>;
+/** Subject of the methods' tests: a block with `transaction`, which wrote to `contract` and emitted a log, and the wallet that sent it. */
+export type TestSubject = Readonly<{
+  account: string;
+  contract: string;
+  blockHash: string;
+  blockNumber: string;
+  transaction: string;
+  signed: string;
+  wallet: Wallet;
+  caller: Hex;
+  written: Hex;
+}>;
 
 /** Creates two contracts in block 2 and, in block 3, a transaction that writes to the first one. */
 export async function createSubject(node: TestNode): Promise<TestSubject> {

@@ -4,7 +4,6 @@ import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { isOnPath } from "#devnet/pushgateway/real-pushgateway.ts";
 import { findFreePorts } from "#daemon/testing/free-ports.ts";
-import { pushProtobuf } from "../support/pushed-protobuf.ts";
 import { startService } from "../support/service-process.ts";
 
 const program = "prometheus-pushgateway";
@@ -23,10 +22,10 @@ async function startPushgateway(env: Readonly<Record<string, string>> = {}) {
   return { ...gateway, url, metrics: () => read("/metrics"), status: () => read("/api/v1/status") };
 }
 
-const push = (url: string) => pushProtobuf(url, { job: "node", name: "chain_height", value: 42 });
+const push = (url: string) => fetch(`${url}/metrics/job/node`, { method: "PUT", body: "chain_height 42\n" });
 
 describe.skipIf(!entryExists)(`Prometheus's own Pushgateway, as gatehouse runs it${skipped}`, () => {
-  test("takes what a node pushes, compressed protobuf, and keeps it over a stop in the file that it is given", async () => {
+  test("accepts a node's metrics and keeps them across a restart in its persistence file", async () => {
     const directory = await mkdtemp(join(tmpdir(), "gatehouse-pushgateway-"));
     onTestFinished(() => rm(directory, { recursive: true }));
     const env = { GATEHOUSE_PUSHGATEWAY_PERSISTENCE_FILE: join(directory, "pushgateway.data") };
@@ -39,7 +38,7 @@ describe.skipIf(!entryExists)(`Prometheus's own Pushgateway, as gatehouse runs i
     expect(await second.metrics()).toContain(height);
   });
 
-  test("keeps nothing where it is given no file, and neither reads nor writes the machine's own", async () => {
+  test("keeps nothing without a persistence file, and ignores the machine's own", async () => {
     await using gateway = await startPushgateway();
     const { data } = JSON.parse(await gateway.status()) as { data: { flags: Record<string, string> } };
     expect(data.flags["persistence.file"]).toBe("");

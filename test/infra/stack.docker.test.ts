@@ -5,7 +5,6 @@ import { runDocker } from "../support/engine/docker.ts";
 import { findEngine, skipReason } from "../support/engine/find-engine.ts";
 import { callRpc } from "../support/call-rpc.ts";
 import { readBalance, createClientFetch, payee } from "../support/payments/paying.ts";
-import { pushProtobuf } from "../support/pushed-protobuf.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
 import { startCallers } from "../support/gateway/callers.ts";
 import { buildTestImages, type TestImages } from "./test-images.ts";
@@ -93,7 +92,10 @@ describe.skipIf(!found.ok)(`the stack that the program makes, on a real engine${
 
   test("takes what a real node pushes, shows it to Prometheus on the host's loopback, and keeps it over a restart", async () => {
     const gateway = `${prefix}-pushgateway`;
-    const pushed = await pushProtobuf(urls.pushgateway, { job: "real-node", name: "chain_height", value: 42 });
+    const pushed = await fetch(`${urls.pushgateway}/metrics/job/real-node`, {
+      method: "PUT",
+      body: "chain_height 42\n",
+    });
     expect(pushed.status).toBe(200);
     const scrape = async () => (await fetch(`${urls.pushgateway}/metrics`)).text();
     const sample = 'chain_height{instance="",job="real-node"} 42';

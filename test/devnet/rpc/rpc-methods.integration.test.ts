@@ -1,11 +1,12 @@
 import * as Hash from "ox/Hash";
 import * as Rlp from "ox/Rlp";
-import { createPublicClient, defineChain, http, type Hex } from "viem";
+import { createPublicClient, http, type Hex } from "viem";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { validatorAddresses } from "#devnet/anvil/validators.ts";
-import { listMethodShapes } from "#devnet/testing/method-shapes.ts";
 import { createSubject, type TestSubject } from "#devnet/testing/rpc-subject.ts";
 import { otherSender, sender, startTestNode, testChainId, type TestNode } from "#devnet/testing/rpc-fixture.ts";
+import { specifiedMethods } from "#gateway/catalogue/catalogue.ts";
+import { listMethodShapes } from "./method-shapes.ts";
 
 let node: TestNode;
 let subject: TestSubject;
@@ -15,19 +16,19 @@ beforeAll(async () => {
 });
 afterAll(() => node[Symbol.asyncDispose]());
 
-/** The hashes of a raw block's header and transactions, its uncles and its withdrawals. */
-function contentOf(raw: Hex): unknown {
-  const [header, transactions, ...rest] = Rlp.toHex(raw) as unknown as [Hex[], (Hex | Hex[])[], unknown, unknown];
-  const encoded = transactions.map((item) => (typeof item === "string" ? item : Rlp.fromHex(item)));
-  return [Hash.keccak256(Rlp.fromHex(header)), encoded.map((item) => Hash.keccak256(item)), ...rest];
-}
+const rejected = (message: string) => ({ code: -32000, message });
 
-test("every method of the specification's tables answers with its shape", async () => {
-  for (const [method, params, shape] of listMethodShapes(subject)) {
+test("every method of the specification's tables returns its shape", async () => {
+  const shapes = listMethodShapes(subject);
+  const served = specifiedMethods.filter(
+    ({ name, answeredBy }) => answeredBy !== "nobody" && !/subscribe$|^rpc\./.test(name),
+  );
+  expect(shapes.map(([method]) => method).toSorted()).toEqual(served.map(({ name }) => name).toSorted());
+  for (const [method, params, shape] of shapes) {
     const parsed = shape.safeParse(await node.ask(method, ...params));
     expect.soft(parsed.error?.issues ?? [], method).toEqual([]);
   }
-  // The block of the walk's signed transaction exists before the other tests run.
+  // The block of the signed transaction exists before the other tests run.
   await node.anvil.mine();
 });
 
@@ -45,77 +46,35 @@ test("the batch methods do not exist, and subscriptions need a WebSocket", async
 test("a raw header hashes to its block, a raw block has its transactions, raw receipts hash to their root", async () => {
   const header = await node.ask<Hex>("debug_getRawHeader", subject.blockNumber);
   expect(Hash.keccak256(header)).toBe(subject.blockHash);
-  for (const id of ["0x0", "0x1", subject.blockHash, "latest"]) {
-    const method = id.length === 66 ? "eth_getBlockByHash" : "eth_getBlockByNumber";
-    const block = await node.ask<{ hash: Hex; transactions: Hex[] }>(method, id, false);
-    expect(contentOf(await node.ask<Hex>("debug_getRawBlock", id)), id).toEqual([
-      block.hash,
-      block.transactions,
-      [],
-      [],
-    ]);
-  }
+  const raw = Rlp.toHex(await node.ask<Hex>("debug_getRawBlock", subject.blockHash)) as unknown as [Hex[], Hex[]];
+  expect(Hash.keccak256(Rlp.fromHex(raw[0]))).toBe(subject.blockHash);
+  expect(raw[1].map((transaction) => Hash.keccak256(transaction))).toEqual([subject.transaction]);
   const [receipt] = await node.ask<Hex[]>("debug_getRawReceipts", subject.blockNumber);
   const { receiptsRoot } = await node.ask<{ receiptsRoot: Hex }>("eth_getBlockByHash", subject.blockHash, false);
   // The root of a trie with one leaf: path 0x80 (RLP of index 0) as an even leaf, and the receipt.
   expect(Hash.keccak256(Rlp.fromHex(["0x2080", receipt!]))).toBe(receiptsRoot);
-  expect(Hash.keccak256(await node.ask<Hex>("debug_getRawTransaction", subject.transaction))).toBe(subject.transaction);
 });
 
-test("legacy, EIP-2930 and EIP-1559 transactions are taken; others and unknown bytes are refused", async () => {
+test("accepts legacy, EIP-2930 and EIP-1559 transactions, and rejects other types and chains", async () => {
   const hashes = [];
   for (const type of ["legacy", "eip2930", "eip1559"] as const)
     hashes.push(await subject.wallet.send({ to: subject.caller, type }));
-  const block = await node.anvil.mine();
-  expect(block.transactions).toEqual(expect.arrayContaining(hashes));
-  const raw = await node.ask<Hex>("debug_getRawBlock", block.number);
-  expect(contentOf(raw)).toEqual([block.hash, block.transactions, [], []]);
-  expect(await node.refusal("eth_sendRawTransaction", "0x03c0")).toEqual({
-    code: -32000,
-    message: "transaction type not supported",
-  });
+  expect((await node.anvil.mine()).transactions).toEqual(expect.arrayContaining(hashes));
+  expect(await node.refusal("eth_sendRawTransaction", "0x03c0")).toEqual(rejected("transaction type not supported"));
   expect(await node.refusal("eth_sendRawTransaction", "0x02c0")).toMatchObject({ code: -32000 });
-  expect(await node.refusal("eth_sendRawTransaction", subject.signed)).toEqual({
-    code: -32000,
-    message: "nonce too low",
-  });
-});
-
-test("a transaction that can never be in a block is refused, not answered with a hash", async () => {
+  expect(await node.refusal("eth_sendRawTransaction", subject.signed)).toEqual(rejected("nonce too low"));
   const nonce = Number(await node.ask<Hex>("eth_getTransactionCount", otherSender.address, "latest"));
-  const common = { nonce, gas: 21_000n, to: sender.address, chainId: testChainId };
-  const fees = { maxFeePerGas: 20_000_000_000n, maxPriorityFeePerGas: 1n };
-  const legacy = { ...common, type: "legacy", gasPrice: 20_000_000_000n } as const;
-  const refused = async (transaction: Parameters<typeof otherSender.signTransaction>[0]) =>
-    node.refusal("eth_sendRawTransaction", await otherSender.signTransaction(transaction));
-  const otherChain = "invalid sender: invalid chain id for signer: have 5 want 1672";
-  expect(await refused({ ...legacy, chainId: 5 })).toEqual({ code: -32000, message: otherChain });
-  expect(await refused({ ...common, ...fees, chainId: 5 })).toEqual({ code: -32000, message: otherChain });
-  expect(await refused({ ...common, ...fees, gas: 20_999n })).toEqual({
-    code: -32000,
-    message: "intrinsic gas too low: gas 20999, minimum needed 21000",
-  });
-  expect(await refused({ ...common, ...fees, to: null, data: "0xff", gas: 53_017n })).toEqual({
-    code: -32000,
-    message: "intrinsic gas too low: gas 53017, minimum needed 53018",
-  });
-  expect(await refused({ ...common, ...fees, gas: 40_000_000n })).toEqual({
-    code: -32000,
-    message: "exceeds block gas limit",
-  });
-  const { chainId: _, ...unprotected } = legacy;
-  const taken = await node.ask<Hex>("eth_sendRawTransaction", await otherSender.signTransaction(unprotected));
-  await node.anvil.mine();
-  expect(await node.ask("eth_getTransactionReceipt", taken)).toMatchObject({ status: "0x1" });
+  const transaction = { nonce, gas: 21_000n, to: sender.address, maxFeePerGas: 20_000_000_000n };
+  const foreign = await otherSender.signTransaction({ ...transaction, chainId: 5 });
+  const otherChain = rejected("invalid sender: invalid chain id for signer: have 5 want 1672");
+  expect(await node.refusal("eth_sendRawTransaction", foreign)).toEqual(otherChain);
+  const greedy = await otherSender.signTransaction({ ...transaction, chainId: testChainId, gas: 40_000_000n });
+  expect(await node.refusal("eth_sendRawTransaction", greedy)).toEqual(rejected("exceeds block gas limit"));
 });
 
-test("the block's own data gives its proposer and what it read and wrote", async () => {
+test("the block's own data shows its proposer and what it read and wrote", async () => {
   const proposer = validatorAddresses[Number(subject.blockNumber) % 4];
   expect(await node.ask("eth_getProposersByBlockNumber", subject.blockNumber)).toEqual([proposer]);
-  expect(await node.ask("eth_getProposerByTxHash", subject.transaction)).toMatchObject({
-    proposer,
-    blockHash: subject.blockHash,
-  });
   expect(await node.ask("eth_getProposerByTxHash", `0x${"00".repeat(32)}`)).toBeNull();
   const contract = subject.contract.toLowerCase();
   const slot = `0x${"00".repeat(32)}`;
@@ -124,83 +83,66 @@ test("the block's own data gives its proposer and what it read and wrote", async
   const write = await node.ask<{ states: object }>("debug_getBlockWriteStates", subject.blockNumber);
   expect(write.states).toHaveProperty([contract, "storage", slot], subject.written);
   const keys = await node.ask("debug_getBlockWriteSetKeys", subject.blockNumber);
-  expect(keys).toEqual(expect.arrayContaining([proposer, sender.address.toLowerCase(), `${contract}${slot.slice(2)}`]));
+  expect(keys).toEqual(expect.arrayContaining([sender.address.toLowerCase(), `${contract}${slot.slice(2)}`]));
 });
 
-test("validators' proposals add up to the blocks", async () => {
-  for (const block of ["earliest", "0x1", "latest"]) {
-    type Info = { blockNumber: Hex; validators: { proposedBlocks: Hex }[] };
-    const { blockNumber, validators } = await node.ask<Info>("debug_getValidatorInfo", block);
-    const total = validators.reduce((sum, { proposedBlocks }) => sum + Number(proposedBlocks), 0);
-    expect(total, block).toBe(Number(blockNumber));
-  }
-});
-
-test("ranges and blocks that make no sense are refused with geth's words", async () => {
-  const invalid = { code: -32602, message: "invalid block range params" };
-  expect(await node.refusal("eth_getLogs", { fromBlock: "0x2", toBlock: "0x1" })).toEqual(invalid);
-  expect(await node.refusal("eth_getLogs", { fromBlock: "0xffff" })).toMatchObject({ code: -32602 });
-  expect(await node.refusal("eth_getLogs", { blockHash: subject.blockHash, fromBlock: "0x1" })).toMatchObject({
-    code: -32602,
-  });
-  expect(await node.refusal("eth_getLogs", { fromBlock: "pending" })).toMatchObject({ code: -32000 });
-  expect(await node.refusal("eth_getLogs", { topics: [null, null, null, null, null] })).toMatchObject({ code: -32602 });
+test("reports geth's codes for failed calls and missing blocks", async () => {
+  expect(await node.refusal("eth_call", { data: "0xfe" }, "latest")).toMatchObject({ code: -32000 });
+  const reverted = await node.refusal("eth_call", { data: "0x602a60005260206000fd" }, "latest");
+  expect(reverted).toMatchObject({ code: 3, data: `0x${"2a".padStart(64, "0")}` });
   const missing = { code: -32000, message: "header not found" };
   expect(await node.refusal("eth_getBalance", sender.address, "0xffff")).toEqual(missing);
   expect(await node.refusal("debug_getRawHeader", "0xffff")).toEqual(missing);
-  expect(await node.refusal("debug_traceTransaction", `0x${"00".repeat(32)}`)).toEqual({
-    code: -32000,
-    message: "transaction not found",
-  });
-  expect(await node.refusal("eth_feeHistory", "0x1", "0xffff", [])).toEqual({
-    code: -32000,
-    message: `request beyond head block: requested 65535, head ${Number(await node.ask("eth_blockNumber"))}`,
-  });
-  expect(await node.refusal("eth_getBalance", sender.address, { blockHash: `0x${"ab".repeat(32)}` })).toEqual({
-    code: -32000,
-    message: "header for hash not found",
-  });
-  expect(await node.refusal("eth_getBlockByNumber", "0x10000000000000000", false)).toMatchObject({ code: -32602 });
-});
-
-test("what is not there is null", async () => {
-  const unknown = `0x${"ab".repeat(32)}`;
+  const genesis = { code: -32000, message: "genesis is not traceable" };
+  expect(await node.refusal("debug_traceBlockByNumber", "0x0")).toEqual(genesis);
+  const unknown = `0x${"00".repeat(32)}`;
+  expect(await node.refusal("debug_traceTransaction", unknown)).toMatchObject({ message: "transaction not found" });
   for (const [method, ...params] of [
     ["eth_getBlockByNumber", "0xffff", false],
-    ["eth_getBlockByHash", unknown, true],
-    ["eth_getBlockReceipts", "0xffff"],
-    ["eth_getBlockReceipts", unknown],
-    ["eth_getBlockReceipts", { blockHash: unknown }],
-    ["eth_getBlockTransactionCountByNumber", "0xffff"],
-    ["eth_getBlockTransactionCountByHash", unknown],
     ["eth_getTransactionByHash", unknown],
-    ["eth_getTransactionByBlockHashAndIndex", unknown, "0x0"],
-    ["eth_getTransactionByBlockNumberAndIndex", "0xffff", "0x0"],
-    ["eth_getTransactionByBlockNumberAndIndex", subject.blockNumber, "0xff"],
     ["eth_getTransactionReceipt", unknown],
-  ] as const) {
+    ["eth_getBlockTransactionCountByNumber", "0xffff"],
+  ] as const)
     expect(await node.ask(method, ...params), method).toBeNull();
-  }
 });
 
-test("a block is found by number, hash and EIP-1898's objects wherever a state or receipts are requested", async () => {
-  const { blockNumber, blockHash } = subject;
-  const receipts = await node.ask("eth_getBlockReceipts", blockNumber);
-  const balance = await node.ask("eth_getBalance", sender.address, blockNumber);
-  for (const id of [blockHash, { blockHash }, { blockHash, requireCanonical: true }, { blockNumber }]) {
-    expect(await node.ask("eth_getBlockReceipts", id)).toEqual(receipts);
-    expect(await node.ask("eth_getBalance", sender.address, id)).toEqual(balance);
-  }
+test("traces only with callTracer, and shows the transaction's own gas", async () => {
+  const options = { tracer: "prestateTracer" };
+  const message = 'tracer "prestateTracer" is not supported: only callTracer is supported';
+  for (const [method, ...params] of [
+    ["debug_traceTransaction", subject.transaction, options],
+    ["debug_traceCall", { to: subject.contract }, "latest", options],
+    ["debug_traceBlockByHash", subject.blockHash, options],
+    ["debug_traceBlockByNumber", subject.blockNumber, options],
+  ] as const)
+    expect(await node.refusal(method, ...params), method).toEqual({ code: -32602, message });
+  const { gasUsed } = await node.ask<{ gasUsed: Hex }>("eth_getTransactionReceipt", subject.transaction);
+  expect(await node.ask("debug_traceTransaction", subject.transaction)).toMatchObject({ gas: "0x493e0", gasUsed });
 });
 
-test("viem reads and waits without knowing that this is a devnet", async () => {
-  const chain = defineChain({
-    id: testChainId,
-    name: "devnet",
-    nativeCurrency: { name: "Ether", symbol: "ETH", decimals: 18 },
-    rpcUrls: { default: { http: [node.rpc.httpUrl] } },
-  });
-  const client = createPublicClient({ chain, transport: http(node.rpc.httpUrl, { batch: true }), pollingInterval: 20 });
+test("trace_filter filters by sender and receiver, skips and counts, over more blocks than anvil searches at once", async () => {
+  for (let blocks = 0; blocks < 260; blocks += 1) await node.anvil.mine();
+  type Trace = { action: { from: string } };
+  const all = await node.ask<Trace[]>("trace_filter", { fromBlock: "0x0", toBlock: "latest" });
+  const from = { fromBlock: "0x1", toBlock: "latest", fromAddress: [sender.address] };
+  const sent = await node.ask<Trace[]>("trace_filter", from);
+  expect(new Set(sent.map(({ action }) => action.from))).toEqual(new Set([sender.address.toLowerCase()]));
+  expect(await node.ask("trace_filter", { ...from, toAddress: [subject.caller], mode: "intersection" })).not.toEqual(
+    [],
+  );
+  const part = { fromBlock: "0x0", toBlock: "latest", after: 1, count: 2 };
+  expect(await node.ask("trace_filter", part)).toEqual(all.slice(1, 3));
+  const reversed = { code: -32602, message: "invalid block range params" };
+  expect(await node.refusal("trace_filter", { fromBlock: "0x2", toBlock: "0x1" })).toEqual(reversed);
+});
+
+test("reports a pruned block's state as missing", async () => {
+  const message = expect.stringMatching(/^missing trie node/) as string;
+  expect(await node.refusal("eth_getBalance", sender.address, subject.blockNumber)).toEqual({ code: -32000, message });
+});
+
+test("viem reads and waits as on any chain", async () => {
+  const client = createPublicClient({ transport: http(node.rpc.httpUrl, { batch: true }), pollingInterval: 20 });
   const hash = await subject.wallet.send({ to: sender.address, value: 1n });
   const waiting = client.waitForTransactionReceipt({ hash });
   await node.anvil.mine();
@@ -212,8 +154,41 @@ test("viem reads and waits without knowing that this is a devnet", async () => {
     client.getBlock({ includeTransactions: true }),
   ]);
   expect(pending.number).toBe(block.number + 1n);
-  expect(pending.hash).toMatch(/^0x[0-9a-f]{64}$/);
   expect(proof.storageProof).toHaveLength(1);
   expect(fees.maxFeePerGas).toBeGreaterThan(0n);
   expect(block.transactions.map((transaction) => transaction.hash)).toEqual([hash]);
+});
+
+test("a node of the public family reports its commit and quantities, and rejects batches of more than 20 calls", async () => {
+  await using family = await startTestNode({ profile: "pharos" });
+  const commit = expect.stringMatching(/^[0-9a-f]{9}$/) as string;
+  const one = { protocolVersion: "0x1", currentSpecVersion: "0x1" };
+  expect(await family.ask("debug_protocolVersion")).toMatchObject({ binaryVersion: commit, ...one });
+  expect(await family.ask("web3_clientVersion")).toMatch(/^pharos\/[0-9a-f]{9}\/linux$/);
+  const countResults = async (length: number) => {
+    const calls = Array.from({ length }, (_, id) => ({ jsonrpc: "2.0", id, method: "eth_blockNumber", params: [] }));
+    const body = JSON.stringify(calls);
+    const headers = { "content-type": "application/json" };
+    const answers = (await (await fetch(family.rpc.httpUrl, { method: "POST", headers, body })).json()) as object[];
+    return answers.filter((answer) => "result" in answer).length;
+  };
+  expect([await countResults(20), await countResults(21)]).toEqual([20, 0]);
+});
+
+test("serves JSON over POST / only, up to its body limit", async () => {
+  const call = '{"jsonrpc":"2.0","id":1,"method":"eth_chainId"}';
+  const send = async (body: string, type = "application/json", path = "") => {
+    const response = await fetch(node.rpc.httpUrl + path, { method: "POST", headers: { "Content-Type": type }, body });
+    return { status: response.status, text: await response.text() };
+  };
+  for (const type of ["application/json; charset=utf-8", "application/json-rpc"]) {
+    expect(await send(call, type)).toEqual({ status: 200, text: '{"jsonrpc":"2.0","id":1,"result":"0x688"}' });
+  }
+  expect((await send(call, "text/plain")).status).toBe(415);
+  expect((await send(call, "application/json", "/rpc")).status).toBe(404);
+  expect((await fetch(node.rpc.httpUrl, { method: "PUT", body: call })).status).toBe(405);
+  expect((await fetch(node.rpc.httpUrl)).status).toBe(200);
+  expect((await send(" ".repeat(5 * 1024 * 1024 + 1))).status).toBe(413);
+  const response = await fetch(node.rpc.webSocketUrl.replace("ws:", "http:"));
+  expect([response.status, await response.text()]).toEqual([426, expect.stringContaining("WebSocket")]);
 });

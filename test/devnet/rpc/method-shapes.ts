@@ -1,10 +1,10 @@
 import { z } from "zod";
+import type { TestSubject } from "#devnet/testing/rpc-subject.ts";
 
 const hex = z.string().regex(/^0x[0-9a-f]*$/);
 const quantity = z.string().regex(/^0x(0|[1-9a-f][0-9a-f]*)$/);
 const word = z.string().regex(/^0x[0-9a-f]{64}$/);
 const address = z.string().regex(/^0x[0-9a-fA-F]{40}$/);
-const blsKey = z.string().regex(/^0x[0-9a-f]{96}$/);
 
 const log = z.looseObject({ address, topics: z.array(word), data: hex, blockNumber: quantity, transactionHash: word });
 const receipt = z.looseObject({ transactionHash: word, status: quantity, gasUsed: quantity, logs: z.array(log) });
@@ -20,23 +20,14 @@ const header = {
 const block = z.looseObject({ ...header, transactions: z.array(word) });
 const frame = z.looseObject({ type: z.string(), from: address, gas: quantity, gasUsed: quantity, input: hex });
 const parityTrace = z.looseObject({ action: z.looseObject({}), traceAddress: z.array(z.int()), transactionHash: word });
-const accountState = z.strictObject({
-  balance: quantity.optional(),
-  nonce: z.int().optional(),
-  code: hex.optional(),
-  storage: z.record(word, word).optional(),
-});
-const states = z.strictObject({ blockNumber: quantity, blockHash: word, states: z.record(address, accountState) });
+const identity = { blockNumber: quantity, blockHash: word };
+const states = z.strictObject({ ...identity, states: z.record(address, z.looseObject({})) });
 const blockProof = z.strictObject({
-  blockNumber: quantity,
-  blockHash: word,
-  signers: z.array(blsKey).length(3),
+  ...identity,
+  signers: z.array(z.string().regex(/^0x[0-9a-f]{96}$/)).length(3),
   aggregateSignature: z.string().regex(/^0x[0-9a-f]{192}$/),
 });
-const validatorInfo = z.looseObject({
-  blockNumber: quantity,
-  validators: z.array(z.looseObject({ address, blsPublicKey: blsKey, proposedBlocks: quantity })).length(4),
-});
+const validatorInfo = z.looseObject({ ...identity, validators: z.array(z.looseObject({ address })).length(4) });
 const proof = z.looseObject({
   balance: quantity,
   codeHash: word,
@@ -46,36 +37,13 @@ const proof = z.looseObject({
   storageProof: z.array(z.strictObject({ key: hex, value: quantity, proof: z.array(hex).min(1) })).length(1),
 });
 
-/** Subject of the method checks: a block with `transaction`, which wrote to `contract` and emitted a log. */
-export type Subject = Readonly<{
-  account: string;
-  contract: string;
-  blockHash: string;
-  blockNumber: string;
-  transaction: string;
-  signed: string;
-}>;
-
 /** A method, parameters to call it with, and its result schema. */
 export type MethodShape = readonly [string, readonly unknown[], z.ZodType];
 
-/** Lists every method of the specification's tables, in table order. */
-export function listMethodShapes(subject: Subject): readonly MethodShape[] {
-  return [
-    ...listStandardMethods(subject),
-    ...listNetworkMethods(subject),
-    ...listTraceMethods(subject),
-    ...listExtensionMethods(subject),
-    ...listPlaceholderMethods(subject),
-  ];
-}
-
-function buildCall(it: Subject): object {
-  return { from: it.account, to: it.contract, data: `0x${"07".repeat(32)}` };
-}
-
-function listStandardMethods(it: Subject): readonly MethodShape[] {
-  const call = buildCall(it);
+/** Lists every method of the specification's tables that HTTP serves, in table order. */
+export function listMethodShapes(it: TestSubject): readonly MethodShape[] {
+  const call = { from: it.account, to: it.contract, data: `0x${"07".repeat(32)}` };
+  const tracer = { tracer: "callTracer" };
   return [
     ["eth_gasPrice", [], quantity],
     ["eth_maxPriorityFeePerGas", [], quantity],
@@ -95,7 +63,7 @@ function listStandardMethods(it: Subject): readonly MethodShape[] {
     ["eth_getTransactionCount", [it.account, "latest"], quantity],
     ["eth_getStorageAt", [it.contract, "0x0", "latest"], word],
     ["eth_getCode", [it.contract, "latest"], hex],
-    ["eth_getProof", [it.contract, ["0x0"], "latest"], proof],
+    ["eth_getProof", [it.contract, [`0x${"0".repeat(64)}`], "latest"], proof],
     ["eth_sendRawTransaction", [it.signed], word],
     ["eth_call", [call, "latest"], hex],
     ["eth_estimateGas", [call], quantity],
@@ -114,24 +82,12 @@ function listStandardMethods(it: Subject): readonly MethodShape[] {
     ["eth_getTransactionByBlockNumberAndIndex", [it.blockNumber, "0x0"], transaction],
     ["eth_getTransactionReceipt", [it.transaction], receipt],
     ["eth_getLogs", [{ fromBlock: "0x0", toBlock: "latest" }], z.array(log).min(1)],
-  ];
-}
-
-function listNetworkMethods(it: Subject): readonly MethodShape[] {
-  return [
     ["net_version", [], z.literal("1672")],
     ["net_listening", [], z.literal(true)],
     ["net_peerCount", [], quantity],
     ["web3_clientVersion", [], z.string().includes("v0.16.2")],
     ["web3_sha3", ["0x1234"], z.literal("0x56570de287d73cd1cb6092bb8fdee6173974955fdef345ae579ee9f475ea7432")],
     ["txpool_nonceFrom", [it.account], quantity],
-  ];
-}
-
-function listTraceMethods(it: Subject): readonly MethodShape[] {
-  const tracer = { tracer: "callTracer" };
-  const call = buildCall(it);
-  return [
     ["debug_traceTransaction", [it.transaction, tracer], frame],
     ["debug_traceCall", [call, "latest", tracer], frame],
     ["debug_traceBlockByHash", [it.blockHash, tracer], z.array(z.strictObject({ txHash: word, result: frame })).min(1)],
@@ -152,11 +108,6 @@ function listTraceMethods(it: Subject): readonly MethodShape[] {
       }),
     ],
     ["trace_filter", [{ fromBlock: "0x0", toBlock: it.blockNumber }], z.array(parityTrace).min(1)],
-  ];
-}
-
-function listExtensionMethods(it: Subject): readonly MethodShape[] {
-  return [
     [
       "eth_getAccount",
       [it.contract, "latest"],
@@ -169,11 +120,6 @@ function listExtensionMethods(it: Subject): readonly MethodShape[] {
     ["debug_getBlockReadStates", [it.blockNumber], states],
     ["debug_getBlockWriteStates", [it.blockNumber], states],
     ["debug_getBlockWriteSetKeys", [it.blockNumber], z.array(hex).min(1)],
-  ];
-}
-
-function listPlaceholderMethods(it: Subject): readonly MethodShape[] {
-  return [
     ["eth_coinbase", [], z.literal("0x0")],
     ["eth_mining", [], z.literal(false)],
     ["eth_hashrate", [], z.literal("0x0")],
