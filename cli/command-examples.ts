@@ -2,7 +2,7 @@ import type { Command } from "commander";
 
 /** Examples of each command, by command name; shown in its help and in docs/command-line.md. */
 export const commandExamples: Readonly<Record<string, readonly string[]>> = {
-  stack: ["gatehouse stack --once", "gatehouse stack --observe --overview"],
+  stack: ["gatehouse stack --once", "gatehouse stack --observe"],
   sidecar: ["gatehouse sidecar --settings sidecar.json5"],
   gateway: ["gatehouse gateway --settings gateway.json5"],
   facilitator: ["gatehouse facilitator --settings facilitator.json5"],

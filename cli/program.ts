@@ -6,19 +6,15 @@ import { findNearestWord } from "#daemon/settings/problem.ts";
 import type { Mask } from "#daemon/secrets/mask.ts";
 import { version } from "#daemon/version.ts";
 import { addExamples } from "./command-examples.ts";
-import { createAdoptCommand } from "./commands/adopt-command.ts";
+import { createAdoptCommand, createRestartCommand, createResumeCommand } from "./commands/control-commands.ts";
 import { createConfigCommand } from "./commands/config-command.ts";
 import { createContractsCommand } from "./commands/contracts-command.ts";
 import { createDoctorCommand } from "./commands/doctor-command.ts";
 import { createLedgerCommand } from "./commands/ledger-command.ts";
-import { addMovedCommands } from "./commands/moved-commands.ts";
 import { createPayCommand } from "./commands/pay-command.ts";
-import { createRestartCommand } from "./commands/restart-command.ts";
-import { createRestoreCommand } from "./commands/restore-command.ts";
-import { createResumeCommand } from "./commands/resume-command.ts";
-import { addServiceCommand } from "./commands/service-command.ts";
+import { createRestoreCommand, createVolumeSnapshotCommand } from "./commands/job-commands.ts";
+import { addHelpers, addProducts } from "./commands/service-commands.ts";
 import { createUpgradeCommand } from "./commands/upgrade-command.ts";
-import { createVolumeSnapshotCommand } from "./commands/volume-snapshot-command.ts";
 import { isServiceName, loadDefinition } from "./service-definitions.ts";
 import { createStatusCommand } from "./commands/status-command.ts";
 import { createStackCommand } from "./commands/stack-command.ts";
@@ -48,7 +44,6 @@ export function createProgram({ mask }: Readonly<{ mask: Mask }>): UntypedComman
   program.addCommand(createLedgerCommand({ mask }));
   program.addCommand(createVolumeSnapshotCommand({ mask }), { hidden: true });
   addHelpers(program, mask);
-  addMovedCommands(program);
   addSettingsHelp(program);
   // The typed commands are commander's own objects.
   const untyped = program as unknown as UntypedCommand;
@@ -112,95 +107,6 @@ function nameHelp(command: UntypedCommand, words: string): void {
   const lists = command.commands.length > 0 ? "lists the commands" : "shows how to use it";
   command.showHelpAfterError(`("${words} --help" ${lists})`);
   for (const inner of command.commands) nameHelp(inner, `${words} ${inner.name()}`);
-}
-
-/** Adds the commands for a deployment's services. */
-function addProducts(program: Command, mask: Mask): void {
-  addServiceCommand(
-    program,
-    {
-      name: "sidecar",
-      summary: "Guard a node: configuration, pruning, restarts, health, and its RPC",
-      load: async () => (await import("#sidecar/main.ts")).sidecar,
-      handsOver: "or-ends",
-    },
-    { mask },
-  );
-  addServiceCommand(
-    program,
-    {
-      name: "gateway",
-      summary: "Guard the RPC of any EVM node: methods, limits, cache, WebSocket, health",
-      load: async () => (await import("#gateway/main.ts")).gateway,
-      handsOver: "or-serves-on",
-    },
-    { mask },
-  );
-  addServiceCommand(
-    program,
-    {
-      name: "facilitator",
-      summary: "Verify and settle x402 payments on-chain",
-      load: async () => (await import("#facilitator/main.ts")).facilitator,
-      handsOver: "or-serves-on",
-    },
-    { mask },
-  );
-  addServiceCommand(
-    program,
-    {
-      name: "resource-server",
-      summary: "Sell HTTP routes through x402 and forward paid requests upstream",
-      load: async () => (await import("#resource-server/main.ts")).resourceServer,
-      handsOver: "or-serves-on",
-    },
-    { mask },
-  );
-}
-
-/** Adds the commands for services that a deployment or the stack starts; they are hidden from `--help`. */
-function addHelpers(program: Command, mask: Mask): void {
-  addServiceCommand(
-    program,
-    {
-      name: "devnet",
-      hidden: true,
-      summary: "Run a development node with the whole JSON-RPC interface",
-      load: async () => (await import("#devnet/main.ts")).devnet,
-    },
-    { mask },
-  );
-  addServiceCommand(
-    program,
-    {
-      name: "engine-proxy",
-      hidden: true,
-      summary:
-        "Give a sidecar limited access to the Docker Engine: inspect, restart and node_cli of one container only",
-      load: async () => (await import("#engine-proxy/main.ts")).engineProxy,
-    },
-    { mask },
-  );
-  addServiceCommand(
-    program,
-    {
-      name: "pushgateway",
-      hidden: true,
-      summary: "Run Prometheus's Pushgateway if it is on PATH, otherwise a stand-in for development",
-      load: async () => (await import("#devnet/pushgateway/main.ts")).pushgateway,
-    },
-    { mask },
-  );
-  addServiceCommand(
-    program,
-    {
-      name: "upstream",
-      hidden: true,
-      summary: "Run a sample upstream with something to sell",
-      load: async () => (await import("#devnet/upstream/main.ts")).upstream,
-    },
-    { mask },
-  );
 }
 
 /** Makes a command and its subcommands suggest the nearest choice when an argument or option with choices gets an invalid value. */

@@ -16,8 +16,13 @@ export function hasColors(stream: NodeJS.WriteStream): boolean {
   return stream.isTTY && !process.env["NO_COLOR"];
 }
 
+/** Returns a function that asks the user; undefined without a terminal. */
+export function findConfirmation(): typeof askToConfirm | undefined {
+  return process.stdin.isTTY ? askToConfirm : undefined;
+}
+
 /** Asks the user at the terminal; anything but yes means no. */
-export async function askToConfirm(question: string): Promise<boolean> {
+async function askToConfirm(question: string): Promise<boolean> {
   const terminal = createInterface({ input: process.stdin, output: process.stdout });
   try {
     // Ctrl-C and Ctrl-D close the terminal, which means no.

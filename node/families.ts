@@ -58,9 +58,6 @@ export type ImageBehaviour = Readonly<{
   healthCommand?: readonly string[];
 }>;
 
-/** Rows of {@link nodeFamilies}; the first is the default. */
-export type NodeFamilies = readonly [NodeFamily, ...NodeFamily[]];
-
 /** The node described in the specification ("Node command line", "Node operations objects"). */
 const generic: NodeFamily = {
   name: "generic",
@@ -110,43 +107,45 @@ const pharos: NodeFamily = {
 };
 
 /**
- * All differences between node families: names, paths and behaviour. To add a family, add a row; all code takes the node's names and paths
- * from this table. Differences between releases are in `versions.ts`.
+ * All differences between node families: names, paths and behaviour; the first row is the default. To add a family, add a row; all code
+ * takes the node's names and paths from this table. Differences between releases are in `versions.ts`.
  */
-export const nodeFamilies: NodeFamilies = [generic, pharos];
+export const nodeFamilies: readonly [NodeFamily, ...NodeFamily[]] = [generic, pharos];
 
 /**
  * Finds a family by name.
  *
  * @throws {Error} when no row has that name.
  */
-export function findFamily(name: string, families: NodeFamilies = nodeFamilies): NodeFamily {
-  const found = families.find((family) => family.name === name);
+export function findFamily(name: string): NodeFamily {
+  const found = nodeFamilies.find((family) => family.name === name);
   if (found !== undefined) return found;
-  throw new Error(`unknown node family "${name}"; known: ${families.map((each) => each.name).join(", ")}`);
+  throw new Error(`unknown node family "${name}"; known: ${nodeFamilies.map((each) => each.name).join(", ")}`);
 }
 
 /**
- * Detects a workspace's family from its programs, or else from its configuration file. Defaults to the first row.
+ * Detects a workspace's family from its programs, or else from its configuration file. Defaults to `preferred`.
  *
  * @param listDirectories directories that may contain a family's programs.
  */
 export function findFamilyOnDisk(
   workspace: string,
   listDirectories: (family: NodeFamily) => readonly string[],
-  families: NodeFamilies = nodeFamilies,
+  preferred: NodeFamily,
 ): NodeFamily {
   const hasPrograms = (family: NodeFamily) =>
     Object.values(family.programs).some((name) =>
       listDirectories(family).some((directory) => existsSync(join(directory, name))),
     );
   const hasConfig = ({ configPlaces }: NodeFamily) => configPlaces.some((path) => existsSync(join(workspace, path)));
-  return families.find(hasPrograms) ?? families.find(hasConfig) ?? families[0];
+  const families = [preferred, ...nodeFamilies];
+  return families.find(hasPrograms) ?? families.find(hasConfig) ?? preferred;
 }
 
-/** Finds the family whose configuration file has the same name as the given path. Defaults to the first row. */
-export function findFamilyOfConfig(configPath: string, families: NodeFamilies = nodeFamilies): NodeFamily {
-  return families.find((family) => nameConfigFile(family) === basename(configPath)) ?? families[0];
+/** Finds the family whose configuration file has the same name as the given path. Defaults to `preferred`. */
+export function findFamilyOfConfig(configPath: string, preferred: NodeFamily): NodeFamily {
+  const families = [preferred, ...nodeFamilies];
+  return families.find((family) => nameConfigFile(family) === basename(configPath)) ?? preferred;
 }
 
 /** Returns the name of a family's configuration file. */

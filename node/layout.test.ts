@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { nodeFamilies, type NodeFamily } from "./families.ts";
 import { formatArgument, findPathsDirectory, resolveNodeLayout, type NodeLayoutSettings } from "./layout.ts";
-import { nodeReleases } from "./versions.ts";
+import { withRows } from "./testing/table-rows.ts";
 
 let root: string;
 
@@ -101,15 +101,16 @@ describe("the layout of a workspace", () => {
       nodeDirectory: "made",
     };
     put("bin/made_cli");
-    const tables = { releases: nodeReleases, families: [...nodeFamilies, made] as const };
-    expect(resolveNodeLayout({ workspace: root }, undefined, { ...tables, families: [first, made] })).toMatchObject({
+    const resolve = (settings: NodeLayoutSettings) =>
+      withRows(nodeFamilies, [...nodeFamilies, made], () => resolveNodeLayout(settings));
+    expect(resolve({ workspace: root })).toMatchObject({
       family: made,
       binDirectory: join(root, "bin"),
       opsDirectory: join(root, "tools"),
       configPath: join(root, "etc/made.conf"),
       pathsDirectory: join(root, "bin"),
     });
-    expect(resolveNodeLayout({ workspace: root, family: "generic" }, undefined, tables).family).toBe(first);
+    expect(resolve({ workspace: root, family: "generic" }).family).toBe(first);
   });
 });
 

@@ -1,14 +1,7 @@
 import { existsSync } from "node:fs";
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
 import { StartupError } from "#daemon/process/startup-error.ts";
-import {
-  findFamilyOnDisk,
-  findFamily,
-  findFamilyOfConfig,
-  nodeFamilies,
-  type NodeFamilies,
-  type NodeFamily,
-} from "./families.ts";
+import { findFamilyOnDisk, findFamily, findFamilyOfConfig, nodeFamilies, type NodeFamily } from "./families.ts";
 import {
   deriveBinDirectory,
   nodeReleases,
@@ -16,7 +9,6 @@ import {
   findRelease,
   type LayoutName,
   type NodeRelease,
-  type NodeReleases,
   type NodeVersion,
 } from "./versions.ts";
 
@@ -44,37 +36,31 @@ export type NodeLayoutSettings = Readonly<{
   version?: string | undefined;
 }>;
 
-/** Tables of known releases and families. */
-export type NodeTables = Readonly<{ releases: NodeReleases; families: NodeFamilies }>;
-
-const knownTables: NodeTables = { releases: nodeReleases, families: nodeFamilies };
-
 /**
  * Finds the node's family, programs and configuration file, either from the settings or from the files on disk and the version's layout
  * (specification, "Versioning", 1).
  *
+ * @param preferred Family of a node that nothing on disk identifies.
  * @throws {StartupError} when neither a workspace nor a configuration file is set.
  */
 export function resolveNodeLayout(
   settings: NodeLayoutSettings,
   version?: NodeVersion,
-  { releases, families }: NodeTables = knownTables,
+  preferred: NodeFamily = nodeFamilies[0],
 ): NodeLayout {
   const { workspace, configPath, nodeDirectory } = settings;
-  const named = settings.family === undefined ? undefined : findFamily(settings.family, families);
-  const { root, bin } = workspace === undefined ? locateByConfig(configPath, named, families) : { root: workspace };
+  const named = settings.family === undefined ? undefined : findFamily(settings.family);
+  const { root, bin } = workspace === undefined ? locateByConfig(configPath, named, preferred) : { root: workspace };
   const set = settings.binDirectory ?? bin;
   const locateStandard = (layout: LayoutName, family: NodeFamily) =>
     resolve(root, deriveBinDirectory(layout, nodeDirectory ?? family.nodeDirectory));
   const locateBin = (layout: LayoutName, family: NodeFamily) =>
     set === undefined ? locateStandard(layout, family) : resolve(set);
-  const listBins = (family: NodeFamily) => releases.map(({ layout }) => locateBin(layout, family));
-  const family = named ?? findFamilyOnDisk(root, listBins, families);
+  const listBins = (family: NodeFamily) => nodeReleases.map(({ layout }) => locateBin(layout, family));
+  const family = named ?? findFamilyOnDisk(root, listBins, preferred);
   const known = version ?? (settings.version === undefined ? undefined : parseNodeVersion(settings.version));
   const { layout, nodeCliTakesConfig } =
-    known === undefined
-      ? findReleaseOnDisk((kind) => locateStandard(kind, family), releases)
-      : findRelease(known, releases);
+    known === undefined ? findReleaseOnDisk((kind) => locateStandard(kind, family)) : findRelease(known);
   const binDirectory = locateBin(layout, family);
   const found = resolve(configPath ?? findConfig(root, binDirectory, family));
   return {
@@ -103,7 +89,7 @@ export function formatArgument(path: string, directory: string): string {
 function locateByConfig(
   configPath: string | undefined,
   named: NodeFamily | undefined,
-  families: NodeFamilies,
+  preferred: NodeFamily,
 ): Readonly<{ root: string; bin?: string }> {
   if (configPath === undefined) {
     throw new StartupError(
@@ -112,7 +98,7 @@ function locateByConfig(
     );
   }
   const path = resolve(configPath);
-  const { configPlaces } = named ?? findFamilyOfConfig(path, families);
+  const { configPlaces } = named ?? findFamilyOfConfig(path, preferred);
   const places = configPlaces.filter((place) => path.endsWith(sep + place));
   const place = places.find((each) => each.includes("/")) ?? places[0];
   if (place === undefined) return { root: dirname(path), bin: dirname(path) };
@@ -130,7 +116,7 @@ function findConfig(root: string, binDirectory: string, { configPlaces: [first, 
 }
 
 /** Returns the newest release whose older layout is found on disk, or else the newest release of all. */
-function findReleaseOnDisk(locateBin: (layout: LayoutName) => string, releases: NodeReleases): NodeRelease {
-  const newest = releases.at(-1) ?? releases[0];
-  return releases.findLast(({ layout }) => layout !== newest.layout && existsSync(locateBin(layout))) ?? newest;
+function findReleaseOnDisk(locateBin: (layout: LayoutName) => string): NodeRelease {
+  const newest = nodeReleases.at(-1) ?? nodeReleases[0];
+  return nodeReleases.findLast(({ layout }) => layout !== newest.layout && existsSync(locateBin(layout))) ?? newest;
 }

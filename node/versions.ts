@@ -1,7 +1,7 @@
 import { basename } from "node:path";
 import gte from "semver/functions/gte.js";
 import major from "semver/functions/major.js";
-import { nodeFamilies, type NodeFamilies } from "./families.ts";
+import { nodeFamilies } from "./families.ts";
 
 /** A parsed node version. Comparisons ignore the pre-release part, because a pre-release counts as its release. */
 export type NodeVersion = Readonly<{
@@ -32,9 +32,6 @@ export type NodeRelease = Readonly<{
   instanceKey?: string;
 }>;
 
-/** Rows of {@link nodeReleases}, oldest first. */
-export type NodeReleases = readonly [NodeRelease, ...NodeRelease[]];
-
 const pamirKeys: MonitorKeys = {
   enabled: "enable_pamir_cetina",
   jobName: "pamir_cetina_job_name",
@@ -58,7 +55,7 @@ const storage = { naming: "storage", monitorKeys: storageKeys } as const;
  * All differences between node versions, oldest first (specification, "Versioning" and "monitor_config keys"). For a release that renames
  * its keys or moves its programs, add a row: the sidecar, lint, devnet, deployment and policies all read this table.
  */
-export const nodeReleases: NodeReleases = [
+export const nodeReleases: readonly [NodeRelease, ...NodeRelease[]] = [
   { since: "0.0.0", layout: "client-bin", nodeCliTakesConfig: false, ...pamir },
   { since: "0.11.0", layout: "workspace-bin", nodeCliTakesConfig: true, ...pamir },
   { since: "0.16.0", layout: "workspace-bin", nodeCliTakesConfig: true, ...storage },
@@ -84,11 +81,8 @@ export function deriveBinDirectory(layout: LayoutName, nodeDirectory: string): s
 }
 
 /** Returns the row that a version belongs to. For a version before the first row, returns the first row. */
-export function findRelease(
-  { release }: Pick<NodeVersion, "release">,
-  releases: NodeReleases = nodeReleases,
-): NodeRelease {
-  return releases.findLast(({ since }) => gte(release, since)) ?? releases[0];
+export function findRelease({ release }: Pick<NodeVersion, "release">): NodeRelease {
+  return nodeReleases.findLast(({ since }) => gte(release, since)) ?? nodeReleases[0];
 }
 
 /**
@@ -96,10 +90,10 @@ export function findRelease(
  *
  * @throws {Error} when the text is not a version.
  */
-export function findReleaseOfText(text: string, releases: NodeReleases = nodeReleases): NodeRelease {
+export function findReleaseOfText(text: string): NodeRelease {
   const version = parseNodeVersion(text);
   if (version === undefined) throw new Error(`"${text}" is not a version; expected one such as 0.16.2`);
-  return findRelease(version, releases);
+  return findRelease(version);
 }
 
 const number = "(0|[1-9]\\d{0,8})";
@@ -220,7 +214,7 @@ export function isSameCommit(one: string, other: string): boolean {
 
 /** Returns the commits in image tags, with their releases. */
 export function listImageCommits(...images: readonly (string | undefined)[]): ReleaseCommits {
-  const found = images.map((image) => findTag(image ?? "", nodeFamilies) ?? []);
+  const found = images.map((image) => findTag(image ?? "") ?? []);
   return Object.fromEntries(found.flatMap(([, version, commit]) => (commit && version ? [[commit, version]] : [])));
 }
 
@@ -228,9 +222,9 @@ export function listImageCommits(...images: readonly (string | undefined)[]): Re
  * Returns the version in an image reference's tag: the tag itself, or the part defined by a node family's tag format. Returns undefined if
  * there is no tag or only a digest, or if the tag contains other words, is `latest` or is a date (`2026.11.1`).
  */
-export function parseImageVersion(image: string, families = nodeFamilies): NodeVersion | undefined {
+export function parseImageVersion(image: string): NodeVersion | undefined {
   const tag = readTag(image);
-  const version = tag === undefined ? undefined : parseNodeVersion(findTag(image, families)?.[1] ?? tag);
+  const version = tag === undefined ? undefined : parseNodeVersion(findTag(image)?.[1] ?? tag);
   return version !== undefined && major(version.release) < firstYear ? version : undefined;
 }
 
@@ -238,9 +232,9 @@ function readTag(image: string): string | undefined {
   return /:([^/:]+)$/.exec(image.split("@")[0] ?? "")?.[1];
 }
 
-function findTag(image: string, families: NodeFamilies): RegExpExecArray | undefined {
+function findTag(image: string): RegExpExecArray | undefined {
   const tag = readTag(image) ?? "";
-  return families.map((family) => family.image.tag?.exec(tag) ?? undefined).find((found) => found !== undefined);
+  return nodeFamilies.map((family) => family.image.tag?.exec(tag) ?? undefined).find((found) => found !== undefined);
 }
 
 /** A major number in an image tag is a year if it is at least this. */

@@ -5,7 +5,7 @@ import { explainUnreadable, readNamedText } from "#daemon/files/regular-file.ts"
 import { Secret } from "#daemon/secrets/secret.ts";
 import type { Mask } from "#daemon/secrets/mask.ts";
 import { canonicalContracts, contractUses, listContracts, type ContractUse } from "#x402/contracts.ts";
-import { askToConfirm, createTerminalOutput } from "../terminal.ts";
+import { createTerminalOutput, findConfirmation } from "../terminal.ts";
 import { parseHttpUrl } from "./option-values.ts";
 
 const uses = Object.keys(contractUses) as ContractUse[];
@@ -56,9 +56,8 @@ function createDeployCommand(mask: Mask) {
       const { runContractsDeploy: run } = await import("#facilitator/contracts/contracts-command.ts");
       const { create2Deployer } = canonicalContracts;
       const contracts = [create2Deployer, ...selectContracts(use).filter((contract) => contract !== create2Deployer)];
-      const confirm = process.stdin.isTTY ? askToConfirm : undefined;
       process.exitCode = await run(
-        { rpcUrl, contracts, privateKey: key, initCodes, copyFrom, yes, confirm },
+        { rpcUrl, contracts, privateKey: key, initCodes, copyFrom, yes, confirm: findConfirmation() },
         createTerminalOutput({ mask }),
       );
     });

@@ -6,12 +6,17 @@ import { readNamedText, explainUnreadable } from "#daemon/files/regular-file.ts"
 import type { Mask } from "#daemon/secrets/mask.ts";
 import { Secret } from "#daemon/secrets/secret.ts";
 import { findUserStateDirectory } from "#daemon/files/user-state-directory.ts";
+import { readSettings } from "#daemon/settings/settings.ts";
+import { SettingsError } from "#daemon/settings/problem.ts";
 import type { ControlOptions } from "#sidecar/upkeep/control/control-options.ts";
 import { findControlLocations } from "#sidecar/upkeep/control/control-locations.ts";
-import { readSidecarSettings } from "./sidecar-settings.ts";
+import { sidecarSettings, type SidecarSettings } from "#sidecar/settings.ts";
 
 /** Environment variable that holds the token if no token file is given. */
 const tokenVariable = "GATEHOUSE_SIDECAR_UPKEEP_CONTROL_TOKEN";
+
+/** Max bytes read from a token file; no token is longer. */
+const tokenBytes = 65_536;
 
 /**
  * Finds the sidecar that a command targets: by URL, state directory or settings. On invalid input, prints an error, sets exit status 1 and
@@ -20,58 +25,61 @@ const tokenVariable = "GATEHOUSE_SIDECAR_UPKEEP_CONTROL_TOKEN";
 export function findControlTarget(command: string, typed: ControlOptions, { mask }: Readonly<{ mask: Mask }>) {
   const { settings: file, stateDirectory, url, tokenFile } = typed;
   if (url !== undefined) {
-    const token = readControlToken(command, tokenFile, { mask });
-    return token === undefined ? undefined : ({ kind: "url", url, token, typed } as const);
+    const token = readControlToken(command, tokenFile);
+    if (token === undefined) return undefined;
+    mask.hide(new Secret(token));
+    return { kind: "url", url, token, typed } as const;
   }
   if (stateDirectory !== undefined) {
     return { kind: "socket", stateDirectories: [resolve(stateDirectory)], typed } as const;
   }
   const settings = readSidecarSettings(file, { mask });
   if (settings === undefined) return undefined;
-  const places = findControlLocations(settings, findUserStateDirectory(process.env));
+  const places = locateSidecar(settings);
   if (places !== undefined) return { kind: "socket", stateDirectories: places, typed } as const;
-  const [only, ...others] = listRunningServices(process.env).flatMap(({ stateDirectory: place }) => place ?? []);
-  if (only !== undefined && others.length === 0) return { kind: "socket", stateDirectories: [only], typed } as const;
-  const commands = [only, ...others].flatMap((place) =>
-    place === undefined ? [] : `\n  ${formatOwnCommand()} ${command} --state-directory ${quoteShellWord(place)}`,
-  );
-  fail(
+  const found = listRunningServices(process.env).flatMap(({ stateDirectory: place }) => place ?? []);
+  if (found.length === 1) return { kind: "socket", stateDirectories: found, typed } as const;
+  const commands = found.map((place) => {
+    return `\n  ${formatOwnCommand()} ${command} --state-directory ${quoteShellWord(place)}`;
+  });
+  return fail(
     commands.length === 0
       ? `${command}: no running sidecar found for this user. Specify one with --state-directory, --settings with its settings, --url, or its GATEHOUSE_SIDECAR_NODE_WORKSPACE.`
       : `${command}: several sidecars run here; choose one:${commands.join("")}`,
   );
-  return undefined;
 }
 
-/**
- * Reads the token of a sidecar's control listener from its file, else from the environment. On failure, prints an error, sets exit status 1
- * and returns undefined.
- */
-function readControlToken(
-  command: string,
+/** Lists the state directories that a sidecar with these settings may use; undefined if they don't specify its node. */
+export function locateSidecar(settings: Parameters<typeof findControlLocations>[0]) {
+  return findControlLocations(settings, findUserStateDirectory(process.env));
+}
+
+/** Reads the sidecar's settings for a command that runs next to it. On errors, prints them, sets exit status 1 and returns undefined. */
+export function readSidecarSettings(
   file: string | undefined,
   { mask }: Readonly<{ mask: Mask }>,
-): string | undefined {
-  const token = file === undefined ? process.env[tokenVariable] : readToken(command, file);
-  if (token !== undefined) mask.hide(new Secret(token));
-  if (token !== undefined && token !== "") return token;
-  if (process.exitCode === undefined) fail(`${command}: --url needs the token: --token-file, or ${tokenVariable}.`);
-  return undefined;
-}
-
-/** Max bytes read from a token file; no token is longer. */
-const tokenBytes = 65_536;
-
-function readToken(command: string, path: string): string | undefined {
+): SidecarSettings | undefined {
   try {
-    return readNamedText(path, tokenBytes).trim();
+    const settings = readSettings(sidecarSettings, { env: process.env, file });
+    mask.hide(settings);
+    return settings;
   } catch (error) {
-    fail(`${command}: ${path} can't be read (${explainUnreadable(error)}); expected a file with the token.`);
-    return undefined;
+    if (error instanceof SettingsError) return fail(error.message);
+    throw error;
   }
 }
 
-function fail(message: string): void {
+/** Reads the token of a sidecar's control listener from its file, else from the environment. */
+function readControlToken(command: string, file: string | undefined): string | undefined {
+  try {
+    const token = file === undefined ? process.env[tokenVariable] : readNamedText(file, tokenBytes).trim();
+    return token || fail(`${command}: --url needs the token: --token-file, or ${tokenVariable}.`);
+  } catch (error) {
+    return fail(`${command}: ${file} can't be read (${explainUnreadable(error)}); expected a file with the token.`);
+  }
+}
+
+function fail(message: string): undefined {
   process.stderr.write(`${message}\n`);
   process.exitCode = 1;
 }

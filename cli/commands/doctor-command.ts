@@ -1,6 +1,7 @@
 import { Command, InvalidArgumentError } from "@commander-js/extra-typings";
 import type { Mask } from "#daemon/secrets/mask.ts";
 import { createTerminalOutput } from "../terminal.ts";
+import { isHttpUrl } from "./option-values.ts";
 
 type ByService = Readonly<Record<string, string>>;
 
@@ -9,7 +10,7 @@ export function createDoctorCommand({ mask }: Readonly<{ mask: Mask }>) {
   return new Command("doctor")
     .summary("Check settings, keys, signer, ports and versions; change nothing")
     .description(
-      "Checks settings, keys, ports, services and what they report, versions and the signer. Services are found from this environment, --settings and --url; those of `gatehouse stack` from its folder. With --drift it checks the running services of a deployed stack for changes that Pulumi's refresh can't see. Exits 0 when nothing is wrong, 2 when something is, 1 when a check could not be made.",
+      "Checks settings, keys, ports, services and what they report, versions and the signer. Checks the services of this environment, --settings and --url, or else those that run on this machine. With --drift it checks the running services of a deployed stack for changes that Pulumi's refresh can't see. Exits 0 when nothing is wrong, 2 when something is, 1 when a check could not be made.",
     )
     .option("--settings <service=file>", "settings file of a service; may be repeated", collectFile, {})
     .option(
@@ -18,7 +19,6 @@ export function createDoctorCommand({ mask }: Readonly<{ mask: Mask }>) {
       collectUrl,
       {},
     )
-    .option("--state-dir <path>", "folder of a `gatehouse stack` on this machine", ".gatehouse")
     .option("--bundle <file>", "also write everything to a new tar.gz for a bug report, without secrets")
     .option("--log <file>", "log file whose tail goes into the bundle; may be repeated", collect, [])
     .option("--drift", "only compare the running services of a deployed stack with their deployed configuration", false)
@@ -27,7 +27,7 @@ export function createDoctorCommand({ mask }: Readonly<{ mask: Mask }>) {
       'with --drift: file with the output of "pulumi stack output --json"; - is standard input',
     )
     .option("--json", "print JSON for machines", false)
-    .action(async ({ drift, outputs, url: urls, settings, json, stateDir, bundle, log: logs }) => {
+    .action(async ({ drift, outputs, url: urls, settings, json, bundle, log: logs }) => {
       const output = createTerminalOutput({ mask });
       const { diagnose, diagnoseDrift } = await import("../doctor/diagnose.ts");
       if (drift) {
@@ -40,8 +40,7 @@ export function createDoctorCommand({ mask }: Readonly<{ mask: Mask }>) {
         process.exitCode = 1;
         return;
       }
-      const places = { urls, settings, stateDirectory: stateDir, env: process.env };
-      const options = { ...places, json, bundle, logs };
+      const options = { urls, settings, env: process.env, json, bundle, logs };
       process.exitCode = await diagnose(options, { ...output, mask, clock: Date.now });
     });
 }
@@ -71,7 +70,7 @@ function collect(text: string, before: readonly string[]): readonly string[] {
 
 function collectUrl(text: string, before: ByService): ByService {
   const [, name, url] = /^([a-z-]+)=(.+)$/.exec(text) ?? [];
-  if (name === undefined || url === undefined || !isHttp(url)) {
+  if (name === undefined || url === undefined || !isHttpUrl(url)) {
     throw new InvalidArgumentError("Expected <service>=<http or https URL>, e.g. sidecar=http://127.0.0.1:9600.");
   }
   return { ...before, [name]: url };
@@ -81,8 +80,4 @@ function collectFile(text: string, before: ByService): ByService {
   const [, name, file] = /^([a-z-]+)=(.+)$/.exec(text) ?? [];
   if (name !== undefined && file !== undefined) return { ...before, [name]: file };
   throw new InvalidArgumentError("Expected <service>=<file>, e.g. facilitator=facilitator.json5.");
-}
-
-function isHttp(url: string): boolean {
-  return /^https?:$/.test(URL.parse(url)?.protocol ?? "");
 }

@@ -17,15 +17,10 @@ export function createStackCommand() {
         .preset("9490")
         .argParser(parsePort),
     )
-    .addOption(
-      new Option("--overview [port]", "also serve a page with the state of all services and the payments")
-        .preset("9610")
-        .argParser(parsePort),
-    )
     .option("--verbose", "print the decoded headers of the payment", false)
     .option(
       "--json",
-      "one JSON document once the request is bought, { parts, overview, purchase, paidAfterMs }; all else on standard error",
+      "one JSON document once the request is bought, { parts, purchase, paidAfterMs }; all else on standard error",
       false,
     )
     .option("--state-dir <path>", "folder for the stack's state", ".gatehouse")
@@ -43,7 +38,6 @@ export function createStackCommand() {
           json: options.json,
           stateDirectory: options.stateDir,
           observe: options.observe,
-          overview: options.overview,
           env: process.env,
         },
         { stdout: process.stdout, stderr: process.stderr, paint },

@@ -33,21 +33,20 @@ export function createStatusCommand({ mask }: Readonly<{ mask: Mask }>) {
     .option("--allowed-host <name...>", "host name allowed in requests for the page, besides addresses and localhost")
     .option("--json", "the whole status as JSON; with --targets a list, [{ name, url, status }]")
     .action(async ({ url, targets, watch, page, host, allowedHost = [], json }, command) => {
+      const signal = createStopSignal();
       if (page !== undefined) {
         if (targets === undefined) return command.error("status --page requires --targets");
-        const { runDashboard } = await import("./run-dashboard.ts");
-        const listen = { host, port: page, allowedHosts: allowedHost };
-        process.exitCode = await runDashboard({ where: targets, listen }, { mask, signal: createStopSignal() });
+        const { serveOverview } = await import("../serve-overview.ts");
+        process.exitCode = await serveOverview(targets, { host, port: page, allowedHosts: allowedHost }, mask, signal);
         return;
       }
-      const { TargetError } = await import("#sidecar/overview/targets.ts");
-      const { readTargets } = await import("../target-list.ts");
+      const { readTargets, TargetError } = await import("../serve-overview.ts");
       const { runStatusCommand: run } = await import("#status/status-command.ts");
       const everyMs = watch === undefined ? undefined : (watch === true ? 5 : watch) * 1_000;
       const output = createTerminalOutput({ mask });
       try {
         const where = targets === undefined ? url : readTargets(targets);
-        process.exitCode = await run({ where, json: json === true, everyMs }, output, createStopSignal());
+        process.exitCode = await run({ where, json: json === true, everyMs }, output, signal);
       } catch (error) {
         if (!(error instanceof TargetError)) throw error;
         output.error(`status: ${error.message}\n`);

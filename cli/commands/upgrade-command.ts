@@ -4,7 +4,8 @@ import { exitStatus, type CommandOutput } from "#daemon/command-line/command-out
 import { findUserStateDirectory } from "#daemon/files/user-state-directory.ts";
 import { createStopSignal } from "#daemon/process/stop-signal.ts";
 import type { Mask } from "#daemon/secrets/mask.ts";
-import { askToConfirm, createTerminalOutput } from "../terminal.ts";
+import { createTerminalOutput, findConfirmation } from "../terminal.ts";
+import { runOnTarget } from "./control-commands.ts";
 import { addUpgradeOptions, findStackMisuse, type UpgradeOptions } from "./upgrade-options.ts";
 
 /** Creates `gatehouse upgrade`: makes a sidecar upgrade its node to another version, and roll back if verification fails. */
@@ -24,13 +25,11 @@ export function createUpgradeCommand({ mask }: Readonly<{ mask: Mask }>) {
       return;
     }
     if (directory === undefined) return command.error("upgrade: expected a directory with the new programs.");
-    const confirm = process.stdin.isTTY ? askToConfirm : undefined;
-    const { findControlTarget } = await import("./control-target.ts");
-    const target = findControlTarget("upgrade", options, { mask });
-    if (target === undefined) return;
-    const { runUpgradeCommand: run } = await import("#sidecar/upkeep/control/upgrade-command.ts");
     const source = resolve(directory);
-    process.exitCode = await run(target, { source, version, dryRun, yes, json, confirm }, output);
+    await runOnTarget("upgrade", options, mask, async (target, ownOutput) => {
+      const { runUpgradeCommand: run } = await import("#sidecar/upkeep/control/upgrade-command.ts");
+      return run(target, { source, version, dryRun, yes, json, confirm: findConfirmation() }, ownOutput);
+    });
   });
 }
 
@@ -59,7 +58,7 @@ async function upgradeStack(stack: string, options: UpgradeOptions, output: Comm
       requested: image === undefined ? undefined : { image, version },
       dryRun,
       yes,
-      confirm: process.stdin.isTTY ? askToConfirm : undefined,
+      confirm: findConfirmation(),
     },
     { output, signal: createStopSignal() },
   );

@@ -6,7 +6,7 @@ import { pipeline } from "node:stream/promises";
 import { create } from "tar";
 import type { Mask } from "#daemon/secrets/mask.ts";
 import { version } from "#daemon/version.ts";
-import type { InspectedService } from "./answers.ts";
+import type { InspectedService } from "./inspect-service.ts";
 import type { Finding } from "./finding.ts";
 import { redact } from "./redact.ts";
 

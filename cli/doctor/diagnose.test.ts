@@ -1,4 +1,4 @@
-import { chmod, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { chmod, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
@@ -144,22 +144,17 @@ test("a key's file that others can read is wrong, with the command that fixes it
   expect(await look()).toEqual([expect.stringContaining(`\`chmod o= ${file}\``)]);
 });
 
-test("where nothing is named, what runs here is found; what has ended, and a stack that no longer runs, is not", async () => {
+test("without names, finds the services that run here, and none that has exited", async () => {
   const folder = await mkdtemp(join(tmpdir(), "gatehouse-doctor-"));
   onTestFinished(() => rm(folder, { recursive: true }));
   const env = { XDG_RUNTIME_DIR: folder, XDG_STATE_HOME: folder };
   const conditions = [{ type: "RpcResponding", status: "True", reason: "Responding", message: "" }];
   const url = await startServiceThat({ service: "gateway", conditions });
-  const [stateDirectory, ended] = [
-    join(folder, "stack"),
-    { service: "facilitator", pid: 2 ** 22 + 1, stopPid: 2 ** 22 + 1 },
-  ];
-  await mkdir(stateDirectory);
-  await writeFile(join(stateDirectory, "stack.lock"), "");
+  const ended = { service: "facilitator", pid: 2 ** 22 + 1, stopPid: 2 ** 22 + 1 };
   using _running = announceService({ service: "gateway", pid: process.pid, stopPid: process.pid, url }, env);
   using _ended = announceService({ ...ended, url: "http://127.0.0.1:1" }, env);
-  const run = await runDoctor({ env, stateDirectory });
+  const run = await runDoctor({ env });
   expect([run.status, listFindings(run, "service")]).toEqual([0, [`right: runs at ${url} and is ready`]]);
-  const { out } = await runDoctor({ env, stateDirectory, json: false });
+  const { out } = await runDoctor({ env, json: false });
   expect(out).toMatch(/\n0 wrong, 0 unknown, 1 skipped, 3 right\n$/);
 });

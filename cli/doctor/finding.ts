@@ -1,16 +1,26 @@
 import { exitStatus } from "#daemon/command-line/command-output.ts";
+import type { InspectedService } from "./inspect-service.ts";
 
 /** One result of a check of `gatehouse doctor`. */
 export type Finding = Readonly<{
   /** Check that reported it, e.g. `drift`. */
   check: string;
-  /** Service or other program that the finding is about. */
+  /** Service that the finding is about. */
   subject: string;
   /** `unknown`: the check could not run, so there may be a problem; `skipped`: not requested. */
   state: "right" | "wrong" | "unknown" | "skipped";
   /** Description of the state; for `wrong` and `unknown`, also the remedy. */
   message: string;
 }>;
+
+/** A finding without its check and subject. */
+export type Judgement = readonly [state: Finding["state"], message: string];
+
+/** A read-only check of one service, which finishes within its own deadlines. `all`: the services checked with it. */
+export type Check = (
+  service: InspectedService,
+  all: readonly InspectedService[],
+) => Iterable<Judgement> | AsyncIterable<Judgement>;
 
 /** Returns the exit status for all findings; `wrong` outranks `unknown`. */
 export function toExitStatus(findings: readonly Finding[]): number {

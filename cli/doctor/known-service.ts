@@ -1,15 +1,23 @@
+import type { Mask } from "#daemon/secrets/mask.ts";
 import type { Secret } from "#daemon/secrets/secret.ts";
+import { toEnvironmentName, listSettingsLeaves } from "#daemon/settings/leaf.ts";
+import { SettingsError } from "#daemon/settings/problem.ts";
+import { readSettings, type SettingsDefinition, type SettingsSources } from "#daemon/settings/settings.ts";
+import { listNetworks } from "#facilitator/network-options.ts";
+import { facilitatorSettings } from "#facilitator/settings.ts";
+import { gatewaySettings, type GatewayAloneSettings } from "#gateway/settings.ts";
 import { listOperatedServices, type OperatedService } from "#infra/stack-services.ts";
-import type { DumpedSetting } from "../config-dump.ts";
+import { resourceServerSettings, type ResourceServerSettings } from "#resource-server/settings.ts";
+import { sidecarSettings } from "#sidecar/settings.ts";
+import { dumpSettings, type DumpedSetting } from "../config-dump.ts";
 
-/** Services that `gatehouse doctor` checks. */
-export const checkedServices: readonly CheckedService[] = listOperatedServices().flatMap(({ name }) =>
-  name === "sidecar" ? [name, "gateway"] : [name],
-);
 /** Service that `gatehouse doctor` checks; a standalone gateway is not a service of a stack. */
 export type CheckedService = OperatedService | "gateway";
 
-/** Returns whether `gatehouse doctor` checks a service with this name. */
+export const checkedServices: readonly CheckedService[] = listOperatedServices().flatMap(({ name }) =>
+  name === "sidecar" ? [name, "gateway"] : [name],
+);
+
 export function isCheckedService(name: string | undefined): name is CheckedService {
   return checkedServices.some((known) => known === name);
 }
@@ -37,7 +45,7 @@ export type KnownSettings = Readonly<
 /** A listener that a service is configured to open. */
 export type RequestedListener = Readonly<{ host: string; port: number; setting: string }>;
 
-/** The accounts that pay for settlements; without keys, those of keys that are not in the settings. */
+/** The accounts that pay for settlements on one network; without keys if these are not in the settings. */
 export type GasPayer = Readonly<{
   privateKeys: readonly Secret[];
   rpcUrl: string;
@@ -46,12 +54,126 @@ export type GasPayer = Readonly<{
 }>;
 
 /** Facts about a service, derived from its settings, for external checks. */
-export type ServiceInfo = Readonly<{
+type ServiceInfo = Readonly<{
   operations: Readonly<{ host: string; port: number }>;
   listeners: readonly RequestedListener[];
-  /** One per network on which it settles. */
   gasPayers: readonly GasPayer[];
 }>;
 
 /** A secret given to a service: its variable or file, never its value. */
 export type GivenSecret = Readonly<{ setting: string; variable: string; file: string | undefined }>;
+
+/** Reads a service's settings as the service would, and registers their secrets with `mask`. */
+export function readKnownSettings(
+  service: CheckedService,
+  sources: SettingsSources,
+  { mask }: Readonly<{ mask: Mask }>,
+): KnownSettings {
+  const { definition, readFacts } = readers[service];
+  try {
+    const facts = readFacts(sources);
+    const values = dumpSettings(definition, sources, { mask });
+    return { ok: true, facts, secrets: listGivenSecrets(definition, sources), values };
+  } catch (error) {
+    if (!(error instanceof SettingsError)) throw error;
+    return { ok: false, problems: error.lines };
+  }
+}
+
+type Reader = Readonly<{ definition: SettingsDefinition; readFacts: (sources: SettingsSources) => ServiceInfo }>;
+type Address = ServiceInfo["operations"];
+
+const readers: Readonly<Record<CheckedService, Reader>> = {
+  sidecar: {
+    definition: sidecarSettings,
+    readFacts: (sources) => {
+      const { listen, gateway } = readSettings(sidecarSettings, sources);
+      const listeners = listGatewayListeners("sidecar", ["gateway"], gateway);
+      return {
+        operations: listen,
+        listeners: [nameListener("sidecar", "listen", listen), ...listeners],
+        gasPayers: [],
+      };
+    },
+  },
+  gateway: {
+    definition: gatewaySettings,
+    readFacts: (sources) => {
+      const settings = readSettings(gatewaySettings, sources);
+      const { listen } = settings;
+      const listeners = listGatewayListeners("gateway", [], settings);
+      return {
+        operations: listen,
+        listeners: [nameListener("gateway", "listen", listen), ...listeners],
+        gasPayers: [],
+      };
+    },
+  },
+  facilitator: {
+    definition: facilitatorSettings,
+    readFacts: (sources) => {
+      const settings = readSettings(facilitatorSettings, sources);
+      const gasPayers = listNetworks(settings).map(({ chain: { rpcUrl }, settlement }) => {
+        const { gasLimit, maxFeePerGasGwei } = settlement;
+        return { privateKeys: settings.signer.privateKey ?? [], rpcUrl, gasLimit, maxFeePerGasGwei };
+      });
+      return { ...listPaymentListeners("facilitator", settings), gasPayers };
+    },
+  },
+  "resource-server": {
+    definition: resourceServerSettings,
+    readFacts: (sources) => {
+      const settings = readSettings(resourceServerSettings, sources);
+      return { ...listPaymentListeners("resource-server", settings), gasPayers: listOwnGasPayers(settings) };
+    },
+  },
+};
+
+function nameListener(service: string, section: string, { host, port }: Address): RequestedListener {
+  return { host, port, setting: toEnvironmentName(service, [section, "port"]) };
+}
+
+function listPaymentListeners(
+  service: string,
+  { listen, operations }: Readonly<Record<"listen" | "operations", Address>>,
+) {
+  const listeners = [nameListener(service, "listen", listen), nameListener(service, "operations", operations)];
+  return { operations, listeners };
+}
+
+/** Lists the enabled listeners in a gateway's settings. */
+function listGatewayListeners(
+  service: string,
+  section: readonly string[],
+  settings: Pick<GatewayAloneSettings, "public" | "private" | "internal">,
+) {
+  return (["public", "private", "internal"] as const)
+    .filter((name) => settings[name].enabled)
+    .map((name) => {
+      const { host, port } = settings[name];
+      return { host, port, setting: toEnvironmentName(service, [...section, name, "port"]) };
+    });
+}
+
+/** Lists the payers of settlements that a resource server makes in its own process, where the facilitator's default gas limits apply. */
+function listOwnGasPayers({ facilitator, settlement }: ResourceServerSettings): readonly GasPayer[] {
+  const { rpcUrl, privateKey: privateKeys, networks } = settlement;
+  if (facilitator.url !== undefined || rpcUrl === undefined || privateKeys === undefined) return [];
+  const { gasLimit, maxFeePerGasGwei } = facilitatorSettings.schema.shape.settlement.parse({});
+  return [{ rpcUrl }, ...networks].map((chain) => ({
+    privateKeys,
+    rpcUrl: chain.rpcUrl,
+    gasLimit,
+    maxFeePerGasGwei,
+  }));
+}
+
+function listGivenSecrets({ service, schema }: SettingsDefinition, { env }: SettingsSources): readonly GivenSecret[] {
+  return listSettingsLeaves(service, schema)
+    .filter(({ secret }) => secret)
+    .flatMap(({ path, env: variable }) => {
+      const file = env[`${variable}_FILE`] || undefined;
+      const isGiven = file !== undefined || (env[variable] ?? "") !== "";
+      return isGiven ? [{ setting: path.join("."), variable, file }] : [];
+    });
+}

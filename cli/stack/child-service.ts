@@ -48,7 +48,15 @@ export async function startChildService(spec: ChildServiceSpec, options: ChildSe
   const startedAt = performance.now();
   const logPath = join(options.logDirectory, `${spec.name}.log`);
   const child = spawnService(spec, options.program, logPath);
-  const trimming = setInterval(trimLater, logTrimIntervalMs, logPath).unref();
+  const trim = () => {
+    try {
+      trimLogFile(logPath);
+    } catch (error) {
+      // The disk is full, or file descriptors ran out; a later call retries.
+      process.stderr.write(`${logPath} can't be truncated for now: ${String(error)}\n`);
+    }
+  };
+  const trimming = setInterval(trim, logTrimIntervalMs).unref();
   const exited = waitForExit(child).finally(() => clearInterval(trimming));
   const stop = () => stopChild(child, { deadlineMs: options.stopDeadlineMs });
   try {
@@ -72,15 +80,6 @@ export async function startChildService(spec: ChildServiceSpec, options: ChildSe
   }
 }
 
-/** Trims a log; if that fails because the disk is full or file descriptors ran out, a later call retries. */
-function trimLater(logPath: string): void {
-  try {
-    trimLogFile(logPath);
-  } catch (error) {
-    process.stderr.write(`${logPath} can't be truncated for now: ${String(error)}\n`);
-  }
-}
-
 function spawnService({ name, env }: ChildServiceSpec, program: string, logPath: string): ChildProcess {
   const log = openLogFile(logPath);
   try {
@@ -92,7 +91,7 @@ function spawnService({ name, env }: ChildServiceSpec, program: string, logPath:
 }
 
 /** Waits for a process to exit; resolves with its status or signal, or the reason why it never ran. */
-async function waitForExit(child: ChildProcess): Promise<string> {
+export async function waitForExit(child: ChildProcess): Promise<string> {
   const { promise, resolve } = Promise.withResolvers<string>();
   child.once("exit", (status, signal) => resolve(signal ?? `status ${status}`));
   child.on("error", (error: NodeJS.ErrnoException) => {
@@ -104,15 +103,14 @@ async function waitForExit(child: ChildProcess): Promise<string> {
 
 type ReadyMessage = Readonly<{ type: "ready"; urls: Record<string, string> }>;
 
-async function waitForReady(child: ChildProcess): Promise<Record<string, string>> {
+function waitForReady(child: ChildProcess): Promise<Record<string, string>> {
   return new Promise((resolve) => {
-    child.on("message", (value: ReadyMessage) => {
-      if (value.type === "ready") resolve(value.urls);
-    });
+    child.on("message", ({ type, urls }: ReadyMessage) => type === "ready" && resolve(urls));
   });
 }
 
-async function failIfEndedEarly(name: string, exited: Promise<string>, logPath: string): Promise<never> {
+/** @throws {StartupError} with the program's last output, once it has exited. */
+export async function failIfEndedEarly(name: string, exited: Promise<string>, logPath: string): Promise<never> {
   const how = await exited;
   const said = readFileSync(logPath, "utf8").trim().slice(-lastOutputCharactersMax);
   throw new StartupError(`${name} exited with ${how} before it was ready; the tail of ${logPath}:\n${said}`);
@@ -135,7 +133,7 @@ export function openLogFile(path: string): number {
 }
 
 /** Truncates a log file larger than 10 MiB, and keeps its content as `<path>.1`. Writers append, so they continue in the same file. */
-export function trimLogFile(path: string): void {
+function trimLogFile(path: string): void {
   if (!existsSync(path) || statSync(path).size <= logBytesMax) return;
   copyFileSync(path, `${path}.1`);
   truncateSync(path);

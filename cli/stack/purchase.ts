@@ -33,24 +33,16 @@ export async function purchase(
   order: Purchase,
   { stdout, paint }: Readonly<{ stdout: Output; paint: Paint }>,
 ): Promise<unknown> {
+  const { rpcUrl, token, payee, timeoutMs, json } = order;
+  const client = createPublicClient({ transport: http(rpcUrl, { timeout: timeoutMs, retryCount: 0 }) });
   const balance = () =>
-    readTokenBalance({ rpcUrl: order.rpcUrl, token: order.token, account: order.payee, timeoutMs: order.timeoutMs });
+    client.readContract({ address: token, abi: erc20Abi, functionName: "balanceOf", args: [payee] });
   const before = await balance();
-  stdout.write(`The balance of the seller ${order.payee} is ${formatUsdc(before)}\n\n`);
+  stdout.write(`The balance of the seller ${payee} is ${formatUsdc(before)}\n\n`);
   const document: string[] = [];
   const status = await pay(
-    {
-      url: order.url,
-      privateKey: order.clientKey,
-      network: order.network,
-      assets: [order.token],
-      rpcUrl: order.rpcUrl,
-      maxAmount: order.maxAmount,
-      timeoutMs: order.timeoutMs,
-      verbose: order.verbose,
-      json: order.json,
-    },
-    order.json ? { stdout: { write: (text) => document.push(String(text)) }, stderr: stdout } : { stdout },
+    { ...order, privateKey: order.clientKey, assets: [token] },
+    json ? { stdout: { write: (text) => document.push(String(text)) }, stderr: stdout } : { stdout },
   );
   if (status !== 0) throw new StartupError(`the purchase of ${order.url} failed; see its output above.`);
   const after = await balance();
@@ -60,19 +52,10 @@ export async function purchase(
   if (after <= before) {
     throw new StartupError(`${order.url} was delivered, but the payee's balance on the chain did not increase.`);
   }
-  return order.json ? JSON.parse(document.join("")) : undefined;
-}
-
-/** Token and account of a balance, and the endpoint to read it from. */
-export type BalanceQuery = Readonly<{ rpcUrl: string; token: Address; account: Address; timeoutMs: number }>;
-
-/** Reads an account's token balance from the chain, in the token's smallest units. */
-export async function readTokenBalance({ rpcUrl, token, account, timeoutMs }: BalanceQuery): Promise<bigint> {
-  const client = createPublicClient({ transport: http(rpcUrl, { timeout: timeoutMs, retryCount: 0 }) });
-  return client.readContract({ address: token, abi: erc20Abi, functionName: "balanceOf", args: [account] });
+  return json ? JSON.parse(document.join("")) : undefined;
 }
 
 /** Formats an amount of a token with 6 decimals, e.g. `1000000.01 USDC`. */
-export function formatUsdc(amount: bigint): string {
+function formatUsdc(amount: bigint): string {
   return `${formatUnits(amount, 6)} USDC`;
 }

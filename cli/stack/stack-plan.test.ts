@@ -31,11 +31,11 @@ it("has Prometheus scrape each of its services with metrics, at its own listener
   ]);
 });
 
-it("has each page link the others, at the ports that a person chose, and the overview where there is one", () => {
+it("links the pages at the ports that the user chose", () => {
   const directory = locateStateDirectory("/stack");
   const env = { ...key, GATEHOUSE_SIDECAR_LISTEN_PORT: "9700" };
-  const { environments } = planStack({ directory, accounts, signerKeyFile: "/stack/key", env, overview: 9_610 });
-  const ports = { overview: 9_610, sidecar: 9_700, facilitator: 9_602, "resource-server": 9_601 };
+  const { environments } = planStack({ directory, accounts, signerKeyFile: "/stack/key", env });
+  const ports = { sidecar: 9_700, facilitator: 9_602, "resource-server": 9_601 };
   const pages = Object.entries(ports).map(([name, port]) => `${name}=http://127.0.0.1:${port}/`);
   expect(environments.sidecar["GATEHOUSE_SIDECAR_LISTEN_PAGES"]).toBe(pages.join(","));
   expect(environments["resource-server"]["GATEHOUSE_RESOURCE_SERVER_OPERATIONS_PAGES"]).toBe(pages.join(","));

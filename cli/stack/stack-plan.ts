@@ -1,27 +1,21 @@
+import type { Address } from "viem";
+import { formatOwnCommand } from "#daemon/command-line/own-command.ts";
+import { findReachedHost, formatAuthority } from "#daemon/http/address.ts";
 import { toEnvironmentName } from "#daemon/settings/leaf.ts";
 import { readSettings, type SettingsDefinition } from "#daemon/settings/settings.ts";
-import { findReachedHost, formatAuthority } from "#daemon/http/address.ts";
-import { isOperatedService, listScrapedServices, stackServices, type ScrapedService } from "#infra/stack-services.ts";
 import type { DevnetSettings } from "#devnet/prepared-node.ts";
 import { pushgatewaySettings } from "#devnet/pushgateway/settings.ts";
 import { devnetSettings } from "#devnet/settings.ts";
 import { tokenAddress } from "#devnet/token/address.ts";
 import { upstreamSettings } from "#devnet/upstream/settings.ts";
 import { facilitatorSettings } from "#facilitator/settings.ts";
-import { resourceServerSettings } from "#resource-server/settings.ts";
 import type { ScrapeTarget } from "#infra/observability/scrape-config.ts";
+import { isOperatedService, listScrapedServices, stackServices, type ScrapedService } from "#infra/stack-services.ts";
+import { resourceServerSettings } from "#resource-server/settings.ts";
 import { sidecarSettings } from "#sidecar/settings.ts";
 import { embeddedMnemonic, type EmbeddedAccounts } from "./accounts.ts";
 import { buildChildEnvironment, type Variables } from "./child-environment.ts";
 import type { RequestedPort } from "./free-ports.ts";
-import {
-  buildDevnetEnvironment,
-  buildFacilitatorEnvironment,
-  buildPushgatewayEnvironment,
-  buildResourceServerEnvironment,
-  buildSidecarEnvironment,
-  type ChainInfo,
-} from "./service-environments.ts";
 import type { StateDirectory } from "./state-directory.ts";
 
 /** The subcommands that run as children of the stack. */
@@ -35,53 +29,67 @@ export type StackPlan = Readonly<{
   ports: readonly RequestedPort[];
   /** Services that Prometheus scrapes. */
   scraped: readonly ScrapeTarget[];
+  /** The services' pages, each as `<name>=<URL>`. */
+  pages: readonly string[];
   /** Full environment of each child. */
   environments: Readonly<Record<ChildName, Record<string, string>>>;
 }>;
 
-/** Input of a plan. */
-export type StackPlanOptions = Readonly<{
+/** Chain of the embedded stack, and its endpoints. */
+type ChainInfo = Readonly<{
+  chainId: number;
+  token: Address;
+  httpUrl: string;
+  webSocketUrl: string;
+  version: string;
+  /** Job name under which the node pushes its metrics. */
+  jobName: string | undefined;
+}>;
+
+type StackPlanOptions = Readonly<{
   directory: StateDirectory;
   accounts: EmbeddedAccounts;
   signerKeyFile: string;
   /** The user's environment; overrides the stack's variables. */
   env: Variables;
-  /** Port of the page about all services. */
-  overview?: number | undefined;
 }>;
+
+type Environment = Readonly<Record<string, string>>;
+type Listener = Readonly<{ host: string; port: number }>;
 
 /**
  * Derives ports, URLs and environments of the stack.
  *
  * @throws {SettingsError} when a service's variables are invalid.
  */
-export function planStack({ directory, accounts, signerKeyFile, env, overview }: StackPlanOptions): StackPlan {
-  const pushgatewayEnv = buildChildEnvironment(buildPushgatewayEnvironment(directory), env);
+export function planStack({ directory, accounts, signerKeyFile, env: user }: StackPlanOptions): StackPlan {
+  const environment = (own: Environment) => buildChildEnvironment(own, user);
+  const pushgatewayEnv = environment({ GATEHOUSE_PUSHGATEWAY_PERSISTENCE_FILE: directory.pushedMetrics });
   const pushgateway = readSettings(pushgatewaySettings, { env: pushgatewayEnv }).listen;
-  const upstreamEnv = buildChildEnvironment({}, env);
+  const upstreamEnv = environment({});
   const upstream = readSettings(upstreamSettings, { env: upstreamEnv }).listen;
-  const devnetEnv = buildChildEnvironment(buildDevnetEnvironment(directory, embeddedMnemonic, pushgateway), env);
-  const devnet = readSettings(devnetSettings, { env: devnetEnv });
+  const devnet = readSettings(devnetSettings, { env: environment(buildDevnetEnvironment(directory, pushgateway)) });
   const { node } = devnet;
   const chain = describeChain(devnet);
-  const sidecarEnv = buildChildEnvironment(buildSidecarEnvironment(directory, chain, formatUrl(pushgateway)), env);
+  const sidecarEnv = environment(buildSidecarEnvironment(directory, chain, formatUrl(pushgateway)));
   const sidecar = readSettings(sidecarSettings, { env: sidecarEnv });
-  const facilitatorEnv = buildChildEnvironment(buildFacilitatorEnvironment(directory, chain, signerKeyFile), env);
+  const facilitatorEnv = environment(buildFacilitatorEnvironment(directory, chain, signerKeyFile));
   const facilitator = readSettings(facilitatorSettings, { env: facilitatorEnv });
   const seller = { payee: accounts.payee.address, facilitatorUrl: formatUrl(facilitator.listen) };
-  const resourceServerEnv = buildChildEnvironment(buildResourceServerEnvironment(directory, chain, seller), env);
+  const resourceServerEnv = environment(buildResourceServerEnvironment(directory, chain, seller));
   const resourceServer = readSettings(resourceServerSettings, { env: resourceServerEnv });
-  const scraped: Readonly<Partial<Record<ScrapedService, Listener>>> = {
+  const scraped = buildScrapeTargets({
     sidecar: sidecar.listen,
     pushgateway,
     facilitator: facilitator.operations,
     "resource-server": resourceServer.operations,
-  };
-  const targets = listScrapedServices().flatMap((service) => {
-    const listener = scraped[service];
-    return listener === undefined ? [] : [buildScrapeTarget(service, listener)];
   });
-  const pages = listPages(targets, overview);
+  // A Pushgateway has metrics but no page.
+  const pages = scraped
+    .filter(({ service }) => isOperatedService(service))
+    .map(({ service, host, port }) => `${service}=http://${formatAuthority(host, port)}/`);
+  const links = pages.join(",");
+  const nodePort = (port: number) => ({ host: node.listenHost, port });
   return {
     chain,
     devnet,
@@ -92,30 +100,25 @@ export function planStack({ directory, accounts, signerKeyFile, env, overview }:
       resourceServer: formatUrl(resourceServer.listen),
     },
     ports: [
-      buildWantedPort("node", { host: node.listenHost, port: node.httpPort }, devnetSettings, ["node", "httpPort"]),
-      buildWantedPort("node's WebSocket", { host: node.listenHost, port: node.webSocketPort }, devnetSettings, [
-        "node",
-        "webSocketPort",
-      ]),
-      buildWantedPort("Pushgateway", pushgateway, pushgatewaySettings),
-      buildWantedPort("sample upstream", upstream, upstreamSettings),
-      buildWantedPort("gateway", sidecar.gateway.public, sidecarSettings, ["gateway", "public", "port"]),
-      buildWantedPort("sidecar", sidecar.listen, sidecarSettings),
-      buildWantedPort("facilitator", facilitator.listen, facilitatorSettings),
-      buildWantedPort("facilitator's metrics", facilitator.operations, facilitatorSettings, ["operations", "port"]),
-      buildWantedPort("resource server", resourceServer.listen, resourceServerSettings),
-      buildWantedPort("resource server's metrics", resourceServer.operations, resourceServerSettings, [
-        "operations",
-        "port",
-      ]),
+      requestPort("node", nodePort(node.httpPort), devnetSettings, "node", "httpPort"),
+      requestPort("node's WebSocket", nodePort(node.webSocketPort), devnetSettings, "node", "webSocketPort"),
+      requestPort("Pushgateway", pushgateway, pushgatewaySettings),
+      requestPort("sample upstream", upstream, upstreamSettings),
+      requestPort("gateway", sidecar.gateway.public, sidecarSettings, "gateway", "public", "port"),
+      requestPort("sidecar", sidecar.listen, sidecarSettings),
+      requestPort("facilitator", facilitator.listen, facilitatorSettings),
+      requestPort("facilitator's metrics", facilitator.operations, facilitatorSettings, "operations", "port"),
+      requestPort("resource server", resourceServer.listen, resourceServerSettings),
+      requestPort("resource server's metrics", resourceServer.operations, resourceServerSettings, "operations", "port"),
     ],
-    scraped: targets,
+    scraped,
+    pages,
     environments: {
       pushgateway: pushgatewayEnv,
       upstream: upstreamEnv,
-      sidecar: { GATEHOUSE_SIDECAR_LISTEN_PAGES: pages, ...sidecarEnv },
-      facilitator: { GATEHOUSE_FACILITATOR_OPERATIONS_PAGES: pages, ...facilitatorEnv },
-      "resource-server": { GATEHOUSE_RESOURCE_SERVER_OPERATIONS_PAGES: pages, ...resourceServerEnv },
+      sidecar: { GATEHOUSE_SIDECAR_LISTEN_PAGES: links, ...sidecarEnv },
+      facilitator: { GATEHOUSE_FACILITATOR_OPERATIONS_PAGES: links, ...facilitatorEnv },
+      "resource-server": { GATEHOUSE_RESOURCE_SERVER_OPERATIONS_PAGES: links, ...resourceServerEnv },
     },
   };
 }
@@ -131,29 +134,90 @@ function describeChain({ node, monitor, chain }: DevnetSettings): ChainInfo {
   };
 }
 
-/** Lists the pages of the stack, for links between them. */
-function listPages(targets: readonly ScrapeTarget[], overview: number | undefined): string {
-  const services = targets.filter(({ service }) => isOperatedService(service));
-  const pages = services.map(({ service, host, port }) => `${service}=http://${formatAuthority(host, port)}/`);
-  return [...(overview === undefined ? [] : [`overview=http://127.0.0.1:${overview}/`]), ...pages].join(",");
+function buildDevnetEnvironment({ node }: StateDirectory, pushgateway: Listener): Environment {
+  return {
+    GATEHOUSE_DEVNET_WORKSPACE_DIRECTORY: node,
+    GATEHOUSE_DEVNET_CHAIN_MNEMONIC: embeddedMnemonic,
+    GATEHOUSE_DEVNET_MONITOR_JOB_NAME: "gatehouse-devnet",
+    GATEHOUSE_DEVNET_MONITOR_PUSH_ADDRESS: pushgateway.host,
+    GATEHOUSE_DEVNET_MONITOR_PUSH_PORT: String(pushgateway.port),
+    GATEHOUSE_DEVNET_MONITOR_PUSH_INTERVAL_SECONDS: "2",
+  };
 }
 
-type Listener = Readonly<{ host: string; port: number }>;
+function buildSidecarEnvironment(
+  { node, sidecar }: StateDirectory,
+  chain: ChainInfo,
+  pushgatewayUrl: string,
+): Environment {
+  return {
+    GATEHOUSE_SIDECAR_NODE_WORKSPACE: node,
+    GATEHOUSE_SIDECAR_NODE_VERSION: chain.version,
+    GATEHOUSE_SIDECAR_NODE_HTTP_URL: chain.httpUrl,
+    GATEHOUSE_SIDECAR_NODE_WEB_SOCKET_URL: chain.webSocketUrl,
+    GATEHOUSE_SIDECAR_NODE_CHAIN_ID: String(chain.chainId),
+    ...(chain.jobName === undefined ? {} : { GATEHOUSE_SIDECAR_MONITOR_JOB_NAME: chain.jobName }),
+    GATEHOUSE_SIDECAR_PUSHGATEWAY_URL: pushgatewayUrl,
+    GATEHOUSE_SIDECAR_UPKEEP_STATE_DIRECTORY: sidecar,
+    // The stack has just created the node, so no confirmation is needed.
+    GATEHOUSE_SIDECAR_UPKEEP_MODE: "enforce",
+    // The sidecar's commands need no option to find it: no other sidecar runs here.
+    GATEHOUSE_SIDECAR_UPKEEP_COMMAND_PREFIX: formatOwnCommand(process.cwd()),
+    // If the user kills the node while trying the stack, it must recover while they watch.
+    GATEHOUSE_SIDECAR_LAG_RESTART: "true",
+    GATEHOUSE_SIDECAR_LAG_RESTART_AFTER_MS: "5000",
+  };
+}
 
-function buildWantedPort(
+function buildFacilitatorEnvironment(
+  { facilitatorLedger }: StateDirectory,
+  chain: ChainInfo,
+  signerKeyFile: string,
+): Environment {
+  return {
+    GATEHOUSE_FACILITATOR_CHAIN_ID: String(chain.chainId),
+    GATEHOUSE_FACILITATOR_CHAIN_RPC_URL: chain.httpUrl,
+    GATEHOUSE_FACILITATOR_CHAIN_WEB_SOCKET_URL: chain.webSocketUrl,
+    GATEHOUSE_FACILITATOR_SIGNER_PRIVATE_KEY_FILE: signerKeyFile,
+    GATEHOUSE_FACILITATOR_ASSETS: JSON.stringify([{ address: chain.token, name: "USDC", version: "2" }]),
+    GATEHOUSE_FACILITATOR_LEDGER_PATH: facilitatorLedger,
+  };
+}
+
+function buildResourceServerEnvironment(
+  { routes, claimsLedger }: StateDirectory,
+  chain: ChainInfo,
+  seller: Readonly<{ payee: Address; facilitatorUrl: string }>,
+): Environment {
+  return {
+    GATEHOUSE_RESOURCE_SERVER_ROUTES_PATH: routes,
+    GATEHOUSE_RESOURCE_SERVER_PAY_TO: seller.payee,
+    GATEHOUSE_RESOURCE_SERVER_CHAIN_ID: String(chain.chainId),
+    GATEHOUSE_RESOURCE_SERVER_TOKEN_ADDRESS: chain.token,
+    GATEHOUSE_RESOURCE_SERVER_FACILITATOR_URL: seller.facilitatorUrl,
+    GATEHOUSE_RESOURCE_SERVER_LEDGER_PATH: claimsLedger,
+  };
+}
+
+function requestPort(
   owner: string,
   { host, port }: Listener,
   { service }: SettingsDefinition,
-  path = ["listen", "port"],
+  ...path: readonly string[]
 ): RequestedPort {
-  return { owner, host, port, setting: toEnvironmentName(service, path) };
+  return { owner, host, port, setting: toEnvironmentName(service, path.length === 0 ? ["listen", "port"] : path) };
 }
 
-/** Builds the scrape target for a service's listener as reached from this machine; a listener on all addresses is reached on loopback. */
-function buildScrapeTarget(service: ScrapedService, { host, port }: Listener): ScrapeTarget {
-  const row = stackServices[service];
-  const labels = "honorLabels" in row ? { honorLabels: row.honorLabels } : {};
-  return { job: `gatehouse/${service}`, service, host: findReachedHost(host), port, ...labels };
+/** Builds the targets for listeners as reached from this machine; a listener on all addresses is reached on loopback. */
+function buildScrapeTargets(listeners: Readonly<Partial<Record<ScrapedService, Listener>>>): readonly ScrapeTarget[] {
+  return listScrapedServices().flatMap((service) => {
+    const listener = listeners[service];
+    if (listener === undefined) return [];
+    const row = stackServices[service];
+    const labels = "honorLabels" in row ? { honorLabels: row.honorLabels } : {};
+    const host = findReachedHost(listener.host);
+    return [{ job: `gatehouse/${service}`, service, host, port: listener.port, ...labels }];
+  });
 }
 
 function formatUrl({ host, port }: Listener): string {

@@ -1,6 +1,5 @@
 import { spawn, spawnSync, type ChildProcess } from "node:child_process";
-import { once } from "node:events";
-import { closeSync, readFileSync } from "node:fs";
+import { closeSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
@@ -11,9 +10,8 @@ import { stopChild } from "#daemon/process/stop-child.ts";
 import { renderGroups } from "#infra/observability/rule-files.ts";
 import { ruleGroups } from "#infra/observability/rules/all-rules.ts";
 import { buildPrometheusConfig, type ScrapeTarget } from "#infra/observability/scrape-config.ts";
-import { openLogFile } from "./child-service.ts";
+import { failIfEndedEarly, openLogFile, waitForExit } from "./child-service.ts";
 
-/** Options for a Prometheus that scrapes an embedded stack. */
 export type StackPrometheusOptions = Readonly<{
   targets: readonly ScrapeTarget[];
   port: number;
@@ -31,7 +29,6 @@ export type StackPrometheus = AsyncDisposable & Readonly<{ alertsUrl: string; re
 /** Short, because a user waits for results; the alert rules tolerate up to two minutes. */
 const intervalSeconds = 5;
 const pollIntervalMs = 200;
-const lastOutputCharactersMax = 2_000;
 
 /**
  * Shell script that runs the program, and kills it once the other end of the script's standard input is closed, including by a kill; the
@@ -40,9 +37,7 @@ const lastOutputCharactersMax = 2_000;
 const endsWithItsParent =
   'umask 077; exec 3<&0; "$@" </dev/null & program=$!; (cat <&3 >/dev/null; kill "$program") & watch=$!; wait "$program"; status=$?; kill "$watch" 2>/dev/null; exit "$status"';
 
-/**
- * @throws {StartupError} with install instructions, if Prometheus is not on PATH.
- */
+/** @throws {StartupError} with install instructions, if Prometheus is not on PATH. */
 export function requirePrometheus(): void {
   if (spawnSync("prometheus", ["--version"], { stdio: "ignore" }).status === 0) return;
   throw new StartupError(
@@ -61,15 +56,14 @@ export async function startStackPrometheus(options: StackPrometheusOptions): Pro
   const startedAt = performance.now();
   await writeConfiguration(options);
   const logPath = join(options.logDirectory, "prometheus.log");
-  const child = spawnPrometheus({ directory, port, logPath });
-  const exited = once(child, "exit");
-  const stop = () => stopPrometheus(child, { deadlineMs: options.stopDeadlineMs });
+  const child = spawnPrometheus(directory, port, logPath);
+  const stop = () => stopPrometheus(child, options.stopDeadlineMs);
   const url = `http://127.0.0.1:${port}`;
   try {
     await within(
       "Prometheus becoming ready",
       startDeadlineMs,
-      Promise.race([waitForReady(url, signal), failIfEndedEarly(exited, logPath)]),
+      Promise.race([waitForReady(url, signal), failIfEndedEarly("prometheus", waitForExit(child), logPath)]),
     );
   } catch (error) {
     await stop();
@@ -94,11 +88,7 @@ async function writeConfiguration({ directory, targets }: StackPrometheusOptions
   await writeFile(join(directory, "rules.json"), JSON.stringify({ groups }, undefined, 2), { mode: 0o600 });
 }
 
-function spawnPrometheus({
-  directory,
-  port,
-  logPath,
-}: Readonly<{ directory: string; port: number; logPath: string }>): ChildProcess {
+function spawnPrometheus(directory: string, port: number, logPath: string): ChildProcess {
   const command = [
     "prometheus",
     `--config.file=${join(directory, "prometheus.json")}`,
@@ -132,19 +122,11 @@ async function findAlertsPage(url: string): Promise<string> {
   return `${url}${answer?.status === 404 ? "/classic" : ""}/alerts`;
 }
 
-async function failIfEndedEarly(exited: Promise<unknown[]>, logPath: string): Promise<never> {
-  const [status, signal] = await exited;
-  const said = readFileSync(logPath, "utf8").trim().slice(-lastOutputCharactersMax);
-  throw new StartupError(
-    `prometheus exited with ${String(signal ?? status)} before it was ready; the tail of ${logPath}:\n${said}`,
-  );
-}
-
 /** Stops Prometheus by closing its standard input; after the deadline, kills its process group, which includes its watch. */
-async function stopPrometheus(child: ChildProcess, { deadlineMs }: Readonly<{ deadlineMs: number }>): Promise<void> {
+function stopPrometheus(child: ChildProcess, deadlineMs: number): Promise<void> {
   const stop = () => void child.stdin?.end();
   const kill = () => {
     if (child.pid !== undefined) sendSignal(-child.pid, "SIGKILL");
   };
-  await stopChild(child, { deadlineMs, stop, kill });
+  return stopChild(child, { deadlineMs, stop, kill });
 }

@@ -7,11 +7,10 @@ import { prepareNode, requireAnvil } from "#devnet/prepared-node.ts";
 import { deriveEmbeddedAccounts, writeKeyFile } from "./accounts.ts";
 import { type Variables, watchLauncher } from "./child-environment.ts";
 import type { ChildService } from "./child-service.ts";
-import { requireFreePorts, type RequestedPort } from "./free-ports.ts";
+import { requireFreePorts } from "./free-ports.ts";
 import { createPartGroup, supervise } from "./supervisor.ts";
 import { startNode, stopLeftNode } from "./node-process.ts";
 import { purchase } from "./purchase.ts";
-import { formatReadyTable, type ReadyRow, type StackDocument } from "./ready-table.ts";
 import { planStack, type ChildName, type StackPlan } from "./stack-plan.ts";
 import {
   clearStateDirectory,
@@ -21,7 +20,7 @@ import {
   type StateDirectory,
   renderRoutesFile,
 } from "./state-directory.ts";
-import { formatThingsToTry } from "./things-to-try.ts";
+import { formatReadyTable, formatThingsToTry, type ReadyRow } from "./stack-report.ts";
 
 /** Options of `gatehouse stack`. */
 export type StackOptions = Readonly<{
@@ -36,8 +35,6 @@ export type StackOptions = Readonly<{
   stateDirectory: string;
   /** Port for a Prometheus that observes the stack; if absent, none runs. */
   observe: number | undefined;
-  /** Port for the services page; if absent, the page is not served. */
-  overview: number | undefined;
   env: Variables;
 }>;
 
@@ -114,12 +111,15 @@ async function runUntilStopped(
 }
 
 type Start = Readonly<{ directory: StateDirectory; startedAt: number }> &
-  Pick<StackOptions, "env" | "observe" | "overview" | "verbose" | "json">;
+  Pick<StackOptions, "env" | "observe" | "verbose" | "json">;
 type Running = StackDependencies & Readonly<{ signal: AbortSignal }>;
+
+/** Document of `gatehouse stack --json`; `purchase` is that of `gatehouse pay --json`. */
+type StackDocument = Readonly<{ parts: readonly ReadyRow[]; purchase: unknown; paidAfterMs: number }>;
 
 /** Starts everything and buys one request; returns hints for the user on what to try next, and the JSON document. */
 async function startAndBuy(
-  { directory, startedAt, env, observe, overview, verbose, json }: Start,
+  { directory, startedAt, env, observe, verbose, json }: Start,
   resources: AsyncDisposableStack,
   dependencies: Running,
 ): Promise<Readonly<{ hints: string; document: StackDocument }>> {
@@ -127,8 +127,9 @@ async function startAndBuy(
   const accounts = deriveEmbeddedAccounts();
   const signerKeyFile = await writeKeyFile(directory.keys, "signer", accounts.signer);
   const clientKeyFile = await writeKeyFile(directory.keys, "client", accounts.client);
-  const plan = planStack({ directory, accounts, signerKeyFile, env, overview });
-  await requireFreePorts([...plan.ports, ...listExtraPorts({ observe, overview })], env);
+  const plan = planStack({ directory, accounts, signerKeyFile, env });
+  const observer = { owner: "Prometheus", host: "127.0.0.1", port: observe ?? 0, setting: "--observe" };
+  await requireFreePorts(observe === undefined ? plan.ports : [...plan.ports, observer], env);
   await writeFile(directory.routes, renderRoutesFile(plan.chain.chainId, accounts.payee.address, plan.urls.upstream), {
     mode: 0o600,
   });
@@ -137,12 +138,10 @@ async function startAndBuy(
   const parts = [...rows, ...watching];
   stdout.write(`${formatReadyTable(parts, paint)}\n\n`);
   signal.throwIfAborted();
-  const network = `eip155:${plan.chain.chainId}`;
-  const resourceUrl = `${plan.urls.resourceServer}/data`;
   const bought = await purchase(
     {
-      url: resourceUrl,
-      network,
+      url: `${plan.urls.resourceServer}/data`,
+      network: `eip155:${plan.chain.chainId}`,
       token: plan.chain.token,
       payee: accounts.payee.address,
       clientKey: accounts.client.privateKey,
@@ -156,26 +155,8 @@ async function startAndBuy(
   );
   const paidAfterMs = Math.round(performance.now() - startedAt);
   stdout.write(`${paint(["bold", "green"], `First paid response ${paidAfterMs} ms after the start.`)}\n\n`);
-  const overviewUrl = overview === undefined ? undefined : await serveOverview(plan, overview, resources);
-  if (overviewUrl !== undefined) stdout.write(`The overview of the services is at ${overviewUrl}\n\n`);
-  const places = { gatewayUrl: plan.urls.gateway, sidecarUrl: plan.urls.sidecar, resourceUrl, token: plan.chain.token };
   const files = { nodeConfig: configPath, clientKeyFile, workingDirectory: process.cwd() };
-  const hints = formatThingsToTry({ ...places, ...files, network }, paint);
-  return { hints, document: { parts, overview: overviewUrl, purchase: bought, paidAfterMs } };
-}
-
-function listExtraPorts({ observe, overview }: Pick<Start, "observe" | "overview">): readonly RequestedPort[] {
-  const wanted = [
-    { owner: "Prometheus", port: observe, setting: "--observe" },
-    { owner: "overview", port: overview, setting: "--overview" },
-  ];
-  return wanted.flatMap(({ port, ...one }) => (port === undefined ? [] : [{ ...one, host: "127.0.0.1", port }]));
-}
-
-/** Serves the page about all services. Loaded only after the purchase, because a server replaces the global `Response` that `fetch` uses. */
-async function serveOverview(plan: StackPlan, port: number, resources: AsyncDisposableStack): Promise<string> {
-  const { startStackOverview } = await import("./stack-overview.ts");
-  return `${resources.use(await startStackOverview(plan, port)).url}/`;
+  return { hints: formatThingsToTry(plan, files, paint), document: { parts, purchase: bought, paidAfterMs } };
 }
 
 /** Starts Prometheus for the running services. Loaded only on request: other starts do not need the rules. */

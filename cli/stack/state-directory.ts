@@ -1,11 +1,10 @@
-import { mkdir, readdir, rm } from "node:fs/promises";
+import { mkdir, rm } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { existsSync, readdirSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import type { Address } from "viem";
 import { StartupError } from "#daemon/process/startup-error.ts";
 import { restrictToOwner } from "#daemon/files/atomic-file.ts";
-import { skipMissing } from "#daemon/skip-missing.ts";
 
 /** Paths of the embedded stack's files, all in one directory. */
 export type StateDirectory = Readonly<{
@@ -95,11 +94,4 @@ export async function lockStateDirectory({ root }: StateDirectory, fresh: boolea
 export async function clearStateDirectory({ root }: StateDirectory): Promise<void> {
   const entries = readdirSync(root).filter((name) => !name.startsWith(lockName));
   await Promise.all(entries.map((name) => rm(join(root, name), { recursive: true, force: true })));
-}
-
-/** Lists the log files of a stack's services in its directory; empty if there are none. */
-export async function readStackLogs(folder: string): Promise<readonly string[]> {
-  const { logs } = locateStateDirectory(folder);
-  const names = (await readdir(logs).catch(skipMissing)) ?? [];
-  return names.filter((name) => name.endsWith(".log")).map((name) => join(logs, name));
 }

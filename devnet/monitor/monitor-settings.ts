@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { nodeReleases, findReleaseOfText, type NodeReleases } from "#node/versions.ts";
+import { findReleaseOfText } from "#node/versions.ts";
 
 /** Target and interval of a node's metric pushes. */
 export type MonitorSettings = Readonly<{
@@ -13,12 +13,8 @@ export type MonitorSettings = Readonly<{
  * Reads `chain.monitor_config` as a node of this version would. Returns undefined if it is disabled, incomplete, or uses another version's
  * names; the node then pushes nothing and reports nothing (specification, "Errors").
  */
-export function readMonitorSettings(
-  version: string,
-  config: unknown,
-  releases: NodeReleases = nodeReleases,
-): MonitorSettings | undefined {
-  const { monitorKeys: keys } = findReleaseOfText(version, releases);
+export function readMonitorSettings(version: string, config: unknown): MonitorSettings | undefined {
+  const { monitorKeys: keys } = findReleaseOfText(version);
   const parsed = z
     .object({
       [keys.enabled]: z.literal(true),

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { nodeReleases, findReleaseOfText, type MonitorKeys, type NodeReleases } from "#node/versions.ts";
+import { findReleaseOfText, type MonitorKeys } from "#node/versions.ts";
 import type { Workspace } from "./workspace.ts";
 
 /** Ports of a node, with the names in `chain.startup_config.init_config`. */
@@ -25,11 +25,8 @@ export type NodeConfOptions = Readonly<{
 }>;
 
 /** Formats a new `node.conf` (specification, "Node operations objects"). */
-export function formatNodeConf(
-  { version, workspace, hostIp, ports, monitor }: NodeConfOptions,
-  releases: NodeReleases = nodeReleases,
-): string {
-  const { monitorKeys } = findReleaseOfText(version, releases);
+export function formatNodeConf({ version, workspace, hostIp, ports, monitor }: NodeConfOptions): string {
+  const { monitorKeys } = findReleaseOfText(version);
   const conf = {
     chain: {
       ...(monitor === undefined ? {} : { monitor_config: buildMonitorConfig(monitorKeys, monitor) }),

@@ -1,7 +1,5 @@
 import { join } from "node:path";
-import { nodeFamilies } from "#node/families.ts";
 import { resolveNodeLayout } from "#node/layout.ts";
-import { nodeReleases, type NodeReleases } from "#node/versions.ts";
 import { findFamilyOfProfile, type NodeProfile } from "../node-profile.ts";
 
 /** Options that determine a workspace's layout. */
@@ -31,15 +29,19 @@ export type Workspace = Readonly<{
 }>;
 
 /** Locates the files of a workspace according to the layout of its node's version (specification, "Node command line"). */
-export function locateWorkspace(
-  { directory, version, nodeDirectory, profile = "standard" }: WorkspaceLocation,
-  releases: NodeReleases = nodeReleases,
-): Workspace {
-  const { binDirectory, opsDirectory, configPath } = resolveNodeLayout(
-    { workspace: directory, nodeDirectory, version, family: findFamilyOfProfile(profile).name },
-    undefined,
-    { releases, families: nodeFamilies },
-  );
+export function locateWorkspace({
+  directory,
+  version,
+  nodeDirectory,
+  profile = "standard",
+}: WorkspaceLocation): Workspace {
+  const { name: family } = findFamilyOfProfile(profile);
+  const { binDirectory, opsDirectory, configPath } = resolveNodeLayout({
+    workspace: directory,
+    nodeDirectory,
+    version,
+    family,
+  });
   return {
     directory,
     binDirectory,

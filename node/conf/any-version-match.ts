@@ -1,4 +1,3 @@
-import { nodeReleases, type NodeReleases } from "../versions.ts";
 import { isJsonObject, type ConfigDocument } from "./document.ts";
 import { findConfigChanges } from "./monitor-change.ts";
 import { type DesiredMonitor, decideMonitor } from "./monitor-values.ts";
@@ -10,13 +9,9 @@ const rule = "the version is unknown";
  * Returns whether node.conf matches the desired configuration for some node version, in which case drift is not certain. Such a file may
  * contain other versions' names. A node ignores those, and only the node itself can tell which names it reads. Pure.
  */
-export function matchesSomeVersion(
-  document: ConfigDocument,
-  desired: DesiredMonitor,
-  releases: NodeReleases = nodeReleases,
-): boolean {
+export function matchesSomeVersion(document: ConfigDocument, desired: DesiredMonitor): boolean {
   const current = document.chain["monitor_config"];
-  const sets = listKeySets(releases);
+  const sets = listKeySets();
   return sets.some(({ name, keys }) => {
     const others = sets.filter((other) => other.name !== name).map((other) => other.keys);
     const naming = { own: keys, others, otherInstanceKeys: [], rule };

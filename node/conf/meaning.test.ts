@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
-import { nodeReleases, parseNodeVersion, type NodeReleases } from "../versions.ts";
+import { nodeReleases, parseNodeVersion, type NodeRelease } from "../versions.ts";
 import { hasSameMeaning, deriveMeaning } from "./meaning.ts";
+import { withRows } from "../testing/table-rows.ts";
 import { readDocument } from "../testing/read-document.ts";
 
 /** Whether replacing one text with the other requires a node restart. */
@@ -122,12 +123,13 @@ test("of a meaning of the first format, too, the names of other versions do not 
 const named = (name: string) => readDocument(config.replace('"own":2', `"pamir_cetina_instance_name":"${name}"`));
 
 /** Rows from before the instance's key was known. */
-const olderRows = nodeReleases.map((row) =>
-  Object.fromEntries(Object.entries(row).filter(([key]) => key !== "instanceKey")),
+const olderRows = nodeReleases.map(
+  (row): NodeRelease => ({ ...row, instanceKey: undefined }) as unknown as NodeRelease,
 );
 
 test("the instance's name counts for the releases that read it, also in a meaning that was kept before it was known", () => {
-  for (const kept of [deriveMeaning(named("a")), deriveMeaning(named("a"), olderRows as unknown as NodeReleases)]) {
+  const derive = () => deriveMeaning(named("a"));
+  for (const kept of [derive(), withRows(nodeReleases, olderRows, derive)]) {
     for (const version of ["0.15.0", "0.16.2"].map(parseNodeVersion)) {
       expect(hasSameMeaning(kept, named("a"), version)).toBe(true);
     }
@@ -149,15 +151,17 @@ test("a naming that becomes known later changes no meaning that was kept before,
   const [{ monitorKeys }] = nodeReleases;
   const lagoonKeys = { ...monitorKeys, pushPort: "lagoon_push_port" };
   const newest = { since: "0.99.0", layout: "workspace-bin", nodeCliTakesConfig: true } as const;
-  const releases: NodeReleases = [...nodeReleases, { ...newest, naming: "lagoon", monitorKeys: lagoonKeys }];
+  const row: NodeRelease = { ...newest, naming: "lagoon", monitorKeys: lagoonKeys };
   const document = readDocument(config.replace('"own":2', '"lagoon_push_port":2'));
   const other = readDocument(config.replace('"own":2', '"lagoon_push_port":3'));
   const kept = deriveMeaning(document);
-  for (const version of ["0.15.0", "0.16.2", "0.99.0", "unknown"].map(parseNodeVersion)) {
-    expect(hasSameMeaning(kept, document, version, releases)).toBe(true);
-    expect(hasSameMeaning(kept, other, version, releases)).toBe(false);
-  }
-  const keptNow = deriveMeaning(document, releases);
-  expect(hasSameMeaning(keptNow, other, parseNodeVersion("0.16.2"), releases)).toBe(true);
-  expect(hasSameMeaning(keptNow, other, parseNodeVersion("0.99.0"), releases)).toBe(false);
+  withRows(nodeReleases, [...nodeReleases, row], () => {
+    for (const version of ["0.15.0", "0.16.2", "0.99.0", "unknown"].map(parseNodeVersion)) {
+      expect(hasSameMeaning(kept, document, version)).toBe(true);
+      expect(hasSameMeaning(kept, other, version)).toBe(false);
+    }
+    const keptNow = deriveMeaning(document);
+    expect(hasSameMeaning(keptNow, other, parseNodeVersion("0.16.2"))).toBe(true);
+    expect(hasSameMeaning(keptNow, other, parseNodeVersion("0.99.0"))).toBe(false);
+  });
 });

@@ -2,7 +2,7 @@ import { hash } from "node:crypto";
 import type { ObjectNode, ValueNode } from "@humanwhocodes/momoa";
 import { readJson5Key } from "#daemon/files/json5-tree.ts";
 import type { ConfigDocument } from "./document.ts";
-import { nodeReleases, findRelease, type NodeReleases, type NodeVersion } from "../versions.ts";
+import { findRelease, type NodeVersion } from "../versions.ts";
 import { listKeySets, type KeySet } from "./monitor-config.ts";
 
 /** Format number written by {@link deriveMeaning}. The first format had no number. */
@@ -19,8 +19,8 @@ const firstFormat = /^([0-9a-f]{64})-([0-9a-f]{64})-([0-9a-f]{64})$/;
  * and one for everything else, e.g. `2;storage=…;pamir=…;rest=…`. Ignores comments, whitespace, trailing commas and key order. Compares
  * numbers as written, because they may exceed 2^53. Pure.
  */
-export function deriveMeaning(document: ConfigDocument, releases: NodeReleases = nodeReleases): string {
-  const parts = [...hashParts(document, listKeySets(releases))].map(([name, value]) => `${name}=${value}`);
+export function deriveMeaning(document: ConfigDocument): string {
+  const parts = [...hashParts(document, listKeySets())].map(([name, value]) => `${name}=${value}`);
   return [format, ...parts].join(";");
 }
 
@@ -29,17 +29,12 @@ export function deriveMeaning(document: ConfigDocument, releases: NodeReleases =
  * Ignores `monitor_config` names that the version ignores; for an unknown version, all names count. If the stored meaning has an earlier
  * format or fewer namings, the document is converted the way that release did. Pure.
  */
-export function hasSameMeaning(
-  kept: string,
-  document: ConfigDocument,
-  version: NodeVersion | undefined,
-  releases: NodeReleases = nodeReleases,
-): boolean {
+export function hasSameMeaning(kept: string, document: ConfigDocument, version: NodeVersion | undefined): boolean {
   const before = readMeaning(kept);
   if (before === undefined) return false;
-  const own = version === undefined ? undefined : findRelease(version, releases).naming;
+  const own = version === undefined ? undefined : findRelease(version).naming;
   const counting = own === undefined || !before.has(own) ? [...before.keys()] : [own, restPart];
-  const sets = listKeySets(releases).filter(({ name }) => before.has(name));
+  const sets = listKeySets().filter(({ name }) => before.has(name));
   // In a meaning stored before the instance's key was known, that key is part of the rest.
   return [sets, sets.map(({ name, keys, words, range }) => ({ name, keys, words, range }))].some((split) => {
     const now = hashParts(document, split);

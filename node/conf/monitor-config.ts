@@ -4,7 +4,6 @@ import {
   type MonitorField,
   type MonitorKeys,
   type NodeRelease,
-  type NodeReleases,
   type NodeVersion,
 } from "../versions.ts";
 
@@ -29,19 +28,15 @@ export type KeySet = Readonly<{
 }>;
 
 /** Lists every set of names that any release reads, newest first. */
-export function listKeySets(releases: NodeReleases = nodeReleases): readonly KeySet[] {
-  const isFirst = ({ naming }: NodeRelease, index: number) =>
-    releases.findIndex((release) => release.naming === naming) === index;
-  return releases
-    .filter(isFirst)
-    .map((release) => buildKeySet(release, releases))
-    .toReversed();
+export function listKeySets(): readonly KeySet[] {
+  const byNaming = Map.groupBy(nodeReleases, ({ naming }) => naming);
+  return [...byNaming.values()].flatMap(([first]) => (first === undefined ? [] : [buildKeySet(first)])).toReversed();
 }
 
-function buildKeySet({ naming, monitorKeys, instanceKey }: NodeRelease, releases: NodeReleases): KeySet {
-  const first = releases.findIndex((release) => release.naming === naming);
-  const since = first === 0 ? undefined : releases[first]?.since;
-  const next = releases.slice(first).find((release) => release.naming !== naming)?.since;
+function buildKeySet({ naming, monitorKeys, instanceKey }: NodeRelease): KeySet {
+  const first = nodeReleases.findIndex((release) => release.naming === naming);
+  const since = first === 0 ? undefined : nodeReleases[first]?.since;
+  const next = nodeReleases.slice(first).find((release) => release.naming !== naming)?.since;
   const isPrefix = Object.values(monitorKeys).every((key) => key.startsWith(`${naming}_`));
   return {
     name: naming,
@@ -69,10 +64,10 @@ export type Naming = Readonly<{
 }>;
 
 /** Finds the naming of a node version. */
-export function findNaming(version: NodeVersion, releases: NodeReleases = nodeReleases): Naming {
-  const release = findRelease(version, releases);
-  const { words, range } = buildKeySet(release, releases);
-  const others = listKeySets(releases).filter(({ name }) => name !== release.naming);
+export function findNaming(version: NodeVersion): Naming {
+  const release = findRelease(version);
+  const { words, range } = buildKeySet(release);
+  const others = listKeySets().filter(({ name }) => name !== release.naming);
   return {
     own: release.monitorKeys,
     others: others.map(({ keys }) => keys),

@@ -1,4 +1,4 @@
-import { nodeReleases, type NodeReleases } from "../versions.ts";
+import { nodeReleases } from "../versions.ts";
 
 /** A top-level key that only earlier releases have, a message about the file, and how to update it. */
 export type OlderForm = Readonly<{ key: string; message: string; fix: string }>;
@@ -23,14 +23,12 @@ const flat: Omit<OlderForm, "key"> = {
 };
 
 /** Finds the top-level keys that only earlier releases have. Returns only the first of the metrics keys. Pure. */
-export function findOlderForms(
-  value: Readonly<Record<string, unknown>>,
-  releases: NodeReleases = nodeReleases,
-): readonly OlderForm[] {
-  const names = new Set(
-    releases.flatMap(({ monitorKeys, instanceKey = "" }) => [...Object.values(monitorKeys), instanceKey]),
+export function findOlderForms(value: Readonly<Record<string, unknown>>): readonly OlderForm[] {
+  const metricsKey = Object.keys(value).find((key) =>
+    nodeReleases.some(
+      ({ monitorKeys, instanceKey }) => key === instanceKey || Object.values(monitorKeys).includes(key),
+    ),
   );
-  const metricsKey = Object.keys(value).find((key) => names.has(key));
   const found = Object.entries(roots).flatMap(([key, form]) => (Object.hasOwn(value, key) ? [{ key, ...form }] : []));
   return metricsKey === undefined ? found : [...found, { key: metricsKey, ...flat }];
 }

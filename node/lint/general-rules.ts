@@ -1,6 +1,5 @@
 import { findOlderForms } from "../conf/older-form.ts";
 import { looksSecret, withoutSecretShapes } from "../conf/secret-shapes.ts";
-import type { NodeReleases } from "../versions.ts";
 import type { ConfigTree } from "./config-tree.ts";
 import type { LintFinding } from "./lint-rules.ts";
 
@@ -20,14 +19,12 @@ export function findDuplicateKeys(tree: ConfigTree): readonly LintFinding[] {
 }
 
 /** Finds parts that occur only in files from earlier releases. */
-export function findOlderParts(tree: ConfigTree, releases: NodeReleases): readonly LintFinding[] {
+export function findOlderParts(tree: ConfigTree): readonly LintFinding[] {
   const top = tree.properties().filter(({ path }) => path.length === 1);
-  return findOlderForms(Object.fromEntries(top.map(({ key }) => [key, true])), releases).flatMap(
-    ({ key, message, fix }) => {
-      const { keyPosition } = top.find((property) => property.key === key) ?? {};
-      return keyPosition === undefined ? [] : [{ rule: "older-release", path: key, ...keyPosition, message, fix }];
-    },
-  );
+  return findOlderForms(Object.fromEntries(top.map(({ key }) => [key, true]))).flatMap(({ key, message, fix }) => {
+    const { keyPosition } = top.find((property) => property.key === key) ?? {};
+    return keyPosition === undefined ? [] : [{ rule: "older-release", path: key, ...keyPosition, message, fix }];
+  });
 }
 
 /** Finds values that look like secrets (specification, "Authentication", 3: never in source or configuration files). */

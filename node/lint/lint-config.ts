@@ -1,6 +1,6 @@
 import { parseConfig } from "../conf/document.ts";
 import { parseText } from "../conf/parsed-text.ts";
-import { nodeReleases, type NodeReleases, type NodeVersion } from "../versions.ts";
+import type { NodeVersion } from "../versions.ts";
 import { buildConfigTree, type ConfigTree } from "./config-tree.ts";
 import type { LintFinding } from "./lint-rules.ts";
 import { findDuplicateKeys, findOlderParts, findSecretsInComments, findSecretsInFile } from "./general-rules.ts";
@@ -18,11 +18,7 @@ import { checkKnownValues, checkPaths, checkPorts } from "./node-rules.ts";
  * const findings = lintConfig(conf, parseNodeVersion("0.16.2"));
  * console.log(findings.find(({ rule }) => rule === "other-version")?.fix); // rename it to storage_enable_cetina.
  */
-export function lintConfig(
-  bytes: Uint8Array,
-  version: NodeVersion | undefined,
-  releases: NodeReleases = nodeReleases,
-): readonly LintFinding[] {
+export function lintConfig(bytes: Uint8Array, version: NodeVersion | undefined): readonly LintFinding[] {
   const parsed = parseConfig(bytes);
   if (!parsed.ok) {
     const { reason, message, line = 1, column = 1 } = parsed.problem;
@@ -35,7 +31,7 @@ export function lintConfig(
           )
         : undefined;
     const tree = whole?.ok === true ? buildConfigTree(whole.parsed) : undefined;
-    const older = tree === undefined ? [] : findOlderParts(tree, releases);
+    const older = tree === undefined ? [] : findOlderParts(tree);
     const fix =
       tree === undefined
         ? "write the file as JSON; comments may stay."
@@ -45,25 +41,21 @@ export function lintConfig(
     return sortFindings([...(older.length === 0 ? [unreadable] : older), ...secrets]);
   }
   const { document } = parsed;
-  const findings = listFindings(buildConfigTree(document), version, releases);
+  const findings = listFindings(buildConfigTree(document), version);
   if (document.format !== "json5") return findings;
   const fix = "write it as JSON; comments may stay.";
   const message = "is JSON5, which can't be corrected in place.";
   return [{ rule: "json5", path: "", line: 1, column: 1, message, fix }, ...findings];
 }
 
-function listFindings(
-  tree: ConfigTree,
-  version: NodeVersion | undefined,
-  releases: NodeReleases,
-): readonly LintFinding[] {
+function listFindings(tree: ConfigTree, version: NodeVersion | undefined): readonly LintFinding[] {
   const findings = [
     ...findDuplicateKeys(tree),
     ...checkPorts(tree),
     ...checkPaths(tree),
     ...checkKnownValues(tree),
-    ...findOlderParts(tree, releases),
-    ...findMonitorFindings(tree, version, releases),
+    ...findOlderParts(tree),
+    ...findMonitorFindings(tree, version),
     ...findSecretsInFile(tree),
     ...findSecretsInComments(tree),
   ];

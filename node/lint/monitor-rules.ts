@@ -1,4 +1,4 @@
-import type { MonitorField, MonitorKeys, NodeReleases, NodeVersion } from "../versions.ts";
+import type { MonitorField, MonitorKeys, NodeVersion } from "../versions.ts";
 import { listKeySets, monitorFields, findNaming } from "../conf/monitor-config.ts";
 import { parseAddress, parseMonitorValue, typeRule } from "../conf/monitor-values.ts";
 import { formatValue } from "../conf/shown-value.ts";
@@ -8,11 +8,7 @@ import type { LintFinding } from "./lint-rules.ts";
 const monitorPath = ["chain", "monitor_config"];
 
 /** Finds keys of `chain.monitor_config` that belong to another version, have the wrong type, or are misspelt. */
-export function findMonitorFindings(
-  tree: ConfigTree,
-  version: NodeVersion | undefined,
-  releases: NodeReleases,
-): readonly LintFinding[] {
+export function findMonitorFindings(tree: ConfigTree, version: NodeVersion | undefined): readonly LintFinding[] {
   const monitor = tree.find(monitorPath);
   if (monitor === undefined) return [];
   if (typeof monitor.value !== "object" || monitor.value === null || Array.isArray(monitor.value)) {
@@ -32,17 +28,13 @@ export function findMonitorFindings(
     .filter(
       (property) => property.path.length === 3 && property.path[1] === "monitor_config" && property.path[0] === "chain",
     );
-  const found = keys.flatMap((property) => checkKey(property, keys, { version, releases }));
-  return [...found, ...checkLoneSwitch(keys, version, releases)];
+  const found = keys.flatMap((property) => checkKey(property, keys, version));
+  return [...found, ...checkLoneSwitch(keys, version)];
 }
 
 /** Finds a switch that is on without a push target. A switch from another version is already reported as a finding. */
-function checkLoneSwitch(
-  found: readonly FoundProperty[],
-  version: NodeVersion | undefined,
-  releases: NodeReleases,
-): readonly LintFinding[] {
-  const sets = version === undefined ? listKeySets(releases) : [{ keys: findNaming(version, releases).own }];
+function checkLoneSwitch(found: readonly FoundProperty[], version: NodeVersion | undefined): readonly LintFinding[] {
+  const sets = version === undefined ? listKeySets() : [{ keys: findNaming(version).own }];
   return sets.flatMap(({ keys }): LintFinding[] => {
     const [own, ...others] = found.filter(({ key }) => findField(key, keys) !== undefined);
     if (own?.key !== keys.enabled || others.length > 0 || parseMonitorValue("enabled", own.value) !== true) return [];
@@ -56,9 +48,9 @@ function checkLoneSwitch(
 function checkKey(
   { path, key, value, position, keyPosition }: FoundProperty,
   all: readonly FoundProperty[],
-  { version, releases }: Readonly<{ version: NodeVersion | undefined; releases: NodeReleases }>,
+  version: NodeVersion | undefined,
 ): readonly LintFinding[] {
-  const sets = listKeySets(releases);
+  const sets = listKeySets();
   const set = sets.find(({ keys }) => findField(key, keys) !== undefined);
   const field = set && findField(key, set.keys);
   const here = path.join(".");
@@ -66,7 +58,7 @@ function checkKey(
     const message = "is not a key that any node version uses.";
     return [{ rule: "unknown-key", path: here, ...keyPosition, message, fix: "correct the spelling, or remove it." }];
   }
-  const naming = version === undefined ? checkMixedNaming(all, releases) : checkNaming(key, field, version, releases);
+  const naming = version === undefined ? checkMixedNaming(all) : checkNaming(key, field, version);
   const findings: LintFinding[] = naming === undefined ? [] : [{ ...naming, path: here, ...keyPosition }];
   if (set === undefined || field === undefined) return findings;
   const port = { key: set.keys.pushPort, value: all.find((other) => other.key === set.keys.pushPort)?.value };
@@ -78,13 +70,8 @@ function checkKey(
 type Judgement = Pick<LintFinding, "rule" | "message" | "fix">;
 
 /** Checks a key's name. If no field is given, the key is the instance key. */
-function checkNaming(
-  key: string,
-  field: MonitorField | undefined,
-  version: NodeVersion,
-  releases: NodeReleases,
-): Judgement | undefined {
-  const { own, instanceKey, rule } = findNaming(version, releases);
+function checkNaming(key: string, field: MonitorField | undefined, version: NodeVersion): Judgement | undefined {
+  const { own, instanceKey, rule } = findNaming(version);
   const name = field === undefined ? instanceKey : own[field];
   if (name === key) return undefined;
   if (name !== undefined)
@@ -94,8 +81,8 @@ function checkNaming(
 }
 
 /** Returns a finding if no version reads all of the keys. For an unknown version, no other naming problem can be detected. */
-function checkMixedNaming(found: readonly FoundProperty[], releases: NodeReleases): Judgement | undefined {
-  const sets = listKeySets(releases);
+function checkMixedNaming(found: readonly FoundProperty[]): Judgement | undefined {
+  const sets = listKeySets();
   const known = found
     .map(({ key }) => key)
     .filter((key) => sets.some(({ keys }) => findField(key, keys) !== undefined));

@@ -12,20 +12,18 @@ import { testStop } from "./one-stack/stop.ts";
 /** One stack for all tests, in the order of its life: starting it takes longer than most tests. */
 describe("a stack", () => {
   let stack: RunningStack;
-  let overviewUrl = "";
   let prometheusUrl = "";
   const running = () => stack;
-  const besides = () => [overviewUrl, ...(hasPrometheus ? [`${prometheusUrl}/-/ready`] : [])];
+  const besides = () => (hasPrometheus ? [`${prometheusUrl}/-/ready`] : []);
   beforeAll(async () => {
-    const [overview = 0, prometheus = 0] = await findFreePorts(2);
-    overviewUrl = `http://127.0.0.1:${overview}/`;
+    const [prometheus = 0] = await findFreePorts(1);
     prometheusUrl = `http://127.0.0.1:${prometheus}`;
     const observed = hasPrometheus ? ["--observe", String(prometheus)] : [];
-    stack = await startStack({}, ["--overview", String(overview), ...observed]);
+    stack = await startStack({}, observed);
   });
   afterAll(() => stack?.[Symbol.asyncDispose]());
 
-  describe("with --overview", () => testOverview(running, () => overviewUrl));
+  describe("is shown by the command that it prints:", () => testOverview(running));
   describe.skipIf(!hasPrometheus)(`with --observe${withoutPrometheus}`, () =>
     testObserve(running, () => prometheusUrl),
   );

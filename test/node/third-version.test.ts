@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { readMonitorSettings } from "#devnet/monitor/monitor-settings.ts";
 import { formatNodeConf } from "#devnet/workspace/node-conf-template.ts";
 import { locateWorkspace } from "#devnet/workspace/workspace.ts";
@@ -12,11 +12,12 @@ import {
   parseNodeVersion,
   findReleaseOfText,
   type MonitorKeys,
-  type NodeReleases,
+  type NodeRelease,
 } from "#node/versions.ts";
 import { lintNodeConfiguration } from "#policies/node-configuration.ts";
 import { plan } from "#sidecar/upkeep/plan/plan.ts";
 import { readDocument } from "#node/testing/read-document.ts";
+import { withRows } from "#node/testing/table-rows.ts";
 
 /** A made-up naming. Adding it to the table is all that this file does; no other code knows it. */
 const lagoonKeys: MonitorKeys = {
@@ -26,10 +27,17 @@ const lagoonKeys: MonitorKeys = {
   pushIntervalSeconds: "lagoon_interval",
   pushPort: "lagoon_port",
 };
-const releases: NodeReleases = [
-  ...nodeReleases,
-  { since: "0.99.0", layout: "workspace-bin", nodeCliTakesConfig: true, naming: "lagoon", monitorKeys: lagoonKeys },
-];
+const lagoon: NodeRelease = {
+  since: "0.99.0",
+  layout: "workspace-bin",
+  nodeCliTakesConfig: true,
+  naming: "lagoon",
+  monitorKeys: lagoonKeys,
+};
+const published = [...nodeReleases];
+const table = nodeReleases as unknown as NodeRelease[];
+beforeAll(() => void table.push(lagoon));
+afterAll(() => void table.pop());
 
 const fallback = { jobName: "made-up", pushPort: 9091, pushIntervalSeconds: 10 };
 const desired: Desired = { monitor: { enabled: true, fallback }, prune: { enabled: true } };
@@ -54,7 +62,7 @@ function monitorOf(text: string): unknown {
 /** Plans the correction of a node.conf for a version of the node. */
 function planCorrection(text: string, version: string) {
   const observed = { document: readDocument(text), version: parseNodeVersion(version) };
-  const { actions, problems } = plan(observed, desired, releases);
+  const { actions, problems } = plan(observed, desired);
   expect(problems).toEqual([]);
   return actions.find((action) => action.kind === "write-config");
 }
@@ -62,7 +70,7 @@ function planCorrection(text: string, version: string) {
 /** The lint's findings about `monitor_config`. */
 function linted(text: string, version?: string): readonly string[] {
   const known = version === undefined ? undefined : parseNodeVersion(version);
-  return lintConfig(Buffer.from(text), known, releases)
+  return lintConfig(Buffer.from(text), known)
     .filter(({ path }) => path.startsWith("chain.monitor_config"))
     .map(({ rule, path, message, fix }) => `${rule} ${path.split(".").at(-1)} ${message} ${fix}`);
 }
@@ -90,36 +98,27 @@ test("of two older namings the newer one's values are kept, and the older one's 
 });
 
 test("a naming that keeps a key of the one before renames only the others", () => {
-  const shared: NodeReleases = [
-    ...nodeReleases,
-    {
-      ...releases[0],
-      since: "0.99.0",
-      naming: "lagoon",
-      monitorKeys: { ...lagoonKeys, pushPort: storageKeys.pushPort },
-    },
-  ];
+  const shared = { ...lagoon, monitorKeys: { ...lagoonKeys, pushPort: storageKeys.pushPort } };
   const before = { document: readDocument(confOf(named(storageKeys))), version: parseNodeVersion("0.99.1") };
-  const [action] = plan(before, desired, shared).actions;
+  const [action] = withRows(nodeReleases, [...published, shared], () => plan(before, desired)).actions;
   const changes = action?.kind === "write-config" ? action.changes : [];
   expect(changes.map(({ kind }) => kind)).toEqual(["rename", "rename", "rename", "rename"]);
 });
 
 test("the plan restarts a node for its own names, and for no others", () => {
   const text = confOf(named(lagoonKeys), { [pamirKeys.pushPort]: 1, [storageKeys.pushPort]: 1 });
-  const nodeHas = deriveMeaning(readDocument(text), releases);
+  const nodeHas = deriveMeaning(readDocument(text));
   const version = parseNodeVersion("0.99.1");
-  const tidied = plan({ document: readDocument(text), version, nodeHas }, desired, releases);
+  const tidied = plan({ document: readDocument(text), version, nodeHas }, desired);
   expect(tidied.actions.map(({ kind }) => kind)).toEqual(["write-config"]);
   const other = readDocument(confOf({ ...named(lagoonKeys), lagoon_port: 1 }));
-  expect(plan({ document: other, version, nodeHas }, desired, releases).actions.map(({ kind }) => kind)).toEqual([
-    "restart",
-  ]);
+  expect(plan({ document: other, version, nodeHas }, desired).actions.map(({ kind }) => kind)).toEqual(["restart"]);
 });
 
+const matches = () => matchesSomeVersion(readDocument(confOf(named(lagoonKeys))), desired.monitor);
+
 test("a file that is right for the new naming is right for some version", () => {
-  expect(matchesSomeVersion(readDocument(confOf(named(lagoonKeys))), desired.monitor, releases)).toBe(true);
-  expect(matchesSomeVersion(readDocument(confOf(named(lagoonKeys))), desired.monitor)).toBe(false);
+  expect([matches(), withRows(nodeReleases, published, matches)]).toEqual([true, false]);
 });
 
 test("the lint names the keys that the version reads, and knows the new ones under any version", () => {
@@ -141,14 +140,14 @@ const target = { jobName: "node-7", pushAddress: "10.0.0.1", pushPort: 9292, pus
 
 test("the devnet writes a node.conf with the new names, and its node reads those alone", () => {
   const version = "0.99.0-rc.1";
-  const workspace = locateWorkspace({ directory: "/srv/node", version, nodeDirectory: "node" }, releases);
+  const workspace = locateWorkspace({ directory: "/srv/node", version, nodeDirectory: "node" });
   expect(workspace.configPath).toBe("/srv/node/bin/node.conf");
   const ports = { http: 18_100, webSocket: 18_200, rpc: 20_000, tcp: 19_000 };
-  const text = formatNodeConf({ version, workspace, hostIp: "127.0.0.1", ports, monitor: target }, releases);
+  const text = formatNodeConf({ version, workspace, hostIp: "127.0.0.1", ports, monitor: target });
   expect(monitorOf(text)).toEqual(named(lagoonKeys));
-  expect(readMonitorSettings(version, named(lagoonKeys), releases)).toEqual(target);
-  expect(readMonitorSettings(version, named(storageKeys), releases)).toBeUndefined();
-  expect(readMonitorSettings("0.98.0", named(lagoonKeys), releases)).toBeUndefined();
+  expect(readMonitorSettings(version, named(lagoonKeys))).toEqual(target);
+  expect(readMonitorSettings(version, named(storageKeys))).toBeUndefined();
+  expect(readMonitorSettings("0.98.0", named(lagoonKeys))).toBeUndefined();
 });
 
 test("a deployment writes it, for the devnet and for a real node", () => {
@@ -158,14 +157,14 @@ test("a deployment writes it, for the devnet and for a real node", () => {
     host: { kind: "fixed", address: "10.0.0.9" },
     peerPort: 19_000,
   } as const;
-  for (const { content } of [buildDevnetConfSeed(args, releases), buildNodeConfSeed(args, {}, releases)]) {
+  for (const { content } of [buildDevnetConfSeed(args), buildNodeConfSeed(args, {})]) {
     expect(monitorOf(content)).toEqual(named(lagoonKeys));
   }
 });
 
 /** Lists the policies' violations in a `monitor_config`. */
 function listPolicyFindings(monitor: Readonly<Record<string, unknown>>): readonly string[] {
-  const findings = lintNodeConfiguration(confOf(monitor), "0.99.0", releases);
+  const findings = lintNodeConfiguration(confOf(monitor), "0.99.0");
   return findings.filter((finding) => finding.includes("monitor_config"));
 }
 

@@ -38,7 +38,7 @@ function isSetting(name: string): boolean {
 }
 
 const { scripts } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as Readonly<{ scripts: object }>;
-const commandLine = globSync("cli/{program,commands/*-command}.ts", { cwd: root })
+const commandLine = globSync("cli/{program,commands/*-command*}.ts", { cwd: root })
   .map((path) => readFileSync(join(root, path), "utf8"))
   .join("\n");
 const commands = new Set(

@@ -59,7 +59,6 @@ export async function runDoctor(options: Partial<DiagnoseOptions>): Promise<Run>
       urls: {},
       settings: {},
       env: {},
-      stateDirectory: "/nonexistent",
       bundle: undefined,
       logs: [],
       json: true,

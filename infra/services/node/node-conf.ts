@@ -1,6 +1,6 @@
 import { posix } from "node:path";
 import { nodeFamilies, type NodeFamily } from "#node/families.ts";
-import { nodeReleases, findReleaseOfText, type NodeReleases } from "#node/versions.ts";
+import { nodeReleases, findReleaseOfText } from "#node/versions.ts";
 import {
   chainDataDirectory,
   keysDirectory,
@@ -35,10 +35,10 @@ export type ProgramLocation = Readonly<{
 }>;
 
 /** Builds the devnet's initial `node.conf` at the path that its version reads (specification, "Versioning", 1). */
-export function buildDevnetConfSeed(args: NodeConfArgs, releases: NodeReleases = nodeReleases): SeedSpec {
-  const { layout } = findReleaseOfText(args.version, releases);
+export function buildDevnetConfSeed(args: NodeConfArgs): SeedSpec {
+  const { layout } = findReleaseOfText(args.version);
   const path = `${deriveProgramDirectory(layout, devnetFamily.nodeDirectory)}/node.conf`;
-  return { path, content: renderNodeConf(args, devnetFamily, releases), host: args.host };
+  return { path, content: renderNodeConf(args, devnetFamily), host: args.host };
 }
 
 /** Returns the directory that contains the programs in a node's container, for both real nodes and the devnet. */
@@ -59,11 +59,10 @@ export type NodeWorkspace = ProgramLocation &
 export function buildNodeConfSeed(
   args: NodeConfArgs,
   { binDirectory, family = devnetFamily, nodeDirectory = family.nodeDirectory, files = [] }: NodeWorkspace,
-  releases: NodeReleases = nodeReleases,
 ): SeedSpec {
-  const bin = binDirectory ?? deriveProgramDirectory(findReleaseOfText(args.version, releases).layout, nodeDirectory);
+  const bin = binDirectory ?? deriveProgramDirectory(findReleaseOfText(args.version).layout, nodeDirectory);
   const path = locateConf(family);
-  const standard = releases.toReversed().map(({ layout }) => deriveProgramDirectory(layout, nodeDirectory));
+  const standard = nodeReleases.toReversed().map(({ layout }) => deriveProgramDirectory(layout, nodeDirectory));
   const hasEntryPoint = family.image.programs === "entry-point";
   const former = hasEntryPoint
     ? family.configPlaces.map((place) => `${workspaceDirectory}/${place}`).filter((place) => place !== path)
@@ -75,7 +74,7 @@ export function buildNodeConfSeed(
     formerConf: former,
     ...(hasEntryPoint ? { entryPoint: buildEntryPoint(family, path, files) } : {}),
   };
-  return { path, content: renderNodeConf(args, family, releases), host: args.host, places };
+  return { path, content: renderNodeConf(args, family), host: args.host, places };
 }
 
 function buildEntryPoint(
@@ -95,8 +94,8 @@ function buildEntryPoint(
  * Renders a node's initial `node.conf` (specification, "Node configuration file"), with the metrics keys for the node's version
  * ("Versioning", 2). An address that is known only where the node runs is filled in there.
  */
-function renderNodeConf(args: NodeConfArgs, { image }: NodeFamily, releases: NodeReleases): string {
-  const { monitorKeys: keys } = findReleaseOfText(args.version, releases);
+function renderNodeConf(args: NodeConfArgs, { image }: NodeFamily): string {
+  const { monitorKeys: keys } = findReleaseOfText(args.version);
   const configuration = {
     chain: {
       monitor_config: {

@@ -4,9 +4,8 @@ import type { Clock } from "#daemon/clock.ts";
 import { createWriterLock } from "./writer-lock.ts";
 import { createFileDeadline, skipHanging } from "#daemon/files/file-deadline.ts";
 import { watchConfig } from "./config-watch.ts";
-import { nodeFamilies } from "#node/families.ts";
 import { resolveNodeLayout, type NodeLayout, type NodeLayoutSettings } from "#node/layout.ts";
-import { nodeReleases, type NodeVersion } from "#node/versions.ts";
+import type { NodeVersion } from "#node/versions.ts";
 import { readConfigWithDeadline } from "./with-deadline.ts";
 
 /** Location of the node, with the watch on its configuration and the lock for writing it. */
@@ -57,12 +56,11 @@ export function findNode(
       const isHere = await entryExists(layout.binDirectory);
       const hasConfig = await entryExists(layout.configPath);
       if (isHere === undefined || hasConfig === undefined) return { moved: false };
-      // If nothing identifies the family any more, the node keeps its previous family.
-      const families = [layout.family, ...nodeFamilies] as const;
       // The next call queries the file system, without a time limit, for values that are unknown: the family if there is no configuration,
       // the layout if there is no version.
       const place = hasConfig ? { ...settings, ...selectFamily(layout) } : settings;
-      const next = resolveNodeLayout(place, version, { releases: nodeReleases, families });
+      // If nothing identifies the family any more, the node keeps its previous family.
+      const next = resolveNodeLayout(place, version, layout.family);
       const isNextThere = next.binDirectory === layout.binDirectory ? isHere : await entryExists(next.binDirectory);
       if (isNextThere !== true && isHere) {
         return next.kind === layout.kind

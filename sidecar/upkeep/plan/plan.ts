@@ -1,4 +1,4 @@
-import { nodeReleases, type NodeReleases, type NodeVersion } from "#node/versions.ts";
+import type { NodeVersion } from "#node/versions.ts";
 import type { PruneInfo } from "#node/prune-info.ts";
 import { isJsonObject, parseConfig, type ConfigDocument } from "#node/conf/document.ts";
 import { hasSameMeaning } from "#node/conf/meaning.ts";
@@ -38,13 +38,13 @@ type PlanProblem = Readonly<{
 export type Plan = Readonly<{ actions: readonly PlanAction[]; problems: readonly PlanProblem[] }>;
 
 /** Plans the actions. Pure and total: the same arguments produce the same plan, and once a plan has been executed, nothing is left to do. */
-export function plan(observed: Observed, desired: Desired, releases: NodeReleases = nodeReleases): Plan {
+export function plan(observed: Observed, desired: Desired): Plan {
   const problems: PlanProblem[] = [];
-  const write = decideWrite(observed, desired, { problems, releases });
+  const write = decideWrite(observed, desired, problems);
   const prune = decidePrune(observed, desired, problems);
   // The node must not be started with a file whose keys can't be checked.
   const isJudged = problems.every(({ reason }) => reason !== "VersionUnknown");
-  const restart = isJudged ? decideRestartAction(observed, write, releases) : undefined;
+  const restart = isJudged ? decideRestartAction(observed, write) : undefined;
   return { actions: [write, prune, restart].filter((action) => action !== undefined), problems };
 }
 
@@ -55,11 +55,7 @@ export function findWrite({ actions }: Plan): WriteConfig | undefined {
   return actions.find((action) => action.kind === "write-config");
 }
 
-function decideWrite(
-  observed: Observed,
-  desired: Desired,
-  { problems, releases }: Readonly<{ problems: PlanProblem[]; releases: NodeReleases }>,
-): WriteConfig | undefined {
+function decideWrite(observed: Observed, desired: Desired, problems: PlanProblem[]): WriteConfig | undefined {
   const { document, version, doubt } = observed;
   if (document === undefined) return undefined;
   if (version === undefined) {
@@ -68,7 +64,7 @@ function decideWrite(
     problems.push({ reason: "VersionUnknown", message });
     return undefined;
   }
-  const naming = findNaming(version, releases);
+  const naming = findNaming(version);
   const current = document.chain["monitor_config"];
   const wanted = decideMonitor(isJsonObject(current) ? current : undefined, naming, desired.monitor);
   if (desired.monitor.enabled && wanted.pushAddress === undefined) {
@@ -115,15 +111,11 @@ function decidePrune(observed: Observed, desired: Desired, problems: PlanProblem
   return undefined;
 }
 
-function decideRestartAction(
-  observed: Observed,
-  write: WriteConfig | undefined,
-  releases: NodeReleases,
-): PlanAction | undefined {
+function decideRestartAction(observed: Observed, write: WriteConfig | undefined): PlanAction | undefined {
   const { document, nodeHas, version } = observed;
   if (document === undefined || nodeHas === undefined) return undefined;
   const next = write === undefined ? document : parseDocument(write.text);
-  if (next === undefined || hasSameMeaning(nodeHas, next, version, releases)) return undefined;
+  if (next === undefined || hasSameMeaning(nodeHas, next, version)) return undefined;
   const why =
     nodeHas === "unknown"
       ? "the node may have loaded a different node.conf"

@@ -37,13 +37,14 @@ export function testObserve(running: () => RunningStack, prometheusUrl: () => st
     });
     expect(judged.length).toBeGreaterThan(30);
     expect(judged.filter(({ health }) => health !== "ok")).toEqual([]);
-    const doctor = ["doctor", "--state-dir", stack.stateDirectory];
+    const { sidecar, facilitatorOperations, resourceServerOperations } = stack.ports;
+    const ports = { sidecar, facilitator: facilitatorOperations, "resource-server": resourceServerOperations };
+    const urls = Object.entries(ports).flatMap(([name, port]) => ["--url", `${name}=http://127.0.0.1:${port}`]);
     const found = await until("the doctor finds nothing wrong", generousMs, async () => {
-      const { status, stdout } = await runGatehouse(doctor, stack.env);
+      const { status, stdout } = await runGatehouse(["doctor", ...urls]);
       return status === 0 && stdout;
     });
-    expect(found).toMatch(/right: signer: facilitator: its signer 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266 holds /);
+    expect(found).toMatch(/right: signer: facilitator: its signer: /);
     expect(found).not.toMatch(/^(wrong|unknown): /m);
-    expect(found).not.toMatch(/^skipped: /m);
   });
 }

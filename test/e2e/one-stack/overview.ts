@@ -1,5 +1,7 @@
-import { expect, it } from "vitest";
+import { spawn } from "node:child_process";
+import { expect, it, onTestFinished } from "vitest";
 import { generousMs, until } from "#daemon/testing/until.ts";
+import { gatehouseProgram } from "../../support/programs/place.ts";
 import type { RunningStack } from "../../support/running-stack.ts";
 
 type Overview = Readonly<{
@@ -11,13 +13,23 @@ type Overview = Readonly<{
   }>[];
 }>;
 
-/** Tests what `--overview` adds to a stack; `stop.ts` tests that it stops with the stack. */
-export function testOverview(running: () => RunningStack, url: () => string): void {
+/** Tests the page that the stack's hint opens. */
+export function testOverview(running: () => RunningStack): void {
   it("shows the services and the payments on one page", async () => {
     const stack = running();
-    expect(stack.output()).toContain(`The overview of the services is at ${url()}\n`);
+    const { sidecar, facilitatorOperations, resourceServerOperations } = stack.ports;
+    const ports = { sidecar, facilitator: facilitatorOperations, "resource-server": resourceServerOperations };
+    const pages = Object.entries(ports).map(([name, port]) => `${name}=http://127.0.0.1:${port}/`);
+    await until("the hint is printed", generousMs, () =>
+      stack.output().includes(`--page --targets ${pages.join(" ")}`),
+    );
+    const child = spawn(process.execPath, [gatehouseProgram, "status", "--page", "0", "--targets", ...pages]);
+    onTestFinished(() => void child.kill("SIGKILL"));
+    let printed = "";
+    child.stdout.on("data", (chunk: Buffer) => (printed += chunk.toString()));
+    const url = await until("the page is served", generousMs, () => / is at (\S+)\n/.exec(printed)?.[1]);
     const targets = await until("all are right", generousMs, async () => {
-      const reported = (await (await fetch(`${url()}overview`)).json()) as Overview;
+      const reported = (await (await fetch(`${url}overview`)).json()) as Overview;
       return reported.targets.every(({ state }) => state === "Healthy" || state === "Ready") && reported.targets;
     });
     expect(targets.map(({ name, state }) => [name, state])).toEqual([

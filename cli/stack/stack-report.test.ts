@@ -1,19 +1,24 @@
 import { expect, test } from "vitest";
 import { createPaint } from "#daemon/command-line/paint.ts";
 import { formatOwnCommand } from "#daemon/command-line/own-command.ts";
-import { formatThingsToTry } from "./things-to-try.ts";
+import { formatThingsToTry } from "./stack-report.ts";
 
-const places = {
-  gatewayUrl: "http://127.0.0.1:8545",
-  sidecarUrl: "http://127.0.0.1:9600",
-  resourceUrl: "http://127.0.0.1:4021/data",
-  token: `0x${"aa".repeat(20)}`,
-  network: "eip155:1672",
+const plan = {
+  urls: {
+    gateway: "http://127.0.0.1:8545",
+    sidecar: "http://127.0.0.1:9600",
+    resourceServer: "http://127.0.0.1:4021",
+    upstream: "http://127.0.0.1:4022",
+  },
+  chain: { chainId: 1_672, token: `0x${"aa".repeat(20)}` },
+  pages: ["sidecar=http://127.0.0.1:9600/"],
+} as const;
+const files = {
   nodeConfig: "/srv/gatehouse/my state/node/bin/node.conf",
   clientKeyFile: "/srv/gatehouse/my state/keys/client",
   workingDirectory: "/srv/gatehouse",
-} as const;
-const shown = formatThingsToTry(places, createPaint(false));
+};
+const shown = formatThingsToTry(plan, files, createPaint(false));
 
 test("a line to paste runs the program that shows it, and queries no registry for a package of its name", () => {
   expect(shown).toContain(`${formatOwnCommand()} status`);

@@ -1,0 +1,119 @@
+import type { Command } from "@commander-js/extra-typings";
+import type { z } from "zod";
+import { endProcess } from "#daemon/process/end-process.ts";
+import type { Mask } from "#daemon/secrets/mask.ts";
+import type { Service } from "#daemon/service.ts";
+
+/** Runs a service until it stops; returns the exit status. */
+type Run = <Schema extends z.ZodObject>(service: Service<Schema>) => Promise<number>;
+
+/** Command of a long-running service. */
+type ServiceCommand = Readonly<{
+  /** Subcommand and service name. */
+  name: string;
+  summary: string;
+  /** Loads the service lazily, so that only its own command pays for its imports and its settings' schema. */
+  start: (run: Run) => Promise<number>;
+  /**
+   * Whether the service supports a hot restart. With "or-serves-on", if no new process can start, the running one keeps serving and reports
+   * what it can't do. The sidecar can't do this: its node would be unattended.
+   */
+  handsOver?: "or-ends" | "or-serves-on";
+}>;
+
+/** Services of a deployment. */
+const products: readonly ServiceCommand[] = [
+  {
+    name: "sidecar",
+    summary: "Guard a node: configuration, pruning, restarts, health, and its RPC",
+    start: async (run) => run((await import("#sidecar/main.ts")).sidecar),
+    handsOver: "or-ends",
+  },
+  {
+    name: "gateway",
+    summary: "Guard the RPC of any EVM node: methods, limits, cache, WebSocket, health",
+    start: async (run) => run((await import("#gateway/main.ts")).gateway),
+    handsOver: "or-serves-on",
+  },
+  {
+    name: "facilitator",
+    summary: "Verify and settle x402 payments on-chain",
+    start: async (run) => run((await import("#facilitator/main.ts")).facilitator),
+    handsOver: "or-serves-on",
+  },
+  {
+    name: "resource-server",
+    summary: "Sell HTTP routes through x402 and forward paid requests upstream",
+    start: async (run) => run((await import("#resource-server/main.ts")).resourceServer),
+    handsOver: "or-serves-on",
+  },
+];
+
+/** Services that only a deployment or the stack starts; hidden from `--help`. */
+const helpers: readonly ServiceCommand[] = [
+  {
+    name: "devnet",
+    summary: "Run a development node with the whole JSON-RPC interface",
+    start: async (run) => run((await import("#devnet/main.ts")).devnet),
+  },
+  {
+    name: "engine-proxy",
+    summary: "Give a sidecar limited access to the Docker Engine: inspect, restart and node_cli of one container only",
+    start: async (run) => run((await import("#engine-proxy/main.ts")).engineProxy),
+  },
+  {
+    name: "pushgateway",
+    summary: "Run Prometheus's Pushgateway if it is on PATH, otherwise a stand-in for development",
+    start: async (run) => run((await import("#devnet/pushgateway/main.ts")).pushgateway),
+  },
+  {
+    name: "upstream",
+    summary: "Run a sample upstream with something to sell",
+    start: async (run) => run((await import("#devnet/upstream/main.ts")).upstream),
+  },
+];
+
+/** Adds the commands of a deployment's services, e.g. `gatehouse sidecar`. */
+export function addProducts(program: Command, mask: Mask): void {
+  for (const service of products) addService(program, service, mask, { hidden: false });
+}
+
+export function addHelpers(program: Command, mask: Mask): void {
+  for (const service of helpers) addService(program, service, mask, { hidden: true });
+}
+
+/** Adds `gatehouse <service>`: runs the service until SIGINT or SIGTERM. */
+function addService(
+  program: Command,
+  { name, summary, start, handsOver }: ServiceCommand,
+  mask: Mask,
+  { hidden }: Readonly<{ hidden: boolean }>,
+): void {
+  const command = program
+    .command(name, { hidden })
+    .summary(summary)
+    .description(summary)
+    .option("--settings <file>", "JSON5 file with the settings; environment variables override it")
+    .option("--all", "with --help: explain every setting");
+  if (handsOver !== undefined) {
+    command.option("--hand-over", "apply settings file changes by hot restart, without downtime");
+  }
+  command.action(async ({ settings, all }) => {
+    if (all === true) command.error(`${name}: --all requires --help: gatehouse ${name} --help --all`);
+    const { handOver } = command.opts() as Readonly<{ handOver?: true }>;
+    if (handOver === true) {
+      const { toEnvironmentName } = await import("#daemon/settings/leaf.ts");
+      const settingsPath = settings ?? process.env[toEnvironmentName(name, ["settingsPath"])];
+      if (settingsPath === undefined) {
+        return command.error(`${name}: --hand-over requires a settings file; specify one with --settings`);
+      }
+      const { superviseService } = await import("#daemon/hand-over/supervisor.ts");
+      const servesOn = handsOver === "or-serves-on";
+      await endProcess(await superviseService({ service: name, settingsPath, environment: process.env, servesOn }));
+    }
+    // Imported here, so that no other command loads logging, metrics and their libraries.
+    const { runService } = await import("#daemon/service.ts");
+    // Exits the process once the service has stopped, even if a library keeps a handle open.
+    await endProcess(await start((service) => runService(service, { settingsFile: settings }, { mask })));
+  });
+}

@@ -1,0 +1,75 @@
+import { stat } from "node:fs/promises";
+import { quoteShellWord } from "#daemon/command-line/shell-word.ts";
+import { version } from "#daemon/version.ts";
+import type { InspectedService } from "../inspect-service.ts";
+import type { Check, Judgement } from "../finding.ts";
+import type { GivenSecret } from "../known-service.ts";
+import { checkPorts } from "./ports-check.ts";
+import { checkService } from "./service-check.ts";
+import { checkSigner } from "./signer-check.ts";
+
+/** All checks of `gatehouse doctor`, by name; causes precede their consequences. */
+export const checks: Readonly<Record<string, Check>> = {
+  settings: checkSettings,
+  keys: checkKeys,
+  ports: checkPorts,
+  service: checkService,
+  versions: checkVersion,
+  conditions: checkConditions,
+  signer: checkSigner,
+};
+
+/** Checks that a service could start with its settings. */
+function* checkSettings({ service, source, settings, configuration }: InspectedService): Generator<Judgement> {
+  if (settings?.ok === true) return yield ["right", `can be read (${source})`];
+  for (const problem of settings?.problems ?? []) yield ["wrong", problem];
+  if (settings !== undefined || configuration === undefined) return;
+  const advice = `run this on its machine, or pass --settings ${service}=<file>`;
+  yield ["skipped", `not checked, because only its address is known (${source}); ${advice}`];
+}
+
+/** Reports a service's secrets, and whether other users can read their files. The settings check reports missing ones. */
+async function* checkKeys({ settings }: InspectedService): AsyncGenerator<Judgement> {
+  if (settings?.ok !== true) return;
+  if (settings.secrets.length === 0) yield ["right", "needs no secrets"];
+  for (const secret of settings.secrets) yield await checkKey(secret);
+}
+
+/** Permission bits for users who are neither the owner nor in the group. */
+const othersMode = 0o007;
+
+async function checkKey({ setting, variable, file }: GivenSecret): Promise<Judgement> {
+  if (file === undefined) return ["right", `${setting} is set by the variable ${variable}`];
+  try {
+    const { mode } = await stat(file);
+    if ((mode & othersMode) === 0) return ["right", `${setting} is in ${file}, which other users can't read`];
+    const fix = `run \`chmod o= ${quoteShellWord(file)}\``;
+    return ["wrong", `${setting} is in ${file}, which every user of this machine can read or change; ${fix}`];
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code ?? "unknown";
+    return ["unknown", `${setting} is in ${file}, whose mode can't be read (${code})`];
+  }
+}
+
+function* checkVersion({ configuration }: InspectedService): Generator<Judgement> {
+  const running = configuration?.version;
+  if (running === undefined) return;
+  if (running === version) return yield ["right", `runs ${version}, the same as this command`];
+  const fix = `restart the service with this version, or run gatehouse doctor of ${running}`;
+  yield ["wrong", `runs ${running}, but this command is ${version}; ${fix}`];
+}
+
+/** Reports a running sidecar's or gateway's conditions about its node. */
+function* checkConditions({ service, configuration, status }: InspectedService): Generator<Judgement> {
+  if (configuration === undefined || (service !== "sidecar" && service !== "gateway")) return;
+  if (status === undefined) return yield ["unknown", "it reports nothing about its node: /status does not respond"];
+  const { conditions } = status;
+  if (conditions.length === 0) return yield ["unknown", "it has just started and has not checked its node yet"];
+  const wrong = conditions.filter((condition) => condition.status === "False");
+  for (const { type, message } of wrong) yield ["wrong", `${type}: ${message}`];
+  if (wrong.length > 0) return;
+  const unknown = conditions.filter((condition) => condition.status === "Unknown").map(({ type }) => type);
+  const others = unknown.length === 0 ? "" : `; unknown: ${unknown.join(", ")}`;
+  const known = conditions.length - unknown.length;
+  yield ["right", `${known} of ${conditions.length} conditions of its node are True${others}`];
+}
