@@ -1,7 +1,6 @@
 import { describe, expect, it, vi } from "vitest";
 import type { Condition, ConditionReport, ConditionStatus } from "#status/condition.ts";
-import { deriveCallsCondition, watchCalls } from "./calls-watch.ts";
-import { CallHistory, sumCalls } from "./observe/recent-calls.ts";
+import { CallHistory, deriveCallsCondition, sumCalls, watchCalls } from "./calls-watch.ts";
 import type { CallCount } from "./observe/meter.ts";
 
 const ended = (outcome: CallCount["outcome"], count: number, method = "eth_call"): CallCount => ({

@@ -16,12 +16,17 @@ import { reportFailedCheck, type WatchedCheck } from "#status/failed-check.ts";
 import { limitProcessConnections } from "#daemon/http/connections/connection-budget.ts";
 import { operatorPaths } from "#daemon/http/operator-paths.ts";
 import { addOperationsRoutes } from "#daemon/http/operations-listener.ts";
-import type { ReadinessCheck } from "#daemon/http/readiness.ts";
 import { isAnswering, type NodeInfo } from "#health/rpc-state.ts";
-import type { ConditionReport, ConditionType } from "#status/condition.ts";
+import type { ConditionType } from "#status/condition.ts";
 import { watchCalls } from "./calls-watch.ts";
-import { deriveFilesCondition } from "./files-condition.ts";
-import { startGateway, type Gateway, type GatewayUrls } from "./gateway.ts";
+import {
+  deriveFilesCondition,
+  deriveGatewayCondition,
+  evaluateNodeFitness,
+  isNodeUnfit,
+  silentForMs,
+} from "./gateway-conditions.ts";
+import { startGateway, type Gateway } from "./gateway.ts";
 import type { SettingNames } from "./settings/names.ts";
 import type { GatewaySettings } from "./settings/sections.ts";
 import type { NodeFitness } from "./chain/head.ts";
@@ -89,18 +94,21 @@ export async function startGatewayForNode(
   const board = createConditionBoard({ log, metrics, clock, events });
   const charts = createCharts();
   const eventLoop = resources.use(watchEventLoop({ clock, board, metrics }));
-  const health = resources.use(
-    startHealth(settings, { log, metrics, clock, send: sendRequest, board, charts, eventLoop }),
-  );
   const hasReferences = settings.lag.references.length > 0;
-  const { httpUrl, webSocketUrl, batchCallsMax } = settings.node;
-  const fitness = () => evaluateNodeFitness({ hasReferences }, { facts: health.facts(), clock });
+  // Calls read the fitness as a value; only what the watches find, and silence, changes it.
+  const fitness: { current: NodeFitness } = { current: "chainUnknown" };
+  const factsChanged = (facts: NodeInfo) => {
+    fitness.current = evaluateNodeFitness(facts, { hasReferences, nowMs: clock.monotonicMs() });
+  };
+  const health = resources.use(
+    startHealth(settings, { log, metrics, clock, send: sendRequest, board, charts, eventLoop, factsChanged }),
+  );
   const linkOpened = () => {
     health
       .check(signal)
       .catch((err: unknown) => log.error({ event: "node-check-failed", err }, "the node could not be checked"));
   };
-  const node = { httpUrl, webSocketUrl, batchCallsMax, fitness, linkOpened };
+  const node = { ...settings.node, fitness, linkOpened };
   const connections = resources.use(limitProcessConnections(settings.gateway.listener, { metrics }));
   const setting = {
     connections: settingNames.key("listener.connections"),
@@ -120,6 +128,7 @@ export async function startGatewayForNode(
   // Counts only the time during which this process ran: if the head aged while the process was suspended, that is not the node's fault.
   let servedMs = health.ranMs();
   const setGatewayCondition = () => {
+    factsChanged(health.facts());
     const filesCondition = deriveFilesCondition(files.list());
     if (filesCondition !== undefined) board.set(filesCondition);
     // Until the node has been queried once, nothing is known about the gateway in front of it.
@@ -127,18 +136,20 @@ export async function startGatewayForNode(
     const readiness = gateway.readiness();
     const now = health.ranMs();
     // Only a node that is fit and responds is expected to deliver a head.
-    if (readiness.ok || isNodeUnfit(fitness(), health.facts())) servedMs = now;
+    if (readiness.ok || isNodeUnfit(fitness.current, health.facts())) servedMs = now;
     const isLate = now - servedMs >= silentForMs;
-    board.set(deriveGatewayCondition(readiness, { fitness: fitness(), facts: health.facts(), isLate }));
+    board.set(deriveGatewayCondition(readiness, { fitness: fitness.current, facts: health.facts(), isLate }));
   };
-  const disownElsewhere = createDisowner(gateway, fitness);
   const failed = (error: unknown) => reportFailedCheck(watchedLook, error, board);
+  let wasElsewhere = false;
   const report = async () => {
-    disownElsewhere();
+    const isElsewhere = fitness.current === "anotherChain";
+    if (isElsewhere && !wasElsewhere) gateway.disown();
+    wasElsewhere = isElsewhere;
     setGatewayCondition();
   };
   resources.use(poll({ name: "gateway", failed, intervalMs: gatewayIntervalMs, signal }, report, { log }));
-  const isServing = () => gateway.readiness().ok && fitness() !== "down" && isAnswering(health.facts());
+  const isServing = () => gateway.readiness().ok && fitness.current !== "down" && isAnswering(health.facts());
   const judging = watchCalls({ traffic: gateway.traffic, isServing, board, clock, log, signal });
   resources.defer(() => judging);
   const readiness = () => {
@@ -147,9 +158,9 @@ export async function startGatewayForNode(
   };
   const hasExemplars = settings.gateway.tracing.otlpUrl !== undefined;
   addOperationsRoutes(operations, { metrics, hasExemplars, readiness, configuration: context.configuration });
+  const operatorConnections = connections.operators();
   const urls = nameListeners(gateway.urls);
-  const { traffic } = gateway;
-  return { board, charts, health, urls, traffic, operations, operatorConnections: connections.operators() };
+  return { board, charts, health, urls, traffic: gateway.traffic, operations, operatorConnections };
 }
 
 const watchedLook: WatchedCheck = { what: "The check of the gateway", types: ["GatewayServing", "FilesLoaded"] };
@@ -167,76 +178,8 @@ async function waitForLook(
   await pauseWhileRunning(Math.min(timeoutMs, startWithoutLookMs), AbortSignal.any([signal, over.signal]));
 }
 
-/** Makes the gateway disown its node whenever the node is found to be on another chain. */
-function createDisowner({ disown }: Pick<Gateway, "disown">, fitness: () => NodeFitness): () => void {
-  let wasElsewhere = false;
-  return () => {
-    const isElsewhere = fitness() === "anotherChain";
-    if (isElsewhere && !wasElsewhere) disown();
-    wasElsewhere = isElsewhere;
-  };
-}
-
-function nameListeners(urls: GatewayUrls): Record<string, string> {
+function nameListeners(urls: Gateway["urls"]): Record<string, string> {
   return Object.fromEntries(
     Object.entries(urls).map(([name, url]) => [name === "public" ? "gateway" : `gateway-${name}`, url]),
   );
-}
-
-/** Returns whether the node is at fault if the gateway does not serve. */
-function isNodeUnfit(fitness: NodeFitness, facts: NodeInfo): boolean {
-  return fitness !== "fit" || !isAnswering(facts);
-}
-
-/**
- * Derives whether the gateway serves. While the node is unfit, the gateway does not serve, but the node's own conditions report that fault,
- * so the gateway's status is unknown. The status is also unknown at startup and just after the node went away, until it is clear whether
- * the node or the gateway is at fault (`isLate`).
- */
-function deriveGatewayCondition(
-  { ok, message }: ReadinessCheck,
-  { fitness, facts, isLate }: Readonly<{ fitness: NodeFitness; facts: NodeInfo; isLate: boolean }>,
-): ConditionReport {
-  const type = "GatewayServing";
-  if (ok && (fitness === "fit" || fitness === "behind")) {
-    return { type, status: "True", reason: "Serving", message: `The gateway is ${message}.` };
-  }
-  const isUnfit = isNodeUnfit(fitness, facts);
-  if (isUnfit || !isLate) {
-    const why = isUnfit ? "its node is unhealthy." : `${message} yet.`;
-    const reason = isUnfit ? "NodeUnhealthy" : "WaitingForHead";
-    return { type, status: "Unknown", reason, message: `The gateway is rejecting calls: ${why}` };
-  }
-  return {
-    type,
-    status: "False",
-    reason: "NoHead",
-    message: `The gateway is not serving: ${message}, although the node responds to health checks. Check node.webSocketUrl and the gateway's log.`,
-  };
-}
-
-/**
- * How long the RPC must be silent before it counts as down, and how long the head must be unknown before the gateway is blamed: one slow
- * response is no outage.
- */
-const silentForMs = 3_000;
-
-/** Options for the fitness check: whether the node is compared with references. */
-export type NodeFitnessOptions = Readonly<{ hasReferences: boolean }>;
-
-/**
- * Decides from the node's watches whether the gateway may query the node. A node that has not reported its chain may be on another one,
- * which no transaction may reach; anything else that is still unknown counts in the node's favor. Without references, the node itself is
- * the best source on the chain's head, so it never counts as behind.
- */
-export function evaluateNodeFitness(
-  { hasReferences }: NodeFitnessOptions,
-  { facts, clock }: Readonly<{ facts: NodeInfo; clock: Clock }>,
-): NodeFitness {
-  const { rpc, chain, height, lag } = facts;
-  if (rpc?.fault !== undefined && clock.monotonicMs() - rpc.sinceMs >= silentForMs) return "down";
-  if (chain === "another") return "anotherChain";
-  if (chain === undefined) return "chainUnknown";
-  const isBehind = [height, lag].some((side) => typeof side === "object");
-  return hasReferences && isBehind ? "behind" : "fit";
 }

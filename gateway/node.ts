@@ -1,24 +1,32 @@
 import type { Logger } from "#daemon/log/log.ts";
-import type { ResponseCache } from "./reads/cache/response-cache.ts";
-import type { Head } from "./chain/head.ts";
-import type { PolicySource } from "./policy.ts";
-import type { GatewaySettings } from "./settings/sections.ts";
-import { SubscriptionHub } from "./notifications/subscription-hub.ts";
-import type { SharedTurns } from "./wire/shared-turns.ts";
-import { unanswered, startNodeLink, type NodeLink } from "./upstream/node-link.ts";
-import { requestNode } from "./upstream/request-node.ts";
+import type { Head, NodeFitness } from "./chain/head.ts";
 import { startHeadWatch } from "./notifications/head-watch.ts";
+import { SubscriptionHub } from "./notifications/subscription-hub.ts";
+import type { PolicySource } from "./policy.ts";
+import type { ResponseCache } from "./reads/cache/response-cache.ts";
+import type { GatewaySettings } from "./settings/sections.ts";
 import { NodePool } from "./upstream/connection-pool.ts";
 import type { NodeUpstream } from "./upstream/node-call.ts";
+import { unanswered, startNodeLink, type NodeLink } from "./upstream/node-link.ts";
+import { requestNode } from "./upstream/request-node.ts";
+import type { SharedTurns } from "./wire/shared-turns.ts";
 
-export type NodeDependencies = Readonly<{
+/** The node behind a gateway. */
+export type NodeBehind = Readonly<{
   httpUrl: string;
   webSocketUrl: string;
+  /** Max calls that the node accepts in one batch, if its family is known to set a limit. */
+  batchCallsMax?: number | undefined;
+  /** Read on each call. */
+  fitness: Readonly<{ current: NodeFitness }>;
+  /** Called when the node's WebSocket opens or reopens: the node behind it may be a different one. */
+  linkOpened: () => void;
+}>;
+
+export type NodeDependencies = Readonly<{
   head: Head;
   cache: ResponseCache;
   policy: PolicySource;
-  /** Called when the node's WebSocket opens or reopens. */
-  linkOpened: () => void;
   /** Called when a gap in the node's WebSocket connection is over: subscribers were either sent what they missed or closed. */
   gapEnded: (outcome: "bridged" | "closed") => void;
   log: Logger;
@@ -40,7 +48,8 @@ export type Node = Disposable &
 /** Connects to the node and stays connected. Clears cached responses when the node may have been replaced. */
 export function startNode(
   { upstream, head: headSettings, webSocket }: GatewaySettings,
-  { httpUrl, webSocketUrl, head, cache, policy, linkOpened, gapEnded, log, now, turns }: NodeDependencies,
+  { httpUrl, webSocketUrl, linkOpened }: NodeBehind,
+  { head, cache, policy, gapEnded, log, now, turns }: NodeDependencies,
 ): Node {
   const stack = new DisposableStack();
   const pool = stack.use(new NodePool({ ...upstream, httpUrl }, { now, turns, policy }));

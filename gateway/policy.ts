@@ -3,7 +3,7 @@ import { StartupError } from "#daemon/process/startup-error.ts";
 import { watchFile, type FileReading, type WatchedFileDependencies } from "#daemon/files/watched-file.ts";
 import { describeFileIssues } from "#daemon/settings/describe-issue.ts";
 import { buildAddedMethod, createCatalogue, type Catalogue } from "./catalogue/catalogue.ts";
-import type { Audience, ListenerName, Method } from "./catalogue/method.ts";
+import { isServedBy, type ListenerName, type Method } from "./catalogue/method.ts";
 import { formatOpenRpcDocuments } from "./catalogue/openrpc.ts";
 import { type PolicySettings, type Tier, policyShape } from "./settings/policy.ts";
 import type { SettingNames } from "./settings/names.ts";
@@ -46,7 +46,6 @@ export function findTier({ tiers }: Policy, { tierName }: Readonly<{ tierName: s
 const unlistedMethod = /^[a-zA-Z][\w.]{0,63}$/;
 /** Methods that make the node trace: their limits and costs come only from the catalogue. */
 const tracingMethod = /^(?:debug_trace|trace_)/;
-const width = { public: 0, private: 1, internal: 2, nobody: 3 } as const satisfies Record<Audience, number>;
 
 /** Returns the method with this name if a caller in this tier may call it on this listener, otherwise undefined. */
 export function findMethod(policy: Policy, tier: Tier, name: string, listener: ListenerName): Method | undefined {
@@ -56,7 +55,7 @@ export function findMethod(policy: Policy, tier: Tier, name: string, listener: L
     if (!forward || !unlistedMethod.test(name) || tracingMethod.test(name)) return undefined;
     return buildAddedMethod(name);
   }
-  if (width[method.audience] > width[listener]) return undefined;
+  if (!isServedBy(method, listener)) return undefined;
   return tier.methods === undefined || tier.methods.includes(name) ? method : undefined;
 }
 

@@ -27,6 +27,8 @@ export type HealthDependencies = Readonly<{
   board: ConditionBoard;
   charts: Charts;
   eventLoop: EventLoopWatch;
+  /** Called when the watches find something else. */
+  factsChanged?: (facts: NodeInfo) => void;
 }>;
 
 export type WatchedNode = Readonly<{
@@ -42,7 +44,7 @@ export function startHealth({ node, health, lag, restart }: WatchedNode, depende
   const stopping = new AbortController();
   const { signal } = stopping;
   const { timeoutMs } = health;
-  const facts = createObservation<NodeInfo>({});
+  const facts = createObservation<NodeInfo>({}, () => dependencies.factsChanged?.(facts.now()));
   const rpc = createRpcClient({ url: node.httpUrl, timeoutMs }, dependencies);
   const http = watchHealth(
     {

@@ -3,7 +3,7 @@ import { mayNameGas } from "../limits/call-gas.ts";
 import type { CallGate, LoadGate, LoadRejection } from "../limits/load-gate.ts";
 import { isBatchable } from "../policy.ts";
 import type { PolicySettings, Tier } from "../settings/policy.ts";
-import type { NodeBatch, NodeBatches } from "../upstream/node-batches.ts";
+import type { NodeBatch } from "../upstream/node-batches.ts";
 import type { SharedTurns } from "../wire/shared-turns.ts";
 import { type ResponseFlow, LateFlow } from "../responses/response-sink.ts";
 import type { CallAccount } from "./call-account.ts";
@@ -31,13 +31,11 @@ export type BatchStrategy = Readonly<{
  * Non-repeatable calls, above all transactions, are sent in order: a node that receives the whole batch keeps that order, and transaction
  * nonces depend on it.
  */
-export function chooseBatchStrategy(
-  { policy, tier, key, dependencies }: CallAccount,
-  nodeBatches: NodeBatches,
-): BatchStrategy {
+export function chooseBatchStrategy({ policy, tier, key, context }: CallAccount): BatchStrategy {
+  const { nodeBatches } = context;
   const parallel = Math.min(policy.settings.limits.batchParallel, tier.concurrency);
   const together = Math.max(parallel, nodeBatches.items(key) * Math.min(nodeBatchesAtOnce, parallel));
-  const gate = new BatchGate(dependencies.gate, Math.ceil(together / parallel));
+  const gate = new BatchGate(context.gate, Math.ceil(together / parallel));
   return {
     sender: nodeBatches.open(key),
     gate,

@@ -1,43 +1,69 @@
 import { expect, test } from "vitest";
-import { createLog } from "#daemon/log/log.ts";
-import { roomyMemory } from "../testing/unlimited-memory.ts";
-import type { NodeCall } from "../upstream/node-call.ts";
-import { createNodeBatches } from "../upstream/node-batches.ts";
-import { SharedTurns, createTurns, turnBytes } from "../wire/shared-turns.ts";
-import { discardedResponse, finishedFlow, type ResponseSink } from "../responses/response-sink.ts";
-import { runBatch } from "./batch.ts";
+import type { HeldBytes } from "#daemon/memory/connection-memory.ts";
+import { createTestAccount, createTestContext, noFlow } from "../testing/test-context.ts";
+import { turnBytes } from "../wire/shared-turns.ts";
+import { discardedResponse, finishedFlow, type ResponseFlow, type ResponseSink } from "../responses/response-sink.ts";
+import { runBatch, type BatchDependencies } from "./batch.ts";
+import type { BatchStrategy } from "./batch-strategy.ts";
+import type { NodeBatch } from "../upstream/node-batches.ts";
 
-test("a batch whose client goes while its calls are started sends those that another caller waits for, too", async () => {
-  const sent: string[] = [];
-  const pool = {
-    send: ({ body }: NodeCall) => {
-      sent.push(body);
-      return { ...finishedFlow, join: () => undefined };
-    },
+const noSender: NodeBatch = {
+  send: () => noFlow,
+  addPlain: () => expect.unreachable("no read is plain here"),
+  gather: () => undefined,
+  release: () => undefined,
+};
+
+/** Runs a batch whose calls the test handles. */
+function run(
+  calls: Parameters<typeof runBatch>[0],
+  handle: BatchDependencies["handle"],
+  given: Readonly<{
+    context?: ReturnType<typeof createTestContext>["context"];
+    sender?: NodeBatch;
+    ahead?: number;
+    sink?: ResponseSink;
+    memory?: HeldBytes;
+    responseBytes?: number;
+  }> = {},
+): ResponseFlow {
+  const { responseBytes = 1_000, ahead = 100, sink = discardedResponse, sender = noSender } = given;
+  const { context = createTestContext({ settings: { limits: { batchResponseBytes: responseBytes } } }).context } =
+    given;
+  const strategy: BatchStrategy = {
+    ahead: () => ahead,
+    sender,
+    gate: context.gate,
+    isGrouped: () => true,
+    onResume: () => undefined,
   };
-  const log = createLog({ service: "test", level: "silent" });
+  const account = createTestAccount(context, given.memory);
+  return runBatch(calls, account, strategy, { handle, sink, plainReads: undefined });
+}
+
+const calls = (count: number, params = "[]") =>
+  Array.from({ length: count }, (_, id) => ({ id: String(id), method: "a", params }));
+
+test("a batch whose client disconnects while its calls start also sends those that another caller waits for", async () => {
+  const sent: string[] = [];
   let clock = 0;
   // Each reading of the clock ends the tick; the later ticks never run.
-  const turns = new SharedTurns({ now: () => (clock += 1_000), later: () => undefined });
-  const toNode = createNodeBatches({ items: 100, responseBytes: 1_000 }, { pool, log, now: () => 0, turns }).open("a");
-  const params = `["${"x".repeat(turnBytes)}"]`;
-  const calls = Array.from({ length: 10 }, (_, id) => ({ id: String(id), method: "a", params }));
-  const flow = runBatch(
-    calls,
-    { ahead: () => 100, responseBytes: 1_000 },
-    {
-      handle: ({ id = "" }) => {
-        const sink = { text: () => 0, bytes: () => 0, begin: () => 0, chunk: () => true, end: () => 0, fail: () => 0 };
-        toNode.send({ caller: "a", id, body: `call ${id}`, timeoutMs: 1, repeatable: true, sink });
-        // A read shared with another caller continues when its first caller disconnects.
-        return finishedFlow;
-      },
-      sink: discardedResponse,
-      memory: roomyMemory,
-      turns: createTurns(turns, "a"),
-      toNode,
+  const { context } = createTestContext({
+    now: () => (clock += 1_000),
+    later: () => undefined,
+    send: ({ body }) => {
+      sent.push(body);
+      return noFlow;
     },
-  );
+    batches: { items: 100, responseBytes: 1_000 },
+  });
+  const sender = context.nodeBatches.open("a");
+  const handle: BatchDependencies["handle"] = ({ id = "" }) => {
+    sender.send({ caller: "a", id, body: `call ${id}`, timeoutMs: 1, repeatable: true, sink: discardedResponse });
+    // A read shared with another caller continues when its first caller disconnects.
+    return finishedFlow;
+  };
+  const flow = run(calls(10, `["${"x".repeat(turnBytes)}"]`), handle, { context, sender });
   await Promise.resolve();
   expect(sent).toEqual([]);
   flow.cancel();
@@ -49,26 +75,16 @@ test("a batch that is cancelled while it starts a call cancels that call, too", 
   const cancelled: string[] = [];
   const later: (() => void)[] = [];
   let clock = 0;
-  const flow = runBatch(
-    [
-      { id: "0", method: "a", params: `["${"x".repeat(turnBytes)}"]` },
-      { id: "1", method: "a", params: "[]" },
-      { id: "2", method: "a", params: "[]" },
-    ],
-    { ahead: () => 100, responseBytes: 1_000 },
-    {
-      handle: ({ id = "" }) => {
-        // Receiving a call's response may close the caller's own connection.
-        if (id === "1") flow.cancel();
-        return { resume: () => undefined, cancel: () => cancelled.push(id) };
-      },
-      sink: discardedResponse,
-      memory: roomyMemory,
-      turns: createTurns(new SharedTurns({ now: () => (clock += 1_000), later: (run) => later.push(run) }), "a"),
-      toNode: { gather: () => undefined, release: () => undefined },
-    },
-  );
-  for (const run of later) run();
+  const { context } = createTestContext({ now: () => (clock += 1_000), later: (goOn) => later.push(goOn) });
+  const [, ...short] = calls(3);
+  const long = { id: "0", method: "a", params: `["${"x".repeat(turnBytes)}"]` };
+  const handle: BatchDependencies["handle"] = ({ id = "" }) => {
+    // Receiving a call's response may close the caller's own connection.
+    if (id === "1") flow.cancel();
+    return { resume: () => undefined, cancel: () => cancelled.push(id) };
+  };
+  const flow = run([long, ...short], handle, { context });
+  for (const goOn of later) goOn();
   expect(cancelled).toEqual(["0", "1"]);
 });
 
@@ -82,20 +98,11 @@ test("a batch whose responses exceed their limit cancels its calls in flight, an
     return true;
   };
   const memory = { hold, tryAcquire: hold, release: (bytes: number) => void (held -= bytes) };
-  runBatch(
-    Array.from({ length: 20 }, (_, at) => ({ id: String(at), method: "a", params: "[]" })),
-    { ahead: () => 8, responseBytes: 1_000 },
-    {
-      handle: ({ id = "" }, sink) => {
-        sinks.set(id, sink);
-        return { resume: () => undefined, cancel: () => cancelled.push(id) };
-      },
-      sink: { ...discardedResponse, text: (json) => void (text = json) },
-      memory,
-      turns: createTurns(new SharedTurns({ now: () => 0, later: () => undefined }), "a"),
-      toNode: { gather: () => undefined, release: () => undefined },
-    },
-  );
+  const handle: BatchDependencies["handle"] = ({ id = "" }, sink) => {
+    sinks.set(id, sink);
+    return { resume: () => undefined, cancel: () => cancelled.push(id) };
+  };
+  run(calls(20), handle, { ahead: 8, memory, sink: { ...discardedResponse, text: (json) => void (text = json) } });
   const long = "x".repeat(600);
   // A call in flight has received part of its response when it is cancelled.
   sinks.get("2")?.begin(undefined, "node");
@@ -110,24 +117,17 @@ test("a batch whose responses exceed their limit cancels its calls in flight, an
   expect(held).toBe(0);
 });
 
-test("the calls of a batch that are left once its responses exceed their limit take little time", () => {
+const answerLong: BatchDependencies["handle"] = (_, sink) => {
+  sink.text("x".repeat(200), "node");
+  return finishedFlow;
+};
+
+test("the remaining calls of a batch whose responses exceed their limit take little time", () => {
   const count = 50_000;
   const parts: Buffer[] = [];
   const beganMs = performance.now();
-  runBatch(
-    Array.from({ length: count }, (_, at) => ({ id: String(at), method: "a", params: "[]" })),
-    { ahead: () => 1, responseBytes: 100 },
-    {
-      handle: (_, sink) => {
-        sink.text("x".repeat(200), "node");
-        return finishedFlow;
-      },
-      sink: { ...discardedResponse, chunk: (part) => parts.push(part) > 0 },
-      memory: roomyMemory,
-      turns: createTurns(new SharedTurns({ now: () => 0, later: () => undefined }), "a"),
-      toNode: { gather: () => undefined, release: () => undefined },
-    },
-  );
+  const sink = { ...discardedResponse, chunk: (part: Buffer) => parts.push(part) > 0 };
+  run(calls(count), answerLong, { ahead: 1, responseBytes: 100, sink });
   expect(JSON.parse(Buffer.concat(parts).toString())).toHaveLength(count);
   // Less than a tenth of a second; it was two minutes, by the square of their number.
   expect(performance.now() - beganMs).toBeLessThan(10_000);

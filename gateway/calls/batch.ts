@@ -1,49 +1,39 @@
 import { formatErrorResponse } from "../json-rpc/read-answer.ts";
 import { isBad, type BadCall, type Call } from "../json-rpc/call.ts";
 import { responseErrors, type ResponseFailure } from "../errors.ts";
-import type { HeldBytes } from "#daemon/memory/connection-memory.ts";
 import { ResponseMemory } from "../memory/response-memory.ts";
 import type { ResponseFlow, ResponseSink } from "../responses/response-sink.ts";
 import { OrderedWriter } from "../responses/ordered-writer.ts";
-import type { NodeBatch } from "../upstream/node-batches.ts";
-import type { Turns } from "../wire/shared-turns.ts";
+import { createTurns, type Turns } from "../wire/shared-turns.ts";
 import type { BatchStrategy } from "./batch-strategy.ts";
+import type { CallAccount } from "./call-account.ts";
 import type { PlainReads } from "./plain-reads.ts";
 import { TextSink, type LongResponse, type RunReceiver, type TextResponse } from "../responses/text-sink.ts";
 
 /** Min bytes that each call in a batch counts for in an event loop tick. */
 const callBytes = 128;
 
-/** Limits of a batch in progress. */
-export type BatchLimits = Pick<BatchStrategy, "ahead"> & Readonly<{ responseBytes: number }>;
-
-/** Dependencies of a running batch, including the memory of its caller's connection. */
 export type BatchDependencies = Readonly<{
   handle: (call: Call | BadCall, sink: ResponseSink) => ResponseFlow;
   sink: ResponseSink;
-  memory: HeldBytes;
-  turns: Turns;
-  /** Creates the handler of plain reads; if absent, all calls go to `handle`. */
-  plainReads?: ((receiver: RunReceiver) => PlainReads) | undefined;
-  /** Groups consecutively started calls into one batch to the node, even across ticks. */
-  toNode: Pick<NodeBatch, "gather" | "release">;
-  /** Sets the callback that continues the batch after `ahead` blocked all calls. */
-  onResume?: (goOn: () => void) => void;
+  /** Creates the handler of plain reads; if undefined, all calls go to `handle`. */
+  plainReads: ((receiver: RunReceiver) => PlainReads) | undefined;
 }>;
 
 /**
  * Runs the calls in a batch and returns their responses in order. Early responses are buffered, and no call starts further ahead than
- * `ahead` allows. Calls that are answered synchronously continue in a later event loop tick if together they take too long. Notifications
+ * the strategy allows. Calls that are answered synchronously continue in a later event loop tick if together they take too long. Notifications
  * run without an entry; if there are no entries, the response is empty text. If limits rejected all calls that have an entry, the response
- * is marked as a limit response. Responses beyond `responseBytes` are replaced by errors, as in geth.
+ * is marked as a limit response. Responses beyond `limits.batchResponseBytes` are replaced by errors, as in geth.
  */
 export function runBatch(
   calls: readonly (Call | BadCall)[],
-  limits: BatchLimits,
+  account: CallAccount,
+  strategy: BatchStrategy,
   dependencies: BatchDependencies,
 ): ResponseFlow {
-  const run = new BatchRun(calls, limits, dependencies);
-  dependencies.onResume?.(() => run.goOn());
+  const run = new BatchRun(calls, account, strategy, dependencies);
+  strategy.onResume(() => run.goOn());
   run.goOn();
   return run;
 }
@@ -56,8 +46,9 @@ class BatchRun implements ResponseFlow, RunReceiver {
   /** Counts entries that are waiting to be sent. */
   readonly #entriesMemory: ResponseMemory;
   readonly #calls: readonly (Call | BadCall)[];
-  readonly #limits: BatchLimits;
-  readonly #dependencies: BatchDependencies;
+  readonly #strategy: BatchStrategy;
+  readonly #handle: BatchDependencies["handle"];
+  readonly #turns: Turns;
   readonly #writer: OrderedWriter;
   readonly #plain: PlainReads | undefined;
   /** Flow control of the calls in progress, by slot. */
@@ -72,14 +63,20 @@ class BatchRun implements ResponseFlow, RunReceiver {
   #isServed = false;
   #retryAfterSeconds: number | undefined;
 
-  constructor(calls: readonly (Call | BadCall)[], limits: BatchLimits, dependencies: BatchDependencies) {
-    const { sink, memory, plainReads } = dependencies;
-    this.limitBytes = limits.responseBytes;
+  constructor(
+    calls: readonly (Call | BadCall)[],
+    { policy, message, context, key }: CallAccount,
+    strategy: BatchStrategy,
+    { handle, sink, plainReads }: BatchDependencies,
+  ) {
+    const { memory } = message;
+    this.limitBytes = policy.settings.limits.batchResponseBytes;
     this.memory = new ResponseMemory(memory);
     this.#entriesMemory = new ResponseMemory(memory);
     this.#calls = calls;
-    this.#limits = limits;
-    this.#dependencies = dependencies;
+    this.#strategy = strategy;
+    this.#handle = handle;
+    this.#turns = createTurns(context.turns, key);
     this.#settled = new Uint8Array(calls.length);
     this.#plain = plainReads?.(this);
     const entryWithout = (place: number) => formatEntry(calls[place]?.id, "tooLarge");
@@ -88,7 +85,7 @@ class BatchRun implements ResponseFlow, RunReceiver {
       {
         sink,
         memory: this.#entriesMemory,
-        room: { limitBytes: limits.responseBytes, entryWithout },
+        room: { limitBytes: this.limitBytes, entryWithout },
         retryAfterSeconds: () => (this.#isServed ? undefined : this.#retryAfterSeconds),
       },
     );
@@ -102,10 +99,9 @@ class BatchRun implements ResponseFlow, RunReceiver {
       this.#writer.flush();
       return;
     }
-    const { toNode, turns } = this.#dependencies;
     this.#isRunning = true;
-    toNode.gather();
-    turns.run(
+    this.#strategy.sender.gather();
+    this.#turns.run(
       () => this.#step(),
       () => this.#isCancelled,
     );
@@ -155,7 +151,7 @@ class BatchRun implements ResponseFlow, RunReceiver {
     this.#entriesMemory[Symbol.dispose]();
     for (const flow of this.#flows.splice(0)) flow?.cancel();
     // Another caller may be waiting for a call that it shares with this batch.
-    this.#dependencies.toNode.release();
+    this.#strategy.sender.release();
   }
 
   #continueOrCut(): void {
@@ -177,7 +173,7 @@ class BatchRun implements ResponseFlow, RunReceiver {
     const call = this.#writer.flush() ? this.#calls[this.#next] : undefined;
     this.#isRunning = call !== undefined && this.#mayStart(call);
     if (call === undefined || !this.#isRunning) {
-      this.#dependencies.toNode.release();
+      this.#strategy.sender.release();
       return 0;
     }
     this.#next += 1;
@@ -188,7 +184,7 @@ class BatchRun implements ResponseFlow, RunReceiver {
   #mayStart(call: Call | BadCall): boolean {
     const { turn } = this.#writer;
     if (turn < this.#firstAfterTurn) return false;
-    const ahead = this.#limits.ahead(call);
+    const ahead = this.#strategy.ahead(call);
     if (ahead !== "inTurn") return this.#next < turn + ahead;
     if (this.#next !== turn) return false;
     this.#firstAfterTurn = turn + 1;
@@ -198,7 +194,7 @@ class BatchRun implements ResponseFlow, RunReceiver {
   #start(place: number, call: Call | BadCall): void {
     if (this.#writer.isFull || this.#writer.writtenBytes >= this.limitBytes) this.receive("tooLarge", place);
     else {
-      const flow = this.#plain?.begin(call, place) ?? this.#dependencies.handle(call, new TextSink(this, place));
+      const flow = this.#plain?.begin(call, place) ?? this.#handle(call, new TextSink(this, place));
       if (this.#isCancelled) flow.cancel();
       else if (this.#settled[place] === 0) this.#flows[place] = flow;
     }

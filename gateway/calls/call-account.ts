@@ -1,50 +1,36 @@
-import type { Method } from "../catalogue/method.ts";
-import { never, defineNodeMethod } from "../catalogue/method-parts.ts";
+import { defineMethod, never, type Method } from "../catalogue/method.ts";
 import type { CallGate, LoadRejection } from "../limits/load-gate.ts";
 import type { RateDecision } from "../limits/rate-limiter.ts";
-import type { CallOutcome, LimitName } from "../observe/meter.ts";
-import type { CallTrace } from "../observe/tracing.ts";
+import type { LimitName } from "../observe/meter.ts";
 import { findTier, type Policy } from "../policy.ts";
 import type { Tier } from "../settings/policy.ts";
 import type { NodeSender } from "../upstream/node-call.ts";
-import type { TraceContext } from "#daemon/http/request-trace.ts";
-import type { CallDependencies, MessageContext } from "./call-context.ts";
+import type { GatewayContext, MessageContext } from "./call-context.ts";
 
 const bytesOfKiB = 1_024;
 
 /** Min length of a response that may cost more than its call. */
 export const leastOwedBytes = bytesOfKiB;
 
+/** Computes the cost of bytes, in compute units: only whole KiB cost something. */
+export function priceBytes(lengthBytes: number, unitsPerKiB: number): number {
+  return Math.floor(lengthBytes / bytesOfKiB) * unitsPerKiB;
+}
+
 /** Placeholder for a method that the caller can't call, or that does not exist. */
-export const unavailableMethod: Method = defineNodeMethod({
-  name: "unknown",
-  summary: "No method",
-  params: [],
-  result: "an error",
+export const unavailableMethod: Method = defineMethod("unknown", [], "an error", never, 1, "No method", {
   audience: "nobody",
-  costUnits: 1,
-  cache: never,
 });
 
-/** A call that ends. */
-export type EndingCall = Readonly<{
-  method: Method;
-  costUnits: number;
-  trace: CallTrace | undefined;
-  traceContext: TraceContext | undefined;
-  /** The gate that admitted the call to the node, and the time of admission; undefined if the call did not go there. */
-  gate: CallGate | undefined;
-  requestedAt: number;
-  /** Time when a streamed response began: after that, its reader sets the pace. */
-  beganAt: number | undefined;
-}>;
+/** A call that was admitted to the node. */
+type AdmittedCall = Readonly<{ gate: CallGate | undefined; method: Method; costUnits: number; requestedAt: number }>;
 
 /**
  * What the calls of one message cost their caller, and how they end, under the policy that was active when the message
  * arrived. All charges and counts of a call happen here.
  */
 export class CallAccount {
-  readonly dependencies: CallDependencies;
+  readonly context: GatewayContext;
   readonly message: MessageContext;
   readonly policy: Policy;
   readonly tier: Tier;
@@ -62,22 +48,22 @@ export class CallAccount {
   #answered: Map<Method, number> | undefined;
   #answeredFrom: number | undefined;
 
-  constructor(dependencies: CallDependencies, message: MessageContext, hasPaidBytes: boolean) {
-    const policy = dependencies.policy();
+  constructor(context: GatewayContext, message: MessageContext, hasPaidBytes: boolean) {
+    const policy = context.policy();
     const { caller } = message;
-    this.dependencies = dependencies;
+    this.context = context;
     this.message = message;
     this.policy = policy;
     this.tier = findTier(policy, caller);
     this.key = caller.key;
-    this.startedAt = dependencies.now();
+    this.startedAt = context.now();
     this.hasPaidBytes = hasPaidBytes;
   }
 
   /** Charges units ahead of the work, if rates are limited. */
   charge(costUnits: number): RateDecision | Promise<RateDecision> {
     if (!this.policy.settings.rateLimit.enabled) return undefined;
-    return this.dependencies.limiter.acquire(this.key, costUnits, this.tier);
+    return this.context.limiter.acquire(this.key, costUnits, this.tier);
   }
 
   /** Prices the bytes of a call: whole KiB that were not charged with the message. */
@@ -98,7 +84,7 @@ export class CallAccount {
     const { costUnits } = method;
     if (gate.enter(this.key, this.tier, costUnits, overload) !== undefined) return false;
     const units = costUnits + this.priceBytes(kib);
-    if (rateLimit.enabled && this.dependencies.limiter.acquireNow?.(this.key, units, this.tier) !== undefined) {
+    if (rateLimit.enabled && this.context.limiter.acquireNow?.(this.key, units, this.tier) !== undefined) {
       gate.leave(this.key, costUnits, overload);
       return false;
     }
@@ -108,28 +94,6 @@ export class CallAccount {
 
   leave(gate: CallGate, costUnits: number): void {
     gate.leave(this.key, costUnits, this.policy.settings.overload);
-  }
-
-  /** Ends a call: releases its slot, charges the node's time for it, and counts, times and traces it. */
-  ended(call: EndingCall, outcome: CallOutcome): void {
-    const { meter, now } = this.dependencies;
-    const { gate, trace } = call;
-    const endedAt = now();
-    const method = this.#labelMethod(call.method);
-    const sampledTraceId = trace?.sampledTraceId;
-    if (gate !== undefined) {
-      this.leave(gate, call.costUnits);
-      // A call that shared another call's read has no node time of its own; the node time of a cancelled call is unknown.
-      if (outcome !== "coalesced") this.#oweNodeTime(call, call.beganAt ?? endedAt);
-      if (outcome !== "coalesced" && outcome !== "cancelled")
-        meter.node(method, (endedAt - call.requestedAt) / 1_000, sampledTraceId);
-    }
-    const seconds = (endedAt - this.startedAt) / 1_000;
-    const { caller, requestId } = this.message;
-    const { traceContext } = call;
-    const completed = { method, tier: caller.tierName, outcome, seconds, requestId, traceContext, sampledTraceId };
-    meter.call(completed);
-    trace?.end(completed);
   }
 
   /** Ends a plain read whose response has arrived from the node; it is counted at the end of the tick. */
@@ -142,7 +106,7 @@ export class CallAccount {
     this.#answered ??= new Map();
     this.#answered.set(method, (this.#answered.get(method) ?? 0) + 1);
     if (answerBytes >= leastOwedBytes) this.oweResponse(answerBytes, 0);
-    if (runsCode(method)) this.#oweNodeTime({ gate, method, costUnits, requestedAt }, this.dependencies.now());
+    if (runsCode(method)) this.oweNodeTime({ gate, method, costUnits, requestedAt }, this.context.now());
   }
 
   /**
@@ -154,14 +118,14 @@ export class CallAccount {
     const kib = Math.floor(answerBytes / bytesOfKiB);
     const dueKiB = kib - Math.max(freeAnswerKiB, chargedKiB);
     if (enabled && dueKiB > 0 && unitsPerAnswerKiB > 0) {
-      this.dependencies.limiter.owe(this.key, dueKiB * unitsPerAnswerKiB, this.tier);
+      this.context.limiter.owe(this.key, dueKiB * unitsPerAnswerKiB, this.tier);
     }
     return kib;
   }
 
   /** Counts a rejection by a limit. */
   limited(limit: LimitName): void {
-    this.dependencies.meter.limited(limit, this.message.caller.tierName);
+    this.context.meter.limited(limit, this.message.caller.tierName);
   }
 
   #payNodeTime(method: Method, costUnits: number): void {
@@ -172,10 +136,7 @@ export class CallAccount {
    * Charges the node's time for a call that runs contract code, beyond what its units bought. Calls that go to the node in batches run one
    * after the other, so each moment counts once. The time was not known before the call, so the caller may go into debt.
    */
-  #oweNodeTime(
-    { gate, method, costUnits, requestedAt }: Pick<EndingCall, "gate" | "method" | "costUnits" | "requestedAt">,
-    endedAt: number,
-  ): void {
+  oweNodeTime({ gate, method, costUnits, requestedAt }: AdmittedCall, endedAt: number): void {
     const { enabled, unitsPerNodeMs } = this.policy.settings.rateLimit;
     if (!enabled || !runsCode(method)) return;
     let dueUnits = Math.floor((endedAt - requestedAt) * unitsPerNodeMs - costUnits);
@@ -185,14 +146,14 @@ export class CallAccount {
       dueUnits = Math.max(0, Math.floor(-this.#paidUnits));
       this.#paidUnits += dueUnits;
     }
-    if (dueUnits > 0) this.dependencies.limiter.owe(this.key, dueUnits, this.tier);
+    if (dueUnits > 0) this.context.limiter.owe(this.key, dueUnits, this.tier);
   }
 
   #countAnswered(): void {
     const requestedAt = this.#answeredFrom;
     if (requestedAt === undefined) return;
     this.#answeredFrom = undefined;
-    const { meter, now } = this.dependencies;
+    const { meter, now } = this.context;
     const { caller, requestId, traceContext } = this.message;
     const endedAt = now();
     const seconds = (endedAt - this.startedAt) / 1_000;
@@ -204,7 +165,7 @@ export class CallAccount {
   }
 
   /** Labels a method in the metrics. A name that comes only from the client never becomes a label, or clients could create series. */
-  #labelMethod(method: Method): string {
+  label(method: Method): string {
     return method === unavailableMethod || this.policy.catalogue.has(method.name) ? method.name : "unlisted";
   }
 }

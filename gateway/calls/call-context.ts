@@ -1,15 +1,18 @@
-import type { RpcError } from "../errors.ts";
-import type { Caller } from "../callers/caller.ts";
-import type { LoadGate } from "../limits/load-gate.ts";
 import type { HeldBytes } from "#daemon/memory/connection-memory.ts";
 import type { TraceContext } from "#daemon/http/request-trace.ts";
+import type { Caller } from "../callers/caller.ts";
 import type { Head, NodeFitness } from "../chain/head.ts";
+import type { RpcError } from "../errors.ts";
 import type { NodeResponse } from "../json-rpc/read-answer.ts";
-import type { RateLimiter } from "../limits/rate-limiter.ts";
 import type { RememberedChecks } from "../limits/checked-params.ts";
+import type { LoadGate } from "../limits/load-gate.ts";
+import type { RateLimiter } from "../limits/rate-limiter.ts";
 import type { Meter } from "../observe/meter.ts";
+import type { Tracing } from "../observe/otlp-tracing.ts";
 import type { PolicySource } from "../policy.ts";
 import type { NodeReads } from "../reads/node-reads.ts";
+import type { NodeBatches } from "../upstream/node-batches.ts";
+import type { SharedTurns } from "../wire/shared-turns.ts";
 
 /** Outcome of a subscription call: the node's response or the gateway's, or the error that rejects the call. */
 export type SubscriptionResponse = NodeResponse | Readonly<{ kind: "refused"; error: RpcError }>;
@@ -31,16 +34,19 @@ export type MessageContext = Readonly<{
   subscriptions?: Subscriptions | undefined;
 }>;
 
-/** Dependencies shared by all calls of a gateway. */
-export type CallDependencies = Readonly<{
+/** What all calls of a gateway share. */
+export type GatewayContext = Readonly<{
   policy: PolicySource;
   limiter: RateLimiter;
   gate: LoadGate;
   head: Head;
+  fitness: Readonly<{ current: NodeFitness }>;
   checks: RememberedChecks;
-  reads: Pick<NodeReads, "cached" | "lasting" | "read">;
-  nodeFitness: () => NodeFitness;
+  reads: NodeReads;
+  nodeBatches: NodeBatches;
   meter: Meter;
+  tracing: Tracing | undefined;
+  turns: SharedTurns;
   /** Returns the milliseconds of a monotonic clock. */
   now: () => number;
 }>;

@@ -7,7 +7,7 @@ import { mayNameGas } from "../limits/call-gas.ts";
 import { checkParams } from "../limits/check-params.ts";
 import type { CallGate, LoadRejection } from "../limits/load-gate.ts";
 import type { RateDecision } from "../limits/rate-limiter.ts";
-import type { CallTrace } from "../observe/tracing.ts";
+import type { CallTrace } from "../observe/otlp-tracing.ts";
 import { findLogsCap, findTraceCap, isBatchable } from "../policy.ts";
 import { knownParamsBytes } from "../reads/cache/cache-lifetime.ts";
 import { parseSplit } from "../reads/split-read.ts";
@@ -98,9 +98,9 @@ async function answerSubscription(record: CallRecord, pending: Promise<Subscript
 /** Handles a read whose parameters have limits, in one or several pieces. */
 function readWithin(record: CallRecord, params: string): ResponseFlow {
   const { account, method } = record;
-  const { policy, tier, dependencies } = account;
-  const head = dependencies.head.known();
-  const checked = dependencies.checks({ policy, head, tier, method }, params, () => {
+  const { policy, tier, context } = account;
+  const head = context.head.known();
+  const checked = context.checks({ policy, head, tier, method }, params, () => {
     const splitBlocks = tier.splitBlocks ?? 0;
     return checkParams(method, params, head, {
       logs: () => ({ capBlocks: findLogsCap(policy, tier), splitBlocks }),
@@ -128,7 +128,7 @@ function readWithin(record: CallRecord, params: string): ResponseFlow {
 /** Answers a checked call from the cache, or sends it to the node if a slot is free. `key` is the `buildCallKey` of method and parameters. */
 function readOne(record: CallRecord, params: string, key: string): ResponseFlow {
   const { account, call, method } = record;
-  const { reads, gate: ownGate } = account.dependencies;
+  const { reads, gate: ownGate } = account.context;
   const unfit = explainUnfit(record);
   const cached = params.length > knownParamsBytes ? undefined : findCachedAnswer(record, key, unfit);
   if (cached !== undefined) {
@@ -152,7 +152,7 @@ function readOne(record: CallRecord, params: string, key: string): ResponseFlow 
 function readInPieces(record: CallRecord, pieces: readonly string[]): ResponseFlow {
   const unfit = explainUnfit(record);
   if (unfit !== undefined) return record.answerWithoutNode(unfit);
-  const { reads, gate } = record.account.dependencies;
+  const { reads, gate } = record.account.context;
   const { ranges, limits } = record.account.policy.settings;
   const rejection = record.enter(gate);
   if (rejection !== undefined) return waitOrReject(record, rejection, gate, () => readInPieces(record, pieces));
@@ -170,14 +170,14 @@ function waitOrReject(
   gate: CallGate,
   retry: () => ResponseFlow,
 ): ResponseFlow {
-  const { key, tier, policy, dependencies } = record.account;
+  const { key, tier, policy, context } = record.account;
   const { overload } = policy.settings;
   const { retryAfterSeconds } = overload;
   if (rejection === "overload") return record.reject(rpcErrors.overload, retryAfterSeconds, "overload");
   const reject = () => record.reject(tooManyCalls(tier.concurrency, retryAfterSeconds), retryAfterSeconds, rejection);
   const goOn = () => {
     // Responses that arrived while the call waited may have put the caller into debt.
-    const debtMs = dependencies.limiter.debtMs(key, tier);
+    const debtMs = context.limiter.debtMs(key, tier);
     return debtMs === undefined ? retry() : record.rejectRate(debtMs);
   };
   const flow = new LateFlow();
@@ -190,14 +190,14 @@ function waitOrReject(
  * be on another chain.
  */
 function findCachedAnswer({ account, method }: CallRecord, key: string, unfit: RpcError | undefined) {
-  const { reads } = account.dependencies;
+  const { reads } = account.context;
   if (unfit === undefined) return reads.cached(method, key);
   return isOffChain(unfit) ? undefined : reads.lasting(method, key);
 }
 
 /** Returns the error that explains why the node must not be queried; undefined if the node is fit. */
 function explainUnfit({ account, method }: CallRecord): RpcError | undefined {
-  const fitness = account.dependencies.nodeFitness();
+  const fitness = account.context.fitness.current;
   if (fitness === "fit") return undefined;
   if (fitness === "down") return rpcErrors.nodeUnavailable;
   if (fitness === "anotherChain" || fitness === "chainUnknown") return rpcErrors[fitness];

@@ -5,14 +5,14 @@ import { formatErrorResponse } from "../json-rpc/read-answer.ts";
 import type { CallGate, LoadRejection } from "../limits/load-gate.ts";
 import { ResponseMemory } from "../memory/response-memory.ts";
 import type { CallOutcome, LimitName } from "../observe/meter.ts";
-import type { CallTrace } from "../observe/tracing.ts";
+import type { CallTrace } from "../observe/otlp-tracing.ts";
 import { findMethod } from "../policy.ts";
 import type { NodeRead } from "../reads/node-read.ts";
 import { finishedFlow, type ResponseFlow, type ResponseSink, type ResponseSource } from "../responses/response-sink.ts";
 import type { NodeSender } from "../upstream/node-call.ts";
 import type { HeldBytes } from "#daemon/memory/connection-memory.ts";
 import type { TraceContext } from "#daemon/http/request-trace.ts";
-import { leastOwedBytes, unavailableMethod, type CallAccount, type EndingCall } from "./call-account.ts";
+import { leastOwedBytes, unavailableMethod, type CallAccount } from "./call-account.ts";
 
 /** Interval in bytes at which a streamed response is charged, and the max bytes for which a disconnecting caller is not charged. */
 const stepBytes = 65_536;
@@ -24,7 +24,7 @@ const nothingHeld: HeldBytes = { hold: () => true, tryAcquire: () => false, rele
  * One call, from its message to the end of its response. Fields are filled in as the call proceeds. It receives the response, which ends it,
  * charges the caller for the response's length, and forwards it to the client. It is a single object, because a batch has many.
  */
-export class CallRecord implements NodeRead, EndingCall {
+export class CallRecord implements NodeRead {
   readonly account: CallAccount;
   readonly call: Call | BadCall;
   /** JSON text of the id used in the response. */
@@ -45,9 +45,11 @@ export class CallRecord implements NodeRead, EndingCall {
   readonly trace: CallTrace | undefined;
   /** Trace context sent to the node: the client's own, unless the call is traced by the gateway. */
   traceContext: TraceContext | undefined;
+  /** The gate that admitted the call to the node, and the time of admission; undefined if the call did not go there. */
   gate: CallGate | undefined;
   requestedAt = 0;
-  beganAt: number | undefined;
+  /** Time when a streamed response began: after that, its reader sets the pace. */
+  #beganAt: number | undefined;
   readonly #client: ResponseSink;
   #answerBytes = 0;
   #chargedKiB = 0;
@@ -78,7 +80,7 @@ export class CallRecord implements NodeRead, EndingCall {
   enter(gate: CallGate): LoadRejection | undefined {
     const rejection = this.account.enter(gate, this.method, this.costUnits);
     if (rejection !== undefined) return rejection;
-    this.entered(gate, this.account.dependencies.now());
+    this.entered(gate, this.account.context.now());
     if (this.trace !== undefined) this.traceContext = this.trace.requestNode();
     return undefined;
   }
@@ -95,12 +97,28 @@ export class CallRecord implements NodeRead, EndingCall {
     this.gate = undefined;
   }
 
-  /** Ends the call; it ends only once. */
+  /** Ends the call, once: releases its slot, charges the node's time for it, and counts, times and traces it. */
   ended(outcome: CallOutcome): void {
     if (this.#hasEnded) return;
     this.#hasEnded = true;
     this.#memory?.[Symbol.dispose]();
-    this.account.ended(this, outcome);
+    const { account, gate, trace, traceContext } = this;
+    const { meter, now } = account.context;
+    const endedAt = now();
+    const method = account.label(this.method);
+    const sampledTraceId = trace?.sampledTraceId;
+    if (gate !== undefined) {
+      account.leave(gate, this.costUnits);
+      // A call that shared another call's read has no node time of its own; the node time of a cancelled call is unknown.
+      if (outcome !== "coalesced") account.oweNodeTime(this, this.#beganAt ?? endedAt);
+      if (outcome !== "coalesced" && outcome !== "cancelled")
+        meter.node(method, (endedAt - this.requestedAt) / 1_000, sampledTraceId);
+    }
+    const { caller, requestId } = account.message;
+    const seconds = (endedAt - account.startedAt) / 1_000;
+    const completed = { method, tier: caller.tierName, outcome, seconds, requestId, traceContext, sampledTraceId };
+    meter.call(completed);
+    trace?.end(completed);
   }
 
   cancelled(): void {
@@ -155,7 +173,7 @@ export class CallRecord implements NodeRead, EndingCall {
   }
 
   begin(lengthBytes: number | undefined, source: ResponseSource): void {
-    this.beganAt = this.account.dependencies.now();
+    this.#beganAt = this.account.context.now();
     this.#client.begin(lengthBytes, source);
   }
 
@@ -173,7 +191,7 @@ export class CallRecord implements NodeRead, EndingCall {
 
   fail(failure: ResponseFailure): void {
     this.ended("failed");
-    if (this.beganAt === undefined) {
+    if (this.#beganAt === undefined) {
       const text = formatErrorResponse(this.id, responseErrors[failure]);
       this.#client.text(text, "gateway", findRetryAfterSeconds(failure));
       return;

@@ -1,26 +1,12 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { Head } from "../chain/head.ts";
-import { LoadGate } from "../limits/load-gate.ts";
-import { rememberChecks } from "../limits/checked-params.ts";
-import { SharedTurns } from "../wire/shared-turns.ts";
-import { createProcessRateLimiter } from "../limits/rate-limiter.ts";
-import { createPolicy } from "../policy.ts";
 import { messageBytes } from "../testing/generated-messages.ts";
+import { limitlessTier } from "../testing/limitless-tier.ts";
+import { createTestContext, noFlow, testCaller } from "../testing/test-context.ts";
 import { roomyMemory } from "../testing/unlimited-memory.ts";
-import { testSettings } from "../testing/test-gateway.ts";
-import { finishedFlow } from "../responses/response-sink.ts";
-import { createMessageHandler } from "./message-handler.ts";
-import type { NodeRead } from "../reads/node-read.ts";
 import { createTextSink } from "../responses/text-sink.ts";
-
-const generous = {
-  requestsPerSecond: 1e6,
-  requestBurst: 1e6,
-  computeUnitsPerSecond: 1e9,
-  computeUnitBurst: 1e9,
-  concurrency: 100,
-};
+import { SharedTurns } from "../wire/shared-turns.ts";
+import { createMessageHandler } from "./message-handler.ts";
 
 type Given = Readonly<{
   /** Milliseconds that pass with each reading of the clock. */
@@ -30,58 +16,28 @@ type Given = Readonly<{
 }>;
 
 function startHandler({ lookMs = 0, limits = { batchItems: 20, depth: 40 }, tier }: Given = {}) {
-  const policy = createPolicy(testSettings({ tiers: { public: { ...generous, ...tier } }, limits }));
   let atMs = 0;
   const now = () => (atMs += lookMs);
   const waiting: (() => void)[] = [];
-  const head = new Head({ staleAfterMs: 1_000 }, { now, wallClock: Date.now });
-  head.advance({ number: 1_000n, hash: '"0x1"' });
-  const gate = new LoadGate(testSettings().upstream, { loopDelayMs: () => 0 });
+  /** Calls that reached the node. */
   const passed: string[] = [];
-  const limiter = createProcessRateLimiter({ clients: 10 }, { now });
-  const calls = {
-    policy: () => policy,
-    limiter,
-    gate,
-    head,
-    checks: rememberChecks(),
-    reads: {
-      cached: () => undefined,
-      lasting: () => undefined,
-      read: (read: NodeRead) => {
-        passed.push(read.key);
-        read.text(`{"jsonrpc":"2.0","id":${read.id},"result":"0x1"}`, "node");
-        return finishedFlow;
-      },
-    },
-    meter: { call: () => undefined, node: () => undefined, limited: () => undefined },
-    nodeFitness: () => "fit" as const,
+  const { context, policy } = createTestContext({
+    settings: { tiers: { public: { ...limitlessTier, concurrency: 100, ...tier } }, limits },
     now,
-  };
-  const nodeBatches = {
-    items: () => 1,
-    open: () => ({
-      send: () => ({ ...finishedFlow, join: () => undefined }),
-      gather: () => undefined,
-      release: () => undefined,
-      addPlain: () => expect.unreachable("no read is plain here"),
-    }),
-  };
-  const turns = new CountedTurns({ now, later: (run) => void waiting.push(run) });
-  const handleMessage = createMessageHandler({
-    ...calls,
-    plainReads: undefined,
-    nodeBatches,
-    tracing: undefined,
-    turns,
+    send: ({ id, body, sink }) => {
+      passed.push(body);
+      sink.text(`{"jsonrpc":"2.0","id":${id},"result":"0x1"}`, "node");
+      return noFlow;
+    },
   });
-  const caller = { key: "a", listener: "public" as const, tierName: "public" };
+  const turns = new CountedTurns({ now, later: (run) => void waiting.push(run) });
+  const handleMessage = createMessageHandler({ ...context, turns });
   const begin = (body: Buffer) => {
     const texts: string[] = [];
     const sink = createTextSink(10_000_000, roomyMemory, (answer) =>
       texts.push(typeof answer === "string" ? answer : answer.text),
     );
-    const flow = handleMessage(body, { caller, memory: roomyMemory, traceContext: undefined }, sink);
+    const flow = handleMessage(body, { caller: testCaller, memory: roomyMemory, traceContext: undefined }, sink);
     return { texts, flow };
   };
   /** Runs the later ticks, and counts those that had work. */
@@ -95,7 +51,7 @@ function startHandler({ lookMs = 0, limits = { batchItems: 20, depth: 40 }, tier
     turn();
     return texts;
   };
-  return { ask, begin, turn, passed, gate, limiter, policy };
+  return { ask, begin, turn, passed, gate: context.gate, limiter: context.limiter, policy };
 }
 
 class CountedTurns extends SharedTurns {
@@ -127,7 +83,7 @@ describe("the message handler", () => {
         const texts = ask(body);
         expect(texts).toHaveLength(1);
         expect(gate.callsInFlight).toBe(0);
-        for (const call of passed) JSON.parse(call.slice(call.indexOf(" ")));
+        for (const call of passed) JSON.parse(Buffer.from(call, "latin1").toString("utf8"));
         if (texts[0] === "") return;
         const answer = JSON.parse(Buffer.from(texts[0]!, "latin1").toString("utf8")) as object | object[];
         for (const one of Array.isArray(answer) ? answer : [answer]) {

@@ -1,46 +1,38 @@
-import { isBad, type BadCall, type Call, type Message } from "../json-rpc/call.ts";
+import type { Caller } from "../callers/caller.ts";
+import { rpcErrors } from "../errors.ts";
+import { isBad, type BadCall, type Call, type Message, type MessageLimits } from "../json-rpc/call.ts";
 import { createMessageReader } from "../json-rpc/known-messages.ts";
-import type { Tracing } from "../observe/tracing.ts";
+import { beginMessage, isBatch, readMessage as readUnknown } from "../json-rpc/read-message.ts";
 import { ResponseMemory } from "../memory/response-memory.ts";
-import type { NodeReads } from "../reads/node-reads.ts";
-import type { NodeBatches } from "../upstream/node-batches.ts";
+import { findTier } from "../policy.ts";
 import {
   discardedResponse,
   finishedFlow,
+  LateFlow,
   type ResponseFlow,
   type ResponseSink,
   EndingFlow,
   EndingSink,
 } from "../responses/response-sink.ts";
+import { largeBytes, smallMessageBytes } from "../wire/received-bytes.ts";
+import { createTurns, turnBytes } from "../wire/shared-turns.ts";
 import { runBatch } from "./batch.ts";
 import { chooseBatchStrategy, startInTurn } from "./batch-strategy.ts";
-import { CallAccount } from "./call-account.ts";
-import type { CallDependencies, MessageContext } from "./call-context.ts";
-import { handleCall } from "./call-handler.ts";
-import { chargeMessage, readInTurns } from "./large-message.ts";
+import { CallAccount, priceBytes } from "./call-account.ts";
+import type { GatewayContext, MessageContext } from "./call-context.ts";
+import { chargeCall, handleCall } from "./call-handler.ts";
+import { CallRecord } from "./call-record.ts";
 import { PlainReads } from "./plain-reads.ts";
-import { largeBytes, smallMessageBytes } from "../wire/received-bytes.ts";
-import { type SharedTurns, createTurns } from "../wire/shared-turns.ts";
 
 /** Answers one request body or WebSocket message. An empty response means that nothing is sent. Never throws. */
 export type MessageHandler = (body: Buffer, context: MessageContext, sink: ResponseSink) => ResponseFlow;
-
-/** Dependencies shared by all messages of a gateway. */
-export type MessageDependencies = CallDependencies &
-  Readonly<{
-    /** Serves the plain calls in batches; if undefined, all calls are handled one by one. */
-    plainReads: NodeReads | undefined;
-    nodeBatches: NodeBatches;
-    tracing: Tracing | undefined;
-    turns: SharedTurns;
-  }>;
 
 /**
  * Creates the message handler for single calls, notifications and batches. Short messages are parsed at once. Long ones are charged by size
  * first, then parsed over several ticks.
  */
-export function createMessageHandler(dependencies: MessageDependencies): MessageHandler {
-  const { tracing, turns } = dependencies;
+export function createMessageHandler(context: GatewayContext): MessageHandler {
+  const { tracing, turns, reads } = context;
   const readMessage = createMessageReader();
 
   const answer = (message: Message, account: CallAccount, sink: ResponseSink) =>
@@ -48,25 +40,15 @@ export function createMessageHandler(dependencies: MessageDependencies): Message
 
   const answerBatch = (calls: readonly (Call | BadCall)[], account: CallAccount, sink: ResponseSink): ResponseFlow => {
     const trace = tracing?.batch(account.message, calls.length);
-    const way = chooseBatchStrategy(account, dependencies.nodeBatches);
-    account.batch = way;
-    const { plainReads } = dependencies;
-    const flow = runBatch(
-      calls,
-      { ahead: way.ahead, responseBytes: account.policy.settings.limits.batchResponseBytes },
-      {
-        handle: (call, itemSink) => handleCall(account, call, itemSink, trace?.call()),
-        sink: trace === undefined ? sink : new EndingSink(sink, trace.end),
-        memory: account.message.memory,
-        turns: createTurns(turns, account.key),
-        plainReads:
-          plainReads === undefined || trace !== undefined
-            ? undefined
-            : (receiver) => new PlainReads(plainReads, account, way, receiver),
-        toNode: way.sender,
-        onResume: way.onResume,
-      },
-    );
+    const strategy = chooseBatchStrategy(account);
+    account.batch = strategy;
+    // A traced call has a span of its own, which a plain read has not.
+    const isPlain = reads.isCaching && trace === undefined;
+    const flow = runBatch(calls, account, strategy, {
+      handle: (call, itemSink) => handleCall(account, call, itemSink, trace?.call()),
+      sink: trace === undefined ? sink : new EndingSink(sink, trace.end),
+      plainReads: isPlain ? (receiver) => new PlainReads(account, strategy, receiver) : undefined,
+    });
     return trace === undefined ? flow : new EndingFlow(flow, trace.end);
   };
 
@@ -83,14 +65,81 @@ export function createMessageHandler(dependencies: MessageDependencies): Message
   };
 
   return (body, message, sink) => {
-    const account = new CallAccount(dependencies, message, body.length > largeBytes);
+    const account = new CallAccount(context, message, body.length > largeBytes);
     const { limits } = account.policy.settings;
     if (body.length <= smallMessageBytes) return answer(readMessage(body, limits), account, sink);
     const { key } = account;
     return chargeMessage(account, body, sink, (held) => {
       const readAtOnce = () => answer(readMessage(body, limits), account, held);
       if (!account.hasPaidBytes) return turns.isOver() ? startInTurn(turns, key, readAtOnce) : readAtOnce();
-      return readInTurns(body, limits, { turns, caller: key, proceed: (read) => answer(read, account, held) });
+      return readInTurns(body, account, (read) => answer(read, account, held));
     });
+  };
+}
+
+/**
+ * Counts a message that is not small in its connection's memory until it is answered, and charges the bytes of a large one before it is
+ * parsed. Callers that can't pay are rejected with id null. `proceed` responds to the sink that it receives.
+ */
+function chargeMessage(
+  account: CallAccount,
+  body: Buffer,
+  sink: ResponseSink,
+  proceed: (sink: ResponseSink) => ResponseFlow,
+): ResponseFlow {
+  const held = new ResponseMemory(account.message.memory);
+  const letGo = () => held[Symbol.dispose]();
+  const releasing = new EndingSink(sink, letGo);
+  const recordAs = (id: string) => new CallRecord(account, { id, error: rpcErrors.invalidRequest }, releasing);
+  const { limits, rateLimit } = account.policy.settings;
+  if (!held.tryAcquire(body.length)) return recordAs(readId(body, limits)).reject(rpcErrors.tooMuchHeld, 1, "memory");
+  const go = () => proceed(releasing);
+  const units = priceBytes(body.length, rateLimit.unitsPerKiB);
+  return new EndingFlow(account.hasPaidBytes ? chargeCall(recordAs("null"), units, go) : go(), letGo);
+}
+
+/** Returns the id for the rejection of a message. A batch is not parsed just for this. */
+function readId(body: Buffer, limits: MessageLimits): string {
+  const read = isBatch(body) ? undefined : readUnknown(body, limits);
+  return (read?.kind === "single" ? read.call.id : undefined) ?? "null";
+}
+
+/** Parses a message over several event loop ticks, then continues with it in a later tick. */
+function readInTurns(body: Buffer, account: CallAccount, proceed: (message: Message) => ResponseFlow): ResponseFlow {
+  const { key, context, policy } = account;
+  const reading = beginMessage(body, policy.settings.limits);
+  const flow = new LateFlow();
+  const step = () => {
+    const message = reading.next();
+    if (message !== undefined) context.turns.wait(key, () => flow.begin(() => proceed(message)));
+    return message === undefined ? turnBytes : 0;
+  };
+  createTurns(context.turns, key).run(step, () => flow.isCancelled);
+  return flow;
+}
+
+/** Decides from a request's head whether to accept its body. Does not charge: the body is charged once it is complete. */
+export type BodyAdmission = Readonly<{
+  /** Returns the seconds until the caller can pay for the body; undefined if the body is accepted now. */
+  waitSeconds: (caller: Caller, lengthBytes: number) => number | undefined;
+  /** Counts a rejection. */
+  refused: (caller: Caller) => void;
+}>;
+
+/** Creates the body admission that all listeners share. */
+export function admitBodies({
+  policy,
+  limiter,
+  meter,
+}: Pick<GatewayContext, "policy" | "limiter" | "meter">): BodyAdmission {
+  return {
+    waitSeconds: (caller, lengthBytes) => {
+      const current = policy();
+      const { enabled, unitsPerKiB } = current.settings.rateLimit;
+      if (!enabled) return undefined;
+      const waitMs = limiter.waitFor(caller.key, priceBytes(lengthBytes, unitsPerKiB), findTier(current, caller));
+      return waitMs === undefined ? undefined : Math.max(1, Math.ceil(waitMs / 1_000));
+    },
+    refused: ({ tierName }) => meter.limited("rate", tierName),
   };
 }

@@ -1,19 +1,10 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { createLog } from "#daemon/log/log.ts";
-import { Head } from "../chain/head.ts";
-import { LoadGate } from "../limits/load-gate.ts";
-import { rememberChecks } from "../limits/checked-params.ts";
-import { createProcessRateLimiter } from "../limits/rate-limiter.ts";
 import type { CompletedCall } from "../observe/meter.ts";
-import { createPolicy } from "../policy.ts";
-import { ResponseCache } from "../reads/cache/response-cache.ts";
-import { NodeReads } from "../reads/node-reads.ts";
-import { testSettings } from "../testing/test-gateway.ts";
+import type { Tracing } from "../observe/otlp-tracing.ts";
 import { createTextSink } from "../responses/text-sink.ts";
+import { createTestContext } from "../testing/test-context.ts";
 import type { NodeCall } from "../upstream/node-call.ts";
-import { createNodeBatches } from "../upstream/node-batches.ts";
-import { SharedTurns } from "../wire/shared-turns.ts";
 import { createMessageHandler } from "./message-handler.ts";
 
 const tier = {
@@ -24,30 +15,19 @@ const tier = {
   concurrency: 12,
 };
 
-/** A clock that never advances: no rate limit recovers. */
-const now = () => 0;
+const trace = {
+  sampledTraceId: undefined,
+  requestNode: () => ({ traceparent: "", tracestate: undefined }),
+  end: () => undefined,
+};
+/** Makes each call of a batch one with a trace of its own, so that none is a plain read. */
+const tracing: Tracing = { call: () => trace, batch: () => ({ call: () => trace, end: () => undefined }) };
 
-/** A gateway without sockets, with or without plain reads; its node responds when the test says so. */
+/** A gateway without sockets, with or without plain reads; its node responds when the test says so, and no rate limit recovers. */
 function startGateway(isPlain: boolean) {
-  const policy = createPolicy(
-    testSettings({
-      tiers: { public: tier },
-      limits: { batchResponseBytes: 6_000 },
-      rateLimit: { freeAnswerKiB: 0, unitsPerAnswerKiB: 3 },
-    }),
-  );
-  const head = new Head({ staleAfterMs: 1_000 }, { now, wallClock: Date.now });
-  head.advance({ number: 1_000n, hash: '"0x1"' });
   const sent: NodeCall[] = [];
   const bodies: string[] = [];
   const cancelled: NodeCall[] = [];
-  const pool = {
-    send: (call: NodeCall) => {
-      sent.push(call);
-      bodies.push(call.body);
-      return { resume: () => undefined, cancel: () => void cancelled.push(call), join: () => undefined };
-    },
-  };
   const counts = new Map<string, number>();
   const count = (what: string, more: number) => counts.set(what, (counts.get(what) ?? 0) + more);
   const meter = {
@@ -56,30 +36,22 @@ function startGateway(isPlain: boolean) {
       void count(`${method} at the node`, calls),
     limited: (limit: string) => void count(limit, 1),
   };
-  const cache = new ResponseCache({ totalBytes: 1e6, entryBytes: 1e5 });
-  const reads = new NodeReads({ totalBytes: 1e6, entryBytes: 1e5 }, { pool, cache, head });
-  const gate = new LoadGate(testSettings().upstream, { loopDelayMs: () => 0 });
-  const limiter = createProcessRateLimiter({ clients: 10 }, { now });
-  const calls = {
-    policy: () => policy,
-    limiter,
-    gate,
-    head,
-    checks: rememberChecks(),
-    reads,
-    meter,
-    nodeFitness: () => "fit" as const,
-    now,
-  };
-  const turns = new SharedTurns({ now, later: (run) => void setImmediate(run) });
-  const log = createLog({ service: "test", level: "silent" });
-  const handle = createMessageHandler({
-    ...calls,
-    plainReads: isPlain ? reads : undefined,
-    nodeBatches: createNodeBatches({ items: 8, responseBytes: 2_000 }, { pool, log, now, turns }),
-    tracing: undefined,
-    turns,
+  const { context, cache } = createTestContext({
+    settings: {
+      tiers: { public: tier },
+      limits: { batchResponseBytes: 6_000 },
+      rateLimit: { freeAnswerKiB: 0, unitsPerAnswerKiB: 3 },
+    },
+    send: (call) => {
+      sent.push(call);
+      bodies.push(call.body);
+      return { resume: () => undefined, cancel: () => void cancelled.push(call), join: () => undefined };
+    },
+    batches: { items: 8, responseBytes: 2_000 },
+    cacheBytes: 1e6,
   });
+  const { gate, limiter } = context;
+  const handle = createMessageHandler({ ...context, meter, tracing: isPlain ? undefined : tracing });
   const held = { bytes: 0 };
   const memory = {
     hold: (bytes: number) => (held.bytes += bytes) >= 0,

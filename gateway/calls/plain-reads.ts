@@ -38,12 +38,12 @@ export class PlainReads implements PlainReadOwner {
     this.#moment = undefined;
   };
 
-  constructor(reads: NodeReads, account: CallAccount, way: BatchStrategy, receiver: RunReceiver) {
+  constructor(account: CallAccount, way: BatchStrategy, receiver: RunReceiver) {
     const { memory, traceContext } = account.message;
     this.memory = new ResponseMemory(memory);
     this.caller = account.key;
     this.traceContext = traceContext;
-    this.#reads = reads;
+    this.#reads = account.context.reads;
     this.#account = account;
     this.#way = way;
     this.#receiver = receiver;
@@ -126,8 +126,8 @@ export class PlainReads implements PlainReadOwner {
 
   /** Takes the snapshot for the rest of this tick; returns undefined if no read is plain in this tick. */
   #enterMoment(): TickSnapshot | undefined {
-    const { nodeFitness, limiter, now } = this.#account.dependencies;
-    if (nodeFitness() !== "fit" || limiter.acquireNow === undefined || !this.#way.isGrouped()) return undefined;
+    const { fitness, limiter, now } = this.#account.context;
+    if (fitness.current !== "fit" || limiter.acquireNow === undefined || !this.#way.isGrouped()) return undefined;
     this.#moment = { ...this.#reads.moment(), startedAt: now() };
     queueMicrotask(this.#leaveMoment);
     return this.#moment;

@@ -1,33 +1,10 @@
 import type { MethodChange } from "../settings/policy.ts";
-import { blockMethods } from "./block-methods.ts";
-import { clientMethods } from "./client-methods.ts";
-import { debugMethods } from "./debug-methods.ts";
-import { executeMethods } from "./execute-methods.ts";
-import { extensionMethods } from "./extension-methods.ts";
-import { feeMethods } from "./fee-methods.ts";
-import { logMethods } from "./log-methods.ts";
-import type { Method, ParamLimit } from "./method.ts";
-import { never, listParamsBytes, defineNodeMethod, searchedParamsBytes, unknownParamsBytes } from "./method-parts.ts";
-import { networkMethods } from "./network-methods.ts";
-import { placeholderMethods, unimplementedMethods } from "./placeholder-methods.ts";
-import { stateMethods } from "./state-methods.ts";
-import { transactionMethods } from "./transaction-methods.ts";
+import { defineMethod, listParamsBytes, never, type Method, type ParamLimit } from "./method.ts";
+import { specifiedMethods } from "./methods.ts";
 
-/** Every method in the specification: the only list of methods. The standard ones are grouped as in Ethereum's execution-apis. */
-export const specifiedMethods: readonly Method[] = [
-  ...feeMethods,
-  ...clientMethods,
-  ...stateMethods,
-  ...executeMethods,
-  ...blockMethods,
-  ...transactionMethods,
-  ...logMethods,
-  ...networkMethods,
-  ...debugMethods,
-  ...extensionMethods,
-  ...placeholderMethods,
-  ...unimplementedMethods,
-];
+/** Max size of parameters, in bytes, of an added method, and of one whose parameters are searched for a tracer. */
+export const unknownParamsBytes = 65_536;
+const searchedParamsBytes = 16_384;
 
 /** Methods by name. */
 export type Catalogue = ReadonlyMap<string, Method>;
@@ -47,9 +24,7 @@ function applyChange(method: Method, change: MethodChange): Method {
     audience: change.audience ?? method.audience,
     costUnits: change.costUnits ?? method.costUnits,
     timeoutMs: change.timeoutMs ?? method.timeoutMs,
-    ...((change.paramsBytes ?? method.paramsBytes) === undefined
-      ? {}
-      : { paramsBytes: change.paramsBytes ?? method.paramsBytes }),
+    paramsBytes: change.paramsBytes ?? method.paramsBytes,
     cache: change.cache === false ? never : method.cache,
     answeredBy: method.answeredBy === "nobody" && change.audience !== undefined ? "node" : method.answeredBy,
   };
@@ -61,17 +36,11 @@ function applyChange(method: Method, change: MethodChange): Method {
  */
 export function buildAddedMethod(name: string): Method {
   const limit = findLimit(name);
-  return defineNodeMethod({
-    name,
-    summary: "Added by the operator's settings",
-    params: [],
-    result: "what the node answers",
+  return defineMethod(name, [], "what the node answers", never, 50, "Added by the operator's settings", {
     audience: "private",
-    cache: never,
     repeatable: false,
-    costUnits: 50,
     paramsBytes: findParamsBytes(limit),
-    ...(limit === undefined ? {} : { limit }),
+    limit,
   });
 }
 

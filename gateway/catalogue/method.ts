@@ -7,6 +7,12 @@ export type Audience = "public" | "private" | "internal" | "nobody";
 /** Name of a listener; also the widest audience whose methods it serves. */
 export type ListenerName = Exclude<Audience, "nobody">;
 
+const width = { public: 0, private: 1, internal: 2, nobody: 3 } as const satisfies Record<Audience, number>;
+
+export function isServedBy({ audience }: Pick<Method, "audience">, listener: ListenerName): boolean {
+  return width[audience] <= width[listener];
+}
+
 /** Shape of a parameter, as the OpenRPC document and the method reference show it. */
 export type ParamShape =
   | "address"
@@ -59,9 +65,9 @@ export type Method = Readonly<{
   answeredBy: "node" | "gateway" | "nobody";
   /** JSON text of the constant with which the gateway responds. */
   constant?: string;
-  limit?: ParamLimit;
+  limit?: ParamLimit | undefined;
   /** Max size of the parameters' JSON text, in bytes; if absent, `limits.paramsBytes` applies. */
-  paramsBytes?: number;
+  paramsBytes?: number | undefined;
   /** Compute units that the caller is charged per call. */
   costUnits: number;
   cache: CacheRule;
@@ -74,3 +80,30 @@ export type Method = Readonly<{
   /** Available over WebSocket only. */
   webSocketOnly?: true;
 }>;
+
+export const never: CacheRule = { kind: "none" };
+
+/** Max size of parameters, in bytes, for calls with data (contract code, multicalls, state overrides), and for lists. */
+export const dataParamsBytes = 524_288;
+export const listParamsBytes = 131_072;
+
+/**
+ * Factor applied to the gas of a traced call and of an access list. A trace contains the input and output of each inner call, and an access
+ * list is found by running the call until the list no longer changes: the node may spend many times the CPU of the call itself
+ * (`npm run bench:gateway -- --only node`).
+ */
+export const tracingGasFactor = 5;
+
+/** Defines a method; by default it is public, answered by the node and repeatable, with a 10-second timeout. */
+export function defineMethod(
+  name: string,
+  params: readonly Param[],
+  result: string,
+  cache: CacheRule,
+  costUnits: number,
+  summary: string,
+  more?: Partial<Method>,
+): Method {
+  const usual = { audience: "public", answeredBy: "node", timeoutMs: 10_000, repeatable: true } as const;
+  return { name, params, result, cache, costUnits, summary, ...usual, ...more };
+}

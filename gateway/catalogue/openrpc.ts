@@ -1,5 +1,5 @@
 import { asBinary } from "../json-rpc/read-answer.ts";
-import type { ListenerName, Method, ParamShape } from "./method.ts";
+import { isServedBy, type ListenerName, type ParamShape } from "./method.ts";
 import type { Catalogue } from "./catalogue.ts";
 
 const blockHash = { type: "string", pattern: "^0x[0-9a-fA-F]{64}$" } as const;
@@ -34,35 +34,25 @@ const schemas = {
   tracerOptions: { type: "object", properties: { tracer: { const: "callTracer" }, tracerConfig: {}, timeout: {} } },
 } as const satisfies Record<ParamShape, object>;
 
-const audiences = {
-  public: ["public"],
-  private: ["public", "private"],
-  internal: ["public", "private", "internal"],
-} as const satisfies Record<ListenerName, readonly string[]>;
-
-/** Lists the methods available on a listener, in catalogue order. */
-export function listMethods(catalogue: Catalogue, listener: ListenerName): readonly Method[] {
-  const own: readonly string[] = audiences[listener];
-  return [...catalogue.values()].filter(({ audience }) => own.includes(audience));
-}
-
 /** Builds the OpenRPC 1.3 document that describes a listener's methods: the response to `rpc.discover`. */
 export function buildOpenRpcDocument(catalogue: Catalogue, listener: ListenerName) {
   return {
     openrpc: "1.3.2",
     info: { title: "Gatehouse", description: `Methods of the ${listener} listener.`, version: "1" },
-    methods: listMethods(catalogue, listener).map((method) => ({
-      name: method.name,
-      summary: method.summary,
-      paramStructure: "by-position",
-      params: method.params.map((param) => ({
-        name: param.name,
-        required: param.optional !== true,
-        schema: schemas[param.shape],
+    methods: [...catalogue.values()]
+      .filter((method) => isServedBy(method, listener))
+      .map((method) => ({
+        name: method.name,
+        summary: method.summary,
+        paramStructure: "by-position",
+        params: method.params.map((param) => ({
+          name: param.name,
+          required: param.optional !== true,
+          schema: schemas[param.shape],
+        })),
+        result: { name: "result", description: method.result, schema: {} },
+        "x-compute-units": method.costUnits,
       })),
-      result: { name: "result", description: method.result, schema: {} },
-      "x-compute-units": method.costUnits,
-    })),
   };
 }
 

@@ -1,8 +1,8 @@
 import { formatTable } from "#daemon/markdown.ts";
 import { policySchema, type PolicySettings } from "../settings/policy.ts";
-import { specifiedMethods } from "./catalogue.ts";
-import type { CacheRule, Method, ParamLimit } from "./method.ts";
-import { tracingGasFactor, unknownParamsBytes } from "./method-parts.ts";
+import { unknownParamsBytes } from "./catalogue.ts";
+import { tracingGasFactor, type CacheRule, type Method, type ParamLimit } from "./method.ts";
+import { specifiedMethods } from "./methods.ts";
 
 const columns = ["Method", "Parameters", "Result", "Audience", "Units", "Cached", "Limits and more"];
 
@@ -68,7 +68,7 @@ function buildCells(method: Method, { ranges, limits }: PolicySettings): readonl
     result,
     audience,
     String(costUnits),
-    describeCache(cache),
+    cachedFor[cache.kind],
     notes.filter((note) => note !== "").join("; "),
   ];
 }
@@ -95,18 +95,12 @@ function describeLimit(limit: ParamLimit | undefined, ranges: PolicySettings["ra
   }
 }
 
-function describeCache({ kind }: CacheRule): string {
-  switch (kind) {
-    case "none":
-      return "";
-    case "constant":
-      return "while connected";
-    case "hash":
-      return "for ever";
-    case "head":
-      return "within one head";
-    case "block":
-    case "logs":
-      return "forever if finalised, otherwise one head";
-  }
-}
+const ifFinalised = "forever if finalised, otherwise one head";
+const cachedFor: Readonly<Record<CacheRule["kind"], string>> = {
+  none: "",
+  constant: "while connected",
+  hash: "for ever",
+  head: "within one head",
+  block: ifFinalised,
+  logs: ifFinalised,
+};

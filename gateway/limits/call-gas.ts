@@ -1,4 +1,4 @@
-import { tracingGasFactor } from "../catalogue/method-parts.ts";
+import { tracingGasFactor } from "../catalogue/method.ts";
 import { invalidParams } from "../errors.ts";
 import { splitElements } from "../json-rpc/read-object.ts";
 import { asBinary } from "../json-rpc/read-answer.ts";

@@ -2,7 +2,7 @@ import type { ListenerConnections } from "#daemon/http/connections/listener-conn
 import type { MemoryBudget } from "#daemon/memory/memory-budget.ts";
 import type { Identify } from "../callers/identify.ts";
 import type { PeerInfo } from "../callers/request-facts.ts";
-import type { BodyAdmission } from "../calls/large-message.ts";
+import type { BodyAdmission } from "../calls/message-handler.ts";
 import type { MessageHandler } from "../calls/message-handler.ts";
 import type { SubscriptionHub } from "../notifications/subscription-hub.ts";
 import type { Meter } from "../observe/meter.ts";

@@ -16,7 +16,7 @@ import type { ListenerName } from "../catalogue/method.ts";
 import { readApiKeys, type ApiKeys } from "../callers/api-key-file.ts";
 import { identifyByAddress, identifyByCredential, type Identify, logProxyNotices } from "../callers/identify.ts";
 import type { TokenDependencies, Tokens } from "../callers/tokens.ts";
-import type { BodyAdmission } from "../calls/large-message.ts";
+import type { BodyAdmission } from "../calls/message-handler.ts";
 import type { MessageHandler } from "../calls/message-handler.ts";
 import { createDropCounter, createSlowPathCounter } from "../observe/call-metrics.ts";
 import type { Meter } from "../observe/meter.ts";

@@ -1,8 +1,12 @@
-import { Counter, Gauge, type Registry } from "prom-client";
+import { randomUUID } from "node:crypto";
+import { Counter, type Registry } from "prom-client";
+import { readTraceId } from "#daemon/http/request-trace.ts";
+import { createBoundedLog } from "#daemon/log/bounded-log.ts";
+import type { Logger } from "#daemon/log/log.ts";
 import type { ListenerName } from "../catalogue/method.ts";
+import type { PolicySource } from "../policy.ts";
 import { createDurationHistogram, type DurationSeries } from "./duration-histogram.ts";
-import { type CallOutcome, limitNames, type LimitName, type Meter } from "./meter.ts";
-import type { Traffic } from "./meter.ts";
+import { type CallOutcome, type CompletedCall, limitNames, type LimitName, type Meter, type Traffic } from "./meter.ts";
 
 /** Upper bounds of the histogram buckets, in seconds. */
 const durationBuckets = [
@@ -12,9 +16,13 @@ const durationBuckets = [
 /** Max series per metric. Labels come from the catalogue and the settings, so in practice this limit is never reached. */
 const seriesLimit = 10_000;
 
-/** Counts and times calls in Prometheus metrics. Labels come from the catalogue and the settings, never from a request. */
+/**
+ * Counts and times calls in Prometheus metrics, and reports each to `logCall`. Labels come from the catalogue and the settings, never from a
+ * request.
+ */
 export function createPrometheusMeter(
   metrics: Registry,
+  logCall: (ended: CompletedCall, count: number) => void = () => undefined,
 ): Meter & Readonly<{ completed: () => number; traffic: () => Promise<Traffic> }> {
   const calls = createDurationHistogram(
     {
@@ -44,9 +52,8 @@ export function createPrometheusMeter(
   const counted = new Set<string>();
   // If a counter's first sample is its first event, no increase is visible; a tier's counters therefore start at zero with its first call.
   const beginAtZero = (tier: string) => {
-    if (counted.has(tier)) return;
+    if (!counted.has(tier)) for (const limit of limitNames) refusals.inc({ limit, tier }, 0);
     counted.add(tier);
-    for (const limit of limitNames) refusals.inc({ limit, tier }, 0);
   };
   /** Series by outcome, tier and method: three lookups with existing strings cost less than one lookup with a newly built string. */
   const callSeries = new Map<CallOutcome, Map<string, Map<string, CallSeries>>>();
@@ -54,7 +61,8 @@ export function createPrometheusMeter(
   countReads(metrics, allSeries);
   const nodeSeries = new Map<string, DurationSeries>();
   return {
-    call: ({ method, tier, outcome, seconds, sampledTraceId }, count) => {
+    call: (ended, count = 1) => {
+      const { method, tier, outcome, seconds, sampledTraceId } = ended;
       let series = callSeries.get(outcome)?.get(tier)?.get(method);
       if (series === undefined && allSeries.length < seriesLimit) {
         series = { ...calls.series({ method, tier, outcome }), method, tier, outcome };
@@ -65,6 +73,7 @@ export function createPrometheusMeter(
         callSeries.set(outcome, byTier.set(tier, byMethod.set(method, series)));
       }
       series?.observe(seconds, sampledTraceId, count);
+      logCall(ended, count);
     },
     node: (method, seconds, sampledTraceId, count) => {
       let series = nodeSeries.get(method);
@@ -80,15 +89,39 @@ export function createPrometheusMeter(
       calls: allSeries.map(({ method, tier, outcome, count }) => ({ method, tier, outcome, count: count() })),
       limited: (await refusals.get()).values
         .filter(({ value }) => value > 0)
-        .map(({ labels, value }) => {
-          // This counter's labels are limits only.
-          return { limit: labels.limit as LimitName, tier: String(labels.tier), count: value };
-        }),
+        .map(({ labels: { limit, tier }, value }) => ({ limit: limit as LimitName, tier: String(tier), count: value })),
     }),
   };
 }
 
 type CallSeries = DurationSeries & Readonly<{ method: string; tier: string; outcome: CallOutcome }>;
+
+/**
+ * Creates the policy's access log: a share of the calls, plus slow calls up to a limit, because clients can make any number of slow calls.
+ * It never logs parameters.
+ */
+export function createAccessLog(
+  policy: PolicySource,
+  { log, random }: Readonly<{ log: Logger; random: () => number }>,
+): (ended: CompletedCall, count: number) => void {
+  const lines = createBoundedLog(log);
+  return (ended, count) => {
+    const { sampleRatio, slowMs } = policy().settings.accessLog;
+    const isSlow = slowMs > 0 && ended.seconds * 1_000 >= slowMs;
+    if (!isSlow && sampleRatio === 0) return;
+    for (let call = 0; call < count; call += 1) {
+      if (isSlow) lines.warn({ event: "call-slow", ...buildEntry(ended) }, "slow call");
+      else if (random() < sampleRatio) log.info({ event: "call", ...buildEntry(ended) }, "call");
+    }
+  };
+}
+
+/** Builds the entry for a call. The trace id is read only here, since few calls are logged. */
+function buildEntry({ method, tier, outcome, seconds, requestId, traceContext }: CompletedCall) {
+  const traceId = traceContext && readTraceId(traceContext);
+  const ms = Math.round(seconds * 1e6) / 1_000;
+  return { method, tier, outcome, ms, requestId: requestId ?? randomUUID(), traceId };
+}
 
 /** Counts reads by source and method. The sums are computed from the calls at scrape time, so that no call bears the cost. */
 function countReads(metrics: Registry, series: readonly CallSeries[]): void {
@@ -107,62 +140,6 @@ function countReads(metrics: Registry, series: readonly CallSeries[]): void {
         }
       },
     }),
-  );
-}
-
-export type GaugeSources = Readonly<{
-  callsInFlight: () => number;
-  callsWaiting: () => number;
-  heldBytes: () => number;
-  cacheBytes: () => number;
-  cacheEntries: () => number;
-  webSockets: () => number;
-  subscriptions: () => number;
-  upstreamSubscriptions: () => number;
-  linked: () => number;
-  headAgeSeconds: () => number | undefined;
-  headNumber: () => number | undefined;
-}>;
-
-/** Registers the gateway's state as gauges, read at scrape time. */
-export function registerGauges(metrics: Registry, sources: GaugeSources): void {
-  const gauge = (name: string, help: string, read: () => number | undefined) =>
-    new Gauge({
-      name: `gatehouse_gateway_${name}`,
-      help,
-      registers: [metrics],
-      collect() {
-        const value = read();
-        if (value === undefined) this.remove();
-        else this.set(value);
-      },
-    });
-  gauge("calls_in_flight", "In-flight calls to the node; batched reads count as one in 25.", sources.callsInFlight);
-  gauge(
-    "calls_queued",
-    "Calls queued for a connection to the node or for their caller's concurrency limit.",
-    sources.callsWaiting,
-  );
-  gauge(
-    "buffered_bytes",
-    "Bytes buffered for clients: incomplete requests, in-flight calls, unread responses.",
-    sources.heldBytes,
-  );
-  gauge("cache_bytes", "Size of cached responses.", sources.cacheBytes);
-  gauge("cache_entries", "Number of cached responses.", sources.cacheEntries);
-  gauge("websocket_clients", "WebSocket clients on all listeners.", sources.webSockets);
-  gauge("subscriptions", "Subscriptions held by all clients.", sources.subscriptions);
-  gauge("upstream_subscriptions", "Subscriptions on the node.", sources.upstreamSubscriptions);
-  gauge("upstream_connected", "1 if the node's WebSocket is connected, 0 if not.", sources.linked);
-  gauge(
-    "head_age_seconds",
-    "Age of the node's latest block by its timestamp; absent while unknown.",
-    sources.headAgeSeconds,
-  );
-  gauge(
-    "head_block_number",
-    "Number of the node's latest block known to the gateway; absent until known.",
-    sources.headNumber,
   );
 }
 

@@ -23,8 +23,37 @@ import {
 import { lookupName } from "#daemon/http/name-lookup.ts";
 import type { Logger } from "#daemon/log/log.ts";
 import type { TraceContext } from "#daemon/http/request-trace.ts";
+import type { Caller } from "../callers/caller.ts";
+import type { GatewaySettings } from "../settings/sections.ts";
 import type { CallOutcome, CompletedCall } from "./meter.ts";
-import type { CallTrace, RunningTracing, TraceOrigin, TracingOptions } from "./tracing.ts";
+
+/** Origin of a message, for use in its trace. */
+export type TraceOrigin = Readonly<{
+  caller: Caller;
+  /** Trace context sent by the client. */
+  traceContext: TraceContext | undefined;
+}>;
+
+/** Trace of one call. */
+export type CallTrace = Readonly<{
+  /** Id of the trace; undefined if none of its spans is exported. */
+  sampledTraceId: string | undefined;
+  /** Starts the node's part of the call. Returns the trace context to send to the node. */
+  requestNode: () => TraceContext;
+  end: (ended: CompletedCall) => void;
+}>;
+
+/** Trace of one batch: a span that contains the spans of its calls. */
+export type BatchTrace = Readonly<{ call: () => CallTrace; end: () => void }>;
+
+/** Creates spans for messages. Spans never contain parameters, or names known only to a client. */
+export type Tracing = Readonly<{
+  call: (origin: TraceOrigin) => CallTrace;
+  batch: (origin: TraceOrigin, items: number) => BatchTrace;
+}>;
+
+/** The running tracing, or a no-op. Disposing of it exports the pending spans. */
+export type RunningTracing = AsyncDisposable & Readonly<{ tracing: Tracing | undefined }>;
 
 /** Interval between span exports, and max spans per export. */
 const sendIntervalMs = 2_000;
@@ -35,10 +64,10 @@ const cacheStates: Partial<Record<CallOutcome, string>> = { cache: "hit", coales
 
 /** Starts creating spans and exporting them via OTLP over HTTP (OpenTelemetry protocol, JSON encoding). */
 export function startOtlpTracing(
-  options: TracingOptions & Readonly<{ otlpUrl: string }>,
-  { log }: Readonly<{ log: Logger }>,
+  otlpUrl: string,
+  { authorization, queuedSpans, timeoutMs, sampleRatio, serviceName }: GatewaySettings["tracing"],
+  log: Logger,
 ): RunningTracing {
-  const { otlpUrl, authorization, queuedSpans, timeoutMs } = options;
   const exporter = new OTLPTraceExporter({
     url: otlpUrl,
     timeoutMillis: timeoutMs,
@@ -46,8 +75,8 @@ export function startOtlpTracing(
     headers: authorization === undefined ? {} : { Authorization: authorization.reveal() },
   });
   const provider = new BasicTracerProvider({
-    sampler: createCallSampler(options.sampleRatio),
-    resource: resourceFromAttributes({ "service.name": options.serviceName }),
+    sampler: createCallSampler(sampleRatio),
+    resource: resourceFromAttributes({ "service.name": serviceName }),
     spanProcessors: [
       new BatchSpanProcessor(createLoggedExporter(exporter, { url: otlpUrl, log }), {
         maxQueueSize: queuedSpans,

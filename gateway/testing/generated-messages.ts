@@ -1,5 +1,5 @@
 import * as fc from "fast-check";
-import { specifiedMethods } from "../catalogue/catalogue.ts";
+import { specifiedMethods } from "../catalogue/methods.ts";
 import type { ParamShape } from "../catalogue/method.ts";
 
 /** Values that are made once and drawn from: making each again would take most of a long run's time. */

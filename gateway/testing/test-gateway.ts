@@ -56,7 +56,15 @@ export async function startTestGateway(
     metrics,
     files: createFilesInForce(metrics),
     connections,
-    node: { fitness: () => "fit", linkOpened: () => undefined, ...node },
+    node: {
+      linkOpened: () => undefined,
+      ...node,
+      fitness: {
+        get current() {
+          return node.fitness?.() ?? "fit";
+        },
+      },
+    },
     settingNames: createSettingNames("sidecar", "gateway"),
     pause: wait,
   });

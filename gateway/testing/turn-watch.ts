@@ -1,21 +1,11 @@
 import { Registry } from "prom-client";
-import { createLog } from "#daemon/log/log.ts";
-import { ResponseCache } from "../reads/cache/response-cache.ts";
-import { Head } from "../chain/head.ts";
 import { createMessageHandler } from "../calls/message-handler.ts";
-import { NodeReads } from "../reads/node-reads.ts";
-import { finishedFlow, type ResponseSink } from "../responses/response-sink.ts";
-import { LoadGate } from "../limits/load-gate.ts";
-import { SharedTurns } from "../wire/shared-turns.ts";
-import { createProcessRateLimiter } from "../limits/rate-limiter.ts";
-import { rememberChecks } from "../limits/checked-params.ts";
 import { createPrometheusMeter } from "../observe/call-metrics.ts";
-import { createPolicy } from "../policy.ts";
-import { createNodeBatches } from "../upstream/node-batches.ts";
+import type { ResponseSink } from "../responses/response-sink.ts";
 import type { NodeCall } from "../upstream/node-call.ts";
 import { limitlessTier } from "./limitless-tier.ts";
+import { createTestContext, noFlow } from "./test-context.ts";
 import { roomyMemory } from "./unlimited-memory.ts";
-import { testSettings } from "./test-gateway.ts";
 
 /** Thread time spent on a message, in milliseconds. */
 export type TurnTimes = Readonly<{
@@ -30,7 +20,6 @@ export type TurnTimes = Readonly<{
 const shownLength = 200;
 
 const now = () => performance.now();
-const silent = createLog({ service: "test", level: "silent" });
 
 /**
  * Creates a function that measures the gateway's own work on a message: everything from the message's bytes to the bytes of the calls to
@@ -38,36 +27,22 @@ const silent = createLog({ service: "test", level: "silent" });
  * that would be written to a socket are copied instead.
  */
 export function watchTurns(): (body: Buffer) => Promise<TurnTimes> {
-  const policy = createPolicy(testSettings({ tiers: { public: { ...limitlessTier, splitBlocks: 2_000 } } }));
-  const head = new Head({ staleAfterMs: 1e9 }, { now, wallClock: Date.now });
-  head.advance({ number: 100_000n, hash: '"0x1"' });
   const waiting: (() => void)[] = [];
-  const later = (run: () => void) => void waiting.push(run);
   const asked: NodeCall[] = [];
-  const pool = {
-    send: (call: NodeCall) => {
+  const { context } = createTestContext({
+    settings: { tiers: { public: { ...limitlessTier, splitBlocks: 2_000 } } },
+    now,
+    later: (run) => void waiting.push(run),
+    send: (call) => {
       // Copies the bytes, as a socket would.
       Buffer.from(call.body, "latin1");
       asked.push(call);
-      return { ...finishedFlow, join: () => undefined };
+      return noFlow;
     },
-  };
-  const cache = new ResponseCache({ totalBytes: 1e8, entryBytes: 262_144 });
-  const reads = new NodeReads({ totalBytes: 1e8, entryBytes: 262_144 }, { pool, cache, head });
-  const calls = {
-    policy: () => policy,
-    limiter: createProcessRateLimiter({ clients: 10 }, { now }),
-    gate: new LoadGate(testSettings().upstream, { loopDelayMs: () => 0 }),
-    head,
-    checks: rememberChecks(),
-    reads,
-    meter: createPrometheusMeter(new Registry()),
-    nodeFitness: () => "fit" as const,
-    now,
-  };
-  const turns = new SharedTurns({ now, later });
-  const nodeBatches = createNodeBatches({ items: 100, responseBytes: 8_388_608 }, { pool, log: silent, now, turns });
-  const handle = createMessageHandler({ ...calls, plainReads: reads, nodeBatches, tracing: undefined, turns });
+    batches: { items: 100, responseBytes: 8_388_608 },
+    cacheBytes: 1e8,
+  });
+  const handle = createMessageHandler({ ...context, meter: createPrometheusMeter(new Registry()) });
   const caller = { key: "a", listener: "internal" as const, tierName: "public" };
   return async (body) => {
     let answer = "";

@@ -7,7 +7,6 @@ import { measureAgainstAnvil } from "./gateway/anvil.ts";
 import { measureBatches } from "./gateway/batches.ts";
 import { measureProxiesAlone } from "./gateway/behind-proxies.ts";
 import { measureRealClients } from "./gateway/real-clients.ts";
-import { measureChecks } from "./gateway/cost.ts";
 import { measureNodeCost } from "./gateway/node-cost.ts";
 import { passThrough } from "./gateway/pass-through.ts";
 import { measureStreamedResponses } from "./gateway/stream.ts";
@@ -27,7 +26,7 @@ const { values } = parseArgs({
   options: {
     seconds: { type: "string", default: "4" },
     rounds: { type: "string", default: "3" },
-    only: { type: "string", default: "clients,small,large,anvil,batch,stream,cost,websocket" },
+    only: { type: "string", default: "clients,small,large,anvil,batch,stream,websocket" },
     clients: { type: "string", default: "5000" },
     save: { type: "boolean", default: false },
     note: { type: "string" },
@@ -43,7 +42,6 @@ const parts = new Map<string, () => Promise<readonly Figure[]> | readonly Figure
   ["anvil", () => measureAgainstAnvil(surroundings)],
   ["batch", () => measureBatches(surroundings)],
   ["stream", measureStreamedResponses],
-  ["cost", measureChecks],
   ["websocket", () => measureWebSocketClients(Number(values.clients))],
   ["node", measureNodeCost],
 ]);

@@ -3,7 +3,7 @@ import { JsonRpcProvider, WebSocketProvider } from "ethers";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createSubject, type TestSubject } from "#devnet/testing/rpc-subject.ts";
 import { startTestNode, type TestNode } from "#devnet/testing/rpc-fixture.ts";
-import { specifiedMethods } from "#gateway/catalogue/catalogue.ts";
+import { specifiedMethods } from "#gateway/catalogue/methods.ts";
 import { startTestGateway, type TestGateway } from "#gateway/testing/test-gateway.ts";
 import { buildParamValues, listVariedCalls } from "./param-variants.ts";
 

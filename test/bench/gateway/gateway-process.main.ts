@@ -5,8 +5,8 @@ import { createLog } from "#daemon/log/log.ts";
 import { startGateway } from "#gateway/gateway.ts";
 import { createSettingNames } from "#gateway/settings/names.ts";
 import { gatewaySection } from "#gateway/settings/sections.ts";
+import { limitlessTier } from "#gateway/testing/limitless-tier.ts";
 import v8Flags from "#daemon/process/v8-flags.json" with { type: "json" };
-import { roomyTier } from "./unlimited-tier.ts";
 import { limitProcessConnections } from "#daemon/http/connections/connection-budget.ts";
 
 // Limits memory as `cli/gatehouse.js` does for a sidecar; on the command line, the flags would have more effects.
@@ -20,7 +20,8 @@ const [port, httpUrl = "", webSocketUrl = "", more = "{}"] = process.argv.slice(
 
 const settings = gatewaySection.parse({
   public: { port: Number(port) },
-  tiers: { public: roomyTier },
+  // All limits are checked, and never reached.
+  tiers: { public: { ...limitlessTier, webSockets: 10_000, subscriptions: 10_000 } },
   overload: { heavyParallel: 64 },
   ...(JSON.parse(more) as object),
 });
@@ -29,7 +30,7 @@ await using gateway = await startGateway(settings, {
   log: createLog({ service: "bench", level: "error" }),
   metrics,
   files: createFilesInForce(metrics),
-  node: { httpUrl, webSocketUrl, fitness: () => "fit", linkOpened: () => undefined },
+  node: { httpUrl, webSocketUrl, fitness: { current: "fit" }, linkOpened: () => undefined },
   settingNames: createSettingNames("bench"),
   connections: limitProcessConnections(settings.listener, { metrics }),
 });

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { validatorAddresses } from "#devnet/anvil/validators.ts";
 import { createSubject, type TestSubject } from "#devnet/testing/rpc-subject.ts";
 import { otherSender, sender, startTestNode, testChainId, type TestNode } from "#devnet/testing/rpc-fixture.ts";
-import { specifiedMethods } from "#gateway/catalogue/catalogue.ts";
+import { specifiedMethods } from "#gateway/catalogue/methods.ts";
 import { listMethodShapes } from "./method-shapes.ts";
 
 let node: TestNode;

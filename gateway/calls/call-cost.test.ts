@@ -1,19 +1,67 @@
 import { describe, expect, it } from "vitest";
 import { discardedResponse } from "../responses/response-sink.ts";
-import { roomyMemory } from "../testing/unlimited-memory.ts";
-import { createTestCalls } from "../testing/test-calls.ts";
-import { CallAccount } from "./call-account.ts";
+import { createCountingContext, createTestAccount } from "../testing/test-context.ts";
 import { CallRecord } from "./call-record.ts";
+
+/** Calls that run contract code, each at this cost, as one batch or separately, with the units owed for the node's time. */
+function timeCalls(count: number, { isBatch = true, rateLimit = {} } = {}) {
+  const { context, owed, clock } = createCountingContext(rateLimit);
+  const { gate } = context;
+  const account = createTestAccount(context);
+  const sender = { send: () => expect.unreachable("nothing is sent") };
+  if (isBatch) account.batch = { sender, gate };
+  const call = { id: "1", method: "eth_call", params: "[]" };
+  const records = Array.from({ length: count }, () => new CallRecord(account, call, discardedResponse));
+  for (const record of records) record.enter(gate);
+  const end = (requestedAt: number, endedAt: number) => {
+    clock.ms = endedAt;
+    const record = records.shift();
+    record?.entered(gate, requestedAt);
+    record?.ended("node");
+  };
+  return { owed, end };
+}
+
+describe("the node's time for calls that run contract code", () => {
+  it.each([true, false])("is free as far as their units buy it; in a batch: %s", (isBatch) => {
+    const { owed, end } = timeCalls(1, { isBatch });
+    end(0, 26);
+    expect(owed).toEqual([]);
+  });
+
+  it.each([true, false])("costs a unit for each millisecond beyond; in a batch: %s", (isBatch) => {
+    const { owed, end } = timeCalls(1, { isBatch });
+    end(1_000, 2_000.5);
+    expect(owed).toEqual([974]);
+  });
+
+  it.each([
+    [true, [96, 100, 100]],
+    [false, [174, 174, 174, 74]],
+  ])("counts each moment once for calls of one batch (%s), and for each call sent alone", (isBatch, expected) => {
+    const { owed, end } = timeCalls(4, { isBatch });
+    end(0, 200);
+    end(0, 200);
+    end(100, 300);
+    end(500, 600);
+    expect(owed).toEqual(expected);
+  });
+
+  it("costs nothing without rate limits", () => {
+    const { owed, end } = timeCalls(1, { rateLimit: { enabled: false } });
+    end(0, 1_000);
+    expect(owed).toEqual([]);
+  });
+});
 
 const kib = 1_024;
 
 /** A call's record as the sink of its response: what its caller owes, how it ended, and what its client received. */
 function indebted(rateLimit: Readonly<Record<string, number | boolean>> = {}) {
-  const { dependencies, owed, outcomes } = createTestCalls({ rateLimit });
+  const { context, owed, outcomes } = createCountingContext(rateLimit);
   const texts: string[] = [];
-  const caller = { key: "a", listener: "public", tierName: "public" } as const;
   const sink = new CallRecord(
-    new CallAccount(dependencies, { caller, memory: roomyMemory, traceContext: undefined }, false),
+    createTestAccount(context),
     { id: "1", method: "eth_getLogs", params: "[]" },
     {
       ...discardedResponse,

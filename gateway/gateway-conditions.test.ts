@@ -1,0 +1,59 @@
+import { expect, test } from "vitest";
+import type { NodeInfo } from "#health/rpc-state.ts";
+import type { NodeFitness } from "./chain/head.ts";
+import { deriveFilesCondition, evaluateNodeFitness } from "./gateway-conditions.ts";
+
+const refused = { reason: "ConnectionRefused", message: "Refused." } as const;
+const stalled = { reason: "Stalled", message: "Stalled." } as const;
+const behind = { reason: "Behind", message: "Behind.", blocks: 90 } as const;
+const nowMs = 10_000;
+
+test.each<[string, NodeInfo, NodeFitness]>([
+  ["of which nothing is known", {}, "chainUnknown"],
+  ["whose first look failed a moment ago", { rpc: { sinceMs: 7_001, fault: refused } }, "chainUnknown"],
+  ["that answers", { rpc: { sinceMs: 0, fault: undefined }, chain: "expected", height: "advancing" }, "fit"],
+  ["that has been silent for less than 3 s", { rpc: { sinceMs: 7_001, fault: refused }, chain: "expected" }, "fit"],
+  ["that has been silent for 3 s", { rpc: { sinceMs: 7_000, fault: refused } }, "down"],
+  ["that answers another chain", { rpc: { sinceMs: 0, fault: undefined }, chain: "another" }, "anotherChain"],
+  ["whose height stands still while the references' rises", { chain: "expected", height: stalled }, "behind"],
+  ["that is behind the references", { chain: "expected", height: "advancing", lag: behind }, "behind"],
+  ["whose chain makes no block", { chain: "expected", height: "idle", lag: "current" }, "fit"],
+])("a node %s", (_, facts, fitness) => {
+  expect(evaluateNodeFitness(facts, { hasReferences: true, nowMs })).toBe(fitness);
+});
+
+test("a node without references is never behind", () => {
+  expect(evaluateNodeFitness({ chain: "expected", height: stalled }, { hasReferences: false, nowMs })).toBe("fit");
+});
+
+const policy = {
+  setting: "gateway.policyPath",
+  path: "/etc/policy.json5",
+  sha256: "00",
+  readAt: "2026-01-01T12:00:00.000Z",
+};
+const keys = { ...policy, setting: "gateway.callers.keysPath", path: "/etc/keys.json5" };
+
+test("without a file that is read again there is nothing to say", () => {
+  expect(deriveFilesCondition([])).toBeUndefined();
+});
+
+test("files that are in force are right, and named", () => {
+  expect(deriveFilesCondition([policy, keys])).toEqual({
+    type: "FilesLoaded",
+    status: "True",
+    reason: "Loaded",
+    message: "The content of /etc/policy.json5, /etc/keys.json5 is active.",
+  });
+});
+
+test("one that is refused is wrong, with the reason and what is in force instead", () => {
+  expect(deriveFilesCondition([{ ...policy, problems: ["ranges: no.", "tiers: no."] }, keys])).toEqual({
+    type: "FilesLoaded",
+    status: "False",
+    reason: "Rejected",
+    message:
+      "/etc/policy.json5 (gateway.policyPath) is invalid: ranges: no. tiers: no. The content read at 2026-01-01T12:00:00.000Z stays active. " +
+      "Fix the file: it is reloaded when saved.",
+  });
+});
