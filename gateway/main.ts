@@ -32,9 +32,9 @@ async function start(settings: GatewayAloneSettings, context: ServiceContext) {
     { context, clock, events, settingNames: names },
   );
   const { board, charts, operations, traffic, urls } = guarded;
-  const scope = { mode: "enforce", watched: listGuardedConditions(settings) } as const;
+  const watched = listGuardedConditions(settings);
   const sources = { board, charts, traffic, clock, health: guarded.health.current, pruningOldAfterMs: 0 };
-  const judged = { ...sources, verdict: () => deriveVerdict(board.list(), scope) };
+  const judged = { ...sources, verdict: () => deriveVerdict(board.list(), watched) };
   const state = createPageState(judged);
   context.resources.use(watchPageState(state, context));
   const page = { name: new URL(httpUrl).host, httpUrl, service: "gateway", pages: listen.pages } as const;

@@ -40,8 +40,8 @@ async function start(settings: SidecarSettings, context: ServiceContext) {
   const { board, charts, health, operations } = guarded;
   // The listener starts before the upkeep, so that a port conflict is reported before the sidecar touches the node.
   let releases: ReleaseWatch | undefined;
-  const scope = { mode: settings.upkeep.mode, watched: listWatchedConditions(settings) };
-  const verdict = () => deriveVerdict(board.list(), scope);
+  const watched = listWatchedConditions(settings);
+  const verdict = () => deriveVerdict(board.list(), watched);
   showVerdict(metrics, verdict);
   if (needsEngine(settings)) forwardEngineRequests(settings.docker.engine, { metrics, log });
   let url: string | undefined;

@@ -27,7 +27,7 @@ export function writeHeadline(
 ): Headline {
   const serves = servesTraffic(conditions);
   const first = incidents[0];
-  const why = first === undefined ? verdict.message : describeCause(first);
+  const why = first === undefined ? "" : describeCause(first);
   const doing = describeAction(conditions);
   const others = incidents.length > 1 ? ` ${incidents.length - 1} more below.` : "";
   switch (verdict.level) {
@@ -70,9 +70,12 @@ function describeHold(serves: boolean): string {
   return serves ? `The node serves. ${words}` : words;
 }
 
-function describeUnknown(verdict: Verdict, conditions: readonly Condition[], cause: string): Headline {
+function describeUnknown({ awaited }: Verdict, conditions: readonly Condition[], cause: string): Headline {
   if (conditions.some(isUnattended)) return { state: "Not reconciled", cause: `The node serves. ${cause}` };
-  if (verdict.title === "Not known yet") return { state: "Starting", cause: verdict.message };
+  if (awaited.length > 0) {
+    const checks = awaited.join(", ");
+    return { state: "Starting", cause: `The sidecar has just started and has not checked everything yet: ${checks}.` };
+  }
   if (conditions.some(({ reason }) => reason === "Upgrading")) return { state: "Upgrading the node", cause };
   return { state: "Partly unknown", cause: `All completed checks pass. ${cause}` };
 }

@@ -37,7 +37,7 @@ function shown(conditions: readonly Condition[]): readonly string[] {
 }
 
 function headline(...conditions: readonly Condition[]): string {
-  const verdict = deriveVerdict(conditions, { mode: "enforce", watched: [] });
+  const verdict = deriveVerdict(conditions, []);
   const { state, cause } = writeHeadline(verdict, conditions, findIncidents(conditions));
   return `${state}: ${cause}`;
 }

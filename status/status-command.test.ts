@@ -18,7 +18,7 @@ const right = {
   },
   conditions: [{ title: "The RPC responds", status: "True", message: "It does.", since: "2026-01-01T11:00:00.000Z" }],
   headline: { state: "Healthy", cause: "All 1 checks pass." },
-  verdict: { level: "healthy", title: "The node is healthy", message: "No action needed." },
+  verdict: { level: "healthy" },
   events: [{ at: "2026-01-01T11:30:00.000Z", message: "Pruning was turned on." }],
 };
 const down = {
@@ -30,7 +30,7 @@ const down = {
     { title: "The disk is full", status: "False", message: "Free some.", since: "2026-01-01T11:55:00.000Z" },
   ],
   headline: { state: "Node down", cause: "It serves nobody." },
-  verdict: { level: "down", title: "The node is down", message: "It is not ready for traffic." },
+  verdict: { level: "down" },
 };
 
 async function startListener(status: number, body: string) {
@@ -75,13 +75,6 @@ test("a node that is right is 0, in a few lines", async () => {
       "",
     ].join("\n"),
   );
-});
-
-test("a sidecar of an earlier release, and a gateway alone, are shown in the words that they have", async () => {
-  const { headline: _, ...earlier } = right;
-  const { verdict: __, ...gateway } = earlier;
-  expect((await shown(200, JSON.stringify(earlier))).out).toMatch(/^The node is healthy\nNo action needed\.\n\n/);
-  expect((await shown(200, JSON.stringify(gateway))).out).toMatch(/^Nothing is wrong\n\n/);
 });
 
 test("what is wrong is 2, and stands there with its age by the sidecar's own clock", async () => {

@@ -3,7 +3,7 @@ import { exitStatus, type CommandOutput } from "#daemon/command-line/command-out
 import { createPaint, type Paint } from "#daemon/command-line/paint.ts";
 import { pause } from "#daemon/time.ts";
 import { requestStatus } from "./request-status.ts";
-import { isRight, readFirstText, statusCondition, statusHeadline, statusNode, statusVerdict } from "./status-shapes.ts";
+import { isRight, statusCondition, statusHeadline, statusNode, statusVerdict } from "./status-shapes.ts";
 
 /** A sidecar's or gateway's status listener. */
 export type StatusTarget = Readonly<{
@@ -39,9 +39,8 @@ const statusShape = z.object({
     answeredAt: true,
   }),
   conditions: z.array(statusCondition.pick({ title: true, status: true, message: true, since: true })),
-  /** Sidecar only; a standalone gateway returns neither. */
-  headline: statusHeadline.pick({ state: true, cause: true }).optional(),
-  verdict: statusVerdict.optional(),
+  headline: statusHeadline.pick({ state: true, cause: true }),
+  verdict: statusVerdict,
   events: z.array(z.object({ at: z.iso.datetime(), message: z.string() })).default([]),
 });
 
@@ -124,7 +123,7 @@ function formatStatus(
   const painted = createPaint(isColored);
   const paint: Paint = (format, text) => painted(format, formatPlain(text));
   const wrong = conditions.filter((condition) => condition.status !== "True");
-  const { state, cause } = readFirstText(status);
+  const { state, cause } = status.headline;
   const figures = [
     node.clientVersion,
     node.height === undefined ? undefined : `block ${node.height}`,
@@ -137,7 +136,7 @@ function formatStatus(
   ];
   const lines = [
     paint(["bold", isRight(status) ? "green" : "red"], state),
-    ...(cause === undefined ? [] : [formatPlain(cause)]),
+    formatPlain(cause),
     "",
     formatPlain(`${node.name}  ${node.rpc}  ${figures.filter((figure) => figure !== undefined).join(", ")}`),
     ...wrong.flatMap((condition) => [

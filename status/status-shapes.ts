@@ -18,8 +18,8 @@ export const statusNode = z.object({
   answeredAt: z.iso.datetime().optional(),
 });
 
-/** The verdict in a sidecar's `/status`; a standalone gateway returns none. */
-export const statusVerdict = z.object({ level: z.enum(verdictLevels), title: z.string(), message: z.string() });
+/** The verdict in a `/status` response. */
+export const statusVerdict = z.object({ level: z.enum(verdictLevels) });
 
 /** A condition in a `/status` response, with the fields that commands read. */
 export const statusCondition = z.object({
@@ -31,7 +31,7 @@ export const statusCondition = z.object({
   since: z.iso.datetime(),
 });
 
-/** The headline in a sidecar's `/status`. */
+/** The headline in a `/status` response. */
 export const statusHeadline = z.object({
   state: z.string().describe("Two or three words, e.g. Healthy or Node down"),
   cause: z.string(),
@@ -73,27 +73,7 @@ export const statusFigures = z.object({
   payments: statusPayments.optional(),
 });
 
-/**
- * Reads the headline from a status, as shown on the page. A sidecar from an earlier release returns only a verdict, and a standalone
- * gateway not even that. Pure.
- */
-export function readFirstText({
-  right,
-  headline,
-  verdict,
-}: Readonly<{
-  right: boolean;
-  headline?: Readonly<{ state: string; cause: string }> | undefined;
-  verdict?: Readonly<{ title: string; message: string }> | undefined;
-}>): Readonly<{ state: string; cause: string | undefined }> {
-  const state = headline?.state ?? verdict?.title ?? (right ? "Nothing is wrong" : "Something is wrong");
-  return { state, cause: headline?.cause ?? verdict?.message };
-}
-
 /** Returns whether a `/status` requires no action from an operator. Pure. */
-export function isRight({
-  right,
-  verdict,
-}: Readonly<{ right: boolean; verdict?: Readonly<{ level: VerdictLevel }> | undefined }>): boolean {
-  return right && (verdict === undefined || verdict.level === "healthy");
+export function isRight({ right, verdict }: Readonly<{ right: boolean; verdict: { level: VerdictLevel } }>): boolean {
+  return right && verdict.level === "healthy";
 }

@@ -1,16 +1,14 @@
 import { expect, test } from "vitest";
 import { conditionReasons } from "./condition-reasons.ts";
 import type { Condition, ReasonOf } from "./condition.ts";
-import { deriveVerdict as judge, type UpkeepMode } from "./verdict.ts";
+import { deriveVerdict } from "./verdict.ts";
 
 const since = "2026-01-01T00:00:00.000Z";
 
 const sides = ["RpcResponding", "HeightAdvancing", "ConfigReconciled", "NoRestartPending", "NotPaused"] as const;
 
-/** The verdict if only these conditions are watched. */
-function verdictOf(reported: readonly Condition[], mode: UpkeepMode) {
-  return judge(reported, { mode, watched: sides });
-}
+/** The level if only these conditions are watched. */
+const levelOf = (reported: readonly Condition[]) => deriveVerdict(reported, sides).level;
 
 /** All conditions True, except those that are wrong for the given reason. */
 function conditions(
@@ -28,142 +26,55 @@ function conditions(
   });
 }
 
-test("a sidecar that waits for adopt never calls its node right", () => {
-  const waiting = verdictOf(conditions({ NotPaused: "WaitingForApproval" }), "adopt");
-  expect([waiting.level, waiting.title]).toEqual([
-    "waiting",
-    "The node serves; the sidecar is waiting for your approval",
-  ]);
-  expect(
-    verdictOf(conditions({ RpcResponding: "ConnectionRefused", NotPaused: "WaitingForApproval" }), "adopt").level,
-  ).toBe("down");
+type Wrong = Parameters<typeof conditions>[0];
+
+test.each<[string, Wrong, string]>([
+  ["everything is True", {}, "healthy"],
+  ["it waits for approval", { NotPaused: "WaitingForApproval" }, "waiting"],
+  [
+    "it waits for approval of a node that is down",
+    { RpcResponding: "ConnectionRefused", NotPaused: "WaitingForApproval" },
+    "down",
+  ],
+  [
+    "it is paused, whatever else is wrong",
+    { NotPaused: "Paused", NoRestartPending: "Running", RpcResponding: "TimedOut" },
+    "paused",
+  ],
+  ["the node is being restarted", { RpcResponding: "ConnectionRefused", NoRestartPending: "Running" }, "working"],
+  [
+    "the node is down and can't be restarted",
+    { RpcResponding: "ConnectionRefused", NoRestartPending: "BudgetExhausted" },
+    "down",
+  ],
+  ["node.conf is wrong", { ConfigReconciled: "Empty" }, "degraded"],
+  ["the node has stalled", { HeightAdvancing: "Stalled" }, "down"],
+  ["the chain may have stalled", { HeightAdvancing: "NoNewBlock" }, "degraded"],
+])("if %s, %j is %s", (_, wrong, level) => {
+  expect(levelOf(conditions(wrong))).toBe(level);
 });
 
-test("a node that is right needs nobody", () => {
-  expect(verdictOf(conditions(), "enforce")).toEqual({
-    level: "healthy",
-    title: "The node is healthy",
-    message: "No action needed: 5 of 5 conditions are True.",
-  });
-  expect(verdictOf(conditions(), "observe").message).toContain("The sidecar only observes (upkeep.mode).");
-});
-
-test("nothing is claimed before it was looked at", () => {
-  expect(verdictOf([], "enforce").level).toBe("unknown");
-});
-
-test("a hold comes before everything else, and says whether the node serves", () => {
-  expect(verdictOf(conditions({ NotPaused: "Paused", NoRestartPending: "Running" }), "enforce")).toMatchObject({
-    level: "paused",
-    message: expect.stringContaining("The node keeps serving.") as string,
-  });
-  expect(
-    verdictOf(conditions({ NotPaused: "Paused", RpcResponding: "ConnectionRefused" }), "enforce").message,
-  ).toContain("The node is not serving.");
-});
-
-test("a node that does not answer because it is being restarted is not called down", () => {
-  const restarting = conditions({ RpcResponding: "ConnectionRefused", NoRestartPending: "Running" });
-  expect(verdictOf(restarting, "enforce")).toEqual({
-    level: "working",
-    title: "The sidecar is fixing the node",
-    message: "No action needed yet. NoRestartPending in words.",
-  });
-  expect(
-    verdictOf(conditions({ RpcResponding: "ConnectionRefused", NoRestartPending: "BudgetExhausted" }), "enforce").level,
-  ).toBe("down");
-});
-
-test("a node that serves, but is not right, is distinguished from one that is down", () => {
-  expect(verdictOf(conditions({ ConfigReconciled: "Empty" }), "enforce").title).toBe(
-    "The node serves, but one check fails",
-  );
-  expect(verdictOf(conditions({ ConfigReconciled: "Empty", NoRestartPending: "NoDriver" }), "enforce").title).toBe(
-    "The node serves, but 2 checks fail",
-  );
-  expect(verdictOf(conditions({ HeightAdvancing: "Stalled" }), "enforce").title).toBe("The node is down");
-  expect(verdictOf(conditions({ HeightAdvancing: "NoNewBlock" }), "enforce").title).toBe(
-    "The node serves, but one check fails",
-  );
-});
-
-test("a node that nobody looks after is not known, whatever was reported of it before", () => {
-  const failing: Condition = {
-    type: "Reconciling",
-    status: "False",
-    reason: "Failing",
-    message: "The disk is gone. Each look since 03:41 has failed.",
-    since,
-  };
-  for (const reported of [
-    conditions(),
-    conditions({ NoRestartPending: "Running" }),
-    conditions({ ConfigReconciled: "Empty" }),
-  ]) {
-    const verdict = verdictOf([...reported, failing], "enforce");
-    expect([verdict.level, verdict.title]).toEqual(["unknown", "Not known: reconciliation has stopped"]);
-    expect(verdict.message).toMatch(/^The disk is gone\. Each look since 03:41 has failed\./);
+test("an unattended node that serves is unknown, whatever was reported of it before", () => {
+  const failing: Condition = { type: "Reconciling", status: "False", reason: "Failing", message: "Failed.", since };
+  for (const wrong of [{}, { NoRestartPending: "Running" }, { ConfigReconciled: "Empty" }] as const) {
+    expect(levelOf([...conditions(wrong), failing])).toBe("unknown");
   }
-  expect(verdictOf([...conditions({ ConfigReconciled: "Empty" }), failing], "enforce").message).toContain(
-    "Other known faults: node.conf can't be used.",
-  );
   // Calls get a response, or not, whoever manages node.conf.
-  expect(verdictOf([...conditions({ RpcResponding: "ConnectionRefused" }), failing], "enforce").level).toBe("down");
+  expect(levelOf([...conditions({ RpcResponding: "ConnectionRefused" }), failing])).toBe("down");
 });
 
-test("what is watched and was not, or could not be, looked at keeps a node from being called right", () => {
-  expect(judge(conditions(), { mode: "enforce", watched: [...sides, "NodeSynced"] })).toEqual({
-    level: "unknown",
-    title: "Not known yet",
-    message: "The sidecar has just started and has not checked everything yet: NodeSynced.",
-  });
-  const unasked: Condition = {
-    type: "NodeSynced",
-    status: "Unknown",
-    reason: "NoReference",
-    message: "No reference endpoint answered.",
-    since,
-  };
-  expect(verdictOf([...conditions(), unasked], "enforce")).toEqual({
-    level: "unknown",
-    title: "Not known: some checks can't be made",
-    message: "No reference endpoint answered. All other checks pass.",
-  });
-  const off: Condition = {
-    type: "Pruning",
-    status: "Unknown",
-    reason: "NotRun",
-    message: "It is not run.",
-    since,
-  };
-  expect(verdictOf([...conditions(), off], "enforce")).toMatchObject({
-    level: "healthy",
-    message: "No action needed: 5 of 6 conditions are True. Not checked: Pruning.",
-  });
+test("a node is not healthy before everything watched was checked", () => {
+  expect(deriveVerdict([], sides)).toEqual({ level: "unknown", awaited: sides });
+  expect(deriveVerdict(conditions(), [...sides, "NodeSynced"])).toEqual({ level: "unknown", awaited: ["NodeSynced"] });
 });
 
-test("a gateway whose node is unfit serves nobody: the node is down, and the cause is what is named", () => {
-  const gateway = {
-    type: "GatewayServing",
-    status: "Unknown",
-    reason: "NodeUnhealthy",
-    message: "It refuses.",
-    since,
-  } as const;
-  const behind = { type: "NodeSynced", status: "False", reason: "Behind", message: "Behind.", since } as const;
-  expect(verdictOf([...conditions(), behind, gateway], "enforce")).toMatchObject({
-    level: "down",
-    message: "It is not ready for traffic: The node is behind the reference nodes. See the steps below.",
-  });
-});
-
-test("of each reason for which a condition is Unknown it is decided whether the node may be called right all the same", () => {
+test("decides for each Unknown reason whether the node may still be healthy", () => {
   const decided = Object.entries(conditionReasons).flatMap(([type, { Unknown: reasons }]) =>
     reasons.map((reason: string) => {
       // The table ties each reason to its type, but the compiler loses that in the loop.
       const condition = { type, status: "Unknown", reason, message: "In words.", since } as Condition;
       const others = conditions().filter((other) => other.type !== type);
-      return `${type} ${reason}: ${judge([...others, condition], { mode: "enforce", watched: [] }).level}`;
+      return `${type} ${reason}: ${deriveVerdict([...others, condition], []).level}`;
     }),
   );
   expect(decided).toEqual([

@@ -34,7 +34,6 @@ const diskOldAfterMs = 150_000;
 /** Describes the content of the page for any node. */
 export function describeNodePage(options: NodePageOptions, sources: NodePageSources) {
   const { state, events, clock, health, advise } = sources;
-  const verdict = sources.verdict();
   const { headline, incidents } = state.read();
   const traffic = state.history.traffic();
   const { blockOldAfterMs } = options;
@@ -42,7 +41,7 @@ export function describeNodePage(options: NodePageOptions, sources: NodePageSour
   return {
     ...describeNodeStatus(options, sources),
     service: options.service,
-    verdict,
+    verdict: { level: sources.verdict().level },
     headline: { ...headline, ...findSince(state, headline.state, sources.board) },
     figures: buildFigures({ health: health(), traffic, ...sources.figures() }, rules),
     incidents: incidents.map((incident) => describeIncident(incident, advise)),

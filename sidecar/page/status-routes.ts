@@ -4,11 +4,13 @@ import { describeNodePage, type NodePageOptions, type NodePageSources } from "#g
 import type { Charts } from "#status/charts.ts";
 import { addAssets, addReadable } from "#status/page/static-routes.ts";
 import type { Condition } from "#status/condition.ts";
-import type { UpkeepMode } from "#status/verdict.ts";
 import type { Deployment } from "./advice/deployment.ts";
 import { listSteps } from "./advice/advice.ts";
 import { findRunbook } from "./advice/runbooks.ts";
 import { renderRunbook } from "./runbook-page.ts";
+
+/** The sidecar's mode: wait for `gatehouse adopt`, act at once, or only observe. */
+export type UpkeepMode = "adopt" | "enforce" | "observe";
 
 /** Identity of the node in the status, and settings for the status page. */
 export type StatusOptions = Omit<NodePageOptions, "service" | "blockOldAfterMs"> &

@@ -62,7 +62,7 @@ function describeReadiness({ ready, checks }: Readiness) {
   const cause = failing.map(([name, { message }]) => `${name}: ${message}`).join(" ") || passing;
   return {
     right: failing.length === 0,
-    verdict: { level, title: state, message: cause },
+    verdict: { level },
     headline: { state, cause },
     conditions: listed.map(([name, { ok, message }]) => ({ title: name, status: ok ? "True" : "False", message })),
   } as const;

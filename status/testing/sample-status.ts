@@ -23,7 +23,7 @@ export const rightStatus = {
       since: "2026-01-01T11:00:00.000Z",
     },
   ],
-  verdict: { level: "healthy", title: "The node is healthy", message: "No action needed." },
+  verdict: { level: "healthy" },
   headline: { state: "Healthy", cause: "All 19 checks pass." },
   incidents: [],
   figures: {

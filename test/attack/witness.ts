@@ -39,7 +39,7 @@ const aboutCallers: ReadonlySet<string> = new Set([
 
 type Condition = Readonly<{ type: string; status: string; reason: string; message: string }>;
 
-type Page = Readonly<{ verdict: Readonly<{ level: string; message: string }>; conditions: readonly Condition[] }>;
+type Page = Readonly<{ verdict: { level: string }; headline: { cause: string }; conditions: readonly Condition[] }>;
 
 /** Monitors the page, readiness and memory; the first page is assumed to be true of the node, which does not change. */
 export async function startWitness(sidecar: AttackedSidecar): Promise<Witness> {
@@ -75,10 +75,8 @@ async function lookAt({ statusUrl }: AttackedSidecar): Promise<Page> {
 const isSlow = ({ type, status }: Condition) => type === "GatewayResponsive" && status === "False";
 
 /** Returns the verdict if it is neither the first one nor reports a problem: the node serves throughout. */
-function deriveVerdict({ verdict: { level } }: Page, { verdict }: Page): readonly string[] {
-  return verdict.level === level || verdict.level === "degraded"
-    ? []
-    : [`verdict ${verdict.level}: ${verdict.message}`];
+function deriveVerdict({ verdict: { level } }: Page, { verdict, headline }: Page): readonly string[] {
+  return verdict.level === level || verdict.level === "degraded" ? [] : [`verdict ${verdict.level}: ${headline.cause}`];
 }
 
 function listChanges({ conditions: before }: Page, { conditions: now }: Page): readonly string[] {

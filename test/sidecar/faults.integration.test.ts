@@ -7,15 +7,15 @@ import { testProfile } from "#sidecar/testing/node-profile.ts";
 import { runSidecar } from "#sidecar/testing/run-sidecar.ts";
 import { mayMount } from "#sidecar/testing/small-disk.ts";
 import type { Condition } from "#status/condition.ts";
+import type { Headline } from "#status/headline.ts";
 import type { Verdict } from "#status/verdict.ts";
 import { writeOwnedConfig } from "../support/node/owned-node.ts";
 import { seed, takeSlice } from "../support/run-size.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
-import { beginsAs, type Fault, type StruckNode } from "./faults/fault.ts";
+import { beginsAs, statesByLevel, type Fault, type StruckNode } from "./faults/fault.ts";
 import { findConditionStatus, metricValues } from "./faults/condition-status.ts";
 import { strikingFaults } from "./faults/striking-faults.ts";
 import { refusals } from "./faults/refusals.ts";
-import { formatVerdict, expectVerdictText } from "./faults/verdict-words.ts";
 
 const withinMs = generousMs;
 const isPossible = await mayMount();
@@ -43,7 +43,7 @@ async function readReports(url: string | undefined) {
   const said = await (await ask("/status")).text();
   if (testProfile === "pharos") expect(said).not.toMatch(/[ "]node_cli[ ,.:;"]/);
   const text = nameAsInReference(said);
-  const status = JSON.parse(text) as { verdict: Verdict; conditions: readonly Condition[] };
+  const status = JSON.parse(text) as { verdict: Verdict; headline: Headline; conditions: readonly Condition[] };
   return { readyz, ...status, metrics: await (await ask("/metrics")).text() };
 }
 
@@ -92,9 +92,9 @@ async function expectShown({ shown, settings, prepare, strike }: Fault): Promise
   const found = await untilShown(
     JSON.stringify(shown),
     shows,
-    ({ verdict, conditions, readyz, metrics }) =>
+    ({ verdict, headline, conditions, readyz, metrics }) =>
       verdict.level === shown.verdict &&
-      beginsAs(expectVerdictText(shown)).test(formatVerdict(verdict)) &&
+      statesByLevel[shown.verdict].test(headline.state) &&
       readyz === shown.readyz &&
       // A call in flight when the node died is reported first, with a different message.
       conditions.some((one) => one.type === type && one.reason === reason && beginsAs(reads).test(one.message)) &&
@@ -122,7 +122,7 @@ async function untilShown(
     const lines = last?.conditions.map(({ type, reason, message }) => `${type} ${reason}: ${message}`) ?? [];
     throw new Error(
       [
-        `${what} (seed ${seed})\nbut: ${last?.readyz} ${last?.verdict.level}: ${last && formatVerdict(last.verdict)}`,
+        `${what} (seed ${seed})\nbut: ${last?.readyz} ${last?.verdict.level}: ${last?.headline.state}. ${last?.headline.cause}`,
         ...lines,
       ].join("\n"),
       { cause },

@@ -46,3 +46,14 @@ export function beginsAs(pattern: string): RegExp {
   const parts = pattern.split("…").map((part) => part.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`));
   return new RegExp(`^${parts.join(".*?")}`, "s");
 }
+
+/** The headline's state on a node of each level. */
+export const statesByLevel: Readonly<Record<VerdictLevel, RegExp>> = {
+  paused: /^(Paused after a failed (restart|upgrade)|Node down)$/,
+  down: /^Node down$/,
+  waiting: /^Waiting for your approval$/,
+  degraded: /^Serving, with a fault$/,
+  working: /^(Restarting|Upgrading) the node$/,
+  unknown: /^(Not reconciled|Starting|Upgrading the node|Partly unknown)$/,
+  healthy: /^Healthy$/,
+};

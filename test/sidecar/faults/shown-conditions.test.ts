@@ -3,16 +3,17 @@ import { pino } from "pino";
 import { Registry } from "prom-client";
 import { createConditionBoard } from "#status/condition-board.ts";
 import { conditionReasons } from "#status/condition-reasons.ts";
-import { conditionTypes, type Condition, type ConditionType } from "#status/condition.ts";
+import { conditionTypes, findConditionTitle, type Condition, type ConditionType } from "#status/condition.ts";
 import { createRecentEvents } from "#status/event-log.ts";
+import { writeHeadline } from "#status/headline.ts";
+import { findIncidents } from "#status/incident.ts";
 import { readNodeReadiness } from "#status/node-readiness.ts";
 import { showVerdict } from "#status/verdict-metric.ts";
 import { deriveVerdict } from "#status/verdict.ts";
 import { findConditionStatus, metricValues } from "./condition-status.ts";
-import { beginsAs } from "./fault.ts";
+import { statesByLevel } from "./fault.ts";
 import { strikingFaults } from "./striking-faults.ts";
 import { shownConditions } from "./shown-conditions.ts";
-import { formatVerdict, expectVerdictText } from "./verdict-words.ts";
 
 /** A condition as on the board; the tables tie each reason to its type and status, but the compiler loses that here. */
 function condition(type: ConditionType, reason: string): Condition {
@@ -33,22 +34,16 @@ function boardOf(wrong: Condition) {
   return { board, metrics };
 }
 
-/**
- * Returns what the verdict shows for an unknown condition: its message, unless it is unknown because nothing was
- * checked yet.
- */
-function wordsOf(type: ConditionType, reason: string): string {
-  return reason === "NotReconciledYet" ? "The sidecar has just started" : `${type} in words.`;
-}
-
 test.each(shownConditions)("$condition makes the verdict $verdict, and /readyz answer $readyz", async (shown) => {
   const [type, reason] = shown.condition;
   const { board, metrics } = boardOf(condition(type, reason));
-  const verdict = deriveVerdict(board.list(), { mode: "enforce", watched: [] });
+  const verdict = deriveVerdict(board.list(), []);
   const { ready } = readNodeReadiness(board);
   showVerdict(metrics, () => verdict);
   expect([verdict.level, ready ? 200 : 503]).toEqual([shown.verdict, shown.readyz]);
-  expect(formatVerdict(verdict)).toMatch(beginsAs(expectVerdictText({ ...shown, reads: wordsOf(type, reason) })));
+  const { state, cause } = writeHeadline(verdict, board.list(), findIncidents(board.list()));
+  expect(state).toMatch(statesByLevel[shown.verdict]);
+  if (shown.verdict === "degraded") expect(cause).toContain(findConditionTitle(condition(type, reason)));
   const exposed = await metrics.metrics();
   expect(exposed).toContain(`gatehouse_condition{type="${type}"} ${metricValues[findConditionStatus(type, reason)]}\n`);
   expect(exposed).toContain(`gatehouse_condition_info{type="${type}",reason="${reason}"} 1\n`);

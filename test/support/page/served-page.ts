@@ -8,7 +8,7 @@ import type { RpcState } from "#health/rpc-state.ts";
 import { buildDeployment } from "#sidecar/page/advice/deployment.ts";
 import { readRunbooks } from "#sidecar/page/advice/runbooks.ts";
 import { createPageState } from "#gateway/page/page-state.ts";
-import { addPageRoutes, addStatusRoutes } from "#sidecar/page/status-routes.ts";
+import { addPageRoutes, addStatusRoutes, type UpkeepMode } from "#sidecar/page/status-routes.ts";
 import { sidecarSettings } from "#sidecar/settings.ts";
 import { createCommandText } from "#sidecar/upkeep/command-text.ts";
 import type { PlanView } from "#sidecar/upkeep/plan/plan-view.ts";
@@ -17,7 +17,7 @@ import type { ConditionReport, ConditionType } from "#status/condition.ts";
 import { createConditionBoard } from "#status/condition-board.ts";
 import { conditionReasons } from "#status/condition-reasons.ts";
 import { createRecentEvents } from "#status/event-log.ts";
-import { deriveVerdict, type UpkeepMode } from "#status/verdict.ts";
+import { deriveVerdict } from "#status/verdict.ts";
 
 /** State of the node at one moment of a made-up past. */
 export type Moment = Readonly<{
@@ -70,7 +70,7 @@ export async function servePage({
       ...env,
     },
   });
-  const verdict = () => deriveVerdict(board.list(), { mode, watched });
+  const verdict = () => deriveVerdict(board.list(), watched);
   const sources = { board, verdict, clock, health: () => health, charts };
   const state = createPageState({ ...sources, traffic: () => Promise.resolve(traffic), pruningOldAfterMs: 90_000 });
   const facts = {
