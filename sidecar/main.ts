@@ -17,10 +17,8 @@ import { sidecarSettings, type SidecarSettings } from "./settings.ts";
 import { startPage } from "./page/start-page.ts";
 import { watchReleases, type ReleaseWatch } from "./releases/release-watch.ts";
 import { addGuardedControlRoutes, listenForControl } from "./upkeep/control/listen-control.ts";
-import { forwardEngineRequests } from "./upkeep/drivers/engine-proxy-requests.ts";
 import { claimState } from "./upkeep/claim/claim-state.ts";
-import { auditEvents } from "./upkeep/state/audited-event-log.ts";
-import { createStoredEventLog } from "./upkeep/state/stored-event-log.ts";
+import { auditEvents, createStoredEventLog } from "./upkeep/state/stored-event-log.ts";
 import { startUpkeep, type Upkeep } from "./upkeep/upkeep.ts";
 
 /** The sidecar for one node: maintains its configuration and guards its RPC. */
@@ -43,7 +41,6 @@ async function start(settings: SidecarSettings, context: ServiceContext) {
   const watched = listWatchedConditions(settings);
   const verdict = () => deriveVerdict(board.list(), watched);
   showVerdict(metrics, verdict);
-  if (needsEngine(settings)) forwardEngineRequests(settings.docker.engine, { metrics, log });
   let url: string | undefined;
   const { directory: stateDirectory } = state;
   const pageParts = { guarded, events, verdict, upkeep: () => upkeep, url: () => url, stateDirectory, clock, log };
@@ -80,11 +77,6 @@ async function start(settings: SidecarSettings, context: ServiceContext) {
   return { urls: { sidecar: listener.url, ...guarded.urls }, announced: { url: listener.url, stateDirectory } };
 }
 
-function needsEngine({ restart, nodeCli }: SidecarSettings): boolean {
-  return restart.driver === "docker" || nodeCli.runner === "docker";
-}
-
-/** Lists the conditions that the sidecar watches under these settings. Each is checked soon after startup. */
 function listWatchedConditions({ pushgateway, upgrade, ...guarded }: SidecarSettings): readonly ConditionType[] {
   return [
     ...listGuardedConditions(guarded),

@@ -10,7 +10,6 @@ import { volumeSection } from "./settings/volume.ts";
 import { composeSection, dockerSection, kubernetesSection, opsSection } from "./settings/drivers.ts";
 import { monitorSection, nodeCliSection, pruneSection, restartSection, upkeepSection } from "./settings/upkeep.ts";
 
-/** Settings that most deployments set. */
 const usual = ["node.workspace", "node.httpUrl", "node.chainId", "restart.driver", "gateway.public.port"];
 
 const removed = {
@@ -55,5 +54,4 @@ export const sidecarSettings = defineSettings(
   removed,
 );
 
-/** The sidecar's settings, parsed and frozen. */
 export type SidecarSettings = z.output<typeof sidecarSettings.schema>;

@@ -54,7 +54,6 @@ const refusals: Readonly<Record<number, ApiResponse>> = {
   503: { description: "The sidecar is starting", body: errorBody },
 };
 
-/** Describes an operation that requires the token. */
 function describeControlOperation(
   answer: z.ZodType,
   operation: Omit<ApiOperation, "answers" | "security">,
@@ -93,7 +92,6 @@ const control: readonly ApiOperation[] = [
   }),
 ];
 
-/** Describes the API of the sidecar's operator listener. With a control token, includes the control routes. */
 export function describeSidecarApi({ isControlled }: Readonly<{ isControlled: boolean }>): Api {
   const status = describeStatusOperation({
     ...nodePageShape,

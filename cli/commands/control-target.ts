@@ -9,7 +9,7 @@ import { findUserStateDirectory } from "#daemon/files/user-state-directory.ts";
 import { readSettings } from "#daemon/settings/settings.ts";
 import { SettingsError } from "#daemon/settings/problem.ts";
 import type { ControlOptions } from "#sidecar/upkeep/control/control-options.ts";
-import { findControlLocations } from "#sidecar/upkeep/control/control-locations.ts";
+import { findControlLocations } from "#sidecar/upkeep/state/state-location.ts";
 import { sidecarSettings, type SidecarSettings } from "#sidecar/settings.ts";
 
 /** Environment variable that holds the token if no token file is given. */

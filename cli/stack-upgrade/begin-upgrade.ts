@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { exitStatus, type CommandOutput } from "#daemon/command-line/command-output.ts";
-import { isAgreedTo, type Agreement } from "#sidecar/upkeep/control/agreement.ts";
+import { isAgreedTo, type Agreement } from "#sidecar/upkeep/control/control-options.ts";
 import { createFirstStage, formatWorkId, UpgradeError } from "#sidecar/upgrade/progress.ts";
 import { checkStack, type StackCheck } from "./check-stack.ts";
 import type { PulumiCli } from "./pulumi/pulumi-cli.ts";

@@ -20,7 +20,7 @@ const parts: Readonly<Record<Part, Readonly<{ title: string; by: string }>>> = {
   resourceServer: { title: "The resource server", by: "The resource server, at `operations.port`." },
   engineProxy: {
     title: "The engine proxy",
-    by: "The engine proxy, at `/metrics` on its Unix socket; its container has no network, so the sidecar in front of it fetches and exposes them at each scrape.",
+    by: "The engine proxy, at `/metrics` on its Unix socket; its container has no network, so query them there (`curl --unix-socket`).",
   },
 };
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { targetStatus, describeTarget } from "./described-target.ts";
+import { targetStatus, describeTarget } from "./target-watch.ts";
 
 const status = {
   at: "2026-01-01T12:00:00.000Z",

@@ -20,19 +20,12 @@ export type OverviewOptions = Readonly<{
 
 export type OverviewDependencies = Readonly<{ clock: Pick<Clock, "wallMs">; log: Logger; mask: Mask }>;
 
-/** The routes take no body. */
 const bodyLimitBytes = 1_024;
 const requestTimeoutMs = 10_000;
 
-/** Files shared by the status page and this one. */
 const sharedAssets = ["elements.js", "figures.js", "page.css", "times.js"];
 
-/**
- * Serves a page that covers several services, and polls them until disposed of: `GET /` as HTML, `GET /overview` as JSON. Like the status
- * page, it loads nothing from other hosts, and on loopback accepts only requests whose host is an address or an allowed name.
- *
- * @throws {StartupError} when the port is already in use or the address does not belong to this machine.
- */
+/** Serves a page of several services, and polls them until disposed of. @throws {StartupError} when the address can't be bound. */
 export async function startOverview(
   targets: readonly Target[],
   options: OverviewOptions,

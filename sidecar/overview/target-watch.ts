@@ -3,22 +3,20 @@ import { getJson } from "#daemon/http/get.ts";
 import type { Logger } from "#daemon/log/log.ts";
 import { poll } from "#daemon/time.ts";
 import type { Target } from "./targets.ts";
-import { targetStatus, describeTarget, type TargetLevel, type TargetCard } from "./described-target.ts";
+import { z } from "zod";
+import { statusFigures, statusHeadline, statusPayments, statusVerdict } from "#status/status-shapes.ts";
+import type { VerdictLevel } from "#status/verdict.ts";
 
-/** A target as shown on the page. */
 export type DisplayedTarget = Omit<TargetCard, "sinceMs"> &
   Readonly<{
     name: string;
-    /** URL of the target's own page. */
     page: string;
     answers: boolean;
     since: string;
-    /** Whether the state started before `since`. */
     beganEarlier: boolean;
   }>;
 
-/** A watched target. */
-export type TargetWatch = AsyncDisposable & Readonly<{ current: () => DisplayedTarget }>;
+type TargetWatch = AsyncDisposable & Readonly<{ current: () => DisplayedTarget }>;
 
 const checkIntervalMs = 5_000;
 /** Limits for one poll. The response limit is several times larger than any service's real response, and up to sixty-four responses may arrive at once. */
@@ -28,7 +26,6 @@ type TargetResponse = Readonly<{ ok: true; described: TargetCard } | { ok: false
 
 const unasked: TargetCard = { level: "unknown", state: "Not queried yet", cause: "", figures: {} };
 
-/** Polls a target until disposed of. */
 export function watchTarget(
   target: Target,
   { clock, log }: Readonly<{ clock: Pick<Clock, "wallMs">; log: Pick<Logger, "error"> }>,
@@ -87,5 +84,69 @@ async function requestTarget({ url }: Target, clock: Pick<Clock, "wallMs">): Pro
   return {
     ok: false,
     why: "This is not a Gatehouse admin port (operations.port or listen.port).",
+  };
+}
+
+type TargetLevel = VerdictLevel | "stale";
+
+/** A target's state, for its card. Times are measured by this machine's clock. */
+type TargetCard = Readonly<{
+  level: TargetLevel;
+  state: string;
+  cause: string;
+  /** Time at which this state started, as reported by the target; undefined if it reports none. */
+  sinceMs?: number;
+  beganEarlier?: boolean | undefined;
+  figures: Readonly<z.output<typeof statusFigures>>;
+}>;
+
+/** Max characters kept from a target's text: a card shows a sentence or two. */
+const shownMax = 1_000;
+
+/** Truncates a text to a copy: a slice would keep the whole original text in memory. */
+function limitText(text: string): string {
+  return text.length <= shownMax ? text : `${Buffer.from(text.slice(0, shownMax)).toString()}…`;
+}
+
+const shownText = z.string().transform(limitText);
+
+export const targetStatus = z.object({
+  at: z.iso.datetime(),
+  verdict: statusVerdict.pick({ level: true }),
+  headline: statusHeadline.extend({ state: shownText, cause: shownText }),
+  figures: statusFigures.extend({
+    rpc: statusFigures.shape.rpc.unwrap().extend({ failure: shownText.optional() }).optional(),
+    payments: statusPayments
+      .extend({
+        service: shownText,
+        balances: statusPayments.shape.balances.max(64).default([]),
+        refused: statusPayments.shape.refused.max(64),
+      })
+      .optional(),
+  }),
+});
+
+export function describeTarget(
+  { at, verdict, headline, figures }: z.output<typeof targetStatus>,
+  nowMs: number,
+): TargetCard {
+  const skewMs = nowMs - Date.parse(at);
+  const shift = <Value extends Readonly<{ at: string }>>(value: Value | undefined) =>
+    value && { ...value, at: new Date(Date.parse(value.at) + skewMs).toISOString() };
+  const { lastBlock, rpc, gateway, disk, restarts, payments } = figures;
+  const { state, cause, since, beganEarlier } = headline;
+  return {
+    level: verdict.level,
+    state,
+    cause,
+    ...(since === undefined ? {} : { sinceMs: Date.parse(since) + skewMs, beganEarlier }),
+    figures: {
+      lastBlock: shift(lastBlock),
+      rpc: shift(rpc),
+      gateway: shift(gateway),
+      restarts,
+      disk: shift(disk),
+      payments,
+    },
   };
 }

@@ -9,7 +9,6 @@ export type Target = Readonly<{
   shownUrl: string;
 }>;
 
-/** Max services in one list. */
 const targetsMax = 64;
 
 /** An invalid list of targets; the message gives the line and the expected form. */
@@ -20,12 +19,10 @@ export class TargetError extends Error {
 
 const form = /^(?:(?<name>[^=\s]{1,64})=)?(?<url>https?:\/\/\S+)$/;
 
-/** Checks whether an argument is a target rather than a targets file. */
 export function isTarget(word: string): boolean {
   return form.test(word);
 }
 
-/** Lists the lines in a targets file, without empty lines and comments (`#`). */
 export function listTargetLines(text: string): readonly string[] {
   return text
     .split("\n")
@@ -33,11 +30,7 @@ export function listTargetLines(text: string): readonly string[] {
     .filter((line) => line !== "");
 }
 
-/**
- * Parses targets of the form `http://host:port` or `name=http://host:port`.
- *
- * @throws {TargetError} for any other form, for an empty list, for more than {@link targetsMax}, and for a duplicate name.
- */
+/** @throws {TargetError} for any form but `http://host:port` and `name=http://host:port`, an empty or too long list, or a duplicate name. */
 export function parseTargets(lines: readonly string[]): readonly Target[] {
   if (lines.length === 0) throw new TargetError("no targets given; pass URLs, or a file with one URL per line.");
   if (lines.length > targetsMax) {

@@ -8,7 +8,6 @@ import { listSteps } from "./advice/advice.ts";
 import { buildDeployment } from "./advice/deployment.ts";
 import { findRunbook } from "./advice/runbooks.ts";
 
-/** Prints the conditions as Markdown for the docs, each with its possible faults and the advice that the page gives. */
 export function printConditionReference(): string {
   return [
     "# Conditions",
@@ -47,7 +46,6 @@ function formatReasons(reasons: readonly string[]): string {
   return reasons.map((reason) => `\`${reason}\``).join(", ");
 }
 
-/** Formats the steps for a deployment with default settings, without commands. */
 function formatAdvice(type: ConditionType, reason: string): string {
   const settings = readSettings(sidecarSettings, { env: { GATEHOUSE_SIDECAR_NODE_WORKSPACE: "/data/node" } });
   const deployment = buildDeployment(settings, {

@@ -4,13 +4,9 @@ import { Marked, type RendererObject, type Tokens } from "marked";
 /** Runbook directory in the repository; links in runbooks are relative to it. */
 const folder = "docs/runbooks";
 
-/** Names of the pages that links may point to. */
 type PageNames = Pick<ReadonlyMap<string, string>, "has">;
 
-/**
- * Renders a runbook as an HTML page in the status page's style, for a listener that also serves `pages`. Shows HTML in the Markdown as
- * text. Replaces a link to a document that is not served with the link text and the document's path in the repository. Pure.
- */
+/** Renders a runbook as a page. Shows HTML in it as text, and a link to what isn't served as its path in the repository. Pure. */
 export function renderRunbook(name: string, markdown: string, pages: PageNames): string {
   const title = /^# (.+)$/m.exec(markdown)?.[1] ?? name;
   const content = new Marked({ renderer: createRenderer(pages) }).parse(markdown, { async: false });
@@ -60,7 +56,6 @@ function createRenderer(pages: PageNames): RendererObject {
   };
 }
 
-/** Checks whether a link points to the web, an anchor on the page, or a served page. */
 function isReachable(href: string, pages: PageNames): boolean {
   const [target = ""] = href.split("#");
   return /^https?:\/\//.test(href) || target === "" || pages.has(target);
@@ -70,10 +65,7 @@ function isRelative(href: string): boolean {
   return !/^(?:[a-z][a-z\d+.-]*:|\/)/i.test(href);
 }
 
-/**
- * Creates heading anchors the way code forges do, because the links in the Markdown use them: lowercase, hyphens for spaces, no
- * punctuation. A duplicate gets a number.
- */
+/** Creates heading anchors as code forges do, because the Markdown's links use them; a duplicate gets a number. */
 function createAnchors(): (words: string) => string {
   const used = new Map<string, number>();
   return (words) => {

@@ -16,23 +16,19 @@ import { addPageRoutes, addStatusRoutes, type PageAction } from "./status-routes
 import { sampleEveryMs } from "#gateway/page/history.ts";
 import { createPageState, watchPageState } from "#gateway/page/page-state.ts";
 
-/** `/startupz` response before the upkeep has started. */
 const starting: ReadinessCheck = { ok: false, message: "The sidecar is starting." };
 
-/** Data sources for the page; the upkeep starts after the page is served. */
 export type PageDependencies = Readonly<{
   guarded: GuardedNode;
   events: EventLog;
   verdict: () => Verdict;
   upkeep: () => Upkeep | undefined;
-  /** URL of the sidecar's listener; undefined until the listener is up. */
   url: () => string | undefined;
   stateDirectory: string;
   clock: Clock;
   log: Logger;
 }>;
 
-/** Lists the actions that are possible now. Pure. */
 function listActions(view: ControlView | undefined, canRestart: boolean): readonly PageAction[] {
   if (view?.hold !== undefined) return ["resume"];
   if (view?.authority === "waits") return view.plan === undefined ? [] : ["adopt"];

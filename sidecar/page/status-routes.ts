@@ -9,10 +9,8 @@ import { listSteps } from "./advice/advice.ts";
 import { findRunbook } from "./advice/runbooks.ts";
 import { renderRunbook } from "./runbook-page.ts";
 
-/** The sidecar's mode: wait for `gatehouse adopt`, act at once, or only observe. */
 export type UpkeepMode = "adopt" | "enforce" | "observe";
 
-/** Identity of the node in the status, and settings for the status page. */
 export type StatusOptions = Omit<NodePageOptions, "service" | "blockOldAfterMs"> &
   Readonly<{
     mode: UpkeepMode;
@@ -24,24 +22,18 @@ export type StatusOptions = Omit<NodePageOptions, "service" | "blockOldAfterMs">
 export type StatusSources = Omit<NodePageSources, "advise"> &
   Readonly<{
     charts: Charts;
-    /** The commands for this deployment. */
     deployment: () => Deployment;
-    /** The runbooks that this listener serves, by file name. */
     runbooks: Pick<ReadonlyMap<string, string>, "has">;
     /** Replaces the specification's file and tool names in strings with those of this node. */
     withNodeNames: <Value extends object>(value: Value) => Value;
-    /** Whether the configuration is correct, for `/startupz`. */
     configured: () => ReadinessCheck;
-    /** Changes that the sidecar plans or would make; undefined before the sidecar's first check. */
     plan: () => Readonly<{ steps: readonly string[]; problems: readonly string[] }> | undefined;
     /** Actions that the page currently offers; undefined without a control token. */
     actions: () => readonly PageAction[] | undefined;
   }>;
 
-/** An operator action on the page; each is a route under `/control`. */
 export type PageAction = "resume" | "adopt" | "restart";
 
-/** Adds `GET /status` (conditions, health and events as JSON) and `GET /startupz` (200 once the configuration is correct). */
 export function addStatusRoutes(app: App, options: StatusOptions, sources: StatusSources): void {
   app.get("/startupz", (c) => {
     const state = sources.withNodeNames(sources.configured());
@@ -83,7 +75,6 @@ function buildStatus(options: StatusOptions, sources: StatusSources) {
   };
 }
 
-/** Adds `GET /`, an HTML status page that updates itself from `/status`, and the runbooks that it links to. */
 export function addPageRoutes(app: App, runbooks: ReadonlyMap<string, string>): void {
   addAssets(app, "status/page/assets");
   for (const [name, text] of runbooks) {

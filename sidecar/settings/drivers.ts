@@ -33,7 +33,6 @@ export const opsSection = section({
   ),
 });
 
-/** The `compose` driver. */
 export const composeSection = section({
   command: command('["docker","compose","restart"]')
     .default(["docker", "compose", "restart"])
@@ -48,7 +47,6 @@ export const composeSection = section({
   directory: filePath.optional().describe("Directory of the compose file; default: node.workspace"),
 });
 
-/** The `docker` driver, which uses the Engine API. */
 export const dockerSection = section({
   engine: z
     .string()

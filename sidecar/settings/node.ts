@@ -6,7 +6,6 @@ import { nodeFamilies } from "#node/families.ts";
 import { nodeVersion } from "#node/version-setting.ts";
 import { fixed } from "#daemon/settings/fixed.ts";
 
-/** The node: its paths and how to reach its RPC. */
 export const nodeSection = section({
   workspace: filePath.optional().describe("Workspace directory of the node, with its binaries and files"),
   family: z
@@ -66,8 +65,6 @@ export const pushgatewaySection = section({
   url: httpUrl.optional().describe("Pushgateway to check for the node's metrics; default: no check"),
   /** Age of the last push from which metrics count as missing, or three push intervals if that is more. */
   staleAfterMs: fixed(60_000),
-  /** Timeout for Pushgateway requests. */
   timeoutMs: fixed(3_000),
-  /** Max size of a Pushgateway response. */
   responseLimitBytes: fixed(16_777_216),
 });

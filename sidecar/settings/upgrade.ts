@@ -3,7 +3,6 @@ import { filePath, httpUrl, milliseconds, yesOrNo } from "#daemon/settings/types
 import { section } from "#daemon/settings/section.ts";
 import { fixed } from "#daemon/settings/fixed.ts";
 
-/** Node upgrades, and the release list. */
 export const upgradeSection = section({
   keepSnapshot: yesOrNo
     .default(false)

@@ -5,7 +5,6 @@ import { section } from "#daemon/settings/section.ts";
 import { cronExpression, timeZone } from "#daemon/settings/cron.ts";
 import { fixed } from "#daemon/settings/fixed.ts";
 
-/** Upkeep of the node's configuration. */
 export const upkeepSection = section({
   mode: z
     .enum(["adopt", "enforce", "observe"])
@@ -57,7 +56,6 @@ export const upkeepSection = section({
   passDeadlineMs: fixed(30_000),
   /** Timeout for the file systems of node.conf and the state directory before they count as hung. */
   fileTimeoutMs: fixed(5_000),
-  /** Max node.conf size. */
   configLimitBytes: fixed(65_536),
 });
 
@@ -84,7 +82,6 @@ export const monitorSection = section({
   pushIntervalSeconds: seconds.optional().describe("Push interval in seconds; default: from the file, else 10"),
 });
 
-/** The desired pruning state. */
 export const pruneSection = section({
   enabled: yesOrNo
     .default(true)
@@ -95,7 +92,6 @@ export const pruneSection = section({
   stalledAfterMs: fixed(600_000),
 });
 
-/** The node's command-line tool. */
 export const nodeCliSection = section({
   command: z
     .string()
@@ -128,13 +124,10 @@ export const nodeCliSection = section({
       "Value for --c (v0.11 and later); default: the configuration file's path, in a container by node family, e.g. ./node.conf",
     )
     .meta({ expected: "a path" }),
-  /** Timeout for one run of the tool. */
   timeoutMs: fixed(10_000),
-  /** Max output of the tool before it is killed. */
   outputLimitBytes: fixed(65_536),
 });
 
-/** Node restarts: how, when and how often. */
 export const restartSection = section({
   driver: z
     .enum(["ops", "compose", "docker", "kubernetes", "none"])

@@ -17,6 +17,5 @@ export const volumeSection = section({
   ceilingGibibytes: positiveInteger.max(1_048_576).default(2_000).describe("Max volume size in GiB"),
   /** Min time between resizes; some providers allow only one in six hours. */
   pauseMs: fixed(21_600_000),
-  /** Interval between checks of the data disk and its volume. */
   intervalMs: fixed(60_000),
 });

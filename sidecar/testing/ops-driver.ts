@@ -2,7 +2,7 @@ import { pino } from "pino";
 import { systemClock } from "#daemon/clock.ts";
 import { createRecentEvents, type EventLog } from "#status/event-log.ts";
 import type { NodeDriver } from "../upkeep/drivers/driver.ts";
-import { createNodeProcesses } from "../upkeep/drivers/node-processes.ts";
+import { createNodeProcesses } from "../upkeep/drivers/host-processes.ts";
 import { createOpsDriver } from "../upkeep/drivers/ops-driver.ts";
 import { checkRpc } from "./ops-node.ts";
 import { keepProgramOutput } from "./program-output.ts";

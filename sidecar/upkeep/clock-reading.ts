@@ -1,6 +1,5 @@
 import type { Clock } from "#daemon/clock.ts";
 
-/** Both clocks at one moment. */
 export type PastClock = Readonly<{ wallMs: number; monotonicMs: number }>;
 
 export function readClocks(clock: Clock): PastClock {

@@ -1,7 +1,6 @@
 import type { ReadinessCheck } from "#daemon/http/readiness.ts";
 import type { Authority } from "./adoption/authority.ts";
-import { deriveConfigReconciled } from "./config/config-conditions.ts";
-import type { ConfigObservation } from "./config/config-observation.ts";
+import { deriveConfigReconciled, type ConfigObservation } from "./config/config-observation.ts";
 
 /** Only the running node can report its version, so blocking its start until the version is known would deadlock. */
 const reportsItself =
@@ -9,9 +8,7 @@ const reportsItself =
 const heldBack =
   "node.conf needs changes for every known version, so a node that waits for /startupz does not start and can't report its version.";
 
-/** Facts that determine whether the node may start. */
 export type StartSituation = Readonly<{
-  /** Whether a full reconcile has completed. */
   passed: boolean;
   authority: Authority;
   isHeld: boolean;

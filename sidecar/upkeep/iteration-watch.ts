@@ -4,22 +4,18 @@ import type { ConditionReport } from "#status/condition.ts";
 import { findStateFailure, type StateObservation } from "./state/state-observation.ts";
 import type { IterationMetrics } from "./upkeep-metrics.ts";
 
-/** Records the result of each iteration, and counts it. */
 export type IterationWatch = ReturnType<typeof watchIterations>;
 
-/** Result of the last iteration; undefined until the loop starts. */
 export type IterationObservation = Readonly<{
   result?: "none" | Readonly<{ madeAtMs: number }> | Readonly<{ reason: "Failing" | "Stuck"; message: string }>;
 }>;
 
 export type ObservedIterations = Observation<IterationObservation>;
 
-/** Creates an observation of a loop that has not started. */
 export function observeIterations(onChange?: () => void): ObservedIterations {
   return createObservation<IterationObservation>({}, onChange);
 }
 
-/** Creates the watch on a loop that is about to start. */
 export function watchIterations(
   { deadlineMs }: Readonly<{ deadlineMs: number }>,
   seen: ObservedIterations,
@@ -46,7 +42,6 @@ export function watchIterations(
       const message = `${describeOld()} All reconciles since ${formatTime(failedSinceMs)} have failed; retrying every second: ${words}`;
       seen.note({ result: { reason: "Failing", message } });
     },
-    /** Reports that an iteration has exceeded its time limit; `waitsFor` is its current step. */
     late: (waitsFor: string) => {
       failedSinceMs ??= clock.wallMs();
       metrics.failed();
@@ -58,10 +53,7 @@ export function watchIterations(
   };
 }
 
-/**
- * Derives whether the node is reconciled: the conditions for the configuration, pruning and restarts are only as current as the last
- * iteration, and without stored state nothing is changed. Pure.
- */
+/** Other conditions are only as current as the last iteration, and without stored state nothing is changed. Pure. */
 export function deriveReconcileConditions(
   { result }: IterationObservation,
   state: StateObservation,

@@ -1,14 +1,34 @@
-import type { IterationSteps } from "./iteration-steps.ts";
+import { realpath } from "node:fs/promises";
+import { dirname } from "node:path";
+import type { ConfigDocument } from "#node/conf/document.ts";
+import { findDataPath } from "#node/conf/data-path.ts";
+import { matchesSomeVersion } from "#node/conf/any-version-match.ts";
+import { deriveMeaning } from "#node/conf/meaning.ts";
+import { readNodeValues } from "#node/conf/node-values.ts";
+import { explainInaction } from "./adoption/authority.ts";
+import { recordAdoption } from "./adoption/adoption-observation.ts";
+import { applyConfig, compareConfig } from "./config/apply-config.ts";
+import { checkConfig } from "./config/check-config.ts";
+import type { ConfigReading } from "./config/config-file.ts";
+import { removeStaleConfigFiles } from "./config/config-writer.ts";
+import { planWithEarlierValues, saveConfigBeforeEdit } from "./config/healthy-config.ts";
+import { watchData, type DataWatch } from "./corruption/watch-data.ts";
 import type { IterationWatch } from "./iteration-watch.ts";
+import type { Observations } from "./observations.ts";
+import { createDesiredState, hashDesiredState } from "./plan/desired-state.ts";
+import { createPlanView } from "./plan/plan-view.ts";
+import { applyPrune } from "./prune/apply-prune.ts";
+import { applyRestart } from "./restart/apply-restart.ts";
+import { liftHoldIfChanged } from "./restart/hold.ts";
+import { recordRollback } from "./restart/roll-back.ts";
+import { recordRunningConfig } from "./restart/running-config.ts";
+import { identifyNode } from "./state/node-identity.ts";
+import { checkState } from "./state/state-observation.ts";
+import { applyUpgrade } from "./upgrade/apply-upgrade.ts";
+import type { UpkeepParts } from "./upkeep-parts.ts";
+import { trackVersion } from "./version/version-observation.ts";
+import type { VersionResolution } from "./version/version-resolution.ts";
 
-export type IterationProgress = {
-  /** Current step of the iteration, as in "reading node.conf". */
-  step: string;
-  /** Whether a full iteration has completed. */
-  passed: boolean;
-};
-
-/** Time until the next iteration, if one is needed before the periodic iteration. */
 export type IterationResult = Readonly<{ wakeInMs?: number }>;
 
 /** Interval between checks of whether the node has reported its version, unless the loop is woken earlier. */
@@ -20,61 +40,145 @@ class NothingSeen extends Error {
   readonly code = "nothing_seen";
 }
 
-/**
- * Runs one iteration: observe, plan, apply. Records its findings, from which the conditions are derived.
- *
- * @throws {NothingSeen} when the file system that holds node.conf hangs.
- */
-export async function runIteration(
-  progress: IterationProgress,
-  steps: IterationSteps,
-  watch: IterationWatch,
-): Promise<IterationResult> {
-  const { state, config, restart } = steps;
-  const isFirst = !progress.passed;
-  restart.forgetCheck();
-  progress.step = `checking the state directory ${state.directory}`;
-  await state.check();
-  const followed = await steps.version();
-  if (followed === undefined) return { wakeInMs: checkAgainMs };
-  const { resolution, moved, doubtOfPlace } = followed;
-  const { version } = resolution;
-  const authority = steps.authority.decide();
-  const path = config.path();
-  progress.step = `reading ${path}`;
-  const check = await config.read();
-  const { reading } = check;
-  const isHanging = !reading.ok && reading.problem.reason === "Unresponsive";
-  // Renewing the watch queries the file system without a time limit.
-  if (!moved && !isHanging) await config.renewWatch(reading, { isFirst });
-  progress.step = `judging ${path}`;
-  const judged = await config.judge(check, authority);
-  if (isHanging) throw new NothingSeen(`${path} can't be read, because its file system hangs`);
-  if (isFirst && authority === "acts") await config.tidy();
-  await config.keepBefore(reading, { isFirst });
-  if (judged.again) return { wakeInMs: 1 };
-  const { planned, desired } = await steps.plan(reading, { resolution, doubtOfPlace });
-  steps.upgrade.apply(authority);
-  progress.step = `storing the node's configuration in ${state.directory}`;
-  await restart.remember(reading, version);
-  // Evaluated once per iteration: an adoption in the middle of an iteration takes effect in the next one.
-  const idle = steps.authority.explainInaction(authority);
-  progress.step = `writing ${path}`;
-  const written = await config.write(planned, reading, { idle, judged, version });
-  if (written?.again === true) {
-    // If another program keeps writing node.conf, iterations repeat without ever getting past this point, so this iteration counts as
-    // complete.
+/** Creates the reconciler's iteration: observe, plan, apply. Each step records its findings, from which the conditions are derived. */
+export function createIteration(seen: Observations, parts: UpkeepParts, watch: IterationWatch) {
+  const { settings, state, place, driver, signal } = parts;
+  const { config, process, restarts, prune } = seen;
+  const context = { ...parts, config, process, restarts };
+  const dataWatch: DataWatch = {};
+  const progress = { step: "beginning", passed: false };
+  const run = async (): Promise<IterationResult> => {
+    const isFirst = !progress.passed;
+    // The driver is queried again about the node's start.
+    process.note({ started: undefined });
+    progress.step = `checking the state directory ${state.directory}`;
+    await checkState(config.now().goodNotKept, seen.state, parts);
+    const followed = await trackVersion(seen.version, parts);
+    if (followed === undefined) return { wakeInMs: checkAgainMs };
+    const { resolution, moved, doubtOfPlace } = followed;
+    const { version } = resolution;
+    const authority = parts.authority();
+    const path = place.layout().configPath;
+    progress.step = `reading ${path}`;
+    const auditedThen = state.auditedConfig.get();
+    const reading = await place.read();
+    const isHanging = !reading.ok && reading.problem.reason === "Unresponsive";
+    // Renewing the watch queries the file system without a time limit.
+    if (!moved && !isHanging) await renewWatch(reading, isFirst, seen, parts);
+    progress.step = `judging ${path}`;
+    const judged = await checkConfig({ reading, auditedThen }, authority, context);
+    if (isHanging) throw new NothingSeen(`${path} can't be read, because its file system hangs`);
+    if (isFirst && authority === "acts") await tidyConfig(parts);
+    await saveConfigBeforeEdit(reading, { isFirst }, context);
+    if (judged.again) return { wakeInMs: 1 };
+    const { planned, desired } = await planChanges(reading, resolution, doubtOfPlace, seen, parts);
+    applyUpgrade(authority, seen, parts);
+    progress.step = `storing the node's configuration in ${state.directory}`;
+    // Retains the node.conf with which the node runs, for a rollback, before any change is made.
+    await recordRunningConfig(reading, version, context);
+    await recordRollback(context);
+    // Evaluated once per iteration: an adoption in the middle of an iteration takes effect in the next one.
+    const idle = explainInaction(authority, state);
+    progress.step = `writing ${path}`;
+    const restored = judged.written && { result: judged.written, again: false };
+    const written = idle === undefined && reading.ok ? await applyConfig(planned, reading, version, context) : restored;
+    await compareConfig(planned, reading, written, idle, version, context);
+    if (written?.again === true) {
+      // Another program may keep writing node.conf, so that no iteration gets past this point: it counts as complete.
+      watch.made();
+      return { wakeInMs: 1 };
+    }
+    const pruning = {
+      // Irreversible work isn't started without a node.conf, because the node may be a different one or may not exist.
+      idle: idle ?? (reading.ok ? undefined : "node.conf is invalid (see ConfigReconciled)"),
+      isRestarting: parts.isRestarting(),
+      stalledAfterMs: settings.prune.stalledAfterMs,
+      signal,
+    };
+    applyPrune(planned, prune, pruning, parts);
+    progress.step = `querying the driver ${driver?.name ?? "none"} about the node`;
+    const isPruning = () => prune.now().running !== undefined;
+    const restarted = await applyRestart({ planned, reading, version, desired, authority, isPruning }, context);
+    const looks = watchData(dataWatch, seen, parts);
+    progress.passed = true;
     watch.made();
-    return { wakeInMs: 1 };
+    const waits = [judged.wakeInMs, restarted.wakeInMs, looks].filter((ms) => ms !== undefined);
+    return waits.length === 0 ? {} : { wakeInMs: Math.min(...waits) };
+  };
+  return { progress, run };
+}
+
+/** Renews the watch after a change without an event: in that case it watches a removed path, e.g. a deleted directory. */
+async function renewWatch(
+  { contentHash }: ConfigReading,
+  isFirst: boolean,
+  { config }: Observations,
+  { place }: UpkeepParts,
+): Promise<void> {
+  const isEvent = place.watch.takeEvent();
+  if (!isFirst && !isEvent && contentHash !== config.now().contentHash)
+    await place.watch.renew(place.layout().configPath);
+}
+
+/** Removes temporary files left by a sidecar that was killed during a write. */
+async function tidyConfig({ place, versions, log }: UpkeepParts): Promise<void> {
+  const { configPath } = place.layout();
+  const locked = await place.fileDeadline.call(`checking ${dirname(configPath)}`, place.lock().acquireOnceReached);
+  if (!locked.ok) return;
+  try {
+    await versions.tidy();
+    await removeStaleConfigFiles(configPath);
+  } catch (error) {
+    log.warn({ event: "config-cleanup-failed", err: error }, "temporary files of an earlier run could not be removed");
   }
-  // Irreversible work isn't started without a node.conf, because the node may be a different one or may not exist.
-  steps.prune.apply(planned, idle ?? (reading.ok ? undefined : "node.conf is invalid (see ConfigReconciled)"));
-  progress.step = `querying the driver ${restart.driverName} about the node`;
-  const { isRunning: isPruning } = steps.prune;
-  const restarted = await restart.apply({ planned, reading, version, desired, authority, isPruning });
-  const looks = steps.data.watch();
-  progress.passed = true;
-  watch.made();
-  const waits = [judged.wakeInMs, written?.wakeInMs, restarted.wakeInMs, looks].filter((ms) => ms !== undefined);
-  return waits.length === 0 ? {} : { wakeInMs: Math.min(...waits) };
+}
+
+async function planChanges(
+  reading: ConfigReading,
+  resolution: VersionResolution,
+  doubtOfPlace: string | undefined,
+  seen: Observations,
+  parts: UpkeepParts,
+) {
+  const { settings, observer, state, place, nodeCli, driver, authority } = parts;
+  const { version } = resolution;
+  const { pathsDirectory } = place.layout();
+  const document = reading.ok ? reading.document : undefined;
+  const last = document ?? seen.config.now().document;
+  seen.config.note({ document: last });
+  const wanted = createDesiredState(settings, findDataPath(settings.node.dataPath, pathsDirectory, last?.value));
+  const desired = { hash: hashDesiredState(wanted), release: version?.release };
+  liftHoldIfChanged(desired, seen.restarts, parts);
+  if (document !== undefined) await saveNodeIdentity(document, parts);
+  const isUnjudged = version === undefined && document !== undefined;
+  seen.config.note({ mayReportVersion: isUnjudged && matchesSomeVersion(document, wanted.monitor) });
+  const pruneInfo = observer.pruneInfo();
+  const doubt = resolution.doubt ?? doubtOfPlace;
+  const observed = { document, version, doubt, pruneInfo, nodeHas: state.nodeHas.get() };
+  const planned = await planWithEarlierValues(observed, settings, pathsDirectory, parts);
+  const unable = await driver?.problem?.();
+  const missing = [
+    reading.ok ? undefined : reading.problem.message,
+    unable && `The node can't be restarted: ${unable}.`,
+    observer.missing(),
+  ].filter((message) => message !== undefined);
+  const means = { prunes: settings.prune.enabled && nodeCli !== undefined, restarts: driver !== undefined, missing };
+  const plan = createPlanView(planned, pruneInfo, means);
+  recordAdoption({ plan, authority: authority(), adopted: state.adopted.get() }, seen.adoption, parts);
+  return { planned, desired };
+}
+
+/** Saves the node's identity, so that a node that moves while it is watched keeps its state. At first contact assumes that it runs with this file. */
+async function saveNodeIdentity(document: ConfigDocument, { settings, state, place, health }: UpkeepParts) {
+  const layout = place.layout();
+  const { configPath, pathsDirectory } = layout;
+  // A file that was removed in the meantime has only its former path.
+  const resolvePath = () => realpath(configPath).catch(() => configPath);
+  const realPath = await place.fileDeadline.call(`resolving ${configPath}`, resolvePath);
+  if (state.nodeHas.get() === undefined) state.nodeHas.set(deriveMeaning(document));
+  if (state.nodeValues.get() === undefined) state.nodeValues.set(readNodeValues(document, pathsDirectory));
+  const remembered = state.identity.get();
+  const answeredChainId = health.current().chainId ?? remembered?.answeredChainId;
+  const now = { ...identifyNode(settings, layout, document, realPath), answeredChainId };
+  if (JSON.stringify(now) !== JSON.stringify(remembered)) state.identity.set(now);
 }

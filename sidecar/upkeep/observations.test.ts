@@ -173,7 +173,6 @@ const cases: readonly (readonly [ConditionType, string, Found, string])[] = [
     compared(planned({ reason: "EditRejected", message: "node.conf has a twin key" })),
     "node.conf has a twin key",
   ],
-  ["ConfigReconciled", "Drift", compared(drift), "and corrections are limited to one per second"],
   ["ConfigReconciled", "Drift", compared(drift, { idle: "Gatehouse is paused" }), "and Gatehouse is paused"],
   ["ConfigReconciled", "Locked", compared(drift, { result: failed("Locked") }), "node.conf differs from the desired"],
   ["ConfigReconciled", "WriteFailed", compared(drift, { result: failed("WriteFailed") }), "it can't be done"],

@@ -3,22 +3,18 @@ import type { ConditionReport } from "#status/condition.ts";
 import type { SidecarSettings } from "../settings.ts";
 import { derivePauseConditions, observeAdoption } from "./adoption/adoption-observation.ts";
 import type { CommandText } from "./command-text.ts";
-import { deriveConfigConditions } from "./config/config-conditions.ts";
-import { observeConfig } from "./config/config-observation.ts";
+import { deriveConfigConditions, observeConfig } from "./config/config-observation.ts";
 import { deriveDataConditions, observeData } from "./corruption/data-observation.ts";
 import { deriveReconcileConditions, observeIterations } from "./iteration-watch.ts";
 import { derivePruneConditions, observePruning } from "./prune/prune-observation.ts";
-import { deriveRestartConditions } from "./restart/restart-conditions.ts";
-import { observeProcess, observeRestarts } from "./restart/restart-observation.ts";
+import { deriveRestartConditions, observeProcess, observeRestarts } from "./restart/restart-observation.ts";
 import { observeState } from "./state/state-observation.ts";
 import type { UpkeepState } from "./state/upkeep-state.ts";
 import { deriveUpgradeConditions, observeUpgrade } from "./upgrade/upgrade-observation.ts";
 import { deriveVersionConditions, observeVersion } from "./version/version-observation.ts";
 
-/** Findings that each iteration leaves for the next one, by subject. */
 export type Observations = ReturnType<typeof createObservations>;
 
-/** Creates empty observations; `onChange` is called after each change. */
 function createObservations({ directory, upgrade, dataEvidence }: UpkeepState, onChange: () => void) {
   return {
     iterations: observeIterations(onChange),
@@ -48,22 +44,17 @@ export function observeAll(
   return seen;
 }
 
-/** Lists the work that runs in parallel with the iterations. */
 export function listRunning({ restarts, prune, data }: Observations) {
   return [restarts.now().running, prune.now().running, data.now().looking];
 }
 
-/** Settings and commands that appear in the conditions' messages. */
 export type ConditionText = Readonly<{
   mode: SidecarSettings["upkeep"]["mode"];
   driver: SidecarSettings["restart"]["driver"];
   command: CommandText;
 }>;
 
-/**
- * Derives the node's conditions from what reconciliation has found; omits conditions that haven't been checked yet. The watches outside of
- * reconciliation (RPC, node_cli, pushes, disk) set their own conditions.
- */
+/** Derives the conditions; those not checked yet are omitted. Watches outside of reconciliation (RPC, node_cli, pushes, disk) set their own. */
 export function deriveConditions(
   seen: Omit<Observations, "process">,
   { mode, driver, command }: ConditionText,

@@ -17,21 +17,16 @@ import { looksSecret, withoutCredentials, withoutSecretShapes } from "#node/conf
 import type { PlanDocument } from "./plan/plan-document.ts";
 import { findWrite, type Plan } from "./plan/plan.ts";
 
-/** Options of `gatehouse config plan`. */
 export type PlanCommandOptions = Readonly<{
   configPath: string;
   nodeVersion: string;
   /** Directories that may contain the state of the node's sidecar, whose copies have values that the file may have lost. */
   stateDirectories: readonly string[];
   json: boolean;
-  /** Whether to write the planned changes to the file. */
   write: boolean;
 }>;
 
-/**
- * Prints how a node.conf differs from the desired one for a given node version: a unified diff with a reason for each change, or JSON.
- * Returns the exit status: 0 if nothing is left to do (or, with `write`, it was done), 2 on drift, 1 on error.
- */
+/** Prints how a node.conf differs from the desired one. Returns 0 if nothing is left to do, 2 on drift, 1 on error. */
 export async function runPlanCommand(
   options: PlanCommandOptions,
   settings: SidecarSettings,
@@ -78,7 +73,6 @@ function planFor(
   });
 }
 
-/** Reads the copies from the first directory that has any. */
 function recallFrom(directories: readonly string[]): Pick<ConfigVersions, "recall"> {
   return {
     recall: async (slot) => {
@@ -103,7 +97,7 @@ async function writePlanned(planned: Plan, { options, reading, settings }: Writi
   const limitBytes = settings.upkeep.configLimitBytes;
   const write = { path, limitBytes, expectedHash: reading.contentHash, content };
   // A checkout has its own history, so no earlier versions are saved.
-  const result = await writeConfig(write, { lock, versions: undefined });
+  const result = await writeConfig(write, lock, undefined);
   lock.remove();
   return result;
 }

@@ -4,7 +4,6 @@ import { pause, pauseWhileRunning } from "#daemon/time.ts";
 import type { IterationWatch } from "./iteration-watch.ts";
 
 export type ReconcileLoopOptions = Readonly<{
-  /** Max time between two iterations. */
   maxIdleMs: number;
   /** Time after which an iteration counts as hung, counted while this process is running. */
   deadlineMs: number;
@@ -14,7 +13,6 @@ export type ReconcileLoopOptions = Readonly<{
 export type ReconcileLoopDependencies = Readonly<{
   log: Logger;
   watch: IterationWatch;
-  /** Current step of the iteration, used in the report about a hung one. */
   waitsFor: () => string;
 }>;
 
@@ -25,9 +23,8 @@ const retryMs = 1_000;
 const stopWithinMs = 2_000;
 
 /**
- * Runs iterations: at once, on each wake-up, and at the time requested by the last iteration. Events only wake the loop, so that nothing is
- * done twice or inside an event callback. An iteration that hangs is reported after its deadline; no other iteration starts in parallel,
- * and a shutdown doesn't wait for it.
+ * Runs iterations: at once, on each wake-up, and when the last one asked for it. Events only wake the loop. A hung iteration is reported after its
+ * deadline; no other runs in parallel, and a shutdown doesn't wait for it.
  */
 export function startReconcileLoop(
   { maxIdleMs, deadlineMs, signal }: ReconcileLoopOptions,
@@ -58,7 +55,6 @@ export function startReconcileLoop(
     }
   };
   return {
-    /** Requests an iteration. Calls made before it starts are coalesced. */
     wake: () => wanted.abort(),
     done: run(),
   };

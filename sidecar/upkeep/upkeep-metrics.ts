@@ -7,10 +7,8 @@ import { controlVerbs, type CommandText } from "./command-text.ts";
 
 type UpgradeEnd = NonNullable<UpgradeRecord["end"]>;
 
-/** Outcomes of an upgrade, as in the upgrade's record. */
 const upgradeEnds = ["committed", "rolled-back", "stranded"] as const satisfies readonly UpgradeEnd[];
 
-/** Creates `gatehouse_node_config_valid`, `…_config_corrections_total`, `…_restarts_total`, `…_prune_…` and more. */
 export function createUpkeepMetrics(registry: Registry) {
   const registers = [registry];
   const gauge = (name: string, help: string) => createSampleGauge({ name: `gatehouse_node_${name}`, help, registry });
@@ -57,7 +55,6 @@ export function createUpkeepMetrics(registry: Registry) {
     commands: (command: CommandText) => {
       for (const verb of controlVerbs) info.set({ verb, command: command(verb) }, 1);
     },
-    /** Publishes the result of the last query; undefined if there was no result. */
     pruneInfo: (pruned: PruneInfo | undefined) => {
       on.set(pruned && Number(pruned.autoPrune));
       reservedWindow.set(toNumber(pruned?.reservedWindow));
@@ -74,11 +71,7 @@ function toNumber(value: bigint | undefined): number | undefined {
 
 export type IterationMetrics = ReturnType<typeof createIterationMetrics>;
 
-/**
- * Creates `gatehouse_reconciles_total`, `gatehouse_reconcile_failures_total` and `gatehouse_reconcile_last_success_timestamp_seconds`. The
- * last one starts at 0, as Prometheus's best practices advise for batch jobs: an upkeep that has never completed an iteration must trigger
- * the same alert.
- */
+/** `…last_success_timestamp_seconds` starts at 0, as Prometheus advises for batch jobs: a reconcile that never completes must alert too. */
 export function createIterationMetrics(registry: Registry) {
   const registers = [registry];
   const passes = new Counter({ name: "gatehouse_reconciles_total", help: "Completed reconciles.", registers });

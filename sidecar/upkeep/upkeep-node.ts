@@ -9,13 +9,12 @@ import type { EventLog } from "#status/event-log.ts";
 import type { ReleaseCommits } from "#node/versions.ts";
 import type { SidecarSettings } from "../settings.ts";
 import { findNode } from "./config/node-location.ts";
-import { createNodeProcesses } from "./drivers/node-processes.ts";
+import { createNodeProcesses } from "./drivers/host-processes.ts";
 import { reachDriver, reachNodeCli, type NodeReach } from "./drivers/reached-node.ts";
 import { selectDriver, selectNodeCli } from "./drivers/select-driver.ts";
 import { createNodeRpc } from "../upgrade/node-rpc.ts";
 import { observeNode } from "./version/node-observer.ts";
 
-/** Access to an upkeep's node: its location, driver, node_cli, RPC and references, and the processes that listen on its ports. */
 export type UpkeepNode = ReturnType<typeof reachNode>;
 
 export type ReachNodeDependencies = Readonly<{
@@ -28,15 +27,10 @@ export type ReachNodeDependencies = Readonly<{
   signal: AbortSignal;
   /** Called with the reason why node_cli reports nothing, if it does not. */
   onTool: (report: ConditionReport<"Pruning"> | undefined) => void;
-  /** Called on each new observation. */
   wake: () => void;
 }>;
 
-/**
- * Finds the node and starts watching it. Disposing of the result closes its connections.
- *
- * @throws {StartupError} when the settings specify no node.
- */
+/** @throws {StartupError} when the settings specify no node. */
 export function reachNode(
   settings: SidecarSettings,
   { health, commits, clock, events, stateDirectory, log, signal, onTool, wake }: ReachNodeDependencies,

@@ -14,11 +14,10 @@ import { decideAuthority } from "./adoption/authority.ts";
 import { readClocks } from "./clock-reading.ts";
 import type { CommandText } from "./command-text.ts";
 import { createEditRate } from "./config/audited-config.ts";
-import { createConfigVersions } from "./config/config-versions.ts";
+import { createConfigVersions, limitVersions } from "./config/config-versions.ts";
 import { createCorrectionRate } from "./config/correction-rate.ts";
-import { limitVersions } from "./config/with-deadline.ts";
 import type { Observations } from "./observations.ts";
-import { createMaintenanceWindow } from "./restart/maintenance-window.ts";
+import { createMaintenanceWindow } from "./restart/restart-decision.ts";
 import { createRestartBudget } from "./restart/restart-budget.ts";
 import type { VerificationDependencies } from "./restart/restart-verification.ts";
 import type { UpkeepState } from "./state/upkeep-state.ts";
@@ -35,28 +34,22 @@ export type UpkeepDependencies = Readonly<{
   charts: Charts;
   board: ConditionBoard;
   health: HealthWatch;
-  /** Returns the release commits configured by the operator. */
   listedCommits: () => ReleaseCommits;
   /** Called for each restart, so that a shutdown waits for the restart's command to finish. */
   finishes: ServiceContext["finishes"];
 }>;
 
-/** What startup creates before the other parts. */
 type UpkeepBasis = Readonly<{
   node: UpkeepNode;
   seen: Observations;
   command: CommandText;
   lastPush: VerificationDependencies["lastPush"];
-  /** Aborted when the upkeep stops. */
   signal: AbortSignal;
-  /** Requests a reconcile. */
   wake: () => void;
 }>;
 
-/** Parts of one upkeep. A function's own type lists the parts that it uses. */
 export type UpkeepParts = ReturnType<typeof createUpkeepParts>;
 
-/** Creates an upkeep's parts: its dependencies, its node, its persistent state and rates, and what decides whether it may act. */
 export function createUpkeepParts(
   settings: SidecarSettings,
   { metrics, ...dependencies }: UpkeepDependencies,
@@ -72,7 +65,6 @@ export function createUpkeepParts(
     ...basis,
     ...node,
     settings,
-    /** Both clocks when the upkeep started. */
     clockThen: readClocks(clock),
     metrics: createUpkeepMetrics(metrics),
     /** Limits calls to the file system that holds the state. */

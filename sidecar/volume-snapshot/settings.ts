@@ -6,7 +6,6 @@ import { fixed } from "#daemon/settings/fixed.ts";
 
 const name = z.string().min(1).meta({ expected: "a name" });
 
-/** All settings of `gatehouse volume-snapshot`. */
 export const volumeSnapshotSettings = defineCommandSettings("volume-snapshot", ["keep"], {
   claim: name.describe("PersistentVolumeClaim to snapshot"),
   className: name.optional().describe("VolumeSnapshotClass; default: the cluster's"),
@@ -20,7 +19,6 @@ export const volumeSnapshotSettings = defineCommandSettings("volume-snapshot", [
     namespace: name.optional().describe("Namespace of the claim; default: the service account's"),
     /** Directory with the service account's token, namespace and ca.crt. */
     serviceAccountDirectory: fixed("/var/run/secrets/kubernetes.io/serviceaccount"),
-    /** Timeout for one API server request. */
     timeoutMs: fixed(30_000),
   }),
 });

@@ -44,7 +44,6 @@ export async function runVolumeSnapshotCommand(
   }
 }
 
-/** API server path of the VolumeSnapshot group. */
 const group = "/apis/snapshot.storage.k8s.io/v1";
 
 const path = "/volumesnapshots";
@@ -58,12 +57,7 @@ const listSchema = z.object({
 
 export type SnapshotDependencies = Readonly<{ api: KubernetesApi; log: Logger; signal: AbortSignal; now: () => Date }>;
 
-/**
- * Takes one snapshot of a claim and deletes the oldest snapshots that this command took beyond `keep`. Returns the names of the new
- * snapshot and of the deleted ones.
- *
- * @throws {DriverError} when the API server rejects the request, with the server's message.
- */
+/** Also deletes the oldest snapshots that this command took beyond `keep`. @throws {DriverError} when the API server rejects the request. */
 export async function takeSnapshot(
   { claim, className, keep }: Pick<VolumeSnapshotSettings, "claim" | "className" | "keep">,
   { api, log, signal, now }: SnapshotDependencies,

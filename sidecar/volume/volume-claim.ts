@@ -2,7 +2,6 @@ import { z } from "zod";
 import { DriverError } from "../upkeep/drivers/driver.ts";
 import { readKubernetesMessage, type KubernetesApi } from "../upkeep/drivers/kubernetes-api.ts";
 
-/** A PersistentVolumeClaim: its requested and actual size. */
 export type VolumeClaim = ReturnType<typeof createVolumeClaim>;
 
 const quantity = z.string().transform((text, context) => {
@@ -43,13 +42,9 @@ export function createVolumeClaim(name: string, api: KubernetesApi) {
   };
 }
 
-/** Free fraction and sizes of a volume. */
 export type VolumeState = Readonly<{
-  /** Fraction of the volume that is free. */
   freeRatio: number;
-  /** Size requested by the claim. */
   requestedBytes: number;
-  /** Actual size of the volume. */
   capacityBytes: number;
   /** Time since the volume last grew; undefined if it never has. */
   grownMsAgo: number | undefined;

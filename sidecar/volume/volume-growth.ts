@@ -26,7 +26,6 @@ export type VolumeGrowth = (freeRatio: number, signal: AbortSignal) => Promise<D
 const gibibyte = 2 ** 30;
 const type = "DiskSpaceSufficient";
 
-/** Creates the growth of the node's volume through its claim. */
 export function createVolumeGrowth(limits: GrowthLimits, dependencies: VolumeGrowthDependencies): VolumeGrowth {
   const { claim, clock, grownAt, log } = dependencies;
   const requested = createSampleGauge({

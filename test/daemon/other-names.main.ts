@@ -9,7 +9,7 @@ import { Secret } from "#daemon/secrets/secret.ts";
 import { openPostgresStore } from "#daemon/sql/postgres-store.ts";
 import { createBatchingClient } from "#facilitator/chain/batching-client.ts";
 import { createHttpTransport } from "#facilitator/chain/http-transport.ts";
-import { createDockerEngine } from "#sidecar/upkeep/drivers/docker-engine.ts";
+import { createDockerEngine } from "#sidecar/upkeep/drivers/docker-driver.ts";
 
 /**
  * Uses each client twice, each time on a new connection: first normally, then while no name server responds to queries

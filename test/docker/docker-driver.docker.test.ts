@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { createDockerDriver } from "#sidecar/upkeep/drivers/docker-driver.ts";
-import { createDockerEngine } from "#sidecar/upkeep/drivers/docker-engine.ts";
+import { createDockerDriver, createDockerEngine } from "#sidecar/upkeep/drivers/docker-driver.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
 import { startContainer, createUniqueName } from "../support/engine/container.ts";
 import { runDocker } from "../support/engine/docker.ts";

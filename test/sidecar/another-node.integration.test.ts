@@ -1,9 +1,7 @@
-import { execFile } from "node:child_process";
-import { cp, mkdir, mkdtemp, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { existsSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { promisify } from "node:util";
 import { expect, test } from "vitest";
 import type { FakeNode } from "#sidecar/testing/fake-node.ts";
 import { testProfile } from "#sidecar/testing/node-profile.ts";
@@ -17,8 +15,6 @@ import {
 } from "../support/node/owned-node.ts";
 import { runToEnd, startService } from "../support/service-process.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
-
-const run = promisify(execFile);
 
 /** A sidecar in the test's own process, with its state at the default path. */
 function runHere(node: FakeNode, more: Readonly<Record<string, string>> = {}) {
@@ -53,33 +49,18 @@ test("another node's state is refused by name, before anything is done to this n
   expect(await production.starts()).toBe(1);
 });
 
-test("two sidecars from one folder have their own state; the old state stays with the node that it is of", async () => {
+test("two sidecars from one folder have their own state, each in its node's workspace", async () => {
   await using devnet = await startOwnedNode("devnet");
   await using production = await startOwnedNode("production");
   const folder = await mkdtemp(join(tmpdir(), "gatehouse-folder-"));
   const start = (node: FakeNode) => startService("sidecar", buildEnvironment(node), { cwd: folder });
   try {
-    {
-      await using first = await start(devnet);
-      await waitUntilSettled(first.urls["sidecar"]);
-    }
-    // As left by a version that kept everything in its working directory, without an identity.
-    const old = join(folder, ".gatehouse/sidecar");
-    await mkdir(join(folder, ".gatehouse"));
-    await cp(join(devnet.workspace, ".gatehouse"), old, { recursive: true, filter: (path) => !path.endsWith(".sock") });
-    await rm(join(devnet.workspace, ".gatehouse"), { recursive: true });
-    const forget =
-      "const { DatabaseSync } = require('node:sqlite'); new DatabaseSync(process.argv[1]).exec(\"DELETE FROM fact WHERE name IN ('identity', 'nodeTies', 'adopted')\")";
-    await run(process.execPath, ["--no-warnings", "-e", forget, join(old, "upkeep.sqlite")]);
     await using second = await start(production);
     await using first = await start(devnet);
     await waitUntilSettled(second.urls["sidecar"]);
     await waitUntilSettled(first.urls["sidecar"]);
-    expect(second.output()).toContain("state in the current directory is ignored: it belongs to another node");
-    expect(first.output()).toContain("migrated an older version's state from the current directory");
     expect(await readFile(join(production.workspace, ".gatehouse/last-good.conf"), "utf8")).toContain('"production"');
     expect(await readFile(join(devnet.workspace, ".gatehouse/last-good.conf"), "utf8")).toContain('"devnet"');
-    for (const node of [devnet, production]) expect(await node.starts()).toBe(1);
   } finally {
     await rm(folder, { recursive: true });
   }

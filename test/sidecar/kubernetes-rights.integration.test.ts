@@ -3,8 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { recordStack, listManifests, type Manifest } from "#infra/testing/deployed-stack.ts";
 import { startWatchedVolume } from "#sidecar/testing/watched-volume.ts";
 import { createKubernetesApi, type KubernetesApi } from "#sidecar/upkeep/drivers/kubernetes-api.ts";
-import { createKubernetesDriver } from "#sidecar/upkeep/drivers/kubernetes-driver.ts";
-import { createKubernetesNodeCli } from "#sidecar/upkeep/drivers/kubernetes-node-cli.ts";
+import { createKubernetesDriver, createKubernetesNodeCli } from "#sidecar/upkeep/drivers/kubernetes-driver.ts";
 import { createVolumeClaim } from "#sidecar/volume/volume-claim.ts";
 import { takeSnapshot } from "#sidecar/volume-snapshot/volume-snapshot-command.ts";
 import {

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { startFakeNode } from "#sidecar/testing/fake-node.ts";
 import { runUpkeep, type RunningUpkeep } from "#sidecar/testing/run-upkeep.ts";
-import type { Agreement } from "#sidecar/upkeep/control/agreement.ts";
+import type { Agreement } from "#sidecar/upkeep/control/control-options.ts";
 import { runRestartCommand } from "#sidecar/upkeep/control/restart-command.ts";
 import { readUntil } from "#daemon/testing/until.ts";
 import { keepPrinted, findControl } from "../support/node/settled-devnet.ts";

@@ -146,12 +146,10 @@ export const roomTable: Readonly<Record<string, Room>> = {
       "sidecar/upkeep/plan/plan-document.ts",
       "sidecar/{upkeep/plan,upkeep/control/resume,upkeep/control/restart,upkeep/control/adopt,upkeep/control/upgrade,restore/restore,volume-snapshot/volume-snapshot}-command.ts",
       // The settings specify where a running sidecar accepts commands; nothing else in the upkeep does.
-      "sidecar/upkeep/control/control-locations.ts",
-      // gatehouse upgrade --stack asks for confirmation like every command that changes a node.
-      "sidecar/upkeep/control/agreement.ts",
+      "sidecar/upkeep/state/state-location.ts",
       // It uses the same upgrade engine as the sidecar.
       "sidecar/upgrade/*.ts",
-      // The options that identify a sidecar, which commands' messages repeat.
+      // The options that identify a sidecar, which commands' messages repeat, and the operator's consent to a change.
       "sidecar/upkeep/control/control-options.ts",
       // npm start -- --observe runs Prometheus with a deployment's rules and configuration.
       "infra/observability/{rule-files,scrape-config,rules/all-rules}.ts",

@@ -31,8 +31,6 @@ export const upkeepEvents = {
   },
   "config-before-edit-not-saved": { level: "warn", act: "Check `upkeep.stateDirectory`." },
   "node-moved": { level: "info" },
-  "old-state-ignored": { level: "info" },
-  "state-migrated": { level: "info" },
   "control-not-listening": {
     level: "warn",
     act: "Set `upkeep.controlToken` and use `--url`, or set another `upkeep.stateDirectory`.",

@@ -1,7 +1,6 @@
 import type { Condition } from "#status/condition.ts";
-import type { Deployment } from "./deployment.ts";
+import { type Deployment, step, type AdviceTable, type Step } from "./deployment.ts";
 import { nodeAdvice } from "./node-advice.ts";
-import { step, type AdviceTable, type Step } from "./step.ts";
 import { upkeepAdvice } from "./upkeep-advice.ts";
 
 const advice: AdviceTable = { ...nodeAdvice, ...upkeepAdvice };

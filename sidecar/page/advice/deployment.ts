@@ -2,41 +2,31 @@ import { formatOwnCommand } from "#daemon/command-line/own-command.ts";
 import { quoteShellWord } from "#daemon/command-line/shell-word.ts";
 import type { SidecarSettings } from "../../settings.ts";
 import type { CommandText } from "../../upkeep/command-text.ts";
-import type { OpsLocation } from "../../upkeep/drivers/ops-location.ts";
+import type { OpsLocation } from "../../upkeep/drivers/ops-driver.ts";
+import type { Condition, ConditionType } from "#status/condition.ts";
 
-/** Commands for inspecting and operating this node; a command is absent if this deployment has none. */
 export type Deployment = Readonly<{
   /** Queries the node's RPC. Runs through `upkeep.commandPrefix` if that is set, because the node's address may be valid only where the sidecar runs. */
   queryRpc: string;
-  /** Whether the sidecar restarts a hung node. */
   restartsHung: boolean;
-  /** Shows whether the node's process is running. */
   showProcess?: string;
-  /** Prints the last lines of the node's log. */
   showLog?: string;
-  /** Starts the node manually. */
   start?: string;
-  /** Shows how much disk space the node's data uses. */
   showDisk?: string;
-  /** Validates node.conf. */
   lint?: string;
-  /** Shows the sidecar's own status. */
   status: string;
   resume: string;
   adopt: string;
 }>;
 
-/** Facts, in addition to the settings, that the commands depend on. */
-export type DeploymentInfo = Readonly<{
+type DeploymentInfo = Readonly<{
   command: CommandText;
-  /** URL of the sidecar's listener. */
   statusUrl: string;
   ops: OpsLocation | undefined;
   configPath: string | undefined;
   dataPath: string | undefined;
 }>;
 
-/** Builds the commands for a deployment. Pure. */
 export function buildDeployment(settings: SidecarSettings, facts: DeploymentInfo): Deployment {
   const { command, statusUrl, configPath } = facts;
   const gatehouse = settings.upkeep.commandPrefix ?? formatOwnCommand();
@@ -122,4 +112,14 @@ function formatShellWords(command: readonly string[]): string {
 function readPort(url: string): string {
   const { port, protocol } = new URL(url);
   return port === "" ? (protocol === "https:" ? "443" : "80") : port;
+}
+
+export type Step = Readonly<{ text: string; command?: string }>;
+
+export type Advice = (condition: Condition, deployment: Deployment) => readonly Step[];
+
+export type AdviceTable = Readonly<Partial<Record<ConditionType, Advice>>>;
+
+export function step(text: string, command?: string): Step {
+  return command === undefined ? { text } : { text, command };
 }

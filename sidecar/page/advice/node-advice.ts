@@ -1,7 +1,5 @@
-import type { Advice, AdviceTable, Step } from "./step.ts";
-import { step } from "./step.ts";
+import { type Advice, type AdviceTable, type Step, step } from "./deployment.ts";
 
-/** Advice on the node's process and its chain. */
 export const nodeAdvice: AdviceTable = {
   RpcResponding: ({ reason }, { showProcess, showLog, start, queryRpc, restartsHung }) => {
     if (reason === "ConnectionRefused") {

@@ -36,7 +36,6 @@ const byReason: Readonly<Record<string, string>> = {
   "NoRestartPending BudgetExhausted": "restart-budget-exhausted",
 };
 
-/** Returns the page name of a condition's runbook. */
 export function findRunbook({ type, reason }: Pick<Condition, "type" | "reason">): string {
   return `${byReason[`${type} ${reason}`] ?? byCondition[type]}.md`;
 }

@@ -1,10 +1,9 @@
 import { unstoredState, unusableConfig } from "#status/condition-reasons.ts";
-import { step, type AdviceTable, type Step } from "./step.ts";
+import { step, type AdviceTable, type Step } from "./deployment.ts";
 
 /** Reasons for which node.conf can't be used and the sidecar leaves the file at its path to the operator. */
 const neverReplaced: ReadonlySet<string> = new Set(["Unreadable", "NotAFile", "TooLarge", "Unresponsive"]);
 
-/** Advice on node.conf, the sidecar's reconciliation, and restarts. */
 export const upkeepAdvice: AdviceTable = {
   NotPaused: ({ reason }, { showLog, resume, adopt }) =>
     reason === "WaitingForApproval"

@@ -7,9 +7,7 @@ import type { PlanView } from "../plan/plan-view.ts";
 import type { Adoption } from "../state/upkeep-state.ts";
 import type { Authority } from "./authority.ts";
 
-/** Plan for the node, and whether the sidecar may execute it. */
 export type AdoptionObservation = Readonly<{
-  /** Last plan, formatted for the operator; undefined before the first one. */
   plan?: PlanView | undefined;
   authority?: Authority | undefined;
   adopted?: Adoption | undefined;
@@ -17,12 +15,10 @@ export type AdoptionObservation = Readonly<{
 
 export type ObservedAdoption = Observation<AdoptionObservation>;
 
-/** Creates an observation without a plan. */
 export function observeAdoption(onChange?: () => void): ObservedAdoption {
   return createObservation<AdoptionObservation>({}, onChange);
 }
 
-/** Records the plan and whether it may be executed; logs a changed plan while approval is pending. */
 export function recordAdoption(
   found: Readonly<{ plan: PlanView; authority: Authority; adopted: Adoption | undefined }>,
   seen: ObservedAdoption,
@@ -41,10 +37,7 @@ const adoptedBy = {
   "earlier version": "it acted on this node before",
 } as const;
 
-/**
- * Reports whether the sidecar may act on this node: it is not paused, and has the approval that it needs. While approval is pending, includes
- * the plan and the command for approving it. Pure.
- */
+/** Derives whether the sidecar may act: it isn't paused, and has the approval that it needs. Pure. */
 export function derivePauseConditions(
   { plan, authority, adopted }: AdoptionObservation,
   { hold }: Readonly<{ hold?: "none" | Readonly<{ message: string }> | undefined }>,
@@ -72,10 +65,8 @@ export function derivePauseConditions(
   return [{ type, status: "False", reason: "WaitingForApproval", message }];
 }
 
-/** Settings and commands used in the messages. */
 type PauseText = Readonly<{ mode: SidecarSettings["upkeep"]["mode"]; command: CommandText }>;
 
-/** Describes a plan in one paragraph. */
 function describePlan({ steps, problems }: PlanView): string {
   const open = problems.length === 0 ? "" : ` Not planned yet: ${problems.join(" ")}`;
   if (steps.length === 0) return `Plan: no changes.${open}`;

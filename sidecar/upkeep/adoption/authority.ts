@@ -4,7 +4,6 @@ import type { UpkeepState } from "../state/upkeep-state.ts";
 /** Permission for a sidecar to act on its node. `waits`: not until the operator has seen the plan and run `gatehouse adopt`. */
 export type Authority = "acts" | "waits" | "observes";
 
-/** Derives the authority from `upkeep.mode` and whether the node has been adopted. */
 export function decideAuthority(
   mode: SidecarSettings["upkeep"]["mode"],
   { adopted }: Pick<UpkeepState, "adopted">,

@@ -1,37 +1,24 @@
 import { existsSync, mkdirSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 import type { Logger } from "#daemon/log/log.ts";
 import { StartupError } from "#daemon/process/startup-error.ts";
 import { waitUntil } from "#daemon/time.ts";
 import type { SidecarSettings } from "../../settings.ts";
-import type { ConfigDocument } from "#node/conf/document.ts";
 import { readConfigFile } from "../config/config-file.ts";
 import { resolveNodeLayout } from "#node/layout.ts";
 import { createWriterLock } from "../config/writer-lock.ts";
-import {
-  identifyNode,
-  formatIdentity,
-  listLayoutPaths,
-  listPathsDirectories,
-  type ConfigLocation,
-  type NodeIdentity,
-} from "../state/node-identity.ts";
-import { compareCopies, hasActed, oldStateDirectory, copyOldState, type StateOwner } from "./old-state.ts";
+import { identifyNode, formatIdentity, listLayoutPaths, type NodeIdentity } from "../state/node-identity.ts";
 import { formatHolder, createProcessLock, type ProcessLock } from "#daemon/files/process-lock.ts";
-import { requireWorkspace } from "./misnamed-workspace.ts";
 import { findNodeDifferences, isUnread, type NodeDifference } from "./same-node.ts";
 import { chooseStateLocation, mayWrite } from "../state/state-location.ts";
-import { openUpkeepState, upkeepLockFile, upkeepStateFile, type UpkeepState } from "../state/upkeep-state.ts";
+import { openUpkeepState, upkeepLockFile, type UpkeepState } from "../state/upkeep-state.ts";
 
 export type ClaimDependencies = Readonly<{
   log: Logger;
   userStateDirectory: string;
-  /** Default state directory in older versions; absolute, or relative to the working directory. */
-  oldStateDirectory?: string;
   signal: AbortSignal;
 }>;
 
-/** A node's state, owned exclusively by this process. */
 export type ClaimedState = UpkeepState &
   Readonly<{
     /** Flushes the state and releases it to the next process. Later writes are not made, and not needed. */
@@ -42,36 +29,21 @@ export type ClaimedState = UpkeepState &
 const lockWithinMs = 3_000;
 const lockRetryMs = 100;
 
-/**
- * Opens one node's state exclusively, until it is disposed of or the process exits. Writes the node's identity before anything else. State
- * written by an older version has no identity; it is migrated once, if its copies of node.conf belong to this node.
- *
- * @throws {StartupError} when another sidecar uses the state or node.conf, the state belongs to another node, or the workspace is the
- * programs' directory.
- */
+/** Opens one node's state for this process alone. @throws {StartupError} when it is in use or another node's, or node.conf has a writer. */
 export async function claimState(settings: SidecarSettings, dependencies: ClaimDependencies): Promise<ClaimedState> {
   const { log, userStateDirectory, signal } = dependencies;
-  requireWorkspace(settings);
   const layout = resolveNodeLayout(settings.node);
   const { configPath } = layout;
   const directory = chooseStateLocation(settings, configPath, { userStateDirectory, isWritable: mayWrite });
   const reading = await readConfigFile(configPath, settings.upkeep.configLimitBytes);
-  const document = reading.ok ? reading.document : undefined;
-  const found = identifyNode(settings, layout, document);
+  const found = identifyNode(settings, layout, reading.ok ? reading.document : undefined);
   await requireOnlyWriter(settings, configPath, signal);
   createDirectory(directory);
   using opened = new DisposableStack();
   const lock = opened.use(createProcessLock(join(directory, upkeepLockFile), found.configPath));
   await requireLock(lock, directory, signal);
-  const claim = { settings, layout, document, log };
-  const isNew = !existsSync(join(directory, upkeepStateFile));
-  if (isNew && settings.upkeep.stateDirectory === undefined) {
-    await copyOldState(resolve(dependencies.oldStateDirectory ?? oldStateDirectory), directory, describeOwner(claim), {
-      log,
-    });
-  }
   const state = opened.use(openUpkeepState(directory));
-  await identify(state, found, claim);
+  identify(state, found, settings, log);
   const claimed = opened.move();
   return {
     ...state,
@@ -86,26 +58,11 @@ export async function claimState(settings: SidecarSettings, dependencies: ClaimD
   };
 }
 
-type Claim = Readonly<{
-  settings: SidecarSettings;
-  layout: ConfigLocation;
-  document: ConfigDocument | undefined;
-  log: Logger;
-}>;
-
-/** Describes the node, for comparison with the copies of node.conf in a state. */
-function describeOwner({ settings, layout, document }: Claim): StateOwner {
-  const places = [layout.pathsDirectory, ...listPathsDirectories(settings.node)];
-  return { places, document, movedFrom: settings.upkeep.movedFrom };
-}
-
-async function identify(state: UpkeepState, found: NodeIdentity, claim: Claim): Promise<void> {
-  const { settings, log } = claim;
+function identify(state: UpkeepState, found: NodeIdentity, settings: SidecarSettings, log: Logger): void {
+  const { movedFrom, mode } = settings.upkeep;
   const remembered = state.identity.get();
-  const taken = remembered === undefined ? await judgeOld(state, found, claim) : "known";
   if (remembered !== undefined) {
-    const layouts = listLayoutPaths(settings.node);
-    const facts = { movedFrom: settings.upkeep.movedFrom, layouts, entryExists: existsSync };
+    const facts = { movedFrom, layouts: listLayoutPaths(settings.node), entryExists: existsSync };
     const differences = findNodeDifferences(remembered, found, facts);
     if (differences.length > 0) throw refuseAnotherNode(state.directory, remembered, found, differences);
     if (remembered.configPath !== found.configPath || remembered.host.name !== found.host.name) {
@@ -114,35 +71,19 @@ async function identify(state: UpkeepState, found: NodeIdentity, claim: Claim): 
   }
   // An operator who approved a plan made without a node.conf hasn't seen the plan for this node.conf.
   const isUnseen = remembered !== undefined && isUnread(remembered) && remembered.configPath !== found.configPath;
-  const isMovedChain = settings.upkeep.movedFrom.includes(String(remembered?.chainId));
-  const answeredChainId = isMovedChain ? undefined : remembered?.answeredChainId;
+  const answeredChainId = movedFrom.includes(String(remembered?.chainId)) ? undefined : remembered?.answeredChainId;
   // One write, so that the state never contains an adoption, or a configuration that a node has read, without a node identity.
   state.atomically(() => {
     state.identity.set({ ...found, dataPath: found.dataPath ?? remembered?.dataPath, answeredChainId });
-    if (taken === "unknown") {
-      // It can't be determined which node these belong to: drift from them might be drift from another node's configuration.
-      state.nodeHas.set(undefined);
-      state.restartInFlight.set(undefined);
-    }
-    if (isUnseen) state.adopted.set(undefined);
-    const by = settings.upkeep.mode === "enforce" ? "setting" : taken === "acted" ? "earlier version" : undefined;
-    if (by !== undefined && state.adopted.get() === undefined) state.adopted.set({ by, atMs: Date.now() });
+    // State from before 0.1.0 doesn't tell which node it belongs to, so nothing in it is believed about this one.
+    const { nodeHas, nodeValues, startedWith, healthy, restartInFlight, retry, dataEvidence, adopted } = state;
+    const unowned = [nodeHas, nodeValues, startedWith, healthy, restartInFlight, retry, dataEvidence, adopted];
+    if (remembered === undefined) for (const fact of unowned) fact.set(undefined);
+    if (isUnseen) adopted.set(undefined);
+    if (mode === "enforce" && adopted.get() === undefined) adopted.set({ by: "setting", atMs: Date.now() });
   });
   const failure = state.store.failure();
   if (failure !== undefined) throw new StartupError(failure.message);
-}
-
-/** Determines the owner of a state without an identity. Returns `unknown` for new state, which contains nothing to discard. */
-async function judgeOld(state: UpkeepState, found: NodeIdentity, claim: Claim): Promise<"acted" | "same" | "unknown"> {
-  const match = await compareCopies(state.directory, describeOwner(claim));
-  if (match.kind === "another") {
-    throw new StartupError(
-      `the state in ${state.directory} belongs to another node (of its copies of node.conf, ${match.why}); this sidecar is configured for ` +
-        `${formatIdentity(found)}. Set GATEHOUSE_SIDECAR_UPKEEP_STATE_DIRECTORY to a directory for this node only. If it is the same ` +
-        `node, moved on purpose, start the sidecar once with GATEHOUSE_SIDECAR_UPKEEP_MOVED_FROM=${match.remembered}`,
-    );
-  }
-  return match.kind === "same" && hasActed(state) ? "acted" : match.kind;
 }
 
 function refuseAnotherNode(

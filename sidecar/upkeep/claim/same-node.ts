@@ -5,19 +5,15 @@ export type NodeDifference = Readonly<{ what: "chain" | "data path" | "node.conf
 
 /** Facts that distinguish a moved node from a different one. */
 export type MoveInfo = Readonly<{
-  /** `upkeep.movedFrom`. */
   movedFrom: readonly string[];
   /** Paths that node.conf can have in this workspace, in any version's layout. */
   layouts: readonly string[];
-  /** Whether a path exists. */
   entryExists: (path: string) => boolean;
 }>;
 
 /**
- * Finds the differences between a node and the stored one; none if they are the same node. The following count as the same node: a machine
- * or container with a new host name; a pod recreated by its controller; a node.conf that is behind a redirected link, is in the other
- * layout of the same workspace, or has moved while its data stayed in place. A path that never had a node.conf does not identify a node
- * yet. Pure except for `entryExists`.
+ * Finds what makes a node another than the stored one. No difference: a new host name of a machine, a recreated pod, a node.conf that moved while
+ * its data stayed, or a path that never had a node.conf. Pure except for `entryExists`.
  */
 export function findNodeDifferences(
   remembered: NodeIdentity,

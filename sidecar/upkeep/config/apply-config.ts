@@ -1,9 +1,7 @@
 import { basename, join } from "node:path";
-import type { ConfigWriteResult } from "./config-writer.ts";
 import type { ConfigContext } from "./config-context.ts";
-import { deriveConfigReconciled } from "./config-conditions.ts";
-import type { OtherWriter } from "./config-observation.ts";
-import { replaceConfig } from "./with-deadline.ts";
+import { deriveConfigReconciled, type OtherWriter } from "./config-observation.ts";
+import { replaceConfig, type ConfigWriteResult } from "./config-writer.ts";
 import type { ConfigReading, UsableReading } from "./config-file.ts";
 import { deriveMeaning, hasSameMeaning } from "#node/conf/meaning.ts";
 import { parseConfig } from "#node/conf/document.ts";
@@ -12,31 +10,26 @@ import { findWrite, type Plan } from "../plan/plan.ts";
 import type { NodeVersion } from "#node/versions.ts";
 
 /** Outcome of the planned write. `again`: the file must be re-read at once. */
-export type AppliedConfig = Readonly<{ result?: ConfigWriteResult; again: boolean; wakeInMs?: number }>;
+type AppliedConfig = Readonly<{ result?: ConfigWriteResult; again: boolean }>;
 
-/** Writes node.conf as planned, for a given node version; writes nothing if nothing changes. */
 export async function applyConfig(
   planned: Plan,
   reading: UsableReading,
   version: NodeVersion | undefined,
   context: ConfigContext,
 ): Promise<AppliedConfig> {
-  const { settings, config, place, rate, metrics } = context;
+  const { config, place, rate, metrics } = context;
   const action = findWrite(planned);
   if (action === undefined) return { again: false };
-  const waitMs = rate.waitMs();
-  if (waitMs > 0) return { again: false, wakeInMs: waitMs };
   const content = Buffer.from(reading.document.byteOrderMark ? `\uFEFF${action.text}` : action.text);
   forgetWhatNodeHas(reading, version, context);
-  const path = place.layout().configPath;
+  const name = basename(place.layout().configPath);
   const changes = action.changes.map((change) => ({
-    message: `${basename(path)}: ${formatChange(change)}.`,
+    message: `${name}: ${formatChange(change)}.`,
     why: change.reason,
   }));
-  const write = { path, limitBytes: settings.upkeep.configLimitBytes, content, changes };
   const restartMs = findRestart(reading, context);
-  const writing = { ...context, fileDeadline: place.fileDeadline, lock: place.lock() };
-  const result = await replaceConfig(reading, write, writing);
+  const result = await replaceConfig(reading, content, changes, context);
   if (!result.ok) return { result, again: result.reason === "ChangedMeanwhile" };
   // A failed write does not mean that a correction was reverted.
   const corrected = parseConfig(content);
@@ -68,10 +61,7 @@ function isUndoneByStart(
   return !hasSameMeaning(state.nodeHas.get() ?? "unknown", document, version);
 }
 
-/**
- * Records, before a write, that the node may have read the current content, so that this fact survives a kill right after the write. Does
- * nothing if the current content means the same to the node as the content that it last read.
- */
+/** Records, before a write, that the node may have read the current content, so that a kill right after the write doesn't lose this. */
 function forgetWhatNodeHas(
   { document, changedAtMs }: UsableReading,
   version: NodeVersion | undefined,
@@ -84,18 +74,13 @@ function forgetWhatNodeHas(
   state.nodeHas.set("unknown");
 }
 
-/**
- * Records whether node.conf matches the desired configuration and whether another writer changes it; stores content that is correct.
- * `idle`: why nothing was written.
- */
+/** Records whether node.conf is as desired and who else writes it; stores correct content. `idle`: why nothing was written. */
 export async function compareConfig(
   planned: Plan,
   reading: ConfigReading,
-  {
-    applied,
-    idle,
-    version,
-  }: Readonly<{ applied: AppliedConfig | undefined; idle: string | undefined; version: NodeVersion | undefined }>,
+  applied: AppliedConfig | undefined,
+  idle: string | undefined,
+  version: NodeVersion | undefined,
   context: ConfigContext,
 ): Promise<void> {
   const { config } = context;

@@ -1,42 +1,19 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Clock } from "#daemon/clock.ts";
 import { createSlidingWindow } from "#daemon/sliding-window.ts";
-import { parseConfig } from "#node/conf/document.ts";
+import { parseConfig, isJsonObject, type JsonObject } from "#node/conf/document.ts";
 import type { EventLog } from "#status/event-log.ts";
 import type { AuditedConfig, UpkeepState } from "../state/upkeep-state.ts";
 import { hashContent, type ConfigReading } from "./config-file.ts";
 import type { ConfigObservation } from "./config-observation.ts";
 import type { ConfigVersions } from "./config-versions.ts";
-import { describeEdit } from "./describe-edit.ts";
 
-type OwnWrite = Readonly<{ path: string; expectedHash: string | undefined; content: Uint8Array }>;
-
-/** Records the content that the sidecar is about to write, so that it isn't reported as an external change. */
-export function recordIntendedWrite(
-  { path, expectedHash, content }: OwnWrite,
-  { auditedConfig }: Pick<UpkeepState, "auditedConfig">,
-): void {
-  const audited = { path, sha256: expectedHash, writing: hashContent(content) };
-  // A failed write is retried on each iteration.
-  if (JSON.stringify(audited) !== JSON.stringify(auditedConfig.get())) auditedConfig.set(audited);
-}
-
-/** Records the content that the sidecar has written. */
-export function recordWritten(
-  { path, content }: OwnWrite,
-  { auditedConfig }: Pick<UpkeepState, "auditedConfig">,
-): void {
-  auditedConfig.set({ path, sha256: hashContent(content) });
-}
-
-/** Rate limit for audit log lines about external changes. */
 export type EditRate = ReturnType<typeof createEditRate>;
 
 /** Max lines within {@link rateWithinMs}: a program that keeps rewriting node.conf must not flood the audit log. */
 const linesMax = 10;
 const rateWithinMs = 600_000;
 
-/** Creates the rate limit. */
 export function createEditRate(clock: Pick<Clock, "monotonicMs">) {
   const reported = createSlidingWindow(rateWithinMs, clock.monotonicMs);
   let skipped = 0;
@@ -58,7 +35,7 @@ export function createEditRate(clock: Pick<Clock, "monotonicMs">) {
   };
 }
 
-export type ReportEditDependencies = Readonly<{
+type ReportEditDependencies = Readonly<{
   state: Pick<UpkeepState, "auditedConfig" | "atomically">;
   versions: ConfigVersions;
   events: Pick<EventLog, "add">;
@@ -68,12 +45,7 @@ export type ReportEditDependencies = Readonly<{
 /** Min age before unusable content is reported: while saving, most editors briefly leave no file or a partial one. */
 const brokenForMs = 2_000;
 
-/**
- * Reports each content that the sidecar neither wrote nor reported earlier, once, even if it was written before the sidecar started. Never
- * reports the first content that it sees.
- *
- * @param auditedThen what had been reported when the read of the content started: the sidecar may have written since.
- */
+/** Reports each content that the sidecar neither wrote nor reported, once, but not the first one. `auditedThen`: what was reported before the read. */
 export async function reportEdit(
   reading: ConfigReading,
   {
@@ -124,7 +96,6 @@ function describeChange(reading: ConfigReading, before: Uint8Array | undefined, 
   return `node.conf was changed by another program or user: ${what}`;
 }
 
-/** Finds the content with a given hash, if it is still in memory or on disk. */
 async function findContent(
   sha256: string | undefined,
   lastUsable: ConfigObservation["lastUsable"],
@@ -139,4 +110,30 @@ async function findContent(
     if (bytes !== undefined && hashContent(bytes) === sha256) return bytes;
   }
   return undefined;
+}
+
+const keysMax = 10;
+const keyLettersMax = 120;
+
+/** Lists the keys whose values differ, without the values, which may be secrets: `a.b changed, a.c added`. Pure. */
+export function describeEdit(before: JsonObject, after: JsonObject): string {
+  const found = [...listDifferences(before, after, "")];
+  if (found.length === 0) return "formatting only, no value differs";
+  const more = found.length > keysMax ? `, and ${found.length - keysMax} more` : "";
+  return `${found.slice(0, keysMax).join(", ")}${more}`;
+}
+
+function* listDifferences(before: JsonObject, after: JsonObject, prefix: string): Generator<string> {
+  for (const key of new Set([...Object.keys(before), ...Object.keys(after)])) {
+    const path = `${prefix}${/^[\w-]+$/.test(key) ? key : JSON.stringify(key)}`;
+    const [was, is] = [before[key], after[key]];
+    if (!Object.hasOwn(after, key)) yield `${cutPath(path)} removed`;
+    else if (!Object.hasOwn(before, key)) yield `${cutPath(path)} added`;
+    else if (isJsonObject(was) && isJsonObject(is)) yield* listDifferences(was, is, `${path}.`);
+    else if (!isDeepStrictEqual(was, is)) yield `${cutPath(path)} changed`;
+  }
+}
+
+function cutPath(path: string): string {
+  return path.length <= keyLettersMax ? path : `${path.slice(0, keyLettersMax)}…`;
 }

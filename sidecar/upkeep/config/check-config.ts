@@ -5,10 +5,9 @@ import type { ConfigContext } from "./config-context.ts";
 import type { ConfigReading } from "./config-file.ts";
 import { isReplaceable, type ConfigProblemReason } from "#node/conf/problem.ts";
 import type { ConfigValidity } from "./config-observation.ts";
-import type { ConfigWriteResult } from "./config-writer.ts";
-import { replaceConfig } from "./with-deadline.ts";
+import { replaceConfig, type ConfigWriteResult } from "./config-writer.ts";
 import { reportEdit } from "./audited-config.ts";
-import { checkRestorable } from "./restorable.ts";
+import { checkRestorable } from "./healthy-config.ts";
 import { isClockUnchanged } from "../clock-reading.ts";
 import type { Authority } from "../adoption/authority.ts";
 import type { AuditedConfig, UpkeepState } from "../state/upkeep-state.ts";
@@ -20,18 +19,14 @@ export type Judgement = Readonly<{
   /** Set if restoring the last good content failed. */ written?: ConfigWriteResult;
 }>;
 
-/** A reading of node.conf, and the last audited content at the time when the read started. */
 export type ConfigCheck = Readonly<{ reading: ConfigReading; auditedThen: AuditedConfig | undefined }>;
 
 /** Problems with which no node can start. */
 const unreadableToNode: ReadonlySet<ConfigProblemReason> = new Set(["FileMissing", "Empty", "NotText", "Truncated"]);
 
 /**
- * Records whether node.conf is usable. While it is unusable, the last good content stays in effect. If the file doesn't change for
- * `upkeep.restoreAfterMs`, the last good content is restored and the unusable content is kept among the versions: a node that restarts on
- * its own, e.g. after a crash, couldn't start with it. An operator who is editing the file has this much time after each save, and
- * ConfigReconciled reports the deadline. If the sidecar was killed during a restart and thus left the node down itself, it restores without
- * waiting.
+ * Records whether node.conf is usable. An unusable one that doesn't change for `upkeep.restoreAfterMs` is replaced by the last good one, because a
+ * node that restarts on its own couldn't start with it; at once if the sidecar itself left the node down.
  */
 export async function checkConfig(
   { reading, auditedThen }: ConfigCheck,
@@ -68,7 +63,6 @@ export async function checkConfig(
   return writeBack(reading, good.content, context);
 }
 
-/** Records the content, and since when it has not changed. */
 function recordContent(reading: ConfigReading, { config, clock }: ConfigContext): void {
   const before = config.now();
   const { contentHash } = reading;
@@ -110,18 +104,13 @@ async function writeBack(
   content: Uint8Array,
   context: ConfigContext,
 ): Promise<Judgement> {
-  const { settings, config, place, state, health } = context;
-  const path = place.layout().configPath;
+  const { config, place, state, health } = context;
   const { problem } = reading;
   // A node that responds can't have started with content that no node can read, so it still runs with the previous content. A node that is
   // down may need to be started.
   if (!isAnswering(health.facts()) || !unreadableToNode.has(problem.reason)) state.nodeHas.set("unknown");
-  const changes = [{ message: `${basename(path)}: restored to the last good version.`, why: problem.message }];
-  const written = await replaceConfig(
-    reading,
-    { path, limitBytes: settings.upkeep.configLimitBytes, content, changes },
-    { ...context, fileDeadline: place.fileDeadline, lock: place.lock() },
-  );
+  const restored = `${basename(place.layout().configPath)}: restored to the last good version.`;
+  const written = await replaceConfig(reading, content, [{ message: restored, why: problem.message }], context);
   if (written.ok || written.reason === "ChangedMeanwhile") return { again: true };
   const message = `It is not restored: ${written.message}`;
   config.note({ validity: { ok: false, problem, next: { failure: written.reason, message } } });

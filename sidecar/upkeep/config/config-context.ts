@@ -11,7 +11,6 @@ import type { ConfigVersions } from "./config-versions.ts";
 import type { CorrectionRate } from "./correction-rate.ts";
 import type { NodeLocation } from "./node-location.ts";
 
-/** What the steps that observe, judge and write node.conf share. */
 export type ConfigContext = Readonly<{
   settings: SidecarSettings;
   config: ObservedConfig;
@@ -22,13 +21,11 @@ export type ConfigContext = Readonly<{
   edits: EditRate;
   /** Start and end of the last restart (monotonic). */
   budget: Readonly<{ last: () => Readonly<{ beganMs: number; endedMs: number | undefined }> | undefined }>;
-  /** Whether the node is being restarted. */
   isRestarting: () => boolean;
   health: HealthWatch;
   events: EventLog;
   metrics: Readonly<{ configValid: (isValid: boolean) => void; corrected: () => void }>;
   clock: Clock;
-  /** Both clocks when the upkeep started. */
   clockThen: PastClock;
   log: Logger;
 }>;

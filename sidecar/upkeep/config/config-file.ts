@@ -2,6 +2,7 @@ import { hash } from "node:crypto";
 import { lstat, readlink } from "node:fs/promises";
 import { dirname, join, parse, resolve } from "node:path";
 import { quoteShellWord } from "#daemon/command-line/shell-word.ts";
+import { HangingFileSystem, type FileDeadline } from "#daemon/files/file-deadline.ts";
 import { readRegularFile, RegularFileError, type RegularFile } from "#daemon/files/regular-file.ts";
 import { parseConfig, type ConfigDocument } from "#node/conf/document.ts";
 import type { ConfigProblem } from "#node/conf/problem.ts";
@@ -20,20 +21,16 @@ export type UsableReading = Readonly<{
   changedAtMs: number;
 }>;
 
-/** Returns the SHA-256 of a content in hexadecimal. */
 export function hashContent(bytes: Uint8Array): string {
   return hash("sha256", bytes);
 }
 
-/** Reads node.conf, at most `limitBytes`, following symbolic links; returns errors as a problem. */
 export async function readConfigFile(path: string, limitBytes: number): Promise<ConfigReading> {
   let file: RegularFile;
   try {
     file = await readRegularFile(path, limitBytes);
   } catch (cause) {
-    return cause instanceof RegularFileError
-      ? buildRefusedReading(path, limitBytes, cause)
-      : buildFailedReading(path, cause);
+    return buildFailedReading(path, limitBytes, cause);
   }
   const { bytes } = file;
   const changedAtMs = Math.max(file.changedAtMs, await readLastLinkChange(path));
@@ -46,13 +43,26 @@ export async function readConfigFile(path: string, limitBytes: number): Promise<
   return { ok: false, problem, contentHash, bytes, changedAtMs };
 }
 
-function buildRefusedReading(path: string, limitBytes: number, { code, message }: RegularFileError): ConfigReading {
-  if (code === "not_regular") return buildNotAFileReading(path, message);
-  const tooLarge = `${path} is larger than the limit of ${limitBytes} bytes; make it smaller.`;
-  return { ok: false, problem: { reason: "TooLarge", message: tooLarge } };
+/** Reads node.conf like {@link readConfigFile}, but reports a hung file system as a problem. */
+export async function readConfigWithDeadline(
+  path: string,
+  limitBytes: number,
+  fileDeadline: FileDeadline,
+): Promise<ConfigReading> {
+  try {
+    return await fileDeadline.call(`reading ${path}`, () => readConfigFile(path, limitBytes));
+  } catch (error) {
+    if (!(error instanceof HangingFileSystem)) throw error;
+    return { ok: false, problem: { reason: "Unresponsive", message: `${path} can't be read: ${error.message}.` } };
+  }
 }
 
-function buildFailedReading(path: string, cause: unknown): ConfigReading {
+function buildFailedReading(path: string, limitBytes: number, cause: unknown): ConfigReading {
+  if (cause instanceof RegularFileError) {
+    if (cause.code === "not_regular") return buildNotAFileReading(path, cause.message);
+    const message = `${path} is larger than the limit of ${limitBytes} bytes; make it smaller.`;
+    return { ok: false, problem: { reason: "TooLarge", message } };
+  }
   const { code, message: words } = cause as NodeJS.ErrnoException;
   if (code === "ENOENT" || code === "ENOTDIR") {
     const message = `${path} is missing; create it again, or set node.configPath to its location.`;
@@ -90,10 +100,7 @@ function buildNotAFileReading(path: string, why: string): ConfigReading {
 /** Max links in a path (Linux, path_resolution(7)). */
 const linksMax = 40;
 
-/**
- * Reads the time of the last change to any symbolic link on the path to a file (`ctime`, milliseconds since 1970); 0 if there is no link.
- * Redirecting a link changes the content at the path, but not the target file's times.
- */
+/** Reads when a link on the path last changed (`ctime`; 0 if none): redirecting it changes the content, but not the target file's times. */
 async function readLastLinkChange(path: string): Promise<number> {
   let changedAtMs = 0;
   let links = 0;

@@ -1,8 +1,11 @@
 import { createObservation, type Observation } from "#health/observation.ts";
 import type { ConfigDocument } from "#node/conf/document.ts";
 import type { ConfigProblem, ConfigProblemReason } from "#node/conf/problem.ts";
-import type { Plan } from "../plan/plan.ts";
+import { type Plan, findWrite } from "../plan/plan.ts";
 import type { ConfigWriteFailure, ConfigWriteResult } from "./config-writer.ts";
+import { describeChange } from "#node/conf/describe-change.ts";
+import type { ConditionReport } from "#status/condition.ts";
+import type { CommandText } from "../command-text.ts";
 
 /** Whether node.conf is usable and, if not, the planned restore. Times are wall-clock times. */
 export type ConfigValidity = Readonly<
@@ -14,14 +17,11 @@ export type ConfigValidity = Readonly<
     }
 >;
 
-/** Failure to restore the last good content. */
 type RestoreFailure = { failure: Exclude<ConfigWriteFailure, "ChangedMeanwhile">; message: string };
 
-/** Last comparison of a usable node.conf with the desired configuration: the plan, and the result of writing it. */
 export type ConfigComparison = Readonly<{
   planned: Plan;
   result: ConfigWriteResult | undefined;
-  /** Reason why nothing is written. */
   idle: string | undefined;
 }>;
 
@@ -32,11 +32,8 @@ export type OtherWriter = Readonly<
   | { kind: "contested"; perMinute: number | undefined; untilMs: number; path: string }
 >;
 
-/**
- * Result of `restart.checkCommand` for a given content. A success is final; a failure may have a cause other than node.conf, so the content
- * is checked again.
- */
-export type CheckedEdit = Readonly<{
+/** Result of `restart.checkCommand`. A failure may have another cause than node.conf, so it is checked again; a success is final. */
+type CheckedEdit = Readonly<{
   contentHash: string;
   refusal: Readonly<{ words: string; count: number; /** Monotonic. */ againAtMs: number }> | undefined;
 }>;
@@ -52,19 +49,14 @@ export type ConfigObservation = Readonly<{
   /** Problem found at the last iteration. Needed because unreadable content has no hash. */
   problemReason?: ConfigProblemReason | undefined;
   validity?: ConfigValidity | undefined;
-  /** Whether the node's version is unknown and node.conf is right for some node version. */
   mayReportVersion: boolean;
-  /** Last usable document. */
   document?: ConfigDocument | undefined;
-  /** Last usable content. */
   lastUsable?: Readonly<{ contentHash: string; bytes: Uint8Array }> | undefined;
   /** Meaning of the configuration that the node had read before node.conf drifted, and the time until which that was certain (wall clock). */
   previousMeaning?: Readonly<{ meaning: string; untilMs: number }> | undefined;
   comparison?: ConfigComparison | undefined;
   otherWriter?: OtherWriter | undefined;
-  /** Changes made by the last correction, as text. */
   corrected: readonly string[];
-  /** Hash of the last content stored as good. */
   goodHash?: string | undefined;
   /** Message, including the remedy, if correct content couldn't be stored as good. */
   goodNotKept?: string | undefined;
@@ -73,10 +65,95 @@ export type ConfigObservation = Readonly<{
 
 export type ObservedConfig = Observation<ConfigObservation>;
 
-/** Creates an empty observation; calls `onChange` after each change. */
 export function observeConfig(onChange?: () => void): ObservedConfig {
   return createObservation<ConfigObservation>(
     { contentSinceMs: 0, otherAtMs: 0, mayReportVersion: false, corrected: [] },
     onChange,
   );
+}
+
+type ConfigReport = ConditionReport<"ConfigReconciled">;
+
+const type = "ConfigReconciled";
+
+export function deriveConfigConditions(found: ConfigObservation, command: CommandText): readonly ConditionReport[] {
+  const { validity, otherWriter, corrected } = found;
+  const own = deriveConfigReconciled(found);
+  if (otherWriter === undefined) return own === undefined ? [] : [own];
+  const contest = reportContest(otherWriter, corrected, command);
+  // The other writer is the likely cause of a file that can't be used.
+  return [validity?.ok === false ? { ...contest, message: `${own?.message} ${contest.message}` } : contest];
+}
+
+/** Reports whether node.conf can be used and matches the desired configuration, regardless of other writers; undefined before the first check. Pure. */
+export function deriveConfigReconciled({
+  validity,
+  comparison,
+}: Pick<ConfigObservation, "validity" | "comparison">): ConfigReport | undefined {
+  if (validity?.ok === false) return describeUnusable(validity);
+  return comparison && describeComparison(comparison, validity?.path ?? "node.conf");
+}
+
+function describeUnusable({ problem, next }: Extract<ConfigValidity, { ok: false }>): ConfigReport {
+  const { reason, message } = problem;
+  if (next === "stays")
+    return { type, status: "False", reason, message: `${message} The last good version stays active.` };
+  if ("failure" in next) return { type, status: "False", reason: next.failure, message: `${message} ${next.message}` };
+  if ("notRestored" in next) return { type, status: "False", reason, message: `${message} ${next.notRestored}` };
+  const at = new Date(next.restoredAtMs).toISOString();
+  const until = `The last good version stays active; it is restored at ${at} unless the file changes first.`;
+  return { type, status: "False", reason, message: `${message} ${until}` };
+}
+
+function describeComparison(comparison: ConfigComparison, path: string): ConfigReport {
+  const { planned, result, idle } = comparison;
+  if (result?.ok === false && result.reason === "Locked") {
+    const changes = findWrite(planned)?.changes.map(describeChange).join("; ") ?? "";
+    const message = `${formatSentence(result.message)} node.conf differs from the desired configuration: ${changes}`;
+    return { type, status: "False", reason: result.reason, message };
+  }
+  if (result?.ok === false && result.reason !== "ChangedMeanwhile") {
+    const message = `${result.message} Retried whenever node.conf is reread.`;
+    return { type, status: "False", reason: result.reason, message };
+  }
+  for (const { reason, message } of planned.problems) {
+    if (reason !== "CannotDisable") return { type, status: "False", reason, message: formatSentence(message) };
+  }
+  const action = findWrite(planned);
+  if (action === undefined)
+    return { type, status: "True", reason: "Reconciled", message: `${path} matches the desired configuration.` };
+  const why = idle ?? "it is being corrected";
+  const list = action.changes.map(describeChange).join("; ");
+  return {
+    type,
+    status: "False",
+    reason: "Drift",
+    message: `node.conf differs from the desired configuration, and ${why}: ${list}`,
+  };
+}
+
+function reportContest(other: OtherWriter, corrected: readonly string[], command: CommandText): ConfigReport {
+  if (other.kind === "start") {
+    const message =
+      `The node's start script overwrites node.conf: it reverted the sidecar's corrections at each of the last two restarts. Last reverted: ${corrected.join("; ")}. ` +
+      `Set these values in the source of ${other.path} (template, entrypoint or environment), then restart the node. ` +
+      `The sidecar does not restart it for this until node.conf changes or you run \`${command("resume")}\`.`;
+    return { type, status: "False", reason: "StartRewrites", message };
+  }
+  const { perMinute, untilMs, path } = other;
+  const what =
+    perMinute === undefined
+      ? "node.conf was corrected repeatedly for the same change within six hours"
+      : `node.conf was corrected ${perMinute} times within a minute`;
+  const message =
+    `${what}: another program keeps writing it. Stop that program; only the sidecar may write the file. Last corrected: ${corrected.join("; ")}. ` +
+    "Check cron, configuration management (Ansible, Puppet) and the deployment's templates; " +
+    `\`auditctl -w ${path} -p wa\` and \`ausearch -f ${path}\` show the program. The node is not restarted for this until ${new Date(untilMs).toISOString()} ` +
+    `or until you run \`${command("resume")}\`.`;
+  return { type, status: "False", reason: "Contested", message };
+}
+
+function formatSentence(message: string): string {
+  // A file name isn't capitalized.
+  return message.startsWith("node.conf") ? message : message.charAt(0).toUpperCase() + message.slice(1);
 }

@@ -1,13 +1,13 @@
 import { mkdir, open, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { removeTemporaryFiles, replaceFile } from "#daemon/files/atomic-file.ts";
+import type { FileDeadline } from "#daemon/files/file-deadline.ts";
 import { skipMissing } from "#daemon/skip-missing.ts";
 import { hashContent } from "./config-file.ts";
 
 /** Name under which content is stored: the last content with which the node was healthy, or the last content that matched the desired configuration. */
 type ConfigSlot = "healthy" | "last-good";
 
-/** Earlier versions of node.conf, retained as files for the operator. */
 export type ConfigVersions = ReturnType<typeof createConfigVersions>;
 
 const versionsKept = 5;
@@ -30,7 +30,6 @@ export function createConfigVersions(directory: string) {
       for (const name of names.slice(0, Math.max(0, names.length + 1 - versionsKept))) await rm(join(versions, name));
       return path;
     },
-    /** Reads the most recently saved content. */
     newest: async () => {
       const name = (await listVersions(versions)).at(-1);
       return name === undefined ? undefined : readKept(join(versions, name));
@@ -47,7 +46,6 @@ export function createConfigVersions(directory: string) {
   };
 }
 
-/** Lists the version files, oldest first. */
 async function listVersions(versions: string): Promise<readonly string[]> {
   const names = (await readdir(versions).catch(skipMissing)) ?? [];
   return names.filter((name) => /^\d{8}-[0-9a-f]{12}\.conf$/.test(name)).sort();
@@ -57,4 +55,17 @@ async function listVersions(versions: string): Promise<readonly string[]> {
 async function readKept(path: string): Promise<Uint8Array> {
   await using file = await open(path);
   return await file.readFile();
+}
+
+/** Limits each call by a deadline: if the state's file system hangs, it throws `HangingFileSystem`, and the caller goes on without its copies. */
+export function limitVersions(versions: ConfigVersions, directory: string, fileDeadline: FileDeadline): ConfigVersions {
+  const keeping = `backing up node.conf to ${directory}`;
+  const reading = `reading a backup of node.conf in ${directory}`;
+  return {
+    keep: (bytes) => fileDeadline.call(keeping, () => versions.keep(bytes)),
+    newest: () => fileDeadline.call(reading, versions.newest),
+    remember: (slot, bytes) => fileDeadline.call(keeping, () => versions.remember(slot, bytes)),
+    recall: (slot) => fileDeadline.call(reading, () => versions.recall(slot)),
+    tidy: () => fileDeadline.call(`tidying ${directory}`, versions.tidy),
+  };
 }

@@ -17,10 +17,7 @@ const pollIntervalMs = 250;
 /** Error codes for a system that has no free watches or file descriptors. */
 const exhausted: ReadonlySet<string> = new Set(["ENOSPC", "EMFILE", "ENFILE"]);
 
-/**
- * Watches a file through links and renames (chokidar), and its directory too. For a moment after each rename, the file's watch is still on
- * the old inode; a write in that moment would go unnoticed until the next periodic read. Polls when the system has no watches left.
- */
+/** Watches the file (chokidar) and its directory: after a rename, the file's watch is on the old inode for a moment. Polls without free watches. */
 export function watchConfig(options: ConfigWatchOptions, { log }: Readonly<{ log: Logger }>) {
   let polling = false;
   let seen = false;
@@ -50,7 +47,6 @@ export function watchConfig(options: ConfigWatchOptions, { log }: Readonly<{ log
   }
 
   return {
-    /** Whether an event has occurred since the last call. */
     takeEvent: () => {
       const taken = seen;
       seen = false;
@@ -71,10 +67,7 @@ async function close(watchers: readonly Watcher[]): Promise<void> {
   for (const watcher of watchers) await watcher.close();
 }
 
-/**
- * Polls the file. The first poll is an event too: the file may have changed before it. Not with chokidar, which drops a change less than
- * 50 ms after another and compares with the file as it was when its poll began.
- */
+/** Not by chokidar, which drops a change within 50 ms of another. The first poll is an event: the file may have changed before it. */
 function pollFile(path: string, onEvent: () => void, onError: (error: unknown) => void): Watcher {
   let last: string | undefined;
   const poll = async (signal: AbortSignal) => {
@@ -87,7 +80,6 @@ function pollFile(path: string, onEvent: () => void, onError: (error: unknown) =
   return { close: () => void polls[Symbol.asyncDispose]() };
 }
 
-/** Watches the file, through links and renames, and its directory. */
 function watchFileAndDirectory(path: string, onEvent: () => void, onError: (error: unknown) => void): Watcher[] {
   const file = watch(path, { ignoreInitial: true }).on("all", onEvent).on("error", onError);
   return [file, ...watchDirectoryOf(path, onEvent, onError)];

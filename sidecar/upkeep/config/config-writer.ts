@@ -1,14 +1,17 @@
 import { lstat, realpath, stat } from "node:fs/promises";
 import { basename, dirname, sep } from "node:path";
 import { removeTemporaryFiles, replaceFile } from "#daemon/files/atomic-file.ts";
-import { skipMissing } from "#daemon/skip-missing.ts";
-import { readConfigFile } from "./config-file.ts";
-import type { ConfigProblemReason } from "#node/conf/problem.ts";
-import type { ConfigVersions } from "./config-versions.ts";
-import type { WriterLock } from "./writer-lock.ts";
+import { HangingFileSystem, type FileDeadline } from "#daemon/files/file-deadline.ts";
 import { runProcess } from "#daemon/process/bounded-process.ts";
+import { skipMissing } from "#daemon/skip-missing.ts";
+import type { ConfigProblemReason } from "#node/conf/problem.ts";
+import { doneBySidecar, type EventLog } from "#status/event-log.ts";
+import type { UpkeepState } from "../state/upkeep-state.ts";
+import { hashContent, readConfigFile, type ConfigReading } from "./config-file.ts";
+import type { ConfigVersions } from "./config-versions.ts";
+import type { NodeLocation } from "./node-location.ts";
+import type { WriterLock } from "./writer-lock.ts";
 
-/** Write of node.conf. */
 export type ConfigWrite = Readonly<{
   path: string;
   limitBytes: number;
@@ -19,7 +22,6 @@ export type ConfigWrite = Readonly<{
   content: Uint8Array;
 }>;
 
-/** Reason why node.conf was not written. */
 export type ConfigWriteFailure = "Locked" | "LockFailed" | "ChangedMeanwhile" | "BackupFailed" | "WriteFailed";
 
 /** `attributesLost`: the reason why the file's ACLs and extended attributes, if any, are not preserved. `copy`: path of the copy of the old content. */
@@ -33,34 +35,20 @@ class ChangedMeanwhile extends Error {
   readonly code = "changed_meanwhile";
 }
 
-/**
- * Replaces node.conf: takes the lock, saves the old content (if `versions` is given), writes a temporary file next to node.conf, compares
- * once more, renames. Does not replace content that can't be saved because it is unreadable or too large. Replaces a symbolic link's
- * target, not the link.
- */
+/** Replaces node.conf (a link's target) atomically, only if it is as expected; never content that can't be backed up. */
 export async function writeConfig(
   write: ConfigWrite,
-  {
-    lock,
-    versions,
-    beforeReplace,
-  }: Readonly<{
-    lock: WriterLock;
-    versions: ConfigVersions | undefined;
-    /** Called right before the rename. */
-    beforeReplace?: () => void;
-  }>,
+  lock: WriterLock,
+  versions: ConfigVersions | undefined,
+  beforeReplace?: () => void,
 ): Promise<ConfigWriteResult> {
   const locked = await lock.acquireOnceReached();
   if (!locked.ok) return locked;
   try {
     const before = await readConfigFile(write.path, write.limitBytes);
     if (!before.ok && before.bytes === undefined && before.problem.reason !== "FileMissing") {
-      return {
-        ok: false,
-        reason: "BackupFailed",
-        message: `${before.problem.message} It can't be backed up, so it is not replaced.`,
-      };
+      const message = `${before.problem.message} It can't be backed up, so it is not replaced.`;
+      return { ok: false, reason: "BackupFailed", message };
     }
     const hasContent = before.bytes !== undefined && before.bytes.length > 0;
     const kept = hasContent ? await keepCopy(before.bytes, write.path, versions) : { ok: true as const };
@@ -92,6 +80,77 @@ export async function writeConfig(
   }
 }
 
+/** A change made by writing node.conf, as a sentence, and the reason for it. */
+export type DescribedChange = Readonly<{ message: string; why?: string | undefined }>;
+
+type WriteDependencies = Readonly<{
+  fileDeadline: FileDeadline;
+  lock: WriterLock;
+  versions: ConfigVersions;
+  events: Pick<EventLog, "add" | "begin" | "fail">;
+  state: Pick<UpkeepState, "auditedConfig">;
+}>;
+
+const lossMessage = "Correcting node.conf would lose its ACLs and extended attributes: install coreutils.";
+
+/** Logs that already reported the loss: it is the same for each write. */
+const reportedLoss = new WeakSet<object>();
+
+/**
+ * Writes node.conf like {@link writeConfig}, but doesn't wait for a hung file system. Writes to the audit log right before the replacement and after
+ * it, so that a kill in between leaves a line; a failure is logged unless another writer holds the lock or has changed the file.
+ */
+export async function writeWithDeadline(
+  { changes, ...write }: ConfigWrite & Readonly<{ changes: readonly DescribedChange[] }>,
+  { fileDeadline, events, lock, versions, state: { auditedConfig } }: WriteDependencies,
+): Promise<ConfigWriteResult> {
+  const { path, expectedHash } = write;
+  const sha256 = hashContent(write.content);
+  const sides = { before: { sha256: expectedHash }, after: { sha256 } };
+  const message = changes.map((change) => change.message).join(" ");
+  const begin = () => events.begin("write", message, changes[0]?.why, { by: "sidecar", ...sides });
+  const fail = (why: string) => events.fail("write", `Not done: ${message}`, why, { by: "sidecar", ...sides });
+  // Recorded outside the deadline, which is for node.conf's file system, and once: a failed write is retried on each iteration.
+  const audited = { path, sha256: expectedHash, writing: sha256 };
+  if (JSON.stringify(audited) !== JSON.stringify(auditedConfig.get())) auditedConfig.set(audited);
+  try {
+    const written = await fileDeadline.call(`writing ${path}`, () => writeConfig(write, lock, versions, begin));
+    if (!written.ok) {
+      if (written.reason !== "ChangedMeanwhile" && written.reason !== "Locked") fail(written.message);
+      return written;
+    }
+    auditedConfig.set({ path, sha256 });
+    for (const change of changes) events.add("write", change.message, change.why, { ...doneBySidecar, ...sides });
+    if (written.attributesLost !== undefined && !reportedLoss.has(events)) {
+      reportedLoss.add(events);
+      events.add("write", lossMessage, written.attributesLost, { ...doneBySidecar, ...sides });
+    }
+    return written;
+  } catch (error) {
+    if (!(error instanceof HangingFileSystem)) throw error;
+    fail(`${error.message}.`);
+    return { ok: false, reason: "WriteFailed", message: `${error.message}.` };
+  }
+}
+
+/** Replaces node.conf as it was read, in the same way; fails if it has changed since. */
+export function replaceConfig(
+  reading: ConfigReading,
+  content: Uint8Array,
+  changes: readonly DescribedChange[],
+  context: Omit<WriteDependencies, "fileDeadline" | "lock"> &
+    Readonly<{ settings: Readonly<{ upkeep: Readonly<{ configLimitBytes: number }> }>; place: NodeLocation }>,
+): Promise<ConfigWriteResult> {
+  const { place, settings } = context;
+  const expected = {
+    expectedHash: reading.contentHash,
+    expectedProblem: reading.ok ? undefined : reading.problem.reason,
+  };
+  const { configPath: path } = place.layout();
+  const write = { path, limitBytes: settings.upkeep.configLimitBytes, ...expected, content, changes };
+  return writeWithDeadline(write, { ...context, fileDeadline: place.fileDeadline, lock: place.lock() });
+}
+
 async function keepCopy(
   bytes: Uint8Array,
   path: string,
@@ -114,11 +173,7 @@ async function removeTemporariesOf(path: string): Promise<void> {
   await removeTemporaryFiles(dirname(path), (name) => name === basename(path));
 }
 
-/**
- * Explains why root must not write through a link: the link's owner, e.g. the node's user, could point it at any file on the machine.
- * Returns undefined if each link on the path belongs to root or to the owner of its target (as in proc(5), "protected_symlinks"), or if
- * this user isn't root.
- */
+/** Explains why root must not write through a link that another user could point anywhere (proc(5), protected_symlinks). */
 async function findForeignLink(path: string, target: string): Promise<string | undefined> {
   if (process.getuid?.() !== 0 || path === target) return undefined;
   const owner = await stat(target).catch(() => undefined);
@@ -155,12 +210,7 @@ function explainError(error: unknown): string {
   return remedy === undefined ? String((error as Error).message) : `${code}: ${remedy}`;
 }
 
-/**
- * Copies a file's ACLs, extended attributes and security context, but not its content, to another file. Uses `cp` from coreutils, because
- * Node has no calls for this. Returns the reason if this machine can't do it; undefined on success.
- *
- * @throws when `cp` could not run this time, so that the file isn't replaced without its attributes.
- */
+/** Copies ACLs and extended attributes by coreutils' `cp`; returns why this machine can't. @throws when `cp` failed only this time. */
 async function copyAttributes(from: string, to: string): Promise<string | undefined> {
   const copied = await runProcess({
     command: ["cp", "--preserve=all", "--no-preserve=timestamps,ownership", "--attributes-only", "--", from, to],

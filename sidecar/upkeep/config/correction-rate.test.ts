@@ -17,14 +17,6 @@ test("more than 60 corrections a minute are a contest, until a minute of calm", 
   expect(rate.contested()).toBe(false);
 });
 
-test("beyond 300 a minute they slow down to one a second", () => {
-  const { time, rate } = rateWithClock();
-  for (let index = 0; index < 301; index += 1) rate.record(`content ${index}`);
-  expect(rate.waitMs()).toBe(1_000);
-  time.nowMs += 400;
-  expect(rate.waitMs()).toBe(600);
-});
-
 test("a program that writes the same thing each half hour is noticed at the third time, and forgotten after six hours", () => {
   const { time, rate } = rateWithClock();
   const reported = [0, 1, 2].map(() => {

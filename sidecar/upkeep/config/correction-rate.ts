@@ -1,7 +1,6 @@
 import type { Clock } from "#daemon/clock.ts";
 import { createSlidingWindow } from "#daemon/sliding-window.ts";
 
-/** Rate at which node.conf is corrected; distinguishes drift from a competing writer. */
 export type CorrectionRate = ReturnType<typeof createCorrectionRate>;
 
 /** Meaning of the corrected configuration, and the start time of the restart that wrote the content being corrected; undefined if no restart wrote it. */
@@ -10,11 +9,7 @@ type CorrectionKind = Readonly<{ meaning: string; restartMs: number | undefined 
 /** Number of consecutive starts that overwrite the same content before the next start is expected to do so too. */
 const startsMax = 2;
 
-/** Corrections per minute above which the file counts as contested. */
 const contestedPerMinute = 60;
-
-/** Corrections per minute above which they slow down to one per second. */
-const fullSpeedPerMinute = 300;
 
 /** Number of corrections of identical content at which it counts as repeated; provisioning programs run every half hour or so. */
 const sameContentMax = 3;
@@ -23,7 +18,6 @@ const sameContentWithinMs = 6 * 3_600_000;
 /** Max number of contents tracked; a competing program writes one of them. */
 const contentsMax = 64;
 
-const slowCorrectionMs = 1_000;
 const minuteMs = 60_000;
 
 type Correction = Readonly<{ atMs: number; contentHash: string }>;
@@ -41,7 +35,6 @@ export function createCorrectionRate(clock: Clock) {
     if (isStart) undone = { meaning, starts: (before?.starts ?? 0) + 1, restartMs };
     else undone = restartMs === undefined ? before : undefined;
   };
-  /** Lists, for each content, the corrections that still count, oldest first. */
   const listRepeats = () => {
     const fromMs = clock.monotonicMs() - sameContentWithinMs;
     const times = Map.groupBy(
@@ -60,7 +53,6 @@ export function createCorrectionRate(clock: Clock) {
     return ends.length === 0 ? undefined : Math.max(...ends) + sameContentWithinMs;
   };
   return {
-    /** Records a correction of a content, identified by its hash. */
     record: (contentHash: string, kind?: CorrectionKind) => {
       const atMs = clock.monotonicMs();
       recent.add();
@@ -69,14 +61,9 @@ export function createCorrectionRate(clock: Clock) {
       // Once it is known that the node's start script writes a content, there is no need to look for another program.
       if (findUndone() !== undefined) contents = contents.filter((each) => each.contentHash !== contentHash);
     },
-    /**
-     * Returns the meaning of the node.conf that the node's own start script overwrote on both of the last two restarts. Undefined while another
-     * program keeps overwriting the file: the script writes only once per start.
-     */
+    /** Meaning of the node.conf that the last two starts overwrote; undefined while another program keeps writing: a start writes only once. */
     undoneByStart: () => (contestedUntilMs() === undefined ? findUndone() : undefined),
-    /** Number of corrections within the last minute. */
     perMinute: () => recent.times().length,
-    /** Whether another program keeps changing the file; resets after a minute without changes. */
     contested: () => contestedUntilMs() !== undefined,
     /** Whether the identical content was corrected several times: an operator doesn't repeat a change byte for byte. */
     repeated: () => repeatedUntilMs() !== undefined,
@@ -87,12 +74,6 @@ export function createCorrectionRate(clock: Clock) {
       recent = createSlidingWindow(minuteMs, clock.monotonicMs);
       contents = [];
       undone = undefined;
-    },
-    /** Delay before the next correction; 0 if none. */
-    waitMs: () => {
-      const last = recent.times().at(-1);
-      if (last === undefined || recent.times().length <= fullSpeedPerMinute) return 0;
-      return Math.max(0, slowCorrectionMs - (clock.monotonicMs() - last));
     },
   };
 }

@@ -1,6 +1,6 @@
 import type { Clock } from "#daemon/clock.ts";
 import type { Logger } from "#daemon/log/log.ts";
-import { isJsonObject, type ConfigDocument, type JsonObject } from "#node/conf/document.ts";
+import { isJsonObject, type ConfigDocument, type JsonObject, parseConfig } from "#node/conf/document.ts";
 import { findDataPath } from "#node/conf/data-path.ts";
 import type { SidecarSettings } from "../../settings.ts";
 import { createDesiredState } from "../plan/desired-state.ts";
@@ -9,7 +9,14 @@ import type { HealthEvidence, UpkeepState } from "../state/upkeep-state.ts";
 import type { ConfigContext } from "./config-context.ts";
 import { hashContent, type ConfigReading } from "./config-file.ts";
 import type { ConfigVersions } from "./config-versions.ts";
-import { checkRestorable } from "./restorable.ts";
+import { hasSameMeaning } from "#node/conf/meaning.ts";
+import {
+  specifiesOwner,
+  findOwnershipDifference,
+  findValueDifference,
+  readNodeValues,
+  type NodeValues,
+} from "#node/conf/node-values.ts";
 
 type LoadDependencies = Readonly<{ versions: Pick<ConfigVersions, "recall">; log: Pick<Logger, "warn"> }>;
 
@@ -33,10 +40,7 @@ export async function planWithEarlierValues(
   return plan(observed, { ...desired, monitor: { ...desired.monitor, earlier } });
 }
 
-/**
- * Loads the `monitor_config` from this node's stored contents: first the healthy one, then the last good one. Values that the file lacks
- * are restored from them.
- */
+/** Loads `monitor_config` of this node's healthy and last good copies, for values that the file lacks. */
 async function loadEarlierMonitors(
   standing: ConfigDocument,
   pathsDirectory: string,
@@ -51,7 +55,6 @@ async function loadEarlierMonitors(
   });
 }
 
-/** Loads stored content; undefined if it is missing or unreadable. */
 export async function loadStoredConfig(
   slot: Parameters<ConfigVersions["recall"]>[0],
   { versions, log }: LoadDependencies,
@@ -93,10 +96,7 @@ export async function saveHealthyConfig(
   }
 }
 
-/**
- * Saves the content that node.conf had before an external change, for the operator and for judging the change. At the first iteration, that
- * is the last good content.
- */
+/** Saves the content that node.conf had before an external change; at the first iteration, the last good content. */
 export async function saveConfigBeforeEdit(
   reading: ConfigReading,
   { isFirst }: Readonly<{ isFirst: boolean }>,
@@ -116,4 +116,43 @@ export async function saveConfigBeforeEdit(
     // The change is judged anyway. A correction either saves the content that it replaces or is not made.
     log.warn({ event: "config-before-edit-not-saved", err: error }, "can't back up the previous node.conf");
   }
+}
+
+type Restorable = Readonly<{ ok: true; document: ConfigDocument } | { ok: false; why: string }>;
+
+type RestoreOver = Readonly<{
+  standing?: ConfigDocument | undefined;
+  /** Meaning of the configuration with which this node is known to have run until now. */
+  ran?: string | undefined;
+}>;
+
+/**
+ * Judges a stored copy: with another node's copy, a node would write into that node's data. It needs the data, keys and ports of the node's last
+ * run; unless the node ran with this very copy until now, also a data path or keys that the current node.conf has as well.
+ */
+export function checkRestorable(
+  copy: Uint8Array,
+  pathsDirectory: string,
+  { standing, ran }: RestoreOver,
+  { nodeValues }: Readonly<{ nodeValues: Pick<UpkeepState["nodeValues"], "get"> }>,
+): Restorable {
+  const parsed = parseConfig(copy);
+  if (!parsed.ok) return { ok: false, why: "the backup itself is invalid" };
+  const values = readNodeValues(parsed.document, pathsDirectory);
+  const lastRan = nodeValues.get();
+  const hasRun = ran !== undefined && hasSameMeaning(ran, parsed.document, undefined);
+  if (lastRan === undefined) return { ok: false, why: "the node's active configuration is not known yet" };
+  const another =
+    findValueDifference(values, lastRan) ?? (hasRun ? undefined : describeMismatch(values, pathsDirectory, standing));
+  return another === undefined ? { ok: true, document: parsed.document } : { ok: false, why: another };
+}
+
+/** Describes why a copy may be another node's, if this node isn't known to have run with it; undefined if nothing indicates that. */
+function describeMismatch(
+  copy: NodeValues,
+  pathsDirectory: string,
+  standing: ConfigDocument | undefined,
+): string | undefined {
+  if (!specifiesOwner(copy)) return "it has neither a data path nor keys, so it can't be matched to this node";
+  return standing === undefined ? undefined : findOwnershipDifference(copy, readNodeValues(standing, pathsDirectory));
 }

@@ -6,19 +6,14 @@ import { createFileDeadline, skipHanging } from "#daemon/files/file-deadline.ts"
 import { watchConfig } from "./config-watch.ts";
 import { resolveNodeLayout, type NodeLayout, type NodeLayoutSettings } from "#node/layout.ts";
 import type { NodeVersion } from "#node/versions.ts";
-import { readConfigWithDeadline } from "./with-deadline.ts";
+import { readConfigWithDeadline } from "./config-file.ts";
 
-/** Location of the node, with the watch on its configuration and the lock for writing it. */
 export type NodeLocation = ReturnType<typeof findNode>;
 
 /** Outcome of following a node. `doubt`: the version's own layout doesn't exist, so either the location or the version is in doubt. */
 type FollowOutcome = Readonly<{ moved: boolean; doubt?: string }>;
 
-/**
- * Finds the node and watches its configuration.
- *
- * @throws {StartupError} when the settings specify no node.
- */
+/** @throws {StartupError} when the settings specify no node. */
 export function findNode(
   settings: NodeLayoutSettings,
   { configLimitBytes, fileTimeoutMs }: Readonly<{ configLimitBytes: number; fileTimeoutMs: number }>,
@@ -42,14 +37,11 @@ export function findNode(
     layout: () => layout,
     lock: () => lock,
     watch,
-    /** Deadline for calls to the file system that holds node.conf. */
     fileDeadline,
     /** Deadlines for the node's data and keys. Each may be on its own file system, and a hung one must not stall the others. */
     dataDeadline: createDeadline(),
     keyDeadline: createDeadline(),
-    /** Deadlines for programs that have an absolute path, on any file system. */
     programDeadlines: { driver: createDeadline(), nodeCli: createDeadline() },
-    /** Reads node.conf; reports a hung file system as a problem. */
     read: () => readConfigWithDeadline(layout.configPath, configLimitBytes, fileDeadline),
     /** Updates the location of a node whose upgrade changed its layout, once the new layout exists. */
     follow: async (version: NodeVersion | undefined): Promise<FollowOutcome> => {
@@ -84,10 +76,7 @@ export function findNode(
   };
 }
 
-/**
- * Returns the settings that keep a node with an existing configuration in its family. If that configuration has a path of its own, it keeps
- * the path in every layout.
- */
+/** Keeps a node with a configuration in its family, and at its path if the family has several. */
 function selectFamily({ family, configPath }: NodeLayout): Pick<NodeLayoutSettings, "family" | "configPath"> {
   return { family: family.name, ...(family.configPlaces.length > 1 ? { configPath } : {}) };
 }

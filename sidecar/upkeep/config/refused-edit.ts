@@ -1,11 +1,10 @@
 import { resolve } from "node:path";
-import { HangingFileSystem } from "#daemon/files/file-deadline.ts";
+import { HangingFileSystem, type FileDeadline } from "#daemon/files/file-deadline.ts";
 import { runLastingProcess } from "#daemon/process/long-running-process.ts";
 import type { OutputFiles } from "#daemon/process/output-files.ts";
 import type { CommandText } from "../command-text.ts";
 import type { ConfigLocation } from "../state/node-identity.ts";
 import { loadStoredConfig } from "./healthy-config.ts";
-import { isKeyMissing } from "./key-files.ts";
 import { findConfValue, isJsonObject, parseConfig } from "#node/conf/document.ts";
 import type { UsableReading } from "./config-file.ts";
 import type { NodeVersion } from "#node/versions.ts";
@@ -15,24 +14,21 @@ import { doubleWait } from "#daemon/time.ts";
 import type { ConfigContext } from "./config-context.ts";
 import type { ObservedConfig } from "./config-observation.ts";
 import type { NodeLocation } from "./node-location.ts";
+import { stat } from "node:fs/promises";
 
 /** Findings that prevent a node from starting. A wrong monitor_config only disables the node's metrics. */
 const fatal: ReadonlySet<LintRule> = new Set(["missing-key", "wrong-type", "port-clash"]);
 
 const keyFiles = ["domain_key_path", "stabilizing_key_path"];
 
-/** Facts and limits for judging an edit. */
-export type EditOptions = Readonly<{
+type EditOptions = Readonly<{
   version: NodeVersion | undefined;
   /** Whether this process can access the node's own files, as with the `ops` driver. */
   seesFiles: boolean;
-  /** URLs at which this process calls the node. */
   urls: Readonly<{ httpUrl: string; webSocketUrl: string }>;
-  /** Hash of the content that a rollback would restore. */
   keptHash: string | undefined;
   /** Whether the node started before the current content was there to read. */
   beganBefore: boolean;
-  /** `restart.checkCommand` and its time limit. */
   checkCommand: readonly string[] | undefined;
   timeoutMs: number;
   /** Names of variables that are passed to the command in addition to those that every program gets. */
@@ -44,14 +40,10 @@ type RejectedEditDependencies = Pick<ConfigContext, "config" | "clock" | "versio
   Readonly<{
     command: CommandText;
     place: Pick<NodeLocation, "layout" | "keyDeadline">;
-    /** Files for the output of `restart.checkCommand`. */
     output: OutputFiles;
   }>;
 
-/**
- * Rejection of an edit, in whole sentences. `wakeInMs`: time until the same edit is judged again; `isUnjudged`: no fault is known, but the
- * edit can't be judged now.
- */
+/** `words`: whole sentences; `wakeInMs`: until it is judged again; `isUnjudged`: no fault is known, but it can't be judged now. */
 export type EditRejection = Readonly<{ words: string; wakeInMs?: number; isUnjudged?: true }>;
 
 /** Delay before `restart.checkCommand` reruns on rejected content, initial and max; it doubles each time. */
@@ -60,11 +52,7 @@ const checkAgain = { initialMs: 10_000, maxMs: 600_000 };
 /** Reason why a node wouldn't start. `id` is the same if different content has the same fault. */
 type Fault = Readonly<{ id: string; words: string }>;
 
-/**
- * Explains why the node wouldn't start with an externally changed node.conf, and therefore isn't restarted for it: a lint finding that its
- * running configuration doesn't have, a missing key file (if the sidecar can access the node's files), or a rejection by
- * `restart.checkCommand`. Returns undefined if there is no objection.
- */
+/** Explains why the node wouldn't start with an edit: a new lint finding, a missing key file, a moved port, or `restart.checkCommand`. */
 export async function explainRejectedEdit(
   reading: UsableReading,
   options: EditOptions,
@@ -124,10 +112,7 @@ async function findConfigFaults(content: Uint8Array | undefined, options: FaultO
   return seesFiles ? [...faults, ...(await findMissingKeyFiles(content, options))] : faults;
 }
 
-/**
- * Finds ports at which this process couldn't reach the node after a restart. If the running configuration's port already differs from the
- * URL's, ports are mapped somewhere in between, so the same mismatch in the new content is accepted.
- */
+/** Finds ports at which the sidecar couldn't reach the node. A mismatch that the running configuration has too means that ports are mapped. */
 function findMovedPorts(content: Uint8Array, { configPath, urls }: FaultOptions): readonly Fault[] {
   const parsed = parseConfig(content);
   if (!parsed.ok) return [];
@@ -202,4 +187,14 @@ async function runCheckCommand(
     checked: { contentHash, refusal: { words, count, againAtMs: clock.monotonicMs() + wakeInMs } },
   });
   return { words, wakeInMs };
+}
+
+/** A file that this user can't access counts as present. @throws {HangingFileSystem} */
+export async function isKeyMissing(path: string, keyDeadline: FileDeadline): Promise<boolean> {
+  return keyDeadline.call(`checking ${path}`, () =>
+    stat(path).then(
+      () => false,
+      (error: NodeJS.ErrnoException) => error.code === "ENOENT" || error.code === "ENOTDIR",
+    ),
+  );
 }

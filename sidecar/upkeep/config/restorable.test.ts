@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { deriveMeaning } from "#node/conf/meaning.ts";
 import { readNodeValues, type NodeValues } from "#node/conf/node-values.ts";
-import { checkRestorable } from "./restorable.ts";
+import { checkRestorable } from "./healthy-config.ts";
 import { readDocument } from "#node/testing/read-document.ts";
 
 const pathsDirectory = "/srv/a/bin";

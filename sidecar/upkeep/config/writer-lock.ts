@@ -3,18 +3,13 @@ import { stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { formatHolder, createProcessLock, type ProcessLock } from "#daemon/files/process-lock.ts";
 
-/** Outcome of acquiring a file's write lock. */
 type WriterLockResult = Readonly<{ ok: true } | { ok: false; reason: "Locked" | "LockFailed"; message: string }>;
 
-/** The right to write one file, granted to one process at a time on one file system. */
 export type WriterLock = ReturnType<typeof createWriterLock>;
 
 type HeldLock = Readonly<{ lockPath: string; lock: ProcessLock }>;
 
-/**
- * Creates a file's lock, next to the file; see {@link createProcessLock}. If the file is a symbolic link to another directory, a second
- * lock is created next to the target: two sidecars may use different links to the same target.
- */
+/** Locks a file by a lock next to it and, if it is a link to another directory, next to its target: sidecars may use different links. */
 export function createWriterLock(path: string) {
   const named = createHeldLock(path, path);
   let behind: HeldLock | undefined;
@@ -35,18 +30,13 @@ export function createWriterLock(path: string) {
     return second;
   };
   return {
-    /** Acquires the lock if it is free; cheap if this process already holds it. */
     acquire,
-    /**
-     * Acquires the lock once the file's directory responds. `acquire` alone makes a blocking file system call, so a hung file system would
-     * block the whole process. Here it blocks only a call that has a time limit.
-     */
+    /** Acquires it once the directory responds, so that a hung file system blocks only a call with a time limit, not the process. */
     acquireOnceReached: async () => {
       // The lock itself reports a missing directory.
       await stat(dirname(path)).catch(() => undefined);
       return acquire();
     },
-    /** Releases the lock and removes the lock files. */
     remove: () => {
       behind?.lock.remove();
       named.lock.remove();
@@ -67,7 +57,6 @@ function createHeldLock(path: string, node: string): HeldLock {
   return { lockPath, lock: createProcessLock(lockPath, node) };
 }
 
-/** Finds a link's target file; undefined if the path isn't a link or the link has no target. */
 function findLinkTarget(path: string): string | undefined {
   try {
     const target = realpathSync(path);

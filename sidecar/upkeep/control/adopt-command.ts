@@ -1,17 +1,14 @@
 import { exitStatus, type CommandOutput } from "#daemon/command-line/command-output.ts";
 import { waitUntil } from "#daemon/time.ts";
 import { requestControl, requestView, runControlCommand, type ControlTarget } from "./request-control.ts";
-import { isAgreedTo, type Agreement } from "./agreement.ts";
+import { isAgreedTo, type Agreement } from "./control-options.ts";
 import { adoptResponse, type AdoptResponse, type ControlView } from "./control-responses.ts";
 
 /** Time within which a newly started sidecar checks its node for the first time. */
 const planWithinMs = 30_000;
 const planPollMs = 500;
 
-/**
- * Shows what a running sidecar would change on its node, and lets the sidecar act from now on. Returns the exit status: 0 if the sidecar
- * may act (as of now, or already); 1 if it may not, because the operator didn't agree, the plan changed, or no sidecar responded.
- */
+/** Shows the plan, and lets the sidecar act from now on. Returns 0 if it may act; 1 if not agreed, changed or unanswered. */
 export function runAdoptCommand(target: ControlTarget, agreement: Agreement, output: CommandOutput): Promise<number> {
   return runControlCommand("adopt", output, async () => {
     const view = await waitUntil(() => requestView(target), isPlanned, { everyMs: planPollMs, withinMs: planWithinMs });
@@ -38,7 +35,6 @@ export function runAdoptCommand(target: ControlTarget, agreement: Agreement, out
   });
 }
 
-/** Prints the sidecar's plan as JSON, and adopts it if `--yes` was given. */
 async function runForProgram(
   target: ControlTarget,
   view: ControlView,

@@ -1,4 +1,5 @@
 import { quoteShellWord } from "#daemon/command-line/shell-word.ts";
+import type { CommandOutput } from "#daemon/command-line/command-output.ts";
 
 /** Options that select a command's sidecar: by its URL, or else its state directory, or else its settings. */
 export type ControlOptions = Readonly<{
@@ -8,14 +9,7 @@ export type ControlOptions = Readonly<{
   tokenFile?: string | undefined;
 }>;
 
-/**
- * Formats the options with which a command in a message selects the same sidecar, each with a leading space. Omits the token and the URL's
- * credentials.
- *
- * @example
- * repeatOptions({ stateDirectory: "/data/node/.gatehouse" }); // " --state-directory /data/node/.gatehouse"
- * repeatOptions({}); // ""
- */
+/** Formats the options that select the same sidecar, each after a space, without token and credentials. */
 export function repeatOptions({ settings, stateDirectory, url, tokenFile }: ControlOptions): string {
   const named =
     url === undefined
@@ -26,4 +20,25 @@ export function repeatOptions({ settings, stateDirectory, url, tokenFile }: Cont
   return Object.entries(named)
     .map(([option, value]) => (value === undefined ? "" : ` ${option} ${quoteShellWord(value)}`))
     .join("");
+}
+
+export type Agreement = Readonly<{
+  yes: boolean;
+  /** Prints one JSON document and doesn't prompt. */
+  json?: boolean | undefined;
+  /** Prompts the operator at the terminal; undefined if there is no terminal. */
+  confirm: ((question: string) => Promise<boolean>) | undefined;
+}>;
+
+type AgreementQuestion = Readonly<{ question: string; refused: string }>;
+
+/** Whether the command has `--yes` or the operator confirms. If neither, prints that, and how to confirm without a terminal. */
+export async function isAgreedTo(
+  { question, refused }: AgreementQuestion,
+  { yes, confirm }: Agreement,
+  output: CommandOutput,
+): Promise<boolean> {
+  if (yes || (await confirm?.(question)) === true) return true;
+  output.error(`${refused}.${confirm === undefined ? " Without a terminal, pass --yes." : ""}\n`);
+  return false;
 }

@@ -3,7 +3,6 @@ import { restartRequestResults } from "../restart/requested-restart.ts";
 import { requestedUpgrade } from "../upgrade/requested-upgrade.ts";
 import { upgradeEnds } from "../../upgrade/progress.ts";
 
-/** Path prefix for the control API on a sidecar's listeners. */
 export const controlPath = "/control";
 
 const hold = z.object({ message: z.string(), sinceMs: z.number() });
@@ -28,7 +27,6 @@ export const controlView = z.object({
   hold: hold.optional(),
   /** Absent until the first check of the node. */
   plan: shownPlan.optional(),
-  /** Current or last upgrade. */
   upgrade: shownUpgrade.optional(),
 });
 
@@ -37,7 +35,6 @@ export type ControlView = Readonly<z.output<typeof controlView>>;
 /** Outcome of `resume`. `busy`: a rollback is in progress and will pause the sidecar again. */
 export const resumeResponse = z.object({
   result: z.enum(["lifted", "none", "busy"]),
-  /** Pause that was lifted, or is active. */
   hold: hold.optional(),
   /** What follows once the pause is lifted: whether the failed restart is retried. */
   next: z.string().optional(),
@@ -50,7 +47,6 @@ export const resumeResponse = z.object({
 
 export type ResumeResponse = Readonly<z.output<typeof resumeResponse>>;
 
-/** Outcome of a requested restart: `requested`, or the reason why the node isn't restarted. */
 export const restartResponse = z.object({
   result: z.enum(restartRequestResults),
   /** Clause describing what a requested restart is waiting for; absent if the restart starts at once, or if an older sidecar responded. */
@@ -60,7 +56,6 @@ export const restartResponse = z.object({
 
 export type RestartResponse = Readonly<z.output<typeof restartResponse>>;
 
-/** Request to adopt the plan that the operator has seen. */
 export const adoptRequest = z.strictObject({ digest: z.string().max(64) });
 
 /** Outcome of `adopt`. `another`: the plan differs from the one that was shown. */
@@ -71,7 +66,6 @@ export const adoptResponse = z.object({
 
 export type AdoptResponse = Readonly<z.output<typeof adoptResponse>>;
 
-/** Response to an upgrade request. */
 export const upgradeResponse = requestedUpgrade.extend({ node: controlView.shape.node });
 
 export type UpgradeResponse = Readonly<z.output<typeof upgradeResponse>>;

@@ -1,7 +1,6 @@
 import { chmod, mkdir, open, rm, type FileHandle } from "node:fs/promises";
 import { join } from "node:path";
 
-/** Directory for the socket, inside a state directory; accessible only to its owner. */
 const socketDirectory = "control";
 
 const socketName = "sidecar.sock";
@@ -12,7 +11,6 @@ const pathBytesMax = 103;
 /** Path at which to bind or connect a socket; valid until disposed of. */
 export type SocketPath = AsyncDisposable & Readonly<{ path: string }>;
 
-/** Builds the path of the socket in a state directory, for display. */
 export function locateSocket(stateDirectory: string): string {
   return join(stateDirectory, socketDirectory, socketName);
 }
@@ -25,10 +23,7 @@ export async function prepareSocket(stateDirectory: string): Promise<void> {
   await rm(join(directory, socketName), { force: true });
 }
 
-/**
- * Finds a path short enough to bind or connect the socket: the socket's own path, or one through the descriptor of its open directory,
- * which Linux supports (proc(5), /proc/self/fd).
- */
+/** Finds a path short enough to bind: the socket's own, or on Linux one through its open directory (proc(5), /proc/self/fd). */
 export async function findSocketPath(stateDirectory: string): Promise<SocketPath> {
   const path = locateSocket(stateDirectory);
   const isShort = Buffer.byteLength(path) <= pathBytesMax;

@@ -20,10 +20,7 @@ const bodyLimitBytes = 8_192;
 
 const requestTimeoutMs = 5_000;
 
-/**
- * Serves a sidecar's control API on a Unix socket in its state directory, mode 0600: users who can't read the state can't change the node.
- * On a file system that does not support sockets, only the commands fail; the sidecar keeps running and logs the failure.
- */
+/** Serves the control API on a Unix socket of mode 0600 in the state directory. Without it only the commands fail, which is logged. */
 export async function listenForControl(
   stateDirectory: string,
   control: UpkeepControl,

@@ -12,7 +12,6 @@ import { findSocketPath, locateSocket } from "./control-socket.ts";
 /** Address of a running sidecar: the socket in its state directory, or its URL with its token. */
 export type ControlTarget = Readonly<
   ({ kind: "socket"; stateDirectories: readonly string[] } | { kind: "url"; url: string; token: string }) & {
-    /** Options with which the operator selected the sidecar, for commands in messages. */
     typed?: ControlOptions;
   }
 >;
@@ -23,7 +22,6 @@ export class ControlError extends Error {
   readonly code = "control_failed";
 }
 
-/** Runs a command that makes control requests; prints why one failed. Returns the exit status. */
 export async function runControlCommand(
   name: "adopt" | "restart" | "resume" | "upgrade",
   output: CommandOutput,
@@ -43,11 +41,9 @@ export function requestView(target: ControlTarget): Promise<ControlView> {
   return requestControl(target, { path: "", answer: controlView });
 }
 
-/** A control request; without a path, it is a GET of the view. */
 type ControlRequest<Schema extends z.ZodType> = Readonly<{
   path: "" | "/resume" | "/restart" | "/adopt" | "/upgrade";
   body?: unknown;
-  /** Default: ten seconds. */
   timeoutMs?: number;
   answer: Schema;
 }>;
@@ -57,11 +53,7 @@ const defaultTimeoutMs = 10_000;
 export const checkWithinMs = 180_000;
 const responseLimitBytes = 1_048_576;
 
-/**
- * Sends a request to a running sidecar.
- *
- * @throws {ControlError} when no sidecar responds, it rejects the request, or another program responds.
- */
+/** @throws {ControlError} when no sidecar responds, it rejects the request, or another program responds. */
 export async function requestControl<Schema extends z.ZodType>(
   target: ControlTarget,
   request: ControlRequest<Schema>,
@@ -99,7 +91,6 @@ async function requestBySocket<Schema extends z.ZodType>(
 /** There is no listener at the address, so nothing was requested. */
 class NoResponse extends ControlError {}
 
-/** Error codes of a failed connection attempt. */
 const unconnected: ReadonlySet<string> = new Set(["ECONNREFUSED", "ENOENT", "EACCES", "ENOTSOCK"]);
 
 async function requestAt<Schema extends z.ZodType>(
@@ -140,7 +131,6 @@ async function requestAt<Schema extends z.ZodType>(
   }
 }
 
-/** Body of a rejection by the control API. */
 const refusalBody = z.object({ error: z.string() });
 
 function explainRefusal(place: string, status: number, text: string): string {

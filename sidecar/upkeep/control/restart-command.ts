@@ -1,13 +1,9 @@
 import { exitStatus, type CommandOutput } from "#daemon/command-line/command-output.ts";
 import { requestControl, requestView, runControlCommand, type ControlTarget } from "./request-control.ts";
 import { restartResponse, type ControlView, type RestartResponse } from "./control-responses.ts";
-import { isAgreedTo, type Agreement } from "./agreement.ts";
-import { repeatOptions } from "./control-options.ts";
+import { isAgreedTo, type Agreement, repeatOptions } from "./control-options.ts";
 
-/**
- * Makes a running sidecar restart its node in the same way as the sidecar's own restarts: verified, and rolled back if the node doesn't
- * recover. Returns the exit status: 0 if the sidecar accepted; 1 if it didn't, or if the operator didn't agree.
- */
+/** Has a sidecar restart its node, verified and rolled back as its own restarts. Returns 0 if the sidecar accepted. */
 export function runRestartCommand(target: ControlTarget, agreement: Agreement, output: CommandOutput): Promise<number> {
   return runControlCommand("restart", output, async () => {
     const view = await requestView(target);
@@ -50,7 +46,6 @@ function explainFollowing({ typed: { url } = {} }: ControlTarget): string {
     : `Follow it with gatehouse status${repeatOptions({ url })}.`;
 }
 
-/** Explains why the sidecar rejected the request, and the remedy. */
 function explainRefusal(
   result: Exclude<RestartResponse["result"], "requested">,
   { hold }: ControlView,

@@ -2,10 +2,7 @@ import { exitStatus, type CommandOutput } from "#daemon/command-line/command-out
 import { requestControl, runControlCommand, type ControlTarget } from "./request-control.ts";
 import { resumeResponse } from "./control-responses.ts";
 
-/**
- * Makes a running sidecar lift the pause that it set when the node didn't recover, and retry what failed. Returns the exit status: 0 if the
- * sidecar reported that the pause is lifted, or that none is active; 1 if no sidecar reported that.
- */
+/** Lifts a pause and retries what failed. Returns 0 if the sidecar reported that it is lifted or that there was none. */
 export function runResumeCommand(
   target: ControlTarget,
   output: CommandOutput,

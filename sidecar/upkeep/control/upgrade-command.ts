@@ -8,7 +8,7 @@ import {
   runControlCommand,
   type ControlTarget,
 } from "./request-control.ts";
-import { isAgreedTo, type Agreement } from "./agreement.ts";
+import { isAgreedTo, type Agreement } from "./control-options.ts";
 import { upgradeResponse, type ControlView, type UpgradeResponse } from "./control-responses.ts";
 import type { UpgradeRequest } from "../upgrade/requested-upgrade.ts";
 
@@ -24,14 +24,10 @@ export type UpgradeOptions = Agreement &
     /** Absolute path of the directory that contains the new programs, as seen by the sidecar. */
     source: string;
     version: string | undefined;
-    /** Whether to show the plan without executing it. */
     dryRun: boolean;
   }>;
 
-/**
- * Shows a running sidecar's plan of an upgrade, starts it once the operator agrees, and follows it until it ends. Returns the exit status: 0
- * if the new version is verified (in a dry run: if the upgrade could start).
- */
+/** Shows the plan of an upgrade, starts it once agreed, and follows it. Returns 0 if the new version is verified or, in a dry run, if it could start. */
 export function runUpgradeCommand(
   target: ControlTarget,
   options: UpgradeOptions,
@@ -40,7 +36,6 @@ export function runUpgradeCommand(
   return runControlCommand("upgrade", output, () => upgradeByRequest(target, options, output));
 }
 
-/** Requests the plan; with the plan's digest, starts the upgrade. */
 function requestPlan(
   target: ControlTarget,
   { source, version }: UpgradeOptions,

@@ -21,10 +21,8 @@ import type {
   UpgradeResponse,
 } from "./control-responses.ts";
 
-/** Requests to a running sidecar. Each change is on disk when its call returns. */
 export type UpkeepControl = ReturnType<typeof createUpkeepControl>;
 
-/** Creates the control for an upkeep, whose responses name the node's own files. */
 export function createUpkeepControl(seen: Observations, parts: UpkeepParts) {
   const { settings, state, place, rate, events, clock, driver, authority, isRestarting, wake } = parts;
   const { mode } = settings.upkeep;
@@ -88,11 +86,8 @@ export function createUpkeepControl(seen: Observations, parts: UpkeepParts) {
     view: () => nameOwn(buildView()),
     /** Lifts a pause, retries what failed, assumes that any competing writer of node.conf has stopped, and has a rejected edit judged again. */
     resume: () => nameOwn(resume()),
-    /** Restarts the node in the same way as the sidecar's own restarts: verified, and rolled back if the node doesn't recover. */
     restart: () => nameOwn(restart()),
-    /** Lets the sidecar act on this node if its plan still has the given digest. */
     adopt: (digest: string) => nameOwn(adopt(digest)),
-    /** Plans an upgrade, or starts it if the plan still matches the one that was shown. */
     upgrade: async (body: UpgradeRequest) => nameOwn(await upgrade(body)),
   };
 }

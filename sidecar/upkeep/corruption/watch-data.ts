@@ -3,7 +3,7 @@ import { HangingFileSystem } from "#daemon/files/file-deadline.ts";
 import type { Logger } from "#daemon/log/log.ts";
 import { isBetweenVersions } from "../adoption/authority.ts";
 import type { ObservedRestarts } from "../restart/restart-observation.ts";
-import { forgetStarts } from "../restart/record-start.ts";
+import { forgetStarts } from "../restart/verify-restart.ts";
 import type { DataEvidence } from "../state/data-evidence.ts";
 import type { UpkeepState } from "../state/upkeep-state.ts";
 import type { ObservedData } from "./data-observation.ts";

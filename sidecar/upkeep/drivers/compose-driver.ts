@@ -1,44 +1,41 @@
 import { z } from "zod";
-import { runProcess } from "#daemon/process/bounded-process.ts";
+import { runProcess, type ProcessResult } from "#daemon/process/bounded-process.ts";
 import { runLastingProcess } from "#daemon/process/long-running-process.ts";
 import type { OutputFiles } from "#daemon/process/output-files.ts";
 import { DriverError, type NodeDriver } from "./driver.ts";
+import { pause } from "#daemon/time.ts";
+import {
+  explainAbandoned,
+  explainExit,
+  explainLeftRunning,
+  type NodeCliRunner,
+  type ToolLocation,
+} from "./node-cli.ts";
 
-/** Commands for a compose deployment, and the directory of its compose file. */
-export type ComposeDriverOptions = Readonly<{
-  /** Command that restarts the containers. */
+type ComposeDriverOptions = Readonly<{
   command: readonly string[];
   /** If absent, the driver can't determine whether the node is running. */
   service?: string | undefined;
   directory: () => string;
   timeoutMs: number;
   psTimeoutMs: number;
-  /** Names of variables passed to the commands in addition to those that every program gets. */
   passes: readonly string[];
 }>;
 
-/**
- * Variables that docker and compose read (docker's command line reference, "Environment variables"); a daemon that is reached over SSH also
- * needs the agent.
- */
+/** What docker and compose read (docker's reference, "Environment variables"), and the agent for a daemon over SSH. */
 export const composeVariables: readonly string[] = ["DOCKER_*", "COMPOSE_*", "XDG_RUNTIME_DIR", "SSH_AUTH_SOCK"];
 
 /** The node's stop timeout in seconds. Without it, Compose before 2.19 allows 10 seconds on a restart, regardless of the file's `stop_grace_period`. */
 const stopTimeoutSeconds = 300;
 
-/** Max output size of a command whose output is read. */
 const outputLimitBytes = 1_048_576;
 
-/** One container in the output of `docker compose ps --format json`. */
 const listed = z.object({ State: z.string() });
 
 /** States of a container whose process exists or is about to start for the first time. */
 const alive: ReadonlySet<string> = new Set(["running", "paused", "created"]);
 
-/**
- * Restarts a container deployment with `docker compose restart` (specification, "Node command line"). Restarts only the node's service, if
- * one is set: by default the command restarts all services in the file, including the sidecar.
- */
+/** Runs `docker compose restart` (specification, "Node command line") for the node's service: by default it restarts all, the sidecar too. */
 export function createComposeDriver(options: ComposeDriverOptions, output: OutputFiles): NodeDriver {
   const { directory, timeoutMs, passes } = options;
   const command = buildRestart(options);
@@ -59,7 +56,6 @@ export function createComposeDriver(options: ComposeDriverOptions, output: Outpu
 
 const defaultRestart = ["docker", "compose", "restart"];
 
-/** Builds the restart command. An operator's own command is used unchanged. */
 function buildRestart({ command, service }: ComposeDriverOptions): readonly string[] {
   if (service === undefined || command.join(" ") !== defaultRestart.join(" ")) return command;
   return [...command, "--timeout", String(stopTimeoutSeconds), service];
@@ -74,7 +70,6 @@ export function buildComposeCommand(
   return [...(at > 0 ? restart : defaultRestart).slice(0, at > 0 ? at : -1), ...words];
 }
 
-/** Checks whether a container of the service is alive; `unknown` if compose doesn't report it. */
 async function checkRunning(
   { command, service, directory, psTimeoutMs, passes }: ComposeDriverOptions,
   signal: AbortSignal,
@@ -104,4 +99,67 @@ function readContainers(output: string): readonly z.output<typeof listed>[] | un
     // Not JSON; the caller handles a missing value.
     return undefined;
   }
+}
+
+type ComposeNodeCliOptions = Readonly<{
+  /** Command that runs a program in a service, such as `docker compose exec`. Its options, the service and the program are appended. */
+  exec: readonly string[];
+  service: string;
+  timeoutMs: number;
+  outputLimitBytes: number;
+  passes?: readonly string[];
+}>;
+
+type ComposeNodeCliLocations = Readonly<{ directory: () => string; tool: () => ToolLocation }>;
+
+/** Runs the tool by `docker compose exec` (specification). A program over its time can't be killed: it is abandoned, and no other starts meanwhile. */
+export function createComposeNodeCli(options: ComposeNodeCliOptions, places: ComposeNodeCliLocations): NodeCliRunner {
+  const { exec, service, timeoutMs } = options;
+  let isLeftRunning = false;
+  return async (args, signal) => {
+    const tool = places.tool();
+    const name = `./${tool.command} in service ${service}`;
+    if (isLeftRunning) return explainLeftRunning(name);
+    const run = runProcess({
+      ...options,
+      command: [...exec, "-T", "--workdir", tool.directory, service, `./${tool.command}`, ...args],
+      directory: places.directory(),
+      timeoutMs: leftRunningMs,
+      signal,
+    });
+    const result = await waitForResult(run, timeoutMs);
+    if (result !== undefined) return explainResult(result, name, options, places);
+    isLeftRunning = true;
+    void run.finally(() => {
+      isLeftRunning = false;
+    });
+    return explainAbandoned(name, timeoutMs);
+  };
+}
+
+/** Time for which a hung program prevents another from being started. */
+const leftRunningMs = 86_400_000;
+
+async function waitForResult(run: Promise<ProcessResult>, timeoutMs: number): Promise<ProcessResult | undefined> {
+  const over = new AbortController();
+  try {
+    return await Promise.race([run, pause(timeoutMs, over.signal).then(() => undefined)]);
+  } finally {
+    over.abort();
+  }
+}
+
+/** Explains a failure. A failure in the container is attributed to the tool; a failure of compose itself, to compose's settings. */
+function explainResult(
+  result: ProcessResult,
+  name: string,
+  { exec, service }: ComposeNodeCliOptions,
+  { directory }: ComposeNodeCliLocations,
+): ProcessResult {
+  if (result.ok) return result;
+  const { exitStatus, message } = result;
+  if (exitStatus === 126 || exitStatus === 127) return explainExit(name, exitStatus, result.said ?? "");
+  if (result.reason === "Failed" && exitStatus === undefined) return result;
+  const settings = `${exec.join(" ")}, compose.service ${service}, in compose.directory ${directory()}`;
+  return { ...result, message: `${message} (${settings})` };
 }

@@ -1,25 +1,16 @@
-/** Report on a restart command that succeeded according to its exit status. */
 export type RestartReport = Readonly<{
   /** Standard error from the driver's programs: some exit with status 0 even on failure. */
   failureOutput?: string;
 }>;
 
-/** Access to the node's process. */
 export type NodeDriver = Readonly<{
-  /** Same name as in the setting `restart.driver`. */
   name: string;
-  /**
-   * Stops the node and starts it again; resolves once the new process is started. If the driver's restart also stops the sidecar, it
-   * resolves when `stopping` is aborted: the restart has been requested, and the next sidecar sees its outcome.
-   *
-   * @throws {DriverError} when the stop or the start failed.
-   */
+  /** Resolves once the new process is started or, if the restart also stops the sidecar, `stopping` is aborted. @throws {DriverError} */
   restart: (signal: AbortSignal, stopping?: AbortSignal) => Promise<RestartReport>;
   /** Stops the node and leaves it stopped; absent if the driver can't do that. May throw if the node isn't running. @throws {DriverError} */
   stop?: (signal: AbortSignal) => Promise<RestartReport>;
   /** Starts a stopped node. @throws {DriverError} */
   start?: (signal: AbortSignal) => Promise<RestartReport>;
-  /** Reads the start time of the node's process (wall clock), if the driver knows it. */
   startedAt?: (signal: AbortSignal) => Promise<NodeStart>;
   /** Finds the processes that may be the node's; also empty if they are hidden from the sidecar. */
   processes?: () => Promise<readonly number[]>;
@@ -27,14 +18,10 @@ export type NodeDriver = Readonly<{
   runs?: (signal: AbortSignal) => Promise<boolean | "unknown">;
   /** Explains why the driver can't act now, if that can be determined without trying; without a full stop. */
   problem?: () => Promise<string | undefined>;
-  /**
-   * Reads the id of the running instance, which changes at each restart: a sidecar that was stopped with the node uses it to detect whether
-   * the restart happened.
-   */
+  /** Id of the running instance, which changes at each restart: by it a sidecar that was stopped with the node sees that the restart happened. */
   instanceId?: (signal: AbortSignal) => Promise<string | undefined>;
 }>;
 
-/** Reads the id of the running instance; undefined if the driver has no such id or can't reach the node. */
 export async function readInstanceId(driver: NodeDriver, signal: AbortSignal): Promise<string | undefined> {
   return await driver.instanceId?.(signal).catch(skipUnreachable);
 }
@@ -48,7 +35,6 @@ export type NodeStart = number | "not-running" | "unknown";
 /** When the node started, relative to node.conf's content. `after`: the node has read the content; `before`: it hasn't. */
 export type NodeStarted = "after" | "before" | "unknown";
 
-/** Reads `startedAt`; `unknown` if the driver lacks it or can't reach the node. */
 export async function readStart(driver: NodeDriver | undefined, signal: AbortSignal): Promise<NodeStart> {
   const started = await driver?.startedAt?.(signal).catch((error: unknown) => {
     if (!signal.aborted) skipUnreachable(error);
@@ -62,14 +48,10 @@ function skipUnreachable(error: unknown): undefined {
   if (!(error instanceof DriverError)) throw error;
 }
 
-/** Failed restart: the attempted command and its outcome. */
 export class DriverError extends Error {
   override readonly name: string = "DriverError";
   readonly code: "restart_failed" | "start_failed" = "restart_failed";
-  /**
-   * Exit status of the node's start command; undefined if it didn't exit by itself, or if the driver has no such
-   * command.
-   */
+  /** Exit status of the start command; undefined if it didn't exit by itself or there is none. */
   readonly startStatus: number | undefined;
 
   constructor(message: string, options: ErrorOptions & Readonly<{ startStatus?: number | undefined }> = {}) {

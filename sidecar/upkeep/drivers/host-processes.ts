@@ -3,12 +3,10 @@ import { basename, sep } from "node:path";
 import { uptime } from "node:os";
 import type { Clock } from "#daemon/clock.ts";
 import { isLeftRunning } from "#daemon/process/long-running-process.ts";
+import { readUrlPort } from "#daemon/http/address.ts";
+import type { ProcessMark } from "../state/upgrade-record.ts";
 
-/**
- * Finds the start time of the process that listens on a port on this machine and runs either in a directory or from a program in it. Both
- * are required: a shell may be in that directory, and a proxy may listen on that port. Undefined if no such process is visible: in another
- * container, of another user, not on Linux.
- */
+/** Finds the start of the process that listens on the port and is in the directory: a shell may be in it, and a proxy may listen there. */
 export async function findListenerStart(
   port: number,
   directory: string,
@@ -18,8 +16,7 @@ export async function findListenerStart(
   return pid === undefined ? undefined : readProcessStart(pid, clock);
 }
 
-/** Finds the visible processes that listen on a port on this machine and run either in a directory or from a program in it. */
-export async function findListeners(port: number, directory: string): Promise<readonly number[]> {
+async function findListeners(port: number, directory: string): Promise<readonly number[]> {
   const sockets = await findListeningSockets(port);
   const pids: number[] = [];
   if (sockets.size === 0) return pids;
@@ -37,14 +34,11 @@ async function hasOpenSocket(sockets: ReadonlySet<string>, pid: number): Promise
 /** State of a listening socket in the tables (proc_pid_net(5)). */
 const listening = "0A";
 
-/** Linux tables that list this machine's TCP sockets. */
 const ownTables: readonly string[] = ["/proc/net/tcp", "/proc/net/tcp6"];
 
 /**
- * Finds the sockets that listen on a port, under the names used by the links in `/proc/<pid>/fd`. A table starts with the listening sockets
- * (the kernel's Documentation/networking/proc_net_tcp.rst), and reading stops after them: the rest lists every connection, including those
- * closed within the last minute. During a flood of connections the rest is megabytes long, and reading it blocked the thread for half a
- * second. An unreadable table counts as empty.
+ * Finds the sockets that listen on a port, as named in `/proc/<pid>/fd`. Stops after a table's listening sockets, which come first (kernel,
+ * proc_net_tcp.rst): the rest lists every connection, megabytes during a flood, which blocked the thread for half a second.
  */
 export async function findListeningSockets(port: number, tables = ownTables): Promise<ReadonlySet<string>> {
   const suffix = `:${port.toString(16).toUpperCase().padStart(4, "0")}`;
@@ -65,17 +59,13 @@ async function readListeningSockets(path: string, suffix: string): Promise<reado
   return found;
 }
 
-/**
- * Finds the processes that run in a directory or from a program in it, except the sidecar and its children. Also empty if processes aren't
- * visible: on systems other than Linux, or if they belong to another user.
- */
+/** Finds the processes in a directory or from a program in it, without the sidecar and its children; none where they aren't visible. */
 export async function findProcessesIn(directory: string): Promise<readonly number[]> {
   const inside = (await readProcesses(directory)).filter(({ isInside }) => isInside);
   return (await withoutOwn(inside)).map(({ pid }) => pid);
 }
 
-/** A process on this machine. */
-export type HostProcess = Readonly<{
+type HostProcess = Readonly<{
   pid: number;
   /** File name of the process's program (for a script, of its interpreter); empty if the process belongs to another user. */
   program: string;
@@ -84,8 +74,7 @@ export type HostProcess = Readonly<{
   isProgramInside: boolean;
 }>;
 
-/** Lists the machine's processes, except the sidecar and its children, with whether each is in a given directory. */
-export async function listProcesses(directory: string): Promise<readonly HostProcess[]> {
+async function listProcesses(directory: string): Promise<readonly HostProcess[]> {
   return withoutOwn(await readProcesses(directory));
 }
 
@@ -107,7 +96,6 @@ async function readProcesses(directory: string): Promise<readonly HostProcess[]>
   return found.flat();
 }
 
-/** Lists the visible processes; none on systems other than Linux. */
 export async function listPids(): Promise<readonly number[]> {
   const entries = await readdir("/proc").catch(() => []);
   return entries.filter((entry) => /^\d+$/.test(entry)).map(Number);
@@ -123,8 +111,7 @@ async function withoutOwn(processes: readonly HostProcess[]): Promise<readonly H
   return processes.filter((_, at) => owned[at] === false);
 }
 
-/** Reads a process's command line; empty if the process has exited. */
-export async function readCommandLine(pid: number): Promise<string> {
+async function readCommandLine(pid: number): Promise<string> {
   return (await readProcessFile(pid, "cmdline")).replaceAll("\0", " ");
 }
 
@@ -143,11 +130,7 @@ const ticksPerSecond = 100;
 /** A process's start time on both clocks, accurate to about 20 ms. */
 type ProcessStart = Readonly<{ wallMs: number; monotonicMs: number }>;
 
-/**
- * Reads when a process started; undefined if the process has exited, or on systems other than Linux. Linux reports the time relative to the
- * machine's uptime, which is read right after the clocks. If this process is paused in between, the other process seems older than it is,
- * never younger.
- */
+/** Linux reports the start relative to its uptime, read right after the clocks: a pause in between makes the process seem older, never younger. */
 export async function readProcessStart(pid: number, clock: Clock): Promise<ProcessStart | undefined> {
   const ticks = await readStartTicks(pid);
   if (ticks === undefined) return undefined;
@@ -160,10 +143,7 @@ export async function readProcessStart(pid: number, clock: Clock): Promise<Proce
 /** States of a process that has exited but whose parent hasn't collected its status yet (`proc_pid_stat(5)`). */
 const endedStates: ReadonlySet<string | undefined> = new Set(["Z", "X"]);
 
-/**
- * Reads when a process started, in clock ticks since boot; together with the process id, this is unique. Undefined if the process has
- * exited, or on systems other than Linux.
- */
+/** Reads the start in clock ticks since boot, unique with the process id; undefined if it has exited, or not on Linux. */
 export async function readStartTicks(pid: number): Promise<number | undefined> {
   const stat = await readProcessFile(pid, "stat");
   if (stat === "") return undefined;
@@ -172,4 +152,46 @@ export async function readStartTicks(pid: number): Promise<number | undefined> {
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   const ticks = Number(fields[19] ?? Number.NaN);
   return endedStates.has(fields[0]) || !Number.isFinite(ticks) ? undefined : ticks;
+}
+
+export type NodeProcesses = ReturnType<typeof createNodeProcesses>;
+
+type NodeProcessesOptions = Readonly<{
+  httpUrl: string;
+  binDirectory: () => string;
+  /** By which `ops` finds the node's processes. If undefined, the node's are those of the program that listens on the port from the bin directory. */
+  processName: () => string | undefined;
+}>;
+
+export function createNodeProcesses({ httpUrl, binDirectory, processName }: NodeProcessesOptions) {
+  const port = readUrlPort(new URL(httpUrl));
+  let program: string | undefined;
+  return {
+    now: async () => mark(await findListeners(port, binDirectory())),
+    /** Finds the node's processes (by port, or by program in its directory), and other nodes' of the same program elsewhere. */
+    find: async () => {
+      const directory = binDirectory();
+      const [holders, all] = await Promise.all([findListeners(port, directory), listProcesses(directory)]);
+      program ??= all.find(({ pid, isProgramInside }) => isProgramInside && holders.includes(pid))?.program;
+      const name = processName();
+      const nodes = await Promise.all(
+        all.map(async (process) => {
+          const isNode =
+            name === undefined ? process.program === program : (await readCommandLine(process.pid)).includes(name);
+          return isNode ? [process] : [];
+        }),
+      );
+      const inside = nodes.flat().flatMap(({ pid, isInside }) => (isInside ? [pid] : []));
+      const elsewhere = nodes.flat().flatMap(({ pid, isInside }) => (isInside ? [] : [pid]));
+      return { own: await mark([...new Set([...holders, ...inside])]), elsewhere: await mark(elsewhere) };
+    },
+    runs: async ({ pid, startTicks }: ProcessMark) => (await readStartTicks(pid)) === startTicks,
+  };
+}
+
+async function mark(pids: readonly number[]): Promise<readonly ProcessMark[]> {
+  const marks = pids.map(async (pid) => ({ pid, startTicks: await readStartTicks(pid) }));
+  return (await Promise.all(marks)).flatMap(({ pid, startTicks }) =>
+    startTicks === undefined ? [] : [{ pid, startTicks }],
+  );
 }

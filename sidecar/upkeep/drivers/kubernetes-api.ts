@@ -7,7 +7,6 @@ import { lookupName } from "#daemon/http/name-lookup.ts";
 import { DriverError } from "./driver.ts";
 import { createRunningTimeout } from "#daemon/time.ts";
 
-/** Address of the API server, and the credentials for it. */
 export type KubernetesApiOptions = Readonly<{
   apiUrl: string;
   namespace?: string | undefined;
@@ -18,7 +17,6 @@ export type KubernetesApiOptions = Readonly<{
 /** Credentials for the API server; re-read each time, because tokens are rotated. */
 type KubernetesCredentials = Readonly<{ token: string; ca: string | undefined; namespace: string }>;
 
-/** API server, accessed with the pod's own service account. */
 export type KubernetesApi = AsyncDisposable &
   Readonly<{
     credentials: () => Promise<KubernetesCredentials>;
@@ -31,15 +29,12 @@ export type KubernetesApi = AsyncDisposable &
     ) => Promise<KubernetesResponse>;
   }>;
 
-/** API group and body of a request. */
 type KubernetesContent = Readonly<{
-  /** Path of the objects' API group; default `/api/v1`. */
   group?: string;
   /** New object for POST, or merge patch for PATCH. */
   body?: unknown;
 }>;
 
-/** Content types of request bodies, by method. */
 const contentTypes = {
   GET: undefined,
   DELETE: undefined,
@@ -119,7 +114,6 @@ function parse(text: string): unknown {
   }
 }
 
-/** Reads the status and message from a rejection, which is a Kubernetes Status object. */
 export function readKubernetesMessage({ status, body }: KubernetesResponse): string {
   const message = (body as { message?: unknown } | null)?.message;
   return `${status}: ${typeof message === "string" ? message : "no message"}`;

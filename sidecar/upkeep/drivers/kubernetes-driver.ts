@@ -1,10 +1,13 @@
 import { z } from "zod";
 import { createRunningTimeout, waitUntil } from "#daemon/time.ts";
 import { DriverError, type NodeDriver, type NodeStart } from "./driver.ts";
-import { readKubernetesMessage, type KubernetesApi } from "./kubernetes-api.ts";
+import { readKubernetesMessage, type KubernetesApi, readKubernetesResponse } from "./kubernetes-api.ts";
+import type { IncomingMessage } from "node:http";
+import { WebSocket } from "ws";
+import { reportSuccess, takeFirstLine, type ProcessResult } from "#daemon/process/bounded-process.ts";
+import { type NodeCliRunner, explainExit, type ToolLocation } from "./node-cli.ts";
 
-/** The node's pod and container, and the time limit for a restart. */
-export type KubernetesDriverOptions = Readonly<{ pod: string; container: string; timeoutMs: number }>;
+type KubernetesDriverOptions = Readonly<{ pod: string; container: string; timeoutMs: number }>;
 
 const containerStatus = z.object({
   name: z.string(),
@@ -20,10 +23,7 @@ type Pod = z.output<typeof podSchema>;
 
 const pollIntervalMs = 500;
 
-/**
- * Restarts the node by deleting its pod, which its StatefulSet recreates, and waits for the new pod's container to run. Needs only `get`
- * and `delete` on that one pod.
- */
+/** Deletes the pod, which its StatefulSet recreates, and waits for the container. Needs only `get` and `delete` on that pod. */
 export function createKubernetesDriver(options: KubernetesDriverOptions, api: KubernetesApi): NodeDriver {
   const path = `/pods/${encodeURIComponent(options.pod)}`;
   const readPod = async (signal: AbortSignal): Promise<Pod | undefined> => {
@@ -67,4 +67,138 @@ export function createKubernetesDriver(options: KubernetesDriverOptions, api: Ku
 function readContainerStart(pod: Pod, container: string): NodeStart {
   const running = pod.status?.containerStatuses?.find(({ name }) => name === container)?.state?.running;
   return running === undefined ? "not-running" : Date.parse(running.startedAt);
+}
+
+type KubernetesNodeCliOptions = Readonly<{
+  apiUrl: string;
+  pod: string;
+  container: string;
+  timeoutMs: number;
+  outputLimitBytes: number;
+}>;
+
+/** First byte of each message (Kubernetes remote command protocol, `v4.channel.k8s.io`). */
+const channels = { output: 1, errors: 2, status: 3 } as const;
+
+/** Final status of a command (`v4.channel.k8s.io`): a Status object whose causes include the exit status. */
+const execStatus = z.object({
+  status: z.string(),
+  message: z.string().optional(),
+  details: z
+    .object({ causes: z.array(z.object({ reason: z.string().optional(), message: z.string().optional() })).optional() })
+    .optional(),
+});
+
+/** Runs the tool in the node's container (pod exec over WebSocket). Needs `create` (and `get`) on that pod's `exec`. */
+export function createKubernetesNodeCli(
+  options: KubernetesNodeCliOptions,
+  place: () => ToolLocation,
+  api: KubernetesApi,
+): NodeCliRunner {
+  return async (args, signal) => {
+    const { command, directory } = place();
+    const name = `${command} in pod ${options.pod}`;
+    try {
+      const { token, ca, namespace } = await api.credentials();
+      const url = buildExecUrl(options, namespace, [`${directory}/${command}`, ...args]);
+      const headers = { authorization: `Bearer ${token}` };
+      const socket = new WebSocket(url, ["v4.channel.k8s.io"], {
+        headers,
+        ...(ca === undefined ? {} : { ca }),
+        maxPayload: options.outputLimitBytes + 1,
+      });
+      return await collect(socket, name, options, signal);
+    } catch (error) {
+      if (error instanceof DriverError) return { ok: false, reason: "Failed", message: error.message };
+      throw error;
+    }
+  };
+}
+
+function buildExecUrl(options: KubernetesNodeCliOptions, namespace: string, command: readonly string[]): URL {
+  const pod = `${encodeURIComponent(namespace)}/pods/${encodeURIComponent(options.pod)}`;
+  const url = new URL(`${options.apiUrl.replace(/\/$/, "")}/api/v1/namespaces/${pod}/exec`);
+  url.protocol = url.protocol === "https:" ? "wss:" : "ws:";
+  url.search = new URLSearchParams([
+    ["container", options.container],
+    ["stdout", "true"],
+    ["stderr", "true"],
+    ...command.map((part) => ["command", part]),
+  ]).toString();
+  return url;
+}
+
+async function collect(
+  socket: WebSocket,
+  name: string,
+  { timeoutMs, outputLimitBytes }: KubernetesNodeCliOptions,
+  signal: AbortSignal,
+): Promise<ProcessResult> {
+  const text = { output: "", errors: "", status: "" };
+  const deadline = AbortSignal.any([signal, createRunningTimeout(timeoutMs)]);
+  try {
+    return await new Promise<ProcessResult>((resolve) => {
+      const fail = (reason: "TimedOut" | "TooMuchOutput" | "Failed", words: string) =>
+        resolve({ ok: false, reason, message: `${name} ${words}` });
+      const failTooMuch = () => fail("TooMuchOutput", `printed more than ${outputLimitBytes} bytes, the limit.`);
+      deadline.addEventListener("abort", () => fail("TimedOut", `did not finish within ${timeoutMs} ms.`), {
+        once: true,
+      });
+      socket.on("unexpected-response", (_request, response) => {
+        explainRefusal(response).then(
+          (words) => fail("Failed", `can't be run: ${words}`),
+          (error: unknown) => fail("Failed", `can't be run (${String(error)}).`),
+        );
+      });
+      socket.on("error", (error: NodeJS.ErrnoException) =>
+        error.code === "WS_ERR_UNSUPPORTED_MESSAGE_LENGTH"
+          ? failTooMuch()
+          : fail("Failed", `can't be run (${error.message}); check the cluster's DNS and the pod's network policies.`),
+      );
+      socket.on("message", (data: Buffer) => {
+        const channel = Object.entries(channels).find(([, number]) => number === data[0])?.[0] as keyof typeof channels;
+        if (channel === undefined) return;
+        text[channel] += data.subarray(1).toString("utf8");
+        if (text[channel].length > outputLimitBytes) failTooMuch();
+      });
+      socket.once("close", () => resolve(buildResult(name, text)));
+    });
+  } finally {
+    socket.terminate();
+  }
+}
+
+/** Uses the API server's message to explain why no stream was opened: a permission is missing, or a container isn't running yet. */
+async function explainRefusal(response: IncomingMessage): Promise<string> {
+  const answer = await readKubernetesResponse(response.statusCode ?? 0, response);
+  return `${readKubernetesMessage(answer)}${answer.status === 403 ? "; grant create on pods/exec." : ""}`;
+}
+
+function buildResult(name: string, text: Readonly<{ output: string; errors: string; status: string }>): ProcessResult {
+  const status = parseStatus(text.status);
+  if (status?.status === "Success") return reportSuccess(text.output, text.errors);
+  const said = takeFirstLine(text.errors) || takeFirstLine(text.output);
+  const exit = status?.details?.causes?.find(({ reason }) => reason === "ExitCode")?.message;
+  if (exit !== undefined) return explainExit(name, Number(exit), said);
+  if (status === undefined) {
+    const message = `${name} exited without a status: ${said || "nothing was printed"}`;
+    return { ok: false, reason: "Failed", message };
+  }
+  // The runtime couldn't start the program. The reason is at the end of the message, after the layers that the error passed through.
+  const words = status.message?.slice(-saidLimit) ?? "no reason given";
+  return explainExit(name, /exec failed|permission denied/.test(words) ? notStarted : null, words);
+}
+
+/** Exit status that a shell returns for a program that couldn't be started. */
+const notStarted = 126;
+
+const saidLimit = 300;
+
+function parseStatus(text: string): z.output<typeof execStatus> | undefined {
+  try {
+    return execStatus.safeParse(JSON.parse(text)).data;
+  } catch {
+    // The stream ended before the status arrived, which the caller reports.
+    return undefined;
+  }
 }

@@ -4,10 +4,8 @@ import { type ProcessFailureReason, type ProcessResult, runProcess } from "#daem
 import type { NodeFamily } from "#node/families.ts";
 import { parsePruneInfo, type PruneInfo } from "#node/prune-info.ts";
 
-/** Runs the node's command-line tool with arguments, wherever the tool is, within the runner's limits. */
 export type NodeCliRunner = (args: readonly string[], signal: AbortSignal) => Promise<ProcessResult>;
 
-/** The tool's response, or the reason why there is none. */
 export type NodeCliResult<T> = Readonly<
   { ok: true; value: T } | { ok: false; reason: ProcessFailureReason | "UnexpectedOutput"; message: string }
 >;
@@ -56,10 +54,7 @@ export function createNodeCli(form: () => NodeCliForm, run: NodeCliRunner, runFo
   };
 }
 
-/**
- * Explains why a program in a container exited, from its status and output. A container runtime returns 127 for a missing program and 126
- * for one that can't be executed. Older engines (Docker 20.10) return 126 for both, and only the text differs.
- */
+/** Runtimes exit with 127 for a missing program and 126 for one that can't be executed; Docker 20.10 with 126 for both, with another text. */
 export function explainExit(name: string, exitCode: number | null, said: string): ProcessResult {
   const isAbsent = /no such file or directory|not found/.test(said);
   if (exitCode === 127 || (exitCode === 126 && isAbsent)) {
@@ -94,15 +89,12 @@ export function nameVersionProgram({ versionedBy, programs }: NodeFamily, comman
   return versionedBy === "commit" ? (programs.process ?? tool) : tool;
 }
 
-/** Settings for running the tool on this machine. */
 export type LocalNodeCliOptions = Readonly<{
   timeoutMs: number;
   outputLimitBytes: number;
-  /** Names of variables that are passed to the tool in addition to those that every program gets. */
   passes?: readonly string[];
 }>;
 
-/** Runs the tool in the node's bin directory. */
 export function createLocalNodeCli(options: LocalNodeCliOptions, place: () => ToolLocation): NodeCliRunner {
   return (args, signal) => runLocalTool(options, place(), args, signal);
 }

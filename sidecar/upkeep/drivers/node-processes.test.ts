@@ -4,7 +4,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { createNodeProcesses } from "./node-processes.ts";
+import { createNodeProcesses } from "./host-processes.ts";
 
 test.skipIf(process.platform !== "linux")("the process that holds a port is found, and seen to end", async () => {
   const directory = await mkdtemp(join(tmpdir(), "gatehouse-holder-"));

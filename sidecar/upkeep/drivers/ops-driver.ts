@@ -3,35 +3,28 @@ import { basename, isAbsolute, resolve } from "node:path";
 import type { ProcessResult } from "#daemon/process/bounded-process.ts";
 import { runLastingProcess } from "#daemon/process/long-running-process.ts";
 import type { OutputFiles } from "#daemon/process/output-files.ts";
-import type { NodeLayout } from "#node/layout.ts";
+import { type NodeLayout, formatArgument } from "#node/layout.ts";
 import { findProcessesIn } from "./host-processes.ts";
 import { DriverError, StartFailedError, type NodeDriver, type RestartReport } from "./driver.ts";
-import type { OpsLocation } from "./ops-location.ts";
-import { lockMs, startByOps } from "./ops-start.ts";
-import { reportRestart, stopByOps, type OpsStopDependencies } from "./ops-stop.ts";
+import { lockMs, startByOps, reportRestart, stopByOps, type OpsStopDependencies } from "./ops-commands.ts";
+import type { SidecarSettings } from "../../settings.ts";
 
-/** Stop command for a binary deployment's node, and limits. */
-export type OpsDriverOptions = Readonly<{
+type OpsDriverOptions = Readonly<{
   stop: readonly string[];
   /** Time for the node to exit on its own before the stop command runs. */
   stopTimeoutSeconds: number;
   timeoutMs: number;
 }>;
 
-/** Working directory for `ops`, the node's start command, and the programs' directory. */
 type Place = () => OpsLocation &
   Pick<NodeLayout, "binDirectory"> &
   Readonly<{
-    /** Names of variables passed to the commands in addition to those that every program gets. */
     passes: readonly string[];
   }>;
 
 export type OpsDriverDependencies = OpsStopDependencies & Readonly<{ output: OutputFiles }>;
 
-/**
- * Restarts a binary deployment: `./ops stop --force`, then, once the old process has exited, `./ops start --config ./node.conf`
- * (specification, "Node command line"). Starts the node even if the stop command fails, because the node may have been down.
- */
+/** Restarts by `./ops stop --force`, then `./ops start --config ./node.conf` (specification), even if the stop fails: the node may be down. */
 export function createOpsDriver(
   options: OpsDriverOptions,
   place: Place,
@@ -151,10 +144,7 @@ function buildReport(results: readonly (ProcessResult | undefined)[]): RestartRe
   return said.length === 0 ? {} : { failureOutput: said.join("; ") };
 }
 
-/**
- * Determines why a program in a directory can't be run; undefined if it can, as far as this can be checked: the system searches PATH for a
- * name without a slash.
- */
+/** Why a program can't be run, as far as this can be checked: the system searches PATH for a name without a slash. */
 async function findProgramProblem(file: string, directory: string): Promise<string | undefined> {
   if (!file.includes("/")) return undefined;
   const path = resolve(directory, file);
@@ -164,10 +154,20 @@ async function findProgramProblem(file: string, directory: string): Promise<stri
   return `is missing; install it ${where}, or configure another program`;
 }
 
-/** Whether a file exists and is accessible in the given mode. */
 async function isAccessible(path: string, mode: number = constants.F_OK): Promise<boolean> {
   return access(path, mode).then(
     () => true,
     () => false,
   );
+}
+
+export type OpsLocation = Readonly<{ directory: string; start: readonly string[] }>;
+
+/** Determines how to run `ops`, from the settings or else from the node's family (specification, "Node command line"). */
+export function findOpsLocation({ ops }: Pick<SidecarSettings, "ops">, layout: NodeLayout): OpsLocation {
+  const directory = ops.directory ?? layout.opsDirectory;
+  return {
+    directory,
+    start: ops.start ?? ["./ops", "start", "--config", formatArgument(layout.configPath, directory)],
+  };
 }

@@ -2,7 +2,6 @@ import { explainHanging, type FileDeadline } from "#daemon/files/file-deadline.t
 import type { NodeCli } from "./node-cli.ts";
 import { DriverError, type NodeDriver } from "./driver.ts";
 
-/** Working directory for the node's programs, and the deadlines for their file systems. */
 export type NodeReach = Readonly<{
   directory: () => string;
   fileDeadline: () => FileDeadline;
@@ -11,10 +10,7 @@ export type NodeReach = Readonly<{
   programDeadline: () => FileDeadline;
 }>;
 
-/**
- * Queries the file system of the node's directory before each run of `node_cli`. The system call that starts a program returns only once
- * the program is read, so a hung file system would otherwise block the whole process forever.
- */
+/** The system call that starts a program returns once it is read: on a hung file system it would block the process, so that is checked first. */
 export function reachNodeCli(nodeCli: NodeCli, reach: NodeReach): NodeCli {
   const guard =
     <Answer>(query: (signal: AbortSignal) => Promise<Answer>) =>

@@ -11,24 +11,15 @@ import {
 } from "./node-cli.ts";
 import type { NodeLayout } from "#node/layout.ts";
 import { deriveBinDirectory } from "#node/versions.ts";
-import { buildComposeCommand, composeVariables, createComposeDriver } from "./compose-driver.ts";
-import { createComposeNodeCli } from "./compose-node-cli.ts";
-import { createDockerDriver } from "./docker-driver.ts";
-import { createDockerEngine } from "./docker-engine.ts";
-import { createDockerNodeCli } from "./docker-node-cli.ts";
+import { buildComposeCommand, composeVariables, createComposeDriver, createComposeNodeCli } from "./compose-driver.ts";
+import { createDockerDriver, createDockerEngine, createDockerNodeCli } from "./docker-driver.ts";
 import type { NodeDriver } from "./driver.ts";
 import { createKubernetesApi } from "./kubernetes-api.ts";
-import { createKubernetesDriver } from "./kubernetes-driver.ts";
-import { createKubernetesNodeCli } from "./kubernetes-node-cli.ts";
-import { createOpsDriver, type OpsDriverDependencies } from "./ops-driver.ts";
-import { findOpsLocation } from "./ops-location.ts";
+import { createKubernetesDriver, createKubernetesNodeCli } from "./kubernetes-driver.ts";
+import { createOpsDriver, type OpsDriverDependencies, findOpsLocation } from "./ops-driver.ts";
 import { createSignalDriver } from "./signal-driver.ts";
 
-/**
- * Creates the driver set by `restart.driver`; undefined if there is none.
- *
- * @throws {StartupError} if the driver needs a setting that is missing.
- */
+/** @throws {StartupError} if the driver needs a setting that is missing. */
 export function selectDriver(
   settings: SidecarSettings,
   layout: () => NodeLayout,
@@ -74,11 +65,7 @@ export function selectDriver(
   }
 }
 
-/**
- * Creates the `node_cli` access set by `nodeCli.runner`; undefined if there is none.
- *
- * @throws {StartupError} if the runner needs a setting that is missing.
- */
+/** @throws {StartupError} if the runner needs a setting that is missing. */
 export function selectNodeCli(
   settings: SidecarSettings,
   layout: () => NodeLayout,
@@ -158,7 +145,6 @@ function listKeyVariables({ family: { image } }: NodeLayout): readonly string[] 
   return image.variables === undefined ? [] : [image.variables.keysPassword, image.variables.portalPassword];
 }
 
-/** Returns the name of the node's process, which identifies it among others in a shared process namespace. */
 function nameProcess({ family: { programs } }: NodeLayout): string {
   return programs.process ?? "node";
 }

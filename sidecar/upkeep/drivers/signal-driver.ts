@@ -5,7 +5,6 @@ import { createRunningTimeout, waitUntil } from "#daemon/time.ts";
 import { DriverError, type NodeDriver } from "./driver.ts";
 import { listPids, readProcessFile, readProcessStart } from "./host-processes.ts";
 
-/** The node's process, and the time limit for a restart. */
 export type SignalDriverOptions = Readonly<{
   /** File name of the node's program, or its name in `/proc/<pid>/comm`. */
   processName: () => string;
@@ -17,10 +16,7 @@ const pollIntervalMs = 100;
 /** Max length of a process name in Linux's `comm`. */
 const nameLength = 15;
 
-/**
- * Restarts a node in the same process namespace (`shareProcessNamespace`) with SIGTERM: its container exits, and Kubernetes restarts the
- * container, with a longer delay after each quick exit. Waits for a new process with that name.
- */
+/** Sends SIGTERM in a shared process namespace; Kubernetes restarts the container, with a longer delay after each quick exit. */
 export function createSignalDriver({ processName: nameNow, timeoutMs }: SignalDriverOptions): NodeDriver {
   return {
     name: "kubernetes",
@@ -52,7 +48,6 @@ export function createSignalDriver({ processName: nameNow, timeoutMs }: SignalDr
   };
 }
 
-/** Reads when a process started; returns the current time if the process has since exited. */
 async function readStartOrNow({ pid }: SeenProcess): Promise<number> {
   return (await readProcessStart(pid, systemClock))?.wallMs ?? systemClock.wallMs();
 }
@@ -69,7 +64,6 @@ function sendSigterm(pid: number, name: string): void {
   }
 }
 
-/** A process as `/proc` shows it. */
 type SeenProcess = Readonly<{ pid: number; comm: string; commandLine: string }>;
 
 /** First process in a shared process namespace, which only keeps the namespace open for the pod's containers. */

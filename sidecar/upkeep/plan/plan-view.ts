@@ -3,7 +3,6 @@ import type { PruneInfo } from "#node/prune-info.ts";
 import { describeChange } from "#node/conf/describe-change.ts";
 import type { Plan, PlanAction } from "./plan.ts";
 
-/** Plan as shown to the operator for approval. */
 export type PlanView = Readonly<{
   steps: readonly string[];
   /** Changes that can't be planned, each with the reason, and anything missing that is needed to execute the steps. */
@@ -15,13 +14,9 @@ export type PlanView = Readonly<{
 const forGood =
   "this can't be undone, and old state is deleted; to keep an archive, set GATEHOUSE_SIDECAR_PRUNE_ENABLED=false first";
 
-/** Actions that a sidecar can take. */
 type Means = Readonly<{
-  /** Whether pruning is desired and node_cli can be run. */
   prunes: boolean;
-  /** Whether a driver can restart the node. */
   restarts: boolean;
-  /** Sentences about what is missing: node.conf, a program. */
   missing?: readonly string[];
 }>;
 

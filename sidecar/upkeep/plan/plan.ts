@@ -18,23 +18,18 @@ export type Observed = Readonly<{
   nodeHas?: string | "unknown" | undefined;
 }>;
 
-/** Action and its reason. */
 export type PlanAction = Readonly<
   | { kind: "write-config"; text: string; changes: readonly ConfigChange[]; warning?: string }
   | { kind: "enable-auto-prune"; reason: string }
   | { kind: "restart"; reason: string }
 >;
 
-/** Reason why a desired change can't be planned. */
 type PlanProblem = Readonly<{
   reason: "VersionUnknown" | "PushAddressUnknown" | "EditRejected" | "CannotDisable";
   message: string;
 }>;
 
-/**
- * Actions that lead from the observed to the desired state, and what prevents further actions. Both lists are empty if the node already
- * matches the desired state.
- */
+/** Both lists are empty if the node already matches the desired state. */
 export type Plan = Readonly<{ actions: readonly PlanAction[]; problems: readonly PlanProblem[] }>;
 
 /** Plans the actions. Pure and total: the same arguments produce the same plan, and once a plan has been executed, nothing is left to do. */
@@ -50,7 +45,6 @@ export function plan(observed: Observed, desired: Desired): Plan {
 
 type WriteConfig = Extract<PlanAction, { kind: "write-config" }>;
 
-/** Finds the planned write of node.conf, if any. */
 export function findWrite({ actions }: Plan): WriteConfig | undefined {
   return actions.find((action) => action.kind === "write-config");
 }

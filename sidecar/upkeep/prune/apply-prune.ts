@@ -6,9 +6,8 @@ import { doneBySidecar, type EventLog } from "#status/event-log.ts";
 import type { NodeCli } from "../drivers/node-cli.ts";
 import type { PruneInfo } from "#node/prune-info.ts";
 import type { NodeObserver } from "../version/node-observer.ts";
-import { followPruning } from "./prune-progress.ts";
+import { followPruning, type AutoPrune, type ObservedPruning } from "./prune-observation.ts";
 import type { Plan } from "../plan/plan.ts";
-import type { AutoPrune, ObservedPruning } from "./prune-observation.ts";
 
 export type ApplyPruneDependencies = Readonly<{
   observer: Pick<NodeObserver, "pruneInfo" | "check">;
@@ -19,23 +18,18 @@ export type ApplyPruneDependencies = Readonly<{
   metrics: Readonly<{ pruneInfo: (info: PruneInfo | undefined) => void }>;
   clock: Clock;
   log: Logger;
-  /** Requests another reconcile. */
   wake: () => void;
 }>;
 
 export type ApplyPruneOptions = Readonly<{
   /** Reason why the sidecar may not act now; undefined if it may act. */
   idle: string | undefined;
-  /** Whether the node is being restarted. */
   isRestarting: boolean;
   stalledAfterMs: number;
   signal: AbortSignal;
 }>;
 
-/**
- * Enables auto-pruning if planned, once per PruneInfo, and records its state. The tool runs in parallel with later iterations, because
- * correcting drift in node.conf must not wait for it.
- */
+/** Enables auto-pruning if planned, once per PruneInfo, in parallel with later iterations: corrections must not wait for the tool. */
 export function applyPrune(
   planned: Plan,
   seen: ObservedPruning,

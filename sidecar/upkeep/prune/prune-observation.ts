@@ -1,12 +1,8 @@
 import { createObservation, type Observation } from "#health/observation.ts";
 import type { PruneInfo } from "#node/prune-info.ts";
 import type { ConditionReport, ReasonOf } from "#status/condition.ts";
-import { evaluatePruneProgress, type PruneProgress } from "./prune-progress.ts";
 
-/**
- * State of auto-pruning compared with the desired state. `off`: it should be on; `idle`: the reason why it isn't enabled; `command`: the
- * command with which the operator enables it.
- */
+/** `off`: it should be on; `idle`: why it isn't enabled; `command`: with which the operator enables it. */
 export type AutoPrune = Readonly<
   | { kind: "unknown" }
   | { kind: "on" | "offAsDesired" }
@@ -16,36 +12,30 @@ export type AutoPrune = Readonly<
 >;
 
 /** A check of PruneInfo: its time (monotonic), the node's height at that time, and the time after which pruning counts as stalled. */
-export type PruneCheck = Readonly<{
+type PruneCheck = Readonly<{
   info: PruneInfo;
   nowMs: number;
   height: number | undefined;
   stalledAfterMs: number;
 }>;
 
-/** What is known about pruning. */
-export type PruneObservation = Readonly<{
+type PruneObservation = Readonly<{
   /** Why node_cli did not report PruneInfo at the last query; undefined if it did. */
   tool?: ConditionReport<"Pruning"> | undefined;
-  /** Absent before the first iteration. */
   autoPrune?: AutoPrune | undefined;
-  /** Progress of pruning, and the check that last assessed it. */
   progress?: PruneProgress | undefined;
   lastCheck?: PruneCheck | undefined;
   /** PruneInfo for which auto-pruning was last enabled, so that the sidecar acts on each PruneInfo only once. */
   prunedOn?: PruneInfo | undefined;
-  /** The node_cli run that enables auto-pruning. */
   running?: Promise<void> | undefined;
 }>;
 
 export type ObservedPruning = Observation<PruneObservation>;
 
-/** Creates an empty observation of pruning. */
 export function observePruning(onChange?: () => void): ObservedPruning {
   return createObservation<PruneObservation>({}, onChange);
 }
 
-/** Reports whether pruning is as desired, and advances. Pure. */
 export function derivePruneConditions(seen: PruneObservation): readonly ConditionReport[] {
   const { tool, autoPrune } = seen;
   if (tool !== undefined) return [tool];
@@ -79,4 +69,54 @@ function derivePruning(
     case "notSwitchedOn":
       return { type, status: "False", reason: found.reason, message: found.message };
   }
+}
+
+/** Progress of pruning, and the chain's height when pruning last advanced. A plain value, replaced at each query. */
+type PruneProgress = Readonly<{
+  reserved: bigint | undefined;
+  /** Time (monotonic) at which pruning last advanced, or at which progress was first observed. */
+  sinceMs: number;
+  sinceHeight: number | undefined;
+}>;
+
+export function followPruning(
+  before: PruneProgress | undefined,
+  info: PruneInfo,
+  nowMs: number,
+  height: number | undefined,
+): PruneProgress {
+  const reserved = info.realPruneReservedVersion;
+  if (before !== undefined && before.reserved === reserved) return before;
+  return { reserved, sinceMs: nowMs, sinceHeight: height };
+}
+
+/** Progress of enabled pruning. `isStalled`: it hasn't advanced for a while although new blocks arrived. */
+type PruneAdvance = Readonly<{ isStalled: boolean; message: string }>;
+
+/** Describes how far enabled pruning is. On a young chain whose blocks are all within the reserved window, there is nothing to prune yet. Pure. */
+export function evaluatePruneProgress(
+  info: PruneInfo,
+  progress: PruneProgress,
+  { nowMs, height, stalledAfterMs }: Readonly<{ nowMs: number; height: number | undefined; stalledAfterMs: number }>,
+): PruneAdvance {
+  const { reserved, sinceHeight, sinceMs } = progress;
+  if (reserved === undefined) {
+    const message = "node_cli prune --get prints no real_prune_reserved_version, which would show how far pruning is.";
+    return { isStalled: false, message };
+  }
+  const blocks = height === undefined || sinceHeight === undefined ? 0 : height - sinceHeight;
+  const { flushedVersion, reservedWindow } = info;
+  const isYoung = flushedVersion !== undefined && reservedWindow !== undefined && flushedVersion <= reservedWindow;
+  if (isYoung && reserved === 0n) {
+    const message = `The chain is at version ${flushedVersion}, within the retained window of ${reservedWindow}.`;
+    return { isStalled: false, message };
+  }
+  if (nowMs - sinceMs < stalledAfterMs || blocks <= 0) {
+    return { isStalled: false, message: `Versions before ${reserved} are pruned.` };
+  }
+  const time = stalledAfterMs < 120_000 ? `${stalledAfterMs / 1_000} s` : `${Math.round(stalledAfterMs / 60_000)} min`;
+  const message =
+    `Auto-pruning is on, but real_prune_reserved_version has been ${reserved} for more than ${time} while ` +
+    `blocks advanced; check the node's log and its disk, then restart it.`;
+  return { isStalled: true, message };
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { PruneInfo } from "#node/prune-info.ts";
-import { followPruning, evaluatePruneProgress } from "./prune-progress.ts";
+import { followPruning, evaluatePruneProgress } from "./prune-observation.ts";
 
 const info: PruneInfo = {
   autoPrune: true,

@@ -1,11 +1,13 @@
 import type { ConditionReport } from "#status/condition.ts";
 import type { PushGroup } from "./push-groups.ts";
+import { isJsonObject, type ConfigDocument } from "#node/conf/document.ts";
+import { findNaming, listKeySets, type Naming } from "#node/conf/monitor-config.ts";
+import type { NodeVersion } from "#node/versions.ts";
 
 /** Job, instance and interval with which the node pushes, according to its configuration. Without a configured instance, the node may use an unknown one. */
 export type PushIdentity = Readonly<{ job: string; instance?: string | undefined; intervalSeconds: number }>;
 
-/** Group and its push history. */
-export type TrackedGroup = Readonly<{
+type TrackedGroup = Readonly<{
   group: PushGroup;
   /** Absent if the group never had a push. */
   seen: PushesSeen | undefined;
@@ -16,23 +18,17 @@ export type TrackedGroup = Readonly<{
   wasFresh: boolean;
 }>;
 
-/** Groups, keyed by their labels. */
 export type TrackedGroups = ReadonlyMap<string, TrackedGroup>;
 
-/** Both clocks at the time of a check. */
 type Now = Readonly<{ monotonicMs: number; wallMs: number }>;
 
-/**
- * Lists the groups to which the node may push: those with its job and instance. If node.conf has no instance, that is the group without an
- * instance or, if there is none, every group with the job. Pure.
- */
+/** Lists the groups with the node's job and instance; without an instance, the group without one or, if there is none, every group of the job. Pure. */
 export function listOwnGroups(groups: readonly PushGroup[], { job, instance }: PushIdentity): readonly PushGroup[] {
   const ofJob = groups.filter((group) => group.job === job);
   const own = ofJob.filter((group) => group.instance === (instance ?? ""));
   return own.length > 0 || instance !== undefined ? own : ofJob;
 }
 
-/** Records the result of one check of the groups. Pure. */
 export function followGroups(
   before: TrackedGroups,
   groups: readonly PushGroup[],
@@ -58,10 +54,7 @@ export function followGroups(
 
 type Report = ConditionReport<"MetricsArriving">;
 
-/**
- * Judges the node's groups. If several may be its own, only those that have been fresh at some time count: the others may be left over from
- * a removed node. Pure.
- */
+/** If several groups may be the node's, only those that have been fresh count: others may be a removed node's. Pure. */
 export function evaluatePushes(identity: PushIdentity, followed: TrackedGroups, now: Now): Report {
   const all = [...followed.values()].toSorted((a, b) => a.ageMs - b.ageMs);
   const fresh = all.filter(({ wasFresh }) => wasFresh);
@@ -112,12 +105,10 @@ function reportMissing(name: string): Report {
 
 /** Pushes observed for one group; a plain value, replaced at each check. */
 export type PushesSeen = Readonly<{
-  /** Monotonic time of the first check. */
   sinceMs: number;
   lastPushSeconds: number;
   /** Monotonic time at which the last push was first seen, so that a wall clock jump doesn't age it. */
   lastPushSeenMs: number;
-  /** Number of distinct pushes after the first one. */
   count: number;
 }>;
 
@@ -142,12 +133,31 @@ export function countPush(
   return { ...before, lastPushSeconds, lastPushSeenMs, count: before.count + (isNew ? 1 : 0) };
 }
 
-/**
- * Whether more pushes arrived than one node makes. Two nodes with the same job overwrite each other, and nothing else reveals that.
- * Undefined until enough intervals have passed. Pure.
- */
+/** Whether more pushes arrived than one node makes: nodes with the same job overwrite each other. Undefined until enough intervals passed. Pure. */
 export function isShared(seen: PushesSeen, nowMs: number, intervalSeconds: number): boolean | undefined {
   const intervals = (nowMs - seen.sinceMs) / (intervalSeconds * 1_000);
   if (intervals < intervalsLookedAt) return undefined;
   return seen.count > intervals * 1.5;
+}
+
+/** "unknown" if it can't be determined, undefined if the node pushes nothing. Without a version, the naming that node.conf has counts. Pure. */
+export function buildPushIdentity(
+  document: ConfigDocument | undefined,
+  version: NodeVersion | undefined,
+): PushIdentity | "unknown" | undefined {
+  if (document === undefined) return "unknown";
+  const monitor = document.chain["monitor_config"];
+  if (!isJsonObject(monitor)) return undefined;
+  const namings = version === undefined ? listKeySets().map(({ keys: own }) => ({ own })) : [findNaming(version)];
+  const naming: Pick<Naming, "own" | "instanceKey"> | undefined = namings.find(
+    ({ own }) => monitor[own.enabled] === true,
+  );
+  if (naming === undefined) return undefined;
+  const { own, instanceKey } = naming;
+  const job = monitor[own.jobName];
+  const interval = monitor[own.pushIntervalSeconds];
+  const named = instanceKey === undefined ? undefined : monitor[instanceKey];
+  const instance = typeof named === "string" && named !== "" ? named : undefined;
+  if (typeof job !== "string") return undefined;
+  return { job, instance, intervalSeconds: typeof interval === "number" && interval >= 1 ? interval : 10 };
 }

@@ -4,23 +4,17 @@ import { requestFailureCode, type SendRequest } from "#daemon/http/send-request.
 import { parseHttpEndpoint } from "#daemon/http/endpoint.ts";
 import { createRunningTimeout } from "#daemon/time.ts";
 
-/**
- * A Pushgateway group: its labels, of which job and instance identify it, and the times of its last successful and failed push (seconds
- * since 1970; absent if there was none).
- */
+/** Times of the last successful and failed push: seconds since 1970; absent if there was none. */
 export type PushGroup = Readonly<{
   job: string;
   instance: string;
-  /** All labels, as written. */
   labels: string;
   pushTimeSeconds?: number;
   failureTimeSeconds?: number;
 }>;
 
-/** The groups on a Pushgateway, or the reason why they couldn't be read. */
 export type PushGroupsResult = Readonly<{ ok: true; groups: readonly PushGroup[] } | { ok: false; message: string }>;
 
-/** Address of the Pushgateway, and the limits for a query. */
 export type PushgatewayOptions = Readonly<{ url: string; timeoutMs: number; responseLimitBytes: number }>;
 
 /** Reads every group's `push_time_seconds` and `push_failure_time_seconds`. */

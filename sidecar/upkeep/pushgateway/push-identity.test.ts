@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { parseConfig } from "#node/conf/document.ts";
 import { findNaming } from "#node/conf/monitor-config.ts";
 import { parseNodeVersion } from "#node/versions.ts";
-import { buildPushIdentity } from "./push-identity.ts";
+import { buildPushIdentity } from "./evaluate-pushes.ts";
 
 const version = parseNodeVersion("0.16.2");
 

@@ -32,16 +32,12 @@ export type PushCheck = Readonly<
 
 const watchedLook: WatchedCheck = { what: "The check of the Pushgateway", types: ["MetricsArriving"] };
 
-/**
- * Polls the Pushgateway. A fresh group for the node is the only evidence that metrics arrive, because a node whose keys are from another
- * version reports nothing (specification, "Errors").
- */
+/** Polls the Pushgateway: only a fresh group shows that metrics arrive, since keys of another version fail silently (specification, "Errors"). */
 export function watchPushes(options: PushWatchOptions, dependencies: PushWatchDependencies) {
   const { identity, board, log } = dependencies;
   let followed: TrackedGroups = new Map();
   const say = (report: ConditionReport<"MetricsArriving">) => void board.set(report);
 
-  /** Queries the time of the node's last push (seconds since 1970). */
   const checkPushes = async (signal: AbortSignal): Promise<PushCheck> => {
     const pushes = identity();
     if (pushes === undefined || pushes === "unknown") {

@@ -5,14 +5,15 @@ import { isUnusableByNode } from "#node/conf/problem.ts";
 import type { NodeVersion } from "#node/versions.ts";
 import type { Plan } from "../plan/plan.ts";
 import type { PauseBasis } from "../state/upkeep-state.ts";
-import { startRestart } from "./begin-restart.ts";
 import { findDueRestart, markCompletedRestart } from "./due-restart.ts";
-import { hasReadAlready, isAsBeforeDrift } from "./read-already.ts";
+import { hasReadAlready, isAsBeforeDrift } from "./node-start.ts";
 import type { RestartContext } from "./restart-context.ts";
-import { decideRestart, type RestartSituation } from "./restart-decision.ts";
+import { decideRestart, type RestartSituation, type DueRestart } from "./restart-decision.ts";
+import type { NodeDriver } from "../drivers/driver.ts";
+import { runRestart, type RestartIncident } from "./restart-incident.ts";
+import { rollBack } from "./roll-back.ts";
 
-/** Findings of the current iteration. */
-export type RestartRequest = Readonly<{
+type RestartRequest = Readonly<{
   planned: Plan;
   reading: ConfigReading;
   version: NodeVersion | undefined;
@@ -62,7 +63,7 @@ export async function applyRestart(
       return wakeInMs === undefined ? {} : { wakeInMs };
     }
   }
-  if (decision.go && driver !== undefined) startRestart(decision.due, { ...context, desired, driver });
+  if (decision.go && driver !== undefined) startRestart(decision.due, desired, driver, context);
   restarts.note({ settled: decision });
   return decision.go || decision.wakeInMs === undefined ? {} : { wakeInMs: decision.wakeInMs };
 }
@@ -89,9 +90,8 @@ async function findRejection(
 }
 
 /**
- * Determines until when node.conf counts as contested because another program keeps writing it; undefined if no program does. A program
- * that keeps writing the same drift also counts, if the node most likely still runs with the corrected content, as it did before the drift.
- * Restarting the node for each correction would be a restart storm, however slow.
+ * A program that keeps writing the same drift also counts if the node most likely still runs with the corrected content: a restart for each
+ * correction would be a restart storm, however slow.
  */
 function findContest({ reading, version }: RestartRequest, context: RestartContext): RestartSituation["contested"] {
   const { otherWriter } = context.config.now();
@@ -100,4 +100,47 @@ function findContest({ reading, version }: RestartRequest, context: RestartConte
   if (otherWriter === undefined) return undefined;
   const isOften = otherWriter.perMinute !== undefined;
   return isOften || isAsBeforeDrift(reading, version, context) ? { untilMs: otherWriter.untilMs, resume } : undefined;
+}
+
+/** Starts a restart, which ends with either a verification or a rollback. */
+function startRestart(due: DueRestart, desired: PauseBasis, driver: NodeDriver, context: RestartContext): void {
+  const { settings, process, restarts, metrics, observer, wake, signal, log } = context;
+  const incident: RestartIncident = { ...context, due, desired, driver };
+  metrics.restarted(due.cause);
+  const running = restartOrGoBack(incident)
+    .catch((error: unknown) => holdAfterError(error as Error, incident))
+    .finally(() => {
+      process.note({ unhealthy: undefined, unresponsive: undefined });
+      restarts.note({ running: undefined, stage: undefined });
+      wake();
+    });
+  restarts.note({ running });
+  // A shutdown in the middle would leave the node down. The wait for the node's exit, the stop command and the start command each have
+  // their own time limit.
+  context.finishes({ what: "the restart of the node", done: running, withinMs: 3 * settings.restart.timeoutMs });
+  // node_cli's last response is outdated after a restart, and the next periodic check may be far off.
+  running
+    .then(() => observer.check(signal))
+    .catch((error: unknown) =>
+      log.error({ event: "node-cli-check-failed", err: error }, "running node_cli after a restart failed"),
+    );
+}
+
+async function restartOrGoBack(incident: RestartIncident): Promise<void> {
+  const { failure } = await runRestart(incident);
+  if (failure !== undefined) await rollBack(incident, failure);
+}
+
+/** Sets a pause after an unexpected error: if the restart were retried at once, it would use up the budget and fail in the same way. */
+function holdAfterError(error: Error, { desired, due, signal, state, events, clock, log }: RestartIncident): void {
+  log.error({ event: "restart-failed", err: error }, "the restart of the node failed");
+  // The next sidecar continues where this one stopped.
+  if (signal.aborted) return;
+  const message = `A restart of the node was aborted: ${error.message} See the event restart-failed in the sidecar's log, and check whether the node runs.`;
+  state.atomically(() => {
+    const failed = { reason: due.firstReason ?? due.reason };
+    state.hold.set({ desired, message, sinceMs: clock.wallMs(), failed });
+    state.restartInFlight.set(undefined);
+    events.fail("hold", "A restart of the node was aborted.", error.message, { by: "sidecar" });
+  });
 }

@@ -8,10 +8,7 @@ import type { RestartContext } from "./restart-context.ts";
 import type { DueRestart } from "./restart-decision.ts";
 import { explainHung, explainUnhealthy } from "./unhealthy-restart.ts";
 
-/**
- * Determines why a restart is due: to finish an interrupted restart, to retry a failed one, at the operator's request, because of the
- * node's health, or because of node.conf.
- */
+/** Determines why a restart is due: interrupted, retried, requested, unhealthy, or node.conf. */
 export async function findDueRestart(planned: Plan, context: RestartContext): Promise<DueRestart | undefined> {
   const { settings, process, restarts, state } = context;
   const { answersWithinMs, hungAfterMs } = settings.restart;
@@ -58,10 +55,7 @@ function findRetry({ state, events, health }: RestartContext): ReturnType<Upkeep
   return undefined;
 }
 
-/**
- * Marks a restart that an earlier sidecar requested and that has since happened, so that only its verification is missing. A sidecar that
- * deletes its own pod always exits before it can see the restart; without the mark, it would request the restart forever.
- */
+/** Marks a restart of an earlier sidecar that has since happened. A sidecar that deletes its own pod never sees it, and would request it forever. */
 export async function markCompletedRestart({ state, driver, signal }: RestartContext): Promise<void> {
   const interrupted = state.restartInFlight.get();
   if (driver === undefined || interrupted?.phase !== "commanded") return;

@@ -5,7 +5,6 @@ import type { RpcState } from "#health/rpc-state.ts";
 /** Time for which a node must respond without a failure if no new block can show that it has recovered. */
 const answersForMs = 1_000;
 
-/** Evidence from the node's heights before, during and after a restart. */
 export type HeightProgress = ReturnType<typeof createHeightProgress>;
 
 /** Creates empty evidence; every check must be passed to `see`. */
@@ -24,7 +23,6 @@ export function createHeightProgress(clock: Clock) {
   let before: number | undefined;
   let baseline: number | undefined;
   return {
-    /** Records that the restart command has exited. */
     restarted: () => {
       commandDone = true;
       doneMs = clock.monotonicMs();
@@ -63,11 +61,9 @@ export function createHeightProgress(clock: Clock) {
       const rests = before !== undefined && idleAt === before && last === before;
       return answers && rests && !hasReferences && cadence === "unknown";
     },
-    /** Whether the last check since the restart got a response. */
     isAnswering: () => firstAnswerMs !== undefined && !isDown,
     /** Whether any check, starting with the one before the restart, got no response. */
     wasDown: () => wasDown,
-    /** Describes the node's progress, for a message to which the time limit is appended. */
     describe: () => {
       if (firstAnswerMs === undefined || last === undefined) return "its RPC did not respond";
       return isDown ? "its RPC stopped responding and its height did not advance" : `its height stayed at ${last}`;

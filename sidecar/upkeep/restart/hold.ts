@@ -14,11 +14,7 @@ export type HoldDependencies = Readonly<{
   log: Logger;
 }>;
 
-/**
- * Lifts a pause if the desired state or the node's version has changed since the pause was set, and records whether a pause is active. A
- * version that is currently unknown, e.g. because the node is down, doesn't count as changed. Only an operator lifts the pause of a failed
- * rollback.
- */
+/** Lifts a pause if the desired state or the (known) version has changed since. Only an operator lifts that of a failed rollback. */
 export function liftHoldIfChanged(
   { hash, release }: PauseBasis,
   seen: ObservedRestarts,
@@ -35,10 +31,7 @@ export function liftHoldIfChanged(
   seen.note({ hold: message === undefined ? "none" : { message } });
 }
 
-/**
- * Lifts the active pause. If the node hasn't recovered since, retries the restart that led to the pause; without the retry, a node that is
- * down would stay down. Describes what happens next, for the operator who lifted the pause.
- */
+/** Lifts the pause and, unless the node has recovered, retries the restart that led to it. Returns what happens next, for the operator. */
 export function endHold(
   { why, byPerson }: Readonly<{ why: string; /** Whether a person requested it. */ byPerson: boolean }>,
   { state, events, health, clock, log }: HoldDependencies,
@@ -75,10 +68,7 @@ function describeNextOfStranded({ from, to }: UpgradeRecord, retries: boolean): 
   return `The rollback from ${to} to ${from} is retried from the beginning: stop, binaries, node.conf, data, start.`;
 }
 
-/**
- * Whether the node has recovered, on its own or through manual repair: it responds, with more blocks than when it failed. If the chain is
- * idle, a node that didn't respond then and responds now has recovered even without a new block.
- */
+/** Whether the node responds with more blocks than when it failed or, on an idle chain, responds at all after it didn't. */
 export function hasRecovered({ height: before, isDown }: FailedRestart, health: RpcState): boolean {
   const { height, failure } = health;
   if (!hasBeenPolled(health) || failure !== undefined || height === undefined) return false;

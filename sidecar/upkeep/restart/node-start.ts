@@ -5,19 +5,19 @@ import { type NodeStarted, readStart, startPrecisionMs, type NodeStart } from ".
 import { findListenerStart } from "../drivers/host-processes.ts";
 import type { RestartContext } from "./restart-context.ts";
 import type { ObservedProcess } from "./restart-observation.ts";
+import { hasSameMeaning, deriveMeaning } from "#node/conf/meaning.ts";
+import { readNodeValues } from "#node/conf/node-values.ts";
+import { doneBySidecar } from "#status/event-log.ts";
+import type { NodeVersion } from "#node/versions.ts";
+import type { ConfigReading } from "../config/config-file.ts";
 
 /** Margin for a process's start time, which is accurate only to about 20 ms. After it starts, the process also takes a moment to read its configuration. */
 const precisionMs = 100;
 
 /**
- * Determines whether the running node started after node.conf got its content. There are three sources: the node's port was seen closed
- * since then; the driver's report (docker, kubernetes); or the process that listens on the node's port and runs in its bin directory.
- * Events that the sidecar observed are compared by the monotonic clock. Earlier events are compared by file and process times, unless the
- * wall clock was set in the meantime. `before` requires that the file changed more than the node's max response time after the node's
- * start: whatever starts a node, such as a container's entry point, may write node.conf right before the node reads it.
- *
- * @param fileChangedAtMs time of the file's last change (wall clock); a replaced directory may contain a file older than the one that it
- * replaces.
+ * Whether the running node started after node.conf got its content: its port was seen closed since, or its driver or its process on this machine says
+ * so. What the sidecar saw is compared by the monotonic clock, the rest by file and process times unless the wall clock was set. `before` needs a start
+ * more than the max response time earlier: what starts a node, such as an entry point, may write node.conf right before the node reads it.
  */
 export async function hasNodeStarted(fileChangedAtMs: number, context: RestartContext): Promise<NodeStarted> {
   const { node, config, process, health, clock, clockThen } = context;
@@ -41,21 +41,15 @@ export async function hasNodeStarted(fileChangedAtMs: number, context: RestartCo
   return started.monotonicMs > contentSinceMs ? "after" : judge(started.wallMs - precisionMs);
 }
 
-/**
- * Reads the start time of the process that listens on the node's port on this machine and runs in the node's bin directory; undefined if no
- * such process is visible.
- */
+/** Start of the process that listens on the node's port here and runs in its bin directory; undefined if it isn't visible. */
 async function readOwnListenerStart({ node, place, clock }: RestartContext): ReturnType<typeof findListenerStart> {
   const url = new URL(node.httpUrl);
   if (!isLoopback(url.hostname.replace(/^\[|\]$/g, ""))) return undefined;
   return findListenerStart(readUrlPort(url), place.layout().binDirectory, clock);
 }
 
-/**
- * Whether the running node started long enough before a given time (wall clock) to have read its configuration by then, according to its
- * driver or to its process on this machine.
- */
-export async function wasRunningBefore(untilMs: number, context: RestartContext): Promise<boolean> {
+/** Whether the node started long enough before a time (wall clock) to have read its configuration by then. */
+async function wasRunningBefore(untilMs: number, context: RestartContext): Promise<boolean> {
   const { process, clock, clockThen } = context;
   const start = await readNodeStart(process, context);
   if (typeof start === "number") return start + startPrecisionMs < untilMs;
@@ -76,4 +70,42 @@ export function readNodeStart(
     process.now().started ?? readStart(driver, AbortSignal.any([signal, createRunningTimeout(answerWithinMs)]));
   process.note({ started });
   return started;
+}
+
+/** Whether node.conf has returned to the meaning that the node had read before an external change. */
+export function isAsBeforeDrift(
+  reading: ConfigReading,
+  version: NodeVersion | undefined,
+  { config, state }: RestartContext,
+): boolean {
+  const { previousMeaning } = config.now();
+  if (!reading.ok || previousMeaning === undefined || state.nodeHas.get() !== "unknown") return false;
+  return hasSameMeaning(previousMeaning.meaning, reading.document, version);
+}
+
+/** Whether the node has read or will read this node.conf: it started after the change, isn't running, or started before a drift since corrected. */
+export async function hasReadAlready(
+  reading: ConfigReading,
+  version: NodeVersion | undefined,
+  context: RestartContext,
+): Promise<boolean> {
+  if (!reading.ok) return false;
+  const { config, process, state, events, place } = context;
+  const started = await readNodeStart(process, context);
+  const meaning = deriveMeaning(reading.document);
+  const { previousMeaning } = config.now();
+  const isEarlier =
+    previousMeaning !== undefined &&
+    isAsBeforeDrift(reading, version, context) &&
+    (await wasRunningBefore(previousMeaning.untilMs, context));
+  const isLater = (await hasNodeStarted(reading.changedAtMs, context)) === "after";
+  if (started !== "not-running" && !isLater && !isEarlier) return false;
+  const why = isEarlier ? "was already running before the drift" : "starts or has started with the corrected node.conf";
+  state.atomically(() => {
+    state.nodeHas.set(meaning);
+    state.startedWith.set(isLater || isEarlier ? meaning : undefined);
+    state.nodeValues.set(readNodeValues(reading.document, place.layout().pathsDirectory));
+    events.add("restart", `No restart is needed: the node ${why}.`, undefined, doneBySidecar);
+  });
+  return true;
 }

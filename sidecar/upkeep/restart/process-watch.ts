@@ -4,7 +4,6 @@ import { readStart, startPrecisionMs, type NodeDriver, type NodeStart } from "..
 /** Result of a check of the node's process. `ended`: the process was seen before this watch started, and has exited. */
 export type ProcessCheck = NodeStart | "running" | "ended";
 
-/** Checks the process that a restart started. */
 export type CheckedProcess = (signal: AbortSignal) => Promise<ProcessCheck>;
 
 type ProcessWatchOptions = Readonly<{
@@ -15,10 +14,7 @@ type ProcessWatchOptions = Readonly<{
 
 const pollIntervalMs = 500;
 
-/**
- * Polls the start time of the node's process. A process has exited if it was seen and is later missing or replaced. If the driver doesn't
- * know the process, or sees none yet (a pod waiting for its machine), nothing is known. Disposing of the watch stops the polling.
- */
+/** A process has exited if it was seen and is later missing or replaced; if it wasn't seen (a pod waiting for its machine), nothing is known. */
 export function watchProcess(lookAt: CheckedProcess | undefined, { hasRun, signal }: ProcessWatchOptions) {
   const closing = new AbortController();
   const until = AbortSignal.any([signal, closing.signal]);
@@ -56,9 +52,8 @@ export function watchProcess(lookAt: CheckedProcess | undefined, { hasRun, signa
 }
 
 /**
- * Prepares, before a restart, the check of the process that the restart starts. The process is identified by its start time, if the driver
- * knows it; by its supervisor's report; or as one of the processes that appear with the restart. A shell that is already open in the node's
- * directory isn't the node. Returns undefined if the driver sees nothing.
+ * Prepares the check of the process that a restart starts: by its start time, its supervisor's report, or as one that appears with the restart; a
+ * shell that is already open in the directory isn't the node. Undefined if the driver sees nothing.
  */
 export async function prepareProcessCheck(driver: NodeDriver): Promise<CheckedProcess | undefined> {
   const { startedAt, runs, processes } = driver;
@@ -72,10 +67,7 @@ export async function prepareProcessCheck(driver: NodeDriver): Promise<CheckedPr
   return processes === undefined ? undefined : createNewProcessLook(processes, await processes());
 }
 
-/**
- * Checks the process after a restart by an earlier sidecar, which recorded that these processes are not its own.
- * Undefined if that sidecar recorded none, or if the driver sees no processes.
- */
+/** Checks the process of an earlier sidecar's restart, which recorded that these processes are not the node's. */
 export function prepareCheckExcept(
   bystanders: readonly number[] | undefined,
   { processes }: Pick<NodeDriver, "processes">,

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { systemClock } from "#daemon/clock.ts";
 import { failedStartsStored } from "../state/data-evidence.ts";
 import { openUpkeepState, type UpkeepState } from "../state/upkeep-state.ts";
-import { createStartRecorder } from "./record-start.ts";
+import { recordStart } from "./verify-restart.ts";
 
 let directory: string;
 let memoryPath: string;
@@ -25,22 +25,21 @@ afterEach(async () => {
 const failed = { ok: false, message: "its RPC did not respond", end: { kind: "ended", afterMs: 1_500 } } as const;
 
 test("a start that fails is kept with how it ended, over a restart of the sidecar, and forgotten once one has not failed", async () => {
-  const recorder = createStartRecorder({ state, clock: systemClock, memoryPath });
-  const record = await recorder.begin();
+  const record = await recordStart({ state, clock: systemClock }, memoryPath);
   await record(failed, "hash");
   state[Symbol.dispose]();
   state = openUpkeepState(directory);
   expect(state.dataEvidence.get()?.failedStarts).toEqual([
     expect.objectContaining({ kind: "ended", afterMs: 1_500, configHash: "hash", lackedMemory: false }),
   ]);
-  const good = await createStartRecorder({ state, clock: systemClock, memoryPath }).begin();
+  const good = await recordStart({ state, clock: systemClock }, memoryPath);
   await good({ ok: true, tookMs: 5 }, "hash");
   expect(state.dataEvidence.get()).toEqual({ failedStarts: [] });
 });
 
 test("a process that the system kills for lack of memory meanwhile is noticed", async () => {
   await writeFile(memoryPath, "nr_free_pages 5\noom_kill 3\n");
-  const record = await createStartRecorder({ state, clock: systemClock, memoryPath }).begin();
+  const record = await recordStart({ state, clock: systemClock }, memoryPath);
   await writeFile(memoryPath, "nr_free_pages 5\noom_kill 4\n");
   await record(failed, "hash");
   expect(state.dataEvidence.get()?.failedStarts.at(-1)?.lackedMemory).toBe(true);
@@ -54,15 +53,17 @@ test.each([
   "sh exited with status 127.",
   "its RPC did not respond within 10 ms of the restart: its process exited (the restart command printed: noded: cannot execute: required file not found)",
 ])("a start that could run no program is no evidence: %s", async (message) => {
-  const record = await createStartRecorder({ state, clock: systemClock, memoryPath }).begin();
+  const record = await recordStart({ state, clock: systemClock }, memoryPath);
   await record({ ...failed, message }, "hash");
   expect(state.dataEvidence.get()?.failedStarts).toEqual([expect.objectContaining({ message })]);
   expect(state.dataEvidence.get()?.failedStarts[0]).not.toHaveProperty("kind");
 });
 
 test("no more starts are kept than are looked at", async () => {
-  const recorder = createStartRecorder({ state, clock: systemClock, memoryPath });
-  for (let start = 0; start < failedStartsStored + 3; start += 1) await (await recorder.begin())(failed, `${start}`);
+  for (let start = 0; start < failedStartsStored + 3; start += 1) {
+    const record = await recordStart({ state, clock: systemClock }, memoryPath);
+    await record(failed, `${start}`);
+  }
   const { failedStarts = [] } = state.dataEvidence.get() ?? {};
   expect([failedStarts.length, failedStarts.at(-1)?.configHash]).toEqual([
     failedStartsStored,

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { AuditEntry } from "#daemon/audit/audit-entry.ts";
 import { createRecentEvents } from "#status/event-log.ts";
-import { auditEvents } from "../state/audited-event-log.ts";
+import { auditEvents } from "../state/stored-event-log.ts";
 import { requestRestart, findRequestedRestart, type RequestRestartDependencies } from "./requested-restart.ts";
 
 const able = { authority: "acts", isRestarting: false, canRestart: true } as const;

@@ -17,7 +17,6 @@ export type RequestRestartDependencies = Readonly<{
   clock: Pick<Clock, "wallMs">;
 }>;
 
-/** Records an operator's restart request; rejects the request if a restart is impossible now. */
 export function requestRestart(
   {
     authority,

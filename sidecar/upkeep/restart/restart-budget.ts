@@ -2,10 +2,8 @@ import type { BootTime, Clock } from "#daemon/clock.ts";
 import { createSlidingWindow } from "#daemon/sliding-window.ts";
 import type { StateStore } from "../state/state-store.ts";
 
-/** Limits the number of restarts per hour. */
 export type RestartBudget = ReturnType<typeof createRestartBudget>;
 
-/** Start and end time of a restart (monotonic). */
 type LastRestart = Readonly<{ beganMs: number; endedMs: number | undefined }>;
 
 type RestartPurpose = "ordinary" | "roll-back";
@@ -13,9 +11,8 @@ type RestartPurpose = "ordinary" | "roll-back";
 const hourMs = 3_600_000;
 
 /**
- * Creates a budget that counts restarts in a sliding hour. Wall clock jumps neither remove restarts early nor keep them longer: this
- * process's restarts age by the monotonic clock, an earlier process's by the time since boot. Only restarts from before boot age by the
- * wall clock, because nothing better is available; a restart in the future counts as now.
+ * Counts restarts in a sliding hour: this process's by the monotonic clock, an earlier one's by the time since boot, those from before boot by the wall
+ * clock, because nothing better is available. So a clock jump neither removes restarts early nor keeps them longer.
  */
 export function createRestartBudget(
   { perHour }: Readonly<{ perHour: number }>,
@@ -40,7 +37,6 @@ export function createRestartBudget(
   const getLimit = (purpose: RestartPurpose) => (purpose === "roll-back" || perHour < 2 ? perHour : perHour - 1);
   let number = 0;
   return {
-    /** Returns the number of restarts in the last hour. */
     used,
     /** Whether one more restart is allowed. An ordinary restart leaves one for its rollback, if the budget has more than one. */
     allows: (purpose: RestartPurpose) => used() < getLimit(purpose),
@@ -52,9 +48,7 @@ export function createRestartBudget(
       const freed = oldestFirst.at(-limit);
       return freed === undefined ? undefined : freed + hourMs;
     },
-    /** Returns the start and end of this process's last restart (monotonic; the end is undefined while the restart is in progress). */
     last: () => last,
-    /** Records that the last restart has ended, regardless of its outcome. */
     end: () => {
       last = last && { ...last, endedMs: clock.monotonicMs() };
     },

@@ -1,7 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { RestartBudget } from "./restart-budget.ts";
-import { createMaintenanceWindow } from "./maintenance-window.ts";
-import { decideRestart, type RestartSituation } from "./restart-decision.ts";
+import { createMaintenanceWindow, decideRestart, type RestartSituation } from "./restart-decision.ts";
 
 const open = createMaintenanceWindow({ maintenanceMs: 1, maintenanceTimeZone: "UTC" });
 const budget: RestartBudget = {

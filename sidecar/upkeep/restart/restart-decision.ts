@@ -1,8 +1,7 @@
 import type { Authority } from "../adoption/authority.ts";
-import type { MaintenanceWindow } from "./maintenance-window.ts";
 import type { RestartBudget } from "./restart-budget.ts";
+import { Cron } from "croner";
 
-/** Causes of a restart. */
 export const restartCauses = [
   "configuration",
   "unhealthy",
@@ -16,7 +15,6 @@ export type DueRestart = Readonly<{
   /** `unverified`: the restart was made, and only its verification is missing. */
   cause: (typeof restartCauses)[number];
   reason: string;
-  /** Reason for the first attempt, if this is a retry. */
   firstReason?: string;
   /** Urgent restarts don't wait for a maintenance window. */
   urgent: boolean;
@@ -24,41 +22,32 @@ export type DueRestart = Readonly<{
   isCharged?: boolean;
 }>;
 
-/** Input for `decideRestart`, which queries nothing itself. */
 export type RestartSituation = Readonly<{
   due: DueRestart | undefined;
   authority: Authority;
   held: boolean;
   running: boolean;
-  /** Stage of a running restart: what the restart is waiting for, and the deadline. */
   stage?: string | undefined;
   /** Time until which an unresponsive node may still be starting (wall clock). */
   startingUntilMs?: number | undefined;
   canRestart: boolean;
   /** Reason why the driver can't act now, without a full stop. */
   driverProblem?: string | undefined;
-  /** Whether no node can start with the current node.conf. */
   isUnusable: boolean;
   /** Whether a restart would be persisted, so that it is charged to the budget and is finished after a crash. */
   isKept: boolean;
-  /** Time since node.conf last changed. */
   settledForMs: number;
   settleMs: number;
-  /**
-   * Contest with another writer that keeps changing node.conf: the time until which it counts (wall clock; undefined if the writer is the
-   * node's own start script), and the command that ends it sooner.
-   */
+  /** `untilMs`: wall clock; undefined if the writer is the node's start script. `resume`: the command that ends it sooner. */
   contested?: Readonly<{ untilMs: number | undefined; resume: string }> | undefined;
   wallMs: number;
   monotonicMs: number;
 }>;
 
-/** Whether to restart now; `wakeInMs`: time after which to try again. */
 export type RestartDecision = Readonly<
   { go: true; due: DueRestart } | { go: false; reason: RestartWait; message: string; wakeInMs?: number }
 >;
 
-/** Reasons for not starting a restart now. */
 type RestartWait =
   | "NoRestart"
   | "Running"
@@ -75,7 +64,6 @@ type RestartWait =
   | "WaitingForWindow"
   | "BudgetExhausted";
 
-/** Max time until the next decision. */
 const checkAgainMs = 60_000;
 
 /** Decides whether to restart now. Pure except that it reads the budget and the window. */
@@ -168,4 +156,30 @@ function describeIdle(startingUntilMs: number | undefined): string {
 
 function wait(reason: RestartWait, message: string, wakeInMs?: number): RestartDecision {
   return wakeInMs === undefined ? { go: false, reason, message } : { go: false, reason, message, wakeInMs };
+}
+
+export type MaintenanceWindow = Readonly<{
+  isOpen: (wallMs: number) => boolean;
+  opensAtMs: (wallMs: number) => number;
+}>;
+
+type MaintenanceOptions = Readonly<{
+  maintenanceCron?: string | undefined;
+  maintenanceMs: number;
+  maintenanceTimeZone: string;
+}>;
+
+/** Creates the windows for a cron expression, which the settings' schema has validated. Without an expression, the window is always open. */
+export function createMaintenanceWindow(options: MaintenanceOptions): MaintenanceWindow {
+  const { maintenanceCron: expression, maintenanceMs, maintenanceTimeZone: timezone } = options;
+  if (expression === undefined) return { isOpen: () => true, opensAtMs: (wallMs) => wallMs };
+  const cron = new Cron(expression, { paused: true, timezone });
+  return {
+    isOpen: (wallMs) => {
+      // `previousRuns` excludes the reference time itself, so one second is added to include the first instant of the window.
+      const last = cron.previousRuns(1, new Date(wallMs + 1_000))[0];
+      return last !== undefined && wallMs - last.getTime() < maintenanceMs && last.getTime() <= wallMs;
+    },
+    opensAtMs: (wallMs) => cron.nextRun(new Date(wallMs))?.getTime() ?? Number.POSITIVE_INFINITY,
+  };
 }

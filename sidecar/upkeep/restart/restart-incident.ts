@@ -1,63 +1,45 @@
 import { hasSameMeaning, deriveMeaning } from "#node/conf/meaning.ts";
-import { isReplaceable, isUnusableByNode, type ConfigProblemReason } from "#node/conf/problem.ts";
+import { isReplaceable, isUnusableByNode } from "#node/conf/problem.ts";
 import { readNodeValues } from "#node/conf/node-values.ts";
 import { doneBySidecar } from "#status/event-log.ts";
 import type { ConfigReading, UsableReading } from "../config/config-file.ts";
+import { replaceConfig } from "../config/config-writer.ts";
 import { saveHealthyConfig } from "../config/healthy-config.ts";
-import { replaceConfig } from "../config/with-deadline.ts";
-import type { WriterLock } from "../config/writer-lock.ts";
 import { readInstanceId, type NodeDriver } from "../drivers/driver.ts";
 import type { PauseBasis, RestartInFlight } from "../state/upkeep-state.ts";
-import { prepareCheckExcept } from "./process-watch.ts";
+import { prepareCheckExcept, prepareProcessCheck } from "./process-watch.ts";
 import type { RestartContext } from "./restart-context.ts";
+import type { DueRestart } from "./restart-decision.ts";
 import type { Verification } from "./restart-verification.ts";
-import {
-  verifyRestart,
-  readConfig,
-  restartNode,
-  type RestartToVerify,
-  type VerifyRestartDependencies,
-} from "./verify-restart.ts";
+import { verifyRestart, restartNode } from "./verify-restart.ts";
 
-/** Restart, from its command to its verification, and what it needs. */
-export type RestartIncident = RestartContext &
-  RestartToVerify &
-  VerifyRestartDependencies &
-  Readonly<{
-    driver: NodeDriver;
-    reason: string;
-    /** Reason for the first attempt, if this is a retry. */
-    firstReason: string;
-    /** Whether an earlier sidecar started it and may have left the node down. */
-    isFinishing: boolean;
-    /** Desired state to store in a pause. */
-    desired: PauseBasis;
-    pathsDirectory: string;
-    lock: WriterLock;
-  }>;
+/** A restart, from its command to its verification. `desired`: the desired state to store in a pause. */
+export type RestartIncident = RestartContext & Readonly<{ driver: NodeDriver; due: DueRestart; desired: PauseBasis }>;
 
 /** Outcome of an attempt. `startedWith` is absent if node.conf changed during the restart, because it is then unknown which content the node read. */
-export type RestartAttempt = Readonly<{ verified: Verification; startedWith?: UsableReading | undefined }>;
+type RestartAttempt = Readonly<{ verified: Verification; startedWith?: UsableReading | undefined }>;
 
 /**
- * Restarts the node and verifies its recovery; returns the failure if it doesn't recover. Every step is recorded on disk before it is
- * taken, so that a sidecar killed at any point continues where it left off. If another writer leaves node.conf half written in the
- * meantime, node.conf is restored, and the node is started with it.
+ * Restarts the node and verifies it; returns the failure. Each step is recorded on disk first, so that a killed sidecar's successor continues there.
+ * A node.conf that another writer leaves half written meanwhile is restored, and the node started with it.
  */
 export async function runRestart(incident: RestartIncident): Promise<Readonly<{ failure?: string }>> {
-  const { state, events } = incident;
+  const { state, events, place, due, signal } = incident;
+  const isAlreadyCommanded = due.cause === "unverified";
   // The disk may just have filled up: a restart that can't be persisted isn't started.
-  if (!incident.isAlreadyCommanded && !incident.isFinishing && !state.store.isWritable()) return {};
-  const before = await readConfig(incident);
+  if (!isAlreadyCommanded && due.cause !== "interrupted" && !state.store.isWritable()) return {};
+  const before = await place.read();
   // The file has changed since the iteration that found the restart due; the next iteration judges it.
-  if (!incident.isAlreadyCommanded && !before.ok && mayNotStart(before.problem.reason)) return {};
-  let tried = incident.isAlreadyCommanded
+  const reason = before.ok ? undefined : before.problem.reason;
+  const mayNotStart = reason !== undefined && (reason === "Unresponsive" || isUnusableByNode(reason));
+  if (!isAlreadyCommanded && mayNotStart) return {};
+  let tried = isAlreadyCommanded
     ? await verifyEarlierRestart(incident, before)
     : await attemptRestart(incident, before, "ordinary");
-  if (incident.signal.aborted) return {};
+  if (signal.aborted) return {};
   if (!tried.verified.ok && before.ok && (await putBack(incident, before))) {
     tried = await attemptRestart(incident, before, "roll-back");
-    if (incident.signal.aborted) return {};
+    if (signal.aborted) return {};
   }
   const { verified, startedWith } = tried;
   if (!verified.ok) {
@@ -68,7 +50,7 @@ export async function runRestart(incident: RestartIncident): Promise<Readonly<{ 
   state.atomically(() => {
     state.restartInFlight.set(undefined);
     if (startedWith !== undefined) {
-      state.nodeValues.set(readNodeValues(startedWith.document, incident.pathsDirectory));
+      state.nodeValues.set(readNodeValues(startedWith.document, place.layout().pathsDirectory));
       state.startedWith.set(deriveMeaning(startedWith.document));
     }
     const message = `The node recovered and advances after ${Math.round(verified.tookMs)} ms.`;
@@ -78,7 +60,6 @@ export async function runRestart(incident: RestartIncident): Promise<Readonly<{ 
   return {};
 }
 
-/** Retains the node.conf with which the restart was verified. */
 async function rememberVerified(bytes: Uint8Array, incident: RestartIncident): Promise<void> {
   const isKept = await saveHealthyConfig(bytes, "advanced", incident);
   incident.restarts.note({ kept: undefined });
@@ -88,21 +69,12 @@ async function rememberVerified(bytes: Uint8Array, incident: RestartIncident): P
   incident.events.add("restart", message, undefined, { by: "sidecar", outcome: "failure" });
 }
 
-function mayNotStart(reason: ConfigProblemReason): boolean {
-  return reason === "Unresponsive" || isUnusableByNode(reason);
-}
-
-/**
- * Restores the node.conf with which the node was to be started, if another writer has since made it unusable, e.g. because that writer was
- * killed while writing. Returns whether node.conf was restored.
- */
+/** Restores the node.conf of this restart if another writer has made it unusable since; returns whether it did. */
 async function putBack(incident: RestartIncident, before: UsableReading): Promise<boolean> {
-  const { configPath: path, configLimitBytes: limitBytes } = incident;
-  const now = await readConfig(incident);
+  const now = await incident.place.read();
   if (now.ok || !isReplaceable(now.problem.reason)) return false;
   const message = "node.conf became invalid during the restart: the intended version is restored.";
-  const changes = [{ message, why: now.problem.message }];
-  const written = await replaceConfig(now, { path, limitBytes, content: before.bytes, changes }, incident);
+  const written = await replaceConfig(now, before.bytes, [{ message, why: now.problem.message }], incident);
   return written.ok;
 }
 
@@ -112,10 +84,10 @@ export async function attemptRestart(
   before: ConfigReading,
   purpose: "ordinary" | "roll-back",
 ): Promise<RestartAttempt> {
-  const { state, budget, events, driver } = incident;
-  const incarnation = await readInstanceId(driver, incident.signal);
+  const { state, budget, events, driver, due, place, signal } = incident;
+  const incarnation = await readInstanceId(driver, signal);
   state.atomically(() => {
-    budget.record(purpose === "ordinary" ? incident.reason : purpose);
+    budget.record(purpose === "ordinary" ? due.reason : purpose);
     recordPhase(incident, { phase: "commanded", incarnation });
     state.retry.set(undefined);
     state.requestedRestart.set(undefined);
@@ -123,16 +95,16 @@ export async function attemptRestart(
     state.nodeHas.set(before.ok ? deriveMeaning(before.document) : "unknown");
     if (purpose === "ordinary") {
       const begun = { by: "sidecar", outcome: "unknown" } as const;
-      events.add("restart", `Restarting the node (${driver.name}): ${incident.reason}.`, undefined, begun);
+      events.add("restart", `Restarting the node (${driver.name}): ${due.reason}.`, undefined, begun);
     } else events.begin("restart", `Restarting the node (${driver.name}) to roll back.`, undefined, { by: "sidecar" });
   });
   let startedWith: UsableReading | undefined;
   const restart = async () => {
     const pidsBefore = (await driver.processes?.()) ?? [];
-    const report = await restartNode(incident);
+    const report = await restartNode(driver, incident);
     const pids = (await driver.processes?.()) ?? [];
     const bystanders = pids.filter((pid) => pidsBefore.includes(pid));
-    const after = await readConfig(incident);
+    const after = await place.read();
     if (before.ok && before.contentHash === after.contentHash) startedWith = before;
     state.atomically(() => {
       const seen = bystanders.length < pids.length ? { bystanders } : {};
@@ -143,7 +115,7 @@ export async function attemptRestart(
     });
     return report;
   };
-  const verified = await verifyRestart(restart, { ...incident, isAlreadyCommanded: false }, incident);
+  const verified = await verifyRestart(restart, false, () => prepareProcessCheck(driver), incident);
   budget.end();
   return { verified, startedWith };
 }
@@ -152,17 +124,18 @@ export async function attemptRestart(
 async function verifyEarlierRestart(incident: RestartIncident, before: ConfigReading): Promise<RestartAttempt> {
   const { state, driver } = incident;
   const check = prepareCheckExcept(state.restartInFlight.get()?.bystanders, driver);
-  const beforeRestart = check === undefined ? incident.beforeRestart : () => Promise.resolve(check);
-  const verified = await verifyRestart(() => Promise.resolve({}), incident, { ...incident, beforeRestart });
+  const beforeRestart = async () => check ?? (await prepareProcessCheck(driver));
+  const verified = await verifyRestart(() => Promise.resolve({}), true, beforeRestart, incident);
   const nodeHas = state.nodeHas.get();
   const isUnchanged = before.ok && nodeHas !== undefined && hasSameMeaning(nodeHas, before.document, undefined);
   return { verified, startedWith: isUnchanged ? before : undefined };
 }
 
 function recordPhase(
-  { reason, isFinishing, state, clock }: RestartIncident,
+  { due, state, clock }: RestartIncident,
   phase: Pick<RestartInFlight, "phase" | "bystanders" | "incarnation">,
 ): void {
   const ran = state.restartInFlight.get()?.ran ?? state.startedWith.get();
-  state.restartInFlight.set({ reason, beganMs: clock.wallMs(), isFinishing, ran, ...phase });
+  const isFinishing = due.cause === "interrupted";
+  state.restartInFlight.set({ reason: due.reason, beganMs: clock.wallMs(), isFinishing, ran, ...phase });
 }

@@ -2,6 +2,8 @@ import { createObservation, type Observation } from "#health/observation.ts";
 import type { HealthEvidence } from "../state/upkeep-state.ts";
 import type { NodeStarted, NodeStart } from "../drivers/driver.ts";
 import type { RestartDecision } from "./restart-decision.ts";
+import { join } from "node:path";
+import type { ConditionReport } from "#status/condition.ts";
 
 /** Configuration retained for a rollback. `failedUntilMs` (monotonic): saving it failed, and is retried at that time. */
 export type StoredConfig = Readonly<{ hash?: string; proof?: HealthEvidence; failedUntilMs?: number }>;
@@ -13,14 +15,12 @@ export type RollBackFinding = Readonly<
   | { kind: "nothing"; because: "notYet" | "unread" | "unknown" }
 >;
 
-/** Last observed state of the node's restarts. */
-export type RestartObservation = Readonly<{
+type RestartObservation = Readonly<{
   /** Restart in progress. `stage`: what the restart is waiting for, and the deadline. */
   running?: Promise<void> | undefined;
   stage?: string | undefined;
   /** Last decision, or the reason why a changed node.conf doesn't cause a restart or can't be judged. Absent before the first iteration. */
   settled?: RestartDecision | Readonly<{ refusedEdit: string }> | Readonly<{ unjudgedEdit: string }> | undefined;
-  /** Pause that was active at the last check. */
   hold?: "none" | Readonly<{ message: string }> | undefined;
   /** Reloaded when absent. */
   kept?: StoredConfig | undefined;
@@ -31,22 +31,17 @@ export type RestartObservation = Readonly<{
 
 export type ObservedRestarts = Observation<RestartObservation>;
 
-/** Creates an empty observation of restarts. */
 export function observeRestarts(onChange?: () => void): ObservedRestarts {
   return createObservation<RestartObservation>({}, onChange);
 }
 
-/** A query about whether the node started with a content, and the result. */
-export type RequestedStart = Readonly<{
+type RequestedStart = Readonly<{
   contentHash: string;
   startedAfterMs: number | undefined;
-  /** Time of the query (monotonic). */
   atMs: number;
-  /** Absent until known. */
   began?: NodeStarted;
 }>;
 
-/** The node's RPC does not respond. */
 export type UnresponsivePeriod = Readonly<{
   /** Time at which the RPC stopped responding (`HealthWatch.ranMs`). */
   sinceMs: number;
@@ -54,20 +49,14 @@ export type UnresponsivePeriod = Readonly<{
   portWasClosed: boolean;
 }>;
 
-/** The node is unhealthy. */
 export type UnhealthyPeriod = Readonly<{
-  /**
-   * Time since which the node counts as unhealthy (`HealthWatch.ranMs`). For a node that is catching up with its references, the last time
-   * at which it got closer to them.
-   */
+  /** Since when (`HealthWatch.ranMs`); for a node that is catching up, when it last got closer to its references. */
   sinceMs: number;
   /** Min number of blocks by which the node has been behind since then; Infinity if it wasn't compared. */
   nearestBlocks: number;
 }>;
 
-/** State of the node's process, apart from its RPC responses. */
-export type ProcessObservation = Readonly<{
-  /** Last query about whether the node started with a content, for that content and an observed start. */
+type ProcessObservation = Readonly<{
   requestedStart?: RequestedStart | undefined;
   /** Start of the node, as reported by its driver in this iteration. */
   started?: Promise<NodeStart> | undefined;
@@ -81,7 +70,6 @@ export type ProcessObservation = Readonly<{
   missedAtMs?: number | undefined;
   /** Time until which an unresponsive node may still be starting (wall clock). */
   startingUntilMs?: number | undefined;
-  /** State of an unhealthy node; undefined if it isn't known to be unhealthy. */
   unhealthy?: UnhealthyPeriod | undefined;
 }>;
 
@@ -92,10 +80,82 @@ export function observeProcess({ wasSeen } = { wasSeen: false }): ObservedProces
   return createObservation<ProcessObservation>({ wasSeen, hasEnded: false });
 }
 
-/**
- * Whether the node is known not to have read a content because it started long before the content existed. In that case, the content with
- * which the node runs is unknown.
- */
+/** Whether the node started long before the content existed; what it runs with is then unknown. */
 export function isUnread({ requestedStart }: ProcessObservation, contentHash: string | undefined): boolean {
   return requestedStart?.began === "before" && requestedStart.contentHash === contentHash;
+}
+
+type RestartText = Readonly<{ /** `restart.driver`. */ driver: string }>;
+
+export function deriveRestartConditions(
+  { settled, rollBack }: RestartObservation,
+  words: RestartText,
+): readonly ConditionReport[] {
+  return [
+    ...(rollBack === undefined ? [] : [deriveRollBackReady(rollBack)]),
+    ...(settled === undefined ? [] : [deriveRestartSettled(settled, words)]),
+  ];
+}
+
+function deriveRestartSettled(
+  settled: NonNullable<RestartObservation["settled"]>,
+  { driver }: RestartText,
+): ConditionReport<"NoRestartPending"> {
+  const type = "NoRestartPending";
+  const byHand = driver === "ops" ? "`ops stop --force`, then `ops start`" : "with its own tool";
+  if ("unjudgedEdit" in settled) {
+    const message =
+      `node.conf was changed, but whether the node can start with it is unknown: ${settled.unjudgedEdit} The node keeps running with the version it loaded ` +
+      `and is restarted once this can be checked; if you know that it starts, restart it manually (${byHand}).`;
+    return { type, status: "False", reason: "EditNotChecked", message };
+  }
+  if ("refusedEdit" in settled) {
+    const message =
+      `node.conf was changed, and the node would not start with it: ${settled.refusedEdit} The node keeps running with the version it loaded. ` +
+      `Correct node.conf; to use it anyway, restart the node manually (${byHand}).`;
+    return { type, status: "False", reason: "EditRejected", message };
+  }
+  if (settled.go) {
+    return { type, status: "False", reason: "Running", message: `Restarting the node: ${settled.due.reason}.` };
+  }
+  const { reason, message } = settled;
+  if (reason === "NoRestart") return { type, status: "True", reason, message };
+  return { type, status: "False", reason, message };
+}
+
+function deriveRollBackReady(found: RollBackFinding): ConditionReport<"RollbackReady"> {
+  const type = "RollbackReady";
+  if (found.kind === "noRestarts") {
+    const message = "The sidecar does not restart the node (restart.driver, upkeep.mode), so it never rolls back.";
+    return { type, status: "Unknown", reason: "NoRestarts", message };
+  }
+  if (found.kind === "nothing") return deriveNothingKept(found.because);
+  const { kind, directory } = found;
+  const path = join(directory, "healthy.conf");
+  if (kind === "notKept") {
+    const message = `The running configuration can't be backed up to ${path}: a failed restart could not be rolled back to it. Make ${directory} writable, and free space there.`;
+    return { type, status: "False", reason: "BackupFailed", message };
+  }
+  if (kind === "advanced") {
+    const message = `A failed restart is rolled back to the verified configuration, ${path}.`;
+    return { type, status: "True", reason: "Ready", message };
+  }
+  const message = `A failed restart is rolled back to ${path}, the node.conf from when the node last responded. It is unverified: it changed after the node's start, or the start time is unknown.`;
+  return { type, status: "Unknown", reason: "Assumed", message };
+}
+
+function deriveNothingKept(
+  because: Extract<RollBackFinding, { kind: "nothing" }>["because"],
+): ConditionReport<"RollbackReady"> {
+  const type = "RollbackReady";
+  if (because === "notYet") {
+    const message = "No rollback configuration yet: the node has not responded since the sidecar first checked it.";
+    return { type, status: "Unknown", reason: "NotYet", message };
+  }
+  const why =
+    because === "unread"
+      ? "node.conf was changed long after the node loaded it, and the loaded version is unknown"
+      : "No working node.conf is known for this node";
+  const message = `${why}: a failed restart can't be rolled back. Restart the node manually with a working node.conf: it is stored as soon as the node responds.`;
+  return { type, status: "False", reason: "NoBackup", message };
 }

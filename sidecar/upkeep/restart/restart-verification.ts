@@ -6,15 +6,11 @@ import type { PushCheck } from "../pushgateway/push-watch.ts";
 import { createHeightProgress, type HeightProgress } from "./height-progress.ts";
 import { watchProcess, type CheckedProcess } from "./process-watch.ts";
 
-/** Whether a node recovered. */
 export type Verification = Readonly<
   { ok: true; tookMs: number } | { ok: false; message: string; end?: StartEnd | undefined }
 >;
 
-/**
- * Outcome of a failed start: `ended`, the process exited this long after its start; or `stood`, the node stalled at its height. Absent if
- * the node didn't respond and may still be running.
- */
+/** `stood`: the node stalled at its height. Absent if it didn't respond and may still be running. */
 export type StartEnd = Readonly<{ kind: "ended"; afterMs: number } | { kind: "stood" }>;
 
 /** Deadlines for the verification, in milliseconds, each counted from the end of the previous stage. */
@@ -47,12 +43,9 @@ const slowCheckMs = 250;
 const quickForMs = 5_000;
 
 /**
- * Restarts a node and verifies its recovery: the RPC responds, the height exceeds the last one reported by the old process (or, if that
- * process was never seen down, the first one after the restart), and metrics arrive again. If the chain has no block to produce, the old
- * height suffices. That is the case if the references, queried after the node's recovery, have no later block or, without references, if
- * blocks didn't arrive steadily before the restart either. If the chain wasn't watched for long and its latest block was already old, it
- * gets the full time to produce a block; after that, the same head suffices too. Missing metrics are not a failure if the node doesn't push
- * any, or if the Pushgateway can't be queried.
+ * Restarts a node and verifies it: the RPC responds, the height exceeds the old process's last one (if it was never seen down: the first one since),
+ * and metrics arrive. Where the chain may have no block, the same head suffices: references queried since have no later one, or blocks were irregular
+ * before. A chain that was idle when first watched gets the full time. Metrics count only if the node pushes and the Pushgateway can be queried.
  */
 export async function restartAndVerify(
   restart: () => Promise<RestartReport>,
@@ -93,11 +86,7 @@ export async function restartAndVerify(
   return { ok: true, tookMs: clock.monotonicMs() - beganMs };
 }
 
-/**
- * Waits until the height advances or a deadline passes: first for a response, which may take as long as a log replay unless the process is
- * known to have exited, then for the height. Returns the time limit, as text, and the outcome of the start. Time during which this process
- * was suspended doesn't count, because the node's responses weren't read.
- */
+/** Waits for a response (as long as a log replay takes, unless the process exited), then for the height. Time of its own suspension doesn't count. */
 async function waitForHeight(
   progress: HeightProgress,
   lookAt: CheckedProcess | undefined,
@@ -143,7 +132,6 @@ async function waitForHeight(
   }
 }
 
-/** Descriptions of what is awaited; the deadline follows the text. */
 const silent = {
   text: "It was started and does not respond yet; it has until",
   setting: "restart.answersWithinMs",
@@ -192,10 +180,7 @@ async function isPushMissing(
 const maxAnswerMs = 5_000;
 const checkAgainMs = 250;
 
-/**
- * Waits for a response from a node that couldn't be started, because something or someone else, or an earlier sidecar, may have started it.
- * Waits as long as for a node whose process has exited, but at most five seconds. Returns whether the node responded.
- */
+/** Waits up to five seconds for a node that couldn't be started, because something or someone else may have started it. */
 export async function waitForResponse(
   { healthyWithinMs, signal }: Pick<VerificationOptions, "healthyWithinMs" | "signal">,
   { clock, check }: Pick<VerificationDependencies, "clock" | "check">,

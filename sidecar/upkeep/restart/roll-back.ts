@@ -1,24 +1,20 @@
 import { deriveMeaning } from "#node/conf/meaning.ts";
 import { isAnswering } from "#health/rpc-state.ts";
 import { hashContent } from "../config/config-file.ts";
-import { replaceConfig } from "../config/with-deadline.ts";
-import { describeEdit } from "../config/describe-edit.ts";
-import { checkRestorable } from "../config/restorable.ts";
-import { readConfig } from "./verify-restart.ts";
+import { replaceConfig } from "../config/config-writer.ts";
+import { describeEdit } from "../config/audited-config.ts";
+import { checkRestorable } from "../config/healthy-config.ts";
 import type { RestartContext } from "./restart-context.ts";
 import { attemptRestart, type RestartIncident } from "./restart-incident.ts";
 import { isUnread, type StoredConfig, type RollBackFinding } from "./restart-observation.ts";
 import { readStoredHealthy } from "./running-config.ts";
 
-/**
- * Rolls back a failed restart: restores the last configuration with which the node was healthy, restarts the node once more, and sets a
- * pause, whether or not that helped.
- */
+/** Restores the last healthy configuration, restarts the node once more, and sets a pause, whether or not that helped. */
 export async function rollBack(incident: RestartIncident, failure: string): Promise<void> {
-  const { state, budget, events, clock, log, check, command } = incident;
-  const { height, failure: noAnswer } = await check(incident.signal);
+  const { state, budget, events, clock, log, health, place, due, command } = incident;
+  const { height, failure: noAnswer } = await health.check(incident.signal);
   if (incident.signal.aborted) return;
-  const failed = { reason: incident.firstReason, height, isDown: noAnswer !== undefined };
+  const failed = { reason: due.firstReason ?? due.reason, height, isDown: noAnswer !== undefined };
   const hold = (message: string, left: typeof failed | undefined = failed) =>
     state.hold.set({ desired: incident.desired, message, sinceMs: clock.wallMs(), failed: left });
   log.error({ event: "node-down-after-restart", failure }, "the node did not recover after a restart");
@@ -37,7 +33,7 @@ export async function rollBack(incident: RestartIncident, failure: string): Prom
     });
   }
   events.add("roll-back", rolledBack, undefined, { by: "sidecar", outcome: "unknown" });
-  const { verified, startedWith } = await attemptRestart(incident, await readConfig(incident), "roll-back");
+  const { verified, startedWith } = await attemptRestart(incident, await place.read(), "roll-back");
   if (incident.signal.aborted) return;
   const end = verified.ok ? "It recovered after one more restart." : describeSecondFailure(verified.message, failure);
   state.atomically(() => {
@@ -50,7 +46,6 @@ export async function rollBack(incident: RestartIncident, failure: string): Prom
   });
 }
 
-/** Describes why the restart after the first failure also failed; mentions a shared cause only once. */
 export function describeSecondFailure(message: string, first: string): string {
   return message === first
     ? "Another restart failed for the same reason."
@@ -62,12 +57,9 @@ function asSentence(reason: string): string {
   return reason.endsWith(".") ? reason : `${reason}.`;
 }
 
-/**
- * Restores the configuration with which the node was last healthy, and describes the outcome. `ran`: meaning of the configuration with
- * which the node ran right before this restart.
- */
+/** Returns the outcome as text. `ran`: meaning of what the node ran with right before this restart. */
 async function restoreHealthy(incident: RestartIncident, failure: string, ran: string | undefined): Promise<string> {
-  const { configPath: path, pathsDirectory, configLimitBytes: limitBytes, state, versions } = incident;
+  const { place, state, versions } = incident;
   let healthy: Uint8Array | undefined;
   try {
     healthy = await versions.recall("healthy");
@@ -78,27 +70,26 @@ async function restoreHealthy(incident: RestartIncident, failure: string, ran: s
   const hash = hashContent(healthy);
   const { hash: healthyHash, proof } = state.healthy.get() ?? { hash, proof: "advanced" };
   const isProved = healthyHash === hash && proof === "advanced";
-  const now = await readConfig(incident);
+  const now = await place.read();
   if (now.contentHash === hash) {
     return isProved
       ? "Its configuration is already the last healthy one."
       : "No other configuration is known: the backup equals the current one, which may never have been loaded.";
   }
-  const judged = checkRestorable(healthy, pathsDirectory, { standing: now.ok ? now.document : undefined, ran }, state);
+  const over = { standing: now.ok ? now.document : undefined, ran };
+  const judged = checkRestorable(healthy, place.layout().pathsDirectory, over, state);
   if (!judged.ok) {
     return `The backup in ${state.directory} was not restored: ${judged.why}. Fix node.conf manually.`;
   }
   const what = isProved ? "Its last healthy configuration" : "The unverified node.conf from when it last responded";
   const message = `node.conf: restored to the ${isProved ? "last healthy version" : "unverified version from when the node last responded"}.`;
-  const changes = [{ message, why: failure }];
-  const written = await replaceConfig(now, { path, limitBytes, content: healthy, changes }, incident);
+  const written = await replaceConfig(now, healthy, [{ message, why: failure }], incident);
   if (!written.ok) return `${what} could not be restored: ${written.message}`;
   const edit = now.ok ? describeEdit(judged.document.value, now.document.value) : "node.conf is invalid";
   const copy = written.copy === undefined ? "" : `; it is saved in ${written.copy}`;
   return `The failed edit: ${edit}${copy}. ${what} was restored.`;
 }
 
-/** Records whether there is a node.conf to roll back to if the node doesn't recover after a restart. */
 export async function recordRollback(context: RestartContext): Promise<void> {
   const { state, restarts } = context;
   if (state.store.failure() !== undefined) return;

@@ -12,9 +12,8 @@ import { isUnread, type StoredConfig } from "./restart-observation.ts";
 const checkAgainMs = 30_000;
 
 /**
- * Retains the node.conf that the running node has read, not a later version, once the node has advanced with it. This allows a rollback
- * even before the sidecar restarts the node for the first time. If it is unknown whether the node started with this node.conf, it is
- * retained as assumed, and never replaces a verified one. If the node is known to have started before this node.conf, it isn't retained.
+ * Keeps the node.conf that the running node has read once the node has advanced with it, so that even the first restart can be rolled back. As
+ * assumed, if its start with it is unknown, never over a verified one; not at all if it started before.
  */
 export async function recordRunningConfig(
   reading: ConfigReading,
@@ -62,7 +61,6 @@ export async function readStoredHealthy(context: RestartContext): Promise<Stored
   return { hash, proof: healthy === undefined ? "advanced" : healthy.hash === hash ? healthy.proof : "assumed" };
 }
 
-/** Determines whether the node started with the current node.conf, and records the result. */
 async function recordStart(
   { contentHash, changedAtMs, document }: UsableReading,
   context: RestartContext,

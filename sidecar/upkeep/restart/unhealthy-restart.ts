@@ -9,10 +9,8 @@ type HealthDependencies = Pick<RestartContext, "driver" | "clock" | "signal"> &
   Readonly<{ health: Pick<HealthWatch, "current" | "facts" | "ranMs"> }>;
 
 /**
- * Explains why the node should be restarted because of its health; undefined if that isn't allowed or the node hasn't been unhealthy for
- * long enough. A node that is behind its references but is getting closer is catching up: after a start with old data that takes hours, and
- * a restart would only prolong it. A node whose process was seen and has exited is started again regardless of `lag.restart`, because there
- * is nothing left to interrupt.
+ * Explains why an unhealthy node should be restarted. Not one that gets closer to its references: a restart would only prolong that. A node whose
+ * process was seen and has exited is started regardless of `lag.restart`: there is nothing left to interrupt.
  */
 export async function explainUnhealthy(
   process: ObservedProcess,
@@ -55,10 +53,7 @@ function mayBeRepaired({ reason }: NodeFault): boolean {
   return reason !== "WentBackwards";
 }
 
-/**
- * Updates the time since which the node has been unhealthy. For a node that is only behind, this is the last time at which it got closer to
- * its references than ever before.
- */
+/** For a node that is only behind, the time starts anew whenever it gets closer than ever before. */
 function countUnhealthy(
   before: UnhealthyPeriod | undefined,
   { lag, isOnlyBehind, nowMs }: Readonly<{ lag: NodeInfo["lag"]; isOnlyBehind: boolean; nowMs: number }>,
@@ -70,9 +65,8 @@ function countUnhealthy(
 }
 
 /**
- * Explains why a hung node should be restarted: it has responded to `eth_blockNumber` since it started (specification, "Node command
- * line"), but not for `restart.hungAfterMs`; undefined otherwise. A node that is replaying its log hasn't responded since it started, and
- * is left alone, however long that takes. So is a node whose driver doesn't know when it started.
+ * Explains why a hung node should be restarted: it responded since its start (`eth_blockNumber`; specification, "Node command line"), but not for
+ * `restart.hungAfterMs`. One that replays its log hasn't, and is left alone; so is one whose start is unknown.
  */
 export async function explainHung(
   process: ObservedProcess,
@@ -92,10 +86,8 @@ export async function explainHung(
 }
 
 /**
- * Determines the time (wall clock) until which an unresponsive node may still be starting: it hasn't responded since it started, and
- * `restart.answersWithinMs` hasn't elapsed. A node whose process has exited isn't starting. If the driver doesn't know when the node
- * started, the time counts from the first check without a response, provided that the node was never seen to respond or its port has since
- * been closed. Undefined if the node responds, isn't running, or hangs.
+ * Until when (wall clock) an unresponsive node may still be starting: `restart.answersWithinMs` from its start or, if that is unknown, from the first
+ * check without a response by a node never seen to respond or whose port was closed since.
  */
 async function findStartupDeadline(
   process: ObservedProcess,
@@ -122,10 +114,7 @@ async function findStartupDeadline(
   return hasAnswered || clock.wallMs() >= untilMs ? undefined : untilMs;
 }
 
-/**
- * Records whether the process of a node that responds is visible. A node that has just exited responded a moment ago, so only a response
- * after the process was found missing shows that the process seen before wasn't the node.
- */
+/** A node that has just exited responded a moment ago: only a later response shows that the process seen wasn't the node. */
 function recordProcess(
   process: ObservedProcess,
   runs: boolean,
@@ -151,7 +140,6 @@ const closedPortReasons: ReadonlySet<NodeFault["reason"]> = new Set([
   "Unreachable",
 ]);
 
-/** Records whether the node is unresponsive, and since when. */
 function recordUnresponsive(
   process: ObservedProcess,
   health: Pick<HealthWatch, "facts" | "ranMs">,

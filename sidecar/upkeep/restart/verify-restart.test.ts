@@ -1,26 +1,28 @@
 import { pino } from "pino";
 import { expect, test } from "vitest";
 import { systemClock } from "#daemon/clock.ts";
-import { createFileDeadline } from "#daemon/files/file-deadline.ts";
 import { verifyRestart } from "./verify-restart.ts";
 
-test("an error that no driver foresaw counts as a start that failed, so that the node is rolled back", async () => {
-  const { signal } = new AbortController();
-  const times = { answersWithinMs: 10, healthyWithinMs: 10, metricsWithinMs: 10 };
-  const place = { configPath: "/nowhere/node.conf", configLimitBytes: 100 };
-  const ends: unknown[] = [];
-  const verified = await verifyRestart(
-    () => Promise.reject(new TypeError("not foreseen")),
-    { ...times, ...place, isAlreadyCommanded: false, signal },
-    {
-      clock: systemClock,
-      check: () => Promise.resolve({ answers: 0 }),
-      lastPush: undefined,
-      fileDeadline: createFileDeadline({ withinMs: 1_000, signal }, { clock: systemClock, onBack: () => undefined }),
-      starts: { begin: () => Promise.resolve(async (end) => void ends.push(end)) },
-      log: pino({ level: "silent" }),
-    },
-  );
-  expect(verified).toEqual({ ok: false, message: "not foreseen" });
-  expect(ends).toEqual([verified]);
+const restart = () => Promise.reject(new TypeError("not foreseen"));
+
+test("an error that no driver foresees counts as a failed start, so that the node is rolled back", async () => {
+  const failedStarts: unknown[] = [];
+  const dataEvidence = { get: () => undefined, set: (value: unknown) => void failedStarts.push(value) };
+  const context = {
+    settings: { restart: { answersWithinMs: 10, healthyWithinMs: 10, metricsWithinMs: 10 } },
+    place: { read: () => Promise.resolve({ ok: false, problem: { reason: "FileMissing", message: "" } }) },
+    state: { dataEvidence },
+    clock: systemClock,
+    health: { check: () => Promise.resolve({ answers: 0 }) },
+    restarts: { note: () => undefined },
+    lastPush: undefined,
+    log: pino({ level: "silent" }),
+    wake: () => undefined,
+    signal: new AbortController().signal,
+  } as unknown as Parameters<typeof verifyRestart>[3];
+  expect(await verifyRestart(restart, false, () => Promise.resolve(undefined), context)).toEqual({
+    ok: false,
+    message: "not foreseen",
+  });
+  expect(failedStarts).toMatchObject([{ failedStarts: [{ message: "not foreseen" }] }]);
 });

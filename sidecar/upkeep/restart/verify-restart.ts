@@ -1,75 +1,58 @@
-import type { FileDeadline } from "#daemon/files/file-deadline.ts";
-import type { Logger } from "#daemon/log/log.ts";
-import type { EventLog } from "#status/event-log.ts";
-import type { ConfigReading } from "../config/config-file.ts";
-import { readConfigWithDeadline } from "../config/with-deadline.ts";
+import { readFile } from "node:fs/promises";
+import type { Clock } from "#daemon/clock.ts";
 import { DriverError, StartFailedError, type NodeDriver, type RestartReport } from "../drivers/driver.ts";
-import type { StartRecorder } from "./record-start.ts";
-import {
-  restartAndVerify,
-  waitForResponse,
-  type StartEnd,
-  type Verification,
-  type VerificationDependencies,
-  type VerificationOptions,
-} from "./restart-verification.ts";
+import { failedStartsStored, type DataEvidence, type FailedStart } from "../state/data-evidence.ts";
+import type { UpkeepState } from "../state/upkeep-state.ts";
+import type { CheckedProcess } from "./process-watch.ts";
+import type { RestartContext } from "./restart-context.ts";
+import { restartAndVerify, waitForResponse, type StartEnd, type Verification } from "./restart-verification.ts";
 
-/** Deadlines for verifying a restart, and its node.conf. */
-export type RestartToVerify = VerificationOptions & Readonly<{ configPath: string; configLimitBytes: number }>;
-
-export type VerifyRestartDependencies = VerificationDependencies &
-  Readonly<{
-    /** Limits calls to the file system that holds node.conf. */
-    fileDeadline: FileDeadline;
-    /** Records each start and its outcome: several failed starts may be evidence against the data. */
-    starts: StartRecorder;
-    log: Logger;
-  }>;
-
-/** Reads the node.conf with which the node is or was started. */
-export function readConfig({
-  configPath,
-  configLimitBytes,
-  fileDeadline,
-}: Readonly<{ configPath: string; configLimitBytes: number; fileDeadline: FileDeadline }>): Promise<ConfigReading> {
-  return readConfigWithDeadline(configPath, configLimitBytes, fileDeadline);
-}
+type VerifyContext = Pick<
+  RestartContext,
+  "settings" | "place" | "state" | "clock" | "health" | "restarts" | "lastPush" | "log" | "wake" | "signal"
+>;
 
 /** Restarts the node and verifies its recovery; any error counts as a failed start. Records each start with its outcome. */
 export async function verifyRestart(
   restart: () => Promise<RestartReport>,
-  incident: RestartToVerify,
-  dependencies: VerifyRestartDependencies,
+  isAlreadyCommanded: boolean,
+  beforeRestart: () => Promise<CheckedProcess | undefined>,
+  context: VerifyContext,
 ): Promise<Verification> {
-  const file = { ...incident, fileDeadline: dependencies.fileDeadline };
-  const before = await readConfig(file);
-  const record = await dependencies.starts.begin();
-  const verified = await restartOrExplain(restart, incident, dependencies);
-  const after = await readConfig(file);
+  const { place, signal } = context;
+  const before = await place.read();
+  const record = await recordStart(context);
+  const verified = await restartOrExplain(restart, isAlreadyCommanded, beforeRestart, context);
+  const after = await place.read();
   const configHash = before.contentHash === after.contentHash ? before.contentHash : undefined;
   // If an earlier sidecar started the node, the process was not watched.
-  const isUnseen = incident.isAlreadyCommanded && !verified.ok && verified.end === undefined;
-  if (!incident.signal.aborted && !isUnseen) await record(verified, configHash);
+  const isUnseen = isAlreadyCommanded && !verified.ok && verified.end === undefined;
+  if (!signal.aborted && !isUnseen) await record(verified, configHash);
   return verified;
 }
 
 async function restartOrExplain(
   restart: () => Promise<RestartReport>,
-  incident: VerificationOptions,
-  dependencies: VerifyRestartDependencies,
+  isAlreadyCommanded: boolean,
+  beforeRestart: () => Promise<CheckedProcess | undefined>,
+  { settings, clock, health, restarts, lastPush, log, wake, signal }: VerifyContext,
 ): Promise<Verification> {
-  const beganMs = dependencies.clock.monotonicMs();
+  const beganMs = clock.monotonicMs();
+  const waitsFor = (stage: string | undefined) => {
+    restarts.note({ stage });
+    wake();
+  };
+  const dependencies = { clock, check: health.check, lastPush, beforeRestart, waitsFor };
   try {
-    return await restartAndVerify(restart, incident, dependencies);
+    return await restartAndVerify(restart, { ...settings.restart, isAlreadyCommanded, signal }, dependencies);
   } catch (error) {
     const { message } = error as Error;
     // Whatever the error, the node was told to stop, so the restart is rolled back like any failed start.
     if (!(error instanceof DriverError)) {
-      dependencies.log.error({ event: "restart-failed", err: error }, "the restart of the node failed");
+      log.error({ event: "restart-failed", err: error }, "the restart of the node failed");
       return { ok: false, message };
     }
-    const afterMs = dependencies.clock.monotonicMs() - beganMs;
-    return { ok: false, message, end: judgeExitStatus(error.startStatus, afterMs) };
+    return { ok: false, message, end: judgeExitStatus(error.startStatus, clock.monotonicMs() - beganMs) };
   }
 }
 
@@ -81,22 +64,59 @@ function judgeExitStatus(status: number | undefined, afterMs: number): StartEnd 
   return status !== undefined && status > 0 && status < ownStatusesEnd ? { kind: "ended", afterMs } : undefined;
 }
 
-/**
- * Restarts the node. If an operator starts the node right after the stop, the start command fails. The process that the operator started has
- * read the same file, so it is verified as if the command had started it.
- */
-export async function restartNode(
-  incident: RestartToVerify & VerifyRestartDependencies & Readonly<{ driver: NodeDriver; events: EventLog }>,
-): Promise<RestartReport> {
+/** If an operator starts the node right after the stop, the start command fails; that process read the same file, and is verified instead. */
+export async function restartNode(driver: NodeDriver, context: RestartContext): Promise<RestartReport> {
+  const { settings, clock, health, events } = context;
   // The command isn't killed when the sidecar stops, because a stopped node would stay down. The command has its own time limit.
-  const neverAborts = new AbortController().signal;
+  const signal = new AbortController().signal;
   try {
-    return await incident.driver.restart(neverAborts, incident.signal);
+    return await driver.restart(signal, context.signal);
   } catch (error) {
     if (!(error instanceof StartFailedError)) throw error;
-    if (!(await waitForResponse({ ...incident, signal: neverAborts }, incident))) throw error;
+    const { healthyWithinMs } = settings.restart;
+    if (!(await waitForResponse({ healthyWithinMs, signal }, { clock, check: health.check }))) throw error;
     const message = `The sidecar could not start the node, but another program or user did. ${error.message}`;
-    incident.events.add("restart", message, undefined, { by: "somebody else", outcome: "success" });
+    events.add("restart", message, undefined, { by: "somebody else", outcome: "success" });
     return {};
   }
+}
+
+/**
+ * Returns a function that stores the outcome of a start and the hash of its node.conf. A success forgets the failed starts, several of which may
+ * be evidence against the data. `memoryPath`: where Linux counts the processes that were killed because memory ran out.
+ */
+export async function recordStart(
+  { state, clock }: Readonly<{ state: Pick<UpkeepState, "dataEvidence">; clock: Pick<Clock, "wallMs"> }>,
+  memoryPath = "/proc/vmstat",
+) {
+  const before = await countMemoryKills(memoryPath);
+  return async (verified: Verification, configHash: string | undefined): Promise<void> => {
+    const known = state.dataEvidence.get() ?? { failedStarts: [] };
+    if (verified.ok) return state.dataEvidence.set(forgetStarts(known));
+    const { message } = verified;
+    const end = hasRunNothing(message) ? undefined : verified.end;
+    const lackedMemory = (await countMemoryKills(memoryPath)) > before;
+    const afterMs = end?.kind === "ended" ? end.afterMs : undefined;
+    const start: FailedStart = { atMs: clock.wallMs(), kind: end?.kind, afterMs, configHash, message, lackedMemory };
+    state.dataEvidence.set({ ...known, failedStarts: [...known.failedStarts, start].slice(-failedStartsStored) });
+  };
+}
+
+/** Messages from systems, shells and programs that couldn't run another program (execve(2); POSIX, "Exit Status for Commands"). */
+const notRun =
+  /fork\/exec |exec format error|command not found|: not found|executable file not found|cannot execute|status 12[67]\b/i;
+
+/** Whether a failed start reports that it couldn't run a program. Such a start is not evidence about the data, whatever its exit status. */
+function hasRunNothing(message: string): boolean {
+  return notRun.test(message);
+}
+
+export function forgetStarts(known: DataEvidence): DataEvidence {
+  return { ...known, failedStarts: [] };
+}
+
+/** Counts the processes that Linux has killed since boot because memory ran out (`oom_kill` in proc_vmstat(5)); 0 if Linux doesn't count them. */
+async function countMemoryKills(path: string): Promise<number> {
+  const text = await readFile(path, "utf8").catch(() => "");
+  return Number(/^oom_kill (\d+)$/m.exec(text)?.[1] ?? 0);
 }

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { AuditEntry } from "#daemon/audit/audit-entry.ts";
 import { createRecentEvents } from "#status/event-log.ts";
-import { auditEvents } from "./audited-event-log.ts";
+import { auditEvents } from "./stored-event-log.ts";
 
 test("what fails at each pass has one line for each kind, until it succeeds", () => {
   const entries: Pick<AuditEntry, "action" | "outcome">[] = [];

@@ -1,6 +1,5 @@
 import type { ProcessMark } from "./upgrade-record.ts";
 
-/** Block number and hash, as returned by the node. */
 export type KnownBlock = Readonly<{ number: number; hash: string }>;
 
 /** Facts about the node when it was last seen healthy, with which later checks compare it. */
@@ -11,7 +10,6 @@ export type DataMark = Readonly<{
   /** Block too deep for any reorganisation, and the chain's first block; absent if the node doesn't return blocks by number. */
   block?: KnownBlock | undefined;
   genesis?: string | undefined;
-  /** The node's version at that time. */
   version: string | undefined;
   /** Inode of the data directory: a different inode means that the directory was replaced. */
   dataInode: number | undefined;
@@ -23,7 +21,6 @@ export type DataMark = Readonly<{
   programNames?: readonly string[] | undefined;
 }>;
 
-/** A failed attempt by the sidecar to start the node. */
 export type FailedStart = Readonly<{
   /** Wall clock. */
   atMs: number;
@@ -33,13 +30,11 @@ export type FailedStart = Readonly<{
   afterMs?: number | undefined;
   /** Hash of the node.conf with which the process was started; absent if node.conf changed during the start. */
   configHash: string | undefined;
-  /** Description of the failure. */
   message: string;
   /** Whether the system killed processes during that time because memory ran out. */
   lackedMemory: boolean;
 }>;
 
-/** Evidence about the integrity of the node's data. */
 export type DataEvidence = Readonly<{
   mark?: DataMark | undefined;
   /** Failed starts since the node was last healthy, oldest first. */
@@ -48,5 +43,4 @@ export type DataEvidence = Readonly<{
   otherSinceMs?: number | undefined;
 }>;
 
-/** Max number of failed starts to retain. */
 export const failedStartsStored = 8;

@@ -10,7 +10,6 @@ import { nodeReleases, parseNodeVersion } from "#node/versions.ts";
 /** A node's host: a machine, identified by its host name, or a container or pod, identified by its name. */
 export type NodeHost = Readonly<{ kind: "machine" | "container" | "pod"; name: string }>;
 
-/** Identity of the node that a sidecar manages and stores state for. */
 export type NodeIdentity = Readonly<{
   /** Real path of node.conf, with links resolved. */
   configPath: string;
@@ -25,16 +24,11 @@ export type NodeIdentity = Readonly<{
   host: NodeHost;
 }>;
 
-/** Path of node.conf, and the base directory for relative paths in it. */
 export type ConfigLocation = Pick<NodeLayout, "configPath" | "pathsDirectory">;
 
-/** Settings that identify a node. */
 export type IdentitySettings = Pick<SidecarSettings, "node" | "restart" | "docker" | "kubernetes">;
 
-/**
- * Identifies the node for which a sidecar is configured. Without `realPath`, reads the path from the file system. A hung file system then
- * blocks this process, so omit `realPath` only before the upkeep starts.
- */
+/** Without `realPath`, reads it from the file system, which blocks the process if that hangs: only before the upkeep starts. */
 export function identifyNode(
   settings: IdentitySettings,
   { configPath, pathsDirectory }: ConfigLocation,
@@ -52,21 +46,11 @@ export function identifyNode(
   };
 }
 
-/** Lists the paths of node.conf in a workspace, one for each layout. */
 export function listLayoutPaths(node: IdentitySettings["node"]): readonly string[] {
-  return [...new Set(listLayouts(node).map(({ configPath }) => resolveRealPath(configPath)))];
+  const paths = nodeReleases.map(({ since }) => resolveNodeLayout(node, parseNodeVersion(since)).configPath);
+  return [...new Set(paths.map(resolveRealPath))];
 }
 
-/** Lists the base directories for relative paths in node.conf in a workspace, one for each layout. */
-export function listPathsDirectories(node: IdentitySettings["node"]): readonly string[] {
-  return [...new Set(listLayouts(node).map(({ pathsDirectory }) => resolveRealPath(pathsDirectory)))];
-}
-
-function listLayouts(node: IdentitySettings["node"]): readonly NodeLayout[] {
-  return nodeReleases.map(({ since }) => resolveNodeLayout(node, parseNodeVersion(since)));
-}
-
-/** Formats a node's identity for an operator who runs several nodes. */
 export function formatIdentity({ configPath, dataPath, chainId, host }: NodeIdentity): string {
   return `${configPath} (data ${dataPath ?? "unknown"}, chain ${chainId}, ${host.kind} ${host.name})`;
 }

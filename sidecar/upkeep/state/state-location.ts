@@ -4,26 +4,18 @@ import { dirname, join, resolve } from "node:path";
 import { StartupError } from "#daemon/process/startup-error.ts";
 import { identifyNode, type IdentitySettings } from "./node-identity.ts";
 import { upkeepStateFile } from "./upkeep-state.ts";
+import { resolveNodeLayout } from "#node/layout.ts";
 
-/** Settings that determine the location of a node's state. */
-export type StateLocationSettings = IdentitySettings &
-  Readonly<{ upkeep: Readonly<{ stateDirectory?: string | undefined }> }>;
+type StateLocationSettings = IdentitySettings & Readonly<{ upkeep: Readonly<{ stateDirectory?: string | undefined }> }>;
 
-/** Facts about the machine. */
-export type StateLocationInfo = Readonly<{
+type StateLocationInfo = Readonly<{
   userStateDirectory: string;
-  /** Whether this user may write to a directory. */
   isWritable: (directory: string) => boolean;
 }>;
 
-/** Directory for the state inside the node's workspace. */
 const workspaceState = ".gatehouse";
 
-/**
- * Lists the possible locations of a node's state, the likeliest first: the configured one only or, if none is configured, one in the node's
- * workspace, then a per-node one in the user's state directory. Never the current directory: another node's sidecar may be started there
- * tomorrow.
- */
+/** Lists where the state may be, likeliest first. Never the current directory: another node's sidecar may be started there tomorrow. */
 export function listStateLocations(
   settings: StateLocationSettings,
   configPath: string,
@@ -40,12 +32,7 @@ export function listStateLocations(
   return [join(locateWorkspace(settings, configPath), workspaceState), join(userStateDirectory, key)];
 }
 
-/**
- * Chooses the location: an existing state, or else the first writable location.
- *
- * @throws {StartupError} when the workspace is missing, e.g. because it isn't mounted yet: state created elsewhere in the meantime would
- * lack the pause and the adoption.
- */
+/** Chooses existing state, or else the first writable location. @throws {StartupError} when the workspace is missing: it may not be mounted yet. */
 export function chooseStateLocation(
   settings: StateLocationSettings,
   configPath: string,
@@ -70,7 +57,6 @@ function locateWorkspace({ node }: StateLocationSettings, configPath: string): s
   return resolve(node.workspace ?? dirname(configPath));
 }
 
-/** Whether this user may write to a directory. */
 export function mayWrite(directory: string): boolean {
   try {
     accessSync(directory, constants.W_OK);
@@ -78,4 +64,15 @@ export function mayWrite(directory: string): boolean {
   } catch {
     return false;
   }
+}
+
+/** Undefined if the settings specify neither a node nor a directory. */
+export function findControlLocations(
+  settings: StateLocationSettings,
+  userStateDirectory: string,
+): readonly string[] | undefined {
+  const { node, upkeep } = settings;
+  if (upkeep.stateDirectory !== undefined) return [resolve(upkeep.stateDirectory)];
+  if (node.workspace === undefined && node.configPath === undefined) return undefined;
+  return listStateLocations(settings, resolveNodeLayout(node).configPath, userStateDirectory);
 }

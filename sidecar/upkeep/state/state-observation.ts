@@ -3,7 +3,6 @@ import { createObservation, type Observation } from "#health/observation.ts";
 import type { StoreFailure } from "./state-store.ts";
 import type { UpkeepState } from "./upkeep-state.ts";
 
-/** State directory at the last check: whether the sidecar's entire state was on disk. */
 export type StateObservation = Readonly<{
   directory: string;
   isLookedAt: boolean;
@@ -14,15 +13,11 @@ export type StateObservation = Readonly<{
 
 export type ObservedState = Observation<StateObservation>;
 
-/** Creates an empty observation of a state directory. */
 export function observeState(directory: string, onChange?: () => void): ObservedState {
   return createObservation<StateObservation>({ directory, isLookedAt: false }, onChange);
 }
 
-/**
- * Writes any state that isn't on disk yet, and records whether all of it is. Tests the file system with a deadline first, because database
- * writes block the process's only thread.
- */
+/** Writes what isn't on disk yet. Tests the file system first, because database writes block the only thread. */
 export async function checkState(
   copyNotKept: string | undefined,
   seen: ObservedState,

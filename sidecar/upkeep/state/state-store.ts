@@ -7,17 +7,12 @@ export type StoreFailure = Readonly<{ reason: (typeof unstoredState)[number]; me
 /** Database write; `kept` is called once it is on disk. */
 export type StoreWrite = Readonly<{ run: () => void; kept?: () => void }>;
 
-/** Writes to the sidecar's database. */
 export type StateStore = ReturnType<typeof createStateStore>;
 
 /** Max time to wait for another process's lock on the database; the wait blocks the whole process. */
 const busyTimeoutMs = 50;
 
-/**
- * Creates the store for an open database; `path` is the database's file, for messages. The process's memory is authoritative: if the disk is
- * full, read-only or missing, only the copy on disk is lost, never the displayed values. Code that acts checks `failure` first, because a
- * restart that isn't persisted isn't charged to any budget.
- */
+/** Memory is authoritative; a failed disk loses only its copy. Code that acts checks `failure` first: a restart not on disk isn't charged to a budget. */
 export function createStateStore(database: DatabaseSync, path: string) {
   database.exec(`PRAGMA busy_timeout = ${busyTimeoutMs}`);
   const pending = new Map<string, StoreWrite>();
@@ -58,9 +53,7 @@ export function createStateStore(database: DatabaseSync, path: string) {
     write,
     /** Writes at the next `flush`: for values that are displayed at any time, even while the disk's file system hangs. */
     defer,
-    /** Writes all pending changes in one transaction. */
     flush,
-    /** Returns the reason why some state is not on disk; undefined if all of it is. */
     failure,
     /** Makes the writes in `change` in one transaction: after a kill, either all of them are on disk or none. */
     atomically: (change: () => void) => {
@@ -72,7 +65,6 @@ export function createStateStore(database: DatabaseSync, path: string) {
       }
       flush();
     },
-    /** Whether a trial write succeeds. */
     isWritable: () => {
       write("probe", { run: () => database.exec("UPDATE fact SET value = value WHERE name = 'identity'") });
       return failure() === undefined;

@@ -1,15 +1,21 @@
 import type { SQLOutputValue } from "node:sqlite";
 import type { Clock } from "#daemon/clock.ts";
-import { storedEventsMax, type EventKind, type EventLog, type SidecarEvent } from "#status/event-log.ts";
+import {
+  storedEventsMax,
+  type EventKind,
+  type EventLog,
+  type SidecarEvent,
+  type ChangeKind,
+  type EventChange,
+  type ObservationKind,
+} from "#status/event-log.ts";
 import type { StateStore, StoreWrite } from "./state-store.ts";
+import type { AuditAction } from "#daemon/audit/audit-entry.ts";
+import type { AuditLog } from "#daemon/audit/audit-log.ts";
 
-/** Event that may not be on disk yet. */
 type StoredEvent = Readonly<{ event: SidecarEvent; atMs: number }>;
 
-/**
- * Creates a log that retains the last events in memory, and in the sidecar's state if that is writable: reports must not depend on a disk.
- * After a long time without writes, only the latest events are written, at most as many as are retained.
- */
+/** Keeps the last events in memory, and on disk if that is writable: reports must not depend on a disk. */
 export function createStoredEventLog(store: StateStore, clock: Clock): EventLog {
   const { database } = store;
   const insert = database.prepare("INSERT INTO event (at_ms, kind, message, why) VALUES (?, ?, ?, ?)");
@@ -46,4 +52,45 @@ function readEvent(row: Record<string, SQLOutputValue>): SidecarEvent {
   const at = new Date(Number(row["at_ms"])).toISOString();
   const event = { at, kind: row["kind"] as EventKind, message: String(row["message"]) };
   return row["why"] === null ? event : { ...event, why: String(row["why"]) };
+}
+
+const actions: Readonly<Record<ChangeKind, AuditAction>> = {
+  write: "node-conf-written",
+  edit: "node-conf-edited",
+  prune: "auto-pruning-switched-on",
+  restart: "node-restart",
+  "roll-back": "node-rolled-back",
+  hold: "hold-changed",
+  volume: "volume-grown",
+  adopt: "sidecar-adopted",
+  upgrade: "node-upgrade",
+};
+
+/** Creates an event log that writes each change event to the audit log first, before it becomes visible. */
+export function auditEvents(events: EventLog, audit: AuditLog): EventLog {
+  const lastBegun = new Map<ChangeKind, string>();
+  const lastFailed = new Map<ChangeKind, string>();
+  function add(kind: ObservationKind, message: string, why?: string): void;
+  function add(kind: ChangeKind, message: string, why: string | undefined, change: EventChange): void;
+  function add(kind: EventKind, message: string, why?: string, change?: EventChange): void {
+    if (kind === "condition" || kind === "version") return events.add(kind, message, why);
+    if (change === undefined) throw new Error(`an event of kind ${kind} does not say who did it`);
+    for (const last of [lastBegun, lastFailed]) last.delete(kind);
+    audit.add({ ...change, action: actions[kind], message, reason: why });
+    events.add(kind, message, why, change);
+  }
+  const begin: EventLog["begin"] = (kind, message, why, change) => {
+    const begun = JSON.stringify([message, why, change]);
+    // A change that fails at each iteration would fill the log.
+    if (begun === lastBegun.get(kind)) return;
+    lastBegun.set(kind, begun);
+    audit.add({ ...change, outcome: "unknown", action: actions[kind], message: `Begun: ${message}`, reason: why });
+  };
+  const fail: EventLog["fail"] = (kind, message, why, change) => {
+    const failed = JSON.stringify([message, why, change]);
+    if (failed === lastFailed.get(kind)) return;
+    lastFailed.set(kind, failed);
+    audit.add({ ...change, outcome: "failure", action: actions[kind], message, reason: why });
+  };
+  return { add, begin, fail, list: events.list };
 }

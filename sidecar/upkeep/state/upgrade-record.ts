@@ -24,9 +24,7 @@ export type UpgradeRecord = Progress &
     /** Version of the programs, or else their commit. */
     from: string;
     to: string;
-    /** Commits of both versions, if their programs report them. */
     commits?: Readonly<Partial<Record<"from" | "to", string | undefined>>> | undefined;
-    /** Directory that contains the new version's programs. */
     source: string;
     files: readonly ReleaseFile[];
     binDirectory: string;

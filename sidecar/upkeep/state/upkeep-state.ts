@@ -12,7 +12,6 @@ export type PauseBasis = Readonly<{ hash: string; release?: string | undefined }
 
 /** A pause, which prevents the sidecar from acting on its own until the desired state changes or the operator runs `gatehouse resume`. */
 type Hold = Readonly<{
-  /** Desired state that led to the pause; a different desired state lifts it. */
   desired: PauseBasis;
   message: string;
   sinceMs: number;
@@ -33,10 +32,7 @@ export type RestartInFlight = Readonly<{
   isFinishing: boolean;
   /** The node's instance id before the command; undefined if its driver has none. Stored under its original name. */
   incarnation?: string | undefined;
-  /**
-   * Processes from the bin directory that the restart didn't start. Present once a process that it started was seen, so that the exit of
-   * that process is detected.
-   */
+  /** Processes from the bin directory that the restart didn't start, once one that it started was seen: by them its exit is noticed. */
   bystanders?: readonly number[] | undefined;
   /** Meaning of the configuration with which the node is known to have run before; undefined if unknown. */
   ran?: string | undefined;
@@ -45,19 +41,14 @@ export type RestartInFlight = Readonly<{
 /** Evidence that the node runs well with a content: the node `advanced` after starting with it, or that is only `assumed`. */
 export type HealthEvidence = "advanced" | "assumed";
 
-/** The healthy configuration that is retained, identified by its hash. */
 type Healthy = Readonly<{ hash: string; proof: HealthEvidence; atMs: number }>;
 
 /** A failed restart to retry, and the reason. `isAsked`: the operator requested the retry, so the budget doesn't limit it. */
 type RestartRetry = FailedRestart & Readonly<{ why: string; isAsked?: boolean }>;
 
-/**
- * Basis for a sidecar's authority over a node: the operator ran `gatehouse adopt`, the setting is `enforce`, or an earlier version already
- * acted on the node.
- */
+/** By `gatehouse adopt`, by the mode `enforce`, or (before 0.1.0) because an earlier version had acted on the node. */
 export type Adoption = Readonly<{ by: "command" | "setting" | "earlier version"; atMs: number }>;
 
-/** Last audited content of node.conf. */
 export type AuditedConfig = Readonly<{
   path: string;
   /** Hash of the content when the sidecar last wrote or reported it; absent if the file was missing. */
@@ -66,16 +57,12 @@ export type AuditedConfig = Readonly<{
   writing?: string | undefined;
 }>;
 
-/** State that must survive a restart of the sidecar. */
 export type UpkeepState = ReturnType<typeof openUpkeepState>;
 
-/** Stored value. */
 type Fact<T> = Readonly<{ get: () => T | undefined; set: (value: T | undefined) => void }>;
 
-/** The state's file in its directory. */
 export const upkeepStateFile = "upkeep.sqlite";
 
-/** A sidecar's lock file in its state directory. */
 export const upkeepLockFile = ".sidecar.lock";
 
 const migrations = [
@@ -97,16 +84,12 @@ const migrations = [
      WHERE name = 'upgrade' AND value ->> 'failure' IS NOT NULL`,
 ];
 
-/**
- * Opens the state in a directory, or creates it if there is none. Each change is on disk when its call returns, unless `store.failure`
- * reports a reason; in that case the change is in memory, and is written as soon as possible.
- */
+/** Each change is on disk when its call returns, unless `store.failure` reports a reason: then it is in memory, and written as soon as possible. */
 export function openUpkeepState(directory: string) {
   const path = join(directory, upkeepStateFile);
   const database = openSqlite(path, migrations, { setting: "GATEHOUSE_SIDECAR_UPKEEP_STATE_DIRECTORY" });
   const store = createStateStore(database, path);
   return {
-    /** Directory that holds the state and node.conf's saved versions. */
     directory,
     /** Identity of the node to which the state belongs; absent in state from an older version until the state is claimed. */
     identity: openFact<NodeIdentity>(store, "identity"),
@@ -118,10 +101,7 @@ export function openUpkeepState(directory: string) {
     auditedConfig: openFact<AuditedConfig>(store, "auditedConfig"),
     /** Meaning of the configuration that the node has read (`deriveMeaning`); `unknown` if it may have read a different one. */
     nodeHas: openFact<string>(store, "nodeHas"),
-    /**
-     * Meaning of the configuration with which the running node is known to have started: either the sidecar started it with that
-     * configuration, or the file hadn't changed since before the start. Absent if only assumed.
-     */
+    /** Meaning of what the node is known to have started with; absent if that is only assumed. */
     startedWith: openFact<string>(store, "startedWith"),
     /** Absent in state from an older version, which retained only verified configurations. */
     healthy: openFact<Healthy>(store, "healthy"),
@@ -131,15 +111,11 @@ export function openUpkeepState(directory: string) {
     retry: openFact<RestartRetry>(store, "retry"),
     /** A restart requested by the operator, and the time of the request (wall clock). */
     requestedRestart: openFact<Readonly<{ atMs: number }>>(store, "askedRestart"),
-    /** Current or last upgrade. */
     upgrade: openFact<UpgradeRecord>(store, "upgrade"),
-    /** Evidence about the integrity of the node's data. */
     dataEvidence: openFact<DataEvidence>(store, "dataEvidence"),
     /** Time at which the node's volume claim was last enlarged (wall clock). */
     volumeGrownAtMs: openFact<number>(store, "volumeGrownAtMs"),
-    /** History of the node's data disk. */
     diskHistory: openFact<DiskHistory>(store, "diskHistory"),
-    /** Store for tables that hold several values: events, restarts. */
     store,
     /** Makes several changes (facts, events, restarts) in one transaction: after a kill all of them are on disk, or none. */
     atomically: store.atomically,

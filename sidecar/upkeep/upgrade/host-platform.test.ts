@@ -13,7 +13,7 @@ import { observeConfig } from "../config/config-observation.ts";
 import { createConfigVersions } from "../config/config-versions.ts";
 import { createWriterLock, type WriterLock } from "../config/writer-lock.ts";
 import { observeRestarts } from "../restart/restart-observation.ts";
-import { auditEvents } from "../state/audited-event-log.ts";
+import { auditEvents } from "../state/stored-event-log.ts";
 import type { UpgradeRecord } from "../state/upgrade-record.ts";
 import { runUpgrade, type UpgradePlatform } from "../../upgrade/run-upgrade.ts";
 import { createHostPlatform, type HostPlatformDependencies } from "./host-platform.ts";

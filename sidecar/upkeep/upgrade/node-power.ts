@@ -4,7 +4,7 @@ import type { RpcState } from "#health/rpc-state.ts";
 import { DriverError, type NodeDriver, type RestartReport } from "../drivers/driver.ts";
 import { waitForResponse } from "../restart/restart-verification.ts";
 import type { ProcessMark } from "../state/upgrade-record.ts";
-import type { NodeProcesses } from "../drivers/node-processes.ts";
+import type { NodeProcesses } from "../drivers/host-processes.ts";
 import { UpgradeError } from "../../upgrade/progress.ts";
 
 /** A driver that stops and starts the node in two steps; in between, nothing uses the node's files. */

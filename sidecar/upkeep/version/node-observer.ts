@@ -9,14 +9,12 @@ import type { ReleaseCommits } from "#node/versions.ts";
 import type { PruneInfo } from "#node/prune-info.ts";
 import { isAnotherProgram, resolveVersion, type VersionResolution } from "./version-resolution.ts";
 
-/** Observes what the node and node_cli report: the version and PruneInfo. */
 export type NodeObserver = ReturnType<typeof observeNode>;
 
 export type NodeObserverOptions = Readonly<{
   version?: string | undefined;
   clientName?: string | undefined;
   image?: string | undefined;
-  /** Name or path of the tool. */
   toolCommand?: string | undefined;
   intervalMs: number;
   signal: AbortSignal;
@@ -31,23 +29,17 @@ export type NodeObserverDependencies = Readonly<{
   log: Logger;
   /** Called after each query with the reason why nothing is known of pruning; undefined if node_cli reported PruneInfo. */
   onTool: (report: ConditionReport<"Pruning"> | undefined) => void;
-  /** Called on each new observation. */
   onChange: () => void;
 }>;
 
 /** Max wait at startup for a hung node or tool, if another source provides the version. */
 const firstWordMs = 5_000;
 
-/** Interval between checks of whether a query is due. */
 const checkMs = 1_000;
 
 const notRun = "node_cli is disabled (nodeCli.runner is none): pruning is neither monitored nor enabled.";
 
-/**
- * Runs `node_cli` periodically to read its version and PruneInfo, and reports why it can't. A tool that failed is rerun
- * after a second, then with a delay that doubles up to the regular interval, and also as soon as the node starts to respond: in a pod, the
- * sidecar starts before the tool's container.
- */
+/** A tool that failed is rerun after a second, then ever later, and once the node responds: in a pod, the tool's container starts later. */
 export function observeNode(options: NodeObserverOptions, dependencies: NodeObserverDependencies) {
   const { nodeCli, health, clock, onTool, onChange } = dependencies;
   const versions = followVersions(options, dependencies);
@@ -96,10 +88,7 @@ export function observeNode(options: NodeObserverOptions, dependencies: NodeObse
   const polling = { ...options, name: "node_cli", failed, intervalMs: Math.min(checkMs, options.intervalMs) };
   const { ended: done } = poll(polling, lookWhenDue, dependencies);
   const beganMs = clock.monotonicMs();
-  /**
-   * Whether the node itself has reported the version, or both the node and the tool have had a chance to do so: after an upgrade, the
-   * configured version may be outdated.
-   */
+  /** Whether the node reported its version, or node and tool had a chance to: after an upgrade the configured one may be outdated. */
   const isReady = () => {
     const isLate = clock.monotonicMs() - beganMs > firstWordMs;
     const { version, isRunning = false } = versions.resolve();
@@ -119,20 +108,17 @@ export function observeNode(options: NodeObserverOptions, dependencies: NodeObse
     pruneInfo: () => (answered?.ok === true ? answered.value : undefined),
     /** Returns the reason why node_cli can't be run, if the last query found it missing or not executable. */
     missing: () => explainMissing(answered),
-    /** Runs node_cli now. */
     check: lookNow,
     isReady,
     done,
   };
 }
 
-/** Explains why a missing tool can't be run; undefined for any other result. */
 function explainMissing(answer: NodeCliResult<PruneInfo> | undefined): string | undefined {
   if (answer === undefined || answer.ok) return undefined;
   return answer.reason === "NotFound" || answer.reason === "NotExecutable" ? answer.message : undefined;
 }
 
-/** Tracks the version printed by node_cli, and resolves the node's version from it and the other sources. */
 function followVersions(
   options: NodeObserverOptions,
   { health, commits: known }: Pick<NodeObserverDependencies, "health" | "commits">,
@@ -162,13 +148,9 @@ function followVersions(
   };
 }
 
-/** Interval between the two queries that confirm a version change. */
 const repeatedAfterMs = 250;
 
-/**
- * Reads the version printed by the tool. The version determines the location of node.conf and the naming of its keys, so a changed result
- * counts only once the tool has printed it twice in a row: a single outlier is ignored.
- */
+/** A changed version moves node.conf and renames keys, so it counts only once the tool has printed it twice in a row. */
 async function confirmVersion(
   nodeCli: NodeCli,
   before: string | undefined,
@@ -185,7 +167,6 @@ function answersNow({ answers, failure }: RpcState): boolean {
   return answers > 0 && failure === undefined;
 }
 
-/** Computes the time until the next query, after a number of consecutive failures. */
 function computeWaitMs(failures: number, intervalMs: number): number {
   return failures === 0 ? intervalMs : doubleWait(failures, { initialMs: checkMs, maxMs: intervalMs });
 }

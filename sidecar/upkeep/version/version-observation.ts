@@ -5,28 +5,20 @@ import type { NodeLocation } from "../config/node-location.ts";
 import type { NodeObserver } from "./node-observer.ts";
 import type { VersionResolution } from "./version-resolution.ts";
 
-/** The node's version at the last iteration. */
 export type VersionObservation = Readonly<{
-  /** Absent before the first iteration. */
   resolution?: VersionResolution | undefined;
   /** Reason why the node's location is inconsistent with the version. */
   doubtOfPlace?: string | undefined;
-  /** Last reported version. */
   text?: string | undefined;
 }>;
 
 export type ObservedVersion = Observation<VersionObservation>;
 
-/** Creates an empty observation of the version. */
 export function observeVersion(onChange?: () => void): ObservedVersion {
   return createObservation<VersionObservation>({}, onChange);
 }
 
-/**
- * Tracks the node's version and location, and adds an event if the version has changed. Returns undefined until the node and the tool have
- * had a chance to report it; before that, nothing is reported or done. `moved`: whether the location has changed; `doubtOfPlace`: why it is
- * inconsistent with the version.
- */
+/** Undefined until node and tool had a chance to report the version. `doubtOfPlace`: why the location is inconsistent with it. */
 export async function trackVersion(
   seen: ObservedVersion,
   { observer, place, events }: Readonly<{ observer: NodeObserver; place: NodeLocation; events: EventLog }>,
@@ -43,7 +35,6 @@ export async function trackVersion(
   return { resolution, moved, doubtOfPlace };
 }
 
-/** Derives the condition for whether all sources of the version agree, including the node's location. Pure. */
 export function deriveVersionConditions({ resolution, doubtOfPlace }: VersionObservation): readonly ConditionReport[] {
   const type = "VersionConsistent";
   if (resolution === undefined) return [];

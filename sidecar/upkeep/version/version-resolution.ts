@@ -13,25 +13,20 @@ import {
   type ReleaseCommits,
 } from "#node/versions.ts";
 
-/** Sources of the node's version. */
 export type VersionSources = Readonly<{
   /** `debug_protocolVersion.binaryVersion`, and whether the node has reported it since it last became responsive. */
   binary?: ReportedVersion | undefined;
   setting?: string | undefined;
-  /** Output of `node_cli --version`. */
   nodeCli?: string | undefined;
   /** The tool's name or path, which the tool may print as its own name. */
   toolCommand?: string | undefined;
-  /** Response to `web3_clientVersion`. */
   clientVersion?: ReportedVersion | undefined;
-  /** Prefix of this node's `web3_clientVersion`. */
   clientName?: string | undefined;
   image?: string | undefined;
   /** Releases, keyed by commit, for programs that report no other version. */
   commits?: ReleaseCommits | undefined;
 }>;
 
-/** Effective version, its source, and the sources that disagree. */
 export type VersionResolution = Readonly<{
   version?: NodeVersion;
   /** Commit from which the node was built or, if that is unknown, the commit of its program. */
@@ -49,10 +44,8 @@ export type VersionResolution = Readonly<{
 type Candidate = Readonly<{ source: string; version: NodeVersion }>;
 
 /**
- * Takes the version from `debug_protocolVersion` (specification, "Protocol version info"), or else from a `web3_clientVersion` with a known
- * name, node_cli, the setting or the image's tag; lists the sources that disagree. An upgrade may have left the setting outdated, so
- * reports from the node or its programs take precedence. The version that the node reported before it went down stays effective while
- * node_cli's is unchanged, but doesn't determine key names: the node may come back as another version. Pure.
+ * Takes the version from what the node or its programs report (specification, "Protocol version info"), then the setting and the image, which an
+ * upgrade may have left behind. What the node said before it went down counts, but not for key names: it may come back as another version. Pure.
  */
 export function resolveVersion(sources: VersionSources): VersionResolution {
   const programs = identifyPrograms(sources);
@@ -79,7 +72,6 @@ const sourceNames = {
   lastClient: "web3_clientVersion, before the node stopped responding",
 } as const;
 
-/** Identifies the running node and the installed program, each from what it reports itself. */
 function identifyPrograms({ binary, nodeCli, toolCommand, commits = {} }: VersionSources) {
   return {
     binary: identifyProgram(binary?.text, parseBinaryVersion, commits),
@@ -87,7 +79,6 @@ function identifyPrograms({ binary, nodeCli, toolCommand, commits = {} }: Versio
   };
 }
 
-/** Whether a tool's output identifies a different program than an earlier output. */
 export function isAnotherProgram(
   { now, before, toolCommand }: Readonly<Partial<Record<"now" | "before" | "toolCommand", string | undefined>>>,
   commits: ReleaseCommits,
@@ -128,7 +119,6 @@ function findDoubt(
   return `${first.source} reports ${first.version.text}, but ${installed.source} reports ${installed.version.text}; restart the node to finish the upgrade`;
 }
 
-/** Lists the responses that don't contain a version of this node, for the operator who has to set it. */
 function listHeard({ binary, nodeCli, clientVersion: client, image }: VersionSources): readonly string[] {
   return [
     ...(binary === undefined ? [] : [`debug_protocolVersion answers binaryVersion ${quoteAnswer(binary.text)}`]),

@@ -30,10 +30,7 @@ const canMount = await (async () => {
 async function replace(path: string, content: Uint8Array): Promise<string> {
   using lock = createWriterLock(path);
   const expectedHash = hashContent(await readFile(path));
-  const result = await writeConfig(
-    { path, limitBytes: 1_000_000, expectedHash, content },
-    { lock, versions: undefined },
-  );
+  const result = await writeConfig({ path, limitBytes: 1_000_000, expectedHash, content }, lock, undefined);
   return result.ok ? "written" : result.message.replaceAll(path, "node.conf");
 }
 
@@ -107,7 +104,7 @@ test("where no cp can copy them, the file is written, and what is lost is said o
   const room = join(import.meta.dirname, "../../../../sidecar/upkeep/config");
   const run = spawnSync(process.execPath, ["--input-type=module", "--eval", script], {
     encoding: "utf8",
-    env: { PATH: directory, CONF: path, WRITER: join(room, "with-deadline.ts"), LOCK: join(room, "writer-lock.ts") },
+    env: { PATH: directory, CONF: path, WRITER: join(room, "config-writer.ts"), LOCK: join(room, "writer-lock.ts") },
   });
   expect(JSON.parse(run.stdout || run.stderr)).toEqual([
     '{"chain":{"value":2}}',
@@ -148,7 +145,7 @@ test("what is too large for a copy to be kept is not replaced, and neither is wh
   const content = Buffer.from("ours");
   const write = { path, limitBytes: 1_000, expectedHash: undefined, expectedProblem: "TooLarge", content } as const;
   const versions = createConfigVersions(join(directory, "state"));
-  const result = await writeConfig(write, { lock, versions });
+  const result = await writeConfig(write, lock, versions);
   expect(result).toMatchObject({ reason: "BackupFailed" });
   expect(result.ok ? "" : result.message).toMatch(
     /larger than the limit of 1000 bytes; .* It can't be backed up, so it is not replaced\.$/,
@@ -164,7 +161,7 @@ test("a writer that comes between the reading and the renaming wins, and is not 
   using lock = createWriterLock(path);
   const expectedHash = hashContent(Buffer.from("what was read"));
   const write = { path, limitBytes: 1_000, expectedHash, content: Buffer.from("ours") };
-  expect(await writeConfig(write, { lock, versions: undefined })).toMatchObject({ reason: "ChangedMeanwhile" });
+  expect(await writeConfig(write, lock, undefined)).toMatchObject({ reason: "ChangedMeanwhile" });
   expect(await readFile(path, "utf8")).toBe("theirs");
   await rm(directory, { recursive: true });
 });

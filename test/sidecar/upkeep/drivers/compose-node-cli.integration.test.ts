@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { readSettings } from "#daemon/settings/settings.ts";
 import { sidecarSettings } from "#sidecar/settings.ts";
 import { resolveNodeLayout } from "#node/layout.ts";
-import { createComposeNodeCli } from "#sidecar/upkeep/drivers/compose-node-cli.ts";
+import { createComposeNodeCli } from "#sidecar/upkeep/drivers/compose-driver.ts";
 import { selectNodeCli } from "#sidecar/upkeep/drivers/select-driver.ts";
 import { readUntil } from "#daemon/testing/until.ts";
 

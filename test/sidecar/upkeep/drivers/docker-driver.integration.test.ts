@@ -3,9 +3,12 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { createDockerDriver } from "#sidecar/upkeep/drivers/docker-driver.ts";
-import { createDockerEngine, type DockerEngine } from "#sidecar/upkeep/drivers/docker-engine.ts";
-import { createDockerNodeCli } from "#sidecar/upkeep/drivers/docker-node-cli.ts";
+import {
+  createDockerDriver,
+  createDockerEngine,
+  type DockerEngine,
+  createDockerNodeCli,
+} from "#sidecar/upkeep/drivers/docker-driver.ts";
 
 type Answer = Readonly<{ status: number; body?: string | Uint8Array }>;
 

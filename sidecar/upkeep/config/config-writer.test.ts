@@ -4,11 +4,11 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { AuditEntry } from "#daemon/audit/audit-entry.ts";
 import { createRecentEvents } from "#status/event-log.ts";
-import { auditEvents } from "../state/audited-event-log.ts";
+import { auditEvents } from "../state/stored-event-log.ts";
 import { openUpkeepState, type UpkeepState } from "../state/upkeep-state.ts";
-import { hashContent } from "./config-file.ts";
+import { hashContent, readConfigFile } from "./config-file.ts";
 import { createConfigVersions } from "./config-versions.ts";
-import { readConfigWithDeadline, writeWithDeadline } from "./with-deadline.ts";
+import { writeWithDeadline } from "./config-writer.ts";
 import { createWriterLock } from "./writer-lock.ts";
 
 const fileDeadline = { call: <Value>(_: string, call: () => Promise<Value>) => call(), hangs: () => false };
@@ -37,7 +37,7 @@ afterEach(() => {
 });
 
 async function write(expectedHash: string | undefined, versions = createConfigVersions(join(directory, "state"))) {
-  const now = await readConfigWithDeadline(path, limitBytes, fileDeadline);
+  const now = await readConfigFile(path, limitBytes);
   using lock = createWriterLock(path);
   const changes = [{ message: "node.conf: b is 2.", why: "it is desired" }];
   const expectedProblem = now.ok ? undefined : now.problem.reason;

@@ -2,15 +2,15 @@ import type { Clock } from "#daemon/clock.ts";
 import type { Logger } from "#daemon/log/log.ts";
 import type { ProcessResult } from "#daemon/process/bounded-process.ts";
 import { sendSignal } from "#daemon/process/send-signal.ts";
-import { waitUntil } from "#daemon/time.ts";
+import { waitUntil, pause } from "#daemon/time.ts";
 import type { HealthWatch } from "#health/health-watch.ts";
 import { doneBySidecar, type EventLog } from "#status/event-log.ts";
 import { DriverError } from "./driver.ts";
 import type { ProcessMark } from "../state/upgrade-record.ts";
-import type { NodeProcesses } from "./node-processes.ts";
+import type { NodeProcesses } from "./host-processes.ts";
+import { findProcessesIn } from "./host-processes.ts";
 
-/** The stop command, how to run it, and the grace period in which the node can exit on its own. */
-export type OpsStopCommand = Readonly<{
+type OpsStopCommand = Readonly<{
   words: string;
   run: () => Promise<ProcessResult>;
   /** Whether this machine runs no other node, which the command might kill. */
@@ -28,8 +28,7 @@ export type OpsStopDependencies = Readonly<{
   log: Logger;
 }>;
 
-/** Outcome of stopping a node. */
-export type Stopped = Readonly<{
+type Stopped = Readonly<{
   /** Result of the stop command; undefined if it wasn't run, to protect another node. */
   result: ProcessResult | undefined;
   /** Whether the node's process was visible, so that its exit was observed. */
@@ -48,11 +47,8 @@ const notRunMs = 1_000;
 const downLooks = 3;
 
 /**
- * Stops the node, and returns once its process has exited. Tries SIGTERM first, then the stop command, then SIGKILL. A stop command may
- * kill every node on the machine, so it isn't run if there is another one. A node without a visible process has exited once its RPC stops
- * responding.
- *
- * @throws {DriverError} when the node is still running.
+ * Stops the node: SIGTERM, the stop command (not if it might kill another node on this machine), SIGKILL. Without a visible process, it has exited
+ * once its RPC doesn't respond. @throws {DriverError} when it still runs.
  */
 export async function stopByOps(
   stop: OpsStopCommand,
@@ -90,7 +86,6 @@ export async function stopByOps(
   return { result, wasSeen: true, isForced };
 }
 
-/** Reports a message about a restart in the log and as an event. */
 export function reportRestart(message: string, { log, events }: OpsStopDependencies): void {
   log.info(message);
   events.add("restart", message, undefined, doneBySidecar);
@@ -109,10 +104,7 @@ async function findLeft(
   return waitUntil(check, (left) => left.length === 0, { everyMs: checkAgainMs, withinMs, signal }, clock);
 }
 
-/**
- * Waits until the RPC stops responding, or until the process becomes visible through a port that it has opened in the meantime. Returns
- * whether the RPC responded before that.
- */
+/** Waits until the RPC is down, or the process becomes visible by its open port. `wasUp`: whether the RPC responded before. */
 async function waitUntilDown(
   { words, graceMs }: OpsStopCommand,
   result: ProcessResult | undefined,
@@ -137,4 +129,71 @@ async function waitUntilDown(
   if (result?.ok === false) throw new DriverError(result.message);
   const why = result === undefined ? "the node" : `the node still responds after ${words}, and`;
   throw new DriverError(`${why} is not visible as a process; run the sidecar as the node's user.`);
+}
+
+type OpsStart = Readonly<{
+  run: (isDone: (signal: AbortSignal) => Promise<boolean>) => Promise<ProcessResult>;
+  directory: string;
+  /** Time (monotonic) until which a process that exits at once is started again: the old process was killed, and its locks may persist. */
+  lockedUntilMs: number;
+}>;
+
+type OpsStartDependencies = Readonly<{ check: HealthWatch["check"]; clock: Clock }>;
+
+/** Time within which a process must appear after its start command has exited; the exit alone doesn't show whether there will be a process. */
+const appearsMs = 3_000;
+
+/** Time during which a process may run into a stale lock left by a killed one, and the interval between two starts during that time. */
+export const lockMs = 20_000;
+const startRetryMs = 2_000;
+
+/** If the start command hasn't exited, times for which a node must respond to count as started: with a new block, and on an idle chain. */
+const advancesMs = 2_000;
+const idleMs = 30_000;
+
+/**
+ * Starts the node; returns once its process exists or the start failed. A command that doesn't exit while the height advances is the node, and is
+ * left running. A process that exits at once after the old one was killed is started again: the old one's lock may remain.
+ */
+export async function startByOps(
+  start: OpsStart,
+  signal: AbortSignal,
+  dependencies: OpsStartDependencies,
+): Promise<ProcessResult> {
+  const { check, clock } = dependencies;
+  const { directory, lockedUntilMs } = start;
+  const before = new Set(await findProcessesIn(directory));
+  const result = await start.run((done) => waitUntilAdvancing(done, dependencies));
+  if (!result.ok || result.isLeft === true) return result;
+  const wait = async (
+    isRight: (found: Readonly<{ entryExists: boolean; responds: boolean }>) => boolean,
+    withinMs: number,
+  ) => {
+    const probe = async () => ({
+      entryExists: (await findProcessesIn(directory)).some((pid) => !before.has(pid)),
+      responds: (await check(signal)).failure === undefined,
+    });
+    return waitUntil(probe, isRight, { everyMs: checkAgainMs, withinMs, signal }, clock);
+  };
+  const appeared = await wait(({ entryExists, responds }) => entryExists || responds, appearsMs);
+  const lockedMs = () => lockedUntilMs - clock.monotonicMs();
+  if (lockedMs() <= 0 || appeared.responds) return result;
+  const { entryExists, responds } = await wait((found) => !found.entryExists || found.responds, lockedMs());
+  if (entryExists || responds || lockedMs() <= 0) return result;
+  await pause(startRetryMs, signal);
+  return startByOps(start, signal, dependencies);
+}
+
+async function waitUntilAdvancing(signal: AbortSignal, { check, clock }: OpsStartDependencies): Promise<boolean> {
+  let first: Readonly<{ height: number; atMs: number }> | undefined;
+  const probe = async () => {
+    const { failure, height } = await check(new AbortController().signal);
+    first =
+      failure !== undefined || height === undefined ? undefined : (first ?? { height, atMs: clock.monotonicMs() });
+    const forMs = first === undefined ? 0 : clock.monotonicMs() - first.atMs;
+    return { forMs, advances: first !== undefined && height !== undefined && height > first.height };
+  };
+  const isRight = ({ forMs, advances }: Awaited<ReturnType<typeof probe>>) => forMs >= (advances ? advancesMs : idleMs);
+  const last = await waitUntil(probe, isRight, { everyMs: checkAgainMs, signal }, clock);
+  return last.advances || isRight(last);
 }

@@ -4,7 +4,7 @@ import { pino } from "pino";
 import { expect, it } from "vitest";
 import { systemClock } from "#daemon/clock.ts";
 import { readStartTicks } from "./host-processes.ts";
-import { stopByOps } from "./ops-stop.ts";
+import { stopByOps } from "./ops-commands.ts";
 
 it("stops a node by its process that is seen only once its port is open, next to another node for whose sake the stop command is not run", async () => {
   const child = spawn("sleep", ["60"]);
