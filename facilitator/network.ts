@@ -20,7 +20,7 @@ import { createSuspensions } from "./chain/suspensions.ts";
 import type { SettledNetwork } from "./operations.ts";
 import { createPaymentChecks } from "./verification/payment-checks.ts";
 import { createTransfers, type TransferOptions } from "./transfers.ts";
-import { createSellerGuard } from "./seller-limits.ts";
+import { createSellerLimits } from "./seller-limits.ts";
 import type { EngineDependencies } from "./settlement/engine.ts";
 import { createRecordChecks } from "./settlement/ledger/ledger.ts";
 import type { LedgerStore } from "./settlement/ledger/open-ledger.ts";
@@ -106,14 +106,21 @@ export async function startNetwork(
   const minAmount = createMinAmounts(options, signerWatch);
   const transfersFor = createTransfers(
     { network, assets, payees, minAmount, signers: toLowerCase(addresses) },
-    { ...checks, engine, contracts, clock, monotonicMs, log },
+    {
+      ...checks,
+      engine,
+      sellers: createSellerLimits({ network, sellers }, { ...signerWatch, sales, clock }),
+      contracts,
+      clock,
+      monotonicMs,
+      log,
+    },
   );
-  const guard = createSellerGuard({ network, sellers }, { ...engine, ...signerWatch, sales, clock });
   const owned = resources.move();
   return {
     network,
     signers: addresses,
-    transfersFor: guard(transfersFor),
+    transfersFor,
     shortage,
     decimals,
     contracts,

@@ -1,17 +1,14 @@
 import * as Value from "ox/Value";
 import { toEnvironmentName } from "#daemon/settings/leaf.ts";
 import { createProcessRateLimiter, type Rates } from "#gateway/limits/rate-limiter.ts";
-import { refuse } from "#x402/answer.ts";
 import { isSameHex } from "#x402/hex.ts";
 import { reason, type Refusal } from "#x402/reason.ts";
-import type { Transfers } from "#x402/scheme.ts";
 import type { SignedPayment } from "#x402/signed-payment.ts";
 import { OverloadError } from "./callers/overload-error.ts";
 import type { Caller } from "./callers/caller.ts";
 import type { FacilitatorMetrics } from "./facilitator-metrics.ts";
 import type { NetworkOptions, NetworkSeller } from "./network-options.ts";
 import type { Operations } from "./operations.ts";
-import type { Engine } from "./settlement/engine.ts";
 import { sumSpent, type Sales } from "./settlement/ledger/sales.ts";
 import type { FacilitatorSettings } from "./settings.ts";
 
@@ -72,66 +69,48 @@ function perMinute(calls: number): Rates {
   return { requestsPerSecond: calls / 60, requestBurst: calls, computeUnitsPerSecond: 1, computeUnitBurst: 1 };
 }
 
-export type SellerGuardOptions = Pick<NetworkOptions, "sellers"> & Readonly<{ network: string }>;
-
-export type SellerGuardDependencies = Readonly<{
+type SellerDependencies = Readonly<{
   sales: Sales;
-  progress: Engine["progress"];
   clock: () => number;
   /** Returns the max cost of one settlement now, in wei; 0 until known. */
   settlementCost: () => bigint;
 }>;
 
-/** Applies limits of sellers, and the payments' own identifiers, to transfers. */
-export type SellerGuard = (transfersFor: (caller: Caller) => Transfers) => (caller: Caller) => Transfers;
+/** Limits of the sellers with a name in the settings, on one network, and of the payments' own identifiers. */
+export type SellerLimits = ReturnType<typeof createSellerLimits>;
 
-/** Creates the guard of the sellers' limits on one network. Sellers without a name have none. */
-export function createSellerGuard(
-  { network, sellers }: SellerGuardOptions,
-  dependencies: SellerGuardDependencies,
-): SellerGuard {
-  const { sales, progress } = dependencies;
-  const gas = createGasLimit(dependencies);
-
-  const isRecorded = async (payment: SignedPayment) => (await progress(payment)) !== undefined;
-
-  /**
-   * Returns why a payment whose settlement has not started is not settled for its seller, or because of its identifier.
-   */
-  const judge = async (payment: SignedPayment, name: string | undefined, { identifier }: Caller) => {
-    if (identifier !== undefined && (await sales.isConflict(payment.payer, identifier))) return conflict;
-    if (name === undefined) return undefined;
-    const seller = sellers.get(name);
-    if (seller === undefined) {
-      const message = `${network} is not settled for ${name}: it is not in ${nameLimit(name, "networks")}.`;
-      return { reason: reason.network, message };
-    }
-    await gas.require(seller);
-    return refuseTerms(payment, seller);
-  };
-  return (transfersFor) => (caller) => {
-    const transfers = transfersFor(caller);
-    const seller = sellers.has(caller.seller ?? "") ? caller.seller : undefined;
-    const { identifier } = caller;
-    if (seller === undefined && identifier === undefined) return transfers;
-    return {
-      ...transfers,
-      async verify(payment) {
-        const refusal = (await isRecorded(payment)) ? undefined : await judge(payment, seller, caller);
-        return refusal === undefined ? transfers.verify(payment) : refuse(refusal, payment.payer);
-      },
-      async settle(payment) {
-        const { id, payer } = payment;
-        if (!(await isRecorded(payment))) {
-          const refusal = await judge(payment, seller, caller);
-          if (refusal !== undefined) return refuse(refusal, payment.payer);
-          const isAdded = await sales.add({ id, payer, seller, identifier });
-          if (!isAdded) return refuse(conflict, payment.payer);
-        }
-        using _entered = gas.enter(seller);
-        return await transfers.settle(payment);
-      },
-    };
+export function createSellerLimits(
+  { network, sellers }: Pick<NetworkOptions, "sellers"> & Readonly<{ network: string }>,
+  { sales, clock, settlementCost }: SellerDependencies,
+) {
+  const gas = createGasLimit({ sales, clock, settlementCost });
+  const nameOf = ({ seller = "" }: Caller) => (sellers.has(seller) ? seller : undefined);
+  return {
+    /** Returns why a payment whose settlement has not started is not settled for its caller. */
+    refuse: async (payment: SignedPayment, caller: Caller): Promise<Refusal | OverloadError | undefined> => {
+      const { identifier } = caller;
+      if (identifier !== undefined && (await sales.isConflict(payment.payer, identifier))) return conflict;
+      const name = nameOf(caller);
+      if (name === undefined) return undefined;
+      const seller = sellers.get(name);
+      if (seller === undefined) {
+        const message = `${network} is not settled for ${name}: it is not in ${nameLimit(name, "networks")}.`;
+        return { reason: reason.network, message };
+      }
+      return (await gas.refuse(seller)) ?? refuseTerms(payment, seller);
+    },
+    /** Records a sale before its settlement starts. Returns why that is not possible. */
+    record: async (
+      { id, payer }: SignedPayment,
+      caller: Caller,
+      hasStarted: () => Promise<boolean>,
+    ): Promise<Refusal | undefined> => {
+      const [seller, { identifier }] = [nameOf(caller), caller];
+      if ((seller === undefined && identifier === undefined) || (await hasStarted())) return undefined;
+      return (await sales.add({ id, payer, seller, identifier })) ? undefined : conflict;
+    },
+    /** Counts a settlement in flight, until disposed of. */
+    enter: (caller: Caller): Disposable | undefined => gas.enter(nameOf(caller)),
   };
 }
 
@@ -146,19 +125,18 @@ function createGasLimit({
   sales,
   clock,
   settlementCost,
-}: Pick<SellerGuardDependencies, "sales" | "clock" | "settlementCost">) {
+}: SellerDependencies) {
   const inFlight = new Map<string, number>();
   const count = (name: string, by: number) => inFlight.set(name, (inFlight.get(name) ?? 0) + by);
   return {
-    require: async (seller: NetworkSeller): Promise<void> => {
-      const { name, gasPerDay } = seller;
-      if (gasPerDay === undefined) return;
+    refuse: async ({ name, gasPerDay }: NetworkSeller): Promise<OverloadError | undefined> => {
+      if (gasPerDay === undefined) return undefined;
       const hours = await sales.gasOfDay(name);
       const most = Value.fromEther(gasPerDay.toFixed(etherDecimals));
       const dearest = hours.reduce((max, hour) => (hour.dearest > max ? hour.dearest : max), 0n);
       const each = dearest > 0n ? dearest : settlementCost();
       let expected = sumSpent(hours) + each * BigInt(inFlight.get(name) ?? 0);
-      if (expected < most) return;
+      if (expected < most) return undefined;
       let waitMs = inFlightWaitMs;
       for (const { spent, forgottenMs } of hours) {
         expected -= spent;
@@ -166,7 +144,7 @@ function createGasLimit({
         waitMs = forgottenMs - clock();
         break;
       }
-      throw rejectCall(name, { key: "gasPerDay", most: gasPerDay }, waitMs);
+      return rejectCall(name, { key: "gasPerDay", most: gasPerDay }, waitMs);
     },
     enter: (name: string | undefined): Disposable | undefined => {
       if (name === undefined) return undefined;

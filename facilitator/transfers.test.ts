@@ -44,6 +44,7 @@ function settleByWallet(checkSigner: () => Promise<Refusal | undefined>, hasCopy
   };
   const dependencies = {
     engine,
+    sellers: { refuse: async () => undefined, record: async () => undefined, enter: () => undefined },
     checkSigner: check,
     contracts: () => undefined,
     releaseReservation: () => undefined,

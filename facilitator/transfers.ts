@@ -15,6 +15,7 @@ import type { RecentVerdicts } from "./verification/verified-payments.ts";
 import { payerNotesMax } from "./settlement/ownership.ts";
 import type { Recorded } from "./settlement/settlement.ts";
 import type { ComparedEngine } from "./settlement/start-engine.ts";
+import type { SellerLimits } from "./seller-limits.ts";
 
 /** Supported network, tokens and payees. */
 export type TransferOptions = Pick<Transfers, "assets"> &
@@ -36,6 +37,7 @@ export type TransferDependencies = Omit<PaymentChecks, "recent" | "checkAgain"> 
     >;
     /** Canonical contracts that the chain has, by lowercase address; undefined until known. */
     contracts: () => ReadonlySet<string> | undefined;
+    sellers: SellerLimits;
     recent: Pick<RecentVerdicts, "isSigned" | "recordGood" | "wasGood" | "forgetPayer">;
     clock: () => number;
     monotonicMs: () => number;
@@ -52,8 +54,16 @@ export function createTransfers(
   options: TransferOptions,
   dependencies: TransferDependencies,
 ): (caller: Caller) => Transfers {
-  const { engine, checkWallet, releaseReservation, recent, clock, log } = dependencies;
+  const { engine, sellers, checkWallet, releaseReservation, recent, clock, log } = dependencies;
   const logAnswer = createAnswerLog(options.network, log);
+  const hasStarted = async (payment: SignedPayment) => (await engine.progress(payment)) !== undefined;
+  /** Rejects a payment that is not settled here, unless its settlement has started: that ends, and its owner is told. */
+  const rejectNew = async (payment: SignedPayment, caller: Caller): Promise<Refusal | undefined> => {
+    const refusal = payment.unserved ?? (await sellers.refuse(payment, caller)) ?? refuseUnserved(payment, options);
+    if (refusal === undefined || (await hasStarted(payment))) return undefined;
+    if (refusal instanceof OverloadError) throw refusal;
+    return refusal;
+  };
   const settleAndForgetPayer = async (payment: SignedPayment, caller: Caller): Promise<SettleAnswer> => {
     try {
       const answer = await engine.settle(payment, caller);
@@ -73,12 +83,12 @@ export function createTransfers(
     progress: async (id) => (await engine.progress({ id }))?.state,
     clock,
     async verify(payment) {
-      const unsigned = await refuseSigner(payment, caller, dependencies);
-      if (unsigned !== undefined) return refuse(unsigned, payment.payer);
+      const early = (await rejectNew(payment, caller)) ?? (await refuseSigner(payment, caller, dependencies));
+      if (early !== undefined) return refuse(early, payment.payer);
       // Record it before reading the progress: of two concurrent copies, the first to settle sees the other's record.
       const isNoted = caller.kind !== "seller" || (await engine.recordVerified(payment, caller.owner));
       if (!isNoted) throw new OverloadError(503, tooManyNotes);
-      const refusal = await judge(payment, caller, options, dependencies);
+      const refusal = await judge(payment, caller, dependencies);
       // Any caller can sign payments that are rejected, each for another seller.
       if (caller.kind === "seller" && refusal !== undefined) await engine.forgetRejected(payment.id, caller.owner);
       return refusal === undefined
@@ -86,11 +96,11 @@ export function createTransfers(
         : refuse(refusal, payment.payer);
     },
     async settle(payment) {
-      const unsigned = await refuseSigner(payment, caller, dependencies);
-      if (unsigned !== undefined) return refuse(unsigned, payment.payer);
-      const unserved = refuseUnserved(payment, options);
-      if (unserved !== undefined && (await engine.progress(payment)) === undefined)
-        return refuse(unserved, payment.payer);
+      const refusal = (await rejectNew(payment, caller)) ?? (await refuseSigner(payment, caller, dependencies));
+      if (refusal !== undefined) return refuse(refusal, payment.payer);
+      const conflict = await sellers.record(payment, caller, () => hasStarted(payment));
+      if (conflict !== undefined) return refuse(conflict, payment.payer);
+      using _entered = sellers.enter(caller);
       const answer = await settleAndForgetPayer(
         payment,
         payment.isRelayed === true ? { ...caller, kind: "sale", owner: payment.id } : caller,
@@ -102,8 +112,8 @@ export function createTransfers(
       const unsigned = await refuseSigner(payment, caller, dependencies);
       if (unsigned !== undefined) return refuse(unsigned, payment.payer);
       if ((await engine.progress(payment)) !== undefined) return this.settle(payment);
-      const unnamed = refuseNamed(payment, options);
-      if (unnamed !== undefined) return refuse(unnamed, payment.payer);
+      const refusal = payment.unserved ?? refuseNamed(payment, options);
+      if (refusal !== undefined) return refuse(refusal, payment.payer);
       releaseReservation(payment);
       return { answer: { state: "unused" }, payer: payment.payer };
     },
@@ -131,14 +141,12 @@ async function refuseSigner(
 async function judge(
   payment: SignedPayment,
   caller: Caller,
-  options: TransferOptions,
   { engine, check, reserve, recent, monotonicMs }: TransferDependencies,
 ): Promise<Refusal | undefined> {
   const recorded = await engine.progress(payment);
   if (recorded !== undefined) return refuseRecorded(recorded, caller);
   const verifiedAtMs = monotonicMs();
-  const refusal =
-    refuseUnserved(payment, options) ?? (await check(payment, caller)) ?? (await reserve(payment, caller));
+  const refusal = (await check(payment, caller)) ?? (await reserve(payment, caller));
   if (refusal === undefined) {
     recent.recordGood(payment, verifiedAtMs, nameAsker(caller));
     return undefined;
@@ -188,7 +196,7 @@ function nameAsker({ waiting }: Caller): string {
   return waiting?.caller ?? "";
 }
 
-/** Rejects a payment that can't be settled here. Applies only to settlements that have not started, as its parts do. */
+/** Returns why a payment that is not recorded is not settled here. */
 function refuseUnserved(payment: SignedPayment, options: TransferOptions): Refusal | undefined {
   const { payTo, asset, amount, max = amount } = payment;
   return (
@@ -203,7 +211,7 @@ export function rejectAmount(amount: bigint, least: bigint): Refusal | undefined
   return { reason: reason.requirements, message };
 }
 
-/** Rejects a payment that names another facilitator; a recorded one may name an account that no longer signs. */
+/** Rejects a payment that names another facilitator. */
 function refuseNamed(payment: SignedPayment, { signers }: Pick<TransferOptions, "signers">): Refusal | undefined {
   const named = getNamedSigner(payment);
   if (named === undefined || signers.has(named)) return undefined;
@@ -211,7 +219,6 @@ function refuseNamed(payment: SignedPayment, { signers }: Pick<TransferOptions, 
   return { reason: reason.uptoFacilitator, message };
 }
 
-/** Rejects an unsupported payee, unless the settlement has started: a recorded one completes, and its owner is notified. */
 function refusePayee(payTo: Hex, payees: ReadonlySet<string>): Refusal | undefined {
   if (payees.size === 0 || payees.has(payTo.toLowerCase())) return undefined;
   return { reason: reason.requirements, message: `payee ${payTo} is not allowed here.` };

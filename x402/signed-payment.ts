@@ -31,6 +31,8 @@ export type SignedPayment = Readonly<{
    * signed.
    */
   walletSignature?: Hex | undefined;
+  /** Why its token is not settled here; applies only to a payment that is not recorded. */
+  unserved?: Refusal | undefined;
   /** Permitted maximum of a payment that may be settled for less; undefined if it is settled in full. */
   max?: bigint | undefined;
   /** Whether it makes no new payment to a seller, so any caller that requests it again gets its outcome. */

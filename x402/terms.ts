@@ -1,9 +1,10 @@
 import type { PaymentRequirements } from "@x402/core/types";
 import { decimalUint256, evmAddress, paths, parsePart } from "./fields.ts";
 import { zeroAddress, type Hex } from "./hex.ts";
-import { isRefusal, reason, type Reason, type Refusal } from "./reason.ts";
+import { reason, type Reason, type Refusal } from "./reason.ts";
 import type { Order, Transfers } from "./scheme.ts";
 import type { AcceptedAsset } from "./signed-payment.ts";
+import { computeDomainSeparator } from "./typed-data.ts";
 
 /** Parsed requirements of one payment on an EVM chain. */
 export type Requirements = Readonly<{
@@ -22,13 +23,13 @@ export type Requirements = Readonly<{
   method: string;
 }>;
 
-/** Terms of a payment: the required ones, those that its client claims to have accepted, and the token. */
-export type Terms = Readonly<{ required: Requirements; accepted: Requirements; asset: AcceptedAsset }>;
+/** Terms of a payment: the required ones, the token, and why a payment in that token that is not recorded yet is rejected. */
+export type Terms = Readonly<{ required: Requirements; asset: AcceptedAsset; unserved: Refusal | undefined }>;
 
 /**
  * Parses the terms of an order, or returns why they are rejected: the client must have accepted the resource server's
- * requirements, for a supported token (x402 version 2, verification steps of the schemes on EVM). `isMax` means that
- * the accepted amount is a maximum, below which the server may charge.
+ * requirements (x402 version 2, verification steps of the schemes on EVM). `isMax` means that the accepted amount is a
+ * maximum, below which the server may charge.
  *
  * @throws {MalformedPaymentError} with the path of the first invalid field.
  */
@@ -41,8 +42,17 @@ export function checkTerms(
   const accepted = parseRequirements(sent, `${paths.payment}.accepted`);
   const refusal = refuseAccepted(accepted, required, isMax);
   if (refusal !== undefined) return refusal;
-  const asset = checkAsset(required, assets);
-  return isRefusal(asset) ? asset : { required, accepted, asset };
+  const { asset: address, name, version, method, network } = required;
+  if (method === "eip3009" && (name === "" || version === "")) {
+    const message = "paymentRequirements.extra has no name and version of the token's EIP-712 domain; add both.";
+    return { reason: reason.missingDomain, message };
+  }
+  const token = assets.get(address.toLowerCase());
+  const unserved = refuseToken(required, token, assets);
+  if (token !== undefined && unserved === undefined) return { required, asset: token, unserved };
+  // A payment recorded before the token was removed from the settings, or changed in them, is identified by its own terms.
+  const domain = { address, name, version, chainId: Number(network.split(":")[1]) };
+  return { required, asset: { ...domain, separator: computeDomainSeparator(domain) }, unserved };
 }
 
 const comparedFields = [
@@ -74,20 +84,16 @@ function formatForComparison(value: string | number | bigint): string {
   return text.startsWith("0x") ? text.toLowerCase() : text;
 }
 
-function checkAsset(
+function refuseToken(
   { asset, name, version, method }: Requirements,
+  token: AcceptedAsset | undefined,
   assets: Transfers["assets"],
-): AcceptedAsset | Refusal {
-  const isSignedForToken = method === "eip3009";
-  if (isSignedForToken && (name === "" || version === "")) {
-    const message = "paymentRequirements.extra has no name and version of the token's EIP-712 domain; add both.";
-    return { reason: reason.missingDomain, message };
-  }
-  const token = assets.get(asset.toLowerCase());
+): Refusal | undefined {
   if (token === undefined) {
     const allowed = [...assets.values()].map(({ address }) => address).join(", ");
     return { reason: reason.requirements, message: `asset ${asset} is not settled here; use one of ${allowed}.` };
   }
+  const isSignedForToken = method === "eip3009";
   if (name !== token.name && (isSignedForToken || name !== "")) {
     return { reason: reason.tokenName, message: `extra.name is "${name}", the token's is "${token.name}".` };
   }
@@ -97,7 +103,7 @@ function checkAsset(
       message: `extra.version is "${version}", the token's is "${token.version}".`,
     };
   }
-  return token;
+  return undefined;
 }
 
 function parseRequirements(wire: PaymentRequirements, path: string): Requirements {

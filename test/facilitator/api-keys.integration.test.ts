@@ -1,5 +1,6 @@
 import { createPublicClient, createWalletClient, http, parseAbi, parseSignature, type Hex } from "viem";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { plainTokenAddress } from "#devnet/contracts/addresses.ts";
 import { startPaymentChain, testAccount, type PaymentChain } from "../support/payments/payment-chain.ts";
 import { runToEnd } from "../support/service-process.ts";
 import { sendCopies, startPublishedSeller } from "../support/facilitator/published-seller.ts";
@@ -142,17 +143,27 @@ test("with an API key, a seller that settles before the work and never verifies 
   expect(await sendCopies(header, [shop.urlOf("/quick")], 3), "nor one after the other").toBe(0);
 });
 
-test("a payee that is served no longer still gets what was begun, and its owner the outcome", async () => {
+const otherAssets = [{ address: plainTokenAddress, name: "Devnet Plain Token", version: "1" }];
+
+test.each([
+  ["payee", { GATEHOUSE_FACILITATOR_PAYEES: JSON.stringify([testAccount(3).address]) }, "is not allowed"],
+  ["asset", { GATEHOUSE_FACILITATOR_ASSETS: JSON.stringify(otherAssets) }, "is not settled here"],
+] as const)("a settled payment keeps its outcome after its %s is removed from the settings", async (what, env, why) => {
   const payment = await signPayment(chain.token);
+  let settled: unknown;
   {
-    await using before = await startFacilitator(place("payees", {}));
-    expect((await before.as("a-sale").settle(payment)).body).toMatchObject({ success: true });
+    await using before = await startFacilitator(place(what, {}));
+    settled = (await before.as("a-sale").settle(payment)).body;
+    expect(settled).toMatchObject({ success: true });
   }
-  const env = { GATEHOUSE_FACILITATOR_PAYEES: JSON.stringify([testAccount(3).address]) };
-  await using after = await startFacilitator(place("payees", env));
-  expect((await after.as("a-sale").settle(payment)).body).toMatchObject({ success: true });
+  await using after = await startFacilitator(place(what, env));
+  expect((await after.as("a-sale").settle(payment)).body).toEqual(settled);
+  expect((await after.as("b-sale").settle(payment)).body).toMatchObject(duplicate);
+  expect((await after.verify(payment)).body).toMatchObject({
+    invalidReason: "invalid_exact_evm_nonce_already_used",
+  });
   const another = await signPayment(chain.token);
-  const message = expect.stringContaining("is not allowed");
+  const message = expect.stringContaining(why);
   expect((await after.as("b-sale").settle(another)).body).toMatchObject({ success: false, errorMessage: message });
   expect((await after.verify(another)).body).toMatchObject({ isValid: false, invalidMessage: message });
 });

@@ -68,7 +68,7 @@ export function checkDeposit(
   const authorized = isPermit2
     ? judgePermit2Deposit(order, channelId, terms)
     : judgeEip3009Deposit(order, channelId, terms);
-  if ("reason" in authorized) return authorized;
+  if ("reason" in authorized) return terms.unserved ?? authorized;
   const { digest, signature, collect, authorization } = authorized;
   const { payer, receiver: payTo } = channelConfig;
   const encodeCall = (signed: Hex | Signature) => ({
@@ -76,12 +76,13 @@ export function checkDeposit(
     data: encodeDeposit(channelConfig, deposit.amount, collect(toSignatureBytes(signed))),
   });
   const call = signCall({ payer, digest, signature, encodeCall }, transfers);
-  if (isRefusal(call)) return rename(call);
+  if (isRefusal(call)) return terms.unserved ?? rename(call);
   if (call.contract !== channelsAddress) {
     const message = "a wallet that does not exist yet (ERC-6492) can't deposit here; create it first.";
     return { reason: reason.depositWallet, message };
   }
-  const payment = { ...call, asset: terms.asset.address, payer, payTo, amount: deposit.amount, authorization };
+  const { asset, unserved } = terms;
+  const payment = { ...call, asset: asset.address, payer, payTo, amount: deposit.amount, authorization, unserved };
   return { payment, names };
 }
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { SettleAnswer } from "../answer.ts";
+import { refuse, type SettleAnswer } from "../answer.ts";
 import { encodeInteger, type Hex } from "../hex.ts";
 import type { Order, Transfers } from "../scheme.ts";
 import type { SignedPayment } from "../signed-payment.ts";
@@ -33,19 +33,21 @@ function openScene() {
   const scene = {
     nowMs: 0,
     settled: [] as Hex[],
+    assets: new Map<string, object>([[config.token, {}]]),
     recorded: new Map<Hex, string>(),
     balance: 100n,
     answer: { state: "pending", transaction: "0xaa" } as SettleAnswer,
   };
   const transfers = {
-    assets: new Map([[config.token, {}]]),
+    assets: scene.assets,
     clock: () => scene.nowMs,
     read: async ({ data }: { data: Hex }) =>
       `0x${[data.startsWith("0x7a7ebd7b") ? scene.balance : 100n, 0n].map(encodeInteger).join("")}`,
     progress: async (id: Hex) => scene.recorded.get(id),
-    settle: async ({ id, payer }: SignedPayment) => {
+    settle: async ({ id, payer, unserved }: SignedPayment) => {
       scene.settled.push(id);
-      return { answer: scene.answer, payer };
+      const isNew = !scene.recorded.has(id);
+      return isNew && unserved !== undefined ? refuse(unserved, payer) : { answer: scene.answer, payer };
     },
   } as unknown as Transfers;
   const payment = {
@@ -88,4 +90,12 @@ test("a refund is reported with its amount, although the node that is asked afte
   const { scene, refund } = openScene();
   scene.answer = { state: "settled", transaction: "0xaa", amount: 100n };
   expect(await refund()).toMatchObject({ reported: { amount: "100" } });
+});
+
+test("a refund in a token that is no longer served is rejected only if it is new", async () => {
+  const { scene, refund } = openScene();
+  scene.assets.clear();
+  expect(await refund()).toMatchObject({ answer: { refusal: { reason: "invalid_payment_requirements" } } });
+  scene.recorded.set(scene.settled[0] ?? "0x", "begun");
+  expect(await refund()).toMatchObject({ answer: { state: "pending" } });
 });

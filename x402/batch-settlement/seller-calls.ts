@@ -51,9 +51,9 @@ export async function claimVouchers(
   states: Pick<ChannelStates, "change">,
 ): Settled {
   const { claims, claimAuthorizerSignature: signature } = payment;
-  const refusal =
-    refuseAsset(requirements, transfers) ??
-    claims.map(({ voucher }) => refuseChannel(voucher.channel, requirements)).find((found) => found !== undefined);
+  const refusal = claims
+    .map(({ voucher }) => refuseChannel(voucher.channel, requirements))
+    .find((found) => found !== undefined);
   if (refusal !== undefined) return refuse(refusal, undefined);
   if (signature === undefined) return refuse(unsigned("claimAuthorizerSignature"), undefined);
   const chainId = readChainId(requirements);
@@ -71,8 +71,9 @@ export async function claimVouchers(
   const reported = { amount: "" };
   const { payTo, asset } = requirements;
   const party = { asset: asset as Hex, payer: payTo as Hex, payTo: payTo as Hex };
-  const call = buildCall({ ...party, amount }, encodeClaims(claims, signature), encodePeriod(transfers));
   // Claims that the chain already has, perhaps from a transaction that is not recorded here, are not sent again.
+  const unserved = amount === 0n ? undefined : refuseAsset(requirements, transfers);
+  const call = buildCall({ ...party, amount, unserved }, encodeClaims(claims, signature), encodePeriod(transfers));
   const settle = () => (amount === 0n ? transfers.settleNothing(call) : transfers.settle(call));
   return { ...nameReasons(await states.change(ids, transfers, settle), names.claim), payer: undefined, reported };
 }
@@ -80,7 +81,7 @@ export async function claimVouchers(
 /** Transfers the claimed amount to its receiver. */
 export async function settleClaimed({ payment, requirements }: OrderOf<"settle">, transfers: Transfers): Settled {
   const { receiver, token } = payment;
-  const refusal = refuseAsset(requirements, transfers) ?? refuseChannel({ receiver, token }, requirements);
+  const refusal = refuseChannel({ receiver, token }, requirements);
   if (refusal !== undefined) return refuse(refusal, undefined);
   const before = await readReceiver(receiver, token, transfers.read);
   const amount = before.totalClaimed - before.totalSettled;
@@ -88,7 +89,8 @@ export async function settleClaimed({ payment, requirements }: OrderOf<"settle">
     const message = `nothing is claimed for ${receiver} that it does not have yet.`;
     return refuse({ reason: reason.nothingToSettle, message }, undefined);
   }
-  const party = { asset: token, payer: receiver, payTo: receiver, amount };
+  const unserved = refuseAsset(requirements, transfers);
+  const party = { asset: token, payer: receiver, payTo: receiver, amount, unserved };
   const state = encodeInteger(before.totalClaimed) + encodeInteger(before.totalSettled);
   const call = buildCall(party, encodeSettle(receiver, token), state + encodePeriod(transfers));
   const answered = { ...nameReasons(await transfers.settle(call), names.settle), payer: undefined };
@@ -107,7 +109,7 @@ export async function refundChannel(
   const { channelConfig: config, voucher, amount: requested, refundNonce: nonce, claims } = payment;
   const { payer, token: asset, receiver: payTo } = config;
   const channelId = computeChannelId(config, readChainId(requirements));
-  const refusal = refuseAsset(requirements, transfers) ?? refuseChannel(config, requirements);
+  const refusal = refuseChannel(config, requirements);
   if (refusal !== undefined) return refuse(refusal, payer);
   if (channelId !== voucher.channelId.toLowerCase()) {
     return refuse({ reason: reason.channelId, message: `the channel's id is ${channelId}.` }, payer);
@@ -125,7 +127,8 @@ export async function refundChannel(
   const isFirst = before.refundNonce === nonce;
   const claimCall = claims.length > 0 ? encodeClaims(claims, claimSignature ?? "0x") : undefined;
   const data = encodeRefund({ config, amount: requested, nonce, signature: signature }, claimCall);
-  const party = { asset, payer, payTo, amount: isFirst ? amount : requested };
+  const unserved = refuseAsset(requirements, transfers);
+  const party = { asset, payer, payTo, amount: isFirst ? amount : requested, unserved };
   // The chain executes a refund once, so it stays the same settlement, whenever it is requested again.
   let [attempt, call] = [0n, buildCall(party, data, "")];
   let progress = await transfers.progress(call.id);
@@ -159,7 +162,7 @@ function encodePeriod({ clock }: Pick<Transfers, "clock">): string {
  * so everyone may learn its outcome; `state` distinguishes it from an earlier call with the same data.
  */
 function buildCall(
-  party: Pick<SignedPayment, "asset" | "payer" | "payTo" | "amount">,
+  party: Pick<SignedPayment, "asset" | "payer" | "payTo" | "amount" | "unserved">,
   callData: Hex,
   state: string,
 ): SignedPayment {

@@ -42,8 +42,10 @@ export function createChannelSettling(): Settling<ChannelPayload> {
       }
       const deposit = checkDeposit({ ...order, payment }, voucher, transfers);
       if ("reason" in deposit) return refuse(deposit, payer);
+      const { id, amount, unserved } = deposit.payment;
+      if (unserved !== undefined && (await transfers.progress(id)) === undefined) return refuse(unserved, payer);
       const state = await states.refresh(voucher.channelId, transfers);
-      const refusal = rejectState({ ...voucher, added: deposit.payment.amount }, state);
+      const refusal = rejectState({ ...voucher, added: amount }, state);
       if (refusal !== undefined) return refuse(refusal, payer);
       const answered = nameReasons(await transfers.verify(deposit.payment), deposit.names);
       return answered.answer.state === "valid"
@@ -104,12 +106,12 @@ async function settleDeposit(
   const { channelId } = voucher;
   const deposit = checkDeposit(order, { channelId }, transfers);
   if ("reason" in deposit) return refuse(deposit, payer);
-  const { id, amount } = deposit.payment;
+  const { id, amount, unserved } = deposit.payment;
   // An executed one says so, whatever its wallet now says of the voucher, or was claimed from it since.
   const isBegun = async () => (await transfers.progress(id)) !== undefined;
   const [checked] = (await isBegun())
     ? []
-    : await Promise.allSettled([refuseDeposit(order, amount, transfers, states)]);
+    : await Promise.allSettled([unserved ?? refuseDeposit(order, amount, transfers, states)]);
   const isFailed = checked !== undefined && (checked.status === "rejected" || checked.value !== undefined);
   // A copy may have begun meanwhile.
   if (isFailed && !(await isBegun())) {

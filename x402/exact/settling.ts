@@ -33,13 +33,13 @@ function check(order: Order<TransferPayment>, transfers: Transfers): SignedPayme
   const terms = checkTerms(order, transfers.assets);
   const isPermit2 = "permit2Authorization" in payment;
   const payer = isPermit2 ? payment.permit2Authorization.from : payment.authorization.from;
-  const judged = isRefusal(terms)
-    ? terms
-    : (refuseMethod(isPermit2 ? "permit2" : "eip3009", terms.required.method) ??
-      (isPermit2
-        ? checkPermit2({ payment, scheme: "exact", terms, extensions: order.extensions }, transfers)
-        : checkEip3009(payment, terms, transfers)));
-  return isRefusal(judged) ? refuse(judged, payer) : judged;
+  if (isRefusal(terms)) return refuse(terms, payer);
+  const judged =
+    refuseMethod(isPermit2 ? "permit2" : "eip3009", terms.required.method) ??
+    (isPermit2
+      ? checkPermit2({ payment, scheme: "exact", terms, extensions: order.extensions }, transfers)
+      : checkEip3009(payment, terms, transfers));
+  return isRefusal(judged) ? refuse(terms.unserved ?? judged, payer) : { ...judged, unserved: terms.unserved };
 }
 
 function nameReasons<Said extends Answer>(

@@ -38,8 +38,8 @@ function check(
 ): SignedPayment | Refused {
   const { payment, extensions } = order;
   const terms = checkTerms(order, transfers.assets, { isMax });
-  const judged = isRefusal(terms)
-    ? terms
-    : checkPermit2({ payment, scheme: "upto", terms, extensions, isMax }, transfers);
-  return isRefusal(judged) ? refuse(judged, payment.permit2Authorization.from) : judged;
+  const payer = payment.permit2Authorization.from;
+  if (isRefusal(terms)) return refuse(terms, payer);
+  const judged = checkPermit2({ payment, scheme: "upto", terms, extensions, isMax }, transfers);
+  return isRefusal(judged) ? refuse(terms.unserved ?? judged, payer) : { ...judged, unserved: terms.unserved };
 }
