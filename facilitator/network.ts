@@ -11,7 +11,6 @@ import type { connectToNode } from "./chain/connect.ts";
 import { startChainWatch } from "./chain/chain-watch.ts";
 import { createFeeQuotes } from "./chain/fees.ts";
 import { createGasLimits } from "./chain/gas-limits.ts";
-import { followNewHeads } from "./chain/new-heads.ts";
 import { listAddresses } from "./chain/open-signers.ts";
 import { createSignerWatch } from "./chain/signer-watch.ts";
 import type { NetworkMetrics } from "./facilitator-metrics.ts";
@@ -59,7 +58,7 @@ export async function startNetwork(
 ): Promise<Network> {
   const { chain: chainOptions, settlement, sellers } = options;
   const { signers, clock, monotonicMs, pause, connect, metrics, log } = dependencies;
-  const { rpcUrl, webSocketUrl, id: chainId } = chainOptions;
+  const { rpcUrl, id: chainId } = chainOptions;
   const network = `eip155:${chainId}` as const;
   await using resources = new AsyncDisposableStack();
   const rpc = resources.use(connect(chainOptions, { observe: metrics.observeRpc, monotonicMs, log }));
@@ -91,9 +90,6 @@ export async function startNetwork(
   const engine = resources.use(
     await startEngine({ ...options, chainId }, { ...dependencies, ...onChain, check: checks.checkAgain, recordMined }),
   );
-  if (webSocketUrl !== undefined) {
-    resources.use(followNewHeads({ url: webSocketUrl }, { onHead: engine.onHead, log }));
-  }
   // Also disposed first: calls still waiting for a hanging node must not delay shutdown; they are journaled.
   resources.use(rpc);
   metrics.watch({

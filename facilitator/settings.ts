@@ -166,7 +166,11 @@ export const facilitatorSettings = defineSettings(
     verification,
     settlement,
   },
-  { auditLog: auditLogReplacement, "chain.nativeDecimals": explainFixed(18) },
+  {
+    auditLog: auditLogReplacement,
+    "chain.nativeDecimals": explainFixed(18),
+    "chain.webSocketUrl": "the chain is polled (settlement.pollIntervalMs)",
+  },
 );
 
 /** Parsed settings of the facilitator. */

@@ -177,7 +177,6 @@ function buildFacilitatorEnvironment(
   return {
     GATEHOUSE_FACILITATOR_CHAIN_ID: String(chain.chainId),
     GATEHOUSE_FACILITATOR_CHAIN_RPC_URL: chain.httpUrl,
-    GATEHOUSE_FACILITATOR_CHAIN_WEB_SOCKET_URL: chain.webSocketUrl,
     GATEHOUSE_FACILITATOR_SIGNER_PRIVATE_KEY_FILE: signerKeyFile,
     GATEHOUSE_FACILITATOR_ASSETS: JSON.stringify([{ address: chain.token, name: "USDC", version: "2" }]),
     GATEHOUSE_FACILITATOR_LEDGER_PATH: facilitatorLedger,

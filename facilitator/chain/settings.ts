@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { address, chainId, httpUrl, positiveInteger, webSocketUrl, yesOrNo } from "#daemon/settings/types.ts";
+import { address, chainId, httpUrl, positiveInteger, yesOrNo } from "#daemon/settings/types.ts";
 import { fixed } from "#daemon/settings/fixed.ts";
 import { section } from "#daemon/settings/section.ts";
 import { defaultPorts } from "#daemon/default-ports.ts";
@@ -16,9 +16,6 @@ export const chain = section({
     .default([])
     .describe("Fallback nodes for the same chain, in order of preference; used while rpcUrl does not respond")
     .meta({ expected: "a list of http:// or https:// URLs" }),
-  webSocketUrl: webSocketUrl
-    .optional()
-    .describe("WebSocket endpoint of the same node; newHeads then announces blocks ahead of polling"),
   /** Timeout for one call to the node, including time queued. */
   rpcTimeoutMs: fixed(30_000),
   batchCallsMax: positiveInteger

@@ -59,8 +59,6 @@ export type Settling = AsyncDisposable &
     book: InFlightSettlements;
     funds: PayerFunds;
     queues: Pick<SignerQueues, "submit" | "states">;
-    /** Notifies of a new block. */
-    onHead: () => void;
   }>;
 
 /** Resumes the settlements that the ledger records as started: looks for their transactions, and resends missing ones. */
@@ -110,9 +108,6 @@ export async function startSettling(
     book,
     funds,
     queues,
-    onHead: () => {
-      if (hasPending()) poll.wake();
-    },
     [Symbol.asyncDispose]: async () => {
       await queues.idle();
       await poll[Symbol.asyncDispose]();
@@ -147,8 +142,6 @@ export type Engine = AsyncDisposable &
     oldestMs: () => number;
     /** Undefined in a replica that is not settling. */
     signerStates: () => readonly SignerState[] | undefined;
-    /** Notifies the engine of a new block. */
-    onHead: () => void;
     /** Returns whether the ledger is usable, from cached state. */
     readiness: () => ReadinessCheck;
     /** Transfers settling to another replica, immediately and permanently; settlements requested here are recorded for it, and their outcomes reported. */
@@ -178,7 +171,6 @@ export async function startSoleEngine(
     inFlight: book.size,
     oldestMs: book.oldestMs,
     signerStates: queues.states,
-    onHead: settling.onHead,
     readiness: () => ({ ok: true, message: "in this process" }),
     // No other process can use its ledger.
     yieldTerm: async () => undefined,

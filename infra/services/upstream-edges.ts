@@ -60,7 +60,6 @@ const connectedSettings = [
   ["certificate", "urls"],
   ["upgrade", "releasesUrl"],
   ["chain", "rpcUrl"],
-  ["chain", "webSocketUrl"],
   ["settlement", "rpcUrl"],
   ["facilitator", "url"],
   ["ledger", "url"],

@@ -141,7 +141,6 @@ describe.each(takeSlice(places, 2))("URLs with credentials, where %s", (_, place
       GATEHOUSE_FACILITATOR_LISTEN_PORT: "0",
       GATEHOUSE_FACILITATOR_OPERATIONS_PORT: "0",
       GATEHOUSE_FACILITATOR_CHAIN_RPC_URL: withKeys("http", place()),
-      GATEHOUSE_FACILITATOR_CHAIN_WEB_SOCKET_URL: withKeys("ws", place()),
       GATEHOUSE_FACILITATOR_SIGNER_PRIVATE_KEY: signer,
       GATEHOUSE_FACILITATOR_ASSETS: JSON.stringify([{ address, name: "USDC", version: "2" }]),
       GATEHOUSE_FACILITATOR_PAYEES: address,

@@ -153,7 +153,6 @@ export function startSharedEngine(
     inFlight: () => candidate.term()?.settling.book.size() ?? 0,
     oldestMs: () => candidate.term()?.settling.book.oldestMs() ?? 0,
     signerStates: () => candidate.term()?.settling.queues.states(),
-    onHead: () => candidate.term()?.settling.onHead(),
     readiness: candidate.readiness,
     yieldTerm: async () => candidate[Symbol.asyncDispose](),
     [Symbol.asyncDispose]: async () => {
