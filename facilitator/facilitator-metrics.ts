@@ -1,5 +1,5 @@
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
-import type { LedgerComparison } from "./settlement/comparison/ledger-comparison.ts";
+import type { LedgerComparison } from "./settlement/ledger-comparison.ts";
 import type { JsonRpcObserver } from "./chain/batching-client.ts";
 import type { SignerState } from "./settlement/submit/signer-queues.ts";
 

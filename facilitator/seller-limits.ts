@@ -121,11 +121,7 @@ const etherDecimals = 18;
  * Limits what sellers' settlements may cost in 24 hours. Each settlement in flight counts as much as the most expensive
  * one of that period, or, if there is none, as a settlement's max cost.
  */
-function createGasLimit({
-  sales,
-  clock,
-  settlementCost,
-}: SellerDependencies) {
+function createGasLimit({ sales, clock, settlementCost }: SellerDependencies) {
   const inFlight = new Map<string, number>();
   const count = (name: string, by: number) => inFlight.set(name, (inFlight.get(name) ?? 0) + by);
   return {

@@ -1,7 +1,7 @@
 import type { Hex } from "#x402/hex.ts";
 import { namePayment, type PaymentKey } from "#x402/payment-identifier.ts";
 import type { Receipt } from "../chain/chain.ts";
-import { describeMissingOnChain } from "../settlement/comparison/ledger-walk.ts";
+import { describeMissingOnChain } from "../settlement/ledger-comparison.ts";
 import { readSettlements, type ExportedSettlement, type ExportRange } from "../settlement/ledger/settlement-queries.ts";
 import { showsTransfer } from "../chain/transfer-method.ts";
 import { isExecuted } from "../settlement/track/decision.ts";

@@ -1,6 +1,6 @@
 import { encodeBytes, type Hex } from "#x402/hex.ts";
 import type { SignedPayment } from "#x402/signed-payment.ts";
-import { startLedgerComparison, type ComparedLedger } from "./comparison/ledger-comparison.ts";
+import { startLedgerComparison, type LedgerComparison } from "./ledger-comparison.ts";
 import { startSoleEngine, type Engine, type EngineDependencies, type EngineOptions } from "./engine.ts";
 import { createForeignSettlement, type AdoptForeign } from "./foreign-settlement.ts";
 import { createSharedLedger } from "./leader/shared-ledger.ts";
@@ -11,10 +11,11 @@ import { createOwnership, type Ownership } from "./ownership.ts";
 
 /** Engine whose ledger is compared with the chain, and which records what third parties settled. */
 export type ComparedEngine = Omit<Engine, "callInFlight"> &
-  Pick<ComparedLedger, "comparison"> &
   Pick<Ownership, "wasVerified"> &
   Readonly<{
     adopt: AdoptForeign;
+    /** `undefined` before the first successful comparison with the chain, and in a replica that does not settle. */
+    comparison: () => LedgerComparison | undefined;
     /**
      * Returns whether a payment's settlement has started with the same signature, which was valid then. Throws
      * `StoreError`.

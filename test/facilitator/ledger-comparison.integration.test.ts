@@ -63,12 +63,11 @@ test("a settlement that the chain forgets is counted and named in the log, until
   const notOnChain = "the ledger says that a payment is settled, and the chain does not have it";
   const reported = () =>
     lines.map((line) => JSON.parse(line) as Record<string, unknown>).filter(({ msg }) => msg === notOnChain);
-  // Until the chain's head is newer than the settlement again, the log has a different message.
   await until("it is reported", generousMs, () => reported().length > 0);
   expect(reported()).toEqual([
     expect.objectContaining({
       transaction,
-      found: "no receipt",
+      found: expect.stringContaining("no receipt"),
       payer: testAccount(1).address.toLowerCase(),
     }),
   ]);

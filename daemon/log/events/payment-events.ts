@@ -66,7 +66,6 @@ export const paymentEvents = {
     runbook: "service-down",
   },
   "ledger-mismatch": { level: "error", runbook: "ledger-mismatch" },
-  "ledger-node-behind": { level: "error", runbook: "ledger-mismatch" },
   "ledger-not-reconciled": { level: "warn", runbook: "ledger-not-reconciled" },
 } as const satisfies LogEventTable;
 

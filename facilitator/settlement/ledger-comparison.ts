@@ -1,0 +1,132 @@
+import type { Logger } from "#daemon/log/log.ts";
+import type { SqlStore } from "#daemon/sql/store.ts";
+import { pauseInBackground, repeat, type Pause } from "#daemon/time.ts";
+import type { Hex } from "#x402/hex.ts";
+import type { Chain, Receipt } from "../chain/chain.ts";
+import { showsTransfer } from "../chain/transfer-method.ts";
+import { readSettledAfter, type FinishedSettlement, type LedgerLocation } from "./ledger/settlement-queries.ts";
+
+/** Result of the comparisons so far. */
+export type LedgerComparison = Readonly<{
+  /** Settlements that are settled in the ledger but missing on the chain; `undefined` if the last check failed. */
+  mismatches: number | undefined;
+  /** Start of the last successful check, in milliseconds since 1970. */
+  atMs: number;
+}>;
+
+type Mismatch = FinishedSettlement & Readonly<{ found: string; foundAtMs: number }>;
+
+type Dependencies = Readonly<{
+  store: Pick<SqlStore, "rows">;
+  chain: Pick<Chain, "head" | "receipt">;
+  clock: () => number;
+  log: Logger;
+  pause?: Pause;
+  /** Returns whether this process settles; comparison by one replica is enough. */
+  isSettler: () => boolean;
+}>;
+
+/** Age of the oldest compared settlement: a reorganisation, or a node that lost data, shows up in recent settlements. */
+const windowMs = 3_600_000;
+/** With several nodes behind one URL, a lagging node may not have the newest blocks yet. */
+const settledLongEnoughMs = 30_000;
+/** Max settlements per check that are not known mismatches; at the default interval, more than eight a second. */
+const walkedMax = 500;
+/** Max known mismatches rechecked per check, the longest unchecked first. */
+const recheckedMax = 100;
+const knownMax = 1_000;
+/** Concurrent calls share one JSON-RPC batch with the payments' own calls; this small number leaves capacity for them. */
+const receiptsAtOnce = 20;
+
+/**
+ * Compares the ledger with the chain: each settlement of the last hour must have a receipt of a successful transaction
+ * with the transfer. Each check takes the next settlements, from the oldest to the newest and then again. A mismatch
+ * stays known for an hour, or until the chain has the settlement, so that an alert that waits for minutes sees it.
+ * Changes nothing: the operator decides which of the two is right. Disposal stops it.
+ */
+export function startLedgerComparison(
+  { chainId, compareIntervalMs }: Readonly<{ chainId: number; compareIntervalMs: number }>,
+  { store, chain, clock, log, isSettler, pause = pauseInBackground }: Dependencies,
+): AsyncDisposable & Readonly<{ comparison: () => LedgerComparison | undefined }> {
+  let reached: LedgerLocation | undefined;
+  let known: ReadonlyMap<Hex, Mismatch> = new Map();
+  let last: LedgerComparison | undefined;
+  const compareNext = async (): Promise<void> => {
+    const atMs = clock();
+    const oldest: LedgerLocation = { finishedAtMs: atMs - windowMs, id: "" };
+    const after = reached === undefined || reached.finishedAtMs < oldest.finishedAtMs ? oldest : reached;
+    const range = { after, beforeMs: atMs - settledLongEnoughMs, max: walkedMax };
+    const walked = await readSettledAfter(range, { chainId }, { store });
+    const again = [...known.values()].slice(0, recheckedMax);
+    const compared = new Map([...again, ...walked].map((one) => [one.settlement.id, one]));
+    const found = await findMismatches([...compared.values()], chain);
+    const kept = [...known].filter(([id]) => !compared.has(id));
+    const mismatched = found.map((one): [Hex, Mismatch] => {
+      const { id } = one.settlement;
+      return [id, { ...one, foundAtMs: known.get(id)?.foundAtMs ?? atMs }];
+    });
+    const next = [...kept, ...mismatched].filter(([, { foundAtMs }]) => foundAtMs > atMs - windowMs).slice(0, knownMax);
+    for (const [id, mismatch] of next) if (!known.has(id)) report(mismatch, log);
+    known = new Map(next);
+    const newest = walked.length < walkedMax ? undefined : walked.at(-1);
+    reached = newest && { finishedAtMs: newest.finishedAtMs, id: newest.settlement.id };
+    last = { mismatches: known.size, atMs };
+  };
+  const compare = async (): Promise<void> => {
+    if (isSettler()) return compareNext();
+    [reached, known, last] = [undefined, new Map(), undefined];
+  };
+  const failed = (error: unknown) => {
+    last = last && { ...last, mismatches: undefined };
+    log.warn(
+      { event: "ledger-not-reconciled", err: error, retryInMs: compareIntervalMs },
+      "can't compare the ledger with the chain",
+    );
+  };
+  // Compare immediately, so that the state of a correct ledger is known from the start.
+  const comparing = repeat(compare, { intervalMs: compareIntervalMs, failed }, { pause });
+  return { comparison: () => last, [Symbol.asyncDispose]: () => comparing[Symbol.asyncDispose]() };
+}
+
+function report({ settlement, transaction, found }: Mismatch, log: Logger): void {
+  const { id, payer, payTo, asset, amount } = settlement;
+  log.error(
+    { event: "ledger-mismatch", settlement: id, transaction, found, payer, payTo, asset, amount: String(amount) },
+    "the ledger says that a payment is settled, and the chain does not have it",
+  );
+}
+
+async function findMismatches(
+  settlements: readonly FinishedSettlement[],
+  chain: Dependencies["chain"],
+): Promise<readonly Omit<Mismatch, "foundAtMs">[]> {
+  if (settlements.length === 0) return [];
+  // Before the receipts: a node that catches up in between is then still reported as behind, never the reverse.
+  const head = await chain.head();
+  const mismatched: Omit<Mismatch, "foundAtMs">[] = [];
+  for (let at = 0; at < settlements.length; at += receiptsAtOnce) {
+    const chunk = settlements.slice(at, at + receiptsAtOnce);
+    const hashes = [...new Set(chunk.map(({ transaction }) => transaction))];
+    const receipts = new Map(await Promise.all(hashes.map(async (hash) => [hash, await chain.receipt(hash)] as const)));
+    for (const one of chunk) {
+      const found = describeMissingOnChain(one.settlement, receipts.get(one.transaction));
+      const isBehind = found === noReceipt && head.timestamp * 1_000 < one.finishedAtMs;
+      if (found !== undefined)
+        mismatched.push({ ...one, found: isBehind ? `${found}: the node's newest block is older` : found });
+    }
+  }
+  return mismatched;
+}
+
+const noReceipt = "no receipt";
+
+/** Describes what the chain lacks for a settlement; `undefined` if nothing. */
+export function describeMissingOnChain(
+  settlement: FinishedSettlement["settlement"],
+  receipt: Receipt | undefined,
+): string | undefined {
+  if (receipt === undefined) return noReceipt;
+  if (receipt.status !== 1) return "a transaction that was reverted";
+  // The settlement's transaction may be a third party's that executed the same authorization; it contains the same transfer.
+  return showsTransfer(receipt, settlement) ? undefined : "a transaction without the transfer";
+}
