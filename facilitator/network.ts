@@ -20,7 +20,7 @@ import type { SettledNetwork } from "./operations.ts";
 import { createPaymentChecks } from "./verification/payment-checks.ts";
 import { createTransfers, type TransferOptions } from "./transfers.ts";
 import { createSellerLimits } from "./seller-limits.ts";
-import type { EngineDependencies } from "./settlement/engine.ts";
+import type { SettlementContext } from "./settlement/context.ts";
 import { createRecordChecks } from "./settlement/ledger/ledger.ts";
 import type { LedgerStore } from "./settlement/ledger/open-ledger.ts";
 import { computeGasCost, createSales, sumSpent, type Sales } from "./settlement/ledger/sales.ts";
@@ -28,12 +28,14 @@ import { startEngine } from "./settlement/start-engine.ts";
 import type { FacilitatorSettings } from "./settings.ts";
 
 /** Dependencies of a network: what all networks share, and the metrics of this one. */
-export type NetworkDependencies = Omit<
-  EngineDependencies,
-  "chain" | "fees" | "gas" | "check" | "contracts" | "suspensions" | "recordMined" | "signerWatch"
+export type NetworkDependencies = Pick<
+  SettlementContext,
+  "signers" | "clock" | "monotonicMs" | "pause" | "random" | "log" | "audit"
 > &
   LedgerStore &
   Readonly<{
+    /** Aborts when the process is stopping. */
+    signal: AbortSignal;
     metrics: NetworkMetrics;
     connect: typeof connectToNode;
   }>;
@@ -86,10 +88,9 @@ export async function startNetwork(
   const payees = toLowerCase(options.payees);
   const sales = createSales({ chainId, firstChainId: options.firstChainId }, dependencies);
   const recordMined = createGasMeter(chainOptions, { payees, sales: sellers.size > 0 ? sales : undefined, metrics });
-  const onChain = { chain, fees, gas, contracts, suspensions, signerWatch };
-  const engine = resources.use(
-    await startEngine({ ...options, chainId }, { ...dependencies, ...onChain, check: checks.checkAgain, recordMined }),
-  );
+  const onChain = { chainId, settlement, chain, fees, gas, contracts, suspensions, signerWatch };
+  const context = { ...dependencies, ...onChain, check: checks.checkAgain, recordMined };
+  const engine = resources.use(await startEngine(context, options));
   // Also disposed first: calls still waiting for a hanging node must not delay shutdown; they are journaled.
   resources.use(rpc);
   metrics.watch({
@@ -148,7 +149,7 @@ function createGasMeter(
     sales,
     metrics,
   }: Readonly<{ payees: ReadonlySet<string>; sales: Sales | undefined; metrics: NetworkMetrics }>,
-): EngineDependencies["recordMined"] {
+): SettlementContext["recordMined"] {
   return async (entries, receipts) => {
     const paid = entries.map(({ settlement, attempts }) => {
       return { ...settlement, wei: computeGasCost(attempts, receipts, { chargesGasLimit }) };

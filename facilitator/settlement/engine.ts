@@ -1,54 +1,15 @@
-import type { AuditLog } from "#daemon/audit/audit-log.ts";
 import type { ReadinessCheck } from "#daemon/http/readiness.ts";
-import type { Logger } from "#daemon/log/log.ts";
-import { createBackoff, repeat, type Pause, type Repetition } from "#daemon/time.ts";
+import { createBackoff, repeat, type Repetition } from "#daemon/time.ts";
 import type { Hex } from "#x402/hex.ts";
-import type { Refusal } from "#x402/reason.ts";
 import type { SignedPayment } from "#x402/signed-payment.ts";
-import type { Chain } from "../chain/chain.ts";
-import type { FeeQuotes } from "../chain/fees.ts";
-import type { GasLimits } from "../chain/gas-limits.ts";
-import type { SignerWatch } from "../chain/signer-watch.ts";
-import type { Suspensions } from "../chain/suspensions.ts";
-import type { TransactionSigners } from "../chain/transaction-signer.ts";
-import type { SettlementSettings } from "./settings.ts";
+import type { SettlementContext } from "./context.ts";
 import type { Ledger } from "./ledger/ledger.ts";
 import type { Ownership } from "./ownership.ts";
 import { createPayerFunds, type PayerFunds } from "./payer-funds.ts";
-import {
-  auditSettlement,
-  type Outcome,
-  type Recorded,
-  createInFlightSettlements,
-  type InFlightSettlement,
-  type InFlightSettlements,
-} from "./settlement.ts";
-import { createSettler, type Settler } from "./settler.ts";
+import { createInFlightSettlements, type InFlightSettlements, type Recorded } from "./settlement.ts";
+import { createSettler, type Settler, type SettlerContext } from "./settler.ts";
 import { createSignerQueues, type SignerQueues, type SignerState } from "./submit/signer-queues.ts";
-import { createTracker, type TrackerDependencies } from "./track/tracker.ts";
-
-/** Settings for settlement. */
-export type EngineOptions = Readonly<{ settlement: SettlementSettings; chainId: number }>;
-
-export type SettlingDependencies = Readonly<{
-  ledger: Ledger;
-  chain: Chain;
-  fees: FeeQuotes;
-  gas: GasLimits;
-  signers: TransactionSigners;
-  signerWatch: Pick<SignerWatch, "shortage" | "recordProblem" | "canPay">;
-  clock: () => number;
-  monotonicMs: () => number;
-  pause: Pause;
-  /** In the range [0, 1). */
-  random: () => number;
-  log: Logger;
-  /** Canonical contracts that the chain has, by lowercase address; undefined until known. */
-  contracts: () => ReadonlySet<string> | undefined;
-  suspensions: Suspensions;
-  audit?: AuditLog | undefined;
-  recordMined?: TrackerDependencies["recordMined"];
-}>;
+import { createTracker } from "./track/tracker.ts";
 
 /**
  * Signs, sends and tracks the transactions of all signers. Only one instance may run at a time, because it assigns the signers' nonces.
@@ -62,30 +23,19 @@ export type Settling = AsyncDisposable &
   }>;
 
 /** Resumes the settlements that the ledger records as started: looks for their transactions, and resends missing ones. */
-export async function startSettling(
-  { settlement, chainId }: EngineOptions,
-  dependencies: SettlingDependencies,
-): Promise<Settling> {
-  const { ledger, log, audit } = dependencies;
+export async function startSettling(context: SettlementContext, ledger: Ledger): Promise<Settling> {
+  const { log, settlement } = context;
   const unfinished = (await ledger.unfinished()).filter(({ attempts }) => attempts.length > 0);
-  const book = createInFlightSettlements(dependencies);
-  const funds = createPayerFunds(dependencies);
-  /** Lowercase; at most the accepted tokens. */
+  const book = createInFlightSettlements(context);
+  const funds = createPayerFunds(context);
+  /** Tokens whose receipts show which of several payments were executed, in lower case; at most the accepted ones. */
   const loggingAssets = new Set<string>();
   const logsUses = (asset: Hex) => loggingAssets.has(asset.toLowerCase());
   const recordUses = (asset: Hex) => void loggingAssets.add(asset.toLowerCase());
-  const onSent = () => poll.wake();
-  const queues = createSignerQueues({ ...settlement, chainId }, { ...dependencies, book, logsUses, onSent });
-  const network = `eip155:${chainId}`;
-  const onOutcomes = async (outcomes: ReadonlyMap<InFlightSettlement, Outcome>) => {
-    for (const [entry, outcome] of outcomes) audit?.add(auditSettlement(entry.settlement, outcome, network));
-  };
-  const tracker = createTracker(settlement, { ...dependencies, book, queues, onOutcomes, recordUses });
+  const queues = createSignerQueues(context, { ledger, book, logsUses, onSent: () => poll.wake() });
+  const track = createTracker(context, { ledger, book, queues, recordUses });
   const hasPending = () => book.all().some(({ attempts }) => attempts.length > 0);
-  const poll = createPollLoop(
-    { intervalMs: settlement.pollIntervalMs },
-    { ...dependencies, hasWork: hasPending, poll: tracker.track },
-  );
+  const poll = createPollLoop(settlement.pollIntervalMs, { hasWork: hasPending, poll: track }, context);
   for (const { settlement: begun, attempts } of unfinished) {
     funds.add(begun, book.add(begun, attempts).ended);
     for (const { signer, nonce } of attempts) queues.nonces.get(signer)?.hold(nonce);
@@ -116,14 +66,8 @@ export async function startSettling(
   };
 }
 
-/** Dependencies of an engine, which has or shares a ledger. */
-export type EngineDependencies = Omit<SettlingDependencies, "ledger"> &
-  Readonly<{
-    /** Returns why the chain would not accept the payment now; undefined if it would. */
-    check: (payment: SignedPayment) => Promise<Refusal | undefined>;
-    /** Aborts when the process is stopping. */
-    signal: AbortSignal;
-  }>;
+/** Context of an engine, which settles for callers. */
+export type EngineContext = SettlementContext & SettlerContext;
 
 /**
  * Settlement engine of one network. Disposal waits until signed transactions are sent; the next start, or another replica, resumes
@@ -131,7 +75,6 @@ export type EngineDependencies = Omit<SettlingDependencies, "ledger"> &
  */
 export type Engine = AsyncDisposable &
   Settler &
-  Pick<Ownership, "recordVerified" | "forgetRejected"> &
   Readonly<{
     /** Reads the state and the owner of a payment's settlement; undefined if it has not started. */
     progress: (payment: Pick<SignedPayment, "id">) => Promise<Recorded | undefined>;
@@ -149,16 +92,11 @@ export type Engine = AsyncDisposable &
   }>;
 
 /** Starts the engine of a process with exclusive use of its ledger: requester and settler are the same process, and communicate in memory. */
-export async function startSoleEngine(
-  options: EngineOptions,
-  dependencies: EngineDependencies & Readonly<{ ledger: Ledger; ownership: Ownership }>,
-): Promise<Engine> {
-  const { ledger } = dependencies;
-  const { book, funds, queues, ...settling } = await startSettling(options, dependencies);
+export async function startSoleEngine(context: EngineContext, ledger: Ledger, ownership: Ownership): Promise<Engine> {
+  const settling = await startSettling(context, ledger);
+  const { book, queues } = settling;
   return {
-    ...createSettler(options.settlement, { ...dependencies, book, funds, queues }),
-    recordVerified: dependencies.ownership.recordVerified,
-    forgetRejected: dependencies.ownership.forgetRejected,
+    ...createSettler(context, { ...settling, ledger, ownership }),
     progress: async ({ id }) => {
       const running = book.get(id);
       // Until the ledger has been read, the owner is the last caller, which may have sent a copy of a payment settled
@@ -178,23 +116,14 @@ export async function startSoleEngine(
   };
 }
 
-export type PollDependencies = Readonly<{
-  /** Returns whether there is anything to check. */
-  hasWork: () => boolean;
-  poll: () => Promise<void>;
-  log: Logger;
-  pause: Pause;
-  /** In the range [0, 1). */
-  random: () => number;
-}>;
-
 /** Max interval; it doubles up to this while checks fail. */
 const failedIntervalMaxMs = 2_000;
 
 /** Creates a shared polling loop for everything awaited; it is idle while there is nothing, until it is woken. */
 export function createPollLoop(
-  { intervalMs }: Readonly<{ intervalMs: number }>,
-  { hasWork, poll, log, pause, random }: PollDependencies,
+  intervalMs: number,
+  { hasWork, poll }: Readonly<{ hasWork: () => boolean; poll: () => Promise<void> }>,
+  { log, pause, random }: Pick<SettlementContext, "log" | "pause" | "random">,
 ): Repetition {
   const backoff = createBackoff({ initialMs: 2 * intervalMs, maxMs: failedIntervalMaxMs }, { random });
   let failures = 0;

@@ -5,13 +5,13 @@ import type { Caller } from "../callers/caller.ts";
 import { ChainError } from "../chain/chain-error.ts";
 import type { SettleAnswer } from "#x402/answer.ts";
 import { reason, type Refusal } from "#x402/reason.ts";
-import type { Pause } from "#daemon/time.ts";
 import type { SignedPayment } from "#x402/signed-payment.ts";
+import type { SettlementContext } from "./context.ts";
 import type { Ledger } from "./ledger/ledger.ts";
-import { respondTo, type Ownership } from "./ownership.ts";
 import type { PayerFunds } from "./payer-funds.ts";
-import { toSettlement, type Recorded, type InFlightSettlement, type InFlightSettlements } from "./settlement.ts";
 import type { SignerQueues } from "./submit/signer-queues.ts";
+import { respondTo, type Ownership } from "./ownership.ts";
+import { toSettlement, type Recorded, type InFlightSettlement, type InFlightSettlements } from "./settlement.ts";
 
 /** Creates the error of a settlement above the limit of its seller, or of all. */
 export function createSettlementOverload(full: "caller" | "all", most: number): OverloadError {
@@ -20,22 +20,14 @@ export function createSettlementOverload(full: "caller" | "all", most: number): 
   return new OverloadError(503, `${what}; try again in a moment`);
 }
 
-/** Time limits for awaiting outcomes, and max in-flight settlements. */
-export type SettlerOptions = ReceiptTime & Readonly<{ inFlightMax: number }>;
-
-export type SettlerDependencies = Readonly<{
-  book: InFlightSettlements;
-  funds: Pick<PayerFunds, "open">;
-  ledger: Ledger;
-  ownership: Ownership;
-  queues: Pick<SignerQueues, "submit">;
-  /** Returns why the chain would not accept the payment now; undefined if it would. */
-  check: (payment: SignedPayment) => Promise<Refusal | undefined>;
-  clock: () => number;
-  pause: Pause;
-  /** Aborts when the process is stopping. */
-  signal: AbortSignal;
-}>;
+/** Context of a process that answers callers. */
+export type SettlerContext = Pick<SettlementContext, "settlement" | "clock" | "pause"> &
+  Readonly<{
+    /** Returns why the chain would not accept the payment now; undefined if it would. */
+    check: (payment: SignedPayment) => Promise<Refusal | undefined>;
+    /** Aborts when the process is stopping. */
+    signal: AbortSignal;
+  }>;
 
 /** Settles payments, each at most once. */
 export type Settler = Readonly<{
@@ -51,9 +43,25 @@ export type Settler = Readonly<{
  * Creates the settler. A payment is identified by the digest that its payer signed: a call for an in-flight payment joins it, and a call
  * for a finished one gets the same outcome from the ledger, even after restarts; `ownership.ts` decides which callers may.
  */
-export function createSettler(options: SettlerOptions, dependencies: SettlerDependencies): Settler {
-  const { book, funds, ledger, ownership, queues, check, clock } = dependencies;
-  const slots = new FairSlots(options.inFlightMax);
+export function createSettler(
+  context: SettlerContext,
+  {
+    book,
+    funds,
+    ledger,
+    ownership,
+    queues,
+  }: Readonly<{
+    book: InFlightSettlements;
+    funds: PayerFunds;
+    ledger: Ledger;
+    ownership: Ownership;
+    queues: Pick<SignerQueues, "submit">;
+  }>,
+): Settler {
+  const { check, clock } = context;
+  const { inFlightMax } = context.settlement;
+  const slots = new FairSlots(inFlightMax);
 
   const checkSettlement = async (
     entry: InFlightSettlement,
@@ -91,7 +99,7 @@ export function createSettler(options: SettlerOptions, dependencies: SettlerDepe
   const startSettlement = (payment: SignedPayment, caller: Caller): InFlightSettlement | undefined => {
     const settlement = toSettlement(payment, caller.owner, clock());
     if (book.hasConflict(settlement)) return undefined;
-    if (book.size() >= options.inFlightMax) throw createSettlementOverload("all", options.inFlightMax);
+    if (book.size() >= inFlightMax) throw createSettlementOverload("all", inFlightMax);
     const place = acquireSettlementSlot(slots, caller);
     // Add it to the book before querying the ledger, so that concurrent callers with the same payment find it there.
     const entry = book.add(settlement, []);
@@ -103,7 +111,7 @@ export function createSettler(options: SettlerOptions, dependencies: SettlerDepe
   return {
     settle: async (payment, caller) => {
       const { id } = payment;
-      await waitForOther(payment, options, dependencies);
+      await waitForOther(payment, book, context);
       const entry = book.get(id) ?? startSettlement(payment, caller);
       if (entry === undefined) {
         // A rival that the ledger is about to reject must not hide the outcome of the earlier payment.
@@ -113,7 +121,7 @@ export function createSettler(options: SettlerOptions, dependencies: SettlerDepe
         return respondTo({ id, answer: recorded, caller, isOwner }, ownership);
       }
       if (entry.owner === undefined) await setOwner(entry, caller, ownership);
-      const answer = await waitFor(entry, caller, options, dependencies);
+      const answer = await waitFor(entry, caller, book, context);
       const isOwner = entry.owner === caller.owner;
       const theirs = await respondTo({ id, answer, caller, isOwner }, ownership);
       if (isOwner && answer.state === "pending" && caller.kind === "call") entry.owner = undefined;
@@ -142,22 +150,22 @@ export const nonceUsed: Refusal = {
  */
 async function waitForOther(
   { id, callData }: SignedPayment,
-  time: ReceiptTime,
-  { book, ...wait }: Pick<SettlerDependencies, "book" | "pause" | "signal">,
+  book: InFlightSettlements,
+  context: SettlerContext,
 ): Promise<void> {
   for (let entry = book.get(id); entry !== undefined; entry = book.get(id)) {
     if (entry.settlement.callData === callData || entry.attempts.length > 0) return;
-    if ((await waitWithinReceiptTimeout(entry.ended, time, wait)) === undefined) return;
+    if ((await waitWithinReceiptTimeout(entry.ended, context)) === undefined) return;
   }
 }
 
 async function waitFor(
   entry: InFlightSettlement,
   caller: Caller,
-  time: ReceiptTime,
-  { book, ...wait }: Pick<SettlerDependencies, "book" | "pause" | "signal">,
+  book: InFlightSettlements,
+  context: SettlerContext,
 ): Promise<SettleAnswer> {
-  const ended = await waitWithinReceiptTimeout(entry.ended, time, wait);
+  const ended = await waitWithinReceiptTimeout(entry.ended, context);
   if (ended !== undefined) return requireAnswer(ended);
   const newest = entry.attempts.at(-1);
   if (newest !== undefined) return { state: "pending", transaction: newest.hash };
@@ -187,14 +195,10 @@ export function acquireSettlementSlot(slots: FairSlots, { waiting }: Pick<Caller
   return entry.slot;
 }
 
-/** How long a caller waits for an outcome: normally, and while the process is stopping. */
-export type ReceiptTime = Readonly<{ receiptTimeoutMs: number; drainMs: number }>;
-
 /** Waits for the outcome; returns `undefined` on timeout or when `signal` reports that the process is stopping. */
 export async function waitWithinReceiptTimeout<Ending>(
   ended: Promise<Ending>,
-  { receiptTimeoutMs, drainMs }: ReceiptTime,
-  { pause, signal }: Readonly<{ pause: Pause; signal: AbortSignal }>,
+  { settlement: { receiptTimeoutMs, drainMs }, pause, signal }: Omit<SettlerContext, "check">,
 ): Promise<Ending | undefined> {
   const over = new AbortController();
   const hurry = new AbortController();

@@ -1,19 +1,24 @@
+import type { SqlStore } from "#daemon/sql/store.ts";
+import type { SettleAnswer } from "#x402/answer.ts";
 import { encodeBytes, type Hex } from "#x402/hex.ts";
 import type { SignedPayment } from "#x402/signed-payment.ts";
+import type { Caller } from "../callers/caller.ts";
+import { findForeignUse } from "../chain/foreign-use.ts";
+import { startSoleEngine, type Engine, type EngineContext } from "./engine.ts";
 import { startLedgerComparison, type LedgerComparison } from "./ledger-comparison.ts";
-import { startSoleEngine, type Engine, type EngineDependencies, type EngineOptions } from "./engine.ts";
-import { createForeignSettlement, type AdoptForeign } from "./foreign-settlement.ts";
 import { createSharedLedger } from "./leader/shared-ledger.ts";
 import { startSharedEngine } from "./leader/shared-settler.ts";
-import { createLedger, createRecordChecks } from "./ledger/ledger.ts";
+import { createLedger, createRecordChecks, recordForeign, type Ledger } from "./ledger/ledger.ts";
 import type { LedgerStore } from "./ledger/open-ledger.ts";
-import { createOwnership, type Ownership } from "./ownership.ts";
+import { createOwnership, respondTo, type Ownership } from "./ownership.ts";
+import { auditSettlement, toSettlement } from "./settlement.ts";
 
 /** Engine whose ledger is compared with the chain, and which records what third parties settled. */
 export type ComparedEngine = Omit<Engine, "callInFlight"> &
-  Pick<Ownership, "wasVerified"> &
+  Pick<Ownership, "recordVerified" | "forgetRejected" | "wasVerified"> &
   Readonly<{
-    adopt: AdoptForeign;
+    /** Records a payment that a third party executed before it was sent from here, for its first caller; undefined if none did. */
+    adopt: (payment: SignedPayment, caller: Caller) => Promise<SettleAnswer | undefined>;
     /** `undefined` before the first successful comparison with the chain, and in a replica that does not settle. */
     comparison: () => LedgerComparison | undefined;
     /**
@@ -25,29 +30,32 @@ export type ComparedEngine = Omit<Engine, "callInFlight"> &
 
 /** Resumes a network's settlements from the ledger, alone or as one of the replicas that share it. */
 export async function startEngine(
-  options: EngineOptions & Readonly<{ compareIntervalMs: number }>,
-  dependencies: EngineDependencies & LedgerStore,
+  context: EngineContext & LedgerStore,
+  { compareIntervalMs }: Readonly<{ compareIntervalMs: number }>,
 ): Promise<ComparedEngine> {
-  const { isShared } = dependencies;
+  const { chainId, isShared } = context;
   await using resources = new AsyncDisposableStack();
-  const ledger = createLedger(options, dependencies);
-  const { findCall } = createRecordChecks({ ...options, ...dependencies });
-  const ownership = createOwnership(options, dependencies);
+  const ledger = createLedger(context, context);
+  const { findCall } = createRecordChecks(context);
+  const ownership = createOwnership(context, context);
   const { callInFlight, ...engine } = isShared
-    ? startSharedEngine(options, { ...dependencies, shared: createSharedLedger(options, dependencies) })
-    : await startSoleEngine(options, { ...dependencies, ledger, ownership });
+    ? startSharedEngine(context, createSharedLedger(context, context))
+    : await startSoleEngine(context, ledger, ownership);
   resources.use(engine);
   const isSettler = () => engine.signerStates() !== undefined;
-  const { comparison } = resources.use(startLedgerComparison(options, { ...dependencies, isSettler }));
-  const adopt = createForeignSettlement({ ...options.settlement, ...options }, { ...dependencies, ownership, ledger });
+  const compared = startLedgerComparison({ chainId, compareIntervalMs }, { ...context, isSettler });
+  const { comparison } = resources.use(compared);
+  const { recordVerified, forgetRejected, wasVerified } = ownership;
   const owned = resources.move();
   return {
     ...engine,
-    adopt,
+    recordVerified,
+    forgetRejected,
+    wasVerified,
+    adopt: (payment, caller) => adoptForeign(payment, caller, { ...context, ledger, ownership }),
     // The ledger first: in-flight settlements stay in flight until they are recorded.
     hasBegun: async (payment) =>
       hasSameSignature(await findCall(payment.id), payment) || hasSameSignature(callInFlight(payment.id), payment),
-    wasVerified: ownership.wasVerified,
     comparison,
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
@@ -60,4 +68,40 @@ function hasSameSignature(
 ): boolean {
   if (call === undefined || call === callData) return call !== undefined;
   return walletSignature !== undefined && call.endsWith(encodeBytes(walletSignature));
+}
+
+/**
+ * Adopts a payment that was verified here and submitted by someone else before it was settled here: the payer has paid.
+ *
+ * @throws {ChainError} when the node can't respond.
+ * @throws {StoreError} when the ledger is unavailable.
+ */
+async function adoptForeign(
+  payment: SignedPayment,
+  caller: Caller,
+  {
+    chainId,
+    settlement: { confirmations },
+    chain,
+    clock,
+    audit,
+    store,
+    ledger,
+    ownership,
+  }: EngineContext & Readonly<{ store: SqlStore; ledger: Ledger; ownership: Ownership }>,
+): Promise<SettleAnswer | undefined> {
+  const settlement = toSettlement(payment, caller.owner, clock());
+  if (await ledger.hasConflict(settlement)) return undefined;
+  const { number } = await chain.head();
+  const use = await findForeignUse(settlement, number, chain);
+  if (use?.isPaid !== true) return undefined;
+  const { transactionHash: transaction, blockNumber } = use.receipt;
+  if (number - blockNumber + 1 < confirmations) return { state: "pending", transaction };
+  const outcome = { state: "settled", transaction, amount: payment.amount } as const;
+  const isNew = await recordForeign({ chainId, store, clock }, settlement, outcome);
+  // A settlement with the same nonce was recorded meanwhile, and the transaction counts for that.
+  if (!isNew && (await ledger.progress(payment.id)) === undefined) return undefined;
+  if (isNew) audit?.add(auditSettlement(settlement, outcome, `eip155:${chainId}`));
+  const isOwner = await ownership.acquire(payment.id, caller.owner);
+  return respondTo({ id: payment.id, answer: outcome, caller, isOwner }, ownership);
 }

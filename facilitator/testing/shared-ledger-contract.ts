@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
 import type { SqlStore } from "#daemon/sql/store.ts";
-import { termLifeMs } from "../settlement/leader/settler-lease.ts";
-import type { SharedLedger } from "../settlement/leader/shared-ledger.ts";
+import { termLifeMs, type SharedLedger } from "../settlement/leader/shared-ledger.ts";
 import { attempt, settlement } from "./ledger-contract.ts";
 
 /** Database shared by replicas: each `connect` returns another replica, and `passTime` ages its terms by that time. */

@@ -5,7 +5,7 @@ import { multicall3Address } from "#x402/wallet-signature.ts";
 import { createGasLimits } from "../chain/gas-limits.ts";
 import { ChainError } from "../chain/chain-error.ts";
 import { createSuspensions } from "../chain/suspensions.ts";
-import type { Engine, EngineOptions } from "../settlement/engine.ts";
+import type { Engine, EngineContext } from "../settlement/engine.ts";
 import { createSharedLedger } from "../settlement/leader/shared-ledger.ts";
 import { startSharedEngine } from "../settlement/leader/shared-settler.ts";
 import type { Settlement } from "../settlement/settlement.ts";
@@ -37,7 +37,7 @@ export type Surroundings = Readonly<{
   log: Logger;
 }>;
 
-const options: EngineOptions = {
+const options = {
   chainId: 1_672,
   settlement: {
     receiptTimeoutMs: 6_000,
@@ -70,8 +70,8 @@ export function startSimulatedReplica(name: string, clockRate: number, shared: S
   const clock = () => Math.floor(scheduler.nowMs());
   const store = database.connect(createLink(process, link, gone, shared));
   const fees = { maxFeePerGas: 3_000_000_000n, maxPriorityFeePerGas: 1_000_000_000n };
-  const engine = startSharedEngine(options, {
-    shared: createSharedLedger(options, { store, clock }),
+  const context: EngineContext = {
+    ...options,
     chain: chain.connect(async () => {
       await scheduler.turn(process);
       if (isFaulty()) throw new ChainError("unreachable", "the node was not reached");
@@ -97,7 +97,8 @@ export function startSimulatedReplica(name: string, clockRate: number, shared: S
     log: shared.log,
     suspensions: createSuspensions({ monotonicMs: scheduler.nowMs, log: shared.log, hasPaid: async () => false }),
     contracts: () => new Set([multicall3Address.toLowerCase()]),
-  });
+  };
+  const engine = startSharedEngine(context, createSharedLedger(options, { store, clock }));
   return {
     engine,
     process,

@@ -82,6 +82,7 @@ async function observeFacilitator(request: PaymentRequest): Promise<object> {
     { network: "eip155:1672", minAmount: () => 1n, signers: new Set(), ...terms },
     {
       engine,
+      sellers: { refuse: async () => undefined, record: async () => undefined, enter: () => undefined },
       check: async ({ authorization }) => rejectTime(authorization, clock()),
       checkSigner: async ({ walletSignature }) =>
         walletSignature === undefined ? undefined : { reason: reason.signature, message: "the account has no code" },

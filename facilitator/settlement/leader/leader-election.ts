@@ -1,14 +1,9 @@
 import type { ReadinessCheck } from "#daemon/http/readiness.ts";
 import { StoreError } from "#daemon/sql/store.ts";
-import { repeat } from "#daemon/time.ts";
-import type { SettlingDependencies, EngineOptions } from "../engine.ts";
-import { createLeaseDeadline, type LeaseClaim, leaseTrustMs } from "./settler-lease.ts";
+import { repeat, type Pause } from "#daemon/time.ts";
+import type { SettlementContext } from "../context.ts";
 import type { SharedLedger } from "./shared-ledger.ts";
 import { startLeaderTerm, type Term } from "./term.ts";
-
-/** Dependencies of a candidate, which settles from this replica's view of the shared ledger. */
-export type CandidateDependencies = Omit<SettlingDependencies, "ledger"> &
-  Readonly<{ shared: Pick<SharedLedger, "lease" | "inTerm"> }>;
 
 /** This replica as a candidate for settling: it settles whenever no other replica does. Disposal ends its current term, if any. */
 export type Candidate = AsyncDisposable &
@@ -18,15 +13,21 @@ export type Candidate = AsyncDisposable &
     readiness: () => ReadinessCheck;
   }>;
 
+/**
+ * Time for which a replica trusts a renewal, by its own clock, from before the request. It is shorter than the term's lifetime, so that a
+ * leader that can't renew has ended its term when another one starts. This assumes a running process whose clock is at most an eighth
+ * slower than the database's. The guard covers a suspended process.
+ */
+const leaseTrustMs = 3_500;
+
 /** A quarter of a term's lifetime, so that two renewals may fail. */
 const renewIntervalMs = 1_000;
 
 /** Starts to settle when no other replica does; stands by otherwise. */
-export function startCandidate(options: EngineOptions, dependencies: CandidateDependencies): Candidate {
-  const { shared, pause, log } = dependencies;
-  const { lease } = shared;
+export function startCandidate(context: SettlementContext, { lease, inTerm }: SharedLedger): Candidate {
+  const { pause, log } = context;
   let term: Term | undefined;
-  const { runQuery, runClaim, readiness } = createQuerying(dependencies);
+  const { runQuery, runClaim, readiness } = createQuerying(context);
 
   const serve = async (number: number, begun: Term, claim: () => LeaseClaim, stop: AbortSignal): Promise<void> => {
     log.info({ event: "term-started", term: number }, "this replica is now the leader and settles");
@@ -54,10 +55,10 @@ export function startCandidate(options: EngineOptions, dependencies: CandidateDe
       isLate = true;
       term?.lose();
     };
-    using deadline = createLeaseDeadline({ trustMs: leaseTrustMs }, { pause, onPassed });
+    using deadline = createLeaseDeadline(leaseTrustMs, { pause, onPassed });
     const number = await runClaim(deadline.claim(), lease.acquire, (given) => given !== undefined);
     if (number === undefined) return;
-    const begun = await runQuery(() => startLeaderTerm(options, { ...dependencies, ...shared.inTerm(number) }));
+    const begun = await runQuery(() => startLeaderTerm(context, inTerm(number)));
     if (begun === undefined) return;
     if (isLate) {
       begun.lose();
@@ -72,7 +73,7 @@ export function startCandidate(options: EngineOptions, dependencies: CandidateDe
 }
 
 /** Creates functions that query the database and track whether it responds. */
-function createQuerying({ log }: Pick<CandidateDependencies, "log">) {
+function createQuerying({ log }: Pick<SettlementContext, "log">) {
   let state: ReadinessCheck = { ok: true, message: "answers" };
   /** Returns the result of the work; undefined if the database is unavailable. */
   const runQuery = async <T>(work: () => Promise<T>): Promise<T | undefined> => {
@@ -96,4 +97,45 @@ function createQuerying({ log }: Pick<CandidateDependencies, "log">) {
     return said;
   };
   return { runQuery, runClaim, readiness: () => state };
+}
+
+/** Database query that starts or renews a term. */
+type LeaseClaim = Readonly<{
+  /** The database agreed: the lease is valid from the time of the query. */
+  confirm: () => void;
+  /** The database declined, or its response is unknown: the earlier deadline stays valid. */
+  drop: () => void;
+}>;
+
+/**
+ * Creates the deadline until which a replica may trust its lease; inactive at first. It counts from before each query,
+ * because the time at which the database executed it is unknown. `onPassed` is called when a lease is not renewed in time.
+ */
+export function createLeaseDeadline(
+  trustMs: number,
+  { pause, onPassed }: Readonly<{ pause: Pause; onPassed: () => void }>,
+): Disposable & Readonly<{ claim: () => LeaseClaim }> {
+  let confirmed: AbortController | undefined;
+  return {
+    claim: () => {
+      const counting = new AbortController();
+      let isPassed = false;
+      const count = async (): Promise<void> => {
+        await pause(trustMs, counting.signal);
+        if (counting.signal.aborted) return;
+        isPassed = true;
+        if (confirmed === counting) onPassed();
+      };
+      void count();
+      return {
+        confirm: () => {
+          confirmed?.abort();
+          confirmed = counting;
+          if (isPassed) onPassed();
+        },
+        drop: () => counting.abort(),
+      };
+    },
+    [Symbol.dispose]: () => confirmed?.abort(),
+  };
 }

@@ -4,10 +4,10 @@ import { sampleAttempt, sampleMs } from "../../testing/sample-settlement.ts";
 import { createSimulatedDatabase } from "../../testing/simulated-database.ts";
 import { createSale, createSamplePayments } from "../../testing/simulated-sales.ts";
 import { reason, type Refusal } from "#x402/reason.ts";
+import type { EngineContext } from "../engine.ts";
 import { toSettlement } from "../settlement.ts";
-import { createOutcomeWatch } from "./outcome-watch.ts";
 import { createSharedLedger } from "./shared-ledger.ts";
-import { createSharedSettler } from "./shared-settler.ts";
+import { createOutcomeWatch, createSharedSettler } from "./shared-settler.ts";
 
 const log = pino({ level: "silent" });
 const pass = async () => undefined;
@@ -38,24 +38,13 @@ function startReplica({
     receive: pass,
     within: (work) => work,
   });
-  const { requests, ownership, lease, inTerm } = createSharedLedger(
-    { chainId: 1_672 },
-    { store, clock: () => sampleMs },
-  );
-  const watch = createOutcomeWatch({ intervalMs }, { requests, log, pause, random: Math.random });
-  const settler = createSharedSettler(
-    { receiptTimeoutMs: 1_000_000, drainMs, inFlightMax: 10 },
-    {
-      requests,
-      ownership,
-      watch,
-      pause,
-      check,
-      onRequest: () => undefined,
-      clock: () => sampleMs,
-      signal: stop.signal,
-    },
-  );
+  const shared = createSharedLedger({ chainId: 1_672 }, { store, clock: () => sampleMs });
+  const { requests, lease, inTerm } = shared;
+  const settlement = { pollIntervalMs: intervalMs, receiptTimeoutMs: 1_000_000, drainMs, inFlightMax: 10 };
+  const context = { settlement, pause, check, clock: () => sampleMs, signal: stop.signal, log, random: Math.random };
+  const watch = createOutcomeWatch(context as unknown as EngineContext, requests);
+  const parts = { watch, onRequest: () => undefined };
+  const settler = createSharedSettler(context as unknown as EngineContext, shared, parts);
   const poll = () => {
     for (const end of paused.splice(0)) end();
   };

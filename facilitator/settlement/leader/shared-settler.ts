@@ -1,57 +1,125 @@
-import type { Hex } from "#x402/hex.ts";
-import type { SettleAnswer } from "#x402/answer.ts";
-import type { Refusal } from "#x402/reason.ts";
 import { FairSlots } from "#daemon/fair-shares.ts";
-import type { Pause } from "#daemon/time.ts";
+import type { SettleAnswer } from "#x402/answer.ts";
+import type { Hex } from "#x402/hex.ts";
 import type { SignedPayment } from "#x402/signed-payment.ts";
 import { ChainError } from "../../chain/chain-error.ts";
-import { respondTo, type Ownership } from "../ownership.ts";
-import { toSettlement } from "../settlement.ts";
+import type { SettlementContext } from "../context.ts";
+import { createPollLoop, type Engine, type EngineContext } from "../engine.ts";
+import { respondTo } from "../ownership.ts";
+import { toSettlement, type Recorded } from "../settlement.ts";
 import {
-  nonceUsed,
-  type Settler,
-  type SettlerOptions,
-  waitWithinReceiptTimeout,
   acquireSettlementSlot,
   createSettlementOverload,
+  nonceUsed,
+  waitWithinReceiptTimeout,
+  type Settler,
+  type SettlerContext,
 } from "../settler.ts";
-import type { Engine, EngineDependencies, EngineOptions } from "../engine.ts";
-import { type CompletedRecord, type OutcomeWatch, createOutcomeWatch } from "./outcome-watch.ts";
-import type { Requests } from "./requests.ts";
 import { startCandidate } from "./leader-election.ts";
 import type { SharedLedger } from "./shared-ledger.ts";
 
-export type SharedSettlerDependencies = Readonly<{
-  requests: Pick<Requests, "add" | "states" | "unsentReason">;
-  watch: OutcomeWatch;
-  ownership: Ownership;
-  /** Returns whether the chain would accept the payment now. */
-  check: (payment: SignedPayment) => Promise<Refusal | undefined>;
-  /** Notifies the settling part of this process, if there is one. */
-  onRequest: () => void;
-  clock: () => number;
-  pause: Pause;
-  /** Aborts when the process is stopping. */
-  signal: AbortSignal;
+/** Record of an ended settlement. */
+type CompletedRecord = Exclude<Recorded, { state: "begun" }>;
+
+/** Settlement awaited by a caller in this process. */
+type Watched = Readonly<{
+  /** Final record, or `gone` if it no longer exists. Never rejects. */
+  ended: Promise<CompletedRecord | "gone">;
+  /** Its newest known transaction. */
+  transaction: () => Hex | undefined;
+  /** Stops waiting. */
+  leave: () => void;
 }>;
+
+/** Polls for the outcomes of all settlements awaited in this process, with one query at a time. */
+export type OutcomeWatch = ReturnType<typeof createOutcomeWatch>;
+
+type Entry = {
+  waits: number;
+  transaction: Hex | undefined;
+  end: (ended: CompletedRecord | "gone") => void;
+  ended: Promise<CompletedRecord | "gone">;
+};
+
+/** Creates a watch that sends no queries while no caller waits. */
+export function createOutcomeWatch(
+  context: Pick<SettlementContext, "settlement" | "log" | "pause" | "random">,
+  requests: Pick<SharedLedger["requests"], "states">,
+) {
+  const entries = new Map<Hex, Entry>();
+  let waits = 0;
+
+  const settle = (id: Hex, entry: Entry, recorded: Recorded | undefined): void => {
+    if (recorded?.state === "begun") {
+      entry.transaction = recorded.transaction ?? entry.transaction;
+      return;
+    }
+    entries.delete(id);
+    entry.end(recorded ?? "gone");
+  };
+  const poll = async (): Promise<void> => {
+    // Only entries from before the query; later ones may be too new for its result.
+    const requested = [...entries];
+    const states = await requests.states(requested.map(([id]) => id));
+    for (const [id, entry] of requested) if (entries.get(id) === entry) settle(id, entry, states.get(id));
+  };
+  const loop = createPollLoop(context.settlement.pollIntervalMs, { hasWork: () => entries.size > 0, poll }, context);
+
+  const openEntry = (id: Hex): Entry => {
+    const known = entries.get(id);
+    if (known !== undefined) return known;
+    const { promise: ended, resolve: end } = Promise.withResolvers<CompletedRecord | "gone">();
+    const entry: Entry = { waits: 0, transaction: undefined, end, ended };
+    entries.set(id, entry);
+    return entry;
+  };
+  return {
+    watch: (id: Hex): Watched => {
+      const entry = openEntry(id);
+      entry.waits += 1;
+      waits += 1;
+      loop.wake();
+      return {
+        ended: entry.ended,
+        transaction: () => entry.transaction,
+        leave: () => {
+          entry.waits -= 1;
+          waits -= 1;
+          if (entry.waits === 0 && entries.get(id) === entry) entries.delete(id);
+        },
+      };
+    },
+    /** Returns the number of waits. */
+    size: (): number => waits,
+    [Symbol.asyncDispose]: () => loop[Symbol.asyncDispose](),
+  };
+}
 
 /**
  * Creates the settler of a replica: it checks a payment, records it as requested, and waits until the outcome is recorded by any replica.
  * Recorded requests are settled even if this process exits meanwhile, so a caller whose outcome is not available gets `pending`.
  */
 export function createSharedSettler(
-  options: SettlerOptions,
-  dependencies: SharedSettlerDependencies,
+  context: SettlerContext,
+  { requests, ownership }: Pick<SharedLedger, "requests" | "ownership">,
+  {
+    watch,
+    onRequest,
+  }: Readonly<{
+    watch: OutcomeWatch;
+    /** Notifies the settling part of this process, if there is one. */ onRequest: () => void;
+  }>,
 ): Settler & Pick<Engine, "callInFlight"> {
-  const { requests, watch, ownership, check, onRequest, clock } = dependencies;
-  const slots = new FairSlots(options.inFlightMax);
+  const { check, clock } = context;
+  const { inFlightMax } = context.settlement;
+  const slots = new FairSlots(inFlightMax);
   const calls = new CallsInFlight();
   const onRecord = async ({ id }: SignedPayment) => (await requests.states([id])).get(id);
   return {
     settle: async (payment, caller) => {
       const { id } = payment;
       using _call = calls.add(payment);
-      if (watch.size() >= options.inFlightMax) throw createSettlementOverload("all", options.inFlightMax);
+      if (watch.size() >= inFlightMax) throw createSettlementOverload("all", inFlightMax);
       let state = await onRecord(payment);
       using _slot = state === undefined ? acquireSettlementSlot(slots, caller) : undefined;
       if (state === undefined) {
@@ -70,8 +138,8 @@ export function createSharedSettler(
       const isOwner = await ownership.acquire(id, caller.owner);
       if (state !== undefined && state.state !== "begun")
         return respondTo({ id, answer: state, caller, isOwner }, ownership);
-      const answer = await waitFor(payment, options, dependencies);
-      if (answer === "gone") return answerDeclined(payment, dependencies);
+      const answer = await waitFor(payment, watch, context);
+      if (answer === "gone") return answerDeclined(payment, requests, context);
       // A request that could not be sent is removed from the record, and the next caller owns it: what matters is the owner of the outcome.
       // Until there is one, another caller owns it only if it is recorded.
       const isTheirs =
@@ -108,12 +176,12 @@ class CallsInFlight {
 
 async function waitFor(
   { id }: SignedPayment,
-  options: SettlerOptions,
-  { watch, ...wait }: SharedSettlerDependencies,
+  watch: OutcomeWatch,
+  context: SettlerContext,
 ): Promise<CompletedRecord | Readonly<{ state: "pending"; transaction: Hex | "" }> | "gone"> {
   const watched = watch.watch(id);
   try {
-    const ended = await waitWithinReceiptTimeout(watched.ended, options, wait);
+    const ended = await waitWithinReceiptTimeout(watched.ended, context);
     return ended ?? { state: "pending", transaction: watched.transaction() ?? "" };
   } finally {
     watched.leave();
@@ -123,7 +191,8 @@ async function waitFor(
 /** Responds to a declined request: by now the chain may reject the payment, because the payer's other payments have spent the balance. */
 async function answerDeclined(
   payment: SignedPayment,
-  { requests, check }: SharedSettlerDependencies,
+  requests: SharedLedger["requests"],
+  { check }: SettlerContext,
 ): Promise<SettleAnswer> {
   const refusal = await check(payment);
   if (refusal !== undefined) return { state: "refused", refusal };
@@ -135,20 +204,13 @@ async function answerDeclined(
  * Starts the engine of one of several replicas. Each accepts payments, checks them and reports their outcome; one at a time settles for
  * all, because the signers' nonces are sequential, and another takes over when it fails. They communicate only through the database.
  */
-export function startSharedEngine(
-  options: EngineOptions,
-  dependencies: EngineDependencies & Readonly<{ shared: SharedLedger }>,
-): Engine {
-  const { shared } = dependencies;
-  const { requests, ownership } = shared;
-  const candidate = startCandidate(options, dependencies);
-  const intervalMs = options.settlement.pollIntervalMs;
-  const watch = createOutcomeWatch({ intervalMs }, { ...dependencies, requests });
+export function startSharedEngine(context: EngineContext, shared: SharedLedger): Engine {
+  const { requests } = shared;
+  const candidate = startCandidate(context, shared);
+  const watch = createOutcomeWatch(context, requests);
   const onRequest = () => candidate.term()?.wake();
   return {
-    ...createSharedSettler(options.settlement, { ...dependencies, requests, ownership, watch, onRequest }),
-    recordVerified: ownership.recordVerified,
-    forgetRejected: ownership.forgetRejected,
+    ...createSharedSettler(context, shared, { watch, onRequest }),
     progress: async ({ id }) => (await requests.states([id])).get(id),
     inFlight: () => candidate.term()?.settling.book.size() ?? 0,
     oldestMs: () => candidate.term()?.settling.book.oldestMs() ?? 0,

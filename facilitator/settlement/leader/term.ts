@@ -6,13 +6,9 @@ import { ChainError } from "../../chain/chain-error.ts";
 import type { InFlightSettlement } from "../settlement.ts";
 import type { SettleAnswer } from "#x402/answer.ts";
 import type { Ledger } from "../ledger/ledger.ts";
-import { startSettling, type Settling, type SettlingDependencies, type EngineOptions } from "../engine.ts";
-import type { LeaderRequests } from "./requests.ts";
-import { TermEndedError } from "./settler-lease.ts";
-import type { TermLedger } from "./shared-ledger.ts";
-
-/** Dependencies of a term. Its ledger and requests write only while it is active; everything else outlives it. */
-export type LeaderTermDependencies = Omit<SettlingDependencies, "ledger"> & TermLedger;
+import type { SettlementContext } from "../context.ts";
+import { startSettling, type Settling } from "../engine.ts";
+import { TermEndedError, type TermLedger } from "./shared-ledger.ts";
 
 /**
  * Period in which this replica settles. It starts from the database's state and retains nothing beyond it; so when a write fails with an
@@ -29,8 +25,8 @@ export type Term = AsyncDisposable &
     lose: () => void;
   }>;
 
-export async function startLeaderTerm(options: EngineOptions, dependencies: LeaderTermDependencies): Promise<Term> {
-  const { log } = dependencies;
+/** Starts a term with its ledger and requests, which write only while it is active. */
+export async function startLeaderTerm(context: SettlementContext, term: TermLedger): Promise<Term> {
   const end = new AbortController();
   let isLost = false;
   const lose = (): void => {
@@ -50,19 +46,19 @@ export async function startLeaderTerm(options: EngineOptions, dependencies: Lead
       throw error;
     }
   };
-  const ledger = guardWrites(write, dependencies.ledger);
-  const decline: LeaderRequests["decline"] = (...declined) => write(() => dependencies.requests.decline(...declined));
-  const requests = { ...dependencies.requests, decline };
+  const ledger = guardWrites(write, term.ledger);
+  const decline: Requests["decline"] = (...declined) => write(() => term.requests.decline(...declined));
+  const requests = { ...term.requests, decline };
   const chain: Chain = {
-    ...dependencies.chain,
+    ...context.chain,
     send: async (raw) => {
       // A write with a lost response may have withdrawn the transaction about to be sent.
       if (isLost) throw new TermEndedError();
-      return dependencies.chain.send(raw);
+      return context.chain.send(raw);
     },
   };
-  const settling = await startSettling(options, { ...dependencies, ledger, chain });
-  const intake = startIntake(options, { ...dependencies, requests, settling, onFault, over: end.signal, log });
+  const settling = await startSettling({ ...context, chain }, ledger);
+  const intake = startIntake(context, { requests, settling, onFault, over: end.signal });
   return {
     settling,
     over: end.signal,
@@ -95,14 +91,20 @@ function guardWrites(write: Write, ledger: Ledger): Ledger {
   };
 }
 
-type IntakeDependencies = LeaderTermDependencies &
-  Readonly<{ settling: Settling; onFault: (error: unknown) => void; over: AbortSignal }>;
+type Requests = TermLedger["requests"];
+
+type IntakeParts = Readonly<{
+  requests: Requests;
+  settling: Settling;
+  onFault: (error: unknown) => void;
+  over: AbortSignal;
+}>;
 
 /** Moves requests from the database to the signer's queue, and reports those that could not be sent to the database. */
-function startIntake(options: EngineOptions, dependencies: IntakeDependencies): Repetition {
-  const { requests, settling, suspensions, onFault, over, log } = dependencies;
+function startIntake(context: SettlementContext, { requests, settling, onFault, over }: IntakeParts): Repetition {
+  const { suspensions, log } = context;
   const { book, funds, queues } = settling;
-  const { pollIntervalMs, inFlightMax } = options.settlement;
+  const { pollIntervalMs, inFlightMax } = context.settlement;
   /** Declined requests whose decline is not recorded yet; the record still shows them as unseen. */
   const leaving = new Set<Hex>();
 
@@ -119,7 +121,7 @@ function startIntake(options: EngineOptions, dependencies: IntakeDependencies): 
     using spending = funds.open(entry.settlement);
     try {
       const refusal =
-        (await suspensions.refuse(entry.settlement, dependencies.chain)) ?? (await spending.reserve(entry.ended));
+        (await suspensions.refuse(entry.settlement, context.chain)) ?? (await spending.reserve(entry.ended));
       if (over.aborted) return;
       if (refusal === undefined) queues.submit([entry]);
       else book.end(entry, new ChainError("refused", refusal.message));
@@ -145,5 +147,5 @@ function startIntake(options: EngineOptions, dependencies: IntakeDependencies): 
       log.error({ event: "settlements-not-resumed", err: error }, "settlement requests can't be resumed; retrying");
     onFault(error);
   };
-  return repeat(pickUp, { intervalMs: pollIntervalMs, failed }, dependencies);
+  return repeat(pickUp, { intervalMs: pollIntervalMs, failed }, context);
 }

@@ -35,9 +35,10 @@ async function plan(changes: readonly Partial<Settlement>[], blockGas = 30_000_0
     const id: Hex = `0x${String(index).padStart(64, "0")}`;
     return book.add({ ...sampleSettlement, id, authorizationNonce: id, ...change }, []);
   });
-  const planned = await createBatchPlanner({ chain, gas, signer, contracts, logsUses })(
-    entries.map((entry) => ({ entries: [entry], replaced: undefined })),
-  );
+  const planned = await createBatchPlanner(
+    { chain, gas, contracts },
+    { signer, logsUses },
+  )(entries.map((entry) => ({ entries: [entry], replaced: undefined })));
   return { groups: planned.map((job) => job.entries.map((entry) => entries.indexOf(entry))), caps };
 }
 

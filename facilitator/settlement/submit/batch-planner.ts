@@ -1,5 +1,4 @@
 import { canShareTransaction, isIndistinguishable } from "../../chain/transfer-method.ts";
-import type { Chain } from "../../chain/chain.ts";
 import { transactionGasMax, type GasLimits } from "../../chain/gas-limits.ts";
 import type { Hex } from "#x402/hex.ts";
 import {
@@ -8,6 +7,7 @@ import {
   multicall3Address,
   type ContractCall,
 } from "#x402/wallet-signature.ts";
+import type { SettlementContext } from "../context.ts";
 import type { Attempt, InFlightSettlement } from "../settlement.ts";
 
 /** Transaction to create for one or more settlements: with its own nonce, or as a replacement of an older one. */
@@ -18,16 +18,6 @@ export type Job = Readonly<{
   gas?: bigint | undefined;
 }>;
 
-export type BatchPlannerDependencies = Readonly<{
-  chain: Chain;
-  gas: GasLimits;
-  signer: Hex;
-  /** Canonical contracts that the chain has, by lowercase address; undefined until known. */
-  contracts: () => ReadonlySet<string> | undefined;
-  /** Returns whether a token logs each use of an authorization, so that a shared transaction's receipt shows which payments were executed. */
-  logsUses: (asset: Hex) => boolean;
-}>;
-
 /** A transaction's max share of a block, so that it is not excluded from fuller blocks: a quarter. */
 const blockShare = 4n;
 /** Max call data of a transaction in bytes; geth's pool accepts 128 KiB in total. */
@@ -36,11 +26,15 @@ const callBytesMax = 96 * 1_024;
 /**
  * Creates the function that assigns waiting payments to shared transactions: as many as fit into one's gas limit. A
  * payment that was sent before, or whose shared transaction failed, gets its own. Payments that would fail now are
- * removed from their batch.
+ * removed from their batch. `logsUses` returns whether a token logs each use of an authorization, so that a shared
+ * transaction's receipt shows which payments were executed.
  *
  * @throws {ChainError} from the function when the node can't respond.
  */
-export function createBatchPlanner({ chain, gas, signer, contracts, logsUses }: BatchPlannerDependencies) {
+export function createBatchPlanner(
+  { chain, gas, contracts }: Pick<SettlementContext, "chain" | "gas" | "contracts">,
+  { signer, logsUses }: Readonly<{ signer: Hex; logsUses: (asset: Hex) => boolean }>,
+) {
   /**
    * Returns the gas limit of a batch whose payments all succeed now: estimates can't see a failure that the batch
    * tolerates.

@@ -1,24 +1,12 @@
-import type { Logger } from "#daemon/log/log.ts";
+import type { Hex } from "#x402/hex.ts";
 import type { Chain, SendOutcome } from "../../chain/chain.ts";
 import { ChainError } from "../../chain/chain-error.ts";
-import type { FeeQuotes } from "../../chain/fees.ts";
-import type { GasLimits } from "../../chain/gas-limits.ts";
 import { readGasLimit } from "../../chain/transaction-signer.ts";
 import type { Ledger } from "../ledger/ledger.ts";
-import { createBatchPlanner, type BatchPlannerDependencies, type Job } from "./batch-planner.ts";
-import { signBatch, type SignedJob, type SigningDependencies, type SigningOptions } from "./sign-batch.ts";
+import { createBatchPlanner, type Job } from "./batch-planner.ts";
+import { signBatch, type Nonces, type SignedJob, type SigningAccount } from "./sign-batch.ts";
+import type { SettlementContext } from "../context.ts";
 import type { Attempt, InFlightSettlement } from "../settlement.ts";
-
-export type SendDependencies = SigningDependencies &
-  Pick<BatchPlannerDependencies, "contracts" | "logsUses"> &
-  Readonly<{
-    chain: Chain;
-    ledger: Ledger;
-    fees: FeeQuotes;
-    gas: GasLimits;
-    monotonicMs: () => number;
-    log: Logger;
-  }>;
 
 /** Settlement without a transaction, and why there is none. */
 export type UnsentBatch = Readonly<{ entry: InFlightSettlement; failure: Error }>;
@@ -39,11 +27,13 @@ const foreignNoncesMax = 5;
  * @throws {ChainError} from the function when fees, nonce or signatures are unavailable; nothing was sent.
  */
 export function createSendBatch(
-  options: SigningOptions,
-  dependencies: SendDependencies,
+  context: SettlementContext,
+  account: SigningAccount,
+  { ledger, logsUses }: Readonly<{ ledger: Ledger; logsUses: (asset: Hex) => boolean }>,
 ): (jobs: readonly Job[]) => Promise<SentBatch> {
-  const { chain, ledger, nonces, fees, gas, signer, monotonicMs } = dependencies;
-  const plan = createBatchPlanner({ ...dependencies, signer: signer.address });
+  const { chain, fees, gas, monotonicMs } = context;
+  const { nonces, signer } = account;
+  const plan = createBatchPlanner(context, { signer: signer.address, logsUses });
   let noncesAreStale = true;
   return async (jobs) => {
     const nextNonce =
@@ -57,7 +47,7 @@ export function createSendBatch(
     const [now, next, transactions] = await Promise.all([fees.quote(), nextNonce, planned]);
     if (next !== undefined) nonces.startFrom(next);
     noncesAreStale = false;
-    const signed = await signBatch(transactions, now, options, dependencies);
+    const signed = await signBatch(transactions, now, context, account);
     await recordBatch(signed, ledger, nonces);
     for (const { entry, attempt } of signed.flatMap(({ items }) => items)) {
       entry.attempts = [...entry.attempts, attempt];
@@ -72,7 +62,7 @@ export function createSendBatch(
     for (const [index, sent] of signed.entries()) {
       const outcome = outcomes[index];
       if (outcome === undefined || outcome.kind === "accepted") continue;
-      const untaken = await handleUntaken(sent, outcome, options, dependencies);
+      const untaken = await handleUntaken(sent, outcome, context, account, ledger);
       if (outcome.kind === "nonce_taken" && untaken.again.length > 0) noncesAreStale = true;
       again.push(...untaken.again);
       unsent.push(...untaken.unsent);
@@ -85,11 +75,7 @@ function listEntries(jobs: readonly Job[]): readonly InFlightSettlement[] {
   return jobs.flatMap(({ entries }) => entries);
 }
 
-async function recordBatch(
-  signed: readonly SignedJob[],
-  ledger: Ledger,
-  nonces: SendDependencies["nonces"],
-): Promise<void> {
+async function recordBatch(signed: readonly SignedJob[], ledger: Ledger, nonces: Nonces): Promise<void> {
   try {
     const items = signed.flatMap((job) => job.items);
     await ledger.begin(items.map(({ entry, attempt }) => ({ settlement: entry.settlement, attempt })));
@@ -115,8 +101,9 @@ async function send(chain: Chain, rawTransaction: Attempt["rawTransaction"]): Pr
 async function handleUntaken(
   { items, replaced, transaction, pricedBeforeMs }: SignedJob,
   outcome: Exclude<SendOutcome, { kind: "accepted" }>,
-  { gasLimit }: Pick<SigningOptions, "gasLimit">,
-  { ledger, nonces, log, recordProblem }: SendDependencies,
+  { settlement, log }: SettlementContext,
+  { nonces, recordProblem }: SigningAccount,
+  ledger: Ledger,
 ): Promise<Omit<SentBatch, "signed">> {
   const entries = items.map(({ entry }) => entry);
   const facts = {
@@ -151,7 +138,7 @@ async function handleUntaken(
   if (replaced === undefined) nonces.release(transaction.nonce);
   const left = entries.filter(({ attempts }) => attempts.length === 0);
   // An account that can't pay for several settlements at once may well pay for one.
-  const isOrdinary = readGasLimit(transaction.rawTransaction) <= BigInt(gasLimit);
+  const isOrdinary = readGasLimit(transaction.rawTransaction) <= BigInt(settlement.gasLimit);
   const isUnfunded = outcome.kind === "rejected" && outcome.isUnfunded === true;
   const isMoved = isUnfunded && isOrdinary && recordProblem(outcome.message);
   if (left.length < 2 || isMoved) {

@@ -2,6 +2,7 @@ import { ChainError } from "../../chain/chain-error.ts";
 import { computeFeeLimit, raiseFees, type Fees } from "../../chain/fees.ts";
 import type { GasLimits } from "../../chain/gas-limits.ts";
 import { readGasLimit, type TransactionSigner } from "../../chain/transaction-signer.ts";
+import type { SettlementContext } from "../context.ts";
 import type { Attempt, InFlightSettlement } from "../settlement.ts";
 import { encodeBatch, type Job } from "./batch-planner.ts";
 
@@ -70,20 +71,10 @@ export type SignedJob = Pick<Job, "replaced"> &
     pricedBeforeMs: number;
   }>;
 
-/** Chain and fee limits of the transactions to sign. */
-export type SigningOptions = Readonly<{
-  chainId: number;
-  maxFeePerGasGwei: number;
-  bumpPercent: number;
-  /** Max gas of one settlement. */
-  gasLimit: number;
-}>;
-
-export type SigningDependencies = Readonly<{
+/** Account that signs. */
+export type SigningAccount = Readonly<{
   signer: TransactionSigner;
   nonces: Nonces;
-  gas: GasLimits;
-  clock: () => number;
   /** Suspends the account until it can settle again. Returns whether another account may settle meanwhile. */
   recordProblem: (problem: string) => boolean;
 }>;
@@ -95,17 +86,17 @@ export type SigningDependencies = Readonly<{
 export async function signBatch(
   jobs: readonly Job[],
   now: Fees,
-  options: SigningOptions,
-  { signer, nonces, gas: limits, clock, recordProblem }: SigningDependencies,
+  { settlement, chainId, gas: limits, clock }: SettlementContext,
+  { signer, nonces, recordProblem }: SigningAccount,
 ): Promise<readonly SignedJob[]> {
-  const limit = computeFeeLimit(options.maxFeePerGasGwei);
+  const limit = computeFeeLimit(settlement.maxFeePerGasGwei);
   const planned = jobs.flatMap((job) => {
     const { replaced } = job;
     const entries = job.entries.filter(({ abandoned }) => !abandoned);
     const [first] = entries;
     if (first === undefined) return [];
     const before = first.attempts.at(-1);
-    const fees = before === undefined ? now : raiseFees(before, now, { percent: options.bumpPercent, limit });
+    const fees = before === undefined ? now : raiseFees(before, now, { percent: settlement.bumpPercent, limit });
     if (fees === undefined) return [];
     const nonce = replaced === undefined ? nonces.acquire() : replaced.nonce;
     // Before the signature, which may take a remote key seconds.
@@ -117,7 +108,7 @@ export async function signBatch(
     const { contract, callData } = first.settlement;
     const call = size === 1 ? { to: contract, data: callData } : encodeBatch(entries, { mayFail: true });
     const gas = chooseGasLimit(first, { size, gas: job.gas }, limits);
-    const signed = await signer.sign({ chainId: options.chainId, nonce, ...call, gas, ...fees });
+    const signed = await signer.sign({ chainId, nonce, ...call, gas, ...fees });
     const transaction = { ...signed, ...fees, signer: signer.address, nonce, signedAtMs: clock() };
     const items = entries.map((entry, index) => ({
       entry,

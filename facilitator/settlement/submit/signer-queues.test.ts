@@ -6,16 +6,16 @@ import type { Hex } from "#x402/hex.ts";
 import { encodeSettle, permit2Proxies } from "#x402/permit2.ts";
 import type { Chain, SendOutcome } from "../../chain/chain.ts";
 import { ChainError } from "../../chain/chain-error.ts";
-import type { GasLimits } from "../../chain/gas-limits.ts";
 import { createSignerWatch } from "../../chain/signer-watch.ts";
 import { createLocalKey, createTransactionSigner } from "../../chain/transaction-signer.ts";
 import { sampleSettlement } from "../../testing/sample-settlement.ts";
+import type { SettlementContext } from "../context.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { type Settlement, createInFlightSettlements } from "../settlement.ts";
 import { createSignerQueues } from "./signer-queues.ts";
 
 const log = pino({ level: "silent" });
-const options = { chainId: 1_672, batchMax: 8, bumpPercent: 25, maxFeePerGasGwei: 500, gasLimit: 200_000 };
+const settlement = { batchMax: 8, bumpPercent: 25, maxFeePerGasGwei: 500, gasLimit: 200_000 };
 
 /** Two signing accounts, with the behaviour of the node and of the second account's key. */
 async function startQueues() {
@@ -47,20 +47,24 @@ async function startQueues() {
   const signerWatch = createSignerWatch({ chainId: 1_672, gasLimit: 200_000 }, { signers, chain, log });
   await signerWatch.look(1n);
   const book = createInFlightSettlements({ clock: () => 0, monotonicMs: () => 0 });
-  const queues = createSignerQueues(options, {
+  const context = {
+    chainId: 1_672,
+    settlement,
     signers,
     signerWatch,
-    book,
     chain,
     log,
-    ledger: { begin: async () => undefined, withdraw: async () => state.withdraw() } as unknown as Ledger,
     fees: { quote: async () => ({ maxFeePerGas: 2n, maxPriorityFeePerGas: 1n }) },
-    gas: { find: () => state.gas, most: () => 200_000n } as unknown as GasLimits,
+    gas: { find: () => state.gas, most: () => 200_000n },
     contracts: () => new Set(),
-    logsUses: () => false,
-    onSent: () => undefined,
     clock: () => 0,
     monotonicMs: () => 0,
+  };
+  const queues = createSignerQueues(context as unknown as SettlementContext, {
+    book,
+    ledger: { begin: async () => undefined, withdraw: async () => state.withdraw() } as unknown as Ledger,
+    logsUses: () => false,
+    onSent: () => undefined,
   });
   let made = 0;
   /** Submits settlements concurrently. Returns the account that sent each, or the error. */

@@ -1,22 +1,13 @@
 import type { Logger } from "#daemon/log/log.ts";
 import { ChainError } from "../../chain/chain-error.ts";
-import type { SignerWatch } from "../../chain/signer-watch.ts";
 import { getNamedSigner } from "../../chain/transfer-method.ts";
-import type { TransactionSigners } from "../../chain/transaction-signer.ts";
 import { isSameHex, type Hex } from "#x402/hex.ts";
+import type { SettlementContext } from "../context.ts";
+import type { Ledger } from "../ledger/ledger.ts";
 import type { InFlightSettlement, InFlightSettlements } from "../settlement.ts";
 import type { Job } from "./batch-planner.ts";
-import { createSendBatch, type SendDependencies, type SentBatch, type UnsentBatch } from "./send-batch.ts";
-import { createNonceAllocator, type Nonces, type SigningOptions } from "./sign-batch.ts";
-
-export type SubmitterDependencies = Readonly<{
-  log: Logger;
-  sendBatch: (jobs: readonly Job[]) => Promise<SentBatch>;
-  /** Called when transactions were sent, to trigger the check for receipts. */
-  onSent: () => void;
-  /** Receives settlements without a transaction that could not be sent. */
-  onUnsent: (unsent: UnsentBatch) => void;
-}>;
+import { createSendBatch, type SentBatch, type UnsentBatch } from "./send-batch.ts";
+import { createNonceAllocator, type Nonces } from "./sign-batch.ts";
 
 /**
  * Single queue of a signing account, which assigns all its nonces. Settlements that arrive while others are being sent
@@ -32,14 +23,6 @@ export type Submitter = Readonly<{
   /** Resolves when the queue is empty and nothing is being sent. */
   idle: () => Promise<void>;
 }>;
-
-export type SignerQueuesDependencies = Omit<SendDependencies, "signer" | "nonces" | "recordProblem"> &
-  Pick<SubmitterDependencies, "onSent"> &
-  Readonly<{
-    signers: TransactionSigners;
-    signerWatch: Pick<SignerWatch, "shortage" | "recordProblem" | "canPay">;
-    book: InFlightSettlements;
-  }>;
 
 /** Activity of one signing account. */
 export type SignerState = Readonly<{ address: Hex; nextNonce: number | undefined; inFlight: number }>;
@@ -61,10 +44,21 @@ type Account = Readonly<{ address: Hex; nonces: Nonces; submitter: Submitter }>;
 
 /** Creates the queues. A settlement that its account can't send moves to another one that can; otherwise it ends. */
 export function createSignerQueues(
-  options: SigningOptions & Readonly<{ batchMax: number }>,
-  { signers, signerWatch, onSent, ...dependencies }: SignerQueuesDependencies,
+  context: SettlementContext,
+  {
+    ledger,
+    book,
+    logsUses,
+    onSent,
+  }: Readonly<{
+    ledger: Ledger;
+    book: InFlightSettlements;
+    logsUses: (asset: Hex) => boolean;
+    /** Called when transactions were sent, to trigger the check for receipts. */
+    onSent: () => void;
+  }>,
 ): SignerQueues {
-  const { book, log, gas } = dependencies;
+  const { signers, signerWatch, log, gas, settlement: options } = context;
   const accounts = signers.map((signer): Account => {
     const { address } = signer;
     const nonces = createNonceAllocator();
@@ -72,7 +66,7 @@ export function createSignerQueues(
       signerWatch.recordProblem(address, problem);
       return signerWatch.shortage() === undefined;
     };
-    const sendBatch = createSendBatch(options, { ...dependencies, signer, nonces, recordProblem });
+    const sendBatch = createSendBatch(context, { signer, nonces, recordProblem }, { ledger, logsUses });
     const submitter = createSubmitter(options, { log, sendBatch, onSent, onUnsent });
     return { address, nonces, submitter };
   });
@@ -134,7 +128,18 @@ function measureQueue({ nonces, submitter }: Account): number {
 /** Creates the submitter of one signing account. Its queue is limited by the max in-flight settlements. */
 export function createSubmitter(
   { batchMax }: Readonly<{ batchMax: number }>,
-  { log, sendBatch, onSent, onUnsent }: SubmitterDependencies,
+  {
+    log,
+    sendBatch,
+    onSent,
+    onUnsent,
+  }: Readonly<{
+    log: Logger;
+    sendBatch: (jobs: readonly Job[]) => Promise<SentBatch>;
+    onSent: () => void;
+    /** Receives settlements without a transaction that could not be sent. */
+    onUnsent: (unsent: UnsentBatch) => void;
+  }>,
 ): Submitter {
   const queue: Job[] = [];
   let isRunning = false;

@@ -3,6 +3,7 @@ import { computeFeeLimit, raiseFees } from "../../chain/fees.ts";
 import type { Hex } from "#x402/hex.ts";
 import { showsSharedTransfer, showsTransfer } from "../../chain/transfer-method.ts";
 import type { Cause } from "./diagnosis.ts";
+import type { SettlementSettings } from "../settings.ts";
 import type { Attempt, Outcome, InFlightSettlement } from "../settlement.ts";
 
 /** Snapshot of the chain's state. */
@@ -15,13 +16,7 @@ export type Observation = Readonly<{
   nowMs: number;
 }>;
 
-/** Delays before actions, and limits on fee increases. */
-export type DecisionOptions = Readonly<{
-  confirmations: number;
-  bumpAfterMs: number;
-  bumpPercent: number;
-  maxFeePerGasGwei: number;
-}>;
+type DecisionOptions = Pick<SettlementSettings, "confirmations" | "bumpAfterMs" | "bumpPercent" | "maxFeePerGasGwei">;
 
 /**
  * Decision about one settlement.

@@ -1,8 +1,9 @@
 import { expect, test } from "vitest";
-import type { Chain, Receipt } from "../../chain/chain.ts";
+import type { Receipt } from "../../chain/chain.ts";
 import { createGasLimits } from "../../chain/gas-limits.ts";
 import type { Hex } from "#x402/hex.ts";
 import { encodeSample, sampleAttempt, sampleSettlement } from "../../testing/sample-settlement.ts";
+import type { SettlementContext } from "../context.ts";
 import { createInFlightSettlements } from "../settlement.ts";
 import { computeGasCost } from "../ledger/sales.ts";
 import { ranOutOfGas } from "./diagnosis.ts";
@@ -60,8 +61,8 @@ test.each<[string, readonly Sent[], boolean, boolean]>([
 ])("a reverted settlement %s is one that lacked gas, or not", async (_, sent, isTakenNow, lacked) => {
   const { entry, receipts } = settle(sent);
   const answer = isTakenNow ? { ok: true, result: "0xfec8" } : { ok: false, error: { code: 3, message: "reverted" } };
-  const chain = { estimateGas: async () => answer } as unknown as Chain;
-  expect(await ranOutOfGas(entry, receipts, { chain, gas })).toBe(lacked);
+  const context = { chain: { estimateGas: async () => answer }, gas } as unknown as SettlementContext;
+  expect(await ranOutOfGas(entry, receipts, context)).toBe(lacked);
 });
 
 test("its cost is that of each transaction that is in a block, by limit or by use", () => {

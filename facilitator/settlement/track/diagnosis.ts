@@ -5,10 +5,10 @@ import { multicall3Address } from "#x402/wallet-signature.ts";
 import { ChainError, requireExecutionError } from "../../chain/chain-error.ts";
 import { logBlocksMax, type Chain, type Head, type Receipt } from "../../chain/chain.ts";
 import { findForeignUse } from "../../chain/foreign-use.ts";
-import type { GasLimits } from "../../chain/gas-limits.ts";
 import type { Culprit } from "../../chain/suspensions.ts";
 import { readGasLimit } from "../../chain/transaction-signer.ts";
 import { isNonceUsed, isWithinChannels, readCover } from "../../chain/transfer-method.ts";
+import type { SettlementContext } from "../context.ts";
 import type { Attempt, Outcome, InFlightSettlement } from "../settlement.ts";
 
 /** Newest block, and the receipts of our mined transactions by hash. */
@@ -24,9 +24,6 @@ export type Cause = "reverted" | "nothing_moved" | "lost" | "expired";
 export type Finding = Readonly<
   { kind: "outcome"; outcome: Outcome; culprit?: Culprit | undefined } | { kind: "send_anew" } | { kind: "uncertain" }
 >;
-
-/** `confirmations`: blocks that make a third party's transaction final, including its own. */
-type DiagnosisDependencies = Readonly<{ chain: Chain; gas: GasLimits; confirmations: number }>;
 
 /** Max seconds between the latest block and the next one, in whose state calls are simulated. */
 const nextBlockSeconds = 15n;
@@ -45,9 +42,10 @@ export async function diagnose(
   { settlement, attempts, diagnosed }: InFlightSettlement,
   cause: Cause,
   { head, receipts }: Mined,
-  dependencies: DiagnosisDependencies,
+  context: SettlementContext,
 ): Promise<Finding> {
-  const { chain, confirmations } = dependencies;
+  const { chain } = context;
+  const { confirmations } = context.settlement;
   const newest = attempts.at(-1);
   if (newest === undefined) return { kind: "uncertain" };
   const isMined = async ({ signer, nonce }: Attempt) => (await chain.transactionCount(signer, head.number)) > nonce;
@@ -69,7 +67,7 @@ export async function diagnose(
   });
   const buildOwnFailure = async (): Promise<Finding> => {
     const isReverted = cause === "reverted";
-    const culprit = await findCulprit({ settlement, attempts }, { head, receipts, isReverted }, dependencies);
+    const culprit = await findCulprit({ settlement, attempts }, { head, receipts, isReverted }, context);
     return isReverted
       ? buildFailure(reason.transaction, "the token reverted the transfer; the payer was not charged.", culprit)
       : buildFailure(reason.transferEvent, "the transaction succeeded, but the token logged no transfer.", culprit);
@@ -104,7 +102,7 @@ export async function diagnose(
 async function findCulprit(
   { settlement, attempts }: Pick<InFlightSettlement, "settlement" | "attempts">,
   { isReverted, ...mined }: Mined & Readonly<{ isReverted: boolean }>,
-  { chain, gas }: Readonly<{ chain: Chain; gas: GasLimits }>,
+  { chain, gas }: SettlementContext,
 ): Promise<Culprit | undefined> {
   if (isWithinChannels(settlement)) return undefined;
   const { payer, validBefore } = settlement;
@@ -169,7 +167,7 @@ async function wasIdle(
 export async function ranOutOfGas(
   { settlement, attempts }: InFlightSettlement,
   receipts: Mined["receipts"],
-  { chain, gas }: Pick<DiagnosisDependencies, "chain" | "gas">,
+  { chain, gas }: SettlementContext,
 ): Promise<boolean> {
   const mined = attempts.flatMap((attempt) => {
     const receipt = receipts.get(attempt.hash);

@@ -3,13 +3,16 @@ import { expect, test } from "vitest";
 import type { Chain, Receipt } from "../../chain/chain.ts";
 import { ChainError } from "../../chain/chain-error.ts";
 import { createGasLimits } from "../../chain/gas-limits.ts";
+import type { Culprit } from "../../chain/suspensions.ts";
 import { encodeBalanceOfCall, transferTopic } from "../../chain/token.ts";
 import { channelsAddress, encodeDeposit, encodeSettle } from "#x402/batch-settlement/channel.ts";
 import { encodeInteger, type Hex, encodeAddressTopic } from "#x402/hex.ts";
 import { sampleAttempt, sampleMs, sampleSettlement } from "../../testing/sample-settlement.ts";
 import { createInFlightSettlements } from "../settlement.ts";
 import { createNonceAllocator } from "../submit/sign-batch.ts";
-import { createTracker, type TrackerDependencies } from "./tracker.ts";
+import type { SettlementContext } from "../context.ts";
+import type { Ledger } from "../ledger/ledger.ts";
+import { createTracker } from "./tracker.ts";
 
 const lookEveryMs = 500;
 const options = { confirmations: 1, bumpAfterMs: 15_000, bumpPercent: 25, maxFeePerGasGwei: 1 };
@@ -80,25 +83,27 @@ function startTracking({
         .map(() => ({ address: settlement.asset, topics: [], data: "0x", transactionHash: "0xff" })),
     send: async () => ({ kind: "accepted" }),
   } as unknown as Chain;
-  const tracker = createTracker(options, {
+  const context = {
+    settlement: options,
     chain,
     gas,
+    suspensions: { add: ({ kind }: Culprit) => void state.culprits.push(kind), end: () => undefined },
+    monotonicMs: () => state.nowMs,
+    log: pino({ level: "info" }, { write: (line: string) => void state.lines.push(line) }),
+  } as unknown as SettlementContext;
+  const finish = async (ended: ReadonlyMap<Hex, unknown>) => void state.ends.push(...ended.keys());
+  const track = createTracker(context, {
     book,
-    ledger: {
-      finish: async (ended: ReadonlyMap<Hex, unknown>) => void state.ends.push(...ended.keys()),
-    } as unknown as TrackerDependencies["ledger"],
+    ledger: { finish } as unknown as Ledger,
     recordUses: () => undefined,
-    suspensions: { add: (culprit) => void state.culprits.push(culprit.kind), end: () => undefined },
     queues: {
       nonces: openNonces(accounts),
       submit: () => state.submits.push(state.nowMs - sampleMs),
       replace: (_, nonce) => void state.replaces.push([state.nowMs - sampleMs, nonce]),
     },
-    monotonicMs: () => state.nowMs,
-    log: pino({ level: "info" }, { write: (line: string) => void state.lines.push(line) }),
   });
   const lookFor = async (durationMs: number) => {
-    for (const until = state.nowMs + durationMs; state.nowMs < until; state.nowMs += lookEveryMs) await tracker.track();
+    for (const until = state.nowMs + durationMs; state.nowMs < until; state.nowMs += lookEveryMs) await track();
   };
   return { state, entry, lookFor };
 }
@@ -261,18 +266,14 @@ test("a node that fails while the ledger can't be written fails the look, and no
     receipt: async (hash: string) => (hash === settled ? receipt : undefined),
     send: () => nodeDown.promise,
   } as unknown as Chain;
-  const tracker = createTracker(options, {
-    chain,
-    gas,
+  const context = { settlement: options, chain, gas, monotonicMs: () => sampleMs, log: pino({ level: "silent" }) };
+  const track = createTracker(context as unknown as SettlementContext, {
     book,
-    ledger: { finish: () => Promise.reject(new Error("no ledger")) } as unknown as TrackerDependencies["ledger"],
+    ledger: { finish: () => Promise.reject(new Error("no ledger")) } as unknown as Ledger,
     recordUses: () => undefined,
-    suspensions: { add: () => undefined, end: () => undefined },
     queues: { nonces: openNonces(), submit: () => undefined, replace: () => undefined },
-    monotonicMs: () => sampleMs,
-    log: pino({ level: "silent" }),
   });
-  const looking = expect(tracker.track()).rejects.toThrow("no ledger");
+  const looking = expect(track()).rejects.toThrow("no ledger");
   await new Promise(setImmediate);
   nodeDown.reject(new Error("no node"));
   await looking;

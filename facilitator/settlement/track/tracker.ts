@@ -1,42 +1,27 @@
-import type { Logger } from "#daemon/log/log.ts";
 import { doubleWait } from "#daemon/time.ts";
 import type { Chain, Receipt } from "../../chain/chain.ts";
-import type { GasLimits } from "../../chain/gas-limits.ts";
 import type { Hex } from "#x402/hex.ts";
-import type { Suspensions } from "../../chain/suspensions.ts";
 import { showsSharedTransfer } from "../../chain/transfer-method.ts";
-import { decide, isOpen, type Decision, type DecisionOptions, type Observation } from "./decision.ts";
+import { decide, isOpen, type Decision, type Observation } from "./decision.ts";
 import { diagnose, ranOutOfGas, type Cause } from "./diagnosis.ts";
 import type { Ledger } from "../ledger/ledger.ts";
-import type { Attempt, Outcome, InFlightSettlement, InFlightSettlements } from "../settlement.ts";
+import type { SettlementContext } from "../context.ts";
+import {
+  auditSettlement,
+  type Attempt,
+  type Outcome,
+  type InFlightSettlement,
+  type InFlightSettlements,
+} from "../settlement.ts";
 import type { Nonces } from "../submit/sign-batch.ts";
 import type { SignerQueues } from "../submit/signer-queues.ts";
 
-export type TrackerDependencies = Readonly<{
-  chain: Chain;
-  gas: GasLimits;
+type TrackerParts = Readonly<{
   ledger: Ledger;
   book: InFlightSettlements;
   queues: Pick<SignerQueues, "submit" | "replace" | "nonces">;
-  monotonicMs: () => number;
-  log: Logger;
   /** Receives tokens whose receipts show which of several payments were executed. */
   recordUses: (asset: Hex) => void;
-  suspensions: Pick<Suspensions, "add" | "end">;
-  /** Receives outcomes before any other consumer. */
-  onOutcomes?: ((outcomes: ReadonlyMap<InFlightSettlement, Outcome>) => Promise<void>) | undefined;
-  /** Receives ended settlements before the ledger, with the receipts of their mined transactions; more than once after a fault. */
-  recordMined?:
-    | ((entries: readonly InFlightSettlement[], receipts: Observation["receipts"]) => Promise<void>)
-    | undefined;
-}>;
-
-/** Checks the chain once for all in-flight settlements, and takes the required actions. */
-export type Tracker = Readonly<{
-  /**
-   * @throws {ChainError} when the node can't be queried; earlier findings are still acted on.
-   */
-  track: () => Promise<void>;
 }>;
 
 /** Delay before our transactions are signed again because lower nonces remain unused. Below this, ours may just have been faster. */
@@ -45,9 +30,15 @@ const gapAfterMs = 1_000;
 /** Delay between inconclusive diagnoses: starts at `initialMs`, and doubles each time up to `maxMs`. */
 const rediagnose = { initialMs: 1_000, maxMs: 30_000 };
 
-/** Creates the tracker for the transactions of all signing accounts, including those of earlier processes. */
-export function createTracker(options: DecisionOptions, dependencies: TrackerDependencies): Tracker {
-  const { chain, book, queues, monotonicMs, log } = dependencies;
+/**
+ * Creates a function that checks the chain once for all in-flight settlements, those of earlier processes too, and
+ * takes the required actions.
+ *
+ * @throws {ChainError} from the function when the node can't be queried; earlier findings are still acted on.
+ */
+export function createTracker(context: SettlementContext, parts: TrackerParts): () => Promise<void> {
+  const { chain, monotonicMs, log, settlement: options } = context;
+  const { book, queues } = parts;
   const gapsSinceMs = new Map<Hex, number>();
 
   const refillGap = async (signer: Hex, nonces: Nonces, entries: readonly InFlightSettlement[], seen: Observation) => {
@@ -73,30 +64,22 @@ export function createTracker(options: DecisionOptions, dependencies: TrackerDep
     for (const shared of listWaiting(signer, entries, book)) queues.submit(shared, signer);
   };
 
-  return {
-    track: async () => {
-      const accounts = listAccounts([...book.all()], queues);
-      const counts = accounts.map(async (signer) => [signer, await chain.transactionCount(signer, "latest")] as const);
-      const [head, nextNonces] = await Promise.all([chain.head(), Promise.all(counts)]);
-      const entries = [...book.all()].filter(({ attempts }) => attempts.length > 0);
-      const before: Observation = {
-        head,
-        nextNonces: new Map(nextNonces),
-        receipts: new Map(),
-        nowMs: monotonicMs(),
-      };
-      const seen = { ...before, receipts: await fetchReceipts(entries, before, chain) };
-      for (const [signer, next] of nextNonces) queues.nonces.get(signer)?.rebase(next);
-      for (const entry of entries) markLost(entry, seen);
-      await applyDecisions(
-        entries.map((entry) => [entry, decide(entry, seen, options)]),
-        seen,
-        { ...options, ...dependencies },
-      );
-      await Promise.all([...queues.nonces].map(([signer, nonces]) => refillGap(signer, nonces, entries, seen)));
-    },
+  return async () => {
+    const accounts = listAccounts([...book.all()], queues);
+    const counts = accounts.map(async (signer) => [signer, await chain.transactionCount(signer, "latest")] as const);
+    const [head, nextNonces] = await Promise.all([chain.head(), Promise.all(counts)]);
+    const entries = [...book.all()].filter(({ attempts }) => attempts.length > 0);
+    const before: Observation = { head, nextNonces: new Map(nextNonces), receipts: new Map(), nowMs: monotonicMs() };
+    const seen = { ...before, receipts: await fetchReceipts(entries, before, chain) };
+    for (const [signer, next] of nextNonces) queues.nonces.get(signer)?.rebase(next);
+    for (const entry of entries) markLost(entry, seen);
+    const decisions = entries.map((entry) => [entry, decide(entry, seen, options)] as const);
+    await applyDecisions(decisions, seen, { ...context, ...parts });
+    await Promise.all([...queues.nonces].map(([signer, nonces]) => refillGap(signer, nonces, entries, seen)));
   };
 }
+
+type TrackerContext = SettlementContext & TrackerParts;
 
 /** Lists the accounts whose transactions may be in flight. */
 function listAccounts(
@@ -133,9 +116,9 @@ function markLost(entry: InFlightSettlement, seen: Observation): void {
 async function applyDecisions(
   decisions: readonly (readonly [InFlightSettlement, Decision])[],
   seen: Observation,
-  dependencies: TrackerDependencies & Pick<DecisionOptions, "confirmations">,
+  context: TrackerContext,
 ): Promise<void> {
-  const { chain, queues } = dependencies;
+  const { chain, queues } = context;
   const outcomes = new Map<InFlightSettlement, Outcome>();
   const later: Promise<unknown>[] = [];
   const resent = new Map<Hex, Attempt>();
@@ -147,11 +130,11 @@ async function applyDecisions(
       entry.sentAtMs = seen.nowMs;
       for (const attempt of entry.attempts) if (isOpen(attempt, seen)) resent.set(attempt.hash, attempt);
     }
-    if (decision.kind === "diagnose") later.push(resolveByDiagnosis(entry, decision.cause, seen, dependencies));
+    if (decision.kind === "diagnose") later.push(resolveByDiagnosis(entry, decision.cause, seen, context));
   }
   for (const { rawTransaction } of resent.values()) later.push(chain.send(rawTransaction));
   // One may fail while others are in flight; wait for all, because nothing else handles their results.
-  const ends = await Promise.allSettled([finish(outcomes, seen, dependencies), ...later]);
+  const ends = await Promise.allSettled([finish(outcomes, seen, context), ...later]);
   const failure = ends.find((result) => result.status === "rejected");
   if (failure !== undefined) throw failure.reason;
 }
@@ -160,9 +143,9 @@ async function resolveByDiagnosis(
   entry: InFlightSettlement,
   cause: Cause,
   seen: Observation,
-  dependencies: TrackerDependencies & Pick<DecisionOptions, "confirmations">,
+  context: TrackerContext,
 ): Promise<void> {
-  const { queues, log } = dependencies;
+  const { queues, log } = context;
   const times = entry.diagnosed?.cause === cause ? entry.diagnosed.times + 1 : 1;
   if (times === 1)
     log.warn(
@@ -170,7 +153,7 @@ async function resolveByDiagnosis(
       "looking for the outcome of a settlement",
     );
   entry.diagnosed = { cause, times, retryAtMs: seen.nowMs + doubleWait(times, rediagnose) };
-  if (cause === "reverted" && (await ranOutOfGas(entry, seen.receipts, dependencies))) {
+  if (cause === "reverted" && (await ranOutOfGas(entry, seen.receipts, context))) {
     const wasShared = findNewest(entry)?.batch !== undefined;
     if (!entry.lackedGas)
       log.warn(
@@ -184,10 +167,10 @@ async function resolveByDiagnosis(
     queues.submit([entry]);
     return;
   }
-  const finding = await diagnose(entry, cause, seen, dependencies);
+  const finding = await diagnose(entry, cause, seen, context);
   if (finding.kind === "outcome") {
-    await finish(new Map([[entry, finding.outcome]]), seen, dependencies);
-    if (finding.culprit !== undefined) dependencies.suspensions.add(finding.culprit, entry.settlement);
+    await finish(new Map([[entry, finding.outcome]]), seen, context);
+    if (finding.culprit !== undefined) context.suspensions.add(finding.culprit, entry.settlement);
   }
   if (finding.kind === "send_anew") queues.submit([entry]);
 }
@@ -195,11 +178,12 @@ async function resolveByDiagnosis(
 async function finish(
   outcomes: ReadonlyMap<InFlightSettlement, Outcome>,
   { receipts }: Observation,
-  { ledger, book, onOutcomes, recordMined, recordUses, suspensions }: TrackerDependencies,
+  { chainId, ledger, book, audit, recordMined, recordUses, suspensions }: TrackerContext,
 ): Promise<void> {
   if (outcomes.size === 0) return;
   // Before the ledger: after a kill in between, the outcome is found and reported again.
-  await onOutcomes?.(outcomes);
+  for (const [{ settlement }, outcome] of outcomes)
+    audit?.add(auditSettlement(settlement, outcome, `eip155:${chainId}`));
   await recordMined?.([...outcomes.keys()], receipts);
   await ledger.finish(new Map([...outcomes].map(([{ settlement }, outcome]) => [settlement.id, outcome])));
   for (const [entry, outcome] of outcomes) {

@@ -1,21 +1,18 @@
 import { expect, test } from "vitest";
-import { createLeaseDeadline } from "./settler-lease.ts";
+import { createLeaseDeadline } from "./leader-election.ts";
 
 /** A deadline on a clock that the test advances. */
 function startDeadline() {
   const state = { nowMs: 0, passed: 0 };
   const timers = new Set<Readonly<{ dueMs: number; end: () => void }>>();
-  const deadline = createLeaseDeadline(
-    { trustMs: 3_500 },
-    {
-      pause: (ms, signal) =>
-        new Promise((end) => {
-          timers.add({ dueMs: state.nowMs + ms, end });
-          signal?.addEventListener("abort", () => end(), { once: true });
-        }),
-      onPassed: () => void (state.passed += 1),
-    },
-  );
+  const deadline = createLeaseDeadline(3_500, {
+    pause: (ms, signal) =>
+      new Promise((end) => {
+        timers.add({ dueMs: state.nowMs + ms, end });
+        signal?.addEventListener("abort", () => end(), { once: true });
+      }),
+    onPassed: () => void (state.passed += 1),
+  });
   const passTime = async (ms: number) => {
     state.nowMs += ms;
     for (const { dueMs, end } of timers) if (dueMs <= state.nowMs) end();

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { openSqliteStore } from "#daemon/sql/sqlite-store.ts";
 import { sampleMs, sampleSettlement } from "../../testing/sample-settlement.ts";
 import { sqliteLedgerMigrations } from "../ledger/schema.ts";
-import { createRequests } from "./requests.ts";
+import { createRequests } from "./shared-ledger.ts";
 
 test("a request that is in the way of another and declined before it is looked for is no rival", async () => {
   const place = { path: ":memory:", rival: "the other test", setting: "ledger.path" };

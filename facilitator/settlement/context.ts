@@ -1,0 +1,37 @@
+import type { AuditLog } from "#daemon/audit/audit-log.ts";
+import type { Logger } from "#daemon/log/log.ts";
+import type { Pause } from "#daemon/time.ts";
+import type { Hex } from "#x402/hex.ts";
+import type { Chain, Receipt } from "../chain/chain.ts";
+import type { FeeQuotes } from "../chain/fees.ts";
+import type { GasLimits } from "../chain/gas-limits.ts";
+import type { SignerWatch } from "../chain/signer-watch.ts";
+import type { Suspensions } from "../chain/suspensions.ts";
+import type { TransactionSigners } from "../chain/transaction-signer.ts";
+import type { SettlementSettings } from "./settings.ts";
+import type { InFlightSettlement } from "./settlement.ts";
+
+/** What the parts that settle on one network share. */
+export type SettlementContext = Readonly<{
+  chainId: number;
+  settlement: SettlementSettings;
+  chain: Chain;
+  fees: FeeQuotes;
+  gas: GasLimits;
+  signers: TransactionSigners;
+  signerWatch: Pick<SignerWatch, "shortage" | "recordProblem" | "canPay">;
+  suspensions: Suspensions;
+  /** Canonical contracts that the chain has, by lowercase address; undefined until known. */
+  contracts: () => ReadonlySet<string> | undefined;
+  clock: () => number;
+  monotonicMs: () => number;
+  pause: Pause;
+  /** In the range [0, 1). */
+  random: () => number;
+  log: Logger;
+  audit?: AuditLog | undefined;
+  /** Receives ended settlements before the ledger, with the receipts of their mined transactions; more than once after a fault. */
+  recordMined?:
+    | ((entries: readonly InFlightSettlement[], receipts: ReadonlyMap<Hex, Receipt>) => Promise<void>)
+    | undefined;
+}>;
