@@ -101,17 +101,10 @@ export async function startNetwork(
     gasOfDay: async (seller) => toNative(sumSpent(await sales.gasOfDay(seller))),
   });
   const minAmount = createMinAmounts(options, signerWatch);
+  const limitsOfSellers = createSellerLimits({ network, sellers }, { ...signerWatch, sales, clock });
   const transfersFor = createTransfers(
     { network, assets, payees, minAmount, signers: toLowerCase(addresses) },
-    {
-      ...checks,
-      engine,
-      sellers: createSellerLimits({ network, sellers }, { ...signerWatch, sales, clock }),
-      contracts,
-      clock,
-      monotonicMs,
-      log,
-    },
+    { ...context, ...checks, engine, sellers: limitsOfSellers },
   );
   const owned = resources.move();
   return {

@@ -29,6 +29,14 @@ export type SettlerContext = Pick<SettlementContext, "settlement" | "clock" | "p
     signal: AbortSignal;
   }>;
 
+type SettlerParts = Readonly<{
+  book: InFlightSettlements;
+  funds: PayerFunds;
+  ledger: Ledger;
+  ownership: Ownership;
+  queues: Pick<SignerQueues, "submit">;
+}>;
+
 /** Settles payments, each at most once. */
 export type Settler = Readonly<{
   /**
@@ -45,19 +53,7 @@ export type Settler = Readonly<{
  */
 export function createSettler(
   context: SettlerContext,
-  {
-    book,
-    funds,
-    ledger,
-    ownership,
-    queues,
-  }: Readonly<{
-    book: InFlightSettlements;
-    funds: PayerFunds;
-    ledger: Ledger;
-    ownership: Ownership;
-    queues: Pick<SignerQueues, "submit">;
-  }>,
+  { book, funds, ledger, ownership, queues }: SettlerParts,
 ): Settler {
   const { check, clock } = context;
   const { inFlightMax } = context.settlement;
@@ -69,7 +65,7 @@ export function createSettler(
   ): Promise<SettleAnswer | undefined> => {
     const recorded = await ledger.progress(payment.id);
     entry.unrecorded = recorded === undefined;
-    if (recorded !== undefined) entry.owner = await resolveOwner(recorded, entry);
+    if (recorded !== undefined) entry.owner = await resolveOwner(recorded, entry, ownership);
     if (recorded !== undefined && recorded.state !== "begun") return recorded;
     if (await ledger.hasConflict(entry.settlement)) return { state: "refused", refusal: nonceUsed };
     using spending = funds.open(entry.settlement);
@@ -88,12 +84,6 @@ export function createSettler(
     } catch (error) {
       if (!entry.abandoned) book.end(entry, error instanceof Error ? error : new Error(String(error)));
     }
-  };
-
-  /** Returns the owner of a recorded settlement; if there is none, makes the requester of `entry` the owner. */
-  const resolveOwner = async ({ owner }: Recorded, { settlement, owner: claimant }: InFlightSettlement) => {
-    if (owner !== undefined || claimant === undefined) return owner;
-    return (await ownership.acquire(settlement.id, claimant)) ? claimant : undefined;
   };
 
   const startSettlement = (payment: SignedPayment, caller: Caller): InFlightSettlement | undefined => {
@@ -128,6 +118,16 @@ export function createSettler(
       return theirs;
     },
   };
+}
+
+/** Returns the owner of a recorded settlement; if there is none, makes its requester the owner. */
+async function resolveOwner(
+  { owner }: Recorded,
+  { settlement, owner: claimant }: InFlightSettlement,
+  ownership: Ownership,
+): Promise<string | undefined> {
+  if (owner !== undefined || claimant === undefined) return owner;
+  return (await ownership.acquire(settlement.id, claimant)) ? claimant : undefined;
 }
 
 /** Makes a caller the owner of an unowned settlement. */

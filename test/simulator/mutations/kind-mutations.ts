@@ -97,6 +97,6 @@ export const kindMutations: readonly Mutation[] = [
   {
     fault: "all chains have one ledger",
     file: "facilitator/settlement/start-engine.ts",
-    edits: { "createLedger(options,": "createLedger({ ...options, chainId: 31_337 }," },
+    edits: { "createLedger(context,": "createLedger({ ...context, chainId: 31_337 }," },
   },
 ];

@@ -20,7 +20,7 @@ export const saleMutations: readonly Mutation[] = [
   {
     fault: "the owner in the ledger is not read",
     file: settler,
-    edits: { "if (recorded !== undefined) entry.owner = await resolveOwner(recorded, entry);": "" },
+    edits: { "if (recorded !== undefined) entry.owner = await resolveOwner(recorded, entry, ownership);": "" },
   },
   {
     fault: "a stranger's call hides whose payment it is",
