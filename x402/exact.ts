@@ -7,7 +7,9 @@ import {
   hashPermit2Payment,
   type Permit2Payment,
 } from "./transfer-payload.ts";
-import type { Scheme, SignedAuthorization } from "./scheme.ts";
+import type { AssetAmount } from "@x402/core/types";
+import { convertPriceToAmount } from "./price.ts";
+import type { ChargedToken, Scheme, SignedAuthorization } from "./scheme.ts";
 
 /**
  * Scheme `exact`, in the payment flow `authorization`: one signed transfer, with EIP-3009 or Permit2, pays exactly the
@@ -33,8 +35,10 @@ export const exact: Scheme<TransferPayment> = {
       "permit2Authorization" in payment ? payment.permit2Authorization.deadline : payment.authorization.validBefore,
     ),
   async quote(price, token, method) {
-    const { createExactScheme } = await import("./exact/money-conversion.ts");
-    const { amount, asset, extra } = await createExactScheme(token).parsePrice(price, token.network);
+    const { ExactEvmScheme } = await import("@x402/evm/exact/server");
+    const convert = createMoneyConversion(token);
+    const registered = new ExactEvmScheme().registerMoneyParser(async (money, network) => convert(money, network));
+    const { amount, asset, extra } = await registered.parsePrice(price, token.network);
     return { amount, asset, extra: { ...extra, ...(method === "permit2" ? { assetTransferMethod: method } : {}) } };
   },
   // No other offer of the scheme `exact` is paid.
@@ -53,8 +57,19 @@ export const exact: Scheme<TransferPayment> = {
     "permit2Authorization" in payload
       ? describePermit2(payload as Permit2Payment)
       : (payload as { authorization: SignedAuthorization }).authorization,
-  settling: async () => (await import("./exact/settling.ts")).settleExact,
+  settling: async () => (await import("./transfer-settling.ts")).settleExact,
 };
+
+/**
+ * Creates the money conversion of the specification: dollars to `amount`, `asset` and `extra` (`token`, `name`, `version`) on the token's
+ * network, null on any other.
+ */
+export function createMoneyConversion({ network: own, address: asset, name, version, decimals }: ChargedToken) {
+  return (price: string | number, network: string): AssetAmount | null =>
+    network === own
+      ? { amount: convertPriceToAmount(String(price), decimals), asset, extra: { token: name, name, version } }
+      : null;
+}
 
 /** Converts decimal Unix seconds to a number; an expiry beyond any clock becomes the largest safe integer. */
 export function toSeconds(text: string): number {

@@ -1,5 +1,4 @@
 import { z } from "zod";
-import { nameReasons, type Answer, type Answered } from "./answer.ts";
 import { decimalUint256, evmAddress, paths, MalformedPaymentError, parsePart } from "./fields.ts";
 import { encodeInteger, type Hex } from "./hex.ts";
 import type { Permit2Payment } from "./transfer-payload.ts";
@@ -143,7 +142,7 @@ export function readApproval(
 }
 
 /** Names by which clients know the reasons of a Permit2 payment. */
-const permit2Reasons: ReadonlyMap<Reason, Reason> = new Map([
+export const permit2Reasons: ReadonlyMap<Reason, Reason> = new Map([
   [reason.signature, reason.permit2Signature],
   [reason.validBefore, reason.permit2Deadline],
   [reason.validAfter, reason.permit2Early],
@@ -151,8 +150,3 @@ const permit2Reasons: ReadonlyMap<Reason, Reason> = new Map([
   [reason.balance, reason.permit2Balance],
   [reason.simulation, reason.permit2Simulation],
 ]);
-
-/** Names the reason of a rejected Permit2 payment as its clients know it. */
-export function namePermit2Reasons<Said extends Answer>(answered: Answered<Said>): Answered<Said> {
-  return nameReasons(answered, permit2Reasons);
-}

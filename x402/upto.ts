@@ -32,5 +32,5 @@ export const upto: Scheme<Permit2Payment> = {
     return new UptoEvmScheme(account);
   },
   authorization: (payload) => describePermit2(payload as Permit2Payment),
-  settling: async () => (await import("./upto/settling.ts")).settleUpto,
+  settling: async () => (await import("./transfer-settling.ts")).settleUpto,
 };

@@ -5,7 +5,7 @@ const foreignUse = "facilitator/chain/foreign-use.ts";
 const transfers = "facilitator/transfers.ts";
 const queues = "facilitator/settlement/submit/signer-queues.ts";
 const permit2Terms = "x402/permit2-terms.ts";
-const upto = "x402/upto/settling.ts";
+const upto = "x402/transfer-settling.ts";
 
 /** Faults of single payment kinds, and of what several accounts and chains share. */
 export const kindMutations: readonly Mutation[] = [

@@ -7,7 +7,7 @@ const sale = "resource-server/sale/sale.ts";
 const claimSettlement = "resource-server/sale/claim-settlement.ts";
 const resumer = "resource-server/sale/settlement-resumer.ts";
 const claims = "resource-server/claims/claim-ledger.ts";
-const eip3009 = "x402/exact/settling.ts";
+const eip3009 = "x402/transfer-settling.ts";
 
 /** Faults of a payment's ownership, its payer's funds, and what it buys. */
 export const saleMutations: readonly Mutation[] = [
