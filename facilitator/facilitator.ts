@@ -8,7 +8,7 @@ import { schemes as knownSchemes } from "#x402/schemes.ts";
 import { openSigners, type KeySources } from "./chain/open-signers.ts";
 import { createFacilitatorMetrics, type FacilitatorMetrics } from "./facilitator-metrics.ts";
 import { listNetworks, type NetworkOptions } from "./network-options.ts";
-import { connectToNode } from "./chain/connect.ts";
+import { connectToNode } from "./chain/batching-client.ts";
 import { startNetwork, type Network, type NetworkDependencies } from "./network.ts";
 import { createOperations, describeProblems, type Operations } from "./operations.ts";
 import { limitSellerRates } from "./seller-limits.ts";

@@ -9,7 +9,7 @@ import type { Logger } from "#daemon/log/log.ts";
 import { StoreError } from "#daemon/sql/store.ts";
 import { identifySeller, type ApiKeys } from "./callers/api-keys.ts";
 import { countCaller, findNetwork, readIdempotencyKey, type CallerInfo } from "./callers/caller.ts";
-import { OverloadError } from "./callers/overload-error.ts";
+import { OverloadError } from "./callers/caller.ts";
 import { AbandonedError, ChainError } from "./chain/chain-error.ts";
 import type { Facilitator } from "./facilitator.ts";
 import { MalformedPaymentError } from "#x402/fields.ts";

@@ -7,7 +7,7 @@ import { computeDomainSeparator } from "#x402/typed-data.ts";
 import type { BatchingClient, CallLocation } from "./chain/batching-client.ts";
 import { ChainError } from "./chain/chain-error.ts";
 import { createChain } from "./chain/chain.ts";
-import type { connectToNode } from "./chain/connect.ts";
+import type { connectToNode } from "./chain/batching-client.ts";
 import { startChainWatch } from "./chain/chain-watch.ts";
 import { createFeeQuotes } from "./chain/fees.ts";
 import { createGasLimits } from "./chain/gas-limits.ts";

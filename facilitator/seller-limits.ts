@@ -4,7 +4,7 @@ import { createProcessRateLimiter, type Rates } from "#gateway/limits/rate-limit
 import { isSameHex } from "#x402/hex.ts";
 import { reason, type Refusal } from "#x402/reason.ts";
 import type { SignedPayment } from "#x402/signed-payment.ts";
-import { OverloadError } from "./callers/overload-error.ts";
+import { OverloadError } from "./callers/caller.ts";
 import type { Caller } from "./callers/caller.ts";
 import type { FacilitatorMetrics } from "./facilitator-metrics.ts";
 import type { NetworkOptions, NetworkSeller } from "./network-options.ts";

@@ -7,7 +7,7 @@ import type { Transfers } from "#x402/scheme.ts";
 import { namePayment } from "#x402/payment-identifier.ts";
 import { reason, type Refusal } from "#x402/reason.ts";
 import type { SignedPayment } from "#x402/signed-payment.ts";
-import { OverloadError } from "./callers/overload-error.ts";
+import { OverloadError } from "./callers/caller.ts";
 import type { Caller } from "./callers/caller.ts";
 import { getNamedSigner } from "./chain/transfer-method.ts";
 import type { PaymentChecks } from "./verification/payment-checks.ts";

@@ -1,6 +1,6 @@
 import { hash, randomUUID } from "node:crypto";
-import type { RequestTrace } from "#daemon/http/request-trace.ts";
 import { z } from "zod";
+import type { RequestTrace } from "#daemon/http/request-trace.ts";
 import { readRequirements } from "#x402/envelope.ts";
 import { paths, MalformedPaymentError } from "#x402/fields.ts";
 import { fingerprintPayment, readPaymentIdentifier } from "#x402/payment-identifier.ts";
@@ -105,4 +105,22 @@ export function findNetwork<Network extends Readonly<{ network: string }>>(
 ): Network | undefined {
   if (typeof requirements !== "object" || requirements === null || !("network" in requirements)) return undefined;
   return networks.find(({ network }) => network === requirements.network);
+}
+
+/**
+ * A limit is reached: this caller's (429), or the global one (503). Nothing was done; a retry makes sense after
+ * `retrySeconds`.
+ */
+export class OverloadError extends Error {
+  override readonly name = "OverloadError";
+  readonly code: "seller_limit" | "overloaded";
+  readonly status: 429 | 503;
+  readonly retrySeconds: number;
+
+  constructor(status: 429 | 503, message: string, retrySeconds = 1) {
+    super(message);
+    this.status = status;
+    this.code = status === 429 ? "seller_limit" : "overloaded";
+    this.retrySeconds = retrySeconds;
+  }
 }

@@ -3,7 +3,7 @@ import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import { expect, test } from "vitest";
 import { createBatchingClient } from "./batching-client.ts";
-import { createHttpTransport } from "./http-transport.ts";
+import { createHttpTransport } from "./node-transport.ts";
 
 type Request = { id: number; method: string; params: unknown[] };
 

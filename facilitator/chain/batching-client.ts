@@ -1,7 +1,11 @@
+import type { z } from "zod";
 import { FairQueue } from "#daemon/fair-shares.ts";
 import { parseJson, readResponses, writeCalls, type JsonRpcCall, type JsonRpcResponse } from "#daemon/json-rpc.ts";
+import { findChainTraits } from "#daemon/chain-traits.ts";
+import type { Logger } from "#daemon/log/log.ts";
+import { createFailover, createHttpTransport, type HttpTransport } from "./node-transport.ts";
 import { AbandonedError, ChainError, type ChainFault } from "./chain-error.ts";
-import type { HttpTransport } from "./http-transport.ts";
+import type { chain } from "./settings.ts";
 
 /** Time limit per call (measured from when the call is made), and max calls per batch. */
 export type BatchingClientOptions = Readonly<{ timeoutMs: number; batchCallsMax?: number | undefined }>;
@@ -176,4 +180,23 @@ function requireAnswers(text: string): ReadonlyMap<number, JsonRpcResponse> {
     throw new ChainError("refused", `the node returned an error: ${read.error.message} (code ${read.error.code})`);
   const expected = parseJson(text) === undefined ? "JSON" : "a JSON-RPC response";
   throw new ChainError("bad_answer", `the node returned something other than ${expected}`);
+}
+
+/** Creates the client of the chain's nodes, with the batch size that they accept. */
+export function connectToNode(
+  {
+    id,
+    rpcUrl,
+    fallbackRpcUrls,
+    rpcTimeoutMs: timeoutMs,
+    batchCallsMax = findChainTraits(id).batchCallsMax,
+  }: z.output<typeof chain>,
+  { observe, ...times }: Readonly<{ observe: JsonRpcObserver; monotonicMs: () => number; log: Logger }>,
+) {
+  const connect = (url: string) => createHttpTransport({ url, timeoutMs, connectionsMax: requestsInFlightMax });
+  const nodes = [rpcUrl, ...fallbackRpcUrls].map((url) => ({ transport: connect(url), origin: new URL(url).origin }));
+  const [first] = nodes;
+  const transport =
+    nodes.length === 1 && first !== undefined ? first.transport : createFailover(nodes, { chainId: id, ...times });
+  return createBatchingClient({ timeoutMs, batchCallsMax }, { transport, observe });
 }

@@ -8,7 +8,7 @@ import { section } from "#daemon/settings/section.ts";
 import { privateKeys } from "#daemon/settings/types.ts";
 import type { SqlStore } from "#daemon/sql/store.ts";
 import type { z } from "zod";
-import { connectToNode } from "../chain/connect.ts";
+import { connectToNode } from "../chain/batching-client.ts";
 import { createChain, type Chain } from "../chain/chain.ts";
 import { listNetworks, type NetworkOptions } from "../network-options.ts";
 import { facilitatorSettings } from "../settings.ts";

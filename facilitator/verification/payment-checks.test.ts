@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { ChainError } from "../chain/chain-error.ts";
-import { createPaymentChecks, type PaymentCheckDependencies } from "./payment-checks.ts";
+import { createPaymentChecks, type PaymentCheckDependencies, rejectTime } from "./payment-checks.ts";
 
 const payment = { id: "0x11", contract: "0x22", payer: "0x33", walletSignature: "0x44" } as const;
 
@@ -18,4 +18,23 @@ test("a wallet that reverts rejects the signature", async () => {
 
 test("an error of the node itself says nothing about a wallet's signature", async () => {
   await expect(checkWallet(-32_000, "header not found")).rejects.toThrow(ChainError);
+});
+
+const nowSeconds = 1_800_000_000n;
+const authorization = {
+  from: "0x0000000000000000000000000000000000000001",
+  to: "0x0000000000000000000000000000000000000002",
+  value: 1n,
+  validAfter: nowSeconds - 1n,
+  validBefore: nowSeconds + 6n,
+  nonce: `0x${"00".repeat(32)}`,
+} as const;
+
+test.each([
+  ["just begun and just long enough", {}, undefined],
+  ["ends too soon", { validBefore: nowSeconds + 5n }, "invalid_exact_evm_payload_authorization_valid_before"],
+  ["begins this very second", { validAfter: nowSeconds }, "invalid_exact_evm_payload_authorization_valid_after"],
+  ["never ends", { validBefore: 2n ** 256n - 1n }, undefined],
+])("an authorization that %s", (_, changes, reason) => {
+  expect(rejectTime({ ...authorization, ...changes }, Number(nowSeconds) * 1_000)?.reason).toBe(reason);
 });

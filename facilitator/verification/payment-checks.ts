@@ -3,17 +3,19 @@ import { approvesPermit2 } from "#x402/permit2.ts";
 import { reason, type Refusal } from "#x402/reason.ts";
 import { multicall3Address } from "#x402/wallet-signature.ts";
 import type { SignedPayment } from "#x402/signed-payment.ts";
+import type { JsonRpcFailure } from "#daemon/json-rpc.ts";
+import type { Authorization } from "#x402/typed-data.ts";
+import { retainNewest } from "#daemon/memoize.ts";
+import type { Transfers } from "#x402/scheme.ts";
 import type { Caller } from "../callers/caller.ts";
 import type { CallLocation } from "../chain/batching-client.ts";
 import { ChainError, requireExecutionError } from "../chain/chain-error.ts";
 import type { Chain } from "../chain/chain.ts";
 import type { GasLimits } from "../chain/gas-limits.ts";
 import { getNamedSigner, isWithinChannels, readCover, rejectUncovered, isNonceUsed } from "../chain/transfer-method.ts";
-import { rejectTime } from "./payment-time.ts";
-import { createRecentVerdicts, createReservations } from "./verified-payments.ts";
-import { createWalletCheck, type WalletSigned } from "./wallet-check.ts";
 import type { Suspensions } from "../chain/suspensions.ts";
-import type { JsonRpcFailure } from "#daemon/json-rpc.ts";
+import { confirmsSignature, encodeSignatureCheck } from "../chain/token.ts";
+import { createRecentVerdicts, createReservations } from "./verified-payments.ts";
 
 /** Checks of payments on the chain. Each throws {@link ChainError} when the node can't respond, or when nothing can be settled now. */
 export type PaymentChecks = ReturnType<typeof createPaymentChecks>;
@@ -161,5 +163,66 @@ function explainSimulation(error: JsonRpcFailure, gasLimit: bigint): Refusal {
   return {
     reason: reason.simulation,
     message: `the token rejects the transfer (with up to ${gasLimit} gas): ${error.message}.`,
+  };
+}
+
+/** Min remaining validity of an authorization, so that a block can still include it; same as in the reference implementation. */
+const settlementMarginSeconds = 6n;
+
+/**
+ * Returns why an authorization is not valid at this time; undefined if it is. EIP-3009: valid strictly after `validAfter` and strictly
+ * before `validBefore`, by block time.
+ */
+export function rejectTime(
+  { validAfter, validBefore }: Pick<Authorization, "validAfter" | "validBefore">,
+  nowMs: number,
+): Refusal | undefined {
+  const now = BigInt(Math.floor(nowMs / 1_000));
+  if (validBefore < now + settlementMarginSeconds) {
+    return {
+      reason: reason.validBefore,
+      message: `the authorization expires at ${validBefore}, it is now ${now}, and settling takes up to ${settlementMarginSeconds} s; sign a new one.`,
+    };
+  }
+  if (validAfter >= now) {
+    return {
+      reason: reason.validAfter,
+      message: `the authorization is valid from ${validAfter}, it is now ${now}; wait.`,
+    };
+  }
+  return undefined;
+}
+
+/** Max gas of a wallet's check; signatures of several owners or by passkeys take a few hundred thousand. */
+const checkGas = 1_000_000;
+
+/** Time for which an account without code is not checked again: any client can invent signatures for it. */
+const accountMs = 10_000;
+
+/** A payment whose signature only the payer's wallet can check. */
+export type WalletSigned = Parameters<Transfers["checkWallet"]>[0];
+
+/** Creates the check of a wallet's signature (ERC-1271): the payer's contract must confirm it. */
+export function createWalletCheck(
+  { entriesMax }: Readonly<{ entriesMax: number }>,
+  { monotonicMs }: Readonly<{ monotonicMs: () => number }>,
+): (payment: WalletSigned, chain: Chain) => Promise<Refusal | undefined> {
+  const accountsAtMs = new Map<string, number>();
+  return async ({ id, contract, payer, walletSignature }, chain) => {
+    if (walletSignature === undefined) return undefined;
+    const account = payer.toLowerCase();
+    const message = `the signature is not by ${payer}, or not for this token and chain.`;
+    const refusal: Refusal = { reason: reason.signature, message };
+    // A wallet created by a settlement (ERC-6492) may be deployed at any moment.
+    const knownAtMs = contract === multicall3Address ? undefined : accountsAtMs.get(account);
+    if (knownAtMs !== undefined && monotonicMs() - knownAtMs < accountMs) return refusal;
+    const answer = await chain.simulate({ to: payer, data: encodeSignatureCheck(id, walletSignature), gas: checkGas });
+    if (!answer.ok) {
+      requireExecutionError(answer.error);
+      return { ...refusal, message: `the payer's wallet rejects the signature: ${answer.error.message}.` };
+    }
+    if (confirmsSignature(answer.result)) return undefined;
+    if (answer.result === "0x") retainNewest(accountsAtMs, account, monotonicMs(), entriesMax);
+    return refusal;
   };
 }

@@ -8,7 +8,7 @@ import { createFetch } from "#daemon/http/fetch.ts";
 import { Secret } from "#daemon/secrets/secret.ts";
 import { openPostgresStore } from "#daemon/sql/postgres-store.ts";
 import { createBatchingClient } from "#facilitator/chain/batching-client.ts";
-import { createHttpTransport } from "#facilitator/chain/http-transport.ts";
+import { createHttpTransport } from "#facilitator/chain/node-transport.ts";
 import { createDockerEngine } from "#sidecar/upkeep/drivers/docker-driver.ts";
 
 /**

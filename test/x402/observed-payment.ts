@@ -5,7 +5,7 @@ import { pino } from "pino";
 import type { PaymentRequirements } from "@x402/core/types";
 import { createFacilitatorMetrics } from "#facilitator/facilitator-metrics.ts";
 import { createOperations, type PaymentRequest } from "#facilitator/operations.ts";
-import { rejectTime } from "#facilitator/verification/payment-time.ts";
+import { rejectTime } from "#facilitator/verification/payment-checks.ts";
 import { createTransfers } from "#facilitator/transfers.ts";
 import { createPaymentOwners } from "#resource-server/claims/payment-owners.ts";
 import { createPaymentCopies } from "#resource-server/sale/payment-copies.ts";

@@ -1,7 +1,7 @@
 import pino from "pino";
 import { expect, test } from "vitest";
 import { ChainError } from "./chain-error.ts";
-import { createFailover } from "./failover.ts";
+import { createFailover } from "./node-transport.ts";
 
 type Behaviour = "answers" | "is down" | "refuses";
 
