@@ -4,7 +4,6 @@ import { toEnvironmentName } from "#daemon/settings/leaf.ts";
 import type { NetworkOptions } from "./network-options.ts";
 import type { FacilitatorSettings } from "./settings.ts";
 
-/** Settings that control who may use the facilitator. */
 export type ServedCallers = Pick<FacilitatorSettings, "apiKeys" | "openToAnybody"> &
   Readonly<{
     listen: Readonly<{ host: string }>;

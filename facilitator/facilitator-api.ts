@@ -118,7 +118,6 @@ const operations: readonly ApiOperation[] = [
   },
 ];
 
-/** Operations on the facilitator's payment port. */
 export const facilitatorApi: Api = {
   title: "Gatehouse facilitator",
   description: "Verifies x402 version 2 payments and settles them on the chain.",

@@ -11,7 +11,6 @@ type MeteredState = Readonly<{
   signerStates: () => readonly SignerState[] | undefined;
   /** Keyed by account; accounts not queried yet are absent. */
   signerBalances: () => ReadonlyMap<string, number>;
-  /** Whether each account can settle. */
   signersUsable: () => ReadonlyMap<string, boolean>;
   /** Result of comparing the ledger with the chain; `undefined` before the first check, and in a replica that does not settle. */
   comparison: () => LedgerComparison | undefined;
@@ -23,11 +22,9 @@ type MeteredState = Readonly<{
 /** Ends a measurement with the outcome (`valid`, `settled`, a reason code, or the error's code), and the payment's network, empty if it is not served. */
 export type EndMeasurement = (outcome: string, network: string) => void;
 
-/** Metrics of the facilitator's operations and state. */
 export type FacilitatorMetrics = Readonly<{
   startVerify: () => EndMeasurement;
   startSettle: () => EndMeasurement;
-  /** Counts a call of a seller with a name in the settings. */
   addSellerCall: (seller: string, operation: "verify" | "settle", result: "served" | "limited") => void;
   of: (network: string) => NetworkMetrics;
 }>;
@@ -38,7 +35,6 @@ export type NetworkMetrics = Readonly<{
   /** Adds the signer's gas cost of a settlement; the payee is one from the settings, or `other`. */
   addGasCost: (payee: string, paid: number) => void;
   addSellerGas: (seller: string, paid: number) => void;
-  /** Shows the network's state in the gauges. */
   watch: (state: MeteredState) => void;
 }>;
 
@@ -113,7 +109,6 @@ function startMeasurement(histogram: Histogram<"outcome" | "network">): EndMeasu
   return (outcome, network) => void end({ outcome, network });
 }
 
-/** Registers the gauges of the networks' states. Returns the states, by network. */
 function watchStates(registers: Registry[]): Map<string, MeteredState> {
   const states = new Map<string, MeteredState>();
   const gauge = (name: string, help: string, read: (state: MeteredState) => number | undefined) =>
@@ -153,7 +148,6 @@ function watchStates(registers: Registry[]): Map<string, MeteredState> {
   return states;
 }
 
-/** Registers the gauge of each seller's settlement cost in 24 hours on each network, according to the ledger. */
 function watchSellers(networks: ReadonlyMap<string, MeteredState>, registers: Registry[]): Gauge<"seller" | "network"> {
   return new Gauge({
     name: "gatehouse_facilitator_seller_gas_day_native",
@@ -170,7 +164,6 @@ function watchSellers(networks: ReadonlyMap<string, MeteredState>, registers: Re
   });
 }
 
-/** Registers the gauges of each signing account on each network. */
 function watchSigners(networks: ReadonlyMap<string, MeteredState>, registers: Registry[]): void {
   type Values = Iterable<readonly [signer: string, value: number]>;
   const gauge = (name: string, help: string, read: (state: MeteredState) => Values) =>

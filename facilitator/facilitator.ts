@@ -36,7 +36,6 @@ export const facilitatorDefaults: Readonly<Pick<FacilitatorSettings, "chain" | "
   settlement: shape.settlement.parse({}),
 };
 
-/** Dependencies that the process provides to a facilitator. */
 export type FacilitatorDependencies = Readonly<{
   log: Logger;
   /** Receives each settlement before any other consumer. */

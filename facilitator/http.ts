@@ -15,7 +15,6 @@ import type { Facilitator } from "./facilitator.ts";
 import { MalformedPaymentError } from "#x402/fields.ts";
 import { reason } from "#x402/reason.ts";
 
-/** Facilitator served over HTTP by the routes. */
 export type RouteDependencies = Readonly<{
   facilitator: Pick<Facilitator, "verify" | "settle" | "supported"> &
     Readonly<{ networks: readonly [Readonly<{ network: `eip155:${number}` }>, ...unknown[]] }>;

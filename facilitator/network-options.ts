@@ -1,17 +1,14 @@
 import { StartupError } from "#daemon/process/startup-error.ts";
 import type { FacilitatorSettings } from "./settings.ts";
 
-/** Limits of a seller on one network. */
 export type NetworkSeller = Pick<FacilitatorSettings["sellers"][number], "name" | "payees" | "assets" | "gasPerDay">;
 
-/** Settings of one network of a facilitator. */
 export type NetworkOptions = Pick<FacilitatorSettings, "chain" | "assets" | "payees" | "settlement"> &
   Readonly<{
     /** Sellers by name; undefined for a seller that may not use the network. */
     sellers: ReadonlyMap<string, NetworkSeller | undefined>;
   }>;
 
-/** Settings from which the networks are derived. */
 type NetworksSettings = Pick<FacilitatorSettings, "chain" | "assets" | "payees" | "settlement"> &
   Partial<Pick<FacilitatorSettings, "networks" | "sellers">>;
 

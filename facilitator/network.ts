@@ -27,25 +27,21 @@ import { computeGasCost, createSales, sumSpent, type Sales } from "./settlement/
 import { startEngine } from "./settlement/start-engine.ts";
 import type { FacilitatorSettings } from "./settings.ts";
 
-/** Dependencies of a network: what all networks share, and the metrics of this one. */
 export type NetworkDependencies = Pick<
   SettlementContext,
   "signers" | "clock" | "monotonicMs" | "pause" | "random" | "log" | "audit"
 > &
   LedgerStore &
   Readonly<{
-    /** Aborts when the process is stopping. */
     signal: AbortSignal;
     metrics: NetworkMetrics;
     connect: typeof connectToNode;
   }>;
 
-/** One network of a facilitator: its chain, settling account and engine, on the shared ledger. */
 export type Network = AsyncDisposable &
   SettledNetwork &
   Readonly<{
     checks: () => Readonly<Record<"chain" | "signer" | "ledger", ReadinessCheck>>;
-    /** Transfers settling to the successor process. */
     yieldTerm: () => Promise<void>;
   }>;
 
@@ -156,7 +152,6 @@ function createGasMeter(
   };
 }
 
-/** Converts wei to the native currency, for metrics. */
 function toNative(wei: bigint): number {
   return Number(Value.formatEther(wei));
 }
@@ -165,7 +160,6 @@ function toLowerCase(addresses: readonly string[]): ReadonlySet<string> {
   return new Set(addresses.map((each) => each.toLowerCase()));
 }
 
-/** Lists the accepted tokens, by lowercase address. */
 function listAcceptedAssets({ assets, chain }: NetworkOptions): ReadonlyMap<string, AcceptedAsset> {
   const separated = assets.map((asset) => ({
     ...asset,

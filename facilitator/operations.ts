@@ -12,12 +12,10 @@ import { countCaller, identifyCaller, type Caller, type CallerInfo, findNetwork 
 import type { TokenDecimals } from "./chain/chain-watch.ts";
 import type { EndMeasurement, FacilitatorMetrics } from "./facilitator-metrics.ts";
 
-/** Network on which payments are settled. */
 export type SettledNetwork = Readonly<{
   network: `eip155:${number}`;
   /** Accounts that submit settlements; they need native currency for gas. */
   signers: readonly [Hex, ...Hex[]];
-  /** Returns the transfers that schemes use to settle on behalf of a caller. */
   transfersFor: (caller: Caller) => Transfers;
   /** Returns why an account, or without one every account, can't settle; undefined if it can. */
   shortage: (account?: Hex) => string | undefined;
@@ -27,16 +25,13 @@ export type SettledNetwork = Readonly<{
   contracts: () => ReadonlySet<string> | undefined;
 }>;
 
-/** Supported networks and schemes; at least one of each. */
 export type OperationsOptions = Readonly<{
   networks: readonly [SettledNetwork, ...SettledNetwork[]];
   schemes: readonly SettlingScheme[];
 }>;
 
-/** Accepted token. Its decimals let a seller check its prices. */
 type SettledAsset = Readonly<{ network: string; address: Hex; decimals: number | undefined }>;
 
-/** Three operations of an x402 facilitator; see `Facilitator`. */
 export type Operations = Readonly<{
   verify: (request: PaymentRequest, caller: CallerInfo) => Promise<VerifyResponse>;
   settle: (request: PaymentRequest, caller: CallerInfo) => Promise<SettleResponse>;
@@ -47,7 +42,6 @@ export type Operations = Readonly<{
   supported: () => SupportedResponse & Readonly<{ error?: string; assets?: readonly SettledAsset[] }>;
 }>;
 
-/** Creates the operations of x402 version 2 for these networks and schemes. */
 export function createOperations(
   options: OperationsOptions,
   { metrics }: Readonly<{ metrics: Pick<FacilitatorMetrics, "startVerify" | "startSettle"> }>,
@@ -65,7 +59,6 @@ export function createOperations(
     const transfers = read.on.transfersFor(readCaller(request, facts));
     return buildSettleResponse(await read.by.settling.settle(read.order, transfers), read.on.network);
   };
-  /** Measures a call, by the network of its payment. */
   const measure = async <T>(
     end: EndMeasurement,
     { paymentRequirements }: PaymentRequest,
@@ -154,7 +147,6 @@ function readCaller(request: PaymentRequest, facts: CallerInfo): Caller {
   };
 }
 
-/** Scheme and the facilitator's operations for it. */
 type SettlingScheme = Readonly<{ scheme: SettledScheme; settling: Settling }>;
 
 /** Payment of a request: as received, or already parsed by this process. */
@@ -162,7 +154,6 @@ export type PaymentRequest = Readonly<
   { paymentRequirements: unknown } & ({ paymentPayload: unknown } | { read: ReadPayment })
 >;
 
-/** Parsed request: the payment's scheme and network, or why it can't be settled. */
 export type ReadRequest = Readonly<
   { by: SettlingScheme; on: SettledNetwork; order: Order<unknown> } | { refusal: Refusal }
 >;
@@ -194,7 +185,6 @@ function readRequest(request: PaymentRequest, { networks, schemes }: OperationsO
   return { by, on, order: { payment, requirements, accepted: envelope.accepted, extensions } };
 }
 
-/** Returns the payment as sent by its client. */
 function getSentPayment(request: PaymentRequest): unknown {
   return "read" in request ? request.read.sent : request.paymentPayload;
 }

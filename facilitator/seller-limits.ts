@@ -12,24 +12,20 @@ import type { Operations } from "./operations.ts";
 import { sumSpent, type Sales } from "./settlement/ledger/sales.ts";
 import type { FacilitatorSettings } from "./settings.ts";
 
-/** Limits that a call may reach, each as text. */
 const limits = {
   verificationsPerMinute: "verifications per minute",
   settlementsPerMinute: "settlements per minute",
   gasPerDay: "of the native currency for gas in 24 hours",
 } as const;
 
-/** Limit that a call reaches, and its value. */
 type ReachedLimit = Readonly<{ key: keyof typeof limits; most: number }>;
 
-/** Describes a seller's own limit, and how long to wait. */
 function rejectCall(seller: string, { key, most }: ReachedLimit, waitMs: number): OverloadError {
   const seconds = Math.ceil(waitMs / 1_000);
   const message = `${seller} may use ${most} ${limits[key]} (${nameLimit(seller, key)}); try again in ${seconds} s`;
   return new OverloadError(429, message, Math.max(1, seconds));
 }
 
-/** Names a seller's limit as in the settings. */
 function nameLimit(seller: string, key: string): string {
   return `${key} of ${seller} in ${toEnvironmentName("facilitator", ["sellers"])}`;
 }
@@ -42,7 +38,6 @@ export function limitSellerRates(
 ): Operations {
   const byName = new Map(sellers.map((seller) => [seller.name, seller]));
   const limiter = createProcessRateLimiter({ clients: 2 * sellers.length }, { now: monotonicMs });
-  /** Throws when the seller has too many calls. */
   const chargeCall = (name: string | undefined, operation: "verify" | "settle"): void => {
     const seller = name === undefined ? undefined : byName.get(name);
     if (seller === undefined) return;

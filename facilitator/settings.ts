@@ -29,7 +29,6 @@ const asset = z.strictObject({
 const assets = z.array(asset).min(1).max(100);
 const payees = z.array(address).max(10_000);
 
-/** Max networks besides the first. */
 const networksMax = 32;
 
 /** Network besides that of `chain`, with settings of the same names. */
@@ -40,7 +39,6 @@ const network = z.strictObject({
   settlement: networkSettlement.optional(),
 });
 
-/** Limits of a seller on one network. */
 const sellerLimits = {
   payees: payees.optional(),
   assets: z
@@ -82,7 +80,6 @@ const verification = section({
   inFlightMax: fixed(1_000),
 });
 
-/** Settings that most deployments set. */
 const usual = ["signer.privateKey", "payees", "chain.rpcUrl", "chain.id"];
 
 /** All settings of the facilitator. A signing key and at least one asset are required; everything else has a default. */
@@ -173,5 +170,4 @@ export const facilitatorSettings = defineSettings(
   },
 );
 
-/** Parsed settings of the facilitator. */
 export type FacilitatorSettings = Readonly<z.output<typeof facilitatorSettings.schema>>;

@@ -17,7 +17,6 @@ import type { Recorded } from "./settlement/settlement.ts";
 import type { ComparedEngine } from "./settlement/start-engine.ts";
 import type { SellerLimits } from "./seller-limits.ts";
 
-/** Supported network, tokens and payees. */
 export type TransferOptions = Pick<Transfers, "assets"> &
   Readonly<{
     network: string;
@@ -137,7 +136,6 @@ async function refuseSigner(
   return checked.value;
 }
 
-/** Returns why a payment would not settle now; undefined if it would, which is cached. */
 async function judge(
   payment: SignedPayment,
   caller: Caller,
@@ -196,7 +194,6 @@ function nameAsker({ waiting }: Caller): string {
   return waiting?.caller ?? "";
 }
 
-/** Returns why a payment that is not recorded is not settled here. */
 function refuseUnserved(payment: SignedPayment, options: TransferOptions): Refusal | undefined {
   const { payTo, asset, amount, max = amount } = payment;
   return (
@@ -204,14 +201,12 @@ function refuseUnserved(payment: SignedPayment, options: TransferOptions): Refus
   );
 }
 
-/** Rejects an amount below the minimum; returns undefined otherwise. */
 export function rejectAmount(amount: bigint, least: bigint): Refusal | undefined {
   if (amount >= least) return undefined;
   const message = `the amount is ${amount}, the minimum here is ${least} (the facilitator's assets[].minAmount); charge more.`;
   return { reason: reason.requirements, message };
 }
 
-/** Rejects a payment that names another facilitator. */
 function refuseNamed(payment: SignedPayment, { signers }: Pick<TransferOptions, "signers">): Refusal | undefined {
   const named = getNamedSigner(payment);
   if (named === undefined || signers.has(named)) return undefined;

@@ -54,15 +54,12 @@ export function nameReasons<Said extends Answer>(
   return { ...answered, answer: { ...answer, reason: names.get(answer.reason) ?? answer.reason } };
 }
 
-/** Response that rejects a payment. */
 export type Refused = Answered<Extract<Answer, { state: "refused" }>>;
 
-/** Builds the rejection of a payment; its payer is undefined if the account was not read. */
 export function refuse(refusal: Refusal, payer: string | undefined): Refused {
   return { answer: { state: "refused", refusal }, payer };
 }
 
-/** Builds the body of a response to `/verify`. */
 export function buildVerifyResponse({ answer, payer, reported }: Answered<VerifyAnswer>): VerifyResponse {
   if (answer.state === "valid") return { isValid: true, ...buildPayer(payer), ...reported };
   const { reason: invalidReason, message } = answer.refusal;
@@ -71,7 +68,6 @@ export function buildVerifyResponse({ answer, payer, reported }: Answered<Verify
 
 type Network = SettleResponse["network"];
 
-/** Builds the body of a response to `/settle`. */
 export function buildSettleResponse(
   { answer, payer, reportsAmount = false, reported }: Answered<SettleAnswer>,
   network: Network,

@@ -10,7 +10,6 @@ export const contractUses = {
 
 export type ContractUse = keyof typeof contractUses;
 
-/** A contract that has the same address on every chain that has it. */
 export type CanonicalContract = Readonly<{ name: string; address: Hex; uses: readonly ContractUse[] }>;
 
 /**
@@ -60,7 +59,6 @@ export const canonicalContracts = {
 
 export type ContractId = keyof typeof canonicalContracts;
 
-/** Set of contracts, by lowercase address. */
 export type KnownContracts = Pick<ReadonlySet<string>, "has">;
 
 /** Lists the ids of the contracts for a use, or of all, in an order in which they can be deployed. */

@@ -3,7 +3,6 @@ import type { PaymentPayload, PaymentRequirements } from "@x402/core/types";
 import { type Audience, MalformedPaymentError, parsePart } from "./fields.ts";
 import type { ReadPayment, Scheme } from "./scheme.ts";
 
-/** Parts common to every x402 version 2 payment, whatever its scheme. */
 export type Envelope = Readonly<{
   sent: PaymentPayload;
   accepted: PaymentRequirements;
@@ -55,7 +54,6 @@ function allowNoTimeout<Sent>(holder: Sent, key: string): Sent {
   return { ...holder, [key]: { ...terms, maxTimeoutSeconds: 1 } };
 }
 
-/** Location of a payment, and its sender. */
 type Source = Readonly<{ path: string; audience: Audience }>;
 
 /**
@@ -100,7 +98,6 @@ export function readPlainPayment(
   return isUsual && accepted !== undefined ? { accepted, payload } : undefined;
 }
 
-/** Parses requirements in their usual form; see {@link readPlainPayment}. */
 export function readPlainRequirements(sent: unknown): PaymentRequirements | undefined {
   if (!isPlain(sent)) return undefined;
   const { scheme, network, amount, asset, payTo, maxTimeoutSeconds, extra } = sent;

@@ -7,7 +7,6 @@ export class MalformedPaymentError extends Error {
   readonly code = "payment_malformed";
   /** Path in the request, e.g. `paymentPayload.payload.authorization.value`; empty for the whole request. */
   readonly path: string;
-  /** Description of the error, without the path. */
   readonly problem: string;
 
   constructor(path: string, problem: string) {
@@ -79,10 +78,8 @@ function buildHexSchemaOf(bytes: number, what: string) {
   return buildHexSchema(bytes, sentence, sentence);
 }
 
-/** Account or contract address. */
 export const evmAddress = buildHexSchemaOf(20, "an address");
 
-/** Error for an invalid signature. */
 export const signatureSentence = "expected the signature as a string";
 
 /** Max length of a checked signature, in characters; those of smart wallets (ERC-6492) include a deployment. */
@@ -109,5 +106,4 @@ export const fields = {
   },
 } satisfies Record<Audience, object>;
 
-/** Schemas of fields for one audience. */
 export type FieldSchemas = (typeof fields)[Audience];

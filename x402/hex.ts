@@ -1,4 +1,3 @@
-/** 0x-prefixed hexadecimal. */
 export type Hex = `0x${string}`;
 
 /** 32-byte ABI word: 64 lowercase hexadecimal digits, no prefix. */
@@ -12,17 +11,14 @@ export function isSameHex(one: string, other: string | undefined): boolean {
   return one.toLowerCase() === other?.toLowerCase();
 }
 
-/** Encodes an unsigned integer as a word. */
 export function encodeInteger(value: bigint): Word {
   return value.toString(16).padStart(64, "0");
 }
 
-/** Encodes an address as a word. */
 export function encodeAddress(address: Hex): Word {
   return address.slice(2).toLowerCase().padStart(64, "0");
 }
 
-/** Encodes an address as an indexed event topic. */
 export function encodeAddressTopic(address: Hex): Hex {
   return `0x${encodeAddress(address)}`;
 }

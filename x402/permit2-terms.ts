@@ -17,14 +17,12 @@ import { parseSignature, signCall, toSignatureBytes, type Signature, type Signed
 import { sponsoringExtension } from "./sponsored-approval.ts";
 import { rejectDifference, type Terms } from "./terms.ts";
 
-/** Permit2 payment of a scheme with its terms; moves the required amount. */
 type Presented = Readonly<{
   payment: Permit2Payment;
   scheme: Permit2Scheme;
   terms: Terms;
   /** Whether less than the permitted amount may be moved. */
   isMax?: boolean;
-  /** Extensions of the payment, as sent. */
   extensions: Readonly<Record<string, unknown>>;
 }>;
 
@@ -71,7 +69,6 @@ export function checkPermit2(
   return { ...call, asset: terms.asset.address, payer, payTo, amount, max, authorization };
 }
 
-/** Parses the numbers of a well-formed payment. */
 function parsePermit({ permit2Authorization: sent }: Permit2Payment, scheme: Permit2Scheme): Permit {
   const at = `${paths.payment}.payload.permit2Authorization`;
   const number = (text: string, field: string) => parsePart(decimalUint256, text, `${at}.${field}`);
@@ -141,7 +138,6 @@ export function readApproval(
   return { value, deadline, r: `0x${digits.slice(0, 64)}`, s: `0x${digits.slice(64)}`, v: 27 + signature.yParity };
 }
 
-/** Names by which clients know the reasons of a Permit2 payment. */
 export const permit2Reasons: ReadonlyMap<Reason, Reason> = new Map([
   [reason.signature, reason.permit2Signature],
   [reason.validBefore, reason.permit2Deadline],

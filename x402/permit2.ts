@@ -49,7 +49,6 @@ function hashPermitType(scheme: Permit2Scheme): Word {
   return hashText(`PermitWitnessTransferFrom(${fields})${tokenType}${witnessTypes[scheme]}`);
 }
 
-/** Hashes `TokenPermissions`, the tokens covered by a permit. */
 export function hashTokenPermissions(token: Hex, amount: bigint): Word {
   return hashWords(tokenTypeHash, encodeAddress(token), encodeInteger(amount));
 }
@@ -69,7 +68,6 @@ export function computePermitDigest(permit: Permit, chainId: number): Uint8Array
   return computeTypedDataDigest(getPermit2Separator(chainId), struct);
 }
 
-/** Returns the separator of Permit2's EIP-712 domain. */
 export const getPermit2Separator = cacheSeparator((chainId) =>
   hashWords(domainTypeHash, hashText("Permit2"), encodeInteger(BigInt(chainId)), encodeAddress(permit2Address)),
 );
@@ -85,7 +83,6 @@ function encodeWitness({ to, facilitator, validAfter }: Permit): Word {
 /** Payer's signed approval of Permit2 (EIP-2612), which the proxy executes before the transfer. */
 export type SponsoredApproval = Readonly<{ value: bigint; deadline: bigint; r: Hex; s: Hex; v: number }>;
 
-/** Parameters of a settlement: the amount to move, and the signature in a form that Permit2 accepts. */
 type PermitCall = Readonly<{ permit: Permit; amount: bigint; signature: Hex; approval: SponsoredApproval | undefined }>;
 
 const structs = [

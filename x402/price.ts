@@ -9,7 +9,6 @@ const digitsMax = 30;
 
 const decimal = /^\$?(\d+)(?:\.(\d+))?$/;
 
-/** Price that can't be charged. */
 export class PriceError extends Error {
   override readonly name = "PriceError";
   readonly code = "price_invalid";

@@ -83,7 +83,6 @@ export const reason = {
   identifier: "payment_identifier_conflict",
 } as const;
 
-/** Reason code. */
 export type Reason = (typeof reason)[keyof typeof reason];
 
 /** Rejection of a payment: a code for programs, and a sentence for humans. */

@@ -65,7 +65,6 @@ export type SignedAuthorization = Readonly<{
  * line in `schemes.ts`; no other code distinguishes schemes.
  */
 export type Scheme<Payment = unknown> = Readonly<{
-  /** Name in offers and payments, e.g. `exact`. */
   name: string;
   /**
    * Parses the payload of a payment without verifying it.
@@ -96,13 +95,11 @@ export type Scheme<Payment = unknown> = Readonly<{
    * payment-identifier marks a retry.
    */
   busy?: Reason;
-  /** Whether the payment requests a refund rather than the resource. */
   buysNothing?(payment: Payment): boolean;
   /** Returns why no client pays such an offer, whatever its limits; undefined if clients may pay it. */
   objectionTo(offer: PaymentRequirements): string | undefined;
   /** Creates a signer of payments for a client's account, as required by the SDK's client. */
   signer(account: PayingAccount): Promise<SchemeNetworkClient>;
-  /** Reads the authorization from a client's signed payload. */
   authorization(payload: PaymentPayload["payload"]): SignedAuthorization;
   /** Loads the facilitator's part, only when a facilitator starts, because it accounts for most of a scheme's loading time. */
   settling(): Promise<Settling<Payment>>;
@@ -134,12 +131,10 @@ export type Settling<Payment = unknown> = Readonly<{
   settle(order: Order<Payment>, transfers: Transfers): Promise<Answered<SettleAnswer>>;
 }>;
 
-/** Payment with the requirements that it must meet, and those that its client claims to have accepted. */
 export type Order<Payment> = Readonly<{
   payment: Payment;
   requirements: PaymentRequirements;
   accepted: PaymentRequirements;
-  /** Extensions of the payment, as sent. */
   extensions: Readonly<Record<string, unknown>>;
 }>;
 
@@ -148,13 +143,11 @@ export type Order<Payment> = Readonly<{
  * their owners, queries the chain, and settles. A scheme determines who signed what, and leaves everything else to these services.
  */
 export type Transfers = Readonly<{
-  /** Accepted tokens, by lowercase address. */
   assets: ReadonlyMap<string, AcceptedAsset>;
   /** Returns whether the payer's key signed; recovers a signature once. */
   isSigned: SignatureCheck;
   /** Canonical contracts on the chain, by lowercase address; any of them while the chain is not checked. */
   contracts: KnownContracts;
-  /** Returns why a payee is not served here. */
   refusePayee(payTo: Hex): Refusal | undefined;
   /** Returns why a signature that needs the payer's contract is invalid. @throws as documented in `Facilitator`. */
   checkWallet(
@@ -172,12 +165,10 @@ export type Transfers = Readonly<{
   settleNothing(payment: SignedPayment): Promise<Answered<SettleAnswer>>;
 }>;
 
-/** Payment already parsed by this process, so that it is parsed only once. */
 export type ReadPayment<Payment = unknown> = Readonly<{
   scheme: Scheme<Payment>;
   /** As sent, including fields that are not used here. */
   sent: PaymentPayload;
-  /** Offer that the client claims to have accepted. */
   accepted: PaymentRequirements;
   payment: Payment;
 }>;

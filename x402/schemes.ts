@@ -3,5 +3,4 @@ import { exact } from "./exact.ts";
 import type { Scheme } from "./scheme.ts";
 import { upto } from "./upto.ts";
 
-/** All known schemes. */
 export const schemes: readonly Scheme[] = [exact, upto, batchSettlement];

@@ -6,7 +6,6 @@ import { reason, type Refusal } from "./reason.ts";
 import { computeAuthorizationDigest, encodeAuthorization, type Authorization, keccak256 } from "./typed-data.ts";
 import { callAfterCreation, multicall3Address, parseWalletSignature, type ContractCall } from "./wallet-signature.ts";
 
-/** Accepted payment token, with its EIP-712 domain separator. */
 export type AcceptedAsset = Readonly<{ address: Hex; name: string; version: string; separator: Hex }>;
 
 /** Payment with accepted terms and a payer signature: one call that moves its tokens, which the chain accepts once. */
@@ -52,7 +51,6 @@ export type SigningContext = Readonly<{ isSigned: SignatureCheck; contracts: Kno
 const transferSelector = "0xe3ee160e";
 const transferBytesSelector = "0xcf092995";
 
-/** Authorization with its alleged signature, and its signed terms. */
 type Signed = Readonly<{ authorization: Authorization; signature: string; payTo: Hex; amount: bigint }>;
 
 /**
@@ -123,7 +121,6 @@ export function signCall(
   return { id, contract, callData, walletSignature: wallet.signature };
 }
 
-/** Parsed ECDSA signature over secp256k1. */
 export type Signature = Readonly<{
   /** `r` and `s`, 64 bytes. */
   compact: Uint8Array;
@@ -145,7 +142,6 @@ export function parseSignature(text: string): Signature | undefined {
   return { compact: bytes.subarray(0, 64), yParity };
 }
 
-/** Returns whether the account signed the digest. */
 export function isSignedBy(account: Hex, digest: Uint8Array, { compact, yParity }: Signature): boolean {
   let key: Uint8Array;
   try {

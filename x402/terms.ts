@@ -6,10 +6,8 @@ import type { Order, Transfers } from "./scheme.ts";
 import type { AcceptedAsset } from "./signed-payment.ts";
 import { computeDomainSeparator } from "./typed-data.ts";
 
-/** Parsed requirements of one payment on an EVM chain. */
 export type Requirements = Readonly<{
   scheme: string;
-  /** CAIP-2, as sent. */
   network: string;
   /** In the asset's smallest unit. */
   amount: bigint;

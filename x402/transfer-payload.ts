@@ -18,7 +18,6 @@ function buildEip3009Schema({ signature, address, number, nonce }: FieldSchemas)
 
 const eip3009Schemas = { seller: buildEip3009Schema(fields.seller), client: buildEip3009Schema(fields.client) };
 
-/** EIP-3009 payment as sent: the format of each field is checked, numbers are not parsed yet. */
 export type Eip3009Payment = Readonly<z.output<typeof eip3009Schemas.seller>>;
 
 /**
@@ -39,10 +38,8 @@ export function getPermit2Schema(audience: Audience) {
   return permit2Schemas[audience];
 }
 
-/** Permit2 payment as sent: the format of each field is checked, numbers are not parsed yet. */
 export type Permit2Payment = Readonly<z.output<typeof permit2Schemas.seller>>;
 
-/** Payment by one of the two transfer methods. */
 export type TransferPayment = Eip3009Payment | Permit2Payment;
 
 /**
@@ -64,7 +61,6 @@ export function getPermit2Key(
   return { network, asset: asset.toLowerCase(), payer: from.toLowerCase(), nonce: formatPermit2Nonce(nonce) };
 }
 
-/** Formats a nonce, sent in decimal or hexadecimal, as 32 bytes. */
 export function formatPermit2Nonce(nonce: string): Hex {
   return `0x${encodeInteger(BigInt(nonce))}`;
 }
@@ -75,7 +71,6 @@ export function locatePermit2Nonce(nonce: string): Readonly<{ word: bigint; mask
   return { word: position >> 8n, mask: 1n << (position & 0xffn) };
 }
 
-/** Returns the digest of {@link Scheme.digest}. */
 export function hashPermit2Payment({ signature, permit2Authorization: permit }: Permit2Payment): string {
   const { permitted, from, spender, nonce, deadline, witness } = permit;
   const { to, facilitator = "", validAfter } = witness;

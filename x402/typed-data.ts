@@ -12,7 +12,6 @@ export type Authorization = Readonly<{
   nonce: Hex;
 }>;
 
-/** EIP-712 domain of a token. */
 export type TokenDomain = Readonly<{ address: Hex; name: string; version: string; chainId: number }>;
 
 /** OpenSSL's name for Keccak-256. Node has included such an OpenSSL since 24.5. */
@@ -32,7 +31,6 @@ const authorizationTypes = {
   receive: hashText(`ReceiveWithAuthorization${authorizationFields}`),
 };
 
-/** Hashes a text, e.g. an EIP-712 type. */
 export function hashText(text: string): Word {
   return keccak256(Buffer.from(text)).toString("hex");
 }
@@ -42,7 +40,6 @@ export function computeSelector(signature: string): Hex {
   return `0x${hashText(signature).slice(0, 8)}`;
 }
 
-/** Hashes words as one byte string. */
 export function hashWords(...words: readonly Word[]): Word {
   return keccak256(Buffer.from(words.join(""), "hex")).toString("hex");
 }

@@ -6,7 +6,6 @@ import type { Hex } from "./hex.ts";
 /** Canonical Multicall3, which executes several calls in one transaction. */
 export const multicall3Address = canonicalContracts.multicall3.address;
 
-/** Call of a contract. */
 export type ContractCall = Readonly<{ to: Hex; data: Hex }>;
 
 /** Signature for a contract wallet (ERC-1271), and the call that creates the wallet if it may not exist yet (ERC-6492). */

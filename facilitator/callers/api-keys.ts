@@ -3,15 +3,12 @@ import { Secret } from "#daemon/secrets/secret.ts";
 import { toEnvironmentName } from "#daemon/settings/leaf.ts";
 import { StartupError } from "#daemon/process/startup-error.ts";
 
-/** API keys of the permitted sellers, stored as hashes. */
 export type ApiKeys = Readonly<{
   /** Returns the seller that owns a key: its name, or the key's SHA-256; undefined for an unknown key. */
   sellerOf: (key: string) => string | undefined;
-  /** Each key, for masking. */
   secrets: readonly Secret[];
 }>;
 
-/** Separator between keys in a list. */
 const separators = /[\s,]+/;
 
 /**
@@ -45,7 +42,6 @@ export function readApiKeys(
   };
 }
 
-/** Min characters of a key. */
 const keyCharactersMin = 16;
 
 type KnownKey = Readonly<{ seller: string | undefined; key: Secret; digest: Buffer }>;
@@ -60,7 +56,6 @@ function readKey(text: string, names: ReadonlySet<string>): KnownKey {
   );
 }
 
-/** Seller identified by an API key: undefined if no keys are configured, or the error in the key. */
 export type KnownSeller = Readonly<{ ok: true; seller: string | undefined } | { ok: false; key: "missing" | "wrong" }>;
 
 /** Identifies the calling seller by `Authorization: Bearer <key>`, as documented for `createAuthHeaders` of `@x402/core`'s client, or by `X-API-Key: <key>`. */

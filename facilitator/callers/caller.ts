@@ -5,7 +5,6 @@ import { readRequirements } from "#x402/envelope.ts";
 import { paths, MalformedPaymentError } from "#x402/fields.ts";
 import { fingerprintPayment, readPaymentIdentifier } from "#x402/payment-identifier.ts";
 
-/** Properties of a call that identify its caller. */
 export type CallerInfo = Readonly<{
   /** Seller whose API key the call carries, as identified by `api-keys.ts`: a name of `sellers`, or the key's hash. */
   seller?: string | undefined;
@@ -13,9 +12,7 @@ export type CallerInfo = Readonly<{
   idempotencyKey?: string | undefined;
   /** Caller's address, as a key of {@link toAddressKey}. */
   address?: string | undefined;
-  /** Aborts when the caller disconnects. */
   signal?: AbortSignal | undefined;
-  /** Request of the call, for its log lines. */
   request?: RequestTrace | undefined;
 }>;
 
@@ -98,7 +95,6 @@ function hashParts(parts: readonly string[]): string {
   return hash("sha256", JSON.stringify(parts));
 }
 
-/** Finds the network of requirements, as received or parsed. */
 export function findNetwork<Network extends Readonly<{ network: string }>>(
   requirements: unknown,
   networks: readonly Network[],

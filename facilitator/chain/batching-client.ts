@@ -7,10 +7,8 @@ import { createFailover, createHttpTransport, type HttpTransport } from "./node-
 import { AbandonedError, ChainError, type ChainFault } from "./chain-error.ts";
 import type { chain } from "./settings.ts";
 
-/** Time limit per call (measured from when the call is made), and max calls per batch. */
 export type BatchingClientOptions = Readonly<{ timeoutMs: number; batchCallsMax?: number | undefined }>;
 
-/** Called after each HTTP request, for metrics. */
 export type JsonRpcObserver = (
   seen: Readonly<{ calls: number; durationMs: number; outcome: "ok" | ChainFault }>,
 ) => void;
@@ -21,12 +19,10 @@ export type JsonRpcObserver = (
  */
 const lines = ["upkeep", "settling", "verifying"] as const;
 
-/** Queue position of a call. */
 export type CallLocation = Readonly<{
   line: (typeof lines)[number];
   /** The caller that made the call; callers in a queue are served round-robin. */
   caller: string;
-  /** Aborts when no client waits for the result. */
   signal?: AbortSignal | undefined;
 }>;
 
@@ -48,7 +44,6 @@ export type BatchingClient = AsyncDisposable &
 /** Call without a response yet; it is removed from its queue when it times out or its caller disconnects. */
 type WaitingCall = Readonly<{
   call: JsonRpcCall & Pick<CallLocation, "caller">;
-  /** Settles when the call gets a response, fails or times out. */
   ended: Promise<JsonRpcResponse>;
   answer: (answer: JsonRpcResponse) => void;
   fail: (error: unknown) => void;
@@ -57,11 +52,9 @@ type WaitingCall = Readonly<{
 const usualBatchCallsMax = 100;
 /** Max concurrent requests. Each line leaves one of them free for every more urgent line. */
 export const requestsInFlightMax = 6;
-/** Max waiting calls per line. */
 const waitingCallsMax = 20_000;
 const ownPlace: CallLocation = { line: "upkeep", caller: "" };
 
-/** Creates a client on a transport to a chain's nodes. Disposal closes its connections and ends waiting calls. */
 export function createBatchingClient(
   { timeoutMs, batchCallsMax = usualBatchCallsMax }: BatchingClientOptions,
   { transport, observe }: Readonly<{ transport: HttpTransport; observe: JsonRpcObserver }>,
@@ -123,7 +116,6 @@ export function createBatchingClient(
   };
 }
 
-/** Dequeues at most `most` calls, round-robin between their callers. */
 function takeBatch(queue: FairQueue<WaitingCall>, most: number): readonly WaitingCall[] {
   const taken: WaitingCall[] = [];
   while (taken.length < most) {
@@ -134,9 +126,7 @@ function takeBatch(queue: FairQueue<WaitingCall>, most: number): readonly Waitin
   return taken;
 }
 
-/**
- * @throws {ChainError} when the queue is full.
- */
+/** @throws {ChainError} when the queue is full. */
 function enqueue(
   queue: FairQueue<WaitingCall>,
   call: JsonRpcCall,
@@ -182,7 +172,6 @@ function requireAnswers(text: string): ReadonlyMap<number, JsonRpcResponse> {
   throw new ChainError("bad_answer", `the node returned something other than ${expected}`);
 }
 
-/** Creates the client of the chain's nodes, with the batch size that they accept. */
 export function connectToNode(
   {
     id,

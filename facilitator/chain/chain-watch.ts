@@ -86,7 +86,6 @@ export async function startChainWatch(
   };
 }
 
-/** Chain and tokens described in the settings. */
 type ExpectedChain = Readonly<{
   chainId: number;
   rpcUrl: string;
@@ -130,10 +129,8 @@ async function checkChainIdentity(
 
 const unknownDecimals: TokenDecimals = new Map();
 
-/** Decimals of the tokens, and the canonical contracts that the chain has. */
 type FoundContracts = Readonly<{ decimals: TokenDecimals; contracts: ReadonlySet<string> }>;
 
-/** Finds the canonical contracts that payments need. */
 async function findContracts(chain: Pick<Chain, "code">): Promise<ReadonlySet<string>> {
   const found = await findDeployedContracts(chain.code);
   return new Set([...found].map((id) => canonicalContracts[id].address.toLowerCase()));
@@ -147,7 +144,6 @@ async function describeBehind(chain: Chain, clock: () => number): Promise<string
   return isOld ? `the node's newest block is more than ${headAgeMaxMs / 1_000} s old` : undefined;
 }
 
-/** Chain of a token. */
 type TokenChain = Readonly<{ chainId: number; chain: Pick<Chain, "simulate"> }>;
 
 /**

@@ -4,7 +4,6 @@ import type { BatchingClient, CallLocation } from "./batching-client.ts";
 import type { JsonRpcResponse } from "#daemon/json-rpc.ts";
 import { ChainError } from "./chain-error.ts";
 
-/** JSON-RPC byte string of any length. */
 const hexData = z.custom<Hex>((value) => typeof value === "string" && /^0x[0-9a-fA-F]*$/.test(value));
 
 /** JSON-RPC quantity (Ethereum JSON-RPC, "Hex value encoding"). */
@@ -13,7 +12,6 @@ const hexQuantity = z
   .regex(/^0x[0-9a-fA-F]{1,64}$/)
   .transform(BigInt);
 
-/** Quantity that is a count: blocks, nonces, seconds. */
 const hexCount = hexQuantity.transform(Number).pipe(z.int());
 
 const headSchema = z.object({
@@ -41,13 +39,11 @@ const receiptSchema = z
 /** Newest block. Its time is in seconds since 1970, its base fee in wei, its limit in units of gas. */
 export type Head = Readonly<z.output<typeof headSchema>>;
 
-/** Event emitted by a transaction. */
 export type ContractLog = Readonly<z.output<typeof logSchema>>;
 
 /** Receipt of a transaction; `status` is 1 for success and 0 for a revert, the gas price is in wei. */
 export type Receipt = Readonly<NonNullable<z.output<typeof receiptSchema>>>;
 
-/** Message call (`eth_call`, `eth_estimateGas`). */
 export type MessageCall = Readonly<{ from?: Hex; to: Hex; data: Hex; gas?: number; gasPrice?: bigint }>;
 
 /**
@@ -70,7 +66,6 @@ export type SendOutcome = Readonly<
  */
 export type Chain = ReturnType<typeof createChain>;
 
-/** Transaction that emitted an event. */
 type Placed = Readonly<{ transactionHash: Hex }>;
 
 /** Max blocks of one query for events, by the specification. */
@@ -83,7 +78,6 @@ export function createChain({ rpc, place }: Readonly<{ rpc: BatchingClient; plac
     requireResult(method, await call(method, params), schema);
   return {
     id: (): Promise<number> => query("eth_chainId", [], hexCount),
-    /** Returns the newest block, or the one with this number. */
     head: (number?: number): Promise<Head> => query("eth_getBlockByNumber", [formatBlock(number), false], headSchema),
     /** Returns whether the node reports that it is still syncing; false for a node without this method. */
     syncing: async (): Promise<boolean> => {
@@ -99,7 +93,6 @@ export function createChain({ rpc, place }: Readonly<{ rpc: BatchingClient; plac
     priorityFee: (): Promise<bigint> => query("eth_maxPriorityFeePerGas", [], hexQuantity),
     receipt: async (hash: Hex): Promise<Receipt | undefined> =>
       (await query("eth_getTransactionReceipt", [hash], receiptSchema)) ?? undefined,
-    /** Returns the call that a transaction makes; undefined if the node does not have it. */
     transactionCall: async (hash: Hex): Promise<Readonly<{ to: Hex | null; input: Hex }> | undefined> =>
       (await query("eth_getTransactionByHash", [hash], transactionSchema)) ?? undefined,
     /** Returns a contract's code, `0x` for an account without any. */
@@ -170,7 +163,6 @@ const unfunded = /insufficient funds/i;
 const rejected =
   /intrinsic gas|exceeds block gas limit|gas limit reached|invalid sender|invalid chain ?id|incompatible eip155|rlp|failed to decode|tx type not supported|exceeds the configured cap/i;
 
-/** Interprets the response to `eth_sendRawTransaction`. */
 export function readSendOutcome(answer: JsonRpcResponse): SendOutcome {
   if (answer.ok) return { kind: "accepted" };
   const { message } = answer.error;

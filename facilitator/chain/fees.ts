@@ -6,7 +6,6 @@ import { ChainError } from "./chain-error.ts";
 /** Fees that a transaction offers per unit of gas, in wei (EIP-1559). */
 export type Fees = Readonly<{ maxFeePerGas: bigint; maxPriorityFeePerGas: bigint }>;
 
-/** Quotes fees; transactions within a short period share one quote. */
 export type FeeQuotes = ReturnType<typeof createFeeQuotes>;
 
 const quoteAgeMaxMs = 2_000;
@@ -22,9 +21,7 @@ export function createFeeQuotes(
   const limit = computeFeeLimit(maxFeePerGasGwei);
   let last: Readonly<{ fees: Fees; quotedAtMs: number }> | undefined;
   return {
-    /**
-     * @throws {ChainError} when the node can't respond, or when the chain charges more than the limit.
-     */
+    /** @throws {ChainError} when the node can't respond, or when the chain charges more than the limit. */
     quote: async (): Promise<Fees> => {
       if (last !== undefined && monotonicMs() - last.quotedAtMs < quoteAgeMaxMs) return last.fees;
       const [{ baseFeePerGas }, tip] = await Promise.all([chain.head(), chain.priorityFee()]);

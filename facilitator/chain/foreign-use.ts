@@ -12,7 +12,6 @@ import {
   type Transfer,
 } from "./transfer-method.ts";
 
-/** Third party's transaction that used a payment's nonce, and whether it executed the payment. */
 type ForeignUse = Readonly<{ receipt: Receipt; isPaid: boolean }>;
 
 /**
@@ -68,7 +67,6 @@ const foreignMax = 20;
 /** Max queries for the use of one authorization. */
 const queriesMax = 10;
 
-/** Finds the transaction that used or cancelled an authorization. */
 async function findAuthorizationUse(
   authorization: Transfer,
   headNumber: number,

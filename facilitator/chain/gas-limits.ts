@@ -10,10 +10,8 @@ import { ChainError } from "./chain-error.ts";
 import type { FeeQuotes } from "./fees.ts";
 import { getNamedSigner } from "./transfer-method.ts";
 
-/** Max gas of one settlement, margin over the estimate in percent, and max number of cached estimates. */
 export type GasLimitOptions = Readonly<{ gasLimit: number; gasMarginPercent: number; entriesMax: number }>;
 
-/** Token transfer authorized by a payment. */
 type AuthorizedTransfer = Readonly<{
   id: Hex;
   asset: Hex;
@@ -23,10 +21,8 @@ type AuthorizedTransfer = Readonly<{
   walletSignature?: Hex | undefined;
 }>;
 
-/** Gas that a call needs, or why it would fail. */
 type GasResult = Readonly<{ ok: true; gas: bigint; isEstimated: boolean }> | Extract<JsonRpcResponse, { ok: false }>;
 
-/** Gas limits of payment transactions, based on the node's estimates. */
 export type GasLimits = ReturnType<typeof createGasLimits>;
 
 /** Max gas of a transaction (EIP-7825). */
@@ -103,7 +99,6 @@ export function createGasLimits(
      */
     simulate: (transfer: AuthorizedTransfer, chain: Chain): Promise<GasResult> =>
       measurePayment(transfer, byPayee.find(namePayee(transfer)), chain),
-    /** Estimates and caches the gas of a payment. */
     estimate: (transfer: AuthorizedTransfer, chain: Chain): Promise<GasResult> =>
       measurePayment(transfer, undefined, chain),
     /**
@@ -134,7 +129,6 @@ export function createGasLimits(
   };
 }
 
-/** Creates a cache of estimates by name, which keeps each for a minute. */
 function createRecentEstimates(
   { entriesMax }: Pick<GasLimitOptions, "entriesMax">,
   { monotonicMs }: Pick<Clock, "monotonicMs">,
@@ -154,7 +148,6 @@ function createRecentEstimates(
   };
 }
 
-/** Adds a margin to an amount of gas, up to a limit. */
 function addPercent(gas: bigint, percent: number, limit: bigint): bigint {
   const more = (gas * BigInt(100 + percent) + 99n) / 100n;
   return more < limit ? more : limit;

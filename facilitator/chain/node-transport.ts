@@ -5,7 +5,6 @@ import type { Logger } from "#daemon/log/log.ts";
 import { readResponses, writeCalls } from "#daemon/json-rpc.ts";
 import { ChainError, type ChainFault } from "./chain-error.ts";
 
-/** URL of the node, time limit of each phase of a request, and max connections. */
 export type HttpTransportOptions = Readonly<{ url: string; timeoutMs: number; connectionsMax: number }>;
 
 /** Sends JSON to a node. Connections open on demand; disposal closes them and ends waiting requests. */
@@ -23,7 +22,6 @@ const responseBytesMax = 32 * 1024 * 1024;
 /** The first request on a kept-alive connection that the node has just closed fails; one retry gets a new connection. */
 const connectionRetriesMax = 1;
 
-/** Creates a transport to one node. */
 export function createHttpTransport({ url, timeoutMs, connectionsMax }: HttpTransportOptions): HttpTransport {
   const endpoint = parseHttpEndpoint(url);
   const { origin, pathname, search } = new URL(endpoint.url);
@@ -83,7 +81,6 @@ function toChainError(error: unknown): ChainError {
   return new ChainError("unreachable", `the node can't be reached (${code ?? message})`, { cause: error });
 }
 
-/** Upstream node of a chain: its transport, and its URL without credentials, for messages. */
 export type UpstreamNode = Readonly<{ transport: HttpTransport; origin: string }>;
 
 /** Time after which a node that failed is probed again. */

@@ -10,9 +10,7 @@ import { createLocalKey, createTransactionSigner, type TransactionSigners } from
 /** Locations of the signing accounts' keys; all given ones are used, in this order. */
 export type KeySources = Readonly<{
   privateKey?: readonly Secret[] | undefined;
-  /** Program, with its arguments, that prints private keys. */
   command?: readonly [string, ...string[]] | undefined;
-  /** Keys of AWS KMS. */
   kmsKeys?: readonly string[] | undefined;
 }>;
 
@@ -69,7 +67,6 @@ async function readPrintedKeys(
   );
 }
 
-/** Lists the accounts of signers. */
 export function listAddresses([first, ...others]: TransactionSigners): readonly [Hex, ...Hex[]] {
   return [first.address, ...others.map(({ address }) => address)];
 }

@@ -4,7 +4,6 @@ import { fixed } from "#daemon/settings/fixed.ts";
 import { section } from "#daemon/settings/section.ts";
 import { defaultPorts } from "#daemon/default-ports.ts";
 
-/** Settings of the chain that payments are settled on, and of its nodes. */
 export const chain = section({
   id: chainId.default(1_672).describe("Chain on which payments are settled, eip155:<id>"),
   rpcUrl: httpUrl

@@ -6,10 +6,8 @@ import type { Chain } from "./chain.ts";
 import { ChainError } from "./chain-error.ts";
 import type { TransactionSigner } from "./transaction-signer.ts";
 
-/** Signing accounts of one chain, and their requirements. */
 export type SignerWatchOptions = Readonly<{
   chainId: number;
-  /** Max gas of one settlement. */
   gasLimit: number;
 }>;
 
@@ -21,7 +19,6 @@ type Account = { readonly signer: TransactionSigner; balance: bigint | undefined
 /** Number of settlements for which an account without gas should be funded. */
 const advisedSettlements = 100n;
 
-/** Creates the watch; nothing is known until its first check. */
 export function createSignerWatch(
   { chainId, gasLimit }: SignerWatchOptions,
   { signers, chain, log }: Readonly<{ signers: readonly TransactionSigner[]; chain: Chain; log: Logger }>,

@@ -14,7 +14,6 @@ export type Culprit = Readonly<{ kind: "token" | "payer" } | { kind: "wallet"; c
 
 type Parties = Readonly<{ asset: Hex; payer: Hex }>;
 
-/** A payment's history: what its payer has paid here before. */
 export type PaidBy = Parties & Readonly<{ contract: Hex; callData: Hex }>;
 
 /**
@@ -51,7 +50,6 @@ const causes: Readonly<Record<Culprit["kind"], string>> = {
 
 type Entry = Readonly<{ failures: number; untilMs: number }>;
 
-/** Creates the suspensions of this process; evicts the oldest first. */
 export function createSuspensions({ monotonicMs, log, hasPaid }: SuspensionDependencies) {
   const entries = new Map<string, Entry>();
   const codes = new Map<string, Entry>();

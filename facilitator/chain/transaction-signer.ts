@@ -7,10 +7,8 @@ import { StartupError } from "#daemon/process/startup-error.ts";
 import type { Hex } from "#x402/hex.ts";
 import { keccak256 } from "#x402/typed-data.ts";
 
-/** Transaction ready to send, with its hash on the chain. */
 type SignedTransaction = Readonly<{ hash: Hex; rawTransaction: Hex }>;
 
-/** Unsigned EIP-1559 transaction. */
 type Transaction = Readonly<{
   chainId: number;
   nonce: number;
@@ -21,7 +19,6 @@ type Transaction = Readonly<{
   maxPriorityFeePerGas: bigint;
 }>;
 
-/** Account that signs EIP-1559 transactions. */
 export type TransactionSigner = Readonly<{
   address: Hex;
   /** @throws {ChainError} of fault `signer` when a remote key does not sign in time. */
@@ -42,7 +39,6 @@ export type SigningKey = Readonly<{
   signDigest: (digest: Uint8Array) => DigestSignature | Promise<DigestSignature>;
 }>;
 
-/** Creates a signer of transactions from a key. */
 export function createTransactionSigner({ address, signDigest }: SigningKey): TransactionSigner {
   return {
     address,

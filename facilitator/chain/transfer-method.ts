@@ -14,7 +14,6 @@ import {
   transferTopic,
 } from "./token.ts";
 
-/** Terms of a payment on the chain. */
 export type Transfer = Readonly<{
   asset: Hex;
   contract: Hex;
@@ -99,7 +98,6 @@ export async function readCover(
     : { held: balance, isAllowance: false };
 }
 
-/** Builds the rejection of a payment that is not covered by the payer's balance, or by Permit2's allowance. */
 export function rejectUncovered(
   { asset, payer, amount }: Pick<Transfer, "asset" | "payer" | "amount">,
   { held, isAllowance }: Cover,
@@ -197,7 +195,6 @@ export function isTransfer(
   );
 }
 
-/** Builds the topics of the event for a used authorization. */
 export function buildAuthorizationUseTopics({
   payer,
   authorizationNonce,

@@ -17,12 +17,10 @@ export type ExportDependencies = LedgerAccess &
     findClaim: ((key: PaymentKey) => Promise<string>) | undefined;
   }>;
 
-/** Result of comparing a record with the chain. */
 type Comparison = "agrees" | "differs" | "not found" | "pending";
 
 type Receipts = ReadonlyMap<Hex, Receipt>;
 
-/** A settlement with the findings about it. */
 type Found = ExportedSettlement & Readonly<{ receipts: Receipts; gas: bigint; key: PaymentKey; claim: string }>;
 
 /** Columns of the export; programs read them by name. */

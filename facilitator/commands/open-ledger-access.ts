@@ -27,10 +27,8 @@ export const ledgerAccessSettings = {
 
 export type LedgerAccessSettings = Readonly<z.output<typeof ledgerAccessSettings.schema>>;
 
-/** A network's chain, for use by a command. */
 export type LedgerChain = Readonly<{ chain: Chain; chargesGasLimit: boolean }>;
 
-/** A facilitator's ledger and networks, for a command on the same host. */
 export type LedgerAccess = AsyncDisposable &
   Readonly<{
     store: SqlStore;

@@ -26,7 +26,6 @@ export type RefundRequest = Readonly<{
 export type RefundDependencies = LedgerAccess &
   Readonly<{
     output: CommandOutput;
-    /** Asks the operator to confirm. */
     confirm: () => Promise<boolean>;
     clock: () => number;
     monotonicMs: () => number;
@@ -40,7 +39,6 @@ export class RefundError extends Error {
   readonly code = "not_refunded";
 }
 
-/** A settlement to refund, its network, the account that refunds it, and the record of refunds. */
 type Case = Readonly<{
   settlement: Settlement;
   network: NetworkOptions;
@@ -96,7 +94,6 @@ export async function refundPayment(request: RefundRequest, dependencies: Refund
   return follow({ ...signed, state: "sent" }, found, dependencies);
 }
 
-/** Finds a settled payment on any of the networks. */
 async function findPaid(payment: string, { networks, store }: LedgerAccess) {
   for (const network of networks) {
     const settlement = await findSettled(payment, { chainId: network.chain.id }, { store });
@@ -105,7 +102,6 @@ async function findPaid(payment: string, { networks, store }: LedgerAccess) {
   return undefined;
 }
 
-/** Shows a refund, and signs it once the operator confirms. */
 async function signRefund(
   { settlement, signer, chain, network }: Case,
   { amount = settlement.amount }: RefundRequest,

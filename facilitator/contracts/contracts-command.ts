@@ -84,7 +84,6 @@ function connect(url: string) {
   return { transport, chain: createPublicClient({ transport, cacheTime: 0 }) as PublicClient };
 }
 
-/** Takes a creation from the files, otherwise from the first chain that has one. */
 async function findCreationIn(
   { initCodes, copyFrom }: Pick<DeployOptions, "initCodes" | "copyFrom">,
   address: Address,

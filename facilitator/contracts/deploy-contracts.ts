@@ -19,7 +19,6 @@ export type DeployParts = Readonly<{
   chain: PublicClient;
   transport: Transport;
   account: PrivateKeyAccount;
-  /** Reports each contract once it has code on the chain. */
   report: (line: string) => void;
 }>;
 

@@ -9,7 +9,6 @@ type PlannedFees = Readonly<{ maxFeePerGas: bigint; maxPriorityFeePerGas: bigint
 export type PlannedStep = Readonly<{
   contract: CanonicalContract;
   creation: Creation;
-  /** Gas limit of the transaction. */
   gas: bigint;
   /** Wei that the sender of a presigned transaction is missing. */
   fund: bigint;
@@ -86,12 +85,10 @@ async function planStep(
   return { contract, creation, gas, fund, costMax: fund === 0n ? 0n : fund + transferGas * fees.maxFeePerGas };
 }
 
-/** Sums up a plan's max cost, in wei. */
 export function sumCost({ steps }: DeploymentPlan): bigint {
   return steps.reduce((sum, { costMax }) => sum + costMax, 0n);
 }
 
-/** Formats a plan for the operator, one line per transaction. */
 export function formatPlan(plan: DeploymentPlan): string {
   const lines = plan.steps.flatMap(({ contract, creation, gas, fund, costMax }) => {
     const heading = `${contract.name} at ${contract.address}, for at most ${formatEther(costMax)}:`;

@@ -11,7 +11,6 @@ import type { TransactionSigners } from "../chain/transaction-signer.ts";
 import type { SettlementSettings } from "./settings.ts";
 import type { InFlightSettlement } from "./settlement.ts";
 
-/** What the parts that settle on one network share. */
 export type SettlementContext = Readonly<{
   chainId: number;
   settlement: SettlementSettings;

@@ -66,7 +66,6 @@ export async function startSettling(context: SettlementContext, ledger: Ledger):
   };
 }
 
-/** Context of an engine, which settles for callers. */
 export type EngineContext = SettlementContext & SettlerContext;
 
 /**
@@ -78,7 +77,6 @@ export type Engine = AsyncDisposable &
   Readonly<{
     /** Reads the state and the owner of a payment's settlement; undefined if it has not started. */
     progress: (payment: Pick<SignedPayment, "id">) => Promise<Recorded | undefined>;
-    /** Returns the call of a settlement that is in flight here. */
     callInFlight: (id: Hex) => Hex | undefined;
     inFlight: () => number;
     /** Returns the age of the oldest in-flight settlement here, in milliseconds; 0 if none. */

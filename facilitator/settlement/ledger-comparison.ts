@@ -6,7 +6,6 @@ import type { Chain, Receipt } from "../chain/chain.ts";
 import { showsTransfer } from "../chain/transfer-method.ts";
 import { readSettledAfter, type FinishedSettlement, type LedgerLocation } from "./ledger/settlement-queries.ts";
 
-/** Result of the comparisons so far. */
 export type LedgerComparison = Readonly<{
   /** Settlements that are settled in the ledger but missing on the chain; `undefined` if the last check failed. */
   mismatches: number | undefined;

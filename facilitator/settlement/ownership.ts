@@ -41,7 +41,6 @@ const forgetNotesSql = `DELETE FROM verification WHERE at_ms >= $1 AND at_ms < $
   SELECT 1 FROM settlement WHERE settlement.chain_id = verification.chain_id AND settlement.id = verification.id
     AND settlement.owner = verification.owner))`;
 
-/** Creates the ownership of one chain's settlements on a store that has the ledger's tables. */
 export function createOwnership(
   { chainId }: Readonly<{ chainId: number }>,
   { store, clock }: Readonly<{ store: SqlStore; clock: () => number }>,
@@ -85,7 +84,6 @@ export function createOwnership(
   };
 }
 
-/** Response about a settlement, and the caller it is for. */
 type KnownSettlement = Readonly<{ id: Hex; answer: SettleAnswer; caller: Caller; isOwner: boolean }>;
 
 /**

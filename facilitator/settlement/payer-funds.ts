@@ -5,13 +5,11 @@ import type { Refusal } from "#x402/reason.ts";
 import type { Chain } from "../chain/chain.ts";
 import { readCover, rejectUncovered, type Cover } from "../chain/transfer-method.ts";
 
-/** Part of a settlement that reduces its payer's balance. */
 export type Spending = Readonly<{ asset: Hex; contract: Hex; payer: Hex; amount: bigint; callData: Hex }>;
 
 /** Whether the payment was simulated, and the check to repeat if a Permit2 approval changed the allowance meanwhile. */
 type ReserveOptions = Readonly<{ isSimulated: boolean; recheck?: () => Promise<Refusal | undefined> }>;
 
-/** Settlement being checked; disposal ends the check. */
 export type CheckedSpending = Disposable &
   Readonly<{
     /**
@@ -31,16 +29,13 @@ export type PayerFunds = ReturnType<typeof createPayerFunds>;
 /** Time for which a balance can be reused for more settlements, minus the amounts spent since it was read. */
 const balanceFreshMs = 2_000;
 
-/** One payer's settlements in one token. */
 type Account = {
   /** Number of settlements being checked or in flight; at zero, the account is removed. */
   holders: number;
   reserved: bigint;
   /** Number of in-flight settlements that approve Permit2: each replaces the allowance, and its approval's nonce is sequential. */
   approving: number;
-  /** Number of ended settlements. */
   ends: number;
-  /** Resolves when the next settlement ends. */
   nextEnd: PromiseWithResolvers<void>;
   balance: Balance | undefined;
 };
@@ -55,7 +50,6 @@ type Balance = {
   spent: bigint;
 };
 
-/** Creates the sums, initially empty. */
 export function createPayerFunds({
   chain,
   monotonicMs,
@@ -111,7 +105,6 @@ export function createPayerFunds({
 
   return {
     add,
-    /** Opens an account for a settlement about to be checked. */
     open: (spending: Spending): CheckedSpending => {
       const { account, release } = hold(spending);
       const opened = { spending, account, endsBefore: account.ends };
@@ -124,7 +117,6 @@ export function createPayerFunds({
   };
 }
 
-/** Settlement that is being checked, and how many of its account's settlements had ended before. */
 type Opened = Readonly<{ spending: Spending; account: Account; endsBefore: number }>;
 
 type ReserveDependencies = Readonly<{
@@ -133,7 +125,6 @@ type ReserveDependencies = Readonly<{
 }> &
   Pick<Clock, "monotonicMs">;
 
-/** See {@link CheckedSpending}. */
 async function reserve(
   { spending, account, endsBefore }: Opened,
   { isSimulated, recheck }: ReserveOptions,

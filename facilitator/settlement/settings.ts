@@ -3,7 +3,6 @@ import { fixed } from "#daemon/settings/fixed.ts";
 import { section } from "#daemon/settings/section.ts";
 import { milliseconds, positiveInteger } from "#daemon/settings/types.ts";
 
-/** Settings for settlement. */
 export const settlement = section({
   receiptTimeoutMs: z
     .int()
@@ -66,12 +65,10 @@ export const settlement = section({
     ),
 });
 
-/** Parsed settings for settlement. */
 export type SettlementSettings = Readonly<z.output<typeof settlement>>;
 
 const { confirmations, gasLimit, gasMarginPercent, maxFeePerGasGwei, bumpAfterMs } = settlement.unwrap().shape;
 
-/** Settings that may differ for a further network. */
 export const networkSettlement = z.strictObject({
   confirmations: confirmations.unwrap().exactOptional(),
   gasLimit: gasLimit.unwrap().exactOptional(),

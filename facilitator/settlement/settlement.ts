@@ -48,7 +48,6 @@ export type Recorded = Readonly<(Begun | Outcome) & { owner: string | undefined 
 /** In flight; with its newest transaction if it exists and was selected. */
 type Begun = Readonly<{ state: "begun"; transaction?: Hex | undefined }>;
 
-/** Final outcome of a settlement. */
 export type Outcome = Readonly<
   | { state: "settled"; transaction: Hex; amount?: bigint }
   | { state: "failed"; transaction: Hex; reason: Reason; message: string }
@@ -57,7 +56,6 @@ export type Outcome = Readonly<
 /** Started settlement without an outcome, with its transactions in the order of signing. */
 export type Unfinished = Readonly<{ settlement: Settlement; attempts: readonly Attempt[] }>;
 
-/** Builds the settlement of a payment, with its requester and time. */
 export function toSettlement(payment: SignedPayment, owner: string, begunAtMs: number): Settlement {
   const { id, asset, contract, payer, payTo, amount, authorization, callData } = payment;
   const { nonce, validBefore } = authorization;
@@ -65,7 +63,6 @@ export function toSettlement(payment: SignedPayment, owner: string, begunAtMs: n
   return { ...terms, callData, begunAtMs, owner };
 }
 
-/** Builds the audit entry of an ended settlement. */
 export function auditSettlement(
   { id, payer, payTo, asset, amount, authorizationNonce: nonce }: Settlement,
   outcome: Outcome,
@@ -106,7 +103,6 @@ export type InFlightSettlement = {
   pricedAtMs: number;
   /** Caller that gets a success; undefined while there is no owner. */
   owner: string | undefined;
-  /** Whether it is queued for signing by the submitter. */
   queued: boolean;
   /** Whether the ledger had no record of it when it was requested. */
   unrecorded: boolean;
@@ -124,7 +120,6 @@ export type InFlightSettlement = {
   diagnosed: Readonly<{ cause: string; times: number; retryAtMs: number }> | undefined;
 };
 
-/** In-flight settlements, by payment and by the authorization nonce that they use. */
 export type InFlightSettlements = ReturnType<typeof createInFlightSettlements>;
 
 export function createInFlightSettlements({
@@ -161,7 +156,6 @@ export function createInFlightSettlements({
       idByAuthorization.set(formatAuthorizationKey(settlement), settlement.id);
       return entry;
     },
-    /** Ends a settlement: removes it and reports its outcome to all waiting callers. */
     end: (entry: InFlightSettlement, answer: SettleAnswer | Error): void => {
       // An abandoned settlement may end a second time, when its payment is in flight again.
       if (byId.get(entry.settlement.id) === entry) {

@@ -13,14 +13,12 @@ import type { SignerQueues } from "./submit/signer-queues.ts";
 import { respondTo, type Ownership } from "./ownership.ts";
 import { toSettlement, type Recorded, type InFlightSettlement, type InFlightSettlements } from "./settlement.ts";
 
-/** Creates the error of a settlement above the limit of its seller, or of all. */
 export function createSettlementOverload(full: "caller" | "all", most: number): OverloadError {
   const all = `${most} settlements are under way, which is the most`;
   const what = full === "caller" ? "too many of your settlements are in flight" : all;
   return new OverloadError(503, `${what}; try again in a moment`);
 }
 
-/** Context of a process that answers callers. */
 export type SettlerContext = Pick<SettlementContext, "settlement" | "clock" | "pause"> &
   Readonly<{
     /** Returns why the chain would not accept the payment now; undefined if it would. */
@@ -37,7 +35,6 @@ type SettlerParts = Readonly<{
   queues: Pick<SignerQueues, "submit">;
 }>;
 
-/** Settles payments, each at most once. */
 export type Settler = Readonly<{
   /**
    * @throws {ChainError} when the chain can't be queried; nothing was sent, and nothing will be.
@@ -130,7 +127,6 @@ async function resolveOwner(
   return (await ownership.acquire(settlement.id, claimant)) ? claimant : undefined;
 }
 
-/** Makes a caller the owner of an unowned settlement. */
 async function setOwner(entry: InFlightSettlement, { owner }: Caller, ownership: Ownership): Promise<void> {
   // Set immediately, so that the second of two concurrent callers finds the first.
   entry.owner = owner;

@@ -21,7 +21,6 @@ import { createRecentVerdicts, createReservations } from "./verified-payments.ts
 export type PaymentChecks = ReturnType<typeof createPaymentChecks>;
 
 export type PaymentCheckDependencies = Readonly<{
-  /** Creates the chain for calls in a line. */
   chainAt: (place: CallLocation) => Chain;
   gas: GasLimits;
   /** Returns why an account, or without one every account, can't settle; undefined if it can. */
@@ -62,7 +61,6 @@ export function createPaymentChecks(
   const reservations = createReservations(limits, { clock });
   const askWallet = createWalletCheck(limits, { monotonicMs });
   const chainFor = ({ waiting }: Caller) => chainAt({ line: "verifying", caller: "", ...waiting });
-  /** Returns why a signature that needs the payer's wallet is invalid. */
   const checkWallet = (payment: WalletSigned, caller: Caller): Promise<Refusal | undefined> =>
     askWallet(payment, chainFor(caller));
   return {
@@ -115,12 +113,10 @@ export function createPaymentChecks(
       return rejectUncovered({ ...payment, amount }, cover);
     },
     releaseReservation: reservations.release,
-    /** Returns the result of a view method, on behalf of a caller. */
     read: (call: Parameters<Chain["read"]>[0], caller: Caller): Promise<Hex> => chainFor(caller).read(call),
   };
 }
 
-/** Chain node, and the gas limits of payments. */
 type ChainCheckDependencies = Readonly<{ chain: Chain; gas: GasLimits }>;
 
 /**

@@ -6,7 +6,6 @@ import type { SignedPayment } from "#x402/signed-payment.ts";
 /** Time for which the chain's verdict about a payment is valid. It is close to the block interval, and a seller's work between verify and settle is short. */
 export const verdictFreshMs = 2_000;
 
-/** Recent verdicts about verified payments, so that settling does not recheck the signature or the chain. */
 export type RecentVerdicts = ReturnType<typeof createRecentVerdicts>;
 
 /** Creates a cache of at most `entriesMax` payments that evicts the oldest first. */
@@ -58,10 +57,8 @@ export function createRecentVerdicts(
   };
 }
 
-/** Call that the chain would accept, and when it was checked. */
 type Verdict = Readonly<{ contract: Hex; callData: Hex; atMs: number }>;
 
-/** Verdicts about a payer's payments in one token, and the time at which its last settlement started or ended. */
 type PayerVerdicts = Readonly<{ changedAtMs: number | undefined; verdicts: Map<Hex, Verdict> }>;
 
 /** Settling one of a payer's payments invalidates the verdicts about the others, so few are worth caching. */

@@ -19,15 +19,12 @@ const pendingMs = 600_000;
 
 const statesMax = 100_000;
 
-/** States of channels on the chain, as last read. */
 export type ChannelStates = ReturnType<typeof createChannelStates>;
 
-/** Creates the states, initially unknown. */
 export function createChannelStates() {
   const known = new Map<string, Readonly<{ state: ChannelState; atMs: number }>>();
   const pendingUntilMs = new Map<string, number>();
   let changes = 0;
-  /** Reads the state. */
   const refresh = async (channelId: Hex, { read, clock }: Transfers): Promise<ChannelState> => {
     const [atMs, changesBefore] = [clock(), changes];
     const id = channelId.toLowerCase();
@@ -96,7 +93,6 @@ export function createChannelStates() {
   };
 }
 
-/** Formats the state of a channel as in the specification. */
 export function formatState(
   channelId: Hex,
   { balance, totalClaimed, withdrawRequestedAt, refundNonce }: ChannelState,

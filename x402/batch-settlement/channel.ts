@@ -40,12 +40,10 @@ export function computeChannelId(config: ChannelConfig, chainId: number): Hex {
   return `0x${Buffer.from(computeDigest(chainId, struct)).toString("hex")}`;
 }
 
-/** Computes the hash that a voucher's signer signs. */
 export function computeVoucherDigest(channelId: Hex, maxClaimableAmount: bigint, chainId: number): Uint8Array {
   return computeDigest(chainId, hashWords(voucherTypeHash, channelId.slice(2), encodeInteger(maxClaimableAmount)));
 }
 
-/** Computes the hash with which the receiver's authorizer signs claims. */
 export function computeClaimsDigest(claims: readonly Omit<Claim, "signature">[], chainId: number): Uint8Array {
   const entries = claims.map(({ voucher: { channel, maxClaimableAmount }, totalClaimed }) => {
     const amounts = [maxClaimableAmount, totalClaimed].map(encodeInteger);
@@ -54,7 +52,6 @@ export function computeClaimsDigest(claims: readonly Omit<Claim, "signature">[],
   return computeDigest(chainId, hashWords(batchTypeHash, hashWords(...entries)));
 }
 
-/** Computes the digest that the receiver's authorizer signs for a refund. */
 export function computeRefundDigest(channelId: Hex, nonce: bigint, amount: bigint, chainId: number): Uint8Array {
   return computeDigest(
     chainId,
@@ -95,7 +92,6 @@ export type DepositCollection = Readonly<
   | { collector: "permit2Collector"; nonce: bigint; deadline: bigint; signature: Hex; approval: Hex }
 >;
 
-/** Encodes the call that puts a deposit into a channel. */
 export function encodeDeposit(config: ChannelConfig, amount: bigint, by: DepositCollection): Hex {
   const data =
     by.collector === "erc3009Collector"
@@ -114,7 +110,6 @@ export function encodeDeposit(config: ChannelConfig, amount: bigint, by: Deposit
   return AbiFunction.encodeData(depositFunction, [config, amount, canonicalContracts[by.collector].address, data]);
 }
 
-/** Encodes the call that claims vouchers with the signature of the receivers' authorizer. */
 export function encodeClaims(claims: readonly Claim[], signature: Hex): Hex {
   // A verified voucher may have a `v` that contracts reject.
   const canonical = claims.map((claim) => {
@@ -124,12 +119,10 @@ export function encodeClaims(claims: readonly Claim[], signature: Hex): Hex {
   return AbiFunction.encodeData(claimFunction, [canonical, signature]);
 }
 
-/** Encodes the call that transfers the claimed amount to its receiver. */
 export function encodeSettle(receiver: Hex, token: Hex): Hex {
   return AbiFunction.encodeData(settleFunction, [receiver, token]);
 }
 
-/** Refund of a channel, signed by its receiver's authorizer. */
 export type Refund = Readonly<{ config: ChannelConfig; amount: bigint; nonce: bigint; signature: Hex }>;
 
 /** Encodes the call that refunds a channel, after the given encoded claim if there is one. */
@@ -185,7 +178,6 @@ export function readTotals(channelId: Hex, read: Read): Promise<readonly [balanc
   return readWords(`${views.channels}${channelId.slice(2)}`, read);
 }
 
-/** Reads the state of a channel. */
 export async function readChannelState(channelId: Hex, read: Read): Promise<ChannelState> {
   const view = (name: "withdrawals" | "refundNonce") => readWords(`${views[name]}${channelId.slice(2)}`, read);
   const [[balance, totalClaimed], [, initiatedAt], [refundNonce]] = await Promise.all([

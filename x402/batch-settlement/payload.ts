@@ -15,7 +15,6 @@ const signatureBytes = z
 
 const uint128Max = (1n << 128n) - 1n;
 const amount = number.transform(BigInt).refine((value) => value <= uint128Max, "expected a number below 2^128");
-/** Terms of a channel. */
 export const channelConfig = z.object({
   payer: address,
   payerAuthorizer: address,
@@ -76,10 +75,8 @@ export const channelPayload = z.discriminatedUnion("type", [
   z.object({ type: z.literal("settle"), receiver: address, token: address }),
 ]);
 
-/** Payload of a buyer. */
 export type BuyerPayload = Readonly<z.output<typeof buyerPayload>>;
 
-/** Payload of the scheme, by its type. */
 export type ChannelPayload = Readonly<z.output<typeof channelPayload>>;
 
 /** Terms of a channel, which never change; their hash is its id. */

@@ -78,7 +78,6 @@ export async function claimVouchers(
   return { ...nameReasons(await states.change(ids, transfers, settle), names.claim), payer: undefined, reported };
 }
 
-/** Transfers the claimed amount to its receiver. */
 export async function settleClaimed({ payment, requirements }: OrderOf<"settle">, transfers: Transfers): Settled {
   const { receiver, token } = payment;
   const refusal = refuseChannel({ receiver, token }, requirements);
@@ -145,14 +144,12 @@ export async function refundChannel(
   return states.report(answered, { channelId, amount: paid }, transfers);
 }
 
-/** Returns how much of a channel is claimed after the given claims. */
 function findClaimed(claims: readonly Claim[], channelId: Hex, claimed: bigint, chainId: number): bigint {
   return claims
     .filter(({ voucher }) => computeChannelId(voucher.channel, chainId) === channelId)
     .reduce((most, { totalClaimed }) => (totalClaimed > most ? totalClaimed : most), claimed);
 }
 
-/** Encodes the period for which a call stays the same transaction. */
 function encodePeriod({ clock }: Pick<Transfers, "clock">): string {
   return encodeInteger(BigInt(Math.floor(clock() / retryMs)));
 }
@@ -177,7 +174,6 @@ function refuseAsset({ asset }: OrderOf<"claim">["requirements"], { assets }: Tr
   return { reason: reason.requirements, message: `asset ${asset} is not settled here.` };
 }
 
-/** Returns why a channel doesn't match the requirements' payee and token. */
 function refuseChannel(
   { receiver, token }: Pick<ChannelConfig, "receiver" | "token">,
   { payTo, asset }: OrderOf<"claim">["requirements"],

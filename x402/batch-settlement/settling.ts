@@ -10,7 +10,6 @@ import { checkVoucher, rejectConfig, rejectState, type SignedVoucher } from "./v
 
 const types = new Set(["deposit", "voucher", "refund", "claim", "settle"]);
 
-/** Order with one type of payload. */
 type ChannelOrder<Type extends ChannelPayload["type"]> = Order<Extract<ChannelPayload, { type: Type }>>;
 
 /**

@@ -11,7 +11,6 @@ import type { ChannelConfig, ChannelPayload } from "./payload.ts";
 
 type Voucher = Extract<ChannelPayload, { type: "voucher" }>["voucher"];
 
-/** Voucher with its channel's terms. */
 type ChannelVoucher = Readonly<{ config: ChannelConfig; voucher: Voucher }>;
 
 /**
@@ -23,7 +22,6 @@ export type SignedVoucher = Readonly<{ channelId: Hex; max: bigint; isRefund: bo
 /** Withdrawal delays that the channels' contract allows, in seconds: 15 minutes to 30 days. */
 const delays = { min: 900, max: 2_592_000 } as const;
 
-/** Returns the chain of the requirements. */
 export function readChainId({ network }: Pick<PaymentRequirements, "network">): number {
   return Number(network.split(":")[1]);
 }

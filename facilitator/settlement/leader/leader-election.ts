@@ -8,7 +8,6 @@ import { startLeaderTerm, type Term } from "./term.ts";
 /** This replica as a candidate for settling: it settles whenever no other replica does. Disposal ends its current term, if any. */
 export type Candidate = AsyncDisposable &
   Readonly<{
-    /** Current term of this replica; undefined while another replica settles. */
     term: () => Term | undefined;
     readiness: () => ReadinessCheck;
   }>;
@@ -23,7 +22,6 @@ const leaseTrustMs = 3_500;
 /** A quarter of a term's lifetime, so that two renewals may fail. */
 const renewIntervalMs = 1_000;
 
-/** Starts to settle when no other replica does; stands by otherwise. */
 export function startCandidate(context: SettlementContext, { lease, inTerm }: SharedLedger): Candidate {
   const { pause, log } = context;
   let term: Term | undefined;
@@ -72,7 +70,6 @@ export function startCandidate(context: SettlementContext, { lease, inTerm }: Sh
   return { term: () => term, readiness, [Symbol.asyncDispose]: () => candidacy[Symbol.asyncDispose]() };
 }
 
-/** Creates functions that query the database and track whether it responds. */
 function createQuerying({ log }: Pick<SettlementContext, "log">) {
   let state: ReadinessCheck = { ok: true, message: "answers" };
   /** Returns the result of the work; undefined if the database is unavailable. */
@@ -99,7 +96,6 @@ function createQuerying({ log }: Pick<SettlementContext, "log">) {
   return { runQuery, runClaim, readiness: () => state };
 }
 
-/** Database query that starts or renews a term. */
 type LeaseClaim = Readonly<{
   /** The database agreed: the lease is valid from the time of the query. */
   confirm: () => void;

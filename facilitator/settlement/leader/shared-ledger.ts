@@ -14,7 +14,6 @@ export type SharedLedger = ReturnType<typeof createSharedLedger>;
 /** Ledger and requests of one term's leader; every write throws `TermEndedError` once the term is over. */
 export type TermLedger = ReturnType<SharedLedger["inTerm"]>;
 
-/** Creates this replica's ledger of one chain on a store that has its tables. */
 export function createSharedLedger(options: Readonly<{ chainId: number }>, dependencies: StoreDependencies) {
   const { guard, ...lease } = createSettlerLease(options, dependencies);
   return {

@@ -18,16 +18,12 @@ import {
 import { startCandidate } from "./leader-election.ts";
 import type { SharedLedger } from "./shared-ledger.ts";
 
-/** Record of an ended settlement. */
 type CompletedRecord = Exclude<Recorded, { state: "begun" }>;
 
-/** Settlement awaited by a caller in this process. */
 type Watched = Readonly<{
   /** Final record, or `gone` if it no longer exists. Never rejects. */
   ended: Promise<CompletedRecord | "gone">;
-  /** Its newest known transaction. */
   transaction: () => Hex | undefined;
-  /** Stops waiting. */
   leave: () => void;
 }>;
 
@@ -89,7 +85,6 @@ export function createOutcomeWatch(
         },
       };
     },
-    /** Returns the number of waits. */
     size: (): number => waits,
     [Symbol.asyncDispose]: () => loop[Symbol.asyncDispose](),
   };

@@ -17,9 +17,7 @@ import { TermEndedError, type TermLedger } from "./shared-ledger.ts";
 export type Term = AsyncDisposable &
   Readonly<{
     settling: Settling;
-    /** Aborts when the term can't continue. */
     over: AbortSignal;
-    /** Checks for requests immediately. */
     wake: () => void;
     /** Ends the term without releasing its lease; nothing more is written. */
     lose: () => void;

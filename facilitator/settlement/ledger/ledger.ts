@@ -14,7 +14,6 @@ import {
 } from "./rows.ts";
 import type { Attempt, Outcome, Recorded, Settlement, Unfinished } from "../settlement.ts";
 
-/** Settlement and the transaction about to be sent for it. */
 type Begun = Readonly<{ settlement: Settlement; attempt: Attempt }>;
 
 /**
@@ -67,7 +66,6 @@ const deleteChildlessSql = `DELETE FROM settlement WHERE chain_id = $1 AND state
 const deleteFinishedSql = `DELETE FROM settlement WHERE (chain_id, id) IN (SELECT chain_id, id FROM settlement
   WHERE state <> 'begun' AND finished_at_ms < $1 ORDER BY finished_at_ms LIMIT $2)`;
 
-/** Creates the ledger of one chain on a store that has its tables. */
 export function createLedger(
   { chainId }: Readonly<{ chainId: number }>,
   { store, clock, guard = async () => undefined }: LedgerDependencies,
@@ -111,7 +109,6 @@ const callSql = "SELECT call_data FROM settlement WHERE chain_id = $1 AND id = $
 /** Creates checks of one chain's records in the ledger, as long as it retains them. Each throws `StoreError`. */
 export function createRecordChecks({ chainId, store }: Readonly<{ chainId: number; store: Pick<SqlStore, "rows"> }>) {
   return {
-    /** Returns the call of a recorded settlement. */
     findCall: async (id: Hex): Promise<Hex | undefined> => {
       const [row] = await store.rows(callSql, [chainId, id]);
       return row && (String(row["call_data"]) as Hex);

@@ -12,7 +12,6 @@ export type LedgerLocation = Readonly<{ path?: string | undefined; isHandedOver?
 /** Store with the ledger's tables; `isShared` if other processes may use it as well. */
 export type LedgerStore = Readonly<{ store: SqlStore; isShared: boolean }>;
 
-/** Default path of the ledger's file. */
 export const defaultLedgerPath = ".gatehouse/facilitator.sqlite";
 
 /**

@@ -7,7 +7,6 @@ import type { Hex } from "#x402/hex.ts";
  * one may follow.
  */
 export type Refund = Readonly<{
-  /** The settlement's. */
   id: Hex;
   amount: bigint;
   state: "sent" | "refunded" | "failed";
@@ -35,7 +34,6 @@ const beginSql = `INSERT INTO refund (chain_id, id, amount, state, hash, nonce, 
   WHERE refund.state = 'failed' OR (refund.state = 'sent' AND refund.hash = $8)`;
 const endSql = "UPDATE refund SET state = $4 WHERE chain_id = $1 AND id = $2 AND hash = $3 AND state = 'sent'";
 
-/** Creates the refunds of one chain on a store that has the ledger's tables. */
 export function createRefunds(
   { chainId }: Readonly<{ chainId: number }>,
   { store, clock }: Readonly<{ store: SqlStore; clock: () => number }>,

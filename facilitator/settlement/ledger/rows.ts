@@ -21,7 +21,6 @@ export function toSettlementRow(chainId: number, settlement: Settlement): readon
   return [chainId, id, asset, nonceSpace, contract.toLowerCase(), payer, payTo, ...texts, begunAtMs, "begun", owner];
 }
 
-/** Columns returned by {@link toSettlementRow}. */
 export const settlementColumns =
   "chain_id, id, asset, nonce_space, contract, payer, pay_to, amount, authorization_nonce, valid_before, call_data, begun_at_ms, state, owner";
 
@@ -34,7 +33,6 @@ export function toAttemptRow(chainId: number, settlementId: Hex, attempt: Attemp
   return [chainId, settlementId, hash, signer, nonce, bytes, ...fees, signedAtMs, index, size];
 }
 
-/** Columns returned by {@link toAttemptRow}. */
 export const attemptColumns =
   "chain_id, settlement_id, hash, signer, nonce, raw_transaction, max_fee_per_gas, max_priority_fee_per_gas, signed_at_ms, batch_index, batch_size";
 
@@ -59,7 +57,6 @@ function toOwner({ owner }: SqlRow): string | undefined {
   return typeof owner === "string" ? owner : undefined;
 }
 
-/** Reads a row of table `settlement`. */
 export function toSettlement(row: SqlRow): Settlement {
   return {
     id: readHex(row, "id"),

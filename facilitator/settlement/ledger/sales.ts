@@ -52,7 +52,6 @@ export type SalesOptions = Readonly<{
   firstChainId?: number;
 }>;
 
-/** Creates the record of one chain's sales on a store that has the ledger's tables. */
 export function createSales(
   { chainId, firstChainId = chainId }: SalesOptions,
   { store, clock }: Readonly<{ store: SqlStore; clock: () => number }>,
@@ -139,7 +138,6 @@ export function computeGasCost(
   }, 0n);
 }
 
-/** Sums up the spending of several hours. */
 export function sumSpent(hours: readonly GasOfHour[]): bigint {
   return hours.reduce((sum, { spent }) => sum + spent, 0n);
 }
@@ -152,7 +150,6 @@ function formatHour(atMs: number): string {
   return new Date(atMs).toISOString().slice(0, 13);
 }
 
-/** Parses the start of an hour, or of a day. */
 function readHour(text: string): number {
   return Date.parse(text.length === 10 ? text : `${text}:00Z`);
 }

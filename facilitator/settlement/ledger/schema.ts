@@ -1,6 +1,5 @@
 import type { Migrations } from "#daemon/sql/sqlite.ts";
 
-/** Supports counting the notes of one payer. */
 const addNotePayer = `ALTER TABLE verification ADD COLUMN payer text;
    CREATE INDEX verification_by_payer ON verification (chain_id, payer)`;
 
@@ -57,7 +56,6 @@ const addContracts = `ALTER TABLE settlement ADD COLUMN contract text;
    CREATE UNIQUE INDEX settlement_authorization
      ON settlement (chain_id, (COALESCE(nonce_space, asset)), payer, authorization_nonce) WHERE state <> 'failed'`;
 
-/** Translates the definition of a table to PostgreSQL. */
 const toPostgres = (definition: string) => definition.replaceAll(" INTEGER", " bigint").replaceAll(" STRICT", "");
 
 const attemptColumns = `

@@ -4,7 +4,6 @@ import { section } from "#daemon/settings/section.ts";
 import { filePath } from "#daemon/settings/types.ts";
 import { postgresSettings } from "#daemon/sql/postgres-settings.ts";
 
-/** Settings for the ledger: its database, and how long it retains finished settlements. */
 export const ledger = section({
   path: filePath
     .optional()

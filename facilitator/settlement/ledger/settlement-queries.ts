@@ -33,7 +33,6 @@ export async function readSettledAfter(
   }));
 }
 
-/** Settlement with everything that the ledger has about it. Times are milliseconds since 1970. */
 export type ExportedSettlement = Readonly<{
   settlement: Settlement;
   recorded: Recorded;
@@ -49,7 +48,6 @@ export type ExportedSettlement = Readonly<{
  */
 export type ExportRange = Readonly<{ fromMs: number; toMs: number; seller: string | undefined }>;
 
-/** Max settlements in memory at a time. */
 const pageRows = 200;
 
 const exportedColumns = `settlement.*, sale.seller AS seller, refund.state AS refund_state, refund.amount AS refund_amount,

@@ -14,7 +14,6 @@ import type { Attempt, InFlightSettlement } from "../settlement.ts";
 export type Job = Readonly<{
   entries: readonly InFlightSettlement[];
   replaced: Attempt | undefined;
-  /** Gas limit of a new batch. */
   gas?: bigint | undefined;
 }>;
 

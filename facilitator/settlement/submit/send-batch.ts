@@ -8,7 +8,6 @@ import { signBatch, type Nonces, type SignedJob, type SigningAccount } from "./s
 import type { SettlementContext } from "../context.ts";
 import type { Attempt, InFlightSettlement } from "../settlement.ts";
 
-/** Settlement without a transaction, and why there is none. */
 export type UnsentBatch = Readonly<{ entry: InFlightSettlement; failure: Error }>;
 
 /**

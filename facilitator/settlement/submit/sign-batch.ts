@@ -12,7 +12,6 @@ import { encodeBatch, type Job } from "./batch-planner.ts";
  */
 export type Nonces = ReturnType<typeof createNonceAllocator>;
 
-/** Creates the nonces of an account that has sent no transactions. */
 export function createNonceAllocator() {
   const held = new Set<number>();
   let floor: number | undefined;
@@ -24,9 +23,7 @@ export function createNonceAllocator() {
   };
   return {
     next,
-    /** Returns the next nonce; undefined before the chain was queried. */
     known: (): number | undefined => (floor === undefined ? undefined : next()),
-    /** Returns the next nonce, and reserves it. */
     acquire: (): number => {
       const nonce = next();
       held.add(nonce);
@@ -55,7 +52,6 @@ export function createNonceAllocator() {
       floor = chainNext;
       held.clear();
     },
-    /** Returns how many transactions may be in flight. */
     heldCount: (): number => held.size,
   };
 }
@@ -71,7 +67,6 @@ export type SignedJob = Pick<Job, "replaced"> &
     pricedBeforeMs: number;
   }>;
 
-/** Account that signs. */
 export type SigningAccount = Readonly<{
   signer: TransactionSigner;
   nonces: Nonces;

@@ -18,13 +18,11 @@ export type Submitter = Readonly<{
   submit: (...entries: readonly InFlightSettlement[]) => void;
   /** Queues the replacement of the newest transaction of settlements, or of another one with the given nonce, with a higher fee. */
   replace: (entries: readonly InFlightSettlement[], nonce?: number) => void;
-  /** Returns the number of settlements that are queued or being sent. */
   size: () => number;
   /** Resolves when the queue is empty and nothing is being sent. */
   idle: () => Promise<void>;
 }>;
 
-/** Activity of one signing account. */
 export type SignerState = Readonly<{ address: Hex; nextNonce: number | undefined; inFlight: number }>;
 
 /** Queues of all signing accounts: a settlement goes to the shortest one whose account can settle. */
@@ -34,12 +32,10 @@ export type SignerQueues = Pick<Submitter, "idle"> &
     submit: (entries: readonly InFlightSettlement[], preferred?: Hex) => void;
     /** Queues the replacement of the newest transaction of settlements; nothing if no account here signed it. */
     replace: Submitter["replace"];
-    /** Nonces of each account, by its address. */
     nonces: ReadonlyMap<Hex, Nonces>;
     states: () => readonly SignerState[];
   }>;
 
-/** One signing account with its queue. */
 type Account = Readonly<{ address: Hex; nonces: Nonces; submitter: Submitter }>;
 
 /** Creates the queues. A settlement that its account can't send moves to another one that can; otherwise it ends. */
@@ -54,7 +50,6 @@ export function createSignerQueues(
     ledger: Ledger;
     book: InFlightSettlements;
     logsUses: (asset: Hex) => boolean;
-    /** Called when transactions were sent, to trigger the check for receipts. */
     onSent: () => void;
   }>,
 ): SignerQueues {
@@ -137,7 +132,6 @@ export function createSubmitter(
     log: Logger;
     sendBatch: (jobs: readonly Job[]) => Promise<SentBatch>;
     onSent: () => void;
-    /** Receives settlements without a transaction that could not be sent. */
     onUnsent: (unsent: UnsentBatch) => void;
   }>,
 ): Submitter {

@@ -6,7 +6,6 @@ import type { Cause } from "./diagnosis.ts";
 import type { SettlementSettings } from "../settings.ts";
 import type { Attempt, Outcome, InFlightSettlement } from "../settlement.ts";
 
-/** Snapshot of the chain's state. */
 export type Observation = Readonly<{
   head: Head;
   /** Next nonce of each account with transactions, according to mined blocks. */
@@ -97,7 +96,6 @@ function canPayMore(newest: Attempt, { bumpPercent, maxFeePerGasGwei }: Decision
   return raiseFees(newest, newest, { percent: bumpPercent, limit: computeFeeLimit(maxFeePerGasGwei) }) !== undefined;
 }
 
-/** Returns whether a transaction could still be mined, because its nonce is unused. */
 export function isOpen({ signer, nonce, hash }: Attempt, seen: Observation): boolean {
   if (seen.receipts.has(hash)) return false;
   return nonce >= (seen.nextNonces.get(signer) ?? 0);

@@ -11,7 +11,6 @@ import { isNonceUsed, isWithinChannels, readCover } from "../../chain/transfer-m
 import type { SettlementContext } from "../context.ts";
 import type { Attempt, Outcome, InFlightSettlement } from "../settlement.ts";
 
-/** Newest block, and the receipts of our mined transactions by hash. */
 type Mined = Readonly<{ head: Head; receipts: ReadonlyMap<Hex, Receipt> }>;
 
 /** Cause for diagnosing a settlement; see `Decision`. */

@@ -81,7 +81,6 @@ export function createTracker(context: SettlementContext, parts: TrackerParts): 
 
 type TrackerContext = SettlementContext & TrackerParts;
 
-/** Lists the accounts whose transactions may be in flight. */
 function listAccounts(
   entries: readonly InFlightSettlement[],
   { nonces }: Pick<SignerQueues, "nonces">,
@@ -91,7 +90,6 @@ function listAccounts(
   return [...new Set([...signers, ...busy])];
 }
 
-/** Fetches the receipts of all transactions that could have been mined. */
 async function fetchReceipts(
   entries: readonly InFlightSettlement[],
   seen: Observation,
@@ -220,7 +218,6 @@ function listWaiting(
   return [...groupByTransaction(byNonce).values()];
 }
 
-/** Groups settlements by their newest transaction. */
 function groupByTransaction(
   entries: readonly InFlightSettlement[],
 ): ReadonlyMap<Hex | undefined, readonly InFlightSettlement[]> {
