@@ -5,10 +5,7 @@ import type { NetworkOptions } from "./network-options.ts";
 import type { FacilitatorSettings } from "./settings.ts";
 
 export type ServedCallers = Pick<FacilitatorSettings, "apiKeys" | "openToAnybody"> &
-  Readonly<{
-    listen: Readonly<{ host: string }>;
-    networks: readonly Pick<NetworkOptions, "payees" | "assets">[];
-  }>;
+  Readonly<{ listen: Readonly<{ host: string }>; networks: readonly Pick<NetworkOptions, "payees" | "assets">[] }>;
 
 /**
  * Prevents paying gas for arbitrary payments by accident: a caller on another machine needs an API key, or can settle only payments to the

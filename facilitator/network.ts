@@ -32,11 +32,7 @@ export type NetworkDependencies = Pick<
   "signers" | "clock" | "monotonicMs" | "pause" | "random" | "log" | "audit"
 > &
   LedgerStore &
-  Readonly<{
-    signal: AbortSignal;
-    metrics: NetworkMetrics;
-    connect: typeof connectToNode;
-  }>;
+  Readonly<{ signal: AbortSignal; metrics: NetworkMetrics; connect: typeof connectToNode }>;
 
 export type Network = AsyncDisposable &
   SettledNetwork &

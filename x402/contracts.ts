@@ -35,11 +35,7 @@ export const canonicalContracts = {
     address: "0x402085c248EeA27D92E8b30b2C58ed07f9E20001",
     uses: ["exact-permit2"],
   },
-  uptoProxy: {
-    name: "x402UptoPermit2Proxy",
-    address: "0x4020A4f3b7b90ccA423B9fabCc0CE57C6C240002",
-    uses: ["upto"],
-  },
+  uptoProxy: { name: "x402UptoPermit2Proxy", address: "0x4020A4f3b7b90ccA423B9fabCc0CE57C6C240002", uses: ["upto"] },
   batchSettlement: {
     name: "x402BatchSettlement",
     address: "0x4020074e9dF2ce1deE5A9C1b5c3f541D02a10003",

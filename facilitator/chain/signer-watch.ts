@@ -6,10 +6,7 @@ import type { Chain } from "./chain.ts";
 import { ChainError } from "./chain-error.ts";
 import type { TransactionSigner } from "./transaction-signer.ts";
 
-export type SignerWatchOptions = Readonly<{
-  chainId: number;
-  gasLimit: number;
-}>;
+export type SignerWatchOptions = Readonly<{ chainId: number; gasLimit: number }>;
 
 /** Last known state of the signing accounts; reading it never calls the node. */
 export type SignerWatch = ReturnType<typeof createSignerWatch>;

@@ -16,11 +16,7 @@ import { createTracker } from "./track/tracker.ts";
  * Disposal waits until signed transactions are sent; the next instance resumes settlements without an outcome.
  */
 export type Settling = AsyncDisposable &
-  Readonly<{
-    book: InFlightSettlements;
-    funds: PayerFunds;
-    queues: Pick<SignerQueues, "submit" | "states">;
-  }>;
+  Readonly<{ book: InFlightSettlements; funds: PayerFunds; queues: Pick<SignerQueues, "submit" | "states"> }>;
 
 /** Resumes the settlements that the ledger records as started: looks for their transactions, and resends missing ones. */
 export async function startSettling(context: SettlementContext, ledger: Ledger): Promise<Settling> {

@@ -16,10 +16,7 @@ import {
 import { causeTrouble } from "./simulated-trouble.ts";
 
 /** Options of a simulation. The seed alone determines a run. */
-export type SimulationOptions = Readonly<{
-  seed: number;
-  sabotage?: Sabotage;
-}>;
+export type SimulationOptions = Readonly<{ seed: number; sabotage?: Sabotage }>;
 
 /** Result of a run: descriptions of violations, empty if there are none; and the numbers of terms and responses. */
 export type SimulationResult = Readonly<{ problems: readonly string[]; terms: number; answers: number }>;

@@ -159,9 +159,7 @@ test.each([
   await using after = await startFacilitator(place(what, env));
   expect((await after.as("a-sale").settle(payment)).body).toEqual(settled);
   expect((await after.as("b-sale").settle(payment)).body).toMatchObject(duplicate);
-  expect((await after.verify(payment)).body).toMatchObject({
-    invalidReason: "invalid_exact_evm_nonce_already_used",
-  });
+  expect((await after.verify(payment)).body).toMatchObject({ invalidReason: "invalid_exact_evm_nonce_already_used" });
   const another = await signPayment(chain.token);
   const message = expect.stringContaining(why);
   expect((await after.as("b-sale").settle(another)).body).toMatchObject({ success: false, errorMessage: message });

@@ -109,9 +109,7 @@ test("probes and metrics are answered while every connection is waiting for its 
 
 test("a payment of nothing, or of less than the minimum, costs no gas; one of the minimum settles", async () => {
   const asset = { address: chain.token, name: "USDC", version: "2", minAmount: 500 };
-  await using facilitator = await start("minimum", {
-    GATEHOUSE_FACILITATOR_ASSETS: JSON.stringify([asset]),
-  });
+  await using facilitator = await start("minimum", { GATEHOUSE_FACILITATOR_ASSETS: JSON.stringify([asset]) });
   // The payments port is not the admin port.
   for (const path of ["/livez", "/readyz", "/metrics"]) {
     expect([path, (await fetch(`${facilitator.url}${path}`)).status]).toEqual([path, 404]);

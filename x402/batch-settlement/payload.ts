@@ -30,10 +30,7 @@ const claim = z.object({
   totalClaimed: amount,
 });
 const claims = z.array(claim).max(100);
-const channel = {
-  channelConfig,
-  voucher: z.object({ channelId: bytes32, maxClaimableAmount: amount, signature }),
-};
+const channel = { channelConfig, voucher: z.object({ channelId: bytes32, maxClaimableAmount: amount, signature }) };
 const erc3009Authorization = z.object({
   validAfter: decimalUint256,
   validBefore: decimalUint256,

@@ -32,9 +32,7 @@ const payment = {
   voucher: { channelId: computeChannelId(channelConfig, 1_672), maxClaimableAmount: 10n, signature: "0x12" },
   deposit: {
     amount: 100n,
-    authorization: {
-      erc3009Authorization: { validAfter: 0n, validBefore: 2n ** 40n, salt: 1n, signature: "0x34" },
-    },
+    authorization: { erc3009Authorization: { validAfter: 0n, validBefore: 2n ** 40n, salt: 1n, signature: "0x34" } },
   },
 } as const;
 const order: Order<ChannelPayload> = { payment, requirements, accepted: requirements, extensions: {} };

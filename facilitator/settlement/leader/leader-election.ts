@@ -6,11 +6,7 @@ import type { SharedLedger } from "./shared-ledger.ts";
 import { startLeaderTerm, type Term } from "./term.ts";
 
 /** This replica as a candidate for settling: it settles whenever no other replica does. Disposal ends its current term, if any. */
-export type Candidate = AsyncDisposable &
-  Readonly<{
-    term: () => Term | undefined;
-    readiness: () => ReadinessCheck;
-  }>;
+export type Candidate = AsyncDisposable & Readonly<{ term: () => Term | undefined; readiness: () => ReadinessCheck }>;
 
 /**
  * Time for which a replica trusts a renewal, by its own clock, from before the request. It is shorter than the term's lifetime, so that a

@@ -33,10 +33,6 @@ describe("settlement ledger in a SQLite file that two processes share for a whil
     const clockwork = resources.use(open());
     const connect = () => createSharedLedger({ chainId: 1_672 }, { store: owned.use(open()), clock: () => contractMs });
     const owned = resources.move();
-    return {
-      connect,
-      passTime: (ms) => ageTerms(clockwork, ms),
-      [Symbol.asyncDispose]: () => owned.disposeAsync(),
-    };
+    return { connect, passTime: (ms) => ageTerms(clockwork, ms), [Symbol.asyncDispose]: () => owned.disposeAsync() };
   });
 });

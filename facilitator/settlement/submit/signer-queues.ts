@@ -46,12 +46,7 @@ export function createSignerQueues(
     book,
     logsUses,
     onSent,
-  }: Readonly<{
-    ledger: Ledger;
-    book: InFlightSettlements;
-    logsUses: (asset: Hex) => boolean;
-    onSent: () => void;
-  }>,
+  }: Readonly<{ ledger: Ledger; book: InFlightSettlements; logsUses: (asset: Hex) => boolean; onSent: () => void }>,
 ): SignerQueues {
   const { signers, signerWatch, log, gas, settlement: options } = context;
   const accounts = signers.map((signer): Account => {

@@ -71,10 +71,7 @@ async function compare(
   { rounds }: SalesOptions,
   run: (seller: Seller) => Promise<Rates>,
 ): Promise<Rounds> {
-  const measured: {
-    ours: Rates;
-    others: Rates;
-  }[] = [];
+  const measured: { ours: Rates; others: Rates }[] = [];
   for (let round = 0; round < rounds; round += 1) measured.push({ ours: await run(ours), others: await run(others) });
   const row = (side: string, of: (round: Rounds[number]) => Rates) => ({
     side,

@@ -30,11 +30,7 @@ async function measureValid(surroundings: Surroundings): Promise<readonly Figure
   const sign = (count: number) => signBodies(place.token, count);
   const requests = { ours: ownRequests, others: otherRequests };
   for (const side of sides)
-    await sendAll({
-      ...side,
-      ...postBodies(side, sign(side.name === own ? warmUps : otherRequests), valid),
-      atOnce,
-    });
+    await sendAll({ ...side, ...postBodies(side, sign(side.name === own ? warmUps : otherRequests), valid), atOnce });
   const what = `/verify of valid payments, ${atOnce} at a time`;
   const rounds = await compareSides(surroundings, { ...valid, what, atOnce, requests, sign });
   const cpu = compareToSide(rounds, ({ cpuMicros }) => cpuMicros, "x402-rs");

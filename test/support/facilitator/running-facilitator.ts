@@ -59,9 +59,7 @@ export function buildFacilitatorEnvironment({
 
 /** Starts a facilitator and waits until it is ready. */
 export async function startFacilitator(place: FacilitatorLocation): Promise<RunningFacilitator> {
-  const process = await startService("facilitator", buildFacilitatorEnvironment(place), {
-    constants: place.constants,
-  });
+  const process = await startService("facilitator", buildFacilitatorEnvironment(place), { constants: place.constants });
   const url = process.urls["facilitator"] ?? "";
   const operationsUrl = process.urls["facilitator-operations"] ?? "";
   const post: RunningFacilitator["post"] = async (path, body, headers = {}) => {
