@@ -44,7 +44,6 @@ export const commandExamples: Readonly<Record<string, readonly string[]>> = {
   "config dump": ["gatehouse config dump sidecar --changed"],
 };
 
-/** Adds examples to the help of every subcommand. */
 export function addExamples(program: Command): void {
   for (const { name, command } of listCommands(program)) {
     const examples = commandExamples[name] ?? [];

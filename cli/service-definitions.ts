@@ -14,7 +14,6 @@ const definitions = {
   upstream: async () => (await import("#devnet/upstream/settings.ts")).upstreamSettings,
 } satisfies Readonly<Record<string, () => Promise<SettingsDefinition>>>;
 
-/** Name of a service, or of a command with settings of its own. */
 export type ServiceName = keyof typeof definitions;
 
 export const serviceNames = Object.keys(definitions) as readonly ServiceName[];
@@ -23,12 +22,10 @@ export function isServiceName(name: string): name is ServiceName {
   return Object.hasOwn(definitions, name);
 }
 
-/** Loads the settings of one service. */
 export function loadDefinition(service: ServiceName): Promise<SettingsDefinition> {
   return definitions[service]();
 }
 
-/** Loads the settings of all services, for the documentation. */
 export function loadDefinitions(): Promise<readonly SettingsDefinition[]> {
   return Promise.all(serviceNames.map(loadDefinition));
 }

@@ -8,14 +8,12 @@ import { shareCompileCache } from "./shared-compile-cache.ts";
 const module = join(mkdtempSync(join(tmpdir(), "gatehouse-compiled-")), "module.mjs");
 writeFileSync(module, "export const answer = 42;\n");
 
-/** Makes Node compile a module with a cache, and returns the cache's directory. */
 function fillCache(): string {
   const cache = mkdtempSync(join(tmpdir(), "gatehouse-cache-"));
   execFileSync(process.execPath, [module], { env: { NODE_COMPILE_CACHE: cache } });
   return cache;
 }
 
-/** Finds Node's directory for compiled user code. */
 function findCacheOf(cache: string, user: number): string {
   const program = 'console.log(require("node:module").getCompileCacheDir())';
   const run = { env: { NODE_COMPILE_CACHE: cache }, uid: user, gid: process.getgid?.(), encoding: "utf8" } as const;

@@ -11,7 +11,6 @@ export function createTerminalOutput({ mask }: Readonly<{ mask: Mask }>) {
   } as const;
 }
 
-/** Returns whether a stream is a terminal on which the user wants colours. */
 export function hasColors(stream: NodeJS.WriteStream): boolean {
   return stream.isTTY && !process.env["NO_COLOR"];
 }

@@ -60,7 +60,6 @@ async function openBuyer(units = 60n, files?: string) {
     });
     return [payment, await sign(accepted, request)] as const;
   };
-  /** Does the same, and returns the totals of the signed vouchers. */
   const signTwice = async (accepted: PaymentRequirements, state: SellersState) =>
     (await signPair(accepted, state)).map(({ voucher }) => voucher.maxClaimableAmount);
   return { directory, budget, channels, signer, sign, pay, signPair, signTwice };

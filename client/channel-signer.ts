@@ -3,7 +3,6 @@ import { reason } from "#x402/reason.ts";
 import type { PayingAccount } from "#x402/scheme.ts";
 import { limitVouchers } from "./voucher-limit.ts";
 
-/** What a seller said of a channel on the chain. */
 type ReportedTotals = Readonly<{ channelId: string; balance: bigint; totalClaimed: bigint }>;
 
 /**

@@ -13,17 +13,14 @@ export type OfferView = Readonly<{
   payTo: string;
   /** In the token's smallest units, as sent by the server. */
   amount: string;
-  /** Amount in whole tokens. */
   price: string | null;
   decimals: number | null;
-  /** Symbol reported by the token's contract. */
   symbol: string | null;
   maxTimeoutSeconds: number;
   /** Reason why the limits forbid this payment; null if they allow it. */
   objection: string | null;
 }>;
 
-/** Limits to check offers against, the known decimals of their tokens, and a reader for token symbols. */
 export type OfferCheck = Readonly<{
   limits: PaymentLimits;
   tokens: TokenReader | undefined;

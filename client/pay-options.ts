@@ -24,19 +24,15 @@ export type PayOptions = Readonly<{
   maxTotal?: string;
   /** Directory in which channels are remembered; unset: no channel is opened. */
   channels?: string;
-  /** Shows what would be paid, without paying. */
   dryRun?: boolean;
-  /** Writes one JSON document to stdout instead of the body. */
   json?: boolean;
   /** Reports the decoded payment headers instead of one line per step. */
   verbose?: boolean;
-  /** Output file for the body, instead of stdout. */
   output?: string;
   /** Timeout of one request; default 60000. */
   timeoutMs?: number;
 }>;
 
-/** Options sufficient for a payment. */
 export type PurchaseOptions = PayOptions & Readonly<{ maxAmount: string; privateKey: string }>;
 
 /** Returns whether the options specify both price and token, as a payment requires. */

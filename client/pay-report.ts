@@ -23,7 +23,6 @@ export type PayReport = Readonly<{
   settlement(): SettleResponse | undefined;
   /** Returns how often the same payment was resent. */
   repeats(): number;
-  /** Reports the outcome and returns the exit status. */
   end(end: PayEnd, message?: string): number;
 }>;
 

@@ -10,12 +10,10 @@ export function toTerminalText(text: string): string {
   return text.replace(unprintable, " ");
 }
 
-/** Shortens a server's or contract's text to one line. */
 export function toPlainText(text: string): string {
   return toTerminalText(text).replaceAll("\n", " ").slice(0, shownMax);
 }
 
-/** Formats an error and its chain of causes as one line. */
 export function formatError(error: unknown): string {
   return toPlainText(joinCauses(error));
 }

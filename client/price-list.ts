@@ -12,7 +12,6 @@ import { bufferResponse, type Fetch } from "./repeating-fetch.ts";
 /** Max validity of a payment signed by the client; see `PayingFetchOptions`. */
 const maxValiditySeconds = 3_600;
 
-/** Exceeds every 256-bit amount. */
 const noCap = { kind: "units", units: 10n ** 78n } as const;
 
 /** Requests the price of a resource and shows every offer, with any objection to it. Signs nothing. If the resource is free, delivers it. */

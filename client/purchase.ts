@@ -20,10 +20,8 @@ export type PurchaseDependencies = Readonly<{
   signal: AbortSignal | undefined;
 }>;
 
-/** Outcome of a run, and its message. */
 export type Ending = Readonly<{ end: PayEnd; message?: string | undefined }>;
 
-/** Reasons that sellers and facilitators give for an insufficient balance. */
 const tooLittle = /insufficient_(balance|funds)/;
 /** Reasons given for a payment whose nonce was already used. */
 const nonceUsed = /nonce_already_used|duplicate_settlement/;

@@ -8,9 +8,7 @@ export type Fetch = typeof globalThis.fetch;
 
 /** Limits of {@link createRepeatingFetch}; times in milliseconds. */
 export type RepeatingFetchOptions = Readonly<{
-  /** For one request, including its body. */
   requestTimeoutMs: number;
-  /** For all attempts to determine one payment's outcome. */
   outcomeTimeoutMs: number;
   /**
    * Caller's original signal. Stored with the request, because a cloned request's signal stops following it once the intermediate request

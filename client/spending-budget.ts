@@ -6,7 +6,6 @@ import { PaymentRefusedError } from "./payment-choice.ts";
 /** Amount that a payment takes from a budget, in smallest units of a token with these decimals. */
 export type Spending = Readonly<{ units: bigint; decimals: number | undefined }>;
 
-/** Remaining budget of a paying fetch. */
 export type SpendingBudget = ReturnType<typeof createSpendingBudget>;
 
 /** Creates a budget of `total`: in whole tokens regardless of each token's decimals, or in smallest units regardless of the token. */

@@ -56,7 +56,6 @@ export async function withDecimals(
   );
 }
 
-/** Reads a token's symbol from its contract, as one line of plain text. */
 export async function readSymbol(token: TokenLocation, { tokens, onEvent }: Chain): Promise<string | undefined> {
   const symbol = await tryRead(() => tokens.symbol(token), { onEvent });
   return symbol === undefined ? undefined : toPlainText(symbol);

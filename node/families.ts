@@ -14,7 +14,6 @@ export type NodeFamily = Readonly<{
   configPlaces: readonly [string, ...string[]];
   /** Working directory for `ops`, relative to the workspace; if absent, the directory that contains the programs. */
   opsDirectory?: string;
-  /** Base directory for relative paths in the configuration file. */
   pathsFrom: "config-directory" | "bin-directory";
   /** The node's directory inside the workspace, in the layout before v0.11. */
   nodeDirectory: string;
@@ -26,27 +25,22 @@ export type NodeFamily = Readonly<{
   commits: Readonly<Record<string, string>>;
   /** File that contains the fork schedule, relative to the workspace. */
   forksPath?: string;
-  /** Length of an epoch, and start time of epoch 0, by chain id. */
   epochs?: Readonly<{ lengthMs: number; starts: Readonly<Record<number, number>> }>;
   /** Data directory that a published snapshot contains and replaces, relative to the data path. */
   snapshotDirectory?: string;
-  /** Limits of the family's nodes, and gas pricing on its chain. */
   chain: ChainTraits;
 }>;
 
-/** Behaviour of a family's container image. */
 export type ImageBehaviour = Readonly<{
   /** `volume`: the programs run in place. `entry-point`: each start replaces the programs' directory with a copy of the one in the image. */
   programs: "volume" | "entry-point";
   /** Configuration file argument for the tool when it runs in the programs' directory. */
   configArgument: string;
-  /** Names of the variables that the entry point reads. */
   variables?: Readonly<{ keysPassword: string; portalPassword: string; config: string; genesis: string; keys: string }>;
   /** Captures the version and commit as two groups, in a tag that contains more than a version. */
   tag?: RegExp;
   /** Directory that `meta_path` refers to, relative to the workspace. */
   metaPath: string;
-  /** File that genesis is created from, relative to the workspace. */
   genesisPath?: string;
   /** Directory under the data path that exists once genesis has run. */
   genesisMark?: string;
@@ -148,7 +142,6 @@ export function findFamilyOfConfig(configPath: string, preferred: NodeFamily): N
   return families.find((family) => nameConfigFile(family) === basename(configPath)) ?? preferred;
 }
 
-/** Returns the name of a family's configuration file. */
 export function nameConfigFile({ configPlaces: [place] }: NodeFamily): string {
   return basename(place);
 }

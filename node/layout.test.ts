@@ -21,7 +21,6 @@ function put(...paths: readonly string[]): void {
   }
 }
 
-/** Finds a layout and shows its paths relative to the workspace. */
 function find(settings: NodeLayoutSettings = { workspace: root }) {
   const { family, binDirectory, opsDirectory, configPath, pathsDirectory } = resolveNodeLayout(settings);
   const show = (path: string) => path.replace(root, "~");

@@ -12,7 +12,6 @@ import {
   type NodeVersion,
 } from "./versions.ts";
 
-/** A node's family, and the absolute paths of its parts. */
 export type NodeLayout = Readonly<{
   kind: LayoutName;
   family: NodeFamily;
@@ -26,7 +25,6 @@ export type NodeLayout = Readonly<{
   pathsDirectory: string;
 }>;
 
-/** Settings that locate the node. */
 export type NodeLayoutSettings = Readonly<{
   workspace?: string | undefined;
   family?: string | undefined;

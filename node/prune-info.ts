@@ -19,10 +19,8 @@ const versionFields = [
   "real_prune_reserved_version",
 ] as const;
 
-/** A PruneInfo, or the missing parts. */
 export type PruneInfoResult = Readonly<{ ok: true; info: PruneInfo } | { ok: false; message: string }>;
 
-/** Words that mean on or off. */
 const onWords = new Set(["1", "true", "enabled", "on", "yes"]);
 const offWords = new Set(["0", "false", "disabled", "off", "no"]);
 

@@ -1,7 +1,6 @@
 /** Depth below the head at which a block counts as final; the specification's chain finalizes sooner. A head this far below the highest one is not a reorg. */
 export const settledBlocks = 64;
 
-/** Returns the number of the newest settled block below a head. Pure. */
 export function findSettledBlock(head: number): number {
   return Math.max(0, head - settledBlocks);
 }

@@ -11,13 +11,11 @@ export type NodeVersion = Readonly<{
   release: string;
 }>;
 
-/** The five settings for metrics pushing, by meaning. */
 export type MonitorField = "enabled" | "jobName" | "pushAddress" | "pushIntervalSeconds" | "pushPort";
 
 /** Names of the five keys in `chain.monitor_config`. */
 export type MonitorKeys = Readonly<Record<MonitorField, string>>;
 
-/** Traits of nodes from one release up to the next row's release. */
 export type NodeRelease = Readonly<{
   /** First release with these traits, e.g. `0.16.0`. */
   since: string;
@@ -164,10 +162,8 @@ export function parseClientVersion(answer: string, clientName: string | undefine
 /** Releases, keyed by the first digits of their build commits. */
 export type ReleaseCommits = Readonly<Record<string, string>>;
 
-/** A program's identity, where the program reports it. */
 export type ProgramIdentity = Readonly<{ version?: NodeVersion | undefined; commit?: string | undefined }>;
 
-/** Release commits of all families. */
 export const knownCommits: ReleaseCommits = Object.assign({}, ...nodeFamilies.map(({ commits }) => commits));
 
 const commitText = /^[0-9a-f]{7,40}(?:-dirty)?$/;
@@ -199,7 +195,6 @@ export function compareProgram(one: ProgramIdentity, other: ProgramIdentity): "s
   return one.version.release === other.version.release ? "same" : "other";
 }
 
-/** Formats a program's version, or else its commit. */
 export function nameProgram({ version, commit }: ProgramIdentity): string {
   return version?.text ?? commit ?? "unknown";
 }
@@ -212,7 +207,6 @@ export function isSameCommit(one: string, other: string): boolean {
   return isSame && firstMark.join() === secondMark.join();
 }
 
-/** Returns the commits in image tags, with their releases. */
 export function listImageCommits(...images: readonly (string | undefined)[]): ReleaseCommits {
   const found = images.map((image) => findTag(image ?? "") ?? []);
   return Object.fromEntries(found.flatMap(([, version, commit]) => (commit && version ? [[commit, version]] : [])));

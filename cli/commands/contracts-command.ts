@@ -87,7 +87,6 @@ function addChainOptions(command: Command) {
     .addOption(new Option("--for <use>", "only the contracts of this use; default: all").choices(uses));
 }
 
-/** Selects the contracts for one use, or all of them, and the contract that deploys the others. */
 function selectContracts(use: ContractUse | undefined) {
   return listContracts(use).map((id) => canonicalContracts[id]);
 }

@@ -4,7 +4,6 @@ import { defaultPorts } from "#daemon/default-ports.ts";
 /** Default URL of a local sidecar's status listener. */
 export const defaultStatusUrl = `http://127.0.0.1:${defaultPorts.sidecar.status}`;
 
-/** Adds the options that select the running sidecar. */
 export function addControlOptions(command: Command) {
   return command
     .option("--state-directory <path>", "the sidecar's state directory, as shown on its page and in its log")

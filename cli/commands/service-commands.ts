@@ -7,9 +7,7 @@ import type { Service } from "#daemon/service.ts";
 /** Runs a service until it stops; returns the exit status. */
 type Run = <Schema extends z.ZodObject>(service: Service<Schema>) => Promise<number>;
 
-/** Command of a long-running service. */
 type ServiceCommand = Readonly<{
-  /** Subcommand and service name. */
   name: string;
   summary: string;
   /** Loads the service lazily, so that only its own command pays for its imports and its settings' schema. */
@@ -21,7 +19,6 @@ type ServiceCommand = Readonly<{
   handsOver?: "or-ends" | "or-serves-on";
 }>;
 
-/** Services of a deployment. */
 const products: readonly ServiceCommand[] = [
   {
     name: "sidecar",

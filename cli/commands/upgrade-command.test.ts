@@ -2,7 +2,6 @@ import { describe, expect, it } from "vitest";
 import { createMask } from "#daemon/secrets/mask.ts";
 import { createUpgradeCommand } from "./upgrade-command.ts";
 
-/** Reads the command's error about invalid arguments. */
 async function readRefusal(...args: readonly string[]): Promise<string> {
   const said: string[] = [];
   const command = createUpgradeCommand({ mask: createMask() })

@@ -69,7 +69,6 @@ function parseImage(text: string): string {
   throw new InvalidArgumentError("Expected an image reference such as registry.example/node:0.17.0@sha256:…");
 }
 
-/** Parses the name of a stack, with or without organisation and project. */
 function parseStack(text: string): string {
   if (/^[\w.-]{1,100}(\/[\w.-]{1,100}){0,2}$/.test(text)) return text;
   throw new InvalidArgumentError("Expected the name of a stack such as prod or organization/gatehouse/prod.");

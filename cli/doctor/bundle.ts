@@ -10,7 +10,6 @@ import type { InspectedService } from "./inspect-service.ts";
 import type { Finding } from "./finding.ts";
 import { redact } from "./redact.ts";
 
-/** Content of a bundle for a bug report. */
 export type BundleSources = Readonly<{
   findings: readonly Finding[];
   services: readonly InspectedService[];

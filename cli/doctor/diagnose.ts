@@ -33,7 +33,6 @@ export type DiagnoseOptions = Printing &
   Readonly<{
     /** Path of a bundle for a bug report; undefined to write none. */
     bundle: string | undefined;
-    /** Log files for the bundle. */
     logs: readonly string[];
   }>;
 

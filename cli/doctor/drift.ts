@@ -61,7 +61,6 @@ const paths = {
   "status.json": "/status",
 };
 
-/** Explains why a response is missing or unusable. */
 function explain({ answers }: ServiceReport, name: keyof typeof paths, origin: string): Judgement {
   const got = answers[name];
   const url = new URL(paths[name], origin).href;

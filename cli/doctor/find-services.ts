@@ -12,11 +12,8 @@ import {
   type KnownService,
 } from "./known-service.ts";
 
-/** Services to check, as specified by options and environment. */
 export type NamedServices = Readonly<{
-  /** URL of each service's operations listener, by service. */
   urls: Readonly<Record<string, string>>;
-  /** Settings files by service. */
   settings: Readonly<Record<string, string>>;
   env: Readonly<Record<string, string | undefined>>;
 }>;

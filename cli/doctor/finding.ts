@@ -5,7 +5,6 @@ import type { InspectedService } from "./inspect-service.ts";
 export type Finding = Readonly<{
   /** Check that reported it, e.g. `drift`. */
   check: string;
-  /** Service that the finding is about. */
   subject: string;
   /** `unknown`: the check could not run, so there may be a problem; `skipped`: not requested. */
   state: "right" | "wrong" | "unknown" | "skipped";
@@ -13,7 +12,6 @@ export type Finding = Readonly<{
   message: string;
 }>;
 
-/** A finding without its check and subject. */
 export type Judgement = readonly [state: Finding["state"], message: string];
 
 /** A read-only check of one service, which finishes within its own deadlines. `all`: the services checked with it. */

@@ -42,7 +42,6 @@ export type KnownSettings = Readonly<
   | { ok: true; facts: ServiceInfo; secrets: readonly GivenSecret[]; values: readonly DumpedSetting[] }
 >;
 
-/** A listener that a service is configured to open. */
 export type RequestedListener = Readonly<{ host: string; port: number; setting: string }>;
 
 /** The accounts that pay for settlements on one network; without keys if these are not in the settings. */
@@ -141,7 +140,6 @@ function listPaymentListeners(
   return { operations, listeners };
 }
 
-/** Lists the enabled listeners in a gateway's settings. */
 function listGatewayListeners(
   service: string,
   section: readonly string[],

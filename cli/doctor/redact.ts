@@ -25,7 +25,6 @@ const valuesBehind: readonly RegExp[] = [
   /([?&](?:key|auth|sig|jwt|session|access)=)[^&\s"']+/gi,
 ];
 
-/** A list whose name marks its entries as secrets. */
 const namedList = new RegExp(String.raw`((?:${secretNames}|keys)\\?["']?\s*[:=]\s*\[)([^\]]*)`, "gi");
 /** An entry of such a list; a shorter one is a name, e.g. of a payment token. */
 const listEntry = /[\w.~+/=-]{8,}/g;

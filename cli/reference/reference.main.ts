@@ -13,7 +13,6 @@ const write = (page: string, text: string) => writeFile(new URL(`../../docs/${pa
 await write("settings.md", printSettingsReference(await loadDefinitions()));
 await write("command-line.md", printCommandReference(createProgram({ mask: createMask() })));
 
-/** JSON documents that commands print. */
 const documents = { lint: lintDocument, plan: planDocument };
 
 for (const [name, document] of Object.entries(documents)) {

@@ -9,7 +9,6 @@ import { decideNewSide, readDeployedStack, type RequestedVersion, type DeployedS
 import { formatStackPlan } from "./stack-plan.ts";
 import type { StackWork } from "./stack-platform.ts";
 
-/** The requested upgrade of one stack, and how the operator confirms it. */
 export type StackUpgradeOptions = Readonly<{
   stack: string;
   /** Directory of the Pulumi program; absolute. */

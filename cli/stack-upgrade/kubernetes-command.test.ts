@@ -34,7 +34,6 @@ async function type(more: Partial<StackUpgradeOptions> = {}) {
   return { status, printed: printed.join("") };
 }
 
-/** Changes the stack's objects in the cluster. */
 function change(more: Partial<WorldState["cluster"]>): void {
   Object.assign(world.state.cluster, more);
 }

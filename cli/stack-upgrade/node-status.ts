@@ -10,7 +10,6 @@ const statusShape = z.object({
 
 export type SidecarStatus = Readonly<z.output<typeof statusShape>>;
 
-/** A sidecar's response, or the reason for its absence. */
 export const looked = z.discriminatedUnion("ok", [
   z.object({ ok: z.literal(true), said: statusShape }),
   z.object({ ok: z.literal(false), message: z.string() }),

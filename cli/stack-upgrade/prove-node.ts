@@ -16,7 +16,6 @@ import {
 import type { StackNodeBefore } from "./stack-record.ts";
 import type { StackWork } from "./stack-platform.ts";
 
-/** Evidence required to verify a version, and the limits. */
 export type ProofOptions = Readonly<{
   version: string;
   image: string;

@@ -1,6 +1,5 @@
 import { quoteShellWord } from "#daemon/command-line/shell-word.ts";
 
-/** Options that identify an upgrade from any working directory. */
 export type CommandLocation = Readonly<{ stack: string; directory: string; configFile: string }>;
 
 export function formatContinueCommand({ stack, directory, configFile }: CommandLocation): string {
@@ -21,7 +20,6 @@ export function formatDockerCommand(engine: string, ...words: readonly string[])
   return formatCommand("docker", "--host", engine, ...words);
 }
 
-/** Formats a kubectl command for a stack's cluster and namespace, independent of kubectl's defaults. Pure. */
 export function formatKubectlCommand(
   { context, namespace }: Readonly<{ context?: string | undefined; namespace: string }>,
   ...words: readonly string[]

@@ -19,7 +19,6 @@ export class PlatformError extends UpgradeError {
 export type PlatformCheck = Readonly<{
   problems: readonly string[];
   warnings: readonly string[];
-  /** Gatehouse image used to work on the data. */
   toolImage: string | undefined;
   /** node.conf in base64; undefined if it could not be read. */
   conf: string | undefined;
@@ -27,7 +26,6 @@ export type PlatformCheck = Readonly<{
   copyWords: string;
 }>;
 
-/** How the node's process exited. */
 export type NodeExit = Readonly<{ exitCode: number; isOutOfMemory: boolean }>;
 
 /**
@@ -35,7 +33,6 @@ export type NodeExit = Readonly<{ exitCode: number; isOutOfMemory: boolean }>;
  * idempotent, even if interrupted halfway, and may throw {@link PlatformError}.
  */
 export type StackPlatform = Readonly<{
-  /** Name of the node's container or pod. */
   node: string;
   /** Name of the volume or claim that holds the node's data. */
   volume: string;
@@ -43,7 +40,6 @@ export type StackPlatform = Readonly<{
   plan: Readonly<{ stop: string; copy: (copyWords: string) => string; update: string; clean: string; back: string }>;
   /** Evidence of the running image, for a node that reports no version. */
   imageProof: string;
-  /** Command that lifts the sidecar's pause. */
   resumeCommand: string;
   /** Whether a rollback keeps the data of the failed version on the node's volume. */
   keepsFailedData: boolean;
@@ -60,7 +56,6 @@ export type StackPlatform = Readonly<{
   restoreData: (record: StackRecord) => Promise<void>;
   /** Removes the copy, but not the data of a failed version. */
   removeCopy: (record: StackRecord) => Promise<void>;
-  /** Formats the command that removes everything an upgrade left. */
   formatDiscardCommand: (record: StackRecord) => string;
   /**
    * Explains where the data is if the node was started on a half-finished restore that has used up the copy; absent if a restore always

@@ -8,7 +8,6 @@ import { nodeBefore } from "#sidecar/upgrade/node-before.ts";
 import { progress, UpgradeError } from "#sidecar/upgrade/progress.ts";
 import { formatContinueCommand } from "./stack-commands.ts";
 
-/** Configuration of the node in a stack, and the version that it implies. */
 const side = z.object({
   image: z.string(),
   /** The key nodeVersion; absent if the image's tag specifies the version. */
@@ -18,7 +17,6 @@ const side = z.object({
 
 export type UpgradeSide = Readonly<z.output<typeof side>>;
 
-/** Engine or cluster of a stack, and the addresses there. */
 const target = z.discriminatedUnion("kind", [
   z.object({
     kind: z.literal("docker"),
@@ -72,7 +70,6 @@ const recordShape = progress.extend({
    * node was started by another party.
    */
   lastStart: z.string().optional(),
-  /** Progress of restoring the old data. */
   restored: z.enum(["begun", "whole"]).optional(),
 });
 

@@ -9,7 +9,6 @@ import { expectOld } from "./testing/expect-old.ts";
 /** Killed during `pulumi up`, which continues. */
 const whileUpdating = { inStage: "proving", changes: 1 } as const;
 
-/** Killed as soon as it starts to wait. */
 const atOnce = { at: 1, isAfter: false } as const;
 
 describe("a pulumi up that outlives the command", () => {

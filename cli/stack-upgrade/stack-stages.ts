@@ -185,7 +185,6 @@ async function requireStill(record: StackRecord, platform: StackPlatform): Promi
   throw new UpgradeError(`${node} was started while it had to stay stopped`);
 }
 
-/** Stops whichever version runs, to restore the old data. */
 async function stopForRestore(record: StackRecord, platform: StackPlatform, amend: Amend): Promise<void> {
   // With --continue, which resets the attempts, the operator accepts half-restored data as it is now.
   const mayBeSpoiled = platform.explainSpoiled !== undefined && record.attempts > 0;

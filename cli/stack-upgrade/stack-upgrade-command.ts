@@ -50,7 +50,6 @@ const defaults = {
   proof: { everyMs: 2_000, steadyMs: 30_000 },
 };
 
-/** Dependencies, with the real ones as defaults. */
 export type StackUpgradeDependencies = Partial<typeof defaults> &
   Pick<StackWork, "signal" | "backLimits"> &
   Readonly<{ output: CommandOutput }>;

@@ -8,7 +8,6 @@ let volume: string;
 
 const id = "2027-01-05";
 
-/** More than any disk in a test has. */
 const hugeBytes = 8 * 2 ** 40;
 
 beforeEach(async () => {

@@ -24,15 +24,12 @@ export function parseVolumeReport(printed: string, volume: string): VolumeReport
   throw new PlatformError(`the check of ${volume} printed something unexpected`, false);
 }
 
-/** Explains what to do about an existing copy. Pure. */
 export function explainCopy(holder: string, command: string): string {
   return `${holder} contains the copy of an unfinished upgrade: continue that upgrade where it was started (--continue), or remove the copy if it is no longer needed: ${command}`;
 }
 
-/** Program in Gatehouse's image that works on a node's volume. */
 export const workspaceProgram = "/app/cli/stack-upgrade/workspace-copy.main.ts";
 
-/** Mount path of the volume in a job's container. */
 export const volumeLocation = "/volume";
 
 /** Explains the remedy if the output shows that the image lacks a program; undefined otherwise. Pure. */

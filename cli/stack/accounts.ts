@@ -6,10 +6,8 @@ import { bytesToHex, type Address, type Hex } from "viem";
 /** Public mnemonic of the accounts that anvil funds; only for the embedded stack. */
 export const embeddedMnemonic = "test test test test test test test test test test test junk";
 
-/** An account of the embedded stack. */
 export type EmbeddedAccount = Readonly<{ address: Address; privateKey: Hex }>;
 
-/** Accounts of the embedded stack, by role. */
 export type EmbeddedAccounts = Readonly<{ signer: EmbeddedAccount; client: EmbeddedAccount; payee: EmbeddedAccount }>;
 
 /** Derives accounts 0, 1 and 2 of {@link embeddedMnemonic}: the facilitator's signer, the paying client, the payee. */

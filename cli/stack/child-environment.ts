@@ -1,6 +1,5 @@
 import { readFileSync } from "node:fs";
 
-/** Environment variables by name. */
 export type Variables = Readonly<Record<string, string | undefined>>;
 
 /**

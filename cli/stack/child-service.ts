@@ -8,19 +8,15 @@ import { waitForAbort } from "#daemon/process/stop-signal.ts";
 
 /** One service of the embedded stack: a `gatehouse` subcommand in its own process. */
 export type ChildServiceSpec = Readonly<{
-  /** Subcommand, and name of its log file. */
   name: string;
-  /** Full environment of the process. */
   env: Readonly<Record<string, string>>;
 }>;
 
-/** Program, log directory and deadlines of children. */
 export type ChildServiceOptions = Readonly<{
   program: string;
   logDirectory: string;
   readyDeadlineMs: number;
   stopDeadlineMs: number;
-  /** Aborts the start. */
   signal: AbortSignal;
 }>;
 
@@ -31,7 +27,6 @@ export type ChildService = AsyncDisposable &
     pid: number;
     urls: Readonly<Record<string, string>>;
     readyAfterMs: number;
-    /** Resolves with a description of the process's exit. */
     exited: Promise<string>;
   }>;
 

@@ -3,7 +3,6 @@ import { readUrlPort } from "#daemon/http/address.ts";
 import { StartupError } from "#daemon/process/startup-error.ts";
 import { listRunningServices } from "#daemon/running-services.ts";
 
-/** A port that a part of the stack will listen on. */
 export type RequestedPort = Readonly<{ host: string; port: number; owner: string; setting: string }>;
 
 /**

@@ -10,16 +10,13 @@ import { startProcess } from "#daemon/process/bounded-process.ts";
 /** A node's directories: the one with `ops`, and the one with its process id. */
 type NodeLocation = Readonly<{ directory: string; runDirectory: string }>;
 
-/** The node's directories, and the deadlines for starting and stopping it. */
 export type NodeProcessOptions = Readonly<{
   /** Directory that contains `ops` and its configuration file. */
   opsDirectory: string;
   configPath: string;
-  /** Directory that holds the node's process id. */
   runDirectory: string;
   startDeadlineMs: number;
   stopDeadlineMs: number;
-  /** Aborts the start. */
   signal: AbortSignal;
 }>;
 

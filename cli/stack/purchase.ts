@@ -15,7 +15,6 @@ export type Purchase = Readonly<{
   /** Max price that the client accepts, in whole tokens, e.g. `0.05`. */
   maxAmount: string;
   timeoutMs: number;
-  /** Also print the decoded headers of each step. */
   verbose: boolean;
   /** Return the document of `gatehouse pay --json`, and don't print the resource. */
   json: boolean;

@@ -18,7 +18,6 @@ import { buildChildEnvironment, type Variables } from "./child-environment.ts";
 import type { RequestedPort } from "./free-ports.ts";
 import type { StateDirectory } from "./state-directory.ts";
 
-/** The subcommands that run as children of the stack. */
 export type ChildName = "pushgateway" | "upstream" | "sidecar" | "facilitator" | "resource-server";
 
 /** Everything known about an embedded stack before anything starts. */
@@ -27,22 +26,18 @@ export type StackPlan = Readonly<{
   devnet: DevnetSettings;
   urls: Readonly<{ upstream: string; sidecar: string; gateway: string; resourceServer: string }>;
   ports: readonly RequestedPort[];
-  /** Services that Prometheus scrapes. */
   scraped: readonly ScrapeTarget[];
   /** The services' pages, each as `<name>=<URL>`. */
   pages: readonly string[];
-  /** Full environment of each child. */
   environments: Readonly<Record<ChildName, Record<string, string>>>;
 }>;
 
-/** Chain of the embedded stack, and its endpoints. */
 type ChainInfo = Readonly<{
   chainId: number;
   token: Address;
   httpUrl: string;
   webSocketUrl: string;
   version: string;
-  /** Job name under which the node pushes its metrics. */
   jobName: string | undefined;
 }>;
 

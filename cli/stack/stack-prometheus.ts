@@ -15,7 +15,6 @@ import { failIfEndedEarly, openLogFile, waitForExit } from "./child-service.ts";
 export type StackPrometheusOptions = Readonly<{
   targets: readonly ScrapeTarget[];
   port: number;
-  /** Directory for its configuration and samples. */
   directory: string;
   logDirectory: string;
   startDeadlineMs: number;

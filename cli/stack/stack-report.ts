@@ -21,10 +21,8 @@ export function formatReadyTable(rows: readonly ReadyRow[], paint: Paint): strin
   return table.toString();
 }
 
-/** Files that the lines to paste name, and the directory in which they are pasted. */
 type PastedFiles = Readonly<{ nodeConfig: string; clientKeyFile: string; workingDirectory: string }>;
 
-/** Formats things to try on a running stack, each with a line to paste. */
 export function formatThingsToTry(
   { urls, chain: { chainId, token }, pages }: Pick<StackPlan, "urls" | "pages"> & Readonly<{ chain: PastedChain }>,
   { nodeConfig, clientKeyFile, workingDirectory }: PastedFiles,

@@ -26,9 +26,7 @@ import { formatReadyTable, formatThingsToTry, type ReadyRow } from "./stack-repo
 export type StackOptions = Readonly<{
   /** Stop after the payment. */
   once: boolean;
-  /** Remove the files of an earlier stack. */
   fresh: boolean;
-  /** Print the decoded headers of the payment. */
   verbose: boolean;
   /** Print one JSON document after the purchase, and everything else to `stderr`. */
   json: boolean;
@@ -40,7 +38,6 @@ export type StackOptions = Readonly<{
 
 type Output = Readonly<{ write(text: string): unknown }>;
 
-/** Output streams of a stack, and their terminal colours. */
 export type StackDependencies = Readonly<{ stdout: Output; stderr: Output; paint: Paint }>;
 
 const limits = {

@@ -6,7 +6,6 @@ import type { Address } from "viem";
 import { StartupError } from "#daemon/process/startup-error.ts";
 import { restrictToOwner } from "#daemon/files/atomic-file.ts";
 
-/** Paths of the embedded stack's files, all in one directory. */
 export type StateDirectory = Readonly<{
   root: string;
   node: string;
@@ -37,7 +36,6 @@ export function locateStateDirectory(root: string): StateDirectory {
   };
 }
 
-/** Creates the directories that the stack's processes write to. */
 export async function createStateDirectory(directory: StateDirectory): Promise<void> {
   await mkdir(directory.logs, { recursive: true, mode: 0o700 });
   await mkdir(directory.keys, { recursive: true, mode: 0o700 });

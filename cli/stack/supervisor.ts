@@ -9,7 +9,6 @@ import {
 /** Limits on restarts of a crashing service: `restartsMax` within `windowMs`, each after `pauseMs`. */
 export type RestartLimits = Readonly<{ restartsMax: number; windowMs: number; pauseMs: number }>;
 
-/** Prints a service's event to the terminal. */
 export type PrintEvent = (line: string) => void;
 
 /**
@@ -70,7 +69,6 @@ type Started<Starts extends readonly Promise<AsyncDisposable>[]> = {
   -readonly [K in keyof Starts]: Awaited<Starts[K]>;
 };
 
-/** Parts that stop in parallel. */
 export type PartGroup = AsyncDisposable &
   Readonly<{
     /**

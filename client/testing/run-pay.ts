@@ -1,9 +1,7 @@
 import { pay, type PayOptions } from "../pay.ts";
 import { asset, privateKey, createSeller } from "./seller.ts";
 
-/** Resource to buy. */
 export const url = "http://shop.test/data";
-/** Limits that allow the seller's offer. */
 export const caps = { privateKey, assets: [asset.address], decimals: 6, maxAmount: "0.05" };
 
 /** Runs `pay` with exactly these options; like a shell, separates the body from all other output. */

@@ -7,11 +7,9 @@ import type { PaymentPayload, PaymentRequirements, SettleResponse } from "@x402/
 import { privateKeyToAccount } from "viem/accounts";
 import type { Fetch } from "../paying-fetch.ts";
 
-/** Private key of an account without funds. */
 export const privateKey = `0x${"11".repeat(32)}` as const;
 export const account = privateKeyToAccount(privateKey);
 
-/** A token on chain 1672, and an offer that is priced in it. */
 export const asset = {
   network: "eip155:1672",
   address: "0x00000000000000000000000000000000000000aA",
@@ -27,7 +25,6 @@ export const offer: PaymentRequirements = {
   extra: { name: "USDC", version: "2" },
 };
 
-/** Settlement in the response to a paid request. */
 export const settlement: SettleResponse = {
   success: true,
   transaction: `0x${"ab".repeat(32)}`,
@@ -35,7 +32,6 @@ export const settlement: SettleResponse = {
   payer: account.address,
 };
 
-/** Returns the response to a paid request. */
 export function answerDelivered(): Response {
   return new Response("the goods", { headers: { "PAYMENT-RESPONSE": encodePaymentResponseHeader(settlement) } });
 }

@@ -1,7 +1,6 @@
 import type { ConfigChange } from "./monitor-change.ts";
 import { formatValue } from "./shown-value.ts";
 
-/** Describes one change in human-readable form, with its reason. */
 export function describeChange(change: ConfigChange): string {
   return `${formatChange(change)} (${change.reason})`;
 }

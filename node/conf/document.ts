@@ -2,10 +2,8 @@ import { findOlderForms } from "./older-form.ts";
 import { parseText, type ParsedText, type TextProblem } from "./parsed-text.ts";
 import type { ConfigProblem } from "./problem.ts";
 
-/** A JSON object. */
 export type JsonObject = Readonly<Record<string, unknown>>;
 
-/** A parsed node.conf. */
 export type ConfigDocument = ParsedText &
   Readonly<{
     /** Whether the text starts with a byte order mark. */
@@ -14,7 +12,6 @@ export type ConfigDocument = ParsedText &
     chain: JsonObject;
   }>;
 
-/** A document, or the reason why it can't be parsed. */
 export type ConfigParseResult = Readonly<
   { ok: true; document: ConfigDocument } | { ok: false; problem: ConfigProblem }
 >;
@@ -60,7 +57,6 @@ export function findConfValue(value: unknown, [key, ...rest]: readonly string[])
   return isJsonObject(value) && Object.hasOwn(value, key) ? findConfValue(value[key], rest) : undefined;
 }
 
-/** Returns a JSON value's type in plain English. */
 function describeType(value: unknown): string {
   if (value === null) return "null";
   if (Array.isArray(value)) return "an array";
@@ -78,7 +74,6 @@ function readUtf8(bytes: Uint8Array): string | undefined {
   }
 }
 
-/** Messages for text that can't be parsed, by reason. */
 const messages: Readonly<Record<TextProblem["reason"], (words: string) => string>> = {
   Truncated: (words) => `is incomplete JSON (${words}), perhaps partly written: write the whole file again.`,
   TooDeep: (words) =>

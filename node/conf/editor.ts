@@ -25,7 +25,6 @@ export function setValue(parsed: ParsedText, path: readonly string[], value: unk
   return insert(text, object, key, inner);
 }
 
-/** Renames the key at a path. */
 export function renameKey({ text, root }: ParsedText, path: readonly string[], to: string): string | undefined {
   const { member } = findMember(root, path);
   return member === undefined ? undefined : replace(text, member.name, JSON.stringify(to));
@@ -112,13 +111,11 @@ function insertFirst(text: string, { loc }: ObjectNode, key: string, value: unkn
   return `${text.slice(0, start)}${eol}${indent}${property}${eol}${outer}${text.slice(end)}`;
 }
 
-/** Formats a value in the style of the text, for a line with the given indentation. */
 function renderValue(text: string, value: unknown, indent: string): string {
   if (!text.includes("\n")) return JSON.stringify(value);
   return JSON.stringify(value, null, readIndentUnit(text)).replaceAll("\n", `${readEol(text)}${indent}`);
 }
 
-/** Returns the indentation of the line at an offset. */
 function readIndent(text: string, offset: number): string {
   const line = text.slice(text.lastIndexOf("\n", offset - 1) + 1, offset);
   return /^[ \t]*/.exec(line)?.[0] ?? "";

@@ -8,7 +8,6 @@ import { listKeySets, type KeySet } from "./monitor-config.ts";
 /** Format number written by {@link deriveMeaning}. The first format had no number. */
 const format = "2";
 
-/** Part that covers everything outside the namings. */
 const restPart = "rest";
 
 /** First format: hashes of the storage_* keys, the pamir keys and everything else, in this order. */

@@ -16,7 +16,6 @@ export const monitorFields: readonly MonitorField[] = [
   "pushPort",
 ];
 
-/** One set of names for the metrics keys, and the releases that read it. */
 export type KeySet = Readonly<{
   name: string;
   keys: MonitorKeys;
@@ -63,7 +62,6 @@ export type Naming = Readonly<{
   rule: string;
 }>;
 
-/** Finds the naming of a node version. */
 export function findNaming(version: NodeVersion): Naming {
   const release = findRelease(version);
   const { words, range } = buildKeySet(release);

@@ -6,7 +6,6 @@ import { listOtherNames, type Naming } from "./monitor-config.ts";
 /** A value of `monitor_config`. */
 export type MonitorValue = string | number | boolean;
 
-/** Desired value in the file, and the reason for it. */
 type WantedValue = Readonly<{ value: MonitorValue; reason: string }>;
 
 /** Desired values for the five keys. An absent field is left unchanged. */

@@ -7,7 +7,6 @@ import { findConfValue, type ConfigDocument, type JsonObject } from "./document.
  */
 export type NodeValues = Readonly<Record<string, string>>;
 
-/** Key of the node's data path. */
 export const dataPathKey = "storage.mygrid_env.storage_data_path";
 
 const initConfig: readonly string[] = ["chain", "startup_config", "init_config"];

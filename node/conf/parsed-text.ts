@@ -3,7 +3,6 @@ import { evaluate, parse, tokenize, type Token, type ValueNode } from "@humanwho
 import JSON5 from "json5";
 import type { TextPosition } from "./problem.ts";
 
-/** JSON, JSON with comments or JSON5 text, with the position of each value. */
 export type ParsedText = Readonly<{
   /** Strictest format that matches the text. JSON and JSON with comments are edited in place; JSON5 is not. */
   format: "json" | "jsonc" | "json5";
@@ -15,7 +14,6 @@ export type ParsedText = Readonly<{
   root: ValueNode | undefined;
 }>;
 
-/** Parsed text, or the reason why it can't be parsed. */
 export type ParseTextResult = Readonly<{ ok: true; parsed: ParsedText } | { ok: false; problem: TextProblem }>;
 
 /** Problem with a text; `words` describes what was found at that position. */
@@ -32,7 +30,6 @@ export function parseText(text: string): ParseTextResult {
   return parseJson(text) ?? parseJsonWithComments(text) ?? parseJson5(text);
 }
 
-/** Lists the comments of a text, with their positions. */
 export function listComments({ format, text }: Pick<ParsedText, "format" | "text">): readonly Token[] {
   if (format === "json") return [];
   return (attempt(() => tokenize(text, { mode: format })) ?? []).filter(isComment);

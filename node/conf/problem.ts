@@ -1,4 +1,3 @@
-/** Reason why a node.conf is unusable. */
 export type ConfigProblemReason =
   | "FileMissing"
   | "Unreadable"

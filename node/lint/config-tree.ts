@@ -3,7 +3,6 @@ import { readJson5Key, findJson5Node } from "#daemon/files/json5-tree.ts";
 import { listComments, parseText, type ParsedText } from "../conf/parsed-text.ts";
 import type { TextPosition } from "../conf/problem.ts";
 
-/** A parsed text whose values and their positions can be found by path. */
 export type ConfigTree = Readonly<{
   /** Returns the value at a path and its position; undefined if there is none. */
   find: (path: readonly string[]) => FoundValue | undefined;
@@ -16,7 +15,6 @@ export type ConfigTree = Readonly<{
 
 export type FoundValue = Readonly<{
   value: unknown;
-  /** Source text. */
   written: string;
   position: TextPosition;
 }>;

@@ -108,7 +108,6 @@ function checkValue(
   return { rule, message, fix };
 }
 
-/** Explains where to put the port that was included in an address. */
 function explainPort(address: unknown, { key, value }: Readonly<{ key: string; value: unknown }>): string {
   const pasted = parseAddress(address)?.port;
   if (pasted === undefined || pasted === value) return "";

@@ -14,7 +14,6 @@ export function listNewFindings(found: readonly LintFinding[], before: readonly 
   return found.filter(({ rule, path }) => !known.has(`${rule} ${path}`));
 }
 
-/** Formats a node.conf finding in one line. Pure. */
 export function formatFinding({ path, line, message, fix }: LintFinding): string {
   return `node.conf, line ${line}: ${[path, message].filter(Boolean).join(" ")} ${fix}`;
 }

@@ -13,7 +13,6 @@ const samplePorts: Readonly<Record<string, string>> = {
   ws_port: "18200",
 };
 
-/** Paths that a node needs. */
 const paths = [
   ["chain", "secret_config", "domain_key_path"],
   ["chain", "secret_config", "stabilizing_key_path"],

@@ -2,13 +2,10 @@ import type { ConditionReport } from "#status/condition.ts";
 import { isSameCommit } from "#node/versions.ts";
 import type { Fork } from "./release-list.ts";
 
-/** Forks by source, and what is known about the node and the time. */
 export type ForkSituation = Readonly<{
   /** Schedule next to the node's programs; undefined if unreadable. */
   own: readonly Fork[] | undefined;
-  /** Schedule configured by the operator. */
   published: readonly Fork[];
-  /** Commit of the running programs. */
   commit: string | undefined;
   /** Wall-clock time at which epoch 0 started, and the epoch length; undefined if that time is unknown. */
   epochs: Readonly<{ startMs: number; lengthMs: number }> | undefined;

@@ -3,7 +3,6 @@ import type { ConditionReport } from "#status/condition.ts";
 import { parseNodeVersion, type NodeVersion } from "#node/versions.ts";
 import type { Release } from "./release-list.ts";
 
-/** The node's state, for comparison with a release list. */
 export type RunningNode = Readonly<{
   version: NodeVersion | undefined;
   height: number | undefined;

@@ -3,7 +3,6 @@ import type { FileReading } from "#daemon/files/watched-file.ts";
 import { describeFileIssues } from "#daemon/settings/describe-issue.ts";
 import { nodeVersionText, type ReleaseCommits } from "#node/versions.ts";
 
-/** Prefix of the commit from which programs were built. */
 const commit = z.string().regex(/^[0-9a-f]{7,40}$/, "expected the first 7 to 40 hexadecimal digits of a commit");
 
 const release = z.strictObject({
@@ -11,7 +10,6 @@ const release = z.strictObject({
   /** The first block that an older version can't build or validate. */
   minVersionAt: z.int().min(0).optional(),
   commit: commit.optional(),
-  /** Note for the operator, e.g. the name of the fork. */
   note: z.string().max(500).optional(),
 });
 
@@ -32,12 +30,10 @@ export type Release = Readonly<z.output<typeof release>>;
 /** A row in a fork schedule, in the format of `VERSION` files and of the lists that networks publish. */
 export type Fork = Readonly<z.output<typeof fork>> & Readonly<{ name: string }>;
 
-/** Releases or forks listed by an operator. */
 export type ReleaseList = Readonly<{ releases: readonly Release[]; forks: readonly Fork[] }>;
 
 export const emptyList: ReleaseList = { releases: [], forks: [] };
 
-/** Reads a release list or a fork schedule, distinguished by format. */
 export function readReleaseList(content: unknown): FileReading<ReleaseList> {
   const isSchedule = typeof content === "object" && content !== null && !Array.isArray(content);
   const parsed = isSchedule ? forks.safeParse(content) : releases.safeParse(content);
@@ -48,7 +44,6 @@ export function readReleaseList(content: unknown): FileReading<ReleaseList> {
   return { ok: true, value: { ...emptyList, forks: named } };
 }
 
-/** Returns the commits of the releases in a list. */
 export function listCommits({ releases: rows }: ReleaseList): ReleaseCommits {
   return Object.fromEntries(rows.flatMap(({ commit: digits, version }) => (digits ? [[digits, version]] : [])));
 }

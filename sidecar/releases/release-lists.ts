@@ -13,11 +13,9 @@ import { hash } from "node:crypto";
 import { replaceFile } from "#daemon/files/atomic-file.ts";
 import { getText } from "#daemon/http/get.ts";
 
-/** A node's family, and the directory that contains its programs. */
 export type ProgramsLocation = Pick<NodeLayout, "family" | "binDirectory">;
 
 export type ReleaseListsDependencies = Readonly<{
-  /** Directory in which a fetched list is stored. */
   stateDirectory: string;
   files: FilesLoaded;
   clock: Pick<Clock, "monotonicMs">;
@@ -95,7 +93,6 @@ async function readListFile(path: string): Promise<ReleaseList | undefined> {
   return reading?.ok === true ? reading.value : undefined;
 }
 
-/** Limits for fetching a list. */
 const timeoutMs = 10_000;
 const bytesMax = 1_048_576;
 

@@ -29,7 +29,6 @@ const blockTimeRetryMs = 30_000;
 const blockTimeTimeoutMs = 10_000;
 const answerBytesMax = 16_777_216;
 
-/** Number of blocks over which the rate is measured. */
 const spanBlocks = 10_000;
 
 const block = z.object({ timestamp: z.string().regex(/^0x[0-9a-f]{1,13}$/i) });

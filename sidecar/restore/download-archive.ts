@@ -75,7 +75,6 @@ export async function downloadArchive(
   }
 }
 
-/** Finds the part of the archive on disk that was downloaded from this URL. */
 async function findPart(url: string, place: RestoreLocation) {
   const { data: origin } = originSchema.safeParse(await readJson(place.origin));
   if (origin?.url !== url) return { sizeBytes: 0, headers: {} };

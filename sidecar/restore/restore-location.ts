@@ -17,17 +17,14 @@ export type RestoreLocation = Readonly<{
   /** Directory that the snapshot fills: the data directory, or the subdirectory of it that is the archive's only top-level directory. */
   target: string;
   part?: string | undefined;
-  /** The downloaded part of the archive. */
   archive: string;
   /** Source of the download. A partial archive is never resumed from another source. */
   origin: string;
-  /** The tree that is being unpacked. */
   tree: string;
   /** Written last; contains the checksum and time of the restore. */
   marker: string;
 }>;
 
-/** Determines the paths for a restore into a data directory. */
 export function locateRestore(dataPath: string, part?: string): RestoreLocation {
   const root = resolve(dataPath);
   const directory = join(dirname(root), ".gatehouse-restore");
@@ -125,7 +122,6 @@ async function findUser(directory: string): Promise<number | undefined> {
   return undefined;
 }
 
-/** Writes the marker of a finished restore, and deletes the archive. */
 export async function finish(place: RestoreLocation, sha256: string): Promise<void> {
   await replaceFile(place.marker, `${JSON.stringify({ sha256, at: new Date().toISOString() })}\n`, { mode: 0o644 });
   await deleteArchive(place);
@@ -136,7 +132,6 @@ export async function countDownloadedBytes({ archive }: RestoreLocation): Promis
   return (await stat(archive).catch(skipMissing))?.size ?? 0;
 }
 
-/** Removes the downloaded files. */
 export async function deleteArchive({ archive, origin }: RestoreLocation): Promise<void> {
   for (const path of [archive, origin]) await rm(path, { force: true });
 }
@@ -145,7 +140,6 @@ export async function deleteArchive({ archive, origin }: RestoreLocation): Promi
 export class RestoreError extends Error {
   override readonly name = "RestoreError";
   readonly code = "restore_failed";
-  /** Whether a retry can help. */
   readonly retryable: boolean;
 
   constructor(message: string, { retryable = false, cause }: Readonly<{ retryable?: boolean; cause?: unknown }> = {}) {

@@ -6,7 +6,6 @@ import { section } from "#daemon/settings/section.ts";
 import { defineCommandSettings } from "#daemon/settings/settings.ts";
 import { fixed } from "#daemon/settings/fixed.ts";
 
-/** The settings for restoring chain data. */
 export const restoreSettings = defineCommandSettings(
   "restore",
   ["archive.sha256"],
@@ -42,11 +41,9 @@ export const restoreSettings = defineCommandSettings(
       .describe("Whether data that the snapshot replaces may exist, such as data from genesis; it is moved aside"),
     /** Time without data after which a download is resumed. */
     stallMs: fixed(60_000),
-    /** Delay between attempts. */
     retryMs: fixed(5_000),
     /** Max consecutive attempts without new data before the restore fails. */
     attempts: fixed(20),
-    /** Interval between progress messages. */
     progressMs: fixed(10_000),
   },
   { auditLog: auditLogReplacement },

@@ -8,11 +8,9 @@ import { createProgress, type Progress } from "./progress.ts";
 import { RestoreError, type RestoreLocation } from "./restore-location.ts";
 import type { RestoreSettings } from "./settings.ts";
 
-/** Limits for an archive, and the interval between progress reports. */
 type UnpackSettings = Pick<RestoreSettings, "progressMs"> &
   Readonly<{ archive: Pick<RestoreSettings["archive"], "strip" | "limitBytes"> }>;
 
-/** Entry types allowed in a chain data archive. */
 const allowedTypes = new Set(["File", "OldFile", "ContiguousFile", "Directory"]);
 
 /**

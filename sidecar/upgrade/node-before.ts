@@ -8,7 +8,6 @@ export const nodeBefore = z.object({
   /** A block too deep for any reorganization to reach; absent if the node did not return it. */
   block: z.object({ number: z.number(), hash: z.string() }).optional(),
   autoPrune: z.boolean(),
-  /** Whether the running node reports its version itself. */
   tellsVersion: z.boolean(),
 });
 

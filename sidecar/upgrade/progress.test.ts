@@ -16,7 +16,6 @@ const begun = createFirstStage(1);
 const at = (stage: Stage, more: Partial<Progress> = {}): Progress => ({ ...begun, stage, ...more });
 const fails = new UpgradeError("it broke");
 const done = undefined;
-/** As on a node's own machine. */
 const touches = "installing";
 const decideAfterStep = (record: Progress, outcome: UpgradeError | undefined, nowMs: number) =>
   decideAfterStage(record, outcome, nowMs, touches);

@@ -46,7 +46,6 @@ export const progress = z.strictObject({
   beganMs: z.number(),
   stage,
   stageSinceMs: z.number(),
-  /** Number of failed rollback attempts. */
   attempts: z.number(),
   /** Number of processes that exited during this stage. */
   interruptions: z.number(),
@@ -54,7 +53,6 @@ export const progress = z.strictObject({
   failedStage: z.enum(forwardStages).optional(),
   failure: z.string().optional(),
   end: z.enum(upgradeEnds).optional(),
-  /** Note on the outcome, for the operator. */
   note: z.string().optional(),
 });
 
@@ -139,7 +137,6 @@ export function decideAfterInterruption<Upgrade extends Progress>(
   return startRollback(upgrade, why, nowMs, touches);
 }
 
-/** Restarts the rollback of a stranded upgrade, which the operator requests. Pure. */
 export function restartRollback<Upgrade extends Progress>(upgrade: Upgrade, nowMs: number): Upgrade {
   return { ...enterStage(upgrade, "back-stopping", nowMs), attempts: 0, end: undefined, note: undefined };
 }

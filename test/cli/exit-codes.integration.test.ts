@@ -23,7 +23,6 @@ const promised = [
 const [, list = ""] = /^Services are (.+)$/m.exec(page) ?? [];
 const services = [...list.matchAll(/`([a-z-]+)`/g)].map(([, name = ""]) => name);
 
-/** Tests of exit codes that are slow to produce, by command and code. */
 const elsewhere: Readonly<Record<string, string>> = {
   "pay 0": "test/cli/pay.integration.test.ts",
   "pay 3": "test/cli/pay.integration.test.ts",

@@ -121,7 +121,6 @@ describe("a service that can't start", () => {
   });
 });
 
-/** Makes a named pipe for a test. */
 async function makePipe(): Promise<string> {
   const directory = await mkdtemp(join(tmpdir(), "gatehouse-pipe-"));
   onTestFinished(() => rm(directory, { recursive: true }));
@@ -214,7 +213,6 @@ async function startedService() {
   return { child, url: message.urls.upstream };
 }
 
-/** A server that accepts a connection and sends nothing. */
 async function silentServer() {
   const { promise: asked, resolve } = Promise.withResolvers<void>();
   const sockets: Socket[] = [];

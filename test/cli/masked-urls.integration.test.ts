@@ -21,12 +21,10 @@ const withKeys = (protocol: string, place: string) =>
 const address = `0x${"2".repeat(40)}`;
 const signer = `0x${"7".repeat(63)}1`;
 
-/** Lists the secrets that a text contains. */
 const listShownSecrets = (text: string) => secrets.filter((secret) => text.includes(secret));
 
 let folder: string;
 let echo: Server;
-/** Address without a listener. */
 const nowhere = "127.0.0.1:1";
 /** Address of a server that repeats every request in an error's message. */
 let echoing: string;
@@ -48,7 +46,6 @@ afterAll(async () => {
   await rm(folder, { recursive: true });
 });
 
-/** The whole output of a service with these URLs. */
 async function answersOf(urls: readonly string[]): Promise<string> {
   const answers = await Promise.all(
     urls.map(async (url) => {
@@ -59,7 +56,6 @@ async function answersOf(urls: readonly string[]): Promise<string> {
   return answers.join("\n");
 }
 
-/** Calls a gateway, and reads its response. */
 async function call(url: string, headers: Record<string, string> = {}): Promise<string> {
   const response = await fetch(url, {
     method: "POST",

@@ -18,7 +18,6 @@ let folder: Awaited<ReturnType<typeof createTemporaryFolder>>;
 let shop: ServiceProcess;
 let url: string;
 let payerFile: string;
-/** The options that allow the price. */
 let allowed: readonly string[];
 
 beforeAll(async () => {

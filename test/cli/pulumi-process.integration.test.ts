@@ -13,7 +13,6 @@ let directory: string;
 const process_ = fileURLToPath(new URL("../../cli/stack-upgrade/pulumi/pulumi-process.ts", import.meta.url));
 const reported = async () => (await readFile(join(directory, "reported"), "utf8").catch(() => "")).trim().split("\n");
 
-/** A program in place of Pulumi's. */
 async function standIn(script: string): Promise<string> {
   const path = join(directory, "pulumi");
   await writeFile(path, `#!/bin/sh\n${script}\n`);

@@ -39,7 +39,6 @@ const images = { old: `registry.example/node:0.16.2${digest}`, new: `registry.ex
 const nodePath = `/apis/apps/v1/namespaces/${namespace}/statefulsets/node`;
 const podPath = `/api/v1/namespaces/${namespace}/pods/node-0`;
 
-/** Lists the stack's manifests with that image. */
 const listStack = async (nodeImage: string): Promise<readonly Manifest[]> =>
   listManifests(
     await recordStack(
@@ -68,10 +67,8 @@ describe.skipIf(lacking !== "" || !hasOpenssl)(
     let controllers: StandInControllers;
     let directory: string;
     let config: Record<string, string | undefined>;
-    /** Image that Pulumi's state contains. */
     let known: string;
     let exitCode: number;
-    /** Whether the new version responds. */
     let isGood: boolean;
     let program: string;
 
@@ -247,7 +244,6 @@ describe.skipIf(lacking !== "" || !hasOpenssl)(
       (await readFile(join(directory, "node-workspace/data/chain"), "utf8")).trim().split("\n");
     const listNames = async (path: string): Promise<readonly string[]> =>
       ((await cluster.ask("GET", path)).body as { items: ClusterObject[] }).items.map(({ metadata: { name } }) => name);
-    /** Lists an upgrade's leftovers in the cluster. */
     async function listLeft(): Promise<readonly string[]> {
       const core = `/api/v1/namespaces/${namespace}`;
       const found = [

@@ -59,7 +59,6 @@ function monitorOf(text: string): unknown {
   return readDocument(text).chain["monitor_config"];
 }
 
-/** Plans the correction of a node.conf for a version of the node. */
 function planCorrection(text: string, version: string) {
   const observed = { document: readDocument(text), version: parseNodeVersion(version) };
   const { actions, problems } = plan(observed, desired);

@@ -32,7 +32,6 @@ function describeBoard({ board }: RunningUpkeep): string {
     .join("\n");
 }
 
-/** A fake node that runs well under a sidecar. */
 async function startFake(environment: Readonly<Record<string, string>> = {}) {
   const resources = new AsyncDisposableStack();
   const node = resources.use(await createFakeNode(await buildFreePortConfig()));

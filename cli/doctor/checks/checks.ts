@@ -19,7 +19,6 @@ export const checks: Readonly<Record<string, Check>> = {
   signer: checkSigner,
 };
 
-/** Checks that a service could start with its settings. */
 function* checkSettings({ service, source, settings, configuration }: InspectedService): Generator<Judgement> {
   if (settings?.ok === true) return yield ["right", `can be read (${source})`];
   for (const problem of settings?.problems ?? []) yield ["wrong", problem];
@@ -59,7 +58,6 @@ function* checkVersion({ configuration }: InspectedService): Generator<Judgement
   yield ["wrong", `runs ${running}, but this command is ${version}; ${fix}`];
 }
 
-/** Reports a running sidecar's or gateway's conditions about its node. */
 function* checkConditions({ service, configuration, status }: InspectedService): Generator<Judgement> {
   if (configuration === undefined || (service !== "sidecar" && service !== "gateway")) return;
   if (status === undefined) return yield ["unknown", "it reports nothing about its node: /status does not respond"];

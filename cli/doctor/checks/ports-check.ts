@@ -43,7 +43,6 @@ async function checkPort(
   return ["wrong", `${at} is used by another process; ${fix}`];
 }
 
-/** Checks whether an address accepts connections. */
 async function testPort(host: string, port: number): Promise<"open" | "free" | "unknown"> {
   const socket = connect({ host, port, signal: AbortSignal.timeout(checkLimits.timeoutMs) });
   try {

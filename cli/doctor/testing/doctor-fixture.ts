@@ -7,7 +7,6 @@ import { version } from "#daemon/version.ts";
 import { diagnose, type DiagnoseOptions } from "../diagnose.ts";
 import type { Finding } from "../finding.ts";
 
-/** Local clock in these tests. */
 const nowMs = Date.parse("2026-01-01T12:00:00.000Z");
 export const key = `0x${"11".repeat(32)}`;
 
@@ -36,7 +35,6 @@ export async function startServiceThat(said: {
   return serve(({ url = "" }, response) => response.end(answers[url]));
 }
 
-/** Starts a node that returns these results. */
 export async function startNodeThat(results: Readonly<Record<string, unknown>>) {
   const all = { eth_chainId: "0x688", eth_gasPrice: "0x3b9aca00", ...results };
   return serve((request, response) => {
@@ -81,7 +79,6 @@ export function listFindings({ findings }: Run, check: string): readonly string[
   return findings.filter((finding) => finding.check === check).map(({ state, message }) => `${state}: ${message}`);
 }
 
-/** Builds the variables of a facilitator that uses this node. */
 export const facilitator = (rpcUrl: string, more: Readonly<Record<string, string>> = {}) => ({
   GATEHOUSE_FACILITATOR_CHAIN_RPC_URL: rpcUrl,
   GATEHOUSE_FACILITATOR_SIGNER_PRIVATE_KEY: key,

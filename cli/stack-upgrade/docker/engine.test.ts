@@ -49,7 +49,6 @@ const container = (running: boolean, owner: string) => ({
   Mounts: [],
 });
 
-/** A container's output in the engine's framing. */
 function frame(text: string): Uint8Array {
   const header = Buffer.alloc(8);
   header[0] = 1;

@@ -21,15 +21,12 @@ const containerShape = z.object({
 /** A container as the engine describes it (Docker Engine API, "Inspect a container"). */
 export type EngineContainer = Readonly<z.output<typeof containerShape>>;
 
-/** A container that runs one job and exits. */
 export type EngineJob = Readonly<{
   name: string;
   image: string;
   /** Includes the owner as {@link ownerLabel}. */
   labels: Readonly<Record<string, string>>;
-  /** Arguments of Node, the container's entry point. */
   command: readonly string[];
-  /** Volumes by mount path in the container. */
   volumes: Readonly<Record<string, string>>;
   withinMs: number;
 }>;

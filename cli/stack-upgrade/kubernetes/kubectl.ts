@@ -17,7 +17,6 @@ export type ClusterPatch = Readonly<
   | { type: "json"; change: readonly Readonly<{ op: string; path: string; value?: unknown }>[] }
 >;
 
-/** Kinds that an upgrade uses, in kubectl's spelling. */
 export type ClusterKind = "statefulset" | "pod" | "persistentvolumeclaim" | "volumesnapshot";
 
 /** Cluster calls that an upgrade needs, in the stack's namespace. Each has a deadline and throws a {@link PlatformError}. */

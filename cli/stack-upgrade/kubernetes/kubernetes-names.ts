@@ -6,11 +6,9 @@ export const names = {
   node: "node",
   sidecar: "sidecar",
   claim: "node-workspace",
-  /** Pod in which an upgrade works on the claim. */
   job: "node-upgrade",
 } as const;
 
-/** Label with the id of the upgrade that an object belongs to. */
 export const upgradeLabel = "gatehouse.io/upgrade";
 
 /** Finalizer that keeps the node's pod until the node's exit status is read. */
@@ -22,7 +20,6 @@ export function formatLabelId({ id }: Readonly<{ id: string }>): string {
   return id.toLowerCase();
 }
 
-/** Names an upgrade's VolumeSnapshot and the claim restored from it. Pure. */
 export function nameCopy(record: Readonly<{ id: string }>): string {
   return `${names.claim}-upgrade-${formatLabelId(record)}`;
 }

@@ -4,7 +4,6 @@ import { explainJobEnd, volumeLocation, workspaceProgram } from "../workspace-re
 import { buildMetadata, formatLabelId, nameCopy, names, upgradeLabel } from "./kubernetes-names.ts";
 import { findNodeUser, findPod, pollCluster, requireWorkload, type ClusterWork, type Pod } from "./workload.ts";
 
-/** A stack's claim, and the upgrade that works on it. */
 type WorkLocation = Pick<StackRecord, "prefix" | "toolImage" | "id">;
 
 type Work = Readonly<{ action: "flush" | "restore"; withinMs: number }>;
@@ -12,7 +11,6 @@ type Work = Readonly<{ action: "flush" | "restore"; withinMs: number }>;
 const removedWithinMs = 120_000;
 const graceSeconds = 10;
 
-/** Mount path of the claim restored from the snapshot. */
 const sourceLocation = "/source";
 
 /** Runs a program on the node's claim in a separate pod to completion, and removes the pod. An upgrade runs one pod at a time. */

@@ -91,7 +91,6 @@ export function findNodeContainer(spec: Pod["spec"]) {
   return spec.containers.find(({ name }) => name === names.node);
 }
 
-/** Finds the user that runs the node and owns its files. Pure. */
 export function findNodeUser({ spec }: Workload) {
   const { runAsUser: uid, runAsGroup: gid } = findNodeContainer(spec.template.spec)?.securityContext ?? {};
   return uid === undefined || gid === undefined ? undefined : { uid, gid };

@@ -1,6 +1,5 @@
 import type { PreviewedStep } from "./pulumi-cli.ts";
 
-/** Operations that change no running resource. */
 const idle = new Set(["same", "read", "refresh", "read-replacement", "discard"]);
 
 /** Node and sidecar resources that depend on the image or the version, by their names after the stack's prefix. */
@@ -16,7 +15,6 @@ const expected = [
   "sidecar-secrets",
 ];
 
-/** The image that the engine pulls. */
 const imageResource = "node-image";
 
 const shownMax = 8;
@@ -34,7 +32,6 @@ export function findUnrelatedChanges(steps: readonly PreviewedStep[], prefix: st
   return `pulumi up would change more than the node: ${named.slice(0, shownMax).join(", ")}${more}; run pulumi up for that first`;
 }
 
-/** Returns whether a previewed update changes the node. Pure. */
 export function isNodeReplaced(steps: readonly PreviewedStep[], prefix: string): boolean {
   return steps.some(({ op, urn }) => !idle.has(op) && parseName(urn) === `${prefix}-node`);
 }

@@ -34,7 +34,6 @@ const exportShape = z.object({
 });
 const previewShape = z.object({ steps: z.array(stepShape).default([]) });
 
-/** Creates a client for a stack via Pulumi's command line. */
 export function createPulumiCli(
   { stack, configFile }: Readonly<{ stack: string; configFile: string }>,
   { run }: Readonly<{ run: RunPulumi }>,

@@ -13,7 +13,6 @@ import { killTree } from "./running-programs.ts";
 export class PulumiError extends UpgradeError {
   override readonly name = "PulumiError";
   override readonly code = "pulumi_error";
-  /** Tail of its output. */
   readonly said: string;
 
   constructor(message: string, said = "", options?: ErrorOptions) {
@@ -25,7 +24,6 @@ export class PulumiError extends UpgradeError {
 export type PulumiRun = Readonly<{
   args: readonly string[];
   withinMs: number;
-  /** Called with each line as it arrives. */
   onLine?: (line: string) => void;
 }>;
 
@@ -35,7 +33,6 @@ export type PulumiProcessOptions = Readonly<{
   notedMs?: number;
 }>;
 
-/** Runs Pulumi and returns its standard output. */
 export type RunPulumi = (run: PulumiRun) => Promise<string>;
 
 const outputBytesMax = 67_108_864;

@@ -5,7 +5,6 @@ export type KillSwitch = Readonly<{
   changes: () => number;
   /** Ends the run at the n-th change from now on, before or after its effect; resolves once that happens. */
   killAt: (nth: number, isAfter: boolean) => Promise<"killed">;
-  /** Lets the next run survive. */
   spare: () => void;
 }>;
 
@@ -14,7 +13,6 @@ type Kill = Readonly<{ at: number; isAfter: boolean; report: () => void }>;
 /** Never resolves, as for a killed process. */
 const forever = () => new Promise<never>(() => {});
 
-/** Creates a switch that kills nothing yet. */
 export function createKillSwitch(): KillSwitch {
   let changes = 0;
   let kill: Kill | undefined;

@@ -52,7 +52,6 @@ export function createStackWorld(newVersion: NewVersion, kind: StackTarget["kind
     time,
     /** Runs `effect` the next time that this event is halfway through. */
     during: (event: WorldEvent, effect: () => void) => void met.set(event, effect),
-    /** Starts the node as another party would. */
     startNode: () =>
       kind === "docker"
         ? startContainer(parts, names.node, state.containers.get(names.node)?.image ?? "")

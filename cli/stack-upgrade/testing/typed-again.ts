@@ -11,7 +11,6 @@ type RunResult = Result<StackRecord>;
  */
 export type Kill = Readonly<{ at: number; isAfter: boolean } | { inStage: StackRecord["stage"]; changes: number }>;
 
-/** An operator at a terminal, and the record on disk. */
 export type Typing = Readonly<{
   /** Types the command and waits until it exits or is killed; undefined if it was killed. */
   type: (kill?: Kill) => Promise<RunResult | undefined>;

@@ -62,7 +62,6 @@ function syncPods(parts: WorldParts): void {
   time.begin([{ afterMs: endMs, effect }]);
 }
 
-/** Creates the simulated cluster, with its controllers. */
 export function createWorldCluster(parts: WorldParts): Cluster {
   const { state, kills } = parts;
   const { cluster } = state;

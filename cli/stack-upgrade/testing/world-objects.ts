@@ -4,7 +4,6 @@ import { names as objects, podFinalizer, upgradeLabel } from "../kubernetes/kube
 import type { VolumeReport } from "../workspace-report.ts";
 import { prefix, type ClusterState, type WorldParts, type WorldState } from "./world-state.ts";
 
-/** Output of a pod that inspects the claim. */
 export const checkClaim: VolumeReport = {
   bytes: 1_000,
   freeBytes: 1_000_000,
@@ -14,7 +13,6 @@ export const checkClaim: VolumeReport = {
   conf: Buffer.from("{}").toString("base64"),
 };
 
-/** Finds an object as returned by the API server. */
 export function findObject(parts: WorldParts, kind: ClusterKind, name: string): object | undefined {
   const { cluster } = parts.state;
   switch (kind) {

@@ -1,7 +1,6 @@
 import type { SidecarStatus, StackQueries } from "../node-status.ts";
 import { names, newImage, oldBlock, type WorldParts } from "./world-state.ts";
 
-/** Creates the simulated queries, served by the sidecar and the node. */
 export function createWorldQueries({ state, newVersion, time, meet }: WorldParts): StackQueries {
   return {
     look: async () => {

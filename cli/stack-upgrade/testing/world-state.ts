@@ -33,24 +33,19 @@ export type WorldPod = Readonly<{
   ended: "by itself" | "killed" | undefined;
 }>;
 
-/** State of a stack in a cluster. */
 export type ClusterState = {
   replicas: number;
-  /** Image in the StatefulSet's template. */
   template: string;
   generation: number;
   /** Whether the upgrade owns the replica count, so that Pulumi may not set it. */
   isOwned: boolean;
   pod: WorldPod | undefined;
   pods: number;
-  /** Whether the node outlives its grace period. */
   isStubborn: boolean;
   /** Whether everything that the node wrote is on disk, and so in a snapshot. */
   isFlushed: boolean;
   snapshot: Readonly<{ object: object; task: WorldTask }> | undefined;
-  /** Whether a claim was restored from the snapshot. */
   hasCopyClaim: boolean;
-  /** Possible obstacles to snapshots. */
   servesSnapshots: boolean;
   forbidden: readonly string[];
 };
@@ -58,16 +53,12 @@ export type ClusterState = {
 /** State of everything but the command. */
 export type WorldState = {
   containers: Map<string, Container>;
-  /** Blocks in the node's data, and in the copy. */
   live: readonly string[];
   copy: readonly string[] | undefined;
-  /** Marks in the copy's directory. */
   marks: Set<"half" | "copied" | "restored">;
   jobs: Map<string, Readonly<{ owner: string; task: WorldTask; action?: string }>>;
   config: Record<string, string | undefined>;
-  /** Backend that Pulumi is logged in to. */
   backend: string;
-  /** Image of the node in Pulumi's state. */
   pulumiKnows: string | undefined;
   isPulumiThere: boolean;
   /** Whether an update leaves the sidecar unchanged and waits until it is healthy. */
@@ -76,7 +67,6 @@ export type WorldState = {
   lockedBy: number | undefined;
   /** Each `pulumi up`, by its process id. */
   processes: Map<number, WorldTask>;
-  /** Id of the next process. */
   nextPid: number;
   /** Number of checks so far; the chain advances with each. */
   looks: number;
@@ -86,22 +76,18 @@ export type WorldState = {
   quietMs: number;
   /** State of the cluster; unused on Docker. */
   cluster: ClusterState;
-  /** Whether the copy can't be removed. */
   isRemoveBroken: boolean;
   nodeStartedMs: number;
   /** Started containers and jobs, in order. */
   begun: string[];
 };
 
-/** Objects shared by the parts of a world. */
 export type WorldParts = Readonly<{
   state: WorldState;
   newVersion: NewVersion;
-  /** Kind of the stack's platform. */
   kind: StackTarget["kind"];
   kills: KillSwitch;
   time: WorldTime;
-  /** Signals that an event is halfway through. */
   meet: (event: WorldEvent) => void;
 }>;
 
@@ -120,7 +106,6 @@ export function startContainer({ state, newVersion, time }: WorldParts, name: st
   state.live = [...state.live, `block by ${image}`];
 }
 
-/** Stops a container within its grace period. */
 export function stopContainer(state: WorldState, name: string): void {
   const found = state.containers.get(name);
   if (found !== undefined) state.containers.set(name, { ...found, running: false });

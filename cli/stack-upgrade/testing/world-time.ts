@@ -15,7 +15,6 @@ export type TaskStep = Readonly<{ afterMs: number; effect: () => void }>;
 /** Simulated time, advanced only by `advance`. */
 export type WorldTime = Readonly<{
   clock: Clock;
-  /** Advances time and runs all tasks. */
   advance: (ms: number) => void;
   begin: (steps: readonly TaskStep[]) => WorldTask;
 }>;

@@ -30,5 +30,4 @@ export const lintDocument = z
   .readonly();
 
 export type LintDocument = z.output<typeof lintDocument>;
-/** One file in the document. */
 export type LintedFile = LintDocument["files"][number];

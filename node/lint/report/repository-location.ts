@@ -4,7 +4,6 @@ import { pathToFileURL } from "node:url";
 /** Path that means standard input. */
 export const standardInput = "-";
 
-/** A file's name in a report for a forge. */
 export type RepositoryLocation = Readonly<{
   /** If the file is in the repository, relative to it, with slashes; otherwise as given. */
   path: string;

@@ -5,7 +5,6 @@ import { findLocationInRepository } from "./repository-location.ts";
 
 /** Facts about Gatehouse that a SARIF log includes in its tool section. */
 export type SarifOptions = Readonly<{
-  /** Gatehouse's version. */
   toolVersion: string;
   /** URL of the directory `docs/`, with or without a trailing slash. */
   docsUrl: string;

@@ -27,7 +27,6 @@ const ended: FailedStart = {
 };
 const stood: FailedStart = { ...ended, kind: "stood", afterMs: undefined };
 
-/** A node that is down, with no other fault. */
 const down: DataCheck = {
   isAnswering: false,
   isHealthy: false,
@@ -47,7 +46,6 @@ const down: DataCheck = {
   isStranded: false,
 };
 
-/** A node that responds and advances. */
 const up: DataCheck = {
   ...down,
   isAnswering: true,

@@ -4,7 +4,6 @@ import type { DataEvidence, FailedStart } from "../state/data-evidence.ts";
 import type { DataLocation } from "./data-location.ts";
 import { compareKnownBlock, hasKnownBlock } from "./known-block.ts";
 
-/** Findings of one check for corrupt data. */
 export type DataCheck = Readonly<{
   isAnswering: boolean;
   /** Whether the node responds on the expected chain, and either its height advances or the chain has no block to produce. */
@@ -19,7 +18,6 @@ export type DataCheck = Readonly<{
   referenceHeight: number | undefined;
   peers: number | undefined;
   isSyncing: boolean | undefined;
-  /** Processes found in the bin directory. */
   processes: readonly number[];
   programs: string | undefined;
   programNames?: readonly string[] | undefined;
@@ -91,7 +89,6 @@ function findMissingPrograms({ mark }: DataEvidence, { programNames }: DataCheck
   return programNames === undefined ? [] : (mark?.programNames ?? []).filter((name) => !programNames.includes(name));
 }
 
-/** Finds the most recent starts that failed in the same way. */
 function findSameStarts(failedStarts: readonly FailedStart[]): readonly FailedStart[] {
   const kind = failedStarts.at(-1)?.kind;
   if (kind === undefined) return [];

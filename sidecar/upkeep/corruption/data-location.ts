@@ -9,9 +9,7 @@ import { findListeningSockets } from "../drivers/host-processes.ts";
 
 /** Facts about this machine, other than the data itself, that may prevent the node from starting. */
 export type DataLocation = Readonly<{
-  /** Inode of the data directory. */
   dataInode?: number | undefined;
-  /** Reason why the data directory is unusable. */
   problem?: string | undefined;
   /** Fraction of the disk that is free, as used by `DiskSpaceSufficient`. */
   freeRatio?: number | undefined;
@@ -59,7 +57,6 @@ async function isTaken(port: number): Promise<boolean> {
 /** Max number of programs to check in a bin directory. */
 const programsMax = 256;
 
-/** Mode bits of an executable file. */
 const runnable = 0o111;
 
 /** Programs in a bin directory: their file names, and a digest of names, sizes and modification times. */

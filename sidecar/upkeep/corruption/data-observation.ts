@@ -2,7 +2,6 @@ import { createObservation, type Observation } from "#health/observation.ts";
 import type { ConditionReport } from "#status/condition.ts";
 import type { DataAssessment } from "./assess-data.ts";
 
-/** What is known about the node's data. */
 export type DataObservation = Readonly<{
   /** Finding of the last check; undefined before the first check. */
   found?: DataAssessment | undefined;
@@ -11,7 +10,6 @@ export type DataObservation = Readonly<{
    * check didn't fail.
    */
   failed?: Readonly<{ why: string; againAtMs?: number }> | undefined;
-  /** Check in progress. */
   looking?: Promise<void> | undefined;
 }>;
 
@@ -22,7 +20,6 @@ export function observeData(onChange?: () => void): ObservedData {
   return createObservation<DataObservation>({}, onChange);
 }
 
-/** Reports evidence against the node's data. Pure. */
 export function deriveDataConditions(seen: DataObservation): readonly ConditionReport[] {
   const found = seen.found === undefined ? undefined : deriveDataSound(seen.found);
   const sound = seen.failed === undefined ? found : deriveNotLooked(seen.failed, found);

@@ -14,14 +14,12 @@ const unprunedBlocks = 10_000;
  */
 export type KnownBlockState = "same" | "replaced" | "missing" | "pruned" | "unknown";
 
-/** Compares a known block with the block that the node currently has at that number, given the node's current height. */
 export function compareKnownBlock(known: KnownBlock, now: BlockCheck, height: number | undefined): KnownBlockState {
   if (now.kind === "found") return now.hash === known.hash ? "same" : "replaced";
   if (now.kind === "unknown" || height === undefined || height < known.number) return "unknown";
   return height - known.number > unprunedBlocks ? "pruned" : "missing";
 }
 
-/** Whether a node has a known block, or can't be expected to have it. */
 export function hasKnownBlock(known: KnownBlock, now: BlockCheck, height: number | undefined): boolean {
   const state = compareKnownBlock(known, now, height);
   return state === "same" || state === "pruned";

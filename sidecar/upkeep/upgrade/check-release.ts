@@ -22,13 +22,11 @@ import type { UpgradeRequest } from "./requested-upgrade.ts";
 
 type CheckReleaseDependencies = Readonly<{
   settings: Pick<SidecarSettings, "node" | "nodeCli">;
-  /** The node's family, and the directory that contains its current programs. */
   layout: Pick<NodeLayout, "family" | "binDirectory">;
   commits: () => ReleaseCommits;
   signal: AbortSignal;
 }>;
 
-/** The new programs, and their version. */
 export type NewRelease = Readonly<{ files: readonly ReleaseFile[]; to: ProgramIdentity }>;
 
 /** @throws {UpgradeError} if the programs can't be installed or identified. */

@@ -104,7 +104,6 @@ function createPlatform(lock?: WriterLock) {
 }
 
 const nothing = async () => undefined;
-/** Later stages, which change nothing here. */
 const nothingElse = { "back-stopping": nothing, "back-discarding": nothing, "back-restarting": nothing };
 
 test.each(["copying", "installing", "back-installing", "back-data"] as const)(
@@ -150,7 +149,6 @@ test("the node.conf that is put back is in the audit log by its SHA-256", async 
   );
 });
 
-/** Runs an upgrade with some stages replaced. */
 function run(begun: UpgradeRecord, replaced: Partial<UpgradePlatform<UpgradeRecord>["stages"]> = {}) {
   const platform = createPlatform();
   return runUpgrade(

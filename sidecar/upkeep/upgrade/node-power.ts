@@ -18,7 +18,6 @@ export type NodePowerDependencies = Readonly<{
   signal: AbortSignal;
 }>;
 
-/** Visible processes that listen on the node's port. */
 export type PortHolders = Pick<NodeProcesses, "now" | "runs">;
 
 const checkAgainMs = 100;
@@ -26,7 +25,6 @@ const checkAgainMs = 100;
 /** Number of consecutive checks that must find the port closed: a supervisor may be about to restart the node. */
 const closedLooks = 3;
 
-/** Whether a driver can stop the node without starting it. */
 export function hasPower(driver: NodeDriver | undefined): driver is PowerDriver {
   return driver?.stop !== undefined && driver.start !== undefined;
 }

@@ -11,7 +11,6 @@ import type { ReleaseFile, UpgradeRecord } from "../state/upgrade-record.ts";
 const filesMax = 1_000;
 const bytesMax = 8 * 1024 ** 3;
 
-/** Suffix for a program that is being installed. */
 const temporarySuffix = ".gatehouse-new";
 
 /** Lists a release's programs, sorted by name, without the configuration file, which is an example. */

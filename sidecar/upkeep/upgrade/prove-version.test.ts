@@ -28,7 +28,6 @@ const settings = readSettings(sidecarSettings, {
 
 const prove = (reported: Reported) => proveVersion("to", record, false, node(reported));
 
-/** Reports of a node that was started. */
 type Reported = Readonly<{
   firstHeight?: number;
   /** Rate of the blocks before: the node produces one more, and then none. */

@@ -105,7 +105,6 @@ async function findPruneDoubt(
   return answer.value.autoPrune ? undefined : "auto-pruning was on, and is off";
 }
 
-/** Identifies a running node from what it reports itself. */
 export function identifyNode(
   { failure, binaryVersion: binary, clientVersion: client }: RpcState,
   clientName: string | undefined,

@@ -19,7 +19,6 @@ export const requestedUpgrade = z.object({
     /** None while there are problems. */
     steps: z.array(z.string()),
     problems: z.array(z.string()),
-    /** Warnings that don't block the upgrade. */
     warnings: z.array(z.string()),
     /** Identifies this plan, so that only the plan that was shown is executed. */
     digest: z.string(),

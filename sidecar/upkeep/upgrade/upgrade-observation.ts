@@ -9,13 +9,11 @@ export type UpgradeObservation = Readonly<{
   record: UpgradeRecord | undefined;
   /** Start time of an upgrade that was approved in this process, which means that no earlier sidecar started its first step. */
   agreedMs: number | undefined;
-  /** Reason why the upgrade can't continue. */
   blocked: string | undefined;
 }>;
 
 export type ObservedUpgrade = Observation<UpgradeObservation>;
 
-/** Creates the observation of upgrades, starting with the stored upgrade. */
 export function observeUpgrade(record: UpgradeRecord | undefined, onChange?: () => void): ObservedUpgrade {
   return createObservation<UpgradeObservation>({ agreedMs: undefined, blocked: undefined, record }, onChange);
 }

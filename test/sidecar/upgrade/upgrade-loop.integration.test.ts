@@ -59,7 +59,6 @@ async function makeRelease(node: FakeNode): Promise<string> {
   return release;
 }
 
-/** The page's loop over these sidecars. */
 async function typeLoop(release: string, urls: readonly string[]): Promise<CommandResult> {
   const block = readBlocks("docs/upgrades.md").find(({ command }) => command.includes("for url do"));
   if (block === undefined) throw new Error("docs/upgrades.md has no loop.");

@@ -8,7 +8,6 @@ import { dataPathKey, readNodeValues } from "#node/conf/node-values.ts";
 import type { UpgradeRecord, UpgradeStore } from "../../state/upgrade-record.ts";
 import { UpgradeError } from "../../../upgrade/progress.ts";
 
-/** Work directory for upgrades, next to the data and on the same disk. */
 const workDirectory = ".gatehouse-upgrade";
 
 const metaPathKey = "chain.startup_config.init_config.meta_path";
