@@ -10,7 +10,6 @@ import { listCommonSettings } from "./settings-help.ts";
 /** One setting as a service would read it: its path in the settings file, its value, and the value's source. */
 export type DumpedSetting = Readonly<{ key: string; value: unknown; origin: string }>;
 
-/** Options of `gatehouse config dump`. */
 export type ConfigDumpOptions = Readonly<{
   service: ServiceName;
   file: string | undefined;
@@ -52,11 +51,7 @@ function dumpGiven(
   });
 }
 
-/**
- * Lists every setting of a service, the usual ones first. A setting that is not set and has no default is null; a secret is `[secret]`.
- *
- * @throws {SettingsError} if the service would reject the settings.
- */
+/** The usual settings first. One without value and default is null; a secret is `[secret]`. */
 export function dumpSettings(
   definition: SettingsDefinition,
   sources: SettingsSources,

@@ -35,11 +35,7 @@ export async function serveOverview(
 /** Max bytes read from a targets file; no list is longer. */
 const fileBytesMax = 65_536;
 
-/**
- * Reads the values of `--targets`: targets, and files with one target per line.
- *
- * @throws {TargetError} if a value is neither, or a list can't be used.
- */
+/** Reads `--targets`: targets, and files with one target per line. */
 export function readTargets(where: readonly string[]): readonly Target[] {
   return parseTargets(where.flatMap((one) => (isTarget(one) ? [one] : listTargetLines(readFile(one)))));
 }

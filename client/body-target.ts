@@ -24,12 +24,7 @@ export function createStdoutTarget(stdout: Output): BodyTarget {
   };
 }
 
-/**
- * Opens a file before any payment; an existing file keeps its content until the body arrives. If writing the body then fails (disk full),
- * the body goes to `stdout`, because it is already paid for.
- *
- * @throws {BodyTargetError} when the file can't be written.
- */
+/** Keeps an existing file until the body arrives. If writing the body fails, it goes to `stdout`: it is already paid for. */
 export async function openFileTarget(path: string, stdout: Output): Promise<BodyTarget> {
   let isEmpty = !existsSync(path);
   try {

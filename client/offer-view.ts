@@ -27,7 +27,6 @@ export type OfferCheck = Readonly<{
   onEvent: (event: PaymentEvent) => void;
 }>;
 
-/** Returns a view of every offer of a server, with the token symbol read from the chain. */
 export function viewOffers({ accepts }: PaymentRequired, look: OfferCheck): Promise<readonly OfferView[]> {
   return Promise.all(accepts.map((offer) => viewOffer(offer, look)));
 }

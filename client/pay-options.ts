@@ -35,7 +35,6 @@ export type PayOptions = Readonly<{
 
 export type PurchaseOptions = PayOptions & Readonly<{ maxAmount: string; privateKey: string }>;
 
-/** Returns whether the options specify both price and token, as a payment requires. */
 export function allowsPayment(options: PayOptions): options is PurchaseOptions {
   const { dryRun = false, maxAmount, assets } = options;
   return !dryRun && maxAmount !== undefined && assets.length > 0;

@@ -150,7 +150,6 @@ function pending(): Response {
   );
 }
 
-/** A paid response whose connection breaks in the middle of the body. */
 function cutOff(): Response {
   const body = new ReadableStream<Uint8Array>({
     pull(controller) {

@@ -103,11 +103,7 @@ function suggestOptions([offer]: readonly OfferView[]): string {
 /** Response to a request without payment: the server's offers, or the response itself if no payment is required. */
 type PriceAnswer = Readonly<{ kind: "price"; paymentRequired: PaymentRequired } | { kind: "free"; response: Response }>;
 
-/**
- * Requests a resource once, without payment.
- *
- * @throws {Error} when the server is unreachable, or requests payment in a form other than x402.
- */
+/** @throws {Error} when the server is unreachable, or requests payment in a form other than x402. */
 async function requestPrice(
   url: string,
   init: RequestInit,

@@ -26,11 +26,7 @@ const tooLittle = /insufficient_(balance|funds)/;
 /** Reasons given for a payment whose nonce was already used. */
 const nonceUsed = /nonce_already_used|duplicate_settlement/;
 
-/**
- * Buys one resource within the limits.
- *
- * @throws {TokenAmountError} when a limit has more decimal digits than the token.
- */
+/** @throws {TokenAmountError} when a limit has more decimal digits than the token. */
 export async function purchase(options: PurchaseOptions, dependencies: PurchaseDependencies): Promise<Ending> {
   const { report, tokens, fetch, signal } = dependencies;
   const { network, decimals } = options;

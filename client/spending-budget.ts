@@ -15,12 +15,7 @@ export function createSpendingBudget(total: TokenAmount) {
   const shown = (amount: bigint) => formatAmount(amount, total.kind === "units" ? undefined : decimalsMax);
   let spent = 0n;
   return {
-    /**
-     * Deducts a payment from the budget before it is signed. The amount is never refunded: whatever the server responded, it could settle a
-     * signed payment until the payment expires.
-     *
-     * @throws {PaymentRefusedError} `over_total_cap` when the remaining budget is too small.
-     */
+    /** Deducted before signing and never refunded: the server can settle a signed payment until it expires. */
     spend(payment: Spending): void {
       const amount = measure(payment);
       if (spent + amount > limit) {
@@ -38,11 +33,7 @@ export function createSpendingBudget(total: TokenAmount) {
   };
 }
 
-/**
- * Converts an amount to the scale shared by all tokens, with {@link decimalsMax} decimals.
- *
- * @throws {PaymentRefusedError} `no_allowed_offer` if the token's decimals are unknown.
- */
+/** All tokens share this scale of {@link decimalsMax} decimals. */
 function convertToSharedScale({ units, decimals }: Spending): bigint {
   if (decimals === undefined) {
     const text = "the total cap is in whole tokens, but the token's decimals are unknown; nothing was signed.";

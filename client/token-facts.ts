@@ -19,11 +19,7 @@ async function tryRead<T>(read: () => Promise<T>, { onEvent }: Pick<Chain, "onEv
   }
 }
 
-/**
- * Verifies that the decimals of each token are known, so that amounts in whole tokens can be compared with prices in smallest units.
- *
- * @throws {TokenAmountError} listing the token whose decimals are neither given nor readable.
- */
+/** Whole tokens can only be compared with prices in smallest units if the decimals are known. */
 export function requireDecimals(
   assets: readonly AllowedAsset[],
   amounts: readonly string[],
@@ -61,12 +57,7 @@ export async function readSymbol(token: TokenLocation, { tokens, onEvent }: Chai
   return symbol === undefined ? undefined : toPlainText(symbol);
 }
 
-/**
- * Verifies, before signing, that the account can pay the price. If the chain does not respond, the payment is not blocked, because the
- * seller checks the balance too.
- *
- * @throws {PaymentRefusedError} `insufficient_funds` with account, balance and required amount.
- */
+/** If the chain does not respond, the payment is not blocked: the seller checks the balance too. */
 export async function requireFunds(
   { offer, decimals }: ChosenPayment,
   account: string,

@@ -39,11 +39,7 @@ export function limitVouchers(files: ClientChannelStorage) {
      * later requests. Storing a larger charge throws {@link PaymentRefusedError}.
      */
     storage: { get, set: store, delete: (channelId: string) => files.delete(channelId) },
-    /**
-     * Admits a voucher, and stores its total before it is signed.
-     *
-     * @throws {PaymentRefusedError} when the voucher is for more than the price on top of what was signed before the request.
-     */
+    /** Stores the total before the voucher is signed; rejects more than the price on top of what was signed before. */
     async admit({ channelId, max, price, deposit }: VoucherTerms): Promise<void> {
       const channel: StoredChannel | undefined = await files.get(channelId);
       const signed = readSigned(channel);

@@ -106,22 +106,13 @@ const pharos: NodeFamily = {
  */
 export const nodeFamilies: readonly [NodeFamily, ...NodeFamily[]] = [generic, pharos];
 
-/**
- * Finds a family by name.
- *
- * @throws {Error} when no row has that name.
- */
 export function findFamily(name: string): NodeFamily {
   const found = nodeFamilies.find((family) => family.name === name);
   if (found !== undefined) return found;
   throw new Error(`unknown node family "${name}"; known: ${nodeFamilies.map((each) => each.name).join(", ")}`);
 }
 
-/**
- * Detects a workspace's family from its programs, or else from its configuration file. Defaults to `preferred`.
- *
- * @param listDirectories directories that may contain a family's programs.
- */
+/** Detects the family from its programs, or else from its configuration file. */
 export function findFamilyOnDisk(
   workspace: string,
   listDirectories: (family: NodeFamily) => readonly string[],

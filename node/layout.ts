@@ -34,13 +34,7 @@ export type NodeLayoutSettings = Readonly<{
   version?: string | undefined;
 }>;
 
-/**
- * Finds the node's family, programs and configuration file, either from the settings or from the files on disk and the version's layout
- * (specification, "Versioning", 1).
- *
- * @param preferred Family of a node that nothing on disk identifies.
- * @throws {StartupError} when neither a workspace nor a configuration file is set.
- */
+/** Settings take precedence over the files on disk, and those over `preferred` (specification, "Versioning", 1). */
 export function resolveNodeLayout(
   settings: NodeLayoutSettings,
   version?: NodeVersion,

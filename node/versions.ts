@@ -83,11 +83,6 @@ export function findRelease({ release }: Pick<NodeVersion, "release">): NodeRele
   return nodeReleases.findLast(({ since }) => gte(release, since)) ?? nodeReleases[0];
 }
 
-/**
- * Works like {@link findRelease}, but takes the version as text.
- *
- * @throws {Error} when the text is not a version.
- */
 export function findReleaseOfText(text: string): NodeRelease {
   const version = parseNodeVersion(text);
   if (version === undefined) throw new Error(`"${text}" is not a version; expected one such as 0.16.2`);
@@ -168,10 +163,7 @@ export const knownCommits: ReleaseCommits = Object.assign({}, ...nodeFamilies.ma
 
 const commitText = /^[0-9a-f]{7,40}(?:-dirty)?$/;
 
-/**
- * Parses a program's self-reported identity: a version, or a build commit (`f301031a9-dirty`), whose release may be in the table. Returns
- * undefined for anything else.
- */
+/** A version, or a build commit (`f301031a9-dirty`), whose release may be in the table. */
 export function identifyProgram(
   text: string | undefined,
   parse: (text: string) => NodeVersion | undefined,

@@ -8,7 +8,6 @@ import { addControlOptions } from "./option-values.ts";
 
 type ControlTarget = NonNullable<ReturnType<typeof findControlTarget>>;
 
-/** Runs a command on the sidecar that the options identify, and sets the exit status. */
 export async function runOnTarget(
   name: string,
   options: ControlOptions,

@@ -18,10 +18,7 @@ const tokenVariable = "GATEHOUSE_SIDECAR_UPKEEP_CONTROL_TOKEN";
 /** Max bytes read from a token file; no token is longer. */
 const tokenBytes = 65_536;
 
-/**
- * Finds the sidecar that a command targets: by URL, state directory or settings. On invalid input, prints an error, sets exit status 1 and
- * returns undefined.
- */
+/** On invalid input, prints an error, sets exit status 1 and returns undefined. */
 export function findControlTarget(command: string, typed: ControlOptions, { mask }: Readonly<{ mask: Mask }>) {
   const { settings: file, stateDirectory, url, tokenFile } = typed;
   if (url !== undefined) {

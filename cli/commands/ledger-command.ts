@@ -98,10 +98,7 @@ async function confirmOnTerminal(): Promise<boolean> {
 
 type LedgerAccess = Awaited<ReturnType<typeof openLedgerAccess>>;
 
-/**
- * Runs a command on the facilitator's ledger and returns its exit status. If it fails for a reason that the operator can remedy (settings,
- * ledger, node), prints one line to standard error and returns 1.
- */
+/** Prints one line and returns 1 for a failure that the operator can remedy (settings, ledger, node). */
 async function runOnLedger(
   name: string,
   file: string | undefined,

@@ -12,10 +12,7 @@ type ServiceCommand = Readonly<{
   summary: string;
   /** Loads the service lazily, so that only its own command pays for its imports and its settings' schema. */
   start: (run: Run) => Promise<number>;
-  /**
-   * Whether the service supports a hot restart. With "or-serves-on", if no new process can start, the running one keeps serving and reports
-   * what it can't do. The sidecar can't do this: its node would be unattended.
-   */
+  /** "or-serves-on": if no new process can start, the running one serves on. Not for the sidecar: its node would be unattended. */
   handsOver?: "or-ends" | "or-serves-on";
 }>;
 

@@ -20,11 +20,6 @@ const refundSettings = defineSettings("refund", [], {
 /** Max bytes read from a key file; no key is longer. */
 const keyBytes = 65_536;
 
-/**
- * Reads the payer's key, if given, and the chain's endpoint.
- *
- * @throws {Error} which says why the environment or the key file can't be used.
- */
 export function readPayer(keyFile: string | undefined, { mask }: Readonly<{ mask: Mask }>) {
   const { signer, chain } = readSettings(paySettings, { env: process.env });
   mask.hide(chain);
@@ -34,11 +29,6 @@ export function readPayer(keyFile: string | undefined, { mask }: Readonly<{ mask
   return { ...(key === undefined ? {} : { privateKey: key }), ...(rpcUrl === undefined ? {} : { rpcUrl }) };
 }
 
-/**
- * Reads the payee's key for a refund, from a file or from the environment variable `keyVariable`.
- *
- * @throws {SettingsError} if there is none.
- */
 export function readPayee(keyFile: string | undefined, keyVariable: string): Secret {
   const { signer } = readSettings(refundSettings, {
     env: keyFile === undefined ? process.env : { [keyVariable]: readKeyFile(keyFile) },

@@ -5,7 +5,6 @@ import { createStopSignal } from "#daemon/process/stop-signal.ts";
 import { defaultStatusUrl, parseIntervalSeconds, parseListenerUrl, parseListenPort } from "./option-values.ts";
 import { createTerminalOutput } from "../terminal.ts";
 
-/** Default port of the page. */
 const pagePort = 9610;
 
 /** Creates `gatehouse status`: shows the state of one or more nodes in a terminal, or of all on one page. */

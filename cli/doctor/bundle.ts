@@ -13,7 +13,6 @@ import { redact } from "./redact.ts";
 export type BundleSources = Readonly<{
   findings: readonly Finding[];
   services: readonly InspectedService[];
-  /** Log files whose tails are included. */
   logs: readonly string[];
   /** Milliseconds since 1970. */
   clock: () => number;
@@ -22,7 +21,6 @@ export type BundleSources = Readonly<{
 
 /** Max bytes per file: the tail of a log, the head of any other file. */
 const entryBytesMax = 2 * 1_024 * 1_024;
-/** Max files in a bundle. */
 const entriesMax = 64;
 
 const introduction = `What "gatehouse doctor --bundle" found, for a bug report.
@@ -37,11 +35,7 @@ number of 32 bytes or more, including transaction hashes, is replaced by a diges
 Included: host names, IP addresses, accounts, paths. Review it before you publish it.
 `;
 
-/**
- * Writes a bundle (tar, gzip) that only its owner can read.
- *
- * @throws a file system error; `EEXIST` if the file already exists, in which case it is left unchanged.
- */
+/** Readable only by its owner; never replaces a file. */
 export async function writeBundle(path: string, sources: BundleSources): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), "gatehouse-doctor-"));
   try {

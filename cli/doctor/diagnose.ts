@@ -36,7 +36,6 @@ export type DiagnoseOptions = Printing &
     logs: readonly string[];
   }>;
 
-/** Runs all checks, prints the findings, writes the bundle, and returns the exit status. */
 export async function diagnose(options: DiagnoseOptions, dependencies: Dependencies): Promise<number> {
   const { mask, clock, error: print } = dependencies;
   const { bundle, json, logs } = options;

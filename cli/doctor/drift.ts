@@ -7,10 +7,7 @@ import type { StackServices } from "./stack-outputs.ts";
 /** Sidecar conditions that concern node.conf and the connections to the node and the Pushgateway. */
 const driftConditions = new Set(["ConfigReconciled", "NotPaused", "RpcResponding", "MetricsArriving"]);
 
-/**
- * Finds drift in a stack's running services that no provider's refresh detects: settings or files that differ from the deployed ones, a
- * node.conf that differs from the desired one, and services that can't reach each other. Read-only.
- */
+/** Finds drift that no provider's refresh detects: settings, files and node.conf other than desired, and broken connections. */
 export async function findDrift(services: StackServices): Promise<readonly Finding[]> {
   const found = Object.entries(services).map(async ([subject, service]) => {
     const judged = await Array.fromAsync(judgeService(subject, service));

@@ -18,10 +18,7 @@ export type NamedServices = Readonly<{
   env: Readonly<Record<string, string | undefined>>;
 }>;
 
-/**
- * Finds the services to check: those specified by URL, settings file or environment variable; otherwise those running on this machine;
- * otherwise those at the default ports.
- */
+/** The services that the options or environment name; otherwise those running on this machine; otherwise the default ports. */
 export function findServices(named: NamedServices, { mask }: Readonly<{ mask: Mask }>): readonly KnownService[] {
   mask.hide(named.urls);
   const known = checkedServices.flatMap((service) => findNamedService(service, named, { mask }));

@@ -52,7 +52,6 @@ export type GasPayer = Readonly<{
   maxFeePerGasGwei: number;
 }>;
 
-/** Facts about a service, derived from its settings, for external checks. */
 type ServiceInfo = Readonly<{
   operations: Readonly<{ host: string; port: number }>;
   listeners: readonly RequestedListener[];

@@ -41,10 +41,7 @@ const namedSecret = new RegExp(
 /** 32 bytes or more in hexadecimal. A private key looks like a hash, so both are masked. */
 const longHex = /(?:0x)?[0-9a-f]{64,}/gi;
 
-/**
- * Redacts text for publication: removes secrets known to this process, and text that looks like a secret. Replaces each hexadecimal number
- * of 32 bytes or more with a consistent placeholder, so that lines about one transaction can still be correlated.
- */
+/** Removes secrets. A placeholder for 32 or more hexadecimal bytes is consistent: lines about one transaction stay correlated. */
 export function redact(text: string, mask: Mask): string {
   const known = redactSeeds(mask.text(text));
   const shaped = secretShapes.reduce((shown, shape) => shown.replaceAll(shape, shownInstead), known);

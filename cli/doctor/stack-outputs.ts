@@ -17,13 +17,7 @@ export type GivenConfiguration = Readonly<z.output<typeof expected>>;
 /** Services of a stack, by name: the configuration of each, and its URL if known. */
 export type StackServices = Readonly<Record<string, GivenConfiguration & Readonly<{ url: string | undefined }>>>;
 
-/**
- * Reads the output of `pulumi stack output --json`.
- *
- * @param path `-` is standard input.
- * @param urls URLs of services, by name; they override the stack's.
- * @throws {Error} that describes the problem.
- */
+/** Reads `pulumi stack output --json` from a path, or from standard input (`-`). The given `urls` override the stack's. */
 export function readStackOutputs(path: string, urls: Readonly<Record<string, string>>): StackServices {
   const place = path === "-" ? "standard input" : path;
   const parsed = outputsSchema.safeParse(parseOutputs(readNamedText(path === "-" ? 0 : path, outputsBytes), place));

@@ -114,7 +114,6 @@ function shortenRange(expected: string): string {
   return expected.replace(/^(?:\w+(?: \w+)?, )?a (?:whole |port )?number (?:of bytes )?(?=from )/, "");
 }
 
-/** Escapes characters that would start an element or emphasis. */
 function escape(text: string): string {
   return text.replaceAll(/[*<]/g, "\\$&");
 }

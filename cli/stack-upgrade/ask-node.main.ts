@@ -2,10 +2,7 @@ import { formatAuthority } from "#daemon/http/address.ts";
 import { defaultPorts } from "#daemon/default-ports.ts";
 import { createStackQueries } from "./node-status.ts";
 
-/**
- * Queries the sidecar in its own pod, and the node through that pod's gateway: `ask-node.main.ts look`, `block <number>` or `peers`. Prints
- * the response as JSON, or `null` if there is none.
- */
+/** Asks from the sidecar's own pod, the node through that pod's gateway; prints JSON, or `null` without a response. */
 const [kind, number] = process.argv.slice(2);
 const ports = defaultPorts.sidecar;
 const formatAddress = (port: number) => `http://${formatAuthority("127.0.0.1", port)}`;

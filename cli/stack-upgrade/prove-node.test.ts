@@ -27,10 +27,7 @@ function describeNode(missing: readonly string[] = []): SidecarStatus {
 
 const report = async () => "0xold";
 
-/**
- * Verifies a node whose sidecar returns these statuses, one per check, repeating the last; also returns the elapsed
- * time.
- */
+/** The sidecar returns these statuses, one per check, and then the last one. */
 async function prove(said: readonly SidecarStatus[], blockHash: ProofDependencies["blockHash"]) {
   const { clock, advance } = createWorldTime();
   let looks = 0;

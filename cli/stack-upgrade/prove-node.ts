@@ -31,18 +31,12 @@ export type ProofDependencies = Pick<StackQueries, "look" | "blockHash"> & Pick<
 const wanted = ["RpcResponding", "ConfigReconciled", "NoRestartPending", "VersionConsistent"] as const;
 const falseInPause: ReadonlySet<string> = new Set(["ConfigReconciled", "NoRestartPending"]);
 
-/**
- * Waits until the node is verified: it runs the expected version with a matching node.conf, is above its old height with the same blocks,
- * and prunes and pushes metrics if it did before.
- *
- * @throws {UpgradeError} at the deadline; at once if an old block has a different hash.
- */
+/** @throws {UpgradeError} at the deadline; at once if an old block has a different hash. */
 export function proveNode(options: ProofOptions, dependencies: ProofDependencies): Promise<void> {
   const { clock, pause } = dependencies;
   return verifyNode(() => findDoubt(options, dependencies), options, { ...clock, pause });
 }
 
-/** Explains why a node fails verification now. */
 async function findDoubt(options: ProofOptions, { look, blockHash }: ProofDependencies): Promise<string | undefined> {
   const looked = await look();
   if (!looked.ok) return looked.message;

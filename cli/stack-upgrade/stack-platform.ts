@@ -34,7 +34,6 @@ export type NodeExit = Readonly<{ exitCode: number; isOutOfMemory: boolean }>;
  */
 export type StackPlatform = Readonly<{
   node: string;
-  /** Name of the volume or claim that holds the node's data. */
   volume: string;
   /** Sentences about an upgrade's steps, for the operator to confirm. */
   plan: Readonly<{ stop: string; copy: (copyWords: string) => string; update: string; clean: string; back: string }>;
@@ -62,7 +61,6 @@ export type StackPlatform = Readonly<{
    * starts over.
    */
   explainSpoiled?: (record: StackRecord) => string;
-  /** Returns whether the node has this image, regardless of Pulumi's state. */
   runsImage: (image: string) => Promise<boolean>;
   /**
    * Repairs what a killed update left, after an update that failed with this output or, if undefined, did not change the node. Returns
@@ -82,7 +80,6 @@ export type StackWork = Readonly<{
   say: (line: string) => void;
   clock: Clock;
   pause: Pause;
-  /** Stops the run between two stages. */
   signal: AbortSignal;
   /** Check interval of a node's verification, and the time for which the node has to stay healthy. */
   proof: Readonly<{ everyMs: number; steadyMs: number }>;

@@ -21,7 +21,6 @@ const target = z.discriminatedUnion("kind", [
   z.object({
     kind: z.literal("docker"),
     engine: z.string(),
-    /** The sidecar's status listener, and the node's RPC through the gateway. */
     statusUrl: z.string(),
     rpcUrl: z.string(),
   }),
@@ -79,10 +78,7 @@ export type StackNodeBefore = StackRecord["before"];
 
 const recordBytes = 65_536;
 
-/**
- * Returns the path of a stack's record: next to the stack's program, named only after the last part of the stack's name, because the
- * operator may type just that part.
- */
+/** Named only after the last part of the stack's name, because the operator may type just that part. */
 export function findRecordPath(programDirectory: string, stack: string): string {
   return join(programDirectory, `.gatehouse-upgrade.${stack.split("/").at(-1) ?? stack}.json`);
 }

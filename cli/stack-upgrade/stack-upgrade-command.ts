@@ -54,10 +54,7 @@ export type StackUpgradeDependencies = Partial<typeof defaults> &
   Pick<StackWork, "signal" | "backLimits"> &
   Readonly<{ output: CommandOutput }>;
 
-/**
- * Upgrades the node of a stack to another image, or resumes such an upgrade, and reports the outcome. Returns the exit status: 0 if the new
- * version is verified (dry run: if the upgrade could start), else 1.
- */
+/** Upgrades a stack's node, or resumes that. Returns 0 if the new version is verified (dry run: if the upgrade could start), else 1. */
 export async function runStackUpgradeCommand(
   options: StackUpgradeOptions,
   given: StackUpgradeDependencies,
@@ -105,10 +102,7 @@ async function runStack(
   return typeof record === "number" ? record : await runSteps(record, path, false, work);
 }
 
-/**
- * Rejects a different backend, which may have a stack with the same name. If Pulumi can't be queried, the steps that need it fail on their
- * own; starting the node doesn't need it.
- */
+/** Another backend may have a stack of the same name. Starting the node doesn't need Pulumi, so that it can't be asked is no error. */
 async function requireBackend(known: StackRecord, pulumi: PulumiCli): Promise<void> {
   const backend = await pulumi.readBackend().catch((error: unknown) => {
     if (error instanceof PulumiError) return known.backend;
@@ -120,10 +114,7 @@ async function requireBackend(known: StackRecord, pulumi: PulumiCli): Promise<vo
   );
 }
 
-/**
- * Amends the resumed record for the same request or --continue; rejects any other request until the upgrade is finished. Time limits and
- * the sidecar's URL may change.
- */
+/** Only the same request or --continue resumes an upgrade; time limits and the sidecar's URL may change. */
 function resumeRequested(
   known: StackRecord,
   options: StackUpgradeOptions & Readonly<{ configFile: string }>,
@@ -168,7 +159,6 @@ async function findConfigFile(
   );
 }
 
-/** Runs the upgrade's steps, prints its outcome and returns the exit status. */
 async function runSteps(
   begun: StackRecord,
   path: string,

@@ -1,9 +1,6 @@
 import * as workspace from "./workspace-copy.ts";
 
-/**
- * Works on a node's volume, in a separate container of an upgrade. `restore` with a snapshot replaces the data with the snapshot's; without
- * one, it restores the copy on the volume.
- */
+/** `restore` takes the data from a snapshot if one is given, otherwise from the copy on the volume. */
 const [action = "", volume = "", id = "", snapshot] = process.argv.slice(2);
 
 const actions: Readonly<Record<string, () => Promise<unknown>>> = {

@@ -2,10 +2,7 @@ import { readFileSync } from "node:fs";
 
 export type Variables = Readonly<Record<string, string | undefined>>;
 
-/**
- * Builds the environment of a child: the embedded stack's variables, overridden by the user's. A secret that the user sets as `NAME`
- * replaces the stack's `NAME_FILE`, because a service accepts only one of the two.
- */
+/** A secret that the user sets as `NAME` replaces the stack's `NAME_FILE`: a service accepts only one of the two. */
 export function buildChildEnvironment(
   defaults: Readonly<Record<string, string>>,
   own: Variables,

@@ -5,10 +5,7 @@ import { listKeySets } from "./monitor-config.ts";
 
 const rule = "the version is unknown";
 
-/**
- * Returns whether node.conf matches the desired configuration for some node version, in which case drift is not certain. Such a file may
- * contain other versions' names. A node ignores those, and only the node itself can tell which names it reads. Pure.
- */
+/** A node ignores other versions' names, and only it can tell which it reads: if any version matches, drift is not certain. */
 export function matchesSomeVersion(document: ConfigDocument, desired: DesiredMonitor): boolean {
   const current = document.chain["monitor_config"];
   const sets = listKeySets();

@@ -1,10 +1,7 @@
 import { resolve } from "node:path";
 import { findConfValue, type JsonObject } from "./document.ts";
 
-/**
- * Finds the node's data directory: the setting, or else `storage.mygrid_env.storage_data_path`, or else the base directory for relative
- * paths in the node's configuration.
- */
+/** The setting, or else the path in the file, or else the base directory for relative paths. */
 export function findDataPath(
   setting: string | undefined,
   pathsDirectory: string,

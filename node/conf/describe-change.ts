@@ -5,7 +5,6 @@ export function describeChange(change: ConfigChange): string {
   return `${formatChange(change)} (${change.reason})`;
 }
 
-/** Describes one change in human-readable form, without its reason. */
 export function formatChange(change: ConfigChange): string {
   switch (change.kind) {
     case "create":

@@ -35,10 +35,7 @@ export function findConfigChanges(current: unknown, wanted: RequestedMonitor, na
   return [...ofFields, ...removeInstances(current, naming)];
 }
 
-/**
- * Removes the instance's name if the node ignores it, and reports the consequence: without the name, nodes with the same job overwrite each
- * other's metrics.
- */
+/** Without the name, nodes with the same job overwrite each other's metrics. */
 function removeInstances(
   current: JsonObject,
   { otherInstanceKeys, instanceKey, rule }: Naming,

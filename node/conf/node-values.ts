@@ -42,7 +42,6 @@ export function findOwnershipDifference(copy: NodeValues, node: NodeValues): str
   return findFirstDifference(copy, node, paths);
 }
 
-/** Returns whether a configuration specifies any data or keys. Pure. */
 export function specifiesOwner(values: NodeValues): boolean {
   return paths.some((path) => path.join(".") in values);
 }

@@ -6,7 +6,6 @@ import type { TextPosition } from "../conf/problem.ts";
 export type ConfigTree = Readonly<{
   /** Returns the value at a path and its position; undefined if there is none. */
   find: (path: readonly string[]) => FoundValue | undefined;
-  /** Returns the position of the value, or of the nearest enclosing object. */
   place: (path: readonly string[]) => TextPosition;
   /** Lists every property with its path, in text order, including duplicates. */
   properties: () => readonly FoundProperty[];

@@ -37,7 +37,6 @@ export function findSecretsInFile(tree: ConfigTree): readonly LintFinding[] {
   });
 }
 
-/** Finds secrets in comments, which anyone who reads the file can see. */
 export function findSecretsInComments(tree: ConfigTree): readonly LintFinding[] {
   return tree.comments().flatMap(({ written, position }): LintFinding[] => {
     if (withoutSecretShapes(written) === written) return [];

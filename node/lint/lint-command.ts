@@ -26,10 +26,7 @@ type Dependencies = Readonly<{ output: CommandOutput; stdin: AsyncIterable<Uint8
 /** A node.conf is never larger than this. */
 const limitBytes = 16_777_216;
 
-/**
- * Prints the findings of each node.conf, with line, column and fix. Returns the exit status: 0 without findings, 2 with findings, 1 if any
- * file can't be read or an option is invalid.
- */
+/** Returns 0 without findings, 2 with findings, 1 if a file can't be read or an option is invalid. */
 export async function runLintCommand(options: LintCommandOptions, { output, stdin }: Dependencies): Promise<number> {
   const { configPaths, nodeVersion, docsUrl } = options;
   const version = nodeVersion === undefined ? undefined : parseNodeVersion(nodeVersion);

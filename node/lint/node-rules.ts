@@ -20,7 +20,6 @@ const paths = [
   ["storage", "mygrid_env", "storage_data_path"],
 ];
 
-/** Finds ports that are missing, of the wrong type, out of range, or used twice. */
 export function checkPorts(tree: ConfigTree): readonly LintFinding[] {
   const users = new Map<number, string>();
   return Object.keys(samplePorts).flatMap((name) => checkPort(tree, name, users));

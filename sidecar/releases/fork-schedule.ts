@@ -55,10 +55,7 @@ export function evaluateForks(situation: ForkSituation, warnBeforeSeconds: numbe
     : { type, status: "True", reason: "Supported", message: upgrade };
 }
 
-/**
- * Returns the newest spec that the programs support: that of the fork that lists their commit, or else of the last fork in the schedule
- * next to the programs.
- */
+/** The spec of the fork that lists the programs' commit, or else of the last fork in the schedule next to them. */
 function findSpec(all: readonly Fork[], { own, commit }: ForkSituation): number | undefined {
   const named = all.filter(
     (fork) => commit !== undefined && fork.commit !== undefined && isSameCommit(fork.commit, commit),

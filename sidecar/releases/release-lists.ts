@@ -35,11 +35,7 @@ const ownRefreshMs = 60_000;
 const urlRefreshMs = 3_600_000;
 const urlRetryMs = 300_000;
 
-/**
- * Opens the lists configured in the settings.
- *
- * @throws {StartupError} when the file is unusable at startup.
- */
+/** @throws {StartupError} when the file is unusable at startup. */
 export function openReleaseLists(
   { releasesPath: path, releasesUrl: url }: Pick<SidecarSettings["upgrade"], "releasesPath" | "releasesUrl">,
   { stateDirectory, files, clock, log }: ReleaseListsDependencies,

@@ -33,10 +33,7 @@ async function startNode() {
   return node;
 }
 
-/**
- * Watches the release list of a chain that needs a newer version in a month; `looks` resolves after this many further
- * complete checks.
- */
+/** `looks` resolves after this many further complete checks. */
 async function watch(httpUrl: string) {
   const directory = await mkdtemp(join(tmpdir(), "gatehouse-releases-"));
   onTestFinished(() => rm(directory, { recursive: true }));

@@ -41,12 +41,7 @@ const watchedLook: WatchedCheck = {
 /** Watches the releases; `commits` are those in the lists. */
 export type ReleaseWatch = ReturnType<typeof watchReleases>;
 
-/**
- * Periodically compares the running version with the configured lists and with the forks next to the programs. Rereads a list when its file
- * changes. Disposing of the watch stops it.
- *
- * @throws {StartupError} when the list is unusable at startup.
- */
+/** @throws {StartupError} when the list is unusable at startup. */
 export function watchReleases(
   { upgrade, node, health: { intervalMs } }: Pick<SidecarSettings, "upgrade" | "node" | "health">,
   { program, places, health, board, clock, log, ...others }: ReleaseWatchDependencies,

@@ -37,10 +37,7 @@ export type RestoreOptions = Readonly<{
   json: boolean;
 }>;
 
-/**
- * Runs one restore to completion. Returns the exit status: 0 when the data directory contains data (restored now, restored before, or never
- * empty); 1 when the restore failed, in which case another run resumes it.
- */
+/** Returns 0 when the data directory contains data, and 1 when the restore failed, in which case another run resumes it. */
 export async function runRestoreCommand(
   sources: RestoreOptions,
   { signal, out, error, mask }: Pick<CommandOutput, "out" | "error"> & Readonly<{ signal: AbortSignal; mask: Mask }>,

@@ -8,10 +8,7 @@ import type { NodeFamily } from "#node/families.ts";
 import { skipMissing } from "#daemon/skip-missing.ts";
 import { listPids } from "../upkeep/drivers/host-processes.ts";
 
-/**
- * Paths used by a restore. They are next to the data directory, on the same disk, so that a single rename turns the unpacked tree into the
- * data directory and the node never sees a partial one.
- */
+/** Next to the data directory, on the same disk: one rename makes the unpacked tree the data directory. */
 export type RestoreLocation = Readonly<{
   dataPath: string;
   /** Directory that the snapshot fills: the data directory, or the subdirectory of it that is the archive's only top-level directory. */
@@ -67,10 +64,7 @@ export async function clearTree({ tree }: Pick<RestoreLocation, "tree">): Promis
   await mkdir(tree, { recursive: true });
 }
 
-/**
- * Renames the unpacked tree to the data directory, and waits until the rename is on disk: the marker must not survive a lost rename.
- * Returns the directory to which the existing data was moved.
- */
+/** The rename is on disk before the marker is written. Returns where the existing data was moved. */
 export async function moveTreeIntoPlace({ tree, target, part }: RestoreLocation): Promise<string | undefined> {
   const aside = (await isEmpty(target)) ? undefined : `${dirname(tree)}/replaced-${Date.now()}`;
   await mkdir(dirname(target), { recursive: true });
@@ -82,12 +76,7 @@ export async function moveTreeIntoPlace({ tree, target, part }: RestoreLocation)
   return aside;
 }
 
-/**
- * Rejects a restore into a part of the data if it would fail, before hours of download. Genesis must have created the rest, replacing
- * existing data must be requested explicitly, and no process may have the data open.
- *
- * @throws {RestoreError} with instructions.
- */
+/** Rejects, before hours of download, what would fail in the end. */
 export async function requireReplaceable(
   { dataPath, target, part }: RestoreLocation,
   { programs, image: { genesisMark, configArgument } }: NodeFamily,

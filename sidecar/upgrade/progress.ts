@@ -85,7 +85,6 @@ export function createFirstStage(nowMs: number): Progress {
   return { beganMs: nowMs, stage: "stopping", stageSinceMs: nowMs, attempts: 0, interruptions: 0 };
 }
 
-/** Formats the start time of an upgrade or restore for use as a directory name. Pure. */
 export function formatWorkId(nowMs: number): string {
   return new Date(nowMs).toISOString().replaceAll(/[:.]/g, "-");
 }

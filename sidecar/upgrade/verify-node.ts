@@ -31,10 +31,7 @@ export async function verifyNode(
   throw new UpgradeError(`within ${limits.withinMs} ms: ${why}`);
 }
 
-/**
- * Explains why a node's version can't be verified; `reported` is what the node itself reports. Returns undefined if the version is
- * verified, or if the evidence is inconclusive. Pure.
- */
+/** `reported` is what the node itself reports; undefined also if the evidence is inconclusive. */
 export function findVersionConcern(
   wanted: ProgramIdentity,
   { tellsVersion }: Pick<NodeBefore, "tellsVersion">,
@@ -47,11 +44,7 @@ export function findVersionConcern(
   return `it runs as ${nameProgram(found)}, not as ${nameProgram(wanted)}`;
 }
 
-/**
- * Explains why a node is not known to have the old data. Returns undefined if it has, or if nothing is known about the data. Pure.
- *
- * @throws {UpgradeError} if an old block has another hash, because waiting can't fix that.
- */
+/** @throws {UpgradeError} if an old block has another hash, because waiting can't fix that. */
 export function findDataConcern({ block }: Pick<NodeBefore, "block">, hash: string | undefined): string | undefined {
   if (block === undefined || hash === block.hash) return undefined;
   const differs = `its data differs: block ${block.number}, which had the hash ${block.hash},`;

@@ -43,7 +43,6 @@ describe("gatehouse doctor --drift", () => {
   }, 120_000);
   afterAll(() => resources.disposeAsync());
 
-  /** Writes the outputs of a stack whose gateway has this environment, and returns their path. */
   const writeOutputs = async (given: Readonly<Record<string, string>> = environment) => {
     const operations = { status: "http://127.0.0.1:1/status", resourceServerMetrics: "http://127.0.0.1:1/metrics" };
     const configuration = {

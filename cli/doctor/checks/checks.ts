@@ -27,7 +27,6 @@ function* checkSettings({ service, source, settings, configuration }: InspectedS
   yield ["skipped", `not checked, because only its address is known (${source}); ${advice}`];
 }
 
-/** Reports a service's secrets, and whether other users can read their files. The settings check reports missing ones. */
 async function* checkKeys({ settings }: InspectedService): AsyncGenerator<Judgement> {
   if (settings?.ok !== true) return;
   if (settings.secrets.length === 0) yield ["right", "needs no secrets"];

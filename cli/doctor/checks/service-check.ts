@@ -12,7 +12,6 @@ export function isNothingFound(services: readonly InspectedService[]): boolean {
 export const nothingFound =
   "no service specified, and none listens on the default ports; run this with a service's variables, or specify one with --url sidecar=http://10.0.0.7:9600 or --settings facilitator=facilitator.json5";
 
-/** Checks that a service runs, is ready for traffic, and has accepted its files. */
 export function* checkService(service: InspectedService): Generator<Judgement> {
   const { service: name, url, source, answers, configuration, readiness } = service;
   if (url === undefined || answers === undefined) {

@@ -11,7 +11,6 @@ import type { GasPayer } from "../known-service.ts";
 const settlementsMin = 100n;
 const gwei = 1_000_000_000;
 
-/** Checks that the accounts that pay for settlements hold enough native currency. */
 export async function* checkSigner(service: InspectedService): AsyncGenerator<Judgement> {
   const { settings, readiness } = service;
   const gasPayers = settings?.ok === true ? settings.facts.gasPayers : [];

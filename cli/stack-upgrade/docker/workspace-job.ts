@@ -10,10 +10,7 @@ export function buildNames(prefix: string) {
 /** A stack's node volume, and the upgrade that works on it; none for a check. */
 type WorkspaceLocation = Readonly<{ prefix: string; toolImage: string; id?: string }>;
 
-/**
- * Runs a job on the node's volume in a separate container, and returns its output. An upgrade runs one job at a time; a check runs beside
- * any other job.
- */
+/** An upgrade runs one job at a time; a check runs beside any other job. */
 export function runWorkspaceJob(
   { prefix, toolImage, id }: WorkspaceLocation,
   action: "look" | "copy" | "restore" | "remove",

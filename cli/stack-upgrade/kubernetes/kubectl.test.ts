@@ -14,7 +14,6 @@ beforeEach(async () => {
 
 afterEach(() => rm(directory, { recursive: true, force: true }));
 
-/** Writes a fake kubectl that records its arguments and input, and then runs this script. */
 async function writeStandIn(does: string) {
   const program = join(directory, "kubectl");
   const script = `#!/bin/sh\necho "$@" >${directory}/words\ncat >${directory}/input\n${does}\n`;

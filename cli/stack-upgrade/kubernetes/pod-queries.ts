@@ -9,10 +9,7 @@ import { names } from "./kubernetes-names.ts";
 /** Program in the sidecar's image that sends the queries. Its path must not change: the image may be from an earlier release. */
 const program = "/app/cli/stack-upgrade/ask-node.main.ts";
 
-/**
- * Creates the queries for a stack on Kubernetes. They reach the sidecar from within its own pod, regardless of the namespace's network
- * policies, and the node through that pod's gateway.
- */
+/** Asks from within the sidecar's pod, which no network policy of the namespace prevents. */
 export function createPodQueries(cluster: Pick<Cluster, "exec">): StackQueries {
   const query = async <T>(shape: z.ZodType<T>, ...words: readonly string[]) => {
     try {

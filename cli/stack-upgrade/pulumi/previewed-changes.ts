@@ -19,10 +19,7 @@ const imageResource = "node-image";
 
 const shownMax = 8;
 
-/**
- * Describes the changes that a previewed update makes to anything but the node and its sidecar; a rollback would revert these too.
- * Undefined if there are none. Pure.
- */
+/** Describes changes to anything but the node and its sidecar, which a rollback would revert too. */
 export function findUnrelatedChanges(steps: readonly PreviewedStep[], prefix: string): string | undefined {
   const own = new Set([...expected.map((name) => `${prefix}-${name}`), imageResource]);
   const strange = steps.filter(({ op, urn }) => !idle.has(op) && !isBookkeeping(urn) && !own.has(parseName(urn)));

@@ -80,7 +80,6 @@ export function createPulumiCli(
     /** Finds the processes of this stack's `pulumi up`, by any run of the command. */
     findUpdates: () => findProcessesByArguments(up),
     interrupt: (pid: number): void => sendSignal(pid, "SIGINT"),
-    /** Refreshes these resources in Pulumi's state from their real state. */
     refresh: async (urns: readonly string[], withinMs: number): Promise<void> => {
       const targets = urns.flatMap((urn) => ["--target", urn]);
       const args = ["refresh", "--yes", "--skip-preview", "--config-file", configFile, ...targets, ...common];

@@ -92,10 +92,7 @@ async function readOutput(file: FileHandle): Promise<string> {
   return buffer.toString("utf8", 0, bytesRead);
 }
 
-/**
- * Forwards a program's output lines until it exits. Interrupts the program if it reaches a limit, kills it if it doesn't exit then, and
- * returns a description of that limit.
- */
+/** Interrupts the program at a limit, kills it if it doesn't exit then, and returns a description of that limit. */
 async function followToEnd(
   child: ChildProcess,
   files: readonly FileHandle[],

@@ -9,7 +9,6 @@ import type { TaskStep } from "./world-time.ts";
 /** Time in ms that a node takes to exit. */
 const endMs = 50;
 
-/** Sets the number of the node's pods, as the upgrade or an operator does. */
 export function scaleWorld(parts: WorldParts, replicas: number): void {
   const { cluster } = parts.state;
   if (cluster.replicas === replicas) return;
@@ -18,7 +17,6 @@ export function scaleWorld(parts: WorldParts, replicas: number): void {
   syncPods(parts);
 }
 
-/** Applies the StatefulSet as Pulumi does. */
 export function deployWorld(parts: WorldParts, image: string): void {
   const { cluster } = parts.state;
   cluster.template = image;

@@ -13,7 +13,6 @@ import {
 import type { VolumeReport } from "../workspace-report.ts";
 import type { TaskStep } from "./world-time.ts";
 
-/** Creates the simulated engine. Its jobs are separate containers. */
 export function createWorldEngine(parts: WorldParts): Engine {
   const {
     state,

@@ -5,7 +5,6 @@ import { names, startContainer, tickMs, type WorldParts } from "./world-state.ts
 import { deployWorld } from "./world-cluster.ts";
 import type { TaskStep } from "./world-time.ts";
 
-/** Creates Pulumi, whose updates are separate processes. */
 export function createWorldPulumi(parts: WorldParts): PulumiCli {
   const {
     state,

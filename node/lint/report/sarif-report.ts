@@ -3,7 +3,6 @@ import { type LintFinding, lintRules } from "../lint-rules.ts";
 import type { LintedFile } from "./lint-document.ts";
 import { findLocationInRepository } from "./repository-location.ts";
 
-/** Facts about Gatehouse that a SARIF log includes in its tool section. */
 export type SarifOptions = Readonly<{
   toolVersion: string;
   /** URL of the directory `docs/`, with or without a trailing slash. */

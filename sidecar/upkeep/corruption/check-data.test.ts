@@ -7,10 +7,7 @@ import { checkData } from "./check-data.ts";
 
 const well: NodeInfo = { rpc: { sinceMs: 0, fault: undefined }, chain: "expected", height: "advancing" };
 
-/**
- * A check of a node that responded at its start, and whose process is not seen; `then`: the node's response when that
- * is found.
- */
+/** `then`: the node's response when its process is not seen. */
 async function lookWithoutProcess(then: RpcState) {
   const workspace = import.meta.dirname;
   const fileDeadline = { call: (_: string, run: () => unknown) => run() } as never;

@@ -35,11 +35,7 @@ export type DataCheckResult = Readonly<{ check: DataCheck; process: ProcessMark 
 
 const unknown: BlockCheck = { kind: "unknown" };
 
-/**
- * Checks a node, its data and other possible faults. Changes nothing.
- *
- * @throws {HangingFileSystem} if the file system that holds its data, a key or its programs hangs.
- */
+/** @throws {HangingFileSystem} if the file system that holds its data, a key or its programs hangs. */
 export async function checkData({ mark }: DataEvidence, dependencies: CheckDataDependencies): Promise<DataCheckResult> {
   const { health, rpc, driver, state, signal } = dependencies;
   // Done first, because a node with a hung disk may leave every call without a response.
@@ -83,7 +79,6 @@ export async function checkData({ mark }: DataEvidence, dependencies: CheckDataD
   };
 }
 
-/** Reads from the references a block that the node lacks or has replaced. */
 function compareElsewhere(
   known: KnownBlock,
   block: BlockCheck,

@@ -19,11 +19,7 @@ export type DataLocation = Readonly<{
   takenPorts: readonly string[];
 }>;
 
-/**
- * Checks a node's data directory, keys and ports.
- *
- * @throws {HangingFileSystem} if the file system that holds the data or a key hangs.
- */
+/** @throws {HangingFileSystem} if the file system that holds the data or a key hangs. */
 export async function checkLocation(
   dataPath: string | undefined,
   values: NodeValues,

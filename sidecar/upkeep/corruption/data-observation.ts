@@ -5,10 +5,7 @@ import type { DataAssessment } from "./assess-data.ts";
 export type DataObservation = Readonly<{
   /** Finding of the last check; undefined before the first check. */
   found?: DataAssessment | undefined;
-  /**
-   * Failure of the last check, and the time of the next check (wall clock; absent until the failed check has ended); undefined if the last
-   * check didn't fail.
-   */
+  /** Undefined if the last check didn't fail. The next one comes at `againAtMs` (wall clock), absent until the failed one has ended. */
   failed?: Readonly<{ why: string; againAtMs?: number }> | undefined;
   looking?: Promise<void> | undefined;
 }>;

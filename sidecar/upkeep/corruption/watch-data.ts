@@ -34,10 +34,7 @@ const lateMs = 300_000;
 /** Time after which a replaced block counts as canonical unless a reference disagrees. */
 const dayMs = 86_400_000;
 
-/**
- * Periodically checks for evidence against the node's data, and reports it. Checks run in parallel with later iterations; none starts while
- * the node is being restarted or upgraded. Returns the time, in ms, until the next iteration is needed.
- */
+/** None starts while the node is being restarted or upgraded. Returns the ms until the next iteration is needed. */
 export function watchData(
   watch: DataWatch,
   seen: WatchDataSeen,
@@ -74,10 +71,7 @@ export function watchData(
   return undefined;
 }
 
-/**
- * Records that a check is late: taking a snapshot, or a program that measures one, may hang. No second check starts in parallel, and the
- * last finding no longer counts.
- */
+/** Its snapshot, or a measuring program, may hang: no second check starts, and the last finding no longer counts. */
 function recordLate({ lastCheckMs }: DataWatch, { data }: WatchDataSeen, { clock }: WatchDataDependencies): void {
   const tookMs = lastCheckMs === undefined ? 0 : clock.monotonicMs() - lastCheckMs;
   if (tookMs <= lateMs || data.now().failed !== undefined) return;

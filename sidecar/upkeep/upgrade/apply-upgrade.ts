@@ -101,10 +101,7 @@ const storeWait = { everyMs: 250, withinMs: 2_000 } as const;
 /** Stages that start the node. Each charges the restart budget once. */
 const starts: ReadonlySet<Stage> = new Set(["proving", "back-proving", "back-restarting"]);
 
-/**
- * Saves an upgrade's progress and, if its next step starts the node, charges the restart budget, in one write: after a kill, the step is
- * resumed without being charged again.
- */
+/** Charges the restart budget in the same write: after a kill, the step resumes without being charged again. */
 export function keepRecord(
   record: UpgradeRecord,
   state: Pick<UpkeepState, "atomically" | "upgrade">,

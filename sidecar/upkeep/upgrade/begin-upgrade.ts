@@ -3,10 +3,7 @@ import type { UpgradeCheck } from "./check-upgrade.ts";
 import type { RequestedUpgrade } from "./requested-upgrade.ts";
 import type { ObservedUpgrade } from "./upgrade-observation.ts";
 
-/**
- * Starts a checked upgrade if its plan still has the digest of the one that was shown. Rechecks whether the upgrade may start, without an await
- * before the upgrade is recorded: another request, a restart or a pause may have come during the check.
- */
+/** Checks again without an await before the record: another request, a restart or a pause may have come meanwhile. */
 export function beginUpgrade(
   { plan, record }: UpgradeCheck,
   digest: string | undefined,

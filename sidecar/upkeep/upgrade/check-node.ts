@@ -61,10 +61,7 @@ export function explainBlocked(
   return explainNotStored(store);
 }
 
-/**
- * Explains why an upgrade must not continue before its state is on disk; undefined if it is. After a kill, an unrecorded step would be
- * mistaken for another step: a verified version would be rolled back, or old data would be restored over itself.
- */
+/** After a kill, an unrecorded step would be mistaken for another: a verified version rolled back, old data restored twice. */
 export function explainNotStored({ failure }: Pick<StateStore, "failure">): string | undefined {
   const message = failure()?.message;
   return message && `It is blocked, because its progress can't be stored: ${message} It then continues automatically.`;

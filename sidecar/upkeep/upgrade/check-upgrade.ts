@@ -36,7 +36,6 @@ export type CheckUpgradeDependencies = CheckNodeDependencies &
 /** Time limit for measuring the data, while the operator waits. */
 const measureWithinMs = 60_000;
 
-/** Checks whether the node could be upgraded now, and plans the upgrade. Changes nothing. */
 export async function checkUpgrade(
   request: UpgradeRequest,
   dependencies: CheckUpgradeDependencies,
@@ -96,7 +95,6 @@ export async function checkUpgrade(
   return { plan, record: { ...agreed, keepsCopy: settings.upgrade.keepSnapshot, ...createFirstStage(nowMs) } };
 }
 
-/** Plans the change to node.conf, and finds its problems and warnings. */
 async function checkConfig(
   reading: ConfigReading,
   from: NodeVersion | undefined,
@@ -118,10 +116,7 @@ async function checkConfig(
   return { document, write, problems, warnings };
 }
 
-/**
- * Finds what an upgrade leaves outdated: the version setting, although a version reported by the node or its programs takes precedence over
- * it, and the fork schedule.
- */
+/** What the upgrade leaves outdated: the version setting, which a reported version overrides, and the fork schedule. */
 function* findProgramWarnings(
   to: ProgramIdentity,
   files: readonly ReleaseFile[],

@@ -21,7 +21,6 @@ import { createHostPlatform, type HostPlatformDependencies } from "./host-platfo
 let root: string;
 let audited: AuditEntry[];
 let record: UpgradeRecord;
-/** Whether something keeps the node's port open. */
 let runs: boolean;
 
 const text = (...path: string[]) => readFileSync(join(root, ...path), "utf8");

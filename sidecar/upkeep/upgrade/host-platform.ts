@@ -27,7 +27,6 @@ export type HostPlatformDependencies = Omit<ProofDependencies, "driver" | "check
     log: Logger;
   }>;
 
-/** Creates the platform for a node whose programs and data are on this machine. */
 export function createHostPlatform(
   driver: PowerDriver,
   seen: HostPlatformSeen,
@@ -103,7 +102,6 @@ const cleanUp: StageAction<UpgradeRecord> = async (record, { amend }) => {
   for (const directory of directories) await rm(directory, { recursive: true, force: true, maxRetries: 5 });
 };
 
-/** Records that the node is started with the current node.conf. */
 async function noteConfig(
   { config }: HostPlatformSeen,
   { place, state }: Pick<HostPlatformDependencies, "place" | "state">,

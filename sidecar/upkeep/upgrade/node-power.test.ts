@@ -5,10 +5,7 @@ import { stopNode, type NodePowerDependencies } from "./node-power.ts";
 
 const mark = { pid: 4_711, startTicks: 1 };
 
-/**
- * A node whose port is closed, as after its stop. `runsForLooks`: the number of checks for which its process keeps
- * running.
- */
+/** `runsForLooks`: the number of checks for which its process keeps running. */
 function closed({ seen = [mark], runsForLooks = 0, fails = false }) {
   let looks = 0;
   const dependencies: NodePowerDependencies = {

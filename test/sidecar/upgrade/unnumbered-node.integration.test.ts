@@ -5,7 +5,6 @@ import { createFakeNode, type FakeNode } from "#sidecar/testing/fake-node.ts";
 import { upgradeDevnet } from "../../support/node/settled-devnet.ts";
 import { runFakeUpkeep, waitUntilFakeSettled } from "../../support/node/settled-fake-node.ts";
 
-/** Keeps a directory's node from reporting a version through its RPC. */
 async function silence(directory: string): Promise<void> {
   const path = join(directory, "node-process.cjs");
   const program = await readFile(path, "utf8");
@@ -49,9 +48,6 @@ test("an upgrade that is verified is not undone by a node.version that still nam
 const oldCommit = "f301031a9";
 const newCommit = "d6d98fd33";
 
-/**
- * Settings for a fake node of the family whose programs report a commit: the fake's own tools, at the fake's own paths.
- */
 const ofFamily = ({ binDirectory }: FakeNode) => ({
   GATEHOUSE_SIDECAR_NODE_FAMILY: "pharos",
   GATEHOUSE_SIDECAR_NODE_CONFIG_PATH: join(binDirectory, "node.conf"),
@@ -65,10 +61,7 @@ async function writeProgram(path: string, prints: string): Promise<void> {
   await chmod(path, 0o755);
 }
 
-/**
- * Starts a node that reports the commit of 0.12.2, and creates a release with a commit that is in no table; `isSilent`:
- * only its program reports it.
- */
+/** `isSilent`: only its program reports the commit. */
 async function startCommitNode(kind: "good" | "corrupting", { isSilent }: Readonly<{ isSilent: boolean }>) {
   const node = await createFakeNode();
   await node.install(oldCommit);

@@ -1,19 +1,55 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { readHeight, upgradeDevnet } from "../../support/node/settled-devnet.ts";
+import type { RunningUpkeep } from "#sidecar/testing/run-upkeep.ts";
+import { readHash, readHeight, upgradeDevnet } from "../../support/node/settled-devnet.ts";
 import { chainOf, oldBlocks, startSettledFake } from "../../support/node/settled-fake-node.ts";
-import { expectProvedUpgrade } from "./upgrade-command/proved-upgrade.ts";
+
+const restarts = ({ events }: RunningUpkeep) =>
+  events.list().filter(({ message }) => message.startsWith("Restarting the node")).length;
 
 test("an upgrade is shown, refused without a word of yes, and then proved: version, blocks, node.conf, pruning; nothing is left behind", async () => {
   await using settled = await startSettledFake();
-  const { node } = settled;
-  await expectProvedUpgrade({
-    ...settled,
-    source: await node.release("0.16.2", "good"),
-    readConf: node.config,
-    expectVersion: async (version) => expect(await node.version()).toBe(version),
+  const { node, upkeep } = settled;
+  const source = await node.release("0.16.2", "good");
+  const before = await node.config();
+  const shown = await upgradeDevnet(upkeep, source, { dryRun: true });
+  expect(shown).toMatchObject({ status: 0, errors: "" });
+  expect(shown.printed).toContain("from 0.15.0 to 0.16.2");
+  expect(shown.printed).toContain("enable_pamir_cetina renamed to storage_enable_cetina");
+  expect(shown.printed).toContain("there is no rollback to the old data");
+  expect(await upgradeDevnet(upkeep, source, { yes: false })).toMatchObject({
+    status: 1,
+    errors: "upgrade: nothing was changed. Without a terminal, pass --yes.\n",
   });
+  const unasked = await upgradeDevnet(upkeep, source, { yes: false, json: true });
+  expect([unasked.status, JSON.parse(unasked.printed)]).toEqual([
+    1,
+    expect.objectContaining({ result: "shown", plan: expect.objectContaining({ from: "0.15.0", to: "0.16.2" }) }),
+  ]);
+  expect(await node.version()).toBe("0.15.0");
+  expect(await node.config()).toBe(before);
+  const [hash, height] = [await readHash(node, 2), await readHeight(node)];
+  const restartsBefore = restarts(upkeep);
+  const done = await upgradeDevnet(upkeep, source);
+  expect(done.printed).toContain("The upgrade from 0.15.0 to 0.16.2 is verified.");
+  expect(done).toMatchObject({ status: 0, errors: "" });
+  expect(await node.version()).toBe("0.16.2");
+  expect(await readHash(node, 2)).toBe(hash);
+  expect(await readHeight(node)).toBeGreaterThan(height);
+  expect(await node.config()).toContain("storage_enable_cetina");
+  expect((await upkeep.reason("UpgradeVerified", "Verified")).status).toBe("True");
+  expect(await readdir(join(node.workspace, ".gatehouse-upgrade"))).toEqual([]);
+  // The new version's keys are already present: they need no second restart.
+  await upkeep.reason("NoRestartPending", "NoRestart", 20_000);
+  await upkeep.reason("Pruning", "Enabled", 20_000);
+  expect(restarts(upkeep)).toBe(restartsBefore);
+  expect((await upgradeDevnet(upkeep, source)).printed).toContain("problem: the node is 0.16.2 already");
+  const refused = await upgradeDevnet(upkeep, source, { dryRun: true, json: true });
+  expect([refused.status, JSON.parse(refused.printed)]).toEqual([
+    1,
+    expect.objectContaining({ result: "refused", node: expect.objectContaining({ name: expect.any(String) }) }),
+  ]);
 });
 
 test("a corrupting version is rolled back: programs, old data and old node.conf, proved, and held", async () => {

@@ -54,10 +54,7 @@ async function copyStore({ path, copy }: UpgradeStore, leftMs: () => number, sig
   await syncDirectory(dirname(copy));
 }
 
-/**
- * Replaces the new version's data with the copy, and moves the new version's data aside. Uses two renames. Does nothing if the copy no
- * longer exists because it was already restored.
- */
+/** By two renames; does nothing if the copy was already restored. */
 export async function restoreStore({ path, copy, aside }: UpgradeStore): Promise<void> {
   if (!(await entryExists(copy))) return;
   if (await entryExists(path)) {
