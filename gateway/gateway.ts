@@ -11,7 +11,7 @@ import { Head } from "./chain/head.ts";
 import type { GatewayContext } from "./calls/call-context.ts";
 import { admitBodies, createMessageHandler } from "./calls/message-handler.ts";
 import { registerGauges } from "./gauges.ts";
-import { rememberChecks } from "./limits/checked-params.ts";
+import { rememberChecks } from "./limits/check-params.ts";
 import { LoadGate, watchLoopDelay } from "./limits/load-gate.ts";
 import { createProcessRateLimiter, type RateLimiter } from "./limits/rate-limiter.ts";
 import { startListeners } from "./listener/listeners.ts";

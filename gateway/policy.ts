@@ -59,6 +59,20 @@ export function findMethod(policy: Policy, tier: Tier, name: string, listener: L
   return tier.methods === undefined || tier.methods.includes(name) ? method : undefined;
 }
 
+/** Matches a key that nodes parse as gas, in JSON text as a binary string, or an escape, which may encode such a key. */
+const gasKey = /"ga(?:s|\xc5\xbf)(?:limit)?"|\\/i;
+
+/** Whether parameters, as JSON text, may specify gas: few calls do. */
+export function mayNameGas(params: string): boolean {
+  return gasKey.test(params);
+}
+
+/** Whether a method's limit may apply to parameters: a plain call that specifies no gas has none. */
+export function isLimited({ limit }: Method, params: string): boolean {
+  if (limit?.kind === "gas" && limit.isRepeated !== true) return mayNameGas(params);
+  return limit !== undefined;
+}
+
 /**
  * Whether calls to a method that cost this much are batched with similar calls on the way to the node: this applies to methods that are
  * repeatable and not heavy. A node may process a batch sequentially, so heavy calls would wait for each other.

@@ -1,7 +1,6 @@
 import { isBad, type BadCall, type Call } from "../json-rpc/call.ts";
-import { mayNameGas } from "../limits/call-gas.ts";
 import type { CallGate, LoadGate, LoadRejection } from "../limits/load-gate.ts";
-import { isBatchable } from "../policy.ts";
+import { isBatchable, isLimited } from "../policy.ts";
 import type { PolicySettings, Tier } from "../settings/policy.ts";
 import type { NodeBatch } from "../upstream/node-batches.ts";
 import type { SharedTurns } from "../wire/shared-turns.ts";
@@ -46,8 +45,8 @@ export function chooseBatchStrategy({ policy, tier, key, context }: CallAccount)
       const method = isBad(call) ? undefined : policy.catalogue.get(call.method);
       if (method === undefined) return parallel;
       if (method.answeredBy === "node" && !method.repeatable) return "inTurn";
-      // An explicit gas value may make the call heavy.
-      const mayBeHeavy = method.limit?.kind === "gas" && !isBad(call) && mayNameGas(call.params ?? "");
+      // The gas of a call may make it heavy.
+      const mayBeHeavy = method.limit?.kind === "gas" && !isBad(call) && isLimited(method, call.params ?? "");
       return isBatchable(policy, method, method.costUnits) && !mayBeHeavy ? together : parallel;
     },
   };

@@ -4,7 +4,7 @@ import type { Caller } from "../callers/caller.ts";
 import type { Head, NodeFitness } from "../chain/head.ts";
 import type { RpcError } from "../errors.ts";
 import type { NodeResponse } from "../json-rpc/read-answer.ts";
-import type { RememberedChecks } from "../limits/checked-params.ts";
+import type { RememberedChecks } from "../limits/check-params.ts";
 import type { LoadGate } from "../limits/load-gate.ts";
 import type { RateLimiter } from "../limits/rate-limiter.ts";
 import type { Meter } from "../observe/meter.ts";

@@ -2,13 +2,10 @@ import { formatAnswer, formatResultResponse } from "../json-rpc/read-answer.ts";
 import { buildCallKey, isBad, type BadCall, type Call } from "../json-rpc/call.ts";
 import { hashParts, rememberHash } from "../json-rpc/key-hash.ts";
 import { methodNotFound, paramsTooLarge, rpcErrors, tooManyCalls, type RpcError } from "../errors.ts";
-import type { ParamLimit } from "../catalogue/method.ts";
-import { mayNameGas } from "../limits/call-gas.ts";
-import { checkParams } from "../limits/check-params.ts";
 import type { CallGate, LoadRejection } from "../limits/load-gate.ts";
 import type { RateDecision } from "../limits/rate-limiter.ts";
 import type { CallTrace } from "../observe/otlp-tracing.ts";
-import { findLogsCap, findTraceCap, isBatchable } from "../policy.ts";
+import { isBatchable, isLimited } from "../policy.ts";
 import { knownParamsBytes } from "../reads/cache/cache-lifetime.ts";
 import { parseSplit } from "../reads/split-read.ts";
 import {
@@ -73,13 +70,8 @@ function admit(record: CallRecord): ResponseFlow {
   if (method.answeredBy === "gateway") {
     return record.answer(formatResultResponse(record.id, account.policy.openRpc(caller.listener)));
   }
-  if (method.limit !== undefined && isLimited(method.limit, params)) return readWithin(record, params);
+  if (isLimited(method, params)) return readWithin(record, params);
   return readOne(record, params, call.key ?? buildKey(method.name, params, call.hash));
-}
-
-/** Whether a limit may apply to parameters: a plain call that specifies no gas has none. */
-function isLimited(limit: ParamLimit, params: string): boolean {
-  return limit.kind !== "gas" || limit.isRepeated === true || mayNameGas(params);
 }
 
 function buildKey(method: string, params: string, hash: number | undefined): string {
@@ -99,15 +91,7 @@ async function answerSubscription(record: CallRecord, pending: Promise<Subscript
 function readWithin(record: CallRecord, params: string): ResponseFlow {
   const { account, method } = record;
   const { policy, tier, context } = account;
-  const head = context.head.known();
-  const checked = context.checks({ policy, head, tier, method }, params, () => {
-    const splitBlocks = tier.splitBlocks ?? 0;
-    return checkParams(method, params, head, {
-      logs: () => ({ capBlocks: findLogsCap(policy, tier), splitBlocks }),
-      trace: () => ({ capBlocks: findTraceCap(policy, tier), splitBlocks }),
-      ...policy.settings.limits,
-    });
-  });
+  const checked = context.checks({ policy, head: context.head.known(), tier, method }, params);
   switch (checked.kind) {
     case "refuse":
       return record.refuse(checked.error, checked.limit);

@@ -129,6 +129,7 @@ const call = fc.record({
     "eth_getBalance",
     "eth_getBalance",
     "eth_call",
+    "eth_createAccessList",
     "eth_gasPrice",
     "eth_getStorageAt",
     "eth_chainId",
@@ -141,7 +142,8 @@ const call = fc.record({
 });
 type Call = ReturnType<typeof call.generate>["value_"];
 const format = ({ id, method, block, data, isOdd }: Call): string => {
-  const params = method === "eth_getStorageAt" ? `["0x${data}","0x1",${block}]` : `["0x${data}",${block}]`;
+  const first = method === "eth_createAccessList" ? `{"data":"0x${data}"}` : `"0x${data}"`;
+  const params = method === "eth_getStorageAt" ? `[${first},"0x1",${block}]` : `[${first},${block}]`;
   return `{${isOdd ? " " : ""}"jsonrpc":"2.0","id":${id},"method":"${method}","params":${method === "eth_gasPrice" ? "[]" : params}}`;
 };
 

@@ -1,10 +1,9 @@
 import { explainRefusal, TextSink, type RunReceiver } from "../responses/text-sink.ts";
 import type { Method } from "../catalogue/method.ts";
-import { mayNameGas } from "../limits/call-gas.ts";
 import type { ChainHead } from "../chain/head.ts";
 import { TypicalCall, type BadCall, type Call } from "../json-rpc/call.ts";
 import { copyText, readAnswer } from "../json-rpc/read-answer.ts";
-import { findMethod, isBatchable } from "../policy.ts";
+import { findMethod, isBatchable, isLimited } from "../policy.ts";
 import { ResponseMemory } from "../memory/response-memory.ts";
 import { deriveCacheLifetime, deriveHeadLifetime, type CacheLifetime } from "../reads/cache/cache-lifetime.ts";
 import type { CoalescedRead } from "../reads/coalesced-read.ts";
@@ -57,7 +56,7 @@ export class PlainReads implements PlainReadOwner {
     if (moment === undefined || method === undefined) return undefined;
     const account = this.#account;
     if (call.paramsBytes > (method.paramsBytes ?? account.policy.settings.limits.paramsBytes)) return undefined;
-    if (method.limit !== undefined && mayNameGas(call.params)) return undefined;
+    if (isLimited(method, call.params)) return undefined;
     if (this.#reads.mayHave(call.hash, moment.generation)) return undefined;
     const lifetime = deriveLifetime(call, method, moment.head);
     if (lifetime === "none" || !account.enterPlain(this.#way.gate, method, call.kib)) return undefined;

@@ -1,29 +1,31 @@
 import { describe, expect, it } from "vitest";
-import { buildAddedMethod, createCatalogue } from "../catalogue/catalogue.ts";
-import { checkParams } from "./check-params.ts";
+import { buildAddedMethod } from "../catalogue/catalogue.ts";
+import type { ChainHead } from "../chain/head.ts";
+import { createPolicy, mayNameGas } from "../policy.ts";
+import { limitlessTier } from "../testing/limitless-tier.ts";
+import { testSettings } from "../testing/test-gateway.ts";
+import { checkParams, rememberChecks, type CheckBasis, type CheckedRead } from "./check-params.ts";
 
-const catalogue = createCatalogue({});
-const head = { latest: 1_000n, finalized: 900n };
+const head: ChainHead = { latest: 1_000n, finalized: 900n };
 const address = `0x${"ab".repeat(20)}`;
 const hash = `0x${"cd".repeat(32)}`;
 
-function check(
+/** The basis of a check under a new policy. */
+function basisOf(
   name: string,
-  params: unknown,
-  { known = head as typeof head | null, splitBlocks = 0, overrides = false } = {},
-) {
-  const method = catalogue.get(name) ?? buildAddedMethod(name);
-  const limit = (capBlocks: number) => () => ({ capBlocks, splitBlocks });
-  const text = typeof params === "string" ? params : JSON.stringify(params);
-  return checkParams(method, text, known ?? undefined, {
-    logs: limit(100),
-    trace: limit(500),
-    traceCallOverrides: overrides,
-    callGas: 50_000_000,
-  });
+  { known = head as ChainHead | null, splitBlocks = 1, overrides = false } = {},
+): CheckBasis {
+  const tiers = { public: { ...limitlessTier, splitBlocks }, other: limitlessTier };
+  const policy = createPolicy(testSettings({ tiers, limits: { traceCallOverrides: overrides } }));
+  const method = policy.catalogue.get(name) ?? buildAddedMethod(name);
+  return { policy, head: known ?? undefined, tier: policy.tiers.get("public")!, method };
 }
 
-function refusal(name: string, params: unknown, known: typeof head | null = head): string {
+function check(name: string, params: unknown, given: Parameters<typeof basisOf>[1] = {}) {
+  return checkParams(basisOf(name, given), typeof params === "string" ? params : JSON.stringify(params));
+}
+
+function refusal(name: string, params: unknown, known: ChainHead | null = head): string {
   const checked = check(name, params, { known });
   return checked.kind === "refuse" ? checked.error.message : checked.kind;
 }
@@ -327,5 +329,115 @@ describe("eth_createAccessList", () => {
   it("reaches the node as it came, without a gas limit of the gateway's", () => {
     const params = JSON.stringify([{ to: address }, "latest"]);
     expect(check("eth_createAccessList", params)).toMatchObject({ kind: "pass", params });
+  });
+});
+
+const capped = '"0x2faf080"';
+const to = `"to":"0x${"ab".repeat(20)}"`;
+const gasOf = (call: string) => {
+  const checked = check("eth_call", `[${call},"latest"]`);
+  return checked.kind === "pass" ? checked.params : checked.kind;
+};
+
+describe("the gas of a call", () => {
+  it.each([
+    `{${to},"gas":"0xffffffff"}`,
+    `{${to},"gas":"0x2faf081"}`,
+    `{${to},"gas":4294967295}`,
+    `{${to},"gas":"4294967295"}`,
+    `{${to},"gas":"0x${"0".repeat(100)}ffffffff"}`,
+    `{${to},"gas":"0x1","gas":"0xffffffff"}`,
+  ])("gas above the cap is the cap, and all else stays: %s", (call) => {
+    expect(gasOf(call)).toBe(`[{${to},"gas":${capped}},"latest"]`);
+  });
+
+  it.each(["Gas", "GAS", "gaſ", "g\\u0061s", "gasLimit", "gaslimit"])(
+    "so is that of a key that some node reads: %s",
+    (name) => {
+      const call = Buffer.from(`{${to},"${name}":"0xffffffff"}`).toString("latin1");
+      const key = Buffer.from(name.replace("\\u0061", "a")).toString("latin1");
+      expect(mayNameGas(call)).toBe(true);
+      expect(gasOf(call)).toBe(`[{${to},"${key}":${capped}},"latest"]`);
+    },
+  );
+
+  it.each([
+    `{${to}}`,
+    `{${to},"gasPrice":"0xffffffffff"}`,
+    `{${to},"gas":"0x2faf080"}`,
+    `{${to},"gas":null}`,
+    `{${to},"gas":"all"}`,
+    '"0xffffffff"',
+    "null",
+  ])("what is not above it goes on as it is: %s", (call) => {
+    expect(gasOf(call)).toBe(`[${call},"latest"]`);
+  });
+
+  it("a call with too many fields to be read is refused if one may name gas", () => {
+    const many = Array.from({ length: 64 }, (_, at) => `"k${at}":0`).join(",");
+    expect(gasOf(`{${many},"gas":"0xffffffff"}`)).toBe("refuse");
+  });
+});
+
+describe("remembered checks", () => {
+  const filter = JSON.stringify([{ fromBlock: "0x1", toBlock: "0x2" }]);
+
+  it("return the outcome of an identical check that passed", () => {
+    const checks = rememberChecks();
+    const basis = basisOf("eth_getLogs");
+    const outcome = checks(basis, ` ${filter}`);
+    expect(outcome).toEqual({ kind: "pass", params: filter, key: `eth_getLogs ${filter}` });
+    expect(checks(basis, ` ${filter}`)).toBe(outcome);
+    expect(checks(basis, filter)).not.toBe(outcome);
+  });
+
+  it("are made again for another policy, head, tier or method, and for an earlier one", () => {
+    const basis = basisOf("eth_getLogs");
+    const { policy } = basis;
+    for (const change of [
+      { policy: basisOf("eth_getLogs").policy },
+      { head: { ...head } },
+      { head: undefined },
+      { tier: policy.tiers.get("other")! },
+      { method: policy.catalogue.get("trace_filter")! },
+    ]) {
+      const checks = rememberChecks();
+      const changed = { ...basis, ...change };
+      const outcome = checks(basis, filter);
+      const other = checks(changed, filter);
+      expect(other).not.toBe(outcome);
+      expect(checks(changed, filter)).toBe(other);
+      const isKept = "tier" in change || "method" in change;
+      expect(checks(basis, filter) === outcome).toBe(isKept);
+    }
+  });
+
+  it("are made each time for rejected and split parameters", () => {
+    const checks = rememberChecks();
+    for (const [basis, kind] of [
+      [basisOf("eth_getLogs"), "refuse"],
+      [basisOf("eth_getLogs", { splitBlocks: 1_000 }), "split"],
+    ] as const) {
+      const wide = '[{"fromBlock":"0x1","toBlock":"0xff"}]';
+      const outcome = checks(basis, wide);
+      expect(outcome.kind).toBe(kind);
+      expect(checks(basis, wide)).not.toBe(outcome);
+    }
+  });
+
+  it("are remembered up to a number and a length", () => {
+    const checks = rememberChecks();
+    const basis = basisOf("eth_getLogs");
+    const long = JSON.stringify([
+      { fromBlock: "0x1", toBlock: "0x2", topics: [Array.from({ length: 20 }, () => hash)] },
+    ]);
+    expect(checks(basis, long)).not.toBe(checks(basis, long));
+    const all = Array.from({ length: 1_000 }, (_, at) => `[{"address":"0x${String(at).padStart(40, "0")}"}]`);
+    const outcomes = new Map<string, CheckedRead>(all.map((params) => [params, checks(basis, params)]));
+    expect(all.every((params) => checks(basis, params) === outcomes.get(params))).toBe(true);
+    // All slots are taken: the next check frees them, and none of the earlier checks is remembered.
+    const next = checks(basis, filter);
+    expect(checks(basis, filter)).toBe(next);
+    expect(checks(basis, all[0] ?? "")).not.toBe(outcomes.get(all[0] ?? ""));
   });
 });

@@ -1,50 +1,132 @@
-import type { Method } from "../catalogue/method.ts";
+import { tracingGasFactor, type Method } from "../catalogue/method.ts";
 import type { ChainHead } from "../chain/head.ts";
-import { limitGas, limitRepeatedGas } from "./call-gas.ts";
-import type { CheckedParams, RangeLimit } from "./checked-params.ts";
-import { checkLogParams } from "./log-filter.ts";
-import { checkTraceParams } from "./trace-filter.ts";
+import { invalidParams } from "../errors.ts";
+import { buildCallKey } from "../json-rpc/call.ts";
+import { asBinary } from "../json-rpc/read-answer.ts";
+import { splitElements } from "../json-rpc/read-object.ts";
+import { findLogsCap, findTraceCap, mayNameGas, type Policy } from "../policy.ts";
+import type { Tier } from "../settings/policy.ts";
+import { checkLogParams, checkTraceParams } from "./block-filters.ts";
+import { maxFields, parseShortValue, readFields, refuse, type CheckedParams } from "./checked-params.ts";
 import { checkLastTracer, checkTracerParams } from "./tracer-options.ts";
 
-export type ParamLimits = Readonly<{
-  logs: () => RangeLimit;
-  trace: () => RangeLimit;
-  /** Whether `debug_traceCall` accepts state and block overrides. */
-  traceCallOverrides: boolean;
-  /** Max gas that a call may specify. */
-  callGas: number;
-}>;
+/** Inputs to a parameter check, besides the parameters. */
+export type CheckBasis = Readonly<{ policy: Policy; head: ChainHead | undefined; tier: Tier; method: Method }>;
 
 /** Checks a method's parameters (JSON text of an array) against the limit that the catalogue specifies for it. */
-export function checkParams(
-  method: Method,
-  params: string,
-  head: ChainHead | undefined,
-  limits: ParamLimits,
-): CheckedParams {
-  switch (method.limit?.kind) {
+export function checkParams({ policy, head, tier, method }: CheckBasis, params: string): CheckedParams {
+  const { limit, timeoutMs } = method;
+  const { callGas, traceCallOverrides } = policy.settings.limits;
+  const splitBlocks = tier.splitBlocks ?? 0;
+  switch (limit?.kind) {
     case "logs":
-      return checkLogParams(params, head, limits.logs());
+      return checkLogParams(params, head, { capBlocks: findLogsCap(policy, tier), splitBlocks });
     case "logsAtOnce":
-      return checkLogParams(params, head, { ...limits.logs(), splitBlocks: 0 });
+      return checkLogParams(params, head, { capBlocks: findLogsCap(policy, tier), splitBlocks: 0 });
     case "traceRange":
-      return checkTraceParams(params, head, limits.trace());
+      return checkTraceParams(params, head, { capBlocks: findTraceCap(policy, tier), splitBlocks });
     case "gas":
-      return (method.limit.isRepeated === true ? limitRepeatedGas : limitGas)(params, limits.callGas);
+      return (limit.isRepeated === true ? limitRepeatedGas : limitGas)(params, callGas);
     case "tracer": {
       // Only calls have overrides and gas.
-      const capped = method.limit.overrides === true ? limitRepeatedGas(params, limits.callGas) : undefined;
-      if (capped?.kind === "refuse") return capped;
-      const { params: checked, gas } = capped?.kind === "pass" ? capped : { params };
-      const traced = checkTracerParams(checked, method.limit.at, {
-        maxMs: method.timeoutMs,
-        overrides: method.limit.overrides === true && limits.traceCallOverrides,
-      });
-      return traced.kind === "pass" && gas !== undefined ? { ...traced, gas } : traced;
+      const isCall = limit.overrides === true;
+      const capped = isCall ? limitRepeatedGas(params, callGas) : ({ kind: "pass", params } as const);
+      if (capped.kind !== "pass") return capped;
+      const options = { maxMs: timeoutMs, overrides: isCall && traceCallOverrides };
+      const traced = checkTracerParams(capped.params, limit.at, options);
+      return traced.kind === "pass" && capped.gas !== undefined ? { ...traced, gas: capped.gas } : traced;
     }
     case "lastTracer":
-      return checkLastTracer(params, method.timeoutMs);
+      return checkLastTracer(params, timeoutMs);
     case undefined:
       return { kind: "pass", params };
   }
+}
+
+/** Keys that nodes parse as the gas of a call. Nodes written in Go ignore case and treat ſ (U+017F) as s. */
+const gasNames: ReadonlySet<string> = new Set(["GAS", "GASLIMIT"]);
+
+/**
+ * Caps the gas of a call object, which is the first parameter. Like geth (`--rpc.gascap`), it does so silently, since a client that asks
+ * for more wants the max available. A call object without gas gets the node's own cap, and counts as 0 gas.
+ */
+function limitGas(params: string, cap: number): CheckedParams {
+  const [call = "", ...rest] = splitElements(params);
+  if (!call.startsWith("{")) return { kind: "pass", params };
+  if (!mayNameGas(call)) return { kind: "pass", params, gas: 0 };
+  const fields = readFields(call);
+  if (fields === undefined) return refuse(invalidParams(`expected a call object of at most ${maxFields} fields`));
+  let gas = 0;
+  const capped = [...fields].map(([name, value]) => {
+    const asked = gasNames.has(name.toUpperCase()) ? readAmount(value) : 0;
+    gas = Math.max(gas, Math.min(asked, cap));
+    return `${asBinary(JSON.stringify(name))}:${asked > cap ? `"0x${cap.toString(16)}"` : value}`;
+  });
+  return { kind: "pass", params: `[${[`{${capped.join(",")}}`, ...rest].join(",")}]`, gas };
+}
+
+/** Caps the gas of a call that the node may run many times, and counts it as often: as the cap if the call object specifies none. */
+function limitRepeatedGas(params: string, cap: number): CheckedParams {
+  const capped = limitGas(params, cap);
+  if (capped.kind !== "pass" || capped.gas === undefined) return capped;
+  return { ...capped, gas: tracingGasFactor * (capped.gas || cap) };
+}
+
+/** Max length of a gas amount as JSON text. */
+const amountLength = 80;
+
+/** Parses a gas amount: the JSON text of a hexadecimal or decimal string, or of a number. Anything else becomes 0 and is left for the node to reject. */
+function readAmount(json: string): number {
+  if (json.length > amountLength) return Number.POSITIVE_INFINITY;
+  const gas = parseShortValue(json);
+  const amount = typeof gas === "string" || typeof gas === "number" ? Number(gas) : 0;
+  return amount > 0 ? amount : 0;
+}
+
+/** Max number of cached checks, and max length of their parameters. */
+const rememberedChecks = 1_000;
+const rememberedLength = 1_024;
+
+/** Outcome of a check; accepted parameters include their `buildCallKey`. */
+export type CheckedRead =
+  | Exclude<CheckedParams, { kind: "pass" }>
+  | Readonly<{ kind: "pass"; params: string; gas?: number; key: string }>;
+
+/** Checks parameters like {@link checkParams}, or returns the cached outcome of an identical check. */
+export type RememberedChecks = (basis: CheckBasis, params: string) => CheckedRead;
+
+/**
+ * Caches the outcomes of checks as long as the policy and the head are unchanged: polling clients repeat the same filter. Rejected
+ * parameters are checked each time.
+ */
+export function rememberChecks(): RememberedChecks {
+  let last: Pick<CheckBasis, "policy" | "head"> | undefined;
+  let count = 0;
+  const known = new Map<Tier, Map<string, CheckedRead>>();
+  return (basis, params) => {
+    const { policy, head, tier, method } = basis;
+    if (params.length > rememberedLength) return addKey(method, checkParams(basis, params));
+    if (policy !== last?.policy || head !== last.head) {
+      known.clear();
+      last = { policy, head };
+      count = 0;
+    }
+    const given = buildCallKey(method.name, params);
+    const before = known.get(tier)?.get(given);
+    if (before !== undefined) return before;
+    const read = addKey(method, checkParams(basis, params));
+    if (read.kind !== "pass") return read;
+    if (count >= rememberedChecks) {
+      known.clear();
+      count = 0;
+    }
+    const ofTier = known.get(tier) ?? new Map<string, CheckedRead>();
+    known.set(tier, ofTier.set(given, read));
+    count += 1;
+    return read;
+  };
+}
+
+function addKey({ name }: Method, checked: CheckedParams): CheckedRead {
+  return checked.kind === "pass" ? { ...checked, key: buildCallKey(name, checked.params) } : checked;
 }

@@ -2,7 +2,7 @@ import { createLog } from "#daemon/log/log.ts";
 import { CallAccount } from "../calls/call-account.ts";
 import type { GatewayContext } from "../calls/call-context.ts";
 import { Head } from "../chain/head.ts";
-import { rememberChecks } from "../limits/checked-params.ts";
+import { rememberChecks } from "../limits/check-params.ts";
 import { LoadGate } from "../limits/load-gate.ts";
 import { createProcessRateLimiter } from "../limits/rate-limiter.ts";
 import { createPolicy } from "../policy.ts";

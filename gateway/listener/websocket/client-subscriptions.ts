@@ -4,7 +4,7 @@ import { splitElements } from "../../json-rpc/read-object.ts";
 import { invalidParams, rpcErrors, tooManySubscriptions, unknownSubscription } from "../../errors.ts";
 import { readFields, parseFlatValue, maxFields, parseParams } from "../../limits/checked-params.ts";
 import { asBinary } from "../../json-rpc/read-answer.ts";
-import { readSelection } from "../../limits/log-filter.ts";
+import { readSelection } from "../../limits/block-filters.ts";
 import { buildNotificationPrefix, type Notification } from "../../notifications/notification.ts";
 import type { SubscriptionHub } from "../../notifications/subscription-hub.ts";
 
