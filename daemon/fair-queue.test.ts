@@ -4,7 +4,6 @@ import { FairQueue } from "./fair-shares.ts";
 const anyone = () => true;
 const ticket = (caller: string, at: number) => ({ call: { caller }, at });
 
-/** Takes all waiting entries, as `caller` and position. */
 function drain(turns: FairQueue<ReturnType<typeof ticket>>): string[] {
   const order: string[] = [];
   for (let next = turns.next(anyone); next !== undefined; next = turns.next(anyone)) {

@@ -7,7 +7,6 @@ const hourMs = 3_600_000;
 const hours = 3_600;
 const gibibyte = 2 ** 30;
 
-/** Builds the history of a disk from its usage at each hour. */
 function history(...usedGibibytes: readonly number[]): DiskHistory {
   return {
     path: "/data",

@@ -7,7 +7,6 @@ import { watchEventLoop } from "./event-loop-watch.ts";
 beforeEach(() => void vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] }));
 afterEach(() => void vi.useRealTimers());
 
-/** An event loop whose ticks the test delays. */
 function startWatch() {
   let nowMs = 1_000;
   const clock = { wallMs: () => nowMs, monotonicMs: () => nowMs };

@@ -22,7 +22,6 @@ function board() {
   return { metrics, ...createConditionBoard({ log: pino({ level: "silent" }), metrics, clock, events }) };
 }
 
-/** Every reason of a condition, as an area would report it. */
 function reportsOf(type: ConditionType): readonly ConditionReport[] {
   return statuses.flatMap((status) =>
     // The types tie a reason to its type and status, but the compiler loses that in two loops.

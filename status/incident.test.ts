@@ -29,7 +29,6 @@ const nodeGone = [
   condition("NoRestartPending", "NoDriver"),
 ];
 
-/** Each incident on one line: severity, cause, and in brackets the number of consequences. */
 function shown(conditions: readonly Condition[]): readonly string[] {
   return findIncidents(conditions).map(
     ({ cause, severity, consequences }) => `${severity}: ${cause.type} ${cause.reason} (${consequences.length})`,

@@ -51,7 +51,6 @@ async function run(where: StatusCommandOptions["where"], json = false) {
   return { out, error, code };
 }
 
-/** Runs the command against a listener with this response; returns its output and exit status. */
 async function shown(status: number, body: string, options: Readonly<{ json?: boolean }> = {}) {
   await using listener = await startListener(status, body);
   const { error, ...ended } = await run(listener.url, options.json);

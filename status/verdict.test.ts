@@ -7,7 +7,6 @@ const since = "2026-01-01T00:00:00.000Z";
 
 const sides = ["RpcResponding", "HeightAdvancing", "ConfigReconciled", "NoRestartPending", "NotPaused"] as const;
 
-/** The level if only these conditions are watched. */
 const levelOf = (reported: readonly Condition[]) => deriveVerdict(reported, sides).level;
 
 /** All conditions True, except those that are wrong for the given reason. */

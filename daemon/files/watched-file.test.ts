@@ -42,7 +42,6 @@ function reporting(): WatchedFileDependencies {
 
 const file = () => ({ path, setting: "a.setting" });
 
-/** Accepts any object, and finds two problems in one with the key `bad`. */
 function readAny(content: unknown): FileReading<object> {
   const value = content as object;
   return "bad" in value ? { ok: false, problems: ["bad: the first.", "bad: the\nsecond."] } : { ok: true, value };

@@ -12,7 +12,6 @@ beforeAll(async () => {
 
 afterAll(() => rm(directory, { recursive: true, force: true }));
 
-/** Runs a program with the given content, as if an operator had put it in the bin directory. */
 async function run(name: string, text: string | undefined, timeoutMs = 5_000, mode = 0o755): Promise<ProcessResult> {
   const file = join(directory, name);
   if (text !== undefined) {

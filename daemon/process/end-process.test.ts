@@ -39,7 +39,6 @@ describe("the list of calls in Node's threads", () => {
 
 const program = pathToFileURL(join(import.meta.dirname, "end-process.ts")).href;
 
-/** Runs a program that exits with status 3 after printing some lines, and returns the result. */
 async function endAfter(lines: string): Promise<Readonly<{ status: unknown; signal: unknown }>> {
   const source = `import { endProcess } from ${JSON.stringify(program)};\n${lines}\nawait endProcess(3);`;
   const child = spawn(process.execPath, ["--input-type=module", "--eval", source], {

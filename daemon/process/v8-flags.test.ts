@@ -9,7 +9,6 @@ function typeOf(name: string): string | undefined {
   return new RegExp(`^ +--${name} \\(.*\\n +type: (\\w+) `, "m").exec(known)?.[1];
 }
 
-/** Without their values. */
 const names = (flags: readonly string[]) => flags.map((flag) => flag.replace(/^--(no-)?/, "").replace(/=.*/, ""));
 
 describe("the flags that a process sets while it runs", () => {

@@ -5,7 +5,6 @@ import { Secret } from "./secret.ts";
 
 const key = "0123456789abcdef0123456789abcdef";
 
-/** Masks a text with a mask that contains these values. */
 function masked(text: string, ...values: readonly unknown[]): string {
   const mask = createMask();
   for (const value of values) mask.hide(value);

@@ -211,7 +211,6 @@ describe("readSettings", () => {
     expect(problemsOf(right, file)).toEqual([
       `till: ${file}: line 2, column 19: invalid character ']'; expected JSON5.`,
     ]);
-    // A value that may come from the file is not reported as missing.
     expect(problemsOf({}, file)).toEqual(problemsOf(right, file));
   });
 });

@@ -9,7 +9,6 @@ export async function findFreePorts(count: number): Promise<number[]> {
   return ports;
 }
 
-/** Checks whether a loopback port accepts connections. */
 export async function isListening(port: number): Promise<boolean> {
   const server = createServer();
   return new Promise((resolve) => {

@@ -2,13 +2,11 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import v8Flags from "../process/v8-flags.json" with { type: "json" };
 
-/** Returns the bytes of live heap objects: measures after a garbage collection. */
 export function measureHeap(): number {
   collectGarbage();
   return process.memoryUsage().heapUsed;
 }
 
-/** Collects garbage now, even in a process started without `--expose-gc`. */
 export function collectGarbage(): void {
   for (const flag of v8Flags.collect) setFlagsFromString(flag);
   const collect = runInNewContext("gc") as () => void;

@@ -4,7 +4,6 @@ import type { AddressInfo, Server } from "node:net";
 /** A server on a free loopback port. Disposing of it closes an HTTP server's connections, too. */
 export type LocalServer = AsyncDisposable & Readonly<{ port: number; url: string }>;
 
-/** Makes a server listen on a free loopback port. */
 export async function listenLocally(server: Server): Promise<LocalServer> {
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const { port } = server.address() as AddressInfo;

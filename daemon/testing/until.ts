@@ -34,7 +34,6 @@ export async function until<T>(
   }
 }
 
-/** Reads until a value matches; fails with the last value after the deadline. */
 export async function readUntil<T>(
   read: () => Promise<T> | T,
   isRight: (value: T) => boolean,

@@ -4,7 +4,6 @@ import { formatLauncher, type LauncherName } from "../workspace/launcher.ts";
 import { locateWorkspace } from "../workspace/workspace.ts";
 import { releaseFile, type DevnetRelease } from "../workspace/node-parameters.ts";
 
-/** Behavior of a new version. */
 export type NewVersion =
   /** Runs. */
   | "good"
@@ -35,7 +34,6 @@ export async function makeRelease(directory: string, version: string, kind: NewV
   return directory;
 }
 
-/** Writes a program that runs `first` and then a node's program. */
 async function writeProgram(
   directory: string,
   name: LauncherName,

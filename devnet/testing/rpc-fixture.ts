@@ -8,10 +8,8 @@ import type { NodeProfile } from "../node-profile.ts";
 const testMnemonic = "test test test test test test test test test test test junk";
 export const testChainId = 1672;
 
-/** Account 1 of the well-known mnemonic. */
 export const sender = mnemonicToAccount(testMnemonic, { addressIndex: 1 });
 
-/** Account 2. */
 export const otherSender = mnemonicToAccount(testMnemonic, { addressIndex: 2 });
 
 /** Block interval longer than any test, so that only the test mines blocks. */
@@ -25,9 +23,7 @@ export type TestNode = AsyncDisposable &
   Readonly<{
     anvil: Anvil;
     rpc: RpcServer;
-    /** Calls a method over HTTP; fails on an error response. */
     ask<T = unknown>(method: string, ...params: readonly unknown[]): Promise<T>;
-    /** Calls a method over HTTP and returns the error of the response. */
     refusal(method: string, ...params: readonly unknown[]): Promise<RpcResponse["error"]>;
   }>;
 
@@ -80,7 +76,6 @@ export function encodeCreation(code: Hex): Hex {
   return `0x60${length}600c60003960${length}6000f3${code.slice(2)}`;
 }
 
-/** Sends the transactions of {@link sender}, with increasing nonces. */
 export type Wallet = Readonly<{ send(transaction: WalletTransaction): Promise<Hex> }>;
 type WalletTransaction = Readonly<{
   to?: Hex;

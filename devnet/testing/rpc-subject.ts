@@ -24,7 +24,6 @@ export type TestSubject = Readonly<{
   written: Hex;
 }>;
 
-/** Creates two contracts in block 2 and, in block 3, a transaction that writes to the first one. */
 export async function createSubject(node: TestNode): Promise<TestSubject> {
   const wallet = await createWallet(node);
   const contract = getContractAddress({ from: sender.address, nonce: 0n });

@@ -19,10 +19,8 @@ export type TestNode = AsyncDisposable &
     workspace: Workspace;
     url: string;
     run(program: "ops" | "node_cli", ...words: string[]): Promise<CommandResult>;
-    /** Process id of the node, from its own file. */
     pid(): Promise<number>;
     height(): Promise<bigint>;
-    /** Waits until the chain has mined this many more blocks. */
     blocks(count: bigint): Promise<void>;
   }>;
 
@@ -30,7 +28,6 @@ export type TestNodeOptions = Readonly<{
   version: string;
   profile?: NodeProfile;
   monitor?: MonitorTarget;
-  /** Appended to the temporary directory's name. */
   depth?: string;
 }>;
 

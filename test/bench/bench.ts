@@ -2,7 +2,6 @@ import { parseArgs } from "node:util";
 import type { Measurement } from "./measurement.ts";
 import { describeLoad, saveResults } from "./save-results.ts";
 
-/** Measurements of a section that have targets, by the part's name. */
 type Measured = ReadonlyMap<string, readonly Measurement[]>;
 
 /**

@@ -41,7 +41,6 @@ The part \`clients\` sends recorded requests of real clients (\`test/bench/gatew
 130 B, 2 KB, or 40 B to 64 KB by the request's hash, with a length as reth and anvil do or in chunks as geth does, and has a block every other second.
 `;
 
-/** Prints the benchmarks page: one table of all targets, and how each part was run. */
 export function printBenchmarks(results: Results): string {
   const runs = Object.entries(results);
   const rows = runs.flatMap(([part, run]) => run.measurements.map((measurement) => ({ part, ...measurement })));
@@ -69,7 +68,6 @@ export function printBenchmarks(results: Results): string {
 
 type Row = Readonly<{ part: string; what: string; measured: string; target: string }>;
 
-/** Lists the measurements by part of the benchmarks, and within it by measure and target. */
 function formatTargets(verdict: string, rows: readonly Row[]): readonly string[] {
   return [...Map.groupBy(rows, ({ part }) => part)].flatMap(([part, some]) => [
     `### ${verdict}: ${part}`,
@@ -87,18 +85,15 @@ function formatMeasure(measure: string, rows: readonly Row[]): string {
   return `- ${measure}: ${rows.map(({ what, measured }) => `${measured} ${splitMeasure(what).name}`).join("; ")}`;
 }
 
-/** Splits "viem, 2 KB: CPU against nginx" into the case and the measure. */
 function splitMeasure(what: string): Readonly<{ name: string; measure: string }> {
   const at = what.lastIndexOf(": ");
   return at < 0 ? { name: what, measure: what } : { name: what.slice(0, at), measure: what.slice(at + 2) };
 }
 
-/** Prints `docs/benchmarks.md` from the saved runs. */
 export async function writeBenchmarksPage(): Promise<void> {
   await writeFile(pageFile, printBenchmarks(await readResults()));
 }
 
-/** Formats a Markdown table from plain-text cells. */
 function formatPlainTable(head: readonly string[], rows: readonly (readonly string[])[]): readonly string[] {
   return formatTable(
     head,

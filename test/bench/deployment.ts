@@ -67,7 +67,6 @@ function judgeSeconds(what: string, seconds: number, most: number): Measurement 
   return { what, target: `< ${most} s`, measured: `${Math.round(seconds * 10) / 10} s`, isMet: seconds < most };
 }
 
-/** Measures `preview` and the second `up`, for which the images' layers are already in the engine's cache. */
 async function measurePulumi(dockerEngine: string, baseImage: string): Promise<readonly Measurement[]> {
   const pulumi = await findPulumi("docker");
   if (!pulumi.ok) {

@@ -68,7 +68,6 @@ try {
   rmSync(folder, { recursive: true, force: true });
 }
 
-/** Returns the first line of a program's version output, from either stream and with any exit code. */
 function readVersion(command: string, flag: string): string {
   const text = execFileSync("sh", ["-c", `${command} ${flag} 2>&1 || true`], { encoding: "utf8" });
   return text.split("\n", 1)[0] ?? "";

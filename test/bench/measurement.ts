@@ -1,14 +1,11 @@
-/** A target, and its measurement. */
 export type Measurement = Readonly<{
   what: string;
   target: string;
   measured: string;
   isMet: boolean;
-  /** Method of measurement, if the name does not imply it. */
   how?: string;
 }>;
 
-/** Prints a measurement: name, target, result and method. */
 export function printMeasurement({ what, target, measured, isMet, how }: Measurement): void {
   process.stdout.write(`\n${what}\n  target ${target}; measured ${measured}: ${isMet ? "met" : "NOT MET"}\n`);
   if (how !== undefined) process.stdout.write(`  ${how}\n`);

@@ -4,9 +4,7 @@ import { z } from "zod";
 const runSchema = z.strictObject({
   /** Day of the run, e.g. 2026-11-23. */
   date: z.iso.date(),
-  /** CPUs, and the versions of the programs involved. */
   machine: z.string(),
-  /** Size of the run, and the machine's load before it. */
   conditions: z.string(),
   measurements: z.array(
     z.strictObject({
@@ -26,12 +24,10 @@ export type Results = z.infer<typeof resultsSchema>;
 
 const resultsFile = new URL("results.json", import.meta.url);
 
-/** Reads the saved runs. */
 export async function readResults(): Promise<Results> {
   return resultsSchema.parse(JSON.parse(await readFile(resultsFile, "utf8")));
 }
 
-/** Writes the saved runs. */
 export async function writeResults(results: Results): Promise<void> {
   await writeFile(resultsFile, `${JSON.stringify(results, undefined, 2)}\n`);
 }

@@ -4,9 +4,7 @@ import type { Measurement } from "./measurement.ts";
 import { readResults, writeResults } from "./results.ts";
 
 export type RunOptions = Readonly<{
-  /** Size of the run, e.g. "3 rounds of 4 s". */
   how?: string;
-  /** Versions of other programs involved. */
   programs?: readonly string[];
 }>;
 

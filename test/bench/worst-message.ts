@@ -135,7 +135,6 @@ function listFirstShapes(): readonly MessageShape[] {
   );
 }
 
-/** Returns a shape with one of its numbers changed. */
 function changeShape(shape: MessageShape): MessageShape {
   const pick = <T>(from: readonly T[], otherwise: T) => from[Math.floor(random() * from.length)] ?? otherwise;
   const [first, second] = shape.atoms;
@@ -155,7 +154,6 @@ function changeShape(shape: MessageShape): MessageShape {
   }
 }
 
-/** Shuffles items, so that the measured ones include some of each kind. */
 function sortAtRandom<Item>(items: readonly Item[]): readonly Item[] {
   return items
     .map((item) => ({ item, place: random() }))

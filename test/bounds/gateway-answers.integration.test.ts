@@ -126,7 +126,6 @@ it("response size", async () => {
   gateway.node.answer(() => "0x1");
 }, 120_000);
 
-/** Reads logs of this many blocks. */
 const logs = (blocks: number) =>
   `{"jsonrpc":"2.0","id":1,"method":"eth_getLogs","params":[{"fromBlock":"0x1","toBlock":"0x${blocks.toString(16)}"}]}`;
 

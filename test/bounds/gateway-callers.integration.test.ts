@@ -66,7 +66,6 @@ const underWay = (calls: number) =>
     async () => (await gateway.metric("gatehouse_gateway_calls_in_flight")) === calls,
   );
 
-/** Makes the node hold trace calls until each is ended. */
 function holdTraces(): Readonly<{ ends: (() => void)[] }> {
   const ends: (() => void)[] = [];
   gateway.node.answer(({ id, method }, response) => {

@@ -6,7 +6,6 @@ import { holdReads, startSmallGateway, storage, syncing, type SmallGateway } fro
 
 const call = '{"jsonrpc":"2.0","id":1,"method":"eth_coinbase"}';
 
-/** A small gateway, and clients that are disposed of with it. */
 type Connected = SmallGateway &
   Readonly<{ open: (count: number, bytes: string, from?: Readonly<{ localAddress: string }>) => readonly RawClient[] }>;
 

@@ -16,7 +16,6 @@ beforeAll(async () => {
 afterEach(() => gateway.expectOthersServed());
 afterAll(() => gateway[Symbol.asyncDispose]());
 
-/** A call with these params to which the gateway itself responds. */
 const coinbase = (params = "", id = 1) => `{"jsonrpc":"2.0","id":${id},"method":"eth_coinbase","params":[${params}]}`;
 /** A batch of this many bytes, none of whose calls is too long. */
 function fillBatch(bytes: number): string {

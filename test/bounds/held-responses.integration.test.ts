@@ -40,13 +40,11 @@ const sign = () => signPaymentFor(`${shopUrl}/data`);
 
 const buy = (payment: string) => fetch(`${shopUrl}/data`, { headers: { "PAYMENT-SIGNATURE": payment } });
 
-/** Buys, and reads the whole response. */
 const buyAndRead = async () => {
   const answer = await buy(await sign());
   return [answer.status, (await answer.arrayBuffer()).byteLength];
 };
 
-/** Sends a payment from an address, and reads nothing of the response. */
 const sendDeaf = (payment: string, localAddress: string) => {
   const request = `GET /data HTTP/1.1\r\nHost: localhost\r\nPAYMENT-SIGNATURE: ${payment}\r\n\r\n`;
   const client = openRaw(shopUrl, request, { localAddress });
@@ -54,13 +52,11 @@ const sendDeaf = (payment: string, localAddress: string) => {
   return client;
 };
 
-/** Buys from these addresses, and reads nothing of the responses. */
 const buyDeaf = async (addresses: readonly string[]) => {
   const payments = await Promise.all(addresses.map(sign));
   return openMany(addresses.length, (at) => sendDeaf(payments[at] ?? "", addresses[at] ?? ""));
 };
 
-/** Counts the sales with this outcome, or with any. */
 const countEnds = async (outcome = "[\\w-]+") => {
   const metrics = await (await fetch(`${shop.urls["resource-server-operations"]}/metrics`)).text();
   const line = new RegExp(

@@ -33,7 +33,6 @@ beforeAll(async () => {
 afterAll(() => resources.disposeAsync());
 
 const idOf = (number: number): Hex => `0x${number.toString(16).padStart(64, "0")}`;
-/** The numbers in a range. */
 const range = (first: number, last: number) => Array.from({ length: last - first + 1 }, (_, at) => first + at);
 
 /** Adds this many settlements, unknown to any chain, to a ledger before its facilitator starts. */
@@ -61,7 +60,6 @@ async function fillLedger(
   await more(ledger);
 }
 
-/** A facilitator in a small process, in a separate directory; a payment shows that it serves. */
 async function startSmall(
   name: string,
   fill: (ledgerPath: string) => Promise<void>,
@@ -106,7 +104,6 @@ async function recordVerified(
   }
 }
 
-/** Lists the lines of an event in the facilitator's log. */
 const reported = (output: string, event: string) => output.split("\n").filter((line) => line.includes(`"${event}"`));
 
 it("facilitator's notes of verified, unsettled payments", async () => {
@@ -144,7 +141,6 @@ function watchReceipts() {
   return { asked, most: () => most };
 }
 
-/** Records that this many settlements are all settled. */
 const settle = (count: number) => async (ledger: Ledger) => {
   for (const number of range(1, count))
     await ledger.finish(new Map([[idOf(number), { state: "settled", transaction: idOf(number) }]]));

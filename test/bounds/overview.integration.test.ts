@@ -50,7 +50,6 @@ async function readPlace(child: ChildProcess): Promise<Readonly<{ overview: stri
   return { overview };
 }
 
-/** An overview of sixty-four services, or another number, in a small process. */
 async function startSmallOverview(options: Readonly<{ count?: number; accelerated?: Acceleration }> = {}) {
   const { count = 64, ...more } = options;
   const args = ["--page", "0", "--targets", ...targets(count)];
@@ -62,7 +61,6 @@ async function startSmallOverview(options: Readonly<{ count?: number; accelerate
   return {
     ...service,
     shown,
-    /** Waits until a check of each target has ended with this result. */
     all: (what: string, is: (target: Shown) => boolean) =>
       until(what, generousMs, async () => (await shown()).every(is) && shown()),
     expectServing: async () => {

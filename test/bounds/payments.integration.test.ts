@@ -93,7 +93,6 @@ const simulations = () => (tap.counts.get("eth_estimateGas") ?? 0) + (tap.counts
 const isSimulation = ({ method }: Readonly<{ method: string }>) =>
   method === "eth_estimateGas" || method === "eth_call";
 
-/** Number of a facilitator's client connections. */
 const connections = async () => {
   const metrics = await (await fetch(`${facilitator.urls["facilitator-operations"]}/metrics`)).text();
   return Number(/gatehouse_connections\{listener="facilitator"\} (\d+)/.exec(metrics)?.[1]);

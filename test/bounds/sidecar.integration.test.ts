@@ -29,7 +29,6 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** A node's sidecar in a small process. */
 async function startSmallSidecar(
   name: string,
   { workspace, httpUrl }: Readonly<{ workspace: string; httpUrl: string }>,
@@ -63,7 +62,6 @@ async function startSmallSidecar(
     ...service,
     status,
     upgrade,
-    /** Waits until a condition has a reason, and returns its message. */
     reason: async (type: string, reason: string) =>
       until(`${type} is ${reason}`, generousMs, async () => {
         const found = (await status()).conditions.find((one) => one.type === type);
@@ -76,14 +74,12 @@ async function startSmallSidecar(
   };
 }
 
-/** The latest block of a node. */
 const head = () => ({
   number: risingHeight(),
   hash: `0x${risingHeight().slice(2).padStart(64, "0")}`,
   timestamp: `0x${Math.floor(Date.now() / 1_000).toString(16)}`,
 });
 
-/** Counts the checks in each range of the page. */
 const looksOf = ({ history: { ranges } }: Status) => ranges.map(({ columns }) => columns.atMs.length);
 
 it("history of the status page", async () => {

@@ -8,7 +8,6 @@ import { startService, type ReadyUrls, type ServiceProcess } from "../support/se
 /** Memory of the container that the deployment gives to each service. */
 const containerMiB = 512;
 
-/** A service that would soon run out of memory if a limit did not work. */
 export type SmallService = ServiceProcess &
   Readonly<{
     /** The same process is running, and has never used as much memory as its container has. */
@@ -24,7 +23,6 @@ export type Acceleration = Readonly<{ clock?: number; monotonic?: number; waits?
 type SmallOptions = Readonly<{
   /** Size of its heap's old space. */
   heapMiB?: number;
-  /** Most files that it may open. */
   descriptors?: number;
   args?: readonly string[];
   /** Reads the URLs of a command that reports them in a different way than a service. */

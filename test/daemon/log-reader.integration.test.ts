@@ -8,7 +8,6 @@ import { expect, onTestFinished, test } from "vitest";
 
 type Talking = ChildProcessByStdio<null, Readable, Readable>;
 
-/** Starts a process that logs this many lines, and waits until it has. */
 async function talking(lines: number): Promise<Readonly<{ process: Talking; residentBytes: number }>> {
   const program = join(import.meta.dirname, "talking.main.ts");
   const child = spawn(process.execPath, [program, String(lines)], { stdio: ["ignore", "pipe", "pipe"] });

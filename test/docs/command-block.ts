@@ -31,14 +31,12 @@ function findFenced(lines: readonly string[], start: number): Fenced | undefined
   return { language, text: inside.join("\n"), end: start + 1 + length };
 }
 
-/** Finds the nearest non-blank line before this one, or after it if `step` is 1. */
 function findNeighbour(lines: readonly string[], from: number, step: -1 | 1): number {
   let at = from + step;
   while (lines[at]?.trim() === "") at += step;
   return at;
 }
 
-/** Reads the comments directly before a block, by name. */
 function readCommentsBefore(lines: readonly string[], start: number): ReadonlyMap<string, string> {
   const said = new Map<string, string>();
   let at = findNeighbour(lines, start, -1);
@@ -50,7 +48,6 @@ function readCommentsBefore(lines: readonly string[], start: number): ReadonlyMa
   }
 }
 
-/** Parses every `sh` block of a page, in order. */
 export function parseCommandBlocks(page: string, markdown: string): readonly CommandBlock[] {
   const lines = markdown.split("\n");
   const blocks: CommandBlock[] = [];

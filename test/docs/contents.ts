@@ -3,10 +3,8 @@ import { join, posix } from "node:path";
 
 const root = join(import.meta.dirname, "../..");
 
-/** Page in the table of contents, by its path from the root of the repository. */
 export type Entry = Readonly<{ title: string; page: string }>;
 
-/** Part of the documentation, with its pages in reading order. */
 export type Part = Readonly<{ title: string; entries: readonly Entry[] }>;
 
 /** Reads the parts of docs/README.md, the only list of the pages for a forge, the site and llms.txt. */
@@ -21,7 +19,6 @@ export function readContents(): readonly Part[] {
   }));
 }
 
-/** Lists the other pages in a README's directory, by their headings. */
 export function listPagesBelow(readme: string): readonly Entry[] {
   const folder = posix.dirname(readme);
   return globSync("*.md", { cwd: join(root, folder), exclude: ["README.md"] })

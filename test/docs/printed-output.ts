@@ -17,7 +17,6 @@ function splitLines(text: string): readonly string[] {
     .filter((line) => line !== "");
 }
 
-/** Builds the pattern of a page's line: `…` matches any text. */
 function buildPattern(line: string): RegExp {
   const parts = line.split("…").map((part) => part.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`));
   return new RegExp(`^${parts.join(".*")}$`);

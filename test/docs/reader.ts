@@ -35,7 +35,6 @@ export type Reader = AsyncDisposable &
     type: (block: CommandBlock) => Promise<void>;
   }>;
 
-/** Creates a reader who has the command installed as by npm. */
 export async function createReader(): Promise<Reader> {
   await using resources = new AsyncDisposableStack();
   const folder = await mkdtemp(join(tmpdir(), "gatehouse-reader-"));

@@ -22,7 +22,6 @@ async function temporaryFolder(): Promise<AsyncDisposable & Readonly<{ path: str
   return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) };
 }
 
-/** Serves a directory like any web server. */
 async function served(folder: string): Promise<AsyncDisposable & Readonly<{ url: string }>> {
   const app = new Hono().use(serveStatic({ root: folder, rewriteRequestPath: (path) => pageFile(path) }));
   const server = createServer(getRequestListener(app.fetch));

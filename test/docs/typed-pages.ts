@@ -21,7 +21,6 @@ export const readers: readonly (readonly string[])[] = [
   ["docs/guides/guard-a-node-with-ops.md"],
 ];
 
-/** Reads every `sh` block of a page, by its path from the root. */
 export function readBlocks(page: string): readonly CommandBlock[] {
   return parseCommandBlocks(page, readFileSync(join(root, page), "utf8"));
 }

@@ -11,7 +11,6 @@ import { generousMs, until } from "#daemon/testing/until.ts";
 const root = join(import.meta.dirname, "../..");
 const isUp = "Ctrl-C stops everything.";
 
-/** A process and all its descendants, as far as they still are descendants. */
 function family(pid: number): readonly number[] {
   const children = readdirSync(`/proc/${pid}/task`).flatMap((task) =>
     readFileSync(`/proc/${pid}/task/${task}/children`, "utf8").trim().split(" ").filter(Boolean).map(Number),
@@ -19,7 +18,6 @@ function family(pid: number): readonly number[] {
   return [pid, ...children.flatMap(family)];
 }
 
-/** Whether a process runs; a zombie does not. */
 function runs(pid: number): boolean {
   try {
     return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, "utf8"));
@@ -28,7 +26,6 @@ function runs(pid: number): boolean {
   }
 }
 
-/** `npm start` as an operator runs it, with every process that belongs to it. */
 async function npmStart() {
   const stateDirectory = mkdtempSync(join(tmpdir(), "gatehouse-npm-"));
   const { env } = await findStackPorts();

@@ -1,3 +1,4 @@
+import type { RequestListener } from "node:http";
 import { expect, test } from "vitest";
 import { readNodeReadiness } from "#status/node-readiness.ts";
 import type { ConditionBoard } from "#status/condition-board.ts";
@@ -9,6 +10,15 @@ import {
   watchNode as watch,
 } from "#sidecar/testing/watched-node.ts";
 import { readUntil } from "#daemon/testing/until.ts";
+
+const closing =
+  (answer: string): RequestListener =>
+  (request) =>
+    void request.socket.end(answer);
+const responding =
+  (body: string): RequestListener =>
+  (_, response) =>
+    void response.end(body);
 
 /** Readiness while the gateway serves. */
 function readiness(board: ConditionBoard) {
@@ -63,52 +73,41 @@ test("only a closed port shows that what answers later began after it: a node th
   );
 });
 
-test.each([
-  ["half an answer", "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{"],
-  ["half a head", "HTTP/1.1 200 OK\r\nContent-"],
-  ["nothing", ""],
-])("an RPC that takes the connection and closes it after %s refuses none", async (_, answer) => {
-  await using node = await serve((request) => void request.socket.end(answer));
+const mixedUp = '{"jsonrpc":"2.0","id":2,"result":"0x1"}';
+
+test.each<[what: string, answer: RequestListener, reason: string, words: string]>([
+  [
+    "closes after half a body",
+    closing("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{"),
+    "ConnectionClosed",
+    "closed it",
+  ],
+  ["closes after half a head", closing("HTTP/1.1 200 OK\r\nContent-"), "ConnectionClosed", "but closed it"],
+  ["closes at once", closing(""), "ConnectionClosed", "accepted the connection but closed it"],
+  ["hangs", () => undefined, "TimedOut", "http://node did not respond within 300 ms; check the node's load."],
+  [
+    "returns HTML",
+    responding("<!doctype html><p>502</p>"),
+    "NotJsonRpc",
+    'eth_blockNumber on http://node returned "<!doctype html><p>502</p>", not JSON; check that it is the node\'s RPC port.',
+  ],
+  [
+    "returns the response to another request, like a proxy that mixes them up",
+    responding(mixedUp),
+    "NotJsonRpc",
+    "http://node returned the response to another request (expected the id 1, found 2) for eth_blockNumber; check that it is the node's RPC port, and not a proxy that mixes up responses.",
+  ],
+  ["returns far too much", responding("x".repeat(200_000)), "ResponseTooLarge", "returned more than 65536 bytes"],
+])("reports an RPC that %s", async (_, answer, reason, words) => {
+  await using node = await serve(answer);
   await using health = watch(node.url);
-  expect(await health.words("RpcResponding", "ConnectionClosed")).toContain("accepted the connection but closed it");
+  expect(await health.words("RpcResponding", reason)).toContain(words);
 });
 
 test("an RPC at an address that leads nowhere refuses no connection", async () => {
   // No machine has this address as its own (RFC 1122, 3.2.1.3), and the system sends nothing to it.
   await using health = watch("http://255.255.255.255:18100");
   expect(await health.words("RpcResponding", "Unreachable")).toContain("can't be reached (E");
-});
-
-test("an RPC that hangs", async () => {
-  await using node = await serve(() => undefined);
-  await using health = watch(node.url);
-  expect(await health.words("RpcResponding", "TimedOut")).toBe(
-    "http://node did not respond within 300 ms; check the node's load.",
-  );
-});
-
-test("an RPC that answers HTML", async () => {
-  await using node = await serve((_, response) => response.end("<!doctype html><p>502</p>"));
-  await using health = watch(node.url);
-  expect(await health.words("RpcResponding", "NotJsonRpc")).toBe(
-    'eth_blockNumber on http://node returned "<!doctype html><p>502</p>", not JSON; check that it is the node\'s RPC port.',
-  );
-});
-
-test("an RPC that gives the answer to another request, as a proxy that mixes answers does", async () => {
-  await using node = await serve((_, response) => response.end('{"jsonrpc":"2.0","id":2,"result":"0x1"}'));
-  await using health = watch(node.url);
-  expect(await health.words("RpcResponding", "NotJsonRpc")).toBe(
-    "http://node returned the response to another request (expected the id 1, found 2) for eth_blockNumber; check that it is the node's RPC port, and not a proxy that mixes up responses.",
-  );
-});
-
-test("an RPC that answers far too much", async () => {
-  await using node = await serve((_, response) => {
-    response.end("x".repeat(200_000));
-  });
-  await using health = watch(node.url);
-  expect(await health.words("RpcResponding", "ResponseTooLarge")).toContain("returned more than 65536 bytes");
 });
 
 test("an RPC of another chain", async () => {
@@ -286,13 +285,13 @@ test("a height that lags the references, one of which is wrong", async () => {
   );
 });
 
-test("a WebSocket that freezes while HTTP answers", async () => {
+test("reports a WebSocket that freezes or mixes up responses while HTTP responds", async () => {
   await using node = await serve(answersRpc({ ...good, eth_blockNumber: rising }));
-  let isFrozen = false;
+  let answer: string | undefined = '{"jsonrpc":"2.0","id":1,"result":"0x1"}';
   node.server.on("upgrade", (request, socket, head) => {
     node.sockets.handleUpgrade(request, socket, head, (client) => {
       client.on("message", () => {
-        if (!isFrozen) client.send('{"jsonrpc":"2.0","id":1,"result":"0x1"}');
+        if (answer !== undefined) client.send(answer);
       });
     });
   });
@@ -302,27 +301,15 @@ test("a WebSocket that freezes while HTTP answers", async () => {
     GATEHOUSE_SIDECAR_HEALTH_WEB_SOCKET_INTERVAL_MS: "20",
   });
   await health.words("WebSocketResponding", "Responding");
-  isFrozen = true;
+  answer = undefined;
+  const advice = "subscribers are not served. Enable the node's WebSocket, or correct node.webSocketUrl.";
   expect(await health.words("WebSocketResponding", "TimedOut")).toBe(
-    "ws://node did not respond to eth_blockNumber within 300 ms; subscribers are not served. Enable the node's WebSocket, or correct node.webSocketUrl.",
+    `ws://node did not respond to eth_blockNumber within 300 ms; ${advice}`,
   );
   expect(health.board.get("RpcResponding")?.status).toBe("True");
-});
-
-test("a WebSocket that gives the answer to another request", async () => {
-  await using node = await serve(answersRpc({ ...good, eth_blockNumber: rising }));
-  node.server.on("upgrade", (request, socket, head) => {
-    node.sockets.handleUpgrade(request, socket, head, (client) => {
-      client.on("message", () => client.send('{"jsonrpc":"2.0","id":2,"result":"0x1"}'));
-    });
-  });
-  await using health = watch(node.url, {
-    GATEHOUSE_SIDECAR_NODE_WEB_SOCKET_URL: node.url.replace("http", "ws"),
-    GATEHOUSE_SIDECAR_HEALTH_WEB_SOCKET: "true",
-    GATEHOUSE_SIDECAR_HEALTH_WEB_SOCKET_INTERVAL_MS: "20",
-  });
+  answer = mixedUp;
   expect(await health.words("WebSocketResponding", "NotJsonRpc")).toBe(
-    "ws://node answered eth_blockNumber with the response to another request (expected the id 1, found 2); subscribers are not served. Enable the node's WebSocket, or correct node.webSocketUrl.",
+    `ws://node answered eth_blockNumber with the response to another request (expected the id 1, found 2); ${advice}`,
   );
 });
 

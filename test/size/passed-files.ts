@@ -15,10 +15,8 @@ const root = join(import.meta.dirname, "../..");
 /** Repetitions; a file counts if its functions run in each of them, which excludes timers. */
 const repetitions = 4;
 
-/** Files by their paths in the repository, in V8's order. */
 type Files = readonly string[];
 
-/** Files that a process loaded: the project's own, and the number of packages' files. */
 type LoadedFiles = Readonly<{ own: Files; packages: number }>;
 
 /**
@@ -47,7 +45,6 @@ export async function listFilesOfCall(): Promise<Files> {
   });
 }
 
-/** Lists the files whose functions run for one sale, 402 to 200, of a resource server that settles in its own process. */
 export async function listFilesOfPayment(): Promise<Files> {
   await using chain = await startPaymentChain();
   await using upstream = await startUpstream();
@@ -72,7 +69,6 @@ export async function listFilesOfPayment(): Promise<Files> {
   });
 }
 
-/** Lists the files that a sidecar has loaded when it is ready. */
 export async function listFilesOfSidecar(): Promise<LoadedFiles> {
   await using workspace = await createFakeNode();
   await using rpc = await startFakeRpc();
@@ -92,7 +88,6 @@ export async function listFilesOfSidecar(): Promise<LoadedFiles> {
   return await recorder.readLoaded();
 }
 
-/** Lists the files that `gatehouse --help` loads. */
 export async function listFilesOfHelp(): Promise<LoadedFiles> {
   await using recorder = await createRecorder();
   const { status, stderr } = await runGatehouse(["--help"], recorder.env);
@@ -116,7 +111,6 @@ async function createRecorder() {
       NODE_OPTIONS: `--import ${pathToFileURL(join(import.meta.dirname, "file-recorder.js")).href}`,
       GATEHOUSE_RECORDED_FILES: folder.path,
     },
-    /** Repeats an action, and lists the files that a process runs each time. */
     listRepeated: async (pid: number, act: () => Promise<void>): Promise<Files> => {
       await act();
       await take(pid);

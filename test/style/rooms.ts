@@ -1,10 +1,8 @@
 import { globSync, readFileSync } from "node:fs";
 import { dirname, join, relative, resolve, sep } from "node:path";
 
-/** The repository's root. */
 export const root = resolve(import.meta.dirname, "../..");
 
-/** One import statement: importer and imported file, both as paths from the root; packages keep their names. */
 export type ImportEdge = Readonly<{ from: string; to: string; line: number }>;
 
 /** Lists the TypeScript files of the project, as paths from its root with `/`. */
@@ -17,7 +15,6 @@ export function listSourceFiles(): string[] {
     .toSorted();
 }
 
-/** Finds a file's room: its top-level directory, or "" for files at the root. */
 export function findRoom(path: string): string {
   return path.includes("/") ? (path.split("/")[0] ?? "") : "";
 }

@@ -1,6 +1,5 @@
 import type { ImportEdge } from "./rooms.ts";
 
-/** For each directory, the imports among its files and subdirectories. */
 export type Floors = ReadonlyMap<string, ReadonlyMap<string, ReadonlySet<string>>>;
 
 /** Assigns each import to the deepest directory that contains both paths, between the children that lead to them. */

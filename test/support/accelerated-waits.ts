@@ -1,12 +1,10 @@
 /** Waits that end sooner than in the product: those of these lengths, by this factor. */
 export type Accelerated = Readonly<{ waitsMs: readonly number[]; times: number }>;
 
-/** Returns the duration of a wait, in ms. */
 export function accelerate(ms: number, { waitsMs, times }: Accelerated): number {
   return waitsMs.includes(ms) ? ms / times : ms;
 }
 
-/** Shortens this process's waits until it is disposed of. */
 export function accelerateWaits(accelerated: Accelerated): Disposable {
   const wait = globalThis.setTimeout;
   const sooner = (callback: (...given: readonly unknown[]) => void, ms = 0, ...given: readonly unknown[]) =>

@@ -1,9 +1,7 @@
 import { request } from "undici";
 
-/** Response of a JSON-RPC server to one call. */
 export type RpcResponse<Result> = Readonly<{ result?: Result; error?: Readonly<{ code: number; message: string }> }>;
 
-/** Calls a method over HTTP POST. */
 export async function callRpc<Result>(
   url: string,
   method: string,

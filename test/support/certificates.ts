@@ -6,7 +6,6 @@ import { promisify } from "node:util";
 
 const run = promisify(execFile);
 
-/** Whether this machine can create certificates. */
 export const hasOpenssl = spawnSync("openssl", ["version"]).status === 0;
 
 /** Suffix for the names of tests that need openssl; empty if it is installed. */
@@ -15,7 +14,6 @@ export const withoutOpenssl = hasOpenssl ? "" : " (skipped: no openssl on PATH)"
 /** A certificate for `localhost` with its key, as PEM and as files. */
 export type Certificate = Readonly<{ keyFile: string; certFile: string; key: string; cert: string }>;
 
-/** Creates certificates in one directory; disposing removes it. */
 export type CertificateMaker = AsyncDisposable &
   Readonly<{
     /** Creates one that expires in this many days, signed by an issuer or by itself. */

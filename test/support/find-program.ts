@@ -1,13 +1,11 @@
 import { accessSync, constants } from "node:fs";
 import { delimiter, join } from "node:path";
 
-/** Finds the path of a program on PATH; undefined if it is not installed. */
 export function findProgram(name: string): string | undefined {
   const directories = (process.env["PATH"] ?? "").split(delimiter);
   return directories.map((directory) => join(directory, name)).find(isExecutable);
 }
 
-/** Whether a file exists and this process may run it. */
 export function isExecutable(path: string): boolean {
   try {
     accessSync(path, constants.X_OK);

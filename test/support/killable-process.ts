@@ -1,7 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 
-/** A program in its own process that responds to messages, and is meant to be killed. */
 export type KillableProcess<Request, State> = Readonly<{
   /** Undefined once the process has exited. */
   ask: (request?: Request) => Promise<State | undefined>;

@@ -12,9 +12,7 @@ import { isExecutable } from "./find-program.ts";
 /** A PostgreSQL server for tests, with its own data. Disposing of it stops it and removes its data. */
 export type PostgresServer = AsyncDisposable &
   Readonly<{
-    /** Creates an empty database; its URL contains a password. */
     createDatabase: () => Promise<string>;
-    /** Runs one statement in a database. */
     query: (url: string, text: string) => Promise<readonly Readonly<Record<string, unknown>>[]>;
     /** Ends it like a crash (every connection breaks), and allows restarting it. */
     stop: () => Promise<void>;
@@ -109,7 +107,6 @@ async function runStatement(url: string, text: string): Promise<readonly Readonl
   }
 }
 
-/** Finds the directory of the server's programs: on PATH, or at Debian's path. */
 function findPrograms(): string | undefined {
   const folders = [...(process.env["PATH"] ?? "").split(delimiter), ...globSync("/usr/lib/postgresql/*/bin")];
   return folders.find((folder) => ["postgres", "initdb"].every((name) => isExecutable(join(folder, name))));

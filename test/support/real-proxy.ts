@@ -2,10 +2,8 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { start, startNginx, type BenchProcess } from "../bench/gateway/proxies.ts";
 
-/** Port of a proxy on 127.0.0.1, its directory, and the port to which it forwards connections or requests. */
 export type ProxyLocation = Readonly<{ folder: string; port: number; behindPort: string }>;
 
-/** Starts a proxy. */
 export type StartProxy = (place: ProxyLocation) => Promise<BenchProcess>;
 
 /** Prepares an nginx that forwards requests and WebSockets, with these header directives. */

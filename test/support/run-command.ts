@@ -16,7 +16,6 @@ export function runGatehouse(
   return runProgram(process.execPath, [gatehouseProgram, ...args], env, cwd);
 }
 
-/** The same for any program. */
 export async function runProgram(
   program: string,
   args: readonly string[],

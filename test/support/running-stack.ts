@@ -9,7 +9,6 @@ import type { ServiceName } from "../../cli/service-definitions.ts";
 import { importConstants, type OtherConstants } from "./other-constants.ts";
 import { gatehouseProgram, ownProgram } from "./programs/place.ts";
 
-/** The ports of a stack under test, by part. */
 export type StackPorts = Readonly<
   Record<
     | "node"
@@ -30,18 +29,14 @@ export type StackPorts = Readonly<
 export type RunningStack = AsyncDisposable &
   Readonly<{
     ports: StackPorts;
-    /** The environment variables that name the ports. */
     env: Readonly<Record<string, string>>;
     stateDirectory: string;
     process: ChildProcess;
     output: () => string;
-    /** Resolves with the exit status. */
     exited: Promise<number | null>;
-    /** Sends SIGINT, like Ctrl-C, and waits for the exit. */
     stop: () => Promise<number | null>;
   }>;
 
-/** Currently unused ports, as the environment variables that the stack's services read. */
 export async function findStackPorts(): Promise<Readonly<{ ports: StackPorts; env: Record<string, string> }>> {
   const free = await findFreePorts(10);
   const [node = 0, nodeWebSocket = 0, pushgateway = 0, sidecar = 0, gateway = 0, facilitator = 0] = free;
@@ -105,7 +100,6 @@ export async function spawnStack(
   };
 }
 
-/** Runs the stack and waits until the first request is paid and the stack stays up. */
 export async function startStack(
   env: Readonly<Record<string, string>> = {},
   args: readonly string[] = [],

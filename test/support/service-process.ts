@@ -13,16 +13,12 @@ const path = `${dirname(process.execPath)}:${process.env["PATH"] ?? ""}`;
 const startDeadlineMs = 40_000;
 const stopDeadlineMs = 10_000;
 
-/** URLs of a service by name. */
 export type ReadyUrls = Readonly<Record<string, string>>;
 
-/** A service in its own process. Disposing of it sends SIGTERM and waits for the exit. */
 export type ServiceProcess = AsyncDisposable &
   Readonly<{
-    /** URLs by name, as reported when the service was ready. */
     urls: ReadyUrls;
     pid: number;
-    /** Output so far. */
     output: () => string;
     hasEnded: () => boolean;
     /** Sends a signal and resolves with the exit status (null if the signal ended it). */
@@ -46,7 +42,6 @@ export async function startService(
     ...options
   }: Readonly<{
     cwd?: string;
-    /** Max number of files that it may open. */
     descriptors?: number;
     program?: string;
     /**
@@ -54,7 +49,6 @@ export async function startService(
      * compiled ones.
      */
     constants?: OtherConstants | undefined;
-    /** Options of the command. */
     args?: readonly string[];
     /** Resolves with its URLs when it is ready; by default through a service's report to its parent. */
     reports?: (child: ChildProcess) => Promise<ReadyUrls>;
@@ -94,7 +88,6 @@ export async function startService(
   };
 }
 
-/** Runs `gatehouse <service>` to its end; returns its exit status and output. */
 export async function runToEnd(
   service: ServiceName,
   env: Readonly<Record<string, string>>,

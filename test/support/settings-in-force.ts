@@ -11,7 +11,6 @@ export async function readSettingsInForce({ urls }: Pick<ServiceProcess, "urls">
   return configuration.files.find((file) => file.path === path);
 }
 
-/** Waits until the settings file's content is active. */
 export async function waitUntilInForce(
   service: Pick<ServiceProcess, "urls">,
   path: string,

@@ -1,7 +1,6 @@
 import { readFileSync, readdirSync } from "node:fs";
 import type { RunningStack } from "./running-stack.ts";
 
-/** Finds the process ids of a running stack's parts, by subcommand, and of its `node`, from the kernel and `ops`. */
 export function findStackProcesses({ process: { pid }, stateDirectory }: RunningStack): ReadonlyMap<string, number> {
   const children = readdirSync(`/proc/${pid}/task`).flatMap((task) =>
     readFileSync(`/proc/${pid}/task/${task}/children`, "utf8").trim().split(" ").filter(Boolean),
@@ -14,7 +13,6 @@ function readSubcommand(pid: string): string {
   return readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0").at(-2) ?? "";
 }
 
-/** Reads the resident memory of a process in MiB, without its children's. */
 export function readResidentMiB(pid: number): number {
   const kibibytes = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1];
   return Math.round(Number(kibibytes) / 1_024);

@@ -6,18 +6,14 @@ import { findTestProgram } from "./programs/place.ts";
 /** Request to the process: to upgrade its node to a release, and the step from now on at which it kills itself. */
 export type UpgradeProcessRequest = Readonly<{ source?: string; killAt?: number }>;
 
-/** State of the node and its upgrade, according to the upkeep. */
 export type UpgradeProcessState = Readonly<{
-  /** node.conf, pruning and data are as desired, and no restart is due. */
   isRight: boolean;
   /**
    * The node is known to have advanced with its node.conf. If it was never restarted, its start and the file's last
    * change may be too close together to distinguish.
    */
   isKept: boolean;
-  /** Reasons why a requested upgrade was rejected. */
   problems: readonly string[];
-  /** Reason of the condition `DataIntact`. */
   data: string | undefined;
   isHeld: boolean;
   stage?: string | undefined;
@@ -25,7 +21,6 @@ export type UpgradeProcessState = Readonly<{
   words?: string | undefined;
 }>;
 
-/** The upkeep of a node in its own process, meant to be killed in the middle of an upgrade. */
 export type UpgradeProcess = KillableProcess<UpgradeProcessRequest, UpgradeProcessState>;
 
 const program = findTestProgram("upgrade-process.main.ts");

@@ -10,15 +10,11 @@ import { until } from "#daemon/testing/until.ts";
  */
 export type UpkeepRequest = Readonly<{ killAt?: number; command?: "resume" | "restart" }>;
 
-/** State of the node according to its upkeep. */
 export type UpkeepProcessState = Readonly<{
-  /** node.conf matches the desired configuration, and no possible restart is due. */
   isRight: boolean;
-  /** Since the process started. */
   corrections: number;
   restarts: number;
   isRestarting: boolean;
-  /** Message of the pause. */
   held?: string | undefined;
 }>;
 
@@ -27,7 +23,6 @@ export type UpkeepProcessState = Readonly<{
  */
 export type UpkeepProcess = KillableProcess<UpkeepRequest, UpkeepProcessState> &
   Readonly<{
-    /** Waits until the node is right. */
     right: () => Promise<void>;
   }>;
 

@@ -8,7 +8,6 @@ const conflictingWrites = 10_000;
 const budgetPerHour = 6;
 const calmMs = 120_000;
 
-/** Measures how a sidecar handles and reports another program that keeps writing node.conf. */
 export async function measureConflict(): Promise<readonly Measurement[]> {
   await using node = await createFakeNode();
   await node.start();

@@ -9,7 +9,6 @@ const drifts = 200;
 const driftGapMs = 250;
 const targetMs = 300;
 
-/** Measures how long a drift of node.conf stays on disk. */
 export async function measureCorrection(): Promise<readonly Measurement[]> {
   await using node = await createFakeNode();
   await using sidecar = await startSidecar(node, {

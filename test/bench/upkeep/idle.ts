@@ -12,7 +12,6 @@ const targetPercent = 1;
 /** Clock ticks per second in proc(5): 100 on every Linux that Node runs on. */
 const ticksPerSecond = 100;
 
-/** Measures the CPU time of a sidecar while nothing changes. */
 export async function measureIdle(): Promise<readonly Measurement[]> {
   await using node = await createFakeNode();
   await node.start();
@@ -41,7 +40,6 @@ export async function measureIdle(): Promise<readonly Measurement[]> {
   ];
 }
 
-/** Reads user and system time of a process, including its exited children. */
 function readCpuSeconds(pid: number): Readonly<{ own: number; children: number }> {
   const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
   // The name in brackets may contain spaces; after it comes the third field of proc(5).

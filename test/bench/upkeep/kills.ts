@@ -13,7 +13,6 @@ const pollMs = 1;
 
 type Kill = "before" | "during" | "after" | "torn" | "not repaired";
 
-/** Measures whether node.conf survives kill -9 at random instants of its correction. */
 export async function measureKills(): Promise<readonly Measurement[]> {
   const found = (await Promise.all(Array.from({ length: lanes }, runLane))).flat();
   const count = (kind: Kill) => found.filter((kill) => kill === kind).length;
@@ -52,7 +51,6 @@ async function runLane(): Promise<Kill[]> {
   return found;
 }
 
-/** Measures the duration of an undisturbed correction, in ms: the median of several. */
 async function measureCorrectionMs(node: FakeNode): Promise<number> {
   const upkeep = startUpkeepProcess(node, "none");
   await upkeep.right();

@@ -14,7 +14,6 @@ const writeGapMs = 2;
 const targetMiB = 100;
 const targetGrowth = 0.05;
 
-/** Measures the memory of a sidecar after many reconciles, and whether it keeps growing. */
 export async function measureMemory(): Promise<readonly Measurement[]> {
   await using node = await createFakeNode();
   await node.start();

@@ -9,7 +9,6 @@ const rounds = 1_000;
 const targetMs = 50;
 const paths = ["/livez", "/readyz", "/startupz"];
 
-/** Measures how long the probes take while the node accepts every request but never responds. */
 export async function measureProbes(): Promise<readonly Measurement[]> {
   await using files = await createFakeNode();
   const hanging = createServer(() => undefined);

@@ -10,7 +10,6 @@ const pauseMs = 1_000;
 const targetMs = 2_000;
 const deadlineMs = 30_000;
 
-/** Measures the time from a drift until the node runs again with the corrected configuration, and advances. */
 export async function measureRestart(): Promise<readonly Measurement[]> {
   await using node = await startDevnetWorkspace("0.16.2");
   await using sidecar = await startSidecar(node, {

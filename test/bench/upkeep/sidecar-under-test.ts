@@ -9,16 +9,12 @@ type Status = Readonly<{
   events: readonly Readonly<{ at: string; message: string }>[];
 }>;
 
-/** The real sidecar in its own process, next to a node. */
 export type SidecarUnderTest = AsyncDisposable &
   Readonly<{
     pid: number;
-    /** The port of its probes, metrics and status. */
     url: string;
     status: () => Promise<Status>;
-    /** Value of one of its metrics without labels. */
     metric: (name: string) => Promise<number>;
-    /** Waits until a condition has a reason. */
     reason: (type: ConditionType, reason: string, withinMs: number) => Promise<Condition>;
   }>;
 

@@ -18,7 +18,6 @@ const measurements: Readonly<Record<string, () => Promise<readonly Measurement[]
   conflict: measureConflict,
 };
 
-/** Measures a node's upkeep against its targets: all of them, or the named parts. */
 export async function measureUpkeep(parts: readonly string[]): Promise<ReadonlyMap<string, readonly Measurement[]>> {
   const unknown = parts.find((part) => measurements[part] === undefined);
   if (unknown !== undefined) {

@@ -53,7 +53,6 @@ const genesis = (anvil: Anvil) => anvil.request<ChainBlock>("eth_getBlockByNumbe
 const head = (anvil: Anvil) => anvil.request<ChainBlock>("eth_getBlockByNumber", ["latest", false]);
 const send = async (anvil: Anvil, nonce: number) => anvil.request<Hex>("eth_sendRawTransaction", [await sign(nonce)]);
 
-/** A new chain on which the account has funds. */
 async function startFunded(): Promise<Anvil> {
   const anvil = await start();
   await anvil.request("anvil_setBalance", [account.address, "0x21e19e0c9bab2400000"]);
@@ -113,7 +112,6 @@ test("kill -9 of anvil loses no transaction that was answered, in a block or wai
   expect(await receipt(anvil, waiting)).toMatchObject({ status: "0x1" });
 });
 
-/** A process that only runs a chain, and prints its process id. */
 function startInChild(): ChildProcess {
   const program = `
     import { startAnvil } from ${JSON.stringify(new URL("../../../devnet/anvil/anvil.ts", import.meta.url).href)};

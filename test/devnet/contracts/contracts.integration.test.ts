@@ -1,5 +1,4 @@
 import {
-  authorizationTypes,
   permit2WitnessTypes,
   uptoPermit2WitnessTypes,
   x402ExactPermit2ProxyABI,
@@ -7,31 +6,29 @@ import {
 } from "@x402/evm";
 import {
   createPublicClient,
+  createWalletClient,
   encodeFunctionData,
   erc20Abi,
-  hashMessage,
-  hashTypedData,
   http,
   maxUint256,
-  multicall3Abi,
-  parseAbi,
   parseSignature,
-  serializeErc6492Signature,
-  toHex,
   type Address,
   type Hex,
 } from "viem";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { plainTokenAddress } from "#devnet/contracts/addresses.ts";
-import { tokenAddress } from "#devnet/token/address.ts";
 import { canonicalContracts, findDeployedContracts, listContracts } from "#x402/contracts.ts";
-import { startPaymentChain, testAccount, type PaymentChain } from "../../support/payments/payment-chain.ts";
-import { createWallet, describeWallet, executeByWallet, sendCall } from "../../support/payments/wallet.ts";
+import {
+  startPaymentChain,
+  testAccount,
+  type PaymentChain,
+  type TestAccount,
+} from "../../support/payments/payment-chain.ts";
 
 const facilitator = testAccount(0);
 const payer = testAccount(1);
 const payee = testAccount(2).address;
-const { exactProxy, uptoProxy, permit2, multicall3 } = canonicalContracts;
+const { exactProxy, uptoProxy, permit2 } = canonicalContracts;
 const chainId = 1672;
 const later = 4_000_000_000n;
 
@@ -50,6 +47,17 @@ const approvePermit2 = encodeFunctionData({
   functionName: "approve",
   args: [permit2.address, maxUint256],
 });
+
+/** Sends a call and mines it. Throws if it reverts. */
+async function sendCall({ account }: TestAccount, call: Readonly<{ to: Address; data: Hex }>): Promise<void> {
+  const hash = await createWalletClient({ account, transport: http(chain.url) }).sendTransaction({
+    ...call,
+    chain: null,
+  });
+  await chain.anvil.mine();
+  const { status } = await reader.getTransactionReceipt({ hash });
+  if (status !== "success") throw new Error(`the call of ${call.to} reverted in ${hash}`);
+}
 
 let nonces = 0n;
 
@@ -73,8 +81,8 @@ async function signPermit(kind: "exact" | "upto", changes: Readonly<{ deadline?:
 
 type Signed = Awaited<ReturnType<typeof signPermit>>;
 
-function encodeExact({ permit, witness, signature }: Signed, owner: Address = payer.address): Hex {
-  const args = [permit, owner, witness, signature] as const;
+function encodeExact({ permit, witness, signature }: Signed): Hex {
+  const args = [permit, payer.address, witness, signature] as const;
   return encodeFunctionData({ abi: x402ExactPermit2ProxyABI, functionName: "settle", args });
 }
 
@@ -123,11 +131,11 @@ test("Permit2 rejects what the real one rejects, with the same errors; the proxi
   const args = [permit2612, permit, payer.address, witness, signature] as const;
   const data = encodeFunctionData({ abi: x402ExactPermit2ProxyABI, functionName: "settleWithPermit", args });
   const before = await balanceOf(plainTokenAddress, payee);
-  await sendCall(chain, facilitator, { to: exactProxy.address, data });
+  await sendCall(facilitator, { to: exactProxy.address, data });
   expect(await balanceOf(plainTokenAddress, payee)).toBe(before + 1_000n);
   expect(await findRevert(exactProxy.address, settle), "used").toBe(invalidNonce);
 
-  await sendCall(chain, payer, { to: plainTokenAddress, data: approvePermit2 });
+  await sendCall(payer, { to: plainTokenAddress, data: approvePermit2 });
   const expired = await signPermit("exact", { deadline: 1n });
   expect(await findRevert(exactProxy.address, encodeExact(expired))).toMatch(signatureExpired);
   const forged = await signPermit("exact", { signer: 3 });
@@ -139,68 +147,6 @@ test("Permit2 rejects what the real one rejects, with the same errors; the proxi
   const upTo = await signPermit("upto");
   expect(await findRevert(uptoProxy.address, encodeUpto(upTo, 1_001n)), "more than permitted").toBe("0xfe64b4c7");
   expect(await findRevert(uptoProxy.address, encodeUpto(upTo, 400n), payee), "another sender").toBe("0x0f6fae87");
-  await sendCall(chain, facilitator, { to: uptoProxy.address, data: encodeUpto(upTo, 400n) });
+  await sendCall(facilitator, { to: uptoProxy.address, data: encodeUpto(upTo, 400n) });
   expect(await balanceOf(plainTokenAddress, payee)).toBe(before + 1_400n);
-});
-
-test("Multicall3 settles several payments, and reports the one that fails", async () => {
-  const [first, second] = [encodeExact(await signPermit("exact")), encodeExact(await signPermit("exact"))];
-  const calls = [first, first, second].map((callData) => ({
-    target: exactProxy.address,
-    allowFailure: true,
-    callData,
-  }));
-  const call = { address: multicall3.address, abi: multicall3Abi, functionName: "aggregate3" } as const;
-  await sendCall(chain, payer, { to: plainTokenAddress, data: approvePermit2 });
-  const result = await reader.readContract({ ...call, args: [calls] });
-  expect(result.map(({ success }) => success)).toEqual([true, false, true]);
-  expect(result[1]?.returnData).toBe(invalidNonce);
-});
-
-test("a contract account pays by both tokens, by its owner's signature, and is verified before it exists", async () => {
-  const wallet = await createWallet(chain, payer);
-  for (const token of [tokenAddress, plainTokenAddress] as const) {
-    const data = encodeFunctionData({ abi: erc20Abi, functionName: "transfer", args: [wallet.address, 50_000n] });
-    await sendCall(chain, payer, { to: token, data });
-  }
-  const message = {
-    from: wallet.address,
-    to: payee,
-    value: 10_000n,
-    validAfter: 0n,
-    validBefore: later,
-    nonce: toHex(1, { size: 32 }),
-  } as const;
-  const typed = {
-    domain: { name: "USDC", version: "2", chainId, verifyingContract: tokenAddress },
-    types: authorizationTypes,
-    primaryType: "TransferWithAuthorization",
-    message,
-  } as const;
-  const signature = await payer.account.signTypedData(typed);
-  const abi = parseAbi(["function transferWithAuthorization(address,address,uint256,uint256,uint256,bytes32,bytes)"]);
-  const args = [message.from, message.to, message.value, 0n, later, message.nonce, signature] as const;
-  const data = encodeFunctionData({ abi, functionName: "transferWithAuthorization", args });
-  expect(data.slice(0, 10)).toBe("0xcf092995");
-  const before = await balanceOf(tokenAddress, payee);
-  await sendCall(chain, facilitator, { to: tokenAddress, data });
-  expect(await balanceOf(tokenAddress, payee)).toBe(before + 10_000n);
-
-  await executeByWallet(chain, payer, wallet, { to: plainTokenAddress, data: approvePermit2 });
-  const forged = encodeExact(await signPermit("exact", { signer: 3 }), wallet.address);
-  expect(await findRevert(exactProxy.address, forged), "InvalidContractSignature").toBe("0xb0669cbc");
-  await sendCall(chain, facilitator, {
-    to: exactProxy.address,
-    data: encodeExact(await signPermit("exact"), wallet.address),
-  });
-  expect(await balanceOf(plainTokenAddress, wallet.address)).toBe(49_000n);
-
-  const planned = await describeWallet(chain, payer.address, toHex(7, { size: 32 }));
-  const wrapped = (signed: Hex) =>
-    serializeErc6492Signature({ address: planned.factory, data: planned.factoryData, signature: signed });
-  const hash = hashTypedData(typed);
-  expect(await reader.getCode({ address: planned.address })).toBeUndefined();
-  expect(await reader.verifyHash({ address: planned.address, hash, signature: wrapped(signature) })).toBe(true);
-  const other = { address: planned.address, hash: hashMessage("other"), signature: wrapped(signature) };
-  expect(await reader.verifyHash(other)).toBe(false);
 });

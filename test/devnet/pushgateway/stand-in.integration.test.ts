@@ -13,7 +13,6 @@ async function startGateway() {
       const response = await fetch(gateway.url + path, { method, body: body ?? null });
       return { status: response.status, text: await response.text() };
     },
-    /** Reads /metrics, without this process's own metrics and with T for every time. */
     metrics: async () => {
       const text = await (await fetch(`${gateway.url}/metrics`)).text();
       return text

@@ -37,7 +37,6 @@ const proof = z.looseObject({
   storageProof: z.array(z.strictObject({ key: hex, value: quantity, proof: z.array(hex).min(1) })).length(1),
 });
 
-/** A method, parameters to call it with, and its result schema. */
 export type MethodShape = readonly [string, readonly unknown[], z.ZodType];
 
 /** Lists every method of the specification's tables that HTTP serves, in table order. */

@@ -7,7 +7,6 @@ import { client, payee } from "../../support/payments/paying.ts";
 import type { RunningStack } from "../../support/running-stack.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
 
-/** Tests that third-party clients work with a stack: viem, ethers and the x402 SDK. */
 export function testForeignClients(running: () => RunningStack): void {
   const gatewayUrl = () => `http://127.0.0.1:${running().ports.gateway}`;
   function defineDevnet() {

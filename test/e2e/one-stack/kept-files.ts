@@ -1,10 +1,8 @@
 import { readdirSync, statSync } from "node:fs";
 import { join, relative } from "node:path";
 
-/** Files that a stack has at some moment: paths below its state directory, with their modes in octal digits. */
 type KeptFiles = ReadonlyMap<string, string>;
 
-/** Reads everything below a stack's state directory, except for the node's private files. */
 export function readStoredFiles(stateDirectory: string): KeptFiles {
   const entries = readdirSync(stateDirectory, { recursive: true, withFileTypes: true });
   const kept = entries.map((entry) => {

@@ -6,7 +6,6 @@ import { generousMs, until } from "#daemon/testing/until.ts";
 
 const at = (port: number, path = "") => `http://127.0.0.1:${port}${path}`;
 
-/** Tests a stack whose processes are killed. */
 export function testKills(running: () => RunningStack): void {
   /** Pays once, and checks on the chain that exactly one price was transferred from the client to the payee. */
   async function buyOnce(): Promise<void> {

@@ -14,7 +14,6 @@ async function ask<Data>(url: string): Promise<Data> {
   return ((await response.json()) as Answer<Data>).data;
 }
 
-/** Tests what `--observe` adds to a stack; `stop.ts` tests that it ends with the stack. */
 export function testObserve(running: () => RunningStack, prometheusUrl: () => string): void {
   it("scrapes every service, and judges them by the rules", async () => {
     const [stack, url] = [running(), prometheusUrl()];

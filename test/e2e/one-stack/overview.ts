@@ -13,7 +13,6 @@ type Overview = Readonly<{
   }>[];
 }>;
 
-/** Tests the page that the stack's hint opens. */
 export function testOverview(running: () => RunningStack): void {
   it("shows the services and the payments on one page", async () => {
     const stack = running();

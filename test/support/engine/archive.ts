@@ -3,7 +3,6 @@ const blockBytes = 512;
 /** A file of an archive: its path without a leading `/`. */
 export type ArchivedFile = Readonly<{ path: string; mode: number; content: string }>;
 
-/** Builds a tar archive (POSIX ustar) of files owned by root. */
 export function buildArchive(files: readonly ArchivedFile[]): Buffer {
   return Buffer.concat([
     ...files.flatMap(({ path, mode, content }) => {

@@ -20,7 +20,6 @@ export type ComposeProject = AsyncDisposable &
     logs: (service: string) => Promise<string>;
   }>;
 
-/** Finds the compose commands of this machine: Compose v2 as Docker's plugin, Compose v1 as a command. */
 export async function composeCommands(): Promise<readonly (readonly [string, ...string[]])[]> {
   const known = [["docker", "compose"] as const, ["docker-compose"] as const];
   const working = await Promise.all(
@@ -36,7 +35,6 @@ export async function composeCommands(): Promise<readonly (readonly [string, ...
   return known.filter((_, index) => working[index]);
 }
 
-/** Starts a deployment; `file` is its compose file. */
 export async function startComposeProject(
   command: readonly [string, ...string[]],
   file: string,

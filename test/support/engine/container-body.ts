@@ -62,7 +62,6 @@ const containerInputs = z.strictObject({
   destroyGraceSeconds: z.int().optional(),
 });
 
-/** A container as the program requests it from the Docker provider. */
 export type ContainerInputs = z.output<typeof containerInputs>;
 
 /** Checks a container's arguments. @throws {z.ZodError} for one that the translation does not support. */
@@ -136,7 +135,6 @@ function buildHealthcheck({ tests, retries, ...spans }: NonNullable<ContainerInp
   };
 }
 
-/** Parses a Go duration, such as `2m0s`. */
 function parseNanoseconds(text: string): number {
   const [, hours = "0", minutes = "0", seconds = "0"] = /^(?:(\d+)h)?(?:(\d+)m)?(?:([\d.]+)s)?$/.exec(text) ?? [];
   return (Number(hours) * 3_600 + Number(minutes) * 60 + Number(seconds)) * 1e9;

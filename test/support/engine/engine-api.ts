@@ -2,10 +2,8 @@ import { Client } from "undici";
 
 const answerDeadlineMs = 120_000;
 
-/** The engine refused; `message` has the engine's message. */
 export class EngineApiError extends Error {
   override readonly name = "EngineApiError";
-  /** The answer's HTTP status. */
   readonly status: number;
 
   constructor(message: string, status: number) {
@@ -21,9 +19,7 @@ export type EngineApi = AsyncDisposable &
   Readonly<{
     /** Sends JSON and returns the response's JSON. @throws {EngineApiError} if the engine rejects it. */
     call: (method: Method, path: string, body?: unknown) => Promise<unknown>;
-    /** Returns a raw response, such as a container's log. */
     read: (path: string) => Promise<Buffer>;
-    /** Unpacks an archive in a container, under `/`. */
     putArchive: (container: string, archive: Buffer) => Promise<void>;
     /**
      * Runs a command in a container as the container's user, and returns its output. @throws {Error} if its exit status
@@ -32,7 +28,6 @@ export type EngineApi = AsyncDisposable &
     run: (container: string, command: readonly string[]) => Promise<string>;
   }>;
 
-/** Connects to the engine at `unix:///path`. */
 export function connectEngine(url: string): EngineApi {
   const client = new Client("http://docker", {
     socketPath: url.slice("unix://".length),

@@ -9,7 +9,6 @@ import { removeContainer } from "./remove-container.ts";
 /** The label that identifies a stack on its objects. */
 const stackLabel = "io.gatehouse.stack";
 
-/** State of a container as reported by the engine. */
 export type ContainerState = Readonly<{
   Name: string;
   RestartCount: number;

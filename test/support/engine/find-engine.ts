@@ -1,6 +1,5 @@
 import { runDocker } from "./docker.ts";
 
-/** An engine to test against, or why there is none and what to do. */
 export type TestEngine = Readonly<
   | {
       ok: true;

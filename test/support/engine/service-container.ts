@@ -1,7 +1,6 @@
 import { root } from "../../style/rooms.ts";
 import { startContainer, type TestContainer } from "./container.ts";
 
-/** A service to run; `options` are those of `docker run`. */
 export type ServiceContainerOptions = Readonly<{
   image: string;
   service: string;

@@ -3,19 +3,16 @@ import { startServiceContainer } from "./service-container.ts";
 import type { TestContainer } from "./container.ts";
 import { findFreePorts } from "#daemon/testing/free-ports.ts";
 
-/** Part of `GET /status` that tests read. */
 export type SidecarStatus = Readonly<{
   conditions: readonly Readonly<{ type: string; status: string; reason: string; message: string }>[];
   events: readonly Readonly<{ message: string }>[];
   node: Readonly<{ height?: string | number }>;
 }>;
 
-/** A sidecar in its own container. */
 export type UpkeepContainer = AsyncDisposable &
   Readonly<{
     container: TestContainer;
     status: () => Promise<SidecarStatus>;
-    /** Waits until a condition has a reason, and returns its message; fails with the whole status. */
     reason: (type: string, reason: string) => Promise<string>;
   }>;
 

@@ -11,7 +11,6 @@ import { gatehouseProgram } from "../programs/place.ts";
  */
 export type KillPoint = (body: string, number: number, answer: string | undefined) => boolean;
 
-/** How a command ended, and the number of its requests. */
 export type KilledRun = Readonly<{ status: number | null; stdout: string; stderr: string; requests: number }>;
 
 /** Runs `gatehouse <args>` against a node, and kills it with SIGKILL at a point, if it reaches that. */

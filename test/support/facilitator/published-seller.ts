@@ -15,7 +15,6 @@ import { Hono } from "hono";
 import type { Address } from "viem";
 import { testAccount } from "../payments/payment-chain.ts";
 
-/** A seller built as in the middlewares' own documentation: two routes of one price, no ledger. */
 export type PublishedSeller = AsyncDisposable &
   Readonly<{
     urlOf: (route: SoldRoute) => string;
@@ -38,7 +37,6 @@ export type SellerOptions = Readonly<{
 const routes = ["/quick", "/slow"] as const;
 const workMs = { "/quick": 0, "/slow": 400 } as const;
 
-/** Starts a seller on a free port. */
 export async function startPublishedSeller(options: SellerOptions): Promise<PublishedSeller> {
   const server = createServer(
     options.framework === "hono" ? createHonoListener(options) : createExpressListener(options),

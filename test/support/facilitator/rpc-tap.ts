@@ -2,7 +2,6 @@ import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 
-/** A call in transit. */
 type TappedCall = Readonly<{ id: number; method: string; params: readonly unknown[] }>;
 
 /**
@@ -16,14 +15,11 @@ export type TapRule =
   | Readonly<{ status: number; body: string }>
   | Readonly<{ results: ReadonlyMap<number, unknown> }>;
 
-/** Decides the fate of a request with these calls. */
 export type Decide = (calls: readonly TappedCall[]) => TapRule | Promise<TapRule>;
 
-/** A proxy between the facilitator and the node that a test monitors and can break. */
 export type RpcTap = AsyncDisposable &
   Readonly<{
     url: string;
-    /** Calls seen, by method. */
     counts: Map<string, number>;
     total: () => number;
     /** Decides on every request from now on, and may delay it. */
@@ -32,7 +28,6 @@ export type RpcTap = AsyncDisposable &
     release: () => void;
   }>;
 
-/** Starts a tap in front of a node. */
 export async function startRpcTap(nodeUrl: string): Promise<RpcTap> {
   const counts = new Map<string, number>();
   const hanging = new Set<ServerResponse>();

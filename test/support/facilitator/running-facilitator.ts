@@ -7,16 +7,12 @@ import { testAccount } from "../payments/payment-chain.ts";
 import type { OtherConstants } from "../other-constants.ts";
 import { startService, type ServiceProcess } from "../service-process.ts";
 
-/** HTTP headers by name. */
 type Headers = Readonly<Record<string, string>>;
-/** An HTTP response: the status and the JSON. */
 type Answer<Body> = Readonly<{ status: number; body: Body & Readonly<{ error?: string }> }>;
 
-/** A facilitator in its own process. Disposing of it stops the process. */
 export type RunningFacilitator = AsyncDisposable &
   Readonly<{
     url: string;
-    /** URL of its admin port. */
     operationsUrl: string;
     process: ServiceProcess;
     post: (path: string, body: string, headers?: Headers) => Promise<Answer<Record<string, unknown>>>;
@@ -57,7 +53,6 @@ export function buildFacilitatorEnvironment({
   };
 }
 
-/** Starts a facilitator and waits until it is ready. */
 export async function startFacilitator(place: FacilitatorLocation): Promise<RunningFacilitator> {
   const process = await startService("facilitator", buildFacilitatorEnvironment(place), { constants: place.constants });
   const url = process.urls["facilitator"] ?? "";
@@ -86,7 +81,6 @@ export async function startFacilitator(place: FacilitatorLocation): Promise<Runn
   };
 }
 
-/** Creates a directory for ledgers that is removed with the test. */
 export async function createLedgerFolder(): Promise<AsyncDisposable & Readonly<{ path: (name: string) => string }>> {
   const folder = await mkdtemp(join(tmpdir(), "gatehouse-facilitator-"));
   return {

@@ -7,17 +7,13 @@ import { testAccount } from "../payments/payment-chain.ts";
 /** Changes to an otherwise valid payment of 10,000 smallest units from account 1 to account 2. */
 export type PaymentChanges = Readonly<{
   payer?: ReturnType<typeof testAccount>;
-  /** Default: 1672. */
   chainId?: number;
-  /** Fields of the signed authorization. */
   authorization?: Readonly<Partial<Record<"to" | "value" | "validAfter" | "validBefore" | "nonce", string>>>;
   requirements?: Readonly<Partial<PaymentRequirements>>;
   accepted?: Readonly<Partial<PaymentRequirements>>;
-  /** Changes the signature after signing. */
   signature?: (signature: Hex) => string;
 }>;
 
-/** The request body of `/verify` and `/settle`. */
 export type PaymentBody = Readonly<{
   x402Version: number;
   paymentPayload: PaymentPayload;
@@ -26,7 +22,6 @@ export type PaymentBody = Readonly<{
 
 export const amount = 10_000n;
 
-/** Creates a payment as a client would, signed with viem. */
 export async function signPayment(token: Address, changes: PaymentChanges = {}): Promise<PaymentBody> {
   const { payer = testAccount(1), chainId = 1672 } = changes;
   const nowSeconds = Math.floor(Date.now() / 1_000);

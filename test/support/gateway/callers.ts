@@ -6,11 +6,9 @@ import type { IncomingMessage } from "node:http";
 export type Callers = Readonly<{
   /** One line each. */
   failures: readonly string[];
-  /** Calls with a response. */
   answered: () => number;
   /** Number of times that a WebSocket was closed with 1001 and reopened. */
   reopened: () => number;
-  /** Makes no new calls, and waits until all have a response. */
   end: () => Promise<void>;
 }>;
 

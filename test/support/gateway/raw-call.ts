@@ -38,26 +38,22 @@ export async function ask(
   return { status: response.statusCode, headers: response.headers, text: await text(response) };
 }
 
-/** Reads the code of a JSON-RPC error response; undefined if it is no error. */
 export function readErrorCode(answer: string): number | undefined {
   return (JSON.parse(answer) as { error?: { code: number } }).error?.code;
 }
 
-/** A client's own connection, and the data received over it. */
 export type RawClient = Disposable &
   Readonly<{
     socket: Socket;
     /** All data, up to the first 64 KiB. */
     received: () => string;
     receivedBytes: () => number;
-    /** Whether no more data will arrive. */
     isClosed: () => boolean;
   }>;
 
 /** Bytes of the response that a test can inspect. */
 const keptBytes = 65_536;
 
-/** Connects and sends bytes; reads all data unless the socket is paused. */
 export function openRaw(
   url: string,
   bytes: string | Buffer,
@@ -88,7 +84,6 @@ export function openRaw(
   };
 }
 
-/** Builds a complete request as bytes. */
 export function buildRequest(body: string, { address, headers = {} }: Pick<Asker, "address" | "headers"> = {}): string {
   const own = Object.entries({ ...(address === undefined ? {} : { "X-Forwarded-For": address }), ...headers });
   const lines = own.map(([name, value]) => `${name}: ${value}\r\n`).join("");
@@ -99,7 +94,6 @@ export function buildRequest(body: string, { address, headers = {} }: Pick<Asker
 export const halfRequest =
   "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{";
 
-/** Opens many; a test disposes of them together. */
 export function openMany(
   count: number,
   open: (at: number) => RawClient,

@@ -16,7 +16,6 @@ export type SmallGateway = AsyncDisposable &
   Readonly<{
     node: FakeNode;
     service: SmallService;
-    /** The public listener. */
     url: string;
     /** The other listeners; the admin port always runs. */
     urls: Readonly<{ private: string; internal: string; operations: string }>;
@@ -26,7 +25,6 @@ export type SmallGateway = AsyncDisposable &
     expectOthersServed: () => Promise<void>;
   }>;
 
-/** Reads to which the node does not respond yet. */
 export type HeldReads = Readonly<{
   /** Reads that it has received without responding, by the first parameter. */
   held: () => readonly unknown[];

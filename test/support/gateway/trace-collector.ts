@@ -2,7 +2,6 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 
-/** A span as sent. */
 export type SentSpan = Readonly<{
   traceId: string;
   spanId: string;

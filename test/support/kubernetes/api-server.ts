@@ -100,7 +100,6 @@ export async function startApiServer(): Promise<ApiServer> {
   };
 }
 
-/** Describes an access as a kubeconfig; JSON is valid YAML, which a kubeconfig is. */
 function describeAccess({ url, token, ca }: Readonly<{ url: string; token: string; ca: string }>): object {
   const cluster = { server: url, "certificate-authority-data": Buffer.from(ca).toString("base64") };
   return {

@@ -1,6 +1,5 @@
 import { Agent } from "undici";
 
-/** An object as sent to a cluster. */
 export type ClusterObject = Readonly<{
   apiVersion: string;
   kind: string;
@@ -9,7 +8,6 @@ export type ClusterObject = Readonly<{
 
 export type ClusterResponse = Readonly<{ status: number; body: unknown; warning: string | undefined }>;
 
-/** A cluster, as seen by the token's holder. */
 export type ClusterClient = AsyncDisposable &
   Readonly<{
     ask: (method: Method, path: string, body?: unknown, bodyType?: string) => Promise<ClusterResponse>;
@@ -24,7 +22,6 @@ type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 
 type Resource = Readonly<{ kind: string; name: string; namespaced: boolean }>;
 
-/** Connects to a cluster's API server with a bearer token. */
 export function createClusterClient({
   url,
   token,

@@ -13,11 +13,9 @@ import { formatArgument } from "#node/layout.ts";
 import { replaceConstants } from "../other-constants.ts";
 import { findFreePorts } from "#daemon/testing/free-ports.ts";
 
-/** A devnet node in its own workspace, started with its own `ops`. */
 export type DevnetWorkspace = AsyncDisposable &
   Readonly<{
     workspace: string;
-    /** Path of node.conf at the node's first start. */
     configPath: string;
     httpUrl: string;
     webSocketUrl: string;
@@ -31,7 +29,6 @@ export type DevnetWorkspace = AsyncDisposable &
     stop: () => Promise<void>;
   }>;
 
-/** Creates a workspace for a version and starts its node on free ports. */
 export async function startDevnetWorkspace(version: string): Promise<DevnetWorkspace> {
   const workspace = await mkdtemp(join(tmpdir(), "gatehouse-devnet-"));
   const [httpPort = 0, webSocketPort = 0] = await findFreePorts(2);

@@ -11,7 +11,6 @@ export type HeadsSocket = AsyncDisposable & Readonly<{ url: string }>;
 const blockMs = 1_000;
 const subscription = "0x1";
 
-/** Starts it on a free port. */
 export async function startHeadsSocket(): Promise<HeadsSocket> {
   const server = new WebSocketServer({ host: "127.0.0.1", port: 0 });
   await once(server, "listening");

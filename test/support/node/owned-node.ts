@@ -31,7 +31,6 @@ export async function startOwnedNode(jobName: string): Promise<FakeNode> {
   return node;
 }
 
-/** Builds the settings of `gatehouse sidecar` for a node. */
 export function buildEnvironment(
   node: FakeNode,
   more: Readonly<Record<string, string>> = {},
@@ -50,10 +49,8 @@ export function buildEnvironment(
   };
 }
 
-/** Part of `/status` that is read here. */
 type Status = Readonly<{ conditions: readonly Readonly<{ type: string; reason: string; message: string }>[] }>;
 
-/** Waits until a condition has a reason. */
 export async function waitForReason(url: string | undefined, type: string, reason: string) {
   return until(`${type} is ${reason}`, 30_000, async () => {
     const { conditions } = (await (await fetch(`${url}/status`)).json()) as Status;
@@ -61,7 +58,6 @@ export async function waitForReason(url: string | undefined, type: string, reaso
   });
 }
 
-/** Waits until nothing is left to do for the node. */
 export async function waitUntilSettled(url: string | undefined): Promise<void> {
   await waitForReason(url, "ConfigReconciled", "Reconciled");
   await waitForReason(url, "NoRestartPending", "NoRestart");

@@ -25,12 +25,10 @@ export async function upgradeDevnet(
   return { status, ...printed() };
 }
 
-/** Returns the address of an upkeep's control API. */
 export function findControl({ stateDirectory }: RunningUpkeep) {
   return { kind: "socket", stateDirectories: [stateDirectory] } as const;
 }
 
-/** Records a command's output. */
 export function keepPrinted() {
   let printed = "";
   let errors = "";
@@ -52,12 +50,10 @@ async function call<Result>(
   return result;
 }
 
-/** Queries a block's hash. */
 export async function readHash(node: Pick<DevnetWorkspace, "httpUrl">, number: number): Promise<string> {
   return (await call<{ hash: string }>(node, "eth_getBlockByNumber", [`0x${number.toString(16)}`, false])).hash;
 }
 
-/** Queries a node's height. */
 export async function readHeight(node: Pick<DevnetWorkspace, "httpUrl">): Promise<number> {
   return Number(await call<string>(node, "eth_blockNumber"));
 }

@@ -5,10 +5,8 @@ import type { Environment } from "#daemon/settings/environment.ts";
 import { createFakeNode, type FakeNode } from "#sidecar/testing/fake-node.ts";
 import { runUpkeep, type RunningUpkeep } from "#sidecar/testing/run-upkeep.ts";
 
-/** Content of a settled fake node's data. */
 export const oldBlocks = "old blocks";
 
-/** Path of a fake node's data. */
 export const chainOf = ({ workspace }: Pick<FakeNode, "workspace">) => join(workspace, "data", "chain");
 
 /**
@@ -38,14 +36,12 @@ export function runFakeUpkeep(
   );
 }
 
-/** Waits until a fake node's upkeep has nothing left to do. */
 export async function waitUntilFakeSettled(upkeep: RunningUpkeep): Promise<void> {
   await upkeep.reason("Pruning", "Enabled");
   await upkeep.reason("NoRestartPending", "NoRestart");
   await upkeep.reason("ConfigReconciled", "Reconciled");
 }
 
-/** Starts a fake node of 0.15.0 under an upkeep that has nothing left to do. */
 export async function startSettledFake(environment: Environment = {}) {
   await using resources = new AsyncDisposableStack();
   const node = resources.use(await createFakeNode());

@@ -8,7 +8,6 @@ import { findProgram } from "../find-program.ts";
  */
 const names = ["chromium-headless-shell", "chromium", "chromium-browser", "google-chrome-stable", "google-chrome"];
 
-/** Finds the path of a Chromium on PATH; undefined if there is none. */
 export function findChromium(): string | undefined {
   return names.map(findProgram).find((path) => path !== undefined);
 }

@@ -23,7 +23,6 @@ export const sides: readonly ConditionType[] = [
   "NotPaused",
 ];
 
-/** Builds a gateway's counts since its start, from seconds of even load. */
 function buildTraffic(seconds: number): Traffic {
   const call = (method: string, tier: string, outcome: Traffic["calls"][number]["outcome"], perSecond: number) => ({
     method,
@@ -88,7 +87,6 @@ export async function serveRightNode(options: ServedPageOptions = {}, minutes = 
   return { ...node, seconds: end / secondMs, height: 5_400_000 + end / secondMs };
 }
 
-/** Serves the same node after its process has exited. */
 export async function serveDeadNode(forMs: number, options: ServedPageOptions = {}) {
   const node = await serveRightNode(options, 8);
   node.set(...nodeGone);
@@ -102,7 +100,6 @@ export const waitingSteps = [
   "the node is restarted (it reads node.conf at its start)",
 ];
 
-/** Serves a node that its sidecar does not change before `gatehouse adopt`. */
 export async function serveWaitingNode() {
   const plan = { steps: waitingSteps, problems: [], digest: "0" };
   const node = await serveRightNode({ mode: "adopt", plan }, 1);

@@ -12,7 +12,6 @@ const blockPx = 6;
  */
 export const tolerance = { colour: 0.15, part: 0.003 } as const;
 
-/** Reads a screenshot at a sixth of its size. */
 export function readPicture(screenshot: Buffer): PNG {
   const whole = PNG.sync.read(screenshot);
   const small = new PNG({ width: Math.floor(whole.width / blockPx), height: Math.floor(whole.height / blockPx) });

@@ -42,7 +42,6 @@ export async function openStatusPage(browser: Browser, url: string): Promise<Sta
   return { page, complaints: () => complaints, [Symbol.asyncDispose]: () => context.close() };
 }
 
-/** Waits for the verdict's level; fails with the page's content. */
 export async function waitForLevel(page: Page, level: string, withinMs = 30_000): Promise<void> {
   try {
     // Before its status has arrived, the page is also at level unknown.

@@ -2,16 +2,13 @@ import type { Address } from "viem";
 import { payingFetch, type Fetch } from "#client/paying-fetch.ts";
 import { testAccount } from "./payment-chain.ts";
 
-/** Active buyers, each with its own payment. */
 export type Buyers = Readonly<{
   /** Failed requests, each counted separately, even if the client would have resent it. */
   failures: readonly string[];
-  /** Bodies of the purchased responses. */
   bought: readonly string[];
   end: () => Promise<void>;
 }>;
 
-/** Keeps buying through a client that pays. */
 export function startBuyers(url: string, token: Address, { everyMs }: Readonly<{ everyMs: number }>): Buyers {
   const failures: string[] = [];
   const bought: string[] = [];

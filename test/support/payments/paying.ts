@@ -5,13 +5,10 @@ import { tokenAddress } from "#devnet/token/address.ts";
 
 const mnemonic = "test test test test test test test test test test test junk";
 
-/** The embedded stack's client (account 1). */
 export const client = mnemonicToAccount(mnemonic, { addressIndex: 1 });
 
-/** The embedded stack's payee (account 2). */
 export const payee = mnemonicToAccount(mnemonic, { addressIndex: 2 });
 
-/** Creates a `fetch` that pays from the embedded stack's client. */
 export function createClientFetch(): Fetch {
   return payingFetch({
     account: client,
@@ -22,7 +19,6 @@ export function createClientFetch(): Fetch {
   });
 }
 
-/** Reads an account's token balance from the node, in smallest units. */
 export async function readBalance(nodeUrl: string, account: Address): Promise<bigint> {
   const chain = createPublicClient({ transport: http(nodeUrl) });
   return chain.readContract({ address: tokenAddress, abi: erc20Abi, functionName: "balanceOf", args: [account] });

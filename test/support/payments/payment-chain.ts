@@ -5,10 +5,8 @@ import { startAnvil, type Anvil } from "#devnet/anvil/anvil.ts";
 import { tokenAddress } from "#devnet/token/address.ts";
 import { deployContracts } from "#devnet/contracts/genesis.ts";
 
-/** anvil's well-known test mnemonic. */
 const testMnemonic = "test test test test test test test test test test test junk";
 
-/** A test account. */
 export type TestAccount = Readonly<{
   address: Address;
   privateKey: Hex;
@@ -32,11 +30,9 @@ function makeAccount(index: number): TestAccount {
   return { address: account.address, privateKey: bytesToHex(privateKey), account };
 }
 
-/** A chain with the token, on which payments can be settled. */
 export type PaymentChain = AsyncDisposable &
   Readonly<{ anvil: Anvil; url: string; token: Address; balanceOf: (holder: Address) => Promise<bigint> }>;
 
-/** Starts a chain whose test accounts have native currency and tokens. */
 export async function startPaymentChain({
   blockTimeSeconds = 0.2,
   chainId = 1672,

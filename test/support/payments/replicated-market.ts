@@ -24,14 +24,11 @@ export type ReplicatedMarket = AsyncDisposable &
     upstream: TestUpstream;
     facilitators: readonly Replica[];
     shops: readonly Replica[];
-    /** Signs payments, each with its own authorization nonce, as headers. */
     signPayments: (count: number) => Promise<readonly string[]>;
   }>;
 
-/** Price of one request, in the token's smallest units. */
 export const price = 10_000n;
 
-/** Starts all of it. */
 export async function openReplicatedMarket(): Promise<ReplicatedMarket> {
   await using resources = new AsyncDisposableStack();
   const chain = resources.use(await startPaymentChain());

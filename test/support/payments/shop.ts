@@ -22,7 +22,6 @@ export type Market = AsyncDisposable &
     /** The facilitator behind the proxy, and its ledger's path. */
     settler: ServiceProcess & Readonly<{ folder: string }>;
     upstream: TestUpstream;
-    /** Starts a resource server that keeps its state in `folder`. */
     openShop: (
       folder: string,
       env?: Readonly<Record<string, string>>,
@@ -32,7 +31,6 @@ export type Market = AsyncDisposable &
     shopEnvironment: (folder: string) => Promise<Record<string, string>>;
   }>;
 
-/** Starts all of it. `more` are further settings of the facilitator. */
 export async function openMarket(more: Readonly<Record<string, string>> = {}): Promise<Market> {
   await using resources = new AsyncDisposableStack();
   const chain = resources.use(await startPaymentChain());
@@ -99,18 +97,15 @@ export function buildSettlingEnvironment(
   };
 }
 
-/** Creates a directory that disposing removes. */
 export async function createTemporaryFolder(): Promise<AsyncDisposable & Readonly<{ path: string }>> {
   const path = await mkdtemp(join(tmpdir(), "gatehouse-shop-"));
   return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) };
 }
 
-/** Finds a resource server's public URL. */
 export function findUrl(shop: ServiceProcess): string {
   return shop.urls["resource-server"] as string;
 }
 
-/** Finds the URL at which a resource server reports its status. */
 export function findOperationsUrl(shop: ServiceProcess): string {
   return shop.urls["resource-server-operations"] as string;
 }
@@ -122,7 +117,6 @@ export async function signPaymentFor(url: string, init?: RequestInit): Promise<s
   return signOffer(paymentRequired.accepts[0] as PaymentRequirements);
 }
 
-/** Signs a payment that accepts an offer: the header that pays for it. */
 export async function signOffer(accepted: PaymentRequirements, signer: LocalAccount = payer.account): Promise<string> {
   const { payload } = await new ExactEvmScheme(signer).createPaymentPayload(2, accepted);
   return encodePaymentSignatureHeader({ x402Version: 2, accepted, payload });

@@ -4,7 +4,6 @@ import type { AddressInfo } from "node:net";
 /** Behaviour of the upstream from now on; `data` unless a test says otherwise. */
 type UpstreamBehaviour = "data" | "held" | "error" | "hang" | "large" | "largest" | "too large" | "declined";
 
-/** An upstream that counts the requests it receives. */
 export type TestUpstream = AsyncDisposable &
   Readonly<{
     url: string;
@@ -12,9 +11,7 @@ export type TestUpstream = AsyncDisposable &
     seen: string[];
     /** Behaves like this from now on, and sends these headers with each response. */
     behave: (behaviour: UpstreamBehaviour, headers?: Readonly<Record<string, string>>) => void;
-    /** Responds to the withheld requests. */
     letGo: () => void;
-    /** Ends the requests in flight without a response. */
     breakOff: () => void;
   }>;
 
@@ -23,7 +20,6 @@ export const largeBytes = 7_000_000;
 /** Max size of a response that a resource server sells by default. */
 export const largestBytes = 8_388_608;
 
-/** Starts an upstream on a free port. */
 export async function startUpstream(): Promise<TestUpstream> {
   const seen: string[] = [];
   const held: (() => void)[] = [];

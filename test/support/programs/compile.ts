@@ -42,7 +42,6 @@ function isUpToDate(): boolean {
   return Object.entries(record).every(([path, state]) => describeFile(path) === state);
 }
 
-/** Describes a file by what changes with it. */
 function describeFile(path: string): string {
   const stats = statSync(path, { throwIfNoEntry: false });
   return stats === undefined ? "none" : `${stats.size} ${stats.mtimeMs}`;

@@ -8,7 +8,6 @@ const root = join(import.meta.dirname, "../../..");
  */
 export const programsDirectory = join(root, "node_modules/.cache/programs");
 
-/** The programs, by their paths in the repository. */
 export const programFiles = [
   "cli/launch.js",
   "devnet/command/node-cli.main.ts",
@@ -46,7 +45,6 @@ export const ownProgram = join(root, "cli/gatehouse.js");
 /** The command that tests run: compiled, or the repository's own if `vitest.config.ts` specifies no programs. */
 export const gatehouseProgram = join(process.env["GATEHOUSE_TEST_PROGRAMS"] ?? root, "cli/gatehouse.js");
 
-/** Finds a program in `test/support/` by its file name, compiled or not. */
 export function findTestProgram(name: `${string}.main.ts`): string {
   const programs = process.env["GATEHOUSE_TEST_PROGRAMS"];
   return programs === undefined

@@ -10,40 +10,31 @@ import { renderGroups, renderRuleFile } from "#infra/observability/rule-files.ts
 import { findFreePorts } from "#daemon/testing/free-ports.ts";
 import { until } from "#daemon/testing/until.ts";
 
-/** Whether Prometheus is on PATH. */
 export const hasPrometheus = spawnSync("prometheus", ["--version"]).status === 0;
 
-/** Suffix for the names of tests that need Prometheus; empty if it is installed. */
 export const withoutPrometheus = hasPrometheus ? "" : " (skipped: prometheus is not on PATH)";
 
 const startDeadlineMs = 30_000;
 const stopDeadlineMs = 20_000;
 const queryDeadlineMs = 10_000;
 
-/** Address of an admin port, and the name shown as its instance. */
 type NamedTarget = Readonly<Record<"address" | "instance", string>>;
 
-/** Admin ports to scrape, by job. */
 export type ScrapedJobs = Readonly<Record<string, readonly (string | NamedTarget)[]>>;
 
-/** An alert that Prometheus currently has. */
 export type ActiveAlert = Readonly<{
   state: "pending" | "firing";
   labels: Readonly<Record<string, string>>;
   annotations: Readonly<Record<string, string>>;
 }>;
 
-/** One series of a response, with its current value. */
 export type Sample = Readonly<{ metric: Readonly<Record<string, string>>; value: readonly [number, string] }>;
 
-/** A real Prometheus. Disposing of it stops it and removes its data. */
 export type RunningPrometheus = AsyncDisposable &
   Readonly<{
     url: string;
-    /** Scrapes these instead of the previous targets; takes a second or two. */
     scrape: (jobs: ScrapedJobs) => Promise<void>;
     alerts: () => Promise<readonly ActiveAlert[]>;
-    /** Requests an expression's current value. */
     query: (expression: string) => Promise<readonly Sample[]>;
   }>;
 
@@ -55,7 +46,6 @@ export type PrometheusOptions = Readonly<{
   lookbackMs?: number;
 }>;
 
-/** Starts Prometheus with rules, on a free port and with an empty store. */
 export async function startPrometheus(options: PrometheusOptions): Promise<RunningPrometheus> {
   const folder = await mkdtemp(join(tmpdir(), "gatehouse-prometheus-"));
   const [port = 0] = await findFreePorts(1);

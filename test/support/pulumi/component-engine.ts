@@ -30,7 +30,6 @@ import struct from "google-protobuf/google/protobuf/struct_pb.js";
 
 type Values = Readonly<Record<string, struct.JavaScriptValue>>;
 
-/** A resource as registered by the plugin. */
 export type RegisteredResource = Readonly<{
   type: string;
   name: string;
@@ -41,7 +40,6 @@ export type RegisteredResource = Readonly<{
   aliases: readonly string[];
 }>;
 
-/** Request of the engine for a component. */
 export type RequestedComponent = Readonly<{
   type?: string;
   name?: string;
@@ -56,9 +54,7 @@ export type RequestedComponent = Readonly<{
  */
 export type ComponentEngine = AsyncDisposable &
   Readonly<{
-    /** Returns what was registered since the last call. */
     takeRegistered: () => readonly RegisteredResource[];
-    /** Lines that the plugin logged. */
     logged: readonly string[];
     schema: () => Promise<string>;
     /** @throws {ServiceError} the plugin's errors. */
@@ -67,10 +63,8 @@ export type ComponentEngine = AsyncDisposable &
 
 const [project, stack] = ["shop", "test"];
 
-/** The URN of the program that components belong to. */
 export const programUrn = formatUrn("pulumi:pulumi:Stack", `${project}-${stack}`);
 
-/** A Kubernetes provider that a program has created. */
 export const givenProvider = { urn: formatUrn("pulumi:providers:kubernetes", "ours"), id: "ours-id" };
 
 /**

@@ -14,16 +14,12 @@ export type PulumiResult = Readonly<{ status: number | null; output: string; sec
 /** A stack of this repository's program with its own state and configuration. Disposing of it removes both. */
 export type PulumiStack = AsyncDisposable &
   Readonly<{
-    /** Prefix of the names of the stack's objects. */
     prefix: string;
-    /** Environment of a program that runs Pulumi on the stack. */
     env: NodeJS.ProcessEnv;
     configFile: string;
-    /** Runs a command to its end. */
     run: (...args: readonly string[]) => Promise<PulumiResult>;
     /** Starts a command that is meant to be killed, in its own process group. */
     start: (...args: readonly string[]) => ChildProcess;
-    /** Replaces the stack's configuration. */
     configure: (config: Readonly<Record<string, unknown>>) => Promise<void>;
   }>;
 
