@@ -32,57 +32,10 @@ describe("envelope over HTTP", () => {
     expect((await call(gateway.url, "eth_getBlockReceipts", [block])).result).toEqual([[block]]);
   });
 
-  it.each([
-    ["{", -32700, "parse error", "null"],
-    ["", -32700, "parse error", "null"],
-    ['{"id":5,"method":"eth_chainId"}', -32600, "invalid request", "5"],
-    ['{"jsonrpc":"2.0","id":{},"method":"eth_chainId"}', -32600, "invalid request", "null"],
-    ['{"jsonrpc":"2.0","id":[],"method":"eth_chainId"}', -32600, "invalid request", "null"],
-    ["[]", -32600, "empty batch", "null"],
-    [
-      '{"jsonrpc":"2.0","id":"a","method":"eth_nothing"}',
-      -32601,
-      "the method eth_nothing does not exist/is not available",
-      '"a"',
-    ],
-    [
-      '{"jsonrpc":"2.0","id":1,"method":"eth_batchGetBlockByNumber"}',
-      -32601,
-      "the method eth_batchGetBlockByNumber does not exist/is not available",
-      "1",
-    ],
-    [
-      '{"jsonrpc":"2.0","id":1,"method":"net_peerCount"}',
-      -32601,
-      "the method net_peerCount does not exist/is not available",
-      "1",
-    ],
-    [
-      '{"jsonrpc":"2.0","id":1,"method":"eth_subscribe","params":["newHeads"]}',
-      -32601,
-      "notifications not supported",
-      "1",
-    ],
-    [
-      '{"jsonrpc":"2.0","id":1,"method":"eth_unsubscribe","params":["0x1"]}',
-      -32601,
-      "notifications not supported",
-      "1",
-    ],
-    ['{"jsonrpc":"2.0","id":1,"method":"eth_call","params":{}}', -32602, "non-array args", "1"],
-    [
-      '{"jsonrpc":"2.0","id":1,"method":"eth_getLogs","params":[{"fromBlock":"0x1","toBlock":"0xfa"}]}',
-      -32602,
-      "block range too large: 250 blocks requested, limited to 100 blocks. Try with this block range [0x1, 0x64].",
-      "1",
-    ],
-  ])("answers %s", async (body, code, message, id) => {
-    const answer = await post(gateway.url, body);
-    expect(answer.status).toBe(200);
-    expect(answer.headers.get("content-type")).toBe("application/json");
-    expect(answer.text).toBe(
-      `{"jsonrpc":"2.0","id":${id},"error":{"code":${code},"message":${JSON.stringify(message)}}}`,
-    );
+  it("answers an error as JSON with status 200", async () => {
+    const answer = await post(gateway.url, "{");
+    expect([answer.status, answer.headers.get("content-type")]).toEqual([200, "application/json"]);
+    expect(answer.text).toBe('{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"parse error"}}');
   });
 
   it("answers the placeholders with their constants and queries nobody", async () => {
@@ -90,12 +43,6 @@ describe("envelope over HTTP", () => {
     expect(await call(gateway.url, "eth_coinbase")).toEqual({ jsonrpc: "2.0", id: 1, result: "0x0" });
     expect(await call(gateway.url, "eth_getUncleCountByBlockNumber", ["0x1"])).toMatchObject({ result: null });
     expect(node.requests.length).toBe(before);
-  });
-
-  it.each(["9007199254740993", "1e3", '"\\u00e9"', '"é"', "null", "0.10"])("keeps the id %s", async (id) => {
-    node.answer(() => "0x5");
-    const { text } = await post(gateway.url, `{"jsonrpc":"2.0","id":${id},"method":"eth_syncing","params":[]}`);
-    expect(text).toBe(`{"jsonrpc":"2.0","id":${id},"result":"0x5"}`);
   });
 
   it.each([`"a<b>&c"`, `"it's/here"`])(
