@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http";
+import { createBoundedLog, saleLineLimit } from "#daemon/log/bounded-log.ts";
 import { formatTraceInfo, type RequestTrace } from "#daemon/http/request-trace.ts";
-import type { BoundedLog } from "#daemon/log/bounded-log.ts";
 import type { Logger } from "#daemon/log/log.ts";
 import type { ConnectionMemory } from "#daemon/memory/connection-memory.ts";
 import { within } from "#daemon/time.ts";
@@ -8,99 +8,83 @@ import { namePayment } from "#x402/payment-identifier.ts";
 import type { Payment } from "./sale/payment-header.ts";
 import type { SaleOutcome } from "./sale/sale-outcome.ts";
 
-/** Log lines about requests, limited because any client can cause rejected payments, and a buyer can request the same response again, any number of times. */
-export type SaleLogs = Readonly<{ sales: BoundedLog; others: BoundedLog; log: Logger }>;
+/** Log lines about sales, limited because any client can cause rejected payments, and a buyer can request the same response any number of times. */
+export type SaleLog = ReturnType<typeof createSaleLog>;
 
-/** Fields common to all log lines of one sale, which relate them to the lines of other services. */
-type SaleInfo = ReturnType<typeof nameSale>;
-
-/** The sale's response as it is sent, the memory that buffers it, and the fields of its log lines. */
-type Sending = Readonly<{ outgoing: ServerResponse; memory: ConnectionMemory; facts: SaleInfo }>;
-
-/** Where a sale is logged, and the max time for a client to receive its response. */
-type Reporting = Readonly<{ lines: SaleLogs; deliveryTimeoutMs: number }>;
-
-/** Builds the identifying fields of a sale's log lines. */
-export function nameSale(route: string, { key }: Pick<Payment, "key">, trace: RequestTrace) {
+/** Builds the fields of a sale's log lines, which relate them to the lines of other services. */
+export function nameSale(route: string, { key }: Payment, trace: RequestTrace) {
   return { route, payment: namePayment(key), payer: key.payer, ...formatTraceInfo(trace) };
 }
 
-/** Logs the outcome of a sale, and follows the delivery of its response to the client. */
-export function endSale(outcome: SaleOutcome, sending: Sending, reporting: Reporting): void {
-  logOutcome(reporting.lines, sending.facts, outcome);
-  if (outcome.kind === "sold" || outcome.kind === "declined") void followDelivery(outcome, sending, reporting);
-  else sending.memory[Symbol.dispose]();
-}
+type SaleInfo = ReturnType<typeof nameSale>;
 
-function logOutcome({ sales, others, log }: SaleLogs, facts: SaleInfo, outcome: SaleOutcome): void {
-  switch (outcome.kind) {
-    case "sold":
-      return sales.info({ event: "sold", ...facts, transaction: outcome.settlement.transaction }, "sold");
-    case "pending":
-      return sales.warn(
-        { event: "sale-pending", ...facts, transaction: outcome.settlement.transaction },
-        "settlement pending",
-      );
-    case "no-verdict":
-      return others.warn(
-        { event: "sale-without-verdict", ...facts, cause: outcome.cause.message },
-        "no verdict from the facilitator",
-      );
-    case "no-ledger":
-      return others.warn(
-        { event: "sale-without-ledger", ...facts, cause: outcome.cause.message },
-        "the ledger was not available",
-      );
-    case "failed":
-      return others.warn({ event: "sale-failed", ...facts, cause: outcome.message }, "nothing to sell");
-    case "invalid":
-      return others.info(
-        { event: "payment-refused", ...facts, reason: outcome.reason, cause: outcome.message },
-        "payment refused",
-      );
-    default:
-      return log.debug({ ...facts, outcome: outcome.kind }, "payment not accepted");
-  }
+export function createSaleLog(log: Logger) {
+  const sales = createBoundedLog(log, saleLineLimit);
+  const others = createBoundedLog(log);
+  return {
+    outcome(outcome: SaleOutcome, facts: SaleInfo): void {
+      switch (outcome.kind) {
+        case "sold":
+          return sales.info({ event: "sold", ...facts, transaction: outcome.settlement.transaction }, "sold");
+        case "pending": {
+          const { transaction } = outcome.settlement;
+          return sales.warn({ event: "sale-pending", ...facts, transaction }, "settlement pending");
+        }
+        case "no-verdict": {
+          const cause = outcome.cause.message;
+          return others.warn({ event: "sale-without-verdict", ...facts, cause }, "no verdict from the facilitator");
+        }
+        case "no-ledger": {
+          const cause = outcome.cause.message;
+          return others.warn({ event: "sale-without-ledger", ...facts, cause }, "the ledger was not available");
+        }
+        case "failed":
+          return others.warn({ event: "sale-failed", ...facts, cause: outcome.message }, "nothing to sell");
+        case "invalid": {
+          const { reason, message: cause } = outcome;
+          return others.info({ event: "payment-refused", ...facts, reason, cause }, "payment refused");
+        }
+        default:
+          return log.debug({ ...facts, outcome: outcome.kind }, "payment not accepted");
+      }
+    },
+    interrupted: (err: unknown, facts: SaleInfo) =>
+      others.warn(
+        { event: "delivery-interrupted", err, ...facts },
+        "the client did not receive its response; the same payment gets it again",
+      ),
+    unrecorded: (err: unknown, facts: SaleInfo) =>
+      others.error(
+        { event: "delivery-not-recorded", err, ...facts },
+        "can't record that a response was delivered; the same payment could get it again",
+      ),
+  };
 }
 
 /**
- * Ends a delivery when the whole response is written to the network, the connection is closed (possibly in favour of other clients), or on
- * timeout. Buffers the response until then.
+ * Follows a delivery until the whole response is written to the network, the connection is closed (possibly in favour of other clients), or
+ * on timeout; buffers the response until then.
  */
-async function followDelivery(
-  given: Extract<SaleOutcome, { kind: "sold" | "declined" }>,
-  { outgoing, memory, facts }: Sending,
-  { lines, deliveryTimeoutMs }: Reporting,
+export async function followDelivery(
+  outcome: Extract<SaleOutcome, { kind: "sold" | "declined" }>,
+  { outgoing, memory, facts }: Readonly<{ outgoing: ServerResponse; memory: ConnectionMemory; facts: SaleInfo }>,
+  { lines, deliveryTimeoutMs }: Readonly<{ lines: SaleLog; deliveryTimeoutMs: number }>,
 ): Promise<void> {
-  memory.waits(given.response.body.byteLength);
-  const broken = await waitForEnd(outgoing, deliveryTimeoutMs);
-  memory[Symbol.dispose]();
-  if (given.kind === "declined") return;
-  const { delivery } = given;
-  if (broken !== undefined) {
-    lines.others.warn(
-      { event: "delivery-interrupted", err: broken, ...facts },
-      "the client did not receive its response; the same payment gets it again",
-    );
-  }
-  try {
-    await (broken === undefined ? delivery.delivered() : delivery.undelivered());
-  } catch (error) {
-    lines.others.error(
-      { event: "delivery-not-recorded", err: error, ...facts },
-      "can't record that a response was delivered; the same payment could get it again",
-    );
-  }
-}
-
-/** Waits until a response is sent. Returns the error if sending failed; the connection is closed then. */
-async function waitForEnd(outgoing: ServerResponse, deliveryTimeoutMs: number): Promise<unknown> {
+  memory.waits(outcome.response.body.byteLength);
+  let isDelivered = true;
   try {
     await within("the delivery", deliveryTimeoutMs, waitForFinish(outgoing));
-    return undefined;
   } catch (error) {
+    isDelivered = false;
     outgoing.destroy();
-    return error;
+    if (outcome.kind === "sold") lines.interrupted(error, facts);
+  }
+  memory[Symbol.dispose]();
+  if (outcome.kind === "declined") return;
+  try {
+    await outcome.end?.(isDelivered);
+  } catch (error) {
+    lines.unrecorded(error, facts);
   }
 }
 

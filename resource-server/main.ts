@@ -1,38 +1,40 @@
 import { createAuditLog } from "#daemon/audit/audit-log.ts";
 import { createApp } from "#daemon/http/app.ts";
-import { FairSlots } from "#daemon/fair-shares.ts";
+import { limitProcessConnections } from "#daemon/http/connections/connection-budget.ts";
 import { listenHttp } from "#daemon/http/listener.ts";
 import { listenForOperations } from "#daemon/http/operations-listener.ts";
-import { followPort, evaluateReadiness } from "#daemon/http/readiness.ts";
-import { MemoryBudget, readMemoryLimits } from "#daemon/memory/memory-budget.ts";
 import { findClientAddress, type ClientAddress } from "#daemon/http/proxies/client-address.ts";
+import { followPort, evaluateReadiness } from "#daemon/http/readiness.ts";
+import {
+  deriveMemoryBounds,
+  MemoryBudget,
+  readMemoryLimits,
+  type MemoryBudgetOptions,
+  type MemoryLimits,
+} from "#daemon/memory/memory-budget.ts";
 import type { Service, ServiceContext } from "#daemon/service.ts";
-import { createServicePage } from "#status/page/service-page.ts";
 import { toEnvironmentName } from "#daemon/settings/leaf.ts";
+import { createServicePage } from "#status/page/service-page.ts";
+import { openChannels } from "./channels/open-channels.ts";
 import { openClaimLedger } from "./claims/open-claim-ledger.ts";
+import { keepResponses } from "./claims/retained-responses.ts";
 import { createDrainSignal } from "./drain-time.ts";
 import { completeRoutes } from "./facilitators/completed-offers.ts";
-import { openChannels } from "./channels/open-channels.ts";
 import { openFacilitation } from "./facilitators/open-facilitation.ts";
 import { createHttpClient } from "./http-client.ts";
 import { formatSpendControls } from "./payment-answers.ts";
-import { createSelling } from "./sold-request.ts";
-import { createPaymentMetrics } from "./sale/payment-metrics.ts";
-import { keepResponses } from "./claims/retained-responses.ts";
-import { allowOtherOrigins, createSellingPort } from "./selling-port.ts";
-import { createPaymentOwners } from "./claims/payment-owners.ts";
-import { createPaymentCopies } from "./sale/payment-copies.ts";
-import type { Route } from "./routes/route.ts";
-import { openSoldRoutes } from "./sold-routes.ts";
-import { limitSales, createClaimSearch, guardSale } from "./sale/guarded-sale.ts";
-import { sell, type SellingDependencies } from "./sale/sale.ts";
 import { describeResourceServerApi } from "./resource-server-api.ts";
-import { resourceServerSettings, type ResourceServerSettings } from "./settings.ts";
-import { deriveResponseBounds } from "./response-memory.ts";
+import type { Route } from "./routes/route.ts";
+import { openSoldRoutes } from "./routes/sold-routes.ts";
+import { createPaymentMetrics } from "./sale/payment-metrics.ts";
+import { createPaymentsInFlight } from "./sale/payments-in-flight.ts";
+import { createSales } from "./sale/sales.ts";
 import { resumeSettlements } from "./sale/settlement-resumer.ts";
-import { createSoldWork, createUpstream } from "./upstream/upstream.ts";
-import { openTokenIssuer } from "./token-issuer.ts";
-import { limitProcessConnections } from "#daemon/http/connections/connection-budget.ts";
+import { allowOtherOrigins, createSellingPort } from "./selling-port.ts";
+import { resourceServerSettings, type ResourceServerSettings } from "./settings.ts";
+import { createSelling } from "./sold-request.ts";
+import { openTokenIssuer, type TokenIssuer } from "./upstream/token-issuer.ts";
+import { createUpstream, type PaidRequest, type UpstreamResult } from "./upstream/upstream.ts";
 
 /** Sells protected routes with x402: verifies, forwards to the upstream, settles, delivers (specification, "x402 resource server"). */
 export const resourceServer: Service<typeof resourceServerSettings.schema> = {
@@ -44,20 +46,22 @@ async function start(settings: ResourceServerSettings, context: ServiceContext) 
   const { log, metrics: registry, mask, resources, isHandedOver, yields } = context;
   const clock = Date.now;
   const routes = resources.use(await openSoldRoutes(settings, context));
-  const issuer = await openTokenIssuer(routes.current(), settings.accessTokens, { clock });
+  const issuer = await openTokenIssuer(routes.current(), settings.accessTokens, clock);
   const signal = createDrainSignal(context.signal, settings.shutdown.graceMs);
   const client = createHttpClient({ signal });
   const claims = resources.use(await openClaimLedger(settings.ledger, { clock, log, isHandedOver }));
+  const { ledger, channels } = claims;
   const audit = createAuditLog(log);
-  const { ledger } = claims;
-  const facilitating = { client, log, metrics: registry, clock, signal, audit, isHandedOver, yields };
-  const facilitator = resources.use(await openFacilitation(settings, routes, facilitating));
-  const facilitation = resources.use(await openChannels(settings, routes, facilitator, { ...facilitating, ...claims }));
+  const parts = { client, log, metrics: registry, clock, signal, audit, isHandedOver, yields };
+  const facilitator = resources.use(await openFacilitation(settings, routes, parts));
+  const facilitation = resources.use(
+    await openChannels(settings, routes, facilitator, { ledger: channels, clock, log, registry }),
+  );
   const find = completeRoutes(routes, facilitation.supported);
-  const owners = createPaymentOwners();
-  const metrics = createPaymentMetrics({ ledger, owners, registry });
-  const sale = { ledger, facilitation, owners, copies: createPaymentCopies(), onSettled: metrics.charge, clock, audit };
+  const payments = createPaymentsInFlight();
+  const metrics = createPaymentMetrics({ ledger, payments, registry });
   const responses = keepResponses({ bytesMax: settings.ledger.responseBytes }, ledger);
+  const sale = { ledger, facilitation, payments, responses, onSettled: metrics.charge, clock, audit, log };
   const port = followPort(context.signal);
   const readiness = () =>
     evaluateReadiness({ facilitator: facilitation.readiness(), ledger: claims.readiness(), sales: port.check() });
@@ -83,34 +87,42 @@ async function start(settings: ResourceServerSettings, context: ServiceContext) 
   const app = createApp({ bodyLimitBytes, crossOrigin: allowOtherOrigins }, { log, metrics: registry });
   app.get("/health", (c) => c.json({ status: "ok" }));
   if (issuer !== undefined) app.get("/.well-known/jwks.json", (c) => c.json(issuer.keySet));
-  const serveSold = createSelling(
-    { find, publicUrl: settings.publicUrl, ...settings.listen, ...settings.payment, client: address },
-    {
-      settlesNothing: facilitation.settlesNothing,
-      findClaim: createClaimSearch(ledger),
-      sell: sellWithin(settings.payment, { ...sale, responses }),
-      memory: new MemoryBudget(deriveResponseBounds(settings, readMemoryLimits())),
-      work: createSoldWork(createUpstream(settings.upstream, { client, signal }), issuer),
-      metrics,
-      log,
-    },
-  );
+  const serveSold = createSelling({
+    find,
+    sales: createSales(settings.payment, sale),
+    settlesNothing: facilitation.settlesNothing,
+    work: createWork(createUpstream(settings.upstream, { client, signal }), issuer),
+    memory: new MemoryBudget(deriveResponseBounds(settings, readMemoryLimits())),
+    client: address,
+    metrics,
+    log,
+    publicUrl: settings.publicUrl,
+    bodyLimitBytes,
+    deliveryTimeoutMs: settings.payment.deliveryTimeoutMs,
+  });
   const listener = resources.use(
     await listenHttp(createSellingPort(app, { find, serveSold, bodyLimitBytes, metrics: registry, log }), {
       ...buildSellingPort(settings.listen, address),
       connections: connections.listener({ name: "resource-server" }),
     }),
   );
-  resources.use(
-    resumeSettlements(
-      { intervalMs: settings.payment.resumeIntervalMs, retentionMs: settings.ledger.retentionSeconds * 1_000 },
-      { ...sale, responses, log },
-    ),
-  );
+  const { resumeIntervalMs: intervalMs } = settings.payment;
+  resources.use(resumeSettlements({ intervalMs, retentionMs: settings.ledger.retentionSeconds * 1_000 }, sale));
   port.opened();
   context.leaves(async () => void (await Promise.all([operations.leave(), listener.leave()])));
   const urls = { "resource-server": listener.url, "resource-server-operations": operations.url };
   return { urls, announced: { url: operations.url } };
+}
+
+/** Creates the work of a paid request, by what its route sells. */
+function createWork(upstream: ReturnType<typeof createUpstream>, issuer: TokenIssuer | undefined) {
+  return async (request: PaidRequest, payer: string): Promise<UpstreamResult> => {
+    const { token } = request.route;
+    if (token === undefined) return upstream(request);
+    return (
+      (await issuer?.issue(payer, token)) ?? { kind: "failed", status: 503, message: "no key to sign tokens with" }
+    );
+  };
 }
 
 function createPage({ payTo, operations }: ResourceServerSettings, listRoutes: () => readonly Route[]) {
@@ -121,13 +133,18 @@ function createPage({ payTo, operations }: ResourceServerSettings, listRoutes: (
   return createServicePage({ ...page, describeBuyers });
 }
 
-/** Sells within the limits of in-flight payments; at most half of them may await a verdict. */
-function sellWithin({ inFlightMax }: ResourceServerSettings["payment"], sale: Omit<SellingDependencies, "unverified">) {
-  const unverified = new FairSlots(Math.ceil(inFlightMax / 2));
-  return limitSales(
-    new FairSlots(inFlightMax),
-    guardSale((request) => sell(request, { ...sale, unverified })),
-  );
+/** Derives the memory limits for buffered requests and responses. Even the min limit fits the largest of both, so that it can be sold. */
+export function deriveResponseBounds(
+  { memory, upstream, listen }: Pick<ResourceServerSettings, "memory" | "upstream" | "listen">,
+  limits: MemoryLimits,
+): MemoryBudgetOptions {
+  const saleBytes = upstream.responseLimitBytes + listen.bodyLimitBytes;
+  const derived = deriveMemoryBounds(memory, limits);
+  return {
+    totalBytes: Math.max(derived.totalBytes, saleBytes),
+    addressBytes: Math.max(derived.addressBytes, saleBytes),
+    connectionBytes: saleBytes,
+  };
 }
 
 /** Builds the options of the selling port, including the proxies in front of it. */

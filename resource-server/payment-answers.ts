@@ -12,80 +12,86 @@ export type Answer = Readonly<{
   body: string | Uint8Array<ArrayBuffer> | null;
 }>;
 
-/** Seconds until a client may retry; about one block interval. */
-const retryAfterSeconds = "1";
-/** Typical recovery time of a database, facilitator or node, in seconds. */
-const recoveryRetryAfterSeconds = "3";
+/** Seconds until a client may retry: about one block interval; the typical recovery time of a database, facilitator or node. */
+const soon = "1";
+const afterRecovery = "3";
+
+/** Responses to outcomes that are the same for every payment: status, message, and seconds until a retry. */
+const fixedAnswers: Readonly<
+  Record<
+    "in-progress" | "other-request" | "busy" | "no-ledger" | "no-verdict",
+    readonly [status: number, message: string, retryAfter?: string]
+  >
+> = {
+  "in-progress": [409, "this payment is being processed; resend it to get the resource.", soon],
+  "other-request": [
+    409,
+    "this payment or its payment-identifier belongs to another request or other terms; send that request, or pay for this one.",
+  ],
+  busy: [503, "too many payments are being processed; you were not charged, retry.", soon],
+  "no-ledger": [
+    503,
+    "payments can't be recorded now; resend the same payment, it is never charged twice.",
+    afterRecovery,
+  ],
+  "no-verdict": [503, "payments can't be verified now; you were not charged, resend the same payment.", afterRecovery],
+};
 
 /**
  * Maps the outcome of a payment to HTTP, as the only place that does (specification, "States and transitions" and "Errors"; x402 version 2
- * headers). Never exposes a facilitator's text about itself; its message about a payment is in the body. 402 means that this payment buys
- * nothing, and invites another one; if the server can't be sure, it returns another status, so that no client pays a second time for what
- * the first payment may still buy.
+ * headers). Never exposes a facilitator's text about itself; its message about a payment is in the body. 402 ({@link requirePayment}) means
+ * that this payment buys nothing, and invites another one; if the server can't be sure, it returns another status, so that no client pays a
+ * second time for what the first payment may still buy.
  *
  * | outcome | response |
  * |---|---|
  * | no payment | 402, PAYMENT-REQUIRED; 503 while the facilitator settles nothing |
  * | rejected, malformed, spent | 402, PAYMENT-REQUIRED with the reason; PAYMENT-RESPONSE if settlement rejected it |
  * | Permit2 not approved by the payer | 412, PAYMENT-REQUIRED |
- * | chain or facilitator down, overloaded, or no facilitator at all | 503, Retry-After; nothing charged, payment remains valid |
  * | settlement's outcome unknown | 202, PAYMENT-RESPONSE `settlement_pending` with the transaction, Retry-After |
- * | same payment in progress | 409, Retry-After |
- * | same payment for another request | 409 |
- * | too many in flight | 503, Retry-After |
- * | ledger unavailable | 503, Retry-After; the same payment is safe to resend |
  * | upstream failed or late, server stopping | 502, 504 or 503, nothing charged |
  * | upstream declined (4xx) | its response, `no-store`, nothing charged |
  * | sold | the resource, PAYMENT-RESPONSE |
- *
- * If the route is no longer for sale, 404 replaces 402 and the 409 for another request; PAYMENT-RESPONSE stays.
+ * | any other | see `fixedAnswers` |
  */
-export function respondToSale(route: Route, url: string, outcome: SaleOutcome): Answer {
-  if (outcome.kind === "invalid") return requirePayment(route, url, outcome.reason, outcome);
-  return respondWithoutOffer(outcome);
-}
-
-/** Responds, like {@link respondToSale}, to an outcome that does not need the route's offers. */
 export function respondWithoutOffer(outcome: Exclude<SaleOutcome, { kind: "invalid" }>): Answer {
   switch (outcome.kind) {
     case "sold":
       return answerResource(outcome.response, outcome.settlement);
     case "declined":
       return answerUpstream(outcome.response, { "cache-control": "no-store" });
-    case "failed":
-      return respondJson(
-        outcome.status,
-        `${outcome.message}; you were not charged, and the payment can be reused.`,
-        outcome.status === 503 ? { "Retry-After": recoveryRetryAfterSeconds } : {},
-      );
+    case "failed": {
+      const error = `${outcome.message}; you were not charged, and the payment can be reused.`;
+      return respondJson(outcome.status, error, outcome.status === 503 ? { "Retry-After": afterRecovery } : {});
+    }
     case "pending":
       return respondJson(202, "the settlement is not confirmed yet; resend the same payment to get the resource.", {
         "PAYMENT-RESPONSE": encodeHeader(outcome.settlement),
-        "Retry-After": retryAfterSeconds,
+        "Retry-After": soon,
       });
-    case "in-progress":
-      return respondJson(409, "this payment is being processed; resend it to get the resource.", {
-        "Retry-After": retryAfterSeconds,
-      });
-    case "other-request":
-      return respondJson(
-        409,
-        "this payment or its payment-identifier belongs to another request or other terms; send that request, or pay for this one.",
-        {},
-      );
-    case "busy":
-      return respondJson(503, "too many payments are being processed; you were not charged, retry.", {
-        "Retry-After": retryAfterSeconds,
-      });
-    case "no-ledger":
-      return respondJson(503, "payments can't be recorded now; resend the same payment, it is never charged twice.", {
-        "Retry-After": recoveryRetryAfterSeconds,
-      });
-    case "no-verdict":
-      return respondJson(503, "payments can't be verified now; you were not charged, resend the same payment.", {
-        "Retry-After": recoveryRetryAfterSeconds,
-      });
+    default: {
+      const [status, message, retryAfter] = fixedAnswers[outcome.kind];
+      return respondJson(status, message, retryAfter === undefined ? {} : { "Retry-After": retryAfter });
+    }
   }
+}
+
+/**
+ * Responds to any outcome, for a route with its URL. If the route is no longer sold, `unsold` (404) replaces 402 and the 409 for another
+ * request; PAYMENT-RESPONSE stays.
+ */
+export function respondToSale(
+  outcome: SaleOutcome,
+  offer: Readonly<{ route: Route; url: string }> | undefined,
+  unsold: () => Answer,
+): Answer {
+  if (outcome.kind !== "invalid")
+    return outcome.kind === "other-request" && offer === undefined ? unsold() : respondWithoutOffer(outcome);
+  if (offer !== undefined) return requirePayment(offer.route, offer.url, outcome.reason, outcome);
+  const { settlement } = outcome;
+  const gone = unsold();
+  if (settlement === undefined) return gone;
+  return { ...gone, headers: { ...gone.headers, "PAYMENT-RESPONSE": encodeHeader(settlement) } };
 }
 
 /** Responds to a request that names no route; `allowed` lists the methods of its path. */
@@ -99,7 +105,7 @@ export function respondNoRoute(method: string, path: string, allowed: readonly s
 /** Responds to a request without a payment while none could be settled, so that no client signs one. */
 export function respondUnsettled(): Answer {
   return respondJson(503, "payments can't be settled now, so none is requested; retry later.", {
-    "Retry-After": recoveryRetryAfterSeconds,
+    "Retry-After": afterRecovery,
   });
 }
 
@@ -137,10 +143,7 @@ export function requirePayment(
 }
 
 /** Returns the response to a request without a payment; `url` is its absolute URL. */
-export type RememberedOffers = (
-  route: Route,
-  request: Readonly<{ target: string; url: string; isHead: boolean }>,
-) => Answer;
+export type RememberedOffers = ReturnType<typeof rememberOffers>;
 
 /** Max responses cached per route: clients choose the URL in a response. */
 const rememberedMax = 256;
@@ -149,9 +152,12 @@ const rememberedMax = 256;
  * Creates the requests for payment, and caches them until their route changes: encoding one costs more than the rest of
  * its request.
  */
-export function rememberOffers({ publicUrl }: Readonly<{ publicUrl: string | undefined }>): RememberedOffers {
+export function rememberOffers({ publicUrl }: Readonly<{ publicUrl: string | undefined }>) {
   const byRoute = new WeakMap<Route, Map<string, Answer>>();
-  return (route, { target, url, isHead }) => {
+  return (
+    route: Route,
+    { target, url, isHead }: Readonly<{ target: string; url: string; isHead: boolean }>,
+  ): Answer => {
     const answers = byRoute.get(route) ?? new Map<string, Answer>();
     const name = `${isHead ? "HEAD" : "GET"} ${publicUrl === undefined ? url : target}`;
     const known = answers.get(name);
@@ -181,23 +187,19 @@ function limitToClient(value: string): string {
 }
 
 function answerUpstream(response: SoldResponse, own: Readonly<Record<string, string>>): Answer {
-  const body = getBody(response);
+  const { status } = response;
+  // The response of a status without a body must be created without one (RFC 9110).
+  const body = status === 204 || status === 205 ? null : response.body;
   const type = body === null ? {} : { "content-type": "text/plain; charset=UTF-8" };
-  return { status: response.status, headers: { ...type, ...Object.fromEntries(response.headers), ...own }, body };
-}
-
-/** Returns the body, or null for a status without one (RFC 9110), because such a response must be created without a body. */
-function getBody({ status, body }: SoldResponse): Uint8Array<ArrayBuffer> | null {
-  return status === 204 || status === 205 ? null : body;
+  return { status, headers: { ...type, ...Object.fromEntries(response.headers), ...own }, body };
 }
 
 /** Encodes a header of x402 version 2: base64 of JSON. The SDK's encoder takes ten times the CPU, and 14 KB of memory for 300 bytes. */
-export function encodeHeader(value: PaymentRequired | SettleResponse): string {
+function encodeHeader(value: PaymentRequired | SettleResponse): string {
   return Buffer.from(JSON.stringify(value)).toString("base64");
 }
 
-/** Responds with an error in JSON. */
-export function respondJson(status: number, error: string, headers: Readonly<Record<string, string>>): Answer {
+function respondJson(status: number, error: string, headers: Readonly<Record<string, string>>): Answer {
   return answerBody(status, { error }, headers);
 }
 
@@ -206,16 +208,13 @@ function answerBody(status: number, body: object, headers: Readonly<Record<strin
   return { status, headers: { ...fixed, ...headers }, body: JSON.stringify(body) };
 }
 
-/** Line of code that each stock client needs before it pays a seller. */
-export type SpendControls = Readonly<{ typescript: string; python: string }>;
-
 /**
- * Formats the lines for clients with `@x402/core` and PyPI's `x402`, which by default pay only in tokens that they
- * know. An asset of several offers is allowed up to the highest price.
+ * Formats the line of code that each stock client needs before it pays a seller: `@x402/core` and PyPI's `x402` by default pay only in
+ * tokens that they know. An asset of several offers is allowed up to the highest price.
  *
- * @param offers empty: no client needs a line.
+ * @returns undefined without offers.
  */
-export function formatSpendControls(offers: readonly PaymentRequirements[]): SpendControls | undefined {
+export function formatSpendControls(offers: readonly PaymentRequirements[]) {
   const byAsset = Map.groupBy(offers, ({ network, asset }) => `${network} ${asset}`);
   const assets = [...byAsset.values()].flatMap((some) => {
     const [dearest] = some.toSorted((one, other) => (BigInt(one.amount) < BigInt(other.amount) ? 1 : -1));

@@ -75,10 +75,10 @@ describe("a route that is sold no more", () => {
     expect(await shop.registry.metrics()).toContain(
       'gatehouse_payment_requests_total{route="POST /data",outcome="sold"} 1',
     );
-    await vi.waitUntil(() => shop.owners.count() === 0, { timeout: 20_000 });
+    await vi.waitUntil(() => shop.payments.count() === 0, { timeout: 20_000 });
     const again = await pay("/data?a=1", payment, { method: "POST", body: "one" });
     expect([again.status, await again.text()]).toEqual([200, "sold"]);
-    await vi.waitUntil(() => shop.owners.count() === 0, { timeout: 20_000 });
+    await vi.waitUntil(() => shop.payments.count() === 0, { timeout: 20_000 });
     await shop.ledger.forgetResponses("delivered");
     expect((await pay("/data?a=1", payment, { method: "POST", body: "one" })).status).toBe(404);
     expect(shop.facilitation.asked).toEqual(["verify", "work", "settle", "settle"]);
@@ -187,7 +187,7 @@ it("answers, measures and logs a sold route as the application does all others",
     const [status, { "content-type": _type, ...headers }] = await ask("/data?a=1", payment);
     const { "content-type": _ofApplication, ...common } = ofApplication;
     expect([status, headers]).toMatchObject([expected, common]);
-    await vi.waitUntil(() => shop.owners.count() === 0, { timeout: 20_000 });
+    await vi.waitUntil(() => shop.payments.count() === 0, { timeout: 20_000 });
   }
   expect((await fetch(`${shop.url}/data`, { method: "HEAD" })).status).toBe(402);
   const count = "gatehouse_http_request_duration_seconds_count";

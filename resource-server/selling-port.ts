@@ -5,90 +5,81 @@ import type { Registry } from "prom-client";
 import type { App } from "#daemon/http/app.ts";
 import { discardLimits, discardRequest, rejectLargeBody } from "#daemon/http/held-body.ts";
 import { createRequestReports } from "#daemon/http/request-reports.ts";
-import { readRequestTrace, type RequestTrace } from "#daemon/http/request-trace.ts";
+import { readRequestTrace } from "#daemon/http/request-trace.ts";
 import type { Logger } from "#daemon/log/log.ts";
 import type { FindOfferedRoute } from "./facilitators/completed-offers.ts";
 import { respondNoRoute, type Answer } from "./payment-answers.ts";
 import { routeMethods } from "./routes/route.ts";
-import type { ServeSold, SoldRequest } from "./sold-request.ts";
+import type { ServeSold } from "./sold-request.ts";
 
 /** `node:http` objects that the listener passes with each request. */
 export type NodeBindings = Readonly<{ incoming: IncomingMessage; outgoing: ServerResponse }>;
 
-/** Serves the requests on the selling port. */
-export type SellingPort = Readonly<{
-  fetch: (request: Request, bindings: NodeBindings) => Response | Promise<Response>;
-}>;
-
-type SellingPortDependencies = Readonly<{
-  find: FindOfferedRoute;
-  serveSold: ServeSold;
-  /** Larger bodies get a 413 response. */
-  bodyLimitBytes: number;
-  /** Must be the application's: all requests count in one metric. */
-  metrics: Registry;
-  log: Logger;
-}>;
-
 /**
- * Serves requests for sold routes, and those with a payment, without the application, whose middleware costs more than
- * a request for payment. All other requests reach the application, whose own routes must already exist; this function
- * adds its 404 and 405 handlers. Client, log and metrics get the same either way.
+ * Creates what serves the requests on the selling port: those for sold routes, and those with a payment, without the application, whose
+ * middleware costs more than a request for payment. All other requests reach the application, whose own routes must already exist; this
+ * function adds its 404 and 405 handlers. Client, log and metrics get the same either way. `metrics` must be the application's.
  */
 export function createSellingPort(
   app: App,
-  { find, serveSold, bodyLimitBytes, metrics, log }: SellingPortDependencies,
-): SellingPort {
-  const reports = createRequestReports({ log, metrics });
-  const listMethods = (path: string) => {
-    const sold = routeMethods.filter((method) => find(method, path) !== undefined);
-    return sold.length === 0 ? [] : [...(sold.includes("GET") ? ["HEAD"] : []), ...sold, "OPTIONS"];
+  {
+    find,
+    serveSold,
+    bodyLimitBytes,
+    ...reporting
+  }: Readonly<{
+    find: FindOfferedRoute;
+    serveSold: ServeSold;
+    bodyLimitBytes: number;
+    metrics: Registry;
+    log: Logger;
+  }>,
+) {
+  const reports = createRequestReports(reporting);
+  const answerUnsold = (method: string, path: string) => {
+    const sold = routeMethods.filter((each) => find(each, path) !== undefined);
+    const all = sold.length === 0 ? [] : [...(sold.includes("GET") ? ["HEAD"] : []), ...sold, "OPTIONS"];
+    return respondNoRoute(method, path, all);
   };
-  const answerUnsold = (method: string, path: string) => respondNoRoute(method, path, listMethods(path));
   const ownPaths = new Set(app.routes.filter(({ method }) => method !== METHOD_NAME_ALL).map(({ path }) => path));
   app.all("*", (c) => {
     const { incoming } = c.env as NodeBindings;
     const { body, ...init } = answerUnsold(c.req.method, readPath(incoming));
     return new Response(body, init);
   });
-
-  const serve = (
-    request: Omit<SoldRequest, "trace" | "answerUnsold">,
-    finish: (answer: Answer, trace: RequestTrace) => Response,
-  ): Response | Promise<Response> => {
-    const { incoming, path, offered } = request;
-    const trace = readRequestTrace(incoming.headers);
-    const fail = async (error: unknown) => {
-      const { status, body } = reports.answerError(error, trace, offered?.route.path ?? unsold);
-      const isWhole = incoming.complete || (await discardRequest(incoming, discardLimits));
-      const headers = { "content-type": "application/json", ...(isWhole ? {} : { connection: "close" }) };
-      return finish({ status, headers, body: JSON.stringify(body) }, trace);
-    };
-    try {
-      rejectLargeBody(incoming, bodyLimitBytes);
-      const answer = serveSold({ ...request, trace, answerUnsold: () => answerUnsold(incoming.method ?? "", path) });
-      if (!(answer instanceof Promise)) return finish(answer, trace);
-      return answer.then((late) => finish(late, trace)).catch(fail);
-    } catch (error) {
-      return fail(error);
-    }
-  };
   return {
-    fetch: (request, bindings) => {
+    fetch: (request: Request, bindings: NodeBindings): Response | Promise<Response> => {
       const { incoming } = bindings;
-      const isHead = incoming.method === "HEAD";
-      const method = isHead ? "GET" : routeMethods.find((known) => known === incoming.method);
+      const { method: asked = "" } = incoming;
+      const isHead = asked === "HEAD";
+      const method = isHead ? "GET" : routeMethods.find((known) => known === asked);
       const path = readPath(incoming);
       const offered = method && find(method, path);
       // A client may send a payment with every request.
       const isPaid = !isHead && incoming.headers["payment-signature"] !== undefined && !ownPaths.has(path);
       if (method === undefined || (offered === undefined && !isPaid)) return app.fetch(request, bindings);
       const end = reports.start();
-      return serve({ ...bindings, method, path, offered, url: request.url }, ({ status, headers, body }, trace) => {
-        end({ method: incoming.method ?? "", route: offered?.route.path ?? unsold, status });
+      const trace = readRequestTrace(incoming.headers);
+      const route = offered?.route.path ?? unsold;
+      const finish = ({ status, headers, body }: Answer): Response => {
+        end({ method: asked, route, status });
         const all = { ...otherOriginHeaders, "x-request-id": trace.requestId, ...headers };
         return new Response(isHead ? null : body, { status, headers: all });
-      });
+      };
+      const fail = async (error: unknown): Promise<Response> => {
+        const { status, body } = reports.answerError(error, trace, route);
+        const isWhole = incoming.complete || (await discardRequest(incoming, discardLimits));
+        const headers = { "content-type": "application/json", ...(isWhole ? {} : { connection: "close" }) };
+        return finish({ status, headers, body: JSON.stringify(body) });
+      };
+      try {
+        rejectLargeBody(incoming, bodyLimitBytes);
+        const sold = { ...bindings, method, path, offered, url: request.url, trace };
+        const answer = serveSold({ ...sold, answerUnsold: () => answerUnsold(asked, path) });
+        return answer instanceof Promise ? answer.then(finish).catch(fail) : finish(answer);
+      } catch (error) {
+        return fail(error);
+      }
     },
   };
 }
@@ -111,8 +102,7 @@ const exposedHeaders = [
 
 /**
  * Allows pages of every origin to buy: only the payment counts, and no cookie is set. Preflights also succeed for paths
- * that are not for sale, so that a page can collect its purchase from a removed route, and can read a 404. All
- * requested request headers are allowed, because `@x402/fetch` sends more than the payment.
+ * that are not for sale, so that a page can collect its purchase from a removed route, and can read a 404.
  */
 export const allowOtherOrigins = cors({
   allowMethods: ["HEAD", ...routeMethods],

@@ -39,7 +39,7 @@ function createExportCommand(mask: Mask) {
       process.stdout.on("error", () => undefined);
       process.exitCode = await runOnLedger("ledger export", file, mask, async (books, resources) => {
         const { exportLedger } = await import("#facilitator/commands/export-ledger.ts");
-        const { openClaimLookup } = await import("#resource-server/claims/claim-lookup.ts");
+        const { openClaimLookup } = await import("#resource-server/claims/open-claim-ledger.ts");
         const states = claims ? resources.use(await openClaimLookup(claims)) : undefined;
         const range = { fromMs: from, toMs: to, seller };
         const unreconciled = await exportLedger(range, { ...books, write, findClaim: states?.find });

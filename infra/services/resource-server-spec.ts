@@ -1,4 +1,4 @@
-import { findRouteProblems } from "#resource-server/routes/route-problems.ts";
+import { findRouteProblems } from "#resource-server/routes/route.ts";
 import { resourceServerSettings } from "#resource-server/settings.ts";
 import { describeProblem } from "../config/config-problem.ts";
 import { buildService, type BuiltService, type CommonArgs } from "./built-service.ts";

@@ -1,19 +1,14 @@
 import type { SettleResponse } from "@x402/core/types";
 import { pino } from "pino";
 import { expect, test } from "vitest";
-import { openSqliteStore } from "#daemon/sql/sqlite-store.ts";
-import { createChannelLedger } from "../claims/channel-ledger.ts";
-import { sqliteClaimMigrations } from "../claims/claim-schema.ts";
 import type { Facilitation, PresentedPayment } from "../facilitators/facilitation.ts";
+import { openTestChannels } from "../testing/claim-store.ts";
 import { authorizer, config, id, offer, payer, sign } from "../testing/sample-channel.ts";
 import { facilitateChannels } from "./channel-facilitation.ts";
 
-/**
- * Opens a seller's channel of 100 units on the chain, with a facilitator that responds to settlements with `answer`.
- */
+/** Opens a seller's channel of 100 units on the chain, with a facilitator that responds to settlements with `answer`. */
 function openDesk(answer: Partial<SettleResponse>, log = pino({ level: "silent" })) {
-  const store = openSqliteStore({ path: ":memory:", migrations: sqliteClaimMigrations, rival: "", setting: "" });
-  const ledger = createChannelLedger({ store, clock: Date.now });
+  const ledger = openTestChannels(Date.now, { log });
   const chain = { balance: "100", totalClaimed: "0", withdrawRequestedAt: 0, refundNonce: "0" };
   const sent: Record<string, unknown>[] = [];
   const facilitation = {
@@ -23,13 +18,7 @@ function openDesk(answer: Partial<SettleResponse>, log = pino({ level: "silent" 
       return { success: false, transaction: "", network: "eip155:1672", ...answer };
     },
   } as unknown as Facilitation;
-  const desk = facilitateChannels(facilitation, {
-    ledger,
-    authorizer,
-    clock: Date.now,
-    withdrawDelaySeconds: 900,
-    log,
-  });
+  const desk = facilitateChannels(facilitation, { ledger, authorizer, clock: Date.now, withdrawDelaySeconds: 900 });
   let sales = 0;
   const settle = (payment: PresentedPayment, sale: string) => desk.settle(payment, offer, sale);
   /** Verifies and settles a payment; returns the reason for a failure, if any. */
@@ -39,7 +28,7 @@ function openDesk(answer: Partial<SettleResponse>, log = pino({ level: "silent" 
     const amount = payment.sent.payload["type"] === "refund" ? "0" : offer.amount;
     return (await desk.settle(payment, { ...offer, amount }, `sale-${(sales += 1)}`)).errorReason;
   };
-  return { pay, settle, sent, chain, ledger, [Symbol.asyncDispose]: () => store[Symbol.asyncDispose]() };
+  return { pay, settle, sent, chain, ledger, [Symbol.asyncDispose]: () => ledger[Symbol.asyncDispose]() };
 }
 
 test("a refund leaves what was charged, although the buyer asks for all and submits it without the claim", async () => {

@@ -12,33 +12,28 @@ import {
   formatClaims,
   readOpenRefund,
   formatCharged,
+  type ChannelParts,
   type ChannelPayment,
 } from "./channel-terms.ts";
 
-export type SettlementDependencies = Readonly<{
-  ledger: ChannelLedger;
-  authorizer: ChannelAuthorizer;
-  /** Unix milliseconds. */
-  clock: () => number;
-  /** Identifies the sale; a sale that is settled again has the same. */
-  sale: string;
-  /** Settles with the facilitator. */
-  settle: (payment: PresentedPayment, requirements: PaymentRequirements) => Promise<SettleResponse>;
-}>;
+/** Settles with the facilitator. */
+export type Settle = (payment: PresentedPayment, requirements: PaymentRequirements) => Promise<SettleResponse>;
 
 /**
  * Settles a payment through a channel: charges its sale in the seller's ledger, at most once, after the deposit if it has one; or refunds
- * the channel. The amount of the requirements is what was used.
+ * the channel. The amount of the requirements is what was used. `sale` identifies the sale; one that is settled again has the same.
  *
  * @throws {FacilitationError} as the facilitation does, and `StoreError`.
  */
 export async function settleChannelPayment(
   order: ChannelPayment,
-  dependencies: SettlementDependencies,
+  parts: ChannelParts,
+  sale: string,
+  settle: Settle,
 ): Promise<SettleResponse> {
   const { payment, read, id, requirements } = order;
-  const { ledger, settle } = dependencies;
-  if (read.type === "refund") return refundChannel({ ...order, read }, dependencies);
+  const { ledger } = parts;
+  if (read.type === "refund") return refundChannel({ ...order, read }, parts, sale, settle);
   const { channelConfig: config, voucher } = read;
   const { network } = requirements;
   const price = payment.sent.accepted.amount;
@@ -70,23 +65,26 @@ function isChargedBefore({ charged, adopted }: Channel, before: bigint): boolean
   return charged > before && before >= adopted;
 }
 
+type RefundPayload = Extract<BuyerPayload, { type: "refund" }>;
+
 /** Refunds the uncharged amount that the buyer requests, after claiming the charged amount. */
 async function refundChannel(
-  order: ChannelPayment<Extract<BuyerPayload, { type: "refund" }>>,
-  dependencies: SettlementDependencies,
+  order: ChannelPayment<RefundPayload>,
+  { ledger, authorizer, clock }: ChannelParts,
+  sale: string,
+  settle: Settle,
 ): Promise<SettleResponse> {
   const { id } = order;
-  const { ledger, sale, clock } = dependencies;
   const channel = await ledger.find(id);
   if (channel === undefined)
     return refuse({ reason: reason.channelUnknown, message: `channel ${id} is not known here.` }, order);
   const isBegun = channel.refund?.sale === sale;
-  const payload = isBegun ? channel.refund.payload : await signRefund(order, channel, dependencies);
+  const payload = isBegun ? channel.refund.payload : await signRefund(order, channel, authorizer);
   if (payload === undefined)
     return refuse({ reason: reason.nothingToRefund, message: `channel ${id} has nothing to refund.` }, order);
   if (!isBegun) await ledger.beginRefund(id, { sale, payload });
   const { payment, terms } = buildSellerRequest(payload, channel);
-  const answer = await dependencies.settle(payment, terms);
+  const answer = await settle(payment, terms);
   if (!answer.success) return answer;
   await ledger.claimed(id, channel.charged, clock());
   const { state } = (await observe(channel, answer, ledger)) ?? channel;
@@ -98,9 +96,9 @@ async function refundChannel(
  * sent with it, so it must leave the charged amount; and of two refunds with the same nonce, the larger one counts.
  */
 async function signRefund(
-  { read, id, requirements }: ChannelPayment<Extract<BuyerPayload, { type: "refund" }>>,
+  { read, id, requirements }: ChannelPayment<RefundPayload>,
   { charged, state, refund }: Channel,
-  { authorizer }: SettlementDependencies,
+  authorizer: ChannelAuthorizer,
 ): Promise<Record<string, unknown> | undefined> {
   const { channelConfig, voucher } = read;
   const { balance, totalClaimed, refundNonce } = state;

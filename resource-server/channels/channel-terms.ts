@@ -7,7 +7,16 @@ import { buyerPayload, type BuyerPayload, type Claim } from "#x402/batch-settlem
 import type { Hex } from "#x402/hex.ts";
 import { parsePart } from "#x402/fields.ts";
 import type { PresentedPayment } from "../facilitators/facilitation.ts";
-import type { Channel } from "../claims/channel-ledger.ts";
+import type { Channel, ChannelLedger } from "../claims/channel-ledger.ts";
+import type { ChannelAuthorizer } from "./channel-authorizer.ts";
+
+/** The parts of a seller that its channels use. `clock` returns Unix time in milliseconds. */
+export type ChannelParts = Readonly<{
+  ledger: ChannelLedger;
+  authorizer: ChannelAuthorizer;
+  clock: () => number;
+  withdrawDelaySeconds: number;
+}>;
 
 /** Payment through a channel, and its required terms. */
 export type ChannelPayment<Read = BuyerPayload> = Readonly<{
@@ -51,14 +60,12 @@ export function computeClaimableUntilMs(
 /** Returns the amount of a signed refund that the chain has not counted; 0 if there is none. */
 export function readOpenRefund(refund: Channel["refund"], { refundNonce }: Pick<ChannelState, "refundNonce">): bigint {
   if (refund === undefined) return 0n;
-  const { nonce, amount } = signedRefund.parse(refund.payload);
-  return nonce >= refundNonce ? amount : 0n;
+  const signed = signedRefund.parse(refund.payload);
+  return signed.refundNonce >= refundNonce ? signed.amount : 0n;
 }
 
 const integer = z.string().transform(BigInt);
-const signedRefund = z
-  .object({ refundNonce: integer, amount: integer })
-  .transform(({ refundNonce: nonce, amount }) => ({ nonce, amount }));
+const signedRefund = z.object({ refundNonce: integer, amount: integer });
 
 /** Builds the seller's own request about a channel, or about channels with the same terms. */
 export function buildSellerRequest(
@@ -66,15 +73,8 @@ export function buildSellerRequest(
   { network, config }: Pick<Channel, "network" | "config">,
 ): Readonly<{ payment: Readonly<{ sent: PaymentPayload }>; terms: PaymentRequirements }> {
   const { receiver: payTo, token: asset } = config;
-  const terms: PaymentRequirements = {
-    scheme: batchSettlement.name,
-    network,
-    asset,
-    payTo,
-    amount: "0",
-    maxTimeoutSeconds: 60,
-    extra: {},
-  };
+  const scheme = batchSettlement.name;
+  const terms = { scheme, network, asset, payTo, amount: "0", maxTimeoutSeconds: 60, extra: {} };
   return { payment: { sent: { x402Version: 2, accepted: terms, payload } }, terms };
 }
 

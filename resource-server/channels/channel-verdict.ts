@@ -3,30 +3,28 @@ import { readReportedState, formatState } from "#x402/batch-settlement/channel-s
 import { checkVoucher, rejectConfig, rejectState } from "#x402/batch-settlement/voucher.ts";
 import { zeroAddress } from "#x402/hex.ts";
 import { isRefusal, reason, type Refusal } from "#x402/reason.ts";
-import type { Channel, ChannelLedger } from "../claims/channel-ledger.ts";
-import { computeClaimableUntilMs, deductRefund, formatCharged, type ChannelPayment } from "./channel-terms.ts";
+import type { Channel } from "../claims/channel-ledger.ts";
+import {
+  computeClaimableUntilMs,
+  deductRefund,
+  formatCharged,
+  type ChannelParts,
+  type ChannelPayment,
+} from "./channel-terms.ts";
 
 /** Max time for which a cached channel state is used; a third of the withdrawal delay if that is less. */
 const stateFreshMsMax = 300_000;
 
-export type VerdictDependencies = Readonly<{
-  ledger: Pick<ChannelLedger, "find" | "observe">;
-  /** Unix milliseconds. */
-  clock: () => number;
-  withdrawDelaySeconds: number;
-  /** Requests the facilitator's verdict on everything that this seller can't know. */
-  ask: () => Promise<VerifyResponse>;
-}>;
-
 /**
  * Verifies a payment through a channel: it must restate what this seller has charged, and add the price (specification, "Request
- * Processing"). A voucher signed by a key needs no facilitator while the channel's state is fresh.
+ * Processing"). A voucher signed by a key needs no facilitator while the channel's state is fresh; `ask` requests its verdict.
  *
  * @throws {FacilitationError} like the facilitation, and `StoreError`.
  */
 export async function verifyChannelPayment(
   { read, id, requirements }: ChannelPayment,
-  { ledger, clock, withdrawDelaySeconds, ask }: VerdictDependencies,
+  { ledger, clock, withdrawDelaySeconds }: ChannelParts,
+  ask: () => Promise<VerifyResponse>,
 ): Promise<VerifyResponse> {
   const { channelConfig: config, voucher, type } = read;
   const { payer } = config;
@@ -76,14 +74,12 @@ const keysOnly = {
 };
 
 const unreported = { reason: reason.channelState, message: "the facilitator does not report the channel's state." };
-const withdrawn = {
+const noMore = (why: string) => ({
   reason: reason.voucherAboveBalance,
-  message: "the payer withdraws the channel's balance; pay through another channel.",
-};
-const unclaimable = {
-  reason: reason.voucherAboveBalance,
-  message: "the chain rejects the claims of this channel; pay through another channel.",
-};
+  message: `${why}; pay through another channel.`,
+});
+const withdrawn = noMore("the payer withdraws the channel's balance");
+const unclaimable = noMore("the chain rejects the claims of this channel");
 
 function refuseVerdict({ reason: invalidReason, message: invalidMessage }: Refusal, payer: string): VerifyResponse {
   return { isValid: false, invalidReason, invalidMessage, payer };
@@ -95,10 +91,7 @@ function refuseTotal(
   payer: string,
 ): VerifyResponse {
   const message = `the channel was charged ${charged} in all, to which a voucher must add the price.`;
-  const signed =
-    voucher === undefined
-      ? {}
-      : { voucherState: { signedMaxClaimable: String(voucher.max), signature: voucher.signature } };
-  const extra = { channelState: formatCharged(id, state, charged), ...signed };
+  const voucherState = voucher && { signedMaxClaimable: String(voucher.max), signature: voucher.signature };
+  const extra = { channelState: formatCharged(id, state, charged), ...(voucherState && { voucherState }) };
   return { ...refuseVerdict({ reason: reason.channelTotal, message }, payer), extra };
 }

@@ -7,24 +7,18 @@ import { readChainId } from "#x402/batch-settlement/voucher.ts";
 import { zeroAddress } from "#x402/hex.ts";
 import { reason } from "#x402/reason.ts";
 import { FacilitationError, type Facilitation } from "../facilitators/facilitation.ts";
-import type { ChannelAuthorizer } from "./channel-authorizer.ts";
 import type { ChannelMetrics } from "./channel-metrics.ts";
-import type { Channel, ChannelLedger } from "../claims/channel-ledger.ts";
-import { buildSellerRequest, formatClaims } from "./channel-terms.ts";
+import type { Channel } from "../claims/channel-ledger.ts";
+import { buildSellerRequest, formatClaims, type ChannelParts } from "./channel-terms.ts";
 
-export type ClaimDependencies = Readonly<{
-  ledger: Pick<ChannelLedger, "claimed" | "postpone">;
-  authorizer: ChannelAuthorizer;
-  facilitation: Pick<Facilitation, "settle">;
-  metrics: Pick<ChannelMetrics, "countClaim">;
-  log: Logger;
-}>;
+export type ClaimParts = Pick<ChannelParts, "ledger" | "authorizer"> &
+  Readonly<{ facilitation: Pick<Facilitation, "settle">; metrics: ChannelMetrics; log: Logger }>;
 
 /**
  * Max channels in one claim. One account of the facilitator must be able to pay the gas of the whole claim, and more channels would save little: the
  * transaction's base cost is only 3 % of a claim of 20.
  */
-export const claimsMax = 20;
+const claimsMax = 20;
 
 /** Max claims in flight. */
 const parallelMax = 4;
@@ -39,7 +33,7 @@ const chainReasons: ReadonlySet<string> = new Set([reason.claimSimulation, reaso
 export async function claimAll(
   channels: readonly Channel[],
   atMs: number,
-  dependencies: ClaimDependencies,
+  parts: ClaimParts,
 ): Promise<readonly Channel[]> {
   const shared = Map.groupBy(
     channels.filter((channel) => !isClaimedSeparately(channel)),
@@ -50,7 +44,7 @@ export async function claimAll(
   for (const batches of [[...shared.values()].flatMap(splitBatches), alone.map((channel) => [channel])]) {
     const waiting = batches.values();
     const worker = async () => {
-      for (const batch of waiting) claimed.push(...(await claimBatch(batch, atMs, dependencies)));
+      for (const batch of waiting) claimed.push(...(await claimBatch(batch, atMs, parts)));
     };
     await Promise.all(Array.from({ length: parallelMax }, worker));
   }
@@ -76,19 +70,15 @@ function splitBatches(channels: readonly Channel[]): readonly (readonly Channel[
 }
 
 /** Claims channels together; if the chain rejects the claim, in halves, so that one channel can't block the others. Returns the claimed channels. */
-async function claimBatch(
-  channels: readonly Channel[],
-  atMs: number,
-  dependencies: ClaimDependencies,
-): Promise<readonly Channel[]> {
-  const { ledger, authorizer, log } = dependencies;
+async function claimBatch(channels: readonly Channel[], atMs: number, parts: ClaimParts): Promise<readonly Channel[]> {
+  const { ledger, authorizer, log } = parts;
   const claims = channels.flatMap(buildClaim);
   const [first] = channels;
   if (first === undefined || claims.length === 0) return [];
   const signature = await authorizer.signClaims(claims, readChainId(first));
   const payload = { type: "claim", claims: formatClaims(claims), claimAuthorizerSignature: signature };
-  const answer = await sendSellerRequest(payload, first, dependencies);
-  dependencies.metrics.countClaim(answer);
+  const answer = await sendSellerRequest(payload, first, parts);
+  parts.metrics.countClaim(answer);
   if (answer === undefined) return [];
   if (answer.success) {
     await Promise.all(channels.map(({ id, charged }) => ledger.claimed(id, charged, atMs)));
@@ -100,8 +90,8 @@ async function claimBatch(
   const isOfChain = errorReason !== undefined && chainReasons.has(errorReason);
   if (isOfChain && channels.length > 1) {
     const half = Math.ceil(channels.length / 2);
-    const claimed = await claimBatch(channels.slice(0, half), atMs, dependencies);
-    return [...claimed, ...(await claimBatch(channels.slice(half), atMs, dependencies))];
+    const claimed = await claimBatch(channels.slice(0, half), atMs, parts);
+    return [...claimed, ...(await claimBatch(channels.slice(half), atMs, parts))];
   }
   await Promise.all(channels.map(({ id }) => ledger.postpone(id, { isRejected: isOfChain })));
   const facts = { channel: first.id, channels: channels.length, reason: errorReason, cause: errorMessage };
@@ -122,7 +112,7 @@ function buildClaim({ config, voucher, charged }: Channel): readonly Claim[] {
 export async function sendSellerRequest(
   payload: Record<string, unknown>,
   channel: Channel,
-  { facilitation, log }: Pick<ClaimDependencies, "facilitation" | "log">,
+  { facilitation, log }: Pick<ClaimParts, "facilitation" | "log">,
 ): Promise<SettleResponse | undefined> {
   const { payment, terms } = buildSellerRequest(payload, channel);
   try {

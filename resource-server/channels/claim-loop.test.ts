@@ -1,19 +1,19 @@
 import { pino } from "pino";
 import { Registry } from "prom-client";
 import { recoverAddress } from "viem";
-import { afterEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import type { SettleResponse } from "@x402/core/types";
 import { Secret } from "#daemon/secrets/secret.ts";
 import { openSqliteStore } from "#daemon/sql/sqlite-store.ts";
-import type { SqlStore } from "#daemon/sql/store.ts";
 import { computeChannelId, computeClaimsDigest } from "#x402/batch-settlement/channel.ts";
 import { channelPayload, type ChannelConfig } from "#x402/batch-settlement/payload.ts";
 import type { Hex } from "#x402/hex.ts";
 import { sqliteClaimMigrations } from "../claims/claim-schema.ts";
 import type { Facilitation } from "../facilitators/facilitation.ts";
 import { createChannelAuthorizer } from "./channel-authorizer.ts";
-import { createChannelLedger, type ChannelLedger } from "../claims/channel-ledger.ts";
+import type { ChannelLedger } from "../claims/channel-ledger.ts";
 import { testChannelLedger } from "../testing/channel-ledger-contract.ts";
+import { openTestChannels } from "../testing/claim-store.ts";
 import { createChannelMetrics } from "./channel-metrics.ts";
 import { claimChannels } from "./claim-loop.ts";
 import { requireKeys } from "./open-channels.ts";
@@ -24,14 +24,28 @@ const authorizer = createChannelAuthorizer(new Secret(`0x${"11".repeat(32)}`));
 const signature: Hex = `0x${"22".repeat(65)}`;
 const options = { intervalMs: 1, claimWithinMs: 0, nodeLagMs: 0, retentionMs: 1_000_000 };
 
-const resources = new AsyncDisposableStack();
-afterEach(() => resources.disposeAsync());
+/** Terms of a channel with any payee; each has its own salt. */
+const terms: ChannelConfig = {
+  payer: address("aa"),
+  payerAuthorizer: address("aa"),
+  receiver: address("ee"),
+  receiverAuthorizer: authorizer.address,
+  token: address("dd"),
+  withdrawDelay: 900,
+  salt: `0x${"77".repeat(32)}`,
+};
 
-function openStore(): SqlStore {
-  return openSqliteStore({ path: ":memory:", migrations: sqliteClaimMigrations, rival: "", setting: "" });
+/** Opens a channel that was charged 100 by a voucher for 150, and returns its id. */
+async function openChannel(ledger: ChannelLedger, changes: Partial<ChannelConfig> = {}): Promise<Hex> {
+  const config = { ...terms, ...changes };
+  const id = computeChannelId(config, 1672);
+  const state = { balance: 1_000n, totalClaimed: 0n, withdrawRequestedAt: 0, refundNonce: 0n };
+  await ledger.observe({ id, network, config }, state);
+  expect(await ledger.charge(id, { before: 0n, amount: 100n, max: 150n, signature })).toBe(true);
+  return id;
 }
 
-/** Opens channels that were charged 100 each by a voucher for 150, and returns their ids. */
+/** Opens channels of two payees in turn, and returns their ids. */
 async function openChannels(
   ledger: ChannelLedger,
   count: number,
@@ -39,22 +53,9 @@ async function openChannels(
 ): Promise<readonly Hex[]> {
   const ids: Hex[] = [];
   for (let index = 0; index < count; index += 1) {
-    const config: ChannelConfig = {
-      payer: address("aa"),
-      payerAuthorizer,
-      receiver: address(index % 2 === 0 ? "bb" : "cc"),
-      receiverAuthorizer: authorizer.address,
-      token: address("dd"),
-      withdrawDelay: 900,
-      salt: `0x${index.toString(16).padStart(64, "0")}`,
-    };
-    const id = computeChannelId(config, 1672);
-    const state = { balance: 1_000n, totalClaimed: 0n, withdrawRequestedAt: 0, refundNonce: 0n };
-    await ledger.observe({ id, network, config }, state);
-    const charge = { before: 0n, amount: 100n, max: 150n, signature };
-    expect(await ledger.charge(id, charge)).toBe(true);
-    expect(await ledger.charge(id, charge), "a second charge on top of the same total").toBe(false);
-    ids.push(id);
+    const salt: Hex = `0x${index.toString(16).padStart(64, "0")}`;
+    const receiver = address(index % 2 === 0 ? "bb" : "cc");
+    ids.push(await openChannel(ledger, { payerAuthorizer, receiver, salt }));
   }
   return ids;
 }
@@ -129,13 +130,14 @@ async function claimAll(ledger: ChannelLedger, settle: Facilitation["settle"]): 
   await expect.poll(() => ledger.owed(1), { interval: 2, timeout: 10_000 }).toEqual([]);
 }
 
-testChannelLedger(async () => openStore());
+testChannelLedger(async () =>
+  openSqliteStore({ path: ":memory:", migrations: sqliteClaimMigrations, rival: "", setting: "" }),
+);
 
 test("a process that ends at any step of a claim leaves the rest to the next, and all is claimed and moved once", async () => {
   for (const isAfter of [false, true]) {
     for (let point = 1; point <= 9; point += 1) {
-      await using store = openStore();
-      const ledger = createChannelLedger({ store, clock: Date.now });
+      await using ledger = openTestChannels();
       const ids = await openChannels(ledger, 3);
       const chain = createChain();
       const die = dieAt(point, isAfter);
@@ -163,8 +165,7 @@ test("a process that ends at any step of a claim leaves the rest to the next, an
 });
 
 test("channels are claimed in batches by payee, and one that the chain rejects holds up no other", async () => {
-  await using store = openStore();
-  const ledger = createChannelLedger({ store, clock: Date.now });
+  await using ledger = openTestChannels();
   const ids = await openChannels(ledger, 120);
   const poisoned = ids[7];
   const chain = createChain(poisoned);
@@ -175,8 +176,7 @@ test("channels are claimed in batches by payee, and one that the chain rejects h
 });
 
 test("channels of wallets are claimed alone, after the others; one that the chain rejects is sold nothing more until it accepts", async () => {
-  await using store = openStore();
-  const ledger = createChannelLedger({ store, clock: Date.now });
+  await using ledger = openTestChannels();
   const [poisoned] = await openChannels(ledger, 3, address("00"));
   await openChannels(ledger, 3);
   const chain = createChain(poisoned);
@@ -190,34 +190,12 @@ test("channels of wallets are claimed alone, after the others; one that the chai
   expect(await ledger.find(poisoned ?? "0x")).toMatchObject({ isRejected: false });
 });
 
-/** Opens one more channel, whose payee, token and authorizer may differ, charged `amount`; returns its id. */
-async function openChannel(ledger: ChannelLedger, terms: Partial<ChannelConfig>, amount = 100n): Promise<Hex> {
-  const config: ChannelConfig = {
-    payer: address("aa"),
-    payerAuthorizer: address("aa"),
-    receiver: address("ee"),
-    receiverAuthorizer: authorizer.address,
-    token: address("dd"),
-    withdrawDelay: 900,
-    salt: `0x${"77".repeat(32)}`,
-    ...terms,
-  };
-  const id = computeChannelId(config, 1672);
-  await ledger.observe(
-    { id, network, config },
-    { balance: 1_000n, totalClaimed: 0n, withdrawRequestedAt: 0, refundNonce: 0n },
-  );
-  expect(await ledger.charge(id, { before: 0n, amount, max: 150n, signature })).toBe(true);
-  return id;
-}
-
 test("channels whose claims can't be moved to their payee don't hold up later ones, however many they are", async () => {
-  await using store = openStore();
   let nowMs = 0;
-  const ledger = createChannelLedger({ store, clock: () => nowMs });
+  await using ledger = openTestChannels(() => nowMs);
   for (const id of await openChannels(ledger, 1_001)) await ledger.claimed(id, 100n, nowMs);
   nowMs = 10;
-  await openChannel(ledger, {});
+  await openChannel(ledger);
   const chain = createChain();
   const settle: Facilitation["settle"] = async (payment, ...rest) =>
     payment.sent.payload["type"] === "settle" && payment.sent.payload["receiver"] !== address("ee")
@@ -228,9 +206,8 @@ test("channels whose claims can't be moved to their payee don't hold up later on
 });
 
 test("a claim that is rejected as too small is repeated ever less often, as one claim", async () => {
-  await using store = openStore();
   let nowMs = 1_000_000;
-  const ledger = createChannelLedger({ store, clock: () => nowMs });
+  await using ledger = openTestChannels(() => nowMs);
   const ids = await openChannels(ledger, 6);
   const attempts: number[] = [];
   const settle: Facilitation["settle"] = async () => {
@@ -255,9 +232,8 @@ test("a claim that is rejected as too small is repeated ever less often, as one 
 test.each(["invalid_batch_settlement_evm_nothing_to_settle", undefined])(
   "a claim that a node does not know yet is moved later, although nothing is said to be left, or an earlier move is told (%s)",
   async (errorReason) => {
-    await using store = openStore();
     let nowMs = 1_000_000;
-    const ledger = createChannelLedger({ store, clock: () => nowMs });
+    await using ledger = openTestChannels(() => nowMs);
     await openChannels(ledger, 1);
     const chain = createChain();
     const settle: Facilitation["settle"] = async (payment, ...rest) =>
@@ -276,13 +252,12 @@ test.each(["invalid_batch_settlement_evm_nothing_to_settle", undefined])(
 );
 
 test("a claim is signed by the key that opened its channel, and a channel of an unknown key is left alone", async () => {
-  await using store = openStore();
-  const ledger = createChannelLedger({ store, clock: Date.now });
+  await using ledger = openTestChannels();
   const old = new Secret(`0x${"44".repeat(32)}`);
   const { address: oldAddress } = createChannelAuthorizer(old);
   const stranger = await openChannel(ledger, { receiverAuthorizer: address("99") });
   await openChannel(ledger, { receiverAuthorizer: oldAddress });
-  await openChannel(ledger, {});
+  await openChannel(ledger);
   const rotated = createChannelAuthorizer(new Secret(`0x${"11".repeat(32)}`), [old]);
   const chain = createChain();
   const settle: Facilitation["settle"] = async (payment, ...rest) => {

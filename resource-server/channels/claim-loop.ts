@@ -1,10 +1,9 @@
 import { createBoundedLog } from "#daemon/log/bounded-log.ts";
-import type { Logger } from "#daemon/log/log.ts";
 import { doubleWait, pauseInBackground, repeat, type Pause } from "#daemon/time.ts";
 import { reason } from "#x402/reason.ts";
-import type { Channel, ChannelLedger } from "../claims/channel-ledger.ts";
-import { createUnclaimedAmounts, type ChannelMetrics } from "./channel-metrics.ts";
-import { claimAll, sendSellerRequest, type ClaimDependencies } from "./claim-batch.ts";
+import { listOwed, type Channel } from "../claims/channel-ledger.ts";
+import type { UnclaimedAmount } from "./channel-metrics.ts";
+import { claimAll, sendSellerRequest, type ClaimParts } from "./claim-batch.ts";
 import { computeClaimableUntilMs } from "./channel-terms.ts";
 
 export type ClaimLoopOptions = Readonly<{
@@ -20,11 +19,10 @@ export type ClaimLoopOptions = Readonly<{
   retentionMs: number;
 }>;
 
-export type ClaimLoopDependencies = Omit<ClaimDependencies, "ledger" | "metrics"> &
-  Readonly<{ ledger: ChannelLedger; metrics: ChannelMetrics; clock: () => number; log: Logger; pause?: Pause }>;
+export type ClaimLoopParts = ClaimParts & Readonly<{ clock: () => number; pause?: Pause }>;
 
-/** Max channels per page. */
-const pageMax = 1_000;
+/** Max withdrawing channels per page. */
+const urgentMax = 1_000;
 
 /** Max delay before another attempt to transfer claimed amounts to the payee. */
 const settleBackoffMsMax = 3_600_000;
@@ -36,8 +34,8 @@ type Payee = { channel: Channel; ids: Set<Channel["id"]>; isClaimedNow: boolean 
  * Claims the charges of channels in batches, then transfers them to their payees; runs until disposed. Each step is derived from the ledger
  * alone, and the chain accepts a total only once, so a step interrupted by kill -9 is safely repeated.
  */
-export function claimChannels(options: ClaimLoopOptions, dependencies: ClaimLoopDependencies): AsyncDisposable {
-  const { ledger, log, clock, authorizer, metrics, pause = pauseInBackground } = dependencies;
+export function claimChannels(options: ClaimLoopOptions, parts: ClaimLoopParts): AsyncDisposable {
+  const { ledger, log, clock, authorizer, metrics, pause = pauseInBackground } = parts;
   const lines = createBoundedLog(log, { lines: 1, everyMs: 3_600_000 });
   const settleBackoff = createSettleBackoff(options.intervalMs, clock);
 
@@ -59,28 +57,27 @@ export function claimChannels(options: ClaimLoopOptions, dependencies: ClaimLoop
       );
     }
     for (const channel of claimed) addClaimed(payees, channel, false);
-    for (const channel of await claimAll(ready, atMs, dependencies)) addClaimed(payees, channel, true);
+    for (const channel of await claimAll(ready, atMs, parts)) addClaimed(payees, channel, true);
   }
 
   async function reconcile(signal: AbortSignal): Promise<void> {
     const atMs = clock();
     const payees = new Map<string, Payee>();
-    const amounts = createUnclaimedAmounts();
-    let page: readonly Channel[] = [];
-    do {
-      page = await ledger.owed(pageMax, { after: page.at(-1), before: atMs });
-      for (const channel of page) amounts.add(channel);
+    const amounts = new Map<string, UnclaimedAmount>();
+    for await (const page of listOwed(ledger, atMs)) {
+      for (const channel of page) addUnclaimed(amounts, channel);
       // Read again for each page, because their deadline is close.
-      const urgent = await ledger.withdrawing(pageMax);
+      const urgent = await ledger.withdrawing(urgentMax);
       const channels = new Map([...urgent, ...page].map((channel) => [channel.id, channel]));
       await claimPage([...channels.values()], atMs, payees);
-    } while (page.length === pageMax && !signal.aborted);
+      if (signal.aborted) break;
+    }
     for (const [name, payee] of payees) {
       if (!payee.isClaimedNow && settleBackoff.isWaiting(name)) continue;
-      settleBackoff.note(name, await settlePayee(payee, clock() - options.nodeLagMs, dependencies));
+      settleBackoff.note(name, await settlePayee(payee, clock() - options.nodeLagMs, parts));
     }
     await ledger.forget(atMs - options.retentionMs);
-    metrics.setChannels(await ledger.count(), amounts);
+    metrics.setChannels(await ledger.count(), amounts.values());
   }
 
   const failed = (error: unknown) =>
@@ -94,6 +91,12 @@ function partition(
 ): readonly [readonly Channel[], readonly Channel[]] {
   const { first = [], second = [] } = Object.groupBy(channels, (channel) => (isFirst(channel) ? "first" : "second"));
   return [first, second];
+}
+
+function addUnclaimed(amounts: Map<string, UnclaimedAmount>, { network, config, charged, state }: Channel): void {
+  const token = config.token.toLowerCase();
+  const key = `${network} ${token}`;
+  amounts.set(key, { network, token, amount: (amounts.get(key)?.amount ?? 0n) + charged - state.totalClaimed });
 }
 
 function getPayeeKey({ network, config: { receiver, token } }: Channel): string {
@@ -112,14 +115,10 @@ function addClaimed(payees: Map<string, Payee>, channel: Channel, isClaimedNow: 
  * Transfers the claimed amounts of channels to their payee, and records that for claims recorded by `beforeMs`; returns
  * whether the transfer was rejected.
  */
-async function settlePayee(
-  { channel, ids }: Payee,
-  beforeMs: number,
-  dependencies: ClaimLoopDependencies,
-): Promise<boolean> {
-  const { ledger, log } = dependencies;
+async function settlePayee({ channel, ids }: Payee, beforeMs: number, parts: ClaimLoopParts): Promise<boolean> {
+  const { ledger, log } = parts;
   const { receiver, token } = channel.config;
-  const answer = await sendSellerRequest({ type: "settle", receiver, token }, channel, dependencies);
+  const answer = await sendSellerRequest({ type: "settle", receiver, token }, channel, parts);
   if (answer === undefined) return false;
   const { amount, transaction, errorReason, errorMessage } = answer;
   const facts = { payee: receiver, asset: token };
@@ -154,14 +153,11 @@ function createSettleBackoff(initialMs: number, clock: () => number) {
   };
 }
 
-/** Fields of a channel that determine when it is claimed. */
-type Claimable = Pick<Channel, "owedSinceMs" | "rejectedClaims" | "state" | "config">;
-
 /**
  * Returns whether a channel's charges must be claimed now: `claimWithinMs` after the first of them, or a third of the withdrawal delay if
  * that is less; when half of the delay has passed since the payer requested a withdrawal; or when a rejected claim has waited long enough.
  */
-function isClaimDue(channel: Claimable, atMs: number, claimWithinMs: number): boolean {
+function isClaimDue(channel: Channel, atMs: number, claimWithinMs: number): boolean {
   const { owedSinceMs = Number.POSITIVE_INFINITY, rejectedClaims, state, config } = channel;
   const withdrawDelayMs = config.withdrawDelay * 1_000;
   const isWithdrawn = atMs >= computeClaimableUntilMs(state, config.withdrawDelay);

@@ -2,12 +2,10 @@ import type { SettleResponse } from "@x402/core/types";
 import { pino } from "pino";
 import { Registry } from "prom-client";
 import { expect, test } from "vitest";
-import { openSqliteStore } from "#daemon/sql/sqlite-store.ts";
 import { formatState } from "#x402/batch-settlement/channel-states.ts";
 import { channelPayload } from "#x402/batch-settlement/payload.ts";
-import { createChannelLedger } from "../claims/channel-ledger.ts";
-import { sqliteClaimMigrations } from "../claims/claim-schema.ts";
 import { FacilitationError, type Facilitation, type PresentedPayment } from "../facilitators/facilitation.ts";
+import { openTestChannels } from "../testing/claim-store.ts";
 import { authorizer, id, offer, payer, sign, withdrawDelay } from "../testing/sample-channel.ts";
 import { facilitateChannels } from "./channel-facilitation.ts";
 import { createChannelMetrics } from "./channel-metrics.ts";
@@ -74,11 +72,10 @@ async function sellUntilWithdrawal(
   requestMs: number,
   fault: Fault,
 ): Promise<readonly [charged: bigint, claimed: bigint]> {
-  await using store = openSqliteStore({ path: ":memory:", migrations: sqliteClaimMigrations, rival: "", setting: "" });
   const startMs = 1_000_000_000;
   let nowMs = startMs;
   const clock = () => nowMs;
-  const ledger = createChannelLedger({ store, clock });
+  await using ledger = openTestChannels(clock);
   const world = createWorld(clock, fault);
   const log = pino({ level: "silent" });
   const metrics = createChannelMetrics(new Registry());

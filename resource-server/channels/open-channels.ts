@@ -5,11 +5,11 @@ import { toEnvironmentName } from "#daemon/settings/leaf.ts";
 import { batchSettlement } from "#x402/batch-settlement.ts";
 import type { Facilitation } from "../facilitators/facilitation.ts";
 import { resourceServerSettings, type ResourceServerSettings } from "../settings.ts";
-import type { SoldRoutes } from "../sold-routes.ts";
+import type { SoldRoutes } from "../routes/sold-routes.ts";
 import { createChannelAuthorizer, type ChannelAuthorizer } from "./channel-authorizer.ts";
 import { facilitateChannels } from "./channel-facilitation.ts";
 import { createChannelMetrics } from "./channel-metrics.ts";
-import type { Channel, ChannelLedger } from "../claims/channel-ledger.ts";
+import { listOwed, type Channel, type ChannelLedger } from "../claims/channel-ledger.ts";
 import { claimChannels } from "./claim-loop.ts";
 
 /** Time for which one of the facilitator's nodes may be behind the others. */
@@ -28,13 +28,9 @@ export async function openChannels(
   { channels, settlement, payment, ledger: { retentionSeconds } }: ResourceServerSettings,
   { kinds }: Pick<SoldRoutes, "kinds">,
   facilitation: Facilitation,
-  {
-    channels: ledger,
-    clock,
-    log,
-    metrics: registry,
-  }: Readonly<{ channels: ChannelLedger; clock: () => number; log: Logger; metrics: Registry }>,
+  { registry, ...parts }: Readonly<{ ledger: ChannelLedger; clock: () => number; log: Logger; registry: Registry }>,
 ): Promise<Facilitation> {
+  const { ledger } = parts;
   const metrics = createChannelMetrics(registry);
   const isSold = kinds.some(({ scheme }) => scheme === batchSettlement.name);
   const [owed] = await ledger.owed(1);
@@ -45,7 +41,7 @@ export async function openChannels(
   const claimWithinMs = Math.min(claimWithinSeconds, withdrawDelaySeconds / 3) * 1_000;
   const authorizer = createChannelAuthorizer(privateKey, oldKeys);
   await requireKeys(ledger, authorizer);
-  const dependencies = { facilitation, ledger, clock, log, metrics, authorizer, withdrawDelaySeconds };
+  const claiming = { ...parts, facilitation, metrics, authorizer, withdrawDelaySeconds };
   const claims = claimChannels(
     {
       intervalMs: Math.max(payment.resumeIntervalMs, claimWithinMs / 100),
@@ -53,10 +49,10 @@ export async function openChannels(
       nodeLagMs,
       retentionMs: retentionSeconds * 1_000,
     },
-    dependencies,
+    claiming,
   );
   return {
-    ...(isSold ? facilitateChannels(facilitation, dependencies) : facilitation),
+    ...(isSold ? facilitateChannels(facilitation, claiming) : facilitation),
     [Symbol.asyncDispose]: () => claims[Symbol.asyncDispose](),
   };
 }
@@ -70,15 +66,12 @@ export async function requireKeys(
   ledger: Pick<ChannelLedger, "owed">,
   authorizer: Pick<ChannelAuthorizer, "hasKey">,
 ): Promise<void> {
-  const pageMax = 1_000;
-  let page: readonly Channel[] = [];
-  do {
-    page = await ledger.owed(pageMax, { after: page.at(-1) });
+  for await (const page of listOwed(ledger)) {
     const lacking = page.find(
       ({ config, charged, state }) => charged > state.totalClaimed && !authorizer.hasKey(config),
     );
     if (lacking !== undefined) throw explainMissingKey(lacking);
-  } while (page.length === pageMax);
+  }
 }
 
 function explainNoKey(): StartupError {

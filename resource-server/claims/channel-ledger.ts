@@ -1,6 +1,8 @@
 import type { PaymentRequirements } from "@x402/core/types";
 import { z } from "zod";
-import type { SqlStore } from "#daemon/sql/store.ts";
+import { createBoundedLog } from "#daemon/log/bounded-log.ts";
+import type { Logger } from "#daemon/log/log.ts";
+import type { SqlStore, SqlValue } from "#daemon/sql/store.ts";
 import type { ChannelState } from "#x402/batch-settlement/channel.ts";
 import { channelConfig, type ChannelConfig } from "#x402/batch-settlement/payload.ts";
 import type { Hex } from "#x402/hex.ts";
@@ -38,57 +40,10 @@ export type Channel = Readonly<{
   refund: Readonly<{ sale: string; payload: Record<string, unknown> }> | undefined;
 }>;
 
+type OwedPage = Readonly<{ after?: Pick<Channel, "id" | "owedSinceMs"> | undefined; before?: number }>;
+
 /** One sale's charge: on top of `before`, with a voucher. */
 export type Charge = Readonly<{ before: bigint; amount: bigint; max: bigint; signature: Hex }>;
-
-/** Start of a page of owed channels: after this channel, the last one of the previous page. */
-type PageStart = Pick<Channel, "id" | "owedSinceMs">;
-
-/** Channels of a seller; each write is on disk when its promise resolves, except `observe`. Throws `StoreError` as `ClaimLedger` does. */
-export type ChannelLedger = Readonly<{
-  find(id: Hex): Promise<Channel | undefined>;
-  /**
-   * Records the state on the chain. A channel counts as charged at least what is claimed, with a voucher that this ledger lacks: it was
-   * unknown (specification, "Server state loss"), the ledger was restored from a backup, or another ledger uses the same key.
-   */
-  observe(channel: Pick<Channel, "id" | "network" | "config">, state: ChannelState): Promise<Channel>;
-  /**
-   * Charges a sale and stores its voucher, atomically; returns false and changes nothing if the channel was charged
-   * differently meanwhile.
-   */
-  charge(id: Hex, charge: Charge): Promise<boolean>;
-  /** Stores the payload that refunds a channel before it is sent, so that a retry sends the same. */
-  beginRefund(id: Hex, refund: Channel["refund"]): Promise<void>;
-  /**
-   * Returns a page of the channels with charges that are not transferred to their payee, owed since before `before`
-   * (Unix ms), oldest first.
-   */
-  owed(
-    countMax: number,
-    options?: Readonly<{ after?: PageStart | undefined; before?: number }>,
-  ): Promise<readonly Channel[]>;
-  /** Returns those of them whose payer is withdrawing, in the order of their possible withdrawals. */
-  withdrawing(countMax: number): Promise<readonly Channel[]>;
-  /** Counts all channels. */
-  count(): Promise<number>;
-  /**
-   * Records that everything up to `total`, the whole charge at `atMs`, is claimed. If nothing was charged since, the
-   * channel counts as owed from now on, until the claimed amount is transferred.
-   */
-  claimed(id: Hex, total: bigint, atMs: number): Promise<void>;
-  /** Records that the amounts claimed by `beforeMs` (Unix ms) of channels are transferred to their payee. */
-  settled(ids: readonly Hex[], beforeMs: number): Promise<void>;
-  /**
-   * Postpones the next claim: the channel counts as owed from now on and, if the chain rejected this claim, as rejected
-   * until one is accepted.
-   */
-  postpone(id: Hex, options: Readonly<{ isRejected: boolean }>): Promise<void>;
-  /**
-   * Deletes channels without unclaimed charges whose state was not read since `before` (Unix ms): the chain knows
-   * everything about them.
-   */
-  forget(before: number): Promise<number>;
-}>;
 
 const big = z.string().transform(BigInt);
 const row = z
@@ -169,50 +124,85 @@ const sql = {
     (SELECT id FROM channels WHERE owed_since_ms IS NULL AND charged = claimed AND synced_at_ms < $1 LIMIT 500)`,
 };
 
+/** Channels of a seller; each write is on disk when its promise resolves, except `observe`. Throws `StoreError` as `ClaimLedger` does. */
+export type ChannelLedger = ReturnType<typeof createChannelLedger>;
+
 /** Creates the ledger of channels on a store that has the tables of `claim-schema.ts`. `clock` returns Unix ms. */
 export function createChannelLedger({
   store,
   clock,
-}: Readonly<{ store: SqlStore; clock: () => number }>): ChannelLedger {
-  const find = async (id: Hex) => {
-    const [found] = await store.rows(sql.find, [id]);
-    return found === undefined ? undefined : row.parse(found);
-  };
+  log,
+}: Readonly<{ store: SqlStore; clock: () => number; log: Logger }>) {
+  const lines = createBoundedLog(log);
+  const list = async (text: string, parameters: readonly SqlValue[]): Promise<readonly Channel[]> =>
+    (await store.rows(text, parameters)).map((found) => row.parse(found));
+  const find = async (id: Hex): Promise<Channel | undefined> => (await list(sql.find, [id]))[0];
   return {
     find,
-    async observe({ id, network, config }, state) {
+    /**
+     * Records the state on the chain. A channel counts as charged at least what is claimed, with a voucher that this ledger lacks: it was
+     * unknown (specification, "Server state loss"), the ledger was restored from a backup, or another ledger uses the same key. Vouchers
+     * accepted by another ledger are invisible here until they are claimed.
+     */
+    observe: async ({ id, network, config }: Pick<Channel, "id" | "network" | "config">, state: ChannelState) => {
       const { balance, totalClaimed, withdrawRequestedAt, refundNonce } = state;
+      const known = await find(id);
+      if (known !== undefined && totalClaimed > known.charged) {
+        const facts = { channel: id, charged: String(known.charged), claimed: String(totalClaimed) };
+        lines.error(
+          { event: "channel-claimed-elsewhere", ...facts },
+          "the chain claimed more than this ledger charged",
+        );
+      }
       const amounts = [String(balance), String(totalClaimed), withdrawRequestedAt, String(refundNonce)];
       await store.changeUnsynced(sql.observe, [id, network, JSON.stringify(config), ...amounts, clock()]);
       const channel = await find(id);
       if (channel === undefined) throw new TypeError(`channel ${id} was deleted while it was read`);
       return channel;
     },
-    async charge(id, { before, amount, max, signature }) {
+    /** Charges a sale and stores its voucher, atomically; returns false and changes nothing if the channel was charged differently meanwhile. */
+    charge: async (id: Hex, { before, amount, max, signature }: Charge) => {
       const amounts = [before, before + amount, max].map(String);
       return (await store.change(sql.charge, [id, ...amounts, signature, clock()])) === 1;
     },
-    async beginRefund(id, refund) {
-      await store.change(sql.beginRefund, [id, JSON.stringify(refund)]);
-    },
-    async owed(countMax, { after, before = Number.MAX_SAFE_INTEGER } = {}) {
-      const found = await store.rows(sql.owed, [countMax, before, after?.owedSinceMs ?? -1, after?.id ?? ""]);
-      return found.map((each) => row.parse(each));
-    },
-    withdrawing: async (countMax) => (await store.rows(sql.withdrawing, [countMax])).map((each) => row.parse(each)),
-    async count() {
-      const [counted] = await store.rows(sql.count);
-      return Number(counted?.["channels"]);
-    },
-    async claimed(id, total, atMs) {
-      await store.change(sql.claimed, [id, String(total), atMs, clock()]);
-    },
-    async settled(ids, beforeMs) {
-      await store.change(sql.settled + store.isListed("id", "$1"), [ids.join(","), beforeMs]);
-    },
-    async postpone(id, { isRejected }) {
-      await store.change(sql.postpone, [id, clock(), isRejected ? clock() : null]);
-    },
-    forget: (before) => store.change(sql.forget, [before]),
+    /** Stores the payload that refunds a channel before it is sent, so that a retry sends the same. */
+    beginRefund: async (id: Hex, refund: Channel["refund"]) =>
+      void (await store.change(sql.beginRefund, [id, JSON.stringify(refund)])),
+    /**
+     * Returns a page of the channels with charges that are not transferred to their payee, owed since before `before` (Unix ms), oldest
+     * first; `after` is the last channel of the previous page.
+     */
+    owed: (countMax: number, { after, before = Number.MAX_SAFE_INTEGER }: OwedPage = {}) =>
+      list(sql.owed, [countMax, before, after?.owedSinceMs ?? -1, after?.id ?? ""]),
+    /** Returns those of them whose payer is withdrawing, in the order of their possible withdrawals. */
+    withdrawing: (countMax: number) => list(sql.withdrawing, [countMax]),
+    /** Counts all channels. */
+    count: async () => Number((await store.rows(sql.count))[0]?.["channels"]),
+    /**
+     * Records that everything up to `total`, the whole charge at `atMs`, is claimed. If nothing was charged since, the
+     * channel counts as owed from now on, until the claimed amount is transferred.
+     */
+    claimed: async (id: Hex, total: bigint, atMs: number) =>
+      void (await store.change(sql.claimed, [id, String(total), atMs, clock()])),
+    /** Records that the amounts claimed by `beforeMs` (Unix ms) of channels are transferred to their payee. */
+    settled: async (ids: readonly Hex[], beforeMs: number) =>
+      void (await store.change(sql.settled + store.isListed("id", "$1"), [ids.join(","), beforeMs])),
+    /** Postpones the next claim: the channel counts as owed from now on and, if the chain rejected this claim, as rejected until one is accepted. */
+    postpone: async (id: Hex, { isRejected }: Readonly<{ isRejected: boolean }>) =>
+      void (await store.change(sql.postpone, [id, clock(), isRejected ? clock() : null])),
+    /** Deletes channels without unclaimed charges whose state was not read since `before` (Unix ms): the chain knows everything about them. */
+    forget: (before: number) => store.change(sql.forget, [before]),
   };
+}
+
+/** Max channels per page of {@link listOwed}. */
+const pageMax = 1_000;
+
+/** Reads the channels owed since before `before` (Unix ms) page by page; the first page may be empty. */
+export async function* listOwed(ledger: Pick<ChannelLedger, "owed">, before?: number) {
+  let page: readonly Channel[] = [];
+  do {
+    page = await ledger.owed(pageMax, { after: page.at(-1), ...(before !== undefined && { before }) });
+    yield page;
+  } while (page.length === pageMax);
 }

@@ -4,141 +4,6 @@ import type { ClaimOwner } from "./claim-owner.ts";
 import { parseClaim, parseClaimKey, foundClaimColumns, readFoundClaim } from "./claim-schema.ts";
 import type { ClaimKey, FoundClaim, NewClaim, PaymentClaim, SoldResponse } from "./payment-claim.ts";
 
-/**
- * Claims on payments; see `payment-claim.ts` for the states. Each write is visible to all processes
- * when its promise resolves, and on disk except where `payment-claim.ts` says so. A transition that does not fit
- * the claim's state, or does not come from its owner, changes nothing and throws `ClaimMovedError`. Any method throws `StoreError` when the
- * database is unavailable.
- */
-export type ClaimLedger = Readonly<{
-  find(key: ClaimKey): Promise<FoundClaim | undefined>;
-  /** Returns the key of a payer's claim with this identifier. */
-  findIdentified(payer: string, identifier: string): Promise<ClaimKey | undefined>;
-  /**
-   * (none) → working, owned by this process; returns false if there already is a claim on the payment, or another of the payer with the
-   * same identifier. This single atomic step ensures that a payment buys only once.
-   */
-  claim(claim: NewClaim): Promise<boolean>;
-  /** Makes this process the owner of a claim that no live process owns; returns undefined if one owns it, or if it has nothing left to deliver. */
-  acquire(key: ClaimKey): Promise<PaymentClaim | undefined>;
-  /** Gives up ownership of the claim. */
-  disown(key: ClaimKey): Promise<void>;
-  /** working → settling, with the upstream's response and the amount to settle. */
-  settling(key: ClaimKey, response: SoldResponse, amount: string, options?: WriteOptions): Promise<void>;
-  /** settling → settling, with the pending transaction. */
-  pending(key: ClaimKey, settlement: SettleResponse): Promise<void>;
-  /** settling → settled. */
-  settled(key: ClaimKey, settlement: SettleResponse, options?: WriteOptions): Promise<void>;
-  /** settled, delivered → delivered; deletes the signature and the owner. */
-  delivered(key: ClaimKey): Promise<void>;
-  /** working, settling → (none): nothing was charged. */
-  release(key: ClaimKey): Promise<void>;
-  /** Returns claims owned by this process. */
-  owned(countMax: number): Promise<readonly Readonly<{ key: ClaimKey; isWorking: boolean }>[]>;
-  /** Releases the claims that exited processes were working on, and disowns their others; returns how many were released. */
-  releaseAbandoned(): Promise<number>;
-  /** Returns claims with an unknown settlement outcome that no other process owns, the longest untouched first. */
-  unsettled(countMax: number): Promise<readonly FoundClaim[]>;
-  /**
-   * Deletes responses that no process is delivering: those delivered {@link redeliveryMs} ago, of expired payments; or, oldest first,
-   * delivered ones, or ones not fetched before the payment expired. Returns the number deleted, at most {@link deletedMax}: nothing
-   * else runs meanwhile.
-   */
-  forgetResponses(which: "expired" | "delivered" | "untaken", countMax?: number): Promise<number>;
-  /** Returns the size of all retained responses in bytes. */
-  responseBytes(): Promise<number>;
-  /** Returns the payers whose retained responses exceed this number of bytes. */
-  payersAbove(bytes: number): Promise<ReadonlySet<string>>;
-  /** Counts the claims by state, up to {@link countedMax} of each. */
-  count(): Promise<Readonly<Record<string, number>>>;
-  /** Deletes at most {@link deletedMax} claims of expired payments that ended, or started waiting for their client, before `before` (Unix ms). */
-  forget(before: number): Promise<number>;
-}>;
-
-/**
- * Whether a write may be lost in a power failure, because another write flushes it or implies it. Default: it may not.
- */
-type WriteOptions = Readonly<{ isUnsynced?: boolean | undefined }>;
-
-/** Dependencies of the claim ledger. `clock` returns milliseconds since 1970. */
-export type ClaimLedgerDependencies = Readonly<{
-  store: SqlStore;
-  owner: Pick<ClaimOwner, "id" | "graceMs">;
-  clock: () => number;
-}>;
-
-/** Creates the claim ledger on a store that has its tables. */
-export function createClaimLedger({ store, owner, clock }: ClaimLedgerDependencies): ClaimLedger {
-  const sql = buildClaimSql(store.nowMs);
-  const mine = (key: ClaimKey) => [...listKeyValues(key), owner.id] as const;
-  const move = async (what: string, text: string, parameters: readonly SqlValue[], run = store.change) => {
-    if ((await run(text, parameters)) !== 1) throw new ClaimMovedError(what);
-  };
-  return {
-    async find(key) {
-      const [row] = await store.rows(sql.find, listKeyValues(key));
-      return row === undefined ? undefined : readFoundClaim(row);
-    },
-    async findIdentified(payer, identifier) {
-      const [row] = await store.rows(sql.findIdentified, [payer, identifier]);
-      return row === undefined ? undefined : parseClaimKey(row);
-    },
-    async claim({ key, route, fingerprint, digest, payload, requirements, ...claim }) {
-      const texts = [route, fingerprint, digest, JSON.stringify(payload), JSON.stringify(requirements)] as const;
-      const { idempotencyKey, validBefore, holder = null, identifier = null } = claim;
-      const values = [...mine(key), ...texts, idempotencyKey, validBefore, clock(), holder, identifier];
-      return (await store.changeUnsynced(sql.claim, values)) === 1;
-    },
-    async acquire(key) {
-      const [row] = await store.rows(sql.acquire, [...mine(key), owner.graceMs()]);
-      return row === undefined ? undefined : parseClaim(row);
-    },
-    async disown(key) {
-      await store.change(sql.disown, mine(key));
-    },
-    settling: (key, { status, headers, body }, amount, by = {}) => {
-      const values = [...mine(key), status, JSON.stringify(headers), body, clock(), amount];
-      return move("settling", sql.settling, values, chooseWrite(store, by));
-    },
-    pending: (key, settlement) => move("pending", sql.pending, [...mine(key), JSON.stringify(settlement), clock()]),
-    settled: (key, settlement, by = {}) =>
-      move("settled", sql.settled, [...mine(key), JSON.stringify(settlement), clock()], chooseWrite(store, by)),
-    delivered: (key) => move("delivered", sql.delivered, [...mine(key), clock()], store.changeUnsynced),
-    release: (key) => move("released", sql.release, mine(key)),
-    async owned(countMax) {
-      const rows = await store.rows(sql.owned, [owner.id, countMax]);
-      return rows.map((row) => ({ key: parseClaimKey(row), isWorking: row["state"] === "working" }));
-    },
-    async releaseAbandoned() {
-      const released = await store.change(sql.releaseAbandonedWork, [owner.graceMs()]);
-      await store.change(sql.disownAbandoned, [owner.graceMs()]);
-      return released;
-    },
-    unsettled: async (countMax) => (await store.rows(sql.unsettled, [countMax, owner.graceMs()])).map(readFoundClaim),
-    forgetResponses: (which, countMax = deletedMax) => {
-      const nowSeconds = which === "delivered" ? Number.MAX_SAFE_INTEGER : Math.floor(clock() / 1_000);
-      const beforeMs = which === "expired" ? clock() - redeliveryMs : Number.MAX_SAFE_INTEGER;
-      const state = which === "untaken" ? "settled" : "delivered";
-      return store.change(sql.forgetResponses, [state, nowSeconds, countMax, beforeMs]);
-    },
-    async responseBytes() {
-      const [row] = await store.rows(sql.responseBytes);
-      return Number(row?.["bytes"] ?? 0);
-    },
-    payersAbove: async (bytes) =>
-      new Set((await store.rows(sql.payersAbove, [bytes])).map((row) => String(row["payer"]))),
-    async count() {
-      const counts = (await store.rows(sql.count)).map((row) => [String(row["state"]), Number(row["claims"])] as const);
-      return Object.fromEntries(counts.filter(([, claims]) => claims > 0));
-    },
-    forget: (before) => store.change(sql.forget, [before, Math.floor(clock() / 1_000), deletedMax]),
-  };
-}
-
-function chooseWrite({ change, changeUnsynced }: SqlStore, { isUnsynced = false }: WriteOptions): SqlStore["change"] {
-  return isUnsynced ? changeUnsynced : change;
-}
-
 /** Time for which a client whose connection broke at the end of a delivery can get the response again, even if its payment expires meanwhile. */
 const redeliveryMs = 300_000;
 
@@ -148,13 +13,9 @@ const countedMax = 100_000;
 /** Max claims or responses deleted in one statement: some 25 ms. */
 export const deletedMax = 500;
 
-function listKeyValues({ network, asset, payer, nonce }: ClaimKey) {
-  return [network, asset, payer, nonce] as const;
-}
-
 /**
- * State transition of a claim that is in another state, or owned by another process, which took it over because this process was cut off
- * from the ledger for too long. Nothing was changed; resending the same payment yields what it is owed.
+ * State transition of a claim that is in another state, or that another process took over because this one was cut off from the ledger for
+ * too long. Nothing was changed; resending the same payment yields what it is owed.
  */
 export class ClaimMovedError extends Error {
   override readonly name = "ClaimMovedError";
@@ -165,6 +26,112 @@ export class ClaimMovedError extends Error {
       `a payment claim can't become ${what}: it is not in the preceding state, or no longer belongs to this process.`,
     );
   }
+}
+
+/** Whether a write may be lost in a power failure, because another write flushes it or implies it. Default: it may not. */
+type WriteOptions = Readonly<{ isUnsynced?: boolean | undefined }>;
+
+/**
+ * Claims on payments; see `payment-claim.ts` for the states. Each write is visible to all processes when its promise resolves, and on disk
+ * except where `payment-claim.ts` says so. A transition that does not fit the claim's state, or does not come from its owner, changes
+ * nothing and throws `ClaimMovedError`. Any method throws `StoreError` when the database is unavailable.
+ */
+export type ClaimLedger = ReturnType<typeof createClaimLedger>;
+
+/** Creates the claim ledger on a store that has its tables. `clock` returns milliseconds since 1970. */
+export function createClaimLedger({
+  store,
+  owner,
+  clock,
+}: Readonly<{ store: SqlStore; owner: Pick<ClaimOwner, "id" | "graceMs">; clock: () => number }>) {
+  const sql = buildClaimSql(store.nowMs);
+  const mine = (key: ClaimKey) => [...listKeyValues(key), owner.id] as const;
+  const move = async (
+    state: string,
+    text: string,
+    key: ClaimKey,
+    values: readonly SqlValue[],
+    by: WriteOptions = {},
+  ) => {
+    const write = by.isUnsynced === true ? store.changeUnsynced : store.change;
+    if ((await write(text, [...mine(key), ...values])) !== 1) throw new ClaimMovedError(state);
+  };
+  return {
+    find: async (key: ClaimKey): Promise<FoundClaim | undefined> =>
+      (await store.rows(sql.find, listKeyValues(key))).map(readFoundClaim)[0],
+    /** Returns the key of a payer's claim with this identifier. */
+    findIdentified: async (payer: string, identifier: string): Promise<ClaimKey | undefined> =>
+      (await store.rows(sql.findIdentified, [payer, identifier])).map(parseClaimKey)[0],
+    /**
+     * (none) → working, owned by this process; returns false if there already is a claim on the payment, or another of the payer with the
+     * same identifier. This single atomic step ensures that a payment buys only once.
+     */
+    claim: async ({ key, route, fingerprint, digest, payload, requirements, ...claim }: NewClaim) => {
+      const texts = [route, fingerprint, digest, JSON.stringify(payload), JSON.stringify(requirements)] as const;
+      const { idempotencyKey, validBefore, holder = null, identifier = null } = claim;
+      const values = [...mine(key), ...texts, idempotencyKey, validBefore, clock(), holder, identifier];
+      return (await store.changeUnsynced(sql.claim, values)) === 1;
+    },
+    /** Makes this process the owner of a claim that no live process owns; returns undefined if one owns it, or if it has nothing left to deliver. */
+    acquire: async (key: ClaimKey): Promise<PaymentClaim | undefined> =>
+      (await store.rows(sql.acquire, [...mine(key), owner.graceMs()])).map(parseClaim)[0],
+    /** Gives up ownership of the claim. */
+    disown: async (key: ClaimKey) => void (await store.change(sql.disown, mine(key))),
+    /** working → settling, with the upstream's response and the amount to settle. */
+    settling: (key: ClaimKey, { status, headers, body }: SoldResponse, amount: string, by?: WriteOptions) =>
+      move("settling", sql.settling, key, [status, JSON.stringify(headers), body, clock(), amount], by),
+    /** settling → settling, with the pending transaction. */
+    pending: (key: ClaimKey, settlement: SettleResponse) =>
+      move("pending", sql.pending, key, [JSON.stringify(settlement), clock()]),
+    /** settling → settled. */
+    settled: (key: ClaimKey, settlement: SettleResponse, by?: WriteOptions) =>
+      move("settled", sql.settled, key, [JSON.stringify(settlement), clock()], by),
+    /** settled, delivered → delivered; deletes the signature and the owner. */
+    delivered: (key: ClaimKey) => move("delivered", sql.delivered, key, [clock()], { isUnsynced: true }),
+    /** working, settling → (none): nothing was charged. */
+    release: (key: ClaimKey) => move("released", sql.release, key, []),
+    /** Returns claims owned by this process. */
+    owned: async (countMax: number) =>
+      (await store.rows(sql.owned, [owner.id, countMax])).map((row) => ({
+        key: parseClaimKey(row),
+        isWorking: row["state"] === "working",
+      })),
+    /** Releases the claims that exited processes were working on, and disowns their others; returns how many were released. */
+    releaseAbandoned: async () => {
+      const released = await store.change(sql.releaseAbandonedWork, [owner.graceMs()]);
+      await store.change(sql.disownAbandoned, [owner.graceMs()]);
+      return released;
+    },
+    /** Returns claims with an unknown settlement outcome that no other process owns, the longest untouched first. */
+    unsettled: async (countMax: number) =>
+      (await store.rows(sql.unsettled, [countMax, owner.graceMs()])).map(readFoundClaim),
+    /**
+     * Deletes responses that no process is delivering: those delivered {@link redeliveryMs} ago, of expired payments; or, oldest first,
+     * delivered ones, or ones not fetched before the payment expired. Returns the number deleted.
+     */
+    forgetResponses: (which: "expired" | "delivered" | "untaken", countMax = deletedMax) => {
+      const nowSeconds = which === "delivered" ? Number.MAX_SAFE_INTEGER : Math.floor(clock() / 1_000);
+      const beforeMs = which === "expired" ? clock() - redeliveryMs : Number.MAX_SAFE_INTEGER;
+      const state = which === "untaken" ? "settled" : "delivered";
+      return store.change(sql.forgetResponses, [state, nowSeconds, countMax, beforeMs]);
+    },
+    /** Returns the size of all retained responses in bytes. */
+    responseBytes: async () => Number((await store.rows(sql.responseBytes))[0]?.["bytes"] ?? 0),
+    /** Returns the payers whose retained responses exceed this number of bytes. */
+    payersAbove: async (bytes: number): Promise<ReadonlySet<string>> =>
+      new Set((await store.rows(sql.payersAbove, [bytes])).map((row) => String(row["payer"]))),
+    /** Counts the claims by state, up to {@link countedMax} of each. */
+    count: async (): Promise<Readonly<Record<string, number>>> => {
+      const counts = (await store.rows(sql.count)).map((row) => [String(row["state"]), Number(row["claims"])] as const);
+      return Object.fromEntries(counts.filter(([, claims]) => claims > 0));
+    },
+    /** Deletes at most {@link deletedMax} claims of expired payments that ended, or started waiting for their client, before `before` (Unix ms). */
+    forget: (before: number) => store.change(sql.forget, [before, Math.floor(clock() / 1_000), deletedMax]),
+  };
+}
+
+function listKeyValues({ network, asset, payer, nonce }: ClaimKey) {
+  return [network, asset, payer, nonce] as const;
 }
 
 /**

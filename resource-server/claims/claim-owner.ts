@@ -2,12 +2,11 @@ import { randomUUID } from "node:crypto";
 import type { Logger } from "#daemon/log/log.ts";
 import type { ReadinessCheck } from "#daemon/http/readiness.ts";
 import type { SqlStore } from "#daemon/sql/store.ts";
-import { pauseInBackground } from "#daemon/time.ts";
+import { pauseInBackground, repeat } from "#daemon/time.ts";
 
 /**
- * This process as an owner of claims. No other process touches its claims while it is alive, that is, while its row in `claim_owner` has
- * not expired by the database's clock. A process that was cut off for longer loses its claims: each transition of a claim is conditional on
- * its owner, so it can't act on claims that another process took over.
+ * This process as an owner of claims. No other process touches its claims until its row in `claim_owner` has expired by the database's
+ * clock. A process that was cut off for longer loses its claims: each transition of a claim is conditional on its owner.
  */
 export type ClaimOwner = AsyncDisposable &
   Readonly<{
@@ -48,7 +47,6 @@ export async function createSoleClaimOwner({ store }: Readonly<{ store: SqlStore
  */
 export async function joinClaimOwners({ store, log }: Readonly<{ store: SqlStore; log: Logger }>): Promise<ClaimOwner> {
   const id = randomUUID();
-  const stop = new AbortController();
   let state: ReadinessCheck = { ok: true, message: "answers" };
   let renewedAt = performance.now();
   let steadySince = renewedAt;
@@ -62,34 +60,26 @@ export async function joinClaimOwners({ store, log }: Readonly<{ store: SqlStore
     );
     if (startedMs - renewedAt > lifeMs) steadySince = performance.now();
     renewedAt = startedMs;
+    if (!state.ok) log.info({ event: "ledger-recovered" }, "the ledger responds again");
+    state = { ok: true, message: "answers" };
   };
-  const run = async (): Promise<void> => {
-    while (!stop.signal.aborted) {
-      await pauseInBackground(renewIntervalMs, stop.signal);
-      if (stop.signal.aborted) return;
-      try {
-        await renew();
-        if (!state.ok) log.info({ event: "ledger-recovered" }, "the ledger responds again");
-        state = { ok: true, message: "answers" };
-      } catch (error) {
-        if (state.ok) log.warn({ event: "ledger-lost", err: error }, "the ledger is not responding; payments get 503");
-        state = { ok: false, message: error instanceof Error ? error.message : String(error) };
-      }
-    }
+  const failed = (error: unknown): void => {
+    if (state.ok) log.warn({ event: "ledger-lost", err: error }, "the ledger is not responding; payments get 503");
+    state = { ok: false, message: error instanceof Error ? error.message : String(error) };
   };
 
   // A sole owner can't be alive, or the store could not have been opened.
   const gone = `expires_at_ms < ${store.nowMs} - $1 OR expires_at_ms = $2`;
   await store.change(`DELETE FROM claim_owner WHERE ${gone}`, [forgottenAfterMs, neverMs]);
   await renew();
-  const running = run();
+  const options = { intervalMs: renewIntervalMs, failed, waitsFirst: true };
+  const renewing = repeat(renew, options, { pause: pauseInBackground });
   return {
     id,
     graceMs: () => (performance.now() - steadySince > lifeMs ? 0 : graceAllMs),
     readiness: () => state,
     async [Symbol.asyncDispose]() {
-      stop.abort();
-      await running;
+      await renewing[Symbol.asyncDispose]();
       try {
         await store.change("DELETE FROM claim_owner WHERE id = $1", [id]);
       } catch (error) {

@@ -1,20 +1,26 @@
-import type { Logger } from "#daemon/log/log.ts";
+import { existsSync } from "node:fs";
+import { createLog, type Logger } from "#daemon/log/log.ts";
+import type { ReadinessCheck } from "#daemon/http/readiness.ts";
+import { StartupError } from "#daemon/process/startup-error.ts";
+import { Secret } from "#daemon/secrets/secret.ts";
 import { toEnvironmentName } from "#daemon/settings/leaf.ts";
-import { openSqliteStore } from "#daemon/sql/sqlite-store.ts";
 import { rejectBothLedgers } from "#daemon/sql/postgres-settings.ts";
+import { openSqliteStore } from "#daemon/sql/sqlite-store.ts";
+import type { SqlStore } from "#daemon/sql/store.ts";
 import { createChannelLedger, type ChannelLedger } from "./channel-ledger.ts";
 import { createClaimLedger, type ClaimLedger } from "./claim-ledger.ts";
 import { joinClaimOwners, createSoleClaimOwner } from "./claim-owner.ts";
-import type { ReadinessCheck } from "#daemon/http/readiness.ts";
 import { postgresClaimMigrations, sqliteClaimMigrations } from "./claim-schema.ts";
+import type { ClaimKey } from "./payment-claim.ts";
 import { resourceServerSettings, type ResourceServerSettings } from "../settings.ts";
+
+type LedgerSettings = ResourceServerSettings["ledger"];
 
 /** Ledger opened by this process. Disposal disowns the process's claims and closes the database. */
 export type OpenClaimLedger = AsyncDisposable &
   Readonly<{ ledger: ClaimLedger; channels: ChannelLedger; readiness: () => ReadinessCheck }>;
 
-/** Default path of the ledger's file. */
-export const defaultLedgerPath = ".gatehouse/resource-server/claims.sqlite";
+const defaultPath = ".gatehouse/resource-server/claims.sqlite";
 
 /**
  * Opens the configured ledger: the PostgreSQL database of all replicas, or a SQLite file exclusive to this process; during a hot restart,
@@ -23,36 +29,70 @@ export const defaultLedgerPath = ".gatehouse/resource-server/claims.sqlite";
  * @throws {StartupError} when both are configured, or the configured one can't be used.
  */
 export async function openClaimLedger(
-  { path, url, ...limits }: ResourceServerSettings["ledger"],
+  { path, url, ...limits }: LedgerSettings,
   { clock, log, isHandedOver }: Readonly<{ clock: () => number; log: Logger; isHandedOver: boolean }>,
 ): Promise<OpenClaimLedger> {
   if (path !== undefined && url !== undefined) throw rejectBothLedgers(nameSetting("path"), nameSetting("url"));
   await using resources = new AsyncDisposableStack();
-  const open = async () => {
-    if (url === undefined) {
-      const place = { path: path ?? defaultLedgerPath, setting: nameSetting("path") };
-      const rival = "the other resource server";
-      const options = { ...place, migrations: sqliteClaimMigrations, rival, isShared: isHandedOver };
-      const store = resources.use(openSqliteStore(options));
-      const owner = isHandedOver ? joinClaimOwners({ store, log }) : createSoleClaimOwner({ store });
-      return { store, owner: resources.use(await owner) };
-    }
-    // Lazy import, so that a start with SQLite does not pay for it.
-    const { openPostgresStore } = await import("#daemon/sql/postgres-store.ts");
-    const place = { url, setting: nameSetting("url"), schema: "gatehouse_resource_server" };
-    const store = resources.use(
-      await openPostgresStore({ ...limits, ...place, migrations: postgresClaimMigrations }, { log }),
-    );
-    return { store, owner: resources.use(await joinClaimOwners({ store, log })) };
-  };
-  const { store, owner } = await open();
+  const store = resources.use(
+    url === undefined
+      ? openFile(path ?? defaultPath, { setting: nameSetting("path"), rival: "the other", isShared: isHandedOver })
+      : await openDatabase({ ...limits, url }, nameSetting("url"), log),
+  );
+  const isShared = isHandedOver || url !== undefined;
+  const owner = resources.use(await (isShared ? joinClaimOwners({ store, log }) : createSoleClaimOwner({ store })));
   const owned = resources.move();
   return {
     ledger: createClaimLedger({ store, owner, clock }),
-    channels: createChannelLedger({ store, clock }),
+    channels: createChannelLedger({ store, clock, log }),
     readiness: owner.readiness,
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
+}
+
+/** Looks up the state of a claim in a resource server's ledger, for a command on the same host. */
+export type ClaimLookup = AsyncDisposable & Readonly<{ find: (key: ClaimKey) => Promise<string> }>;
+
+/**
+ * Opens a resource server's ledger by the path of its file or the URL of its database.
+ *
+ * @throws {StartupError} when it does not exist, is in use, or can't be used.
+ */
+export async function openClaimLookup(location: string): Promise<ClaimLookup> {
+  const setting = "--claims";
+  const isDatabase = /^postgres(?:ql)?:/.test(location);
+  if (!isDatabase && !existsSync(location))
+    throw new StartupError(`${setting} ${location}: ledger not found; specify the resource server's.`);
+  const log = createLog({ service: resourceServerSettings.service, level: "silent" });
+  const limits = resourceServerSettings.schema.shape.ledger.parse({});
+  const store = isDatabase
+    ? await openDatabase({ ...limits, url: new Secret(location) }, setting, log)
+    : openFile(location, { setting, rival: "the", isShared: true });
+  const text = "SELECT state FROM claims WHERE network = $1 AND asset = $2 AND payer = $3 AND nonce = $4";
+  return {
+    find: async ({ network, asset, payer, nonce }) =>
+      String((await store.rows(text, [network, asset, payer, nonce]))[0]?.["state"] ?? "none"),
+    [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
+  };
+}
+
+function openFile(
+  path: string,
+  { setting, rival, isShared }: Readonly<{ setting: string; rival: "the" | "the other"; isShared: boolean }>,
+): SqlStore {
+  const migrations = sqliteClaimMigrations;
+  return openSqliteStore({ path, setting, migrations, rival: `${rival} resource server`, isShared });
+}
+
+async function openDatabase(
+  options: Omit<LedgerSettings, "url" | "path"> & Readonly<{ url: Secret }>,
+  setting: string,
+  log: Logger,
+): Promise<SqlStore> {
+  // Lazy import, so that a start with SQLite does not pay for it.
+  const { openPostgresStore } = await import("#daemon/sql/postgres-store.ts");
+  const schema = "gatehouse_resource_server";
+  return openPostgresStore({ ...options, setting, schema, migrations: postgresClaimMigrations }, { log });
 }
 
 function nameSetting(key: "path" | "url"): string {

@@ -20,10 +20,10 @@ import { fingerprintPayment, readPaymentIdentifier, type PaymentKey } from "#x40
  * | settled | charged; response retained until a client has received it | the same PAYMENT-SIGNATURE gets the response |
  * | delivered | charged and sent; response retained until expiry, in case of loss | the same PAYMENT-SIGNATURE and buyer get it again |
  *
- * A claim is owned by the process that works on it or delivers it; no other process changes it while that process is alive
- * (`claim-owner.ts`). A claim belongs to one request: the same payment with another method, path, query or body gets nothing.
+ * Only the process that owns a claim changes it (`claim-owner.ts`). A claim belongs to one request: the same payment with another method,
+ * path, query or body gets nothing.
  */
-type ClaimState = "working" | "settling" | "settled" | "delivered";
+export type ClaimState = "working" | "settling" | "settled" | "delivered";
 
 /** Key of a claim, identical to its payment's key. */
 export type ClaimKey = PaymentKey;
@@ -32,7 +32,7 @@ export type ClaimKey = PaymentKey;
 export type NewClaim = Readonly<{
   key: ClaimKey;
   route: string;
-  /** Identifies the request; see `requestFingerprint`. */
+  /** Identifies the request; see {@link requestFingerprint}. */
   fingerprint: string;
   /** Identifies the signed payment; see `Payment.digest`. */
   digest: string;
@@ -45,34 +45,11 @@ export type NewClaim = Readonly<{
   idempotencyKey: string;
   /** Unix seconds. */
   validBefore: number;
-  /** Identifies the buyer; see {@link nameHolder}. Undefined in older claims, from before this field existed. */
+  /** Identifies the buyer; see {@link nameHolder}. Undefined in claims from before this field existed. */
   holder: string | undefined;
-  /** Identifies the payment's own identifier, for which a payer has at most one claim; see {@link nameIdentifier}. */
+  /** A payer has at most one claim per identifier; see {@link nameIdentifier}. */
   identifier: string | undefined;
 }>;
-
-/** Hashes the identifier that a payer chose for its payment; returns undefined if there is none. Hexadecimal SHA-256. */
-export function nameIdentifier(payload: PaymentPayload): string | undefined {
-  const id = readPaymentIdentifier(payload);
-  return id === undefined ? undefined : hash("sha256", `payment-identifier ${id}`);
-}
-
-/** What a payment buys, and on which terms. */
-type Purchase = Readonly<{ requirements: PaymentRequirements; fingerprint: string }>;
-
-/** Returns whether two purchases are the same for a payment-identifier; otherwise using it for both is a conflict. */
-export function isSamePurchase(a: Purchase, b: Purchase): boolean {
-  return fingerprintPayment(a.requirements, a.fingerprint) === fingerprintPayment(b.requirements, b.fingerprint);
-}
-
-/**
- * Identifies a buyer by data that is not on the chain. A settled authorization and its signature are public in a transaction, so a client
- * that requests a delivered response again must send the payment's own identifier, or come from the buyer's address (IPv6: /64).
- * Hexadecimal SHA-256.
- */
-export function nameHolder(identifier: string | undefined, client: string): string {
-  return identifier ?? hash("sha256", `address ${client}`);
-}
 
 /** Payment that buys, or bought, one response. */
 export type PaymentClaim = Readonly<
@@ -92,6 +69,34 @@ export type PaymentClaim = Readonly<
 /** Claim as looked up, with only the size of its response, because many clients may look it up at the same time. */
 export type FoundClaim = Readonly<Omit<PaymentClaim, "response"> & { hasResponse: boolean; responseBytes: number }>;
 
+/** Complete purchased response. */
+export type SoldResponse = Readonly<{
+  status: number;
+  headers: readonly (readonly [name: string, value: string])[];
+  body: Uint8Array<ArrayBuffer>;
+}>;
+
+/** Hashes the identifier that a payer chose for its payment; undefined if there is none. Hexadecimal SHA-256. */
+export function nameIdentifier(payload: PaymentPayload): string | undefined {
+  const id = readPaymentIdentifier(payload);
+  return id === undefined ? undefined : hash("sha256", `payment-identifier ${id}`);
+}
+
+type Purchase = Pick<NewClaim, "requirements" | "fingerprint">;
+
+/** Returns whether two purchases are the same for a payment-identifier; otherwise using it for both is a conflict. */
+export function isSamePurchase(a: Purchase, b: Purchase): boolean {
+  return fingerprintPayment(a.requirements, a.fingerprint) === fingerprintPayment(b.requirements, b.fingerprint);
+}
+
+/**
+ * Identifies a buyer by data that is not on the chain, where settled payments are public: the payment's own identifier, or the buyer's
+ * address (IPv6: /64). Hexadecimal SHA-256.
+ */
+export function nameHolder(identifier: string | undefined, client: string): string {
+  return identifier ?? hash("sha256", `address ${client}`);
+}
+
 /** Identifies a request by everything that determines what it buys: method, path with query, body. Hexadecimal SHA-256. */
 export function requestFingerprint(
   request: Readonly<{ method: string; target: string; body: Uint8Array | undefined }>,
@@ -101,10 +106,3 @@ export function requestFingerprint(
 }
 
 const noBodyHash = hash("sha256", new Uint8Array());
-
-/** Complete purchased response. */
-export type SoldResponse = Readonly<{
-  status: number;
-  headers: readonly (readonly [name: string, value: string])[];
-  body: Uint8Array<ArrayBuffer>;
-}>;

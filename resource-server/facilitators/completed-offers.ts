@@ -1,7 +1,7 @@
 import type { PaymentRequirements } from "@x402/core/types";
 import { rememberLast } from "#daemon/memoize.ts";
 import { schemes as knownSchemes } from "#x402/schemes.ts";
-import type { LiveRoutes } from "../routes/live-routes.ts";
+import type { SoldRoutes } from "../routes/sold-routes.ts";
 import type { Route, SoldKind } from "../routes/route.ts";
 import { exact } from "#x402/exact.ts";
 import { offeredSponsoring, sponsoringExtension } from "#x402/sponsored-approval.ts";
@@ -15,26 +15,23 @@ export function findKind(
   return kinds.find((kind) => kind.x402Version === 2 && kind.scheme === scheme && kind.network === network);
 }
 
-/** Adds to an offer what only the facilitator knows; undefined while no one could pay the offer. */
-function completeOffer(offer: PaymentRequirements, kinds: SupportedKinds["kinds"]): PaymentRequirements | undefined {
-  const extra = findKind(kinds, offer)?.extra;
-  const completed = extra === undefined ? offer : { ...offer, extra: { ...extra, ...offer.extra } };
-  const scheme = knownSchemes.find(({ name }) => name === offer.scheme);
-  return scheme?.objectionTo(completed) === undefined ? completed : undefined;
-}
-
-/** Completes offers, without those that no one could pay. */
+/** Adds to offers what only the facilitator knows, and leaves out those that no one could pay. */
 export function completeOffers(
   offers: readonly PaymentRequirements[],
   kinds: SupportedKinds["kinds"],
 ): readonly PaymentRequirements[] {
-  return offers.flatMap((offer) => completeOffer(offer, kinds) ?? []);
+  return offers.flatMap((offer) => {
+    const extra = findKind(kinds, offer)?.extra;
+    const completed = extra === undefined ? offer : { ...offer, extra: { ...extra, ...offer.extra } };
+    const scheme = knownSchemes.find(({ name }) => name === offer.scheme);
+    return scheme?.objectionTo(completed) === undefined ? [completed] : [];
+  });
 }
 
 /** A route currently for sale, with the offers that buyers may pay. */
 export type OfferedRoute = Readonly<{
   route: Route;
-  /** Returns the offers that a payment may accept; see {@link LiveRoutes}. */
+  /** Returns the offers that a payment may accept; see {@link SoldRoutes}. */
   taken: () => readonly PaymentRequirements[];
 }>;
 
@@ -48,18 +45,14 @@ type Listed = ReturnType<Facilitation["supported"]>;
  * approvals. A route stays the same object until its file or the list changes.
  */
 export function completeRoutes(
-  routes: Pick<LiveRoutes, "find" | "taken">,
+  routes: Pick<SoldRoutes, "find" | "taken">,
   supported: Facilitation["supported"],
 ): FindOfferedRoute {
   const completeBy = rememberLast((kinds: Listed["kinds"], extensions: Listed["extensions"]) => {
     const completed = new WeakMap<Route, OfferedRoute>();
     return (route: Route): OfferedRoute => {
-      const known = completed.get(route);
-      if (known !== undefined) return known;
-      const offered = {
-        route: completeRoute(route, { kinds, extensions }),
-        taken: () => completeOffers(routes.taken(route), kinds),
-      };
+      const taken = () => completeOffers(routes.taken(route), kinds);
+      const offered = completed.get(route) ?? { route: completeRoute(route, { kinds, extensions }), taken };
       completed.set(route, offered);
       return offered;
     };

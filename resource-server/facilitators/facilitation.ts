@@ -6,17 +6,13 @@ import { reason } from "#x402/reason.ts";
 import type { ReadPayment } from "#x402/scheme.ts";
 import type { ReadinessCheck } from "#daemon/http/readiness.ts";
 
-/** Payment for a facilitator: parsed by this process, or as sent to an earlier process, which left it in the ledger. */
+/** Payment parsed by this process, or as sent to an earlier process, which left it in the ledger. */
 export type PresentedPayment = Readonly<ReadPayment | { sent: PaymentPayload }>;
 
 /** Verifies and settles payments, with a facilitator over HTTP or in this process. Both methods throw only {@link FacilitationError}. */
 export type Facilitation = AsyncDisposable &
   Readonly<{
-    verify(
-      payment: PresentedPayment,
-      requirements: PaymentRequirements,
-      request?: RequestTrace,
-    ): Promise<VerifyResponse>;
+    verify(payment: PresentedPayment, offer: PaymentRequirements, request?: RequestTrace): Promise<VerifyResponse>;
     /**
      * May be called again for the same payment: it charges once (EIP-3009). `idempotencyKey` identifies the sale; a facilitator that
      * distinguishes callers returns the outcome to the first sale, and `duplicate_settlement` to any other.
@@ -63,9 +59,6 @@ export class FacilitationError extends Error {
   }
 }
 
-const text = z.string().nullish();
-const extra = z.record(z.string(), z.unknown()).nullish();
-
 /** Cleans a facilitator's message for client and log: one line, without anything sensitive that it may quote (a signature, or its node's URL). */
 function cleanMessage(value: string | null | undefined): string | undefined {
   if (value === null || value === undefined) return undefined;
@@ -88,16 +81,16 @@ function removeAbsent<T extends object>(value: { [Key in keyof T]: T[Key] | null
 const reverted = /^server returned an error response: error code (3|-32015|-?\d+: execution reverted)\b/i;
 
 /** Definite reasons; a failed simulation or transaction may be the facilitator's own fault. */
-const definite = new Set<string | undefined>(Object.values(reason));
-for (const unclear of [
-  "simulation",
-  "permit2Simulation",
-  "transaction",
-  "transferEvent",
-  "pending",
-  "duplicate",
-] as const)
-  definite.delete(reason[unclear]);
+const definite: ReadonlySet<string> = new Set(Object.values(reason)).difference(
+  new Set<string>([
+    reason.simulation,
+    reason.permit2Simulation,
+    reason.transaction,
+    reason.transferEvent,
+    reason.pending,
+    reason.duplicate,
+  ]),
+);
 
 /** Error instead of a verdict, as returned by the published Go facilitator: `{error: "<reason>: <message>"}`. */
 const worded = z.object({ error: z.string() }).transform(({ error }, context) => {
@@ -107,25 +100,20 @@ const worded = z.object({ error: z.string() }).transform(({ error }, context) =>
   return z.NEVER;
 });
 
+const text = z.string().nullish();
+const extra = z.record(z.string(), z.unknown()).nullish();
+const common = { payer: text, extensions: extra, extra };
+
 /** Facilitator's response to `/verify` (x402 version 2, VerifyResponse); `invalidReasonDetails` is x402-rs's name for the message. */
 export const verifyResponse = z.union([
   z
-    .object({
-      isValid: z.boolean(),
-      invalidReason: text,
-      invalidMessage: text,
-      invalidReasonDetails: text,
-      payer: text,
-      extensions: extra,
-      extra,
-    })
-    .transform(({ invalidReasonDetails, ...answer }) => {
-      const { invalidReason } = answer;
-      const invalidMessage = cleanMessage(answer.invalidMessage ?? invalidReasonDetails);
-      const isReverted = invalidReason === "unexpected_error" && reverted.test(invalidMessage ?? "");
-      const known = isReverted ? reason.simulation : invalidReason;
+    .object({ ...common, isValid: z.boolean(), invalidReason: text, invalidMessage: text, invalidReasonDetails: text })
+    .transform(({ invalidReasonDetails, invalidMessage: said, ...answer }) => {
+      const invalidMessage = cleanMessage(said ?? invalidReasonDetails);
+      const isReverted = answer.invalidReason === "unexpected_error" && reverted.test(invalidMessage ?? "");
+      const invalidReason = isReverted ? reason.simulation : answer.invalidReason;
       const told = answer.isValid ? answer.extra : undefined;
-      return removeAbsent<VerifyResponse>({ ...answer, invalidReason: known, invalidMessage, extra: told });
+      return removeAbsent<VerifyResponse>({ ...answer, invalidReason, invalidMessage, extra: told });
     }),
   worded.transform(({ reason: invalidReason, message: invalidMessage }) =>
     removeAbsent<VerifyResponse>({ isValid: false, invalidReason, invalidMessage }),
@@ -136,20 +124,15 @@ export const verifyResponse = z.union([
 export const settleResponse = z.union([
   z
     .object({
+      ...common,
       success: z.boolean(),
       errorReason: text,
       errorMessage: text,
-      payer: text,
       transaction: text,
       network: text,
       amount: text,
-      extensions: extra,
-      extra,
     })
-    .refine(
-      ({ success, transaction, network }) =>
-        !success || (typeof transaction === "string" && typeof network === "string"),
-    )
+    .refine(({ success, ...at }) => !success || (typeof at.transaction === "string" && typeof at.network === "string"))
     .transform(({ transaction, network, errorMessage, ...answer }) =>
       removeAbsent<SettleResponse>({
         ...answer,
@@ -158,15 +141,10 @@ export const settleResponse = z.union([
         network: (network ?? "") as Network,
       }),
     ),
-  worded.transform(({ reason: errorReason, message: errorMessage }) =>
-    removeAbsent<SettleResponse>({
-      success: false,
-      errorReason,
-      errorMessage,
-      transaction: "",
-      network: "" as Network,
-    }),
-  ),
+  worded.transform(({ reason: errorReason, message: errorMessage }) => {
+    const nowhere = { transaction: "", network: "" as Network };
+    return removeAbsent<SettleResponse>({ success: false, errorReason, errorMessage, ...nowhere });
+  }),
 ]);
 
 const settledAsset = z.object({ network: z.string().optional(), address: z.string(), decimals: z.number().optional() });

@@ -14,25 +14,30 @@ import type { ReadinessCheck } from "#daemon/http/readiness.ts";
 import type { Secret } from "#daemon/secrets/secret.ts";
 import type { ServiceContext } from "#daemon/service.ts";
 import { computeResponseTimeMs } from "../drain-time.ts";
+import type { HttpClient } from "../http-client.ts";
 import { FacilitationError, type Facilitation, type PresentedPayment } from "./facilitation.ts";
 import { tolerateLaterFailures } from "./facilitator-watch.ts";
 import { explainDecimals } from "./terms-check.ts";
 import type { ResourceServerSettings } from "../settings.ts";
 
-/** Section `settlement` without a facilitator URL; key and RPC URL are then required. */
-export type InProcessOptions = ResourceServerSettings["settlement"] &
-  Readonly<{ privateKey: readonly Secret[]; rpcUrl: string }>;
-
-export type InProcessDependencies = Readonly<{
-  /** Offers of the routes, whose tokens are settled in addition to the default token. */
-  offers?: readonly Pick<PaymentRequirements, "network" | "asset" | "extra">[];
+/** What the process gives to its facilitation, over HTTP or in the process. */
+export type FacilitationParts = Readonly<{
+  client: HttpClient;
   log: Logger;
-  audit?: AuditLog | undefined;
+  audit: AuditLog;
   metrics: Registry;
   clock: () => number;
   signal: AbortSignal;
 }> &
   Pick<ServiceContext, "isHandedOver" | "yields">;
+
+/** What is settled: the keys and node of the settings, which are then required, and the tokens of the routes' offers. */
+export type InProcessOptions = ResourceServerSettings &
+  Readonly<{
+    keys: readonly Secret[];
+    rpcUrl: string;
+    offers: readonly PaymentRequirements[];
+  }>;
 
 /**
  * Derives the settlement settings: the facilitator's defaults, except that callers waiting at shutdown get a response
@@ -46,17 +51,17 @@ export function planSettlementWithin(graceMs: number): FacilitatorOptions["settl
 
 /** Creates a facilitator that verifies and settles in this process (specification, "States and transitions": "verifies locally"). */
 export async function createFacilitatorInProcess(
-  { privateKey, rpcUrl, rpcTimeoutMs, ledgerPath, networks }: InProcessOptions,
-  { chain, token, ledger: claims, shutdown }: Pick<ResourceServerSettings, "chain" | "token" | "ledger" | "shutdown">,
-  dependencies: InProcessDependencies,
+  { chain, token, ledger: claims, shutdown, settlement, keys, rpcUrl, ...sold }: InProcessOptions,
+  dependencies: FacilitationParts,
 ): Promise<Facilitation> {
+  const { rpcTimeoutMs, ledgerPath, networks } = settlement;
   const usual = { network: `eip155:${chain.id}`, asset: token.address, extra: token } as const;
-  const offers = [usual, ...(dependencies.offers ?? [])];
+  const offers = [usual, ...sold.offers];
   const further = networks.map((each) => ({ chain: each, assets: listAssets(`eip155:${each.id}`, offers) }));
   const facilitator = await createFacilitator(
     {
       chain: { ...facilitatorDefaults.chain, id: chain.id, rpcUrl, rpcTimeoutMs },
-      signer: { privateKey },
+      signer: { privateKey: keys },
       assets: listAssets(usual.network, offers),
       networks: further.filter(({ assets }) => assets.length > 0),
       payees: [],

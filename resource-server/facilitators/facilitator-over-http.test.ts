@@ -35,6 +35,7 @@ async function facilitator(
       verifyTimeoutMs: timeoutMs,
       settleTimeoutMs: timeoutMs,
       kinds: [{ scheme: "exact", network: "eip155:1672" }],
+      offers: () => [],
       ...options,
     },
     {

@@ -10,31 +10,25 @@ import type { HttpClient } from "../http-client.ts";
 import {
   FacilitationError,
   type Facilitation,
+  type FacilitationErrorCode,
   settleResponse,
   supportedResponse,
   verifyResponse,
 } from "./facilitation.ts";
 import type { SoldKind } from "../routes/route.ts";
 import { watchFacilitator } from "./facilitator-watch.ts";
+import type { ResourceServerSettings } from "../settings.ts";
 import { createTermsCheck } from "./terms-check.ts";
 
-/** URL of a facilitator, and limits for its use. */
-export type FacilitatorOverHttpOptions = Readonly<{
-  url: string;
-  /** Sent with every call, if the facilitator requires one. */
-  apiKey?: Secret | undefined;
-  verifyTimeoutMs: number;
-  settleTimeoutMs: number;
-  /** Kinds of the offers, which the facilitator must support. */
-  kinds: readonly SoldKind[];
-  /** Returns the current offers, whose terms the facilitator must accept. Default: none. */
-  offers?: () => readonly PaymentRequirements[];
-}>;
-
-export type FacilitatorOverHttpDependencies = Readonly<{
-  client: HttpClient;
-  log: Logger;
-}>;
+/** Section `facilitator` of the settings with a URL, and what is sold through it. */
+export type FacilitatorOverHttpOptions = Omit<ResourceServerSettings["facilitator"], "url"> &
+  Readonly<{
+    url: string;
+    /** Kinds of the offers, which the facilitator must support. */
+    kinds: readonly SoldKind[];
+    /** Returns the current offers, whose terms the facilitator must accept. */
+    offers: () => readonly PaymentRequirements[];
+  }>;
 
 const answerLimitBytes = 65_536;
 const decoder = new TextDecoder();
@@ -48,11 +42,11 @@ type FacilitatorRequest = Readonly<{ timeoutMs: number; body?: unknown; headers?
  * with an unknown outcome.
  */
 export function createFacilitatorOverHttp(
-  options: FacilitatorOverHttpOptions,
-  { client, log }: FacilitatorOverHttpDependencies,
+  { apiKey, verifyTimeoutMs, settleTimeoutMs, ...options }: FacilitatorOverHttpOptions,
+  { client, log }: Readonly<{ client: HttpClient; log: Logger }>,
 ): Facilitation {
   const { url, headers: basic } = parseHttpEndpoint(options.url);
-  const credentials = { ...basic, ...(options.apiKey && buildKeyHeader(options.apiKey, "Authorization" in basic)) };
+  const credentials = { ...basic, ...(apiKey && buildKeyHeader(apiKey, "Authorization" in basic)) };
   const { origin, pathname, search } = new URL(url);
   const root = `${pathname}${search}`.replace(/\/+$/, "");
 
@@ -63,16 +57,10 @@ export function createFacilitatorOverHttp(
     const parsed = schema.safeParse(parseJson(text));
     // Other facilitators reject a payment with an error status, and a verdict as the body.
     if (parsed.success && (status === 200 || (status >= 400 && isRejection(parsed.data)))) return parsed.data;
-    if (status >= 500) throw new FacilitationError("failed", `${where} answered ${status}: ${formatExcerpt(text)}`);
-    if (status >= 400)
-      throw new FacilitationError(
-        isMalformed(status) ? "refused" : "denied",
-        `${where} answered ${status}: ${formatExcerpt(text)}`,
-      );
-    throw new FacilitationError(
-      "unintelligible",
-      `${where} is not an x402 facilitator: ${status} ${formatExcerpt(text)}`,
-    );
+    const excerpt = JSON.stringify(truncateText(text, 200));
+    if (status < 400)
+      throw new FacilitationError("unintelligible", `${where} is not an x402 facilitator: ${status} ${excerpt}`);
+    throw new FacilitationError(nameFault(status), `${where} answered ${status}: ${excerpt}`);
   }
 
   async function exchange(where: string, path: string, { timeoutMs, body, headers }: FacilitatorRequest) {
@@ -94,33 +82,22 @@ export function createFacilitatorOverHttp(
 
   const verify: Facilitation["verify"] = ({ sent }, requirements, request) =>
     send("/verify", verifyResponse, {
-      timeoutMs: options.verifyTimeoutMs,
+      timeoutMs: verifyTimeoutMs,
       body: buildRequestBody(sent, requirements),
       headers: request === undefined ? {} : requestTraceHeaders(request),
     });
-  const supported = () => send("/supported", supportedResponse, { timeoutMs: options.verifyTimeoutMs });
-  const watch = watchOffered(options, { log, supported, verify });
+  const supported = () => send("/supported", supportedResponse, { timeoutMs: verifyTimeoutMs });
+  const watch = watchFacilitator(options, { log, supported, rejectedTerms: createTermsCheck(options.offers, verify) });
   return {
+    ...watch,
     verify,
     settle: ({ sent }, requirements, idempotencyKey, request) =>
       send("/settle", settleResponse, {
-        timeoutMs: options.settleTimeoutMs,
+        timeoutMs: settleTimeoutMs,
         body: buildRequestBody(sent, requirements),
         headers: { "Idempotency-Key": idempotencyKey, ...(request && requestTraceHeaders(request)) },
       }),
-    readiness: watch.readiness,
-    settlesNothing: watch.settlesNothing,
-    supported: watch.supported,
-    [Symbol.asyncDispose]: () => watch[Symbol.asyncDispose](),
   };
-}
-
-/** Monitors whether the facilitator settles the current offers. */
-function watchOffered(
-  { kinds, offers = () => [] }: FacilitatorOverHttpOptions,
-  { verify, ...from }: Pick<Facilitation, "verify"> & Pick<Parameters<typeof watchFacilitator>[1], "log" | "supported">,
-) {
-  return watchFacilitator({ kinds }, { ...from, rejectedTerms: createTermsCheck(offers, { verify }) });
 }
 
 /** Puts the key into the unused header: credentials in the URL, for a proxy in front of the facilitator, occupy Authorization. */
@@ -135,17 +112,14 @@ function isRejection(body: unknown): boolean {
   return (isValid === false && Boolean(invalidReason)) || (success === false && Boolean(errorReason));
 }
 
-/** Returns whether a status means that the payment is malformed: 400, and 422 from frameworks that distinguish bad syntax from bad content. */
-function isMalformed(status: number): boolean {
-  return status === 400 || status === 422;
+/** 400, and 422 from frameworks that distinguish bad syntax from bad content, mean that the payment is malformed. */
+function nameFault(status: number): FacilitationErrorCode {
+  if (status >= 500) return "failed";
+  return status === 400 || status === 422 ? "refused" : "denied";
 }
 
 function buildRequestBody(paymentPayload: PaymentPayload, paymentRequirements: PaymentRequirements) {
   return { x402Version: paymentPayload.x402Version, paymentPayload, paymentRequirements };
-}
-
-function formatExcerpt(text: string): string {
-  return JSON.stringify(truncateText(text, 200));
 }
 
 const beforeTheRequest = new Set([

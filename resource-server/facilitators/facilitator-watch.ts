@@ -11,9 +11,6 @@ import type { RejectedTerms } from "./terms-check.ts";
 const fitPauseMs = 10_000;
 const unfitPauseMs = 500;
 
-/** Tracks whether a facilitator is usable, without calling it on each request. */
-export type FacilitatorWatch = AsyncDisposable & Pick<Facilitation, "readiness" | "settlesNothing" | "supported">;
-
 /**
  * Checks periodically whether a facilitator responds to `/supported` with the kinds of payment sold, and accepts the terms of the current
  * offers; logs each change. Once it was ready, failures are tolerated ({@link tolerateLaterFailures}).
@@ -29,7 +26,7 @@ export function watchFacilitator(
     supported: () => Promise<SupportedKinds>;
     rejectedTerms: (supported: SupportedKinds) => Promise<RejectedTerms | undefined>;
   }>,
-): FacilitatorWatch {
+): AsyncDisposable & Pick<Facilitation, "readiness" | "settlesNothing" | "supported"> {
   let state: ReadinessCheck = { ok: false, message: "not checked yet" };
   const followed = tolerateLaterFailures();
   let settlesNothing = false;
@@ -47,9 +44,8 @@ export function watchFacilitator(
       if (missing.length > 0) return tolerateIf(isPartial, describeMissing(missing, answer));
       const rejected = await rejectedTerms(answer);
       settlesNothing = rejected?.areAll === true;
-      return rejected === undefined
-        ? { ok: true, message: "answers" }
-        : tolerateIf(rejected.isPartial, rejected.message);
+      if (rejected === undefined) return { ok: true, message: "answers" };
+      return tolerateIf(rejected.isPartial, rejected.message);
     } catch (error) {
       return { ok: false, message: error instanceof Error ? error.message : String(error) };
     }

@@ -36,17 +36,14 @@ export type RejectedTerms = Readonly<{ message: string; areAll: boolean; isParti
  */
 export function createTermsCheck(
   offers: () => readonly PaymentRequirements[],
-  { verify }: Pick<Facilitation, "verify">,
-): (supported: SettledAssets & Pick<SupportedKinds, "kinds">) => Promise<RejectedTerms | undefined> {
+  verify: Facilitation["verify"],
+): (supported: SupportedKinds) => Promise<RejectedTerms | undefined> {
   let known: Readonly<{ terms: string; rejected: RejectedTerms | undefined; atMs: number }> | undefined;
   return async (supported) => {
     const decimals = explainDecimals(supported, offers());
     if (decimals !== undefined) return { message: decimals, areAll: true, isPartial: false };
     const payable = completeOffers(offers(), supported.kinds);
-    const byPayee = Map.groupBy(
-      payable,
-      ({ payTo, asset, scheme, network }) => `${payTo} ${asset} ${scheme} ${network}`,
-    );
+    const byPayee = Map.groupBy(payable, namePayee);
     const checked = [...byPayee.values()]
       .slice(0, payeesMax)
       .flatMap((each) => each.toSorted(compareAmounts).slice(0, 1));
@@ -90,6 +87,10 @@ async function judgeOffers(
   return { message, areAll: judged.every((one) => one.messages.length > 0), isPartial };
 }
 
+function namePayee({ payTo, asset, scheme, network }: PaymentRequirements): string {
+  return [payTo, asset, scheme, network].join(" ");
+}
+
 /** Returns why an offer's payments are rejected regardless of their signer, in one sentence; empty if they are not. */
 async function explainRejection(
   offer: PaymentRequirements,
@@ -119,11 +120,9 @@ async function signEmpty(accepted: PaymentRequirements): Promise<PaymentPayload>
   return { accepted, ...(await signer.createPaymentPayload(2, accepted)) };
 }
 
-type SettledAssets = Readonly<{ assets?: readonly SettledAsset[] | undefined }>;
-
 /** Describes a mismatch between the decimals of an offer's token and those used to convert prices; undefined if none is known. */
 export function explainDecimals(
-  { assets = [] }: SettledAssets,
+  { assets = [] }: Readonly<{ assets?: readonly SettledAsset[] | undefined }>,
   offers: readonly Pick<PaymentRequirements, "asset" | "extra" | "network">[],
 ): string | undefined {
   for (const { asset, extra, network } of offers) {

@@ -1,27 +1,209 @@
 import type { PaymentRequirements } from "@x402/core/types";
+import { z } from "zod";
+import type { FileReading } from "#daemon/files/watched-file.ts";
+import { address, httpUrl } from "#daemon/settings/types.ts";
+import { PriceError, convertPriceToAmount, decimalsMax } from "#x402/price.ts";
+import type { ChargedToken } from "#x402/scheme.ts";
+import { schemes } from "#x402/schemes.ts";
 
 /** Methods with which a route may be sold. HEAD is excluded, because it would charge for a body that is not sent. */
 export const routeMethods = ["GET", "POST", "PUT", "PATCH", "DELETE"] as const;
 
-/** Token sold by a route: its gateway tier and its validity. */
-export type TokenTerms = Readonly<{ tier: string; seconds: number }>;
+/** Paths that the server itself responds to. */
+const ownPaths = new Set(["/health", "/.well-known/jwks.json"]);
+
+const plainPath = /^\/$|^(\/[A-Za-z0-9._~-]+)+$/;
+
+const routeKey = z.string().superRefine((key, context) => {
+  const [method = "", path = "", ...rest] = key.split(" ");
+  const refuse = (message: string) => context.addIssue({ code: "custom", message });
+  if (rest.length > 0 || path === "") return refuse('expected "<METHOD> <path>", e.g. "GET /data"');
+  if (findMethod(method) === undefined) refuse(`method "${method}" is not one of ${routeMethods.join(", ")}`);
+  if (!plainPath.test(path) || path.split("/").some((segment) => segment === "." || segment === "..")) {
+    refuse(`path "${path}" must begin with / and contain only letters, digits and . _ ~ - between single slashes`);
+  }
+  if (ownPaths.has(path)) refuse(`${path} is reserved by the server; use another path`);
+});
+
+const findMethod = (method: string | undefined) => routeMethods.find((known) => known === method);
+
+const offer = z.strictObject({
+  scheme: z.literal(schemes.map(({ name }) => name)),
+  price: z.string(),
+  assetTransferMethod: z.literal(["eip3009", "permit2"]).optional(),
+  network: z.string().regex(/^eip155:\d+$/, 'expected "eip155:<chain id>"'),
+  payTo: address.optional(),
+  asset: z
+    .strictObject({
+      address,
+      name: z.string().min(1),
+      version: z.string().min(1),
+      decimals: z.int().min(0).max(decimalsMax),
+    })
+    .optional(),
+});
+
+/** Max validity of a sold token: one year. */
+const tokenSecondsMax = 31_536_000;
+
+const accepts = z.union([offer, z.array(offer).min(1).max(16)]);
+
+const product = z
+  .strictObject({
+    accepts,
+    description: z.string().max(1_000).optional(),
+    mimeType: z
+      .string()
+      .regex(/^[\w.+-]+\/[\w.+-]+(?:; *[\w.+-]+=[\w.+-]+)*$/, 'expected a media type, e.g. "application/json"')
+      .optional(),
+    upstream: httpUrl.transform((url) => new URL(url)).optional(),
+    token: z
+      .strictObject({
+        tier: z
+          .string()
+          .regex(/^[a-z][a-z0-9-]{0,31}$/, "expected a tier's name: lowercase letters, digits and hyphens"),
+        seconds: z.int().min(1).max(tokenSecondsMax),
+      })
+      .optional(),
+  })
+  .refine(({ upstream, token }) => (upstream === undefined) !== (token === undefined), {
+    path: ["upstream"],
+    message: "expected either upstream, the URL that paid requests are forwarded to, or token, what is sold instead",
+  });
+
+type Product = z.output<typeof product>;
+
+/** Max routes in one file. */
+const routesMax = 1_000;
+
+/**
+ * The routes file (specification, "x402 route protection configuration"): routes keyed by `<METHOD> <path>`, with `accepts` (one object or
+ * several), `description`, `mimeType`, and either `upstream`, the URL to which a paid request is forwarded, or `token`, the tier and
+ * validity of the access token for sale (specification, Authentication, 4).
+ */
+const routeFile = z
+  .record(routeKey, product)
+  .refine((routes) => Object.keys(routes).length > 0, "it has no routes; add one")
+  .refine((routes) => Object.keys(routes).length <= routesMax, `more than ${routesMax} routes`);
+
+/** The routes' offers alone, ignoring other errors. */
+const offersInFile = z.record(z.string(), z.object({ accepts }).or(z.unknown().transform(() => undefined)));
 
 /** Route for sale. */
-export type Route = Readonly<{
-  /** `<METHOD> <path>`, as in the routes file; identifies the route in metrics, logs and messages. */
-  key: string;
-  method: (typeof routeMethods)[number];
-  /** Matched exactly, byte for byte. */
-  path: string;
-  accepts: readonly PaymentRequirements[];
-  /** x402 extensions of its offers, in addition to the default ones. */
-  extensions?: Readonly<Record<string, unknown>> | undefined;
-  description: string | undefined;
-  mimeType: string | undefined;
-  /** URL to which a paid request is forwarded; a route has either this or `token`. */
-  upstream: URL | undefined;
-  token: TokenTerms | undefined;
-}>;
+export type Route = Readonly<
+  Omit<Product, "accepts"> & {
+    /** `<METHOD> <path>`, as in the routes file; identifies the route in metrics, logs and messages. */
+    key: string;
+    method: (typeof routeMethods)[number];
+    /** Matched exactly, byte for byte. */
+    path: string;
+    accepts: readonly PaymentRequirements[];
+    /** x402 extensions of its offers, in addition to the default ones. */
+    extensions?: Readonly<Record<string, unknown>> | undefined;
+  }
+>;
+
+/** Token sold by a route: its gateway tier and its validity. */
+export type TokenTerms = NonNullable<Product["token"]>;
 
 /** Kind of payment accepted by routes. */
 export type SoldKind = Readonly<{ scheme: string; network: string }>;
+
+/** Options for building routes from the content of a routes file. */
+export type RouteOptions = Readonly<{
+  /** Default token of offers. */
+  token: ChargedToken;
+  /** Networks on which the server settles; default: any, because a facilitator settles for it. */
+  networks?: readonly string[] | undefined;
+  /** Recipient for offers that specify none. */
+  payTo: string;
+  /** `maxTimeoutSeconds` of every offer. */
+  validitySeconds: number;
+}>;
+
+/** Builds the routes from the content of a routes file, or lists all its problems, each with the route and the field. */
+export async function buildRoutes(content: unknown, options: RouteOptions): Promise<FileReading<readonly Route[]>> {
+  const problems = findRouteProblems(content, options.token.network, options);
+  if (problems.length > 0) return { ok: false, problems };
+  const entries = Object.entries(routeFile.parse(content));
+  return { ok: true, value: await Promise.all(entries.map(([key, entry]) => buildRoute(key, entry, options))) };
+}
+
+async function buildRoute(key: string, entry: Product, options: RouteOptions): Promise<Route> {
+  const [sent, path = ""] = key.split(" ");
+  const method = findMethod(sent);
+  if (method === undefined) throw new TypeError(`${key}: the routes file's schema let an unknown method pass`);
+  const build = async (each: z.output<typeof offer>): Promise<PaymentRequirements> => {
+    const { scheme, price, assetTransferMethod } = each;
+    const selling = schemes.find(({ name }) => name === scheme);
+    if (selling === undefined) throw new TypeError(`${key}: the routes file's schema let an unknown scheme pass`);
+    // The schema guarantees the network's format, which its type does not express.
+    const network = each.network as ChargedToken["network"];
+    const token = each.asset === undefined ? options.token : { network, ...each.asset };
+    const { amount, asset, extra } = await selling.quote(price, token, assetTransferMethod);
+    const { payTo = options.payTo } = each;
+    const own = each.asset === undefined ? extra : { ...extra, decimals: each.asset.decimals };
+    return { scheme, network, amount, asset, payTo, maxTimeoutSeconds: options.validitySeconds, extra: own };
+  };
+  return { ...entry, key, method, path, accepts: await Promise.all([entry.accepts].flat().map(build)) };
+}
+
+/**
+ * Lists the problems in a routes file for a server whose default token is on a network: one line per problem, with the
+ * route and the field. Empty if it is valid.
+ */
+export function findRouteProblems(
+  content: unknown,
+  network: string,
+  { networks }: Pick<RouteOptions, "networks"> = {},
+): readonly string[] {
+  const { error } = routeFile.safeParse(content);
+  const offers = Object.entries(offersInFile.safeParse(content).data ?? {}).flatMap(([key, route]) =>
+    [route?.accepts ?? []]
+      .flat()
+      .flatMap((each) => findOfferProblems(each, network, networks).map((text) => `${key}: accepts.${text}`)),
+  );
+  return [...(error?.issues ?? []).flatMap(describeIssue), ...offers];
+}
+
+type Issue = z.core.$ZodIssue;
+
+function describeIssue(issue: Issue): readonly string[] {
+  return listInnermost(issue).map(({ path, message }) => {
+    const place = [...issue.path, ...path].map(String).join(": ") || "the whole file";
+    return `${place}: ${message}.`;
+  });
+}
+
+type Problem = Readonly<{ path: readonly PropertyKey[]; message: string }>;
+
+/** Lists the problems within an issue of a key, or of a union: those of the intended alternative. */
+function listInnermost(issue: Issue): readonly Problem[] {
+  if (issue.code === "invalid_key") return issue.issues.map(({ message }) => ({ path: [], message }));
+  if (issue.code !== "invalid_union") return [{ path: [], message: issue.message }];
+  return issue.errors.find((inner) => inner.some(({ path }) => path.length > 0)) ?? issue.errors[0] ?? [];
+}
+
+function findOfferProblems(
+  { scheme, price, network, asset, assetTransferMethod }: z.output<typeof offer>,
+  usual: string,
+  networks: readonly string[] | undefined,
+): string[] {
+  const problems: string[] = [];
+  const found = `network: found "${network}"; this server`;
+  if (network !== usual && asset === undefined) {
+    problems.push(`${found} charges on "${usual}" only (setting chain.id), unless the offer names its asset.`);
+  } else if (networks?.includes(network) === false) {
+    const settled = networks.map((each) => `"${each}"`).join(" or ");
+    problems.push(`${found} settles on ${settled} (setting settlement.networks).`);
+  }
+  if (assetTransferMethod !== undefined && scheme === "upto")
+    problems.push(`assetTransferMethod: scheme "${scheme}" has its own; remove it.`);
+  try {
+    convertPriceToAmount(price, asset?.decimals);
+  } catch (error) {
+    if (!(error instanceof PriceError)) throw error;
+    problems.push(`price: ${error.message}`);
+  }
+  return problems;
+}

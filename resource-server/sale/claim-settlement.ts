@@ -1,26 +1,39 @@
 import type { SettleResponse } from "@x402/core/types";
 import type { RequestTrace } from "#daemon/http/request-trace.ts";
+import type { AuditLog } from "#daemon/audit/audit-log.ts";
+import { readSettleState } from "#x402/answer.ts";
+import { namePayment } from "#x402/payment-identifier.ts";
+import { reason } from "#x402/reason.ts";
+import { schemes } from "#x402/schemes.ts";
+import type { ClaimLedger } from "../claims/claim-ledger.ts";
+import type { PaymentClaim } from "../claims/payment-claim.ts";
 import {
   FacilitationError,
   type Facilitation,
   type FacilitationErrorCode,
   type PresentedPayment,
 } from "../facilitators/facilitation.ts";
-import { readSettleState } from "#x402/answer.ts";
-import { reason } from "#x402/reason.ts";
-import { namePayment } from "#x402/payment-identifier.ts";
-import type { AuditEntry } from "#daemon/audit/audit-entry.ts";
-import type { AuditLog } from "#daemon/audit/audit-log.ts";
-import type { ClaimLedger } from "../claims/claim-ledger.ts";
-import type { PaymentClaim } from "../claims/payment-claim.ts";
-import { isUnused } from "./running-account.ts";
+import type { PaymentsInFlight } from "./payments-in-flight.ts";
+import type { SaleOutcome } from "./sale-outcome.ts";
+
+/** The parts of a seller that every step of a sale uses. */
+export type SaleParts = Readonly<{
+  ledger: ClaimLedger;
+  facilitation: Facilitation;
+  payments: PaymentsInFlight;
+  /** Called once for each charged payment. */
+  onSettled: (claim: PaymentClaim) => void;
+  /** Unix milliseconds. */
+  clock: () => number;
+  audit?: AuditLog | undefined;
+}>;
 
 /** Faults after which nothing can have been charged. */
 const didNothing: ReadonlySet<FacilitationErrorCode> = new Set(["unreachable", "refused", "denied"]);
 
 /**
- * Settles a claim whose payment is available. `readSettleState` maps the response to an outcome; if it is `pending`, so is its reason, with
- * the transaction if known. An error means that the facilitator was not reached or accepted nothing, so nothing was charged.
+ * Settles a claim whose payment is available. An unknown outcome is `pending`, with the transaction if known. An error means that the
+ * facilitator was not reached or accepted nothing, so nothing was charged.
  */
 export async function settleClaim(
   claim: PaymentClaim,
@@ -78,38 +91,67 @@ function buildPendingSettlement({ settlement, requirements, key }: PaymentClaim,
   };
 }
 
-/** Where the outcome of a settlement is recorded. */
-export type SettlementRecords = Readonly<{
-  ledger: ClaimLedger;
-  facilitation: Pick<Facilitation, "settlesInLedger">;
-  /** Called once for each charged payment. */
-  onSettled: (claim: PaymentClaim) => void;
-  audit?: AuditLog | undefined;
-}>;
-
-/** Records the outcome of a claim's settlement. */
-export async function recordSettlement(
+/** Records the outcome of a claim's settlement, and returns that of its sale. */
+export async function recordOutcome(
   claim: PaymentClaim,
   settlement: SettleResponse | FacilitationError,
-  { ledger, facilitation, onSettled, audit }: SettlementRecords,
-): Promise<void> {
+  parts: SaleParts,
+): Promise<SaleOutcome> {
+  const { ledger, facilitation } = parts;
   const { key, payload } = claim;
-  const state = settlement instanceof FacilitationError ? "refused" : readSettleState(settlement);
-  if (settlement instanceof FacilitationError || state === "refused") return ledger.release(key);
-  if (state === "pending") return ledger.pending(key, settlement);
-  // Before the ledger: after a kill in between, the outcome is requested and reported again.
-  audit?.add(describeCharge(claim, settlement));
-  const isUnsynced = payload !== undefined && facilitation.settlesInLedger?.(payload);
-  await (isUnused(claim) ? ledger.release(key) : ledger.settled(key, settlement, { isUnsynced }));
-  onSettled(claim);
+  if (settlement instanceof FacilitationError) {
+    await ledger.release(key);
+    return { kind: "no-verdict", cause: settlement };
+  }
+  switch (readSettleState(settlement)) {
+    case "refused": {
+      await ledger.release(key);
+      const { errorReason = "unexpected_settle_error", errorMessage: message } = settlement;
+      return { kind: "invalid", reason: errorReason, message, settlement };
+    }
+    case "pending":
+      await ledger.pending(key, settlement);
+      return { kind: "pending", settlement };
+    case "settled": {
+      // Before the ledger: after a kill in between, the outcome is requested and reported again.
+      reportCharge(claim, settlement, parts);
+      const isFree = isUnused(claim);
+      const isUnsynced = payload !== undefined && facilitation.settlesInLedger?.(payload);
+      await (isFree ? ledger.release(key) : ledger.settled(key, settlement, { isUnsynced }));
+      parts.onSettled(claim);
+      return createSoldOutcome({ ...claim, settlement }, parts, isFree);
+    }
+  }
 }
 
-/** Builds the audit entry of a payment charged for a response. */
-function describeCharge(
+/** Returns whether the payment of a settled claim may buy something else: it restates a running total, with nothing added. */
+function isUnused({ amount, requirements }: PaymentClaim): boolean {
+  return amount === "0" && schemes.find(({ name }) => name === requirements.scheme)?.busy !== undefined;
+}
+
+/** Creates the outcome of a charged claim; its payment stays owned until the delivery ends, unless its claim `isReleased`. */
+export function createSoldOutcome(
+  { key, response, settlement }: PaymentClaim,
+  { ledger, payments }: SaleParts,
+  isReleased = false,
+): SaleOutcome {
+  if (response === undefined || settlement === undefined) throw new TypeError("a settled claim without its response");
+  const end = async (isDelivered: boolean): Promise<void> => {
+    try {
+      await (isDelivered ? ledger.delivered(key) : ledger.disown(key));
+    } finally {
+      payments.release(key);
+    }
+  };
+  return { kind: "sold", response, settlement, ...(!isReleased && { end }) };
+}
+
+function reportCharge(
   { key, route, amount, requirements: { payTo } }: PaymentClaim,
   { transaction }: SettleResponse,
-): AuditEntry {
-  return {
+  { audit }: SaleParts,
+): void {
+  audit?.add({
     action: "payment-charged",
     outcome: "success",
     by: key.payer,
@@ -117,5 +159,5 @@ function describeCharge(
     payment: namePayment(key),
     before: { state: "settling" },
     after: { state: "settled", transaction, ...key, payTo: payTo.toLowerCase(), amount },
-  };
+  });
 }

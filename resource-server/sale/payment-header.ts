@@ -22,14 +22,11 @@ export type Payment = Readonly<{
   identifier: string | undefined;
 }>;
 
-/** Result of reading a PAYMENT-SIGNATURE header. */
-export type PaymentReading = Readonly<{ ok: true; payment: Payment } | { ok: false; message: string }>;
-
 /**
  * Reads a PAYMENT-SIGNATURE header (x402 version 2: base64 of a PaymentPayload in JSON). Parses a payment with an unknown scheme as
  * `exact`: whatever it accepts, its earlier purchase is found by its authorization.
  */
-export function readPayment(header: string): PaymentReading {
+export function readPayment(header: string): Readonly<{ ok: true; payment: Payment } | { ok: false; message: string }> {
   let decoded: unknown;
   try {
     decoded = decodePaymentSignatureHeader(header);
@@ -39,7 +36,8 @@ export function readPayment(header: string): PaymentReading {
   try {
     const envelope = readEnvelope(decoded, "");
     const scheme = schemes.find(({ name }) => name === envelope.accepted.scheme) ?? exact;
-    return { ok: true, payment: buildPayment(readBy(scheme, envelope, { path: "", audience: "client" })) };
+    const read = readBy(scheme, envelope, { path: "", audience: "client" });
+    return { ok: true, payment: buildPayment(read) };
   } catch (error) {
     if (!(error instanceof MalformedPaymentError)) throw error;
     return { ok: false, message: `PAYMENT-SIGNATURE: ${error.path || "the whole value"}: ${error.problem}` };

@@ -2,25 +2,20 @@ import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 import { StoreError } from "#daemon/sql/store.ts";
 import type { ClaimLedger } from "../claims/claim-ledger.ts";
 import type { PaymentClaim } from "../claims/payment-claim.ts";
-import type { PaymentOwners } from "../claims/payment-owners.ts";
 import type { Route } from "../routes/route.ts";
+import type { PaymentsInFlight } from "./payments-in-flight.ts";
 import type { SaleOutcome } from "./sale-outcome.ts";
 import type { UpstreamResult } from "../upstream/upstream.ts";
 
 /** Payment metrics. Labels are routes of the file and outcomes of the code, so that their number is limited. */
-export type PaymentMetrics = Readonly<{
-  count(route: Pick<Route, "key">, outcome: SaleOutcome["kind"] | "unpaid"): void;
-  /** Adds the charged amount of a settled payment, in the token's smallest units. */
-  charge(claim: PaymentClaim): void;
-  timeUpstream(route: Route, work: () => Promise<UpstreamResult>): Promise<UpstreamResult>;
-}>;
+export type PaymentMetrics = ReturnType<typeof createPaymentMetrics>;
 
 /** Adds the payment metrics to a registry. */
 export function createPaymentMetrics({
   ledger,
-  owners,
+  payments,
   registry,
-}: Readonly<{ ledger: ClaimLedger; owners: PaymentOwners; registry: Registry }>): PaymentMetrics {
+}: Readonly<{ ledger: Pick<ClaimLedger, "count">; payments: PaymentsInFlight; registry: Registry }>) {
   const registers = [registry];
   const requests = new Counter({
     name: "gatehouse_payment_requests_total",
@@ -45,7 +40,7 @@ export function createPaymentMetrics({
     name: "gatehouse_payments_in_flight",
     help: "Payments being processed or delivered.",
     registers: [],
-    collect: () => inFlight.set(owners.count()),
+    collect: () => inFlight.set(payments.count()),
   });
   const claims: Gauge<"state"> = new Gauge({
     name: "gatehouse_payment_claims",
@@ -61,9 +56,11 @@ export function createPaymentMetrics({
   });
   for (const gauge of [inFlight, claims]) registry.registerMetric(gauge);
   return {
-    count: (route, outcome) => requests.inc({ route: route.key, outcome }),
-    charge: ({ route, amount }) => charged.inc({ route }, Number(amount)),
-    async timeUpstream(route, work) {
+    count: (route: Pick<Route, "key">, outcome: SaleOutcome["kind"] | "unpaid") =>
+      requests.inc({ route: route.key, outcome }),
+    /** Adds the charged amount of a settled payment, in the token's smallest units. */
+    charge: ({ route, amount }: PaymentClaim) => charged.inc({ route }, Number(amount)),
+    async timeUpstream(route: Route, work: () => Promise<UpstreamResult>): Promise<UpstreamResult> {
       const end = upstream.startTimer({ route: route.key });
       const result = await work();
       end({ result: result.kind });

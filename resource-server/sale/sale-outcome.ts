@@ -1,13 +1,11 @@
 import type { PaymentRequirements, SettleResponse } from "@x402/core/types";
 import type { FacilitationError } from "../facilitators/facilitation.ts";
-import type { ClaimLedger } from "../claims/claim-ledger.ts";
-import type { PaymentClaim, SoldResponse } from "../claims/payment-claim.ts";
-import type { PaymentOwners } from "../claims/payment-owners.ts";
+import type { SoldResponse } from "../claims/payment-claim.ts";
 import type { UpstreamResult } from "../upstream/upstream.ts";
 
 /**
  * Outcome of a sale, for the client:
- * - `sold`: deliver the response, then end the delivery;
+ * - `sold`: deliver the response, then call `end` once, with whether the client received all of it; without `end`, nothing is left to do;
  * - `invalid`: the payment was rejected by verification, by settlement, or because it is spent; nothing more was charged;
  * - `pending`: the settlement's outcome is still unknown; the same payment gets it;
  * - `in-progress`: another request with the same payment is in progress;
@@ -18,7 +16,7 @@ import type { UpstreamResult } from "../upstream/upstream.ts";
  * - `no-ledger`: the ledger could not be read or written; anything already started is found later, and the same payment gets the result.
  */
 export type SaleOutcome = Readonly<
-  | { kind: "sold"; response: SoldResponse; settlement: SettleResponse; delivery: Delivery }
+  | { kind: "sold"; response: SoldResponse; settlement: SettleResponse; end?: (isDelivered: boolean) => Promise<void> }
   | {
       kind: "invalid";
       reason: string;
@@ -36,48 +34,3 @@ export type SaleOutcome = Readonly<
 
 /** Outcome when the ledger is unavailable. */
 export type SaleWithoutLedger = Readonly<{ kind: "no-ledger"; cause: Error }>;
-
-/** Callbacks for the end of a sold response's delivery. Exactly one must be called, once. */
-export type Delivery = Readonly<{
-  /** The client has received the whole response; the payment buys nothing more. */
-  delivered: () => Promise<void>;
-  /** The client disconnected; it may return with the same payment. */
-  undelivered: () => Promise<void>;
-}>;
-
-/** Creates the outcome of a charged claim; its payment stays owned until the delivery ends, unless its claim `isReleased`. */
-export function createSoldOutcome(
-  { key, response, settlement }: PaymentClaim,
-  {
-    ledger,
-    owners,
-  }: Readonly<{ ledger: Pick<ClaimLedger, "delivered" | "disown">; owners: Pick<PaymentOwners, "release"> }>,
-  isReleased = false,
-): SaleOutcome {
-  if (response === undefined || settlement === undefined) throw new TypeError("a settled claim without its response");
-  if (isReleased) {
-    owners.release(key);
-    return { kind: "sold", response, settlement, delivery: { delivered: async () => {}, undelivered: async () => {} } };
-  }
-  return {
-    kind: "sold",
-    response,
-    settlement,
-    delivery: {
-      async delivered() {
-        try {
-          await ledger.delivered(key);
-        } finally {
-          owners.release(key);
-        }
-      },
-      async undelivered() {
-        try {
-          await ledger.disown(key);
-        } finally {
-          owners.release(key);
-        }
-      },
-    },
-  };
-}

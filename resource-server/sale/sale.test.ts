@@ -1,17 +1,18 @@
 import { encodePaymentSignatureHeader } from "@x402/core/http";
 import type { PaymentPayload } from "@x402/core/types";
 import { afterEach, describe, expect, it } from "vitest";
-import { FairSlots } from "#daemon/fair-shares.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
 import { FacilitationError } from "../facilitators/facilitation.ts";
-import { createPaymentOwners } from "../claims/payment-owners.ts";
-import { createPaymentCopies } from "./payment-copies.ts";
 import { findAcceptedOffer, readPayment, type Payment } from "./payment-header.ts";
-import { resumeSettlement, sell, type SellingDependencies, type SaleRequest } from "./sale.ts";
+import { createPaymentsInFlight } from "./payments-in-flight.ts";
+import { resumeSettlement, type SaleRequest } from "./sale.ts";
+import { createSales } from "./sales.ts";
 import { createFacilitationStub, pendingResponse, settledResponse, transaction } from "../testing/facilitation-stub.ts";
 import { openTestLedger } from "../testing/claim-store.ts";
 import { offer as channelOffer, sign } from "../testing/sample-channel.ts";
 import { offer, createPayload, createPayment, paymentsClock } from "../testing/payments.ts";
+import type { PaymentClaim } from "../claims/payment-claim.ts";
+import type { SaleOutcome } from "./sale-outcome.ts";
 import type { UpstreamResult } from "../upstream/upstream.ts";
 
 const response = { status: 200, headers: [["content-type", "text/plain"]], body: new Uint8Array([1, 2, 3]) } as const;
@@ -26,15 +27,13 @@ async function shop(result: () => Promise<UpstreamResult> = async () => resource
   ledgers.push(ledger);
   const charged: string[] = [];
   const offers = [offer];
-  const dependencies: SellingDependencies = {
-    unverified: new FairSlots(20),
+  const parts = {
     responses: { hasRoom: () => hasRoom },
     clock: paymentsClock,
     ledger,
     facilitation,
-    owners: createPaymentOwners(),
-    copies: createPaymentCopies(),
-    onSettled: (claim) => charged.push(claim.key.nonce),
+    payments: createPaymentsInFlight(),
+    onSettled: (claim: PaymentClaim) => void charged.push(claim.key.nonce),
   };
   const request = (paid: Payment, fingerprint = "request"): SaleRequest => ({
     ...createOrder(paid, offers, fingerprint),
@@ -43,8 +42,9 @@ async function shop(result: () => Promise<UpstreamResult> = async () => resource
       return result();
     },
   });
-  const buy = (paid: Payment, fingerprint?: string) => sell(request(paid, fingerprint), dependencies);
-  return { facilitation, ledger, dependencies, buy, charged, offers, asked: facilitation.asked };
+  const { sell } = createSales({ inFlightMax: 40 }, parts);
+  const buy = (paid: Payment, fingerprint?: string) => sell(request(paid, fingerprint));
+  return { facilitation, ledger, parts, sell, buy, charged, offers, asked: facilitation.asked };
 }
 
 function createOrder(payment: Payment, offers = [offer], fingerprint = "request") {
@@ -60,9 +60,9 @@ function nonceUsed(named: string) {
   return { ...pendingResponse, transaction: named, errorReason: "invalid_exact_evm_nonce_already_used" };
 }
 
-async function deliver(outcome: Awaited<ReturnType<typeof sell>>) {
+async function deliver(outcome: SaleOutcome, isDelivered = true) {
   if (outcome.kind !== "sold") throw new Error(`expected a sale, found ${outcome.kind}`);
-  await outcome.delivery.delivered();
+  await outcome.end?.(isDelivered);
   return outcome;
 }
 
@@ -120,17 +120,14 @@ describe("sell", () => {
   });
 
   it("refuses a payment only when no copy of it can still be charged", async () => {
-    const { dependencies, facilitation, buy } = await shop();
+    const { parts, facilitation, buy } = await shop();
     const paid = createPayment();
     const refused = { isValid: false, invalidReason: "permit2_allowance_required" };
     const verified = Promise.withResolvers<void>();
     const verdicts = [Promise.resolve(refused), verified.promise.then(() => ({ isValid: true }))];
     const verify = () => verdicts.shift() ?? Promise.reject(new Error("verified a third time"));
-    const send = () =>
-      sell(
-        { ...createOrder(paid), work: async () => resource },
-        { ...dependencies, facilitation: { ...facilitation, verify } },
-      );
+    const { sell } = createSales({ inFlightMax: 40 }, { ...parts, facilitation: { ...facilitation, verify } });
+    const send = () => sell({ ...createOrder(paid), work: async () => resource });
     const [first, second] = [send(), send()];
     expect(await first).toEqual({ kind: "in-progress" });
     verified.resolve();
@@ -164,9 +161,8 @@ describe("sell", () => {
   });
 
   it("gives a delivered response to no stranger who has the payment from the chain, and to its identifier from everywhere", async () => {
-    const { dependencies } = await shop();
-    const from = (paid: Payment, client: string) =>
-      sell({ ...createOrder(paid), client, work: async () => resource }, dependencies);
+    const { sell } = await shop();
+    const from = (paid: Payment, client: string) => sell({ ...createOrder(paid), client, work: async () => resource });
     const plain = createPayment();
     await deliver(await from(plain, "192.0.2.1"));
     expect(await from(plain, "192.0.2.2")).toEqual({
@@ -183,7 +179,7 @@ describe("sell", () => {
   });
 
   it("charges one identifier of a payer once, though it signs anew: the same request gets the response, another one or other terms nothing", async () => {
-    const { buy, asked, charged, ledger, dependencies } = await shop();
+    const { buy, asked, charged, ledger, sell } = await shop();
     const named = () => createPayment({ ...createPayload(), ...identified("a-random-identifier-3") });
     const both = await Promise.all([buy(named()), buy(named())]);
     expect(both.map(({ kind }) => kind).toSorted()).toEqual(["in-progress", "sold"]);
@@ -195,7 +191,7 @@ describe("sell", () => {
     for (const changes of [{ amount: "20000" }, { asset: `0x${"0b".repeat(20)}` }, { payTo: `0x${"0c".repeat(20)}` }]) {
       const requirements = { ...offer, ...changes };
       const order = { ...createOrder(named()), requirements, work: async () => resource };
-      expect(await sell(order, dependencies)).toEqual({ kind: "other-request" });
+      expect(await sell(order)).toEqual({ kind: "other-request" });
     }
     expect(asked, "a conflict asks nobody").toEqual([]);
     await ledger.forgetResponses("delivered");
@@ -208,19 +204,14 @@ describe("sell", () => {
   });
 
   it("gives copies that come at one time one response, also those that are verified when it is delivered", async () => {
-    const { dependencies, facilitation, buy } = await shop();
+    const { parts, facilitation, buy } = await shop();
     const paid = createPayment();
     const verified = Promise.withResolvers<void>();
-    const late = sell(
-      {
-        ...createOrder(paid),
-        work: () => Promise.reject(new Error("worked twice")),
-      },
-      {
-        ...dependencies,
-        facilitation: { ...facilitation, verify: () => verified.promise.then(() => ({ isValid: true })) },
-      },
-    );
+    const verify = () => verified.promise.then(() => ({ isValid: true }));
+    const late = createSales({ inFlightMax: 40 }, { ...parts, facilitation: { ...facilitation, verify } }).sell({
+      ...createOrder(paid),
+      work: () => Promise.reject(new Error("worked twice")),
+    });
     await deliver(await buy(paid));
     verified.resolve();
     expect(await late).toEqual({ kind: "in-progress" });
@@ -247,8 +238,7 @@ describe("sell", () => {
   it("gives the response again when the client left before it had all of it", async () => {
     const { buy, asked, charged } = await shop();
     const paid = createPayment();
-    const first = await buy(paid);
-    if (first.kind === "sold") await first.delivery.undelivered();
+    await deliver(await buy(paid), false);
     expect(await deliver(await buy(paid))).toMatchObject({ response, settlement: settledResponse });
     expect(asked).toEqual(["verify", "work", "settle"]);
     expect(charged).toHaveLength(1);
@@ -266,7 +256,7 @@ describe("sell", () => {
     if (state === "settling") facilitation.settlements.unshift(pendingResponse);
     const paid = createPayment();
     const first = await buy(paid);
-    if (first.kind === "sold") await first.delivery.undelivered();
+    if (first.kind === "sold") await first.end?.(false);
     expect(await ledger.count()).toEqual({ [state]: 1 });
     offers.splice(0, 1, { ...offer, amount: "20000" });
     expect(await buy(paid)).toMatchObject({ kind: "sold", response, settlement: settledResponse });
@@ -282,8 +272,7 @@ describe("sell", () => {
   it("gives an undelivered response to the request that paid for it, and to no other", async () => {
     const { buy } = await shop();
     const paid = createPayment();
-    const first = await buy(paid);
-    if (first.kind === "sold") await first.delivery.undelivered();
+    await deliver(await buy(paid), false);
     expect(await buy(paid, "another request")).toEqual({ kind: "other-request" });
     expect(await buy(paid)).toMatchObject({ kind: "sold" });
   });
@@ -291,8 +280,7 @@ describe("sell", () => {
   it("does not give a response to who knows the nonce but not the signature", async () => {
     const { buy, facilitation } = await shop();
     const paid = createPayload();
-    const first = await buy(createPayment(paid));
-    if (first.kind === "sold") await first.delivery.undelivered();
+    await deliver(await buy(createPayment(paid)), false);
     const forged = createPayment({ ...paid, payload: { ...paid.payload, signature: `0x${"11".repeat(65)}` } });
     facilitation.verdicts.unshift({ isValid: false, invalidReason: "invalid_exact_evm_signature" });
     expect(await buy(forged)).toEqual({ kind: "invalid", reason: "invalid_exact_evm_signature" });
@@ -414,12 +402,12 @@ describe("sell, when the facilitator does not settle at once", () => {
 
 describe("sell, with a facilitator that tells callers apart", () => {
   it("requests one settlement by one name each time, whoever takes it up, and for another payment by another", async () => {
-    const { buy, facilitation, ledger, dependencies } = await shop();
+    const { buy, facilitation, ledger, parts } = await shop();
     facilitation.settlements.unshift(pendingResponse, pendingResponse);
     const paid = createPayment();
     await buy(paid);
     await buy(paid);
-    for (const claim of await ledger.unsettled(10)) await resumeSettlement(claim, dependencies);
+    for (const claim of await ledger.unsettled(10)) await resumeSettlement(claim, parts);
     await buy(createPayment());
     const [first, ...others] = facilitation.idempotencyKeys;
     expect(others).toEqual([first, first, expect.not.stringMatching(first ?? "")]);
@@ -445,11 +433,11 @@ describe("sell, with a facilitator that tells callers apart", () => {
 
 describe("resumeSettlement", () => {
   it("brings a pending settlement to its end, so that the client finds its response", async () => {
-    const { buy, facilitation, ledger, dependencies, charged, asked } = await shop();
+    const { buy, facilitation, ledger, parts, charged, asked } = await shop();
     facilitation.settlements.unshift(pendingResponse);
     const paid = createPayment();
     await buy(paid);
-    for (const claim of await ledger.unsettled(10)) await resumeSettlement(claim, dependencies);
+    for (const claim of await ledger.unsettled(10)) await resumeSettlement(claim, parts);
     expect([await ledger.count(), charged.length]).toEqual([{ settled: 1 }, 1]);
     asked.length = 0;
     expect(await buy(paid)).toMatchObject({ kind: "sold", response });
@@ -457,13 +445,13 @@ describe("resumeSettlement", () => {
   });
 
   it("leaves a payment alone that a request works on", async () => {
-    const { buy, facilitation, ledger, dependencies, asked } = await shop();
+    const { buy, facilitation, ledger, parts, asked } = await shop();
     facilitation.settlements.unshift(pendingResponse);
     await buy(createPayment());
     const [claim] = await ledger.unsettled(10);
-    dependencies.owners.acquire(claim!.key);
+    parts.payments.acquire(claim!.key);
     asked.length = 0;
-    await resumeSettlement(claim!, dependencies);
+    await resumeSettlement(claim!, parts);
     expect(asked).toEqual([]);
   });
 });

@@ -1,10 +1,10 @@
 import { randomUUID } from "node:crypto";
-import type { PaymentRequirements, SettleResponse } from "@x402/core/types";
-import type { HeldBytes } from "#daemon/memory/connection-memory.ts";
+import type { PaymentRequirements } from "@x402/core/types";
+import type { FairSlots } from "#daemon/fair-shares.ts";
 import type { RequestTrace } from "#daemon/http/request-trace.ts";
-import { FacilitationError, type Facilitation } from "../facilitators/facilitation.ts";
+import type { HeldBytes } from "#daemon/memory/connection-memory.ts";
+import { readVerifyState } from "#x402/answer.ts";
 import { reason } from "#x402/reason.ts";
-import { readSettleState } from "#x402/answer.ts";
 import {
   isSamePurchase,
   nameHolder,
@@ -13,15 +13,12 @@ import {
   type PaymentClaim,
 } from "../claims/payment-claim.ts";
 import type { RetainedResponses } from "../claims/retained-responses.ts";
-import type { PaymentOwners } from "../claims/payment-owners.ts";
-import type { PaymentCopies } from "./payment-copies.ts";
-import type { Payment } from "./payment-header.ts";
-import { createSoldOutcome, type SaleOutcome } from "./sale-outcome.ts";
-import { recordSettlement, resumeClaim, settleClaim, type SettlementRecords } from "./claim-settlement.ts";
-import { isRepetition, isUnused, rejectIfBusy, skipWork } from "./running-account.ts";
-import { chargeWork } from "./used-amount.ts";
-import { requestVerdict, type Verifier } from "./verdict.ts";
+import { FacilitationError } from "../facilitators/facilitation.ts";
 import type { UpstreamResult } from "../upstream/upstream.ts";
+import { createSoldOutcome, recordOutcome, resumeClaim, settleClaim, type SaleParts } from "./claim-settlement.ts";
+import type { Payment } from "./payment-header.ts";
+import type { SaleOutcome } from "./sale-outcome.ts";
+import { chargeWork, skipWork } from "./used-amount.ts";
 
 /** Request with its payment. */
 export type SaleRequest = Readonly<{
@@ -30,7 +27,7 @@ export type SaleRequest = Readonly<{
   requirements: PaymentRequirements | undefined;
   route: string;
   fingerprint: string;
-  /** Client address, as a key of {@link toAddressKey}. */
+  /** Client address, as a key of `toAddressKey`. */
   client: string;
   /** Memory for responses delivered to the client. */
   memory: Pick<HeldBytes, "tryAcquire">;
@@ -43,83 +40,75 @@ export type SaleRequest = Readonly<{
 /** Request whose payment accepts an offer of the route. */
 type Order = SaleRequest & Readonly<{ requirements: PaymentRequirements }>;
 
-export type SaleDependencies = SettlementRecords &
+export type SellingParts = SaleParts &
   Readonly<{
-    facilitation: Facilitation;
-    owners: PaymentOwners;
-    /** Unix milliseconds. */
-    clock: () => number;
+    responses: Pick<RetainedResponses, "hasRoom">;
+    /** Slots for payments that await a verdict: any client can send them, and they must leave capacity for valid ones. */
+    unverified: FairSlots;
   }>;
-
-export type SellingDependencies = SaleDependencies &
-  Pick<Verifier, "unverified"> &
-  Readonly<{ responses: Pick<RetainedResponses, "hasRoom">; copies: PaymentCopies }>;
 
 /**
  * Sells a response for a payment according to the states of `payment-claim.ts`, in the specification's order: verify,
  * work, settle; the caller delivers. A previously claimed payment gets its purchase without another charge, whatever
  * the current offers are.
  */
-export async function sell(request: SaleRequest, dependencies: SellingDependencies): Promise<SaleOutcome> {
-  const { key } = request.payment;
-  using copy = dependencies.copies.add(key);
-  const claim = await dependencies.ledger.find(key);
+export async function sell(request: SaleRequest, parts: SellingParts): Promise<SaleOutcome> {
+  const { ledger } = parts;
+  const { payment, requirements } = request;
+  const { key } = payment;
+  using copy = parts.payments.enter(key);
+  const claim = await ledger.find(key);
   if (isRepetition(claim, request)) {
     const isRepeated = claim.state === "delivered";
-    return runAsOwner(key, dependencies, () => collect(key, { ...request, isRepeated }, dependencies));
+    return runAsOwner(key, parts, () => collect(key, { ...request, isRepeated }, parts));
   }
-  const busy = rejectIfBusy(claim, request);
+  const busy = rejectIfBusy(claim, payment);
   if (busy !== undefined) return busy;
-  const { requirements } = request;
   if (requirements === undefined) return { kind: "invalid", reason: noOffer };
-  const latest = dependencies.clock() / 1_000 + requirements.maxTimeoutSeconds + clockSkewSeconds;
-  if (request.payment.validBefore > latest) return { kind: "invalid", reason: reason.validBefore };
-  if (!dependencies.responses.hasRoom(key.payer)) return { kind: "busy" };
+  const latest = parts.clock() / 1_000 + requirements.maxTimeoutSeconds + clockSkewSeconds;
+  if (payment.validBefore > latest) return { kind: "invalid", reason: reason.validBefore };
+  if (!parts.responses.hasRoom(key.payer)) return { kind: "busy" };
   const order = { ...request, requirements };
-  const earlier = await findIdentified(request.payment, dependencies);
+  const earlier = await findIdentified(payment, parts);
   if (earlier !== undefined && !isSamePurchase(earlier, order)) return { kind: "other-request" };
-  const refusal = await requestVerdict(order, dependencies);
+  const refusal = await requestVerdict(order, parts);
   if (refusal === undefined) {
     if (earlier === undefined) {
-      const bought = await runAsOwner(key, dependencies, () => buy(key, order, dependencies));
-      const begun = bought.kind === "in-progress" ? await dependencies.ledger.find(key) : undefined;
-      return (isRepetition(begun, request) ? undefined : rejectIfBusy(begun, request)) ?? bought;
+      const bought = await runAsOwner(key, parts, () => buy(key, order, parts));
+      const begun = bought.kind === "in-progress" ? await ledger.find(key) : undefined;
+      return (isRepetition(begun, request) ? undefined : rejectIfBusy(begun, payment)) ?? bought;
     }
     const again = { ...request, isIdentified: true, isRepeated: earlier.state === "delivered" };
-    return runAsOwner(earlier.key, dependencies, () => collect(earlier.key, again, dependencies));
+    return runAsOwner(earlier.key, parts, () => collect(earlier.key, again, parts));
   }
   // A payment being settled is no longer valid, and the settlement may come from another copy of this same request.
-  const begun = refusal.kind === "invalid" ? await dependencies.ledger.find(key) : undefined;
+  const begun = refusal.kind === "invalid" ? await ledger.find(key) : undefined;
   // The reason may be temporary, such as the payer's other payment in flight: a payment rejected here may be charged
   // through a copy that is verified later.
   if (!isRepetition(begun, request))
     return refusal.kind === "invalid" && copy.hasOthers() ? { kind: "in-progress" } : refusal;
-  return runAsOwner(key, dependencies, () => collect(key, request, dependencies));
+  return runAsOwner(key, parts, () => collect(key, request, parts));
 }
 
 /** Resumes a settlement with an unknown outcome, unless a request is working on the same payment. */
-export async function resumeSettlement(
-  { key }: Pick<PaymentClaim, "key">,
-  dependencies: SaleDependencies,
-): Promise<void> {
-  const { ledger, facilitation, owners } = dependencies;
-  if (!owners.acquire(key)) return;
+export async function resumeSettlement({ key }: Pick<PaymentClaim, "key">, parts: SaleParts): Promise<void> {
+  const { ledger, facilitation, payments } = parts;
+  if (!payments.acquire(key)) return;
   try {
     const claim = await ledger.acquire(key);
-    if (claim?.state === "settling")
-      await recordSettlement(claim, await resumeClaim(claim, facilitation), dependencies);
+    if (claim?.state === "settling") await recordOutcome(claim, await resumeClaim(claim, facilitation), parts);
     await ledger.disown(key);
   } finally {
-    owners.release(key);
+    payments.release(key);
   }
 }
 
 async function runAsOwner(
   key: ClaimKey,
-  { ledger, owners }: SaleDependencies,
+  { ledger, payments }: SaleParts,
   step: () => Promise<SaleOutcome>,
 ): Promise<SaleOutcome> {
-  if (!owners.acquire(key)) return { kind: "in-progress" };
+  if (!payments.acquire(key)) return { kind: "in-progress" };
   let outcome: SaleOutcome | undefined;
   try {
     outcome = await step();
@@ -127,7 +116,7 @@ async function runAsOwner(
     return outcome;
   } finally {
     // A sold response stays owned until its delivery ends, so that no second request gets it meanwhile.
-    if (outcome?.kind !== "sold") owners.release(key);
+    if (outcome?.kind !== "sold" || outcome.end === undefined) payments.release(key);
   }
 }
 
@@ -140,6 +129,53 @@ const clockSkewSeconds = 60;
 /** SDK's reason for a payment that accepts an offer that does not exist. */
 export const noOffer = "No matching payment requirements";
 
+/** SDK's reason for a payment that is not well-formed. */
+const malformed = "invalid_payload";
+
+/** Requests the facilitator's verdict on a payment; returns undefined if it is valid. */
+async function requestVerdict(
+  { payment, requirements, client, trace }: Order,
+  { facilitation, unverified }: SellingParts,
+): Promise<SaleOutcome | undefined> {
+  const entry = unverified.enter(client);
+  if (!entry.ok) return { kind: "busy" };
+  using _slot = entry.slot;
+  try {
+    const verdict = await facilitation.verify(payment.read, requirements, trace);
+    const state = readVerifyState(verdict);
+    if (state === "valid") return undefined;
+    const { invalidReason, invalidMessage: message, extra } = verdict;
+    if (state === "refused") {
+      const corrected = extra && { ...requirements, extra: { ...requirements.extra, ...extra } };
+      return { kind: "invalid", reason: invalidReason ?? malformed, message, corrected };
+    }
+    const cause = new FacilitationError("failed", `the facilitator's verdict is its own fault: ${invalidReason}`);
+    return { kind: "no-verdict", cause };
+  } catch (error) {
+    if (!(error instanceof FacilitationError)) throw error;
+    return error.code === "refused" ? { kind: "invalid", reason: malformed } : { kind: "no-verdict", cause: error };
+  }
+}
+
+/**
+ * Returns whether a request repeats the purchase of a claim, so that the buyer gets the response it paid for. A payment
+ * that repeats a running total may also be for a new purchase, e.g. from a buyer that lost its count; verification
+ * decides.
+ */
+function isRepetition(claim: FoundClaim | undefined, { payment, fingerprint }: SaleRequest): claim is FoundClaim {
+  if (claim?.digest !== payment.digest) return false;
+  if (payment.read.scheme.busy === undefined) return true;
+  const isMarked = claim.holder === payment.identifier;
+  return claim.fingerprint === fingerprint && (claim.state !== "delivered" || isMarked);
+}
+
+/** Returns the rejection of a payment whose account has another request in flight; undefined if it has none. */
+function rejectIfBusy(claim: FoundClaim | undefined, { read }: Payment): SaleOutcome | undefined {
+  const { busy } = read.scheme;
+  const isInFlight = claim?.state === "working" || claim?.state === "settling";
+  return isInFlight && busy !== undefined ? { kind: "invalid", reason: busy } : undefined;
+}
+
 /**
  * Returns this payer's earlier purchase with the payment's identifier. A verified payment that a buyer signed again
  * with the same identifier, after losing the response, is not charged: it gets that response, if it is for the same
@@ -147,21 +183,21 @@ export const noOffer = "No matching payment requirements";
  */
 async function findIdentified(
   { key: { payer }, identifier }: Payment,
-  { ledger }: Pick<SaleDependencies, "ledger">,
+  { ledger }: SaleParts,
 ): Promise<FoundClaim | undefined> {
   const key = identifier === undefined ? undefined : await ledger.findIdentified(payer, identifier);
-  return key === undefined ? undefined : ledger.find(key);
+  return key && ledger.find(key);
 }
 
-async function buy(key: ClaimKey, request: Order, dependencies: SaleDependencies): Promise<SaleOutcome> {
-  const { ledger, facilitation } = dependencies;
+async function buy(key: ClaimKey, request: Order, parts: SaleParts): Promise<SaleOutcome> {
+  const { ledger, facilitation } = parts;
   const { payment, requirements, route, fingerprint } = request;
   const { read, digest, validBefore, identifier } = payment;
   const payload = read.sent;
   const idempotencyKey = randomUUID();
   const holder = nameHolder(identifier, request.client);
   const begun = { key, route, fingerprint, digest, payload, requirements, idempotencyKey, validBefore, holder };
-  if (!(await ledger.claim({ ...begun, identifier }))) return collect(key, request, dependencies);
+  if (!(await ledger.claim({ ...begun, identifier }))) return collect(key, request, parts);
   let result: ReturnType<typeof chargeWork> | undefined;
   try {
     result = chargeWork(skipWork(read) ?? (await request.work()), requirements);
@@ -172,7 +208,7 @@ async function buy(key: ClaimKey, request: Order, dependencies: SaleDependencies
   const { response, amount } = result;
   await ledger.settling(key, response, amount, { isUnsynced: facilitation.settlesInLedger?.(payload) });
   const claim: PaymentClaim = { ...begun, state: "settling", amount, response, settlement: undefined };
-  return recordOutcome(claim, await settleClaim(claim, read, facilitation, request.trace), dependencies);
+  return recordOutcome(claim, await settleClaim(claim, read, facilitation, request.trace), parts);
 }
 
 /**
@@ -182,8 +218,8 @@ async function buy(key: ClaimKey, request: Order, dependencies: SaleDependencies
 type Collection = SaleRequest & Readonly<{ isRepeated?: boolean; isIdentified?: boolean }>;
 
 /** Delivers an earlier claim's purchase to its owner: again to a returning client, and once to concurrent copies. */
-async function collect(key: ClaimKey, request: Collection, dependencies: SaleDependencies): Promise<SaleOutcome> {
-  const { ledger, facilitation } = dependencies;
+async function collect(key: ClaimKey, request: Collection, parts: SaleParts): Promise<SaleOutcome> {
+  const { ledger, facilitation } = parts;
   const found = await ledger.find(key);
   if (found === undefined) return { kind: "in-progress" };
   if (found.state !== "working") {
@@ -197,35 +233,16 @@ async function collect(key: ClaimKey, request: Collection, dependencies: SaleDep
   if (!request.memory.tryAcquire(found.responseBytes)) return { kind: "busy" };
   const claim = await ledger.acquire(key);
   if (claim === undefined) return { kind: "in-progress" };
-  if (claim.state === "working") {
-    // The process that worked on it exited or could not record its end; nothing was charged, and the next request starts over.
-    await ledger.release(key);
-    return { kind: "in-progress" };
+  switch (claim.state) {
+    case "working":
+      // The process that worked on it exited or could not record its end; nothing was charged, and the next request starts over.
+      await ledger.release(key);
+      return { kind: "in-progress" };
+    case "settling":
+      return recordOutcome(claim, await resumeClaim(claim, facilitation, request.trace), parts);
+    default:
+      return createSoldOutcome(claim, parts);
   }
-  if (claim.state === "settled" || claim.state === "delivered") return createSoldOutcome(claim, dependencies);
-  return recordOutcome(claim, await resumeClaim(claim, facilitation, request.trace), dependencies);
 }
 
 const spent: SaleOutcome = { kind: "invalid", reason: "invalid_exact_evm_nonce_already_used" };
-
-async function recordOutcome(
-  claim: PaymentClaim,
-  settlement: SettleResponse | FacilitationError,
-  dependencies: SaleDependencies,
-): Promise<SaleOutcome> {
-  await recordSettlement(claim, settlement, dependencies);
-  if (settlement instanceof FacilitationError) return { kind: "no-verdict", cause: settlement };
-  switch (readSettleState(settlement)) {
-    case "settled":
-      return createSoldOutcome({ ...claim, state: "settled", settlement }, dependencies, isUnused(claim));
-    case "refused":
-      return {
-        kind: "invalid",
-        reason: settlement.errorReason ?? "unexpected_settle_error",
-        message: settlement.errorMessage,
-        settlement,
-      };
-    case "pending":
-      return { kind: "pending", settlement };
-  }
-}

@@ -1,21 +1,13 @@
 import type { PaymentRequirements } from "@x402/core/types";
 import { z } from "zod";
+import { parseJson } from "#daemon/json-rpc.ts";
 import type { SoldResponse } from "../claims/payment-claim.ts";
 import type { UpstreamResult } from "../upstream/upstream.ts";
 import { convertPriceToAmount, PriceError } from "#x402/price.ts";
+import type { ReadPayment } from "#x402/scheme.ts";
 import { schemes } from "#x402/schemes.ts";
 
-const overrides = z
-  .string()
-  .transform((text, context): unknown => {
-    try {
-      return JSON.parse(text);
-    } catch {
-      context.addIssue("not JSON");
-      return z.NEVER;
-    }
-  })
-  .pipe(z.object({ amount: z.string() }));
+const overrides = z.object({ amount: z.string() });
 
 const percent = /^(\d{1,3})(?:\.(\d{1,2}))?%$/;
 const units = /^\d{1,78}$/;
@@ -42,23 +34,29 @@ export function chargeWork(
 function readUsedAmount(header: string | undefined, offer: PaymentRequirements): string | undefined {
   const isMax = schemes.find(({ name }) => name === offer.scheme)?.isMax ?? false;
   if (!isMax || header === undefined) return offer.amount;
-  const text = overrides.safeParse(header).data?.amount;
+  const text = overrides.safeParse(parseJson(header)).data?.amount;
   const amount = text === undefined ? undefined : convert(text, offer);
   return amount === undefined || amount > BigInt(offer.amount) ? undefined : String(amount);
 }
 
-function convert(text: string, { amount, extra }: PaymentRequirements): bigint | undefined {
-  const max = BigInt(amount);
+function convert(text: string, { amount, extra: { decimals } }: PaymentRequirements): bigint | undefined {
   const share = percent.exec(text);
-  if (share !== null) return (max * BigInt((share[1] ?? "") + (share[2] ?? "").padEnd(2, "0"))) / 10_000n;
+  if (share !== null) return (BigInt(amount) * BigInt((share[1] ?? "") + (share[2] ?? "").padEnd(2, "0"))) / 10_000n;
   if (units.test(text)) return BigInt(text);
   if (!text.startsWith("$")) return undefined;
   if (/^\$0+(\.0+)?$/.test(text)) return 0n;
   try {
-    const { decimals } = extra;
     return BigInt(convertPriceToAmount(text, typeof decimals === "number" ? decimals : undefined));
   } catch (error) {
     if (error instanceof PriceError) return undefined;
     throw error;
   }
+}
+
+/** Returns the result instead of work for a payment that requests a refund; undefined for others. */
+export function skipWork({ scheme, payment }: ReadPayment): UpstreamResult | undefined {
+  if (scheme.buysNothing?.(payment) !== true) return undefined;
+  const body = Buffer.from('{"message":"The channel is refunded; PAYMENT-RESPONSE has the details."}');
+  const response = { status: 200, headers: [["content-type", "application/json"]] as const, body };
+  return { kind: "resource", response, used: '{"amount":"0"}' };
 }

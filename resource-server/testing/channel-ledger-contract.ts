@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import type { SqlStore } from "#daemon/sql/store.ts";
 import type { ChannelConfig } from "#x402/batch-settlement/payload.ts";
 import type { Hex } from "#x402/hex.ts";
-import { createChannelLedger } from "../claims/channel-ledger.ts";
+import { openTestChannels } from "./claim-store.ts";
 
 const address = (digits: string): Hex => `0x${digits.repeat(20)}`;
 const config: ChannelConfig = {
@@ -21,9 +21,8 @@ const signature: Hex = `0x${"22".repeat(65)}`;
 /** Defines the tests that every ledger of channels must pass, whatever its storage; `open` returns an empty store. */
 export function testChannelLedger(open: () => Promise<SqlStore>): void {
   it("charges a channel once on top of each total, claims what was charged, and forgets what the chain knows", async () => {
-    await using store = await open();
     let nowMs = 1_000;
-    const ledger = createChannelLedger({ store, clock: () => nowMs });
+    await using ledger = openTestChannels(() => nowMs, { store: await open() });
     expect(await ledger.find(channel.id)).toBeUndefined();
     expect(await ledger.observe(channel, state)).toMatchObject({ ...channel, charged: 50n, voucher: undefined, state });
     const charge = { before: 50n, amount: 10n, max: 75n, signature };
@@ -52,8 +51,7 @@ export function testChannelLedger(open: () => Promise<SqlStore>): void {
   });
 
   it("counts as charged what the chain claimed in another's name, without a voucher, whatever the number of digits", async () => {
-    await using store = await open();
-    const ledger = createChannelLedger({ store, clock: () => 1_000 });
+    await using ledger = openTestChannels(() => 1_000, { store: await open() });
     await ledger.observe(channel, state);
     await ledger.charge(channel.id, { before: 50n, amount: 10n, max: 60n, signature });
     const seen = async (totalClaimed: bigint) => (await ledger.observe(channel, { ...state, totalClaimed })).charged;
@@ -64,9 +62,8 @@ export function testChannelLedger(open: () => Promise<SqlStore>): void {
   });
 
   it("lists owed channels page by page, and those whose payers withdraw", async () => {
-    await using store = await open();
     let nowMs = 1_000;
-    const ledger = createChannelLedger({ store, clock: () => nowMs });
+    await using ledger = openTestChannels(() => nowMs, { store: await open() });
     const ids = ["a1", "a2", "a3", "a4"].map((digits): Hex => `0x${digits.repeat(32)}`);
     for (const [index, id] of ids.entries()) {
       await ledger.observe({ ...channel, id }, { ...state, withdrawRequestedAt: index === 2 ? 7 : 0 });

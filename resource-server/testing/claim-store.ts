@@ -1,35 +1,50 @@
 import { pino } from "pino";
+import type { Logger } from "#daemon/log/log.ts";
 import { openSqliteStore } from "#daemon/sql/sqlite-store.ts";
+import type { SqlStore } from "#daemon/sql/store.ts";
+import { createChannelLedger, type ChannelLedger } from "../claims/channel-ledger.ts";
 import { createClaimLedger, type ClaimLedger } from "../claims/claim-ledger.ts";
 import { createSoleClaimOwner, joinClaimOwners } from "../claims/claim-owner.ts";
 import { sqliteClaimMigrations } from "../claims/claim-schema.ts";
 
-/** Time to wait for a file locked by another ledger, which keeps the lock for the duration of a test. */
-const waitMs = 200;
+const silent = pino({ level: "silent" });
+
+/** Opens a ledger's SQLite file, or one in memory. */
+function openStore(path: string, isShared = false): SqlStore {
+  // A file locked by another ledger stays locked for the duration of a test.
+  const place = { path, rival: "the other test", setting: "ledger.path", waitMs: 200, isShared };
+  return openSqliteStore({ ...place, migrations: sqliteClaimMigrations });
+}
 
 /** Opens a ledger in a SQLite file, or in memory. Disposal closes the file. */
 export async function openTestLedger(
   path = ":memory:",
   clock: () => number = Date.now,
 ): Promise<AsyncDisposable & ClaimLedger> {
-  const place = { path, rival: "the other test", setting: "ledger.path", waitMs };
-  const store = openSqliteStore({ ...place, migrations: sqliteClaimMigrations });
+  const store = openStore(path);
   const owner = await createSoleClaimOwner({ store });
   return { ...createClaimLedger({ store, owner, clock }), [Symbol.asyncDispose]: () => store[Symbol.asyncDispose]() };
 }
 
-/** Opens a ledger in a SQLite file as one of several processes that share it. Disposing of it releases its claims and closes the file. */
+/** Joins a ledger as one of several processes that share its store. Disposing of it releases its claims and closes the store. */
 export async function joinTestLedger(
-  path: string,
+  location: string | Promise<SqlStore>,
   clock: () => number = Date.now,
 ): Promise<AsyncDisposable & ClaimLedger> {
   await using resources = new AsyncDisposableStack();
-  const place = { path, rival: "the other test", setting: "ledger.path", waitMs, isShared: true };
-  const store = resources.use(openSqliteStore({ ...place, migrations: sqliteClaimMigrations }));
-  const owner = resources.use(await joinClaimOwners({ store, log: pino({ level: "silent" }) }));
+  const store = resources.use(typeof location === "string" ? openStore(location, true) : await location);
+  const { id } = resources.use(await joinClaimOwners({ store, log: silent }));
   const owned = resources.move();
   return {
-    ...createClaimLedger({ store, owner: { id: owner.id, graceMs: () => 0 }, clock }),
+    ...createClaimLedger({ store, owner: { id, graceMs: () => 0 }, clock }),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
+}
+
+/** Opens the channels of a ledger, in memory unless there is a store. */
+export function openTestChannels(
+  clock: () => number = Date.now,
+  { log = silent, store = openStore(":memory:") }: Readonly<{ log?: Logger; store?: SqlStore }> = {},
+): AsyncDisposable & ChannelLedger {
+  return { ...createChannelLedger({ store, clock, log }), [Symbol.asyncDispose]: () => store[Symbol.asyncDispose]() };
 }

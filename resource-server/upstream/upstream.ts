@@ -11,8 +11,6 @@ import {
 } from "./forwarded-headers.ts";
 import type { Route } from "../routes/route.ts";
 import type { SoldResponse } from "../claims/payment-claim.ts";
-import { createResponseReservations, NoMemoryError } from "./response-reservation.ts";
-import type { TokenIssuer } from "../token-issuer.ts";
 
 /** Header by which an upstream reports what a request used (the SDK's `SETTLEMENT_OVERRIDES_HEADER`), JSON with `amount`. */
 const usedAmountHeader = "settlement-overrides";
@@ -43,37 +41,47 @@ export type UpstreamResult = Readonly<
   | { kind: "busy" }
 >;
 
-/** Limits of one forwarded request. */
-export type UpstreamOptions = Readonly<{ timeoutMs: number; responseLimitBytes: number }>;
+/** No memory available to buffer a response. Nothing was charged for it. */
+class NoMemoryError extends Error {
+  override readonly name = "NoMemoryError";
+  readonly code = "no_room";
+}
 
-/** Forwards paid requests. Never throws: errors are results. */
-export type Upstream = (request: PaidRequest) => Promise<UpstreamResult>;
-
-/** Creates the forwarder of paid requests. Does not follow redirects, because they would leave the configured URL. */
+/** Creates the forwarder of paid requests; its errors are results. Does not follow redirects, because they would leave the configured URL. */
 export function createUpstream(
-  options: UpstreamOptions,
+  options: Readonly<{ timeoutMs: number; responseLimitBytes: number }>,
   { client, signal }: Readonly<{ client: HttpClient; signal: AbortSignal }>,
-): Upstream {
-  const rooms = createResponseReservations();
-  return async (request) => {
-    const { upstream } = request.route;
+) {
+  /** Size of each route's largest response so far, for which memory is reserved before its upstream is queried. */
+  const largest = new WeakMap<Route, number>();
+  return async (request: PaidRequest): Promise<UpstreamResult> => {
+    const { route, memory } = request;
+    const { upstream } = route;
     if (upstream === undefined) return buildFailure(502, "the route has no upstream");
-    const room = rooms.open(request);
-    if (room === undefined) return { kind: "busy" };
+    let heldBytes = largest.get(route) ?? 0;
+    if (!memory.tryAcquire(heldBytes)) return { kind: "busy" };
+    let length = 0;
+    const hold = (bytes: number): void => {
+      length += bytes;
+      if (length <= heldBytes) return;
+      largest.set(route, Math.max(length, largest.get(route) ?? 0));
+      if (!memory.tryAcquire(length - heldBytes)) throw new NoMemoryError("no memory left for the upstream's response");
+      heldBytes = length;
+    };
     try {
       const response = await client({
         origin: upstream.origin,
         path: buildUpstreamPath(upstream, request.target),
-        method: request.route.method,
+        method: route.method,
         // Credentials in the configured URL are the seller's own and override the client's.
         headers: { ...buildForwardedHeaders(request.headers, request.origin), ...readCredentials(upstream) },
         body: request.body,
         timeoutMs: options.timeoutMs,
         limitBytes: options.responseLimitBytes,
-        isWanted: (head) => explainUnsellable(head, request.route) === undefined,
-        hold: room.hold,
+        isWanted: (head) => explainUnsellable(head, route) === undefined,
+        hold,
       });
-      room.trim();
+      memory.release(heldBytes - length);
       return judgeResponse(response, request);
     } catch (error) {
       if (error instanceof NoMemoryError) return { kind: "busy" };
@@ -141,14 +149,4 @@ function readMediaType(contentType: string): string {
 
 function buildFailure(status: 502 | 503 | 504, message: string): UpstreamResult {
   return { kind: "failed", status, message };
-}
-
-/** Creates the work of a paid request: issues a token if the route sells one, else forwards to the route's upstream. */
-export function createSoldWork(upstream: Upstream, issuer: TokenIssuer | undefined) {
-  return async (request: PaidRequest, payer: string): Promise<UpstreamResult> => {
-    const { token } = request.route;
-    if (token === undefined) return upstream(request);
-    if (issuer === undefined) return { kind: "failed", status: 503, message: "no key to sign tokens with" };
-    return { kind: "resource", response: await issuer.issue(payer, token) };
-  };
 }

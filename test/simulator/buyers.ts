@@ -174,8 +174,7 @@ export function askResourceServer(service: Service<Selling>, world: World): Ask 
       const outcome = await sell(offer, { requirements, route: "GET /sold", fingerprint, client });
       if (outcome.kind !== "sold") return judge(outcome);
       const [isSent, isReceived] = [!isLost(), !isLost()];
-      if (isSent) await outcome.delivery.delivered();
-      else await outcome.delivery.undelivered();
+      await outcome.end?.(isSent);
       const [, amount, name] = /^sold for (\d+) by (.*)$/.exec(new TextDecoder().decode(outcome.response.body)) ?? [];
       if (amount === undefined || name !== offer.name)
         return { kind: "refused", reason: "another purchase's response" };

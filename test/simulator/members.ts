@@ -156,8 +156,7 @@ function askAsMember(offer: SignedOffer, want: Want, server: Service<Selling>, w
     if (outcome.kind !== "sold") return { kind: "again", reason: outcome.kind };
     const [isSent, isReceived] = [!isLost(), !isLost()];
     if (isSent) want.sent += 1;
-    if (isSent) await outcome.delivery.delivered();
-    else await outcome.delivery.undelivered();
+    await outcome.end?.(isSent);
     if (!isSent || !isReceived) return { kind: "again", reason: "the response is lost" };
     const [, amount = "0"] = /^sold for (\d+) by/.exec(new TextDecoder().decode(outcome.response.body)) ?? [];
     return { kind: "sold", amount: BigInt(amount) };

@@ -1,5 +1,4 @@
 import { Registry } from "prom-client";
-import { FairSlots } from "#daemon/fair-shares.ts";
 import { createLog } from "#daemon/log/log.ts";
 import { Secret } from "#daemon/secrets/secret.ts";
 import type { SqlStore } from "#daemon/sql/store.ts";
@@ -10,14 +9,13 @@ import { facilitateChannels } from "#resource-server/channels/channel-facilitati
 import { claimChannels } from "#resource-server/channels/claim-loop.ts";
 import { createClaimLedger } from "#resource-server/claims/claim-ledger.ts";
 import { createSoleClaimOwner } from "#resource-server/claims/claim-owner.ts";
-import { createPaymentOwners } from "#resource-server/claims/payment-owners.ts";
-import { createPaymentCopies } from "#resource-server/sale/payment-copies.ts";
 import { keepResponses } from "#resource-server/claims/retained-responses.ts";
 import { FacilitationError, type Facilitation } from "#resource-server/facilitators/facilitation.ts";
 import { callInProcess } from "#resource-server/facilitators/facilitator-in-process.ts";
-import { limitSales, guardSale } from "#resource-server/sale/guarded-sale.ts";
+import { createPaymentsInFlight } from "#resource-server/sale/payments-in-flight.ts";
 import type { SaleOutcome } from "#resource-server/sale/sale-outcome.ts";
-import { sell, type SaleRequest } from "#resource-server/sale/sale.ts";
+import type { SaleRequest } from "#resource-server/sale/sale.ts";
+import { createSales } from "#resource-server/sale/sales.ts";
 import { resumeSettlements } from "#resource-server/sale/settlement-resumer.ts";
 import { schemes } from "#x402/schemes.ts";
 import { authorizer } from "./channel-payments.ts";
@@ -144,20 +142,13 @@ export async function startResourceServer(process: VirtualProcess, surroundings:
   const sale = {
     ledger,
     facilitation,
-    owners: createPaymentOwners(),
-    copies: createPaymentCopies(),
+    payments: createPaymentsInFlight(),
+    responses,
     clock: time.nowMs,
     onSettled: watcher.noteCharge,
   };
-  void resumeSettlements(
-    { intervalMs: 4_000, retentionMs: 86_400_000 },
-    { ...sale, responses, log, pause: process.pause },
-  );
-  const unverified = new FairSlots(10);
-  const bounded = limitSales(
-    new FairSlots(20),
-    guardSale((sold) => sell(sold, { ...sale, responses, unverified })),
-  );
+  void resumeSettlements({ intervalMs: 4_000, retentionMs: 86_400_000 }, { ...sale, log, pause: process.pause });
+  const sales = createSales({ inFlightMax: 20 }, sale);
   const work = (offer: SignedOffer) =>
     process.call("the upstream", 400, async () => {
       requireUncounted(offer, disk.database, world);
@@ -175,7 +166,7 @@ export async function startResourceServer(process: VirtualProcess, surroundings:
     });
   return {
     sell: (offer, sold) =>
-      bounded({ ...sold, payment: offer.payment, memory: { tryAcquire: () => true }, work: () => work(offer) }),
+      sales.sell({ ...sold, payment: offer.payment, memory: { tryAcquire: () => true }, work: () => work(offer) }),
   };
 }
 
@@ -187,10 +178,10 @@ function sellThroughChannels(
   process: VirtualProcess,
   { store, clock }: Readonly<{ store: SqlStore; clock: () => number }>,
 ): Facilitation {
-  const ledger = createChannelLedger({ store, clock });
-  const shared = { ledger, authorizer, clock, log };
+  const ledger = createChannelLedger({ store, clock, log });
+  const shared = { ledger, authorizer, clock };
   const options = { intervalMs: 4_000, claimWithinMs: 15_000, nodeLagMs: 20_000, retentionMs: 86_400_000 };
-  claimChannels(options, { ...shared, facilitation, metrics, pause: process.pause });
+  claimChannels(options, { ...shared, facilitation, metrics, log, pause: process.pause });
   return facilitateChannels(facilitation, { ...shared, withdrawDelaySeconds: withdrawDelay });
 }
 

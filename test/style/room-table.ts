@@ -110,7 +110,7 @@ export const roomTable: Readonly<Record<string, Room>> = {
       "{sidecar,sidecar/restore,sidecar/volume-snapshot,engine-proxy,facilitator,resource-server,devnet,devnet/upstream}/settings.ts",
       // token/address: the devnet's overlay sells for the token that its node holds.
       "devnet/token/address.ts",
-      "resource-server/routes/route-problems.ts",
+      "resource-server/routes/route.ts",
       // Types only: an alert on a condition, a reason, an outcome or a limit that does not exist must not compile.
       "status/condition-reasons.ts",
       "gateway/observe/meter.ts",
@@ -130,7 +130,7 @@ export const roomTable: Readonly<Record<string, Room>> = {
       "{sidecar,gateway,engine-proxy,facilitator,resource-server,devnet,devnet/pushgateway,devnet/upstream}/{main,settings}.ts",
       "{sidecar/restore,sidecar/volume-snapshot}/settings.ts",
       "facilitator/{network-options,commands/open-ledger-access,commands/export-ledger,commands/refund}.ts",
-      "resource-server/claims/claim-lookup.ts",
+      "resource-server/claims/open-claim-ledger.ts",
       // running-node: the stack ends a node that its own `ops` does not stop in time.
       "devnet/{prepared-node,token/address,node/running-node}.ts",
       "client/{pay,paying-fetch,exit-status}.ts",

@@ -1,4 +1,3 @@
-import { FairSlots } from "#daemon/fair-shares.ts";
 import { hash } from "node:crypto";
 import { Registry } from "prom-client";
 import { pino } from "pino";
@@ -7,13 +6,12 @@ import { createFacilitatorMetrics } from "#facilitator/facilitator-metrics.ts";
 import { createOperations, type PaymentRequest } from "#facilitator/operations.ts";
 import { rejectTime } from "#facilitator/verification/payment-checks.ts";
 import { createTransfers } from "#facilitator/transfers.ts";
-import { createPaymentOwners } from "#resource-server/claims/payment-owners.ts";
-import { createPaymentCopies } from "#resource-server/sale/payment-copies.ts";
 import type { NewClaim } from "#resource-server/claims/payment-claim.ts";
 import { createFacilitatorOverHttp } from "#resource-server/facilitators/facilitator-over-http.ts";
 import type { HttpClient, IncomingResponse } from "#resource-server/http-client.ts";
 import { findAcceptedOffer, readPayment } from "#resource-server/sale/payment-header.ts";
-import { sell } from "#resource-server/sale/sale.ts";
+import { createPaymentsInFlight } from "#resource-server/sale/payments-in-flight.ts";
+import { createSales } from "#resource-server/sale/sales.ts";
 import { openTestLedger } from "#resource-server/testing/claim-store.ts";
 import { createRecentVerdicts } from "#facilitator/verification/verified-payments.ts";
 import { reason } from "#x402/reason.ts";
@@ -149,31 +147,31 @@ async function observeSeller(payload: unknown, offers: readonly PaymentRequireme
       kinds: [{ scheme: "exact", network }],
       verifyTimeoutMs: 1_000,
       settleTimeoutMs: 1_000,
+      offers: () => [],
     },
     { client: createAgreeingClient(asked), log },
   );
-  const outcome = await sell(
-    {
-      payment,
-      requirements: findAcceptedOffer(payment, offers),
-      route: "GET /data",
-      fingerprint: "request",
-      client: "192.0.2.1",
-      memory: { tryAcquire: () => true },
-      work: async () => ({ kind: "resource", response: { status: 200, headers: [], body: new Uint8Array([1]) } }),
-    },
+  const sales = createSales(
+    { inFlightMax: 2 },
     {
       ledger: { ...ledger, claim: async (claim) => (claims.push(claim), ledger.claim(claim)) },
       facilitation,
-      owners: createPaymentOwners(),
-      copies: createPaymentCopies(),
+      payments: createPaymentsInFlight(),
       onSettled: () => undefined,
-      unverified: new FairSlots(1),
       responses: { hasRoom: () => true },
       // The recorded payments expire five minutes after signing, and their requests ask for one.
       clock: () => clock() + 240_000,
     },
   );
+  const outcome = await sales.sell({
+    payment,
+    requirements: findAcceptedOffer(payment, offers),
+    route: "GET /data",
+    fingerprint: "request",
+    client: "192.0.2.1",
+    memory: { tryAcquire: () => true },
+    work: async () => ({ kind: "resource", response: { status: 200, headers: [], body: new Uint8Array([1]) } }),
+  });
   const { key, validBefore, digest } = payment;
   return {
     read: { payer: key.payer, nonce: key.nonce, validBefore, digest },

@@ -79,14 +79,14 @@ const nobody: Facilitation = {
  */
 async function measureVouchers(path: string): Promise<Readonly<{ perCpuSecond: number; perSecond: number }>> {
   await using store = openSqliteStore({ path, migrations: sqliteClaimMigrations, rival: "", setting: "" });
-  const ledger = createChannelLedger({ store, clock: Date.now });
+  const ledger = createChannelLedger({ store, clock: Date.now, log });
   const channels = Array.from({ length: channelsCount }, (_, index) => createChannel(index));
   const state = { balance: 1_000_000n, totalClaimed: 0n, withdrawRequestedAt: 0, refundNonce: 0n };
   await Promise.all(channels.map((channel) => ledger.observe({ ...channel, network: offer.network }, state)));
   const headers = Array.from({ length: vouchersEach }, (_, sale) =>
     channels.map((channel) => signVoucher(channel, price * BigInt(sale + 1))),
   ).flat();
-  const desk = facilitateChannels(nobody, { ledger, authorizer, clock: Date.now, withdrawDelaySeconds: 86_400, log });
+  const desk = facilitateChannels(nobody, { ledger, authorizer, clock: Date.now, withdrawDelaySeconds: 86_400 });
   const waiting = headers[Symbol.iterator]();
   const buyer = async () => {
     for (const header of waiting) {

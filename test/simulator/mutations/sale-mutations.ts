@@ -78,7 +78,7 @@ export const saleMutations: readonly Mutation[] = [
   {
     fault: "a claim is released while its settlement is pending",
     file: claimSettlement,
-    edits: { "return ledger.pending(key, settlement);": "return ledger.release(key);" },
+    edits: { "await ledger.pending(key, settlement);": "await ledger.release(key);" },
   },
   {
     fault: "a lost answer of the facilitator means that nothing was charged",
@@ -87,11 +87,8 @@ export const saleMutations: readonly Mutation[] = [
   },
   {
     fault: "a claim is sold that is not settled",
-    file: sale,
-    edits: {
-      'case "pending":\n      return { kind: "pending", settlement };':
-        'case "pending":\n      return createSoldOutcome({ ...claim, state: "settled", settlement }, dependencies);',
-    },
+    file: claimSettlement,
+    edits: { 'return { kind: "pending", settlement };': "return createSoldOutcome({ ...claim, settlement }, parts);" },
   },
   {
     fault: "a restart releases claims that are being settled",
@@ -114,15 +111,15 @@ export const saleMutations: readonly Mutation[] = [
     fault: "one request works on a payment that another works on",
     file: sale,
     edits: {
-      'if (!owners.acquire(key)) return { kind: "in-progress" };': "owners.acquire(key);",
-      "if (!(await ledger.claim({ ...begun, identifier }))) return collect(key, request, dependencies);":
+      'if (!payments.acquire(key)) return { kind: "in-progress" };': "payments.acquire(key);",
+      "if (!(await ledger.claim({ ...begun, identifier }))) return collect(key, request, parts);":
         "await ledger.claim({ ...begun, identifier });",
     },
   },
   {
     fault: "settlements without an outcome are not taken up",
     file: resumer,
-    edits: { "await resumeSettlement(claim, dependencies);": "" },
+    edits: { "await resumeSettlement(claim, parts);": "" },
   },
   {
     fault: "a nonce that is used means that a claim is paid",

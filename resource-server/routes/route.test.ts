@@ -3,46 +3,26 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import "#daemon/settings/describe-issue.ts";
-import { Registry } from "prom-client";
-import { createFilesInForce } from "#daemon/files/files-in-force.ts";
-import { createLog } from "#daemon/log/log.ts";
-import { openLiveRoutes } from "./live-routes.ts";
+import { openTestRoutes, payTo, token } from "../testing/sample-settings.ts";
 import type { Route } from "./route.ts";
 
 const folders: string[] = [];
 afterEach(() => folders.splice(0).forEach((folder) => rmSync(folder, { recursive: true })));
 
-const payTo = "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC";
-const token = {
-  network: "eip155:1672",
-  address: "0x00000000000000000000000000000000000000aa",
-  name: "USDC",
-  version: "2",
-} as const;
-
-type Changes = Readonly<{ networks?: readonly string[] }>;
-
-async function read(text: string, changes: Changes = {}) {
+async function read(text: string, networks?: readonly number[]) {
   const folder = mkdtempSync(join(tmpdir(), "routes-"));
   folders.push(folder);
   const path = join(folder, "routes.json5");
   writeFileSync(path, text);
-  const result = await open(path, changes).catch((error: Error) => error);
+  const result = await openTestRoutes(path, networks && { networks }).catch((error: Error) => error);
   if (result instanceof Error) return result.message.replaceAll(path, "routes.json5");
   await using routes = result;
   return routes.current();
 }
 
-function open(path: string, changes: Changes = {}) {
-  const options = { ...changes, path, setting: "routesPath", token, payTo, validitySeconds: 300, formerOfferMs: 0 };
-  const dependencies = { clock: Date.now, check: () => undefined, onRoutes: () => undefined };
-  const log = createLog({ service: "test", level: "silent" });
-  return openLiveRoutes(options, { ...dependencies, log, files: createFilesInForce(new Registry()) });
-}
-
 const offer = `{ scheme: "exact", price: "0.01", network: "eip155:1672" }`;
 
-describe("openLiveRoutes", () => {
+describe("a routes file", () => {
   it("makes offers of prices", async () => {
     const other = "0x0000000000000000000000000000000000000001";
     const text = `{
@@ -64,7 +44,6 @@ describe("openLiveRoutes", () => {
         description: "Data",
         mimeType: "application/json",
         upstream: new URL("http://u.test/d"),
-        token: undefined,
       },
       expect.objectContaining({
         key: "POST /api/info",
@@ -111,7 +90,7 @@ describe("openLiveRoutes", () => {
       amount: "500000000000000000",
       extra: { name: "Dai", version: "1", decimals: 18 },
     });
-    expect(await read(text, { networks: ["eip155:1672", "eip155:10"] })).toMatch(
+    expect(await read(text, [10])).toMatch(
       /GET \/d: accepts\.network: found "eip155:8453"; this server settles on "eip155:1672" or "eip155:10" \(setting settlement\.networks\)/,
     );
   });
@@ -123,7 +102,7 @@ describe("openLiveRoutes", () => {
   });
 
   it("says that a file is not there", async () => {
-    await expect(open("/nowhere/routes.json5")).rejects.toThrow(
+    await expect(openTestRoutes("/nowhere/routes.json5")).rejects.toThrow(
       "/nowhere/routes.json5: can't be read (ENOENT); expected a readable JSON5 file.",
     );
   });

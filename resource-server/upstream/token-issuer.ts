@@ -1,27 +1,18 @@
 import { createPrivateKey, createPublicKey, randomUUID, type KeyObject } from "node:crypto";
-import type { JSONWebKeySet } from "jose";
 import type { Secret } from "#daemon/secrets/secret.ts";
 import { StartupError } from "#daemon/process/startup-error.ts";
-import type { Route, TokenTerms } from "./routes/route.ts";
-import type { SoldResponse } from "./claims/payment-claim.ts";
+import type { Route, TokenTerms } from "../routes/route.ts";
+import { explainUnsignedTokens, tokenKey } from "../routes/sold-routes.ts";
+import type { UpstreamResult } from "./upstream.ts";
 
-const keyName = "GATEHOUSE_RESOURCE_SERVER_ACCESS_TOKENS_PRIVATE_KEY";
-const keyForm = 'a private key in PEM (PKCS #8), P-256 or Ed25519, e.g. of "openssl genpkey -algorithm ed25519"';
-
-export type TokenIssuerOptions = Readonly<{
-  /** Private key, PEM (PKCS #8): P-256 or Ed25519. */
+type TokenIssuerOptions = Readonly<{
   privateKey?: Secret | undefined;
   issuer?: string | undefined;
   audience?: string | undefined;
 }>;
 
 /** Signer of sold tokens (specification, Authentication, 4: a short-lived JSON Web Token after payment). */
-export type TokenIssuer = Readonly<{
-  /** Creates a response with a token for an account, valid from now for the time in the terms. */
-  issue: (account: string, terms: TokenTerms) => Promise<SoldResponse>;
-  /** Public key for verifying tokens (RFC 7517). */
-  keySet: JSONWebKeySet;
-}>;
+export type TokenIssuer = Awaited<ReturnType<typeof createTokenIssuer>>;
 
 /**
  * Opens the issuer if a route sells tokens or a token key is configured.
@@ -31,38 +22,31 @@ export type TokenIssuer = Readonly<{
 export async function openTokenIssuer(
   routes: readonly Route[],
   options: TokenIssuerOptions,
-  { clock }: Readonly<{ clock: () => number }>,
+  clock: () => number,
 ): Promise<TokenIssuer | undefined> {
   const { privateKey } = options;
-  if (privateKey !== undefined) return createTokenIssuer({ ...options, privateKey }, { clock });
+  if (privateKey !== undefined) return createTokenIssuer(privateKey, options, clock);
   const unsigned = explainUnsignedTokens(routes, options);
   if (unsigned === undefined) return undefined;
   throw new StartupError(unsigned);
 }
 
-/** Describes the error if a route sells tokens without a key to sign them; undefined otherwise. */
-export function explainUnsignedTokens(
-  routes: readonly Route[],
-  { privateKey }: Pick<TokenIssuerOptions, "privateKey">,
-): string | undefined {
-  const seller = routes.find(({ token }) => token !== undefined);
-  if (privateKey !== undefined || seller === undefined) return undefined;
-  return `${seller.key}: sells a token, but ${keyName} is not set; set it to ${keyForm}.`;
-}
-
-async function createTokenIssuer(
-  { privateKey, issuer, audience }: TokenIssuerOptions & Readonly<{ privateKey: Secret }>,
-  { clock }: Readonly<{ clock: () => number }>,
-): Promise<TokenIssuer> {
+async function createTokenIssuer(privateKey: Secret, { issuer, audience }: TokenIssuerOptions, clock: () => number) {
   const key = readKey(privateKey);
   // Lazy import, only for token sales.
   const { calculateJwkThumbprint, exportJWK, SignJWT } = await import("jose");
   const alg = key.asymmetricKeyType === "ed25519" ? "EdDSA" : "ES256";
   const jwk = await exportJWK(createPublicKey(key));
   const kid = await calculateJwkThumbprint(jwk);
+  const headers = [
+    ["content-type", "application/json"],
+    ["cache-control", "no-store"],
+  ] as const;
   return {
+    /** Public key for verifying tokens (RFC 7517). */
     keySet: { keys: [{ ...jwk, kid, alg, use: "sig" }] },
-    issue: async (account, { tier, seconds }) => {
+    /** Issues a token for an account, valid from now for the time in the terms. */
+    issue: async (account: string, { tier, seconds }: TokenTerms): Promise<UpstreamResult> => {
       const issuedAt = Math.floor(clock() / 1_000);
       const expiresAt = issuedAt + seconds;
       const token = new SignJWT({ tier })
@@ -73,15 +57,9 @@ async function createTokenIssuer(
         .setJti(randomUUID());
       if (issuer !== undefined) token.setIssuer(issuer);
       if (audience !== undefined) token.setAudience(audience);
-      const body = { token: await token.sign(key), tier, expiresAt: new Date(expiresAt * 1_000).toISOString() };
-      return {
-        status: 200,
-        headers: [
-          ["content-type", "application/json"],
-          ["cache-control", "no-store"],
-        ],
-        body: new TextEncoder().encode(JSON.stringify(body)),
-      };
+      const sold = { token: await token.sign(key), tier, expiresAt: new Date(expiresAt * 1_000).toISOString() };
+      const body = new TextEncoder().encode(JSON.stringify(sold));
+      return { kind: "resource", response: { status: 200, headers, body } };
     },
   };
 }
@@ -91,7 +69,7 @@ function readKey(privateKey: Secret): KeyObject {
   const type = key?.asymmetricKeyDetails?.namedCurve ?? key?.asymmetricKeyType;
   if (key !== undefined && (type === "ed25519" || type === "prime256v1")) return key;
   const found = key === undefined ? "it can't be read" : `its type is ${type ?? "unknown"}`;
-  throw new StartupError(`${keyName}: ${found}; expected ${keyForm}.`);
+  throw new StartupError(`${tokenKey.setting}: ${found}; expected ${tokenKey.form}.`);
 }
 
 function parseKey(pem: string): KeyObject | undefined {

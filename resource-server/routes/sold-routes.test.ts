@@ -1,62 +1,43 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { Registry } from "prom-client";
 import { afterAll, expect, it } from "vitest";
-import { createFilesInForce } from "#daemon/files/files-in-force.ts";
-import { createLog } from "#daemon/log/log.ts";
-import { openLiveRoutes } from "./live-routes.ts";
+import { openTestRoutes, payTo as first } from "../testing/sample-settings.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "live-routes-"));
+const folder = mkdtempSync(join(tmpdir(), "sold-routes-"));
 afterAll(() => rmSync(folder, { recursive: true }));
 const path = join(folder, "routes.json5");
-const [first, second] = [`0x${"01".repeat(20)}`, `0x${"02".repeat(20)}`];
-const token = { network: "eip155:1672", address: `0x${"aa".repeat(20)}`, name: "USDC", version: "2" } as const;
+const second = `0x${"02".repeat(20)}`;
 
 type Offered = Readonly<{ price: string; payTo?: string }>;
 
-const offerOf = ({ price, payTo = first }: Offered) => ({ scheme: "exact", price, network: token.network, payTo });
+const offerOf = ({ price, payTo = first }: Offered) => ({ scheme: "exact", price, network: "eip155:1672", payTo });
 
 /** Writes a routes file with one route; `product` is everything in it but its offer. */
 function write(offered: Offered, product: object = { upstream: "http://upstream.test/data" }) {
   writeFileSync(path, JSON.stringify({ "GET /data": { accepts: offerOf(offered), ...product } }));
 }
 
+const listAmounts = (offers: readonly { amount: string }[]) => offers.map(({ amount }) => amount);
+
 /** Opens routes with a price of 1; `change` rewrites them and waits until they are loaded. */
 async function openRoutes(product?: object) {
   let now = 1_000_000;
-  const reader = { onRoutes: (_amount: string): void => undefined };
-  const seen = (amount: string) =>
-    new Promise<void>((resolve) => {
-      reader.onRoutes = (found) => (found === amount ? resolve() : undefined);
-    });
+  let onRoutes: (() => void) | undefined;
   write({ price: "1" }, product);
-  const routes = await openLiveRoutes(
-    { path, setting: "routesPath", token, payTo: first, validitySeconds: 300, formerOfferMs: 60_000 },
-    {
-      clock: () => now,
-      check: () => undefined,
-      onRoutes: ([route]) => reader.onRoutes(route?.accepts[0]?.amount ?? ""),
-      log: createLog({ service: "test", level: "silent" }),
-      files: createFilesInForce(new Registry()),
-    },
-  );
+  const routes = await openTestRoutes(path, { clock: () => now, onRoutes: () => onRoutes?.() });
+  const findRoute = () => routes.find("GET", "/data");
   return {
     routes,
-    pass: (ms: number) => {
-      now += ms;
-    },
+    pass: (ms: number) => void (now += ms),
     change: async (offered: Offered, changed = product) => {
-      const read = seen(`${offered.price}000000`);
+      const read = new Promise<void>((resolve) => (onRoutes = () => setImmediate(resolve)));
       write(offered, changed);
       await read;
-      await new Promise<void>((resolve) => setImmediate(resolve));
     },
     amounts: () => {
-      const route = routes.find("GET", "/data");
-      return (
-        route && { made: route.accepts.map(({ amount }) => amount), taken: routes.taken(route).map((o) => o.amount) }
-      );
+      const route = findRoute();
+      return route && { made: listAmounts(route.accepts), taken: listAmounts(routes.taken(route)) };
     },
     [Symbol.asyncDispose]: () => routes[Symbol.asyncDispose](),
   };

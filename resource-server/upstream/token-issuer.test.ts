@@ -2,10 +2,9 @@ import { generateKeyPairSync } from "node:crypto";
 import { createLocalJWKSet, jwtVerify } from "jose";
 import { describe, expect, it } from "vitest";
 import { Secret } from "#daemon/secrets/secret.ts";
-import { route } from "./testing/payments.ts";
+import { route } from "../testing/payments.ts";
 import { openTokenIssuer } from "./token-issuer.ts";
 
-const clock = () => Date.now();
 const pem = (key: { export: (options: { type: "pkcs8"; format: "pem" }) => string | Buffer }) =>
   new Secret(String(key.export({ type: "pkcs8", format: "pem" })));
 
@@ -15,8 +14,10 @@ describe("a token issuer", () => {
     ["EdDSA", generateKeyPairSync("ed25519")],
   ])("signs by %s tokens that its key set verifies", async (alg, { privateKey }) => {
     const options = { privateKey: pem(privateKey), issuer: "https://shop.test", audience: "rpc" };
-    const issuer = await openTokenIssuer([], options, { clock });
-    const { headers, body } = await issuer!.issue("0xABcd", { tier: "paid", seconds: 60 });
+    const issuer = await openTokenIssuer([], options, Date.now);
+    const sold = await issuer!.issue("0xABcd", { tier: "paid", seconds: 60 });
+    if (sold.kind !== "resource") throw new Error(sold.kind);
+    const { headers, body } = sold.response;
     const { token, tier, expiresAt } = JSON.parse(new TextDecoder().decode(body)) as Record<string, string>;
     const { payload, protectedHeader } = await jwtVerify(token!, createLocalJWKSet(issuer!.keySet), {
       issuer: "https://shop.test",
@@ -33,8 +34,8 @@ describe("a token issuer", () => {
   it("is needed where a route sells tokens", async () => {
     const options = { privateKey: undefined, issuer: undefined, audience: undefined };
     const seller = { ...route, key: "POST /access", upstream: undefined, token: { tier: "paid", seconds: 60 } };
-    expect(await openTokenIssuer([route], options, { clock })).toBeUndefined();
-    await expect(openTokenIssuer([route, seller], options, { clock })).rejects.toThrow(
+    expect(await openTokenIssuer([route], options, Date.now)).toBeUndefined();
+    await expect(openTokenIssuer([route, seller], options, Date.now)).rejects.toThrow(
       /^POST \/access: sells a token, but GATEHOUSE_RESOURCE_SERVER_ACCESS_TOKENS_PRIVATE_KEY is not set/,
     );
   });
@@ -42,10 +43,10 @@ describe("a token issuer", () => {
   it("says what is wrong with a key and never shows it", async () => {
     const { privateKey } = generateKeyPairSync("ec", { namedCurve: "P-384" });
     const options = { issuer: undefined, audience: undefined };
-    await expect(openTokenIssuer([], { ...options, privateKey: new Secret("my-secret") }, { clock })).rejects.toThrow(
+    await expect(openTokenIssuer([], { ...options, privateKey: new Secret("my-secret") }, Date.now)).rejects.toThrow(
       /^GATEHOUSE_RESOURCE_SERVER_ACCESS_TOKENS_PRIVATE_KEY: it can't be read; expected a private key in PEM/,
     );
-    await expect(openTokenIssuer([], { ...options, privateKey: pem(privateKey) }, { clock })).rejects.toThrow(
+    await expect(openTokenIssuer([], { ...options, privateKey: pem(privateKey) }, Date.now)).rejects.toThrow(
       "its type is secp384r1",
     );
   });

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { deriveResponseBounds } from "./response-memory.ts";
+import { deriveResponseBounds } from "./main.ts";
 import { resourceServerSettings } from "./settings.ts";
 
 const mebibyte = 1_048_576;

@@ -1,0 +1,124 @@
+import { isDeepStrictEqual } from "node:util";
+import type { PaymentRequirements } from "@x402/core/types";
+import { openWatchedFile } from "#daemon/files/watched-file.ts";
+import type { ServiceContext } from "#daemon/service.ts";
+import { toEnvironmentName } from "#daemon/settings/leaf.ts";
+import { resourceServerSettings, type ResourceServerSettings } from "../settings.ts";
+import { buildRoutes, type Route, type SoldKind } from "./route.ts";
+
+/** Routes for sale, hot-reloaded while the server runs. */
+export type SoldRoutes = AsyncDisposable &
+  Readonly<{
+    current: () => readonly Route[];
+    /** Returns the route of a method and a path, matched byte for byte. */
+    find: (method: string, target: string) => Route | undefined;
+    /** Returns the offers that a payment for a route may accept: its current ones, and for a while its former ones for the same product. */
+    taken: (route: Route) => readonly PaymentRequirements[];
+    /** Kinds of payment accepted by routes at startup. */
+    kinds: readonly SoldKind[];
+  }>;
+
+/** Max former offers accepted per route; beyond that, the oldest are dropped. */
+const formerOffersMax = 64;
+
+/** Former offer of a route, and the time until which it is accepted. */
+type FormerOffer = Readonly<{ offer: PaymentRequirements; until: number }>;
+
+/**
+ * Reads the routes for sale, at startup and whenever their file changes. An invalid file changes nothing, and neither does one with a scheme
+ * or network that was not in use at startup, because the facilitator's support for it is unchecked.
+ *
+ * A payment is often signed for an offer fetched seconds before, so a new price would reject it. A former offer is
+ * therefore accepted for `formerOfferMs`, but only if it pays an account that the route still lists: money never goes
+ * to a removed payee. A former offer bought the route's former product, so once a change affects more of a route than
+ * its offers, former offers are rejected; otherwise, an old price would buy a new product.
+ *
+ * @throws {StartupError} with every problem of the file at startup, each with the route and the field.
+ */
+export async function openSoldRoutes(
+  { routesPath, chain, token, payTo, payment, accessTokens, facilitator, settlement }: ResourceServerSettings,
+  { log, files, mask }: Pick<ServiceContext, "log" | "files" | "mask">,
+  clock: () => number = Date.now,
+): Promise<SoldRoutes> {
+  const network = `eip155:${chain.id}` as const;
+  const further = settlement.networks.map(({ id }) => `eip155:${id}`);
+  const { validitySeconds, formerOfferMs } = payment;
+  const networks = facilitator.url === undefined ? [network, ...further] : undefined;
+  const options = { token: { network, ...token }, networks, payTo, validitySeconds };
+  let kinds: readonly SoldKind[] | undefined;
+  let routes: ReadonlyMap<string, Route> = new Map();
+  let former: ReadonlyMap<string, readonly FormerOffer[]> = new Map();
+  const listFormer = (key: string) => (former.get(key) ?? []).filter(({ until }) => clock() < until);
+  const findFormer = ({ key, ...now }: Route): readonly FormerOffer[] => {
+    const before = routes.get(key);
+    if (before === undefined || !isSameProduct(before, { key, ...now })) return [];
+    const replaced = before.accepts.filter((offer) => !now.accepts.some((one) => isDeepStrictEqual(one, offer)));
+    const until = clock() + formerOfferMs;
+    const offers = [...listFormer(key), ...replaced.map((offer) => ({ offer, until }))];
+    const paid = offers.filter(({ offer }) => now.accepts.some((one) => one.payTo === offer.payTo));
+    return paid.slice(-formerOffersMax);
+  };
+  const watcher = await openWatchedFile(
+    {
+      path: routesPath,
+      setting: toEnvironmentName(resourceServerSettings.service, ["routesPath"]),
+      read: async (content) => {
+        const reading = await buildRoutes(content, options);
+        if (!reading.ok) return reading;
+        const problem = explainUnsignedTokens(reading.value, accessTokens) ?? refuseNewKinds(reading.value, kinds);
+        return problem === undefined ? reading : { ok: false, problems: [problem] };
+      },
+      apply: (read: readonly Route[]) => {
+        mask.hide(read.map(({ upstream }) => upstream?.href));
+        former = new Map(read.map((route) => [route.key, findFormer(route)]));
+        routes = new Map(read.map((route) => [route.key, route]));
+      },
+    },
+    { log, files },
+  );
+  kinds = listKinds([...routes.values()]);
+  return {
+    current: () => [...routes.values()],
+    find: (method, target) => routes.get(`${method} ${target}`),
+    taken: (route) => [...route.accepts, ...listFormer(route.key).map(({ offer }) => offer)],
+    kinds,
+    [Symbol.asyncDispose]: () => watcher[Symbol.asyncDispose](),
+  };
+}
+
+/** Returns whether two routes deliver the same for a payment, regardless of their prices. */
+function isSameProduct({ accepts: _before, ...before }: Route, { accepts: _after, ...after }: Route): boolean {
+  return isDeepStrictEqual(before, after);
+}
+
+/** The key that signs sold tokens: its setting and its form, for messages. */
+export const tokenKey = {
+  setting: "GATEHOUSE_RESOURCE_SERVER_ACCESS_TOKENS_PRIVATE_KEY",
+  form: 'a private key in PEM (PKCS #8), P-256 or Ed25519, e.g. of "openssl genpkey -algorithm ed25519"',
+} as const;
+
+/** Describes the error if a route sells tokens without a key to sign them; undefined otherwise. */
+export function explainUnsignedTokens(
+  routes: readonly Route[],
+  { privateKey }: Readonly<{ privateKey?: unknown }>,
+): string | undefined {
+  const seller = routes.find(({ token }) => token !== undefined);
+  if (privateKey !== undefined || seller === undefined) return undefined;
+  return `${seller.key}: sells a token, but ${tokenKey.setting} is not set; set it to ${tokenKey.form}.`;
+}
+
+function listKinds(routes: readonly Route[]): readonly SoldKind[] {
+  const all = routes.flatMap(({ accepts }) => accepts);
+  return [...new Map(all.map((offer) => [nameKind(offer), offer])).values()];
+}
+
+function refuseNewKinds(routes: readonly Route[], known: readonly SoldKind[] | undefined): string | undefined {
+  if (known === undefined) return undefined;
+  const added = new Set(listKinds(routes).map(nameKind)).difference(new Set(known.map(nameKind)));
+  if (added.size === 0) return undefined;
+  return `no route used ${[...added].join(", ")} when the server started; restart it to use a new scheme or network.`;
+}
+
+function nameKind({ scheme, network }: SoldKind): string {
+  return `${scheme} on ${network}`;
+}
