@@ -27,7 +27,7 @@ export const sizedTests = [
   "test/infra/changed-secret.integration.test.ts",
   "test/ledger/{kill-points,replicas}.integration.test.ts",
   "test/resource-server/hand-over/hand-over.integration.test.ts",
-  "test/sidecar/hand-over/{hand-over,kept-settings}.integration.test.ts",
+  "test/sidecar/hand-over/hand-over.integration.test.ts",
   "test/facilitator/few-descriptors.integration.test.ts",
   "test/simulator/simulator.test.ts",
   "test/sidecar/{corrupt-data,faults,few-descriptors,hanging-compiler,killed-at-each-step,no-descriptors,pharos-kills,restarts-at-night,silent-name-server,slow-gateway,upkeep-of-devnet}.integration.test.ts",

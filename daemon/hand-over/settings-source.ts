@@ -14,7 +14,7 @@ export type SettingsSource = Readonly<{
 }>;
 
 /** Max size of each of these files; settings take some KiB. */
-export const settingsFileBytes = 4_194_304;
+const settingsFileBytes = 4_194_304;
 
 /** The environment variables that specify a service's secret files. */
 const secretFile = /^GATEHOUSE_\w+_FILE$/;
@@ -61,11 +61,6 @@ export async function readSettingsSource(paths: readonly string[]): Promise<Sett
   const contents = await Promise.all(paths.map(readOrExplain));
   const text = contents[0]?.text ?? "";
   return { stamp: hash("sha256", JSON.stringify(contents)), text, sha256: hash("sha256", text) };
-}
-
-/** Builds a source from text that is no longer in any file; its stamp differs from that of every source read from files. */
-export function rememberSource(text: string): SettingsSource {
-  return { stamp: "", text, sha256: hash("sha256", text) };
 }
 
 async function readOrExplain(path: string): Promise<Readonly<{ text?: string; why?: string }>> {

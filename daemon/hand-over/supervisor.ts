@@ -3,15 +3,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createStopSignal } from "../process/stop-signal.ts";
 import { createBackoff, pause } from "../time.ts";
-import { findUserStateDirectory } from "../files/user-state-directory.ts";
-import { keepSettings, type StoredSettings } from "./kept-settings.ts";
 import { waitForRelease, startServiceProcess, type HeldSockets, type ServiceProcess } from "./service-process.ts";
 import {
   createSettling,
   listSettingsFiles,
   checkFiles,
   readSettingsSource,
-  rememberSource,
   type SettingsSource,
 } from "./settings-source.ts";
 
@@ -46,8 +43,7 @@ type InForce = Readonly<{ process: ServiceProcess; source: SettingsSource; socke
  * refused, because the sockets are never closed. While a process drains, no other process starts: memory is sized for two.
  *
  * Invalid settings change nothing, and the serving process reports them. If the new settings fail only after the old process has released
- * its resources, a new process with the old settings replaces it. If the first process can't use the current settings, it starts with the
- * last settings that worked. Resolves to the exit status when the serving process exits for any reason.
+ * its resources, a new process with the old settings replaces it. Resolves to the exit status when the serving process exits for any reason.
  */
 export async function superviseService(supervised: SupervisedService): Promise<number> {
   const stopping = createStopSignal();
@@ -65,7 +61,6 @@ class Supervisor {
   readonly #supervised: SupervisedService;
   readonly #files: readonly string[];
   readonly #stopping: AbortSignal;
-  readonly #kept: StoredSettings;
   /** Processes that have not been told to exit. */
   readonly #staying = new Set<ServiceProcess>();
   readonly #leaving = new Map<ServiceProcess, Promise<void>>();
@@ -77,18 +72,13 @@ class Supervisor {
     this.#supervised = supervised;
     this.#stopping = stopping;
     this.#files = listSettingsFiles(supervised.settingsPath, supervised.environment);
-    this.#kept = keepSettings({
-      ...supervised,
-      userStateDirectory: findUserStateDirectory(supervised.environment),
-      warn: (message) => void process.stderr.write(`${supervised.service}: ${message}\n`),
-    });
   }
 
   async run(): Promise<number> {
     let check = await checkFiles(this.#files);
     let source = await readSettingsSource(this.#files);
-    const { first, isServing } = await this.#begin(source);
-    if (!isServing) return (await first.ended) ?? 1;
+    const first = this.#start(this.#supervised.settingsPath);
+    if (!(await first.reached("prepared")) || !(await this.#startNext(first, source))) return (await first.ended) ?? 1;
     process.send?.({ type: "ready", urls: first.urls() });
     const isSettled = createSettling(this.#files);
     for (;;) {
@@ -103,20 +93,6 @@ class Supervisor {
       source = found;
       await this.#apply(found);
     }
-  }
-
-  /** Starts with the current files; if their settings are unusable, starts with the last settings that worked. */
-  async #begin(source: SettingsSource): Promise<Readonly<{ first: ServiceProcess; isServing: boolean }>> {
-    const first = this.#start(this.#supervised.settingsPath);
-    if (await first.reached("prepared")) return { first, isServing: await this.#startNext(first, source) };
-    const wasKilled = (await first.ended) === null;
-    const text = wasKilled || this.#stopping.aborted ? undefined : await this.#kept.recall();
-    if (text === undefined || text === source.text) return { first, isServing: false };
-    const back = this.#start(this.#kept.path);
-    const isServing = (await back.reached("prepared")) && (await this.#startNext(back, rememberSource(text)));
-    if (!isServing) return { first, isServing };
-    await this.#refuse(first);
-    return { first: back, isServing };
   }
 
   /** Signals all processes to stop. */
@@ -206,7 +182,6 @@ class Supervisor {
     if (!isServing) return false;
     this.#inForce = { process: one, source, sockets };
     one.send({ type: "serving" });
-    await this.#kept.remember(source.text);
     return true;
   }
 

@@ -3,7 +3,7 @@ import type { Migrations } from "./sqlite.ts";
 import { StartupError } from "../process/startup-error.ts";
 
 /** Schema of the database, and its migrations. */
-export type MigrationOptions = Readonly<{ schema: string; migrations: Migrations; setting: string }>;
+type MigrationOptions = Readonly<{ schema: string; migrations: Migrations; setting: string }>;
 
 /** Version 13 was the oldest maintained version at the time of writing. */
 const serverVersionMin = 130_000;

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { secret, type Secret } from "../secrets/secret.ts";
+import { secret } from "../secrets/secret.ts";
 import { StartupError } from "../process/startup-error.ts";
 import { fixed } from "../settings/fixed.ts";
 
@@ -22,12 +22,7 @@ export const postgresSettings = {
 };
 
 /** {@link postgresSettings}, parsed. */
-export type PostgresSettings = Readonly<{
-  url?: Secret | undefined;
-  poolSize: number;
-  connectTimeoutMs: number;
-  statementTimeoutMs: number;
-}>;
+export type PostgresSettings = Readonly<z.output<z.ZodObject<typeof postgresSettings>>>;
 
 /** Rejects two ledgers: which of them contains the payments would be ambiguous. */
 export function rejectBothLedgers(pathSetting: string, urlSetting: string): StartupError {

@@ -1,25 +1,21 @@
 import { Socket } from "node:net";
-import { Pool, TypeOverrides, types, type ClientBase, type PoolClient } from "pg";
+import { Client, Pool, TypeOverrides, types, type ClientBase, type PoolClient } from "pg";
 import { lookupName } from "../http/name-lookup.ts";
 import type { Logger } from "../log/log.ts";
 import { migrate } from "./postgres-migration.ts";
-import { describeStartFailure, formatLocation } from "./postgres-start-failure.ts";
+import type { PostgresSettings } from "./postgres-settings.ts";
+import { formatAuthority } from "../http/address.ts";
+import { StartupError } from "../process/startup-error.ts";
 import { startStep } from "../process/start-step.ts";
 import { pause, createBackoff } from "../time.ts";
 import type { Secret } from "../secrets/secret.ts";
 import { type SqlConnection, type SqlRow, type SqlStore, type SqlValue, StoreError } from "./store.ts";
 import type { Migrations } from "./sqlite.ts";
 
-/** URL and limits of the database: `postgresSettings`, with a required URL. */
-export type PostgresOptions = Readonly<{
-  url: Secret;
-  poolSize: number;
-  connectTimeoutMs: number;
-  statementTimeoutMs: number;
-}>;
-
-export type PostgresStoreOptions = PostgresOptions &
+/** `postgresSettings`, with a required URL, and what is stored there. */
+export type PostgresStoreOptions = Omit<PostgresSettings, "url"> &
   Readonly<{
+    url: Secret;
     /** Name of the PostgreSQL schema that contains the tables; one per service, so that services can share a database. */
     schema: string;
     migrations: Migrations;
@@ -61,8 +57,10 @@ export async function openPostgresStore(
   });
   // The server may close an idle connection; the next query opens another.
   pool.on("error", (error) => log.debug({ err: error }, "PostgreSQL closed an idle connection"));
+  const { host, port } = new Client({ connectionString: options.url.reveal() });
+  const server = `PostgreSQL at ${formatAuthority(host, port)}`;
   try {
-    await startStep(formatLocation(options), async () => {
+    await startStep(`${server} (${options.setting})`, async () => {
       const client = await pool.connect();
       try {
         await migrate(client, options);
@@ -72,7 +70,13 @@ export async function openPostgresStore(
     });
   } catch (error) {
     await pool.end();
-    throw describeStartFailure(error, options);
+    if (error instanceof StartupError) throw error;
+    const cause = error instanceof StoreError ? error.cause : error;
+    const { message = "", code } = cause as Partial<Failure>;
+    // The driver's messages include the user and the database, never the password.
+    const problem = `can't use ${server} (${message === "" ? code : message})`;
+    const remedy = "correct the URL, or check that the server is running, reachable from here, and permits this user";
+    throw new StartupError(`${options.setting}: ${problem}; ${remedy}.`, { cause });
   }
   return createStore(pool);
 }
@@ -161,13 +165,12 @@ const rerun = new Set(["40001", "40P01"]);
 /** SQLSTATE classes of errors in the statement or its values: a retry would not help. */
 const lasting = /^(22|23|42)[0-9A-Z]{3}$/;
 
-/** Checks whether PostgreSQL asks the client to retry the transaction. */
-export function isSerializationFailure(error: unknown): boolean {
+function isSerializationFailure(error: unknown): boolean {
   return rerun.has((error as Failure).code ?? "");
 }
 
 /** Converts an error to the one that a store throws: `StoreError`, unless the statement itself is faulty. */
-export function toStoreFailure(error: unknown): Error {
+function toStoreFailure(error: unknown): Error {
   if (error instanceof StoreError) return error;
   const { code, message } = error as Failure;
   if (error instanceof Error && code !== undefined && lasting.test(code)) return error;

@@ -63,15 +63,19 @@ describe.skipIf(missing !== undefined)(`PostgreSQL store${missing === undefined 
         ),
       ),
     );
-    expect(messages[0]).toMatch(
-      /^LEDGER_URL: can't use PostgreSQL at 127\.0\.0\.1:\d+ \(.*ECONNREFUSED.*\); correct the URL/,
-    );
-    expect(messages[1]).toMatch(/has no database "absent"; create it \(CREATE DATABASE\), or correct the URL\.$/);
-    expect(messages[2]).toMatch(/rejected user "gatehouse" for database "ledger_\d+" .*; correct user and password/);
-    expect(messages[3]).toMatch(
-      /user "gatehouse" may not use schema ours of database "template1" .*GRANT CREATE ON DATABASE/,
-    );
-    for (const message of messages) expect(message).not.toMatch(/hidden|a password of tests|a%20password|\n/);
+    const causes = [
+      /ECONNREFUSED/,
+      /database "absent" does not exist/,
+      /password authentication failed for user "gatehouse"/,
+      /permission denied for database template1/,
+    ];
+    for (const [index, message] of messages.entries()) {
+      expect(message).toMatch(causes[index] ?? "");
+      expect(message).toMatch(
+        /^LEDGER_URL: can't use PostgreSQL at 127\.0\.0\.1:\d+ \(.*\); correct the URL, or check/,
+      );
+      expect(message).not.toMatch(/hidden|a password of tests|a%20password|\n/);
+    }
   });
 
   it("waits for the disk even where the server is set not to", async () => {
