@@ -7,8 +7,7 @@ import { waitUntil, within } from "#daemon/time.ts";
 import { sendSignal } from "#daemon/process/send-signal.ts";
 import { StartupError } from "#daemon/process/startup-error.ts";
 import { stopChild } from "#daemon/process/stop-child.ts";
-import { renderGroups } from "#infra/observability/rule-files.ts";
-import { ruleGroups } from "#infra/observability/rules/all-rules.ts";
+import { readRuleGroups } from "#infra/observability/rules.ts";
 import { buildPrometheusConfig, type ScrapeTarget } from "#infra/observability/scrape-config.ts";
 import { failIfEndedEarly, openLogFile, waitForExit } from "./child-service.ts";
 
@@ -83,7 +82,7 @@ async function writeConfiguration({ directory, targets }: StackPrometheusOptions
   });
   await mkdir(directory, { recursive: true, mode: 0o700 });
   await writeFile(join(directory, "prometheus.json"), JSON.stringify(config, undefined, 2), { mode: 0o600 });
-  const groups = renderGroups(ruleGroups, { runbookBaseUrl: runbooks });
+  const groups = readRuleGroups({ runbookBaseUrl: runbooks });
   await writeFile(join(directory, "rules.json"), JSON.stringify({ groups }, undefined, 2), { mode: 0o600 });
 }
 

@@ -6,7 +6,13 @@ import * as sea from "node:sea";
 const root = join(import.meta.dirname, "../..");
 
 /** Folders whose files are read at runtime; the single executable embeds them under these paths. */
-export const programFolders = ["docs/runbooks", "sidecar/overview/assets", "status/page/assets"] as const;
+export const programFolders = [
+  "docs/runbooks",
+  "infra/observability/dashboards",
+  "infra/observability/rules",
+  "sidecar/overview/assets",
+  "status/page/assets",
+] as const;
 
 export type ProgramFolder = (typeof programFolders)[number];
 

@@ -57,9 +57,6 @@ const release = z.strictObject({
   blockTimeSeconds: z.exactOptional(z.number().positive()),
 });
 
-/** Parameters of a release; the workspace's apply where it sets none. */
-export type DevnetRelease = Readonly<z.input<typeof release>>;
-
 /** Name of the parameters file next to the release's programs. */
 export const releaseFile = "release.json";
 

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { port } from "#daemon/settings/types.ts";
 import { stackServices } from "../stack-services.ts";
-import { placeholderRunbooks } from "../observability/alert.ts";
+import { placeholderRunbooks } from "../observability/rules.ts";
 import { imageReference } from "./config-types.ts";
 
 /** Kubernetes labels, or annotations, which have the same shape. */

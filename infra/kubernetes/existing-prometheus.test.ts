@@ -1,6 +1,5 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import { renderGroups } from "../observability/rule-files.ts";
-import { ruleGroups } from "../observability/rules/all-rules.ts";
+import { readRuleGroups } from "../observability/rules.ts";
 import { parseConfig } from "../stack-config.ts";
 import { recordStack, findManifest, listManifests, type Manifest } from "../testing/deployed-stack.ts";
 import { expectGolden } from "../testing/golden.ts";
@@ -51,7 +50,7 @@ describe("a stack that fits into a Prometheus of the cluster", { timeout: 60_000
   it("brings the alerts with the labels that the operator's ruleSelector requests", () => {
     const { metadata, spec } = findManifest(manifests, "PrometheusRule", "gatehouse");
     expect(metadata).toMatchObject({ namespace: "gatehouse", labels: { release: "kube-prometheus-stack" } });
-    expect(spec).toEqual({ groups: renderGroups(ruleGroups, { runbookBaseUrl: "https://git.example/runbooks" }) });
+    expect(spec).toEqual({ groups: readRuleGroups({ runbookBaseUrl: "https://git.example/runbooks" }) });
   });
 
   it("has what the published schemas allow, and no field that they do not know", async () => {

@@ -1,8 +1,6 @@
 import type { types } from "@pulumi/kubernetes";
-import { dashboards } from "../observability/dashboards/all-dashboards.ts";
-import { nameDashboardFile, renderGrafanaJson } from "../observability/dashboards/grafana.ts";
-import { renderGroups, type RunbookOptions, buildPrometheusRule } from "../observability/rule-files.ts";
-import { ruleGroups } from "../observability/rules/all-rules.ts";
+import { renderDashboards } from "../observability/dashboards.ts";
+import { buildPrometheusRule, readRuleGroups } from "../observability/rules.ts";
 import { serviceLabel } from "../observability/scrape-config.ts";
 import type { ServiceSpec } from "../services/service-spec.ts";
 import type { KubernetesOptions } from "./kubernetes-options.ts";
@@ -26,21 +24,13 @@ export function buildMonitors(specs: readonly ServiceSpec[], options: Kubernetes
   const existing = observability?.existing;
   if (observability === undefined || existing?.by !== "operator") return [];
   const labelsOf = (component: Component) => ({ ...buildObjectLabels(prefix, component), ...existing.labels });
+  const rule = buildPrometheusRule(readRuleGroups(observability), labelsOf("stack"));
   return [
     ...specs.flatMap((spec) =>
       buildPodMonitors(spec, { options, labels: labelsOf(spec.name), every: observability.scrapeIntervalSeconds }),
     ),
-    ...(existing.rules ? [buildAlerts({ observability, namespace, labels: labelsOf("stack") })] : []),
+    ...(existing.rules ? [{ ...rule, metadata: { ...rule.metadata, namespace } }] : []),
   ];
-}
-
-function buildAlerts({
-  observability,
-  namespace,
-  labels,
-}: Readonly<{ observability: RunbookOptions; namespace: string; labels: Labels }>): Monitor {
-  const rule = buildPrometheusRule(renderGroups(ruleGroups, observability), labels);
-  return { ...rule, metadata: { ...rule.metadata, namespace } };
 }
 
 /** Builds the dashboards for Grafana's sidecar (k8s-sidecar), each in its own ConfigMap: together, they would approach the max size of a ConfigMap. */
@@ -49,11 +39,11 @@ export function buildDashboardMaps(options: KubernetesOptions): readonly types.i
   const existing = observability?.existing;
   if (observability === undefined || existing?.dashboards !== true) return [];
   const labels = { ...buildObjectLabels(prefix, "stack"), ...existing.dashboardLabels };
-  return dashboards.map((dashboard) => ({
+  return renderDashboards(observability).map(({ uid, fileName, text }) => ({
     apiVersion: "v1",
     kind: "ConfigMap",
-    metadata: { name: `dashboard-${dashboard.uid}`, namespace, labels, annotations: { grafana_folder: "Gatehouse" } },
-    data: { [nameDashboardFile(dashboard)]: renderGrafanaJson(dashboard, observability) },
+    metadata: { name: `dashboard-${uid}`, namespace, labels, annotations: { grafana_folder: "Gatehouse" } },
+    data: { [fileName]: text },
   }));
 }
 

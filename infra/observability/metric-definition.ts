@@ -5,11 +5,10 @@ export type MetricDefinition = Readonly<{
   labels: readonly string[];
 }>;
 
-export const counter = <const L extends readonly string[]>(help: string, ...labels: L) =>
-  ({ type: "counter", help, labels }) as const;
+const define =
+  (type: MetricDefinition["type"]) =>
+  (help: string, ...labels: string[]): MetricDefinition => ({ type, help, labels });
 
-export const gauge = <const L extends readonly string[]>(help: string, ...labels: L) =>
-  ({ type: "gauge", help, labels }) as const;
-
-export const histogram = <const L extends readonly string[]>(help: string, ...labels: L) =>
-  ({ type: "histogram", help, labels }) as const;
+export const counter = define("counter");
+export const gauge = define("gauge");
+export const histogram = define("histogram");

@@ -1,4 +1,4 @@
-import { counter, gauge, histogram, type MetricDefinition } from "./metric-definition.ts";
+import { counter, gauge, histogram } from "./metric-definition.ts";
 
 /** Metrics that the resource server exposes besides those of every service. */
 export const resourceServer = {
@@ -29,4 +29,4 @@ export const resourceServer = {
     "route",
     "result",
   ),
-} as const satisfies Readonly<Record<string, MetricDefinition>>;
+};

@@ -1,27 +1,31 @@
 import { mkdir, writeFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { renderDashboards } from "./dashboards/grafana.ts";
-import { dashboards } from "./dashboards/all-dashboards.ts";
-import { renderPodRelabelling, renderRuleFiles } from "./rule-files.ts";
-import { placeholderRunbooks } from "./alert.ts";
-import { ruleGroups } from "./rules/all-rules.ts";
+import { renderDashboards } from "./dashboards.ts";
+import { placeholderRunbooks, readRuleGroups, renderRuleFile, renderRuleResource } from "./rules.ts";
 
+/**
+ * `npm run rules -- --out <directory> [--runbook-base-url <URL>] [--logs-url <URL>]`: writes the rules and dashboards with these links.
+ * Without `--out`, writes the repository's own PrometheusRule.
+ */
 const { values } = parseArgs({
   options: {
     "runbook-base-url": { type: "string", default: placeholderRunbooks },
     "logs-url": { type: "string" },
-    out: { type: "string", default: join(import.meta.dirname, "generated") },
+    out: { type: "string" },
   },
 });
 const links = { runbookBaseUrl: values["runbook-base-url"], logsUrl: values["logs-url"] };
-const files = {
-  ...renderRuleFiles(ruleGroups, links),
-  ...renderDashboards(dashboards, links),
-  "pod-relabelling.yaml": renderPodRelabelling(),
-};
-for (const [name, text] of Object.entries(files)) {
-  const path = join(values.out, name);
-  await mkdir(dirname(path), { recursive: true });
-  await writeFile(path, text);
+const groups = readRuleGroups(links);
+const resource = renderRuleResource(groups);
+
+if (values.out === undefined) {
+  await writeFile(join(import.meta.dirname, "rules/prometheus-rule-resource.yaml"), resource);
+} else {
+  await mkdir(join(values.out, "dashboards"), { recursive: true });
+  await writeFile(join(values.out, "prometheus-rules.yaml"), renderRuleFile(groups));
+  await writeFile(join(values.out, "prometheus-rule-resource.yaml"), resource);
+  for (const { fileName, text } of renderDashboards(links)) {
+    await writeFile(join(values.out, "dashboards", fileName), text);
+  }
 }

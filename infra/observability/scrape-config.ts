@@ -61,25 +61,3 @@ function scrapeJob({ job, service, host, port, honorLabels, replicated }: Scrape
     relabel_configs: [{ target_label: serviceLabel, replacement: service }],
   };
 }
-
-const podLabel = (name: string) => `__meta_kubernetes_pod_label_app_kubernetes_io_${name}`;
-
-/**
- * The relabelling with which a pod scrape job (`kubernetes_sd_configs`, `role: pod`) gives Gatehouse's pods the job and label that the
- * rules expect. A job shared by all pods would hide a missing service behind the running ones.
- */
-export const podRelabelling: readonly Readonly<Record<string, unknown>>[] = [
-  {
-    source_labels: [podLabel("name"), podLabel("component")],
-    regex: "gatehouse;(.+)",
-    target_label: serviceLabel,
-  },
-  // The sidecar runs in the node's pod, and is the container scraped there.
-  { source_labels: [serviceLabel], regex: "node", target_label: serviceLabel, replacement: "sidecar" },
-  {
-    source_labels: ["__meta_kubernetes_namespace", serviceLabel],
-    separator: "/",
-    regex: "(.+/.+)",
-    target_label: "job",
-  },
-];

@@ -3,10 +3,9 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { toEnvironmentName } from "#daemon/settings/leaf.ts";
 import { metricCatalogue } from "#infra/observability/metric-catalogue.ts";
-import { ruleGroups } from "#infra/observability/rules/all-rules.ts";
-import { watchdogRules } from "#infra/observability/rules/watchdog.ts";
 import { conditionReasons } from "#status/condition-reasons.ts";
 import { serviceNames } from "../../cli/service-definitions.ts";
+import { alerts } from "../observability/committed-rules.ts";
 import { allSettings } from "../support/all-settings.ts";
 
 const root = join(import.meta.dirname, "../..");
@@ -27,9 +26,6 @@ const metrics = new Set([
   "gatehouse_facilitator",
   "gatehouse_resource_server",
 ]);
-const alerts = new Set<string>(
-  [...ruleGroups, watchdogRules].flatMap(({ alerts: some }) => some.map(({ name }) => name)),
-);
 const reasons: Readonly<Record<string, readonly string[]>> = Object.fromEntries(
   Object.entries(conditionReasons).map(([type, { True, False, Unknown }]) => [type, [...True, ...False, ...Unknown]]),
 );

@@ -1,6 +1,6 @@
-import type { LabelOf, SeriesName } from "#infra/observability/series-name.ts";
-import type { Severity } from "#infra/observability/alert.ts";
-import { series } from "#infra/observability/series.ts";
+import type { Alert } from "#infra/observability/rules.ts";
+
+type Severity = Alert["labels"]["severity"];
 
 /** The scrape target of every case. */
 export const target = { job: "gatehouse", instance: "node-7:9100" } as const;
@@ -33,26 +33,15 @@ export type Span = Readonly<{ from: number; to: number; end: number }>;
 
 export const trouble: Span = { from: 10, to: 60, end: 90 };
 
-/** Builds a series of a metric in the catalogue, for the case's target. */
-export function buildSample<N extends SeriesName>(
-  name: N,
-  labels: Readonly<Record<LabelOf<N>, string>>,
-  values: string,
-): InputSeries {
-  const own = series(name, labels)
-    .slice(name.length)
-    .replace(/^\{|\}$/g, "");
-  return buildSeries(name, own, values);
+/** Builds a series of the case's target. */
+export function buildSample(name: string, labels: Readonly<Record<string, string>>, values: string): InputSeries {
+  const shown = Object.entries({ ...target, ...labels }).map(([label, value]) => `${label}=${JSON.stringify(value)}`);
+  return [`${name}{${shown.join(",")}}`, values];
 }
 
 /** Prometheus's own `up` of the case's target. */
 export function buildUpSample(values: string): InputSeries {
-  return buildSeries("up", "", values);
-}
-
-function buildSeries(name: string, own: string, values: string): InputSeries {
-  const labels = [`job="${target.job}"`, `instance="${target.instance}"`, ...(own === "" ? [] : [own])];
-  return [`${name}{${labels.join(",")}}`, values];
+  return buildSample("up", {}, values);
 }
 
 /**

@@ -1,13 +1,13 @@
 import { describe, expect, it } from "vitest";
 import { stringify } from "yaml";
-import { overviewDashboard } from "#infra/observability/dashboards/overview-dashboard.ts";
+import { panels } from "./committed-dashboards.ts";
 import { hasPromtool, runPromtool, withoutPromtool } from "../support/prometheus/promtool.ts";
 
 /** The first query of a panel of the overview, with the stack `gh` and all nodes chosen. */
 function queryOf(title: string): string {
-  const panel = overviewDashboard.rows.flatMap(({ panels }) => panels).find((one) => one.title === title);
-  if (panel === undefined) throw new Error(`no panel is called ${title}`);
-  return panel.queries[0].expr.replaceAll("$stack", "gh").replaceAll("$instance", ".+");
+  const target = panels.find((one) => one.title === title)?.targets[0];
+  if (target === undefined) throw new Error(`no panel is called ${title}`);
+  return target.expr.replaceAll("$stack", "gh").replaceAll("$instance", ".+");
 }
 
 type Expected = Readonly<{ labels: string; value: number }>;

@@ -1,4 +1,3 @@
-import type { SeriesName } from "#infra/observability/series-name.ts";
 import { buildPhases, buildSample, target, type AlertCase, type InputSeries } from "./alert-case.ts";
 
 const network = "eip155:1672";
@@ -25,7 +24,7 @@ const compared = (values: string): InputSeries =>
   buildSample("gatehouse_facilitator_ledger_reconciled_timestamp_seconds", { network }, values);
 
 /** A series of another replica of the same facilitator. */
-const ofOther = (name: SeriesName, values: string): InputSeries => [
+const ofOther = (name: string, values: string): InputSeries => [
   `${name}{job="${target.job}",instance="other:9100",network="${network}"}`,
   values,
 ];

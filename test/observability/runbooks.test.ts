@@ -3,22 +3,18 @@ import { basename, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { observabilityKeys } from "#infra/config/observability-keys.ts";
-import { nameRunbookFile } from "#infra/observability/alert.ts";
 import { metricCatalogue } from "#infra/observability/metric-catalogue.ts";
-import { ruleGroups } from "#infra/observability/rules/all-rules.ts";
-import { watchdogRules } from "#infra/observability/rules/watchdog.ts";
 import { conditionReasons } from "#status/condition-reasons.ts";
 import { verdictLevels } from "#status/verdict.ts";
 import { allKeys, allSettings } from "../support/all-settings.ts";
+import { alerts, ruleGroups } from "./committed-rules.ts";
 import { hasPromtool, runPromtool, withoutPromtool } from "../support/prometheus/promtool.ts";
 
 const root = join(import.meta.dirname, "../..");
 const folder = join(root, "docs/runbooks");
-/** An alert with two severities has one page. */
-const alerts = [
-  ...new Set([...ruleGroups, watchdogRules].flatMap((group) => group.alerts.map(({ name }) => name))),
-].map((name) => ({ name }));
-const recorded = new Set<string>(ruleGroups.flatMap((group) => group.recordings.map(({ record }) => record)));
+const recorded = new Set<string>(
+  ruleGroups.flatMap(({ rules }) => rules.flatMap((rule) => ("record" in rule ? [rule.record] : []))),
+);
 const files = globSync("*.md", { cwd: folder }).toSorted();
 const pages = files
   .filter((name) => name !== "README.md")
@@ -50,11 +46,11 @@ const quoted = (text: string) =>
 
 describe("the runbooks", () => {
   it("are one page for each alert, and no other", () => {
-    expect(pages.map(({ name }) => name)).toEqual(alerts.map(({ name }) => nameRunbookFile(name)).toSorted());
-    for (const { name } of alerts) {
-      const { text } = pages.find((page) => page.name === nameRunbookFile(name)) ?? { text: "" };
-      expect(text).toContain(`Alert \`${name}\`.`);
-      expect(index).toMatch(new RegExp(`^- \`${name}\`: \\[.+\\]\\(${nameRunbookFile(name)}\\)$`, "m"));
+    expect(pages.map(({ name }) => name)).toEqual([...alerts.values()].toSorted());
+    for (const [alert, file] of alerts) {
+      const { text } = pages.find(({ name }) => name === file) ?? { text: "" };
+      expect(text).toContain(`Alert \`${alert}\`.`);
+      expect(index).toMatch(new RegExp(`^- \`${alert}\`: \\[.+\\]\\(${file}\\)$`, "m"));
     }
   });
 
@@ -82,7 +78,7 @@ describe("the runbooks", () => {
       conditions.flatMap(([type, { True, False, Unknown }]) => [type, "True", "False", ...True, ...False, ...Unknown]),
     );
     const unknown = quoted(text).filter((word) => {
-      if (/^Gatehouse[A-Z]/.test(word)) return !alerts.some(({ name }) => name === word);
+      if (/^Gatehouse[A-Z]/.test(word)) return !alerts.has(word);
       if (/^[A-Z][A-Za-z]+$/.test(word)) return !words.has(word);
       if (/^[a-z]+(?:\.[a-zA-Z]+)+$/.test(word) && word !== "node.conf") {
         return !allKeys.has(word) && !stackKeys.has(word);

@@ -100,9 +100,9 @@ export const roomTable: Readonly<Record<string, Room>> = {
       "daemon/settings/*.ts",
       // bytes, request: responses before a deployment are trusted no more than responses to a service. markdown: the
       // table of the stack's keys is printed like every other table in the docs. time: an update waits for a container
-      // as a service waits. disk-space: free disk space is read in one place.
+      // as a service waits. disk-space: free disk space is read in one place. program-files: rules and dashboards are read.
       "daemon/{bytes,default-ports,markdown,time,version}.ts",
-      "daemon/files/disk-space.ts",
+      "daemon/files/{disk-space,program-files}.ts",
       "daemon/secrets/mask.ts",
       "daemon/http/{address,docker-engine,operator-paths}.ts",
       // free-ports: tests find the machine's used ports.
@@ -111,9 +111,6 @@ export const roomTable: Readonly<Record<string, Room>> = {
       // token/address: the devnet's overlay sells for the token that its node holds.
       "devnet/token/address.ts",
       "resource-server/routes/route.ts",
-      // Types only: an alert on a condition, a reason, an outcome or a limit that does not exist must not compile.
-      "status/condition-reasons.ts",
-      "gateway/observe/meter.ts",
       "gateway/settings/{api-keys,policy}.ts",
       // What depends on the node's version or family, and how a version is parsed, is defined once.
       "node/{families,versions,version-setting}.ts",
@@ -152,7 +149,7 @@ export const roomTable: Readonly<Record<string, Room>> = {
       // The options that identify a sidecar, which commands' messages repeat, and the operator's consent to a change.
       "sidecar/upkeep/control/control-options.ts",
       // npm start -- --observe runs Prometheus with a deployment's rules and configuration.
-      "infra/observability/{rule-files,scrape-config,rules/all-rules}.ts",
+      "infra/observability/{rules,scrape-config}.ts",
       // A stack's services, and how each is operated.
       "infra/stack-services.ts",
     ],

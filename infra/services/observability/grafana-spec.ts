@@ -1,7 +1,6 @@
 import { stringify } from "yaml";
 import { stackServices } from "../../stack-services.ts";
-import { dashboards } from "../../observability/dashboards/all-dashboards.ts";
-import { nameDashboardFile, renderGrafanaJson } from "../../observability/dashboards/grafana.ts";
+import { renderDashboards } from "../../observability/dashboards.ts";
 import type { DeploymentSecret } from "../../config/deployment-secret.ts";
 import type { BundledService } from "../bundled-service.ts";
 import type { BuiltService } from "../built-service.ts";
@@ -69,11 +68,7 @@ export function grafanaSpec(args: GrafanaArgs): BuiltService {
       { name: passwordFile, content: args.password.value, secret: true },
       { name: "datasource.yaml", content: stringify(buildDatasource(args)), secret: false },
       { name: "provider.yaml", content: stringify(provider), secret: false },
-      ...dashboards.map((dashboard) => ({
-        name: nameDashboardFile(dashboard),
-        content: renderGrafanaJson(dashboard, args),
-        secret: false,
-      })),
+      ...renderDashboards(args).map(({ fileName, text }) => ({ name: fileName, content: text, secret: false })),
     ],
     furtherFilesDirectories: [`${provisioning}/datasources`, `${provisioning}/dashboards`],
     ports: [{ name: "http", number: ports.http, audience: "system" }],

@@ -3,7 +3,7 @@ import { stackServices } from "../../stack-services.ts";
 import type { StackConfig } from "../../config/config-schema.ts";
 import { describeProblem, type ConfigProblem } from "../../config/config-problem.ts";
 import type { ProblemParts } from "../../config/problem-parts.ts";
-import { placeholderRunbooks } from "../../observability/alert.ts";
+import { placeholderRunbooks } from "../../observability/rules.ts";
 import { findStackSecret } from "../node/dev-accounts.ts";
 
 /**

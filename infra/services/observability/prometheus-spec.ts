@@ -1,8 +1,6 @@
 import { stringify } from "yaml";
 import { listScrapedServices, stackServices } from "../../stack-services.ts";
-import { renderGroups, renderRuleFile } from "../../observability/rule-files.ts";
-import { ruleGroups } from "../../observability/rules/all-rules.ts";
-import { watchdogRules } from "../../observability/rules/watchdog.ts";
+import { readRuleGroups, renderRuleFile } from "../../observability/rules.ts";
 import { buildPrometheusConfig, type ScrapeTarget } from "../../observability/scrape-config.ts";
 import { namePodsHost } from "../addresses.ts";
 import type { BundledService } from "../bundled-service.ts";
@@ -49,7 +47,6 @@ export function prometheusSpec(args: PrometheusArgs): BuiltService {
     alertmanager: args.alertmanager && `${args.alertmanager}:${stackServices.alertmanager.ports.http}`,
     externalLabels: { stack: args.prefix },
   });
-  const groups = args.watchdog ? [...ruleGroups, watchdogRules] : ruleGroups;
   const spec: ServiceSpec = {
     ...buildPrometheusProject("prometheus"),
     arguments: [
@@ -64,7 +61,7 @@ export function prometheusSpec(args: PrometheusArgs): BuiltService {
     ],
     files: [
       { name: "prometheus.yaml", content: stringify(config, { lineWidth: 0 }), secret: false },
-      { name: rulesName, content: renderRuleFile(renderGroups(groups, args)), secret: false },
+      { name: rulesName, content: renderRuleFile(readRuleGroups(args)), secret: false },
     ],
     volumes: [
       { name: "prometheus-data", path: directory, readOnly: false, keep: false, sizeGibibytes: args.volumeGibibytes },

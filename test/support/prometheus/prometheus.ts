@@ -5,8 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { stringify } from "yaml";
 import { within } from "#daemon/time.ts";
-import type { RuleGroup } from "#infra/observability/alert.ts";
-import { renderGroups, renderRuleFile } from "#infra/observability/rule-files.ts";
+import { renderRuleFile, type RuleGroup } from "#infra/observability/rules.ts";
 import { findFreePorts } from "#daemon/testing/free-ports.ts";
 import { until } from "#daemon/testing/until.ts";
 
@@ -18,17 +17,14 @@ const startDeadlineMs = 30_000;
 const stopDeadlineMs = 20_000;
 const queryDeadlineMs = 10_000;
 
-type NamedTarget = Readonly<Record<"address" | "instance", string>>;
+type ScrapedJobs = Readonly<Record<string, readonly string[]>>;
 
-export type ScrapedJobs = Readonly<Record<string, readonly (string | NamedTarget)[]>>;
-
-export type ActiveAlert = Readonly<{
+type ActiveAlert = Readonly<{
   state: "pending" | "firing";
   labels: Readonly<Record<string, string>>;
-  annotations: Readonly<Record<string, string>>;
 }>;
 
-export type Sample = Readonly<{ metric: Readonly<Record<string, string>>; value: readonly [number, string] }>;
+type Sample = Readonly<{ metric: Readonly<Record<string, string>>; value: readonly [number, string] }>;
 
 export type RunningPrometheus = AsyncDisposable &
   Readonly<{
@@ -39,7 +35,7 @@ export type RunningPrometheus = AsyncDisposable &
   }>;
 
 /** Rules of Prometheus, and the time between two scrapes and two evaluations. */
-export type PrometheusOptions = Readonly<{
+type PrometheusOptions = Readonly<{
   rules: readonly RuleGroup[];
   intervalMs: number;
   /** Time for which an ended series is still visible; Prometheus's own default is five minutes. */
@@ -87,6 +83,11 @@ export async function startPrometheus(options: PrometheusOptions): Promise<Runni
   };
 }
 
+/** Lists the names of the alerts that fire now. */
+export async function listFiringAlerts({ alerts }: Pick<RunningPrometheus, "alerts">): Promise<readonly string[]> {
+  return (await alerts()).flatMap(({ state, labels }) => (state === "firing" ? (labels["alertname"] ?? []) : []));
+}
+
 async function writeFiles(folder: string, { rules, intervalMs }: PrometheusOptions): Promise<void> {
   const interval = `${intervalMs}ms`;
   const discovery = { files: ["targets.json"], refresh_interval: "1s" };
@@ -95,20 +96,13 @@ async function writeFiles(folder: string, { rules, intervalMs }: PrometheusOptio
     rule_files: ["rules.yaml"],
     scrape_configs: [{ job_name: "gatehouse", file_sd_configs: [discovery] }],
   };
-  const groups = renderGroups(rules, { runbookBaseUrl: "https://runbooks.example" });
   await writeFile(join(folder, "prometheus.yaml"), stringify(config));
-  await writeFile(join(folder, "rules.yaml"), renderRuleFile(groups));
+  await writeFile(join(folder, "rules.yaml"), renderRuleFile(rules));
   await writeTargets(folder, {});
 }
 
 async function writeTargets(folder: string, jobs: ScrapedJobs): Promise<void> {
-  const groups = Object.entries(jobs).flatMap(([job, targets]) =>
-    targets.map((target) =>
-      typeof target === "string"
-        ? { targets: [target], labels: { job } }
-        : { targets: [target.address], labels: { job, instance: target.instance } },
-    ),
-  );
+  const groups = Object.entries(jobs).map(([job, targets]) => ({ targets, labels: { job } }));
   const path = join(folder, "targets.json");
   await writeFile(`${path}.new`, JSON.stringify(groups));
   await rename(`${path}.new`, path);

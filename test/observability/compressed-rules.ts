@@ -1,4 +1,4 @@
-import type { RuleGroup } from "#infra/observability/alert.ts";
+import type { RuleGroup } from "#infra/observability/rules.ts";
 
 const unitMs = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 
@@ -13,18 +13,13 @@ const dayOfSeconds = /\b86400\b/g;
  * services measure them in real seconds.
  */
 export function compressRules(groups: readonly RuleGroup[], scale: number): readonly RuleGroup[] {
-  const inExpression = (expr: string) =>
-    expr
-      .replace(durations, (duration) => compressDuration(duration, scale))
-      .replace(dayOfSeconds, String(86_400 / scale));
-  return groups.map((group) => ({
-    ...group,
-    recordings: group.recordings.map((recording) => ({ ...recording, expr: inExpression(recording.expr) })),
-    alerts: group.alerts.map((alert) => ({
-      ...alert,
-      expr: inExpression(alert.expr),
-      for: compressDuration(alert.for, scale),
-    })),
+  const compress = (duration: string) => compressDuration(duration, scale);
+  return groups.map(({ name, rules }) => ({
+    name,
+    rules: rules.map((rule) => {
+      const expr = rule.expr.replace(durations, compress).replace(dayOfSeconds, String(86_400 / scale));
+      return "alert" in rule ? { ...rule, expr, for: compress(rule.for) } : { ...rule, expr };
+    }),
   }));
 }
 
