@@ -4,7 +4,6 @@ import type { ConfigProblem } from "./config/config-problem.ts";
 import type { StackConfig } from "./config/config-schema.ts";
 import type { Platform, Scope } from "./platform.ts";
 import { warnAboutMonitoring } from "./services/observability/observability-args.ts";
-import { stackArgs } from "./services/stack-specs.ts";
 import { deploymentSecret } from "./config/pulumi-config.ts";
 
 /** Names, files and parent of a stack's resources, and the handler for its warnings. */
@@ -35,10 +34,5 @@ export async function deployStack(
       ? await (await import("./docker/docker-stack.ts")).createDockerHost(config, { prefix, root, scope })
       : (await import("./kubernetes/kubernetes-stack.ts")).createKubernetesNamespace(config, { prefix, scope, warn });
   for (const warning of warnAboutMonitoring(config)) warn(warning);
-  const { addresses, published, restart } = platform;
-  return new Gatehouse(
-    prefix,
-    { ...stackArgs(config, { prefix, addresses, published, restart, secret: deploymentSecret }), platform },
-    scope && { parent: scope.parent },
-  );
+  return new Gatehouse(prefix, { config, platform, secret: deploymentSecret }, scope && { parent: scope.parent });
 }

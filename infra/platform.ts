@@ -1,8 +1,6 @@
 import type { ComponentResource, Input, ProviderResource, Resource } from "@pulumi/pulumi";
-import type { Addresses } from "./services/addresses.ts";
 import type { ServiceSpec } from "./services/service-spec.ts";
-import type { Published } from "./services/published.ts";
-import type { RestartRoute } from "./services/sidecar-spec.ts";
+import type { TargetContext } from "./services/stack-context.ts";
 
 /** Parent of a service's resources, and the resources they depend on. */
 export type Attachment = Readonly<{ parent: ComponentResource; dependsOn: readonly Input<Resource>[] }>;
@@ -24,18 +22,14 @@ export type NodeSpecs = Readonly<{
 }>;
 
 /** A deployment target: one Docker host, or one namespace in a Kubernetes cluster. */
-export type Platform = Readonly<{
-  addresses: Addresses;
-  /** Published services as reached from the host; absent if the target publishes none. */
-  published?: Published | undefined;
-  /** How the sidecar restarts the node on this target. */
-  restart: RestartRoute;
-  /** Allows only the connections between services that are listed in their specifications. */
-  allowEdges(specs: readonly ServiceSpec[]): void;
-  /** Registers the services with the target's monitoring, if the stack uses an existing one. */
-  announce(specs: readonly ServiceSpec[]): void;
-  /** Deploys a service and returns the resource on which its dependents depend. */
-  deploy(spec: ServiceSpec, attachment: Attachment): Resource;
-  /** Deploys a node together with the sidecar that reconciles it. */
-  deployNode(specs: NodeSpecs, attachment: Attachment): Resource;
-}>;
+export type Platform = TargetContext &
+  Readonly<{
+    /** Allows only the connections between services that are listed in their specifications. */
+    allowEdges(specs: readonly ServiceSpec[]): void;
+    /** Registers the services with the target's monitoring, if the stack uses an existing one. */
+    announce(specs: readonly ServiceSpec[]): void;
+    /** Deploys a service and returns the resource on which its dependents depend. */
+    deploy(spec: ServiceSpec, attachment: Attachment): Resource;
+    /** Deploys a node together with the sidecar that reconciles it. */
+    deployNode(specs: NodeSpecs, attachment: Attachment): Resource;
+  }>;

@@ -22,12 +22,6 @@ import { findRootKey } from "./config/problem-parts.ts";
  *
  * @param raw the values by key, as Pulumi passes them: text, with lists and objects in JSON.
  * @throws {ConfigError} with every problem found: the key, its actual value and the allowed values.
- *
- * @example
- * import { parseConfig } from "gatehouse-evm/pulumi";
- *
- * const config = parseConfig({ chainId: "1672", devAccounts: "true" });
- * console.log(config.chainId, config.target); // 1672 docker
  */
 export function parseConfig(raw: Readonly<Record<string, string>>): StackConfig {
   const { config, problems } = readConfig(raw);

@@ -9,7 +9,7 @@ import type { StackConfig } from "./config/config-schema.ts";
 import { findPublicHosts } from "./config/exposure.ts";
 import type { DeploymentSecret } from "./config/deployment-secret.ts";
 import { devAccounts, findSignerKey } from "./services/node/dev-accounts.ts";
-import { isOptionalService } from "./services/bundled-services.ts";
+import { isOptionalService } from "./services/optional-services.ts";
 import { listHostPorts } from "./services/host-ports.ts";
 import { deriveGrafanaPassword } from "./services/observability/observability-args.ts";
 import { findRenderedValue } from "./services/rendered-settings.ts";

@@ -30,9 +30,16 @@ export function formatServiceType(name: ServiceName): ServiceType {
  * One service on a platform: its container or Deployment, volume and files.
  *
  * @example
- * import { pushgatewaySpec, Service } from "gatehouse-evm/pulumi";
+ * import { deploymentSecret, facilitatorSpec, Service } from "gatehouse-evm/pulumi";
  *
- * new Service("Pushgateway", "pushgateway", { platform, service: pushgatewaySpec({}) });
+ * const service = facilitatorSpec({
+ *   chainId: 1672,
+ *   rpcUrl: "http://node.example:8545",
+ *   signerPrivateKey: deploymentSecret(signerKey),
+ *   tokens: [{ address: token, name: "USDC", version: "2" }],
+ *   payees: [payee],
+ * });
+ * new Service("Facilitator", "seller", { platform, service });
  */
 export class Service extends ComponentResource {
   /** Resource that clients of this service depend on. */

@@ -8,7 +8,6 @@ import {
 } from "@pulumi/pulumi";
 import type { Attachment, NodeSpecs, Platform, Scope } from "../platform.ts";
 import { withoutProblems } from "../components/service.ts";
-import { dockerAddresses } from "../services/addresses.ts";
 import type { CommonArgs } from "../services/built-service.ts";
 import { enginePathInProxy, engineProxySpec } from "../services/engine-proxy-spec.ts";
 import { workspace } from "../services/node/node-layout.ts";
@@ -23,9 +22,7 @@ import {
   type VolumeSpec,
 } from "../services/service-spec.ts";
 import { findBinDirectory } from "../services/node/node-conf.ts";
-import type { Published } from "../services/published.ts";
-import { describeDockerHost } from "../services/target-context.ts";
-import type { RestartRoute } from "../services/sidecar-spec.ts";
+import { describeDockerHost, dockerAddresses, type Published, type RestartRoute } from "../services/stack-context.ts";
 import { buildContainerArgs, labelPrefix, type Placement } from "./container-args.ts";
 import { deliverFiles, type FileDelivery } from "./file-delivery.ts";
 import { healthTimeProperties } from "./health-check.ts";

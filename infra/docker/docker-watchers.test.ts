@@ -150,7 +150,8 @@ describe("a Docker stack that brings its own Prometheus, Alertmanager and Grafan
     ["no receivers", "route: {}\nhidden: hidden-token", /^found no `route` with a `receiver`/],
     ["a route to nobody", receivers.replace("name: pager", "name: x"), /^found a `route` to a receiver that/],
   ])("refuses an Alertmanager's configuration with %s, without showing it", (_, text, said) => {
-    const { problems } = alertmanagerSpec({ config: asPlain(text) });
+    const given = parseConfig({ ...brought, alertmanagerConfig: text });
+    const { problems } = alertmanagerSpec(given, { secret: asPlain });
     expect(problems.map(({ key, message }) => ({ key, message }))).toEqual([
       { key: "alertmanagerConfig", message: expect.stringMatching(said) },
     ]);

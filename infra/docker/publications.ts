@@ -1,5 +1,5 @@
 import { listPublishedPorts, type HostPortName } from "../stack-services.ts";
-import { findPublishedAddress } from "../services/published.ts";
+import { findPublishedAddress } from "../services/host-ports.ts";
 import type { PortSpec, ServiceSpec } from "../services/service-spec.ts";
 import type { Placement } from "./container-args.ts";
 

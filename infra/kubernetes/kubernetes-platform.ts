@@ -1,9 +1,8 @@
 import * as k8s from "@pulumi/kubernetes";
 import { ComponentResource, type ComponentResourceOptions, type ProviderResource, type Resource } from "@pulumi/pulumi";
 import type { Attachment, NodeSpecs, Platform } from "../platform.ts";
-import { kubernetesAddresses } from "../services/addresses.ts";
 import type { ServiceName, ServiceSpec, VolumeSpec } from "../services/service-spec.ts";
-import type { RestartRoute } from "../services/sidecar-spec.ts";
+import { kubernetesAddresses, type RestartRoute } from "../services/stack-context.ts";
 import { buildNodeAccess, nodePod, type ServiceAccess } from "./service-account.ts";
 import { buildAutoscaler, buildDeployment, buildDisruptionBudget, listLeftToAutoscaler } from "./deployment.ts";
 import { markAppliedOnce, skipReadyWait, markUnpruned, markWorkload } from "./annotations.ts";

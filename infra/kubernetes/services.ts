@@ -1,5 +1,5 @@
 import type { types } from "@pulumi/kubernetes";
-import { namePodsHost } from "../services/addresses.ts";
+import { namePodsHost } from "../services/stack-context.ts";
 import { findPort, type PortSpec, type ServiceSpec } from "../services/service-spec.ts";
 import type { KubernetesOptions } from "./kubernetes-options.ts";
 import { buildObjectLabels, buildSelectorLabels, type Labels } from "./labels.ts";

@@ -1,11 +1,12 @@
 import { createPrivateKey, createPublicKey } from "node:crypto";
 import { expect, it } from "vitest";
-import { dockerAddresses } from "./addresses.ts";
 import { deriveAccessTokens } from "./access-tokens.ts";
+import { dockerAddresses } from "./stack-context.ts";
 
 const secret = (text: string) => ({ kind: "secret", check: text, value: text }) as const;
 const context = (prefix: string) => ({ prefix, addresses: dockerAddresses, secret });
-const keyOf = (signer: string, prefix: string) => deriveAccessTokens(signer, context(prefix)).privateKey?.check ?? "";
+const keyOf = (signerPrivateKey: string, prefix: string) =>
+  deriveAccessTokens({ devAccounts: false, signerPrivateKey }, context(prefix)).privateKey?.check ?? "";
 
 it("makes a key that tokens can be signed with, the same each time", () => {
   const pem = keyOf(`0x${"17".repeat(32)}`, "gatehouse-prod");
@@ -21,5 +22,5 @@ it("makes another key for another signer, and for another stack", () => {
 });
 
 it("makes none where there is no signer", () => {
-  expect(deriveAccessTokens(undefined, context("gatehouse-prod")).privateKey).toBeUndefined();
+  expect(deriveAccessTokens({ devAccounts: false }, context("gatehouse-prod")).privateKey).toBeUndefined();
 });

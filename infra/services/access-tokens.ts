@@ -1,14 +1,18 @@
 import { hkdfSync } from "node:crypto";
 import { stackServices } from "../stack-services.ts";
-import type { Addresses } from "./addresses.ts";
+import type { StackConfig } from "../config/config-schema.ts";
 import type { DeploymentSecret } from "../config/deployment-secret.ts";
-import type { AccessTokens } from "./resource-server-spec.ts";
+import { findStackSecret } from "./node/dev-accounts.ts";
+import type { StackContext } from "./stack-context.ts";
 
-/** Names of the stack, and a function that turns text into a secret. */
-export type TokenContext = Readonly<{
-  prefix: string;
-  addresses: Addresses;
-  secret: (text: string) => DeploymentSecret;
+/** Tokens that the resource server sells and the gateway accepts: both use the same names. */
+export type AccessTokens = Readonly<{
+  /** Signing key, PEM (PKCS #8), Ed25519; undefined if the stack has no secret, which preflight rejects. */
+  privateKey: DeploymentSecret | undefined;
+  /** URL of the key set with which the gateway verifies tokens. */
+  keySetUrl: string;
+  issuer: string;
+  audience: string;
 }>;
 
 /** Bytes that precede a 32-byte Ed25519 key in PKCS #8 (RFC 8410, section 7). */
@@ -17,13 +21,12 @@ const ed25519Prefix = Buffer.from("302e020100300506032b657004220420", "hex");
 /**
  * Derives a stack's tokens. The key for the tokens is derived from the stack's secret (HKDF, RFC 5869): nothing else needs to be stored, and
  * neither reveals the other. A new secret invalidates tokens sold earlier.
- *
- * @param stackSecret undefined if the stack has none, which preflight rejects.
  */
 export function deriveAccessTokens(
-  stackSecret: string | undefined,
-  { prefix, addresses, secret }: TokenContext,
+  config: Pick<StackConfig, "devAccounts" | "signerPrivateKey" | "stackSecret">,
+  { prefix, addresses, secret }: Pick<StackContext, "prefix" | "addresses" | "secret">,
 ): AccessTokens {
+  const stackSecret = findStackSecret(config);
   return {
     privateKey: stackSecret === undefined ? undefined : secret(deriveTokenKey(stackSecret, prefix)),
     keySetUrl: `http://${addresses["resource-server"]}:${stackServices["resource-server"].ports.http}/.well-known/jwks.json`,

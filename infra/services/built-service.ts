@@ -3,6 +3,7 @@ import { output, type Output } from "@pulumi/pulumi";
 import type { SettingsDefinition } from "#daemon/settings/settings.ts";
 import { digestSettings } from "#daemon/settings/digest.ts";
 import type { ConfigProblem } from "../config/config-problem.ts";
+import type { StackConfig } from "../config/config-schema.ts";
 import {
   renderSettings,
   type HotRestartSettings,
@@ -28,6 +29,14 @@ export type BuiltService = Readonly<{
   /** Definition of the service's settings, if it is one of Gatehouse's services. */
   definition?: SettingsDefinition;
 }>;
+
+/** Reads a service's own limits and settings from a stack's configuration. */
+export function readCommon(
+  { limits, settings }: StackConfig,
+  service: keyof StackConfig["limits"] & keyof StackConfig["settings"],
+): CommonArgs {
+  return { limits: limits[service], settings: settings[service] };
+}
 
 /** Arguments shared by all Gatehouse services. */
 export type CommonArgs = Readonly<{

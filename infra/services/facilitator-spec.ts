@@ -1,12 +1,19 @@
 import { stackServices } from "../stack-services.ts";
 import { facilitatorSettings } from "#facilitator/settings.ts";
-import { buildService, type BuiltService, type CommonArgs } from "./built-service.ts";
+import { buildService, readCommon, type BuiltService, type CommonArgs } from "./built-service.ts";
 import { describeProblem } from "../config/config-problem.ts";
+import type { StackConfig } from "../config/config-schema.ts";
+import { findSignerKey } from "./node/dev-accounts.ts";
+import { hasEntryPoint } from "./node/node-image.ts";
+import { nodePorts } from "./node/node-layout.ts";
 import { daemonHealth } from "./probes.ts";
 import type { DeploymentSecret } from "../config/deployment-secret.ts";
 import { findRenderedValue } from "./rendered-settings.ts";
-import { buildLedgerStorage, type Database } from "./replication.ts";
+import { buildLedgerStorage, findDatabase, type Database } from "./replication.ts";
+import { listServicePages } from "./service-pages.ts";
 import type { Replicas } from "./service-spec.ts";
+import { findPayTo, findRoutes, findToken, listPayees, type Token } from "./sold-routes.ts";
+import type { StackContext } from "./stack-context.ts";
 
 export type FacilitatorArgs = CommonArgs &
   Readonly<{
@@ -123,5 +130,22 @@ export function facilitatorSpec(args: FacilitatorArgs): BuiltService {
   return { ...built, problems };
 }
 
-/** An EIP-3009 token that is accepted for payments: its contract, its EIP-712 domain, and the min amount that is settled (default: 1). */
-export type Token = Readonly<{ address: string; name: string; version: string; minAmount?: number }>;
+/** Reads the arguments of a stack's facilitator. */
+export function readFacilitatorArgs(config: StackConfig, context: StackContext): FacilitatorArgs {
+  const { addresses, restart, secret } = context;
+  const signer = findSignerKey(config);
+  const token = findToken(config);
+  return {
+    chainId: config.chainId,
+    rpcUrl: `http://${addresses.node}:${nodePorts.http}`,
+    signerPrivateKey: signer === undefined ? undefined : secret(signer),
+    tokens: token === undefined ? [] : [token],
+    payees: listPayees(findPayTo(config), findRoutes(config, addresses)),
+    database: findDatabase(config, context),
+    replicas: config.facilitatorReplicas,
+    isHandedOver: restart.driver === "docker",
+    isReadyLate: hasEntryPoint(config),
+    pages: listServicePages(config),
+    ...readCommon(config, "facilitator"),
+  };
+}

@@ -1,6 +1,6 @@
 import { listPublishedPorts, type PublishedPort } from "../stack-services.ts";
 import { declaredKeys, type StackConfig } from "../config/config-schema.ts";
-import { hasService } from "./bundled-services.ts";
+import { hasService } from "./optional-services.ts";
 import { findPortKey, readHostPort } from "./row-keys.ts";
 
 /** Port on the Docker host on which a stack publishes a service. */
@@ -17,4 +17,9 @@ export function listHostPorts(config: StackConfig): readonly HostPort[] {
       return number === undefined ? [] : [Object.assign({ key: findPortKey(published.as), number }, published)];
     })
     .toSorted((one, other) => rank(one) - rank(other));
+}
+
+/** Returns the host address at which a port is published. */
+export function findPublishedAddress({ at }: Pick<PublishedPort, "at">, publishAddress: string): string {
+  return at === "public" ? publishAddress : "127.0.0.1";
 }

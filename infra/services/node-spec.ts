@@ -1,9 +1,16 @@
-import type { Input } from "@pulumi/pulumi";
 import { devnetSettings } from "#devnet/settings.ts";
-import type { NodeFamily } from "#node/families.ts";
-import { buildService, type BuiltService, type CommonArgs } from "./built-service.ts";
-import type { DeploymentSecret } from "../config/deployment-secret.ts";
-import type { NodeKeys } from "./node/node-keys.ts";
+import type { StackConfig } from "../config/config-schema.ts";
+import { buildService, readCommon, type BuiltService } from "./built-service.ts";
+import { devnetMnemonic } from "./node/dev-accounts.ts";
+import { buildDevnetConfSeed, buildNodeConfSeed, type NodeConfArgs, type ProgramLocation } from "./node/node-conf.ts";
+import {
+  chooseNodeFamily,
+  findImageUser,
+  listPathVariables,
+  listPlacedFiles,
+  listSecretVariables,
+} from "./node/node-image.ts";
+import { readNodeKeys } from "./node/node-keys.ts";
 import {
   chainDataVolume,
   confVolume,
@@ -12,49 +19,23 @@ import {
   workspaceDirectory,
   workspace,
 } from "./node/node-layout.ts";
-import { buildDevnetConfSeed, buildNodeConfSeed, type NodeConfArgs, type ProgramLocation } from "./node/node-conf.ts";
+import { chooseNodeVersion } from "./node/node-version.ts";
+import { chooseHostAddress, choosePeerPort } from "./node/peers.ts";
 import type { NetworkHealth } from "./probes.ts";
+import { findPushTarget } from "./push-target.ts";
+import { findRenderedValue } from "./rendered-settings.ts";
 import {
+  chooseNodeUser,
   oneReplica,
   type Edge,
-  type PlacedFile,
   type PortSpec,
   type ResourceLimits,
   type ServiceSpec,
-  chooseNodeUser,
 } from "./service-spec.ts";
-import { listPathVariables } from "./node/node-image.ts";
+import type { StackContext } from "./stack-context.ts";
 
 /** Stop timeout for the node; killing it earlier can damage its chain data. */
 export const nodeStopGraceSeconds = 300;
-
-export type NodeArgs = CommonArgs &
-  Readonly<{
-    chainId: number;
-    version: string;
-    /** User in the node's own image; undefined for the devnet, which is one of Gatehouse's images. */
-    imageUser: number | undefined;
-    /** Edge from the node to the Pushgateway. */
-    pushEdge: Edge;
-    /** Command in the node's own image that checks the node's health. */
-    healthCommand: readonly string[] | undefined;
-    /** Initial configuration of the node; the peer port in it is the exposed one. */
-    conf: Omit<NodeConfArgs, "version">;
-    /** Location of the programs in the node's own image. */
-    programs: ProgramLocation;
-    /** Family of the node's own image. */
-    family: NodeFamily;
-    /** Files from the stack to install in the node's workspace. */
-    placed: readonly PlacedFile[];
-    /** Environment variables for the node's own image that may contain secrets. */
-    secretEnvironment: Readonly<Record<string, Input<string>>>;
-    /** Max open files for the node's own image; the default depends on its family. */
-    openFiles: number | undefined;
-    /** Keys of the node; the devnet has none. */
-    keys: NodeKeys;
-    /** Mnemonic for the accounts that a new devnet chain funds. */
-    mnemonic: DeploymentSecret | undefined;
-  }>;
 
 const ports: readonly PortSpec[] = [
   { name: "http", number: nodePorts.http, audience: "pod" },
@@ -64,23 +45,29 @@ const ports: readonly PortSpec[] = [
 /** The node pushes its metrics as soon as it starts. */
 const startsAfter = ["pushgateway"] as const;
 
-/**
- * Builds the node: the devnet, or the operator's own image. Its RPC is reachable only through the sidecar's gateway.
- *
- * @example
- * import { nodeSpec } from "gatehouse-evm/pulumi";
- *
- * // `args` are those of stackArgs().
- * const { spec, problems } = nodeSpec({ ...args.node, chainId: 1672 });
- * console.log(spec.name, problems); // node []
- */
-export function nodeSpec(args: NodeArgs): BuiltService {
-  if (args.imageUser !== undefined) return { spec: buildRealNode(args, args.imageUser), problems: [] };
-  const { spec, problems } = buildDevnetNode(args);
-  return { spec: { ...spec, seed: buildDevnetConfSeed({ ...args.conf, version: args.version }) }, problems };
+/** Builds the node: the devnet, or the operator's own image. Its RPC is reachable only through the sidecar's gateway. */
+export function nodeSpec(config: StackConfig, context: StackContext): BuiltService {
+  const push = findPushTarget(config, context.addresses);
+  const conf: NodeConfArgs = {
+    version: chooseNodeVersion(config),
+    host: chooseHostAddress(config),
+    peerPort: choosePeerPort(config),
+    jobName: `${context.prefix}-node`,
+    pushAddress: push.host,
+    pushPort: push.port,
+    pushIntervalSeconds: config.metricsPushIntervalSeconds,
+  };
+  const uid = findImageUser(config);
+  if (uid !== undefined)
+    return { spec: buildRealNode(config, context, { conf, pushEdge: push.edge, uid }), problems: [] };
+  const { spec, problems } = buildDevnetNode(config, context, { conf, pushEdge: push.edge });
+  return { spec: { ...spec, seed: buildDevnetConfSeed(conf) }, problems };
 }
 
-function buildDevnetNode(args: NodeArgs): BuiltService {
+/** Initial configuration of a node, and its connection to the Pushgateway. */
+type NodeStart = Readonly<{ conf: NodeConfArgs; pushEdge: Edge }>;
+
+function buildDevnetNode(config: StackConfig, { secret }: StackContext, { conf, pushEdge }: NodeStart): BuiltService {
   const health: NetworkHealth = {
     kind: "rpc",
     port: "http",
@@ -97,30 +84,30 @@ function buildDevnetNode(args: NodeArgs): BuiltService {
       tree: {
         workspace: { directory: workspaceDirectory },
         node: {
-          version: args.version,
+          version: conf.version,
           listenHost: "0.0.0.0",
           httpPort: nodePorts.http,
           webSocketPort: nodePorts.webSocket,
         },
-        chain: { id: args.chainId, mnemonic: args.mnemonic },
+        chain: { id: config.chainId, mnemonic: config.devAccounts ? secret(devnetMnemonic) : undefined },
         // Matches the sidecar's desired state: the sidecar would correct any other configuration, and thereby restart a node that has just
         // started.
         monitor: {
-          jobName: args.conf.jobName,
-          pushAddress: args.conf.pushAddress,
-          pushPort: args.conf.pushPort,
-          pushIntervalSeconds: args.conf.pushIntervalSeconds,
+          jobName: conf.jobName,
+          pushAddress: conf.pushAddress,
+          pushPort: conf.pushPort,
+          pushIntervalSeconds: conf.pushIntervalSeconds,
         },
       },
       ports,
       volumes: [workspace],
-      edges: [args.pushEdge],
+      edges: [pushEdge],
       startsAfter,
       health,
       limits: { cpus: 1, memoryMebibytes: 1_024 },
       stopGraceSeconds: nodeStopGraceSeconds,
     },
-    args,
+    readCommon(config, "node"),
   );
 }
 
@@ -131,36 +118,53 @@ const replayMaxSeconds = 86_400;
 export const realNodeLimits: ResourceLimits = { cpus: 8, memoryMebibytes: 32_768 };
 
 /** Builds the node from the operator's image. The node starts through the image's own entry point, and only the operator knows its health check command. */
-function buildRealNode(args: NodeArgs, uid: number): ServiceSpec {
-  const { family, placed: files } = args;
+function buildRealNode(
+  config: StackConfig,
+  { secret }: StackContext,
+  { conf, pushEdge, uid }: NodeStart & Readonly<{ uid: number }>,
+): ServiceSpec {
+  const family = chooseNodeFamily(config);
   const { image } = family;
-  const seed = buildNodeConfSeed({ ...args.conf, version: args.version }, { ...args.programs, family, files });
+  const keys = readNodeKeys(config, secret);
+  const seed = buildNodeConfSeed(conf, { ...findProgramPlace(config), family, files: listPlacedFiles(config, secret) });
   const hasEntryPoint = image.programs === "entry-point";
   return {
     name: "node",
     image: "node",
     arguments: undefined,
     environment: hasEntryPoint ? listPathVariables(family) : {},
-    secretEnvironment: args.secretEnvironment,
-    files: args.keys.files,
-    foreignFiles: args.keys.foreign,
+    secretEnvironment: listSecretVariables(config, secret),
+    files: keys.files,
+    foreignFiles: keys.foreign,
     filesDirectory: keysDirectory,
-    ports: [...ports, { name: "peers", number: args.conf.peerPort, audience: "peers" }],
+    ports: [...ports, { name: "peers", number: conf.peerPort, audience: "peers" }],
     volumes: hasEntryPoint ? [workspace] : [chainDataVolume, confVolume],
     ...(seed.places === undefined || hasEntryPoint ? {} : { programs: seed.places.bin }),
     seed,
-    edges: [args.pushEdge, { to: "internet" }],
+    edges: [pushEdge, { to: "internet" }],
     startsAfter,
     health: {
       kind: "port",
       port: "http",
-      command: args.healthCommand ?? image.healthCommand,
+      command: config.nodeHealthCommand ?? image.healthCommand,
       startWithinSeconds: replayMaxSeconds,
     },
-    limits: args.limits ?? realNodeLimits,
-    openFiles: args.openFiles ?? image.openFiles,
+    limits: config.limits.node ?? realNodeLimits,
+    openFiles: config.nodeUlimits?.nofile ?? image.openFiles,
     user: chooseNodeUser(uid),
     stopGraceSeconds: nodeStopGraceSeconds,
     replicas: oneReplica,
+  };
+}
+
+/** Returns the path at which the sidecar expects the node's programs, and at which the deployment therefore installs them. */
+function findProgramPlace({ settings }: StackConfig): ProgramLocation {
+  const given = (path: readonly string[]) => {
+    const value = findRenderedValue(settings.sidecar ?? {}, path);
+    return typeof value === "string" ? value : undefined;
+  };
+  return {
+    binDirectory: given(["nodeCli", "containerBinDirectory"]),
+    nodeDirectory: given(["node", "nodeDirectory"]),
   };
 }

@@ -1,18 +1,9 @@
 import { stackServices } from "../stack-services.ts";
-import type { DeploymentSecret } from "../config/deployment-secret.ts";
 import type { StackConfig } from "../config/config-schema.ts";
 import { describeProblem, type ConfigProblem } from "../config/config-problem.ts";
-import type { BundledService } from "./bundled-service.ts";
 import type { BuiltService } from "./built-service.ts";
-import { filesDirectory, oneReplica, serviceUser, type ResourceLimits, type ServiceSpec } from "./service-spec.ts";
-
-export type PostgresArgs = Readonly<{
-  /** Password for {@link postgresRole}; the image reads it only when it first starts. */
-  password: DeploymentSecret;
-  /** Uid of the server in the image. */
-  imageUser: number;
-  limits?: ResourceLimits | undefined;
-}>;
+import { filesDirectory, oneReplica, serviceUser, type ServiceSpec } from "./service-spec.ts";
+import type { StackContext } from "./stack-context.ts";
 
 /** Port of the server, and the default port in a PostgreSQL URL. */
 export const postgresPort = stackServices.postgres.ports.sql;
@@ -31,9 +22,14 @@ const passwordFile = "postgres-password";
 /**
  * Builds a PostgreSQL server from an image that is compatible with the official one (docker-library/postgres: variables, entry point,
  * STOPSIGNAL). Only the facilitator and the resource server can reach it; its data is on a retained volume. SIGINT triggers its fast
- * shutdown: it ends sessions, and committed data is on disk (PostgreSQL manual, "Shutting Down the Server").
+ * shutdown: it ends sessions, and committed data is on disk (PostgreSQL manual, "Shutting Down the Server"). Returns `undefined` without a
+ * password, which the configuration check rejects; the image reads it only when it first starts.
  */
-export function postgresSpec(args: PostgresArgs): BuiltService {
+export function postgresSpec(
+  { postgresPassword, postgresUser, limits }: StackConfig,
+  { secret }: StackContext,
+): BuiltService | undefined {
+  if (postgresPassword === undefined) return undefined;
   const spec: ServiceSpec = {
     name: "postgres",
     image: "postgres",
@@ -45,14 +41,14 @@ export function postgresSpec(args: PostgresArgs): BuiltService {
       POSTGRES_PASSWORD_FILE: `${filesDirectory}/${passwordFile}`,
       POSTGRES_INITDB_ARGS: "--data-checksums",
     },
-    files: [{ name: passwordFile, content: args.password.value, secret: true }],
+    files: [{ name: passwordFile, content: secret(postgresPassword).value, secret: true }],
     ports: [{ name: "sql", number: postgresPort, audience: "system" }],
     volumes: [{ name: "postgres-data", path: homeDirectory, readOnly: false, keep: true, sizeGibibytes: 5 }],
     scratchDirectories: ["/var/run/postgresql"],
     edges: [],
     health: { kind: "command", command: readinessCommand, startWithinSeconds: 120 },
-    limits: args.limits ?? { cpus: 1, memoryMebibytes: 512 },
-    user: { uid: args.imageUser, gid: serviceUser.gid },
+    limits: limits.postgres ?? { cpus: 1, memoryMebibytes: 512 },
+    user: { uid: postgresUser, gid: serviceUser.gid },
     stopSignal: "SIGINT",
     stopGraceSeconds: 60,
     replicas: oneReplica,
@@ -62,16 +58,6 @@ export function postgresSpec(args: PostgresArgs): BuiltService {
 
 /** Checks over TCP: while it initializes the database, the server listens only on its socket. */
 const readinessCommand = ["pg_isready", "--quiet", "--host=127.0.0.1", `--port=${postgresPort}`];
-
-/** The stack's own PostgreSQL server. */
-export const postgres: BundledService<PostgresArgs> = {
-  isBundled: ({ postgresImage }) => postgresImage !== undefined,
-  readArgs: ({ postgresPassword, postgresUser, limits }, { secret }) =>
-    postgresPassword === undefined
-      ? undefined
-      : { password: secret(postgresPassword), imageUser: postgresUser, limits: limits.postgres },
-  build: postgresSpec,
-};
 
 /** Example value of the setting for an existing database. */
 export const databaseExample = {

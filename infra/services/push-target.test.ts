@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { parseConfig } from "../stack-config.ts";
-import { dockerAddresses } from "./addresses.ts";
+import { dockerAddresses } from "./stack-context.ts";
 import { findPushTarget } from "./push-target.ts";
 import { listImages } from "./stack-images.ts";
 

@@ -1,7 +1,7 @@
 import { isLoopback } from "#daemon/http/address.ts";
 import { stackServices } from "../stack-services.ts";
 import type { StackConfig } from "../config/config-schema.ts";
-import type { Addresses } from "./addresses.ts";
+import type { Addresses } from "./stack-context.ts";
 import { describeProblem, type ConfigProblem } from "../config/config-problem.ts";
 import type { Edge } from "./service-spec.ts";
 import { deriveEdge } from "./upstream-edges.ts";

@@ -1,12 +1,10 @@
 import { stackServices } from "../stack-services.ts";
-import type { BundledService } from "./bundled-service.ts";
+import type { StackConfig } from "../config/config-schema.ts";
 import type { BuiltService } from "./built-service.ts";
 import { buildPrometheusProject } from "./observability/prometheus-project.ts";
-import type { ResourceLimits, ServiceSpec } from "./service-spec.ts";
+import type { ServiceSpec } from "./service-spec.ts";
 
 const { honorLabels, metrics, ports } = stackServices.pushgateway;
-
-export type PushgatewayArgs = Readonly<{ limits?: ResourceLimits | undefined }>;
 
 /** The official image's working directory. A new volume mounted there inherits its owner. */
 const directory = "/pushgateway";
@@ -17,14 +15,8 @@ const persistenceInterval = "30s";
 /**
  * Builds Prometheus's Pushgateway from its official image. The node writes to it; the sidecar and the operator's Prometheus read from it.
  * It is never public. Pushed metrics are persisted in a file on a volume. The image has no shell script, but has busybox's `wget`.
- *
- * @example
- * import { pushgatewaySpec, Service } from "gatehouse-evm/pulumi";
- *
- * const service = pushgatewaySpec({ limits: { cpus: 0.5, memoryMebibytes: 128 } });
- * new Service("Pushgateway", "pushgateway", { platform, service });
  */
-export function pushgatewaySpec(args: PushgatewayArgs): BuiltService {
+export function pushgatewaySpec({ limits }: StackConfig): BuiltService {
   const spec: ServiceSpec = {
     ...buildPrometheusProject("pushgateway"),
     arguments: [
@@ -36,15 +28,8 @@ export function pushgatewaySpec(args: PushgatewayArgs): BuiltService {
     volumes: [{ name: "pushgateway-data", path: directory, readOnly: false, keep: false, sizeGibibytes: 1 }],
     edges: [],
     metrics: { port: metrics, honorLabels },
-    limits: args.limits ?? { cpus: 0.5, memoryMebibytes: 256 },
+    limits: limits.pushgateway ?? { cpus: 0.5, memoryMebibytes: 256 },
     stopGraceSeconds: 10,
   };
   return { spec, problems: [] };
 }
-
-/** The stack's own Pushgateway, for a stack that does not use the operator's. */
-export const pushgateway: BundledService<PushgatewayArgs> = {
-  isBundled: ({ pushgatewayUrl }) => pushgatewayUrl === undefined,
-  readArgs: ({ limits }) => ({ limits: limits.pushgateway }),
-  build: pushgatewaySpec,
-};

@@ -5,8 +5,8 @@ import { parseConfig } from "../stack-config.ts";
 import { buildSignerOutput } from "../stack-outputs.ts";
 import { buildServices, findServiceProblems } from "./built-stack.ts";
 import { deriveGrafanaPassword } from "./observability/observability-args.ts";
-import { stackArgs } from "./stack-specs.ts";
-import { describeTarget } from "./target-context.ts";
+import { deriveAccessTokens } from "./access-tokens.ts";
+import { describeTarget } from "./stack-context.ts";
 
 const prefix = "gh";
 const stackSecret = "5f".repeat(32);
@@ -21,12 +21,12 @@ const read = (raw: Readonly<Record<string, string>>) => parseConfig({ ...common,
 /** The keys and addresses that a stack derives from its secret. */
 function derive(raw: Readonly<Record<string, string>>) {
   const config = read(raw);
-  const { resourceServer } = stackArgs(config, {
+  const { privateKey } = deriveAccessTokens(config, {
     prefix,
     ...describeTarget(config, prefix),
     secret: deploymentSecret,
   });
-  return [resourceServer.accessTokens?.privateKey?.check, deriveGrafanaPassword(config, prefix)];
+  return [privateKey?.check, deriveGrafanaPassword(config, prefix)];
 }
 
 it("a stack whose keys are all in KMS is built with a secret of its own, and tells what is missing without one", () => {
@@ -40,7 +40,7 @@ it("a stack whose keys are all in KMS is built with a secret of its own, and tel
   expect(findMissingValues(config).map(({ key }) => key)).not.toContain("stackSecret");
   expect(findServiceProblems(config, prefix)).toEqual([]);
   const context = { prefix, ...describeTarget(config, prefix), secret: deploymentSecret };
-  const { facilitator } = buildServices(stackArgs(config, context));
+  const { facilitator } = buildServices(config, context);
   expect(facilitator?.problems).toEqual([]);
   expect(JSON.stringify(facilitator?.spec)).toContain("alias/signer");
   expect(JSON.stringify(facilitator?.spec)).not.toMatch(/signer-privatekey/i);

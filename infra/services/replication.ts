@@ -1,10 +1,10 @@
 import type { StackConfig } from "../config/config-schema.ts";
-import type { Addresses } from "./addresses.ts";
 import { describeProblem, type ConfigProblem } from "../config/config-problem.ts";
 import type { DeploymentSecret } from "../config/deployment-secret.ts";
 import { databaseExample, postgresPort, postgresRole } from "./postgres-spec.ts";
 import { stateDirectory, type Edge, type VolumeSpec } from "./service-spec.ts";
 import type { SettingsTree } from "./rendered-settings.ts";
+import type { StackContext } from "./stack-context.ts";
 
 /** The PostgreSQL database that holds the ledgers, and the connection through which its clients reach it. */
 export type Database = Readonly<{ url: DeploymentSecret; edge: Edge }>;
@@ -38,7 +38,7 @@ export function buildLedgerStorage(
 /** Returns a stack's database, if any: the one at the configured URL, or the stack's own server, with the stack's password. */
 export function findDatabase(
   { databaseUrl, databaseCidr, postgresImage, postgresPassword }: StackConfig,
-  { addresses, secret }: Readonly<{ addresses: Addresses; secret: (text: string) => DeploymentSecret }>,
+  { addresses, secret }: Pick<StackContext, "addresses" | "secret">,
 ): Database | undefined {
   if (databaseUrl !== undefined) {
     const { port } = new URL(databaseUrl);

@@ -1,21 +1,22 @@
 import { expect, it } from "vitest";
-import { resourceServerSpec, listPayees } from "./resource-server-spec.ts";
+import { deploymentSecret } from "../config/pulumi-config.ts";
+import { parseConfig } from "../stack-config.ts";
+import { resourceServerSpec } from "./resource-server-spec.ts";
+import { listPayees } from "./sold-routes.ts";
+import { describeTarget } from "./stack-context.ts";
 
 const offer = { scheme: "exact", network: "eip155:1672", price: "$0.01" };
 const upstream = "https://api.example/data";
 
-function built(routes: Readonly<Record<string, unknown>>, version = "2") {
-  return resourceServerSpec({
-    chainId: 1_672,
+function built(routes: Readonly<Record<string, unknown>>, tokenVersion = "2") {
+  const config = parseConfig({
     payTo: `0x${"01".repeat(20)}`,
-    token: { address: `0x${"02".repeat(20)}`, name: "USDC", version },
-    facilitatorUrl: "http://facilitator:3000",
-    routes,
-    publicUrl: undefined,
-    publicProxies: undefined,
-    limits: undefined,
-    settings: undefined,
+    tokenAddress: `0x${"02".repeat(20)}`,
+    tokenVersion,
+    stackSecret: "5f".repeat(32),
+    routes: JSON.stringify(routes),
   });
+  return resourceServerSpec(config, { prefix: "gh", ...describeTarget(config, "gh"), secret: deploymentSecret });
 }
 
 function problemsWith(routes: Readonly<Record<string, unknown>>): readonly string[] {

@@ -1,6 +1,6 @@
 import { findServiceRow, stackServices } from "../stack-services.ts";
 import type { StackConfig } from "../config/config-schema.ts";
-import { listIncludedServices } from "./bundled-services.ts";
+import { listIncludedServices } from "./optional-services.ts";
 import { readImage } from "./row-keys.ts";
 import type { ImageName } from "./service-spec.ts";
 

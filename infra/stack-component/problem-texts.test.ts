@@ -10,13 +10,12 @@ import { findMissingValues } from "../preflight/preflight.ts";
 import { findRegistryProblems } from "../preflight/registry-images.ts";
 import { parseConfig } from "../stack-config.ts";
 import { deploymentSecret } from "../config/pulumi-config.ts";
-import { dockerAddresses } from "../services/addresses.ts";
 import { alertmanagerSpec } from "../services/observability/alertmanager-spec.ts";
-import { facilitatorSpec } from "../services/facilitator-spec.ts";
+import { facilitatorSpec, readFacilitatorArgs } from "../services/facilitator-spec.ts";
 import { resourceServerSpec } from "../services/resource-server-spec.ts";
 import { warnAboutMonitoring } from "../services/observability/observability-args.ts";
 import { warnAboutPeers } from "../services/node/peers.ts";
-import { stackArgs } from "../services/stack-specs.ts";
+import { describeTarget } from "../services/stack-context.ts";
 import { warnAboutTrustedProxies } from "../services/trusted-proxies.ts";
 import { toInputProblem } from "./input-problem.ts";
 
@@ -197,8 +196,6 @@ const images = { gatehouseImage: "registry.example/gatehouse:1", devnetImage: "r
 const onKubernetes = { target: "kubernetes", ...images };
 const json = (value: unknown) => JSON.stringify(value);
 
-const alertmanager = (text: string) => alertmanagerSpec({ config: deploymentSecret(text), limits: undefined });
-
 const refused: Readonly<Record<string, Readonly<Record<string, string>>>> = Object.fromEntries([
   ["an own database that the target does not have", { ...onKubernetes, postgresImage: "postgres:16" }],
   [
@@ -228,15 +225,13 @@ const refused: Readonly<Record<string, Readonly<Record<string, string>>>> = Obje
 it("names what does not fit together, and what the builders of services refuse", async () => {
   const texts: string[] = [];
   for (const [what, raw] of Object.entries(refused)) texts.push(`# ${what}${await textsOf(parsed(raw))}`);
-  const context = { prefix: "pay", addresses: dockerAddresses, secret: deploymentSecret } as const;
-  const restart = { driver: "docker", container: "pay-node", exec: "docker exec pay-sidecar" } as const;
   const config = parseConfig({ devAccounts: "true", tokenAddress: `0x${"1".repeat(40)}` });
-  const { facilitator, resourceServer } = stackArgs(config, { ...context, restart });
+  const context = { prefix: "pay", ...describeTarget(config, "pay"), secret: deploymentSecret };
   const built = await textsOf(() => [
-    ...facilitatorSpec({ ...facilitator, signerPrivateKey: undefined }).problems,
-    ...resourceServerSpec({ ...resourceServer, routes: { "GET /x": {} } }).problems,
-    ...alertmanager("{").problems,
-    ...alertmanager("a: 1").problems,
+    ...facilitatorSpec({ ...readFacilitatorArgs(config, context), signerPrivateKey: undefined }).problems,
+    ...resourceServerSpec({ ...config, routes: { "GET /x": {} } }, context).problems,
+    ...alertmanagerSpec({ ...config, alertmanagerConfig: "{" }, context).problems,
+    ...alertmanagerSpec({ ...config, alertmanagerConfig: "a: 1" }, context).problems,
   ]);
   await expect(`${texts.join("\n")}\n# services${built}`).toMatchFileSnapshot("../testing/golden/problems.txt");
 });

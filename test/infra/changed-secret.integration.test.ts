@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { limitlessTier } from "#gateway/testing/limitless-tier.ts";
-import { dockerAddresses } from "../../infra/services/addresses.ts";
+import { deploymentSecret } from "../../infra/config/pulumi-config.ts";
 import {
   filesDirectory,
   liveFilesDirectory,
@@ -12,6 +12,8 @@ import {
   type ServiceSpec,
 } from "../../infra/services/service-spec.ts";
 import { sidecarSpec } from "../../infra/services/sidecar-spec.ts";
+import { describeTarget } from "../../infra/services/stack-context.ts";
+import { parseConfig } from "../../infra/stack-config.ts";
 import { pause } from "#daemon/time.ts";
 import { startCallers } from "../support/gateway/callers.ts";
 import { startSizedNode, type SizedNode } from "../support/node/sized-node.ts";
@@ -32,32 +34,27 @@ afterAll(() => resources.disposeAsync());
 
 /** The sidecar of a stack on Docker, on this machine's ports and directories. */
 function specWith(controlToken: string, restoreAfterMs = 30_000): ServiceSpec {
-  const { spec, problems } = sidecarSpec({
-    chainId: 1_672,
-    nodeVersion: "0.16.2",
-    nodeImage: undefined,
-    nodeImageUser: undefined,
-    nodeHost: dockerAddresses.nodeOfSidecar,
-    push: { host: "127.0.0.1", port: 9_091, edge: { to: "internet" } },
-    pushIntervalSeconds: 10,
-    jobName: "node",
-    restart: { driver: "docker", container: "node", exec: "docker exec sidecar" },
-    volumeGrowth: undefined,
-    publicProxies: undefined,
-    settings: {
-      node: {
-        workspace: node.workspace,
-        httpUrl: node.httpUrl,
-        ...(node.webSocketUrl && { webSocketUrl: node.webSocketUrl }),
-      },
-      listen: { host: "127.0.0.1", port: 0 },
-      upkeep: { controlToken, restoreAfterMs, stateDirectory: join(folder, "state") },
-      restart: { driver: "none" },
-      gateway: {
-        public: { host: "127.0.0.1", port: 0 },
-        tiers: { public: { ...limitlessTier, webSockets: 100 }, internal: limitlessTier },
-      },
+  const sidecar = {
+    node: {
+      workspace: node.workspace,
+      httpUrl: node.httpUrl,
+      ...(node.webSocketUrl && { webSocketUrl: node.webSocketUrl }),
     },
+    listen: { host: "127.0.0.1", port: 0 },
+    pushgateway: { url: "http://127.0.0.1:9091" },
+    upkeep: { controlToken, restoreAfterMs, stateDirectory: join(folder, "state") },
+    restart: { driver: "none" },
+    gateway: {
+      public: { host: "127.0.0.1", port: 0 },
+      private: { enabled: false },
+      tiers: { public: { ...limitlessTier, webSockets: 100 }, internal: limitlessTier },
+    },
+  };
+  const config = parseConfig({ settings: JSON.stringify({ sidecar }) });
+  const { spec, problems } = sidecarSpec(config, {
+    prefix: "gh",
+    ...describeTarget(config, "gh"),
+    secret: deploymentSecret,
   });
   expect(problems).toEqual([]);
   return spec;

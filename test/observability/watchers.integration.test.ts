@@ -5,12 +5,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parse, stringify } from "yaml";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { dockerAddresses } from "#infra/services/addresses.ts";
-import { buildBundled } from "#infra/services/bundled-services.ts";
-import { facilitatorSpec } from "#infra/services/facilitator-spec.ts";
+import { buildServices } from "#infra/services/built-stack.ts";
 import { filesDirectory } from "#infra/services/service-spec.ts";
-import { sidecarSpec } from "#infra/services/sidecar-spec.ts";
-import { stackArgs } from "#infra/services/stack-specs.ts";
+import { describeTarget } from "#infra/services/stack-context.ts";
 import { parseConfig } from "#infra/stack-config.ts";
 import { findFreePorts } from "#daemon/testing/free-ports.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
@@ -31,10 +28,8 @@ function specsOf(more: Readonly<Record<string, string>> = {}, replicas = 1) {
     observability: JSON.stringify({ prometheus: {}, alertmanager: {}, grafana: {} }),
     ...more,
   });
-  const restart = { driver: "docker", container: "gh-node", exec: "docker exec gh-sidecar" } as const;
-  const args = stackArgs(config, { prefix: "gh", addresses: dockerAddresses, restart, secret });
-  const facilitator = facilitatorSpec({ ...args.facilitator, replicas: { min: replicas, max: replicas } });
-  const built = buildBundled(args, [sidecarSpec(args.sidecar).spec, facilitator.spec]);
+  const replicated = { ...config, facilitatorReplicas: { min: replicas, max: replicas } };
+  const built = buildServices(replicated, { prefix: "gh", ...describeTarget(config, "gh"), secret });
   return (name: WatcherName) => built[name]?.spec;
 }
 

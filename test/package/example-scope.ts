@@ -1,7 +1,6 @@
 import { Provider } from "@pulumi/docker";
 import { isSecret as isPulumiSecret, output, runtime, type Input } from "@pulumi/pulumi";
 import type { Policies } from "@pulumi/policy";
-import { deploymentSecret, parseConfig, stackArgs } from "../../package/pulumi.ts";
 import { DockerHost } from "../../package/pulumi-docker.ts";
 import { tokenAddress } from "#devnet/token/address.ts";
 import { createRecordingMocks, type Recorded } from "#infra/testing/recording-mocks.ts";
@@ -38,15 +37,6 @@ export const platform = new DockerHost("host", {
   hostPorts: {},
   engineSocket: { path: "/var/run/docker.sock", group: undefined },
   protectData: true,
-});
-
-const { addresses, published, restart } = platform;
-export const args = stackArgs(parseConfig({ devAccounts: "true", tokenAddress }), {
-  prefix: "pay",
-  addresses,
-  published,
-  restart,
-  secret: deploymentSecret,
 });
 
 /** Whether Pulumi encrypts a value. */

@@ -51,7 +51,7 @@ describe("the installed library", () => {
       client: expect.arrayContaining(["payingFetch", "tokenReader"]) as unknown,
       lint: ["lintConfig", "lintRules", "parseNodeVersion"],
       policies: ["gatehousePolicies"],
-      pulumi: expect.arrayContaining(["Gatehouse", "Service", "deploymentSecret", "facilitatorSpec"]) as unknown,
+      pulumi: expect.arrayContaining(["Service", "Stack", "deploymentSecret", "facilitatorSpec"]) as unknown,
       "pulumi/docker": ["DockerHost"],
       "pulumi/kubernetes": ["KubernetesNamespace"],
       settings: expect.arrayContaining(["gatewaySettings", "readSettings", "sidecarSettings"]) as unknown,

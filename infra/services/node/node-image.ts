@@ -21,6 +21,11 @@ export function chooseNodeFamily({
   return found ?? nodeFamilies[0];
 }
 
+/** Returns the user in the node's own image; undefined for the devnet, which is one of Gatehouse's images. */
+export function findImageUser({ nodeImage, nodeUser }: StackConfig): number | undefined {
+  return nodeImage === undefined ? undefined : nodeUser;
+}
+
 /** Whether the stack's node image copies its programs to the workspace on each start. */
 export function hasEntryPoint(config: Pick<StackConfig, "nodeFamily" | "nodeImage">): boolean {
   return config.nodeImage !== undefined && chooseNodeFamily(config).image.programs === "entry-point";

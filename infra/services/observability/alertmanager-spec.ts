@@ -2,17 +2,11 @@ import { parse, stringify } from "yaml";
 import { z } from "zod";
 import { stackServices } from "../../stack-services.ts";
 import { describeProblem, type ConfigProblem } from "../../config/config-problem.ts";
-import type { DeploymentSecret } from "../../config/deployment-secret.ts";
-import type { BundledService } from "../bundled-service.ts";
+import type { StackConfig } from "../../config/config-schema.ts";
 import type { BuiltService } from "../built-service.ts";
 import { buildPrometheusProject } from "./prometheus-project.ts";
-import { filesDirectory, type ResourceLimits, type ServiceSpec } from "../service-spec.ts";
-
-export type AlertmanagerArgs = Readonly<{
-  /** Complete Alertmanager configuration file, whose receivers contain passwords and tokens; if undefined, Alertmanager shows alerts but notifies nobody. */
-  config: DeploymentSecret | undefined;
-  limits?: ResourceLimits | undefined;
-}>;
+import { filesDirectory, type ServiceSpec } from "../service-spec.ts";
+import type { StackContext } from "../stack-context.ts";
 
 /** The official image's own directory for silences and the notification log. */
 const directory = "/alertmanager";
@@ -31,9 +25,15 @@ const configShape = z.object({
   receivers: z.array(z.object({ name: z.string().min(1) })).min(1),
 });
 
-/** Builds an Alertmanager that only the stack's Prometheus can reach. If it has receivers, it may reach them on the internet. */
-export function alertmanagerSpec({ config, limits }: AlertmanagerArgs): BuiltService {
-  const content = config?.value ?? stringify(silentConfig);
+/**
+ * Builds an Alertmanager that only the stack's Prometheus can reach. It may reach the receivers in its configuration on the internet;
+ * without a configuration, it shows alerts but notifies nobody.
+ */
+export function alertmanagerSpec(
+  { alertmanagerConfig: config, limits }: StackConfig,
+  { secret }: Pick<StackContext, "secret">,
+): BuiltService {
+  const content = config === undefined ? stringify(silentConfig) : secret(config).value;
   const spec: ServiceSpec = {
     ...buildPrometheusProject("alertmanager"),
     arguments: [
@@ -46,10 +46,10 @@ export function alertmanagerSpec({ config, limits }: AlertmanagerArgs): BuiltSer
     files: [{ name: configFile, content, secret: config !== undefined }],
     volumes: [{ name: "alertmanager-data", path: directory, readOnly: false, keep: false, sizeGibibytes: 1 }],
     edges: config === undefined ? [] : [{ to: "internet" }],
-    limits: limits ?? { cpus: 0.5, memoryMebibytes: 256 },
+    limits: limits.alertmanager ?? { cpus: 0.5, memoryMebibytes: 256 },
     stopGraceSeconds: 20,
   };
-  return { spec, problems: config === undefined ? [] : findConfigProblems(config.check) };
+  return { spec, problems: config === undefined ? [] : findConfigProblems(config) };
 }
 
 /** Reports obvious problems with an Alertmanager configuration. Messages never quote the configuration, because it contains passwords. */
@@ -70,13 +70,3 @@ function findConfigProblems(text: string): readonly ConfigProblem[] {
   if (receivers.some(({ name }) => name === route.receiver)) return [];
   return problem("found a `route` to a receiver that is not in `receivers`.");
 }
-
-/** The Alertmanager for a stack's own Prometheus. */
-export const alertmanager: BundledService<AlertmanagerArgs> = {
-  isBundled: ({ observability }) => observability?.alertmanager !== undefined,
-  readArgs: ({ alertmanagerConfig, limits }, { secret }) => ({
-    config: alertmanagerConfig === undefined ? undefined : secret(alertmanagerConfig),
-    limits: limits.alertmanager,
-  }),
-  build: alertmanagerSpec,
-};

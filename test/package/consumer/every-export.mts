@@ -4,7 +4,7 @@ import { Provider } from "@pulumi/docker";
 import { payingFetch, PaymentRefusedError, tokenReader, type Fetch, type PaymentEvent } from "gatehouse-evm/client";
 import { lintConfig, lintRules, parseNodeVersion, type LintFinding } from "gatehouse-evm/lint";
 import { gatehousePolicies } from "gatehouse-evm/policies";
-import { deploymentSecret, facilitatorSpec, Gatehouse, Node, parseConfig, Service, Stack } from "gatehouse-evm/pulumi";
+import { ConfigError, deploymentSecret, facilitatorSpec, Service, Stack } from "gatehouse-evm/pulumi";
 import { DockerHost } from "gatehouse-evm/pulumi/docker";
 import { KubernetesNamespace } from "gatehouse-evm/pulumi/kubernetes";
 import { gatewaySettings, readSettings, SettingsError, sidecarSettings } from "gatehouse-evm/settings";
@@ -31,7 +31,7 @@ export const port: number = readSettings(gatewaySettings, { env: {} }).public.po
 export const workspace: string | undefined = sidecarSettings.schema.parse({}).node.workspace;
 // @ts-expect-error a setting that there is not
 export const none: unknown = readSettings(gatewaySettings, { env: {} }).noSuchSetting;
-export { Gatehouse, KubernetesNamespace, Node, parseConfig, SettingsError, Stack };
+export { ConfigError, KubernetesNamespace, SettingsError, Stack };
 
 new PolicyPack("acme", { policies: [...gatehousePolicies()] });
 

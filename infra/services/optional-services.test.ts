@@ -1,13 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { findServiceRow, listPublishedPorts } from "../stack-services.ts";
 import { parseConfig } from "../stack-config.ts";
-import { dockerAddresses } from "./addresses.ts";
-import { buildBundled, hasService, listIncludedServices, type BundledName } from "./bundled-services.ts";
+import { deploymentSecret } from "../config/pulumi-config.ts";
+import { buildServices } from "./built-stack.ts";
+import { hasService, listIncludedServices } from "./optional-services.ts";
 import { findPort } from "./service-spec.ts";
-import { stackArgs } from "./stack-specs.ts";
+import { describeTarget } from "./stack-context.ts";
 
-const secret = (text: string) => ({ kind: "secret", check: text, value: text }) as const;
-const restart = { driver: "docker", container: "gh-node", exec: "docker exec gh-sidecar" } as const;
 const config = parseConfig({
   devAccounts: "true",
   tokenAddress: "0x8083F940Be4327c7b67c414103e794C0B5eA7Bb2",
@@ -15,14 +14,12 @@ const config = parseConfig({
   postgresPassword: "hidden-password-of-the-ledgers",
   observability: JSON.stringify({ prometheus: {}, alertmanager: {}, grafana: {} }),
 });
-const built = Object.entries(
-  buildBundled(stackArgs(config, { prefix: "gh", addresses: dockerAddresses, restart, secret }), []),
-).map(([name, { spec }]) => [name as BundledName, spec] as const);
+const services = buildServices(config, { prefix: "gh", ...describeTarget(config, "gh"), secret: deploymentSecret });
+const built = listIncludedServices(config).map((name) => [name, services[name]?.spec] as const);
 
 describe("the services that a stack brings", () => {
   it("are all of the table, where the configuration has what each is for", () => {
-    expect(built.map(([name]) => name)).toEqual([...listIncludedServices(config)]);
-    expect(built.map(([name]) => name).toSorted()).toEqual([
+    expect(built.map(([name, spec]) => spec?.name ?? `no ${name}`).toSorted()).toEqual([
       "alertmanager",
       "grafana",
       "postgres",
@@ -44,6 +41,7 @@ describe("the services that a stack brings", () => {
 
   it.each(built)("are as their row says: %s", (name, spec) => {
     const { image, keeps } = findServiceRow(name);
+    if (spec === undefined) throw new Error(`no ${name}`);
     expect([spec.name, spec.image]).toEqual([name, image]);
     for (const { port } of listPublishedPorts().filter(({ service }) => service === name)) {
       expect(findPort(spec, port).audience).toBe("system");

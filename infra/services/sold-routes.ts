@@ -1,0 +1,65 @@
+import { z } from "zod";
+import { stackServices } from "../stack-services.ts";
+import type { StackConfig } from "../config/config-schema.ts";
+import { devAccounts } from "./node/dev-accounts.ts";
+import { sellsSample } from "./optional-services.ts";
+import type { Addresses } from "./stack-context.ts";
+
+/** Paid routes, keyed by `<METHOD> <path>` (specification, "x402 route protection configuration"). */
+export type Routes = Readonly<Record<string, unknown>>;
+
+/** An EIP-3009 token that is accepted for payments: its contract, its EIP-712 domain, and the min amount that is settled (default: 1). */
+export type Token = Readonly<{ address: string; name: string; version: string; minAmount?: number }>;
+
+/** Returns the token of a stack's prices; undefined if none is configured, which preflight rejects. */
+export function findToken({ tokenAddress, tokenName, tokenVersion }: StackConfig): Token | undefined {
+  return tokenAddress === undefined ? undefined : { address: tokenAddress, name: tokenName, version: tokenVersion };
+}
+
+/** Returns the default payee of a stack's routes. */
+export function findPayTo(config: StackConfig): string | undefined {
+  return config.payTo ?? (config.devAccounts ? devAccounts.payee.address : undefined);
+}
+
+/** Returns a stack's routes, or the sample. */
+export function findRoutes(config: StackConfig, addresses: Addresses): Routes {
+  if (!sellsSample(config)) return config.routes;
+  const offer = { scheme: "exact", network: `eip155:${config.chainId}`, payTo: findPayTo(config) };
+  const upstream = `http://${addresses.upstream}:${stackServices.upstream.ports.http}`;
+  return {
+    "POST /access": {
+      accepts: { ...offer, price: "$0.05" },
+      description: "An hour of the gateway's paid tier",
+      mimeType: "application/json",
+      token: { tier: "paid", seconds: 3_600 },
+    },
+    "GET /data": {
+      accepts: { ...offer, price: "$0.01" },
+      description: "A sample document that counts how often it was sold",
+      mimeType: "application/json",
+      upstream: `${upstream}/data`,
+    },
+    "GET /api/info": {
+      accepts: { ...offer, price: "$0.01" },
+      description: "What the sample upstream is",
+      mimeType: "application/json",
+      upstream: `${upstream}/api/info`,
+    },
+  };
+}
+
+const offer = z.object({ payTo: z.string().optional() });
+const offering = z.object({ accepts: z.union([z.array(offer), offer]) });
+
+/**
+ * Lists the accounts that a stack's resource server may be paid to: its `payTo`, and the overrides in individual offers of its routes.
+ * Skips malformed routes; the resource server's own schema rejects them.
+ */
+export function listPayees(payTo: string | undefined, routes: Routes): readonly string[] {
+  const named = Object.values(routes).flatMap((route) => {
+    const parsed = offering.safeParse(route);
+    return parsed.success ? [parsed.data.accepts].flat().map((accepted) => accepted.payTo ?? payTo) : [];
+  });
+  const accounts = [payTo, ...named].filter((account) => account !== undefined);
+  return [...new Map(accounts.map((account) => [account.toLowerCase(), account])).values()];
+}

@@ -1,0 +1,110 @@
+import { isLoopback } from "#daemon/http/address.ts";
+import { listStackServices } from "../stack-services.ts";
+import type { StackConfig } from "../config/config-schema.ts";
+import type { DeploymentSecret } from "../config/deployment-secret.ts";
+import type { ServiceName } from "./service-spec.ts";
+
+/** Services that have one host name; the sidecar has several. */
+type NamedService = Exclude<ServiceName, "sidecar">;
+
+/** Host names, by service, under which the services in a stack reach each other; the target defines them. */
+export type Addresses = Readonly<Record<NamedService, string>> &
+  Readonly<{
+    /** Host name under which the sidecar reaches the node. */
+    nodeOfSidecar: string;
+    /** Host name under which the other services reach the gateway. */
+    gateway: string;
+    /** Host name of the sidecar's operator listener. */
+    sidecarStatus: string;
+    /** Returns a host name that resolves to all processes of a service, ready or not: the host name for clients may not resolve to unready ones. */
+    processesOf: (service: ServiceName) => string;
+  }>;
+
+/** Services that a stack publishes on a host: operator ports on loopback, public ports at an address. */
+export type Published = Readonly<{
+  /** Whether the public ports are also on loopback. */
+  isPublicLoopback: boolean;
+  /** Returns the names by which other containers reach a service. A page in a browser on the host can't use them (DNS rebinding). */
+  namesOf: (service: ServiceName) => readonly string[];
+}>;
+
+/** How the sidecar restarts the node: through the engine proxy's socket, or through the Kubernetes API. */
+export type RestartRoute = Readonly<{
+  /** Command prefix for running a program in the sidecar's container, shown in messages to operators. */
+  exec: string;
+}> &
+  (
+    | Readonly<{ driver: "docker"; container: string }>
+    | Readonly<{ driver: "kubernetes"; strategy: "delete-pod" | "signal"; pod: string }>
+  );
+
+/** A deployment target as the services see it. */
+export type TargetContext = Readonly<{
+  addresses: Addresses;
+  /** Host publication of the services; absent if the target publishes none. */
+  published?: Published | undefined;
+  restart: RestartRoute;
+}>;
+
+/** The target, names and secrets from which the services of a stack are built. */
+export type StackContext = TargetContext &
+  Readonly<{
+    /** Prefix for the stack's resource names, e.g. `gatehouse-dev`, and for the job name of the node's metrics. */
+    prefix: string;
+    /** Turns text into a secret that Pulumi encrypts wherever it is stored. */
+    secret: (text: string) => DeploymentSecret;
+  }>;
+
+/** Names of the services on both targets: an alias on the private network on Docker, the name of the Service on Kubernetes. */
+const ownNames = Object.fromEntries(listStackServices().map((name) => [name, name])) as Record<NamedService, string>;
+
+export const dockerAddresses: Addresses = {
+  ...ownNames,
+  nodeOfSidecar: "node",
+  gateway: "sidecar",
+  sidecarStatus: "sidecar",
+  processesOf: (service) => service,
+};
+
+/** Host names on Kubernetes, where the sidecar runs in the node's pod and has one Service for each kind of client. */
+export const kubernetesAddresses: Addresses = {
+  ...ownNames,
+  nodeOfSidecar: "127.0.0.1",
+  gateway: "gateway",
+  sidecarStatus: "sidecar-status",
+  processesOf: namePodsHost,
+};
+
+/** Builds the DNS name that resolves to all pods of a service on Kubernetes. */
+export function namePodsHost(service: ServiceName): string {
+  return `${service}-pods`;
+}
+
+/** Describes a Docker host that publishes its public ports on the given address. */
+export function describeDockerHost({ prefix, publishAddress }: Readonly<{ prefix: string; publishAddress: string }>) {
+  return {
+    addresses: dockerAddresses,
+    published: {
+      isPublicLoopback: isLoopback(publishAddress),
+      namesOf: (service) => [service, `${prefix}-${service}`],
+    },
+    restart: { driver: "docker", container: `${prefix}-node`, exec: `docker exec ${prefix}-sidecar` },
+  } as const satisfies TargetContext;
+}
+
+/** Describes the target of a stack, before any of its resources are registered. */
+export function describeTarget({ target, publishAddress, nodeRestart }: StackConfig, prefix: string): TargetContext {
+  if (target === "docker") return describeDockerHost({ prefix, publishAddress });
+  return {
+    addresses: kubernetesAddresses,
+    restart: { driver: "kubernetes", strategy: nodeRestart, pod: "node-0", exec: "kubectl exec node-0 --" },
+  };
+}
+
+/** Lists the Host headers, besides addresses and localhost, that a published service's operator listener accepts; absent: any. */
+export function listOperatorHosts(
+  service: ServiceName,
+  published: Published | undefined,
+): Readonly<{ allowedHosts?: readonly string[] }> {
+  return published === undefined ? {} : { allowedHosts: published.namesOf(service) };
+}
