@@ -14,8 +14,14 @@ import { findImageKey } from "./services/row-keys.ts";
 import { findUnconfiguredImages } from "./services/stack-images.ts";
 import { findReplicationProblems } from "./services/replication.ts";
 import { findTrustedProxiesProblems } from "./services/trusted-proxies.ts";
-import { ConfigError, describeProblem, type ConfigProblem } from "./config/config-problem.ts";
-import { findRootKey } from "./config/problem-parts.ts";
+import {
+  ConfigError,
+  describeProblem,
+  findRootKey,
+  setKey,
+  setKeyTo,
+  type ConfigProblem,
+} from "./config/config-problem.ts";
 
 /**
  * Parses a stack's configuration.
@@ -83,12 +89,12 @@ function fromText(key: string, text: string): unknown {
 
 function describe(issue: z.core.$ZodIssue, values: Readonly<Record<string, unknown>>): readonly ConfigProblem[] {
   if (issue.code === "unrecognized_keys" && issue.path.length === 0) {
-    return issue.keys.map((key) =>
-      describeProblem(key, {
-        wrong: { kind: "no-such-key" },
-        remedy: ["Correct the name or remove it", { kind: "remove" }, "."],
-      }),
-    );
+    const remedy = "Correct the name or remove it";
+    return issue.keys.map((key) => ({
+      key,
+      message: `unknown key; Pulumi.yaml lists the keys. ${remedy} with \`pulumi config rm\`.`,
+      inputMessage: `unknown input. ${remedy}.`,
+    }));
   }
   const [key = "", ...inner] = issue.path.map(String);
   const expected = findExpected(shape[key]);
@@ -98,10 +104,13 @@ function describe(issue: z.core.$ZodIssue, values: Readonly<Record<string, unkno
   const path = [key, ...inner].join(".");
   const isPlain = inner.every((part) => /^[\w-]+$/.test(part));
   return [
-    describeProblem(path, {
-      wrong: found === undefined ? `${allowed}.` : `found ${found}; ${allowed}.`,
-      remedy: ["Correct it", { kind: "set", key: isPlain ? path : key, secret }, "."],
-    }),
+    describeProblem(
+      path,
+      found === undefined ? `${allowed}.` : `found ${found}; ${allowed}.`,
+      "Correct it",
+      setKey(isPlain ? path : key, { secret }),
+      ".",
+    ),
   ];
 }
 
@@ -184,9 +193,12 @@ function findMissingImages(config: StackConfig): readonly ConfigProblem[] {
   return findUnconfiguredImages(config)
     .map(findImageKey)
     .map((key) =>
-      describeProblem(key, {
-        wrong: "missing; on Kubernetes, images must come from a registry.",
-        remedy: ["Push the image and ", { kind: "set-to", said: "set ", key, value: "registry/name@sha256:…" }, "."],
-      }),
+      describeProblem(
+        key,
+        "missing; on Kubernetes, images must come from a registry.",
+        "Push the image and ",
+        setKeyTo("set ", key, { value: "registry/name@sha256:…" }),
+        ".",
+      ),
     );
 }

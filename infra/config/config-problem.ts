@@ -1,6 +1,5 @@
 import { RunError } from "@pulumi/pulumi";
 import { maskCredentials } from "#daemon/secrets/mask.ts";
-import { formatForStack, maskParts, type ProblemParts } from "./problem-parts.ts";
 
 /** A problem in a stack's configuration. */
 export type ConfigProblem = Readonly<{
@@ -8,13 +7,90 @@ export type ConfigProblem = Readonly<{
   key: string;
   /** Actual value, allowed values, and the remedy. */
   message: string;
-  /** Parts of the message; absent if the message was written as a single text. */
-  parts?: ProblemParts;
+  /** The message for the author of a component's inputs, which no command sets; absent if it is the same. */
+  inputMessage?: string;
 }>;
 
-/** Builds a problem from its parts; the message is worded for a stack's configuration. */
-export function describeProblem(key: string, parts: ProblemParts): ConfigProblem {
-  return { key, message: formatForStack(parts), parts };
+/** Part of a remedy: text, or a change of a key, worded for a stack's configuration and for the inputs of a component. */
+type Remedy = string | ((about: string) => Readonly<{ stack: string; input: string }>);
+
+/** New value of a key: the value itself, or a file that contains it; if neither is given, `…`, a placeholder for the reader to replace. */
+type Given = Readonly<{ value?: string; file?: string; secret?: boolean; path?: boolean }>;
+
+/** Describes a problem; `wrong` states the actual and allowed values, including final punctuation. */
+export function describeProblem(key: string, wrong: string, ...remedy: readonly Remedy[]): ConfigProblem {
+  const texts = remedy.map((part) => (typeof part === "string" ? { stack: part, input: part } : part(key)));
+  return {
+    key,
+    message: joinWords([wrong, texts.map(({ stack }) => stack).join("")]),
+    inputMessage: joinWords([wrong, texts.map(({ input }) => input).join("")]),
+  };
+}
+
+/** Describes an invalid value, with the command that corrects it. */
+export function describeInvalid(key: string, wrong: string, given?: Given): ConfigProblem {
+  return describeProblem(key, wrong, "Correct it", setKey(key, given), ".");
+}
+
+/** Describes a missing value, with the command that sets it. */
+export function describeMissing(key: string, wrong: string, given?: Given): ConfigProblem {
+  return describeProblem(key, wrong, "Set it", setKey(key, given), ".");
+}
+
+/** Describes a value that must not be set, with the command that removes it. */
+export function describeNeedless(key: string, wrong: string): ConfigProblem {
+  return describeProblem(key, wrong, "Remove it", removeKey(key), ".");
+}
+
+/** Suggests the command for the change described by the words before it; `key` is absent if the message already includes it. */
+export function setKey(key?: string, given: Given = {}): Remedy {
+  return (about) => ({ stack: ` with \`${formatSet(key, given)}\``, input: formatOtherInput(about, key) });
+}
+
+export function removeKey(key?: string, { path }: Pick<Given, "path"> = {}): Remedy {
+  const command = joinWords(["pulumi config rm", isInside(key, path) ? "--path" : undefined, quoteKey(key)]);
+  return (about) => ({ stack: ` with \`${command}\``, input: formatOtherInput(about, key) });
+}
+
+/** The whole instruction; `said` is the word that precedes the command in a stack's message. */
+export function setKeyTo(said: "Set " | "set " | "", key: string, given: Given = {}): Remedy {
+  const to = given.value === undefined ? "" : ` to \`${given.value}\``;
+  const input = `${said === "" ? "set " : said}the input \`${key}\`${to}`;
+  return () => ({ stack: `${said}\`${formatSet(key, given)}\``, input });
+}
+
+function formatSet(key: string | undefined, { value, file, secret, path }: Given): string {
+  const given = file === undefined ? value : `< ${file}`;
+  return joinWords([
+    "pulumi config set",
+    secret === true ? "--secret" : undefined,
+    isInside(key, path) ? "--path" : undefined,
+    quoteKey(key),
+    given ?? (key === undefined ? undefined : "…"),
+  ]);
+}
+
+function isInside(key: string | undefined, path: boolean | undefined): boolean {
+  return path ?? (key?.includes(".") === true || key?.includes("[") === true);
+}
+
+/** Quotes a key with brackets, which a shell would expand as a glob. */
+function quoteKey(key: string | undefined): string | undefined {
+  return key?.includes("[") === true ? `'${key}'` : key;
+}
+
+/** Formats the name of the input to change, unless it is the one that the problem is about, for which the words before it suffice. */
+function formatOtherInput(about: string, key: string | undefined): string {
+  return key === undefined || findRootKey(key) === findRootKey(about) ? "" : ` with the input \`${key}\``;
+}
+
+function joinWords(words: readonly (string | undefined)[]): string {
+  return words.filter((word) => word !== undefined && word !== "").join(" ");
+}
+
+/** Returns the root input of a nested key: `limits` for `limits.node.memory`. */
+export function findRootKey(key: string): string {
+  return key.split(/[.[]/)[0] ?? key;
 }
 
 /**
@@ -38,10 +114,10 @@ export class ConfigError extends RunError {
       begin: "gatehouse:",
     },
   ) {
-    const masked = problems.map(({ key, message, parts }) => ({
+    const masked = problems.map(({ key, message, inputMessage }) => ({
       key,
       message: maskCredentials(message),
-      ...(parts === undefined ? {} : { parts: maskParts(parts) }),
+      ...(inputMessage === undefined ? {} : { inputMessage: maskCredentials(inputMessage) }),
     }));
     const lines = masked.map((problem) => `  ${where.begin}${problem.key}: ${problem.message}`);
     const count = problems.length === 1 ? "1 problem" : `${problems.length} problems`;

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { cloudCertificates } from "#policies/cloud-certificates.ts";
-import { describeProblem, type ConfigProblem } from "./config-problem.ts";
+import { describeProblem, setKey, type ConfigProblem } from "./config-problem.ts";
 
 const hostName = z.string().regex(/^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/);
 const name = z.string().min(1);
@@ -96,8 +96,7 @@ export function findExposureProblems({ ingress, gatewayApi }: PublicWay): readon
   if (ingress !== undefined && !hasCertificate) {
     const key = "ingress.tlsSecret";
     const wrong = `missing, and no annotation of ingress specifies a cloud certificate (${cloudCertificates.join(", ")}).`;
-    const remedy = ["Set one of them", { kind: "set", key, path: true, value: "public-tls" }, "."] as const;
-    return [describeProblem(key, { wrong, remedy })];
+    return [describeProblem(key, wrong, "Set one of them", setKey(key, { path: true, value: "public-tls" }), ".")];
   }
   if (ingress === undefined || gatewayApi === undefined) return [];
   return [{ key: "gatewayApi", message: "found together with ingress; only one may be set. Remove one of the two." }];

@@ -1,6 +1,6 @@
 import { statSync } from "node:fs";
 import { z } from "zod";
-import { ConfigError, describeProblem } from "../config/config-problem.ts";
+import { ConfigError, describeProblem, setKey } from "../config/config-problem.ts";
 import type { StackConfig } from "../config/config-schema.ts";
 import { findImageArchitecture, type ImageArchitecture } from "../images/image-architecture.ts";
 import { createEngineClient } from "../preflight/engine-client.ts";
@@ -17,8 +17,8 @@ export function findEngineSocket(dockerEngine: string): string {
   const path = dockerEngine.slice(scheme.length);
   if (statSync(path, { throwIfNoEntry: false })?.isSocket() === true) return path;
   const key = "dockerEngine";
-  const remedy = ["start the Docker engine, or set its address", { kind: "set", key }, "."] as const;
-  throw new ConfigError([describeProblem(key, { wrong: `found ${dockerEngine}, which is not a socket;`, remedy })]);
+  const wrong = `found ${dockerEngine}, which is not a socket;`;
+  throw new ConfigError([describeProblem(key, wrong, "start the Docker engine, or set its address", setKey(key), ".")]);
 }
 
 /** Returns the group that has access to the engine's socket and that the engine proxy joins; returns `undefined` if this machine has no such file. */

@@ -3,8 +3,7 @@ import { once } from "node:events";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline/promises";
-import { ConfigError, type ConfigProblem } from "../config/config-problem.ts";
-import { findRootKey } from "../config/problem-parts.ts";
+import { ConfigError, findRootKey, type ConfigProblem } from "../config/config-problem.ts";
 import { readConfig } from "../stack-config.ts";
 import { addDevnetDefaults, stackQuestions, type Answers, type StackQuestion } from "./stack-questions.ts";
 

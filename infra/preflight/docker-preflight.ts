@@ -1,15 +1,13 @@
 import { z } from "zod";
 import type { StackConfig } from "../config/config-schema.ts";
-import { describeProblem, type ConfigProblem } from "../config/config-problem.ts";
-import type { ProblemParts } from "../config/problem-parts.ts";
+import { describeInvalid, describeProblem, setKey, type ConfigProblem } from "../config/config-problem.ts";
 import { findPublishedAddress, listHostPorts } from "../services/host-ports.ts";
 import { choosePeerPort } from "../services/node/peers.ts";
 import type { ImageName } from "../services/service-spec.ts";
 import { findImageKey } from "../services/row-keys.ts";
-import { listImages, findUnconfiguredImages } from "../services/stack-images.ts";
+import { listImages } from "../services/stack-images.ts";
 import type { EngineClient } from "./engine-client.ts";
 import { findCapacityProblems, type HostCapacity } from "./host-capacity.ts";
-import { findMissingPrograms } from "./registry-images.ts";
 import { createServer } from "node:net";
 
 export type DockerCheck = Readonly<{
@@ -70,11 +68,15 @@ async function findEngineProblems(
     return [{ key, message: `found ${found}; expected 1.${apiMinorMin} or later. Update Docker to 20.10 or later.` }];
   } catch (error) {
     const { code, message: said } = error as NodeJS.ErrnoException;
-    const remedy: ProblemParts["remedy"] =
-      code === "EACCES"
-        ? ["no permission for this socket; join its group (often `docker`), or run as a user with access."]
-        : ["start the Docker engine, or set its address", { kind: "set", key }, "."];
-    return [describeProblem(key, { wrong: `found ${dockerEngine}, which is not responding (${said});`, remedy })];
+    const wrong = `found ${dockerEngine}, which is not responding (${said});`;
+    return code === "EACCES"
+      ? [
+          {
+            key,
+            message: `${wrong} no permission for this socket; join its group (often \`docker\`), or run as a user with access.`,
+          },
+        ]
+      : [describeProblem(key, wrong, "start the Docker engine, or set its address", setKey(key), ".")];
   }
 }
 
@@ -96,8 +98,7 @@ async function findPortProblems(
       const taken =
         holder === undefined ? await probe?.(address, port) : `the container ${holder} already publishes it`;
       if (taken === undefined) return [];
-      const remedy = ["Free it, or use another one", { kind: "set", key }, "."] as const;
-      return [describeProblem(key, { wrong: `found ${port}, but ${taken}.`, remedy })];
+      return [describeProblem(key, `found ${port}, but ${taken}.`, "Free it, or use another one", setKey(key), ".")];
     }),
   );
   return [...findClashes(config), ...found.flat()];
@@ -136,8 +137,7 @@ function findClashes(config: StackConfig): readonly ConfigProblem[] {
     const other = seen.get(port);
     seen.set(port, key);
     if (other === undefined) return [];
-    const remedy = ["set different ports", { kind: "set", key }, "."] as const;
-    return [describeProblem(key, { wrong: `found ${port}, as is ${other};`, remedy })];
+    return [describeProblem(key, `found ${port}, as is ${other};`, "set different ports", setKey(key), ".")];
   });
 }
 
@@ -152,45 +152,25 @@ async function findImageProblems(
   const found = await Promise.all(
     [...named, ...base].map(async ([key, name]): Promise<readonly ConfigProblem[]> => {
       const here = await requestEngine(`/images/${encodeURI(name)}/json`);
-      if (here.status === 200) return key === "baseImage" ? findBaseProblems(config, here.body, requestEngine) : [];
+      if (here.status === 200) return key === "baseImage" ? findBaseProblems(config, here.body) : [];
       const there = await requestEngine(`/distribution/${encodeURI(name)}/json`);
       // If a registry requires authentication, the engine's own client handles that later.
       if ([200, 401, 403].includes(there.status)) return [];
       const why = message.safeParse(there.body).data?.message ?? `HTTP ${there.status}`;
       const wrong = `found ${name}, which the engine does not have and can't pull (${why});`;
-      const remedy = ["correct it", { kind: "set", key }, ", or load it into the engine."] as const;
-      return [describeProblem(key, { wrong, remedy })];
+      return [describeProblem(key, wrong, "correct it", setKey(key), ", or load it into the engine.")];
     }),
   );
   return found.flat();
 }
 
-/** Reports a base image that has no Node, or too old a version. Node's own images state the version in an environment variable; other images are inspected. */
-async function findBaseProblems(
-  config: StackConfig,
-  body: unknown,
-  requestEngine: EngineClient,
-): Promise<readonly ConfigProblem[]> {
-  const { baseImage: name } = config;
+/** Reports a base image with too old a Node: Node's own images state the version in an environment variable. The build reports any other. */
+function findBaseProblems({ baseImage }: StackConfig, body: unknown): readonly ConfigProblem[] {
   const environment = image.safeParse(body).data?.Config?.Env ?? [];
   const version = environment.find((line) => line.startsWith("NODE_VERSION="))?.slice("NODE_VERSION=".length);
-  const key = "baseImage";
-  const problem = (found: string, expected: string) => [
-    describeProblem(key, {
-      wrong: `found ${name}, which ${found}; expected an image with ${expected}.`,
-      remedy: ["Correct it", { kind: "set", key }, "."],
-    }),
-  ];
-  if (version !== undefined) {
-    const isOld = Number.parseInt(version, 10) < oldestNode;
-    return isOld ? problem(`has Node ${version}`, `Node ${oldestNode} or later`) : [];
-  }
-  const buildsDevnet = findUnconfiguredImages(config).includes("devnet");
-  const programs = buildsDevnet ? ["node", "/bin/sh"] : ["node"];
-  const missing = await findMissingPrograms(requestEngine, name, { programs, environment });
-  if (missing.length === 0) return [];
-  const shell = buildsDevnet ? ", and a shell for the devnet's" : "";
-  return problem(`has no ${missing.join(" and no ")}`, `Node ${oldestNode} or later on its PATH${shell}`);
+  if (version === undefined || Number.parseInt(version, 10) >= oldestNode) return [];
+  const expected = `expected an image with Node ${oldestNode} or later`;
+  return [describeInvalid("baseImage", `found ${baseImage}, which has Node ${version}; ${expected}.`)];
 }
 
 /** Tries to listen on a port; resolves to the reason for a failure, or to `undefined` if the port is free. */

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { z } from "zod";
 import { readDiskSpace } from "#daemon/files/disk-space.ts";
 import type { StackConfig } from "../config/config-schema.ts";
-import { describeProblem, type ConfigProblem } from "../config/config-problem.ts";
+import { describeProblem, setKey, type ConfigProblem } from "../config/config-problem.ts";
 import type { ResourceLimits } from "../services/service-spec.ts";
 import { realNodeLimits } from "../services/node-spec.ts";
 import { chooseNodeFamily } from "../services/node/node-image.ts";
@@ -61,20 +61,15 @@ function findLimitProblems(
     .filter(([, limit]) => limit.cpus > cpus || limit.memoryMebibytes > memoryMebibytes)
     .map(([service, limit]) => {
       const key = `limits.${service}`;
-      return describeProblem(key, {
-        wrong: `found ${limit.cpus} CPUs and ${limit.memoryMebibytes} MiB, but this Docker host has ${cpus} CPUs and ${memoryMebibytes} MiB.`,
-        remedy: [
-          "Lower both limits",
-          { kind: "set", key: `${key}.cpus`, value: String(Math.min(limit.cpus, cpus)) },
-          " and",
-          {
-            kind: "set",
-            key: `${key}.memoryMebibytes`,
-            value: String(Math.min(limit.memoryMebibytes, memoryMebibytes)),
-          },
-          ", or use a larger host.",
-        ],
-      });
+      return describeProblem(
+        key,
+        `found ${limit.cpus} CPUs and ${limit.memoryMebibytes} MiB, but this Docker host has ${cpus} CPUs and ${memoryMebibytes} MiB.`,
+        "Lower both limits",
+        setKey(`${key}.cpus`, { value: String(Math.min(limit.cpus, cpus)) }),
+        " and",
+        setKey(`${key}.memoryMebibytes`, { value: String(Math.min(limit.memoryMebibytes, memoryMebibytes)) }),
+        ", or use a larger host.",
+      );
     });
 }
 
@@ -86,14 +81,13 @@ async function findOpenFilesProblems(
   const most = await openFilesMax();
   if (wanted === undefined || most === undefined || wanted <= most) return [];
   return [
-    describeProblem("nodeUlimits.nofile", {
-      wrong: `found ${wanted}, but this host's fs.nr_open is ${most}, so the engine would not start the node.`,
-      remedy: [
-        `Raise it with \`sudo sysctl -w fs.nr_open=${wanted}\`, and in /etc/sysctl.d to persist it, or lower the limit`,
-        { kind: "set", key: "nodeUlimits.nofile", value: String(most) },
-        ".",
-      ],
-    }),
+    describeProblem(
+      "nodeUlimits.nofile",
+      `found ${wanted}, but this host's fs.nr_open is ${most}, so the engine would not start the node.`,
+      `Raise it with \`sudo sysctl -w fs.nr_open=${wanted}\`, and in /etc/sysctl.d to persist it, or lower the limit`,
+      setKey("nodeUlimits.nofile", { value: String(most) }),
+      ".",
+    ),
   ];
 }
 

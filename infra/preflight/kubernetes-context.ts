@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { parse } from "yaml";
 import { z } from "zod";
-import { describeProblem, type ConfigProblem } from "../config/config-problem.ts";
+import { describeInvalid, type ConfigProblem } from "../config/config-problem.ts";
 
 /** Locations where kubectl and Pulumi look for clusters. */
 export type KubernetesHome = Readonly<{
@@ -41,8 +41,7 @@ export function findContextProblems(context: string | undefined, home: Kubernete
       ? "missing, and the kubeconfig has no current context"
       : `found ${wanted}, which the kubeconfig does not have`;
   const known = names.length === 0 ? "it has none" : `it has ${names.join(", ")}`;
-  const remedy = ["Correct it", { kind: "set", key }, "."] as const;
-  return [describeProblem(key, { wrong: `${what}; ${known}.`, remedy })];
+  return [describeInvalid(key, `${what}; ${known}.`)];
 }
 
 function readKubeconfig(path: string): readonly z.output<typeof kubeconfigSchema>[] {

@@ -1,7 +1,6 @@
 import { homedir } from "node:os";
-import { secretKeys, type StackConfig } from "../config/config-schema.ts";
-import { ConfigError, describeProblem, type ConfigProblem } from "../config/config-problem.ts";
-import { findRootKey } from "../config/problem-parts.ts";
+import type { StackConfig } from "../config/config-schema.ts";
+import { ConfigError, describeMissing, findRootKey, type ConfigProblem } from "../config/config-problem.ts";
 import { findServiceProblems } from "../services/built-stack.ts";
 import { findSignerKey, findStackSecret, hasRemoteSigner } from "../services/node/dev-accounts.ts";
 import { findMissingKeys, keyFiles } from "../services/node/node-keys.ts";
@@ -88,21 +87,27 @@ export function findMissingValues(config: StackConfig): readonly ConfigProblem[]
     ...findMissingNodeValues(config),
     ...(hasKey || isRemote
       ? []
-      : [describeMissing("signerPrivateKey", "the key of the account that submits settlements")]),
+      : [
+          describeMissing("signerPrivateKey", "missing; expected the key of the account that submits settlements.", {
+            secret: true,
+          }),
+        ]),
     ...(isRemote && findStackSecret(config) === undefined
-      ? [describeMissing("stackSecret", "random text, e.g. from openssl rand -hex 32, because only remote keys sign")]
+      ? [
+          describeMissing(
+            "stackSecret",
+            "missing; expected random text, e.g. from openssl rand -hex 32, because only remote keys sign.",
+            { secret: true },
+          ),
+        ]
       : []),
-    ...(devAccounts || payTo !== undefined ? [] : [describeMissing("payTo", "the account that receives payments")]),
-    ...(tokenAddress !== undefined ? [] : [describeMissing("tokenAddress", "the contract of the payment token")]),
+    ...(devAccounts || payTo !== undefined
+      ? []
+      : [describeMissing("payTo", "missing; expected the account that receives payments.")]),
+    ...(tokenAddress !== undefined
+      ? []
+      : [describeMissing("tokenAddress", "missing; expected the contract of the payment token.")]),
   ];
-}
-
-function describeMissing(key: string, expected: string): ConfigProblem {
-  const secret = secretKeys.some((name) => name === key);
-  return describeProblem(key, {
-    wrong: `missing; expected ${expected}.`,
-    remedy: ["Set it", { kind: "set", key, secret }, "."],
-  });
 }
 
 /**

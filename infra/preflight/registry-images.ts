@@ -1,12 +1,10 @@
-import { posix } from "node:path";
 import { z } from "zod";
 import { readText } from "#daemon/bytes.ts";
 import type { StackConfig } from "../config/config-schema.ts";
-import { describeProblem, type ConfigProblem } from "../config/config-problem.ts";
+import { describeProblem, setKey, type ConfigProblem } from "../config/config-problem.ts";
 import type { ImageName } from "../services/service-spec.ts";
 import { findImageKey } from "../services/row-keys.ts";
 import { listImages } from "../services/stack-images.ts";
-import type { EngineClient } from "./engine-client.ts";
 
 export type RegistryCheck = Readonly<{ fetch: typeof globalThis.fetch }>;
 
@@ -39,7 +37,7 @@ export async function findRegistryProblems(
       const place = parseReference(reference);
       if (place === undefined || !(await isMissing(place, look))) return [];
       const wrong = `found ${reference}, but ${place.registry} has no ${place.version} in ${place.repository}.`;
-      return [describeProblem(key, { wrong, remedy: ["Push it, or correct it", { kind: "set", key }, "."] })];
+      return [describeProblem(key, wrong, "Push it, or correct it", setKey(key), ".")];
     }),
   );
   return problems.flat();
@@ -97,39 +95,4 @@ async function requestAnonymousToken(
   const answer = await fetch(url, { signal });
   const body = await readText(answer.body, tokenAnswerBytes);
   return answer.ok ? tokenAnswer.safeParse(JSON.parse(body)).data?.token : undefined;
-}
-
-const created = z.object({ Id: z.string() });
-
-/** Search path in an image without a PATH (Docker's own default). */
-const defaultPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
-
-/**
- * Reports programs that are certainly missing from an image, according to its PATH variable. The engine exposes only the files of
- * containers, so a container is created from the image, never started, and then removed. If the engine can't create one, the check is
- * inconclusive until the build.
- */
-export async function findMissingPrograms(
-  request: EngineClient,
-  image: string,
-  { programs, environment }: Readonly<{ programs: readonly string[]; environment: readonly string[] }>,
-): Promise<readonly string[]> {
-  const path = environment.find((line) => line.startsWith("PATH="))?.slice("PATH=".length) ?? defaultPath;
-  const body = { Image: image, Entrypoint: ["node"], NetworkDisabled: true, Labels: { "io.gatehouse.look": "" } };
-  const made = await request("/containers/create", { method: "POST", body });
-  const id = created.safeParse(made.body).data?.Id;
-  if (id === undefined) return [];
-  const has = async (file: string) =>
-    (await request(`/containers/${id}/archive?path=${encodeURIComponent(file)}`, { method: "HEAD" })).status === 200;
-  try {
-    const found = await Promise.all(
-      programs.map(async (program) => {
-        const places = program.startsWith("/") ? [program] : path.split(":").map((at) => posix.join(at, program));
-        return (await Promise.all(places.map(has))).includes(true);
-      }),
-    );
-    return programs.filter((_, index) => found[index] === false);
-  } finally {
-    await request(`/containers/${id}?force=true&v=true`, { method: "DELETE" });
-  }
 }

@@ -1,7 +1,7 @@
 import { stackServices } from "../stack-services.ts";
 import { facilitatorSettings } from "#facilitator/settings.ts";
 import { buildService, readCommon, type BuiltService, type CommonArgs } from "./built-service.ts";
-import { describeProblem } from "../config/config-problem.ts";
+import { describeProblem, setKey } from "../config/config-problem.ts";
 import type { StackConfig } from "../config/config-schema.ts";
 import { findSignerKey } from "./node/dev-accounts.ts";
 import { hasEntryPoint } from "./node/node-image.ts";
@@ -55,16 +55,15 @@ const hotRestartSettings = {
 } as const;
 
 /** Problem of a missing key, with the remedy for the stack's configuration instead of the service's own. */
-const missingKey = describeProblem("signerPrivateKey", {
-  wrong: "missing; expected the key of the account that submits settlements and pays their gas.",
-  remedy: [
-    "Set it",
-    { kind: "set", key: "signerPrivateKey", secret: true, value: "" },
-    ", or use the devnet's own",
-    { kind: "set", key: "devAccounts", value: "true" },
-    ".",
-  ],
-});
+const missingKey = describeProblem(
+  "signerPrivateKey",
+  "missing; expected the key of the account that submits settlements and pays their gas.",
+  "Set it",
+  setKey("signerPrivateKey", { secret: true, value: "" }),
+  ", or use the devnet's own",
+  setKey("devAccounts", { value: "true" }),
+  ".",
+);
 
 /**
  * Builds the facilitator: reachable only from the resource server, connecting only to the node, with its ledger in a database or on a

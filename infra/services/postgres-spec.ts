@@ -1,6 +1,6 @@
 import { stackServices } from "../stack-services.ts";
 import type { StackConfig } from "../config/config-schema.ts";
-import { describeProblem, type ConfigProblem } from "../config/config-problem.ts";
+import { describeMissing, describeProblem, removeKey, setKeyTo, type ConfigProblem } from "../config/config-problem.ts";
 import type { BuiltService } from "./built-service.ts";
 import { filesDirectory, oneReplica, serviceUser, type ServiceSpec } from "./service-spec.ts";
 import type { StackContext } from "./stack-context.ts";
@@ -61,7 +61,6 @@ const readinessCommand = ["pg_isready", "--quiet", "--host=127.0.0.1", `--port=$
 
 /** Example value of the setting for an existing database. */
 export const databaseExample = {
-  key: "databaseUrl",
   secret: true,
   value: "postgresql://<user>:<password>@<host>:5432/<database>",
 } as const;
@@ -75,29 +74,23 @@ export function findOwnDatabaseProblems(config: StackConfig): readonly ConfigPro
   }
   if (target !== "docker") {
     return [
-      describeProblem("postgresImage", {
-        wrong: `found together with target ${target}, which uses an existing database.`,
-        remedy: ["Remove it, and ", { kind: "set-to", said: "set ", ...databaseExample }, "."],
-      }),
+      describeProblem(
+        "postgresImage",
+        `found together with target ${target}, which uses an existing database.`,
+        "Remove it, and ",
+        setKeyTo("set ", "databaseUrl", databaseExample),
+        ".",
+      ),
     ];
   }
   const problems: ConfigProblem[] = [];
   if (databaseUrl !== undefined) {
-    problems.push(
-      describeProblem("postgresImage", {
-        wrong: "found together with databaseUrl; the ledgers use only one database.",
-        remedy: ["Remove one of the two", { kind: "remove" }, "."],
-      }),
-    );
+    const wrong = "found together with databaseUrl; the ledgers use only one database.";
+    problems.push(describeProblem("postgresImage", wrong, "Remove one of the two", removeKey(), "."));
   }
   if (postgresPassword === undefined) {
-    const key = "postgresPassword";
-    problems.push(
-      describeProblem(key, {
-        wrong: "missing; expected the password for the server of postgresImage.",
-        remedy: ["Set it", { kind: "set", key, secret: true, value: '"$(openssl rand -hex 32)"' }, "."],
-      }),
-    );
+    const wrong = "missing; expected the password for the server of postgresImage.";
+    problems.push(describeMissing("postgresPassword", wrong, { secret: true, value: '"$(openssl rand -hex 32)"' }));
   }
   return problems;
 }

@@ -2,7 +2,7 @@ import { isLoopback } from "#daemon/http/address.ts";
 import { stackServices } from "../stack-services.ts";
 import type { StackConfig } from "../config/config-schema.ts";
 import type { Addresses } from "./stack-context.ts";
-import { describeProblem, type ConfigProblem } from "../config/config-problem.ts";
+import { describeInvalid, describeProblem, removeKey, type ConfigProblem } from "../config/config-problem.ts";
 import type { Edge } from "./service-spec.ts";
 import { deriveEdge } from "./upstream-edges.ts";
 
@@ -31,24 +31,20 @@ export function findPushgatewayProblems({ pushgatewayImage, pushgatewayUrl }: St
   if (pushgatewayUrl === undefined) return [];
   const problems: ConfigProblem[] = [];
   if (pushgatewayImage !== undefined) {
-    problems.push(
-      describeProblem("pushgatewayImage", {
-        wrong: "found together with pushgatewayUrl, which disables the stack's own Pushgateway.",
-        remedy: ["Remove one of the two", { kind: "remove" }, "."],
-      }),
-    );
+    const wrong = "found together with pushgatewayUrl, which disables the stack's own Pushgateway.";
+    problems.push(describeProblem("pushgatewayImage", wrong, "Remove one of the two", removeKey(), "."));
   }
   const { username, password, pathname, search } = new URL(pushgatewayUrl);
   const more = username !== "" || password !== "" || pathname !== "/" || search !== "";
   const key = "pushgatewayUrl";
-  const remedy = ["Correct it", { kind: "set", key, value: "http://host:9091" }, "."] as const;
+  const example = { value: "http://host:9091" };
   if (more) {
     const wrong = "found more than a host and a port; the node supports only these, no path or password.";
-    problems.push(describeProblem(key, { wrong, remedy }));
+    problems.push(describeInvalid(key, wrong, example));
   }
   if (isOwnHost(parseHostAndPort(pushgatewayUrl).host)) {
     const wrong = `found ${pushgatewayUrl}, which inside the node's container is the container itself; use the address of the Pushgateway's machine.`;
-    problems.push(describeProblem(key, { wrong, remedy }));
+    problems.push(describeInvalid(key, wrong, example));
   }
   return problems;
 }

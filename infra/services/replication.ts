@@ -1,5 +1,5 @@
 import type { StackConfig } from "../config/config-schema.ts";
-import { describeProblem, type ConfigProblem } from "../config/config-problem.ts";
+import { describeProblem, setKey, setKeyTo, type ConfigProblem } from "../config/config-problem.ts";
 import type { DeploymentSecret } from "../config/deployment-secret.ts";
 import { databaseExample, postgresPort, postgresRole } from "./postgres-spec.ts";
 import { stateDirectory, type Edge, type VolumeSpec } from "./service-spec.ts";
@@ -60,7 +60,7 @@ export function findReplicationProblems(config: StackConfig): readonly ConfigPro
     const { min, max } = config[key];
     if (max < min) {
       const wrong = `found max ${max} below min ${min}.`;
-      problems.push(describeProblem(key, { wrong, remedy: ["Correct it", { kind: "set" }, "."] }));
+      problems.push(describeProblem(key, wrong, "Correct it", setKey(), "."));
     }
     if (max === 1) continue;
     if (config.target === "docker") {
@@ -70,9 +70,7 @@ export function findReplicationProblems(config: StackConfig): readonly ConfigPro
       });
     } else if (config.databaseUrl === undefined) {
       const wrong = `found ${max} without databaseUrl; replicas must share a PostgreSQL database, because one with its own ledger would accept a payment a second time.`;
-      problems.push(
-        describeProblem(key, { wrong, remedy: [{ kind: "set-to", said: "Set ", ...databaseExample }, "."] }),
-      );
+      problems.push(describeProblem(key, wrong, setKeyTo("Set ", "databaseUrl", databaseExample), "."));
     }
   }
   if (config.databaseCidr !== undefined && config.databaseUrl === undefined) {

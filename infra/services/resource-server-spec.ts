@@ -1,6 +1,6 @@
 import { findRouteProblems } from "#resource-server/routes/route.ts";
 import { resourceServerSettings } from "#resource-server/settings.ts";
-import { describeProblem } from "../config/config-problem.ts";
+import { describeProblem, setKey } from "../config/config-problem.ts";
 import type { StackConfig } from "../config/config-schema.ts";
 import { findPublicHosts } from "../config/exposure.ts";
 import { stackServices } from "../stack-services.ts";
@@ -88,7 +88,7 @@ export function resourceServerSpec(config: StackConfig, context: StackContext): 
     readCommon(config, "resource-server"),
   );
   const refused = findRouteProblems(routes, `eip155:${config.chainId}`).map((wrong) =>
-    describeProblem("routes", { wrong, remedy: ["Correct it", { kind: "set", key: keyOfRoute(wrong) }, "."] }),
+    describeProblem("routes", wrong, "Correct it", setKey(keyOfRoute(wrong)), "."),
   );
   return { ...built, problems: [...built.problems, ...refused] };
 }

@@ -1,5 +1,5 @@
 import type { StackConfig } from "../config/config-schema.ts";
-import { describeProblem, type ConfigProblem } from "../config/config-problem.ts";
+import { describeProblem, setKeyTo, type ConfigProblem } from "../config/config-problem.ts";
 import { findRenderedValue, type SettingsTree } from "./rendered-settings.ts";
 
 /** Proxies in front of a stack's public services, in the format of the services' settings. */
@@ -31,15 +31,13 @@ export function warnAboutTrustedProxies({ target, ingress, gatewayApi }: StackCo
   const key = ingress === undefined ? "gatewayApi" : "ingress";
   const namespace =
     way.controllerNamespace ?? (gatewayApi === undefined ? "the controller's namespace" : gatewayApi.namespace);
-  const first = { key: `${key}.trustedProxies[0]`, value: "10.244.0.0/16" };
-  return describeProblem(`${key}.trustedProxies`, {
-    wrong: `not set, so X-Forwarded-For is trusted from every private address (${podNetworks.join(", ")}).`,
-    remedy: [
-      `This is safe only if network policies are enforced (they admit only the pods of ${namespace}) and these pods have private addresses. Otherwise, set their address range (\`kubectl get pods -n ${namespace} -o wide\` shows it): `,
-      { kind: "set-to", said: "", ...first },
-      ".",
-    ],
-  });
+  return describeProblem(
+    `${key}.trustedProxies`,
+    `not set, so X-Forwarded-For is trusted from every private address (${podNetworks.join(", ")}).`,
+    `This is safe only if network policies are enforced (they admit only the pods of ${namespace}) and these pods have private addresses. Otherwise, set their address range (\`kubectl get pods -n ${namespace} -o wide\` shows it): `,
+    setKeyTo("", `${key}.trustedProxies[0]`, { value: "10.244.0.0/16" }),
+    ".",
+  );
 }
 
 /** Settings of the public services that list their trusted proxies. */

@@ -19,7 +19,6 @@ import { preflight } from "../preflight/preflight.ts";
 import type { GivenConfiguration } from "../services/built-service.ts";
 import { buildDockerOutputs, buildGrafanaOutput, buildKubernetesOutputs, type StackOutputs } from "../stack-outputs.ts";
 import type { UnreadyService } from "../unready-service.ts";
-import { toInputProblem } from "./input-problem.ts";
 import { componentType } from "./package-schema.ts";
 import { parseInputs, type StackInputs } from "./stack-inputs.ts";
 
@@ -163,6 +162,11 @@ async function resolveInputs(inputs: Inputs): Promise<Readonly<Record<string, un
 
 function getStatusUrl({ operations }: StackOutputs["urls"]): string {
   return operations["status"] ?? "";
+}
+
+/** Words a problem for the author of the inputs. */
+function toInputProblem({ key, message, inputMessage = message }: ConfigProblem): ConfigProblem {
+  return { key, message: inputMessage };
 }
 
 function asProblemOfInputs({ problems }: ConfigError, name: string): ConfigError {

@@ -3,7 +3,14 @@ import { basename, isAbsolute } from "node:path";
 import type { Input } from "@pulumi/pulumi";
 import { findFamily, nodeFamilies, type NodeFamily } from "#node/families.ts";
 import type { StackConfig } from "../../config/config-schema.ts";
-import { describeProblem, type ConfigProblem } from "../../config/config-problem.ts";
+import {
+  describeInvalid,
+  describeMissing,
+  describeNeedless,
+  describeProblem,
+  setKey,
+  type ConfigProblem,
+} from "../../config/config-problem.ts";
 import type { DeploymentSecret } from "../../config/deployment-secret.ts";
 import type { PlacedFile } from "../service-spec.ts";
 import { chainDataDirectory, keysDirectory, locateConf, workspaceDirectory } from "./node-layout.ts";
@@ -116,21 +123,18 @@ const entryPointKeys: ReadonlySet<string> = new Set(["nodeKeysPassword", "nodeGe
 export function findNodeImageProblems(config: StackConfig): readonly ConfigProblem[] {
   const given = imageKeys.filter((key) => config[key] !== undefined);
   if (config.nodeImage === undefined) {
-    return given.map((key) => refuse(key, "found without nodeImage; the devnet node does not support it."));
+    return given.map((key) => describeNeedless(key, "found without nodeImage; the devnet node does not support it."));
   }
   const family = chooseNodeFamily(config);
   const misplaced = family.image.programs === "entry-point" ? [] : given.filter((key) => entryPointKeys.has(key));
   const remedy = `only an image whose entry point prepares the node supports it. Remove it, or specify the family of nodeImage`;
   return [
     ...misplaced.map((key) =>
-      describeProblem(key, {
-        wrong: `found with the node family ${family.name};`,
-        remedy: [remedy, { kind: "set", key: "nodeFamily" }, "."],
-      }),
+      describeProblem(key, `found with the node family ${family.name};`, remedy, setKey("nodeFamily"), "."),
     ),
     ...(config.target === "kubernetes" && config.nodeUlimits !== undefined
       ? [
-          refuse(
+          describeNeedless(
             "nodeUlimits",
             "found together with target kubernetes, where each machine's container runtime sets it.",
           ),
@@ -142,14 +146,10 @@ export function findNodeImageProblems(config: StackConfig): readonly ConfigProbl
   ];
 }
 
-function refuse(key: string, wrong: string): ConfigProblem {
-  return describeProblem(key, { wrong, remedy: ["Remove it", { kind: "remove", key }, "."] });
-}
-
 /** Reports devnet settings that a real node would ignore. */
 function findIgnoredSettings({ settings }: StackConfig): readonly ConfigProblem[] {
   return Object.keys(settings.node ?? {}).map((key) =>
-    refuse(
+    describeNeedless(
       `settings.node.${key}`,
       "found together with nodeImage, but they apply to the devnet. Configure a real node in its node.conf, nodeEnvironment and limits.node.",
     ),
@@ -167,11 +167,11 @@ function findTakenNames(config: StackConfig, family: NodeFamily): readonly Confi
   return [
     ...Object.keys(config.nodeEnvironment ?? {})
       .filter((name) => taken.has(name))
-      .map((name) => refuse(`nodeEnvironment.${name}`, "found, but the stack sets this variable itself.")),
+      .map((name) => describeNeedless(`nodeEnvironment.${name}`, "found, but the stack sets this variable itself.")),
     ...Object.keys(config.nodeFiles ?? {})
       .filter((path) => isTaken(`${workspaceDirectory}/${path}`))
       .map((path) =>
-        refuse(
+        describeNeedless(
           `nodeFiles["${path}"]`,
           "found, but the stack, the node or its image uses that path; use nodeGenesis or nodeForks instead.",
         ),
@@ -185,7 +185,7 @@ function findUnreadableFiles({ nodeGenesis, nodeForks, nodeFiles = {} }: StackCo
     const path = text === undefined ? undefined : findSource(text);
     if (path === undefined || (isAbsolute(path) && existsSync(path))) return [];
     const wrong = `found ${filePrefix}${path}, but the file does not exist; expected file: and the absolute path of a file on this machine.`;
-    return [describeProblem(key, { wrong, remedy: ["Correct it", { kind: "set", key }, "."] })];
+    return [describeInvalid(key, wrong)];
   });
 }
 
@@ -197,15 +197,16 @@ function toPaths(files: Readonly<Record<string, string>>): Readonly<Record<strin
 export function findMissingNodeValues(config: StackConfig): readonly ConfigProblem[] {
   if (!hasEntryPoint(config)) return [];
   const { genesisPath = "" } = chooseNodeFamily(config).image;
-  const password = describeProblem("nodeKeysPassword", {
-    wrong:
-      "missing; expected the password of domain.key and stabilizing.key, without which the image does not start the node.",
-    remedy: ["Set it", { kind: "set", key: "nodeKeysPassword", secret: true }, "."],
-  });
-  const genesis = describeProblem("nodeGenesis", {
-    wrong: `missing; expected the chain's ${basename(genesisPath)}, from which the image creates the node's initial data.`,
-    remedy: ["Set it", { kind: "set", key: "nodeGenesis", value: `file:/path/of/${basename(genesisPath)}` }, "."],
-  });
+  const password = describeMissing(
+    "nodeKeysPassword",
+    "missing; expected the password of domain.key and stabilizing.key, without which the image does not start the node.",
+    { secret: true },
+  );
+  const genesis = describeMissing(
+    "nodeGenesis",
+    `missing; expected the chain's ${basename(genesisPath)}, from which the image creates the node's initial data.`,
+    { value: `file:/path/of/${basename(genesisPath)}` },
+  );
   return [
     ...(config.nodeKeysPassword === undefined ? [password] : []),
     ...(config.nodeGenesis === undefined && config.restore === undefined ? [genesis] : []),

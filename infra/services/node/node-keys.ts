@@ -1,6 +1,12 @@
 import type { StackConfig } from "../../config/config-schema.ts";
-import { describeProblem, type ConfigProblem } from "../../config/config-problem.ts";
-import type { ProblemParts } from "../../config/problem-parts.ts";
+import {
+  describeNeedless,
+  describeProblem,
+  removeKey,
+  setKey,
+  setKeyTo,
+  type ConfigProblem,
+} from "../../config/config-problem.ts";
 import type { DeploymentSecret } from "../../config/deployment-secret.ts";
 import type { FileSpec, ForeignFiles } from "../service-spec.ts";
 
@@ -44,19 +50,15 @@ export function findNodeKeyProblems(config: StackConfig): readonly ConfigProblem
   const [one = "", another] = [...ready, ...given];
   if (nodeImage === undefined) {
     const wrong = "found without nodeImage; the devnet node has no keys.";
-    const remedy = ["Remove it", { kind: "remove" }, "."] as const;
-    return [...ready, ...given].map((key) => describeProblem(key, { wrong, remedy }));
+    return [...ready, ...given].map((key) => describeProblem(key, wrong, "Remove it", removeKey(), "."));
   }
   const foreignTarget = target === "docker" ? "nodeKeysSecret" : "nodeKeysDirectory";
   if (ready.includes(foreignTarget)) {
-    const wrong = `found together with target ${target}, which does not support it.`;
-    return [
-      describeProblem(foreignTarget, { wrong, remedy: ["Remove it", { kind: "remove", key: foreignTarget }, "."] }),
-    ];
+    return [describeNeedless(foreignTarget, `found together with target ${target}, which does not support it.`)];
   }
   if (ready.length > 0 && another !== undefined) {
     const wrong = `found together with ${another}; only one source of keys is allowed.`;
-    return [describeProblem(one, { wrong, remedy: ["Remove one of the two", { kind: "remove" }, "."] })];
+    return [describeProblem(one, wrong, "Remove one of the two", removeKey(), ".")];
   }
   return [];
 }
@@ -68,16 +70,15 @@ export function findMissingKeys(config: StackConfig): readonly ConfigProblem[] {
   return keyNames
     .filter((key) => config[key] === undefined)
     .map((key) =>
-      describeProblem(key, {
-        wrong: `missing; expected the node's key for ${confField[key]} in node.conf.`,
-        remedy: [
-          "Set it",
-          { kind: "set", key, secret: true, file: keyFiles[key] },
-          ", or ",
-          ...suggestOtherPlace(config),
-          ".",
-        ],
-      }),
+      describeProblem(
+        key,
+        `missing; expected the node's key for ${confField[key]} in node.conf.`,
+        "Set it",
+        setKey(key, { secret: true, file: keyFiles[key] }),
+        ", or ",
+        ...suggestOtherPlace(config),
+        ".",
+      ),
     );
 }
 
@@ -86,18 +87,18 @@ const confField = {
   stabilizingKey: "chain.secret_config.stabilizing_key_path",
 } as const;
 
-function suggestOtherPlace({ target, namespace, nodeUser }: StackConfig): ProblemParts["remedy"] {
+function suggestOtherPlace({ target, namespace, nodeUser }: StackConfig) {
   if (target === "docker") {
     const files = Object.values(keyFiles).join(" and ");
     const owner = nodeUser ?? "nodeUser";
     return [
       `put ${files} in a directory on the Docker host, with mode 0400 and owned by user ${owner}, and `,
-      { kind: "set-to", said: "", key: "nodeKeysDirectory", value: "/that/directory" },
+      setKeyTo("", "nodeKeysDirectory", { value: "/that/directory" }),
     ];
   }
   const literals = Object.values(keyFiles).map((file) => `--from-file=${file}`);
   return [
     `create a Secret with \`kubectl -n ${namespace} create secret generic node-keys ${literals.join(" ")}\` and `,
-    { kind: "set-to", said: "", key: "nodeKeysSecret", value: "node-keys" },
+    setKeyTo("", "nodeKeysSecret", { value: "node-keys" }),
   ];
 }

@@ -1,6 +1,6 @@
 import { devnetVersion, parseImageVersion } from "#node/versions.ts";
 import type { StackConfig } from "../../config/config-schema.ts";
-import { describeProblem, type ConfigProblem } from "../../config/config-problem.ts";
+import { describeProblem, setKey, type ConfigProblem } from "../../config/config-problem.ts";
 
 /**
  * Chooses the version for the initial node.conf, before the node has responded: the configured version, otherwise the tag of a real node's
@@ -19,5 +19,5 @@ export function findNodeVersionProblems({ nodeVersion, nodeImage }: StackConfig)
   const key = "nodeVersion";
   const wrong =
     "missing; expected the version of the node's release, because the tag of nodeImage does not contain it, and the first node.conf is created before the node can be queried.";
-  return [describeProblem(key, { wrong, remedy: ["Set it", { kind: "set", key }, ", e.g. 0.16.2."] })];
+  return [describeProblem(key, wrong, "Set it", setKey(key), ", e.g. 0.16.2.")];
 }

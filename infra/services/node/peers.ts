@@ -1,6 +1,6 @@
 import { isIP } from "node:net";
 import type { StackConfig } from "../../config/config-schema.ts";
-import { describeProblem, type ConfigProblem } from "../../config/config-problem.ts";
+import { describeInvalid, describeMissing, type ConfigProblem } from "../../config/config-problem.ts";
 import { nodePorts } from "./node-layout.ts";
 import type { HostAddress } from "../service-spec.ts";
 
@@ -31,12 +31,9 @@ export function chooseHostAddress({ hostIp, target, peers }: StackConfig): HostA
  */
 export function warnAboutPeers({ target, peers, namespace }: StackConfig): ConfigProblem | undefined {
   if (target !== "kubernetes" || peers !== "host-port") return undefined;
-  return describeProblem("peers", {
-    wrong: `found host-port, which Pod Security admission allows only at level privileged, so the namespace ${namespace} admits any pod.`,
-    remedy: [
-      "Prefer node-port or load-balancer, which keep it at level restricted; otherwise, let only this program create pods there.",
-    ],
-  });
+  const key = "peers";
+  const message = `found host-port, which Pod Security admission allows only at level privileged, so the namespace ${namespace} admits any pod. Prefer node-port or load-balancer, which keep it at level restricted; otherwise, let only this program create pods there.`;
+  return { key, message };
 }
 
 /** Reports problems with the peers' access to the node. */
@@ -49,17 +46,19 @@ export function findPeerProblems(config: StackConfig): readonly ConfigProblem[] 
     ...(needsHostIp(config) && config.hostIp === undefined ? [describeMissingHostIp(config)] : []),
     ...findHostNameProblems(config),
     ...(outside
-      ? [describeWrongPort(`found ${port}; expected a port from ${first} to ${last}, because peers is node-port.`)]
+      ? [
+          describeInvalid(
+            "peerPort",
+            `found ${port}; expected a port from ${first} to ${last}, because peers is node-port.`,
+          ),
+        ]
       : []),
     ...(taken === undefined
       ? []
-      : [describeWrongPort(`found ${port}, which is the node's own ${taken[0]} port; expected another one.`)]),
+      : [
+          describeInvalid("peerPort", `found ${port}, which is the node's own ${taken[0]} port; expected another one.`),
+        ]),
   ];
-}
-
-function describeWrongPort(wrong: string): ConfigProblem {
-  const key = "peerPort";
-  return describeProblem(key, { wrong, remedy: ["Correct it", { kind: "set", key }, "."] });
 }
 
 /** Whether the address must be configured in the stack: a container can't determine the address of a Docker host's uplink or of a load balancer. */
@@ -70,16 +69,12 @@ function needsHostIp({ target, nodeImage, peers }: StackConfig): boolean {
 /** Reports a host name on Docker, where a container is created once and the address would never be resolved again. */
 function findHostNameProblems({ target, hostIp }: StackConfig): readonly ConfigProblem[] {
   if (target !== "docker" || hostIp === undefined || isIP(hostIp) !== 0) return [];
-  const key = "hostIp";
   const wrong = `found ${hostIp}; expected an IP address, because on Docker the node's start does not resolve names.`;
-  return [describeProblem(key, { wrong, remedy: ["Correct it", { kind: "set", key }, "."] })];
+  return [describeInvalid("hostIp", wrong)];
 }
 
 function describeMissingHostIp({ target }: StackConfig): ConfigProblem {
   const whose = target === "docker" ? "the Docker host" : "the load balancer";
-  const key = "hostIp";
-  return describeProblem(key, {
-    wrong: `missing; expected the IP address at which peers reach ${whose}, because the node advertises it to them.`,
-    remedy: ["Set it", { kind: "set", key }, "."],
-  });
+  const wrong = `missing; expected the IP address at which peers reach ${whose}, because the node advertises it to them.`;
+  return describeMissing("hostIp", wrong);
 }

@@ -1,7 +1,7 @@
 import { parse, stringify } from "yaml";
 import { z } from "zod";
 import { stackServices } from "../../stack-services.ts";
-import { describeProblem, type ConfigProblem } from "../../config/config-problem.ts";
+import { describeProblem, setKeyTo, type ConfigProblem } from "../../config/config-problem.ts";
 import type { StackConfig } from "../../config/config-schema.ts";
 import type { BuiltService } from "../built-service.ts";
 import { buildPrometheusProject } from "./prometheus-project.ts";
@@ -55,9 +55,9 @@ export function alertmanagerSpec(
 /** Reports obvious problems with an Alertmanager configuration. Messages never quote the configuration, because it contains passwords. */
 function findConfigProblems(text: string): readonly ConfigProblem[] {
   const key = "alertmanagerConfig";
-  const set = { kind: "set-to", said: "", key, secret: true, file: "alertmanager.yml" } as const;
-  const remedy = ["Check it with `amtool check-config alertmanager.yml`, then ", set, "."];
-  const problem = (wrong: string) => [describeProblem(key, { wrong, remedy })];
+  const check = "Check it with `amtool check-config alertmanager.yml`, then ";
+  const set = setKeyTo("", key, { secret: true, file: "alertmanager.yml" });
+  const problem = (wrong: string) => [describeProblem(key, wrong, check, set, ".")];
   let tree: unknown;
   try {
     tree = parse(text);

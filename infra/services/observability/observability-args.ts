@@ -1,8 +1,7 @@
 import { hkdfSync } from "node:crypto";
 import { stackServices } from "../../stack-services.ts";
 import type { StackConfig } from "../../config/config-schema.ts";
-import { describeProblem, type ConfigProblem } from "../../config/config-problem.ts";
-import type { ProblemParts } from "../../config/problem-parts.ts";
+import { describeProblem, removeKey, setKeyTo, type ConfigProblem } from "../../config/config-problem.ts";
 import { placeholderRunbooks } from "../../observability/rules.ts";
 import { findStackSecret } from "../node/dev-accounts.ts";
 
@@ -21,15 +20,14 @@ export function deriveGrafanaPassword(config: StackConfig, prefix: string): stri
 export function findObservabilityProblems(config: StackConfig): readonly ConfigProblem[] {
   const { observability, target, alertmanagerConfig, grafanaPassword } = config;
   const problems: ConfigProblem[] = [];
-  const refuse = (key: string, wrong: string, ...remedy: ProblemParts["remedy"]) =>
-    problems.push(describeProblem(key, { wrong, remedy }));
+  const refuse = (...problem: Parameters<typeof describeProblem>) => problems.push(describeProblem(...problem));
   if (observability?.existing !== undefined && target !== "kubernetes") {
     const key = "observability.existing";
     refuse(
       key,
       "found together with target docker, which has no service discovery for Prometheus.",
       "Remove it",
-      { kind: "remove", key },
+      removeKey(key),
       ", and have your Prometheus scrape the URLs of the output `urls.operations`.",
     );
   }
@@ -38,7 +36,7 @@ export function findObservabilityProblems(config: StackConfig): readonly ConfigP
       "observability.prometheus",
       "found together with observability.existing; two Prometheus servers would send every alert twice.",
       "Remove one of the two",
-      { kind: "remove", path: true },
+      removeKey(undefined, { path: true }),
       ".",
     );
   }
@@ -47,7 +45,7 @@ export function findObservabilityProblems(config: StackConfig): readonly ConfigP
     refuse(
       `observability.${part}`,
       "found without observability.prometheus, which it requires.",
-      { kind: "set-to", said: "Set ", key: "observability.prometheus.retentionDays", value: "15" },
+      setKeyTo("Set ", "observability.prometheus.retentionDays", { value: "15" }),
       ", or remove it.",
     );
   }
@@ -69,29 +67,32 @@ function warnOfNobodysRunbooks({ observability }: StackConfig): ConfigProblem | 
   if (observability?.runbookBaseUrl !== placeholderRunbooks) return undefined;
   if (observability.prometheus === undefined && observability.existing === undefined) return undefined;
   const key = "observability.runbookBaseUrl";
-  return describeProblem(key, {
-    wrong: "not set, so links in alerts and dashboards are broken.",
-    remedy: [
-      "With the URL at which your team reads docs/runbooks, ",
-      { kind: "set-to", said: "", key, value: "<URL>" },
-      ".",
-    ],
-  });
+  return describeProblem(
+    key,
+    "not set, so links in alerts and dashboards are broken.",
+    "With the URL at which your team reads docs/runbooks, ",
+    setKeyTo("", key, { value: "<URL>" }),
+    ".",
+  );
 }
 
 /** Warns about alerts that notify nobody; returns `undefined` if they notify someone, or if the stack does not control that. */
 function warnOfSilentAlerts({ observability, alertmanagerConfig }: StackConfig): ConfigProblem | undefined {
   if (observability?.prometheus === undefined || alertmanagerConfig !== undefined) return undefined;
   if (observability.alertmanager === undefined) {
-    const port = { key: "observability.alertmanager.port", value: String(stackServices.alertmanager.ports.http) };
-    return describeProblem("observability.prometheus", {
-      wrong: "alerts fire in Prometheus but nobody is notified.",
-      remedy: ["For an Alertmanager, ", { kind: "set-to", said: "", ...port }, "."],
-    });
+    return describeProblem(
+      "observability.prometheus",
+      "alerts fire in Prometheus but nobody is notified.",
+      "For an Alertmanager, ",
+      setKeyTo("", "observability.alertmanager.port", { value: String(stackServices.alertmanager.ports.http) }),
+      ".",
+    );
   }
-  const file = { key: "alertmanagerConfig", secret: true, file: "alertmanager.yml" };
-  return describeProblem("observability.alertmanager", {
-    wrong: "no receiver is set, so it shows alerts but notifies nobody.",
-    remedy: ["Write an alertmanager.yml, and ", { kind: "set-to", said: "", ...file }, "."],
-  });
+  return describeProblem(
+    "observability.alertmanager",
+    "no receiver is set, so it shows alerts but notifies nobody.",
+    "Write an alertmanager.yml, and ",
+    setKeyTo("", "alertmanagerConfig", { secret: true, file: "alertmanager.yml" }),
+    ".",
+  );
 }
