@@ -1,5 +1,5 @@
 import type { Clock } from "#daemon/clock.ts";
-import { createObservation, type Observation } from "#health/observation.ts";
+import type { Observation } from "#health/observation.ts";
 import type { ConditionReport } from "#status/condition.ts";
 import { findStateFailure, type StateObservation } from "./state/state-observation.ts";
 import type { IterationMetrics } from "./upkeep-metrics.ts";
@@ -11,10 +11,6 @@ export type IterationObservation = Readonly<{
 }>;
 
 export type ObservedIterations = Observation<IterationObservation>;
-
-export function observeIterations(onChange?: () => void): ObservedIterations {
-  return createObservation<IterationObservation>({}, onChange);
-}
 
 export function watchIterations(
   { deadlineMs }: Readonly<{ deadlineMs: number }>,

@@ -2,18 +2,10 @@ import { describe, expect, it, test } from "vitest";
 import { resolveVersion } from "./version/version-resolution.ts";
 import type { ConditionReport, ConditionType } from "#status/condition.ts";
 import { conditionReasons } from "#status/condition-reasons.ts";
-import { observeAdoption } from "./adoption/adoption-observation.ts";
-import { deriveConditions, type ConditionText, type Observations } from "./observations.ts";
-import { observeConfig, type ConfigComparison } from "./config/config-observation.ts";
+import { createObservations, deriveConditions, type ConditionText, type Observations } from "./observations.ts";
+import type { ConfigComparison } from "./config/config-observation.ts";
 import type { Plan } from "./plan/plan.ts";
-import { observeData } from "./corruption/data-observation.ts";
-import { observeIterations } from "./iteration-watch.ts";
-import { observePruning } from "./prune/prune-observation.ts";
-import { observeRestarts } from "./restart/restart-observation.ts";
-import { observeState } from "./state/state-observation.ts";
 import type { UpgradeRecord } from "./state/upgrade-record.ts";
-import { observeUpgrade } from "./upgrade/upgrade-observation.ts";
-import { observeVersion } from "./version/version-observation.ts";
 
 const words: ConditionText = { mode: "adopt", driver: "ops", command: (verb) => `npx gatehouse-evm ${verb}` };
 
@@ -23,17 +15,8 @@ type Found = Readonly<{ [Noun in Subject]?: Partial<ReturnType<Observations[Noun
 
 /** Derives the conditions from these findings, with everything else unknown. */
 function conditions(found: Found, given = words): readonly ConditionReport[] {
-  const seen = {
-    iterations: observeIterations(),
-    state: observeState("/state"),
-    version: observeVersion(),
-    config: observeConfig(),
-    adoption: observeAdoption(),
-    prune: observePruning(),
-    restarts: observeRestarts(),
-    upgrade: observeUpgrade(undefined),
-    data: observeData(),
-  };
+  const nothing = { get: () => undefined, set: () => undefined };
+  const seen = createObservations({ directory: "/state", upgrade: nothing, dataEvidence: nothing }, () => undefined);
   for (const noun of Object.keys(found) as Subject[]) seen[noun].note(found[noun] ?? {});
   return deriveConditions(seen, given);
 }
@@ -55,10 +38,8 @@ const info = {
   flushedVersion: 100n,
   realPruneReservedVersion: 80n,
 };
-const toolMissing = { type: "Pruning", status: "False", reason: "NotFound", message: "It is gone." } as const;
 const look = { info, nowMs: 100_000, height: 50, stalledAfterMs: 60_000 };
 const progress = { reserved: 80n, sinceMs: 99_000, sinceHeight: 40 };
-const due = { cause: "configuration", reason: "node.conf changed", urgent: false } as const;
 const problem = { reason: "Truncated", message: "/n/node.conf:3:1 ends too soon." } as const;
 const failed = (reason: "WriteFailed" | "BackupFailed" | "LockFailed" | "Locked") =>
   ({ ok: false, reason, message: "it can't be done" }) as const;
@@ -98,32 +79,8 @@ const cases: readonly (readonly [ConditionType, string, Found, string])[] = [
     },
     "It hangs. Full. Until then",
   ],
-  [
-    "Reconciling",
-    "DiskFull",
-    { state: { isLookedAt: true, failure: { reason: "DiskFull", message: "Full." } } },
-    "Full. Until then",
-  ],
   ["Reconciling", "WriteFailed", { state: { isLookedAt: true, copyNotKept: "No copy." } }, "No copy."],
   ["VersionConsistent", "Consistent", { version: { resolution } }, "is 0.16.2 (node.version)."],
-  [
-    "VersionConsistent",
-    "Mismatch",
-    { version: { resolution: { ...resolution, disagreements: ["a says 1", "b says 2"] } } },
-    "But a says 1, and b says 2; correct",
-  ],
-  [
-    "VersionConsistent",
-    "Mismatch",
-    { version: { resolution, doubtOfPlace: "it is elsewhere" } },
-    "But it is elsewhere.",
-  ],
-  [
-    "VersionConsistent",
-    "VersionUnknown",
-    { version: { resolution: { disagreements: [], heard: [] } } },
-    "no source reports it",
-  ],
   [
     "VersionConsistent",
     "VersionUnknown",
@@ -135,12 +92,6 @@ const cases: readonly (readonly [ConditionType, string, Found, string])[] = [
     "Reconciled",
     { config: { ...compared(planned()).config, validity: { ok: true, path: "/n/node.conf" } } },
     "/n/node.conf matches the desired configuration.",
-  ],
-  [
-    "ConfigReconciled",
-    "Truncated",
-    { config: { validity: { ok: false, problem, next: "stays" } } },
-    "too soon. The last good version stays active.",
   ],
   [
     "ConfigReconciled",
@@ -161,21 +112,7 @@ const cases: readonly (readonly [ConditionType, string, Found, string])[] = [
     compared(planned({ reason: "CannotDisable", message: "it stays on" })),
     "matches the desired configuration",
   ],
-  [
-    "ConfigReconciled",
-    "VersionUnknown",
-    compared(planned({ reason: "VersionUnknown", message: "the version is unknown" })),
-    "The version is unknown",
-  ],
-  [
-    "ConfigReconciled",
-    "EditRejected",
-    compared(planned({ reason: "EditRejected", message: "node.conf has a twin key" })),
-    "node.conf has a twin key",
-  ],
-  ["ConfigReconciled", "Drift", compared(drift, { idle: "Gatehouse is paused" }), "and Gatehouse is paused"],
   ["ConfigReconciled", "Locked", compared(drift, { result: failed("Locked") }), "node.conf differs from the desired"],
-  ["ConfigReconciled", "WriteFailed", compared(drift, { result: failed("WriteFailed") }), "it can't be done"],
   ["ConfigReconciled", "BackupFailed", compared(drift, { result: failed("BackupFailed") }), "it can't be done"],
   [
     "ConfigReconciled",
@@ -317,7 +254,6 @@ const cases: readonly (readonly [ConditionType, string, Found, string])[] = [
     },
     "Whether it is intact is unknown. The next check is at 2026-01-01T00:00:00.000Z.",
   ],
-  ["NotPaused", "Observing", { adoption: { plan, authority: "observes" } }, "upkeep.mode is observe"],
   [
     "NotPaused",
     "NotPaused",
@@ -342,43 +278,9 @@ const cases: readonly (readonly [ConditionType, string, Found, string])[] = [
     { adoption: { plan: { steps: [], problems: [], digest: "" }, authority: "waits" } },
     "Plan: no changes.",
   ],
-  ["Pruning", "NotFound", { prune: { tool: toolMissing, autoPrune: { kind: "on" } } }, "It is gone."],
   ["Pruning", "Enabled", { prune: { autoPrune: { kind: "on" } } }, "reads 1"],
   ["Pruning", "DisabledBySetting", { prune: { autoPrune: { kind: "offAsDesired" } } }, "off, as desired"],
   ["Pruning", "CannotDisable", { prune: { autoPrune: { kind: "staysOn", message: "It stays." } } }, "It stays."],
-  [
-    "Pruning",
-    "Disabled",
-    {
-      prune: { autoPrune: { kind: "off", idle: "Gatehouse is paused", command: "node_cli prune --enable_auto_prune" } },
-    },
-    "and Gatehouse is paused",
-  ],
-  [
-    "Pruning",
-    "TimedOut",
-    { prune: { autoPrune: { kind: "notSwitchedOn", reason: "TimedOut", message: "Too late." } } },
-    "Too late.",
-  ],
-  ["Pruning", "Enabled", { prune: { autoPrune: { kind: "on" }, progress, lastCheck: look } }, "before 80"],
-  [
-    "Pruning",
-    "PruningStalled",
-    { prune: { autoPrune: { kind: "on" }, progress: { ...progress, sinceMs: 0 }, lastCheck: look } },
-    "has been 80 for more than 60 s",
-  ],
-  [
-    "Pruning",
-    "Enabled",
-    {
-      prune: {
-        autoPrune: { kind: "on" },
-        progress: { ...progress, sinceMs: 0, sinceHeight: 50 },
-        lastCheck: look,
-      },
-    },
-    "before 80",
-  ],
   [
     "NotPaused",
     "NotPaused",
@@ -390,12 +292,6 @@ const cases: readonly (readonly [ConditionType, string, Found, string])[] = [
     "Paused",
     { restarts: { hold: { message: "It fails." } }, adoption: { plan, authority: "waits" } },
     "It fails. Fix the cause, then run `npx gatehouse-evm resume`",
-  ],
-  [
-    "NotPaused",
-    "Paused",
-    { restarts: { hold: { message: "It did not recover." } } },
-    "It did not recover. Fix the cause, then run `npx gatehouse-evm resume`, or change the desired state.",
   ],
   ["RollbackReady", "NoRestarts", { restarts: { rollBack: { kind: "noRestarts" } } }, "never rolls back"],
   ["RollbackReady", "Ready", { restarts: { rollBack: { kind: "advanced", directory: "/s" } } }, "/s/healthy.conf."],
@@ -423,24 +319,6 @@ const cases: readonly (readonly [ConditionType, string, Found, string])[] = [
     "NoBackup",
     { restarts: { rollBack: { kind: "nothing", because: "unknown" } } },
     "No working node.conf is known",
-  ],
-  [
-    "NoRestartPending",
-    "NoRestart",
-    { restarts: { settled: { go: false, reason: "NoRestart", message: "No restart is pending." } } },
-    "No restart is pending.",
-  ],
-  [
-    "NoRestartPending",
-    "Running",
-    { restarts: { settled: { go: true, due } } },
-    "Restarting the node: node.conf changed.",
-  ],
-  [
-    "NoRestartPending",
-    "Paused",
-    { restarts: { settled: { go: false, reason: "Paused", message: "A hold." } } },
-    "A hold.",
   ],
   [
     "NoRestartPending",

@@ -1,28 +1,32 @@
+import { createObservation } from "#health/observation.ts";
 import type { ConditionBoard } from "#status/condition-board.ts";
 import type { ConditionReport } from "#status/condition.ts";
 import type { SidecarSettings } from "../settings.ts";
-import { derivePauseConditions, observeAdoption } from "./adoption/adoption-observation.ts";
+import { derivePauseConditions, type AdoptionObservation } from "./adoption/adoption-observation.ts";
 import type { CommandText } from "./command-text.ts";
 import { deriveConfigConditions, observeConfig } from "./config/config-observation.ts";
 import { deriveDataConditions, observeData } from "./corruption/data-observation.ts";
-import { deriveReconcileConditions, observeIterations } from "./iteration-watch.ts";
-import { derivePruneConditions, observePruning } from "./prune/prune-observation.ts";
+import { deriveReconcileConditions, type IterationObservation } from "./iteration-watch.ts";
+import { derivePruneConditions, type PruneObservation } from "./prune/prune-observation.ts";
 import { deriveRestartConditions, observeProcess, observeRestarts } from "./restart/restart-observation.ts";
-import { observeState } from "./state/state-observation.ts";
+import type { StateObservation } from "./state/state-observation.ts";
 import type { UpkeepState } from "./state/upkeep-state.ts";
 import { deriveUpgradeConditions, observeUpgrade } from "./upgrade/upgrade-observation.ts";
-import { deriveVersionConditions, observeVersion } from "./version/version-observation.ts";
+import { deriveVersionConditions, type VersionObservation } from "./version/version-observation.ts";
 
 export type Observations = ReturnType<typeof createObservations>;
 
-function createObservations({ directory, upgrade, dataEvidence }: UpkeepState, onChange: () => void) {
+export function createObservations(
+  { directory, upgrade, dataEvidence }: Pick<UpkeepState, "directory" | "upgrade" | "dataEvidence">,
+  onChange: () => void,
+) {
   return {
-    iterations: observeIterations(onChange),
-    state: observeState(directory, onChange),
-    version: observeVersion(onChange),
+    iterations: createObservation<IterationObservation>({}, onChange),
+    state: createObservation<StateObservation>({ directory, isLookedAt: false }, onChange),
+    version: createObservation<VersionObservation>({}, onChange),
     config: observeConfig(onChange),
-    adoption: observeAdoption(onChange),
-    prune: observePruning(onChange),
+    adoption: createObservation<AdoptionObservation>({}, onChange),
+    prune: createObservation<PruneObservation>({}, onChange),
     process: observeProcess({ wasSeen: dataEvidence.get()?.mark?.process !== undefined }),
     restarts: observeRestarts(onChange),
     upgrade: observeUpgrade(upgrade.get(), onChange),

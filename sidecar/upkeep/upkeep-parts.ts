@@ -1,28 +1,38 @@
+import { isAbsolute, join } from "node:path";
 import type { Registry } from "prom-client";
 import { bootTime, type Clock } from "#daemon/clock.ts";
 import { createFileDeadline } from "#daemon/files/file-deadline.ts";
 import type { SendRequest } from "#daemon/http/send-request.ts";
 import type { Logger } from "#daemon/log/log.ts";
+import { createOutputFiles } from "#daemon/process/output-files.ts";
 import type { ServiceContext } from "#daemon/service.ts";
 import type { HealthWatch } from "#health/health-watch.ts";
-import type { ReleaseCommits } from "#node/versions.ts";
+import { knownCommits, listImageCommits, type ReleaseCommits } from "#node/versions.ts";
 import type { Charts } from "#status/charts.ts";
 import type { ConditionBoard } from "#status/condition-board.ts";
+import type { ConditionReport } from "#status/condition.ts";
 import type { EventLog } from "#status/event-log.ts";
 import type { SidecarSettings } from "../settings.ts";
+import { createNodeRpc } from "../upgrade/node-rpc.ts";
 import { decideAuthority } from "./adoption/authority.ts";
 import { readClocks } from "./clock-reading.ts";
-import type { CommandText } from "./command-text.ts";
+import { createCommandText } from "./command-text.ts";
 import { createEditRate } from "./config/audited-config.ts";
 import { createConfigVersions, limitVersions } from "./config/config-versions.ts";
 import { createCorrectionRate } from "./config/correction-rate.ts";
-import type { Observations } from "./observations.ts";
+import { findNode } from "./config/node-location.ts";
+import { createNodeProcesses } from "./drivers/host-processes.ts";
+import { reachDriver, reachNodeCli, type NodeReach } from "./drivers/reached-node.ts";
+import { selectDriver, selectNodeCli } from "./drivers/select-driver.ts";
+import { observeAll, type Observations } from "./observations.ts";
+import { buildPushIdentity } from "./pushgateway/evaluate-pushes.ts";
+import { watchPushes } from "./pushgateway/push-watch.ts";
 import { createMaintenanceWindow } from "./restart/restart-decision.ts";
 import { createRestartBudget } from "./restart/restart-budget.ts";
-import type { VerificationDependencies } from "./restart/restart-verification.ts";
+import { findUpgradedCommit } from "./state/upgrade-record.ts";
 import type { UpkeepState } from "./state/upkeep-state.ts";
 import { createUpkeepMetrics } from "./upkeep-metrics.ts";
-import type { UpkeepNode } from "./upkeep-node.ts";
+import { observeNode } from "./version/node-observer.ts";
 
 export type UpkeepDependencies = Readonly<{
   log: Logger;
@@ -39,46 +49,118 @@ export type UpkeepDependencies = Readonly<{
   finishes: ServiceContext["finishes"];
 }>;
 
-type UpkeepBasis = Readonly<{
-  node: UpkeepNode;
-  seen: Observations;
-  command: CommandText;
-  lastPush: VerificationDependencies["lastPush"];
-  signal: AbortSignal;
-  wake: () => void;
-}>;
-
 export type UpkeepParts = ReturnType<typeof createUpkeepParts>;
 
+/**
+ * Creates the parts of one upkeep: its node, what it has seen, its rates and its authority. `signal`: aborted when the upkeep stops; `wake`: requests
+ * a reconcile.
+ *
+ * @throws {StartupError} when the settings specify no node.
+ */
 export function createUpkeepParts(
   settings: SidecarSettings,
-  { metrics, ...dependencies }: UpkeepDependencies,
-  { node, seen, ...basis }: UpkeepBasis,
+  dependencies: UpkeepDependencies,
+  signal: AbortSignal,
+  wake: () => void,
 ) {
-  const { state, clock } = dependencies;
-  const { signal, wake } = basis;
+  const { state, clock, board, metrics } = dependencies;
+  const { answersWithinMs, budgetPerHour } = settings.restart;
   const { mode, fileTimeoutMs: withinMs } = settings.upkeep;
+  const command = createCommandText(settings.upkeep);
+  const seen = observeAll(state, settings, command, board);
+  const node = reachNode(settings, dependencies, seen, signal, wake);
+  const { url, ...pushing } = settings.pushgateway;
+  const identity = () => buildPushIdentity(seen.config.now().document, node.observer.version().version);
+  const pushes =
+    url === undefined ? undefined : watchPushes({ ...pushing, url, signal }, { ...dependencies, identity });
+  const { httpUrl } = settings.node;
   const stateDeadline = createFileDeadline({ withinMs, signal }, { clock, onBack: wake });
-  const versions = createConfigVersions(state.directory);
   return {
     ...dependencies,
-    ...basis,
     ...node,
     settings,
+    seen,
+    command,
+    signal,
+    wake,
+    node: { httpUrl, answersWithinMs },
+    rpc: createNodeRpc(httpUrl),
+    references: settings.lag.references.map((reference) => createNodeRpc(reference)),
+    lastPush: pushes?.lastPush,
     clockThen: readClocks(clock),
     metrics: createUpkeepMetrics(metrics),
     /** Limits calls to the file system that holds the state. */
     stateDeadline,
-    versions: limitVersions(versions, state.directory, stateDeadline),
-    budget: createRestartBudget(
-      { perHour: settings.restart.budgetPerHour },
-      { store: state.store, clock, boot: bootTime },
-    ),
+    versions: limitVersions(createConfigVersions(state.directory), state.directory, stateDeadline),
+    budget: createRestartBudget({ perHour: budgetPerHour }, { store: state.store, clock, boot: bootTime }),
     /** Rate at which node.conf is corrected; `edits` is the rate of external edits. */
     rate: createCorrectionRate(clock),
     edits: createEditRate(clock),
     window: createMaintenanceWindow(settings.restart),
     authority: () => decideAuthority(mode, state),
     isRestarting: () => seen.restarts.now().running !== undefined,
+    watching: Promise.all([node.observer.done, pushes?.done]),
+  };
+}
+
+/** Finds the node and starts watching it. Disposing of the result closes its connections. */
+function reachNode(
+  settings: SidecarSettings,
+  { state, clock, log, health, events, listedCommits }: UpkeepDependencies,
+  seen: Observations,
+  signal: AbortSignal,
+  wake: () => void,
+) {
+  const connections = new AsyncDisposableStack();
+  // Anything that may throw comes before anything that must be closed.
+  const layout = () => place.layout();
+  const binDirectory = () => layout().binDirectory;
+  const { ops, compose, restart, nodeCli: cli } = settings;
+  const started = {
+    driver: [ops.stop, ops.start ?? [], compose.command, restart.checkCommand ?? []],
+    nodeCli: [cli.command === undefined ? [] : [cli.command]],
+  };
+  const buildReach = (who: keyof typeof started): NodeReach => ({
+    directory: binDirectory,
+    fileDeadline: () => place.fileDeadline,
+    programs: started[who].flatMap(([file = ""]) => (isAbsolute(file) ? [file] : [])),
+    programDeadline: () => place.programDeadlines[who],
+  });
+  const tool = selectNodeCli(settings, layout, connections);
+  const nodeCli = tool && reachNodeCli(tool, buildReach("nodeCli"));
+  const { httpUrl, image } = settings.node;
+  // Output of programs that may leave a process running.
+  const deadline = createFileDeadline({ withinMs: settings.upkeep.fileTimeoutMs, signal }, { clock, onBack: wake });
+  const output = connections.use(createOutputFiles(join(state.directory, "output"), { deadline, log }));
+  const processName = () => layout().family.programs.process;
+  const holders = createNodeProcesses({ httpUrl, binDirectory, processName });
+  const driving = { output, processes: holders, check: health.check, clock, events, log };
+  const reaching = selectDriver(settings, layout, connections, driving);
+  const driver = reaching && reachDriver(reaching, buildReach("driver"));
+  const place = findNode(settings.node, settings.upkeep, { log, clock, signal, onEvent: wake });
+  /** The operator's list precedes the last upgrade, which precedes the image's tag and the known releases. */
+  const commits = (): ReleaseCommits => ({
+    ...knownCommits,
+    ...listImageCommits(image),
+    ...findUpgradedCommit(state.upgrade.get()),
+    ...listedCommits(),
+  });
+  const onTool = (report: ConditionReport<"Pruning"> | undefined) => seen.prune.note({ tool: report });
+  const observer = observeNode(
+    { ...settings.node, toolCommand: cli.command, intervalMs: settings.prune.intervalMs, signal },
+    { nodeCli, health: health.current, commits, clock, log, onTool, onChange: wake },
+  );
+  return {
+    place,
+    observer,
+    commits,
+    nodeCli,
+    driver,
+    output,
+    holders,
+    [Symbol.asyncDispose]: async () => {
+      await connections.disposeAsync();
+      await place[Symbol.asyncDispose]();
+    },
   };
 }

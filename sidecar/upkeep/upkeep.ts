@@ -1,63 +1,37 @@
-import { createCommandText } from "./command-text.ts";
 import { createUpkeepControl } from "./control/upkeep-control.ts";
 import type { SidecarSettings } from "../settings.ts";
 import { findOpsLocation } from "./drivers/ops-driver.ts";
 import { checkConfigured } from "./configured.ts";
 import { createUpkeepParts, type UpkeepDependencies } from "./upkeep-parts.ts";
-import { listRunning, observeAll } from "./observations.ts";
+import { listRunning } from "./observations.ts";
 import { findDataPath } from "#node/conf/data-path.ts";
 import { withNodeNames } from "#node/node-names.ts";
-import { knownCommits, listImageCommits, type ProgramIdentity, type ReleaseCommits } from "#node/versions.ts";
+import type { ProgramIdentity } from "#node/versions.ts";
 import { createIterationMetrics } from "./upkeep-metrics.ts";
 import { watchIterations } from "./iteration-watch.ts";
 import { createIteration } from "./iteration.ts";
 import { startReconcileLoop } from "./reconcile-loop.ts";
-import { findUpgradedCommit } from "./state/upgrade-record.ts";
-import { reachNode, type ReachNodeDependencies } from "./upkeep-node.ts";
-import { buildPushIdentity } from "./pushgateway/evaluate-pushes.ts";
-import { watchPushes } from "./pushgateway/push-watch.ts";
 
 /** Upkeep of one node. Disposing of it stops the iterations and waits for a running restart command. */
 export type Upkeep = ReturnType<typeof startUpkeep>;
 
 /** @throws {StartupError} when the settings specify no node. */
 export function startUpkeep(settings: SidecarSettings, dependencies: UpkeepDependencies) {
-  const { log, clock, state, board, health } = dependencies;
+  const { log, clock, state, health } = dependencies;
   const stopping = new AbortController();
   const { signal } = stopping;
   const wake = () => loop.wake();
-  const commits = () => listKnownCommits(settings, dependencies);
-  const command = createCommandText(settings.upkeep);
-  const seen = observeAll(state, settings, command, board);
-  const onTool: ReachNodeDependencies["onTool"] = (tool) => seen.prune.note({ tool });
-  const { directory: stateDirectory } = state;
-  const node = reachNode(settings, { ...dependencies, commits, stateDirectory, signal, onTool, wake });
-  const { place, observer } = node;
-  const document = () => seen.config.now().document;
-  const { url } = settings.pushgateway;
-  const identity = () => buildPushIdentity(document(), observer.version().version);
-  const pushing = { ...settings.pushgateway, signal };
-  const pushes = url === undefined ? undefined : watchPushes({ ...pushing, url }, { ...dependencies, identity });
+  const parts = createUpkeepParts(settings, dependencies, signal, wake);
+  const { authority, seen, place, observer } = parts;
   // Acquired at startup, so that no other sidecar starts in parallel. A problem with the lock is reported only when the lock is needed.
   if (settings.upkeep.mode !== "observe") place.lock().acquire();
-  const parts = createUpkeepParts(settings, dependencies, {
-    node,
-    seen,
-    command,
-    lastPush: pushes?.lastPush,
-    signal,
-    wake,
-  });
-  const { authority } = parts;
   const isHeld = () => state.hold.get() !== undefined;
-  parts.metrics.commands(command);
+  parts.metrics.commands(parts.command);
   // The first iteration waits for the version that the RPC reports.
   void health.firstCheckDone.then(wake);
   const { rereadIntervalMs: maxIdleMs, passDeadlineMs: deadlineMs } = settings.upkeep;
-  const watch = watchIterations({ deadlineMs }, seen.iterations, {
-    clock,
-    metrics: createIterationMetrics(dependencies.metrics),
-  });
+  const metrics = createIterationMetrics(dependencies.metrics);
+  const watch = watchIterations({ deadlineMs }, seen.iterations, { clock, metrics });
   const { progress, run } = createIteration(seen, parts, watch);
   const waitsFor = () => progress.step;
   const loop = startReconcileLoop({ maxIdleMs, deadlineMs, signal }, run, { log, watch, waitsFor });
@@ -67,7 +41,7 @@ export function startUpkeep(settings: SidecarSettings, dependencies: UpkeepDepen
     program: (): ProgramIdentity => observer.version(),
     /** Returns the directory that holds the node's data; undefined until node.conf or the settings specify it. */
     dataPath: () => {
-      const { value } = document() ?? {};
+      const { value } = seen.config.now().document ?? {};
       return value && findDataPath(settings.node.dataPath, place.layout().pathsDirectory, value);
     },
     places: () => ({ ...place.layout(), ops: findOpsLocation(settings, place.layout()) }),
@@ -79,21 +53,8 @@ export function startUpkeep(settings: SidecarSettings, dependencies: UpkeepDepen
     control: createUpkeepControl(seen, parts),
     [Symbol.asyncDispose]: async () => {
       stopping.abort();
-      await Promise.all([loop.done, observer.done, pushes?.done, ...listRunning(seen)]);
-      await node[Symbol.asyncDispose]();
+      await Promise.all([loop.done, parts.watching, ...listRunning(seen)]);
+      await parts[Symbol.asyncDispose]();
     },
-  };
-}
-
-/** The operator's list precedes the last upgrade, which precedes the image's tag and the known releases. */
-function listKnownCommits(
-  { node }: SidecarSettings,
-  { state, listedCommits }: Pick<UpkeepDependencies, "state" | "listedCommits">,
-): ReleaseCommits {
-  return {
-    ...knownCommits,
-    ...listImageCommits(node.image),
-    ...findUpgradedCommit(state.upgrade.get()),
-    ...listedCommits(),
   };
 }

@@ -5,20 +5,24 @@ import { join } from "node:path";
 import { createFakeNode } from "#sidecar/testing/fake-node.ts";
 import { testProfile } from "#sidecar/testing/node-profile.ts";
 import { runSidecar } from "#sidecar/testing/run-sidecar.ts";
-import { mayMount } from "#sidecar/testing/small-disk.ts";
 import type { Condition } from "#status/condition.ts";
 import type { Headline } from "#status/headline.ts";
 import type { Verdict } from "#status/verdict.ts";
 import { writeOwnedConfig } from "../support/node/owned-node.ts";
 import { seed, takeSlice } from "../support/run-size.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
-import { beginsAs, statesByLevel, type Fault, type StruckNode } from "./faults/fault.ts";
-import { findConditionStatus, metricValues } from "./faults/condition-status.ts";
+import {
+  beginsAs,
+  statesByLevel,
+  type Fault,
+  type StruckNode,
+  findConditionStatus,
+  metricValues,
+} from "./faults/fault.ts";
 import { strikingFaults } from "./faults/striking-faults.ts";
 import { refusals } from "./faults/refusals.ts";
 
 const withinMs = generousMs;
-const isPossible = await mayMount();
 
 /** Intervals so short that a test need not wait for them. */
 const quick = {
@@ -86,9 +90,6 @@ async function expectShown({ shown, settings, prepare, strike }: Fault): Promise
     await strike(struck, urls["gateway"] ?? "");
   }
   const [type, reason] = shown.condition;
-  // The public family's start command does not wait for the node's exit.
-  const reads =
-    testProfile === "pharos" ? shown.reads.replace("node exited with 3", "its process exited") : shown.reads;
   const found = await untilShown(
     JSON.stringify(shown),
     shows,
@@ -97,7 +98,7 @@ async function expectShown({ shown, settings, prepare, strike }: Fault): Promise
       statesByLevel[shown.verdict].test(headline.state) &&
       readyz === shown.readyz &&
       // A call in flight when the node died is reported first, with a different message.
-      conditions.some((one) => one.type === type && one.reason === reason && beginsAs(reads).test(one.message)) &&
+      conditions.some((one) => one.type === type && one.reason === reason && beginsAs(shown.reads).test(one.message)) &&
       metrics.includes(`gatehouse_condition_info{type="${type}",reason="${reason}"} 1`) &&
       metrics.includes(`gatehouse_verdict{level="${shown.verdict}"} 1`),
   );
@@ -135,10 +136,7 @@ const shares = 8;
 // A public-family node reports no release, and so none that contradicts the setting.
 const isMet = ({ shown }: Fault) => testProfile !== "pharos" || shown.condition[0] !== "VersionConsistent";
 for (const fault of takeSlice(strikingFaults, shares).filter(isMet)) {
-  const isSkipped = fault.mounts === true && !isPossible;
-  test.skipIf(isSkipped)(`${fault.what}${isSkipped ? " (skipped: this user may not mount a file system)" : ""}`, () =>
-    expectShown(fault),
-  );
+  test(fault.what, () => expectShown(fault));
 }
 
 test.each(refusals)("$what: the sidecar does not start, and says why", async ({ settings, reads }) => {

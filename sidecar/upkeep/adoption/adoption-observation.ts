@@ -1,5 +1,5 @@
 import type { Logger } from "#daemon/log/log.ts";
-import { createObservation, type Observation } from "#health/observation.ts";
+import type { Observation } from "#health/observation.ts";
 import type { ConditionReport } from "#status/condition.ts";
 import type { SidecarSettings } from "../../settings.ts";
 import type { CommandText } from "../command-text.ts";
@@ -14,10 +14,6 @@ export type AdoptionObservation = Readonly<{
 }>;
 
 export type ObservedAdoption = Observation<AdoptionObservation>;
-
-export function observeAdoption(onChange?: () => void): ObservedAdoption {
-  return createObservation<AdoptionObservation>({}, onChange);
-}
 
 export function recordAdoption(
   found: Readonly<{ plan: PlanView; authority: Authority; adopted: Adoption | undefined }>,

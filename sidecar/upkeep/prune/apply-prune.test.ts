@@ -5,12 +5,13 @@ import { unknownHealth } from "#health/rpc-state.ts";
 import { createCharts } from "#status/charts.ts";
 import type { Plan } from "../plan/plan.ts";
 import { applyPrune } from "./apply-prune.ts";
-import { observePruning } from "./prune-observation.ts";
+import { createObservation } from "#health/observation.ts";
+import type { PruneObservation } from "./prune-observation.ts";
 
 const fail = () => Promise.reject(new TypeError("not foreseen"));
 
 test("auto-pruning that was on is not called so once switching it on again ended by an error that nobody foresaw", async () => {
-  const seen = observePruning();
+  const seen = createObservation<PruneObservation>({});
   seen.note({ autoPrune: { kind: "on" } });
   const planned = { actions: [{ kind: "enable-auto-prune", reason: "it is off" }], problems: [] } as unknown as Plan;
   const info = { autoPrune: false } as never;

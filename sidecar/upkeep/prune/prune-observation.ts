@@ -1,4 +1,4 @@
-import { createObservation, type Observation } from "#health/observation.ts";
+import type { Observation } from "#health/observation.ts";
 import type { PruneInfo } from "#node/prune-info.ts";
 import type { ConditionReport, ReasonOf } from "#status/condition.ts";
 
@@ -19,7 +19,7 @@ type PruneCheck = Readonly<{
   stalledAfterMs: number;
 }>;
 
-type PruneObservation = Readonly<{
+export type PruneObservation = Readonly<{
   /** Why node_cli did not report PruneInfo at the last query; undefined if it did. */
   tool?: ConditionReport<"Pruning"> | undefined;
   autoPrune?: AutoPrune | undefined;
@@ -31,10 +31,6 @@ type PruneObservation = Readonly<{
 }>;
 
 export type ObservedPruning = Observation<PruneObservation>;
-
-export function observePruning(onChange?: () => void): ObservedPruning {
-  return createObservation<PruneObservation>({}, onChange);
-}
 
 export function derivePruneConditions(seen: PruneObservation): readonly ConditionReport[] {
   const { tool, autoPrune } = seen;

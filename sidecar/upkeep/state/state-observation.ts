@@ -1,5 +1,5 @@
 import { explainHanging, type FileDeadline } from "#daemon/files/file-deadline.ts";
-import { createObservation, type Observation } from "#health/observation.ts";
+import type { Observation } from "#health/observation.ts";
 import type { StoreFailure } from "./state-store.ts";
 import type { UpkeepState } from "./upkeep-state.ts";
 
@@ -12,10 +12,6 @@ export type StateObservation = Readonly<{
 }>;
 
 export type ObservedState = Observation<StateObservation>;
-
-export function observeState(directory: string, onChange?: () => void): ObservedState {
-  return createObservation<StateObservation>({ directory, isLookedAt: false }, onChange);
-}
 
 /** Writes what isn't on disk yet. Tests the file system first, because database writes block the only thread. */
 export async function checkState(

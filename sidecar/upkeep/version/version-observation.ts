@@ -1,4 +1,4 @@
-import { createObservation, type Observation } from "#health/observation.ts";
+import type { Observation } from "#health/observation.ts";
 import type { ConditionReport } from "#status/condition.ts";
 import type { EventLog } from "#status/event-log.ts";
 import type { NodeLocation } from "../config/node-location.ts";
@@ -13,10 +13,6 @@ export type VersionObservation = Readonly<{
 }>;
 
 export type ObservedVersion = Observation<VersionObservation>;
-
-export function observeVersion(onChange?: () => void): ObservedVersion {
-  return createObservation<VersionObservation>({}, onChange);
-}
 
 /** Undefined until node and tool had a chance to report the version. `doubtOfPlace`: why the location is inconsistent with it. */
 export async function trackVersion(

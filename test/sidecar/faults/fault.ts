@@ -1,6 +1,7 @@
 import type { VerdictLevel } from "#status/verdict.ts";
-import type { ConditionType } from "#status/condition.ts";
+import type { ConditionType, ConditionStatus } from "#status/condition.ts";
 import type { FakeNode } from "#sidecar/testing/fake-node.ts";
+import { conditionReasons } from "#status/condition-reasons.ts";
 
 /** The node and sidecar affected by a fault. */
 export type StruckNode = Readonly<{
@@ -11,7 +12,7 @@ export type StruckNode = Readonly<{
 }>;
 
 /** Report that a fault must cause. In texts, `…` matches anything. */
-export type Shown = Readonly<{
+type Shown = Readonly<{
   verdict: VerdictLevel;
   condition: readonly [ConditionType, string];
   readyz: 200 | 503;
@@ -24,8 +25,6 @@ export type Fault = Readonly<{
   /** Description of the event. */
   what: string;
   shown: Shown;
-  /** Whether it needs permission to mount a file system. */
-  mounts?: boolean;
   /** The sidecar's settings; a function if they are known only when the test runs. */
   settings?: (struck: StruckNode) => Promise<Readonly<Record<string, string>>> | Readonly<Record<string, string>>;
   /** Runs before the node starts. */
@@ -57,3 +56,14 @@ export const statesByLevel: Readonly<Record<VerdictLevel, RegExp>> = {
   unknown: /^(Not reconciled|Starting|Upgrading the node|Partly unknown)$/,
   healthy: /^Healthy$/,
 };
+
+/** The value of `gatehouse_condition` for each status. */
+export const metricValues = { True: 1, False: 0, Unknown: -1 } as const satisfies Record<ConditionStatus, number>;
+
+/** Finds the status under which a condition has a reason; throws for one that it can't have. */
+export function findConditionStatus(type: ConditionType, reason: string): ConditionStatus {
+  const statuses = ["True", "False", "Unknown"] as const;
+  const found = statuses.find((status) => conditionReasons[type][status].some((known: string) => known === reason));
+  if (found === undefined) throw new Error(`${type} has no reason ${reason}`);
+  return found;
+}

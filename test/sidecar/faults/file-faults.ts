@@ -1,14 +1,10 @@
 import { execFile } from "node:child_process";
 import { mkdir, rm, symlink, truncate, writeFile } from "node:fs/promises";
-import { DatabaseSync } from "node:sqlite";
 import { basename, dirname, join } from "node:path";
 import { promisify } from "node:util";
-import { mountSmallDisk, type SmallDisk } from "#sidecar/testing/small-disk.ts";
 import { createWriterLock } from "#sidecar/upkeep/config/writer-lock.ts";
-import { readUntil } from "#daemon/testing/until.ts";
 import { writeOwnedConfig } from "../../support/node/owned-node.ts";
 import type { Fault, StruckNode } from "./fault.ts";
-import { hangingFaults } from "./hanging-faults.ts";
 
 const run = promisify(execFile);
 
@@ -43,17 +39,6 @@ const unusable = (what: string, reason: string, reads: string, strike: NonNullab
   strike,
   shown: degraded(["ConfigReconciled", reason], reads),
 });
-
-const disks = new Map<string, SmallDisk>();
-
-/** node.conf on its own file system, valid at first. */
-const onOwnDisk: NonNullable<Fault["settings"]> = async (struck) => {
-  const disk = struck.resources.use(await mountSmallDisk(64));
-  disks.set(struck.node.workspace, disk);
-  const path = join(disk.path, "node.conf");
-  await writeFile(path, right(struck));
-  return { GATEHOUSE_SIDECAR_NODE_CONFIG_PATH: path };
-};
 
 /** Faults of node.conf, of the file systems, and of other writers. */
 export const fileFaults: readonly Fault[] = [
@@ -126,82 +111,12 @@ export const fileFaults: readonly Fault[] = [
     replacedBy((path) => symlink(path, path)),
   ),
   {
-    what: "node.conf has a key twice",
-    strike: (struck) =>
-      writeFile(
-        struck.node.configPath,
-        drifted(struck).replace('"pamir_cetina_push_port"', '"pamir_cetina_push_port":1,"pamir_cetina_push_port"'),
-      ),
-    shown: degraded(
-      ["ConfigReconciled", "EditRejected"],
-      "node.conf has the key chain.monitor_config.pamir_cetina_push_port twice (line 1, column …); remove one of the two.",
-    ),
-  },
-  {
-    what: "node.conf drifts, and has a byte order mark and CRLF line ends: it is corrected, and keeps both",
-    // With another job, since a node that has run long enough needs no restart for what it has read.
-    strike: (struck) => {
-      const text = drifted(struck).replace("node-7", "node-8").replaceAll(",", ",\r\n");
-      return writeFile(struck.node.configPath, `\uFEFF${text}`);
-    },
-    shown: degraded(["NoRestartPending", "NoDriver"], "A restart is pending ("),
-  },
-  {
     what: "node.conf drifts, and the sidecar only observes",
     settings: () => ({ GATEHOUSE_SIDECAR_UPKEEP_MODE: "observe", GATEHOUSE_SIDECAR_PRUNE_ENABLED: "false" }),
     prepare: (struck) => writeFile(struck.node.configPath, drifted(struck)),
     shown: degraded(
       ["ConfigReconciled", "Drift"],
       "node.conf differs from the desired configuration, and upkeep.mode is observe: ",
-    ),
-  },
-  {
-    what: "The disk of node.conf is full",
-    mounts: true,
-    settings: onOwnDisk,
-    strike: async (struck) => {
-      const disk = disks.get(struck.node.workspace);
-      await disk?.fill();
-      await writeFile(join(disk?.path ?? "", "node.conf"), drifted(struck));
-    },
-    shown: degraded(
-      ["ConfigReconciled", "WriteFailed"],
-      "…/node.conf can't be written (ENOSPC: the disk is full; free space).",
-    ),
-  },
-  ...hangingFaults,
-  {
-    what: "The disk of the sidecar's state is full",
-    mounts: true,
-    settings: async ({ resources, node }) => {
-      const disk = resources.use(await mountSmallDisk(2_048));
-      disks.set(node.workspace, disk);
-      return { GATEHOUSE_SIDECAR_UPKEEP_STATE_DIRECTORY: disk.path };
-    },
-    strike: async (struck) => {
-      const disk = disks.get(struck.node.workspace);
-      await disk?.fill();
-      // The database's own files have a little space left: enough changes use it up.
-      for (let index = 0; index < 200; index += 1)
-        await writeFile(struck.node.configPath, index % 2 === 0 ? "" : right(struck));
-      await writeFile(struck.node.configPath, drifted(struck));
-    },
-    shown: degraded(
-      ["Reconciling", "DiskFull"],
-      "…/upkeep.sqlite can't be written (database or disk is full); free space on its disk",
-    ),
-  },
-  {
-    what: "Another program has locked the sidecar's state",
-    strike: async (struck) => {
-      const database = new DatabaseSync(join(struck.stateDirectory, "upkeep.sqlite"));
-      database.exec("BEGIN IMMEDIATE");
-      struck.resources.defer(() => database.close());
-      await writeFile(struck.node.configPath, "");
-    },
-    shown: degraded(
-      ["Reconciling", "InUse"],
-      "…/upkeep.sqlite can't be written (database is locked); stop the other program that has it open",
     ),
   },
   {
@@ -217,19 +132,4 @@ export const fileFaults: readonly Fault[] = [
       "Another process manages …/node.conf (process … on host …, since …Z, holds …/.node.conf.lock); stop it: only one process may write the file.",
     ),
   },
-  {
-    what: "Another program writes the same drift again and again",
-    strike: async (struck) => {
-      for (let index = 0; index < 3; index += 1) {
-        await struck.node.save(drifted(struck));
-        await corrected(struck);
-      }
-    },
-    shown: degraded(
-      ["ConfigReconciled", "Contested"],
-      "node.conf was corrected repeatedly for the same change within six hours: another program keeps writing it. Stop that program",
-    ),
-  },
 ];
-
-const corrected = ({ node }: StruckNode) => readUntil(node.config, (text) => text.includes("storage_cetina"));

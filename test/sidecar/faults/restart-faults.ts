@@ -1,7 +1,9 @@
-import { copyFile, open, rm, writeFile } from "node:fs/promises";
+import { copyFile, open, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { writeOwnedConfig } from "../../support/node/owned-node.ts";
 import type { Fault, StruckNode } from "./fault.ts";
+import { spawnSync } from "node:child_process";
+import { closeSync, openSync } from "node:fs";
 
 /** A manual change that requires a node restart. */
 const edited = ({ node }: StruckNode) =>
@@ -9,23 +11,6 @@ const edited = ({ node }: StruckNode) =>
 
 /** Failing or waiting restarts, upgrades, the clock, and adoption. */
 export const restartFaults: readonly Fault[] = [
-  {
-    what: "The node does not come back after a restart; it is rolled back, and the sidecar holds",
-    settings: () => ({
-      GATEHOUSE_SIDECAR_RESTART_DRIVER: "ops",
-      GATEHOUSE_SIDECAR_RESTART_ANSWERS_WITHIN_MS: "4000",
-      GATEHOUSE_SIDECAR_RESTART_HEALTHY_WITHIN_MS: "4000",
-      GATEHOUSE_SIDECAR_RESTART_SETTLE_MS: "50",
-    }),
-    strike: ({ node }) =>
-      node.save(writeOwnedConfig(node.workspace, "node-7").replace('"18100"', '"18100", "crash": 1')),
-    shown: {
-      verdict: "paused",
-      condition: ["NotPaused", "Paused"],
-      readyz: 200,
-      reads: "The node did not recover after a restart: …node exited with 3",
-    },
-  },
   {
     what: "The program that starts the node is being written, so that the system does not run it; the sidecar rolls back, and holds",
     settings: () => ({
@@ -65,21 +50,6 @@ export const restartFaults: readonly Fault[] = [
     },
   },
   {
-    what: "Half an upgrade: the node is of a version whose layout is not there",
-    strike: async ({ node }) => {
-      await node.install("0.10.0");
-      await node.stop();
-      await node.start();
-    },
-    shown: {
-      verdict: "degraded",
-      condition: ["VersionConsistent", "Mismatch"],
-      readyz: 200,
-      reads:
-        "The node's version is 0.10.0 (…). But node 0.10.0 would run in …, which does not exist, but … does; set node.version",
-    },
-  },
-  {
     what: "node.conf was edited, and no driver may restart the node",
     strike: edited,
     shown: {
@@ -89,62 +59,72 @@ export const restartFaults: readonly Fault[] = [
       reads: "A restart is pending (…); restart.driver is none, so restart it manually.",
     },
   },
+];
+
+/** Descriptors available to the process during a shortage, and how many of them something else uses. */
+const limit = 1_024;
+const taken = 1_000;
+
+/** Time for which the event loop is blocked. */
+const busyMs = 1_500;
+
+/** Sets this process's soft limit of open files, which the sidecar reads when it starts; the hard limit stays. */
+function limitDescriptors(soft: number): void {
+  const args = ["--pid", String(process.pid), `--nofile=${soft}:`];
+  if (spawnSync("prlimit", args).status !== 0) throw new Error(`prlimit ${args.join(" ")} failed`);
+}
+
+function readSoftLimit(): number {
+  const { stdout } = spawnSync("prlimit", ["--pid", String(process.pid), "--nofile", "--noheadings", "--output=SOFT"]);
+  return Number(String(stdout).trim());
+}
+
+/** Opens files until this many descriptors are in use, by anything. */
+function takeDescriptors(): Disposable {
+  const opened: number[] = [];
+  while ((opened.at(-1) ?? 0) < taken) opened.push(openSync("/dev/null", "r"));
+  return {
+    [Symbol.dispose]: () => {
+      for (const descriptor of opened.splice(0)) closeSync(descriptor);
+    },
+  };
+}
+
+/** Faults of the sidecar's own process. */
+export const processFaults: readonly Fault[] = [
   {
-    what: "The program that stops and starts the node is not there",
-    settings: () => ({ GATEHOUSE_SIDECAR_RESTART_DRIVER: "ops" }),
-    strike: ({ node }) => rm(node.programs.ops),
+    what: "The gateway is slow: its event loop stands still",
+    strike: () => {
+      const end = performance.now() + busyMs;
+      while (performance.now() < end);
+      return Promise.resolve();
+    },
     shown: {
       verdict: "degraded",
-      condition: ["NoRestartPending", "ProgramMissing"],
+      condition: ["GatewayResponsive", "EventLoopDelayed"],
       readyz: 200,
-      reads: "The node can't be restarted: ./ops (ops.stop, ops.start) is missing",
+      reads:
+        "The gateway itself is slow: its event loop was delayed by up to … ms, … % of the last 10 s. Callers wait for the gateway, not for the node, so this time does not count against the node. Check the CPU of this process",
     },
   },
   {
-    what: "node.conf was edited, and the restart budget is 0",
-    settings: () => ({ GATEHOUSE_SIDECAR_RESTART_DRIVER: "ops", GATEHOUSE_SIDECAR_RESTART_BUDGET_PER_HOUR: "0" }),
-    strike: edited,
+    what: "The process has hardly a file descriptor left",
+    settings: ({ resources }) => {
+      const before = readSoftLimit();
+      limitDescriptors(limit);
+      resources.defer(() => limitDescriptors(before));
+      return {};
+    },
+    strike: ({ resources }) => {
+      resources.use(takeDescriptors());
+      return Promise.resolve();
+    },
     shown: {
       verdict: "degraded",
-      condition: ["NoRestartPending", "BudgetExhausted"],
+      condition: ["ConnectionsAvailable", "FileDescriptorsLow"],
       readyz: 200,
-      reads: "A restart is pending (…); restart.budgetPerHour allows none, so restart it manually.",
-    },
-  },
-  {
-    what: "node.conf was edited outside of the maintenance window",
-    settings: () => ({
-      GATEHOUSE_SIDECAR_RESTART_DRIVER: "ops",
-      GATEHOUSE_SIDECAR_RESTART_MAINTENANCE_CRON: "0 3 29 2 *",
-      GATEHOUSE_SIDECAR_RESTART_MAINTENANCE_MS: "1000",
-    }),
-    strike: edited,
-    shown: {
-      verdict: "degraded",
-      condition: ["NoRestartPending", "WaitingForWindow"],
-      readyz: 200,
-      reads: "A restart is pending (…); it waits for the maintenance window at …-02-29T03:00:00.000Z.",
-    },
-  },
-  {
-    what: "node.conf was edited, and the sidecar only observes",
-    settings: () => ({ GATEHOUSE_SIDECAR_UPKEEP_MODE: "observe", GATEHOUSE_SIDECAR_PRUNE_ENABLED: "false" }),
-    strike: edited,
-    shown: {
-      verdict: "degraded",
-      condition: ["NoRestartPending", "Observing"],
-      readyz: 200,
-      reads: "A restart is pending (…); upkeep.mode is observe, so restart it manually.",
-    },
-  },
-  {
-    what: "The sidecar meets the node for the first time",
-    settings: () => ({ GATEHOUSE_SIDECAR_UPKEEP_MODE: "adopt" }),
-    shown: {
-      verdict: "waiting",
-      condition: ["NotPaused", "WaitingForApproval"],
-      readyz: 200,
-      reads: "The sidecar has changed nothing yet and is waiting for your approval. Plan: ",
+      reads:
+        "… of 1024 file descriptors are open, … of at most … connections. If the callers are wanted, raise the limit of open files (ulimit -n",
     },
   },
 ];

@@ -10,8 +10,7 @@ import { findIncidents } from "#status/incident.ts";
 import { readNodeReadiness } from "#status/node-readiness.ts";
 import { showVerdict } from "#status/verdict-metric.ts";
 import { deriveVerdict } from "#status/verdict.ts";
-import { findConditionStatus, metricValues } from "./condition-status.ts";
-import { statesByLevel } from "./fault.ts";
+import { findConditionStatus, metricValues, statesByLevel } from "./fault.ts";
 import { strikingFaults } from "./striking-faults.ts";
 import { shownConditions } from "./shown-conditions.ts";
 

@@ -62,12 +62,18 @@ const files: readonly DisplayedCondition[] = [
     ["Failing", "unknown"],
     ["Stuck", "unknown"],
     ["ReadOnly", "degraded"],
+    ["DiskFull", "degraded"],
+    ["InUse", "degraded"],
     ["WriteFailed", "degraded"],
     ["Unresponsive", "degraded"],
     ["NotReconciledYet", "unknown"],
   ]),
   ...buildRows("ConfigReconciled", [
     ["StartRewrites", "degraded"],
+    ["Contested", "degraded"],
+    ["EditRejected", "degraded"],
+    ["Unresponsive", "degraded"],
+    ["WriteFailed", "degraded"],
     ["VersionUnknown", "degraded"],
     ["PushAddressUnknown", "degraded"],
     ["LockFailed", "degraded"],
@@ -87,6 +93,9 @@ const upkeep: readonly DisplayedCondition[] = [
     ["NotRun", "healthy"],
   ]),
   ...buildRows("MetricsArriving", [
+    ["PushgatewayUnreachable", "degraded"],
+    ["Missing", "degraded"],
+    ["Stale", "degraded"],
     ["PushesRejected", "degraded"],
     ["JobShared", "degraded"],
     ["NotPushing", "healthy"],
@@ -105,10 +114,15 @@ const upkeep: readonly DisplayedCondition[] = [
 ];
 
 const restarts: readonly DisplayedCondition[] = [
+  ...buildRows("NotPaused", [["WaitingForApproval", "waiting"]]),
   ...buildRows("NoRestartPending", [
     ["Running", "working"],
     ["Settling", "working"],
     ["StateNotWritable", "degraded"],
+    ["ProgramMissing", "degraded"],
+    ["BudgetExhausted", "degraded"],
+    ["WaitingForWindow", "degraded"],
+    ["Observing", "degraded"],
     ["Contested", "degraded"],
     ["StartRewrites", "degraded"],
     ["Paused", "degraded"],
@@ -133,6 +147,7 @@ const restarts: readonly DisplayedCondition[] = [
   ...buildRows("DataIntact", [
     ["Suspect", "degraded"],
     ["Inconclusive", "unknown"],
+    ["NotInspected", "unknown"],
     ["NeverHealthy", "healthy"],
   ]),
 ];

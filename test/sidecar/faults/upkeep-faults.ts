@@ -1,6 +1,4 @@
 import { chmod, rm, symlink, writeFile } from "node:fs/promises";
-import { serveNode } from "#sidecar/testing/watched-node.ts";
-import { findFreePorts } from "#daemon/testing/free-ports.ts";
 import type { Fault, StruckNode } from "./fault.ts";
 
 /** Replaces node_cli with another program. */
@@ -19,26 +17,7 @@ const tool = (what: string, reason: string, reads: string, strike: NonNullable<F
   shown: { verdict: "degraded", condition: ["Pruning", reason], readyz: 200, reads },
 });
 
-/** A Pushgateway with this response. */
-const pushgateway =
-  (answer: (nowSeconds: number) => Readonly<{ status: number; text: string }>) =>
-  async ({ resources }: StruckNode) => {
-    const { url } = resources.use(
-      await serveNode((_, response) => {
-        const { status, text } = answer(Date.now() / 1_000);
-        response.writeHead(status).end(text);
-      }),
-    );
-    return { GATEHOUSE_SIDECAR_PUSHGATEWAY_URL: url };
-  };
-
-const pushes = (what: string, reason: string, reads: string, settings: NonNullable<Fault["settings"]>): Fault => ({
-  what,
-  settings,
-  shown: { verdict: "degraded", condition: ["MetricsArriving", reason], readyz: 200, reads },
-});
-
-/** Faults of the sidecar's tools: node_cli, the Pushgateway, the data disk. */
+/** Faults of the sidecar's tools: node_cli, the data disk. */
 export const upkeepFaults: readonly Fault[] = [
   tool(
     "node_cli does not exist",
@@ -108,36 +87,6 @@ export const upkeepFaults: readonly Fault[] = [
         "Auto-pruning is off, and upkeep.mode is observe: enable it with `node_cli prune --c …/node.conf --enable_auto_prune`.",
     },
   },
-  pushes(
-    "The Pushgateway is down",
-    "PushgatewayUnreachable",
-    "http://… can't be queried (ECONNREFUSED); check that the Pushgateway is running.",
-    async () => {
-      const [port] = await findFreePorts(1);
-      return { GATEHOUSE_SIDECAR_PUSHGATEWAY_URL: `http://127.0.0.1:${port}` };
-    },
-  ),
-  pushes(
-    "The Pushgateway refuses",
-    "PushgatewayUnreachable",
-    "http://… returned HTTP 503; check that pushgateway.url is a Pushgateway.",
-    pushgateway(() => ({ status: 503, text: "" })),
-  ),
-  pushes(
-    "Another job name arrives than the node's",
-    "Missing",
-    'The Pushgateway has no group for job "node-7"; the node has not pushed yet, or its monitor_config has the keys of another version.',
-    pushgateway((now) => ({ status: 200, text: `push_time_seconds{job="node-8"} ${now}\n` })),
-  ),
-  pushes(
-    "The node's metrics are old",
-    "Stale",
-    'The last push of job "node-7" is … s old (interval 5 s); check the node and its monitor_config.',
-    pushgateway((now) => ({
-      status: 200,
-      text: `push_time_seconds{job="node-7"} ${Math.floor(now / 600) * 600 - 600}\n`,
-    })),
-  ),
   {
     what: "The disk of the node's data is nearly full",
     settings: () => ({ GATEHOUSE_SIDECAR_HEALTH_DISK_FREE_RATIO: "1" }),

@@ -1,7 +1,7 @@
-import type { Browser, Page } from "playwright-core";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import type { Page } from "playwright-core";
+import { expect } from "vitest";
 import { doneBySidecar } from "#status/event-log.ts";
-import { findChromium, startChromium } from "../../support/page/chromium.ts";
+import { useBrowser } from "../../support/page/chromium.ts";
 import {
   serveDeadNode,
   minuteMs,
@@ -19,18 +19,7 @@ import { takeSlice } from "../../support/run-size.ts";
 import { servePage } from "../../support/page/served-page.ts";
 import { expectWellMade, openStatusPage, waitForLevel } from "../../support/page/status-page.ts";
 
-const executablePath = findChromium();
-const looking = test.skipIf(executablePath === undefined);
-const skipped = executablePath === undefined ? " (skipped: no chromium on PATH)" : "";
-
-const resources = new AsyncDisposableStack();
-let browser: Browser;
-
-beforeAll(async () => {
-  if (executablePath !== undefined) browser = resources.use(await startChromium(executablePath)).browser;
-});
-
-afterAll(() => resources.disposeAsync());
+const { browser, looking, skipped } = useBrowser();
 
 async function captionOf(page: Page, id: string): Promise<string> {
   return page.locator(`#${id} figcaption`).innerText();
@@ -38,7 +27,7 @@ async function captionOf(page: Page, id: string): Promise<string> {
 
 looking(`a node that is right: one look says so, with figures, rates and folded checks${skipped}`, async () => {
   await using node = await serveRightNode();
-  await using seen = await openStatusPage(browser, node.url);
+  await using seen = await openStatusPage(browser(), node.url);
   const { page } = seen;
   await waitForLevel(page, "healthy");
   expect(await page.locator("#verdict").innerText()).toBe(`Healthy\n\nAll ${sides.length} checks pass.`);
@@ -65,7 +54,7 @@ looking(
   `one dead node is one card: its cause, steps with commands, and what follows folded into it${skipped}`,
   async () => {
     await using node = await serveDeadNode(75 * secondMs);
-    await using seen = await openStatusPage(browser, node.url);
+    await using seen = await openStatusPage(browser(), node.url);
     const { page } = seen;
     await waitForLevel(page, "down");
     expect(await page.locator("#verdict").innerText()).toBe(
@@ -99,7 +88,7 @@ looking(
   `a card that a reader has opened stays open while the page updates, and its command is copied${skipped}`,
   async () => {
     await using node = await serveDeadNode(30 * secondMs);
-    await using seen = await openStatusPage(browser, node.url);
+    await using seen = await openStatusPage(browser(), node.url);
     const { page } = seen;
     await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
     await waitForLevel(page, "down");
@@ -131,7 +120,7 @@ looking(
     await node.live(60 * secondMs, () => ({ failure: refused }));
     node.setRight(sides);
     await node.live(2 * minuteMs, (sinceMs) => ({ height: node.height + Math.floor(sinceMs / secondMs) }));
-    await using seen = await openStatusPage(browser, node.url);
+    await using seen = await openStatusPage(browser(), node.url);
     const { page } = seen;
     await waitForLevel(page, "healthy");
     const blocks = page.getByRole("slider", { name: "Blocks per minute" });
@@ -169,7 +158,7 @@ looking(
 
 looking(`a sidecar that waits for adopt: the page shows the plan and the command${skipped}`, async () => {
   await using node = await serveWaitingNode();
-  await using seen = await openStatusPage(browser, node.url);
+  await using seen = await openStatusPage(browser(), node.url);
   const { page } = seen;
   await waitForLevel(page, "waiting");
   expect(await page.locator("#plan li").allInnerTexts()).toEqual(waitingSteps);
@@ -186,7 +175,7 @@ looking.each(takeSlice(otherStates, 4))(
   async (state) => {
     const { name, level, title, cards } = state;
     await using node = await serveState(state);
-    await using seen = await openStatusPage(browser, node.url);
+    await using seen = await openStatusPage(browser(), node.url);
     const { page } = seen;
     await waitForLevel(page, level);
     expect(await page.locator("#verdict-title").innerText()).toMatch(title);
@@ -200,7 +189,7 @@ looking(
   `a sidecar that knows nothing yet, and one that goes away: the page says so, and what it shows is marked as old${skipped}`,
   async () => {
     await using node = await servePage({ watched: ["RpcResponding"] });
-    await using seen = await openStatusPage(browser, node.url);
+    await using seen = await openStatusPage(browser(), node.url);
     const { page } = seen;
     await waitForLevel(page, "unknown");
     expect(await page.locator("#figures dt").allInnerTexts()).toEqual(["Restarts left", "Disk free"]);
@@ -220,7 +209,7 @@ looking(`what a node says is shown as text, whatever it says${skipped}`, async (
   const message = `answered with <img src=x onerror="document.title='taken'"> and \`<b>code</b>\``;
   node.set({ type: "RpcResponding", status: "False", reason: "NotJsonRpc", message });
   node.events.add("write", "<script>document.title='taken'</script>", "<i>why</i>", doneBySidecar);
-  await using seen = await openStatusPage(browser, node.url);
+  await using seen = await openStatusPage(browser(), node.url);
   const { page } = seen;
   await waitForLevel(page, "down");
   expect(await page.locator("#to-do > li").innerText()).toContain(
@@ -243,7 +232,7 @@ looking(
       height: Math.floor(sinceMs / secondMs),
       traffic: { calls: [{ ...failed, count: Math.round((0.633 * sinceMs) / secondMs) }], limited: [] },
     }));
-    await using seen = await openStatusPage(browser, node.url);
+    await using seen = await openStatusPage(browser(), node.url);
     await waitForLevel(seen.page, "healthy");
     expect((await seen.page.locator("td.bad").allInnerTexts())[0]).toMatch(/^0\.\d{3}$/);
     await expectWellMade(seen.page, "failing-calls");

@@ -1,23 +1,18 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
-import type { Browser } from "playwright-core";
+import { afterAll, beforeAll, expect } from "vitest";
 import type { FakeNode } from "#sidecar/testing/fake-node.ts";
-import { findChromium, startChromium } from "../../support/page/chromium.ts";
+import { findChromium, useBrowser } from "../../support/page/chromium.ts";
 import { buildEnvironment, startOwnedNode } from "../../support/node/owned-node.ts";
 import { startService, type ServiceProcess } from "../../support/service-process.ts";
 import { expectWellMade, openHealthyPage, openStatusPage, waitForLevel } from "../../support/page/status-page.ts";
 
-const executablePath = findChromium();
-const looking = test.skipIf(executablePath === undefined);
-const skipped = executablePath === undefined ? " (skipped: no chromium on PATH)" : "";
+const { browser, looking, skipped } = useBrowser();
 
 const resources = new AsyncDisposableStack();
-let browser: Browser;
 let node: FakeNode;
 let sidecar: ServiceProcess;
 
 beforeAll(async () => {
-  if (executablePath === undefined) return;
-  browser = resources.use(await startChromium(executablePath)).browser;
+  if (findChromium() === undefined) return;
   node = resources.use(await startOwnedNode("node-7"));
   const environment = buildEnvironment(node, {
     GATEHOUSE_SIDECAR_MONITOR_JOB_NAME: "node-7",
@@ -29,15 +24,14 @@ beforeAll(async () => {
 
 afterAll(() => resources.disposeAsync());
 
-looking(`a node that is right: one look says so, and the page updates itself${skipped}`, async () => {
-  await using seen = await openHealthyPage(browser, sidecar.urls["sidecar"]!);
-  const { page } = seen;
-  await expectWellMade(page, "healthy");
+looking(`a healthy node: one look says so, and the page updates itself${skipped}`, async () => {
+  await using seen = await openHealthyPage(browser(), sidecar.urls["sidecar"]!);
+  await expectWellMade(seen.page, "healthy");
   expect(seen.complaints()).toEqual([]);
 });
 
 looking(`a change of node.conf by hand is put right: the page says what, why and when${skipped}`, async () => {
-  await using seen = await openStatusPage(browser, sidecar.urls["sidecar"]!);
+  await using seen = await openStatusPage(browser(), sidecar.urls["sidecar"]!);
   const { page } = seen;
   await waitForLevel(page, "healthy", 60_000);
   const right = await node.config();
@@ -56,7 +50,7 @@ looking(`a change of node.conf by hand is put right: the page says what, why and
 });
 
 looking(`every link can be reached with the keyboard, and shows that it has the focus${skipped}`, async () => {
-  await using seen = await openStatusPage(browser, sidecar.urls["sidecar"]!);
+  await using seen = await openStatusPage(browser(), sidecar.urls["sidecar"]!);
   const { page } = seen;
   await waitForLevel(page, "healthy", 60_000);
   const reached: string[] = [];

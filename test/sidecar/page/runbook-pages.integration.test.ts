@@ -1,20 +1,15 @@
-import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { findChromium, startChromium } from "../../support/page/chromium.ts";
+import { useBrowser } from "../../support/page/chromium.ts";
 import { servePage } from "../../support/page/served-page.ts";
 import { expectWellMade, openStatusPage } from "../../support/page/status-page.ts";
 
-const executablePath = findChromium();
-const looking = test.skipIf(executablePath === undefined);
-const skipped = executablePath === undefined ? " (skipped: no chromium on PATH)" : "";
+const { browser, looking, skipped } = useBrowser();
 
 const resources = new AsyncDisposableStack();
-let browser: Browser;
 let url: string;
 
 beforeAll(async () => {
   ({ url } = resources.use(await servePage()));
-  if (executablePath !== undefined) browser = resources.use(await startChromium(executablePath)).browser;
 });
 
 afterAll(() => resources.disposeAsync());
@@ -47,7 +42,7 @@ test("a runbook that there is not is not found", async () => {
 });
 
 looking(`a runbook is a page of the same look, with links and commands to copy${skipped}`, async () => {
-  await using seen = await openStatusPage(browser, `${url}/runbooks/node-down.md`);
+  await using seen = await openStatusPage(browser(), `${url}/runbooks/node-down.md`);
   const { page } = seen;
   await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
   expect(await page.title()).toBe("The node is down · Gatehouse");
@@ -69,7 +64,7 @@ looking(`a runbook is a page of the same look, with links and commands to copy${
 });
 
 looking(`a runbook can be read and its commands selected without JavaScript${skipped}`, async () => {
-  const context = await browser.newContext({ javaScriptEnabled: false });
+  const context = await browser().newContext({ javaScriptEnabled: false });
   await using _ = { [Symbol.asyncDispose]: () => context.close() };
   const page = await context.newPage();
   await page.goto(`${url}/runbooks/node-down.md`);

@@ -1,6 +1,7 @@
 import { fileURLToPath } from "node:url";
 import { chromium, type Browser } from "playwright-core";
 import { build } from "rolldown";
+import { afterAll, beforeAll, test } from "vitest";
 import { findProgram } from "../find-program.ts";
 
 /**
@@ -22,6 +23,22 @@ export async function startChromium(executablePath: string): Promise<AsyncDispos
     args: ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"],
   });
   return { browser, [Symbol.asyncDispose]: () => browser.close() };
+}
+
+/** A browser for the tests of a file; `looking` defines a test that needs it, and `skipped` ends its name. */
+export function useBrowser() {
+  const executablePath = findChromium();
+  const resources = new AsyncDisposableStack();
+  let browser: Browser;
+  beforeAll(async () => {
+    if (executablePath !== undefined) ({ browser } = resources.use(await startChromium(executablePath)));
+  });
+  afterAll(() => resources.disposeAsync());
+  return {
+    browser: () => browser,
+    looking: test.skipIf(executablePath === undefined),
+    skipped: executablePath === undefined ? " (skipped: no chromium on PATH)" : "",
+  };
 }
 
 /** Bundles a module, and its imports, as a script for a page. */
