@@ -1,7 +1,6 @@
 import { z } from "zod";
 import { parseJson } from "#daemon/json-rpc.ts";
 
-/** Request to the engine as received from the caller. */
 export type EngineRequest = Readonly<{ method: string; url: string; body: string }>;
 
 /** Request that the proxy sends to the engine; contains only validated parts of the caller's request. */
@@ -15,11 +14,8 @@ export type EngineCall = Readonly<{
 /** Limits on what the proxy forwards: one container, and one program in one of its directories. */
 export type EngineRules = Readonly<{
   container: string;
-  /** File name of the node's command-line tool in `binDirectory`. */
   nodeCli: string;
-  /** The only directory that the tool may run in. */
   binDirectory: string;
-  /** The only value allowed for the tool's `--c`. */
   configArgument: string;
   stopTimeoutMaxSeconds: number;
   /** Returns whether this proxy created the exec with that id. */
@@ -66,7 +62,7 @@ export function decideEngineCall(request: EngineRequest, rules: EngineRules): En
   if (request.method === "POST" && bare === `${container}/exec` && query === "") {
     return createExec(`${prefix}${bare}`, request.body, rules);
   }
-  if (exec !== null && query === "") return followExec({ request, path: `${prefix}${bare}`, exec, rules });
+  if (exec !== null && query === "") return followExec(request, `${prefix}${bare}`, exec, rules);
   return {
     refused: `only inspect, restart and exec of ${rules.nodeCli} in the container ${rules.container} pass this proxy`,
   };
@@ -135,13 +131,12 @@ function isNodeCommand(
   return options.length === 3 && options[0] === "--c" && options[1] === configArgument;
 }
 
-function followExec({
-  request,
-  path,
-  exec,
-  rules,
-}: Readonly<{ request: EngineRequest; path: string; exec: RegExpExecArray; rules: EngineRules }>): EngineDecision {
-  const [, id = "", action] = exec;
+function followExec(
+  request: EngineRequest,
+  path: string,
+  [, id = "", action]: RegExpExecArray,
+  rules: EngineRules,
+): EngineDecision {
   if (!rules.isKnownExec(id)) return { refused: "this exec was not made through this proxy" };
   if (action === "json" && request.method === "GET") return admitCall("exec-inspect", "GET", path);
   if (action !== "start" || request.method !== "POST")
@@ -152,7 +147,6 @@ function followExec({
   return admitCall("exec-start", "POST", path, { Detach: false, Tty: false });
 }
 
-/** Response as sent to a caller. */
 export type DisplayedResponse = Readonly<Record<string, unknown>>;
 
 /** Max characters of the engine's error text sent to a caller. */

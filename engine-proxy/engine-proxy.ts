@@ -1,20 +1,15 @@
 import { chmodSync, existsSync, rmSync } from "node:fs";
-import {
-  createServer,
-  request as engineRequest,
-  type IncomingMessage,
-  type Server,
-  type ServerResponse,
-} from "node:http";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { pipeline } from "node:stream/promises";
 import { Counter, type Registry } from "prom-client";
 import { readBodyStart } from "#daemon/bytes.ts";
 import { startListening } from "#daemon/http/listening-sockets.ts";
+import { sendRequest } from "#daemon/http/send-request.ts";
+import { createSlidingWindow, type SlidingWindow } from "#daemon/sliding-window.ts";
 import { createBoundedLog, type BoundedLog } from "#daemon/log/bounded-log.ts";
 import type { Logger } from "#daemon/log/log.ts";
 import { operatorPaths } from "#daemon/http/operator-paths.ts";
 import { showResponse, decideEngineCall, type EngineCall } from "./engine-call.ts";
-import { createCallLimit, type CallLimit, createExecRegistry, type ExecRegistry } from "./remembered-calls.ts";
 import type { EngineProxySettings } from "./settings.ts";
 
 /** Max size of an engine response that is read for filtering; an inspection lists every mount and variable. */
@@ -26,18 +21,19 @@ const loggedUrlCharacters = 200;
 /** Open connections allowed per permitted in-flight request; further connections are closed. */
 const connectionsPerRequest = 4;
 
-/** Running engine proxy. Disposing of it closes the socket and waits for in-flight requests. */
 export type EngineProxy = AsyncDisposable & Readonly<{ socketPath: string }>;
 
-/** Call limit and the wording of its rejection: `reached` states how often the call was made, `noun` which call has to wait. */
-type Bound = Readonly<{ limit: CallLimit; reached: string; noun: string }>;
+/** Max exec ids to remember; a caller that has created more no longer needs the oldest. */
+const execsMax = 256;
 
-type Dependencies = Readonly<{ log: Logger; metrics: Registry }>;
+/** Limit of a call that costs the engine or the node something; `reached` says how often it was made, `noun` which call has to wait. */
+type CallLimit = Readonly<{ max: number; withinMs: number; calls: SlidingWindow; reached: string; noun: string }>;
+
 type Proxy = Readonly<{
   settings: EngineProxySettings;
-  execs: ExecRegistry;
-  /** Limit for each kind of call that costs the engine or the node something. */
-  bounds: Partial<Record<EngineCall["kind"], Bound>>;
+  /** Execs created through this proxy: only these may be started or inspected through it. */
+  execs: Set<string>;
+  limits: Partial<Record<EngineCall["kind"], CallLimit>>;
   enginePath: string;
   log: BoundedLog;
   count: (kind: string) => void;
@@ -48,31 +44,34 @@ type Proxy = Readonly<{
  * Serves a Unix socket that forwards three kinds of request to the Docker Engine (see {@link decideEngineCall}) and responds 403 to
  * everything else, in the Engine API's error shape.
  */
-export async function startEngineProxy(settings: EngineProxySettings, deps: Dependencies): Promise<EngineProxy> {
+export async function startEngineProxy(
+  settings: EngineProxySettings,
+  { log, metrics }: Readonly<{ log: Logger; metrics: Registry }>,
+): Promise<EngineProxy> {
   const requests = new Counter({
     name: "gatehouse_engine_proxy_requests_total",
     help: "Requests to the Docker Engine, by kind; kind refused: not forwarded.",
     labelNames: ["kind"],
-    registers: [deps.metrics],
+    registers: [metrics],
   });
   const proxy: Proxy = {
     settings,
-    execs: createExecRegistry(),
-    bounds: buildBounds(settings),
+    execs: new Set(),
+    limits: createCallLimits(settings),
     enginePath: settings.engine.slice("unix://".length),
-    log: createBoundedLog(deps.log),
+    log: createBoundedLog(log),
     count: (kind) => requests.inc({ kind }),
-    metrics: deps.metrics,
+    metrics,
   };
   let inFlight = 0;
-  const { requestTimeoutMs, requestsInFlight } = settings.listen;
-  const limits = {
+  const { requestTimeoutMs, requestsInFlight, socketPath } = settings.listen;
+  const timeouts = {
     requestTimeout: requestTimeoutMs,
     headersTimeout: requestTimeoutMs,
     // How often node:http checks for timeouts; the default is every 30 s.
     connectionsCheckingInterval: Math.min(1_000, requestTimeoutMs),
   };
-  const server = createServer(limits, (incoming, response) => {
+  const server = createServer(timeouts, (incoming, response) => {
     if (inFlight >= requestsInFlight) {
       refuse(response, 503, "too many requests at one time; try again");
       return;
@@ -86,31 +85,45 @@ export async function startEngineProxy(settings: EngineProxySettings, deps: Depe
   });
   // Idle connections use descriptors too; the sidecar keeps a few.
   server.maxConnections = connectionsPerRequest * requestsInFlight;
-  const { socketPath } = settings.listen;
   if (existsSync(socketPath)) rmSync(socketPath);
   await startListening(server, { path: socketPath });
   chmodSync(socketPath, 0o660);
   return { socketPath, [Symbol.asyncDispose]: () => close(server) };
 }
 
-function buildBounds({ container, nodeCli, restartsPerHour, execsPerMinute }: EngineProxySettings): Proxy["bounds"] {
+function createCallLimits({
+  container,
+  nodeCli,
+  restartsPerHour,
+  execsPerMinute,
+}: EngineProxySettings): Proxy["limits"] {
   return {
     restart: {
-      limit: createCallLimit({ most: restartsPerHour, withinMs: 3_600_000 }, readMonotonicMs),
+      ...openWindow(restartsPerHour, 3_600_000),
       reached: `${container} was restarted ${restartsPerHour} times within an hour (restartsPerHour)`,
       noun: "restart",
     },
     // The engine keeps each exec until it has run, and never removes one that does not run.
     "exec-create": {
-      limit: createCallLimit({ most: execsPerMinute, withinMs: 60_000 }, readMonotonicMs),
+      ...openWindow(execsPerMinute, 60_000),
       reached: `${nodeCli} was requested ${execsPerMinute} times within a minute`,
       noun: "run",
     },
   };
 }
 
-function readMonotonicMs(): number {
-  return performance.now();
+function openWindow(max: number, withinMs: number) {
+  return { max, withinMs, calls: createSlidingWindow(withinMs, () => performance.now()) };
+}
+
+function countCall({ max, withinMs, calls, reached, noun }: CallLimit): string | undefined {
+  const [oldestMs] = calls.times();
+  if (oldestMs === undefined || calls.times().length < max) {
+    calls.add();
+    return undefined;
+  }
+  const waitSeconds = Math.ceil((oldestMs + withinMs - performance.now()) / 1_000);
+  return `${reached}; the next ${noun} is allowed in ${waitSeconds} s`;
 }
 
 async function answerRequest(proxy: Proxy, incoming: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -133,7 +146,7 @@ async function answerRequest(proxy: Proxy, incoming: IncomingMessage, response: 
   }
   const decision = decideEngineCall(
     { method: incoming.method ?? "", url: incoming.url ?? "", body: new TextDecoder().decode(bytes) },
-    { ...proxy.settings, isKnownExec: proxy.execs.has },
+    { ...proxy.settings, isKnownExec: (id) => proxy.execs.has(id) },
   );
   if ("refused" in decision) {
     proxy.count("refused");
@@ -142,10 +155,9 @@ async function answerRequest(proxy: Proxy, incoming: IncomingMessage, response: 
     refuse(response, 403, decision.refused);
     return;
   }
-  const bound = proxy.bounds[decision.call.kind];
-  const waitSeconds = bound?.limit.acquire() ?? 0;
-  if (bound !== undefined && waitSeconds > 0) {
-    const reason = `${bound.reached}; the next ${bound.noun} is allowed in ${waitSeconds} s`;
+  const limit = proxy.limits[decision.call.kind];
+  const reason = limit && countCall(limit);
+  if (reason !== undefined) {
     proxy.count("refused");
     proxy.log.warn({ event: "engine-call-refused", reason }, "refused");
     refuse(response, 429, reason);
@@ -155,9 +167,30 @@ async function answerRequest(proxy: Proxy, incoming: IncomingMessage, response: 
   await answerFromEngine(proxy, decision.call, response);
 }
 
-/** Sends the call to the engine and responds with what the caller may see: a program's output is streamed, everything else filtered ({@link showResponse}). */
+/** Has the engine answer. All of its response must be forwarded within `answerTimeoutMs`, so that one that trickles in byte by byte fails. */
 async function answerFromEngine(proxy: Proxy, call: EngineCall, response: ServerResponse): Promise<void> {
-  const answer = await passOnCall(proxy, call, response);
+  const { answerTimeoutMs } = proxy.settings;
+  const over = new AbortController();
+  const timer = setTimeout(() => over.abort(new Error(`no answer in ${answerTimeoutMs} ms`)), answerTimeoutMs);
+  response.once("close", () => {
+    clearTimeout(timer);
+    over.abort();
+  });
+  await relay(proxy, call, response, over.signal).catch((error: unknown) => {
+    throw over.signal.reason ?? error;
+  });
+}
+
+/** Sends a call and responds with what the caller may see: a program's output is streamed, everything else filtered ({@link showResponse}). */
+async function relay(proxy: Proxy, call: EngineCall, response: ServerResponse, signal: AbortSignal): Promise<void> {
+  const answer = await sendRequest({
+    url: `http://docker${call.path}`,
+    socketPath: proxy.enginePath,
+    method: call.method,
+    headers: call.body === undefined ? {} : { "Content-Type": "application/json" },
+    body: call.body,
+    signal,
+  });
   const status = answer.statusCode ?? 502;
   if (call.kind === "exec-start" && status < 400) {
     const type = answer.headers["content-type"];
@@ -176,41 +209,12 @@ async function answerFromEngine(proxy: Proxy, call: EngineCall, response: Server
     refuse(response, 502, `the Docker Engine at ${proxy.settings.engine} answered ${call.kind} with another shape`);
     return;
   }
-  if (call.kind === "exec-create" && typeof shown["Id"] === "string") proxy.execs.add(shown["Id"]);
+  if (call.kind === "exec-create" && typeof shown["Id"] === "string") {
+    proxy.execs.add(shown["Id"]);
+    const [oldest] = proxy.execs;
+    if (proxy.execs.size > execsMax && oldest !== undefined) proxy.execs.delete(oldest);
+  }
   response.writeHead(status, { "Content-Type": "application/json" }).end(JSON.stringify(shown));
-}
-
-/** Returns the engine's response. All of it must be forwarded within `answerTimeoutMs`, so that a response that trickles in byte by byte fails. */
-function passOnCall(proxy: Proxy, call: EngineCall, response: ServerResponse): Promise<IncomingMessage> {
-  const { answerTimeoutMs } = proxy.settings;
-  return new Promise<IncomingMessage>((resolve, reject) => {
-    const outgoing = engineRequest(
-      {
-        socketPath: proxy.enginePath,
-        method: call.method,
-        path: call.path,
-        headers: {
-          Host: "docker",
-          ...(call.body === undefined
-            ? {}
-            : { "Content-Type": "application/json", "Content-Length": Buffer.byteLength(call.body) }),
-        },
-      },
-      (answer) => {
-        begun = answer;
-        resolve(answer);
-      },
-    );
-    let begun: IncomingMessage | undefined;
-    const giveUp = () => (begun ?? outgoing).destroy(new Error(`no answer in ${answerTimeoutMs} ms`));
-    const timer = setTimeout(giveUp, answerTimeoutMs);
-    outgoing.once("error", reject);
-    response.once("close", () => {
-      clearTimeout(timer);
-      outgoing.destroy();
-    });
-    outgoing.end(call.body);
-  });
 }
 
 function refuse(response: ServerResponse, status: number, message: string): void {

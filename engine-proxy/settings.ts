@@ -5,7 +5,6 @@ import { section } from "#daemon/settings/section.ts";
 import { defineSettings } from "#daemon/settings/settings.ts";
 import { fixed } from "#daemon/settings/fixed.ts";
 
-/** Settings that most deployments specify. */
 const usual = ["engine", "listen.socketPath"];
 
 /** Settings of the engine proxy: its engine, its one container, and the allowed calls. */
@@ -64,5 +63,4 @@ export const engineProxySettings = defineSettings("engine-proxy", usual, {
   execsPerMinute: fixed(60),
 });
 
-/** The engine proxy's settings, parsed. */
 export type EngineProxySettings = z.output<typeof engineProxySettings.schema>;
