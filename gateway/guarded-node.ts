@@ -32,9 +32,6 @@ import type { GatewaySettings } from "./settings/sections.ts";
 import type { NodeFitness } from "./chain/head.ts";
 import type { Traffic } from "./observe/meter.ts";
 
-/** Max body size that the operations listener accepts, in bytes; none of its routes needs a body. */
-const bodyLimitBytes = 1_024;
-
 /** Interval between gateway readiness checks; each `/readyz` request checks too. */
 const gatewayIntervalMs = 250;
 
@@ -122,7 +119,7 @@ export async function startGatewayForNode(
   // Without listeners, the budget would allow no connections.
   resources.use(watchDescriptors(connections.state, { board, log, setting }));
   const operations = createApp(
-    { bodyLimitBytes, compressed: operatorPaths.metrics, isAllowedHost: createAllowedHostCheck(settings.listen) },
+    { compressed: operatorPaths.metrics, isAllowedHost: createAllowedHostCheck(settings.listen) },
     { log, metrics, mask },
   );
   // Counts only the time during which this process ran: if the head aged while the process was suspended, that is not the node's fault.

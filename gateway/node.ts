@@ -7,7 +7,7 @@ import type { ResponseCache } from "./reads/cache/response-cache.ts";
 import type { GatewaySettings } from "./settings/sections.ts";
 import { NodePool } from "./upstream/connection-pool.ts";
 import type { NodeUpstream } from "./upstream/node-call.ts";
-import { unanswered, startNodeLink, type NodeLink } from "./upstream/node-link.ts";
+import { unanswered, NodeLink } from "./upstream/node-link.ts";
 import { requestNode } from "./upstream/request-node.ts";
 import type { SharedTurns } from "./wire/shared-turns.ts";
 
@@ -84,11 +84,11 @@ export function startNode(
   };
   const { reconnectMs, reconnectMaxMs } = webSocket;
   const linkOptions = { url: webSocketUrl, reconnectMs, reconnectMaxMs, timeoutMs };
-  const opened = stack.use(startNodeLink(linkOptions, { events, log, random: Math.random }));
+  const opened = stack.use(new NodeLink(linkOptions, { events, log, random: Math.random }));
   link = opened;
   const disown = () => {
     cache.clear();
     hub.closeAll();
   };
-  return { pool, hub, isLinked: opened.isOpen, disown, [Symbol.dispose]: () => stack.dispose() };
+  return { pool, hub, isLinked: () => opened.isOpen, disown, [Symbol.dispose]: () => stack.dispose() };
 }

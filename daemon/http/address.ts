@@ -5,7 +5,6 @@ export function formatAuthority(host: string, port: number): string {
   return `${host.includes(":") ? `[${host}]` : host}:${port}`;
 }
 
-/** Reads the port of a URL, or its protocol's default. */
 export function readUrlPort({ port, protocol }: URL): number {
   if (port !== "") return Number(port);
   return protocol === "https:" ? 443 : 80;
@@ -21,7 +20,6 @@ export function isLoopback(host: string): boolean {
   return version === 0 ? host === "localhost" : loopback.check(host, version === 6 ? "ipv6" : "ipv4");
 }
 
-/** The address of an operator's listener, and the host names that clients may use for it in addition to addresses. */
 export type AllowedHosts = Readonly<{ host: string; allowedHosts: readonly string[] }>;
 
 /**

@@ -63,7 +63,6 @@ export function readEngineMessage(response: Pick<EngineResponse, "status" | "bod
   return `${response.status}: ${String(message)}`;
 }
 
-/** Standard output and standard error of a program in a container. */
 export type ContainerOutput = Readonly<{ output: string; errors: string }>;
 
 const headerBytes = 8;

@@ -4,7 +4,6 @@ import { unescape } from "node:querystring";
 export type HttpEndpoint = Readonly<{
   /** Without credentials, so that no message can contain them. */
   url: string;
-  /** `Authorization`, if the URL has credentials. */
   headers: Readonly<Record<string, string>>;
 }>;
 

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { BodyTooLargeError, type DiscardLimits } from "../bytes.ts";
 import type { ClientBytes } from "../memory/connection-memory.ts";
+import { HeldRequests } from "../memory/received-bytes.ts";
 
 /** The client disconnected before its request was complete. */
 export class ClientGoneError extends Error {
@@ -30,16 +31,14 @@ export async function readHeldRequest(
   limitBytes: number,
   memory: ClientBytes,
 ): Promise<Uint8Array<ArrayBuffer> | undefined> {
-  using held = holdBody(limitBytes, memory);
+  const received = new HeldRequests(memory, 0);
   const { promise, resolve, reject } = Promise.withResolvers<Uint8Array<ArrayBuffer> | undefined>();
   const onData = (chunk: Buffer) => {
-    try {
-      if (!held.append(chunk)) resolve(undefined);
-    } catch (error) {
-      reject(error as Error);
-    }
+    if (received.length + chunk.length > limitBytes) return reject(new BodyTooLargeError(limitBytes));
+    received.append(chunk);
+    if (!received.count()) resolve(undefined);
   };
-  const onEnd = () => resolve(held.takeWhole());
+  const onEnd = () => resolve(received.take() as Buffer<ArrayBuffer>);
   const onClose = () => {
     // "close" is also emitted right after "end".
     if (!request.complete) reject(new ClientGoneError("the client disconnected before its request was complete"));
@@ -49,6 +48,7 @@ export async function readHeldRequest(
     return await promise;
   } finally {
     request.off("data", onData).off("end", onEnd).off("error", onClose).off("close", onClose);
+    received.drop(received.length);
   }
 }
 
@@ -78,58 +78,4 @@ export async function discardRequest(
     clearTimeout(late);
     request.off("data", onData).off("end", onEnd).off("error", onClose).off("close", onClose).pause();
   }
-}
-
-/** The part of a body received so far. Disposal releases the memory of an incomplete body. */
-type HeldBody = Disposable &
-  Readonly<{
-    /** Returns false when the memory limit is reached. */
-    append: (chunk: Uint8Array) => boolean;
-    /** Returns the body after its last chunk; its memory remains acquired. */
-    takeWhole: () => Uint8Array<ArrayBuffer>;
-  }>;
-
-function holdBody(limitBytes: number, memory: ClientBytes): HeldBody {
-  let buffer = new Uint8Array();
-  let length = 0;
-  let isWhole = false;
-  const tryGrow = (size: number): boolean => {
-    if (!memory.tryAcquire(size - buffer.length)) return false;
-    memory.waits(size - buffer.length);
-    return true;
-  };
-  return {
-    append: (chunk) => {
-      const needed = length + chunk.byteLength;
-      if (needed > limitBytes) throw new BodyTooLargeError(limitBytes);
-      if (length === 0) {
-        // Most bodies arrive in one chunk, which is not copied.
-        if (!tryGrow(needed)) return false;
-        buffer = chunk as Uint8Array<ArrayBuffer>;
-      } else {
-        if (needed > buffer.length) {
-          const grown = Math.min(Math.max(needed, 2 * buffer.length), limitBytes);
-          if (!tryGrow(grown)) return false;
-          buffer = growBuffer(buffer, grown);
-        }
-        buffer.set(chunk, length);
-      }
-      length = needed;
-      return true;
-    },
-    takeWhole: () => {
-      isWhole = true;
-      return buffer.subarray(0, length);
-    },
-    [Symbol.dispose]: () => {
-      memory.waits(-buffer.length);
-      if (!isWhole) memory.release(buffer.length);
-    },
-  };
-}
-
-function growBuffer(buffer: Uint8Array, length: number): Uint8Array<ArrayBuffer> {
-  const grown = new Uint8Array(length);
-  grown.set(buffer);
-  return grown;
 }

@@ -11,7 +11,6 @@ import { readHeader, readRequestTrace, type RequestTrace } from "./request-trace
 
 /** POST request, before its body is read. */
 export type JsonPost = Readonly<{
-  /** Returns a header by its lowercase name. */
   header: (name: string) => string | undefined;
   /** Key of the client's address, see {@link toAddressKey}. */
   address: string;
@@ -27,10 +26,8 @@ export type JsonPost = Readonly<{
   readText: () => Promise<string | undefined>;
 }>;
 
-/** Response to a POST request, as JSON. */
 export type JsonAnswer = Readonly<{ status: number; body: object; headers?: Readonly<Record<string, string>> }>;
 
-/** Handlers of POST requests, by path. */
 export type JsonPostHandlers = Readonly<Record<string, (post: JsonPost) => Promise<JsonAnswer>>>;
 
 /** Serves a request; returns false if no handler exists for it. */

@@ -16,7 +16,6 @@ export type JsonRpcClientOptions = Readonly<{
   agent?: Agent;
 }>;
 
-/** Injected functions that send a request and limit its time. */
 export type JsonRpcClientDependencies = Readonly<{ send?: SendRequest; timeout?: (ms: number) => AbortSignal }>;
 
 /**

@@ -1,4 +1,3 @@
-import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFile } from "node:fs/promises";
 import { createServer as createHttpServer, type Server } from "node:http";
@@ -183,31 +182,6 @@ describe("a port that is taken is said to be", () => {
     const { port } = other.address() as AddressInfo;
     await expect(listening(port)).rejects.toThrow(taken(port));
     await new Promise((resolve) => other.close(resolve));
-    use(await listening(port));
-  });
-
-  test("and a free one is one that nobody has, this process's own listeners included", async () => {
-    const ports = new Set<number>();
-    for (let at = 0; at < 50; at += 1) ports.add(use(await listening()).port);
-    expect(ports.size).toBe(50);
-  });
-
-  test("no longer, once who had it was killed", async () => {
-    const program = `
-      import { createServer } from "node:net";
-      const server = createServer();
-      server.listen({ host: "${host}", port: 0, reusePort: true }, () => process.stdout.write(String(server.address().port)));
-    `;
-    const child = spawn(process.execPath, ["--input-type=module", "--eval", program], {
-      stdio: ["ignore", "pipe", "inherit"],
-    });
-    const [printed] = (await once(child.stdout, "data")) as [Buffer];
-    const port = Number(printed.toString());
-    const client = open(port);
-    await once(client, "connect");
-    await expect(listening(port)).rejects.toThrow(taken(port));
-    child.kill("SIGKILL");
-    await once(child, "exit");
     use(await listening(port));
   });
 });

@@ -9,16 +9,14 @@ import { listenOnSockets, type ListeningSockets } from "./listening-sockets.ts";
 import { takeProxyHeaders } from "./proxies/proxy-header.ts";
 import { StartupError } from "../process/startup-error.ts";
 import { formatAuthority } from "./address.ts";
-import { replaceTarget } from "./request-target.ts";
+import { hasOneHost, replaceTarget } from "./request-target.ts";
 
-/** Address and limits of a listener. */
 export type ListenOptions = Readonly<{
   host: string;
   /** 0 requests a free port. */
   port: number;
   /** The setting that specifies the port, for the message when it is in use. */
   setting: string;
-  /** Time limit for a client to send a whole request. */
   requestTimeoutMs: number;
   /** Recognises proxies whose connections start with a PROXY protocol header; absent: none do. */
   isTrustedProxy?: (remoteAddress: string) => boolean;
@@ -106,7 +104,6 @@ const marginMs = 2_000;
 /** Time for which, in a hot restart, the old process serves new connections as usual if their request is still arriving. */
 const newcomersMs = 1_000;
 
-/** The part of a listener that `drainClients` controls. */
 type Leaving = Readonly<{
   /** From now on, every response tells its client to close the connection. */
   begin: () => void;
@@ -132,15 +129,6 @@ export async function drainClients(
   if (!hasClients()) return;
   await Promise.race([...waiting, wait(idleMs, over.signal)]);
   over.abort();
-}
-
-/** Otherwise, programs that pick different Host headers would interpret the request differently (RFC 9112, section 3.2). */
-function hasOneHost({ rawHeaders }: IncomingMessage): boolean {
-  let hosts = 0;
-  for (let at = 0; at < rawHeaders.length; at += 2) {
-    if (rawHeaders[at]?.length === 4 && rawHeaders[at]?.toLowerCase() === "host") hosts += 1;
-  }
-  return hosts < 2;
 }
 
 function refuseSeveralHosts(response: ServerResponse): void {

@@ -4,7 +4,6 @@ import { limitLines, defaultBound } from "../log/bounded-log.ts";
 import { getSocketExchange, type SocketHandle } from "../hand-over/socket-exchange.ts";
 import { copyConnectionFilter, findListeningSocket } from "./raw-connections.ts";
 
-/** The address of a server, and its number of sockets. */
 export type ListeningLocation = Readonly<{
   /** Identifies the listener: in a hot restart, the new process inherits the sockets of the listener with this name. */
   name: string;
@@ -14,7 +13,6 @@ export type ListeningLocation = Readonly<{
   sockets: number;
 }>;
 
-/** The listening sockets of a server. */
 export type ListeningSockets = Readonly<{
   port: number;
   /** Stops accepting connections, and leaves accepted ones open; resolves when these are closed. */
@@ -115,7 +113,6 @@ function isUnsupported(error: unknown): boolean {
   return (error as NodeJS.ErrnoException).code === "ENOTSUP";
 }
 
-/** Closes a server, and waits until its accepted connections are closed. */
 function closeServer(server: NetServer, close = server.close): Promise<void> {
   return new Promise((resolve, reject) => {
     const done = (error?: Error) => (error === undefined ? resolve() : reject(error));

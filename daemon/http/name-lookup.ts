@@ -15,7 +15,6 @@ export class UnresolvedNameError extends Error {
   }
 }
 
-/** The system's DNS lookup. */
 type SystemLookup = (
   hostname: string,
   options: Readonly<{ all: true; hints?: number }>,
@@ -96,7 +95,6 @@ function buildNoAddressError(hostname: string): NodeJS.ErrnoException {
 /** The DNS lookup of this process, whose thread pool is shared by all its sockets. */
 export const lookupName = createNameLookup({ lookUp: lookUpBySystem });
 
-/** A connection's DNS lookup. */
 type WatchedLookup = Readonly<{
   lookup: LookupFunction;
   /** The name being looked up; undefined if there is none. */

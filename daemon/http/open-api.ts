@@ -5,10 +5,8 @@ import type { App } from "./app.ts";
 /** Path of the document that describes a listener's API. */
 export const openApiPath = "/openapi.json";
 
-/** Response of an operation for a status. */
 export type ApiResponse = Readonly<{
   description: string;
-  /** Schema of a JSON body. */
   body?: z.ZodType;
   /** Media type of a non-JSON body, or the types to choose from by `Accept`. */
   text?: string | readonly string[];
@@ -30,7 +28,6 @@ export type ApiOperation = Readonly<{
   /** Parameters for the path's `{name}`s. */
   pathParameters?: readonly ApiParameter[];
   headers?: readonly ApiParameter[];
-  /** Schema of the required JSON body. */
   body?: z.ZodType;
   /** Any of these authorizes a caller. */
   security?: readonly ApiSecurity[];
@@ -40,7 +37,6 @@ export type ApiOperation = Readonly<{
   answers: Readonly<Record<number, ApiResponse>>;
 }>;
 
-/** Operations of a listener. */
 export type Api = Readonly<{ title: string; description: string; operations: readonly ApiOperation[] }>;
 
 /** Response body of a rejected or failed request. */
@@ -58,7 +54,6 @@ const itself: ApiOperation = {
   answers: { 200: { description: "An OpenAPI 3.1 document", body: z.looseObject({ openapi: z.string() }) } },
 };
 
-/** Builds the OpenAPI 3.1 document for a listener. */
 export function buildOpenApiDocument({ title, description, operations }: Api) {
   const all = [...operations, itself];
   const used = new Set(all.flatMap(({ security = [] }) => security));

@@ -29,7 +29,6 @@ const configurationBody = z.object({
   ),
 }) satisfies z.ZodType<ConfigurationInUse>;
 
-/** Routes of every service's operator listener. */
 export const operationsApi: readonly ApiOperation[] = [
   {
     method: "get",

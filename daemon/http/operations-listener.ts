@@ -11,11 +11,8 @@ import { addOpenApiRoute, type Api } from "./open-api.ts";
 import { openMetricsType, renderOpenMetrics } from "./open-metrics.ts";
 import type { Readiness } from "./readiness.ts";
 
-/** Body limit of the listener; none of its routes needs a body. */
-const bodyLimitBytes = 1_024;
 const plainType = "text/plain";
 
-/** Sources of the operator listener's responses. */
 type OperationsSources = Readonly<{
   metrics: Registry;
   /** Whether `/metrics` includes exemplars for clients that request OpenMetrics. */
@@ -48,7 +45,7 @@ export async function listenForOperations(
     }>,
 ): Promise<DrainingListener> {
   const app = createApp(
-    { bodyLimitBytes, compressed: operatorPaths.metrics, isAllowedHost: createAllowedHostCheck(options) },
+    { compressed: operatorPaths.metrics, isAllowedHost: createAllowedHostCheck(options) },
     { log, mask },
   );
   addOperationsRoutes(app, sources);
@@ -94,13 +91,11 @@ export function addOperationsRoutes(
   });
 }
 
-/** Settings and files of a running service, for comparison with those of its deployment. */
 export type ConfigurationInUse = Readonly<{
   service: string;
   version: string;
   /** Digest of the environment at startup (`digestSettings`). */
   settingsSha256: string;
-  /** The hot-reloaded files. */
   files: readonly FileInForce[];
 }>;
 

@@ -1,11 +1,9 @@
 import { z } from "zod";
 
-/** A page linked from a service's page. */
 export type PageLink = Readonly<{ name: string; url: string }>;
 
 const form = /^(?<name>[^=\s,]{1,64})=(?<url>https?:\/\/[^\s,@]+)$/;
 
-/** Setting for the links on a service's page. */
 export const pageLinks = z
   .array(z.string().regex(form))
   .max(64)
@@ -13,7 +11,6 @@ export const pageLinks = z
   .describe("Links on the status page, each name=URL, such as overview=http://127.0.0.1:9610")
   .meta({ expected: "up to 64 of name=URL, without a password, separated by commas" });
 
-/** Lists the links from the setting. */
 export function listPageLinks(pages: readonly string[]): readonly PageLink[] {
   return pages.map((page) => {
     const { name = "", url = "" } = form.exec(page)?.groups ?? {};

@@ -14,7 +14,6 @@ export function findListeningSocket(server: NetServer): SocketHandle {
   return (server as NetServer & Readonly<{ _handle: SocketHandle }>)._handle;
 }
 
-/** Serves a connection. */
 export type ServeConnection = (socket: Socket) => void;
 
 /**
@@ -32,7 +31,6 @@ export function prependHandler(server: Server, before: (behind: ServeConnection)
   );
 }
 
-/** A server's check before it creates a socket for an accepted connection. */
 class Admission extends BlockList {
   readonly #mayCome: (remoteAddress: string) => boolean;
 
@@ -59,7 +57,6 @@ export function copyConnectionFilter(server: NetServer, other: NetServer): void 
   Object.assign(server, { blockList: (other as NetServer & Readonly<{ blockList?: BlockList }>).blockList });
 }
 
-/** Controls a socket's diverted reads. */
 export type SocketReads = Readonly<{
   /** Resumes reading after `received` returned false. */
   resume: () => void;
@@ -69,7 +66,6 @@ export type SocketReads = Readonly<{
 
 const nothing = Buffer.alloc(0);
 
-/** Max bytes per read. */
 const readBytes = 65_536;
 /** Buffer shared by all diverted reads: one read ends before the next starts. */
 const readBuffer = Buffer.allocUnsafeSlow(readBytes);
@@ -186,7 +182,6 @@ function gather(incoming: IncomingMessage): void {
   };
 }
 
-/** Returns a buffer of at least `needed` bytes that starts with the first `used` bytes of another one. */
 function growBuffer(buffer: Buffer | undefined, used: number, needed: number): Buffer {
   if (buffer !== undefined && needed <= buffer.length) return buffer;
   const larger = Buffer.allocUnsafe(Math.min(gatheredBytes, Math.max(needed, 2 * used)));

@@ -1,4 +1,3 @@
-/** A condition that a service must meet before it accepts traffic. */
 export type ReadinessCheck = Readonly<{
   ok: boolean;
   message: string;
@@ -16,7 +15,6 @@ export function evaluateReadiness(checks: Readonly<Record<string, ReadinessCheck
 
 /** State of a service's main port, for `/readyz`, which has its own port and is served longer. */
 export type PortState = Readonly<{
-  /** Marks the port as open. */
   opened: () => void;
   check: () => ReadinessCheck;
 }>;

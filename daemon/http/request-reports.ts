@@ -9,12 +9,10 @@ const name = "gatehouse_http_request_duration_seconds";
 
 type RequestLabel = "method" | "route" | "status";
 
-/** Ends the measurement of a request. */
 export type EndRequest = (labels: Readonly<Record<RequestLabel, string | number>>) => void;
 
 /** Reports a process's requests to its metrics and its log, the same way for requests with and without Hono. */
 export type RequestReports = Readonly<{
-  /** Starts to measure a request. */
   start: () => EndRequest;
   /** Returns the response to a request whose handler threw, and logs the error unless the client caused it. */
   answerError: (
@@ -46,7 +44,6 @@ export function createRequestReports({
   };
 }
 
-/** Builds the body of the response to a request whose body is too large. */
 export function describeLargeBody(limitBytes: number): Readonly<{ error: string }> {
   return { error: `the body exceeds ${limitBytes} bytes; send less` };
 }

@@ -19,12 +19,32 @@ export function replaceTarget(request: IncomingMessage): void {
   }
 }
 
+/** Target of a request: a path without its query, and the intended host, with or without a port. */
+export type RequestTarget = Readonly<{ path: string; host: string | undefined }>;
+
+/** Reads a request's target; undefined if the request has several Host headers and must be rejected. */
+export function readTarget(request: IncomingMessage): RequestTarget | undefined {
+  if (!hasOneHost(request)) return undefined;
+  const { url = "", headers } = request;
+  const absolute = absoluteTarget.test(url) ? URL.parse(url) : null;
+  if (absolute !== null) return { path: absolute.pathname, host: absolute.host };
+  return { path: url.split("?", 1)[0] ?? "", host: headers.host };
+}
+
+/** Otherwise, programs that pick different Host headers would interpret the request differently (RFC 9112, section 3.2). */
+export function hasOneHost({ rawHeaders }: IncomingMessage): boolean {
+  let hosts = 0;
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    if (rawHeaders[at]?.length === 4 && rawHeaders[at]?.toLowerCase() === "host") hosts += 1;
+  }
+  return hosts < 2;
+}
+
 /** Converts a socket's address to its URL form: IPv4-mapped IPv6 becomes IPv4, and IPv6 loses its zone. */
 function toUrlAddress(address: string): string {
   return address.replace(/^::ffff:(?=\d+\.)/i, "").replace(/%.*$/, "");
 }
 
-/** Sets the Host header in both parsed and raw headers. */
 function setHost({ headers, rawHeaders }: IncomingMessage, host: string): void {
   headers.host = host;
   const at = rawHeaders.findIndex((name, index) => index % 2 === 0 && name.toLowerCase() === "host");

@@ -42,7 +42,6 @@ function parseState(value: string | undefined): string | undefined {
 /** Ids that correlate the log lines of a request across services. */
 export type RequestTrace = Readonly<{ requestId: string; trace: TraceContext }>;
 
-/** Form of a request id that is taken over from the client. */
 const requestIdForm = /^[\w\-=]{1,255}$/;
 
 /** Returns the client's request id if it is well-formed, otherwise a new one. */
@@ -69,12 +68,10 @@ export function startTrace(): TraceContext {
   return { traceparent: `00-${ids.slice(0, 32)}-${ids.slice(32, 48)}-00`, tracestate: undefined };
 }
 
-/** Reads the trace id, as it appears in logs. */
 export function readTraceId({ traceparent }: TraceContext): string {
   return traceparent.slice(3, 35);
 }
 
-/** Formats the trace fields of a request for a log line. */
 export function formatTraceInfo({ requestId, trace }: RequestTrace): Readonly<{ requestId: string; traceId: string }> {
   return { requestId, traceId: readTraceId(trace) };
 }

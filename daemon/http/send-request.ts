@@ -2,7 +2,6 @@ import { request as requestHttp, type Agent, type IncomingMessage } from "node:h
 import { request as requestHttps } from "node:https";
 import { UnresolvedNameError, watchLookup } from "./name-lookup.ts";
 
-/** An HTTP request. */
 export type HttpRequest = Readonly<{
   /** `http:` or `https:`, without credentials; see `parseHttpEndpoint`. */
   url: string;

@@ -12,7 +12,7 @@ import { addOperationsRoutes } from "#daemon/http/operations-listener.ts";
 export const upstream: Service<typeof upstreamSettings.schema> = {
   definition: upstreamSettings,
   async start({ listen }, { log, metrics, resources }) {
-    const app = createApp({ bodyLimitBytes: 65_536 }, { log, metrics });
+    const app = createApp({}, { log, metrics });
     addOperationsRoutes(app, { metrics, readiness: () => evaluateReadiness({}) });
     let handedOut = 0;
     app.get("/data", (c) => {

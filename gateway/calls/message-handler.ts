@@ -14,7 +14,7 @@ import {
   EndingFlow,
   EndingSink,
 } from "../responses/response-sink.ts";
-import { largeBytes, smallMessageBytes } from "../wire/received-bytes.ts";
+import { largeBytes, smallMessageBytes } from "#daemon/memory/received-bytes.ts";
 import { createTurns, turnBytes } from "../wire/shared-turns.ts";
 import { runBatch } from "./batch.ts";
 import { chooseBatchStrategy, startInTurn } from "./batch-strategy.ts";

@@ -2,25 +2,23 @@ import type { Socket } from "node:net";
 import type { ConnectionServer, ConnectionActivity } from "#daemon/http/connections/held-connection.ts";
 import { badRequestResponse, requestTimeoutResponse } from "#daemon/http/connections/rejected-connection.ts";
 import { divertReads, type SocketReads } from "#daemon/http/raw-connections.ts";
-import type { CallerIdentity } from "../callers/caller.ts";
-import type { ResponseFlow, ResponseSink } from "../responses/response-sink.ts";
 import { ConnectionMemory } from "#daemon/memory/connection-memory.ts";
+import type { CallerIdentity } from "../callers/caller.ts";
+import { toPeerInfo } from "../callers/request-facts.ts";
 import { holdUntil } from "../memory/response-memory.ts";
+import type { ResponseFlow, ResponseSink } from "../responses/response-sink.ts";
 import { ClientBacklog } from "../wire/client-backlog.ts";
+import { HeldRequests } from "#daemon/memory/received-bytes.ts";
 import { TurnWait } from "../wire/shared-turns.ts";
 import {
-  continueHead,
+  createFastSink,
+  endConnection,
   type FastPath,
   type FastResponseContext,
   type FastResponseHeads,
-  createFastSink,
-  endConnection,
 } from "./fast-response.ts";
-import { toPeerInfo } from "../callers/request-facts.ts";
-import { httpErrors, formatRawRejection, rejectCredential } from "./http-errors.ts";
-import { isBlank, readFastRequests, type FastRequest, type FastRequests } from "./fast-requests.ts";
-import { FastWait } from "./fast-wait.ts";
-import { HeldRequests } from "../wire/received-bytes.ts";
+import { FastRequests, type FastRequest } from "./fast-requests.ts";
+import { formatRawRejection, httpErrors, rejectCredential } from "./http-errors.ts";
 
 /** Max bytes buffered during a response before reading pauses; and the read size that usually means that more data is pending. */
 const [earlyBytes, longRead] = [65_536, 16_384];
@@ -33,39 +31,39 @@ export class FastConnection implements ConnectionServer {
   readonly #socket: Socket;
   readonly #path: FastPath;
   readonly #requests: FastRequests;
-  /** Address that its memory and its rounds are counted for. */
   readonly #address: () => string;
   readonly #sink: ResponseSink;
   readonly #reads: SocketReads;
   readonly #listeners: readonly (readonly [event: string, listener: () => void])[];
-  #isBusy = false;
-  #flow: ResponseFlow | undefined;
-  /** Unanswered bytes: complete pipelined requests, or the start of one. */
   readonly #unread: HeldRequests;
-  #head: FastResponseContext = { extraHeaders: "", isLast: false, mayChunk: true };
-  #isServing = false;
   /** Waits for other callers' rounds before it reads or answers more. */
   readonly #turn: TurnWait;
-  #hasEnded = false;
-  #isGone = false;
   readonly #memory: ConnectionMemory;
   readonly #backlog: ClientBacklog;
-  readonly #wait: FastWait;
+  #head: FastResponseContext = { extraHeaders: "", isLast: false, mayChunk: true };
+  #flow: ResponseFlow | undefined;
+  #isBusy = false;
+  #isServing = false;
+  #hasEnded = false;
+  #isGone = false;
+  #hasRequested = false;
+  /** Time of the last bytes received or response sent, and of the first bytes of an incomplete request. */
+  #activeAtMs: number;
+  #begunAtMs: number | undefined;
 
   constructor(socket: Socket, path: FastPath) {
-    const { context, outbox, waits, clock, keepHead } = path;
+    const { context } = path;
     this.#socket = socket;
     this.#path = path;
-    const awaited = () => outbox.write(socket, continueHead);
-    this.#requests = readFastRequests(socket.remoteAddress ?? "", context, { keepHead, awaited });
-    this.#address = () => context.addressOf(this.#requests.facts() ?? toPeerInfo(socket));
+    this.#requests = new FastRequests(socket.remoteAddress ?? "", context, path.keepHead);
+    this.#address = () => context.addressOf(this.#requests.facts ?? toPeerInfo(socket));
     this.#memory = new ConnectionMemory(context.memory, { address: this.#address, cut: () => socket.destroy() });
     this.#unread = new HeldRequests(this.#memory);
     this.#backlog = new ClientBacklog(socket, this.#memory);
     this.#turn = new TurnWait(context.turns, () => this.#proceed(true));
     const current = { context: () => this.#head, finish: (isLast: boolean) => this.#finish(isLast) };
     this.#sink = createFastSink(socket, path, this.#backlog, current);
-    this.#wait = new FastWait(waits, clock);
+    this.#activeAtMs = this.#nowMs;
     this.#listeners = [
       ["drain", () => this.#drained()],
       ["end", () => (this.#turn.isWaiting ? (this.#hasEnded = true) : this.#end())],
@@ -77,30 +75,28 @@ export class FastConnection implements ConnectionServer {
     this.#reads = divertReads(socket, (bytes) => this.#receive(bytes));
   }
 
+  get #nowMs(): number {
+    return this.#path.context.connections.nowMs;
+  }
+
   /** Returns the connection's state; unsent bytes count as a response in progress. */
   activity(): ConnectionActivity {
-    return this.#wait.activity(this.#isBusy || this.#backlog.isSending || this.#turn.isWaiting);
+    const isBusy = this.#isBusy || this.#isGone || this.#backlog.isSending || this.#turn.isWaiting;
+    if (!isBusy && this.#begunAtMs !== undefined) return { kind: "unfinished", sinceMs: this.#begunAtMs };
+    return { kind: isBusy ? "busy" : this.#hasRequested ? "kept" : "new", sinceMs: this.#activeAtMs };
   }
 
   close(): void {
-    if (this.#wait.isUnfinished) this.#leave(requestTimeoutResponse);
+    if (this.#begunAtMs !== undefined) this.#leave(requestTimeoutResponse);
     else this.#backlog.afterAll(() => this.#leave());
-  }
-
-  /** Closes the connection if it was idle, or its request incomplete, for too long. */
-  expire(now: number): void {
-    if (this.#isGone) return;
-    const over = this.#isBusy || this.#backlog.isSending ? undefined : this.#wait.over(now);
-    if (over === "anything") this.#socket.destroy();
-    else if (over === "request") this.#leave(requestTimeoutResponse);
   }
 
   #receive(bytes: Buffer): boolean {
     if (this.#isGone) return false;
-    this.#wait.recordActivity();
+    this.#activeAtMs = this.#nowMs;
     if (this.#isBusy && this.#head.isLast) {
-      // Nothing may follow a last request; a client that sends more is cut off, as in node:http.
-      if (!isBlank(bytes)) this.#socket.destroy();
+      // Nothing but line endings may follow a last request (RFC 9112, section 2.2); a client that sends more is cut off, as in node:http.
+      if (!bytes.every((byte) => byte === 0x0a || byte === 0x0d)) this.#socket.destroy();
       return true;
     }
     this.#unread.borrow(bytes);
@@ -131,35 +127,38 @@ export class FastConnection implements ConnectionServer {
     return !this.#turn.isWaiting && !this.#isBusy && !this.#isGone && !this.#backlog.isWaiting;
   }
 
-  /** Serves the next request. Returns whether it was complete and was started. */
   #serveNext(mayBegin: boolean): boolean {
+    const { context } = this.#path;
     const { bytes } = this.#unread;
-    const request = this.#path.context.drain.hasBegun ? ({ kind: "odd" } as const) : this.#requests.next(bytes);
-    if (request.kind === "partial") {
-      this.#wait.recordUnfinished();
+    const request = context.drain.hasBegun ? "odd" : this.#requests.next(bytes);
+    if (request === "partial") {
+      this.#begunAtMs ??= this.#nowMs;
       return false;
     }
-    this.#wait.recordComplete();
-    if (request.kind === "odd") this.#handOver(bytes);
-    if (request.kind === "wasteful") this.#leave(formatRawRejection(httpErrors.wastefulChunks));
-    if (request.kind !== "whole") return false;
+    this.#begunAtMs = undefined;
+    this.#hasRequested = true;
+    if (request === "odd") this.#handOver(bytes);
+    if (request === "wasteful") this.#leave(formatRawRejection(httpErrors.wastefulChunks));
+    if (typeof request === "string") return false;
+    const { origin, endsAt } = request;
     // Only the request's head identifies the caller: a proxy's connection carries many callers.
-    if (!mayBegin && this.#turn.waitToBegin(() => this.#path.context.addressOf(request.facts))) return false;
+    if (!mayBegin && this.#turn.waitToBegin(() => context.addressOf(origin.facts))) return false;
     this.#requests.consumed();
-    this.#unread.drop(request.endsAt);
+    this.#unread.drop(endsAt);
     this.#isBusy = true;
-    this.#head = request.answer;
-    const { method } = request;
+    this.#head = origin.answer;
+    const { method } = origin;
     if (method === "POST") this.#call(request);
     else this.#send((heads) => heads.empty(method, this.#head));
     return true;
   }
 
   #call(request: FastRequest): void {
-    const identity = request.identity ?? this.#path.context.identify(request.facts);
+    const { origin, body } = request;
+    const identity = origin.identity ?? this.#path.context.identify(origin.facts);
     if (!(identity instanceof Promise)) return this.#answer(identity, request);
-    const late = { ...request, body: Buffer.from(request.body) };
-    return void holdUntil(this.#memory, late.body.length, identity).then((known) => this.#answerLate(known, late));
+    const late = { ...request, body: Buffer.from(body) };
+    return void holdUntil(this.#memory, body.length, identity).then((known) => this.#answerLate(known, late));
   }
 
   /** Responds after a wait. A synchronous response must not start the next request before this one's flow is recorded. */
@@ -170,10 +169,10 @@ export class FastConnection implements ConnectionServer {
     if (!this.#isBusy) this.#proceed(false);
   }
 
-  #answer(who: CallerIdentity, { facts, body }: FastRequest): void {
+  #answer(who: CallerIdentity, { origin, body }: FastRequest): void {
     if (this.#socket.destroyed) return;
     if (who.kind === "refused") return this.#send((heads) => heads.refusal(rejectCredential(who), this.#head));
-    const { traceContext, requestId } = facts;
+    const { traceContext, requestId } = origin.facts;
     const context = { caller: who.caller, memory: this.#memory, traceContext, requestId };
     const flow = this.#path.context.handle(body, context, this.#sink);
     if (this.#isBusy) this.#flow = flow;
@@ -187,7 +186,7 @@ export class FastConnection implements ConnectionServer {
   #finish(isLast: boolean): void {
     this.#isBusy = false;
     this.#flow = undefined;
-    this.#wait.recordActivity();
+    this.#activeAtMs = this.#nowMs;
     if (isLast || this.#path.context.drain.hasBegun) this.#backlog.afterAll(() => this.#leave());
     else this.#proceed(false);
   }
@@ -218,14 +217,13 @@ export class FastConnection implements ConnectionServer {
     this.#socket.setTimeout(0);
     this.#reads.release();
     this.#memory[Symbol.dispose]();
-    this.#path.closed(this.#socket);
     this.#path.handOver(this.#socket, Buffer.from(unread));
   }
 
   /** Closes a connection whose client has ended its side: the rest of a partial request will never arrive. A complete waiting request is served first. */
   #end(): void {
     this.#path.outbox.flush();
-    if (this.#wait.isUnfinished) this.#leave(badRequestResponse);
+    if (this.#begunAtMs !== undefined) this.#leave(badRequestResponse);
     else this.#backlog.afterAll(() => this.#socket.end());
   }
 
@@ -239,7 +237,6 @@ export class FastConnection implements ConnectionServer {
   #closed(): void {
     this.#isGone = true;
     this.#memory[Symbol.dispose]();
-    this.#path.closed(this.#socket);
     this.#flow?.cancel();
     this.#flow = undefined;
   }

@@ -11,15 +11,9 @@ import { formatBody, buildHeaders, formatStatus, type HttpError } from "./http-e
 import type { Socket } from "node:net";
 import type { ClientBacklog } from "../wire/client-backlog.ts";
 import { outboxBytes, type Outbox } from "../wire/outbox.ts";
-import type { FastConnectionWaits, SweepClock } from "./fast-wait.ts";
 import type { RequestContext } from "./listener-context.ts";
 
-/** Interim response, in node:http's form, for a client that waits for it before sending its body. */
-export const continueHead = "HTTP/1.1 100 Continue\r\n\r\n";
-
-/** Properties that affect the head of every response. */
 export type FastResponseContext = Readonly<{
-  /** Lines of the leading headers, each with its line ending. */
   extraHeaders: string;
   /** Whether the connection closes after the response, even if the listener is not stopping. */
   isLast: boolean;
@@ -56,11 +50,10 @@ export function createFastResponseHeads(
   const keepAlive = `Connection: keep-alive\r\nKeep-Alive: timeout=${Math.floor(keepAliveMs / 1_000)}\r\n`;
   /** Heads by source, for the extra headers and tail of the last response: most responses have no extra headers, and within a second all tails are the same. */
   const wholes = new Map<ResponseSource, Readonly<{ extraHeaders: string; end: string; heads: TextsByLength }>>();
-  /** Start of the second for which the tails were built. */
+  /** Start of the second for which the tails were built; those of calls have the head's age. */
   let madeSince = Number.POSITIVE_INFINITY;
-  let made = { last: "", kept: "" };
-  let madeWithAge = made;
-  let refused = { status: 0, text: "", start: "" };
+  let plain = { last: "", kept: "" };
+  let aged = plain;
 
   const renew = () => {
     const now = wallClock();
@@ -69,16 +62,17 @@ export function createFastResponseHeads(
     madeSince = Math.floor(now / 1_000) * 1_000;
     const age = formatHeaderLines(ageHeaders());
     const date = `Date: ${new Date(now).toUTCString()}\r\n`;
-    made = { last: `${date}Connection: close\r\n`, kept: `${date}${keepAlive}` };
-    madeWithAge = { last: `${age}${made.last}`, kept: `${age}${made.kept}` };
+    plain = { last: `${date}Connection: close\r\n`, kept: `${date}${keepAlive}` };
+    aged = { last: `${age}${plain.last}`, kept: `${age}${plain.kept}` };
   };
+  const isEnding = (isLast: boolean) => isLast || drain.hasBegun;
   const plainTail = (isLast: boolean) => {
     renew();
-    return isLast || drain.hasBegun ? made.last : made.kept;
+    return isEnding(isLast) ? plain.last : plain.kept;
   };
   const tail = (isLast: boolean) => {
     renew();
-    return isLast || drain.hasBegun ? madeWithAge.last : madeWithAge.kept;
+    return isEnding(isLast) ? aged.last : aged.kept;
   };
   const findWholes = (source: ResponseSource, extraHeaders: string, end: string) => {
     const known = wholes.get(source);
@@ -88,14 +82,6 @@ export function createFastResponseHeads(
     const heads = new TextsByLength(format);
     wholes.set(source, { extraHeaders, end, heads });
     return heads;
-  };
-  /** Returns the head of a rejection up to the date. The last one is cached, because nearly all rejections are the same. */
-  const refusalStart = (error: HttpError) => {
-    if (refused.status !== error.status || refused.text !== error.text) {
-      const start = `HTTP/1.1 ${formatStatus(error)}\r\n${formatHeaderLines(buildHeaders(error))}`;
-      refused = { status: error.status, text: error.text, start };
-    }
-    return refused.start;
   };
   return {
     whole: (source, lengthBytes, { extraHeaders, isLast }) =>
@@ -110,7 +96,8 @@ export function createFastResponseHeads(
       const headers = formatHeaderLines(buildStreamHeaders(source, lengthBytes));
       return `HTTP/1.1 200 OK\r\n${extraHeaders}${headers}${tail(isLast || isUnframed)}${chunked}\r\n`;
     },
-    refusal: (error, { isLast }) => `${refusalStart(error)}${plainTail(isLast)}\r\n${formatBody(error)}`,
+    refusal: (error, { isLast }) =>
+      `HTTP/1.1 ${formatStatus(error)}\r\n${formatHeaderLines(buildHeaders(error))}${plainTail(isLast)}\r\n${formatBody(error)}`,
     empty: (method, { extraHeaders, isLast }) => {
       const status = method === "OPTIONS" ? "204 No Content" : "200 OK";
       return `HTTP/1.1 ${status}\r\n${extraHeaders}Content-Length: 0\r\n${plainTail(isLast)}\r\n`;
@@ -124,20 +111,15 @@ const lastChunk = Buffer.from("0\r\n\r\n");
 /** State shared by all fast connections of a listener. */
 export type FastPath = Readonly<{
   context: RequestContext;
-  waits: FastConnectionWaits;
   heads: FastResponseHeads;
   outbox: Outbox;
   keepHead: KeepMessageHead;
-  clock: SweepClock;
   /** Passes a connection permanently to node:http, with its unanswered bytes. */
   handOver: (socket: Socket, unread: Buffer) => void;
-  /** Called once, when a connection closes or is passed to node:http. */
-  closed: (socket: Socket) => void;
 }>;
 
 /** The request that a connection is answering. */
 type CurrentRequest = Readonly<{
-  /** Context of the current request. */
   context: () => FastResponseContext;
   /** Called when a response is completely written; `isLast` says whether the connection closes after it. */
   finish: (isLast: boolean) => void;
@@ -203,7 +185,6 @@ export function createFastSink(
   };
 }
 
-/** Joins head and body into one buffer for a single write. */
 function joinAnswer(all: Buffer, head: string, body: Buffer): Buffer {
   all.write(head, 0, "latin1");
   all.set(body, head.length);

@@ -1,39 +1,10 @@
-import type { IncomingMessage } from "node:http";
 import { toBytes } from "../wire/message-head.ts";
 
-/** Headers that affect how a request is parsed, framed or answered. */
-const meaningful = [
-  "authorization",
-  "connection",
-  "content-length",
-  "content-type",
-  "expect",
-  "forwarded",
-  "host",
-  "origin",
-  "proxy-connection",
-  "traceparent",
-  "tracestate",
-  "transfer-encoding",
-  "upgrade",
-  "x-forwarded-for",
-  "x-request-id",
-] as const;
-
-/** Name of a header that the gateway interprets. */
-export type MeaningfulHeader = (typeof meaningful)[number];
-
-/** The meaningful headers in a head; a list that spans several lines is joined. */
-export type HeaderValues = Readonly<Record<MeaningfulHeader, string | undefined>>;
-
-/** Lists to which proxies append lines; these are joined as in node:http. Any other repeated header is left to node:http. */
-const lists: ReadonlySet<MeaningfulHeader> = new Set(["forwarded", "tracestate", "x-forwarded-for"]);
-
 /**
- * Values for a head without any meaningful header. All value objects have the same shape, whatever headers a client sends and in whatever
- * order, which makes access fast.
+ * The headers that affect how a request is parsed, framed or answered, without values. All value objects have the same shape, whatever
+ * headers a client sends and in whatever order, which makes access fast.
  */
-const noValues: HeaderValues = {
+const noValues = {
   authorization: undefined,
   connection: undefined,
   "content-length": undefined,
@@ -51,11 +22,21 @@ const noValues: HeaderValues = {
   "x-request-id": undefined,
 };
 
+type MeaningfulHeader = keyof typeof noValues;
+
+/** The meaningful headers in a head; a list that spans several lines is joined. */
+export type HeaderValues = Readonly<Record<MeaningfulHeader, string | undefined>>;
+
+/** Lists to which proxies append lines; these are joined as in node:http. Any other repeated header is left to node:http. */
+const lists: ReadonlySet<MeaningfulHeader> = new Set(["forwarded", "tracestate", "x-forwarded-for"]);
+
 type KnownName = Readonly<{ name: MeaningfulHeader; bytes: Uint8Array }>;
 
 /** Header names by length: few headers share both their length and first letter with a meaningful one. */
 const byLength: readonly (readonly KnownName[])[] = Array.from({ length: 18 }, (_, length) =>
-  meaningful.filter((name) => name.length === length).map((name) => ({ name, bytes: toBytes(name) })),
+  (Object.keys(noValues) as MeaningfulHeader[])
+    .filter((name) => name.length === length)
+    .map((name) => ({ name, bytes: toBytes(name) })),
 );
 
 const linesMax = 128;
@@ -82,7 +63,7 @@ const kinds = Uint8Array.from({ length: 256 }, (_, code) => {
  * client sends. `bytes` starts with the same head: scanning bytes is faster than scanning a string.
  */
 export function readHeaderLines(head: string, bytes: Uint8Array, firstAt: number): HeaderValues | undefined {
-  const values = { ...noValues };
+  const values: Record<MeaningfulHeader, string | undefined> = { ...noValues };
   const end = head.length - 2;
   let lines = 0;
   for (let at = firstAt; at < end;) {
@@ -106,7 +87,6 @@ export function readHeaderLines(head: string, bytes: Uint8Array, firstAt: number
   return values;
 }
 
-/** Adds a value. Returns whether the fast path supports it. */
 function readMeaningful(
   values: Record<MeaningfulHeader, string | undefined>,
   name: MeaningfulHeader,
@@ -120,8 +100,7 @@ function readMeaningful(
 }
 
 function findName(bytes: Uint8Array, start: number, end: number): MeaningfulHeader | undefined {
-  for (const known of byLength[end - start] ?? []) if (isNamed(bytes, start, known.bytes)) return known.name;
-  return undefined;
+  return byLength[end - start]?.find((known) => isNamed(bytes, start, known.bytes))?.name;
 }
 
 /** Whether these bytes, all of which are valid in a name, equal this name, ignoring case: among such bytes only letters differ in this bit. */
@@ -132,19 +111,4 @@ function isNamed(bytes: Uint8Array, start: number, name: Uint8Array): boolean {
 
 function getKind(bytes: Uint8Array, at: number): number {
   return kinds[bytes[at] ?? 0] ?? 0;
-}
-
-/** Target of a request: a path without its query, and the intended host, with or without a port. */
-export type RequestTarget = Readonly<{ path: string; host: string | undefined }>;
-
-/**
- * Parses a request's target in origin-form or absolute-form; the authority in the latter overrides Host (RFC 9112, section 3.2). Returns
- * undefined if the request has more than one Host header and must be rejected: two parsers could pick different ones.
- */
-export function readTarget({ url = "", headers, rawHeaders }: IncomingMessage): RequestTarget | undefined {
-  if (rawHeaders.filter((name, at) => at % 2 === 0 && name.length === 4 && name.toLowerCase() === "host").length > 1)
-    return undefined;
-  const absolute = /^https?:\/\//i.test(url) ? URL.parse(url) : null;
-  if (absolute !== null) return { path: absolute.pathname, host: absolute.host };
-  return { path: url.split("?", 1)[0] ?? "", host: headers.host };
 }

@@ -3,12 +3,21 @@ import { formatRejection, rejectConnection } from "#daemon/http/connections/reje
 import type { RejectedIdentity } from "../callers/caller.ts";
 import { rateExceeded } from "../errors.ts";
 import { formatErrorResponse } from "../json-rpc/read-answer.ts";
-import type { RejectedBodies } from "./rejected-bodies.ts";
-import { buildRejectedHeaders, type ResponseHeaders } from "./response-headers.ts";
-import { uncheckedChunks, averageBytesMin } from "./chunked-request.ts";
+import { sourceHeader, type ResponseHeaders } from "./response-headers.ts";
 
-/** Rejection of an HTTP request or an upgrade, sent as plain text with its own headers, before there is a JSON-RPC response. */
-export type HttpError = Readonly<{ status: number; text: string; headers: ResponseHeaders }>;
+/** Rejection of an HTTP request or an upgrade before there is a call to answer: one line of text, or JSON. */
+export type HttpError = Readonly<{ status: number; text: string; headers: ResponseHeaders; json?: string }>;
+
+/** Number of chunks per body that may be of any size, and min average bytes of the chunks beyond: a client that writes a call token by token sends a few thousand. */
+const [uncheckedChunks, averageBytesMin] = [4_096, 64];
+
+/**
+ * Whether a body's chunks are so small that parsing them costs far more than their bytes: node:http takes about a microsecond per chunk and
+ * about a nanosecond per byte.
+ */
+export function hasTinyChunks(chunks: number, bodyBytes: number): boolean {
+  return chunks > uncheckedChunks && bodyBytes < chunks * averageBytesMin;
+}
 
 /** Constant rejections. Status codes are from RFC 9110. */
 export const httpErrors = {
@@ -40,12 +49,10 @@ export function rejectCredential({ message, retryAfterSeconds }: RejectedIdentit
     : { status: 429, text: message, headers: [["Retry-After", String(retryAfterSeconds)]] };
 }
 
-/** Builds the rejection for a peer whose address is not allowed; `setting` is the setting that lists the allowed addresses. */
 export function addressNotAdmitted(setting: string): HttpError {
   return { status: 403, text: `this address is not allowed; ${setting} lists the allowed ones`, headers: [] };
 }
 
-/** Builds the rejection for a body that is longer than `limitBytes`. */
 export function bodyTooLarge(limitBytes: number): HttpError {
   return { status: 413, text: `content length too large; at most ${limitBytes} bytes`, headers: [] };
 }
@@ -55,20 +62,27 @@ export function tooManyWebSockets(limit: number): HttpError {
   return { status: 429, text: `more than ${limit} WebSockets; close one first`, headers: [] };
 }
 
+/** Builds the rejection for a caller that can't pay for its body: the same response as for a rate limit. */
+export function bodyTooExpensive(waitSeconds: number): HttpError {
+  const headers: ResponseHeaders = [
+    [sourceHeader, "gateway"],
+    ["Retry-After", String(waitSeconds)],
+  ];
+  return { status: 429, text: "", headers, json: formatErrorResponse("null", rateExceeded(waitSeconds)) };
+}
+
 /** Formats the status as node:http does: `404 Not Found`. */
-export function formatStatus({ status }: Pick<HttpError, "status">): string {
+export function formatStatus({ status }: HttpError): string {
   return `${status} ${STATUS_CODES[status] ?? ""}`;
 }
 
-/** Formats the body: the text on one line. */
-export function formatBody({ text }: HttpError): string {
-  return `${text}\n`;
+export function formatBody({ text, json }: HttpError): string {
+  return json ?? `${text}\n`;
 }
 
-/** Builds the headers for a rejection and its body. */
 export function buildHeaders(error: HttpError): ResponseHeaders {
   return [
-    ["Content-Type", "text/plain; charset=utf-8"],
+    ["Content-Type", error.json === undefined ? "text/plain; charset=utf-8" : "application/json"],
     ...error.headers,
     ["Content-Length", String(Buffer.byteLength(formatBody(error)))],
   ];
@@ -80,51 +94,24 @@ export function formatRawRejection(error: HttpError): string {
   return formatRejection(formatStatus(error), error.text, headers);
 }
 
-/** Responds in plain text. The rest of the body is not read: the connection closes. */
-export function refuse(request: IncomingMessage, response: ServerResponse, error: HttpError): void {
-  writeHead(request, response, error);
-  response.end(formatBody(error));
+/** Writes a rejection without ending it; `before` are headers for browsers. The rest of an incomplete body is not read: the connection closes. */
+export function writeRejection(
+  request: IncomingMessage,
+  response: ServerResponse,
+  error: HttpError,
+  before: ResponseHeaders = [],
+): void {
+  const headers = [...before, ...buildHeaders(error), ...(request.complete ? [] : [["Connection", "close"]])];
+  response.writeHead(error.status, headers.flat());
+  response.write(formatBody(error));
 }
 
-function writeHead(request: IncomingMessage, response: ServerResponse, error: HttpError): void {
-  const headers = [...buildHeaders(error), ...(request.complete ? [] : [["Connection", "close"]])];
-  response.writeHead(error.status, headers.flat());
+export function refuse(request: IncomingMessage, response: ServerResponse, error: HttpError): void {
+  writeRejection(request, response, error);
+  response.end();
 }
 
 /** Rejects an upgrade. The connection has no other timeout: node:http no longer manages it. */
 export function rejectUpgrade({ socket }: IncomingMessage, error: HttpError): void {
   rejectConnection(socket, formatRawRejection(error));
-}
-
-/** Reader for the rest of a rejected body, and the address against which the body is counted. */
-export type RejectedBodyReader = Readonly<{ refusedBodies: RejectedBodies; address: string }>;
-
-/** Rejects a request whose body is incomplete. */
-export function rejectBody(
-  request: IncomingMessage,
-  response: ServerResponse,
-  error: HttpError,
-  { refusedBodies, address }: RejectedBodyReader,
-): void {
-  writeHead(request, response, error);
-  response.write(formatBody(error));
-  refusedBodies.discard({ request, response }, address);
-}
-
-/** Rejects a request whose caller can't pay for its body, with the same response as for a rate limit. */
-export function rejectDebtor(
-  request: IncomingMessage,
-  response: ServerResponse,
-  { before, waitSeconds }: Readonly<{ before: ResponseHeaders; waitSeconds: number }>,
-  { refusedBodies, address }: RejectedBodyReader,
-): void {
-  const text = formatErrorResponse("null", rateExceeded(waitSeconds));
-  const headers: ResponseHeaders = [
-    ...before,
-    ...buildRejectedHeaders(waitSeconds, text.length),
-    ["Connection", "close"],
-  ];
-  response.writeHead(429, headers.flat());
-  response.write(text);
-  refusedBodies.discard({ request, response }, address);
 }

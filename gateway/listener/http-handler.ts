@@ -1,33 +1,39 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import type { CallerIdentity } from "../callers/caller.ts";
+import { readTarget } from "#daemon/http/request-target.ts";
 import { ConnectionMemory } from "#daemon/memory/connection-memory.ts";
+import type { CallerIdentity } from "../callers/caller.ts";
+import { toRequestInfo, isJsonRpcType, type PeerInfo, type RequestInfo } from "../callers/request-facts.ts";
 import { holdUntil } from "../memory/response-memory.ts";
 import { ClientBacklog } from "../wire/client-backlog.ts";
-import type { ResponseHeaders } from "./response-headers.ts";
-import { hasTinyChunks } from "./chunked-request.ts";
-import { HeldRequests, largeBytes } from "../wire/received-bytes.ts";
+import { HeldRequests, largeBytes } from "#daemon/memory/received-bytes.ts";
 import {
+  bodyTooExpensive,
   bodyTooLarge,
+  hasTinyChunks,
   httpErrors,
   refuse,
-  rejectBody,
   rejectCredential,
-  rejectDebtor,
-  type RejectedBodyReader,
+  writeRejection,
+  type HttpError,
 } from "./http-errors.ts";
 import { createHttpSink, applyBackpressure } from "./http-sink.ts";
+import type { ListenerContext } from "./listener-context.ts";
 import type { RejectedBodies } from "./rejected-bodies.ts";
-import { toRequestInfo, isJsonRpcType, type PeerInfo, type RequestInfo } from "../callers/request-facts.ts";
-import { readTarget } from "./header-lines.ts";
-import type { ListenerContext, RequestContext } from "./listener-context.ts";
+import type { ResponseHeaders } from "./response-headers.ts";
 
 /** What node:http adds to a listener's context. */
 export type HttpContext = Readonly<{
-  clients: HttpConnections;
-  refusedBodies: RejectedBodies;
+  rejectedBodies: RejectedBodies;
   /** Whether the connection closes after the response, whatever the client requests. May become true before the response arrives. */
-  isLast: (request: IncomingMessage) => boolean;
+  isLast: (socket: Socket) => boolean;
+}>;
+
+type Exchange = Readonly<{
+  request: IncomingMessage;
+  response: ServerResponse;
+  facts: RequestInfo;
+  cors: ResponseHeaders;
 }>;
 
 /**
@@ -35,164 +41,134 @@ export type HttpContext = Readonly<{
  * browser's preflight request. Responds with 404 outside the root path, and with 405, 413 and 415 as appropriate. Every JSON-RPC outcome
  * has status 200.
  */
-export function createHttpHandler(context: ListenerContext, http: HttpContext) {
-  return (request: IncomingMessage, response: ServerResponse, { isAwaited } = { isAwaited: false }): void => {
+export class HttpHandler {
+  readonly #context: ListenerContext;
+  readonly #http: HttpContext;
+  /** Memory of each connection that node:http serves, and the facts of its last request. */
+  readonly #connections = new WeakMap<Socket, { readonly memory: ConnectionMemory; facts: PeerInfo }>();
+
+  constructor(context: ListenerContext, http: HttpContext) {
+    this.#context = context;
+    this.#http = http;
+  }
+
+  /** `isAwaited`: the client sends its body only after 100 Continue, which it doesn't get if the head alone is rejected. */
+  serve(request: IncomingMessage, response: ServerResponse, isAwaited = false): void {
     // A "close" event follows, which cancels the response in progress.
     request.on("error", () => response.destroy());
-    context.tookSlowPath();
-    const { headers, method } = request;
-    if (http.isLast(request)) response.shouldKeepAlive = false;
-    const cors = headers.origin === undefined ? [] : context.corsHeaders(headers.origin);
+    this.#context.tookSlowPath();
+    const { headers, method, socket } = request;
+    if (this.#http.isLast(socket)) response.shouldKeepAlive = false;
+    const cors = headers.origin === undefined ? [] : this.#context.corsHeaders(headers.origin);
     const target = readTarget(request);
     if (target === undefined) return refuse(request, response, httpErrors.manyHosts);
-    if (!context.isAllowedHost(target.host)) return refuse(request, response, httpErrors.foreignHost);
+    if (!this.#context.isAllowedHost(target.host)) return refuse(request, response, httpErrors.foreignHost);
     if (cors === undefined) return refuse(request, response, httpErrors.foreignOrigin);
     if (target.path !== "/") return refuse(request, response, httpErrors.notFound);
-    if (method === "OPTIONS") {
-      response.writeHead(204, [...cors, ["Content-Length", "0"]].flat());
+    if (method === "OPTIONS" || method === "GET" || method === "HEAD") {
+      response.writeHead(method === "OPTIONS" ? 204 : 200, [...cors, ["Content-Length", "0"]].flat());
       response.end();
       return undefined;
     }
-    if (method === "GET" || method === "HEAD") return answerEmpty(response, cors);
     if (method !== "POST") return refuse(request, response, httpErrors.methodNotAllowed);
     if (!isJsonRpcType(headers["content-type"])) return refuse(request, response, httpErrors.unsupportedType);
-    const facts = toRequestInfo(request);
-    const given = { facts, cors, context, http };
-    if (refuseByHead(request, response, given)) return undefined;
+    const exchange = { request, response, facts: toRequestInfo(request), cors };
+    const error = this.#judgeHead(exchange);
+    if (error !== undefined) return this.#rejectBody(exchange, error);
     if (isAwaited) response.writeContinue();
-    return answerBody(request, response, given);
-  };
-}
-
-/** A request with a call in its body: the facts from its head, and the inputs for its response. */
-type Exchange = Readonly<{ facts: RequestInfo; cors: ResponseHeaders; context: ListenerContext; http: HttpContext }>;
-
-function buildRest({ facts, context, http: { refusedBodies } }: Exchange): RejectedBodyReader {
-  return { refusedBodies, address: context.addressOf(facts) };
-}
-
-function answerEmpty(response: ServerResponse, cors: ResponseHeaders): void {
-  response.writeHead(200, [...cors, ["Content-Length", "0"]].flat());
-  response.end();
-}
-
-/**
- * Rejects a body that is too long, not allowed for its sender, or too expensive for its caller, before reading any of it. Returns whether
- * the body was rejected.
- */
-function refuseByHead(request: IncomingMessage, response: ServerResponse, exchange: Exchange): boolean {
-  const { facts, cors, context } = exchange;
-  const { policy, identify, bodies } = context;
-  const lengthBytes = Number(request.headers["content-length"] ?? 0);
-  const { bodyBytes } = policy().settings.limits;
-  if (lengthBytes > bodyBytes) {
-    rejectBody(request, response, bodyTooLarge(bodyBytes), buildRest(exchange));
-    return true;
+    return this.#readBody(exchange);
   }
-  const identity = lengthBytes > largeBytes ? identify(facts) : undefined;
-  // A token that requires an asynchronous check is checked after the body is complete.
-  if (identity === undefined || identity instanceof Promise) return false;
-  if (identity.kind === "refused") {
-    rejectBody(request, response, rejectCredential(identity), buildRest(exchange));
-    return true;
-  }
-  const waitSeconds = bodies.waitSeconds(identity.caller, lengthBytes);
-  if (waitSeconds === undefined) return false;
-  bodies.refused(identity.caller);
-  rejectDebtor(request, response, { before: cors, waitSeconds }, buildRest(exchange));
-  return true;
-}
 
-function answerBody(request: IncomingMessage, response: ServerResponse, exchange: Exchange): void {
-  const { facts, context, http } = exchange;
-  const { bodyBytes } = context.policy().settings.limits;
-  const memory = http.clients.memoryOf(request.socket, facts);
-  const received = new HeldRequests(memory);
-  const letGo = () => received.drop(received.length);
-  let parts = 0;
-  request.on("data", (part: Buffer) => {
-    if (response.headersSent) return;
-    parts += 1;
-    if (hasTinyChunks(parts, received.length)) {
+  /** Returns the rejection of a body that is too long, not allowed for its sender, or too expensive for its caller, before any of it is read. */
+  #judgeHead({ request, facts }: Exchange): HttpError | undefined {
+    const { policy, identify, bodies } = this.#context;
+    const lengthBytes = Number(request.headers["content-length"] ?? 0);
+    const { bodyBytes } = policy().settings.limits;
+    if (lengthBytes > bodyBytes) return bodyTooLarge(bodyBytes);
+    const identity = lengthBytes > largeBytes ? identify(facts) : undefined;
+    // A token that requires an asynchronous check is checked after the body is complete.
+    if (identity === undefined || identity instanceof Promise) return undefined;
+    if (identity.kind === "refused") return rejectCredential(identity);
+    const waitSeconds = bodies.waitSeconds(identity.caller, lengthBytes);
+    if (waitSeconds === undefined) return undefined;
+    bodies.refused(identity.caller);
+    return bodyTooExpensive(waitSeconds);
+  }
+
+  #rejectBody({ request, response, facts, cors }: Exchange, error: HttpError): void {
+    writeRejection(request, response, error, error.json === undefined ? [] : cors);
+    this.#http.rejectedBodies.discard({ request, response }, this.#context.addressOf(facts));
+  }
+
+  #readBody(exchange: Exchange): void {
+    const { request, response, facts } = exchange;
+    const { bodyBytes } = this.#context.policy().settings.limits;
+    const memory = this.#memoryOf(request.socket, facts);
+    const received = new HeldRequests(memory);
+    const letGo = () => received.drop(received.length);
+    let parts = 0;
+    request.on("data", (part: Buffer) => {
+      if (response.headersSent) return;
+      parts += 1;
+      if (hasTinyChunks(parts, received.length)) {
+        letGo();
+        // The rest is not read: reading is what is expensive here.
+        refuse(request, response, httpErrors.wastefulChunks);
+        return;
+      }
+      const isTooLarge = received.length + part.length > bodyBytes;
+      if (!isTooLarge) {
+        received.append(part);
+        if (received.count()) return;
+      }
       letGo();
-      // The rest is not read: reading is what is expensive here.
-      refuse(request, response, httpErrors.wastefulChunks);
+      this.#rejectBody(exchange, isTooLarge ? bodyTooLarge(bodyBytes) : httpErrors.tooMuchHeld);
+    });
+    request.on("close", letGo);
+    request.on("end", () => {
+      if (response.headersSent) return;
+      const body = received.bytes;
+      // From here on the body counts for as long as it is used, which may be longer than the request exists.
+      letGo();
+      const identity = this.#context.identify(facts);
+      const answer = (known: CallerIdentity) => this.#answer(exchange, body, memory, known);
+      if (identity instanceof Promise) void holdUntil(memory, body.length, identity).then(answer);
+      else answer(identity);
+    });
+  }
+
+  #answer(
+    { request, response, facts, cors }: Exchange,
+    body: Buffer,
+    memory: ConnectionMemory,
+    who: CallerIdentity,
+  ): void {
+    // A client that disconnected during the token check gets no response: nothing would notify the call that its reader is gone.
+    if (response.destroyed) return;
+    if (who.kind === "refused") {
+      refuse(request, response, rejectCredential(who));
       return;
     }
-    const isTooLarge = received.length + part.length > bodyBytes;
-    if (!isTooLarge) {
-      received.append(part);
-      if (received.count()) return;
-    }
-    letGo();
-    rejectBody(request, response, isTooLarge ? bodyTooLarge(bodyBytes) : httpErrors.tooMuchHeld, buildRest(exchange));
-  });
-  request.on("close", letGo);
-  request.on("end", () => {
-    if (response.headersSent) return;
-    const body = received.bytes;
-    // From here on the body counts for as long as it is used, which may be longer than the request exists.
-    letGo();
-    const identity = context.identify(facts);
-    const given = { ...exchange, body, memory };
-    if (identity instanceof Promise) {
-      void holdUntil(memory, body.length, identity).then((known) =>
-        answer(request, response, { ...given, identity: known }),
-      );
-    } else answer(request, response, { ...given, identity });
-  });
-  return undefined;
-}
-
-type Given = Exchange & Readonly<{ body: Buffer; memory: ConnectionMemory; identity: CallerIdentity }>;
-
-function answer(
-  request: IncomingMessage,
-  response: ServerResponse,
-  { facts: { traceContext, requestId }, cors, body, memory, identity, context, http }: Given,
-): void {
-  // A client that disconnected during the token check gets no response: nothing would notify the call that its reader is gone.
-  if (response.destroyed) return;
-  if (identity.kind === "refused") {
-    refuse(request, response, rejectCredential(identity));
-    return;
+    const { ageHeaders, handle } = this.#context;
+    const { traceContext, requestId } = facts;
+    const backlog = new ClientBacklog(response, memory);
+    const isLast = () => this.#http.isLast(request.socket);
+    const sink = createHttpSink(response, backlog, { before: cors, after: ageHeaders(), isLast });
+    const flow = handle(body, { caller: who.caller, memory, traceContext, requestId }, sink);
+    applyBackpressure(response, backlog, flow);
   }
-  const backlog = new ClientBacklog(response, memory);
-  const around = { before: cors, after: context.ageHeaders(), isLast: () => http.isLast(request) };
-  const sink = createHttpSink(response, backlog, around);
-  applyBackpressure(
-    response,
-    backlog,
-    context.handle(body, { caller: identity.caller, memory, traceContext, requestId }, sink),
-  );
-}
 
-/** Memory of the connections that node:http serves. */
-export type HttpConnections = Readonly<{ memoryOf: (socket: Socket, facts: PeerInfo) => ConnectionMemory }>;
-
-type Known = { readonly memory: ConnectionMemory; facts: PeerInfo };
-
-/** Creates the memory of each connection on its first request and retains it until the connection closes. */
-export function createHttpConnections({ memory, addressOf }: RequestContext): HttpConnections {
-  const bySocket = new Map<Socket, Known>();
-  const begin = (socket: Socket, facts: PeerInfo): Known => {
-    const cut = () => socket.destroy();
-    const known: Known = {
-      memory: new ConnectionMemory(memory, { address: () => addressOf(known.facts), cut }),
-      facts,
-    };
-    socket.once("close", () => {
-      bySocket.delete(socket);
-      known.memory[Symbol.dispose]();
-    });
-    bySocket.set(socket, known);
-    return known;
-  };
-  return {
-    memoryOf: (socket, facts) => {
-      const known = bySocket.get(socket) ?? begin(socket, facts);
+  /** Returns the memory of a connection, which is released when the connection closes. */
+  #memoryOf(socket: Socket, facts: PeerInfo): ConnectionMemory {
+    const known = this.#connections.get(socket);
+    if (known !== undefined) {
       known.facts = facts;
       return known.memory;
-    },
-  };
+    }
+    const address = () => this.#context.addressOf(this.#connections.get(socket)?.facts ?? facts);
+    const memory = new ConnectionMemory(this.#context.memory, { address, cut: () => socket.destroy() });
+    socket.once("close", () => memory[Symbol.dispose]());
+    this.#connections.set(socket, { memory, facts });
+    return memory;
+  }
 }

@@ -2,7 +2,6 @@ import type { ServerResponse } from "node:http";
 import type { ResponseFlow, ResponseSink } from "../responses/response-sink.ts";
 import type { ClientBacklog } from "../wire/client-backlog.ts";
 import { Corks } from "../wire/outbox.ts";
-import { ScratchBuffers } from "../wire/scratch-buffers.ts";
 import {
   buildRejectedHeaders,
   buildStreamHeaders,
@@ -18,12 +17,6 @@ const smallBytes = 8_192;
 
 const corks = new Corks();
 
-/** Usual max number of responses written in one tick: this many buffers of each size are retained. */
-const writtenAtOnce = 16;
-
-const scratch = new ScratchBuffers(writtenAtOnce);
-
-/** Creates a sink that writes a response via node:http, through that response's backlog. */
 export function createHttpSink(
   response: ServerResponse,
   backlog: ClientBacklog,
@@ -35,29 +28,24 @@ export function createHttpSink(
     response.writeHead(status, [...before, ...headers, ...after].flat());
   };
   const end = () => backlog.afterAll(() => response.end());
+  const sendText = (text: string) => {
+    // A string is sent together with its head in a single write.
+    if (text.length <= smallBytes) {
+      response.end(text, "latin1");
+      return;
+    }
+    backlog.write(Buffer.from(text, "latin1"));
+    end();
+  };
   return {
     text: (json, source, retryAfterSeconds) => {
       if (retryAfterSeconds === undefined) head(200, buildWholeHeaders(source, json.length));
       else head(429, buildRejectedHeaders(retryAfterSeconds, json.length));
-      if (json.length <= smallBytes) {
-        response.end(json, "latin1");
-        return;
-      }
-      backlog.write(Buffer.from(json, "latin1"));
-      end();
+      sendText(json);
     },
     bytes: (body, source) => {
       head(200, buildWholeHeaders(source, body.length));
-      if (body.length <= smallBytes) {
-        // A string is sent together with its head in a single write.
-        response.end(body.toString("latin1"), "latin1");
-        return;
-      }
-      const own = scratch.acquire(body.length);
-      own.set(body);
-      backlog.write(own);
-      // The callback runs once all bytes are sent.
-      backlog.afterAll(() => response.end(() => scratch.release(own)));
+      sendText(body.toString("latin1"));
     },
     begin: (lengthBytes, source) => head(200, buildStreamHeaders(source, lengthBytes)),
     chunk: (bytes) => backlog.write(bytes),

@@ -24,7 +24,6 @@ export type RequestContext = Readonly<{
   connections: ListenerConnections;
   /** Returns the address against which a client's memory is counted. */
   addressOf: (peer: PeerInfo) => string;
-  /** Whether a Host header matches this listener. */
   isAllowedHost: (host: string | undefined) => boolean;
   /** Returns the headers for a browser page of this origin; undefined if the origin is not allowed. */
   corsHeaders: (origin: string) => ResponseHeaders | undefined;
@@ -41,7 +40,6 @@ export type ListenerContext = RequestContext &
     /** Called when a WebSocket client is dropped, with the reason. */
     dropped: (reason: "slow" | "lost" | "silent" | "withdrawn") => void;
     limited: Meter["limited"];
-    /** Called for each request that node:http serves. */
     tookSlowPath: () => void;
     /** Whether a peer is a proxy, whose connections are shared by many callers. If absent, there are no proxies, and connections are not limited by address. */
     isProxy?: (remoteAddress: string) => boolean;

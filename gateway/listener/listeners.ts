@@ -30,7 +30,6 @@ import type { PeerInfo } from "../callers/request-facts.ts";
 import { buildHeadAgeHeaders, createCorsHeaders } from "./response-headers.ts";
 import { startListener, type Listener } from "./listener.ts";
 
-/** Dependencies shared by the gateway's listeners. */
 export type ListenersDependencies = Readonly<{
   policy: PolicySource;
   handle: MessageHandler;
@@ -73,23 +72,18 @@ export async function startListeners(
   const start = async (name: ListenerName, identify: Identify) => {
     const { host, port } = settings[name];
     const isInternal = name === "internal";
+    const { networks, allowedHosts } = settings.internal;
     const listener = await startListener(
       {
         ...settings.listener,
         host,
         port,
         setting: settingNames.variable(`${name}.port`),
-        webSocket:
-          name === "private" ? { ...settings.webSocket, recheckMs: settings.callers.recheckMs } : settings.webSocket,
+        webSocket: { ...settings.webSocket, ...(name === "private" ? { recheckMs: settings.callers.recheckMs } : {}) },
         // The internal listener never has a proxy in front of it.
         ...(settings.callers.proxyProtocol && !isInternal ? { isTrustedProxy: client.isTrusted } : {}),
         ...(isInternal
-          ? {
-              peers: {
-                mayCall: createNetworkList(settings.internal.networks),
-                setting: settingNames.key("internal.networks"),
-              },
-            }
+          ? { peers: { mayCall: createNetworkList(networks), setting: settingNames.key("internal.networks") } }
           : {}),
       },
       {
@@ -104,7 +98,7 @@ export async function startListeners(
         tookSlowPath: () => tookSlowPath(name),
         ageHeaders: () => buildHeadAgeHeaders(blockAgeMs(), settings.head.tellAgeAfterMs),
         corsHeaders: createCorsHeaders(isInternal ? [] : listOrigins(host, settings)),
-        isAllowedHost: createHostCheck(isInternal ? settings.internal.allowedHosts : []),
+        isAllowedHost: isInternal && allowedHosts.length > 0 ? createNamedHostCheck(allowedHosts) : () => true,
       },
     );
     byName.set(name, starting.use(listener));
@@ -116,7 +110,11 @@ export async function startListeners(
     const keys = starting.use(watchApiKeys(settings.callers.keysPath, { log, files, settingNames }));
     const tokens = starting.use(await startTokens(settings.jwt, { log, files, settingNames, wallClock: Date.now }));
     const credentials = { apiKeys: keys.current, tokens, policy: shared.policy };
-    await start("private", identifyByCredential({ ...credentials, ...limitVerifications(settings, client) }));
+    const verifications = createProcessRateLimiter(settings.rateStore, { now: () => performance.now() });
+    await start(
+      "private",
+      identifyByCredential({ ...credentials, verifications, addressOf: createPeerAddress(client) }),
+    );
   }
   if (settings.internal.enabled) {
     await start("internal", identifyByAddress("internal", "internal", { client: direct }));
@@ -145,17 +143,6 @@ async function startTokens(
   return createTokens(options, dependencies);
 }
 
-/** Limits token verifications per client address. */
-function limitVerifications({ rateStore }: GatewaySettings, client: ClientAddress) {
-  const verifications = createProcessRateLimiter(rateStore, { now: () => performance.now() });
-  return { verifications, addressOf: createPeerAddress(client) };
-}
-
-/** Creates the check for whether a Host header is allowed; if no names are configured, all are. */
-function createHostCheck(names: readonly string[]): (header: string | undefined) => boolean {
-  return names.length === 0 ? () => true : createNamedHostCheck(names);
-}
-
 /** Lists the origins whose pages are allowed. A loopback listener serves this machine's programs, but not pages in a browser on it. */
 function listOrigins(host: string, { callers }: GatewaySettings): readonly string[] {
   return callers.corsOrigins ?? (isLoopback(host) ? [] : ["*"]);
@@ -165,15 +152,11 @@ function watchApiKeys(
   path: string | undefined,
   { settingNames, ...dependencies }: WatchedFileDependencies & Readonly<{ settingNames: SettingNames }>,
 ) {
-  const state: { keys: ApiKeys | undefined } = { keys: undefined };
-  const apply = (keys: ApiKeys) => {
-    state.keys = keys;
-  };
-  const watcher =
-    path === undefined
-      ? undefined
-      : watchFile({ path, setting: settingNames.key("callers.keysPath"), read: readApiKeys, apply }, dependencies);
-  return { current: () => state.keys, [Symbol.asyncDispose]: async () => watcher?.[Symbol.asyncDispose]() };
+  let keys: ApiKeys | undefined;
+  const apply = (read: ApiKeys) => void (keys = read);
+  const setting = settingNames.key("callers.keysPath");
+  const watcher = path === undefined ? undefined : watchFile({ path, setting, read: readApiKeys, apply }, dependencies);
+  return { current: () => keys, [Symbol.asyncDispose]: async () => watcher?.[Symbol.asyncDispose]() };
 }
 
 /**

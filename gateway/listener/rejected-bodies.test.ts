@@ -53,14 +53,6 @@ describe("refused bodies", () => {
     expect(readBytes).toBeLessThan(bytesOfSecond + overBytes + 20 * 2 * pieceBytes);
   });
 
-  it("are read to their end, so that their senders get to read the answer", async () => {
-    using bodies = new RejectedBodies();
-    const { exchange, state } = sender(5_242_880);
-    bodies.discard(exchange, "10.0.0.1");
-    await pass(second);
-    expect(state).toEqual({ readBytes: 5_242_880, hasEnded: true });
-  });
-
   it("take turns by address: who has one is not held up by who has a hundred", async () => {
     using bodies = new RejectedBodies();
     for (let at = 0; at < 100; at += 1) bodies.discard(sender().exchange, "10.0.0.1");
@@ -78,14 +70,5 @@ describe("refused bodies", () => {
     expect(senders.some(({ state }) => state.hasEnded)).toBe(false);
     await pass(0.2 * second);
     expect(senders.every(({ state }) => state.hasEnded)).toBe(true);
-  });
-
-  it("are read to 16 MiB at most", async () => {
-    using bodies = new RejectedBodies();
-    const { exchange, state } = sender();
-    bodies.discard(exchange, "10.0.0.1");
-    await pass(1.5 * second);
-    expect(state.hasEnded).toBe(true);
-    expect(state.readBytes).toBeLessThan(bytesOfSecond + overBytes);
   });
 });

@@ -3,7 +3,6 @@ import type { ResponseSource } from "../responses/response-sink.ts";
 /** Headers of a response, as name and value, in sending order. node:http and the fast path send the same headers. */
 export type ResponseHeaders = readonly (readonly [name: string, value: string])[];
 
-/** Name of the header that carries a response's origin. */
 export const sourceHeader = "X-Gatehouse-Source";
 
 /** Name of the header that carries the age of the node's latest block, in whole seconds. */
@@ -15,7 +14,6 @@ export function buildHeadAgeHeaders(blockAgeMs: number | undefined, reportAfterM
   return [[headAgeHeader, String(Math.floor(blockAgeMs / 1_000))]];
 }
 
-/** Builds the headers of a response of known length. */
 export function buildWholeHeaders(source: ResponseSource, lengthBytes: number): ResponseHeaders {
   return [
     ["Content-Type", "application/json"],
@@ -24,7 +22,6 @@ export function buildWholeHeaders(source: ResponseSource, lengthBytes: number): 
   ];
 }
 
-/** Builds the headers of a response caused by a limit. */
 export function buildRejectedHeaders(retryAfterSeconds: number, lengthBytes: number): ResponseHeaders {
   return [
     ["Content-Type", "application/json"],
@@ -43,7 +40,6 @@ export function buildStreamHeaders(source: ResponseSource, lengthBytes: number |
   ];
 }
 
-/** Formats headers as lines, each with its line ending. */
 export function formatHeaderLines(headers: ResponseHeaders): string {
   return headers.map(([name, value]) => `${name}: ${value}\r\n`).join("");
 }

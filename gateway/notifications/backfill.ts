@@ -42,7 +42,6 @@ export async function readBackfill(
   return new Map(results);
 }
 
-/** Finds the newest of these blocks that the node still has. */
 async function findAncestor(
   blocks: readonly RememberedBlock[],
   latest: RememberedBlock,

@@ -6,7 +6,6 @@ const earlyNotifications = 10_000;
 
 export type NodeSubscriptionsDependencies = Readonly<{
   link: () => Readonly<{ call: (method: string, params: string) => Promise<NodeResponse> }>;
-  /** Returns whether a subscription still has subscribers. */
   isWanted: (shared: SharedSubscription) => boolean;
   notify: (shared: SharedSubscription, result: string) => void;
 }>;
@@ -19,7 +18,6 @@ export type NodeSubscriptions = Readonly<{
    */
   begin: (shared: SharedSubscription) => Promise<NodeResponse>;
   end: (shared: SharedSubscription) => void;
-  /** Receives a notification: the node's id and the result, JSON text. */
   notified: (id: string, result: string) => void;
   /** Forgets all subscriptions after the connection is lost. */
   lost: () => void;

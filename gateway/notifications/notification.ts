@@ -4,13 +4,11 @@ import { isRemoved, createSentLogs, type LogBudget, type SentLogs } from "./sent
 
 /** A subscription's notification, serialized once for all its subscribers. */
 export type Notification = Readonly<{
-  /** The notification's `result`, as JSON text. */
   result: string;
   /** Bytes of a subscriber's message, starting with the result; the bytes before it contain the subscriber's own subscription id. */
   tail: Buffer;
 }>;
 
-/** Serializes a notification; `result` is JSON text, one byte per character. */
 export function serializeNotification(result: string): Notification {
   return { result, tail: Buffer.from(`${result}}}`, "latin1") };
 }
@@ -22,7 +20,6 @@ export function buildNotificationPrefix(id: string): Buffer {
 
 /** Notifications sent to subscribers, as far back as a backfill may need them. */
 export type SentNotifications = Readonly<{
-  /** The blocks that were sent. */
   blocks: RecentBlocks;
   /** Creates a store for the log entries of one subscription; all stores share one budget. */
   logs: () => SentLogs;
@@ -30,7 +27,6 @@ export type SentNotifications = Readonly<{
   has: (shared: SharedSubscription, result: string) => boolean;
 }>;
 
-/** Creates a store for the `blocks` newest blocks. */
 export function createSentNotifications(blocks: number): SentNotifications {
   const memory = createRecentBlocks(blocks);
   const budget: LogBudget = { spentBytes: 0 };
@@ -60,7 +56,6 @@ export type Subscriber = Readonly<{
 
 /** A subscription to the node, and its subscribers. */
 export type SharedSubscription = {
-  /** `eth_subscribe` parameters as JSON text in canonical form. */
   readonly params: string;
   /** Key of the caller that started the subscription and whose slot it uses; undefined for the gateway itself. */
   readonly beganBy: string | undefined;
@@ -69,7 +64,6 @@ export type SharedSubscription = {
   readonly sent: SentLogs | undefined;
   /** Number of the newest block when the subscription started; older blocks do not concern the subscription. */
   readonly since: bigint | undefined;
-  /** The node's subscription id, as JSON text. */
   id: string | undefined;
   reply: Promise<NodeResponse>;
   /** Notifications buffered until the ones missed before them have been sent. */

@@ -16,7 +16,6 @@ export type RecentBlocks = Readonly<{
   clear: () => void;
 }>;
 
-/** Creates a store for the `limit` newest blocks. */
 export function createRecentBlocks(limit: number): RecentBlocks {
   let blocks: RememberedBlock[] = [];
   return {
@@ -43,7 +42,6 @@ export function readBlock(json: string): RememberedBlock | undefined {
   return { number, hash, parentHash: members?.get("parentHash"), madeAtMs };
 }
 
-/** Reads a quantity from JSON text; returns undefined if it is invalid. */
 export function readQuantity(json: string | undefined): bigint | undefined {
   return json !== undefined && /^"0x[0-9a-fA-F]{1,16}"$/.test(json) ? BigInt(json.slice(1, -1)) : undefined;
 }

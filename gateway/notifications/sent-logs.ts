@@ -1,7 +1,6 @@
 import { readObject } from "../json-rpc/read-object.ts";
 import { readQuantity } from "./recent-blocks.ts";
 
-/** Max log entries remembered per subscription. */
 const rememberedLogs = 10_000;
 /** Max bytes of log entries remembered by all subscriptions that share a budget. */
 const rememberedBytes = 33_554_432;
@@ -17,11 +16,9 @@ export type SentLogs = Readonly<{
   has: (log: string) => boolean;
   /** Returns the entries of blocks above this one, newest first, or undefined if some of these entries may have been dropped. */
   above: (number: bigint) => readonly string[] | undefined;
-  /** Drops all entries and releases their bytes. */
   clear: () => void;
 }>;
 
-/** Creates an empty store; log entries are JSON text. */
 export function createSentLogs(budget: LogBudget): SentLogs {
   const logs = new Map<string, SentLog>();
   let forgottenUpTo = -1n;
@@ -64,7 +61,6 @@ export function formatRemovedLog(log: string): string {
   return marked === log ? `${log.slice(0, log.lastIndexOf("}"))},"removed":true}` : marked;
 }
 
-/** Returns whether a log entry is marked as removed with its block. */
 export function isRemoved(log: string): boolean {
   return readLog(log)?.isRemoved ?? false;
 }

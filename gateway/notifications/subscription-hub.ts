@@ -1,4 +1,4 @@
-import type { RpcError } from "../errors.ts";
+import { callerUpstreamSubscriptionLimit, rpcErrors, type RpcError } from "../errors.ts";
 import type { NodeResponse } from "../json-rpc/read-answer.ts";
 import { unanswered } from "../upstream/node-link.ts";
 import { readBackfill, type RequestNode } from "./backfill.ts";
@@ -10,22 +10,16 @@ import {
   type SentNotifications,
 } from "./notification.ts";
 import { createNodeSubscriptions, type NodeSubscriptions } from "./node-subscriptions.ts";
-import {
-  createSubscriptionSlots,
-  type SubscriptionSlots,
-  type SubscriptionSlotsOptions,
-} from "./subscription-slots.ts";
 
-/** Limits within which gaps in the node's connection are bridged. */
-export type HubOptions = SubscriptionSlotsOptions &
-  Readonly<{
-    /** How long the connection may be lost, in ms, for subscribers to be sent what they missed; 0: they are closed at once. */
-    bridgeMs: number;
-    /** Max blocks sent after a gap. */
-    bridgeBlocks: number;
-  }>;
+/** Limits on the subscriptions to the node, in total and started by one caller, and on the gaps that are bridged. */
+export type HubOptions = Readonly<{
+  upstreamSubscriptions: number;
+  upstreamSubscriptionsPerCaller: number;
+  /** How long the connection may be lost, in ms, for subscribers to be sent what they missed; 0: they are closed at once. */
+  bridgeMs: number;
+  bridgeBlocks: number;
+}>;
 
-/** Connections to the node, and the callback for the end of a gap. */
 export type HubDependencies = Readonly<{
   link: () => Readonly<{ call: (method: string, params: string) => Promise<NodeResponse> }>;
   requestNode: RequestNode;
@@ -51,7 +45,6 @@ export class SubscriptionHub implements Disposable {
   readonly #byParams = new Map<string, SharedSubscription>();
   readonly #atNode: NodeSubscriptions;
   readonly #sent: SentNotifications;
-  readonly #places: SubscriptionSlots;
   /** Number of connection losses: anything started on a connection ends with it. */
   #losses = 0;
   #isGap = false;
@@ -61,7 +54,6 @@ export class SubscriptionHub implements Disposable {
   constructor(options: HubOptions, dependencies: HubDependencies) {
     this.#options = options;
     this.#dependencies = dependencies;
-    this.#places = createSubscriptionSlots(options);
     this.#sent = createSentNotifications(options.bridgeBlocks);
     this.#atNode = createNodeSubscriptions({
       link: dependencies.link,
@@ -90,7 +82,6 @@ export class SubscriptionHub implements Disposable {
     this.#atNode.notified(subscription, result);
   }
 
-  /** Records that the node's connection opened or reopened. */
   opened(): void {
     if (!this.#isGap) return;
     const bridging = this.#bridge().finally(() => {
@@ -99,7 +90,6 @@ export class SubscriptionHub implements Disposable {
     this.#bridging = bridging;
   }
 
-  /** Records that the connection to the node is lost. */
   lost(): void {
     this.#losses += 1;
     this.#atNode.lost();
@@ -121,7 +111,7 @@ export class SubscriptionHub implements Disposable {
 
   /** Starts a subscription to the node, or returns the error that rejects it. */
   #begin(params: string, caller: string | undefined): SharedSubscription | RpcError {
-    const refusal = caller === undefined ? undefined : this.#places.acquire(caller);
+    const refusal = caller === undefined ? undefined : this.#findLimit(caller);
     if (refusal !== undefined) return refusal;
     const shared: SharedSubscription = {
       params,
@@ -138,6 +128,16 @@ export class SubscriptionHub implements Disposable {
     return shared;
   }
 
+  /** Returns the limit that a caller's next subscription would exceed. The gateway's own does not count. */
+  #findLimit(caller: string): RpcError | undefined {
+    const { upstreamSubscriptions, upstreamSubscriptionsPerCaller } = this.#options;
+    const counted = [...this.#byParams.values()].filter(({ beganBy }) => beganBy !== undefined);
+    const own = counted.filter(({ beganBy }) => beganBy === caller);
+    if (own.length >= upstreamSubscriptionsPerCaller)
+      return callerUpstreamSubscriptionLimit(upstreamSubscriptionsPerCaller);
+    return counted.length >= upstreamSubscriptions ? rpcErrors.tooManyUpstreamSubscriptions : undefined;
+  }
+
   #leave(shared: SharedSubscription, subscriber: Subscriber): void {
     if (!shared.subscribers.delete(subscriber) || shared.subscribers.size > 0) return;
     this.#forget(shared);
@@ -152,7 +152,6 @@ export class SubscriptionHub implements Disposable {
   #remove(shared: SharedSubscription): void {
     if (this.#byParams.get(shared.params) !== shared) return;
     this.#byParams.delete(shared.params);
-    if (shared.beganBy !== undefined) this.#places.release(shared.beganBy);
   }
 
   #notify(shared: SharedSubscription, result: string): void {

@@ -31,7 +31,6 @@ export type FigureAgeLimits = Readonly<{
   diskOldAfterMs: number;
 }>;
 
-/** Builds the figures. Pure. */
 export function buildFigures({ health, traffic, restarts, disk }: FigureSources, rules: FigureAgeLimits): Figures {
   const { nowMs } = rules;
   const now = new Date(nowMs).toISOString();

@@ -5,7 +5,6 @@ import type { Charts } from "#status/charts.ts";
 import { buildColumns, type Columns, type Sample } from "./samples.ts";
 import { listCounts, computeRates, sumTotals, type TrafficRates } from "./traffic-rates.ts";
 
-/** Interval between two samples for the charts. */
 export const sampleEveryMs = 5_000;
 
 /** Ranges that are retained; each uses every `every`th sample. */
@@ -32,10 +31,8 @@ export type HistorySources = Readonly<{
 
 /** The node's last ten minutes and last day, for the page. Kept in memory, so it starts with the process. */
 export type History = Readonly<{
-  /** Takes one sample. */
   sample: () => Promise<void>;
   ranges: () => readonly Readonly<{ name: string; spanMs: number; columns: Columns }>[];
-  /** Undefined until there are two samples. */
   traffic: () => TrafficRates | undefined;
 }>;
 

@@ -7,7 +7,6 @@ import type { Verdict } from "#status/verdict.ts";
 import { buildFigures, type FigureSources } from "./figures.ts";
 import type { PageState } from "./page-state.ts";
 
-/** Settings for a node's page. */
 export type NodePageOptions = ReportedNode &
   Readonly<{
     service: "sidecar" | "gateway";
@@ -31,7 +30,6 @@ export type NodePageSources = NodeStatusSources &
 /** The disk is checked once a minute. */
 const diskOldAfterMs = 150_000;
 
-/** Describes the content of the page for any node. */
 export function describeNodePage(options: NodePageOptions, sources: NodePageSources) {
   const { state, events, clock, health, advise } = sources;
   const { headline, incidents } = state.read();

@@ -10,7 +10,6 @@ import { createHistory, sampleEveryMs, type History, type HistorySources } from 
 /** Interval at which the page records whether the node serves. */
 const recordIntervalMs = 1_000;
 
-/** State that the page remembers and derives, in addition to the conditions. */
 export type PageState = Readonly<{
   history: History;
   outages: Outages;
@@ -41,7 +40,6 @@ export function createPageState(sources: PageStateSources): PageState {
 /** A failed sample leaves a gap in the history but does not affect the current state. */
 const failed = () => undefined;
 
-/** Fills the page's state at intervals until disposed of. */
 export function watchPageState({ history, read }: PageState, { log }: Readonly<{ log: Logger }>): AsyncDisposable {
   const watches = new AsyncDisposableStack();
   watches.use(poll({ name: "page history", failed, intervalMs: sampleEveryMs }, () => history.sample(), { log }));

@@ -1,13 +1,11 @@
 /** One sample of the node and its gateway; unknown values are undefined. */
 export type Sample = Readonly<{
-  /** Wall-clock time. */
   atMs: number;
   monotonicMs: number;
   height: number | undefined;
   latencyMs: number | undefined;
   /** Number of versions that could be pruned but have not been yet. */
   backlog: number | undefined;
-  /** Number of calls since the process started. */
   calls: number;
   errors: number;
   limited: number;
@@ -66,7 +64,6 @@ function computeBlockRate(samples: readonly Sample[], index: number): number | n
   return limitDigits(Math.max(0, ((last.height - first.height) * minuteMs) / spanMs));
 }
 
-/** Rounds a value to three significant digits: a chart shows no more. */
 function limitDigits(value: number): number {
   return Number(value.toPrecision(3));
 }

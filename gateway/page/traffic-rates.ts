@@ -1,11 +1,9 @@
 import type { CallCount, LimitedCount, Traffic } from "#gateway/observe/meter.ts";
 
-/** Calls per second. */
 export type CallRates = Readonly<{ requests: number; errors: number; limited: number }>;
 
 /** Recent calls by method and by tier, and the tiers that exceeded limits. */
 export type TrafficRates = Readonly<{
-  /** Period covered by the rates. */
   overMs: number;
   total: CallRates;
   /** Busiest first; methods beyond the number shown are combined in one line, `others`. */
@@ -30,7 +28,6 @@ export function listCounts({
   };
 }
 
-/** Computes the call rates between two points in time. */
 export function computeRates(now: Traffic, before: ReturnType<typeof listCounts>, overMs: number): TrafficRates {
   const perSecond = (count: number) => (count * 1_000) / Math.max(1, overMs);
   const grown = now.calls.map((call, index) => ({ ...call, count: call.count - (before.calls[index] ?? 0) }));
@@ -60,7 +57,6 @@ export function computeRates(now: Traffic, before: ReturnType<typeof listCounts>
   };
 }
 
-/** Sums the total, failed and limited calls since the start. */
 export function sumTotals({ calls }: Traffic): Readonly<{ calls: number; errors: number; limited: number }> {
   return {
     calls: sum(calls),

@@ -6,21 +6,16 @@ const streamFromBytes = 65_536;
 /** Max unsent bytes that are not counted as buffered: counting each entry costs more than writing it. */
 const uncountedBytes = 4_096;
 
-/** Number of slots in a multi-part response, and the text around its entries. */
 export type OrderedWriterOptions = Readonly<{
-  /** Number of slots; each has an entry or stays empty. */
   places: number;
   /** Text before the first entry and after the last one. Entries are separated by commas. */
   head: string;
   tail: string;
-  /** Response if no slot has an entry. */
   empty: string;
 }>;
 
-/** Destination of the entries, the memory that counts them, and callbacks. */
 export type OrderedWriterDependencies = Readonly<{
   sink: ResponseSink;
-  /** Counts entries until they are sent. */
   memory: HeldBytes;
   /** Limits the total size: the first entry that does not fit, and all entries after it, are replaced. If absent, the caller checks `bytes`. */
   room?: Readonly<{ limitBytes: number; entryWithout: (place: number) => string }>;
@@ -64,12 +59,10 @@ export class OrderedWriter {
     this.#dependencies = dependencies;
   }
 
-  /** Number of slots written so far, without gaps. */
   get turn(): number {
     return this.#turn;
   }
 
-  /** Total size of the written entries, in bytes. */
   get writtenBytes(): number {
     return this.#writtenBytes;
   }
@@ -89,7 +82,6 @@ export class OrderedWriter {
     return this.#hasBegun;
   }
 
-  /** Whether the reader has paused the response. */
   get isHeld(): boolean {
     return this.#isHeld;
   }
@@ -135,12 +127,10 @@ export class OrderedWriter {
     return !this.#isHeld;
   }
 
-  /** Resumes after the reader paused. */
   resume(): void {
     this.#isHeld = false;
   }
 
-  /** Writes the buffered entries that are now next in order. */
   #writeReady(): void {
     const ready = this.#ready;
     if (ready === undefined || ready.size === 0) return;

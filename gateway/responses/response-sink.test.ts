@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { roomyMemory } from "../testing/unlimited-memory.ts";
-import { ResponseParts, LateFlow } from "./response-sink.ts";
+import { LateFlow, ResponseParts } from "./response-sink.ts";
 
 /** Memory of this many bytes, and how many are reserved. */
 function startMemory(limitBytes: number) {
@@ -56,35 +56,14 @@ describe("the parts of an answer", () => {
   });
 });
 
-function startFlow() {
+it("cancels a response whose reader disconnects before or while it starts", () => {
   const calls: string[] = [];
-  const own = { resume: () => void calls.push("resume"), cancel: () => void calls.push("cancel") };
-  return { calls, own, late: new LateFlow() };
-}
-
-it("steers the answer once it has begun", () => {
-  const { calls, own, late } = startFlow();
-  late.resume();
-  late.begin(() => own);
-  late.resume();
-  late.cancel();
-  expect(calls).toEqual(["resume", "cancel"]);
-});
-
-it("does not begin for a reader that is gone", () => {
-  const { calls, own, late } = startFlow();
-  late.cancel();
-  late.begin(() => {
-    calls.push("begun");
-    return own;
-  });
-  expect(calls).toEqual([]);
-});
-
-it("cancels an answer whose reader goes while it begins", () => {
-  const { calls, own, late } = startFlow();
-  late.begin(() => {
-    late.cancel();
+  const own = { resume: () => undefined, cancel: () => void calls.push("cancel") };
+  const [early, during] = [new LateFlow(), new LateFlow()];
+  early.cancel();
+  early.begin(() => expect.unreachable("its reader is gone"));
+  during.begin(() => {
+    during.cancel();
     return own;
   });
   expect(calls).toEqual(["cancel"]);

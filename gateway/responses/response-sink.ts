@@ -1,6 +1,6 @@
 import type { ResponseFailure } from "../errors.ts";
 import type { HeldBytes } from "#daemon/memory/connection-memory.ts";
-import { copyToOwnMemory } from "../wire/received-bytes.ts";
+import { copyToOwnMemory } from "#daemon/memory/received-bytes.ts";
 
 /**
  * Origin of a response, as reported in the `X-Gatehouse-Source` header. `mixed`: the parts of a batch or split range came from several
@@ -8,7 +8,6 @@ import { copyToOwnMemory } from "../wire/received-bytes.ts";
  */
 export type ResponseSource = "gateway" | "cache" | "coalesced" | "node" | "mixed";
 
-/** Returns the origin of a multi-part response after a part is added. */
 export function addSource(sofar: ResponseSource | undefined, part: ResponseSource): ResponseSource {
   return sofar === undefined || sofar === part ? part : "mixed";
 }
@@ -39,9 +38,7 @@ export type ResponseSink = Readonly<{
   fail: (failure: ResponseFailure) => void;
 }>;
 
-/** Flow control of a response in progress, used by its reader. */
 export type ResponseFlow = Readonly<{
-  /** Resumes the response after `chunk` returned false. */
   resume: () => void;
   /** Cancels the response because the reader disconnected: the sink receives nothing more. */
   cancel: () => void;
@@ -60,7 +57,6 @@ export const discardedResponse: ResponseSink = {
   fail: () => undefined,
 };
 
-/** Reason that collecting a response stopped. */
 export type PartsFailure = Extract<ResponseFailure, "tooLarge" | "tooMuchHeld">;
 
 /**
@@ -79,7 +75,6 @@ export class ResponseParts {
     this.#memory = memory;
   }
 
-  /** Total length of all parts. */
   get bytes(): number {
     return this.#bytes;
   }
@@ -105,12 +100,10 @@ export class ResponseParts {
     return undefined;
   }
 
-  /** Returns all parts joined; they remain counted. */
   joined(): Buffer {
     return Buffer.concat(this.#parts);
   }
 
-  /** Returns the parts and stops counting them. */
   release(): readonly Buffer[] {
     const parts = this.#parts;
     this.#memory?.release(this.#bytes);

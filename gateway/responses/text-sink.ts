@@ -2,12 +2,10 @@ import type { ResponseFailure } from "../errors.ts";
 import type { HeldBytes } from "#daemon/memory/connection-memory.ts";
 import { ResponseParts, type PartsFailure, type ResponseSink, type ResponseSource } from "./response-sink.ts";
 
-/** A complete response as a binary string. */
 export type TextResponse = Readonly<{ text: string; source: ResponseSource; retryAfterSeconds: number | undefined }>;
 
 /** Receiver for the responses of one or more sinks; each response comes with the context of its call. */
 export type TextReceiver<Context> = Readonly<{
-  /** Max response length. */
   limitBytes: number;
   /** Counts a collected response until the receiver gets it; undefined: `limitBytes` is the only limit. */
   memory: HeldBytes | undefined;
@@ -109,10 +107,8 @@ export function explainRefusal(
   return undefined;
 }
 
-/** A response that is arriving in parts. */
 type CollectedText = { failure: PartsFailure | undefined } & Readonly<{ parts: ResponseParts; source: ResponseSource }>;
 
-/** Creates a sink for one response; its parameters are those of a {@link TextReceiver}. */
 export function createTextSink(
   limitBytes: number,
   memory: HeldBytes | undefined,

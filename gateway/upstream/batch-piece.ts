@@ -4,14 +4,12 @@ import { createTurns, type SharedTurns } from "../wire/shared-turns.ts";
 import type { HeldBytes } from "#daemon/memory/connection-memory.ts";
 import { batchId, type NodeCall, type NodeFlow, type NodeSender } from "./node-call.ts";
 import { PieceEntry, type PieceCall } from "./piece-entry.ts";
-import { BatchIds, joinBodies } from "./batch-ids.ts";
 import { readTypicalResponses, type TypicalResponses } from "./typical-responses.ts";
 import { BatchResponseReading, failedInBatch } from "./batch-responses.ts";
 
 /** Max size of one batch's body; geth accepts 5 MiB. */
 const bodyBytes = 1_048_576;
 
-/** Limits on a piece. */
 export type BatchPieceOptions = Readonly<{ items: number; responseBytes: number }>;
 
 export type BatchPieceDependencies = Readonly<{
@@ -33,8 +31,7 @@ export class BatchPiece implements ResponseSink {
   readonly #dependencies: BatchPieceDependencies;
   /** Entries in call order, including cancelled ones. */
   readonly #entries: PieceCall[] = [];
-  readonly #ids = new BatchIds();
-  /** Number of calls that are waiting for a response. */
+  readonly #ids = new Set<string>();
   #waiting = 0;
   #sizeBytes = 0;
   #flow: NodeFlow | undefined;
@@ -113,7 +110,7 @@ export class BatchPiece implements ResponseSink {
     this.#waiting -= 1;
     if (this.#waiting > 0) return;
     this.#flow?.cancel();
-    this.#releaseAll();
+    this.#parts?.release();
   }
 
   text(json: string): void {
@@ -122,12 +119,9 @@ export class BatchPiece implements ResponseSink {
 
   /** Reads a response that arrived in one read. It is short, and its bytes are overwritten in a later tick. */
   bytes(body: Buffer): void {
-    const usual = readTypicalResponses(body, this.#entries);
-    if (usual !== undefined) {
-      this.#answerUsual(usual);
-      return;
-    }
-    const reading = this.#reading(body, false);
+    const typical = readTypicalResponses(body, this.#entries);
+    if (typical !== undefined) return this.#answerTypical(typical);
+    const reading = this.#read(body, false);
     while (reading.step() > 0);
     this.#report(reading);
   }
@@ -149,7 +143,6 @@ export class BatchPiece implements ResponseSink {
   }
 
   fail(failure: ResponseFailure): void {
-    this.#releaseAll();
     if (failure === "badAnswer") this.#refuse("it returned something other than JSON-RPC for a batch");
     else if (failure === "tooLarge") this.#requestAlone();
     else {
@@ -165,7 +158,7 @@ export class BatchPiece implements ResponseSink {
   }
 
   #readInTurns(why?: PartsFailure): void {
-    const reading = this.#reading(this.#parts?.joined() ?? Buffer.alloc(0), why !== undefined);
+    const reading = this.#read(this.#parts?.joined() ?? Buffer.alloc(0), why !== undefined);
     const step = () => {
       const bytes = reading.step();
       if (bytes === 0) this.#report(reading, why);
@@ -177,13 +170,15 @@ export class BatchPiece implements ResponseSink {
     else read();
   }
 
-  #reading(body: Buffer, cut: boolean): BatchResponseReading {
-    const ids = this.#entries.map(({ id }) => id);
-    return new BatchResponseReading(body, ids, { cut });
+  #read(body: Buffer, cut: boolean): BatchResponseReading {
+    return new BatchResponseReading(
+      body,
+      this.#entries.map(({ id }) => id),
+      { cut },
+    );
   }
 
-  #answerUsual(answers: TypicalResponses): void {
-    this.#releaseAll();
+  #answerTypical(answers: TypicalResponses): void {
     const calls = this.#clear();
     let place = 0;
     for (let call = calls[place]; call !== undefined; call = calls[place]) {
@@ -191,12 +186,7 @@ export class BatchPiece implements ResponseSink {
     }
   }
 
-  #releaseAll(): void {
-    this.#parts?.release();
-  }
-
   #report({ answers }: BatchResponseReading, why?: PartsFailure): void {
-    this.#releaseAll();
     const cut = why !== undefined;
     if (answers === undefined && !cut) {
       this.#refuse("its batch response does not have one response per call");
@@ -225,8 +215,9 @@ export class BatchPiece implements ResponseSink {
     for (const entry of this.#clear()) entry.requestAlone(this.#dependencies.pool);
   }
 
-  /** Returns the calls and clears the list. */
+  /** Returns the calls, and clears the list and the response. */
   #clear(): readonly PieceCall[] {
+    this.#parts?.release();
     return this.#entries.splice(0);
   }
 
@@ -235,4 +226,21 @@ export class BatchPiece implements ResponseSink {
     if (this.#flow === undefined) this.#joiners.add(caller);
     else this.#flow.join(caller);
   }
+}
+
+/** Joins calls into a batch. Calls that are adjacent in the same text, separated by a comma, are sliced from it together. */
+function joinBodies(calls: readonly PieceCall[]): string {
+  let batch = "[";
+  let from = 0;
+  let to = -1;
+  let text = "";
+  for (const call of calls) {
+    if (call.startsAt !== to + 1 || call.text !== text || to === -1) {
+      if (to !== -1) batch += `${text.slice(from, to)},`;
+      text = call.text;
+      from = call.startsAt;
+    }
+    to = call.endsAt;
+  }
+  return `${batch}${text.slice(from, to)}]`;
 }

@@ -1,4 +1,4 @@
-import { isAt, notJson, skipSpace } from "../json-rpc/json-scanner.ts";
+import { notJson, skipSpace } from "../json-rpc/json-scanner.ts";
 import { ValueScan } from "../json-rpc/value-scan.ts";
 import { readObject } from "../json-rpc/read-object.ts";
 
@@ -7,28 +7,15 @@ export const answerDepth = 512;
 
 const openBracket = 0x5b;
 const closeBracket = 0x5d;
-const closeBrace = 0x7d;
 const comma = 0x2c;
 
-/** Start of most nodes' responses, up to the id, and the text that follows the id. */
-export const answerStart = '{"jsonrpc":"2.0","id":';
-export const resultStart = ',"result":';
-const errorStart = ',"error":';
-
-/** Number of bytes of a response that are parsed per step. */
 const stepBytes = 16_384;
-
-/** Max length of a response that is searched for its id. A longer response must have its id at either end, which is where nodes write it. */
-const searchedBytes = 65_536;
 
 /** Marks a response that reports that the call failed because of this batch; sent alone, the call may succeed. */
 export const failedInBatch = "";
 
 /** The node's responses, indexed like their calls, as slices of one binary string; undefined where the node sent no response. */
 export type BatchResponses = readonly (string | undefined)[];
-
-/** A response being parsed. */
-type Element = Readonly<{ start: number; layout: "result" | "error" | "other" }>;
 
 /**
  * Parses the node's response to a batch of calls with these ids (JSON text), in steps. An element without an id (`null`: the node did not
@@ -40,14 +27,15 @@ export class BatchResponseReading {
   readonly #bytes: Buffer;
   readonly #text: string;
   readonly #ids: readonly string[];
-  readonly #places: Places;
   readonly #isCut: boolean;
   readonly #answers: (string | undefined)[];
   readonly #scan: ValueScan;
+  /** Start of the current element, and whether its scan has begun. */
   #at: number;
-  #element: Element | undefined;
-  /** Index of the call whose response comes next, if the node responds in the usual order. */
+  #isScanning = false;
+  /** Index of the call whose response comes next, if the node responds in call order, as most do; and the index of each id for other nodes. */
   #next = 0;
+  #places: ReadonlyMap<string, number> | undefined;
   #isOver = false;
   #isBroken = false;
 
@@ -55,7 +43,6 @@ export class BatchResponseReading {
     this.#bytes = bytes;
     this.#text = bytes.toString("latin1");
     this.#ids = ids;
-    this.#places = new Places(ids);
     this.#scan = new ValueScan(bytes, answerDepth);
     this.#isCut = cut;
     this.#answers = Array.from({ length: ids.length });
@@ -74,68 +61,43 @@ export class BatchResponseReading {
   step(): number {
     if (this.#isOver) return 0;
     const scan = this.#scan;
-    const element = this.#element ?? this.#begin();
-    this.#element = element;
+    if (!this.#isScanning) scan.begin(this.#at);
     const before = scan.at;
     const end = scan.step(stepBytes);
-    const bytes = scan.at - before;
-    if (end !== undefined) this.#finish(element, end);
-    return this.#isOver ? 0 : Math.max(1, bytes);
+    this.#isScanning = end === undefined;
+    if (end === notJson) this.#end(false);
+    else if (end !== undefined) this.#finish(end);
+    return this.#isOver ? 0 : Math.max(1, scan.at - before);
   }
 
-  /** Starts an element. Most nodes respond in call order, and write the members of each response in the same order. */
-  #begin(): Element {
-    const start = this.#at;
-    const place = this.#next;
-    this.#next += 1;
-    const id = this.#ids[place];
-    const layout =
-      id === undefined || this.#answers[place] !== undefined ? "other" : findLayout(this.#bytes, start, id);
-    if (id === undefined || layout === "other") return this.#beginOther(start);
-    const valueStart = layout === "result" ? resultStart : errorStart;
-    this.#scan.begin(start + answerStart.length + id.length + valueStart.length);
-    return { start, layout };
-  }
-
-  #beginOther(start: number): Element {
-    this.#scan.begin(start);
-    return { start, layout: "other" };
-  }
-
-  #finish({ start, layout }: Element, scanned: number): void {
-    this.#element = undefined;
-    const isUsual = layout !== "other";
-    if (isUsual && (scanned === notJson || this.#bytes[scanned] !== closeBrace)) {
-      this.#element = this.#beginOther(start);
-    } else if (scanned === notJson) {
-      this.#isOver = true;
-      this.#isBroken ||= !this.#isCut;
-    } else {
-      const end = isUsual ? scanned + 1 : scanned;
-      const element = this.#text.slice(start, end);
-      if (isUsual)
-        this.#answers[this.#next - 1] = layout === "error" && isBatchError(element) ? failedInBatch : element;
-      else this.#keep(element);
-      this.#continueAt(skipSpace(this.#bytes, end));
-    }
-  }
-
-  /** Continues at the next element, or ends at the end of the array. */
-  #continueAt(after: number): void {
+  #finish(end: number): void {
+    this.#keep(this.#text.slice(this.#at, end));
+    const after = skipSpace(this.#bytes, end);
     const code = this.#bytes[after];
     if (code === comma) this.#at = skipSpace(this.#bytes, after + 1);
-    else {
-      this.#isOver = true;
-      if (code !== closeBracket) this.#isBroken ||= !this.#isCut;
-    }
+    else this.#end(code === closeBracket);
   }
 
   #keep(element: string): void {
     const id = readId(element);
     if (id === "null") return;
-    const place = id === undefined ? undefined : this.#places.of(id);
+    const place = id === undefined ? undefined : this.#findPlace(id);
     if (place === undefined || this.#answers[place] !== undefined) this.#break();
     else this.#answers[place] = isBatchError(element) ? failedInBatch : element;
+  }
+
+  #findPlace(id: string): number | undefined {
+    if (this.#ids[this.#next] === id) {
+      this.#next += 1;
+      return this.#next - 1;
+    }
+    this.#places ??= new Map(this.#ids.map((own, place) => [own, place]));
+    return this.#places.get(id);
+  }
+
+  #end(isWhole: boolean): void {
+    this.#isOver = true;
+    this.#isBroken ||= !isWhole && !this.#isCut;
   }
 
   #break(): void {
@@ -144,33 +106,11 @@ export class BatchResponseReading {
   }
 }
 
-/** Finds the index for an id; needed only if a node responds in an unusual order or format. */
-class Places {
-  readonly #ids: readonly string[];
-  #places: ReadonlyMap<string, number> | undefined;
-
-  constructor(ids: readonly string[]) {
-    this.#ids = ids;
-  }
-
-  of(id: string): number | undefined {
-    this.#places ??= new Map(this.#ids.map((own, place) => [own, place]));
-    return this.#places.get(id);
-  }
-}
-
-/** Returns the form in which the response to the call with this id starts at `at`: that of most nodes' results, that of most nodes' errors, or another. */
-function findLayout(bytes: Buffer, at: number, id: string): Element["layout"] {
-  if (!isAt(bytes, at, answerStart) || !isAt(bytes, at + answerStart.length, id)) return "other";
-  const idEnd = at + answerStart.length + id.length;
-  if (isAt(bytes, idEnd, resultStart)) return "result";
-  return isAt(bytes, idEnd, errorStart) ? "error" : "other";
-}
-
 /** Matches an id that is the first, second or last member of a response: text at the end of an object can't be part of a string or of an inner object. */
 const idAtStart = /^\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*("[^"\\]*"|\d+|null)\s*,/;
 const idAtEnd = /,\s*"id"\s*:\s*("[^"\\]*"|\d+|null)\s*\}$/;
-/** Max length of an id, including its key, that is matched there. */
+/** Max length of a response that is searched for its id. A longer one must have its id, of at most `idBytes`, at either end, where nodes write it. */
+const searchedBytes = 65_536;
 const idBytes = 2_048;
 
 /**
@@ -178,9 +118,9 @@ const idBytes = 2_048;
  * and has its id at neither end.
  */
 function readId(element: string): string | undefined {
-  if (element.length > searchedBytes) {
-    return idAtStart.exec(element.slice(0, idBytes))?.[1] ?? idAtEnd.exec(element.slice(-idBytes))?.[1];
-  }
+  const first = idAtStart.exec(element.slice(0, idBytes))?.[1];
+  if (first !== undefined) return first;
+  if (element.length > searchedBytes) return idAtEnd.exec(element.slice(-idBytes))?.[1];
   const members = readObject(element);
   return members === undefined ? undefined : (members.get("id") ?? "null");
 }
@@ -191,7 +131,7 @@ const batchErrors = /response too large|\bbatch/i;
 const errorLength = 4_096;
 
 function isBatchError(element: string): boolean {
-  if (element.length > errorLength) return false;
+  if (element.length > errorLength || !element.includes('"error"')) return false;
   const error = readObject(element)?.get("error");
   const members = error === undefined ? undefined : readObject(error);
   return members?.get("code")?.startsWith("-32") === true && batchErrors.test(members.get("message") ?? "");

@@ -1,6 +1,5 @@
 /** Max length of a chunk-size line, including its extensions, and of a trailer. */
 const lineBytesMax = 256;
-/** Max digits of a chunk size. */
 const sizeDigits = 8;
 const tab = 0x09;
 const newline = 0x0a;
@@ -88,7 +87,6 @@ export class ChunkedDecoder {
   }
 }
 
-/** Returns the value of a hexadecimal digit from its character code, or -1. */
 function parseHexDigit(code: number): number {
   if (code >= 0x30 && code <= 0x39) return code - 0x30;
   const letter = code | 0x20;

@@ -2,14 +2,12 @@ import { type NodeCall, type NodeFlow, NodeTicket } from "./node-call.ts";
 import { parseNodeAddress, type NodeAddress } from "./node-socket.ts";
 import { shareMessageHeads } from "../wire/message-head.ts";
 import { Outbox } from "../wire/outbox.ts";
-import { ScratchBuffers } from "../wire/scratch-buffers.ts";
 import type { SharedTurns } from "../wire/shared-turns.ts";
 import { FairShares, type QueueBounds, FairQueue } from "#daemon/fair-shares.ts";
 import type { PolicySource } from "../policy.ts";
 import { HeldConnections } from "./held-connections.ts";
-import { NodeConnection } from "./node-connection.ts";
+import { NodeConnection, type ConnectionPool } from "./node-connection.ts";
 
-/** Limits on the pool. */
 export type NodePoolOptions = QueueBounds &
   Readonly<{
     httpUrl: string;
@@ -20,11 +18,7 @@ export type NodePoolOptions = QueueBounds &
     idleTimeoutMs: number;
   }>;
 
-/** Clock, event loop turns, and the policy that limits responses. */
 export type NodePoolDependencies = Readonly<{ now: () => number; turns: SharedTurns; policy: PolicySource }>;
-
-/** Typical number of multi-read responses assembled at a time; buffers for this many of each size are retained. */
-const gatheredAtOnce = 16;
 
 /** Interval between timeout sweeps, and therefore the resolution of every timeout. */
 const sweepMs = 50;
@@ -35,11 +29,14 @@ const restingSweepMs = 1_000;
  * Keep-alive connections to the node, some of which stay reserved for callers that have few. Calls that get no connection wait in a bounded
  * queue, which serves callers round-robin.
  */
-export class NodePool implements Disposable {
+export class NodePool implements ConnectionPool, Disposable {
   readonly #options: NodePoolOptions;
   readonly #address: NodeAddress;
-  readonly #turns: SharedTurns;
-  readonly #policy: PolicySource;
+  readonly connectTimeoutMs: number;
+  readonly turns: SharedTurns;
+  readonly policy: PolicySource;
+  readonly outbox = new Outbox();
+  readonly keepHead = shareMessageHeads();
   readonly #now: () => number;
   readonly #idle: NodeConnection[] = [];
   readonly #all = new Set<NodeConnection>();
@@ -50,9 +47,6 @@ export class NodePool implements Disposable {
     leave: (ticket: NodeTicket) => this.#waiting.delete(ticket),
   };
   readonly #held: HeldConnections<NodeConnection>;
-  readonly #outbox = new Outbox();
-  readonly #keepHead = shareMessageHeads();
-  readonly #scratch = new ScratchBuffers(gatheredAtOnce);
   #sweep: NodeJS.Timeout | undefined;
   #sweepEveryMs = sweepMs;
   #sweptAt: number;
@@ -67,19 +61,18 @@ export class NodePool implements Disposable {
     this.#address = parseNodeAddress(options.httpUrl);
     this.#shares = new FairShares(options.connections);
     this.#held = new HeldConnections(options.heldConnections);
-    this.#turns = turns;
-    this.#policy = policy;
+    this.connectTimeoutMs = options.connectTimeoutMs;
+    this.turns = turns;
+    this.policy = policy;
     this.#now = now;
     this.#sweptAt = now();
     this.#sweep = this.#sweepEach(sweepMs);
   }
 
-  /** Number of calls waiting for a connection. */
   get waiting(): number {
     return this.#waiting.size;
   }
 
-  /** Calls the node; the response or the failure goes to the call's sink. */
   send(call: NodeCall): NodeFlow {
     if (this.#sweepEveryMs !== sweepMs) this.#wake();
     const ticket = new NodeTicket(call, this.#queue);
@@ -87,7 +80,7 @@ export class NodePool implements Disposable {
     if (connection !== undefined) this.#start(ticket, connection);
     else if (this.#waiting.isFull(call.caller, this.#options)) call.sink.fail("queueFull");
     else {
-      ticket.waitsUntil = this.#deadlineIn(call.timeoutMs);
+      ticket.waitsUntil = this.deadlineIn(call.timeoutMs);
       this.#waiting.add(ticket);
     }
     return ticket;
@@ -101,7 +94,7 @@ export class NodePool implements Disposable {
   /** Adds a caller to a waiting call. If that caller's own queue is full, the call waits only in the queues of the other callers. */
   #join(ticket: NodeTicket, caller: string): void {
     if (!this.#waiting.has(ticket)) return;
-    ticket.waitsUntil = this.#deadlineIn(ticket.call.timeoutMs);
+    ticket.waitsUntil = this.deadlineIn(ticket.call.timeoutMs);
     if (this.#waiting.sizeOf(caller) >= this.#options.queuedCallsPerCaller) return;
     this.#waiting.join(ticket, caller);
     // This caller may be allowed a connection where the previous callers were not.
@@ -116,29 +109,12 @@ export class NodePool implements Disposable {
 
   #connect(): NodeConnection | undefined {
     if (this.#all.size >= this.#options.connections) return undefined;
-    const connection = new NodeConnection(
-      this.#address,
-      { connectTimeoutMs: this.#options.connectTimeoutMs, deadlineIn: (waitMs) => this.#deadlineIn(waitMs) },
-      {
-        policy: this.#policy,
-        outbox: this.#outbox,
-        scratch: this.#scratch,
-        keepHead: this.#keepHead,
-        turns: this.#turns,
-        idle: (free) => this.#freed(free),
-        closed: (gone) => this.#gone(gone),
-        again: (ticket) => this.#again(ticket),
-        held: (waiting, isHeld) => {
-          if (isHeld) this.#held.add(waiting);
-          else this.#held.delete(waiting);
-        },
-      },
-    );
+    const connection = new NodeConnection(this.#address, this);
     this.#all.add(connection);
     return connection;
   }
 
-  #freed(connection: NodeConnection): void {
+  idle(connection: NodeConnection): void {
     this.#shares.release(connection);
     connection.idleSince = this.#clockMs;
     this.#idle.push(connection);
@@ -155,7 +131,7 @@ export class NodePool implements Disposable {
     }
   }
 
-  #gone(connection: NodeConnection): void {
+  closed(connection: NodeConnection): void {
     this.#all.delete(connection);
     this.#held.delete(connection);
     this.#shares.release(connection);
@@ -164,18 +140,23 @@ export class NodePool implements Disposable {
     this.#serveWaiting();
   }
 
-  #again(ticket: NodeTicket): void {
+  again(ticket: NodeTicket): void {
     const connection = this.#connect();
     if (connection !== undefined) this.#start(ticket, connection);
     else {
       // Another call has taken the connection. This call was already admitted, so the queue's limits are not checked again.
-      ticket.waitsUntil = this.#deadlineIn(ticket.call.timeoutMs);
+      ticket.waitsUntil = this.deadlineIn(ticket.call.timeoutMs);
       this.#waiting.add(ticket);
     }
   }
 
+  held(connection: NodeConnection, isHeld: boolean): void {
+    if (isHeld) this.#held.add(connection);
+    else this.#held.delete(connection);
+  }
+
   /** Returns the deadline of a wait. The deadline is never early, and at most two sweeps late. */
-  #deadlineIn(waitMs: number): number {
+  deadlineIn(waitMs: number): number {
     return this.#clockMs + waitMs + sweepMs;
   }
 

@@ -1,4 +1,3 @@
-/** A connection whose response is waiting for its client to read it. */
 type Held = Readonly<{ caller: string; cut: () => void }>;
 
 /**
@@ -15,7 +14,6 @@ export class HeldConnections<Connection extends Held> {
     this.#most = most;
   }
 
-  /** Adds a connection whose response has started to wait. */
   add(connection: Connection): void {
     this.#held.add(connection);
     if (this.#held.size <= this.#most) return;
@@ -25,7 +23,6 @@ export class HeldConnections<Connection extends Held> {
     slowest.cut();
   }
 
-  /** Removes a connection that is no longer waiting. */
   delete(connection: Connection): void {
     this.#held.delete(connection);
   }

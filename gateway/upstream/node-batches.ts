@@ -26,7 +26,6 @@ export type NodeBatch = NodeSender &
 export type NodeBatches = Readonly<{
   /** Returns how many of a caller's calls may currently go to the node together; 1 while the node is known not to serve that caller's batches. */
   items: (caller: string) => number;
-  /** Opens a client's batch, which is sent in pieces. */
   open: (caller: string) => NodeBatch;
 }>;
 

@@ -6,7 +6,6 @@ import type { TraceContext } from "#daemon/http/request-trace.ts";
 export const batchId = "null";
 
 export type NodeCall = Readonly<{
-  /** Key of the caller: callers are served round-robin. */
   caller: string;
   /** Memory budget for the response if it is buffered; absent for the gateway's own queries. */
   memory?: HeldBytes | undefined;
@@ -18,12 +17,10 @@ export type NodeCall = Readonly<{
   timeoutMs: number;
   /** Whether the call may be resent if a keep-alive connection turns out to be closed. */
   repeatable: boolean;
-  /** Trace context to propagate. */
   traceContext?: TraceContext | undefined;
   sink: ResponseSink;
 }>;
 
-/** Control over an in-flight call. */
 export type NodeFlow = ResponseFlow &
   Readonly<{
     /** Adds another caller that is waiting for the same response. While queued, the call also uses that caller's turns, and its timeout restarts. */
@@ -36,19 +33,16 @@ export type NodeSender = Readonly<{ send: (call: NodeCall) => NodeFlow }>;
 /** An upstream to which a gateway sends calls, and the number of calls that wait for one of its connections. */
 export type NodeUpstream = NodeSender & Readonly<{ waiting: number }>;
 
-/** Queue that a ticket may be in. */
 type TicketQueue = Readonly<{
   join: (ticket: NodeTicket, caller: string) => void;
   leave: (ticket: NodeTicket) => void;
 }>;
 
-/** Connection assigned to a ticket. */
 type TicketConnection = Readonly<{ resume: (ticket: NodeTicket) => void; cancel: (ticket: NodeTicket) => void }>;
 
 /** A call's position: in the queue until `waitsUntil`, then on a connection. The ticket lets the code that made the call control it. */
 export class NodeTicket implements NodeFlow {
   readonly call: NodeCall;
-  /** Deadline, on the pool's clock. */
   waitsUntil = 0;
   connection: TicketConnection | undefined;
   readonly #queue: TicketQueue;

@@ -2,7 +2,6 @@ import type { ResponseFailure } from "../errors.ts";
 import type { Socket } from "node:net";
 import { formatTraceHeaders } from "#daemon/http/request-trace.ts";
 import type { KeepMessageHead } from "../wire/message-head.ts";
-import type { ScratchBuffers } from "../wire/scratch-buffers.ts";
 import { ResponseBody } from "./response-body.ts";
 import { type NodeAddress, openNodeSocket } from "./node-socket.ts";
 import {
@@ -19,37 +18,30 @@ import type { PolicySource } from "../policy.ts";
 import type { Outbox } from "../wire/outbox.ts";
 import { type SharedTurns, TurnWait } from "../wire/shared-turns.ts";
 
-/** Max size of a response head. */
 const headBytes = 16_384;
 /** Size from which a piece of a streamed body is forwarded in its own buffer; a smaller piece would waste most of the buffer. */
 const ownBufferBytes = 16_384;
 
-/** Dependencies that a connection shares with its pool, and its callbacks to the pool. */
-export type ConnectionDependencies = Readonly<{
+/** What a connection uses of its pool. */
+export type ConnectionPool = Readonly<{
+  connectTimeoutMs: number;
+  /** Returns the deadline of a wait that starts now, on the clock that `expire` uses. */
+  deadlineIn: (waitMs: number) => number;
   policy: PolicySource;
   outbox: Outbox;
   turns: SharedTurns;
-  scratch: ScratchBuffers;
   keepHead: KeepMessageHead;
   idle: (connection: NodeConnection) => void;
   closed: (connection: NodeConnection) => void;
   /** Called with a call that got no response because the node had closed the keep-alive connection. */
   again: (ticket: NodeTicket) => void;
-  /** Called when the response starts or stops waiting for its reader. */
   held: (connection: NodeConnection, isHeld: boolean) => void;
-}>;
-
-type Limits = Readonly<{
-  connectTimeoutMs: number;
-  /** Returns the deadline of a wait that starts now, on the clock that `expire` uses. */
-  deadlineIn: (waitMs: number) => number;
 }>;
 
 /** One keep-alive connection to the node. It serves one call at a time and streams the response. */
 export class NodeConnection implements Disposable {
   readonly #address: NodeAddress;
-  readonly #limits: Limits;
-  readonly #dependencies: ConnectionDependencies;
+  readonly #pool: ConnectionPool;
   readonly #socket: Socket;
   readonly #readHead: ReturnType<typeof createResponseHeadReader>;
   #ticket: NodeTicket | undefined;
@@ -68,42 +60,40 @@ export class NodeConnection implements Disposable {
   idleSince = 0;
   share: number | undefined;
 
-  constructor(address: NodeAddress, limits: Limits, dependencies: ConnectionDependencies) {
+  constructor(address: NodeAddress, pool: ConnectionPool) {
     this.#address = address;
-    this.#limits = limits;
-    this.#dependencies = dependencies;
-    this.#readHead = createResponseHeadReader(dependencies.keepHead);
-    this.#turn = new TurnWait(dependencies.turns, () => {
+    this.#pool = pool;
+    this.#readHead = createResponseHeadReader(pool.keepHead);
+    this.#turn = new TurnWait(pool.turns, () => {
       if (!this.#paused) this.#socket.resume();
     });
     this.#socket = openNodeSocket(address, {
       connected: () => {
         this.#connected = true;
-        if (this.#ticket !== undefined) this.#deadline = limits.deadlineIn(this.#ticket.call.timeoutMs);
+        if (this.#ticket !== undefined) this.#deadline = pool.deadlineIn(this.#ticket.call.timeoutMs);
       },
       received: (bytes) => this.#receive(bytes),
       closed: () => this.#closed(),
     });
   }
 
-  /** Sends a call; the connection must be idle or new. */
   send(ticket: NodeTicket): void {
     const { requestStarts } = this.#address;
     const { call } = ticket;
     const trace = call.traceContext === undefined ? "" : formatTraceHeaders(call.traceContext);
     this.#ticket = ticket;
-    this.#deadline = this.#limits.deadlineIn(this.#connected ? call.timeoutMs : this.#limits.connectTimeoutMs);
-    const { body } = call; // A batch puts it together each time that it is requested.
-    this.#dependencies.outbox.write(this.#socket, `${requestStarts.of(body.length)}${trace}\r\n${body}`);
+    this.#deadline = this.#pool.deadlineIn(this.#connected ? call.timeoutMs : this.#pool.connectTimeoutMs);
+    // A batch joins its body on each access.
+    const { body } = call;
+    this.#pool.outbox.write(this.#socket, `${requestStarts.of(body.length)}${trace}\r\n${body}`);
   }
 
   resume(ticket: NodeTicket): void {
     if (this.#ticket !== ticket || !this.#paused) return;
-    this.#deadline = this.#limits.deadlineIn(ticket.call.timeoutMs);
+    this.#deadline = this.#pool.deadlineIn(ticket.call.timeoutMs);
     this.#proceed();
   }
 
-  /** Key of the caller whose call is in flight. */
   get caller(): string {
     return this.#ticket?.call.caller ?? "";
   }
@@ -139,7 +129,7 @@ export class NodeConnection implements Disposable {
     else if (body !== undefined) {
       const isLong = bytes.length >= ownBufferBytes;
       const isKept = isLong && body.isStreaming;
-      this.#receiveBody(ticket, body, { head: this.#head, bytes, isKept });
+      this.#receiveBody(ticket, this.#head, body, bytes, isKept);
       // A socket with a lot of pending data is read repeatedly in one event loop tick.
       if (isLong && this.#ticket === ticket && this.#turn.waitIfOver(() => ticket.call.caller)) this.#socket.pause();
       return isKept;
@@ -166,7 +156,7 @@ export class NodeConnection implements Disposable {
       if (body.length > 0) this.#receiveHead(ticket, body);
       return;
     }
-    const { responseBytes } = this.#dependencies.policy().settings.limits;
+    const { responseBytes } = this.#pool.policy().settings.limits;
     const failure = findFailure(head, responseBytes);
     const sink = failure === undefined ? ticket.call.sink : readErrorResponse(ticket.call, head, failure);
     if (sink === undefined) {
@@ -181,18 +171,13 @@ export class NodeConnection implements Disposable {
       return;
     }
     const limitBytes = failure === undefined ? responseBytes : errorBytes;
-    const { scratch } = this.#dependencies;
     const mayBegin = failure === undefined ? beginsAsJsonRpc : undefined;
-    this.#body = new ResponseBody(head, limitBytes, { sink, scratch, mayBegin, hold: () => this.#hold() });
-    this.#receiveBody(ticket, this.#body, { head, bytes: body, isKept: false });
+    this.#body = new ResponseBody(head, limitBytes, { sink, mayBegin, hold: () => this.#hold() });
+    this.#receiveBody(ticket, head, this.#body, body, false);
   }
 
-  #receiveBody(
-    ticket: NodeTicket,
-    body: ResponseBody,
-    { head, bytes, isKept }: Readonly<{ head: ResponseHead; bytes: Buffer; isKept: boolean }>,
-  ): void {
-    this.#deadline = this.#limits.deadlineIn(ticket.call.timeoutMs);
+  #receiveBody(ticket: NodeTicket, head: ResponseHead, body: ResponseBody, bytes: Buffer, isKept: boolean): void {
+    this.#deadline = this.#pool.deadlineIn(ticket.call.timeoutMs);
     const state = body.read(bytes, isKept);
     if (this.#ticket !== ticket) return;
     if (state === "done") this.#finish(head, () => body.end());
@@ -203,14 +188,14 @@ export class NodeConnection implements Disposable {
     if (this.#paused) return;
     this.#paused = true;
     this.#socket.pause();
-    this.#dependencies.held(this, true);
+    this.#pool.held(this, true);
   }
 
   #proceed(): void {
     if (!this.#paused) return;
     this.#paused = false;
     if (!this.#turn.isWaiting) this.#socket.resume();
-    this.#dependencies.held(this, false);
+    this.#pool.held(this, false);
   }
 
   #finish(head: ResponseHead, notify: () => void): void {
@@ -222,7 +207,7 @@ export class NodeConnection implements Disposable {
     this.#proceed();
     notify();
     if (!head.keepAlive) this.#socket.destroy();
-    else if (!this.#socket.destroyed) this.#dependencies.idle(this);
+    else if (!this.#socket.destroyed) this.#pool.idle(this);
   }
 
   #fail(failure: ResponseFailure): void {
@@ -237,10 +222,10 @@ export class NodeConnection implements Disposable {
     const ticket = this.#ticket;
     const head = this.#head;
     this.#ticket = undefined;
-    this.#dependencies.closed(this);
+    this.#pool.closed(this);
     if (ticket === undefined) return;
     if (head !== undefined && head.lengthBytes === undefined && !head.chunked) this.#body?.end();
-    else if (head === undefined && this.#served > 0 && ticket.call.repeatable) this.#dependencies.again(ticket);
+    else if (head === undefined && this.#served > 0 && ticket.call.repeatable) this.#pool.again(ticket);
     else {
       this.#body?.drop();
       (this.#sink ?? ticket.call.sink).fail("unavailable");

@@ -1,62 +1,13 @@
 import { WebSocket } from "ws";
 import { lookupName } from "#daemon/http/name-lookup.ts";
 import type { Logger } from "#daemon/log/log.ts";
-import { pauseWhileRunning, createBackoff } from "#daemon/time.ts";
+import { pauseWhileRunning, createBackoff, type Backoff } from "#daemon/time.ts";
 import { readObject } from "../json-rpc/read-object.ts";
 import { type NodeResponse, formatCall } from "../json-rpc/read-answer.ts";
 import { formatRpcError, rpcErrors } from "../errors.ts";
 
 /** Response to a call while the link is down, is lost, or the node takes too long. */
-export const unanswered: NodeResponse = {
-  kind: "error",
-  json: formatRpcError(rpcErrors.nodeUnavailable),
-};
-
-/** Calls over the node's WebSocket that are awaiting a response. */
-export type LinkCalls = Readonly<{
-  send: (socket: WebSocket, method: string, params: string) => Promise<NodeResponse>;
-  /** Completes the call whose id is in the message. */
-  settle: (message: ReadonlyMap<string, string>) => void;
-  /** Ends all calls after the connection is lost: no more responses will arrive. */
-  dropAll: () => void;
-}>;
-
-export function createLinkCalls(timeoutMs: number): LinkCalls {
-  const waiting = new Map<string, (answer: NodeResponse) => void>();
-  let lastId = 0;
-  return {
-    send: (socket, method, params) => {
-      lastId += 1;
-      const id = String(lastId);
-      socket.send(Buffer.from(formatCall(id, method, params), "latin1"), { binary: false });
-      const over = new AbortController();
-      const { promise, resolve } = Promise.withResolvers<NodeResponse>();
-      waiting.set(id, (answer) => {
-        over.abort();
-        resolve(answer);
-      });
-      // Responses that the node sent while this process was suspended are read before the timeout fires.
-      return pauseWhileRunning(timeoutMs, over.signal).then(() => {
-        if (over.signal.aborted) return promise;
-        waiting.delete(id);
-        return unanswered;
-      });
-    },
-    settle: (message) => {
-      const id = message.get("id") ?? "";
-      const answered = waiting.get(id);
-      waiting.delete(id);
-      const result = message.get("result");
-      const error = message.get("error");
-      if (result !== undefined) answered?.({ kind: "result", json: result });
-      else answered?.(error === undefined ? unanswered : { kind: "error", json: error });
-    },
-    dropAll: () => {
-      for (const answered of waiting.values()) answered(unanswered);
-      waiting.clear();
-    },
-  };
-}
+export const unanswered: NodeResponse = { kind: "error", json: formatRpcError(rpcErrors.nodeUnavailable) };
 
 /** Max size of a message from the node over WebSocket. */
 const messageBytes = 67_108_864;
@@ -72,115 +23,139 @@ export type NodeLinkEvents = Readonly<{
   notified: (subscription: string, result: string) => void;
 }>;
 
-/** One WebSocket to the node, reopened whenever it is lost. */
-export type NodeLink = Disposable &
-  Readonly<{
-    isOpen: () => boolean;
-    /** Returns the node's response; an error if the link is down, is lost, or the node takes too long. */
-    call: (method: string, params: string) => Promise<NodeResponse>;
-    /** Closes the connection and reconnects; meant for a connection that is open but silent. */
-    reset: () => void;
-    /** Connects at once if the next attempt is still pending: the node has been reached by other means. */
-    retryNow: () => void;
-  }>;
-
 /** `random` returns a number from 0 up to 1, which adds jitter to the connection attempts. */
 export type NodeLinkDependencies = Readonly<{ events: NodeLinkEvents; log: Logger; random: () => number }>;
 
-type LinkState = { socket: WebSocket | undefined; timer: NodeJS.Timeout | undefined; isOver: boolean };
+/** One WebSocket to the node, reopened with backoff whenever it is lost, until disposed of. */
+export class NodeLink implements Disposable {
+  readonly #options: NodeLinkOptions;
+  readonly #events: NodeLinkEvents;
+  readonly #log: ReturnType<typeof createLinkLogger>;
+  readonly #backoff: Backoff;
+  /** Receivers of the responses to calls in flight, by id. */
+  readonly #calls = new Map<string, (answer: NodeResponse) => void>();
+  #lastId = 0;
+  #socket: WebSocket | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #isOver = false;
 
-/** Connects to the node's WebSocket and reconnects, with backoff while the node can't be reached, until disposed of. */
-export function startNodeLink(options: NodeLinkOptions, { events, log, random }: NodeLinkDependencies): NodeLink {
-  const calls = createLinkCalls(options.timeoutMs);
-  const state: LinkState = { socket: undefined, timer: undefined, isOver: false };
-  const backoff = createBackoff({ initialMs: options.reconnectMs, maxMs: options.reconnectMaxMs }, { random });
-  const notify = createLinkLogger(options.url, log);
+  constructor(options: NodeLinkOptions, { events, log, random }: NodeLinkDependencies) {
+    this.#options = options;
+    this.#events = events;
+    this.#log = createLinkLogger(options.url, log);
+    this.#backoff = createBackoff({ initialMs: options.reconnectMs, maxMs: options.reconnectMaxMs }, { random });
+    this.#connect();
+  }
 
-  const receive = (data: Buffer) => {
-    const message = readObject(data.toString("latin1"));
-    // A message shows that the connection works; a connection may also be closed as soon as it is open.
-    if (message !== undefined) backoff.reset();
-    if (message?.get("method") !== '"eth_subscription"') {
-      if (message !== undefined) calls.settle(message);
-      return;
-    }
-    const params = readObject(message.get("params") ?? "");
-    const subscription = params?.get("subscription");
-    const result = params?.get("result");
-    if (subscription !== undefined && result !== undefined) events.notified(subscription, result);
-  };
-  const connect = () => {
-    state.timer = undefined;
-    const socket = new WebSocket(options.url, {
-      maxPayload: messageBytes,
-      lookup: lookupName,
-      perMessageDeflate: false,
+  get isOpen(): boolean {
+    return this.#socket?.readyState === WebSocket.OPEN;
+  }
+
+  /** Returns the node's response; an error if the link is down, is lost, or the node takes too long. */
+  async call(method: string, params: string): Promise<NodeResponse> {
+    if (this.#socket === undefined || !this.isOpen) return unanswered;
+    this.#lastId += 1;
+    const id = String(this.#lastId);
+    this.#socket.send(Buffer.from(formatCall(id, method, params), "latin1"), { binary: false });
+    const over = new AbortController();
+    const { promise, resolve } = Promise.withResolvers<NodeResponse>();
+    this.#calls.set(id, (answer) => {
+      over.abort();
+      resolve(answer);
     });
-    state.socket = socket;
+    // Responses that the node sent while this process was suspended are read before the timeout fires.
+    await pauseWhileRunning(this.#options.timeoutMs, over.signal);
+    if (over.signal.aborted) return promise;
+    this.#calls.delete(id);
+    return unanswered;
+  }
+
+  /** Closes the connection and reconnects; meant for a connection that is open but silent. */
+  reset(): void {
+    this.#socket?.terminate();
+  }
+
+  /** Connects at once if the next attempt is still pending: the node has been reached by other means. */
+  retryNow(): void {
+    if (this.#timer === undefined) return;
+    clearTimeout(this.#timer);
+    this.#connect();
+  }
+
+  [Symbol.dispose](): void {
+    this.#isOver = true;
+    clearTimeout(this.#timer);
+    this.#socket?.terminate();
+  }
+
+  #connect(): void {
+    this.#timer = undefined;
+    const { url, timeoutMs } = this.#options;
+    const socket = new WebSocket(url, { maxPayload: messageBytes, lookup: lookupName, perMessageDeflate: false });
+    this.#socket = socket;
     let wasOpen = false;
     const settled = new AbortController();
-    void giveUpAfter(options.timeoutMs, settled.signal, (error) => {
-      if (!state.isOver) notify("unreachable", error);
+    const failed = (error: Error) => {
+      if (!wasOpen && !this.#isOver) this.#log("unreachable", error);
+    };
+    const giveUp = async () => {
+      // The handshake timeout in `ws` would also count time during which this process was suspended.
+      await pauseWhileRunning(timeoutMs, settled.signal);
+      if (settled.signal.aborted) return;
+      failed(new Error(`no response to the handshake within ${timeoutMs} ms`));
       socket.terminate();
-    });
+    };
+    void giveUp();
     socket.on("open", () => {
       wasOpen = true;
       settled.abort();
-      notify("open");
-      events.opened();
+      this.#log("open");
+      this.#events.opened();
     });
-    socket.on("message", receive);
+    socket.on("message", (data: Buffer) => this.#receive(data));
     // A "close" event follows.
-    socket.on("error", (error) => {
-      if (!wasOpen && !state.isOver) notify("unreachable", error);
-    });
+    socket.on("error", failed);
     socket.on("close", () => {
       settled.abort();
-      state.socket = undefined;
-      calls.dropAll();
-      if (wasOpen && !state.isOver) notify("lost");
-      if (wasOpen) events.lost();
-      if (!state.isOver) state.timer = setTimeout(connect, backoff.nextMs());
+      this.#socket = undefined;
+      for (const answered of this.#calls.values()) answered(unanswered);
+      this.#calls.clear();
+      if (wasOpen && !this.#isOver) this.#log("lost");
+      if (wasOpen) this.#events.lost();
+      if (!this.#isOver) this.#timer = setTimeout(() => this.#connect(), this.#backoff.nextMs());
     });
-  };
-  connect();
-  return {
-    isOpen: () => state.socket?.readyState === WebSocket.OPEN,
-    reset: () => state.socket?.terminate(),
-    retryNow: () => {
-      if (state.timer === undefined) return;
-      clearTimeout(state.timer);
-      connect();
-    },
-    call: async (method, params) => {
-      const { socket } = state;
-      return socket?.readyState === WebSocket.OPEN ? calls.send(socket, method, params) : unanswered;
-    },
-    [Symbol.dispose]: () => {
-      state.isOver = true;
-      clearTimeout(state.timer);
-      state.socket?.terminate();
-    },
-  };
+  }
+
+  #receive(data: Buffer): void {
+    const message = readObject(data.toString("latin1"));
+    if (message === undefined) return;
+    // A message shows that the connection works; a connection may also be closed as soon as it is open.
+    this.#backoff.reset();
+    const [result, error, id = ""] = ["result", "error", "id"].map((name) => message.get(name));
+    if (message.get("method") === '"eth_subscription"') {
+      const params = readObject(message.get("params") ?? "");
+      const [subscription, notified] = [params?.get("subscription"), params?.get("result")];
+      if (subscription !== undefined && notified !== undefined) this.#events.notified(subscription, notified);
+      return;
+    }
+    const answered = this.#calls.get(id);
+    this.#calls.delete(id);
+    if (result !== undefined) answered?.({ kind: "result", json: result });
+    else answered?.(error === undefined ? unanswered : { kind: "error", json: error });
+  }
 }
 
-/** Aborts a handshake when it times out. The timeout in `ws` would also count time during which this process was suspended. */
-async function giveUpAfter(ms: number, settled: AbortSignal, giveUp: (error: Error) => void): Promise<void> {
-  await pauseWhileRunning(ms, settled);
-  if (!settled.aborted) giveUp(new Error(`no response to the handshake within ${ms} ms`));
-}
-
-type LinkWord = "open" | "lost" | "unreachable";
+type LinkState = "open" | "lost" | "unreachable";
 
 /** Logs changes in the connection's state: once per change, not per attempt. */
-function createLinkLogger(url: string, log: Logger): (word: LinkWord, error?: Error) => void {
+function createLinkLogger(url: string, log: Logger): (state: LinkState, error?: Error) => void {
   const { host } = new URL(url);
-  let last: LinkWord | undefined;
-  return (word, error) => {
-    if (word === last) return;
-    last = word;
-    if (word === "open") log.info({ event: "upstream-connected", host }, "connected to the node's WebSocket");
-    else if (word === "lost")
+  let last: LinkState | undefined;
+  return (state, error) => {
+    if (state === last) return;
+    last = state;
+    if (state === "open") log.info({ event: "upstream-connected", host }, "connected to the node's WebSocket");
+    else if (state === "lost")
       log.warn({ event: "upstream-disconnected", host }, "lost the node's WebSocket; reconnecting");
     else {
       log.warn(

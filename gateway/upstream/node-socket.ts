@@ -6,7 +6,6 @@ import { TextsByLength } from "../wire/message-head.ts";
 /** HTTP address of the node, and the constant parts of every request to it: its head, as binary strings, up to the end of the Content-Length line. */
 export type NodeAddress = Readonly<{ secure: boolean; host: string; port: number; requestStarts: TextsByLength }>;
 
-/** Parses the address in a URL and builds the head for every request to it. */
 export function parseNodeAddress(httpUrl: string): NodeAddress {
   const url = new URL(httpUrl);
   const credentials = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`;
@@ -22,14 +21,12 @@ export function parseNodeAddress(httpUrl: string): NodeAddress {
   };
 }
 
-/** Max bytes of one read. */
 const readBytes = 65_536;
 
 export type NodeSocketEvents = Readonly<{
   connected: () => void;
   /** Called with received bytes. The next read overwrites them unless this callback returns true, which transfers ownership to the receiver. */
   received: (bytes: Buffer) => boolean;
-  /** Called when the connection closes, for whatever reason. */
   closed: () => void;
 }>;
 

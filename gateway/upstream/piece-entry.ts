@@ -4,17 +4,13 @@ import type { TraceContext } from "#daemon/http/request-trace.ts";
 import type { TypicalResponses } from "./typical-responses.ts";
 import type { NodeCall, NodeFlow, NodeSender } from "./node-call.ts";
 
-/** Callbacks from an entry to its piece. */
 type EntryPiece = Readonly<{
-  /** Called when the entry's call is cancelled. */
   left: () => void;
-  /** Called when another caller waits for the response. */
   joined: (caller: string) => void;
 }>;
 
 /** A call in a piece: an entry, or a plain read that serves as its own entry. */
 export type PieceCall = Readonly<{
-  /** The call's id, as JSON text. */
   id: string;
   /** Text that contains the call's request, and the offsets of the request within that text. */
   text: string;
@@ -25,7 +21,6 @@ export type PieceCall = Readonly<{
   caller: string;
   memory?: HeldBytes | undefined;
   traceContext?: TraceContext | undefined;
-  /** Whether the call was cancelled or has its response. */
   isOver: boolean;
   answer: (text: string) => void;
   /** Delivers the responses to this call, to the call at `from`, and to as many calls after that as possible; returns how many. */
@@ -37,45 +32,30 @@ export type PieceCall = Readonly<{
 /** One call in a piece. If the call is resent alone, the entry controls the resent call, too. */
 export class PieceEntry implements NodeFlow, PieceCall {
   readonly call: NodeCall;
+  readonly id: string;
+  readonly text: string;
   readonly startsAt = 0;
+  readonly endsAt: number;
+  readonly timeoutMs: number;
+  readonly caller: string;
+  readonly memory: HeldBytes | undefined;
+  readonly traceContext: TraceContext | undefined;
+  isOver = false;
   readonly #piece: EntryPiece;
   #own: NodeFlow | undefined;
   /** Created when the first other caller joins. */
   #joiners: Set<string> | undefined;
-  /** Whether the call was cancelled or has its response. */
-  isOver = false;
 
   constructor(call: NodeCall, piece: EntryPiece) {
     this.call = call;
+    this.id = call.id;
+    this.text = call.body;
+    this.endsAt = call.body.length;
+    this.timeoutMs = call.timeoutMs;
+    this.caller = call.caller;
+    this.memory = call.memory;
+    this.traceContext = call.traceContext;
     this.#piece = piece;
-  }
-
-  get id(): string {
-    return this.call.id;
-  }
-
-  get text(): string {
-    return this.call.body;
-  }
-
-  get endsAt(): number {
-    return this.call.body.length;
-  }
-
-  get timeoutMs(): number {
-    return this.call.timeoutMs;
-  }
-
-  get caller(): string {
-    return this.call.caller;
-  }
-
-  get memory(): HeldBytes | undefined {
-    return this.call.memory;
-  }
-
-  get traceContext(): TraceContext | undefined {
-    return this.call.traceContext;
   }
 
   answer(text: string): void {

@@ -1,6 +1,5 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { ScratchBuffers } from "../wire/scratch-buffers.ts";
 import { ResponseBody, type BodyState } from "./response-body.ts";
 
 type Framing = Readonly<{ chunked: boolean; lengthBytes: number | undefined }>;
@@ -8,7 +7,6 @@ type Taken = Readonly<{ kind: "whole" | "chunk" | "begin" | "end"; text: string 
 type Reading = Readonly<{ wantsWhole?: boolean; mostBytes?: number; framing?: Framing; onChunk?: () => boolean }>;
 
 const inChunks = { chunked: true, lengthBytes: undefined };
-const scratch = new ScratchBuffers();
 
 /**
  * Reads a body from one buffer that each read overwrites, as the socket does; returns how far it was read and what the
@@ -34,7 +32,7 @@ function read(reads: readonly string[], options: Reading = {}) {
   const hold = () => {
     holds += 1;
   };
-  const body = new ResponseBody({ status: 200, keepAlive: true, ...framing }, mostBytes, { sink, scratch, hold });
+  const body = new ResponseBody({ status: 200, keepAlive: true, ...framing }, mostBytes, { sink, hold });
   const place = Buffer.alloc(200_000);
   let state: BodyState = "more";
   for (const text of reads) {

@@ -14,7 +14,6 @@ import { createTextSink } from "../responses/text-sink.ts";
 import { skipSpace } from "../json-rpc/json-scanner.ts";
 import { batchId, type NodeCall } from "./node-call.ts";
 
-/** Properties of the body of the node's HTTP response, taken from the response head. */
 export type ResponseHead = Readonly<{
   status: number;
   /** Absent if the body is chunked or ends when the connection closes. */
@@ -89,7 +88,6 @@ function readResponseHead(head: string): ResponseHead | undefined {
   return { status: Number(status), lengthBytes, chunked, keepAlive };
 }
 
-/** Returns the failure that a response with this head represents, or undefined if it is a valid response. */
 export function findFailure({ status, lengthBytes }: ResponseHead, responseBytes: number): ResponseFailure | undefined {
   if (status === 502 || status === 503) return "unavailable";
   if (status === 429) return "limited";

@@ -1,5 +1,9 @@
 import { createUnlimitedBudget, isAt, notJson, skipValue } from "../json-rpc/json-scanner.ts";
-import { answerDepth, answerStart, resultStart } from "./batch-responses.ts";
+import { answerDepth } from "./batch-responses.ts";
+
+/** Start of most nodes' results, up to the id, and the text that follows the id. */
+const answerStart = '{"jsonrpc":"2.0","id":';
+const resultStart = ',"result":';
 
 const openBracket = 0x5b;
 const closeBracket = 0x5d;

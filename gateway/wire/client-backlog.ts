@@ -1,7 +1,6 @@
 import type { ClientBytes } from "#daemon/memory/connection-memory.ts";
-import { copyToOwnMemory } from "./received-bytes.ts";
+import { copyToOwnMemory } from "#daemon/memory/received-bytes.ts";
 
-/** Writable side of a client: a socket or a node:http response. */
 type WrittenTo = Readonly<{
   writableNeedDrain: boolean;
   writableLength: number;
@@ -52,7 +51,6 @@ export class ClientBacklog implements Disposable {
     return this.isWaiting || this.#target.writableLength > 0;
   }
 
-  /** Number of bytes that are waiting here, excluding those buffered by the target. */
   get bytes(): number {
     return this.#bytes;
   }
@@ -87,7 +85,6 @@ export class ClientBacklog implements Disposable {
     return !this.#isFull;
   }
 
-  /** Releases everything after the client disconnected. */
   [Symbol.dispose](): void {
     this.#hold(-this.#bytes - this.#counted);
     this.#queue = [];
@@ -118,7 +115,6 @@ export class ClientBacklog implements Disposable {
     for (const run of then) run();
   }
 
-  /** Writes a head and the bytes after it together. */
   #send(head: Buffer, bytes: Buffer): boolean {
     if (head.length === 0) return this.#target.write(bytes);
     if (bytes.length <= copiedBytes) return this.#target.write(Buffer.concat([head, bytes]));

@@ -1,12 +1,10 @@
 import { memoize } from "#daemon/memoize.ts";
 
-/** The empty line that ends the head of an HTTP message. */
 export const headEnd = Buffer.from("\r\n\r\n");
 
 /** The head of an HTTP message: the bytes before the value of its Content-Length, and the bytes after it. */
 export type MessageHead = Readonly<{ before: Uint8Array; after: Uint8Array }>;
 
-/** Position of the body in a message that starts with a known head. */
 export type BodyLocation = Readonly<{ startsAt: number; lengthBytes: number }>;
 
 const zero = 0x30;
@@ -27,7 +25,6 @@ export function createMessageHead(head: string): MessageHead | undefined {
 /** Max number of shared heads, and max length of each. */
 const shared = { max: 64, nameLength: 2_048 };
 
-/** Stores heads, like `createMessageHead`. */
 export type KeepMessageHead = typeof createMessageHead;
 
 /**
@@ -58,7 +55,6 @@ export function findBodyLocation(bytes: Buffer, { before, after }: MessageHead):
   return { startsAt: at + after.length, lengthBytes };
 }
 
-/** Returns whether bytes start with this part. */
 export function beginsWith(bytes: Buffer, part: Uint8Array): boolean {
   return hasAt(bytes, 0, part);
 }

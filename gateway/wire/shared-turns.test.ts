@@ -1,7 +1,4 @@
 import { describe, expect, it } from "vitest";
-import { BatchPiece } from "../upstream/batch-piece.ts";
-import { type ResponseSink, finishedFlow } from "../responses/response-sink.ts";
-import type { NodeCall } from "../upstream/node-call.ts";
 import { SharedTurns, createTurns, turnBytes, CallerRounds } from "./shared-turns.ts";
 
 /** Ticks on a clock that only work advances; the test starts each tick. */
@@ -47,14 +44,6 @@ describe("SharedTurns", () => {
     expect(turns.isOver()).toBe(true);
     nextTurn();
     expect(turns.isOver()).toBe(false);
-  });
-
-  it("are taken only while there is something to wait or to request", () => {
-    const { turns, nextTurn } = turnsByHand();
-    expect(nextTurn()).toBe(false);
-    turns.isOver();
-    expect(nextTurn()).toBe(true);
-    expect(nextTurn()).toBe(false);
   });
 
   it("give the thread to everything else after each turn, however much waits", () => {
@@ -103,8 +92,6 @@ describe("SharedTurns", () => {
   });
 });
 
-const answer = (id: number) => `{"jsonrpc":"2.0","id":${id},"result":"0x${id}"}`;
-
 /** Ticks on a clock that the test sets; the test also runs the later ticks. */
 function turnsAtSetTime() {
   const state = { now: 0 };
@@ -147,42 +134,6 @@ describe("work in a turn whose time is over", () => {
       next();
       expect(steps).toBe(turn);
     }
-  });
-
-  it("is the handing out of a long answer to a batch, too", () => {
-    const { shared, use, next } = turnsAtSetTime();
-    const answers: string[] = [];
-    let toPiece: ResponseSink | undefined;
-    const pool = {
-      send: ({ sink }: NodeCall) => {
-        toPiece = sink;
-        return { ...finishedFlow, join: () => undefined };
-      },
-    };
-    const piece = new BatchPiece(
-      { items: 100, responseBytes: 1_000_000 },
-      { pool, turns: shared, refused: () => undefined, cutAfter: () => undefined },
-    );
-    const sink = {
-      text: (json: string) => void answers.push(json),
-      bytes: () => undefined,
-      begin: () => undefined,
-      chunk: () => true,
-      end: () => undefined,
-      fail: () => undefined,
-    };
-    for (const id of [1, 2]) {
-      piece.add({ caller: "a", id: String(id), body: "", timeoutMs: 1, repeatable: true, sink });
-    }
-    piece.send();
-    toPiece?.begin(undefined, "node");
-    toPiece?.chunk(Buffer.from(`[${answer(1)},`));
-    toPiece?.chunk(Buffer.from(`${answer(2)}]`));
-    use();
-    toPiece?.end();
-    expect(answers).toEqual([]);
-    next();
-    expect(answers).toEqual([answer(1), answer(2)]);
   });
 });
 

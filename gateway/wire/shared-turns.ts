@@ -3,9 +3,8 @@ const turnMs = 1;
 /** Max number of work items started in one tick: part of their work, mainly further reading, is done after the tick. */
 const perTurnMax = 8;
 
-/** A clock, and a way to run functions in a later event loop tick. */
+/** A monotonic clock, and a way to run functions in a later event loop tick. */
 export type TurnSource = Readonly<{
-  /** Returns the milliseconds of a monotonic clock. */
   now: () => number;
   /** Runs a function in a later tick, after everything received by then has been processed. */
   later: (run: () => void) => void;
@@ -99,12 +98,10 @@ export function createTurns(turns: SharedTurns, caller: string): Turns {
       return;
     }
   };
-  const run: Turns["run"] = (step, isOver) => {
-    // Work started by the node's responses is treated like work from clients: both wait when a tick's time is over.
-    if (turns.isOver()) turns.wait(caller, () => goOn(step, isOver));
-    else goOn(step, isOver);
+  // Work started by the node's responses is treated like work from clients: both wait when a tick's time is over.
+  return {
+    run: (step, isOver) => (turns.isOver() ? turns.wait(caller, () => goOn(step, isOver)) : goOn(step, isOver)),
   };
-  return { run };
 }
 
 /** One connection's position in the queue for turns. */
@@ -134,10 +131,8 @@ export class TurnWait {
   /** Waits for the caller's next turn before a short single call, if the caller may not start another in this tick. Returns whether it waits. */
   waitToBegin(caller: () => string): boolean {
     if (this.#isWaiting) return true;
-    if (!this.#turns.isOver()) return false;
-    const key = caller();
-    if (this.#turns.mayBegin(key)) return false;
-    this.#wait(key);
+    if (!this.#turns.isOver() || this.#turns.mayBegin(caller())) return false;
+    this.#wait(caller());
     return true;
   }
 

@@ -20,7 +20,6 @@ export type OverviewOptions = Readonly<{
 
 export type OverviewDependencies = Readonly<{ clock: Pick<Clock, "wallMs">; log: Logger; mask: Mask }>;
 
-const bodyLimitBytes = 1_024;
 const requestTimeoutMs = 10_000;
 
 const sharedAssets = ["elements.js", "figures.js", "page.css", "times.js"];
@@ -34,7 +33,7 @@ export async function startOverview(
   for (const { url } of targets) mask.hide(url);
   const resources = new AsyncDisposableStack();
   try {
-    const app = createApp({ bodyLimitBytes, isAllowedHost: createAllowedHostCheck(options) }, { log, mask });
+    const app = createApp({ isAllowedHost: createAllowedHostCheck(options) }, { log, mask });
     addAssets(app, "sidecar/overview/assets");
     addAssets(app, "status/page/assets", sharedAssets);
     const watches = targets.map((target) => resources.use(watchTarget(target, { clock, log })));

@@ -192,67 +192,13 @@ describe("who gives way", () => {
   });
 });
 
-describe("the operators' listener", () => {
-  test("has thirty-two connections: its own idle ones give way, and where none is idle, a new one is refused", async () => {
-    const budget = budgetOf(1_024, () => 0);
-    const port = await serve(budget.operators(), () => true);
-    const held: Awaited<ReturnType<typeof answered>>[] = [];
-    for (let at = 0; at < 33; at += 1) held.push(await answered(port));
-    await soon(() => held.some(({ isClosed }) => isClosed));
-    const kept = held.filter(({ isClosed }) => !isClosed);
-    for (const { ask } of kept) ask("/late");
-    await soon(() => late.length === 32);
-    const refused = open(port);
-    await soon(() => refused.isClosed);
-    expect(refused.text).toMatch(/^HTTP\/1\.1 503 Service Unavailable\r\n/);
-  });
-});
-
 describe("one address", () => {
-  test("has at most what the setting says, and a proxy's is nobody's own", async () => {
-    const budget = budgetOf(1_024, () => 0, { connectionsPerAddress: 2 });
-    const port = await serve(budget.listener({ name: "public" }), (address) => address === "127.0.2.9");
-    const held = [open(port, "127.0.2.1"), open(port, "127.0.2.1")];
-    for (const { ask } of held) ask("/busy");
-    await soon(() => budget.state().open === 2);
-    const third = open(port, "127.0.2.1");
-    await soon(() => third.isClosed);
-    expect(third.text).toMatch(
-      /^HTTP\/1\.1 429 Too Many Requests\r\n[^]*too many connections from this address; close some first\n$/,
-    );
-    for (const address of ["127.0.2.2", "127.0.2.9", "127.0.2.9", "127.0.2.9"]) await answered(port, address);
-    held[0]?.socket.destroy();
-    await soon(() => budget.state().open === 5);
-    await answered(port, "127.0.2.1");
-    expect(await budget.metrics.metrics()).toContain(
-      'gatehouse_connections_rejected_total{listener="public",reason="address"} 1',
-    );
-    expect(budget.state().fullForMs).toBeUndefined();
-  });
-
   test("closes its own idle connection for a new one", async () => {
     const budget = budgetOf(1_024, () => 0, { connectionsPerAddress: 1 });
     const port = await serve(budget.listener({ name: "public" }));
     const first = await answered(port);
     await answered(port);
     await soon(() => first.isClosed);
-  });
-
-  test("makes so many connections a second, and is closed without a word beyond that; a proxy's is not", async () => {
-    const budget = budgetOf(1_024, () => 0, { newConnectionsPerAddress: 2, connectionsPerAddress: 6 });
-    const port = await serve(budget.listener({ name: "public" }), (address) => address === "127.0.2.9");
-    for (let at = 0; at < 6; at += 1) await answered(port, "127.0.2.1");
-    const refused = open(port, "127.0.2.1");
-    refused.ask();
-    await soon(() => refused.isClosed);
-    expect(refused.text).toBe("");
-    expect(budget.state().open).toBe(6);
-    for (const address of ["127.0.2.2", ...Array.from({ length: 8 }, () => "127.0.2.9")]) await answered(port, address);
-    now = 500;
-    await answered(port, "127.0.2.1");
-    expect(await budget.metrics.metrics()).toContain(
-      'gatehouse_connections_rejected_total{listener="public",reason="rate"} 1',
-    );
   });
 });
 

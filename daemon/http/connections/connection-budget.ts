@@ -7,9 +7,7 @@ import { createConnectionMetrics } from "./connection-metrics.ts";
 import { type Descriptors, countOwnDescriptors } from "./descriptors.ts";
 import { ListenerConnections } from "./listener-connections.ts";
 
-/** A listener's share of the process's connections. */
 export type ListenerShare = Readonly<{
-  /** Name in metrics. */
   name: string;
   /** Whether the listener leaves a quarter of the connections to other listeners, because it is public. */
   leavesRoom?: boolean;
@@ -43,7 +41,6 @@ export type ConnectionBudget = Disposable &
 
 export type ConnectionBudgetDependencies = Readonly<{
   descriptors: Descriptors;
-  /** Bytes that the process may use, and its heap limit. */
   memoryBytes: number;
   heapBytes: number;
   metrics: Registry;
@@ -61,9 +58,7 @@ const memoryShare = 1 / 4;
 const connectionHeapBytes = 20 * 1_024;
 /** Share of the heap limit for connections; V8's young generation takes up to 96 MiB of the heap, a service's own code and data some 40 MiB. */
 const heapShare = 1 / 3;
-/** Min connection limit, even if memory is short. */
 const memoryMin = 64;
-/** Interval between checks of the process's open descriptors. */
 const updateIntervalMs = 1_000;
 /** If the descriptor limit is low, the reserve is at most this share of it; clients get the rest. */
 const reserveShare = 3 / 4;
@@ -155,7 +150,6 @@ export function createConnectionBudget(
   };
 }
 
-/** Computes the connection limit from memory and heap size. */
 function computeConnectionLimit({
   memoryBytes,
   heapBytes,
@@ -180,7 +174,6 @@ function findBound(
   return max === maxByMemory ? "memory" : "descriptors";
 }
 
-/** Creates the connection budget for this process, based on its memory and its file descriptor limit. */
 export function limitProcessConnections(
   settings: ConnectionSettings,
   { metrics }: Readonly<{ metrics: Registry }>,

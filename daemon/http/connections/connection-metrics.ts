@@ -3,13 +3,11 @@ import { Counter, Gauge, type GaugeConfiguration, type Registry } from "prom-cli
 /** Reason for refusing a connection: the total limit, the address's limit, or the address's rate. */
 export type ConnectionRejection = "full" | "address" | "rate";
 
-/** Counters of connections that were refused, or closed to free slots for others. */
 export type ConnectionMetrics = Readonly<{
   refused: (listener: string, reason: ConnectionRejection) => void;
   shed: (listener: string) => void;
 }>;
 
-/** Gauge values, read at each scrape. */
 export type DisplayedConnections = Readonly<{ open: () => ReadonlyMap<string, number>; max: () => number }>;
 
 /** Creates the Prometheus metrics for connections. `process_open_fds` and `process_max_fds` cover descriptors of all kinds. */

@@ -1,6 +1,5 @@
 import { readdirSync, statSync } from "node:fs";
 
-/** The file descriptors of this process. */
 export type Descriptors = Readonly<{
   /** Max open descriptors; Infinity if unlimited. Node raises its soft limit to the hard one at startup. */
   limit: number;

@@ -18,14 +18,12 @@ export type ConnectionServer = Readonly<{
 /** Time without progress after which a closing connection is destroyed. */
 const closingMs = 1_000;
 
-/** A client's connection to a listener. */
 export class HeldConnection {
   readonly socket: Socket;
   /** Address key under which the connection is counted; undefined: not counted. */
   address: string | undefined;
   /** Undefined if node:http serves the connection. */
   server: ConnectionServer | undefined;
-  /** Closes the connection of a client that doesn't read. */
   cut: () => void;
   #request: IncomingMessage | undefined;
   #underWay = 0;
@@ -74,7 +72,6 @@ export class HeldConnection {
     return this.#taking !== undefined && nowMs - this.#taking.sinceMs > forMs;
   }
 
-  /** Marks the connection as a WebSocket. */
   upgrades(): void {
     this.#isUpgraded = true;
   }
@@ -117,7 +114,6 @@ const unfinishedGraceMs = 3_000;
 const order = ["new", "kept", "unfinished"] as const;
 const graceMs = { new: newGraceMs, kept: 0, unfinished: unfinishedGraceMs } as const;
 
-/** Limits on the number of connections closed, and on their addresses. */
 export type ShedOptions = Readonly<{
   nowMs: number;
   max: number;

@@ -6,32 +6,35 @@ import type { ConnectionMetrics, ConnectionRejection } from "./connection-metric
 import { HeldConnection, type ConnectionServer, chooseToShed } from "./held-connection.ts";
 import { formatRejection, rejectConnection } from "./rejected-connection.ts";
 
-/** Limits on a listener's connections within the process. */
 export type ListenerRoom = Readonly<{
-  /** Name in metrics. */
   name: string;
-  /** Current connection limit of this listener. */
   max: () => number;
-  /** Current connection limit per address. */
   maxPerAddress: () => number;
-  /** Checks whether an address may open another connection now, and if so, counts the connection. */
+  /** Counts a new connection of an address, or returns false if its rate is exceeded. */
   mayMake: (address: string) => boolean;
-  /** Whether the process has a free connection slot; checked after this listener's own limit. */
+  /** Whether the process has a free connection slot. */
   hasRoom: () => boolean;
-  /** Frees slots by closing idle connections of other listeners; false if there are none. */
+  /** Closes idle connections of other listeners; false if there are none. */
   shedElsewhere: () => boolean;
-  /** Called when a connection was refused, or idle ones were closed, because a limit was reached. */
+  /** Called when a limit was reached. */
   wasFull: () => void;
   metrics: ConnectionMetrics;
   clock: () => number;
 }>;
 
+/** How long a client may read nothing of its pending output, keep its connection idle, and take to send a request. */
+export type ConnectionTimeouts = Readonly<{
+  slowReaderTimeoutMs: number;
+  idleTimeoutMs: number;
+  requestTimeoutMs: number;
+}>;
+
+/** Timeout for the first bytes of a new connection, as in node:http. */
+const firstBytesMs = 10_000;
+
 /** Share of the connections that is closed at once to free slots: scanning all connections for each new one would cost too much. */
 const shedShare = 1 / 64;
-/**
- * Share of the connections that is closed at once for addresses over their share. It is higher because a client that immediately reopens
- * closed connections makes others pay for each scan.
- */
+/** The same for addresses over their share: a client that immediately reopens closed connections makes others pay for each scan. */
 const shedShareOfGreedy = 1 / 16;
 /** Time until the next scan for idle connections after one that found none. */
 const checkAgainMs = 100;
@@ -41,12 +44,10 @@ const leavingMax = 16;
 /** Time that a stopping listener waits for a client that doesn't read its pending output. */
 const deafMs = 2_000;
 
-const full = formatRejection("503 Service Unavailable", "too many connections; retry later", ["Retry-After: 1"]);
-const addressFull = formatRejection(
-  "429 Too Many Requests",
-  "too many connections from this address; close some first",
-  ["Retry-After: 1"],
-);
+const retryAfter = ["Retry-After: 1"];
+const full = formatRejection("503 Service Unavailable", "too many connections; retry later", retryAfter);
+const addressMessage = "too many connections from this address; close some first";
+const addressFull = formatRejection("429 Too Many Requests", addressMessage, retryAfter);
 
 /** The connections of a listener: limited, and tracked by state. Idle connections are closed before a new one is refused. */
 export class ListenerConnections {
@@ -64,7 +65,11 @@ export class ListenerConnections {
     return this.#held.size;
   }
 
-  /** Current connection limit. */
+  /** Time by the clock of the connections' activity. */
+  get nowMs(): number {
+    return this.#room.clock();
+  }
+
   get max(): number {
     return this.#room.max();
   }
@@ -74,7 +79,7 @@ export class ListenerConnections {
     return this.#leaving;
   }
 
-  /** Limits a server's connections. Install it as the last connection handler, so that no work is done for a connection that is about to be refused. */
+  /** Limits a server's connections. Install it last, so that no work is done for a connection that is about to be refused. */
   bound(server: Server): void {
     server.on("request", (request: IncomingMessage, response: ServerResponse) =>
       this.#held.get(request.socket)?.beginRequest(request, response, this.#room.clock),
@@ -89,9 +94,8 @@ export class ListenerConnections {
   }
 
   /**
-   * Limits the number and rate of connections per address. Call it before installing anything that reads the client's address from the
-   * connection, such as a PROXY protocol header, so that it sees the resulting address. A peer that is a proxy represents many clients, and
-   * is not limited.
+   * Limits the number and rate of connections per address, but not those of proxies, which carry many clients. Call it before installing
+   * anything that reads the client's address from the connection, such as a PROXY protocol header, so that it sees the resulting address.
    */
   boundAddresses(server: Server, isProxy: (remoteAddress: string) => boolean): void {
     filterConnections(server, (remoteAddress) => {
@@ -119,15 +123,35 @@ export class ListenerConnections {
     if (held !== undefined) held.cut = cut;
   }
 
-  /** Closes the connections whose clients have read none of their pending output for `forMs`. Call it about once a second. */
-  cutSlowReaders(forMs: number): void {
-    const nowMs = this.#room.clock();
-    for (const held of this.#held.values()) if (held.takesNothing(nowMs, forMs)) held.cut();
+  /**
+   * Closes connections until disposed of: those whose clients read none of their pending output, and those that node:http doesn't serve and
+   * that send nothing, or no complete request, for too long.
+   */
+  expire(timeouts: ConnectionTimeouts): Disposable {
+    const { slowReaderTimeoutMs, idleTimeoutMs, requestTimeoutMs } = timeouts;
+    const intervalMs = Math.min(1_000, slowReaderTimeoutMs / 2, idleTimeoutMs / 2, requestTimeoutMs / 2);
+    const maxMs = {
+      new: Math.min(firstBytesMs, idleTimeoutMs),
+      kept: idleTimeoutMs,
+      unfinished: requestTimeoutMs,
+      busy: Number.POSITIVE_INFINITY,
+    };
+    const sweep = () => {
+      const { nowMs } = this;
+      for (const held of this.#held.values()) {
+        if (held.takesNothing(nowMs, slowReaderTimeoutMs)) held.cut();
+        const { kind, sinceMs } = held.server?.activity() ?? { kind: "busy", sinceMs: nowMs };
+        // Later rather than earlier than a response's Keep-Alive header announces, as node:http does it.
+        if (nowMs - sinceMs > maxMs[kind] + intervalMs) held.close(nowMs);
+      }
+    };
+    const timer = setInterval(sweep, intervalMs).unref();
+    return { [Symbol.dispose]: () => clearInterval(timer) };
   }
 
   /** Closes some idle connections, at least `least` if available; false if there are none. */
   shed(least = 1): boolean {
-    const nowMs = this.#room.clock();
+    const { nowMs } = this;
     if (nowMs < this.#nothingToShedUntilMs) return false;
     const max = Math.max(least, Math.ceil(this.size * shedShare));
     const share = Math.max(1, Math.floor(this.size / (this.#byAddress.size + 1)));
@@ -140,22 +164,16 @@ export class ListenerConnections {
     return hasShed;
   }
 
-  /**
-   * Closes all connections without a request in flight, for a stopping listener, and destroys those whose clients don't read their
-   * responses; with `unfinished`, also closes those with an incomplete request.
-   */
+  /** Closes connections of a stopping listener: idle ones, with `unfinished` those with an incomplete request, and those whose clients don't read. */
   closeIdle({ unfinished }: Readonly<{ unfinished: boolean }>): void {
-    const nowMs = this.#room.clock();
+    const { nowMs } = this;
     for (const held of this.#held.values()) {
-      if (held.takesNothing(nowMs, deafMs)) {
-        this.#forget(held);
-        held.socket.destroy();
-        continue;
-      }
+      const isDeaf = held.takesNothing(nowMs, deafMs);
       const { kind } = held.activity(nowMs);
-      if (kind === "busy" || (kind === "unfinished" && !unfinished)) continue;
+      if (!isDeaf && (kind === "busy" || (kind === "unfinished" && !unfinished))) continue;
       this.#forget(held);
-      held.close(nowMs);
+      if (isDeaf) held.socket.destroy();
+      else held.close(nowMs);
     }
   }
 
@@ -177,7 +195,7 @@ export class ListenerConnections {
     const held = this.#held.get(socket);
     if (held === undefined) return true;
     const address = toAddressKey(remoteAddress);
-    const nowMs = this.#room.clock();
+    const { nowMs } = this;
     const known = this.#byAddress.get(address);
     const isFull = known !== undefined && known.size >= this.#room.maxPerAddress();
     if (isFull && !this.#shed(chooseToShed(known, { nowMs, max: 1 }), nowMs)) {
@@ -205,7 +223,7 @@ export class ListenerConnections {
     if (this.#leave(socket)) rejectConnection(socket, reason === "full" ? full : addressFull);
   }
 
-  /** Counts a departing connection until it is closed. Returns false if too many are departing, in which case the connection is destroyed. */
+  /** Counts a departing connection until it is closed. Destroys it and returns false if too many are departing. */
   #leave(socket: Socket): boolean {
     if (this.#leaving >= leavingMax) {
       socket.on("error", () => socket.destroy());

@@ -5,7 +5,6 @@ import { parse } from "forwarded-parse";
 import { memoize } from "../../memoize.ts";
 import type { ProxySettings } from "../settings.ts";
 
-/** Determines the client address of requests. */
 export type ClientAddress = Readonly<{
   /** Whether a peer's forwarding headers are trusted. */
   isTrusted: (remoteAddress: string) => boolean;

@@ -1,143 +1,229 @@
 import type { RawData, WebSocket } from "ws";
-import { findTier } from "../../policy.ts";
+import { responseErrors, type ResponseFailure } from "../../errors.ts";
+import { formatErrorResponse } from "../../json-rpc/read-answer.ts";
+import { isBatch, readMessage } from "../../json-rpc/read-message.ts";
+import { ResponseMemory } from "../../memory/response-memory.ts";
+import type { ResponseFlow } from "../../responses/response-sink.ts";
+import { createTextSink } from "../../responses/text-sink.ts";
+import type { PolicySettings } from "../../settings/policy.ts";
+import { TurnWait } from "../../wire/shared-turns.ts";
 import type { ListenerContext } from "../listener-context.ts";
-import { respondToPings, watchLiveness } from "./client-liveness.ts";
-import { createClientCalls } from "./client-calls.ts";
-import { createClientInbox, countPartialMessages } from "./client-inbox.ts";
-import { createClientSender } from "./client-sender.ts";
-import { createClientSubscriptions } from "./client-subscriptions.ts";
-import type { ConnectedClient } from "./connected-client.ts";
+import { ClientSender, closeSoon, tryAgainLater, type ConnectedClient } from "./client-sender.ts";
+import { ClientSubscriptions } from "./client-subscriptions.ts";
 
-/** Limits on one WebSocket client. */
-export type ClientSessionOptions = Readonly<{ callsInFlight: number; queueBytes: number }>;
+export type ClientLimits = Readonly<{ callsInFlight: number; queueBytes: number; pingIntervalMs: number }>;
 
-/** A WebSocket client being served. */
-export type ClientSession = Readonly<{
-  subscriptions: () => number;
-  /** Pings the client, or drops it if it did not respond to the last ping. */
-  ping: () => void;
-  /** Finishes the in-flight calls, then closes with 1001; settles when the client is closed. */
-  leave: () => Promise<void>;
-}>;
-
-/** Close code of a server that restarts (IANA WebSocket close code registry). */
-const serviceRestart = 1012;
+/** Close code of a server that stops (RFC 6455, section 7.4.1). */
+const goingAway = 1001;
+/** Size from which the bytes of an incomplete message count as buffered. */
+const smallBytes = 16_384;
 
 /** Serves a WebSocket: its messages, in the same way as HTTP bodies, and its subscriptions. Ends when the socket closes. */
-export function serveClient(
-  client: ConnectedClient,
-  { callsInFlight, queueBytes }: ClientSessionOptions,
-  { policy, handle, turns, hub, dropped, limited }: ListenerContext,
-): ClientSession {
-  const { socket, connection, caller, memory } = client;
-  const sender = createClientSender(
-    client,
-    { queueBytes, answerBytes: () => policy().settings.limits.batchResponseBytes },
-    { memory, droppedAsSlow: () => dropped("slow") },
-  );
-  const { send, unsentBytes } = sender;
-  const gracefulClose = createGracefulClose(socket, sender.afterAll);
-  const liveness = watchLiveness(socket, { unsentBytes, droppedAsSilent: () => dropped("silent") });
-  const partial = countPartialMessages(client);
-  const subscriptions = createClientSubscriptions({
-    caller: caller.key,
-    hub,
-    send: sender.sendNotification,
-    limit: () => findTier(policy(), caller).subscriptions,
-    limited: () => limited("subscriptions", caller.tierName),
-    lost: () => {
-      dropped("lost");
-      socket.close(serviceRestart, "the node's connection was lost; subscribe again");
-    },
-  });
-  const goOn = () => {
-    if (!gracefulClose.hasBegun()) inbox.resume();
-  };
-  const answered = () => {
-    gracefulClose.left(calls.underWay());
-    goOn();
-  };
-  const calls = createClientCalls(client, { policy, handle, subscriptions, send, answered });
-  const mayHandle = () => calls.underWay() < callsInFlight && unsentBytes() <= queueBytes;
-  const inbox = createClientInbox({
-    socket,
-    mayHandle,
-    handle: calls.handle,
-    turns,
-    caller: caller.key,
-    isLeaving: gracefulClose.hasBegun,
-  });
-  socket.on("message", (data: RawData) => {
-    partial.whole();
-    if (!gracefulClose.hasBegun()) inbox.received(asBuffer(data));
-  });
-  connection.on("drain", () => {
-    sender.drained();
-    goOn();
-  });
-  socket.on("pong", liveness.heard);
-  respondToPings(socket);
-  // A "close" event follows.
-  socket.on("error", () => socket.terminate());
-  socket.on("close", () => {
-    subscriptions[Symbol.dispose]();
-    calls[Symbol.dispose]();
-    gracefulClose.gone();
-    memory[Symbol.dispose]();
-  });
-  return {
-    subscriptions: subscriptions.size,
-    ping: liveness.ping,
-    leave: () => {
-      gracefulClose.begin(calls.underWay());
-      return gracefulClose.done;
-    },
-  };
+export class ClientSession {
+  readonly #client: ConnectedClient;
+  readonly #limits: ClientLimits;
+  readonly #context: ListenerContext;
+  readonly #sender: ClientSender;
+  readonly #subscriptions: ClientSubscriptions;
+  readonly #turn: TurnWait;
+  readonly #flows = new Set<ResponseFlow>();
+  readonly #closed = Promise.withResolvers<void>();
+  /** Messages that may not be handled yet: at most those of one read, because the socket is paused while any wait. */
+  readonly #waiting: Buffer[] = [];
+  readonly #callerKey = () => this.#client.caller.key;
+  #inFlight = 0;
+  #isRunning = false;
+  #isLeaving = false;
+  #isAlive = true;
+  #unsentAtPing = 0;
+  /** Bytes of an incomplete message, and those of them counted in memory. */
+  #partialBytes = 0;
+  #partialHeld = 0;
+
+  constructor(client: ConnectedClient, limits: ClientLimits, context: ListenerContext) {
+    const { socket, connection, memory } = client;
+    this.#client = client;
+    this.#limits = limits;
+    this.#context = context;
+    this.#sender = new ClientSender(client, limits.queueBytes, context);
+    this.#subscriptions = new ClientSubscriptions(client, this.#sender, context);
+    this.#turn = new TurnWait(context.turns, () => {
+      if (!this.#isLeaving) this.#proceed(true);
+    });
+    // Each client's pings start with its connection, so thousands of clients are not pinged at once.
+    const pings = setInterval(() => this.#ping(), limits.pingIntervalMs).unref();
+    // Runs before the WebSocket's own listener, so that the piece that completes a message is counted first and then reset with that message.
+    connection.prependListener("data", (piece: Buffer) => this.#countPiece(piece.length));
+    connection.on("drain", () => {
+      this.#sender.drained();
+      if (!this.#isLeaving) this.#proceed(false);
+    });
+    socket.on("message", (data: RawData) => this.#receive(toBuffer(data)));
+    socket.on("pong", () => (this.#isAlive = true));
+    respondToPings(socket);
+    // A "close" event follows.
+    socket.on("error", () => socket.terminate());
+    socket.on("close", () => {
+      clearInterval(pings);
+      this.#subscriptions[Symbol.dispose]();
+      for (const flow of this.#flows) flow.cancel();
+      this.#flows.clear();
+      this.#closed.resolve();
+      memory[Symbol.dispose]();
+    });
+  }
+
+  get subscriptions(): number {
+    return this.#subscriptions.size;
+  }
+
+  /** Graceful close: finishes the in-flight calls, then closes with 1001; settles when the client is closed. */
+  leave(): Promise<void> {
+    this.#isLeaving = true;
+    this.#client.socket.pause();
+    this.#closeIfDone();
+    return this.#closed.promise;
+  }
+
+  #receive(message: Buffer): void {
+    const { memory } = this.#client;
+    memory.release(this.#partialHeld);
+    memory.waits(-this.#partialHeld);
+    this.#partialBytes = 0;
+    this.#partialHeld = 0;
+    if (this.#isLeaving) return;
+    this.#waiting.push(message);
+    this.#proceed(false);
+  }
+
+  /** Counts the bytes of an incomplete message that the WebSocket buffers. */
+  #countPiece(bytes: number): void {
+    const { socket, memory } = this.#client;
+    this.#partialBytes += bytes;
+    if (this.#partialBytes <= smallBytes) return;
+    const more = this.#partialBytes - this.#partialHeld;
+    if (memory.tryAcquire(more)) {
+      memory.waits(more);
+      this.#partialHeld = this.#partialBytes;
+    } else closeSoon(socket, tryAgainLater, "too much is buffered; try again later");
+  }
+
+  get #mayHandle(): boolean {
+    return this.#inFlight < this.#limits.callsInFlight && this.#sender.unsentBytes <= this.#limits.queueBytes;
+  }
+
+  /** Handles waiting messages as far as the limits and other callers' turns allow; otherwise pauses the socket. */
+  #proceed(isOwnTurn: boolean): void {
+    // A message that is answered synchronously re-enters this method; the loop then sees its changes.
+    if (this.#isRunning || this.#turn.isWaiting) return;
+    this.#isRunning = true;
+    let mayBegin = isOwnTurn;
+    while (this.#waiting.length > 0 && this.#mayHandle && (mayBegin || !this.#turn.waitToBegin(this.#callerKey))) {
+      mayBegin = false;
+      const message = this.#waiting.shift();
+      if (message !== undefined) this.#handle(message);
+      // Messages are delivered one by one, even those from a single read: only the clock reveals how many there are.
+      this.#turn.waitIfOver(this.#callerKey);
+    }
+    this.#isRunning = false;
+    const { socket } = this.#client;
+    if (this.#turn.isWaiting || !this.#mayHandle) socket.pause();
+    else if (socket.isPaused) socket.resume();
+  }
+
+  /** Answers a message like an HTTP body. Notifications of a new subscription are deferred until the response is sent. */
+  #handle(message: Buffer): void {
+    const { caller, memory, traceContext } = this.#client;
+    const { limits } = this.#context.policy().settings;
+    const afterReply: (() => void)[] = [];
+    const held = new ResponseMemory(memory);
+    let flow: ResponseFlow | undefined;
+    let isDone = false;
+    this.#inFlight += 1;
+    const reply = (answer: string | readonly Buffer[]) => {
+      isDone = true;
+      held[Symbol.dispose]();
+      if (flow !== undefined) this.#flows.delete(flow);
+      this.#inFlight -= 1;
+      if (answer.length > 0) this.#sender.send(answer);
+      for (const run of afterReply) run();
+      if (this.#isLeaving) this.#closeIfDone();
+      else this.#proceed(false);
+    };
+    const sink = createTextSink(
+      computeAnswerBytes(message, limits),
+      held,
+      (answer) => reply(typeof answer === "string" ? formatFailedAnswer(message, answer, limits) : answer.text),
+      ({ parts }) => reply(parts),
+    );
+    const subscriptions = this.#subscriptions.forMessage((run) => afterReply.push(run));
+    flow = this.#context.handle(message, { caller, memory: held, traceContext, subscriptions }, sink);
+    if (!isDone) this.#flows.add(flow);
+  }
+
+  #closeIfDone(): void {
+    if (this.#inFlight > 0) return;
+    const { socket } = this.#client;
+    // The client's close frame still has to be read.
+    socket.resume();
+    this.#sender.afterAll(() => {
+      socket.close(goingAway, "going away");
+      this.#closed.resolve();
+    });
+  }
+
+  /** Pings the client, or drops it if it did not respond to the last ping. */
+  #ping(): void {
+    const { socket } = this.#client;
+    const { unsentBytes } = this.#sender;
+    // A paused client's pongs are not read, but if the client reads the bytes sent to it, it is alive.
+    const isExcused = socket.isPaused && (unsentBytes === 0 || unsentBytes < this.#unsentAtPing);
+    this.#unsentAtPing = unsentBytes;
+    if (!this.#isAlive && !isExcused) {
+      this.#context.dropped("silent");
+      socket.terminate();
+      return;
+    }
+    this.#isAlive = false;
+    if (socket.readyState === socket.OPEN) socket.ping();
+  }
 }
 
-function asBuffer(data: RawData): Buffer {
+function toBuffer(data: RawData): Buffer {
   if (Buffer.isBuffer(data)) return data;
   return Array.isArray(data) ? Buffer.concat(data) : Buffer.from(data);
 }
 
-/** Close code of a server that stops (RFC 6455, section 7.4.1). */
-const goingAway = 1001;
-
-/** Closes a client when the gateway stops, after the client's in-flight calls have been answered. */
-export type GracefulClose = Readonly<{
-  hasBegun: () => boolean;
-  /** Stops reading from the client, and closes it once no call is in flight. */
-  begin: (callsUnderWay: number) => void;
-  /** Reports how many calls are still in flight. */
-  left: (callsUnderWay: number) => void;
-  /** Records that the client has disconnected by itself. */
-  gone: () => void;
-  /** Settles when the client is closed or has disconnected. */
-  done: Promise<void>;
-}>;
-
-/** Creates the graceful close of one client; `afterAll` runs a callback once all data for the client has been written. */
-function createGracefulClose(socket: WebSocket, afterAll: (run: () => void) => void): GracefulClose {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  let hasBegun = false;
-  const left = (callsUnderWay: number) => {
-    if (!hasBegun || callsUnderWay > 0) return;
-    // The client's close frame still has to be read.
-    socket.resume();
-    afterAll(() => {
-      socket.close(goingAway, "going away");
-      resolve();
-    });
+/**
+ * Answers only the last of the pings that arrive in one event loop tick (RFC 6455, section 5.5.3): thousands fit into one read, and each
+ * pong would be a separate write.
+ */
+function respondToPings(socket: WebSocket): void {
+  let latest: Buffer | undefined;
+  const answer = () => {
+    const data = latest;
+    latest = undefined;
+    if (data !== undefined && socket.readyState === socket.OPEN) socket.pong(data);
   };
-  return {
-    hasBegun: () => hasBegun,
-    begin: (callsUnderWay) => {
-      hasBegun = true;
-      socket.pause();
-      left(callsUnderWay);
-    },
-    left,
-    gone: resolve,
-    done: promise,
-  };
+  socket.on("ping", (data: Buffer) => {
+    if (latest === undefined) setImmediate(answer);
+    latest = data;
+  });
+}
+
+type MessageLimits = PolicySettings["limits"];
+
+/** Max bytes of an error that replaces a batch entry, excluding its id. */
+const refusalBytes = 128;
+
+/** Computes the max bytes of a response. A batch itself keeps its entries within the limit; errors with their ids come on top. */
+function computeAnswerBytes(message: Buffer, { batchResponseBytes, batchItems }: MessageLimits): number {
+  return isBatch(message) ? batchResponseBytes + message.length + batchItems * refusalBytes : batchResponseBytes;
+}
+
+/** Formats the error for a message whose response can't be sent, with its id. A batch is not parsed again just for this. */
+function formatFailedAnswer(message: Buffer, reason: ResponseFailure, limits: MessageLimits): string {
+  const read = isBatch(message) ? undefined : readMessage(message, limits);
+  const id = read?.kind === "single" ? read.call.id : undefined;
+  return formatErrorResponse(id ?? "null", responseErrors[reason]);
 }

@@ -1,102 +1,114 @@
 import { randomBytes } from "node:crypto";
 import type { SubscriptionResponse, Subscriptions } from "../../calls/call-context.ts";
 import { splitElements } from "../../json-rpc/read-object.ts";
-import { invalidParams, rpcErrors, tooManySubscriptions, unknownSubscription } from "../../errors.ts";
+import { invalidParams, rpcErrors, tooManySubscriptions, unknownSubscription, type RpcError } from "../../errors.ts";
 import { readFields, parseFlatValue, maxFields, parseParams } from "../../limits/checked-params.ts";
 import { asBinary } from "../../json-rpc/read-answer.ts";
 import { readSelection } from "../../limits/block-filters.ts";
 import { buildNotificationPrefix, type Notification } from "../../notifications/notification.ts";
-import type { SubscriptionHub } from "../../notifications/subscription-hub.ts";
-
-/** One client's subscriptions. Disposal ends all of them. */
-export type ClientSubscriptions = Disposable &
-  Readonly<{
-    size: () => number;
-    /** Returns the subscriptions for one message; `afterReply` runs a callback once the response to that message has been sent. */
-    forMessage: (afterReply: (run: () => void) => void) => Subscriptions;
-  }>;
+import { findTier } from "../../policy.ts";
+import type { ListenerContext } from "../listener-context.ts";
+import type { ClientSender, ConnectedClient } from "./client-sender.ts";
 
 /** Max notifications that may wait for the response to their subscription; beyond that, the client is closed. */
 const queuedNotificationsMax = 1_000;
+/** Close code of a server that restarts (IANA WebSocket close code registry). */
+const serviceRestart = 1012;
 
-/** Dependencies and limits of a client's subscriptions. */
-export type ClientSubscriptionDependencies = Readonly<{
-  /** Key of the caller. */
-  caller: string;
-  hub: SubscriptionHub;
-  /** Sends a notification, after the bytes that contain its subscription id. Called only after the response to the subscription has been sent. */
-  send: (start: Buffer, notification: Notification) => void;
-  lost: () => void;
-  /** Returns the client's current max number of subscriptions. */
-  limit: () => number;
-  /** Called when the limit rejects a subscription. */
-  limited: () => void;
-}>;
+/** One client's subscriptions: `newHeads` and `logs` (specification, Limits), with ids of 16 random bytes. Disposal ends all of them. */
+export class ClientSubscriptions implements Disposable {
+  readonly #client: Pick<ConnectedClient, "caller" | "socket">;
+  readonly #sender: Pick<ClientSender, "sendNotification">;
+  readonly #context: ListenerContext;
+  readonly #ends = new Map<string, () => void>();
+  #pending = 0;
+  #isOver = false;
 
-/** Creates the subscriptions of a client: `newHeads` and `logs` (specification, Limits), with ids of 16 random bytes. */
-export function createClientSubscriptions(dependencies: ClientSubscriptionDependencies): ClientSubscriptions {
-  const ends = new Map<string, () => void>();
-  const state = { pending: 0, isOver: false };
+  constructor(
+    client: Pick<ConnectedClient, "caller" | "socket">,
+    sender: Pick<ClientSender, "sendNotification">,
+    context: ListenerContext,
+  ) {
+    this.#client = client;
+    this.#sender = sender;
+    this.#context = context;
+  }
 
-  const subscribe = async (params: string, afterReply: (run: () => void) => void): Promise<SubscriptionResponse> => {
+  get size(): number {
+    return this.#ends.size;
+  }
+
+  /** Returns the subscriptions for one message; `afterReply` runs a callback once the response to that message has been sent. */
+  forMessage(afterReply: (run: () => void) => void): Subscriptions {
+    return {
+      answer: async (method, params) =>
+        method === "eth_subscribe" ? this.#subscribe(params, afterReply) : this.#unsubscribe(params),
+    };
+  }
+
+  [Symbol.dispose](): void {
+    this.#isOver = true;
+    for (const end of this.#ends.values()) end();
+    this.#ends.clear();
+  }
+
+  async #subscribe(params: string, afterReply: (run: () => void) => void): Promise<SubscriptionResponse> {
     const canonical = formatCanonicalParams(params);
     if (canonical.kind !== "params") return canonical;
-    if (ends.size + state.pending >= dependencies.limit()) {
-      dependencies.limited();
-      return buildErrorAnswer(tooManySubscriptions(dependencies.limit()));
-    }
+    const { caller } = this.#client;
+    const { hub, policy } = this.#context;
+    const { subscriptions: max } = findTier(policy(), caller);
+    if (this.#ends.size + this.#pending >= max) return this.#limit(tooManySubscriptions(max));
     const id = `"0x${randomBytes(16).toString("hex")}"`;
     const start = buildNotificationPrefix(id);
+    // The client learns the id from the response, so notifications wait until it is sent.
     let held: Notification[] | undefined = [];
+    const lost = () => this.#close();
     const notify = (notification: Notification) => {
-      if (held === undefined) dependencies.send(start, notification);
+      if (held === undefined) this.#sender.sendNotification(start, notification);
       else if (held.length < queuedNotificationsMax) held.push(notification);
-      else dependencies.lost();
+      else lost();
     };
-    state.pending += 1;
-    const { caller, lost } = dependencies;
-    const subscribed = await dependencies.hub.subscribe(canonical.json, { caller, notify, lost });
-    state.pending -= 1;
-    if (subscribed.kind === "refused") {
-      dependencies.limited();
-      return buildErrorAnswer(subscribed.error);
-    }
+    this.#pending += 1;
+    const subscribed = await hub.subscribe(canonical.json, { caller: caller.key, notify, lost });
+    this.#pending -= 1;
+    if (subscribed.kind === "refused") return this.#limit(subscribed.error);
     if (subscribed.kind === "error") return subscribed;
-    if (state.isOver) subscribed.unsubscribe();
-    else ends.set(id, subscribed.unsubscribe);
+    if (this.#isOver) subscribed.unsubscribe();
+    else this.#ends.set(id, subscribed.unsubscribe);
     afterReply(() => {
       const missed = held ?? [];
       held = undefined;
-      for (const notification of missed) dependencies.send(start, notification);
+      for (const notification of missed) this.#sender.sendNotification(start, notification);
     });
     return { kind: "result", json: id };
-  };
-  const unsubscribe = (params: string): SubscriptionResponse => {
+  }
+
+  #unsubscribe(params: string): SubscriptionResponse {
     const [given] = parseParams(params);
     if (typeof given !== "string") return buildErrorAnswer(invalidParams("expected a subscription id"));
     const id = JSON.stringify(given.toLowerCase());
-    const end = ends.get(id);
+    const end = this.#ends.get(id);
     if (end === undefined) return buildErrorAnswer(rpcErrors.subscriptionNotFound);
-    ends.delete(id);
+    this.#ends.delete(id);
     end();
     return { kind: "result", json: "true" };
-  };
-  return {
-    size: () => ends.size,
-    forMessage: (afterReply) => ({
-      answer: async (method, params) =>
-        method === "eth_subscribe" ? subscribe(params, afterReply) : unsubscribe(params),
-    }),
-    [Symbol.dispose]: () => {
-      state.isOver = true;
-      for (const end of ends.values()) end();
-      ends.clear();
-    },
-  };
+  }
+
+  #limit(error: RpcError): SubscriptionResponse {
+    this.#context.limited("subscriptions", this.#client.caller.tierName);
+    return buildErrorAnswer(error);
+  }
+
+  /** Closes the client because it missed notifications. */
+  #close(): void {
+    this.#context.dropped("lost");
+    this.#client.socket.close(serviceRestart, "the node's connection was lost; subscribe again");
+  }
 }
 
-function buildErrorAnswer(rpcError: ReturnType<typeof invalidParams>): SubscriptionResponse {
-  return { kind: "refused", error: rpcError };
+function buildErrorAnswer(error: RpcError): SubscriptionResponse {
+  return { kind: "refused", error };
 }
 
 /** Formats eth_subscribe parameters in a canonical form, shared by equal subscriptions. */

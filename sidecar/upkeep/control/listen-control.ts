@@ -15,9 +15,6 @@ import type { UpkeepControl } from "./upkeep-control.ts";
 import { upgradeRequest } from "../upgrade/requested-upgrade.ts";
 import { adoptRequest, controlPath } from "./control-responses.ts";
 
-/** Max request body size of the control API; a body contains a digest or the path of a release. */
-const bodyLimitBytes = 8_192;
-
 const requestTimeoutMs = 5_000;
 
 /** Serves the control API on a Unix socket of mode 0600 in the state directory. Without it only the commands fail, which is logged. */
@@ -27,7 +24,7 @@ export async function listenForControl(
   { log, mask }: Readonly<{ log: Logger; mask: Mask }>,
 ): Promise<AsyncDisposable> {
   const place = locateSocket(stateDirectory);
-  const app = createApp({ bodyLimitBytes }, { log, metrics: new Registry(), mask });
+  const app = createApp({}, { log, metrics: new Registry(), mask });
   addControlRoutes(app, () => control);
   const server = createAdaptorServer({
     fetch: (request, env) => app.fetch(request, env as never),

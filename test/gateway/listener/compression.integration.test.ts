@@ -1,18 +1,10 @@
 import { gzipSync } from "node:zlib";
-import { afterAll, beforeAll, expect, it } from "vitest";
-import { startFakeNode, type FakeNode } from "#gateway/testing/fake-node.ts";
-import { post, startTestGateway, type TestGateway } from "#gateway/testing/test-gateway.ts";
+import { expect, it } from "vitest";
+import { post, type TestGateway } from "#gateway/testing/test-gateway.ts";
+import { useGateway } from "#gateway/testing/use-gateway.ts";
 
-let node: FakeNode;
 let gateway: TestGateway;
-beforeAll(async () => {
-  node = await startFakeNode();
-  gateway = await startTestGateway(node);
-});
-afterAll(async () => {
-  await gateway[Symbol.asyncDispose]();
-  await node[Symbol.asyncDispose]();
-});
+useGateway({}, (started) => ({ gateway } = started), "all");
 
 const body = '{"jsonrpc":"2.0","id":1,"method":"eth_syncing"}';
 

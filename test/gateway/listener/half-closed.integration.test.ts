@@ -1,8 +1,9 @@
 import { connect } from "node:net";
 import { text } from "node:stream/consumers";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { byHand, startFakeNode, type FakeNode } from "#gateway/testing/fake-node.ts";
-import { startTestGateway, type TestGateway } from "#gateway/testing/test-gateway.ts";
+import { describe, expect, it } from "vitest";
+import { byHand, type FakeNode } from "#gateway/testing/fake-node.ts";
+import { type TestGateway } from "#gateway/testing/test-gateway.ts";
+import { bothPaths, useGateway } from "#gateway/testing/use-gateway.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
 
 const request = (method: string) => {
@@ -18,20 +19,10 @@ async function sendAndEnd(url: string, bytes: string): Promise<string> {
   return text(socket);
 }
 
-describe.each([
-  ["the fast path", true],
-  ["node:http", false],
-])("a client that ends its side of the connection, on %s", (_, fastPath) => {
+describe.each(bothPaths)("a client that ends its side of the connection, on %s", (_, fastPath) => {
   let node: FakeNode;
   let gateway: TestGateway;
-  beforeEach(async () => {
-    node = await startFakeNode();
-    gateway = await startTestGateway(node, { listener: { fastPath } });
-  });
-  afterEach(async () => {
-    await gateway[Symbol.asyncDispose]();
-    await node[Symbol.asyncDispose]();
-  });
+  useGateway({ listener: { fastPath } }, (started) => ({ node, gateway } = started));
 
   it("gets the answers that were there at once", async () => {
     const answers = await sendAndEnd(gateway.url, request("eth_coinbase").repeat(2));

@@ -1,28 +1,22 @@
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { startFakeNode, type FakeNode } from "#gateway/testing/fake-node.ts";
-import { post, startTestGateway, type TestGateway } from "#gateway/testing/test-gateway.ts";
+import { describe, expect, it } from "vitest";
+import { type FakeNode } from "#gateway/testing/fake-node.ts";
+import { post, type TestGateway } from "#gateway/testing/test-gateway.ts";
+import { bothPaths, useGateway } from "#gateway/testing/use-gateway.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
 
 const request = (id: number, method: string) => `{"jsonrpc":"2.0","id":${id},"method":"${method}","params":[]}`;
 
-describe.each([
-  ["the fast path", true],
-  ["node:http", false],
-])("the age of the latest block, over %s", (_, fastPath) => {
+describe.each(bothPaths)("the age of the latest block, over %s", (_, fastPath) => {
   let node: FakeNode;
   let gateway: TestGateway;
-  beforeEach(async () => {
-    node = await startFakeNode();
-    gateway = await startTestGateway(node, {
+  useGateway(
+    {
       listener: { fastPath },
       head: { tellAgeAfterMs: 60_000 },
       callers: { corsOrigins: ["*"] },
-    });
-  });
-  afterEach(async () => {
-    await gateway[Symbol.asyncDispose]();
-    await node[Symbol.asyncDispose]();
-  });
+    },
+    (started) => ({ node, gateway } = started),
+  );
   const ageOf = async (body: string) => {
     const { status, headers } = await post(gateway.url, body, { Origin: "https://dapp.example" });
     expect(status).toBe(200);

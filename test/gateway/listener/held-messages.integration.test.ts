@@ -1,38 +1,34 @@
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { byHand, startFakeNode, type FakeNode } from "#gateway/testing/fake-node.ts";
 import { limitlessTier } from "#gateway/testing/limitless-tier.ts";
 import { post, startTestGateway, type TestGateway } from "#gateway/testing/test-gateway.ts";
+import { bothPaths, useGateway } from "#gateway/testing/use-gateway.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
 
 /** Calls of a few hundred bytes, each of which counts little: `large` in total, or less than is read per tick. */
 const batchOf = (count: number) =>
   `[${Array.from({ length: count }, (_, id) => `{"jsonrpc":"2.0","id":${id},"method":"eth_call","params":[{"data":"0x${"ab".repeat(1_500)}"},"latest"]}`).join(",")}]`;
 
-describe.each([
-  ["the fast path", true],
-  ["node:http", false],
-])("a message that came whole, on %s", (_, fastPath) => {
+describe.each(bothPaths)("a message that came whole, on %s", (_, fastPath) => {
   let node: FakeNode;
   let gateway: TestGateway;
   const answers: (() => void)[] = [];
-  beforeEach(async () => {
-    answers.length = 0;
-    node = await startFakeNode();
-    node.answer(({ id }, response) => {
-      answers.push(() => response.end(`{"jsonrpc":"2.0","id":${String(id)},"result":"0x1"}`));
-      return byHand;
-    });
-    gateway = await startTestGateway(node, {
+  useGateway(
+    {
       tiers: { public: limitlessTier },
       listener: { fastPath },
       upstream: { batchItems: 1 },
       memory: { connectionBytes: 400_000 },
-    });
-  });
-  afterEach(async () => {
-    await gateway[Symbol.asyncDispose]();
-    await node[Symbol.asyncDispose]();
-  });
+    },
+    (started) => {
+      ({ node, gateway } = started);
+      answers.length = 0;
+      node.answer(({ id }, response) => {
+        answers.push(() => response.end(`{"jsonrpc":"2.0","id":${String(id)},"result":"0x1"}`));
+        return byHand;
+      });
+    },
+  );
   const held = async () => Number(/buffered_bytes (\d+)$/m.exec(await gateway.metrics.metrics())?.[1]);
   const endAll = async (done: Promise<unknown>) => {
     node.answer(() => "0x1");

@@ -2,11 +2,9 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startFakeNode, type FakeNode } from "#gateway/testing/fake-node.ts";
 import { connectTestClient } from "#gateway/testing/test-client.ts";
 import { call, post, startTestGateway } from "#gateway/testing/test-gateway.ts";
+import { bothPaths } from "#gateway/testing/use-gateway.ts";
 
-describe.each([
-  ["the fast path", true],
-  ["node:http", false],
-])("the internal listener, over %s", (_, fastPath) => {
+describe.each(bothPaths)("the internal listener, over %s", (_, fastPath) => {
   let node: FakeNode;
   beforeAll(async () => {
     node = await startFakeNode();

@@ -44,8 +44,7 @@ async function startFastPath(later: (run: () => void) => void = (run) => void se
     },
   );
   const server = createServer();
-  const waits = { idleTimeoutMs: 60_000, requestTimeoutMs: 60_000 };
-  const fast = serveFastConnections(server, waits, {
+  serveFastConnections(server, 60_000, {
     policy: () => policy,
     identify: identifyByAddress("public", "public", { client }),
     identifiesByAddress: true,
@@ -93,7 +92,6 @@ async function startFastPath(later: (run: () => void) => void = (run) => void se
     },
     [Symbol.asyncDispose]: async () => {
       for (const socket of sockets) socket.destroy();
-      fast[Symbol.dispose]();
       budget[Symbol.dispose]();
       server.closeAllConnections();
       server.close();

@@ -1,7 +1,7 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { startFakeNode, type FakeNode } from "#gateway/testing/fake-node.ts";
+import { describe, expect, it } from "vitest";
 import { sendRaw } from "#gateway/testing/raw-exchange.ts";
-import { startTestGateway, type TestGateway } from "#gateway/testing/test-gateway.ts";
+import { type TestGateway } from "#gateway/testing/test-gateway.ts";
+import { bothPaths, useGateway } from "#gateway/testing/use-gateway.ts";
 
 const call = '{"jsonrpc":"2.0","id":1,"method":"eth_chainId"}';
 const chunked = (sizes: readonly number[], body: string) => {
@@ -13,20 +13,9 @@ const chunked = (sizes: readonly number[], body: string) => {
   return `POST / HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n${parts.join("")}0\r\n\r\n`;
 };
 
-describe.each([
-  ["the fast path", true],
-  ["node:http", false],
-])("a body in many chunks, on %s", (_, fastPath) => {
-  let node: FakeNode;
+describe.each(bothPaths)("a body in many chunks, on %s", (_, fastPath) => {
   let gateway: TestGateway;
-  beforeAll(async () => {
-    node = await startFakeNode();
-    gateway = await startTestGateway(node, { listener: { fastPath } });
-  });
-  afterAll(async () => {
-    await gateway[Symbol.asyncDispose]();
-    await node[Symbol.asyncDispose]();
-  });
+  useGateway({ listener: { fastPath } }, (started) => ({ gateway } = started), "all");
   const answerTo = (request: string) =>
     sendRaw(gateway.url, [Buffer.from(request, "latin1")], { expected: 1, quietMs: 1_000 });
 

@@ -5,6 +5,7 @@ import { pause } from "#daemon/time.ts";
 import { byHand, startFakeNode, type FakeNode } from "#gateway/testing/fake-node.ts";
 import { limitlessTier } from "#gateway/testing/limitless-tier.ts";
 import { post, startTestGateway } from "#gateway/testing/test-gateway.ts";
+import { bothPaths } from "#gateway/testing/use-gateway.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
 
 const body = '{"jsonrpc":"2.0","id":1,"method":"eth_syncing"}';
@@ -22,13 +23,8 @@ function open(url: string) {
   return Object.assign(seen, { socket });
 }
 
-const paths = [
-  ["the fast path", true],
-  ["node:http", false],
-] as const;
-
 // Each test has its own node and does little but wait, so they wait concurrently.
-describe.concurrent.each(paths)("a listener that stops, on %s", (_, fastPath) => {
+describe.concurrent.each(bothPaths)("a listener that stops, on %s", (_, fastPath) => {
   const start = (node: FakeNode, listener: object = {}) =>
     startTestGateway(node, { tiers: { public: limitlessTier }, listener: { fastPath, ...listener } }, undefined, pause);
 

@@ -1,28 +1,27 @@
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { byHand, startFakeNode, type FakeNode } from "#gateway/testing/fake-node.ts";
-import { call, startTestGateway, type TestGateway } from "#gateway/testing/test-gateway.ts";
+import { describe, expect, it } from "vitest";
+import { byHand, type FakeNode } from "#gateway/testing/fake-node.ts";
+import { call, type TestGateway } from "#gateway/testing/test-gateway.ts";
+import { useGateway } from "#gateway/testing/use-gateway.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
 
 describe("a node that closes a kept-alive connection as a call comes", () => {
   let node: FakeNode;
   let gateway: TestGateway;
-  beforeEach(async () => {
-    node = await startFakeNode();
-    gateway = await startTestGateway(node, {
+  useGateway(
+    {
       methods: { my_method: { audience: "public" } },
       upstream: { connections: 1 },
-    });
-    await call(gateway.url, "eth_syncing");
-    node.answer((_, response) => {
-      node.answer(() => "again");
-      response.socket?.destroy();
-      return byHand;
-    });
-  });
-  afterEach(async () => {
-    await gateway[Symbol.asyncDispose]();
-    await node[Symbol.asyncDispose]();
-  });
+    },
+    async (started) => {
+      ({ node, gateway } = started);
+      await call(gateway.url, "eth_syncing");
+      node.answer((_, response) => {
+        node.answer(() => "again");
+        response.socket?.destroy();
+        return byHand;
+      });
+    },
+  );
   const asked = (method: string) => node.requests.filter((request) => request.method === method).length;
 
   it.each(["eth_gasPrice", "eth_syncing", "eth_estimateGas"])("gets %s again, on another one", async (method) => {

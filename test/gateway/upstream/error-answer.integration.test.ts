@@ -1,8 +1,9 @@
 import type { ServerResponse } from "node:http";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { byHand, startFakeNode, type FakeNode } from "#gateway/testing/fake-node.ts";
 import { connectTestClient, type TestClient } from "#gateway/testing/test-client.ts";
 import { post, startTestGateway, type TestGateway } from "#gateway/testing/test-gateway.ts";
+import { bothPaths, useGateway } from "#gateway/testing/use-gateway.ts";
 
 const reverted = '{"code":3,"message":"execution reverted: \\u00e9","data":"0x08c379a0"}';
 const request = (id: string, method = "eth_estimateGas", params = "[{}]") =>
@@ -25,20 +26,10 @@ const deliveries: Readonly<Record<string, (response: ServerResponse, status: num
   },
 };
 
-describe.each([
-  ["the fast path", true],
-  ["node:http", false],
-])("a node's response outside HTTP 200, over %s", (_, fastPath) => {
+describe.each(bothPaths)("a node's response outside HTTP 200, over %s", (_, fastPath) => {
   let node: FakeNode;
   let gateway: TestGateway;
-  beforeEach(async () => {
-    node = await startFakeNode();
-    gateway = await startTestGateway(node, { listener: { fastPath } });
-  });
-  afterEach(async () => {
-    await gateway[Symbol.asyncDispose]();
-    await node[Symbol.asyncDispose]();
-  });
+  useGateway({ listener: { fastPath } }, (started) => ({ node, gateway } = started));
   const respond = (status: number, body: string, deliver = deliveries["with a length"]) =>
     node.answer((_call, response) => {
       deliver?.(response, status, body);
@@ -111,10 +102,7 @@ describe.each([
 
 const failed = (id: string) => answer(id, badAnswer);
 
-describe.each([
-  ["the fast path", true],
-  ["node:http", false],
-])("a node's 200 response that is not JSON-RPC, over %s", (_, fastPath) => {
+describe.each(bothPaths)("a node's 200 response that is not JSON-RPC, over %s", (_, fastPath) => {
   const own = '{"jsonrpc":"2.0","id":3,"result":"0x0"}';
   let node: FakeNode;
   let gateway: TestGateway;

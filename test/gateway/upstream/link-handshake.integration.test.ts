@@ -4,7 +4,7 @@ import { createServer } from "node:net";
 import { expect, it } from "vitest";
 import { WebSocketServer } from "ws";
 import { createLog } from "#daemon/log/log.ts";
-import { startNodeLink } from "#gateway/upstream/node-link.ts";
+import { NodeLink } from "#gateway/upstream/node-link.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
 
 const timeoutMs = 200;
@@ -14,7 +14,7 @@ function linkTo(port: number) {
   const log = createLog({ service: "test", level: "info" }, { write: (line) => void lines.push(line) });
   const events = { opened: () => undefined, lost: () => undefined, notified: () => undefined };
   const options = { url: `ws://127.0.0.1:${port}`, reconnectMs: 10, reconnectMaxMs: 20, timeoutMs };
-  return { lines, link: startNodeLink(options, { events, log, random: () => 0.5 }) };
+  return { lines, link: new NodeLink(options, { events, log, random: () => 0.5 }) };
 }
 
 it("a link whose process stands still in the handshake takes the answer that came meanwhile", async () => {
@@ -30,7 +30,7 @@ it("a link whose process stands still in the handshake takes the answer that cam
   using _ = link;
   const end = performance.now() + 2 * timeoutMs;
   while (performance.now() < end);
-  await until("it is open", generousMs, link.isOpen);
+  await until("it is open", generousMs, () => link.isOpen);
   expect([connections, lines.filter((line) => line.includes("can't be reached"))]).toEqual([1, []]);
 });
 

@@ -1,8 +1,9 @@
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { byHand, startFakeNode, type BatchHabit, type FakeNode } from "#gateway/testing/fake-node.ts";
+import { describe, expect, it } from "vitest";
+import { byHand, type BatchHabit, type FakeNode } from "#gateway/testing/fake-node.ts";
 import { connectTestClient } from "#gateway/testing/test-client.ts";
 import { limitlessTier } from "#gateway/testing/limitless-tier.ts";
-import { post, startTestGateway, type TestGateway } from "#gateway/testing/test-gateway.ts";
+import { post, type TestGateway } from "#gateway/testing/test-gateway.ts";
+import { useGateway } from "#gateway/testing/use-gateway.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
 
 type Answer = Readonly<{ id: unknown; result?: unknown; error?: Readonly<{ code: number; message: string }> }>;
@@ -27,23 +28,15 @@ const foreign = (entry: string) => entry.replace(/"id":\d+/, '"id":999');
 describe("a client's batch at the node", () => {
   let node: FakeNode;
   let gateway: TestGateway;
-  const start = async (settings: Record<string, object> = {}, limits: Parameters<typeof startFakeNode>[0] = {}) => {
-    node = await startFakeNode(limits);
+  const tiers = { public: limitlessTier };
+  const restartGateway = useGateway({ tiers }, (started) => {
+    ({ node, gateway } = started);
     node.answer(({ params }) => params[0]);
-    gateway = await startTestGateway(node, { tiers: { public: limitlessTier }, ...settings });
-  };
+  });
+  const restart = (settings: Record<string, object> = {}, limits: Parameters<typeof restartGateway>[1] = {}) =>
+    restartGateway({ tiers, ...settings }, limits);
   const ask = async (calls: readonly string[], headers: Record<string, string> = {}) =>
     JSON.parse((await post(gateway.url, `[${calls.join(",")}]`, headers)).text) as Answer[];
-  beforeEach(() => start());
-  afterEach(async () => {
-    await gateway[Symbol.asyncDispose]();
-    await node[Symbol.asyncDispose]();
-  });
-  const restart = async (...args: Parameters<typeof start>) => {
-    await gateway[Symbol.asyncDispose]();
-    await node[Symbol.asyncDispose]();
-    await start(...args);
-  };
 
   it("is one batch, of what the cache does not have and no call of it twice", async () => {
     expect(await ask(balances(40))).toEqual(resultsOf(40));

@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { startFakeNode, type FakeNode } from "#gateway/testing/fake-node.ts";
 import { connectTestClient } from "#gateway/testing/test-client.ts";
 import { call, post, startTestGateway } from "#gateway/testing/test-gateway.ts";
+import { bothPaths } from "#gateway/testing/use-gateway.ts";
 import type { NodeFitness } from "#gateway/chain/head.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
 
@@ -16,10 +17,7 @@ const request = (id: number, method: string, params: readonly unknown[] = []) =>
   JSON.stringify({ jsonrpc: "2.0", id, method, params });
 const hash = `0x${"ab".repeat(32)}`;
 
-describe.each([
-  ["the fast path", true],
-  ["node:http", false],
-])("a node that is not fit, over %s", (_, fastPath) => {
+describe.each(bothPaths)("a node that is not fit, over %s", (_, fastPath) => {
   let node: FakeNode;
   let fitness: NodeFitness;
   beforeEach(async () => {

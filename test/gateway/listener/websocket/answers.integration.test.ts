@@ -1,8 +1,9 @@
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { byHand, startFakeNode, type FakeNode } from "#gateway/testing/fake-node.ts";
 import { connectTestClient } from "#gateway/testing/test-client.ts";
 import { limitlessTier } from "#gateway/testing/limitless-tier.ts";
 import { startTestGateway, type TestGateway } from "#gateway/testing/test-gateway.ts";
+import { useGateway } from "#gateway/testing/use-gateway.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
 
 const request = (id: unknown, method: string, params: unknown = []) =>
@@ -11,21 +12,15 @@ const request = (id: unknown, method: string, params: unknown = []) =>
 describe("answers over WebSocket", () => {
   let node: FakeNode;
   let gateway: TestGateway;
-  const start = async (given: Record<string, object> = {}) => {
-    gateway = await startTestGateway(node, { tiers: { public: limitlessTier }, ...given });
-    await until("the gateway follows the node's heads", generousMs, () => node.subscriptions() === 1);
-  };
-  beforeEach(async () => {
-    node = await startFakeNode();
-  });
-  afterEach(async () => {
-    await gateway[Symbol.asyncDispose]();
-    await node[Symbol.asyncDispose]();
+  const tiers = { public: limitlessTier };
+  const restart = useGateway({ tiers }, (started) => {
+    ({ node, gateway } = started);
+    return until("the gateway follows the node's heads", generousMs, () => node.subscriptions() === 1);
   });
   const metrics = () => gateway.metrics.metrics();
 
   it("may be as long as is permitted, and cost a client nothing else", async () => {
-    await start({ limits: { batchResponseBytes: 12_000_000 } });
+    await restart({ tiers, limits: { batchResponseBytes: 12_000_000 } });
     await using client = await connectTestClient(gateway.url);
     await client.ask(request(1, "eth_subscribe", ["newHeads"]));
     for (const bytes of [3_000_000, 8_000_000, 11_900_000]) {
@@ -42,7 +37,6 @@ describe("answers over WebSocket", () => {
   });
 
   it("that the node breaks off are errors with the call's id", async () => {
-    await start();
     await using client = await connectTestClient(gateway.url);
     node.answer((_, response) => {
       response.writeHead(200, { "Content-Length": 1_000 });
@@ -56,7 +50,7 @@ describe("answers over WebSocket", () => {
   });
 
   it("of a batch that is cut at its bytes come whole, however many of its calls have errors", async () => {
-    await start({ limits: { batchResponseBytes: 3_000 } });
+    await restart({ tiers, limits: { batchResponseBytes: 3_000 } });
     await using client = await connectTestClient(gateway.url);
     node.answer(() => "x".repeat(2_000));
     const calls = Array.from({ length: 500 }, (_, id) => request(`${"i".repeat(50)}${id}`, "eth_syncing"));
@@ -66,7 +60,6 @@ describe("answers over WebSocket", () => {
   });
 
   it("wait for a client that reads slowly, which is not dropped for what it requested", async () => {
-    await start();
     const calls = 300;
     const resultBytes = 200_000;
     node.answer(() => "z".repeat(resultBytes));

@@ -1,7 +1,8 @@
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { byHand, startFakeNode, type FakeNode } from "#gateway/testing/fake-node.ts";
+import { describe, expect, it } from "vitest";
+import { byHand, type FakeNode } from "#gateway/testing/fake-node.ts";
 import { connectTestClient, type TestClient } from "#gateway/testing/test-client.ts";
 import { startTestGateway, type TestGateway } from "#gateway/testing/test-gateway.ts";
+import { useGateway } from "#gateway/testing/use-gateway.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
 
 type Notification = Readonly<{ params: { subscription: string; result: Record<string, unknown> } }>;
@@ -39,18 +40,13 @@ const summary = (logs: readonly Record<string, unknown>[]) =>
 describe("a gap in the node's WebSocket", () => {
   let node: FakeNode;
   let gateway: TestGateway;
-  beforeEach(async () => {
-    node = await startFakeNode();
-    gateway = await startTestGateway(node, { webSocket: { reconnectMs: 50, bridgeMs: 5_000, bridgeBlocks: 8 } });
+  useGateway({ webSocket: { reconnectMs: 50, bridgeMs: 5_000, bridgeBlocks: 8 } }, async (started) => {
+    ({ node, gateway } = started);
     await until("the gateway follows the node's heads", generousMs, () => node.subscriptions() === 1);
     node.newHead(1_001, hash(1_001));
     await until("the head is known", generousMs, async () =>
       (await gateway.metrics.metrics()).includes("head_block_number 1001"),
     );
-  });
-  afterEach(async () => {
-    await gateway[Symbol.asyncDispose]();
-    await node[Symbol.asyncDispose]();
   });
   const gaps = async (outcome: string) =>
     (await gateway.metrics.metrics()).includes(`gatehouse_gateway_upstream_gaps_total{outcome="${outcome}"} 1`);

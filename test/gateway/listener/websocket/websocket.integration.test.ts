@@ -1,8 +1,9 @@
 import { connect } from "node:net";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { byHand, startFakeNode, type FakeNode } from "#gateway/testing/fake-node.ts";
+import { describe, expect, it } from "vitest";
+import { byHand, type FakeNode } from "#gateway/testing/fake-node.ts";
 import { connectTestClient } from "#gateway/testing/test-client.ts";
 import { startTestGateway, type TestGateway } from "#gateway/testing/test-gateway.ts";
+import { useGateway } from "#gateway/testing/use-gateway.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
 
 const request = (id: unknown, method: string, params: unknown = []) =>
@@ -14,14 +15,9 @@ const ping = (text: string) => Buffer.concat([Buffer.from([0x89, 0x80 | text.len
 describe("WebSocket", () => {
   let node: FakeNode;
   let gateway: TestGateway;
-  beforeEach(async () => {
-    node = await startFakeNode();
-    gateway = await startTestGateway(node);
+  useGateway({}, async (started) => {
+    ({ node, gateway } = started);
     await until("the gateway follows the node's heads", generousMs, () => node.subscriptions() === 1);
-  });
-  afterEach(async () => {
-    await gateway[Symbol.asyncDispose]();
-    await node[Symbol.asyncDispose]();
   });
 
   it("answers calls, batches and bad messages as HTTP does", async () => {

@@ -1,4 +1,4 @@
-import type { ClientBytes } from "#daemon/memory/connection-memory.ts";
+import type { ClientBytes } from "./connection-memory.ts";
 
 const nothing = Buffer.alloc(0);
 
@@ -76,17 +76,20 @@ export const smallMessageBytes = 4_096;
 /** Length above which a message is charged before it is parsed, and its caller checked before it arrives; it is parsed over several ticks. */
 export const largeBytes = 65_536;
 
-/** Size from which the bytes of an incomplete request are counted: most requests never have to wait. */
+/** Size from which the bytes of an incomplete request are counted. */
 const waitingBytes = 16_384;
 
 /** Received but unanswered bytes on a connection, counted in the connection's memory. */
 export class HeldRequests extends ReceivedBytes {
   readonly #memory: ClientBytes;
+  readonly #uncountedBytes: number;
   #counted = 0;
 
-  constructor(memory: ClientBytes) {
+  /** Fewer than `uncountedBytes` are not counted: most of the gateway's requests never have to wait. */
+  constructor(memory: ClientBytes, uncountedBytes = waitingBytes) {
     super();
     this.#memory = memory;
+    this.#uncountedBytes = uncountedBytes;
   }
 
   /**
@@ -98,6 +101,14 @@ export class HeldRequests extends ReceivedBytes {
     if (piece.length > smallMessageBytes) this.own();
   }
 
+  /** Returns all bytes, which from now on count as memory that waits for nothing: exactly the size of their buffer. */
+  take(): Buffer {
+    this.own();
+    this.#memory.waits(-this.#counted);
+    this.#counted = 0;
+    return this.bytes;
+  }
+
   override drop(count: number): void {
     super.drop(count);
     if (this.#counted > 0) this.count();
@@ -105,8 +116,9 @@ export class HeldRequests extends ReceivedBytes {
 
   /** Counts the waiting bytes. Returns false if they exceed the memory limit. */
   count(): boolean {
-    if (this.length <= waitingBytes && this.#counted === 0) return true;
-    const more = (this.length > waitingBytes ? this.heldBytes : 0) - this.#counted;
+    const held = this.length > this.#uncountedBytes ? this.heldBytes : 0;
+    if (held === this.#counted) return true;
+    const more = held - this.#counted;
     if (more > 0 && !this.#memory.tryAcquire(more)) return false;
     if (more < 0) this.#memory.release(-more);
     this.#memory.waits(more);
