@@ -161,10 +161,7 @@ const shown: Readonly<Partial<Record<EngineCall["kind"], z.ZodType<DisplayedResp
   "exec-inspect": z.object({ Running: z.boolean(), ExitCode: z.number().nullable(), Pid: z.number().optional() }),
 };
 
-/**
- * Filters an engine response down to what a caller may see (Engine API: ContainerInspect, ContainerExec, ExecInspect; ErrorResponse from
- * status 400 on). Returns undefined for a response of any other shape, which is never sent to a caller.
- */
+/** Returns what a caller may see of a response (Engine API); undefined for one of any other shape, which is never sent to a caller. */
 export function showResponse(kind: EngineCall["kind"], status: number, text: string): DisplayedResponse | undefined {
   const schema = status < 400 ? shown[kind] : failure;
   return schema?.safeParse(parseJson(text)).data;

@@ -40,10 +40,7 @@ export type AppDependencies = Readonly<{
   mask?: Mask;
 }>;
 
-/**
- * Creates a Hono application in which every request has an id (`X-Request-Id`, reused from the client if well-formed), a limited body and a
- * measurement in `gatehouse_http_request_duration_seconds`; unknown routes get a JSON `{error}`.
- */
+/** Creates a Hono application whose requests have an id, a limited body and a measurement; unknown routes get a JSON `{error}`. */
 export function createApp(options: AppOptions, { log, metrics, mask }: AppDependencies): App {
   const app: App = new Hono<AppVariables>();
   const reports = createRequestReports({ log, metrics });

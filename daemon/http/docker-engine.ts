@@ -3,10 +3,7 @@ import { readBodyStart } from "../bytes.ts";
 import { truncateText } from "../secrets/truncate-text.ts";
 import { sendRequest } from "./send-request.ts";
 
-/**
- * A request to a Docker engine. The path contains no API version: newer engines reject old versions and older engines reject new ones,
- * while the calls used here are the same in all versions.
- */
+/** A request to a Docker engine. The path has no API version: the calls used here are the same in all of them. */
 export type EngineRequest = Readonly<{
   method: "GET" | "HEAD" | "POST" | "DELETE";
   path: string;
@@ -27,10 +24,7 @@ export type EngineResponse = Readonly<{
 const defaultLimitBytes = 8_388_608;
 const socketScheme = "unix://";
 
-/**
- * Creates a client for the Docker Engine API at `unix:///path` or `http://host:port`. A request rejects with the system's error if the
- * engine can't be reached, and with an `AbortError` once its signal aborts.
- */
+/** Creates a client for the Engine API at `unix:///path` or `http://host:port`. A request rejects with the system's or an abort's error. */
 export function createEngineClient(address: string): (request: EngineRequest) => Promise<EngineResponse> {
   const isSocket = address.startsWith(socketScheme);
   const socket = isSocket ? { socketPath: address.slice(socketScheme.length) } : {};

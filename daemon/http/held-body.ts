@@ -55,9 +55,7 @@ export async function readHeldRequest(
 /** Limits on draining a body that is not read, so that a client that is still sending can read the response. */
 export const discardLimits = { bytesMax: 16_777_216, deadlineMs: 2_000 } as const satisfies DiscardLimits;
 
-/**
- * Reads and discards the rest of a request's body, as `discardBody` does. Returns whether it ended within the limits.
- */
+/** Reads and discards the rest of a request's body, as `discardBody` does. Returns whether it ended within the limits. */
 export async function discardRequest(
   request: IncomingMessage,
   { bytesMax, deadlineMs }: DiscardLimits,

@@ -111,22 +111,6 @@ describe("several sockets", () => {
     for (const answer of await Promise.all(answers)) expect(answer).toMatch(/^HTTP\/1\.1 200 OK[^]*served$/);
   });
 
-  test("the connections of all of them are bounded together", async () => {
-    const connections = budget(400).listener({ name: "public" });
-    const { port } = use(
-      await listenHttp(
-        { fetch: () => new Promise<Response>(() => undefined) },
-        { host, port: 0, setting: "PORT", requestTimeoutMs: 5_000, connections },
-      ),
-    );
-    const sockets = Array.from({ length: connections.max + 20 }, () => open(port));
-    for (const socket of sockets) socket.resume().write(request);
-    await Promise.any(sockets.map((socket) => once(socket, "close")));
-    expect(await socketsAt(port)).toBe(6);
-    expect(connections.size).toBe(connections.max);
-    for (const socket of sockets) socket.destroy();
-  });
-
   test("a few descriptors are not spent on them, nor those of operators", async () => {
     const scarce = budget(160);
     const [few, operators] = [scarce.listener({ name: "public" }), scarce.operators()];

@@ -91,10 +91,7 @@ export async function listenHttp(
   return { ...listening, leave };
 }
 
-/**
- * Idle timeout of a connection. Proxies close their idle connections after a minute; this is longer, so that no proxy sends a request on a
- * closing connection.
- */
+/** Idle timeout: longer than the minute of most proxies, so that none sends a request on a closing connection. */
 const keepAliveMs = 65_000;
 /** Keep-alive timeout sent to clients, in seconds: in a hot restart, the old process waits until they have closed all connections. */
 const requestedKeepAliveSeconds = 5;

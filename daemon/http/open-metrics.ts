@@ -6,10 +6,7 @@ export const openMetricsType = "application/openmetrics-text";
 /** A metric as prom-client serializes it; its declarations omit the type. */
 type Written = Metric & Readonly<{ name: string; type: unknown }>;
 
-/**
- * Renders a registry as OpenMetrics 1.0 text, in which a bucket may include an exemplar. The registry's own `setContentType` renames its
- * counters permanently, which would break the plain format from then on.
- */
+/** Renders a registry as OpenMetrics, with exemplars. Its own `setContentType` would rename the counters of the plain format, too. */
 export async function renderOpenMetrics(metrics: Registry): Promise<Readonly<{ text: string; contentType: string }>> {
   const open = new Registry<OpenMetricsContentType>();
   open.setContentType(Registry.OPENMETRICS_CONTENT_TYPE);

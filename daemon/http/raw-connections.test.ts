@@ -1,7 +1,6 @@
 import { once } from "node:events";
 import { createServer as createHttpServer, request } from "node:http";
 import { connect, createServer, type AddressInfo, type Server, type Socket } from "node:net";
-import { text } from "node:stream/consumers";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { generousMs, until } from "#daemon/testing/until.ts";
@@ -10,7 +9,6 @@ import {
   filterConnections,
   gatherChunks,
   pushBackBytes,
-  prependHandler,
   divertReads,
   type SocketReads,
 } from "./raw-connections.ts";
@@ -127,31 +125,6 @@ describe("a socket whose reads are taken", () => {
     expect(takenBytes).toBe(size);
     client.destroy();
     accepted.destroy();
-  });
-});
-
-describe("what is put before a server", () => {
-  it("has each connection first, and node:http serves those that it gives on", async () => {
-    const server = createHttpServer((_, response) => response.end("served"));
-    const seen: string[] = [];
-    prependHandler(server, (behind) => (socket) => {
-      seen.push("inner");
-      behind(socket);
-    });
-    prependHandler(server, (behind) => (socket) => {
-      seen.push("outer");
-      if (seen.length > 2) socket.resume().end("kept");
-      else behind(socket);
-    });
-    await using at = await listening(server);
-    const ask = async () => {
-      const client = connect(at.port, "127.0.0.1");
-      client.write("GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
-      return await text(client);
-    };
-    expect(await ask()).toMatch(/^HTTP\/1\.1 200 OK\r\n[^]*served/);
-    expect(await ask()).toBe("kept");
-    expect(seen).toEqual(["outer", "inner", "outer"]);
   });
 });
 

@@ -16,10 +16,7 @@ export function findListeningSocket(server: NetServer): SocketHandle {
 
 export type ServeConnection = (socket: Socket) => void;
 
-/**
- * Installs a handler before a server's existing connection handlers: it gets every new connection first, and passes those that it doesn't
- * serve to `behind`. Call it before the server listens; the last handler installed runs first.
- */
+/** Installs a handler before the existing ones, to which it passes on connections; the last one installed runs first. */
 export function prependHandler(server: Server, before: (behind: ServeConnection) => ServeConnection): void {
   const listeners = server.listeners("connection");
   server.removeAllListeners("connection");
@@ -44,10 +41,7 @@ class Admission extends BlockList {
   }
 }
 
-/**
- * Checks a connection before a server creates a socket for it; a rejected connection is closed without a response, at a fifth of the cost
- * of a socket and its handlers. Node accepts a block list when a server is created, but not for a `node:http` server.
- */
+/** Checks connections before sockets are created for them, at a fifth of the cost; Node has no such option for `node:http` servers. */
 export function filterConnections(server: NetServer, mayCome: (remoteAddress: string) => boolean): void {
   Object.assign(server, { blockList: new Admission(mayCome) });
 }

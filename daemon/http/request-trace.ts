@@ -11,10 +11,7 @@ const stateMembers = 32;
 const parent = /^(?!ff)[\da-f]{2}-(?!0{32})[\da-f]{32}-(?!0{16})[\da-f]{16}-[\da-f]{2}$/;
 const stateMember = /^[a-z\d][a-z\d_\-*/@]{0,255}=[\x20-\x2b\x2d-\x3c\x3e-\x7e]{0,255}[\x21-\x2b\x2d-\x3c\x3e-\x7e]$/;
 
-/**
- * Reads the trace headers; undefined without a well-formed `traceparent`, without which `tracestate` is meaningless. No other client header
- * reaches the node.
- */
+/** Reads the trace headers; undefined without a well-formed `traceparent`. No other client header reaches the node. */
 export function readTraceContext(
   traceparent: string | undefined,
   tracestate: string | undefined,

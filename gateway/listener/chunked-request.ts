@@ -14,10 +14,7 @@ const sizeDigits = 8;
 /** A complete body and the offset after it; or why there is none: `odd` is not in a form that is parsed here, `wasteful` has tiny chunks. */
 export type ChunkedReading = Readonly<{ body: Buffer; endsAt: number }> | "partial" | "odd" | "wasteful";
 
-/**
- * Parses a request's chunked body from offset `startsAt` of its bytes (RFC 9112, section 7.1). Chunk extensions and trailers are odd. When
- * called again with more bytes, continues where it stopped.
- */
+/** Parses a request's chunked body (RFC 9112, section 7.1), on and on as bytes arrive. Chunk extensions and trailers are odd. */
 export class ChunkedRequest {
   readonly #startsAt: number;
   readonly #limitBytes: number;

@@ -6,10 +6,7 @@ import { FastConnection } from "./fast-connection.ts";
 import { createFastResponseHeads, type FastPath } from "./fast-response.ts";
 import type { RequestContext } from "./listener-context.ts";
 
-/**
- * Installs the fast path in front of a node:http server: the fast path gets every new connection first and passes on those it can't serve.
- * Call this before the server listens. `idleTimeoutMs` is sent to clients; `connections` closes connections after it.
- */
+/** Gives a server's new connections to the fast path, which passes on those it can't serve. Call this before the server listens. */
 export function serveFastConnections(server: Server, idleTimeoutMs: number, context: RequestContext): void {
   const { connections } = context;
   prependHandler(server, (behind) => {

@@ -47,10 +47,7 @@ export class FastRequests {
     return this.#known?.origin.facts;
   }
 
-  /**
-   * Parses the request at the start of these bytes; `odd`: node:http has to serve it. Until the request is complete and consumed, pass the
-   * same bytes as in the last call, or more.
-   */
+  /** Parses the request at the start of these bytes, which are those of the last call, or more, until the request is consumed. */
   next(bytes: Buffer): FastRequest | "partial" | "odd" | "wasteful" {
     const begun = this.#begun ?? this.#begin(bytes);
     if (typeof begun === "string") return begun;

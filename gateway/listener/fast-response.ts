@@ -32,10 +32,7 @@ export type FastResponseHeads = Readonly<{
   empty: (method: "GET" | "HEAD" | "OPTIONS", context: FastResponseContext) => string;
 }>;
 
-/**
- * Sources of the variable content of heads: the time in milliseconds since 1970, the headers appended to a response's own, and whether the
- * listener is about to stop, in which case every connection closes after its response.
- */
+/** What varies in heads: the date, the headers after a response's own, and whether connections close because the listener stops. */
 export type FastResponseHeadsDependencies = Readonly<{
   wallClock: () => number;
   ageHeaders: () => ResponseHeaders;
@@ -194,10 +191,7 @@ function joinAnswer(all: Buffer, head: string, body: Buffer): Buffer {
 /** Time without progress after which a closing connection is destroyed. */
 const closingMs = 1_000;
 
-/**
- * Closes both sides of a connection after the bytes written so far and an optional last response, which is a binary string. Both sides are
- * closed because a client need not respond to a half-close with one of its own.
- */
+/** Closes both sides after the bytes written so far and an optional last response: a client need not respond to a half-close. */
 export function endConnection(socket: Socket, answer: string | undefined): void {
   // With nothing left to send, the connection is closed at once: ending this side first would be an extra system call for the same result.
   if (answer === undefined && socket.writableLength === 0) {

@@ -1,9 +1,6 @@
 import { toBytes } from "../wire/message-head.ts";
 
-/**
- * The headers that affect how a request is parsed, framed or answered, without values. All value objects have the same shape, whatever
- * headers a client sends and in whatever order, which makes access fast.
- */
+/** The headers that affect how a request is served. All value objects have this shape, which makes access fast. */
 const noValues = {
   authorization: undefined,
   connection: undefined,

@@ -11,10 +11,7 @@ export type HttpError = Readonly<{ status: number; text: string; headers: Respon
 /** Number of chunks per body that may be of any size, and min average bytes of the chunks beyond: a client that writes a call token by token sends a few thousand. */
 const [uncheckedChunks, averageBytesMin] = [4_096, 64];
 
-/**
- * Whether a body's chunks are so small that parsing them costs far more than their bytes: node:http takes about a microsecond per chunk and
- * about a nanosecond per byte.
- */
+/** Whether a body's chunks are too small: node:http takes about a microsecond per chunk and a nanosecond per byte. */
 export function hasTinyChunks(chunks: number, bodyBytes: number): boolean {
   return chunks > uncheckedChunks && bodyBytes < chunks * averageBytesMin;
 }

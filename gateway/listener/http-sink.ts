@@ -54,10 +54,7 @@ export function createHttpSink(
   };
 }
 
-/**
- * Applies backpressure from the client: a slow client pauses the upstream, a disconnect cancels it. Memory counted for a response that was
- * written at once is released when the client has read it.
- */
+/** Applies backpressure: a slow client pauses the upstream, a disconnect cancels it, and what was read is no longer counted. */
 export function applyBackpressure(response: ServerResponse, backlog: ClientBacklog, flow: ResponseFlow): void {
   if (response.writableFinished) return;
   response.on("drain", () => {

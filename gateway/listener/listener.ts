@@ -123,10 +123,7 @@ type AdmittedPeers = Readonly<{
   setting: string;
 }>;
 
-/**
- * Adds an address check in front of a server's connections: a peer whose address is not allowed gets a 403, and its data is not read. Call
- * this last, right before the server listens.
- */
+/** Rejects peers whose address is not allowed with a 403, reading nothing. Call this last, right before the server listens. */
 function admitPeers(server: Server, { mayCall, setting }: AdmittedPeers): void {
   const refusal = formatRawRejection(addressNotAdmitted(setting));
   prependHandler(server, (behind) => (socket) => {

@@ -159,10 +159,7 @@ function watchApiKeys(
   return { current: () => keys, [Symbol.asyncDispose]: async () => watcher?.[Symbol.asyncDispose]() };
 }
 
-/**
- * Creates the function that returns the key under which a client's memory is counted: the client's address as trusted proxies report it;
- * for IPv6, the /64 of that address.
- */
+/** Creates the function that returns the address (IPv6: /64) under which a client's memory is counted, as trusted proxies report it. */
 export function createPeerAddress(client: ClientAddress): (peer: PeerInfo) => string {
   return (peer) => toAddressKey(client.of(peer.remoteAddress, client.forwardedBy(peer)));
 }

@@ -26,10 +26,7 @@ export class RejectedBodies implements Disposable {
   #roomBytes = tickBytes;
   #timer: NodeJS.Timeout | undefined;
 
-  /**
-   * Reads the rest of a body, counted against `address`, and ends the response, which is already written, when the body is complete or the
-   * limit is reached.
-   */
+  /** Discards the rest of a body, counted against `address`, up to the limits; then ends the response, which is already written. */
   discard({ request, response }: RejectedExchange, address: string): void {
     const late = setTimeout(() => response.end(), lingerMs);
     response.on("close", () => clearTimeout(late));

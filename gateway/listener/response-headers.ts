@@ -44,10 +44,7 @@ export function formatHeaderLines(headers: ResponseHeaders): string {
   return headers.map(([name, value]) => `${name}: ${value}\r\n`).join("");
 }
 
-/**
- * Creates the function that builds the headers for a browser page of an origin. The function returns undefined if the origin is not allowed
- * (WHATWG Fetch, CORS protocol).
- */
+/** Creates the function that builds an origin's headers (WHATWG Fetch, CORS protocol); undefined if the origin is not allowed. */
 export function createCorsHeaders(allowedOrigins: readonly string[]): (origin: string) => ResponseHeaders | undefined {
   return (origin) => {
     if (!allowedOrigins.includes("*") && !allowedOrigins.includes(origin)) return undefined;

@@ -96,10 +96,7 @@ export function startHeadWatch(
 /** The gateway's own newHeads subscription. */
 export type HeadsSubscription = Readonly<{ linkOpened: () => void; linkLost: () => void; entryExists: () => boolean }>;
 
-/**
- * Subscribes to heads while there is a connection. The hub carries the subscription across gaps; if the hub closed its subscribers, this
- * function subscribes again.
- */
+/** Subscribes to heads while there is a connection, and again if the hub, which bridges gaps, closed its subscribers. */
 function followHeads(hub: Pick<SubscriptionHub, "subscribe">, notify: (result: string) => void): HeadsSubscription {
   const state = { isOpen: false, isSubscribed: false, entryExists: false };
   const lost = () => {

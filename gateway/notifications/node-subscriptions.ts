@@ -12,10 +12,7 @@ export type NodeSubscriptionsDependencies = Readonly<{
 
 /** The gateway's subscriptions to the node, keyed by the node's ids. */
 export type NodeSubscriptions = Readonly<{
-  /**
-   * Subscribes; the result in the response is the node's id. Unsubscribes if the subscription is no longer wanted by the time the response
-   * arrives, or if its connection is lost.
-   */
+  /** Subscribes; the result is the node's id. Unsubscribes if by then nobody wants it or its connection is lost. */
   begin: (shared: SharedSubscription) => Promise<NodeResponse>;
   end: (shared: SharedSubscription) => void;
   notified: (id: string, result: string) => void;

@@ -35,10 +35,7 @@ export type SubscribeOutcome =
 /** Max notifications of a subscription that are queued behind earlier ones. */
 const queuedNotificationsMax = 10_000;
 
-/**
- * Shares one subscription to the node among all equal subscriptions. If the connection to the node is lost and returns in time, subscribers
- * are sent what they missed; otherwise they are all closed.
- */
+/** Shares one subscription to the node among identical ones. After a gap, subscribers are sent what they missed, or are closed. */
 export class SubscriptionHub implements Disposable {
   readonly #options: HubOptions;
   readonly #dependencies: HubDependencies;

@@ -2,10 +2,7 @@ import type { ResponseFailure } from "../errors.ts";
 import type { HeldBytes } from "#daemon/memory/connection-memory.ts";
 import { copyToOwnMemory } from "#daemon/memory/received-bytes.ts";
 
-/**
- * Origin of a response, as reported in the `X-Gatehouse-Source` header. `mixed`: the parts of a batch or split range came from several
- * sources, or streaming started before all parts were available.
- */
+/** Origin of a response, as in `X-Gatehouse-Source`. `mixed`: of several sources, or not all known when streaming started. */
 export type ResponseSource = "gateway" | "cache" | "coalesced" | "node" | "mixed";
 
 export function addSource(sofar: ResponseSource | undefined, part: ResponseSource): ResponseSource {
@@ -31,10 +28,7 @@ export type ResponseSink = Readonly<{
   /** Receives bytes and takes ownership of them. Returns false if the sender must wait for `flow.resume`. */
   chunk: (bytes: Buffer) => boolean;
   end: () => void;
-  /**
-   * Reports a failure. Before `begin`, there is no response, and the owner of the call responds instead. After `begin`, the response is
-   * truncated, and the client must not treat it as complete.
-   */
+  /** Reports a failure. Before `begin`, the owner of the call responds instead; after it, the response is truncated. */
   fail: (failure: ResponseFailure) => void;
 }>;
 
@@ -88,10 +82,7 @@ export class ResponseParts {
     return mayBeHeld ? undefined : "tooMuchHeld";
   }
 
-  /**
-   * Adds a part if memory allows; to make room, stalled readers with the most buffered bytes are evicted. A part of a much larger buffer is
-   * copied, so that it does not keep the whole buffer alive.
-   */
+  /** Adds a part if memory allows, which may evict stalled readers. A part of a much larger buffer is copied. */
   tryAdd(bytes: Buffer): PartsFailure | undefined {
     if (this.#bytes + bytes.length > this.#limitBytes) return "tooLarge";
     if (this.#memory?.tryAcquire(bytes.length) === false) return "tooMuchHeld";

@@ -32,10 +32,7 @@ const longBytes = 65_536;
 /** Max length of a response that is passed on regardless of memory use: an error in its place would not be much shorter. */
 const smallBytes = 1_024;
 
-/**
- * Collects a response and passes it to its receiver once it is complete, unless memory limits forbid it. A batch has one sink per call, so
- * each sink is one small object.
- */
+/** Collects a response and passes it to its receiver when complete, if memory limits allow it. One small object per call of a batch. */
 export class TextSink<Context> implements ResponseSink {
   readonly #receiver: TextReceiver<Context>;
   readonly #context: Context;

@@ -113,10 +113,7 @@ const idAtEnd = /,\s*"id"\s*:\s*("[^"\\]*"|\d+|null)\s*\}$/;
 const searchedBytes = 65_536;
 const idBytes = 2_048;
 
-/**
- * Reads the id of a response (JSON text). Returns `null` if the response has none, and undefined if it is not an object, or if it is long
- * and has its id at neither end.
- */
+/** Reads the id of a response; `null` if it has none, undefined if it is no object, or is long and has its id at neither end. */
 function readId(element: string): string | undefined {
   const first = idAtStart.exec(element.slice(0, idBytes))?.[1];
   if (first !== undefined) return first;

@@ -19,10 +19,7 @@ export class ChunkedDecoder {
   dataStart = 0;
   dataEnd = 0;
 
-  /**
-   * Processes the bytes from one read and compacts the data of its chunks in place, so that the data is contiguous however many chunks
-   * there are. Returns `more`, `done` once the end of the body has been read, or `bad`.
-   */
+  /** Processes one read, compacting the data of its chunks in place; `done` at the end of the body. */
   push(bytes: Buffer): "more" | "done" | "bad" {
     let at = 0;
     this.dataStart = 0;

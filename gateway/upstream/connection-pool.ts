@@ -25,10 +25,7 @@ const sweepMs = 50;
 /** Sweep interval while no call is in flight and only idle connections can time out: avoids waking an idle process. */
 const restingSweepMs = 1_000;
 
-/**
- * Keep-alive connections to the node, some of which stay reserved for callers that have few. Calls that get no connection wait in a bounded
- * queue, which serves callers round-robin.
- */
+/** Connections to the node, some of them reserved for callers that have few. Calls without one queue and are served round-robin. */
 export class NodePool implements ConnectionPool, Disposable {
   readonly #options: NodePoolOptions;
   readonly #address: NodeAddress;

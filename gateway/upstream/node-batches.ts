@@ -10,10 +10,7 @@ const smallForMs = 60_000;
 /** Max number of callers for which a failure is remembered; a forgotten caller tries a whole batch again. */
 const rememberedCallers = 1_000;
 
-/**
- * The part of one client's batch that goes to the node. From `gather` to `release`, it waits for more calls, except for full pieces;
- * outside that period, all calls sent in one event loop tick go together.
- */
+/** A client's batch at the node: from `gather` to `release`, full pieces are sent; otherwise the calls of one tick go together. */
 export type NodeBatch = NodeSender &
   Readonly<{
     gather: () => void;

@@ -48,10 +48,7 @@ export class ResponseBody {
     return this.#isStreaming;
   }
 
-  /**
-   * Processes the bytes from one read. After `done`, `end` must forward the rest before the read's bytes are overwritten. `isKept` means
-   * that they are never overwritten.
-   */
+  /** Processes one read. After `done`, `end` must be called before its bytes are overwritten, which they never are if `isKept`. */
   read(bytes: Buffer, isKept: boolean): BodyState {
     const state = this.#chunks === undefined ? this.#readPlain(bytes) : this.#readChunks(this.#chunks, bytes);
     if (this.#isDropped) return "more";

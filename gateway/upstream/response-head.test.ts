@@ -19,20 +19,6 @@ describe("reading the heads of a node's responses", () => {
     }
   });
 
-  it("reads again what changes besides the length", () => {
-    const read = createResponseHeadReader(createMessageHead);
-    expect(read(head("Date: one", "Content-Length: 4"))).toMatchObject({ head: answered });
-    expect(read(head("Date: two", "Content-Length: 4", "Connection: close"))).toMatchObject({
-      head: { ...answered, keepAlive: false },
-    });
-    expect(read(head("Date: two", "Content-Length: 5", "Connection: close"))).toMatchObject({
-      head: { lengthBytes: 5, keepAlive: false },
-    });
-    expect(read(head("Date: two", "Transfer-Encoding: chunked"))).toMatchObject({
-      head: { lengthBytes: undefined, chunked: true },
-    });
-  });
-
   it("waits for the end of a head, known or not", () => {
     const read = createResponseHeadReader(createMessageHead);
     const bytes = head("Content-Length: 4", "Vary: Origin");

@@ -29,10 +29,7 @@ const lowerCaseBit = 0x20;
 /** Outcome of reading a head: a complete head and the offset of the body that follows; an incomplete head; or a head that is not HTTP/1.1. */
 export type ReadHead = Readonly<{ head: ResponseHead; bodyAt: number }> | "unfinished" | "bad";
 
-/**
- * Creates a parser for the response heads of one node. Within a second, at most the length in them changes, so the rest is parsed only
- * once. Some nodes send long responses in chunks and short ones with a length, so the parser remembers the last head of either kind.
- */
+/** Creates a parser that remembers the last head with a length and the last chunked one: within a second, only lengths change. */
 export function createResponseHeadReader(keep: KeepMessageHead): (bytes: Buffer) => ReadHead {
   let known: Readonly<{ bytes: MessageHead; head: ResponseHead }> | undefined;
   let knownInChunks: Readonly<{ bytes: Uint8Array; head: ResponseHead }> | undefined;
@@ -58,10 +55,7 @@ export function createResponseHeadReader(keep: KeepMessageHead): (bytes: Buffer)
   };
 }
 
-/**
- * Parses a response's status line and headers, including the empty line. Returns undefined if they are not HTTP/1.1 or contain two
- * different lengths (RFC 9112, section 6.3).
- */
+/** Parses a response's head; undefined if it is not HTTP/1.1 or has two different lengths (RFC 9112, section 6.3). */
 function readResponseHead(head: string): ResponseHead | undefined {
   const status = head.slice(9, 12);
   const minor = head.slice(7, 9);

@@ -27,10 +27,7 @@ const shared = { max: 64, nameLength: 2_048 };
 
 export type KeepMessageHead = typeof createMessageHead;
 
-/**
- * Creates a store that returns the same object for all heads that differ only in length. Bytes that many connections compare again and
- * again are then in one location and stay in the processor's caches.
- */
+/** Creates a store with one object for all heads that differ only in length: compared again and again, it stays in the CPU's caches. */
 export function shareMessageHeads(): KeepMessageHead {
   const keep = memoize(shared, (text) => ({ head: createMessageHead(text) }));
   return (head) => keep(head.replace(lengthDigits, "$<name>0")).head;
@@ -74,10 +71,7 @@ function hasAt(bytes: Buffer, offset: number, part: Uint8Array): boolean {
 /** Max number of texts retained; beyond that, all are dropped. */
 const most = 1_024;
 
-/**
- * Message heads that differ only in the body's length, each of which is built once. A text that is concatenated for each message has to be
- * flattened when it is written, which takes longer than writing it.
- */
+/** Message heads that differ only in the body's length, built once each: flattening a concatenated text costs more than writing it. */
 export class TextsByLength {
   readonly #format: (lengthBytes: number) => string;
   readonly #texts = new Map<number, string>();

@@ -2,10 +2,7 @@
 const bytesMin = 16_384;
 const bytesMax = 131_072;
 
-/**
- * Reusable buffers for assembling messages. If a message can't be sent at once, its buffer belongs to the message from then on. Buffer
- * sizes are powers of two, so the memory used is at most twice the memory counted.
- */
+/** Reusable buffers, in powers of two. If a message can't be sent at once, its buffer belongs to the message from then on. */
 export class ScratchBuffers {
   readonly #free = new Map<number, Buffer[]>();
   readonly #keptOfSize: number;

@@ -77,10 +77,7 @@ export const turnBytes = 16_384;
 
 /** Work in several steps, spread over ticks. */
 export type Turns = Readonly<{
-  /**
-   * Repeats a step, which returns the number of bytes it processed, until it returns 0. When a tick's time is over, the rest is left for a
-   * later tick; the repetition stops early if `isOver` returns true.
-   */
+  /** Repeats a step, which returns the bytes it processed, until it returns 0 or `isOver`, over as many ticks as it takes. */
   run: (step: () => number, isOver: () => boolean) => void;
 }>;
 

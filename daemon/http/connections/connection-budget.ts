@@ -31,10 +31,7 @@ export type ConnectionBudget = Disposable &
   Readonly<{
     /** Connections of a client listener, which count toward the shared limit. */
     listener: (share: ListenerShare) => ListenerConnections;
-    /**
-     * Connections on the admin port, taken from the reserve: probes get responses even when all other connections are
-     * in use.
-     */
+    /** Connections on the admin port, from the reserve: probes get responses even when all others are in use. */
     operators: () => ListenerConnections;
     state: () => ConnectionState;
   }>;
@@ -47,10 +44,7 @@ export type ConnectionBudgetDependencies = Readonly<{
   clock: () => number;
 }>;
 
-/**
- * Memory that a connection may use before its bytes are counted: its socket (9 KiB, measured), and up to 16 KiB of an incomplete request,
- * in a buffer of up to twice that size.
- */
+/** Memory of a connection that is not counted: its socket (9 KiB, measured) and up to 16 KiB of a request, in a buffer of twice that. */
 const connectionBytes = 40 * 1_024;
 /** Share of the memory for connections. Counted bytes have a separate quarter, and may briefly be in memory twice. */
 const memoryShare = 1 / 4;
@@ -66,9 +60,7 @@ const reserveShare = 3 / 4;
 const spareDescriptors = 16;
 /** If the descriptor limit is low, the spare descriptors are at most this share of it. */
 const spareShare = 1 / 8;
-/**
- * Max connections on the admin port: for Prometheus, probes, and a page or two in a browser, with six connections each.
- */
+/** Max connections on the admin port: for Prometheus, probes, and a page or two in a browser, with six connections each. */
 const operatorsMax = 32;
 /** If the descriptor limit is low, the max connections on the admin port are this share of it, with a small minimum. */
 const operatorsShare = 1 / 8;

@@ -119,10 +119,7 @@ export type ShedOptions = Readonly<{
   max: number;
   /** Max number of connections to close from addresses over their share; if absent, `max`. */
   greedyMax?: number;
-  /**
-   * Returns whether an address has more than its share of connections. Idle connections from such an address are closed before all others,
-   * without a grace period. If absent, no address is over its share.
-   */
+  /** Whether an address has more than its share: its idle connections are closed first, without a grace period. Absent: none has. */
   isOverShare?: (address: string) => boolean;
 }>;
 

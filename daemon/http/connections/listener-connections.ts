@@ -123,10 +123,7 @@ export class ListenerConnections {
     if (held !== undefined) held.cut = cut;
   }
 
-  /**
-   * Closes connections until disposed of: those whose clients read none of their pending output, and those that node:http doesn't serve and
-   * that send nothing, or no complete request, for too long.
-   */
+  /** Closes connections whose clients don't read, and those on the fast path that are idle or incomplete for too long, until disposed of. */
   expire(timeouts: ConnectionTimeouts): Disposable {
     const { slowReaderTimeoutMs, idleTimeoutMs, requestTimeoutMs } = timeouts;
     const intervalMs = Math.min(1_000, slowReaderTimeoutMs / 2, idleTimeoutMs / 2, requestTimeoutMs / 2);

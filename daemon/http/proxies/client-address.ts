@@ -14,10 +14,7 @@ export type ClientAddress = Readonly<{
   of: (remoteAddress: string, forwarded: string | undefined) => string;
 }>;
 
-/**
- * Size of the cache that records whether peers and earlier hops are trusted: nearly all hops are the same few proxies. An address has at
- * most 45 characters, plus a zone.
- */
+/** Cache of which peers and earlier hops are trusted. An address has at most 45 characters, plus a zone. */
 const keptPeers = { max: 10_000, nameLength: 128 };
 
 /**
@@ -63,10 +60,7 @@ export function readNodeAddress(node: string): string | undefined {
   return isIP(host) === 0 ? undefined : toPlainAddress(host);
 }
 
-/**
- * Creates a function that checks whether an address lies in one of these networks, which are addresses and CIDR ranges; an IPv4-mapped IPv6
- * address counts as IPv4.
- */
+/** Creates a check for addresses and CIDR ranges; an IPv4-mapped IPv6 address counts as IPv4. */
 export function createNetworkList(networks: readonly string[]): (address: string) => boolean {
   const list = new BlockList();
   for (const network of networks) {

@@ -194,10 +194,7 @@ function toBuffer(data: RawData): Buffer {
   return Array.isArray(data) ? Buffer.concat(data) : Buffer.from(data);
 }
 
-/**
- * Answers only the last of the pings that arrive in one event loop tick (RFC 6455, section 5.5.3): thousands fit into one read, and each
- * pong would be a separate write.
- */
+/** Answers only the last ping of a tick (RFC 6455, section 5.5.3): thousands fit into one read, and each pong is a write. */
 function respondToPings(socket: WebSocket): void {
   let latest: Buffer | undefined;
   const answer = () => {

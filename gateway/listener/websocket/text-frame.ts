@@ -8,10 +8,7 @@ const last = 0x80;
 const inTwoBytes = 126;
 const inEightBytes = 127;
 const twoBytesMax = 65_535;
-/**
- * Max bytes of a message in one frame, equal to one read from the node's socket. A longer message takes several frames, each written whole,
- * so that other writes fit in between.
- */
+/** Max bytes of a frame, equal to one read from the node's socket; other writes fit in between the frames of a longer message. */
 const frameBytes = 65_536;
 /** Size from which a tail is written without copying, so that all receivers share its bytes; a shorter tail is cheaper to copy. */
 const sharedBytes = 16_384;

@@ -116,10 +116,7 @@ type IdentifyAgain = () => CallerIdentity | Promise<CallerIdentity>;
 /** Close code for a policy violation (RFC 6455, section 7.4.1). */
 const policyViolation = 1008;
 
-/**
- * Closes a client whose key or token was revoked, has expired or has changed tier: it can reconnect with a valid credential, and its
- * subscriptions end with the credential that allowed them.
- */
+/** Closes a client whose key or token was revoked, has expired or has changed tier. Its subscriptions end with the credential. */
 async function checkCredential(
   { socket, caller }: ConnectedClient,
   identifyAgain: IdentifyAgain,

@@ -79,42 +79,6 @@ describe("the fast path", () => {
     expect(text.match(/"result":"0x0"/g)).toHaveLength(5);
   });
 
-  it("answers calls that come in small pieces, one after another, a browser's among them", async () => {
-    const preflight = "OPTIONS / HTTP/1.1\r\nHost: a\r\nOrigin: https://page.example\r\n\r\n";
-    const text = [
-      preflight,
-      head("Origin: https://page.example", `Content-Length: ${call.length}`) + call,
-      head("Transfer-Encoding: chunked") +
-        `10\r\n${call.slice(0, 16)}\r\n${(call.length - 16).toString(16)}\r\n${call.slice(16)}\r\n0\r\n\r\n`,
-      "GET / HTTP/1.1\r\nHost: a\r\n\r\n",
-    ].join("");
-    const pieces = text.match(/[^]{1,7}/g) ?? [];
-    const answer = await sendRaw(
-      fast.url,
-      pieces.map((piece) => Buffer.from(piece)),
-      { expected: 4, quietMs: 20 },
-    );
-    expect(answer.match(/HTTP\/1\.1 (\d+)/g)).toEqual(["HTTP/1.1 204", "HTTP/1.1 200", "HTTP/1.1 200", "HTTP/1.1 200"]);
-    expect(answer.match(/Access-Control-Allow-Origin: https:\/\/page\.example/g)).toHaveLength(2);
-    expect(answer.match(/"result":"0x0"/g)).toHaveLength(2);
-  });
-
-  it.each([
-    ["a head", "POST / HTTP/1.1\r\nHost: a\r\nX-Slow: "],
-    ["a body", head("Content-Length: 100") + "{"],
-    ["a chunked body", head("Transfer-Encoding: chunked") + "5\r\n{"],
-  ])("gives %s that never becomes whole its time, and no more", async (_, start) => {
-    await using impatient = await startTestGateway(node, { listener: { requestTimeoutMs: 300 } });
-    const startedAt = performance.now();
-    const answer = await sendRaw(impatient.url, [Buffer.from(start)], {
-      expected: 1,
-      quietMs: 50,
-      giveUpMs: 5_000,
-    });
-    expect(answer).toBe("HTTP/1.1 408 Request Timeout\r\nConnection: close\r\n\r\n");
-    expect(performance.now() - startedAt).toBeGreaterThan(300);
-  });
-
   it("reads no more of a client's pipeline than a little, however many answers it has had", async () => {
     node.answer(() => false);
     const request = Buffer.from(`${head(`Content-Length: ${syncing.length}`)}${syncing}`);

@@ -127,14 +127,4 @@ describe.each([true, false])("a long body (fast path: %s)", (fastPath) => {
     expect(answer).toMatch(/^HTTP\/1\.1 401 /);
     expect(answer).toMatch(/^WWW-Authenticate: Bearer\r$/m);
   });
-
-  it("costs a notification what it costs a call", async () => {
-    const tier = { ...limitlessTier, computeUnitsPerSecond: 0.001, computeUnitBurst: 20 };
-    await using limited = await startTestGateway(node, { tiers: { public: tier }, listener: { fastPath } });
-    for (let at = 0; at < 20; at += 1) {
-      expect((await post(limited.url, '{"jsonrpc":"2.0","method":"eth_chainId"}')).text).toBe("");
-    }
-    const { status } = await post(limited.url, '{"jsonrpc":"2.0","id":1,"method":"eth_chainId"}');
-    expect(status).toBe(429);
-  });
 });

@@ -148,22 +148,6 @@ describe("a client that sends requests and reads no answers", () => {
     expect(answers).toHaveLength(requests);
     socket.destroy();
   });
-
-  it.each([true, false])("is held nothing against once it has read (fast path: %s)", async (fastPath) => {
-    node.answer(() => "z".repeat(70_000));
-    await using gateway = await startTestGateway(node, { tiers: { public: limitlessTier }, listener: { fastPath } });
-    await post(gateway.url, body);
-    const socket = connectDeafly(gateway.url);
-    await until("answers wait for it", generousMs, async () => (await held(gateway)) > 0);
-    let received = 0;
-    socket.on("data", (bytes: Buffer) => (received += bytes.length));
-    socket.resume();
-    await until("all answers are there", generousMs, () => received > requests * 70_000);
-    await until("nothing is held", generousMs, async () => (await held(gateway)) === 0);
-    expect(socket.destroyed).toBe(false);
-    socket.destroy();
-    node.answer(() => "z".repeat(resultBytes));
-  });
 });
 
 const answerTo = (address: string) => address.repeat(800);

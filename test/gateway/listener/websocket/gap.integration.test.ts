@@ -109,19 +109,6 @@ describe("a gap in the node's WebSocket", () => {
     }
   });
 
-  it("is bridged without a loss where the index of a log counts within its transaction", async () => {
-    const { one, other, heads, logs } = await startClients();
-    const of = (block: number, transaction: number) => ({ ...log(block, 0), transactionHash: hash(transaction, "a") });
-    node.newHead(1_002, hash(1_002));
-    node.newLog(of(1_002, 1));
-    await until("what was live came", generousMs, () => reported(one, logs).length === 1);
-    node.answer(({ method }) => (method === "eth_getLogs" ? [of(1_002, 1), of(1_002, 2), of(1_003, 3)] : "0x1"));
-    await bridge(() => node.newHead(1_003, hash(1_003)), one, heads, 2);
-    expect(reported(one, logs)).toEqual([of(1_002, 1), of(1_002, 2), of(1_003, 3)]);
-    one.socket.terminate();
-    other.socket.terminate();
-  });
-
   it("is bridged over a reorganisation: what does not stand any more is sent as removed, the newest first", async () => {
     const { one, heads, logs, other } = await startClients();
     node.newHead(1_002, hash(1_002));
