@@ -42,22 +42,17 @@ const settlement = z.object({
   errorMessage: z.string().optional(),
 });
 
-const refusals: Readonly<Record<number, ApiResponse>> = {
-  400: { description: "Not a valid payment request; the error has the path of the invalid field", body: errorBody },
-  401: { description: "The API key is missing or wrong", body: errorBody },
-  413: { description: "The body is too large", body: errorBody },
-  415: { description: "The body is not JSON", body: errorBody },
-  500: { description: "The chain can't be queried, which says nothing about the payment", body: errorBody },
-  429: {
-    description:
-      "Too many of the seller's payments are being verified, or a limit of the seller's own is reached; Retry-After says when to retry",
-    body: errorBody,
-  },
-  503: {
-    description: "Too many requests in flight, or the ledger is unavailable; Retry-After says when to retry",
-    body: errorBody,
-  },
-};
+const refusals: Readonly<Record<number, ApiResponse>> = Object.fromEntries(
+  Object.entries({
+    400: "Not a valid payment request; the error has the path of the invalid field",
+    401: "The API key is missing or wrong",
+    413: "The body is too large",
+    415: "The body is not JSON",
+    500: "The chain can't be queried, which says nothing about the payment",
+    429: "Too many of the seller's payments are being verified, or a limit of the seller's own is reached; Retry-After says when to retry",
+    503: "Too many requests in flight, or the ledger is unavailable; Retry-After says when to retry",
+  }).map(([status, description]) => [status, { description, body: errorBody }]),
+);
 
 const callers = ["bearer", "apiKey"] as const;
 

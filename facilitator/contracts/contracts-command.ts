@@ -4,10 +4,10 @@ import { privateKeyToAccount } from "viem/accounts";
 import { exitStatus, type CommandOutput } from "#daemon/command-line/command-output.ts";
 import { parseHttpEndpoint } from "#daemon/http/endpoint.ts";
 import { contractUses, type CanonicalContract } from "#x402/contracts.ts";
-import { findCreationOnChain } from "./copied-creation.ts";
+import { findCreationOnChain } from "./creation.ts";
 import { readCreation, type Creation } from "./creation.ts";
-import { DeploymentError, deployContracts } from "./deploy-contracts.ts";
-import { formatPlan, planDeployment, sumCost } from "./deployment-plan.ts";
+import { DeploymentError, deployContracts } from "./deployment.ts";
+import { formatPlan, planDeployment, sumCost } from "./deployment.ts";
 
 export type ContractsOptions = Readonly<{ rpcUrl: string; contracts: readonly CanonicalContract[] }>;
 
