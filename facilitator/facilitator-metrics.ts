@@ -1,4 +1,4 @@
-import { Counter, Gauge, Histogram, type Registry } from "prom-client";
+import { Counter, Gauge, Histogram, type GaugeConfiguration, type Registry } from "prom-client";
 import type { LedgerComparison } from "./settlement/ledger-comparison.ts";
 import type { JsonRpcObserver } from "./chain/batching-client.ts";
 import type { SignerState } from "./settlement/submit/signer-queues.ts";
@@ -154,11 +154,13 @@ const signerGauges: readonly (readonly [string, string, (state: MeteredState) =>
   ],
 ];
 
+const register = <Label extends string>(options: GaugeConfiguration<Label>) => new Gauge(options);
+
 /** Registers the gauges. Returns the networks' states, by network. */
 function watchStates(registers: Registry[]): Map<string, MeteredState> {
   const states = new Map<string, MeteredState>();
   for (const [name, help, read] of gauges)
-    new Gauge({
+    register({
       name,
       help,
       registers,
@@ -168,7 +170,7 @@ function watchStates(registers: Registry[]): Map<string, MeteredState> {
       },
     });
   for (const [name, help, read] of signerGauges)
-    new Gauge({
+    register({
       name,
       help,
       registers,
@@ -179,7 +181,7 @@ function watchStates(registers: Registry[]): Map<string, MeteredState> {
           for (const [signer, value] of read(state)) this.set({ signer, network }, value);
       },
     });
-  new Gauge({
+  register({
     name: "gatehouse_facilitator_seller_gas_day_native",
     help: "Cost of a seller's settlements (of `sellers`) in the last 24 hours, in the chain's native currency, from the ledger; NaN while it can't be read.",
     registers,

@@ -1,40 +1,21 @@
+import { useFacilitatorScene } from "../support/facilitator/facilitator-scene.ts";
 import { createPublicClient, createWalletClient, http, parseAbi, parseSignature, type Hex } from "viem";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { plainTokenAddress } from "#devnet/contracts/addresses.ts";
-import { startPaymentChain, testAccount, type PaymentChain } from "../support/payments/payment-chain.ts";
+import { testAccount } from "../support/payments/payment-chain.ts";
 import { runToEnd } from "../support/service-process.ts";
 import { sendCopies, startPublishedSeller } from "../support/facilitator/published-seller.ts";
-import {
-  buildFacilitatorEnvironment,
-  createLedgerFolder,
-  startFacilitator,
-  type FacilitatorLocation,
-  type RunningFacilitator,
-} from "../support/facilitator/running-facilitator.ts";
+import { buildFacilitatorEnvironment, startFacilitator } from "../support/facilitator/running-facilitator.ts";
 import { signPayment, type PaymentBody } from "../support/facilitator/signed-payment.ts";
 
-const resources = new AsyncDisposableStack();
-let chain: PaymentChain;
-let ledgers: Awaited<ReturnType<typeof createLedgerFolder>>;
-let facilitator: RunningFacilitator;
+const scene = useFacilitatorScene({
+  ledger: "keys",
+  env: () => ({ GATEHOUSE_FACILITATOR_API_KEYS: `${keyA}, ${keyB}` }),
+});
 const [keyA, keyB] = ["the-key-of-seller-A", "the-key-of-seller-B"];
 const sellerA = { Authorization: `Bearer ${keyA}` };
 const sellerB = { "X-API-Key": keyB };
 const duplicate = { success: false, errorReason: "duplicate_settlement" };
-
-beforeAll(async () => {
-  chain = resources.use(await startPaymentChain());
-  ledgers = resources.use(await createLedgerFolder());
-  facilitator = resources.use(
-    await startFacilitator(place("keys", { GATEHOUSE_FACILITATOR_API_KEYS: `${keyA}, ${keyB}` })),
-  );
-});
-
-afterAll(() => resources.disposeAsync());
-
-function place(ledger: string, env: Readonly<Record<string, string>>): FacilitatorLocation {
-  return { rpcUrl: chain.url, token: chain.token, ledgerPath: ledgers.path(ledger), env };
-}
 
 test.each([
   ["no key", {}, "missing"],
@@ -42,38 +23,40 @@ test.each([
   ["half a key", { Authorization: `Bearer ${keyA.slice(0, 8)}` }, "wrong"],
   ["a key in another scheme", { Authorization: `Basic ${keyA}` }, "missing"],
 ])("%s is answered 401 by verify and settle, and nothing is done", async (_, headers, problem) => {
-  const payment = await signPayment(chain.token);
-  const before = await chain.balanceOf(testAccount(2).address);
-  for (const ask of [facilitator.as(headers).verify, facilitator.as(headers).settle]) {
+  const payment = await signPayment(scene.chain.token);
+  const before = await scene.chain.balanceOf(testAccount(2).address);
+  for (const ask of [scene.facilitator.as(headers).verify, scene.facilitator.as(headers).settle]) {
     expect(await ask(payment)).toEqual({
       status: 401,
       body: { error: `the API key is ${problem}; send one of this facilitator's: Authorization: Bearer <key>` },
     });
   }
-  expect((await chain.balanceOf(testAccount(2).address)) - before).toBe(0n);
+  expect((await scene.chain.balanceOf(testAccount(2).address)) - before).toBe(0n);
 });
 
 test("what is supported is shown without a key, and a wrong key is refused there too", async () => {
-  const supported = `${facilitator.url}/supported`;
+  const supported = `${scene.facilitator.url}/supported`;
   expect((await fetch(supported)).status).toBe(200);
   expect((await fetch(supported, { headers: sellerB })).status).toBe(200);
   expect((await fetch(supported, { headers: { Authorization: "Bearer the-key-of-seller-C" } })).status).toBe(401);
 });
 
 test("the seller that settled a payment first owns it; another one is refused as a duplicate", async () => {
-  const payment = await signPayment(chain.token);
-  expect((await facilitator.as(sellerA).verify(payment)).body).toMatchObject({ isValid: true });
-  const settled = await facilitator.as(sellerA).settle(payment);
+  const payment = await signPayment(scene.chain.token);
+  expect((await scene.facilitator.as(sellerA).verify(payment)).body).toMatchObject({ isValid: true });
+  const settled = await scene.facilitator.as(sellerA).settle(payment);
   expect(settled.body).toMatchObject({ success: true });
   const { transaction } = settled.body;
-  expect((await facilitator.as(sellerB).settle(payment)).body).toMatchObject({ ...duplicate, transaction });
-  expect(await facilitator.as(sellerA).settle(payment), "requested again").toEqual(settled);
-  expect((await facilitator.as(sellerA).verify(payment)).body, "no second sale").toMatchObject({ isValid: false });
+  expect((await scene.facilitator.as(sellerB).settle(payment)).body).toMatchObject({ ...duplicate, transaction });
+  expect(await scene.facilitator.as(sellerA).settle(payment), "requested again").toEqual(settled);
+  expect((await scene.facilitator.as(sellerA).verify(payment)).body, "no second sale").toMatchObject({
+    isValid: false,
+  });
 });
 
 test("a seller that verified two copies of a payment gets one success, however often it settles", async () => {
-  const payment = await signPayment(chain.token);
-  const { verify, settle } = facilitator.as(sellerA);
+  const payment = await signPayment(scene.chain.token);
+  const { verify, settle } = scene.facilitator.as(sellerA);
   const verdicts = await Promise.all([verify(payment), verify(payment)]);
   expect(verdicts.map(({ body }) => body.isValid)).toEqual([true, true]);
   expect((await settle(payment)).body).toMatchObject({ success: true });
@@ -82,12 +65,12 @@ test("a seller that verified two copies of a payment gets one success, however o
 
 test("a payment that a third party submits after verification is settled for its seller, also after a restart", async () => {
   const env = { GATEHOUSE_FACILITATOR_API_KEYS: `${keyA}, ${keyB}` };
-  const payment = await signPayment(chain.token);
-  const before = await startFacilitator(place("third-party", env));
+  const payment = await signPayment(scene.chain.token);
+  const before = await scene.start("third-party", env);
   expect((await before.as(sellerA).verify(payment)).body).toMatchObject({ isValid: true });
   await before.process.end("SIGKILL");
   await submit(payment);
-  await using next = await startFacilitator(place("third-party", env));
+  await using next = await scene.start("third-party", env);
   expect((await next.as(sellerB).settle(payment)).body, "who never had it verified").toMatchObject({
     errorReason: "invalid_exact_evm_nonce_already_used",
   });
@@ -103,9 +86,9 @@ async function submit({ paymentPayload }: PaymentBody): Promise<void> {
   const { from, to, value, validAfter, validBefore, nonce } = authorization;
   const { r, s, v = 27n } = parseSignature(signature);
   const { account } = testAccount(9);
-  const wallet = createWalletClient({ account, transport: http(chain.url) });
+  const wallet = createWalletClient({ account, transport: http(scene.chain.url) });
   const hash = await wallet.writeContract({
-    address: chain.token,
+    address: scene.chain.token,
     abi: parseAbi([
       "function transferWithAuthorization(address,address,uint256,uint256,uint256,bytes32,uint8,bytes32,bytes32)",
     ]),
@@ -113,12 +96,12 @@ async function submit({ paymentPayload }: PaymentBody): Promise<void> {
     args: [from, to, BigInt(value), BigInt(validAfter), BigInt(validBefore), nonce, Number(v), r, s],
     chain: null,
   });
-  await createPublicClient({ transport: http(chain.url) }).waitForTransactionReceipt({ hash });
+  await createPublicClient({ transport: http(scene.chain.url) }).waitForTransactionReceipt({ hash });
 }
 
 test("one Idempotency-Key that two sellers happen to use names two sales", async () => {
-  const payment = await signPayment(chain.token);
-  const [first, second] = [sellerA, sellerB].map((key) => facilitator.as({ ...key, "Idempotency-Key": "1" }));
+  const payment = await signPayment(scene.chain.token);
+  const [first, second] = [sellerA, sellerB].map((key) => scene.facilitator.as({ ...key, "Idempotency-Key": "1" }));
   const settled = await first?.settle(payment);
   expect(settled?.body).toMatchObject({ success: true });
   expect((await second?.settle(payment))?.body).toMatchObject(duplicate);
@@ -128,7 +111,7 @@ test("one Idempotency-Key that two sellers happen to use names two sales", async
 test.each(["hono", "express"] as const)(
   "@x402/%s with an API key delivers once for a hundred copies, to two routes at one time",
   async (framework) => {
-    const seller = { framework, facilitatorUrl: facilitator.url, token: chain.token, apiKey: keyA };
+    const seller = { framework, facilitatorUrl: scene.facilitator.url, token: scene.chain.token, apiKey: keyA };
     await using shop = await startPublishedSeller(seller);
     const header = await shop.signPayment("/quick");
     expect(await sendCopies(header, [shop.urlOf("/quick"), shop.urlOf("/slow")], 100)).toBe(1);
@@ -136,7 +119,12 @@ test.each(["hono", "express"] as const)(
 );
 
 test("with an API key, a seller that settles before the work and never verifies delivers once", async () => {
-  const seller = { framework: "hono", facilitatorUrl: facilitator.url, token: chain.token, apiKey: keyA } as const;
+  const seller = {
+    framework: "hono",
+    facilitatorUrl: scene.facilitator.url,
+    token: scene.chain.token,
+    apiKey: keyA,
+  } as const;
   await using shop = await startPublishedSeller({ ...seller, paymentFlow: "upfront" });
   const header = await shop.signPayment("/quick");
   expect(await sendCopies(header, [shop.urlOf("/quick"), shop.urlOf("/slow")], 20)).toBe(1);
@@ -149,18 +137,18 @@ test.each([
   ["payee", { GATEHOUSE_FACILITATOR_PAYEES: JSON.stringify([testAccount(3).address]) }, "is not allowed"],
   ["asset", { GATEHOUSE_FACILITATOR_ASSETS: JSON.stringify(otherAssets) }, "is not settled here"],
 ] as const)("a settled payment keeps its outcome after its %s is removed from the settings", async (what, env, why) => {
-  const payment = await signPayment(chain.token);
+  const payment = await signPayment(scene.chain.token);
   let settled: unknown;
   {
-    await using before = await startFacilitator(place(what, {}));
+    await using before = await scene.start(what, {});
     settled = (await before.as("a-sale").settle(payment)).body;
     expect(settled).toMatchObject({ success: true });
   }
-  await using after = await startFacilitator(place(what, env));
+  await using after = await scene.start(what, env);
   expect((await after.as("a-sale").settle(payment)).body).toEqual(settled);
   expect((await after.as("b-sale").settle(payment)).body).toMatchObject(duplicate);
   expect((await after.verify(payment)).body).toMatchObject({ invalidReason: "invalid_exact_evm_nonce_already_used" });
-  const another = await signPayment(chain.token);
+  const another = await signPayment(scene.chain.token);
   const message = expect.stringContaining(why);
   expect((await after.as("b-sale").settle(another)).body).toMatchObject({ success: false, errorMessage: message });
   expect((await after.verify(another)).body).toMatchObject({ isValid: false, invalidMessage: message });
@@ -168,7 +156,7 @@ test.each([
 
 test("a named seller has its own limits, and what its gas cost in 24 hours outlives kill -9", async () => {
   const other = testAccount(3).address;
-  const seller = { payees: [testAccount(2).address], assets: [{ address: chain.token, minAmount: 10_000 }] };
+  const seller = { payees: [testAccount(2).address], assets: [{ address: scene.chain.token, minAmount: 10_000 }] };
   const sellers = [
     { name: "alice", ...seller, verificationsPerMinute: 3, gasPerDay: 0.000_000_1 },
     { name: "bob", settlementsPerMinute: 1 },
@@ -177,10 +165,10 @@ test("a named seller has its own limits, and what its gas cost in 24 hours outli
     GATEHOUSE_FACILITATOR_API_KEYS: `alice=${keyA}\nbob=${keyB}`,
     GATEHOUSE_FACILITATOR_SELLERS: JSON.stringify(sellers),
   };
-  const limited = await startFacilitator(place("sellers", env));
+  const limited = await scene.start("sellers", env);
   const [alice, bob] = [limited.as(sellerA), limited.as(sellerB)];
   const paid = (to: `0x${string}`, value = "10000") =>
-    signPayment(chain.token, { authorization: { to, value }, requirements: { payTo: to, amount: value } });
+    signPayment(scene.chain.token, { authorization: { to, value }, requirements: { payTo: to, amount: value } });
   const toPayee = () => paid(testAccount(2).address);
 
   const refused = [
@@ -216,7 +204,7 @@ test("a named seller has its own limits, and what its gas cost in 24 hours outli
   expect(Number(gas)).toBeGreaterThan(0.000_000_1);
   await limited.process.end("SIGKILL");
 
-  await using next = await startFacilitator(place("sellers", env));
+  await using next = await scene.start("sellers", env);
   const { status, body } = await next.as(sellerA).settle(await toPayee());
   expect([status, body.error]).toEqual([
     429,
@@ -230,25 +218,29 @@ test("a named seller has its own limits, and what its gas cost in 24 hours outli
 });
 
 test("beyond loopback, with neither keys nor payees, it does not start, and says what to set", async () => {
-  const env = buildFacilitatorEnvironment(place("open", { GATEHOUSE_FACILITATOR_LISTEN_HOST: "0.0.0.0" }));
+  const env = buildFacilitatorEnvironment(
+    scene.place("open", { env: { GATEHOUSE_FACILITATOR_LISTEN_HOST: "0.0.0.0" } }),
+  );
   const { status, stderr } = await runToEnd("facilitator", env);
   expect(status).toBe(1);
   expect(stderr).toMatch(
     /the signer would pay the gas .*GATEHOUSE_FACILITATOR_PAYEES .*GATEHOUSE_FACILITATOR_API_KEYS/,
   );
   const meant = {
-    ...place("open", {}),
+    ...scene.place("open"),
     env: { GATEHOUSE_FACILITATOR_LISTEN_HOST: "0.0.0.0", GATEHOUSE_FACILITATOR_OPEN_TO_ANYBODY: "true" },
   };
   await using open = await startFacilitator(meant);
-  expect((await open.settle(await signPayment(chain.token))).body).toMatchObject({ success: true });
+  expect((await open.settle(await signPayment(scene.chain.token))).body).toMatchObject({ success: true });
 });
 
 test("a list with a key that is too short is refused at the start, and no message shows it", async () => {
-  const env = buildFacilitatorEnvironment(place("short", { GATEHOUSE_FACILITATOR_API_KEYS: `${keyA} short-one` }));
+  const env = buildFacilitatorEnvironment(
+    scene.place("short", { env: { GATEHOUSE_FACILITATOR_API_KEYS: `${keyA} short-one` } }),
+  );
   const { status, stderr } = await runToEnd("facilitator", env);
   expect(status).toBe(1);
   expect(stderr).toMatch(/GATEHOUSE_FACILITATOR_API_KEYS: .*keys of 16 to 256 visible characters/);
   expect(stderr).not.toMatch(/seller-A|short-one/);
-  expect(facilitator.process.output()).not.toMatch(/seller-[ABC]/);
+  expect(scene.facilitator.process.output()).not.toMatch(/seller-[ABC]/);
 });

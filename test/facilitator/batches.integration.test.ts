@@ -1,3 +1,4 @@
+import { useFacilitatorScene, type PooledTransaction } from "../support/facilitator/facilitator-scene.ts";
 import {
   createWalletClient,
   decodeFunctionData,
@@ -9,52 +10,26 @@ import {
   parseTransaction,
   type Hex,
 } from "viem";
-import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { generousMs, until } from "#daemon/testing/until.ts";
 import { multicall3Address } from "#x402/wallet-signature.ts";
-import { startPaymentChain, testAccount, type PaymentChain } from "../support/payments/payment-chain.ts";
+import { testAccount } from "../support/payments/payment-chain.ts";
 import { takeSlice } from "../support/run-size.ts";
-import { startRpcTap, type Decide, type RpcTap } from "../support/facilitator/rpc-tap.ts";
-import {
-  createLedgerFolder,
-  startFacilitator,
-  type RunningFacilitator,
-} from "../support/facilitator/running-facilitator.ts";
+import { type Decide } from "../support/facilitator/rpc-tap.ts";
+import { startFacilitator, type RunningFacilitator } from "../support/facilitator/running-facilitator.ts";
 import { amount, signPayment, type PaymentBody } from "../support/facilitator/signed-payment.ts";
 
-const resources = new AsyncDisposableStack();
-/** Makes blocks only when a test says so. */
-let chain: PaymentChain;
-let tap: RpcTap;
-let ledgers: Awaited<ReturnType<typeof createLedgerFolder>>;
-const [signer, payee] = [testAccount(0), testAccount(2).address];
+const scene = useFacilitatorScene({ blockTimeSeconds: 3_600 });
+const { mineUntil, pooled } = scene;
+const payee = testAccount(2).address;
 
-beforeAll(async () => {
-  chain = resources.use(await startPaymentChain({ blockTimeSeconds: 3_600 }));
-  tap = resources.use(await startRpcTap(chain.url));
-  ledgers = resources.use(await createLedgerFolder());
-});
-
-afterAll(() => resources.disposeAsync());
-beforeEach(() => tap.rule(() => "forward"));
-
-type Transaction = Readonly<{ hash: Hex; to: Hex; gas: Hex; maxFeePerGas: Hex; input: Hex }>;
-
-/** Lists the signer's transactions in the pool. */
-async function pooled(): Promise<readonly Transaction[]> {
-  const { pending } = await chain.anvil.request<{ pending: Record<string, Record<string, Transaction>> }>(
-    "txpool_content",
-  );
-  return Object.values(pending[signer.address] ?? pending[signer.address.toLowerCase()] ?? {});
-}
-
-const sumGas = (of: readonly Transaction[]) => of.reduce((sum, { gas }) => sum + Number(gas), 0);
-const isShared = ({ to }: Transaction) => BigInt(to) === BigInt(multicall3Address);
+const sumGas = (of: readonly PooledTransaction[]) => of.reduce((sum, { gas }) => sum + Number(gas), 0);
+const isShared = ({ to }: PooledTransaction) => BigInt(to) === BigInt(multicall3Address);
 const readNonce = ({ paymentPayload: { payload } }: PaymentBody) =>
   (payload["authorization"] as { nonce: Hex }).nonce.slice(2);
 
 /** Waits until the pool has all payments. */
-async function awaitPool(payments: readonly PaymentBody[]): Promise<readonly Transaction[]> {
+async function awaitPool(payments: readonly PaymentBody[]): Promise<readonly PooledTransaction[]> {
   return until("they are in the pool", generousMs, async () => {
     const transactions = await pooled();
     const has = (payment: PaymentBody) => transactions.some(({ input }) => input.includes(readNonce(payment)));
@@ -62,26 +37,17 @@ async function awaitPool(payments: readonly PaymentBody[]): Promise<readonly Tra
   });
 }
 
-/** Makes blocks until the work is done. */
-async function mineUntil<T>(work: Promise<T>): Promise<T> {
-  let isDone = false;
-  void work.finally(() => (isDone = true)).catch(() => undefined);
-  await until("the work is done", generousMs, async () => {
-    await chain.anvil.mine();
-    return isDone;
-  });
-  return work;
-}
-
 /** Starts a facilitator that has settled a payment, and so knows the token's logs. */
 async function start(ledger: string, env: Readonly<Record<string, string>> = {}): Promise<RunningFacilitator> {
   const facilitator = await startFacilitator({
-    rpcUrl: tap.url,
-    token: chain.token,
-    ledgerPath: ledgers.path(ledger),
+    rpcUrl: scene.tap.url,
+    token: scene.chain.token,
+    ledgerPath: scene.ledgers.path(ledger),
     env,
   });
-  expect((await mineUntil(facilitator.settle(await signPayment(chain.token)))).body).toMatchObject({ success: true });
+  expect((await mineUntil(facilitator.settle(await signPayment(scene.chain.token)))).body).toMatchObject({
+    success: true,
+  });
   return facilitator;
 }
 
@@ -92,7 +58,7 @@ async function settleTogether(
   decide: Decide = () => "forward",
 ) {
   const queued = Promise.withResolvers<void>();
-  tap.rule(async (calls) => {
+  scene.tap.rule(async (calls) => {
     if (calls.some(({ method }) => method === "eth_sendRawTransaction")) await queued.promise;
     return decide(calls);
   });
@@ -102,16 +68,16 @@ async function settleTogether(
   return { settling };
 }
 
-const signMany = (count: number) => Promise.all(Array.from({ length: count }, () => signPayment(chain.token)));
+const signMany = (count: number) => Promise.all(Array.from({ length: count }, () => signPayment(scene.chain.token)));
 
 const readReceipt = (hash: string | undefined) =>
-  chain.anvil.request<{ effectiveGasPrice: Hex; status: Hex }>("eth_getTransactionReceipt", [hash]);
+  scene.chain.anvil.request<{ effectiveGasPrice: Hex; status: Hex }>("eth_getTransactionReceipt", [hash]);
 
 /** Sends a transaction of a payer that precedes ours. */
 async function sendFirst(from: number, data: Hex): Promise<void> {
-  const wallet = createWalletClient({ account: testAccount(from).account, transport: http(chain.url) });
+  const wallet = createWalletClient({ account: testAccount(from).account, transport: http(scene.chain.url) });
   const fees = { maxFeePerGas: parseGwei("90"), maxPriorityFeePerGas: parseGwei("80") };
-  await wallet.sendTransaction({ to: chain.token, data, gas: 200_000n, chain: null, ...fees });
+  await wallet.sendTransaction({ to: scene.chain.token, data, gas: 200_000n, chain: null, ...fees });
 }
 
 /** Cancels a payment's authorization on the chain, as its payer may. */
@@ -119,7 +85,7 @@ async function cancel(from: number, payment: PaymentBody): Promise<void> {
   const { account, address } = testAccount(from);
   const message = { authorizer: address, nonce: `0x${readNonce(payment)}` } as const;
   const signature = await account.signTypedData({
-    domain: { name: "USDC", version: "2", chainId: 1672, verifyingContract: chain.token },
+    domain: { name: "USDC", version: "2", chainId: 1672, verifyingContract: scene.chain.token },
     types: {
       CancelAuthorization: [
         { name: "authorizer", type: "address" },
@@ -136,7 +102,7 @@ async function cancel(from: number, payment: PaymentBody): Promise<void> {
 test("payments that wait share a transaction and its gas limit; one alone waits for nothing", async () => {
   const env = { GATEHOUSE_FACILITATOR_PAYEES: JSON.stringify([payee]) };
   await using facilitator = await start("shared", env);
-  const [before, paidBefore] = [await chain.balanceOf(payee), await readGasPaid(facilitator)];
+  const [before, paidBefore] = [await scene.chain.balanceOf(payee), await readGasPaid(facilitator)];
   const payments = await signMany(51);
   const { settling } = await settleTogether(facilitator, payments);
   const transactions = await awaitPool(payments);
@@ -148,7 +114,7 @@ test("payments that wait share a transaction and its gas limit; one alone waits 
 
   const answers = await mineUntil(settling);
   expect(answers.map(({ body }) => body.success)).toEqual(payments.map(() => true));
-  expect((await chain.balanceOf(payee)) - before).toBe(51n * amount);
+  expect((await scene.chain.balanceOf(payee)) - before).toBe(51n * amount);
   const costs = await Promise.all(
     transactions.map(async ({ hash, gas }) => BigInt(gas) * BigInt((await readReceipt(hash)).effectiveGasPrice)),
   );
@@ -170,8 +136,8 @@ const readPending = (facilitator: RunningFacilitator) =>
 test("a payment that its payer cancels meanwhile fails alone, by name, and its payer is rejected for a while", async () => {
   await using facilitator = await start("poisoned");
   const good = await signMany(6);
-  const bad = await signPayment(chain.token, { payer: testAccount(5) });
-  const before = await chain.balanceOf(payee);
+  const bad = await signPayment(scene.chain.token, { payer: testAccount(5) });
+  const before = await scene.chain.balanceOf(payee);
   const settling = Promise.all([...good, bad].map(facilitator.settle));
   await awaitPool([...good, bad]);
   await cancel(5, bad);
@@ -179,13 +145,13 @@ test("a payment that its payer cancels meanwhile fails alone, by name, and its p
   const answers = await mineUntil(settling);
   expect(answers.map(({ body }) => body.success)).toEqual([...good.map(() => true), false]);
   expect(answers.at(-1)?.body).toMatchObject({ errorReason: "invalid_exact_evm_nonce_already_used" });
-  const next = await signPayment(chain.token, { payer: testAccount(5) });
+  const next = await signPayment(scene.chain.token, { payer: testAccount(5) });
   expect((await facilitator.verify(next)).body).toMatchObject({
     isValid: false,
     invalidReason: "invalid_exact_evm_transaction_failed",
     invalidMessage: expect.stringMatching(/^the payer 0x[0-9a-f]{40} cancelled a payment/),
   });
-  expect((await chain.balanceOf(payee)) - before).toBe(6n * amount);
+  expect((await scene.chain.balanceOf(payee)) - before).toBe(6n * amount);
 });
 
 const aggregate3 = parseAbi(["function aggregate3((address target, bool allowFailure, bytes callData)[] calls)"]);
@@ -211,7 +177,7 @@ test("a batch that no block takes is replaced by the same calls at a higher fee"
   const [raw] = await until("the batch was sent", generousMs, () => lost.length > 0 && lost);
   const first = parseTransaction(raw ?? "0x");
   // The payment sent separately precedes the batch.
-  await chain.anvil.mine();
+  await scene.chain.anvil.mine();
   const second = await until("another took its place", generousMs, async () =>
     (await pooled()).find(({ maxFeePerGas }) => BigInt(maxFeePerGas) > (first.maxFeePerGas ?? 0n)),
   );
@@ -224,7 +190,7 @@ test("a batch that runs out of gas is split, and each payment in it charged once
   await using facilitator = await start("short");
   let isOver = false;
   const payments = await signMany(6);
-  const before = await chain.balanceOf(payee);
+  const before = await scene.chain.balanceOf(payee);
   const { settling } = await settleTogether(facilitator, payments, (calls) => {
     const estimate = calls.find(
       ({ method, params: [call] }) => method === "eth_estimateGas" && (call as { to: Hex }).to === multicall3Address,
@@ -236,7 +202,7 @@ test("a batch that runs out of gas is split, and each payment in it charged once
   const answers = await mineUntil(settling);
   expect(isOver).toBe(true);
   expect(answers.map(({ body }) => body.success)).toEqual(payments.map(() => true));
-  expect((await chain.balanceOf(payee)) - before).toBe(6n * amount);
+  expect((await scene.chain.balanceOf(payee)) - before).toBe(6n * amount);
 });
 
 test.each(takeSlice([1, 2, 3], 3))(
@@ -244,17 +210,17 @@ test.each(takeSlice([1, 2, 3], 3))(
   async (depth) => {
     const env = { GATEHOUSE_FACILITATOR_SETTLEMENT_CONFIRMATIONS: "4" };
     await using facilitator = await start(`reorganised-${depth}`, env);
-    const before = await chain.balanceOf(payee);
+    const before = await scene.chain.balanceOf(payee);
     const payments = await signMany(5);
     const { settling } = await settleTogether(facilitator, payments);
     expect((await awaitPool(payments)).some(isShared)).toBe(true);
-    for (let block = 0; block < depth; block += 1) await chain.anvil.mine();
-    await chain.anvil.request("anvil_reorg", [depth, []]);
+    for (let block = 0; block < depth; block += 1) await scene.chain.anvil.mine();
+    await scene.chain.anvil.request("anvil_reorg", [depth, []]);
 
     const more = await signMany(3);
     const answers = await mineUntil(Promise.all([settling, Promise.all(more.map(facilitator.settle))]));
     expect(answers.flat().map(({ body }) => body.success)).toEqual(Array.from({ length: 8 }, () => true));
     for (const { body } of answers.flat()) expect(await readReceipt(body.transaction)).toMatchObject({ status: "0x1" });
-    expect((await chain.balanceOf(payee)) - before).toBe(8n * amount);
+    expect((await scene.chain.balanceOf(payee)) - before).toBe(8n * amount);
   },
 );

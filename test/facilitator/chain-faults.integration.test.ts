@@ -1,70 +1,32 @@
+import { useFacilitatorScene } from "../support/facilitator/facilitator-scene.ts";
 import { createWalletClient, encodeFunctionData, erc20Abi, http, parseGwei, type Hex } from "viem";
-import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { generousMs, until } from "#daemon/testing/until.ts";
-import { startPaymentChain, testAccount, type PaymentChain } from "../support/payments/payment-chain.ts";
-import { startRpcTap, type RpcTap, type TapRule } from "../support/facilitator/rpc-tap.ts";
-import {
-  createLedgerFolder,
-  startFacilitator,
-  type RunningFacilitator,
-} from "../support/facilitator/running-facilitator.ts";
+import { testAccount } from "../support/payments/payment-chain.ts";
+import { type TapRule } from "../support/facilitator/rpc-tap.ts";
 import { amount, signPayment } from "../support/facilitator/signed-payment.ts";
 
-const resources = new AsyncDisposableStack();
-/** Makes blocks only when a test says so. */
-let chain: PaymentChain;
-let tap: RpcTap;
-let facilitator: RunningFacilitator;
+const scene = useFacilitatorScene({
+  blockTimeSeconds: 3_600,
+  ledger: "faults",
+  env: () => ({
+    GATEHOUSE_FACILITATOR_SETTLEMENT_BUMP_AFTER_MS: "600",
+    GATEHOUSE_FACILITATOR_SETTLEMENT_RECEIPT_TIMEOUT_MS: "20000",
+  }),
+  constants: { "chain.rpcTimeoutMs": 1_000 },
+});
+const { mineUntil, pooled } = scene;
 const payee = testAccount(2).address;
 const signer = testAccount(0);
 
-beforeAll(async () => {
-  chain = resources.use(await startPaymentChain({ blockTimeSeconds: 3_600 }));
-  tap = resources.use(await startRpcTap(chain.url));
-  const ledgers = resources.use(await createLedgerFolder());
-  facilitator = resources.use(
-    await startFacilitator({
-      rpcUrl: tap.url,
-      token: chain.token,
-      ledgerPath: ledgers.path("faults"),
-      env: {
-        GATEHOUSE_FACILITATOR_SETTLEMENT_BUMP_AFTER_MS: "600",
-        GATEHOUSE_FACILITATOR_SETTLEMENT_RECEIPT_TIMEOUT_MS: "20000",
-      },
-      constants: { "chain.rpcTimeoutMs": 1_000 },
-    }),
-  );
-});
-
-afterAll(() => resources.disposeAsync());
-beforeEach(() => tap.rule(() => "forward"));
-
 const isSend = (method: string) => method === "eth_sendRawTransaction";
-
-async function pooled(): Promise<readonly { hash: Hex; maxFeePerGas: Hex; input: Hex }[]> {
-  const { pending } = await chain.anvil.request<{
-    pending: Record<string, Record<string, { hash: Hex; maxFeePerGas: Hex; input: Hex }>>;
-  }>("txpool_content");
-  return Object.values(pending[signer.address] ?? pending[signer.address.toLowerCase()] ?? {});
-}
-
-/** Makes blocks until the work is done. */
-async function mineUntil<T>(work: Promise<T>): Promise<T> {
-  let isDone = false;
-  void work.finally(() => (isDone = true)).catch(() => undefined);
-  await until("the work is done", generousMs, async () => {
-    await chain.anvil.mine();
-    return isDone;
-  });
-  return work;
-}
 
 /**
  * Sends a transaction of another account (or of the signer, without the facilitator's knowledge), with a fee that puts
  * it first.
  */
 async function sendForeign(from: number, to: Hex, data?: Hex): Promise<Hex> {
-  const wallet = createWalletClient({ account: testAccount(from).account, transport: http(chain.url) });
+  const wallet = createWalletClient({ account: testAccount(from).account, transport: http(scene.chain.url) });
   const request = { to, ...(data === undefined ? {} : { data }), gas: 200_000n, chain: null };
   return wallet.sendTransaction({ ...request, maxFeePerGas: parseGwei("90"), maxPriorityFeePerGas: parseGwei("80") });
 }
@@ -78,34 +40,34 @@ test.each<[string, TapRule, RegExp]>([
 ])(
   "a node that %s gives no verdict: 500 with the fault, and the payment is good once it answers",
   async (_, rule, fault) => {
-    const payment = await signPayment(chain.token);
-    tap.rule(() => rule);
+    const payment = await signPayment(scene.chain.token);
+    scene.tap.rule(() => rule);
 
-    for (const answer of [await facilitator.verify(payment), await facilitator.settle(payment)]) {
+    for (const answer of [await scene.facilitator.verify(payment), await scene.facilitator.settle(payment)]) {
       expect(answer).toEqual({ status: 500, body: { error: expect.stringMatching(fault) } });
     }
 
-    tap.rule(() => "forward");
-    expect((await facilitator.verify(payment)).body).toMatchObject({ isValid: true });
-    expect((await mineUntil(facilitator.settle(payment))).body).toMatchObject({ success: true });
+    scene.tap.rule(() => "forward");
+    expect((await scene.facilitator.verify(payment)).body).toMatchObject({ isValid: true });
+    expect((await mineUntil(scene.facilitator.settle(payment))).body).toMatchObject({ success: true });
   },
 );
 
 test("a lost answer to the send is no failure: the outcome is found, and the payer pays once", async () => {
-  const payment = await signPayment(chain.token);
-  const before = await chain.balanceOf(payee);
-  tap.rule((calls) => (calls.some(({ method }) => isSend(method)) ? "lose_answer" : "forward"));
+  const payment = await signPayment(scene.chain.token);
+  const before = await scene.chain.balanceOf(payee);
+  scene.tap.rule((calls) => (calls.some(({ method }) => isSend(method)) ? "lose_answer" : "forward"));
 
-  const answer = await mineUntil(facilitator.settle(payment));
+  const answer = await mineUntil(scene.facilitator.settle(payment));
 
   expect(answer.body).toMatchObject({ success: true });
-  expect((await chain.balanceOf(payee)) - before).toBe(amount);
+  expect((await scene.chain.balanceOf(payee)) - before).toBe(amount);
 });
 
 test("a transaction that no block takes is replaced by one that pays more", async () => {
-  const payment = await signPayment(chain.token);
-  const before = await chain.balanceOf(payee);
-  const settling = facilitator.settle(payment);
+  const payment = await signPayment(scene.chain.token);
+  const before = await scene.chain.balanceOf(payee);
+  const settling = scene.facilitator.settle(payment);
   const first = await until("the first is in the pool", generousMs, async () => (await pooled())[0]);
   const second = await until("another took its place", generousMs, async () =>
     (await pooled()).find(({ hash }) => hash !== first.hash),
@@ -113,64 +75,66 @@ test("a transaction that no block takes is replaced by one that pays more", asyn
 
   expect(BigInt(second.maxFeePerGas)).toBeGreaterThan(BigInt(first.maxFeePerGas));
   expect((await mineUntil(settling)).body).toMatchObject({ success: true });
-  expect((await chain.balanceOf(payee)) - before).toBe(amount);
+  expect((await scene.chain.balanceOf(payee)) - before).toBe(amount);
 });
 
 test("a chain that went back gets the next payment at once", async () => {
-  const snapshot = await chain.anvil.request<Hex>("evm_snapshot");
-  expect((await mineUntil(facilitator.settle(await signPayment(chain.token)))).body.success).toBe(true);
-  expect(await chain.anvil.request<boolean>("evm_revert", [snapshot])).toBe(true);
+  const snapshot = await scene.chain.anvil.request<Hex>("evm_snapshot");
+  expect((await mineUntil(scene.facilitator.settle(await signPayment(scene.chain.token)))).body.success).toBe(true);
+  expect(await scene.chain.anvil.request<boolean>("evm_revert", [snapshot])).toBe(true);
 
-  expect((await mineUntil(facilitator.settle(await signPayment(chain.token)))).body).toMatchObject({ success: true });
+  expect((await mineUntil(scene.facilitator.settle(await signPayment(scene.chain.token)))).body).toMatchObject({
+    success: true,
+  });
 });
 
 test("a chain that went back with settlements under way gets them again", async () => {
-  const snapshot = await chain.anvil.request<Hex>("evm_snapshot");
-  expect((await mineUntil(facilitator.settle(await signPayment(chain.token)))).body.success).toBe(true);
-  const payments = await Promise.all([1, 2, 3].map(() => signPayment(chain.token)));
-  const settling = payments.map(facilitator.settle);
+  const snapshot = await scene.chain.anvil.request<Hex>("evm_snapshot");
+  expect((await mineUntil(scene.facilitator.settle(await signPayment(scene.chain.token)))).body.success).toBe(true);
+  const payments = await Promise.all([1, 2, 3].map(() => signPayment(scene.chain.token)));
+  const settling = payments.map(scene.facilitator.settle);
   await until("they are in the pool", generousMs, async () => {
     const sent = (await pooled()).map(({ input }) => input).join("");
     return payments.every(({ paymentPayload: { payload } }) =>
       sent.includes((payload["authorization"] as { nonce: Hex }).nonce.slice(2)),
     );
   });
-  await chain.anvil.request("anvil_dropAllTransactions");
-  await chain.anvil.request("evm_revert", [snapshot]);
-  const before = await chain.balanceOf(payee);
+  await scene.chain.anvil.request("anvil_dropAllTransactions");
+  await scene.chain.anvil.request("evm_revert", [snapshot]);
+  const before = await scene.chain.balanceOf(payee);
 
   const answers = await mineUntil(Promise.all(settling));
 
   expect(answers.map(({ body }) => body.success)).toEqual([true, true, true]);
-  expect((await chain.balanceOf(payee)) - before).toBe(3n * amount);
+  expect((await scene.chain.balanceOf(payee)) - before).toBe(3n * amount);
 });
 
 test("a transaction that somebody else sent with the signer's key does not stop settlement", async () => {
-  const payments = await Promise.all([1, 2].map(() => signPayment(chain.token)));
-  const before = await chain.balanceOf(payee);
-  const first = facilitator.settle(payments[0]);
+  const payments = await Promise.all([1, 2].map(() => signPayment(scene.chain.token)));
+  const before = await scene.chain.balanceOf(payee);
+  const first = scene.facilitator.settle(payments[0]);
   await until("the first is in the pool", generousMs, async () => (await pooled()).length === 1);
   await sendForeign(0, payee);
   await until("the foreign one follows", generousMs, async () => (await pooled()).length === 2);
 
-  const answers = await mineUntil(Promise.all([first, facilitator.settle(payments[1])]));
+  const answers = await mineUntil(Promise.all([first, scene.facilitator.settle(payments[1])]));
 
   expect(answers.map(({ body }) => body.success)).toEqual([true, true]);
-  expect((await chain.balanceOf(payee)) - before).toBe(2n * amount);
+  expect((await scene.chain.balanceOf(payee)) - before).toBe(2n * amount);
 });
 
 test("a payer who empties the account before the block comes is not charged, and the answer says so every time", async () => {
   const poor = testAccount(5);
-  const everything = await chain.balanceOf(poor.address);
-  const payment = await signPayment(chain.token, { payer: poor });
-  const settling = facilitator.settle(payment);
+  const everything = await scene.chain.balanceOf(poor.address);
+  const payment = await signPayment(scene.chain.token, { payer: poor });
+  const settling = scene.facilitator.settle(payment);
   await until("it is in the pool", generousMs, async () => (await pooled()).length === 1);
   const away = encodeFunctionData({
     abi: erc20Abi,
     functionName: "transfer",
     args: [testAccount(6).address, everything],
   });
-  await sendForeign(5, chain.token, away);
+  await sendForeign(5, scene.chain.token, away);
 
   const answer = await mineUntil(settling);
 
@@ -179,37 +143,37 @@ test("a payer who empties the account before the block comes is not charged, and
     errorReason: "invalid_exact_evm_transaction_failed",
     transaction: expect.stringMatching(/^0x[0-9a-f]{64}$/),
   });
-  expect(await facilitator.settle(payment)).toEqual(answer);
-  expect((await facilitator.verify(payment)).body).toMatchObject({ isValid: false });
+  expect(await scene.facilitator.settle(payment)).toEqual(answer);
+  expect((await scene.facilitator.verify(payment)).body).toMatchObject({ isValid: false });
 });
 
 test("an authorization that somebody else submitted first is a settled payment, with their transaction", async () => {
-  const payment = await signPayment(chain.token);
-  const before = await chain.balanceOf(payee);
-  const settling = facilitator.settle(payment);
+  const payment = await signPayment(scene.chain.token);
+  const before = await scene.chain.balanceOf(payee);
+  const settling = scene.facilitator.settle(payment);
   const [ours] = await until("it is in the pool", generousMs, async () => {
     const transactions = await pooled();
     return transactions.length === 1 && transactions;
   });
-  const { input } = await chain.anvil.request<{ input: Hex }>("eth_getTransactionByHash", [ours?.hash]);
-  const theirs = await sendForeign(7, chain.token, input);
+  const { input } = await scene.chain.anvil.request<{ input: Hex }>("eth_getTransactionByHash", [ours?.hash]);
+  const theirs = await sendForeign(7, scene.chain.token, input);
 
   const answer = await mineUntil(settling);
 
   expect(answer.body).toMatchObject({ success: true, transaction: theirs });
-  expect((await chain.balanceOf(payee)) - before).toBe(amount);
+  expect((await scene.chain.balanceOf(payee)) - before).toBe(amount);
 });
 
 test("a signer without native currency is an error of the operator, and nothing is left under way", async () => {
-  const payment = await signPayment(chain.token);
-  const held = await chain.anvil.request<Hex>("eth_getBalance", [signer.address, "latest"]);
-  await chain.anvil.request("anvil_setBalance", [signer.address, "0x0"]);
+  const payment = await signPayment(scene.chain.token);
+  const held = await scene.chain.anvil.request<Hex>("eth_getBalance", [signer.address, "latest"]);
+  await scene.chain.anvil.request("anvil_setBalance", [signer.address, "0x0"]);
 
-  expect(await facilitator.settle(payment)).toEqual({
+  expect(await scene.facilitator.settle(payment)).toEqual({
     status: 500,
     body: { error: expect.stringMatching(/insufficient funds/i) },
   });
 
-  await chain.anvil.request("anvil_setBalance", [signer.address, held]);
-  expect((await mineUntil(facilitator.settle(payment))).body).toMatchObject({ success: true });
+  await scene.chain.anvil.request("anvil_setBalance", [signer.address, held]);
+  expect((await mineUntil(scene.facilitator.settle(payment))).body).toMatchObject({ success: true });
 });

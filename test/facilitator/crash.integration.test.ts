@@ -1,50 +1,18 @@
-import type { Hex } from "viem";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { startPaymentChain, testAccount, type PaymentChain } from "../support/payments/payment-chain.ts";
+import { useFacilitatorScene } from "../support/facilitator/facilitator-scene.ts";
+import { expect, test } from "vitest";
+import { testAccount } from "../support/payments/payment-chain.ts";
 import { accelerateService } from "../support/accelerated-waits.ts";
 import { takeSlice } from "../support/run-size.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
 import { startRpcTap } from "../support/facilitator/rpc-tap.ts";
-import {
-  createLedgerFolder,
-  startFacilitator,
-  type RunningFacilitator,
-} from "../support/facilitator/running-facilitator.ts";
+import { type RunningFacilitator } from "../support/facilitator/running-facilitator.ts";
 import { amount, signPayment } from "../support/facilitator/signed-payment.ts";
 
-const resources = new AsyncDisposableStack();
-/** Makes blocks only when a test says so. */
-let chain: PaymentChain;
-let ledgers: Awaited<ReturnType<typeof createLedgerFolder>>;
+const scene = useFacilitatorScene({ blockTimeSeconds: 3_600 });
+const { mineUntil, start } = scene;
 const payee = testAccount(2).address;
 /** Idempotency key of a caller; a caller that retries after the crash must repeat it. */
 const sale = "a-sale";
-
-beforeAll(async () => {
-  chain = resources.use(await startPaymentChain({ blockTimeSeconds: 3_600 }));
-  ledgers = resources.use(await createLedgerFolder());
-});
-
-afterAll(() => resources.disposeAsync());
-
-async function start(ledger: string, rpcUrl = chain.url, env = {}): Promise<RunningFacilitator> {
-  return startFacilitator({ rpcUrl, token: chain.token, ledgerPath: ledgers.path(ledger), env });
-}
-
-async function poolSize(): Promise<number> {
-  return Number((await chain.anvil.request<{ pending: Hex }>("txpool_status")).pending);
-}
-
-/** Produces blocks until the work is done. */
-async function mineUntil<T>(work: Promise<T>): Promise<T> {
-  let isDone = false;
-  void work.finally(() => (isDone = true)).catch(() => undefined);
-  await until("the work is done", generousMs, async () => {
-    await chain.anvil.mine();
-    return isDone;
-  });
-  return work;
-}
 
 /** Reads the age of its oldest settlement from its metrics. */
 async function readOldestSeconds({ operationsUrl }: RunningFacilitator): Promise<number> {
@@ -60,27 +28,27 @@ async function expectCutOff(work: Promise<unknown>): Promise<void> {
 // The simulator (test/simulator) kills the same code between any two steps, with shared transactions and a node that
 // forgets. Here, a process is killed, and its ledger is a file.
 test("killed after the journal and before the node got it: the next process sends it, and the payer pays once", async () => {
-  await using tap = await startRpcTap(chain.url);
+  await using tap = await startRpcTap(scene.chain.url);
   tap.rule((calls) => (calls.some(({ method }) => method === "eth_sendRawTransaction") ? "hang" : "forward"));
-  const payment = await signPayment(chain.token);
-  const before = await chain.balanceOf(payee);
+  const payment = await signPayment(scene.chain.token);
+  const before = await scene.chain.balanceOf(payee);
   let begunBeforeMs = 0;
   {
-    const first = await start("before-send", tap.url);
+    const first = await start("before-send", {}, { rpcUrl: tap.url });
     const cut = expectCutOff(first.as(sale).settle(payment));
     await until("it is about to be sent", generousMs, () => tap.counts.get("eth_sendRawTransaction") === 1);
     begunBeforeMs = Date.now();
     await first.process.end("SIGKILL");
     await cut;
   }
-  expect(await poolSize()).toBe(0);
+  expect(await scene.countPooled()).toBe(0);
 
   await using second = await start("before-send");
   const passedSeconds = (Date.now() - begunBeforeMs) / 1_000;
   expect(await readOldestSeconds(second), "no restart makes a settlement younger").toBeGreaterThanOrEqual(
     passedSeconds,
   );
-  await until("the next process sends it unasked", generousMs, async () => (await poolSize()) === 1);
+  await until("the next process sends it unasked", generousMs, async () => (await scene.countPooled()) === 1);
   expect((await second.verify(payment)).body).toMatchObject({ isValid: false, invalidReason: "duplicate_settlement" });
   const asked = [second.settle(payment), second.as("another-sale").settle(payment), second.as(sale).settle(payment)];
   const [unnamed, other, answer] = await mineUntil(Promise.all(asked));
@@ -90,16 +58,16 @@ test("killed after the journal and before the node got it: the next process send
   for (const duplicate of [unnamed, other, await second.settle(payment)]) {
     expect(duplicate?.body).toMatchObject({ success: false, errorReason: "duplicate_settlement", transaction });
   }
-  expect((await chain.balanceOf(payee)) - before).toBe(amount);
+  expect((await scene.chain.balanceOf(payee)) - before).toBe(amount);
 });
 
 test("killed after the node got it: the outcome is known again, and the payer pays once", async () => {
-  const payment = await signPayment(chain.token);
-  const before = await chain.balanceOf(payee);
+  const payment = await signPayment(scene.chain.token);
+  const before = await scene.chain.balanceOf(payee);
   {
     const first = await start("after-send");
     const cut = expectCutOff(first.as(sale).settle(payment));
-    await until("the node has it", generousMs, async () => (await poolSize()) === 1);
+    await until("the node has it", generousMs, async () => (await scene.countPooled()) === 1);
     await first.process.end("SIGKILL");
     await cut;
   }
@@ -108,15 +76,15 @@ test("killed after the node got it: the outcome is known again, and the payer pa
 
   expect(answer.body).toMatchObject({ success: true });
   expect(await second.as(sale).settle(payment)).toEqual(answer);
-  expect((await chain.balanceOf(payee)) - before).toBe(amount);
+  expect((await scene.chain.balanceOf(payee)) - before).toBe(amount);
 });
 
 test("stopped while a receipt is out: the caller gets settlement_pending, and the next process knows the outcome", async () => {
-  const payment = await signPayment(chain.token);
-  const before = await chain.balanceOf(payee);
-  const first = await start("stopped", chain.url, accelerateService({ waitsMs: [3_000], times: 15 }));
+  const payment = await signPayment(scene.chain.token);
+  const before = await scene.chain.balanceOf(payee);
+  const first = await start("stopped", accelerateService({ waitsMs: [3_000], times: 15 }));
   const waiting = first.as(sale).settle(payment);
-  await until("the node has it", generousMs, async () => (await poolSize()) === 1);
+  await until("the node has it", generousMs, async () => (await scene.countPooled()) === 1);
 
   expect(await first.process.end("SIGTERM")).toBe(0);
 
@@ -129,12 +97,12 @@ test("stopped while a receipt is out: the caller gets settlement_pending, and th
   await using second = await start("stopped");
   const answer = await mineUntil(second.as(sale).settle(payment));
   expect(answer.body).toMatchObject({ success: true, transaction: reported.body.transaction });
-  expect((await chain.balanceOf(payee)) - before).toBe(amount);
+  expect((await scene.chain.balanceOf(payee)) - before).toBe(amount);
 });
 
 test("killed again and again while eight payments settle: each is settled once", async () => {
-  const payments = await Promise.all(Array.from({ length: 8 }, () => signPayment(chain.token)));
-  const before = await chain.balanceOf(payee);
+  const payments = await Promise.all(Array.from({ length: 8 }, () => signPayment(scene.chain.token)));
+  const before = await scene.chain.balanceOf(payee);
   for (const delayMs of takeSlice([5, 15, 30, 60, 120], 3)) {
     const running = await start("often");
     const attempts = payments.map((payment) =>
@@ -146,21 +114,21 @@ test("killed again and again while eight payments settle: each is settled once",
     await new Promise((resolve) => setTimeout(resolve, delayMs));
     await running.process.end("SIGKILL");
     await Promise.all(attempts);
-    if (delayMs > 20) await chain.anvil.mine();
+    if (delayMs > 20) await scene.chain.anvil.mine();
   }
 
   await using last = await start("often");
   const answers = await mineUntil(Promise.all(payments.map(last.as(sale).settle)));
 
   expect(answers.map(({ body }) => body.success)).toEqual(payments.map(() => true));
-  expect((await chain.balanceOf(payee)) - before).toBe(8n * amount);
+  expect((await scene.chain.balanceOf(payee)) - before).toBe(8n * amount);
 });
 
 test("a second process on the same ledger is refused", async () => {
   await using _first = await start("shared");
   // SQLite waits for five seconds for who may let go of it.
   const waitsLess = accelerateService({ waitsMs: [5_000], times: 20 });
-  await expect(start("shared", chain.url, waitsLess)).rejects.toThrow(
+  await expect(start("shared", waitsLess)).rejects.toThrow(
     /the ledger .*shared\.sqlite is in use; stop the other facilitator/,
   );
 });

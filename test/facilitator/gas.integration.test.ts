@@ -1,38 +1,19 @@
+import { useFacilitatorScene } from "../support/facilitator/facilitator-scene.ts";
 import { formatEther, type Hex } from "viem";
-import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
-import { startPaymentChain, testAccount, type PaymentChain } from "../support/payments/payment-chain.ts";
-import { startRpcTap, type RpcTap } from "../support/facilitator/rpc-tap.ts";
-import {
-  createLedgerFolder,
-  startFacilitator,
-  type RunningFacilitator,
-} from "../support/facilitator/running-facilitator.ts";
+import { expect, test } from "vitest";
+import { testAccount } from "../support/payments/payment-chain.ts";
+import { type RunningFacilitator } from "../support/facilitator/running-facilitator.ts";
 import { signPayment } from "../support/facilitator/signed-payment.ts";
 
-const resources = new AsyncDisposableStack();
-let chain: PaymentChain;
-let tap: RpcTap;
-let ledgers: Awaited<ReturnType<typeof createLedgerFolder>>;
-
-beforeAll(async () => {
-  chain = resources.use(await startPaymentChain());
-  tap = resources.use(await startRpcTap(chain.url));
-  ledgers = resources.use(await createLedgerFolder());
-});
-
-afterAll(() => resources.disposeAsync());
-beforeEach(() => tap.rule(() => "forward"));
+const scene = useFacilitatorScene();
+const { start } = scene;
 
 const payee = testAccount(2).address;
-
-function start(name: string, env: Readonly<Record<string, string>> = {}): Promise<RunningFacilitator> {
-  return startFacilitator({ rpcUrl: tap.url, token: chain.token, ledgerPath: ledgers.path(name), env });
-}
 
 /** Returns too little for the first estimate, if it is alone in its request. */
 function estimateOnce(gas: number): void {
   let isOver = false;
-  tap.rule((calls) => {
+  scene.tap.rule((calls) => {
     if (isOver || calls.length > 1 || calls[0]?.method !== "eth_estimateGas") return "forward";
     isOver = true;
     return { status: 200, body: JSON.stringify({ jsonrpc: "2.0", id: 0, result: `0x${gas.toString(16)}` }) };
@@ -41,7 +22,7 @@ function estimateOnce(gas: number): void {
 
 /** Reads the signer's transactions since a nonce, with each one's gas limit, gas used and gas price. */
 async function readTransactions(fromNonce: number) {
-  const { anvil } = chain;
+  const { anvil } = scene.chain;
   const latest = Number(await anvil.request<Hex>("eth_blockNumber", []));
   const blocks = await Promise.all(
     Array.from({ length: latest + 1 }, (_, number) =>
@@ -65,7 +46,7 @@ async function readTransactions(fromNonce: number) {
 }
 
 const nextNonce = async () =>
-  Number(await chain.anvil.request<Hex>("eth_getTransactionCount", [testAccount(0).address, "latest"]));
+  Number(await scene.chain.anvil.request<Hex>("eth_getTransactionCount", [testAccount(0).address, "latest"]));
 
 async function readGasPaid({ operationsUrl }: RunningFacilitator, of: string): Promise<string | undefined> {
   const metrics = await (await fetch(`${operationsUrl}/metrics`)).text();
@@ -83,11 +64,11 @@ test("a settlement gets what is estimated for it and a margin, and its payee's g
   ] as const) {
     await using facilitator = await start(name, { ...env, ...settings });
     const from = await nextNonce();
-    tap.counts.clear();
-    const payment = await signPayment(chain.token);
+    scene.tap.counts.clear();
+    const payment = await signPayment(scene.chain.token);
     expect((await facilitator.verify(payment)).body).toMatchObject({ isValid: true });
     expect((await facilitator.settle(payment)).body).toMatchObject({ success: true });
-    expect(tap.counts.get("eth_estimateGas"), "no estimate beyond the verification").toBe(1);
+    expect(scene.tap.counts.get("eth_estimateGas"), "no estimate beyond the verification").toBe(1);
     const [sent, ...more] = await readTransactions(from);
     expect(more).toEqual([]);
     const { limit, used, price } = sent ?? { limit: 0n, used: 0n, price: 0n };
@@ -100,13 +81,13 @@ test("a settlement gets what is estimated for it and a margin, and its payee's g
 
 test("one that runs out of gas is sent again with the most that one may use, once, and its buyer charged once", async () => {
   await using facilitator = await start("too-little");
-  const [from, before] = [await nextNonce(), await chain.balanceOf(payee)];
+  const [from, before] = [await nextNonce(), await scene.chain.balanceOf(payee)];
   estimateOnce(50_000);
-  const payment = await signPayment(chain.token);
+  const payment = await signPayment(scene.chain.token);
   expect((await facilitator.settle(payment)).body).toMatchObject({ success: true });
   const sent = await readTransactions(from);
   expect(sent.map(({ limit }) => limit)).toEqual([60_000n, 200_000n]);
-  expect((await chain.balanceOf(payee)) - before).toBe(BigInt(payment.paymentRequirements.amount));
+  expect((await scene.chain.balanceOf(payee)) - before).toBe(BigInt(payment.paymentRequirements.amount));
   const cost = sent.reduce((sum, { limit, price }) => sum + limit * price, 0n);
   expect(Number(await readGasPaid(facilitator, "other"))).toBeCloseTo(Number(formatEther(cost)), 15);
 });
@@ -115,7 +96,7 @@ test("one that runs out of the most that one may use has failed, and is not sent
   await using facilitator = await start("most", { GATEHOUSE_FACILITATOR_SETTLEMENT_GAS_LIMIT: "60000" });
   const from = await nextNonce();
   estimateOnce(55_000);
-  expect((await facilitator.settle(await signPayment(chain.token))).body).toMatchObject({
+  expect((await facilitator.settle(await signPayment(scene.chain.token))).body).toMatchObject({
     success: false,
     errorReason: "invalid_exact_evm_transaction_failed",
   });
@@ -124,6 +105,6 @@ test("one that runs out of the most that one may use has failed, and is not sent
 
 test("a payment that needs more than one may use is refused before it costs gas", async () => {
   await using facilitator = await start("refused", { GATEHOUSE_FACILITATOR_SETTLEMENT_GAS_LIMIT: "60000" });
-  const { body } = await facilitator.verify(await signPayment(chain.token));
+  const { body } = await facilitator.verify(await signPayment(scene.chain.token));
   expect(body).toMatchObject({ isValid: false, invalidReason: "invalid_exact_evm_transaction_simulation_failed" });
 });

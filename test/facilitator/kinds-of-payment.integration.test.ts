@@ -1,3 +1,4 @@
+import { useFacilitatorScene } from "../support/facilitator/facilitator-scene.ts";
 import { UptoEvmScheme } from "@x402/evm/upto/client";
 import { ExactEvmScheme } from "@x402/evm/exact/client";
 import type { PaymentRequirements } from "@x402/core/types";
@@ -17,55 +18,38 @@ import {
   type Address,
   type Hex,
 } from "viem";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { plainTokenAddress, walletFactoryAddress } from "#devnet/contracts/addresses.ts";
 import { canonicalContracts } from "#x402/contracts.ts";
-import {
-  startPaymentChain,
-  testAccount,
-  type PaymentChain,
-  type TestAccount,
-} from "../support/payments/payment-chain.ts";
-import {
-  createLedgerFolder,
-  startFacilitator,
-  type RunningFacilitator,
-} from "../support/facilitator/running-facilitator.ts";
+import { startPaymentChain, testAccount, type TestAccount } from "../support/payments/payment-chain.ts";
 import { amount, signPayment } from "../support/facilitator/signed-payment.ts";
 
-const resources = new AsyncDisposableStack();
-let chain: PaymentChain;
-let facilitator: RunningFacilitator;
-let facilitatorPlace: Parameters<typeof startFacilitator>[0];
 const payee = testAccount(2).address;
 /** Also signs: a payer of `upto` may name it. */
 const otherSigner = testAccount(10);
+const settings = (token: Address, keys = [testAccount(0), otherSigner]) => ({
+  GATEHOUSE_FACILITATOR_ASSETS: JSON.stringify([
+    { address: token, name: "USDC", version: "2" },
+    { address: plainTokenAddress, name: "Devnet Plain Token", version: "1" },
+  ]),
+  GATEHOUSE_FACILITATOR_SETTLEMENT_GAS_LIMIT: "500000",
+  GATEHOUSE_FACILITATOR_CHAIN_WALLET_FACTORIES: JSON.stringify([walletFactoryAddress]),
+  GATEHOUSE_FACILITATOR_SIGNER_PRIVATE_KEY: keys.map(({ privateKey }) => privateKey).join("\n"),
+});
+const scene = useFacilitatorScene({
+  ledger: "kinds",
+  env: async ({ anvil, token }) => {
+    await anvil.request("anvil_setBalance", [otherSigner.address, toHex(10n ** 20n)]);
+    return settings(token);
+  },
+});
 const permit2 = canonicalContracts.permit2.address;
 const factoryAbi = parseAbi([
   "function createWallet(address owner, bytes32 salt) returns (address)",
   "function addressOf(address owner, bytes32 salt) view returns (address)",
 ]);
 
-beforeAll(async () => {
-  chain = resources.use(await startPaymentChain());
-  const ledgers = resources.use(await createLedgerFolder());
-  const assets = [
-    { address: chain.token, name: "USDC", version: "2" },
-    { address: plainTokenAddress, name: "Devnet Plain Token", version: "1" },
-  ];
-  const env = {
-    GATEHOUSE_FACILITATOR_ASSETS: JSON.stringify(assets),
-    GATEHOUSE_FACILITATOR_SETTLEMENT_GAS_LIMIT: "500000",
-    GATEHOUSE_FACILITATOR_CHAIN_WALLET_FACTORIES: JSON.stringify([walletFactoryAddress]),
-    GATEHOUSE_FACILITATOR_SIGNER_PRIVATE_KEY: `${testAccount(0).privateKey}\n${otherSigner.privateKey}`,
-  };
-  facilitatorPlace = { rpcUrl: chain.url, token: chain.token, ledgerPath: ledgers.path("kinds"), env };
-  await chain.anvil.request("anvil_setBalance", [otherSigner.address, toHex(10n ** 20n)]);
-  facilitator = resources.use(await startFacilitator(facilitatorPlace));
-});
-afterAll(() => resources.disposeAsync());
-
-const connect = () => createPublicClient({ transport: http(chain.url), pollingInterval: 50 });
+const connect = () => createPublicClient({ transport: http(scene.chain.url), pollingInterval: 50 });
 const balanceOf = (token: Address, holder: Address) =>
   connect().readContract({ address: token, abi: erc20Abi, functionName: "balanceOf", args: [holder] });
 
@@ -75,9 +59,9 @@ async function send({ account }: TestAccount, to: Address, data: Hex): Promise<v
     id: 1672,
     name: "test",
     nativeCurrency: { name: "T", symbol: "T", decimals: 18 },
-    rpcUrls: { default: { http: [chain.url] } },
+    rpcUrls: { default: { http: [scene.chain.url] } },
   });
-  const hash = await createWalletClient({ account, chain: chainOf, transport: http(chain.url) }).sendTransaction({
+  const hash = await createWalletClient({ account, chain: chainOf, transport: http(scene.chain.url) }).sendTransaction({
     to,
     data,
   });
@@ -115,7 +99,7 @@ const byPermit2 = (scheme = "exact"): PaymentRequirements =>
   offer({ scheme, extra: { assetTransferMethod: "permit2", name: "Devnet Plain Token", version: "1" } });
 
 async function uptoOffer(max: string): Promise<PaymentRequirements> {
-  const { kinds } = (await (await fetch(`${facilitator.url}/supported`)).json()) as {
+  const { kinds } = (await (await fetch(`${scene.facilitator.url}/supported`)).json()) as {
     kinds: { scheme: string; extra?: Record<string, unknown> }[];
   };
   const extra = kinds.find(({ scheme }) => scheme === "upto")?.extra;
@@ -127,16 +111,16 @@ test("a plain ERC-20 is paid by Permit2, once, whoever submits it again", async 
   await approve(payer, plainTokenAddress, maxUint256);
   const body = await pay(payer, byPermit2());
   const before = await balanceOf(plainTokenAddress, payee);
-  expect((await facilitator.verify(body)).body).toEqual({ isValid: true, payer: payer.address });
-  const { body: settled } = await facilitator.as("one").settle(body);
+  expect((await scene.facilitator.verify(body)).body).toEqual({ isValid: true, payer: payer.address });
+  const { body: settled } = await scene.facilitator.as("one").settle(body);
   expect(settled).toMatchObject({ success: true, payer: payer.address });
   expect((await balanceOf(plainTokenAddress, payee)) - before).toBe(10_000n);
-  expect((await facilitator.as("one").settle(body)).body).toEqual(settled);
-  expect((await facilitator.as("another").settle(body)).body).toMatchObject({
+  expect((await scene.facilitator.as("one").settle(body)).body).toEqual(settled);
+  expect((await scene.facilitator.as("another").settle(body)).body).toMatchObject({
     success: false,
     errorReason: "duplicate_settlement",
   });
-  expect((await facilitator.verify(body)).body).toMatchObject({
+  expect((await scene.facilitator.verify(body)).body).toMatchObject({
     isValid: false,
     invalidReason: "permit2_invalid_nonce",
   });
@@ -145,15 +129,15 @@ test("a plain ERC-20 is paid by Permit2, once, whoever submits it again", async 
 test("without an allowance a Permit2 payment is refused by the published name, and the payer's EIP-2612 approval is submitted with it", async () => {
   const payer = testAccount(3);
   const refused = await pay(payer, byPermit2());
-  expect((await facilitator.verify(refused)).body).toMatchObject({
+  expect((await scene.facilitator.verify(refused)).body).toMatchObject({
     isValid: false,
     invalidReason: "permit2_allowance_required",
   });
   const sponsored = await pay(payer, byPermit2(), { extensions: { eip2612GasSponsoring: {} } });
   expect(sponsored.paymentPayload).toHaveProperty("extensions.eip2612GasSponsoring.info.signature");
-  expect((await facilitator.verify(sponsored)).body).toMatchObject({ isValid: true });
+  expect((await scene.facilitator.verify(sponsored)).body).toMatchObject({ isValid: true });
   const before = await balanceOf(plainTokenAddress, payee);
-  expect((await facilitator.settle(sponsored)).body).toMatchObject({ success: true });
+  expect((await scene.facilitator.settle(sponsored)).body).toMatchObject({ success: true });
   expect((await balanceOf(plainTokenAddress, payee)) - before).toBe(10_000n);
 });
 
@@ -171,7 +155,7 @@ test.each([
   const body = await pay(testAccount(1), byPermit2());
   const payload = body.paymentPayload.payload as { permit2Authorization: object };
   const changed = { ...payload, permit2Authorization: { ...payload.permit2Authorization, ...change } };
-  const { body: verdict } = await facilitator.verify({
+  const { body: verdict } = await scene.facilitator.verify({
     ...body,
     paymentPayload: { ...body.paymentPayload, payload: changed },
   });
@@ -183,24 +167,25 @@ test("upto settles what was used, and nothing for nothing", async () => {
   await approve(payer, plainTokenAddress, maxUint256);
   const accepted = await uptoOffer("20000");
   const body = await pay(payer, accepted);
-  expect((await facilitator.verify(body)).body).toEqual({ isValid: true, payer: payer.address });
+  expect((await scene.facilitator.verify(body)).body).toEqual({ isValid: true, payer: payer.address });
   const used = { ...body, paymentRequirements: { ...accepted, amount: "1858" } };
-  expect((await facilitator.verify(used)).body).toMatchObject({ isValid: false });
+  expect((await scene.facilitator.verify(used)).body).toMatchObject({ isValid: false });
   const more = { ...body, paymentRequirements: { ...accepted, amount: "20001" } };
-  expect((await facilitator.settle(more)).body).toMatchObject({
+  expect((await scene.facilitator.settle(more)).body).toMatchObject({
     success: false,
     errorReason: "invalid_upto_evm_payload_settlement_exceeds_amount",
   });
   const before = await balanceOf(plainTokenAddress, payee);
-  const { body: settled } = await facilitator.as("metered").settle(used);
+  const { body: settled } = await scene.facilitator.as("metered").settle(used);
   expect(settled).toMatchObject({ success: true, amount: "1858" });
   expect((await balanceOf(plainTokenAddress, payee)) - before).toBe(1_858n);
   expect(
-    (await facilitator.as("metered").settle({ ...used, paymentRequirements: { ...accepted, amount: "2000" } })).body,
+    (await scene.facilitator.as("metered").settle({ ...used, paymentRequirements: { ...accepted, amount: "2000" } }))
+      .body,
   ).toEqual(settled);
   const unused = await pay(payer, accepted);
   const nothing = { ...unused, paymentRequirements: { ...accepted, amount: "0" } };
-  expect((await facilitator.settle(nothing)).body).toEqual({
+  expect((await scene.facilitator.settle(nothing)).body).toEqual({
     success: true,
     transaction: "",
     network: "eip155:1672",
@@ -214,13 +199,13 @@ test("an upto payment is submitted by the signer that its payer named", async ()
   await approve(testAccount(1), plainTokenAddress, maxUint256);
   const named = { ...accepted, extra: { ...accepted.extra, facilitatorAddress: otherSigner.address } };
   const body = await pay(testAccount(1), named);
-  expect((await facilitator.verify(body)).body).toMatchObject({ isValid: true });
-  const { body: settled } = await facilitator.settle(body);
+  expect((await scene.facilitator.verify(body)).body).toMatchObject({ isValid: true });
+  const { body: settled } = await scene.facilitator.settle(body);
   expect(settled).toMatchObject({ success: true });
   const { from } = await connect().getTransaction({ hash: settled.transaction as Hex });
   expect(from.toLowerCase()).toBe(otherSigner.address.toLowerCase());
   const foreign = { ...accepted, extra: { ...accepted.extra, facilitatorAddress: payee } };
-  expect((await facilitator.verify(await pay(testAccount(1), foreign))).body).toMatchObject({
+  expect((await scene.facilitator.verify(await pay(testAccount(1), foreign))).body).toMatchObject({
     isValid: false,
     invalidReason: "upto_facilitator_mismatch",
   });
@@ -230,16 +215,13 @@ test("an upto payment that was settled tells so to its owner after the signer th
   const accepted = await uptoOffer("20000");
   const named = { ...accepted, extra: { ...accepted.extra, facilitatorAddress: otherSigner.address } };
   const [settled, unsettled] = [await pay(testAccount(1), named), await pay(testAccount(1), named)];
-  const ledgers = resources.use(await createLedgerFolder());
-  const place = { ...facilitatorPlace, ledgerPath: ledgers.path("removed-signer") };
   let told: unknown;
   {
-    await using all = await startFacilitator(place);
+    await using all = await scene.start("removed-signer", settings(scene.chain.token));
     told = (await all.as("one").settle(settled)).body;
     expect(told).toMatchObject({ success: true });
   }
-  const env = { ...place.env, GATEHOUSE_FACILITATOR_SIGNER_PRIVATE_KEY: testAccount(0).privateKey };
-  await using fewer = await startFacilitator({ ...place, env });
+  await using fewer = await scene.start("removed-signer", settings(scene.chain.token, [testAccount(0)]));
   expect((await fewer.as("one").settle(settled)).body).toEqual(told);
   const nothing = { ...unsettled, paymentRequirements: { ...named, amount: "0" } };
   for (const body of [unsettled, nothing])
@@ -250,15 +232,15 @@ test("the maximum of every verified upto payment is reserved, so that a payer ca
   const payer = testAccount(5);
   await approve(payer, plainTokenAddress, 30_000n);
   const [first, second] = [await pay(payer, await uptoOffer("20000")), await pay(payer, await uptoOffer("20000"))];
-  expect((await facilitator.verify(first)).body).toMatchObject({ isValid: true });
-  expect((await facilitator.verify(first)).body).toMatchObject({ isValid: true });
-  expect((await facilitator.verify(second)).body).toMatchObject({
+  expect((await scene.facilitator.verify(first)).body).toMatchObject({ isValid: true });
+  expect((await scene.facilitator.verify(first)).body).toMatchObject({ isValid: true });
+  expect((await scene.facilitator.verify(second)).body).toMatchObject({
     isValid: false,
     invalidReason: "permit2_allowance_required",
   });
   const used = { ...first, paymentRequirements: { ...first.paymentRequirements, amount: "5000" } };
-  expect((await facilitator.settle(used)).body).toMatchObject({ success: true });
-  expect((await facilitator.verify(second)).body).toMatchObject({ isValid: true });
+  expect((await scene.facilitator.settle(used)).body).toMatchObject({ success: true });
+  expect((await scene.facilitator.verify(second)).body).toMatchObject({ isValid: true });
 });
 
 /** Creates a wallet that an account owns, or returns its address and its creation call. */
@@ -276,7 +258,7 @@ async function findWallet(owner: TestAccount, salt: Hex) {
 async function fund(wallet: Address): Promise<void> {
   await send(
     testAccount(1),
-    chain.token,
+    scene.chain.token,
     encodeFunctionData({ abi: erc20Abi, functionName: "transfer", args: [wallet, amount] }),
   );
 }
@@ -286,15 +268,15 @@ test("a contract wallet pays by EIP-3009 with its owner's signature (ERC-1271), 
   const { address, creation } = await findWallet(owner, toHex(1, { size: 32 }));
   await send(owner, walletFactoryAddress, creation);
   await fund(address);
-  const forged = await signPayment(chain.token, { payer: { ...testAccount(7), address } });
-  expect((await facilitator.verify(forged)).body).toMatchObject({
+  const forged = await signPayment(scene.chain.token, { payer: { ...testAccount(7), address } });
+  expect((await scene.facilitator.verify(forged)).body).toMatchObject({
     isValid: false,
     invalidReason: "invalid_exact_evm_signature",
   });
-  const body = await signPayment(chain.token, { payer: { ...owner, address } });
-  expect((await facilitator.verify(body)).body).toEqual({ isValid: true, payer: address });
-  expect((await facilitator.settle(body)).body).toMatchObject({ success: true, payer: address });
-  expect(await chain.balanceOf(address)).toBe(0n);
+  const body = await signPayment(scene.chain.token, { payer: { ...owner, address } });
+  expect((await scene.facilitator.verify(body)).body).toEqual({ isValid: true, payer: address });
+  expect((await scene.facilitator.settle(body)).body).toMatchObject({ success: true, payer: address });
+  expect(await scene.chain.balanceOf(address)).toBe(0n);
 });
 
 test("a wallet's payment that was settled tells so to its owner although the wallet rejects its signature now", async () => {
@@ -302,15 +284,17 @@ test("a wallet's payment that was settled tells so to its owner although the wal
   const { address, creation } = await findWallet(owner, toHex(4, { size: 32 }));
   await send(owner, walletFactoryAddress, creation);
   await fund(address);
-  const body = await signPayment(chain.token, { payer: { ...owner, address } });
-  const { body: told } = await facilitator.as("one").settle(body);
+  const body = await signPayment(scene.chain.token, { payer: { ...owner, address } });
+  const { body: told } = await scene.facilitator.as("one").settle(body);
   expect(told).toMatchObject({ success: true });
-  await chain.anvil.request("anvil_setCode", [address, "0x60006000fd"]);
-  expect((await facilitator.as("one").settle(body)).body).toEqual(told);
+  await scene.chain.anvil.request("anvil_setCode", [address, "0x60006000fd"]);
+  expect((await scene.facilitator.as("one").settle(body)).body).toEqual(told);
   const payload = body.paymentPayload.payload as { signature: Hex };
   const forged = { ...payload, signature: concatHex([payload.signature, "0x00"]) };
   const copy = { ...body, paymentPayload: { ...body.paymentPayload, payload: forged } };
-  expect((await facilitator.as("one").settle(copy)).body).toMatchObject({ errorReason: "invalid_exact_evm_signature" });
+  expect((await scene.facilitator.as("one").settle(copy)).body).toMatchObject({
+    errorReason: "invalid_exact_evm_signature",
+  });
 });
 
 test("a wallet that does not exist yet is created by its first payment (ERC-6492), in the same transaction", async () => {
@@ -319,35 +303,38 @@ test("a wallet that does not exist yet is created by its first payment (ERC-6492
   await fund(address);
   const wrap = (signature: Hex) =>
     serializeErc6492Signature({ address: walletFactoryAddress, data: creation, signature });
-  const forged = await signPayment(chain.token, { payer: { ...testAccount(7), address }, signature: wrap });
-  expect((await facilitator.verify(forged)).body).toMatchObject({ isValid: false });
-  const body = await signPayment(chain.token, { payer: { ...owner, address }, signature: wrap });
-  expect((await facilitator.verify(body)).body).toEqual({ isValid: true, payer: address });
+  const forged = await signPayment(scene.chain.token, { payer: { ...testAccount(7), address }, signature: wrap });
+  expect((await scene.facilitator.verify(forged)).body).toMatchObject({ isValid: false });
+  const body = await signPayment(scene.chain.token, { payer: { ...owner, address }, signature: wrap });
+  expect((await scene.facilitator.verify(body)).body).toEqual({ isValid: true, payer: address });
   expect(await connect().getCode({ address })).toBeUndefined();
-  expect((await facilitator.settle(body)).body).toMatchObject({ success: true, payer: address });
-  expect(await chain.balanceOf(address)).toBe(0n);
+  expect((await scene.facilitator.settle(body)).body).toMatchObject({ success: true, payer: address });
+  expect(await scene.chain.balanceOf(address)).toBe(0n);
   expect(await connect().getCode({ address })).toBeDefined();
 });
 
 test("a wallet's creation by a contract that is not among the factories is refused, without a transaction", async () => {
   const owner = testAccount(6);
   const { address } = await findWallet(owner, toHex(7, { size: 32 }));
-  const body = await signPayment(chain.token, {
+  const body = await signPayment(scene.chain.token, {
     payer: { ...owner, address },
     signature: (signature) => serializeErc6492Signature({ address: payee, data: "0x12345678", signature }),
   });
-  expect((await facilitator.verify(body)).body).toMatchObject({
+  expect((await scene.facilitator.verify(body)).body).toMatchObject({
     isValid: false,
     invalidReason: "invalid_exact_evm_signature",
-    invalidMessage: expect.stringContaining("is not in chain.walletFactories"),
+    invalidMessage: expect.stringContaining("is not in scene.chain.walletFactories"),
   });
-  expect((await facilitator.settle(body)).body).toMatchObject({ success: false, transaction: "" });
+  expect((await scene.facilitator.settle(body)).body).toMatchObject({ success: false, transaction: "" });
 });
 
 test("a payment that somebody else submits between verify and settle is settled, once, for who had it verified", async () => {
   const payer = testAccount(1);
-  const [body, other] = [await signPayment(chain.token, { payer }), await signPayment(chain.token, { payer })];
-  expect((await facilitator.as("one").verify(body)).body).toMatchObject({ isValid: true });
+  const [body, other] = [
+    await signPayment(scene.chain.token, { payer }),
+    await signPayment(scene.chain.token, { payer }),
+  ];
+  expect((await scene.facilitator.as("one").verify(body)).body).toMatchObject({ isValid: true });
   const { authorization, signature } = body.paymentPayload.payload as {
     authorization: Record<"from" | "to" | "value" | "validAfter" | "validBefore" | "nonce", Hex>;
     signature: Hex;
@@ -360,37 +347,36 @@ test("a payment that somebody else submits between verify and settle is settled,
     ]),
     args: [from, to, BigInt(value), BigInt(validAfter), BigInt(validBefore), nonce, Number(v), r, s],
   });
-  await send(testAccount(9), chain.token, transfer);
+  await send(testAccount(9), scene.chain.token, transfer);
   // The payer's next settlement invalidates the first verdict, as do two seconds.
-  expect((await facilitator.as("one").settle(other)).body).toMatchObject({ success: true });
-  const { body: settled } = await facilitator.as("one").settle(body);
+  expect((await scene.facilitator.as("one").settle(other)).body).toMatchObject({ success: true });
+  const { body: settled } = await scene.facilitator.as("one").settle(body);
   expect(settled).toMatchObject({ success: true, payer: payer.address });
-  expect((await facilitator.as("one").settle(body)).body).toEqual(settled);
-  expect((await facilitator.as("another").settle(body)).body).toMatchObject({ errorReason: "duplicate_settlement" });
+  expect((await scene.facilitator.as("one").settle(body)).body).toEqual(settled);
+  expect((await scene.facilitator.as("another").settle(body)).body).toMatchObject({
+    errorReason: "duplicate_settlement",
+  });
 });
 
 test("a delegated account (EIP-7702) pays with what its delegate accepts", async () => {
   const [payer, owner] = [testAccount(8), testAccount(6)];
   const { address: delegate, creation } = await findWallet(owner, toHex(3, { size: 32 }));
   await send(owner, walletFactoryAddress, creation);
-  await chain.anvil.request("anvil_setCode", [payer.address, concatHex(["0xef0100", delegate])]);
-  const forged = await signPayment(chain.token, { payer: { ...testAccount(7), address: payer.address } });
-  expect((await facilitator.verify(forged)).body).toMatchObject({
+  await scene.chain.anvil.request("anvil_setCode", [payer.address, concatHex(["0xef0100", delegate])]);
+  const forged = await signPayment(scene.chain.token, { payer: { ...testAccount(7), address: payer.address } });
+  expect((await scene.facilitator.verify(forged)).body).toMatchObject({
     isValid: false,
     invalidReason: "invalid_exact_evm_signature",
   });
-  const body = await signPayment(chain.token, { payer: { ...owner, address: payer.address } });
-  expect((await facilitator.verify(body)).body).toEqual({ isValid: true, payer: payer.address });
-  expect((await facilitator.settle(body)).body).toMatchObject({ success: true });
+  const body = await signPayment(scene.chain.token, { payer: { ...owner, address: payer.address } });
+  expect((await scene.facilitator.verify(body)).body).toEqual({ isValid: true, payer: payer.address });
+  expect((await scene.facilitator.settle(body)).body).toMatchObject({ success: true });
 });
 
 test("what the chain has no contracts for is not offered and not settled", async () => {
-  const other = resources.use(await startPaymentChain());
+  await using other = await startPaymentChain();
   await other.anvil.request("anvil_setCode", [permit2, "0x"]);
-  const ledgers = resources.use(await createLedgerFolder());
-  const bare = resources.use(
-    await startFacilitator({ rpcUrl: other.url, token: other.token, ledgerPath: ledgers.path("bare") }),
-  );
+  await using bare = await scene.start("bare", {}, { rpcUrl: other.url, token: other.token });
   const supported = (await (await fetch(`${bare.url}/supported`)).json()) as {
     kinds: { scheme: string }[];
     extensions: string[];
@@ -457,11 +443,11 @@ test("a Permit2 payment whose nonce was cancelled is not settled by another paym
   const payer = testAccount(4);
   await approve(payer, plainTokenAddress, maxUint256);
   const real = await signPermit2(payer, 123_456_789n);
-  const { body: first } = await facilitator.as("s1").settle(real);
+  const { body: first } = await scene.facilitator.as("s1").settle(real);
   expect(first).toMatchObject({ success: true });
   const fake = await signPermit2(payer, 0n);
   const before = await balanceOf(plainTokenAddress, payee);
-  expect((await facilitator.as("s2").verify(fake)).body).toMatchObject({ isValid: true });
+  expect((await scene.facilitator.as("s2").verify(fake)).body).toMatchObject({ isValid: true });
   // The payer cancels the nonce right after its verification.
   const data = encodeFunctionData({
     abi: parseAbi(["function invalidateUnorderedNonces(uint256 wordPos, uint256 mask)"]),
@@ -469,22 +455,22 @@ test("a Permit2 payment whose nonce was cancelled is not settled by another paym
     args: [0n, 1n],
   });
   await send(payer, permit2 as Address, data);
-  const { body } = await facilitator.as("s2").settle(fake);
+  const { body } = await scene.facilitator.as("s2").settle(fake);
   expect((await balanceOf(plainTokenAddress, payee)) - before).toBe(0n);
   expect(body).toMatchObject({ success: false });
 });
 
 test("a verified payment with another signature around it is checked anew, and does not stop the good one", async () => {
   const payer = testAccount(1);
-  const good = await signPayment(chain.token, { payer });
-  expect((await facilitator.verify(good)).body).toMatchObject({ isValid: true });
+  const good = await signPayment(scene.chain.token, { payer });
+  expect((await scene.facilitator.verify(good)).body).toMatchObject({ isValid: true });
   const junk = serializeErc6492Signature({ address: walletFactoryAddress, data: "0xdeadbeef", signature: "0x1234" });
   const { payload } = good.paymentPayload;
   const bad = { ...good, paymentPayload: { ...good.paymentPayload, payload: { ...payload, signature: junk } } };
-  const { body } = await facilitator.as("thief").settle(bad);
+  const { body } = await scene.facilitator.as("thief").settle(bad);
   expect(body.transaction).toBe("");
   // The good payment still settles.
-  const { body: later } = await facilitator.as("seller").settle(good);
+  const { body: later } = await scene.facilitator.as("seller").settle(good);
   expect(later).toMatchObject({ success: true });
 });
 
@@ -493,8 +479,8 @@ test("of payments that bring the same EIP-2612 approval none reverts at the sign
   const bodies = [];
   for (let i = 0; i < 4; i += 1)
     bodies.push(await pay(payer, byPermit2(), { extensions: { eip2612GasSponsoring: {} } }));
-  await chain.anvil.request("evm_setIntervalMining", [2]);
-  const answers = await Promise.all(bodies.map((body, i) => facilitator.as(`c${i}`).settle(body)));
+  await scene.chain.anvil.request("evm_setIntervalMining", [2]);
+  const answers = await Promise.all(bodies.map((body, i) => scene.facilitator.as(`c${i}`).settle(body)));
   const reverted = answers.filter(({ body }) => !body.success && body.transaction !== "");
   expect(reverted).toHaveLength(0);
 });
@@ -504,10 +490,10 @@ test("an upto payment of which nothing was used gives its reservation back", asy
   await approve(payer, plainTokenAddress, 30_000n);
   const accepted = await uptoOffer("20000");
   const [first, second] = [await pay(payer, accepted), await pay(payer, accepted)];
-  expect((await facilitator.verify(first)).body).toMatchObject({ isValid: true });
+  expect((await scene.facilitator.verify(first)).body).toMatchObject({ isValid: true });
   const nothing = { ...first, paymentRequirements: { ...accepted, amount: "0" } };
-  expect((await facilitator.settle(nothing)).body).toMatchObject({ success: true, amount: "0" });
-  expect((await facilitator.verify(second)).body).toMatchObject({ isValid: true });
+  expect((await scene.facilitator.settle(nothing)).body).toMatchObject({ success: true, amount: "0" });
+  expect((await scene.facilitator.verify(second)).body).toMatchObject({ isValid: true });
 });
 
 test("upto of 0 after a charge tells the charge, to its owner alone, and a forged one is refused", async () => {
@@ -516,10 +502,10 @@ test("upto of 0 after a charge tells the charge, to its owner alone, and a forge
   const accepted = await uptoOffer("20000");
   const body = await pay(payer, accepted);
   const used = { ...body, paymentRequirements: { ...accepted, amount: "1858" } };
-  expect((await facilitator.as("x").settle(used)).body).toMatchObject({ success: true, amount: "1858" });
+  expect((await scene.facilitator.as("x").settle(used)).body).toMatchObject({ success: true, amount: "1858" });
   const nothing = { ...body, paymentRequirements: { ...accepted, amount: "0" } };
-  const { body: said } = await facilitator.as("x").settle(nothing);
-  const { body: other } = await facilitator.as("y").settle(nothing);
+  const { body: said } = await scene.facilitator.as("x").settle(nothing);
+  const { body: other } = await scene.facilitator.as("y").settle(nothing);
   const forged = {
     ...nothing,
     paymentPayload: {
@@ -527,14 +513,14 @@ test("upto of 0 after a charge tells the charge, to its owner alone, and a forge
       payload: { ...(nothing.paymentPayload as never as { payload: object }).payload, signature: "0x1234" },
     },
   };
-  const { body: forgedSaid } = await facilitator.as("z").settle(forged);
+  const { body: forgedSaid } = await scene.facilitator.as("z").settle(forged);
   expect(said).toMatchObject({ amount: "1858" });
   expect(other).toMatchObject({ success: false });
   expect(forgedSaid).toMatchObject({ success: false });
 });
 
 test("extensions of null are none", async () => {
-  const body = await signPayment(chain.token);
+  const body = await signPayment(scene.chain.token);
   const paymentPayload = { ...body.paymentPayload, extensions: null };
-  expect((await facilitator.verify({ ...body, paymentPayload })).body).toMatchObject({ isValid: true });
+  expect((await scene.facilitator.verify({ ...body, paymentPayload })).body).toMatchObject({ isValid: true });
 });

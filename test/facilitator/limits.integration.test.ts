@@ -1,73 +1,50 @@
+import { useFacilitatorScene } from "../support/facilitator/facilitator-scene.ts";
 import { randomBytes } from "node:crypto";
 import { toHex } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { startPaymentChain, type PaymentChain } from "../support/payments/payment-chain.ts";
+import { expect, test } from "vitest";
 import { openIdleConnections } from "../support/idle-connections.ts";
-import type { OtherConstants } from "../support/other-constants.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
-import { createLedgerFolder, startFacilitator } from "../support/facilitator/running-facilitator.ts";
 import { signPayment } from "../support/facilitator/signed-payment.ts";
 
-const resources = new AsyncDisposableStack();
-/** Produces blocks only when a test says so. */
-let chain: PaymentChain;
-let ledgers: Awaited<ReturnType<typeof createLedgerFolder>>;
-
-beforeAll(async () => {
-  chain = resources.use(await startPaymentChain({ blockTimeSeconds: 3_600 }));
-  ledgers = resources.use(await createLedgerFolder());
-});
-
-afterAll(() => resources.disposeAsync());
-
-function start(name: string, env: Readonly<Record<string, string>>, constants?: OtherConstants) {
-  const location = { rpcUrl: chain.url, token: chain.token, ledgerPath: ledgers.path(name), env };
-  return startFacilitator({ ...location, ...(constants === undefined ? {} : { constants }) });
-}
-
-async function poolHas(transactions: number): Promise<void> {
-  await until("the node has it", generousMs, async () => {
-    const { pending } = await chain.anvil.request<{ pending: string }>("txpool_status");
-    return Number(pending) === transactions;
-  });
-}
+const scene = useFacilitatorScene({ blockTimeSeconds: 3_600 });
+const { poolHas, start } = scene;
 
 test("no receipt in time is settlement_pending; the payment stays good, and settling it again gives the outcome", async () => {
   await using facilitator = await start("slow", { GATEHOUSE_FACILITATOR_SETTLEMENT_RECEIPT_TIMEOUT_MS: "300" });
-  const payment = await signPayment(chain.token);
+  const payment = await signPayment(scene.chain.token);
 
   const reported = await facilitator.settle(payment);
 
   expect(reported).toMatchObject({ status: 200, body: { success: false, errorReason: "settlement_pending" } });
   expect((await facilitator.verify(payment)).body).toMatchObject({ isValid: true });
   const again = facilitator.settle(payment);
-  await chain.anvil.mine();
+  await scene.chain.anvil.mine();
   expect((await again).body).toMatchObject({ success: true, transaction: reported.body.transaction });
 });
 
 test("more settlements at once than allowed are answered 503, and nothing is done about them", async () => {
   await using facilitator = await start("full", { GATEHOUSE_FACILITATOR_SETTLEMENT_IN_FLIGHT_MAX: "1" });
-  const first = facilitator.settle(await signPayment(chain.token));
+  const first = facilitator.settle(await signPayment(scene.chain.token));
   await poolHas(1);
-  const second = await signPayment(chain.token);
+  const second = await signPayment(scene.chain.token);
 
   expect(await facilitator.settle(second)).toEqual({
     status: 503,
     body: { error: "1 settlements are under way, which is the most; try again in a moment" },
   });
 
-  await chain.anvil.mine();
+  await scene.chain.anvil.mine();
   expect((await first).body).toMatchObject({ success: true });
   const retried = facilitator.settle(second);
   await poolHas(1);
-  await chain.anvil.mine();
+  await scene.chain.anvil.mine();
   expect((await retried).body).toMatchObject({ success: true });
 });
 
 test("a chain that asks more for gas than allowed is an error of the operator, not a verdict", async () => {
   await using facilitator = await start("dear", { GATEHOUSE_FACILITATOR_SETTLEMENT_MAX_FEE_PER_GAS_GWEI: "0.000001" });
-  expect(await facilitator.settle(await signPayment(chain.token))).toEqual({
+  expect(await facilitator.settle(await signPayment(scene.chain.token))).toEqual({
     status: 500,
     body: { error: expect.stringMatching(/charges .* gwei for gas, settlement\.maxFeePerGasGwei allows 0\.000001/) },
   });
@@ -78,11 +55,11 @@ test("a chain that asks more for gas than allowed is an error of the operator, n
 });
 
 test("connections that send nothing give way to those that do", async () => {
-  await using facilitator = await start("idle", {}, { "listen.connections": 4 });
+  await using facilitator = await start("idle", {}, { constants: { "listen.connections": 4 } });
   await using _ = await openIdleConnections(facilitator.url, 12);
   // They have a second to ask something.
   await until("one gives way", generousMs, async () => (await fetch(`${facilitator.url}/health`)).status === 200);
-  expect((await facilitator.verify(await signPayment(chain.token))).body).toMatchObject({ isValid: true });
+  expect((await facilitator.verify(await signPayment(scene.chain.token))).body).toMatchObject({ isValid: true });
   const metrics = await (await fetch(`${facilitator.operationsUrl}/metrics`)).text();
   expect(metrics).toMatch(/^gatehouse_connections_shed_total\{listener="facilitator"\} [1-9]/m);
   expect(metrics).toMatch(/^gatehouse_connections\{listener="facilitator"\} [1-4]$/m);
@@ -92,10 +69,10 @@ test("probes and metrics are answered while every connection is waiting for its 
   await using facilitator = await start(
     "busy",
     { GATEHOUSE_FACILITATOR_LISTEN_TRUSTED_PROXIES: "127.0.0.1" },
-    { "listen.connections": 4 },
+    { constants: { "listen.connections": 4 } },
   );
   const settling = [];
-  for (let count = 0; count < 4; count += 1) settling.push(facilitator.settle(await signPayment(chain.token)));
+  for (let count = 0; count < 4; count += 1) settling.push(facilitator.settle(await signPayment(scene.chain.token)));
   await poolHas(4);
   // A trusted proxy may open connections up to the limit, and no one else may open more.
   expect((await fetch(`${facilitator.url}/health`)).status).toBe(503);
@@ -103,19 +80,19 @@ test("probes and metrics are answered while every connection is waiting for its 
     expect([path, (await fetch(`${facilitator.operationsUrl}${path}`)).status]).toEqual([path, 200]);
   }
   expect((await fetch(`${facilitator.operationsUrl}/settle`, { method: "POST" })).status).toBe(404);
-  await chain.anvil.mine();
+  await scene.chain.anvil.mine();
   for (const settled of settling) expect((await settled).body).toMatchObject({ success: true });
 });
 
 test("a payment of nothing, or of less than the minimum, costs no gas; one of the minimum settles", async () => {
-  const asset = { address: chain.token, name: "USDC", version: "2", minAmount: 500 };
+  const asset = { address: scene.chain.token, name: "USDC", version: "2", minAmount: 500 };
   await using facilitator = await start("minimum", { GATEHOUSE_FACILITATOR_ASSETS: JSON.stringify([asset]) });
   // The payments port is not the admin port.
   for (const path of ["/livez", "/readyz", "/metrics"]) {
     expect([path, (await fetch(`${facilitator.url}${path}`)).status]).toEqual([path, 404]);
   }
   const sign = (value: string) =>
-    signPayment(chain.token, { authorization: { value }, requirements: { amount: value } });
+    signPayment(scene.chain.token, { authorization: { value }, requirements: { amount: value } });
   for (const value of ["0", "1", "499"]) {
     const payment = await sign(value);
     expect((await facilitator.verify(payment)).body).toMatchObject({
@@ -128,7 +105,7 @@ test("a payment of nothing, or of less than the minimum, costs no gas; one of th
   await poolHas(0);
   const settling = facilitator.settle(await sign("500"));
   await poolHas(1);
-  await chain.anvil.mine();
+  await scene.chain.anvil.mine();
   expect((await settling).body).toMatchObject({ success: true });
 });
 
@@ -141,7 +118,7 @@ test("a signer without gas settles nothing, says so before a payment is signed, 
     kinds: [],
     error: expect.stringContaining(`the balance of ${address} for gas is 0`),
   });
-  const payment = await signPayment(chain.token);
+  const payment = await signPayment(scene.chain.token);
   expect(await facilitator.verify(payment)).toMatchObject({
     status: 500,
     body: {
@@ -150,7 +127,7 @@ test("a signer without gas settles nothing, says so before a payment is signed, 
       ),
     },
   });
-  await chain.anvil.request("anvil_setBalance", [address, toHex(10n ** 18n)]);
+  await scene.chain.anvil.request("anvil_setBalance", [address, toHex(10n ** 18n)]);
   await until("it is funded", generousMs, async () => ((await supported())["kinds"] as unknown[]).length > 0);
   expect((await facilitator.verify(payment)).body).toMatchObject({ isValid: true });
 });

@@ -1,3 +1,4 @@
+import { useFacilitatorScene } from "../support/facilitator/facilitator-scene.ts";
 import {
   createPublicClient,
   createWalletClient,
@@ -11,39 +12,16 @@ import {
   type Hex,
 } from "viem";
 import { ExactEvmScheme } from "@x402/evm";
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import { canonicalContracts } from "#x402/contracts.ts";
-import {
-  startPaymentChain,
-  testAccount,
-  type PaymentChain,
-  type TestAccount,
-} from "../support/payments/payment-chain.ts";
-import {
-  createLedgerFolder,
-  startFacilitator,
-  type RunningFacilitator,
-} from "../support/facilitator/running-facilitator.ts";
+import { testAccount, type TestAccount } from "../support/payments/payment-chain.ts";
 import { signPayment } from "../support/facilitator/signed-payment.ts";
 
-const resources = new AsyncDisposableStack();
-let chain: PaymentChain;
-let facilitator: RunningFacilitator;
-
-beforeAll(async () => {
-  // A block is produced when a test says so.
-  chain = resources.use(await startPaymentChain({ blockTimeSeconds: 3_600 }));
-  const ledgers = resources.use(await createLedgerFolder());
-  facilitator = resources.use(
-    await startFacilitator({ rpcUrl: chain.url, token: chain.token, ledgerPath: ledgers.path("moved") }),
-  );
-});
-afterAll(() => resources.disposeAsync());
-
-const connect = () => createPublicClient({ transport: http(chain.url) });
+const scene = useFacilitatorScene({ blockTimeSeconds: 3_600, ledger: "moved" });
+const connect = () => createPublicClient({ transport: http(scene.chain.url) });
 
 const send = ({ account }: TestAccount, to: Address, data: Hex, fees: FeeValuesEIP1559) =>
-  createWalletClient({ account, transport: http(chain.url) }).sendTransaction({
+  createWalletClient({ account, transport: http(scene.chain.url) }).sendTransaction({
     to,
     data,
     gas: 100_000n,
@@ -57,7 +35,7 @@ const firstFees = { maxFeePerGas: 10n ** 12n, maxPriorityFeePerGas: 10n ** 11n }
 const waitForPool = (size: number) =>
   vi.waitFor(
     async () => {
-      const { pending } = await chain.anvil.request<{ pending: Hex }>("txpool_status");
+      const { pending } = await scene.chain.anvil.request<{ pending: Hex }>("txpool_status");
       expect(Number(pending)).toBe(size);
     },
     { timeout: 20_000 },
@@ -65,28 +43,28 @@ const waitForPool = (size: number) =>
 
 test("a payer that moves its balance out before a settlement and back after it is rejected, and its token is not", async () => {
   const [payer, partner] = [testAccount(7), testAccount(8)];
-  const settling = facilitator.settle(await signPayment(chain.token, { payer }));
+  const settling = scene.facilitator.settle(await signPayment(scene.chain.token, { payer }));
   await waitForPool(1);
-  const balance = await chain.balanceOf(payer.address);
+  const balance = await scene.chain.balanceOf(payer.address);
   const move = (from: TestAccount, to: TestAccount, fees: FeeValuesEIP1559) => {
     const args = [to.address, balance] as const;
-    return send(from, chain.token, encodeFunctionData({ abi: erc20Abi, functionName: "transfer", args }), fees);
+    return send(from, scene.chain.token, encodeFunctionData({ abi: erc20Abi, functionName: "transfer", args }), fees);
   };
   const { baseFeePerGas } = await connect().getBlock();
   const out = await move(payer, partner, firstFees);
   const back = await move(partner, payer, { maxFeePerGas: (baseFeePerGas ?? 0n) + 1n, maxPriorityFeePerGas: 0n });
   await waitForPool(3);
-  await chain.anvil.request("evm_mine");
+  await scene.chain.anvil.request("evm_mine");
   const receipts = await Promise.all([out, back].map((hash) => connect().getTransactionReceipt({ hash })));
   expect(receipts.map(({ status }) => status)).toEqual(["success", "success"]);
-  expect(await chain.balanceOf(payer.address)).toBe(balance);
+  expect(await scene.chain.balanceOf(payer.address)).toBe(balance);
   expect((await settling).body).toMatchObject({ errorReason: "invalid_exact_evm_transaction_failed" });
-  expect((await facilitator.verify(await signPayment(chain.token, { payer }))).body).toMatchObject({
+  expect((await scene.facilitator.verify(await signPayment(scene.chain.token, { payer }))).body).toMatchObject({
     invalidMessage: expect.stringContaining(`the payer ${payer.address.toLowerCase()} cancelled a payment`),
   });
-  const others = facilitator.settle(await signPayment(chain.token));
+  const others = scene.facilitator.settle(await signPayment(scene.chain.token));
   await waitForPool(1);
-  await chain.anvil.request("evm_mine");
+  await scene.chain.anvil.request("evm_mine");
   expect((await others).body).toMatchObject({ success: true });
 });
 
@@ -94,15 +72,15 @@ test("a payer that cancels the nonce of its Permit2 payment before a settlement 
   const payer = testAccount(6);
   const permit2 = canonicalContracts.permit2.address;
   const approval = encodeFunctionData({ abi: erc20Abi, functionName: "approve", args: [permit2, maxUint256] });
-  await send(payer, chain.token, approval, firstFees);
+  await send(payer, scene.chain.token, approval, firstFees);
   await waitForPool(1);
-  await chain.anvil.request("evm_mine");
-  const terms = { scheme: "exact", network: "eip155:1672", asset: chain.token, amount: "10000" } as const;
+  await scene.chain.anvil.request("evm_mine");
+  const terms = { scheme: "exact", network: "eip155:1672", asset: scene.chain.token, amount: "10000" } as const;
   const extra = { assetTransferMethod: "permit2", name: "USDC", version: "2" };
   const accepted = { ...terms, payTo: testAccount(2).address, maxTimeoutSeconds: 300, extra };
   const signed = await new ExactEvmScheme(payer.account).createPaymentPayload(2, accepted);
   const body = { paymentPayload: { accepted, ...signed }, paymentRequirements: accepted };
-  const settling = facilitator.settle(body);
+  const settling = scene.facilitator.settle(body);
   await waitForPool(1);
   const { nonce } = signed.payload["permit2Authorization"] as Readonly<{ nonce: string }>;
   const cancellation = encodeFunctionData({
@@ -111,6 +89,6 @@ test("a payer that cancels the nonce of its Permit2 payment before a settlement 
   });
   await send(payer, permit2, cancellation, firstFees);
   await waitForPool(2);
-  await chain.anvil.request("evm_mine");
+  await scene.chain.anvil.request("evm_mine");
   expect((await settling).body).toMatchObject({ errorReason: "permit2_invalid_nonce" });
 });

@@ -1,66 +1,49 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { useFacilitatorScene } from "../support/facilitator/facilitator-scene.ts";
+import { expect, test } from "vitest";
 import { verdictFreshMs } from "#facilitator/verification/verified-payments.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
-import { startPaymentChain, testAccount, type PaymentChain } from "../support/payments/payment-chain.ts";
-import { startRpcTap, type RpcTap } from "../support/facilitator/rpc-tap.ts";
-import {
-  createLedgerFolder,
-  startFacilitator,
-  type RunningFacilitator,
-} from "../support/facilitator/running-facilitator.ts";
+import { testAccount } from "../support/payments/payment-chain.ts";
 import { signPayment } from "../support/facilitator/signed-payment.ts";
 
-const resources = new AsyncDisposableStack();
-let chain: PaymentChain;
-let tap: RpcTap;
-let facilitator: RunningFacilitator;
-
-beforeAll(async () => {
-  chain = resources.use(await startPaymentChain());
-  tap = resources.use(await startRpcTap(chain.url));
-  const ledgers = resources.use(await createLedgerFolder());
-  const place = { rpcUrl: tap.url, token: chain.token, ledgerPath: ledgers.path("one-simulation") };
-  facilitator = resources.use(await startFacilitator(place));
-});
-
-afterAll(() => resources.disposeAsync());
-beforeEach(() => tap.counts.clear());
-
-const simulations = () => (tap.counts.get("eth_estimateGas") ?? 0) + (tap.counts.get("eth_call") ?? 0);
+const scene = useFacilitatorScene({ ledger: "one-simulation" });
+const simulations = () => (scene.tap.counts.get("eth_estimateGas") ?? 0) + (scene.tap.counts.get("eth_call") ?? 0);
 
 test("a payment that was just verified is simulated once, and settles", async () => {
-  const payment = await signPayment(chain.token);
-  expect((await facilitator.verify(payment)).body).toMatchObject({ isValid: true });
-  expect((await facilitator.settle(payment)).body).toMatchObject({ success: true });
+  const payment = await signPayment(scene.chain.token);
+  expect((await scene.facilitator.verify(payment)).body).toMatchObject({ isValid: true });
+  expect((await scene.facilitator.settle(payment)).body).toMatchObject({ success: true });
   expect(simulations()).toBe(1);
 });
 
 test("one that nobody verified is simulated when it is settled", async () => {
-  expect((await facilitator.settle(await signPayment(chain.token))).body).toMatchObject({ success: true });
+  expect((await scene.facilitator.settle(await signPayment(scene.chain.token))).body).toMatchObject({ success: true });
   expect(simulations()).toBe(1);
 });
 
 test("a verdict that is old is requested again", async () => {
-  const payment = await signPayment(chain.token);
-  expect((await facilitator.verify(payment)).body).toMatchObject({ isValid: true });
+  const payment = await signPayment(scene.chain.token);
+  expect((await scene.facilitator.verify(payment)).body).toMatchObject({ isValid: true });
   const verifiedAtMs = Date.now();
   await until("the verdict is old", generousMs, async () => Date.now() - verifiedAtMs > verdictFreshMs);
-  expect((await facilitator.settle(payment)).body).toMatchObject({ success: true });
+  expect((await scene.facilitator.settle(payment)).body).toMatchObject({ success: true });
   expect(simulations()).toBe(2);
 });
 
 test("of two payments that were verified while the payer held enough for one, the second is refused before it costs gas", async () => {
   const payer = testAccount(5);
-  const held = await chain.balanceOf(payer.address);
+  const held = await scene.chain.balanceOf(payer.address);
   const all = { value: String(held) };
   const payments = await Promise.all(
-    [1, 2].map(() => signPayment(chain.token, { payer, authorization: all, requirements: { amount: String(held) } })),
+    [1, 2].map(() =>
+      signPayment(scene.chain.token, { payer, authorization: all, requirements: { amount: String(held) } }),
+    ),
   );
-  for (const payment of payments) expect((await facilitator.verify(payment)).body).toMatchObject({ isValid: true });
+  for (const payment of payments)
+    expect((await scene.facilitator.verify(payment)).body).toMatchObject({ isValid: true });
 
-  expect((await facilitator.settle(payments[0])).body).toMatchObject({ success: true });
+  expect((await scene.facilitator.settle(payments[0])).body).toMatchObject({ success: true });
 
-  expect((await facilitator.settle(payments[1])).body).toMatchObject({
+  expect((await scene.facilitator.settle(payments[1])).body).toMatchObject({
     success: false,
     errorReason: "invalid_exact_evm_insufficient_balance",
     transaction: "",
@@ -69,34 +52,36 @@ test("of two payments that were verified while the payer held enough for one, th
 
 test("of many payments that are settled at once while the payer holds enough for one, one costs gas, and the others say why they do not settle", async () => {
   const payer = testAccount(6);
-  const held = await chain.balanceOf(payer.address);
+  const held = await scene.chain.balanceOf(payer.address);
   const all = { value: String(held) };
   const payments = await Promise.all(
     Array.from({ length: 20 }, () =>
-      signPayment(chain.token, { payer, authorization: all, requirements: { amount: String(held) } }),
+      signPayment(scene.chain.token, { payer, authorization: all, requirements: { amount: String(held) } }),
     ),
   );
-  const valid = await Promise.all(payments.map((payment) => facilitator.verify(payment)));
+  const valid = await Promise.all(payments.map((payment) => scene.facilitator.verify(payment)));
   expect(valid.every(({ body }) => (body as { isValid: boolean }).isValid)).toBe(true);
-  const sentBefore = tap.counts.get("eth_sendRawTransaction") ?? 0;
-  const bodies = (await Promise.all(payments.map((payment) => facilitator.settle(payment)))).map(({ body }) => body);
+  const sentBefore = scene.tap.counts.get("eth_sendRawTransaction") ?? 0;
+  const bodies = (await Promise.all(payments.map((payment) => scene.facilitator.settle(payment)))).map(
+    ({ body }) => body,
+  );
   expect(bodies.filter((body) => (body as { success: boolean }).success)).toHaveLength(1);
   for (const body of bodies.filter((one) => !(one as { success: boolean }).success)) {
     const errorReason = "invalid_exact_evm_insufficient_balance";
     expect(body).toMatchObject({ success: false, errorReason, transaction: "" });
   }
-  expect((tap.counts.get("eth_sendRawTransaction") ?? 0) - sentBefore).toBe(1);
+  expect((scene.tap.counts.get("eth_sendRawTransaction") ?? 0) - sentBefore).toBe(1);
 });
 
 test("payments that a payer's balance covers together are settled together, and one beyond it waits for their end", async () => {
   const payer = testAccount(7);
-  const held = await chain.balanceOf(payer.address);
+  const held = await scene.chain.balanceOf(payer.address);
   const part = { value: String(held / 3n) };
   const payments = await Promise.all(
     Array.from({ length: 4 }, () =>
-      signPayment(chain.token, { payer, authorization: part, requirements: { amount: part.value } }),
+      signPayment(scene.chain.token, { payer, authorization: part, requirements: { amount: part.value } }),
     ),
   );
-  const answers = await Promise.all(payments.map((payment) => facilitator.settle(payment)));
+  const answers = await Promise.all(payments.map((payment) => scene.facilitator.settle(payment)));
   expect(answers.filter(({ body }) => (body as { success: boolean }).success)).toHaveLength(3);
 });

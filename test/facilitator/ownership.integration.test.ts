@@ -1,33 +1,16 @@
+import { useFacilitatorScene } from "../support/facilitator/facilitator-scene.ts";
 import { DatabaseSync } from "node:sqlite";
 import type { PaymentPayload } from "@x402/core/types";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { generousMs, until } from "#daemon/testing/until.ts";
-import { startPaymentChain, testAccount, type PaymentChain } from "../support/payments/payment-chain.ts";
-import {
-  createLedgerFolder,
-  startFacilitator,
-  type RunningFacilitator,
-} from "../support/facilitator/running-facilitator.ts";
+import { startPaymentChain, testAccount } from "../support/payments/payment-chain.ts";
+import { startFacilitator } from "../support/facilitator/running-facilitator.ts";
 import { amount, signPayment, type PaymentBody } from "../support/facilitator/signed-payment.ts";
 
-const resources = new AsyncDisposableStack();
-let chain: PaymentChain;
-let ledgers: Awaited<ReturnType<typeof createLedgerFolder>>;
-let facilitator: RunningFacilitator;
+const scene = useFacilitatorScene({ ledger: "owners" });
+const { start } = scene;
 const payee = testAccount(2).address;
 const duplicate = { success: false, errorReason: "duplicate_settlement" };
-
-beforeAll(async () => {
-  chain = resources.use(await startPaymentChain());
-  ledgers = resources.use(await createLedgerFolder());
-  facilitator = resources.use(await start("owners"));
-});
-
-afterAll(() => resources.disposeAsync());
-
-function start(ledger: string, env: Readonly<Record<string, string>> = {}): Promise<RunningFacilitator> {
-  return startFacilitator({ rpcUrl: chain.url, token: chain.token, ledgerPath: ledgers.path(ledger), env });
-}
 
 function terms(payTo: `0x${string}`) {
   return { authorization: { to: payTo }, requirements: { payTo } };
@@ -40,39 +23,39 @@ function identified(payment: PaymentBody, id: string): PaymentBody {
 }
 
 test("a hundred calls without a name: one gets the success, the others learn that it is not theirs", async () => {
-  const payment = await signPayment(chain.token);
-  const before = await chain.balanceOf(payee);
+  const payment = await signPayment(scene.chain.token);
+  const before = await scene.chain.balanceOf(payee);
 
-  const answers = await Promise.all(Array.from({ length: 100 }, () => facilitator.settle(payment)));
+  const answers = await Promise.all(Array.from({ length: 100 }, () => scene.facilitator.settle(payment)));
 
   const reported = answers.filter(({ body }) => body.success);
   expect(reported).toHaveLength(1);
   const { transaction } = reported[0]?.body ?? {};
   for (const { status, body } of [
     ...answers.filter((answer) => answer !== reported[0]),
-    await facilitator.settle(payment),
+    await scene.facilitator.settle(payment),
   ]) {
     expect({ status, body }).toMatchObject({ status: 200, body: { ...duplicate, transaction } });
   }
-  expect((await chain.balanceOf(payee)) - before).toBe(amount);
+  expect((await scene.chain.balanceOf(payee)) - before).toBe(amount);
 });
 
 test("of two sales that settle one payment, the first gets the outcome as often as it asks, and the other never", async () => {
-  const payment = await signPayment(chain.token);
-  const [first, second] = [facilitator.as("first-sale"), facilitator.as("second-sale")];
+  const payment = await signPayment(scene.chain.token);
+  const [first, second] = [scene.facilitator.as("first-sale"), scene.facilitator.as("second-sale")];
 
   const settled = await first.settle(payment);
 
   expect(settled.body).toMatchObject({ success: true });
   const { transaction } = settled.body;
   expect((await second.settle(payment)).body).toMatchObject({ ...duplicate, transaction });
-  expect((await facilitator.settle(payment)).body).toMatchObject({ ...duplicate, transaction });
+  expect((await scene.facilitator.settle(payment)).body).toMatchObject({ ...duplicate, transaction });
   expect(await first.settle(payment)).toEqual(settled);
 });
 
 test("a payment is invalid for everybody else from the moment when its settlement begins", async () => {
   await using slow = await startPaymentChain({ blockTimeSeconds: 3_600 });
-  const place = { rpcUrl: slow.url, token: slow.token, ledgerPath: ledgers.path("verify") };
+  const place = { rpcUrl: slow.url, token: slow.token, ledgerPath: scene.ledgers.path("verify") };
   await using other = await startFacilitator(place);
   const payment = await signPayment(slow.token);
   const settling = other.as("a-sale").settle(payment);
@@ -97,7 +80,7 @@ test("a payment is invalid for everybody else from the moment when its settlemen
 test("a call without a name that gets settlement_pending owns it no longer: one of those who ask next gets the outcome", async () => {
   await using slow = await startPaymentChain({ blockTimeSeconds: 3_600 });
   const env = { GATEHOUSE_FACILITATOR_SETTLEMENT_RECEIPT_TIMEOUT_MS: "300" };
-  const place = { rpcUrl: slow.url, token: slow.token, ledgerPath: ledgers.path("pending"), env };
+  const place = { rpcUrl: slow.url, token: slow.token, ledgerPath: scene.ledgers.path("pending"), env };
   await using other = await startFacilitator(place);
   const payment = await signPayment(slow.token);
   const reported = await other.settle(payment);
@@ -117,24 +100,24 @@ test("a call without a name that gets settlement_pending owns it no longer: one 
 });
 
 test("a payer's payment-identifier names a caller that may try again", async () => {
-  const signed = await signPayment(chain.token);
+  const signed = await signPayment(scene.chain.token);
   const payment = identified(signed, "pay_7d5d747be160e280504c099d984bcfe0");
-  const settled = await facilitator.settle(payment);
+  const settled = await scene.facilitator.settle(payment);
   expect(settled.body).toMatchObject({ success: true });
-  expect(await facilitator.settle(payment)).toEqual(settled);
-  expect((await facilitator.settle(identified(signed, "pay_another_identifier"))).body).toMatchObject(duplicate);
-  expect((await facilitator.settle(signed)).body).toMatchObject(duplicate);
+  expect(await scene.facilitator.settle(payment)).toEqual(settled);
+  expect((await scene.facilitator.settle(identified(signed, "pay_another_identifier"))).body).toMatchObject(duplicate);
+  expect((await scene.facilitator.settle(signed)).body).toMatchObject(duplicate);
 });
 
 test("a payment-identifier stands for what it was settled for first, also after kill -9", async () => {
   const id = "pay_7d5d747be160e280504c099d984bcfe2";
-  const first = identified(await signPayment(chain.token), id);
+  const first = identified(await signPayment(scene.chain.token), id);
   const payTo = testAccount(3).address;
   const others = [
-    await signPayment(chain.token, { authorization: { value: "20000" }, requirements: { amount: "20000" } }),
-    await signPayment(chain.token, terms(payTo)),
+    await signPayment(scene.chain.token, { authorization: { value: "20000" }, requirements: { amount: "20000" } }),
+    await signPayment(scene.chain.token, terms(payTo)),
   ].map((other) => identified(other, id));
-  const elsewhere = identified(await signPayment(chain.token), id);
+  const elsewhere = identified(await signPayment(scene.chain.token), id);
   const resource = {
     ...elsewhere,
     paymentPayload: { ...elsewhere.paymentPayload, resource: { url: "https://b.example" } },
@@ -143,37 +126,39 @@ test("a payment-identifier stands for what it was settled for first, also after 
   const running = await start("identifier");
   const settled = await running.settle(first);
   expect(settled.body).toMatchObject({ success: true });
-  expect((await running.verify(identified(await signPayment(chain.token), id))).body).toMatchObject({ isValid: true });
+  expect((await running.verify(identified(await signPayment(scene.chain.token), id))).body).toMatchObject({
+    isValid: true,
+  });
   await running.process.end("SIGKILL");
   await using again = await start("identifier");
-  const before = await chain.balanceOf(payee);
+  const before = await scene.chain.balanceOf(payee);
   for (const other of [...others, resource]) {
     expect((await again.verify(other)).body).toMatchObject({ isValid: false, invalidReason: conflict });
     expect((await again.as("a-sale").settle(other)).body).toMatchObject({ success: false, errorReason: conflict });
   }
   expect(await again.settle(first), "the same payment gets the same response").toEqual(settled);
-  expect((await chain.balanceOf(payee)) - before).toBe(0n);
+  expect((await scene.chain.balanceOf(payee)) - before).toBe(0n);
   const payer = testAccount(4);
-  const foreign = identified(await signPayment(chain.token, { payer, ...terms(payTo) }), id);
+  const foreign = identified(await signPayment(scene.chain.token, { payer, ...terms(payTo) }), id);
   expect((await again.verify(foreign)).body, "another payer's").toMatchObject({ isValid: true });
 });
 
 test("copies of a payment with a payment-identifier, each verified as a middleware does, get one success", async () => {
-  const payment = identified(await signPayment(chain.token), "pay_7d5d747be160e280504c099d984bcfe1");
+  const payment = identified(await signPayment(scene.chain.token), "pay_7d5d747be160e280504c099d984bcfe1");
   const copies = Array.from({ length: 10 }, async () => {
-    const verdict = await facilitator.verify(payment);
-    return verdict.body.isValid && (await facilitator.settle(payment)).body.success;
+    const verdict = await scene.facilitator.verify(payment);
+    return verdict.body.isValid && (await scene.facilitator.settle(payment)).body.success;
   });
   expect((await Promise.all(copies)).filter(Boolean)).toHaveLength(1);
 });
 
 test("a ledger from before owners were known: what was settled is answered to nobody, what is under way to who asks first", async () => {
-  const [old, open] = [await signPayment(chain.token), await signPayment(chain.token)];
+  const [old, open] = [await signPayment(scene.chain.token), await signPayment(scene.chain.token)];
   {
     await using first = await start("old");
     for (const payment of [old, open]) expect((await first.settle(payment)).body).toMatchObject({ success: true });
   }
-  const database = new DatabaseSync(ledgers.path("old"));
+  const database = new DatabaseSync(scene.ledgers.path("old"));
   const newest = "SELECT id FROM settlement ORDER BY begun_at_ms DESC LIMIT 1";
   database.exec(`UPDATE settlement SET state = 'begun', transaction_hash = NULL WHERE id = (${newest})`);
   const later = ["verification", "unsent", "settler", "identifier", "sale", "seller_day", "refund"]
@@ -194,10 +179,10 @@ test("a ledger from before owners were known: what was settled is answered to no
 });
 
 test("what is refused leaves nothing in the ledger, whatever payment-identifier it bears", async () => {
-  const path = ledgers.path("refused");
+  const path = scene.ledgers.path("refused");
   {
     await using other = await start("refused");
-    const expired = await signPayment(chain.token, { authorization: { validBefore: "1" } });
+    const expired = await signPayment(scene.chain.token, { authorization: { validBefore: "1" } });
     for (let copy = 0; copy < 20; copy += 1) {
       const { body } = await other.verify(identified(expired, `identifier-of-copy-${copy}`));
       expect(body).toMatchObject({ isValid: false });

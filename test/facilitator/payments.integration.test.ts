@@ -1,42 +1,29 @@
+import { useFacilitatorScene } from "../support/facilitator/facilitator-scene.ts";
 import { HTTPFacilitatorClient } from "@x402/core/http";
 import { ExactEvmScheme } from "@x402/evm/exact/client";
 import type { Hex } from "viem";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { startPaymentChain, testAccount, type PaymentChain } from "../support/payments/payment-chain.ts";
-import {
-  createLedgerFolder,
-  startFacilitator,
-  type RunningFacilitator,
-} from "../support/facilitator/running-facilitator.ts";
+import { expect, test } from "vitest";
+import { testAccount } from "../support/payments/payment-chain.ts";
 import { amount, signPayment } from "../support/facilitator/signed-payment.ts";
 
-const resources = new AsyncDisposableStack();
-let chain: PaymentChain;
-let facilitator: RunningFacilitator;
+const scene = useFacilitatorScene({ ledger: "payments" });
 const payer = testAccount(1);
 const payee = testAccount(2);
 const signer = testAccount(0);
 
-beforeAll(async () => {
-  chain = resources.use(await startPaymentChain());
-  const ledger = resources.use(await createLedgerFolder());
-  facilitator = resources.use(
-    await startFacilitator({ rpcUrl: chain.url, token: chain.token, ledgerPath: ledger.path("payments") }),
-  );
-});
-
-afterAll(() => resources.disposeAsync());
-
 async function signerNonce(): Promise<number> {
-  return Number(await chain.anvil.request<Hex>("eth_getTransactionCount", [signer.address, "latest"]));
+  return Number(await scene.chain.anvil.request<Hex>("eth_getTransactionCount", [signer.address, "latest"]));
 }
 
 test("a good payment is valid, settles on the chain, and can't be used again", async () => {
-  const payment = await signPayment(chain.token);
-  const before = await chain.balanceOf(payee.address);
+  const payment = await signPayment(scene.chain.token);
+  const before = await scene.chain.balanceOf(payee.address);
 
-  expect(await facilitator.verify(payment)).toEqual({ status: 200, body: { isValid: true, payer: payer.address } });
-  const owner = facilitator.as("a-sale");
+  expect(await scene.facilitator.verify(payment)).toEqual({
+    status: 200,
+    body: { isValid: true, payer: payer.address },
+  });
+  const owner = scene.facilitator.as("a-sale");
   const settled = await owner.settle(payment);
 
   expect(settled).toEqual({
@@ -48,10 +35,10 @@ test("a good payment is valid, settles on the chain, and can't be used again", a
       payer: payer.address,
     },
   });
-  expect((await chain.balanceOf(payee.address)) - before).toBe(amount);
+  expect((await scene.chain.balanceOf(payee.address)) - before).toBe(amount);
   expect(await owner.settle(payment), "settled again: the same answer").toEqual(settled);
-  expect((await chain.balanceOf(payee.address)) - before).toBe(amount);
-  expect((await facilitator.verify(payment)).body).toMatchObject({
+  expect((await scene.chain.balanceOf(payee.address)) - before).toBe(amount);
+  expect((await scene.facilitator.verify(payment)).body).toMatchObject({
     isValid: false,
     invalidReason: "invalid_exact_evm_nonce_already_used",
   });
@@ -59,23 +46,25 @@ test("a good payment is valid, settles on the chain, and can't be used again", a
 });
 
 test("32 payments at once all settle, and no transaction is sent for nothing", async () => {
-  const payments = await Promise.all(Array.from({ length: 32 }, () => signPayment(chain.token)));
-  const [before, nonceBefore] = [await chain.balanceOf(payee.address), await signerNonce()];
+  const payments = await Promise.all(Array.from({ length: 32 }, () => signPayment(scene.chain.token)));
+  const [before, nonceBefore] = [await scene.chain.balanceOf(payee.address), await signerNonce()];
 
-  const answers = await Promise.all(payments.map(facilitator.settle));
+  const answers = await Promise.all(payments.map(scene.facilitator.settle));
 
   expect(answers.filter(({ body }) => body.success)).toHaveLength(32);
   // Waiting payments share transactions once the token is known to log each use.
   const transactions = new Set(answers.map(({ body }) => body.transaction));
-  expect((await chain.balanceOf(payee.address)) - before).toBe(32n * amount);
+  expect((await scene.chain.balanceOf(payee.address)) - before).toBe(32n * amount);
   expect((await signerNonce()) - nonceBefore).toBe(transactions.size);
 });
 
 test("one payment settled ten times at once by one sale is one transaction and ten equal answers", async () => {
-  const payment = await signPayment(chain.token);
+  const payment = await signPayment(scene.chain.token);
   const nonceBefore = await signerNonce();
 
-  const answers = await Promise.all(Array.from({ length: 10 }, () => facilitator.as("ten-times").settle(payment)));
+  const answers = await Promise.all(
+    Array.from({ length: 10 }, () => scene.facilitator.as("ten-times").settle(payment)),
+  );
 
   expect(answers.every(({ body }) => body.success)).toBe(true);
   expect(new Set(answers.map(({ body }) => body.transaction)).size).toBe(1);
@@ -86,11 +75,11 @@ test("two payments with one authorization nonce: one is settled, the other refus
   const nonce: Hex = `0x${"5a".repeat(32)}`;
   const other = { authorization: { nonce, value: "7" }, requirements: { amount: "7" } };
   const payments = [
-    await signPayment(chain.token, { authorization: { nonce } }),
-    await signPayment(chain.token, other),
+    await signPayment(scene.chain.token, { authorization: { nonce } }),
+    await signPayment(scene.chain.token, other),
   ];
 
-  const answers = await Promise.all(payments.map(facilitator.settle));
+  const answers = await Promise.all(payments.map(scene.facilitator.settle));
 
   expect(answers.map(({ body }) => body.errorReason ?? "settled").toSorted()).toEqual([
     "invalid_exact_evm_nonce_already_used",
@@ -100,15 +89,15 @@ test("two payments with one authorization nonce: one is settled, the other refus
 
 test("a payer who signs away more than they hold is charged once and burns no gas", async () => {
   const poor = testAccount(11);
-  const funding = await signPayment(chain.token, {
+  const funding = await signPayment(scene.chain.token, {
     authorization: { to: poor.address },
     requirements: { payTo: poor.address },
   });
-  expect((await facilitator.settle(funding)).body.success).toBe(true);
-  const payments = await Promise.all([1, 2, 3].map(() => signPayment(chain.token, { payer: poor })));
+  expect((await scene.facilitator.settle(funding)).body.success).toBe(true);
+  const payments = await Promise.all([1, 2, 3].map(() => signPayment(scene.chain.token, { payer: poor })));
 
   const answers = [];
-  for (const payment of payments) answers.push(await facilitator.settle(payment));
+  for (const payment of payments) answers.push(await scene.facilitator.settle(payment));
 
   expect(answers.map(({ body }) => body.errorReason ?? "settled")).toEqual([
     "settled",
@@ -121,18 +110,18 @@ test.each([
   ["0 or 1", (parity: number) => parity],
   ["27 or 28", (parity: number) => 27 + parity],
 ])("a signature with v of %s is taken", async (_, v) => {
-  const payment = await signPayment(chain.token, {
+  const payment = await signPayment(scene.chain.token, {
     signature: (signature) => {
       const parity = Number.parseInt(signature.slice(-2), 16) - 27;
       return signature.slice(0, -2) + v(parity).toString(16).padStart(2, "0");
     },
   });
-  expect((await facilitator.settle(payment)).body).toMatchObject({ success: true });
+  expect((await scene.facilitator.settle(payment)).body).toMatchObject({ success: true });
 });
 
 test("the reference's client and the reference's HTTP client work unchanged", async () => {
-  const client = new HTTPFacilitatorClient({ url: facilitator.url });
-  const { paymentRequirements } = await signPayment(chain.token);
+  const client = new HTTPFacilitatorClient({ url: scene.facilitator.url });
+  const { paymentRequirements } = await signPayment(scene.chain.token);
   const { payload } = await new ExactEvmScheme(payer.account).createPaymentPayload(2, paymentRequirements);
   const paymentPayload = { x402Version: 2, accepted: paymentRequirements, payload };
 
@@ -150,15 +139,15 @@ test("the reference's client and the reference's HTTP client work unchanged", as
 });
 
 test("health, readiness and metrics show how it is, and nothing prints a signature", async () => {
-  const payment = await signPayment(chain.token);
-  await facilitator.settle(payment);
+  const payment = await signPayment(scene.chain.token);
+  await scene.facilitator.settle(payment);
 
-  expect(await (await fetch(`${facilitator.url}/health`)).json()).toEqual({ status: "ok" });
-  expect(await (await fetch(`${facilitator.operationsUrl}/readyz`)).json()).toMatchObject({
+  expect(await (await fetch(`${scene.facilitator.url}/health`)).json()).toEqual({ status: "ok" });
+  expect(await (await fetch(`${scene.facilitator.operationsUrl}/readyz`)).json()).toMatchObject({
     status: "ok",
     checks: { chain: { ok: true }, signer: { ok: true } },
   });
-  const metrics = await (await fetch(`${facilitator.operationsUrl}/metrics`)).text();
+  const metrics = await (await fetch(`${scene.facilitator.operationsUrl}/metrics`)).text();
   expect(metrics).toMatch(
     /gatehouse_facilitator_settle_duration_seconds_count\{outcome="settled",network="eip155:1672"\} \d+/,
   );
@@ -167,6 +156,6 @@ test("health, readiness and metrics show how it is, and nothing prints a signatu
     /gatehouse_facilitator_signer_balance_native\{signer="0x\w{40}",network="eip155:1672"\} [1-9]\d+/,
   );
   const { signature } = payment.paymentPayload.payload as { signature: string };
-  expect(facilitator.process.output()).not.toContain(signature.slice(2, 66));
-  expect(facilitator.process.output()).not.toContain(signer.privateKey.slice(2));
+  expect(scene.facilitator.process.output()).not.toContain(signature.slice(2, 66));
+  expect(scene.facilitator.process.output()).not.toContain(signer.privateKey.slice(2));
 });

@@ -1,39 +1,25 @@
+import { useFacilitatorScene } from "../support/facilitator/facilitator-scene.ts";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { generousMs, until } from "#daemon/testing/until.ts";
-import { startPaymentChain, testAccount, type PaymentChain } from "../support/payments/payment-chain.ts";
+import { startPaymentChain, testAccount } from "../support/payments/payment-chain.ts";
 import { sendCopies, startPublishedSeller, type PublishedSeller } from "../support/facilitator/published-seller.ts";
-import {
-  createLedgerFolder,
-  startFacilitator,
-  type RunningFacilitator,
-} from "../support/facilitator/running-facilitator.ts";
+import { createLedgerFolder, startFacilitator } from "../support/facilitator/running-facilitator.ts";
 import { amount } from "../support/facilitator/signed-payment.ts";
 
-const resources = new AsyncDisposableStack();
-let chain: PaymentChain;
-let facilitator: RunningFacilitator;
+const scene = useFacilitatorScene({ ledger: "sellers" });
 const payee = testAccount(2).address;
 
-beforeAll(async () => {
-  chain = resources.use(await startPaymentChain());
-  const ledger = resources.use(await createLedgerFolder());
-  const place = { rpcUrl: chain.url, token: chain.token, ledgerPath: ledger.path("sellers") };
-  facilitator = resources.use(await startFacilitator(place));
-});
-
-afterAll(() => resources.disposeAsync());
-
-/** The published middleware in front of the facilitator. */
+/** The published middleware in front of the scene.facilitator. */
 function seller(framework: "hono" | "express", paymentFlow?: "upfront"): Promise<PublishedSeller> {
   const flow = paymentFlow === undefined ? {} : { paymentFlow };
-  return startPublishedSeller({ framework, facilitatorUrl: facilitator.url, token: chain.token, ...flow });
+  return startPublishedSeller({ framework, facilitatorUrl: scene.facilitator.url, token: scene.chain.token, ...flow });
 }
 
 /** The work is charged once, whatever was delivered. */
 async function gainOf(work: () => Promise<number>): Promise<Readonly<{ delivered: number; gained: bigint }>> {
-  const before = await chain.balanceOf(payee);
+  const before = await scene.chain.balanceOf(payee);
   const delivered = await work();
-  return { delivered, gained: (await chain.balanceOf(payee)) - before };
+  return { delivered, gained: (await scene.chain.balanceOf(payee)) - before };
 }
 
 const once = { delivered: 1, gained: amount };

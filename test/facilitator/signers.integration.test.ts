@@ -1,31 +1,19 @@
+import { useFacilitatorScene } from "../support/facilitator/facilitator-scene.ts";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { createPublicClient, http, type Hex } from "viem";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { generousMs, until } from "#daemon/testing/until.ts";
 import { startKmsDouble } from "#facilitator/testing/kms-double.ts";
 import { accelerateService } from "../support/accelerated-waits.ts";
-import { startPaymentChain, testAccount, type PaymentChain } from "../support/payments/payment-chain.ts";
-import {
-  createLedgerFolder,
-  startFacilitator,
-  type RunningFacilitator,
-} from "../support/facilitator/running-facilitator.ts";
+import { testAccount } from "../support/payments/payment-chain.ts";
+import { startFacilitator, type RunningFacilitator } from "../support/facilitator/running-facilitator.ts";
 import { isLong } from "../support/run-size.ts";
 import { amount, signPayment } from "../support/facilitator/signed-payment.ts";
 
-const resources = new AsyncDisposableStack();
-let chain: PaymentChain;
-let ledgers: Awaited<ReturnType<typeof createLedgerFolder>>;
+const scene = useFacilitatorScene({ blockTimeSeconds: 3_600 });
 const signers = [testAccount(0), testAccount(6), testAccount(7)] as const;
 const payee = testAccount(2).address;
-
-beforeAll(async () => {
-  chain = resources.use(await startPaymentChain({ blockTimeSeconds: 3_600 }));
-  ledgers = resources.use(await createLedgerFolder());
-});
-
-afterAll(() => resources.disposeAsync());
 
 /** Starts a facilitator with keys, one per line. */
 function start(
@@ -37,17 +25,22 @@ function start(
     GATEHOUSE_FACILITATOR_SIGNER_PRIVATE_KEY: keys.map(({ privateKey }) => privateKey).join("\n"),
     ...more,
   };
-  return startFacilitator({ rpcUrl: chain.url, token: chain.token, ledgerPath: ledgers.path(ledger), env });
+  return startFacilitator({
+    rpcUrl: scene.chain.url,
+    token: scene.chain.token,
+    ledgerPath: scene.ledgers.path(ledger),
+    env,
+  });
 }
 
-const signMany = (length: number) => Promise.all(Array.from({ length }, () => signPayment(chain.token)));
-const setBlockTime = (seconds: number) => chain.anvil.request("evm_setIntervalMining", [seconds]);
+const signMany = (length: number) => Promise.all(Array.from({ length }, () => signPayment(scene.chain.token)));
+const setBlockTime = (seconds: number) => scene.chain.anvil.request("evm_setIntervalMining", [seconds]);
 const areGood = (answers: readonly Readonly<{ body: Readonly<{ success: boolean }> }>[]) =>
   answers.every(({ body }) => body.success);
 
 /** Counts each signer's transactions, including those in the pool. */
 async function countTransactions() {
-  const client = createPublicClient({ transport: http(chain.url) });
+  const client = createPublicClient({ transport: http(scene.chain.url) });
   const count = (blockTag: "latest" | "pending") =>
     Promise.all(signers.map(({ address }) => client.getTransactionCount({ address, blockTag })));
   return { mined: await count("latest"), sent: await count("pending") };
@@ -71,14 +64,14 @@ const paymentCount = isLong ? 200 : 60;
 
 test("payments at once spread over three keys; killed in the middle, the next process leaves no nonce out", async () => {
   const payments = await signMany(paymentCount);
-  const [before, nonces] = [await chain.balanceOf(payee), (await countTransactions()).mined];
+  const [before, nonces] = [await scene.chain.balanceOf(payee), (await countTransactions()).mined];
   {
     const first = await start("spread");
     const cut = Promise.allSettled(payments.map(first.as("a-sale").settle));
     await until("each key has sent something", generousMs, async () =>
       (await countTransactions()).sent.every((count, index) => count > (nonces[index] ?? 0)),
     );
-    await chain.anvil.mine();
+    await scene.chain.anvil.mine();
     await wait(20);
     await first.process.end("SIGKILL");
     await cut;
@@ -89,10 +82,10 @@ test("payments at once spread over three keys; killed in the middle, the next pr
   expect(await supported.json()).toMatchObject({ signers: { "eip155:*": signers.map(({ address }) => address) } });
   const answers = await Promise.all(payments.map(second.as("a-sale").settle));
   expect(areGood(answers)).toBe(true);
-  expect((await chain.balanceOf(payee)) - before).toBe(BigInt(paymentCount) * amount);
+  expect((await scene.chain.balanceOf(payee)) - before).toBe(BigInt(paymentCount) * amount);
   const { mined, sent } = await countTransactions();
   expect(sent, "nothing is left in the pool").toEqual(mined);
-  expect(await chain.anvil.request("txpool_status")).toEqual({ pending: "0x0", queued: "0x0" });
+  expect(await scene.chain.anvil.request("txpool_status")).toEqual({ pending: "0x0", queued: "0x0" });
   // The first process may have finished all of a key's payments; the second one then has no use for the key, and does not read its nonce.
   const next = await readMetric(second, "signer_next_nonce");
   const known = signers.flatMap(({ address }, index) => (address in next ? [[address, mined[index]] as const] : []));
@@ -104,8 +97,8 @@ test("a key without gas is reported and settles nothing; the others go on", asyn
   await setBlockTime(1);
   await using facilitator = await start("drained");
   const [, , last] = signers;
-  const held = await chain.anvil.request<Hex>("eth_getBalance", [last.address, "latest"]);
-  await chain.anvil.request("anvil_setBalance", [last.address, "0x0"]);
+  const held = await scene.chain.anvil.request<Hex>("eth_getBalance", [last.address, "latest"]);
+  await scene.chain.anvil.request("anvil_setBalance", [last.address, "0x0"]);
   const before = await countTransactions();
   // The first of them detect it: the node rejects the account's transaction.
   expect(areGood(await Promise.all((await signMany(12)).map(facilitator.settle)))).toBe(true);
@@ -115,14 +108,14 @@ test("a key without gas is reported and settles nothing; the others go on", asyn
   const ready = await fetch(`${facilitator.operationsUrl}/readyz`);
   expect([ready.status, await ready.text()]).toEqual([200, expect.stringContaining(`${last.address}`)]);
   expect((await readMetric(facilitator, "signer_usable"))[last.address]).toBe(0);
-  await chain.anvil.request("anvil_setBalance", [last.address, held]);
+  await scene.chain.anvil.request("anvil_setBalance", [last.address, held]);
 });
 
 test("transactions of a key that is removed are followed to their end", async () => {
   await setBlockTime(0);
   const [first, , last] = signers;
   const payments = await signMany(3);
-  const [before, { mined }] = [await chain.balanceOf(payee), await countTransactions()];
+  const [before, { mined }] = [await scene.chain.balanceOf(payee), await countTransactions()];
   {
     await using all = await start("removed");
     const cut = Promise.allSettled(payments.map(all.as("a-sale").settle));
@@ -138,7 +131,7 @@ test("transactions of a key that is removed are followed to their end", async ()
   const settling = Promise.all(payments.map(fewer.as("a-sale").settle));
   await setBlockTime(1);
   expect(areGood(await settling)).toBe(true);
-  expect((await chain.balanceOf(payee)) - before).toBe(3n * amount);
+  expect((await scene.chain.balanceOf(payee)) - before).toBe(3n * amount);
   expect(fewer.process.output()).toContain(`"signers":["`);
   expect(fewer.process.output()).toContain(last.address);
 });
@@ -159,7 +152,7 @@ test.skipIf(!hasKms)(
       ...accelerateService({ waitsMs: [500], times: 10 }),
     };
     const before = (await countTransactions()).sent;
-    const [first, second] = [await signPayment(chain.token), await signPayment(chain.token)];
+    const [first, second] = [await signPayment(scene.chain.token), await signPayment(scene.chain.token)];
     {
       await using facilitator = await start("kms", [], env);
       expect(areGood([await facilitator.settle(first)])).toBe(true);
