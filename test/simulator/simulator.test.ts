@@ -5,8 +5,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
 import { isLong, seed } from "../support/run-size.ts";
-import { mutateText } from "./mutations/mutate-text.ts";
-import { mutations } from "./mutations/mutations.ts";
+import { mutateText, mutations } from "./mutations/mutations.ts";
 
 /**
  * Number of crashes to cause, in runs with one seed each from the first on: a long run starts with a random seed, which

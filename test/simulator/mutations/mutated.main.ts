@@ -1,8 +1,7 @@
 import { registerHooks } from "node:module";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { mutateText } from "./mutate-text.ts";
-import { mutations } from "./mutations.ts";
+import { mutateText, mutations } from "./mutations.ts";
 
 /** Runs the simulator on code with one fault: `mutated.main.ts <index of the mutation> <first seed> <crashes>`. */
 const [index, ...rest] = process.argv.slice(2);

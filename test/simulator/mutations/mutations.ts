@@ -1,6 +1,65 @@
-import { kindMutations } from "./kind-mutations.ts";
 import { saleMutations } from "./sale-mutations.ts";
 import { settlementMutations } from "./settlement-mutations.ts";
 
+/** Small fault in the real code. */
+export type Mutation = Readonly<{
+  /** Effect of the fault. */
+  fault: string;
+  /** File with the code, relative to the repository's root. */
+  file: string;
+  /** Text to find, which occurs once in the file, and its replacement. */
+  edits: Readonly<Record<string, string>>;
+  /** Why no run can detect it, if none does. */
+  unnoticed: string | undefined;
+}>;
+
+/** Faults that no run detects, and why. */
+const unnoticed: Readonly<Record<string, string>> = {
+  "an outcome is told before it is recorded":
+    "its transaction is in the journal, so that the next process finds the same outcome on the chain",
+  "nonces in flight are forgotten at the start":
+    "the pending count of the node has them, too, and what takes another's nonce is signed again",
+  "the signer's next nonce is that of the last block":
+    "what is in flight is held, and what takes another's nonce is signed again",
+  "a transaction whose nonce is used is withdrawn":
+    "a transaction that was just signed is not what has its nonce: the payment is answered as not sent, and is not",
+  "a transaction is not sent again": "one at a higher fee is sent instead, or the gap is closed",
+  "another's transaction needs no confirmations":
+    "ours reverts in the same block or later, and is looked into once it has the confirmations",
+  "a node that is behind decides what became of a payment":
+    "found by one run in thousands, of an earlier draw of worlds; tracker.test.ts has it",
+  "a transaction of an expired payment keeps its nonce for ever":
+    "found by one run in thousands, of an earlier draw of worlds; tracker.test.ts has it",
+  "a stranger's call hides whose payment it is":
+    "no thief comes while the ledger is read, in so few runs; an earlier draw of worlds had one",
+  "an owned settlement gets another owner":
+    "no run of so few has it, of an earlier draw of worlds one had; ledger-contract.ts has it",
+  "what was spent since a balance was read is forgotten":
+    "no buyer has three payments within two seconds one of which ends meanwhile; payer-funds.test.ts has one",
+  "payments that name their account share transactions":
+    "such a transaction has no estimate, so that each payment goes alone",
+  "a missing nonce is filled for the first account only":
+    "no run of so few leaves a gap of a later account; tracker.test.ts has one",
+};
+
 /** Faults that the simulator must detect. */
-export const mutations = [...settlementMutations, ...saleMutations, ...kindMutations];
+export const mutations: readonly Mutation[] = Object.entries({ ...settlementMutations, ...saleMutations }).flatMap(
+  ([file, faults]) =>
+    Object.entries(faults).map(([fault, edits]) => ({ fault, file, edits, unnoticed: unnoticed[fault] })),
+);
+
+/**
+ * Applies a mutation to the text of its file.
+ *
+ * @throws {Error} if the file does not contain the text exactly once.
+ */
+export function mutateText({ fault, file, edits }: Mutation, text: string): string {
+  let mutated = text;
+  for (const [from, to] of Object.entries(edits)) {
+    const [before, after, ...others] = mutated.split(from);
+    if (before === undefined || after === undefined || others.length > 0)
+      throw new Error(`${file} has not once the text that "${fault}" replaces; change the mutation: ${from}`);
+    mutated = `${before}${to}${after}`;
+  }
+  return mutated;
+}

@@ -1,8 +1,7 @@
 import { execFile } from "node:child_process";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
-import type { Mutation } from "./mutation.ts";
-import { mutations } from "./mutations.ts";
+import { mutations, type Mutation } from "./mutations.ts";
 
 /** Result of a run with one fault in the code. */
 type Result = Readonly<{ mutation: Mutation; crashes: string; noticed: string | undefined }>;
