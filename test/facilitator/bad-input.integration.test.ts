@@ -1,40 +1,19 @@
 import type { Hex } from "viem";
-import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
-import { startPaymentChain, testAccount, type PaymentChain } from "../support/payments/payment-chain.ts";
+import { expect, test } from "vitest";
+import { testAccount } from "../support/payments/payment-chain.ts";
 import { runToEnd } from "../support/service-process.ts";
-import { startRpcTap, type RpcTap } from "../support/facilitator/rpc-tap.ts";
-import {
-  buildFacilitatorEnvironment,
-  createLedgerFolder,
-  startFacilitator,
-  type RunningFacilitator,
-} from "../support/facilitator/running-facilitator.ts";
+import { useFacilitatorScene } from "../support/facilitator/facilitator-scene.ts";
+import { buildFacilitatorEnvironment } from "../support/facilitator/running-facilitator.ts";
 import { signPayment, type PaymentBody, type PaymentChanges } from "../support/facilitator/signed-payment.ts";
 
-const resources = new AsyncDisposableStack();
-let chain: PaymentChain;
-let tap: RpcTap;
-let facilitator: RunningFacilitator;
-let environment: Record<string, string>;
+const scene = useFacilitatorScene({ blockTimeSeconds: 3_600, ledger: "bad-input" });
 const stranger = testAccount(8).address;
 const nowSeconds = Math.floor(Date.now() / 1_000);
-
-beforeAll(async () => {
-  chain = resources.use(await startPaymentChain({ blockTimeSeconds: 3_600 }));
-  tap = resources.use(await startRpcTap(chain.url));
-  const ledgers = resources.use(await createLedgerFolder());
-  const place = { rpcUrl: tap.url, token: chain.token, ledgerPath: ledgers.path("bad-input") };
-  facilitator = resources.use(await startFacilitator(place));
-  environment = buildFacilitatorEnvironment({ ...place, ledgerPath: ledgers.path("refused-settings") });
-});
-
-afterAll(() => resources.disposeAsync());
-beforeEach(() => tap.counts.clear());
 
 /** JSON-RPC calls made for payments; the facilitator also requests its balance from time to time. */
 function callsForPayments(): number {
   const methods = ["eth_call", "eth_estimateGas", "eth_sendRawTransaction"];
-  return methods.reduce((sum, method) => sum + (tap.counts.get(method) ?? 0), 0);
+  return methods.reduce((sum, method) => sum + (scene.tap.counts.get(method) ?? 0), 0);
 }
 
 test.each<[string, PaymentChanges, string]>([
@@ -78,10 +57,10 @@ test.each<[string, PaymentChanges, string]>([
     "invalid_exact_evm_token_version_mismatch",
   ],
 ])("%s is refused by verify and by settle, without a question to the chain", async (_, changes, reason) => {
-  const payment = await signPayment(chain.token, changes);
+  const payment = await signPayment(scene.chain.token, changes);
 
-  const verified = await facilitator.verify(payment);
-  const settled = await facilitator.settle(payment);
+  const verified = await scene.facilitator.verify(payment);
+  const settled = await scene.facilitator.settle(payment);
 
   expect(verified).toMatchObject({ status: 200, body: { isValid: false, invalidReason: reason } });
   expect(settled).toMatchObject({
@@ -93,14 +72,14 @@ test.each<[string, PaymentChanges, string]>([
 });
 
 test("a payer who holds too little learns what is held and what is needed", async () => {
-  const payment = await signPayment(chain.token, { payer: testAccount(12) });
-  expect((await facilitator.verify(payment)).body).toEqual({
+  const payment = await signPayment(scene.chain.token, { payer: testAccount(12) });
+  expect((await scene.facilitator.verify(payment)).body).toEqual({
     isValid: false,
     invalidReason: "invalid_exact_evm_insufficient_balance",
-    invalidMessage: `the balance of ${testAccount(12).address} is 0 of ${chain.token}, the payment is 10000.`,
+    invalidMessage: `the balance of ${testAccount(12).address} is 0 of ${scene.chain.token}, the payment is 10000.`,
     payer: testAccount(12).address,
   });
-  expect((await facilitator.settle(payment)).body).toMatchObject({
+  expect((await scene.facilitator.settle(payment)).body).toMatchObject({
     success: false,
     errorReason: "invalid_exact_evm_insufficient_balance",
     transaction: "",
@@ -108,21 +87,21 @@ test("a payer who holds too little learns what is held and what is needed", asyn
 });
 
 test("x402 version 1 is refused, in the body and in the payment; no version in the body is fine", async () => {
-  const payment = await signPayment(chain.token);
+  const payment = await signPayment(scene.chain.token);
   const { x402Version: _, ...withoutVersion } = payment;
   const inner = { ...payment, paymentPayload: { ...payment.paymentPayload, x402Version: 1 } };
 
   for (const body of [{ ...payment, x402Version: 1 }, inner]) {
-    expect((await facilitator.verify(body)).body).toMatchObject({
+    expect((await scene.facilitator.verify(body)).body).toMatchObject({
       isValid: false,
       invalidReason: "invalid_x402_version",
     });
-    expect((await facilitator.settle(body)).body).toMatchObject({
+    expect((await scene.facilitator.settle(body)).body).toMatchObject({
       success: false,
       errorReason: "invalid_x402_version",
     });
   }
-  expect((await facilitator.verify(withoutVersion)).body).toMatchObject({ isValid: true });
+  expect((await scene.facilitator.verify(withoutVersion)).body).toMatchObject({ isValid: true });
 });
 
 test("signatures that no key of the payer made cost one question a payer, whether it is a wallet, however many there are", async () => {
@@ -132,21 +111,23 @@ test("signatures that no key of the payer made cost one question a payer, whethe
     () => `0x${"00".repeat(64)}1b`,
   ];
   for (const signature of signatures) {
-    const payment = await signPayment(chain.token, { payer: testAccount(9), signature });
+    const payment = await signPayment(scene.chain.token, { payer: testAccount(9), signature });
     const refusal = {
       invalidReason: "invalid_exact_evm_signature",
       invalidMessage: expect.stringMatching(/\w+ .*\.$/),
     };
-    expect((await facilitator.verify(payment)).body).toMatchObject({ isValid: false, ...refusal });
-    expect((await facilitator.settle(payment)).body).toMatchObject({ errorReason: "invalid_exact_evm_signature" });
+    expect((await scene.facilitator.verify(payment)).body).toMatchObject({ isValid: false, ...refusal });
+    expect((await scene.facilitator.settle(payment)).body).toMatchObject({
+      errorReason: "invalid_exact_evm_signature",
+    });
   }
   expect(callsForPayments()).toBe(1);
 });
 
 test("an ERC-7710 payment is refused by name", async () => {
-  const payment = await signPayment(chain.token);
+  const payment = await signPayment(scene.chain.token);
   const paymentPayload = { ...payment.paymentPayload, payload: { delegationManager: "0x", permissionContext: "0x" } };
-  expect((await facilitator.verify({ ...payment, paymentPayload })).body).toMatchObject({
+  expect((await scene.facilitator.verify({ ...payment, paymentPayload })).body).toMatchObject({
     isValid: false,
     invalidReason: "unsupported_payload_type",
     invalidMessage: expect.stringContaining("EIP-3009"),
@@ -208,9 +189,9 @@ test.each<[string, (payment: PaymentBody) => unknown, RegExp]>([
     /authorization\.from: expected an address: 0x and 40/,
   ],
 ])("%s is answered 400 with the path of what is wrong", async (_, change, message) => {
-  const body = JSON.stringify(change(await signPayment(chain.token)));
+  const body = JSON.stringify(change(await signPayment(scene.chain.token)));
   for (const path of ["/verify", "/settle"]) {
-    expect(await facilitator.post(path, body)).toEqual({
+    expect(await scene.facilitator.post(path, body)).toEqual({
       status: 400,
       body: { error: expect.stringMatching(message) },
     });
@@ -219,7 +200,7 @@ test.each<[string, (payment: PaymentBody) => unknown, RegExp]>([
 });
 
 test("text that is not JSON, another content type and a body too large are distinguished", async () => {
-  const post = facilitator.post;
+  const post = scene.facilitator.post;
   expect(await post("/verify", '{"paymentPayload": ')).toEqual({
     status: 400,
     body: { error: "body: is not JSON; expected an object with paymentPayload and paymentRequirements" },
@@ -261,7 +242,10 @@ test.each<[string, Record<string, string>, RegExp]>([
     /there is no token at 0x.* correct assets/,
   ],
 ])("with %s it does not start, says why and exits with 1", async (_, env, message) => {
-  const { status, stdout, stderr } = await runToEnd("facilitator", { ...environment, ...env });
+  const { status, stdout, stderr } = await runToEnd("facilitator", {
+    ...buildFacilitatorEnvironment(scene.place("refused-settings")),
+    ...env,
+  });
   expect(status).toBe(1);
   expect(stderr).toMatch(message);
   expect(stdout + stderr).not.toContain(testAccount(0).privateKey.slice(2));

@@ -25,14 +25,14 @@ import {
   zeroAddress,
   type Hex,
 } from "viem";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import { payingFetch } from "#client/paying-fetch.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
 import { plainTokenAddress } from "#devnet/contracts/addresses.ts";
 import { canonicalContracts } from "#x402/contracts.ts";
-import { startPaymentChain, testAccount, type PaymentChain } from "../support/payments/payment-chain.ts";
+import { startPaymentChain, testAccount } from "../support/payments/payment-chain.ts";
 import { createTemporaryFolder } from "../support/payments/shop.ts";
-import { startRpcTap, type RpcTap } from "../support/facilitator/rpc-tap.ts";
+import { useFacilitatorScene } from "../support/facilitator/facilitator-scene.ts";
 import { runGatehouse } from "../support/run-command.ts";
 import {
   buildFacilitatorEnvironment,
@@ -41,47 +41,38 @@ import {
   type RunningFacilitator,
 } from "../support/facilitator/running-facilitator.ts";
 
-const resources = new AsyncDisposableStack();
-let chain: PaymentChain;
-let tap: RpcTap;
-let facilitator: RunningFacilitator;
+const scene = useFacilitatorScene({
+  ledger: "channels",
+  env: ({ token }) => ({
+    GATEHOUSE_FACILITATOR_ASSETS: JSON.stringify([
+      { address: token, name: "USDC", version: "2" },
+      { address: plainTokenAddress, name: "Devnet Plain Token", version: "1" },
+    ]),
+    GATEHOUSE_FACILITATOR_SETTLEMENT_GAS_LIMIT: "500000",
+  }),
+});
 let reference: ReferenceFacilitator;
 const network = "eip155:1672";
 const payee = testAccount(2).address;
 const authorizer = testAccount(3);
 const price = 1_000n;
 
-beforeAll(async () => {
-  chain = resources.use(await startPaymentChain());
-  tap = resources.use(await startRpcTap(chain.url));
-  const ledgers = resources.use(await createLedgerFolder());
-  const assets = [
-    { address: chain.token, name: "USDC", version: "2" },
-    { address: plainTokenAddress, name: "Devnet Plain Token", version: "1" },
-  ];
-  const env = {
-    GATEHOUSE_FACILITATOR_ASSETS: JSON.stringify(assets),
-    GATEHOUSE_FACILITATOR_SETTLEMENT_GAS_LIMIT: "500000",
-  };
-  facilitator = resources.use(
-    await startFacilitator({ rpcUrl: tap.url, token: chain.token, ledgerPath: ledgers.path("channels"), env }),
-  );
+beforeAll(() => {
   const wallet = connectAs(9);
   reference = new ReferenceFacilitator(toFacilitatorEvmSigner({ ...wallet, address: wallet.account.address } as never));
 });
-afterAll(() => resources.disposeAsync());
 
-const connect = () => createPublicClient({ transport: http(chain.url), pollingInterval: 50 });
+const connect = () => createPublicClient({ transport: http(scene.chain.url), pollingInterval: 50 });
 
 function connectAs(index: number) {
   const chainOf = defineChain({
     id: 1672,
     name: "test",
     nativeCurrency: { name: "T", symbol: "T", decimals: 18 },
-    rpcUrls: { default: { http: [chain.url] } },
+    rpcUrls: { default: { http: [scene.chain.url] } },
   });
   const { account } = testAccount(index);
-  return createWalletClient({ account, chain: chainOf, transport: http(chain.url), pollingInterval: 50 }).extend(
+  return createWalletClient({ account, chain: chainOf, transport: http(scene.chain.url), pollingInterval: 50 }).extend(
     publicActions,
   );
 }
@@ -96,7 +87,7 @@ const signerOf = (index: number) => ({
 const createBuyer = (index: number, salt: number, options: object = {}) =>
   new Buyer(signerOf(index) as never, { salt: `0x${salt.toString(16).padStart(64, "0")}`, ...options });
 
-const offer = (extra: Record<string, unknown> = {}, asset = chain.token): PaymentRequirements => ({
+const offer = (extra: Record<string, unknown> = {}, asset = scene.chain.token): PaymentRequirements => ({
   scheme: "batch-settlement",
   network,
   asset,
@@ -120,7 +111,7 @@ async function pay(buyer: Buyer, accepted: PaymentRequirements, context?: object
 /** Opens a channel with a deposit, and returns the payload of a voucher for `max`. */
 async function openChannel(salt: number, payer = 1) {
   const body = await pay(createBuyer(payer, salt), offer());
-  const { body: settled } = await facilitator.settle(body);
+  const { body: settled } = await scene.facilitator.settle(body);
   expect(settled).toMatchObject({ success: true });
   const { channelConfig, voucher } = body.payload;
   const sign = async (max: bigint, index = payer) => ({
@@ -146,7 +137,7 @@ async function openShop(at: RunningFacilitator): Promise<AsyncDisposable & { url
     scheme: "batch-settlement",
     network,
     payTo: payee,
-    price: { amount: String(price), asset: chain.token, extra },
+    price: { amount: String(price), asset: scene.chain.token, extra },
   };
   const app = new Hono();
   app.use(paymentMiddleware({ "GET /": { accepts, description: "sold" } } as never, server));
@@ -167,10 +158,10 @@ async function openShop(at: RunningFacilitator): Promise<AsyncDisposable & { url
 }
 
 test("the published buyer and seller deposit, pay by vouchers, claim, settle and refund", async () => {
-  await using shop = await openShop(facilitator);
+  await using shop = await openShop(scene.facilitator);
   const buyer = createBuyer(1, 1);
   const buy = wrapFetchWithPayment(fetch, new x402Client().setSpendControls(false).register(network, buyer as never));
-  const [held, earned] = [await chain.balanceOf(testAccount(1).address), await chain.balanceOf(payee)];
+  const [held, earned] = [await scene.chain.balanceOf(testAccount(1).address), await scene.chain.balanceOf(payee)];
   const answers: SettleResponse[] = [];
   for (let sale = 0; sale < 3; sale += 1) {
     const response = await buy(shop.url);
@@ -189,31 +180,31 @@ test("the published buyer and seller deposit, pay by vouchers, claim, settle and
     extra: { channelState: { chargedCumulativeAmount: "3000" } },
   });
   const manager = shop.seller.createChannelManager(
-    new HTTPFacilitatorClient({ url: facilitator.url }) as never,
+    new HTTPFacilitatorClient({ url: scene.facilitator.url }) as never,
     network,
-    chain.token,
+    scene.chain.token,
   );
   expect(await manager.claim()).toMatchObject([{ vouchers: 1 }]);
-  expect((await chain.balanceOf(payee)) - earned, "a claim moves nothing").toBe(0n);
+  expect((await scene.chain.balanceOf(payee)) - earned, "a claim moves nothing").toBe(0n);
   await manager.settle();
-  expect((await chain.balanceOf(payee)) - earned).toBe(3n * price);
+  expect((await scene.chain.balanceOf(payee)) - earned).toBe(3n * price);
   await buy(shop.url);
   expect(await buyer.refund(shop.url)).toMatchObject({ success: true, amount: "6000" });
-  expect(held - (await chain.balanceOf(testAccount(1).address)), "paid what was charged").toBe(4n * price);
+  expect(held - (await scene.chain.balanceOf(testAccount(1).address)), "paid what was charged").toBe(4n * price);
 });
 
 test("our buyer pays the published seller: one deposit within its limits, remembered over a restart, recovered when forgotten", async () => {
-  await using shop = await openShop(facilitator);
+  await using shop = await openShop(scene.facilitator);
   await using folder = await createTemporaryFolder();
   const open = (name: string, maxTotal: string) =>
     payingFetch({
       account: testAccount(5).account,
-      assets: [{ network, address: chain.token, decimals: 6 }],
+      assets: [{ network, address: scene.chain.token, decimals: 6 }],
       maxPerPayment: "0.001",
       maxTotal,
       channels: { directory: join(folder.path, name) },
     });
-  const held = await chain.balanceOf(testAccount(5).address);
+  const held = await scene.chain.balanceOf(testAccount(5).address);
   const answers = async (buy: typeof fetch, count: number) => {
     const told: SettleResponse[] = [];
     for (let sale = 0; sale < count; sale += 1) {
@@ -237,7 +228,7 @@ test("our buyer pays the published seller: one deposit within its limits, rememb
   expect(await answers(open("lost", "0.01"), 1), "no second channel").toMatchObject([
     { amount: "", extra: { channelState: { chargedCumulativeAmount: "7000" } } },
   ]);
-  expect(held - (await chain.balanceOf(testAccount(5).address)), "deposited").toBe(7_000n);
+  expect(held - (await scene.chain.balanceOf(testAccount(5).address)), "deposited").toBe(7_000n);
 });
 
 test("/verify says what the published facilitator says", async () => {
@@ -270,7 +261,7 @@ test("/verify says what the published facilitator says", async () => {
     ["no authorizer", bodyOf(voucher, offer({ receiverAuthorizer: zeroAddress }))],
     ["another delay", bodyOf(voucher, offer({ withdrawDelay: 901 }))],
     ["an unknown channel", bodyOf({ ...wallet.payload, type: "voucher" })],
-    ["a call of the seller", bodyOf({ type: "settle", receiver: payee, token: chain.token })],
+    ["a call of the seller", bodyOf({ type: "settle", receiver: payee, token: scene.chain.token })],
     ["another type", bodyOf({ ...voucher, type: "gift" })],
     ["a deposit", deposit as never],
     ["a deposit signed by a key without an authorizer", wallet as never],
@@ -283,24 +274,24 @@ test("/verify says what the published facilitator says", async () => {
   expect(channelId).toBe(computeChannelId(channelConfig, network));
   for (const [what, body] of cases) {
     const theirs = await reference.verify(body.paymentPayload as PaymentPayload, body.paymentRequirements);
-    const { status, body: ours } = await facilitator.verify(body);
+    const { status, body: ours } = await scene.facilitator.verify(body);
     const { invalidMessage: _, ...told } = ours as typeof ours & { invalidMessage?: string };
     expect(status, what).toBe(200);
     expect(told, what).toEqual(JSON.parse(JSON.stringify(theirs)));
   }
 });
 
-const countCalls = () => tap.counts.get("eth_call") ?? 0;
+const countCalls = () => scene.tap.counts.get("eth_call") ?? 0;
 
 test("a known channel's vouchers are verified without a call of the node, until they exceed what is known", async () => {
   const { sign, channelConfig } = await openChannel(5);
   const before = countCalls();
   expect(before).toBeGreaterThan(0);
   for (const max of [1n, 2n, 3n]) {
-    expect((await facilitator.verify(bodyOf(await sign(max * price)))).body).toMatchObject({ isValid: true });
+    expect((await scene.facilitator.verify(bodyOf(await sign(max * price)))).body).toMatchObject({ isValid: true });
   }
   expect(countCalls()).toBe(before);
-  expect((await facilitator.verify(bodyOf(await sign(9n * price)))).body).toMatchObject({
+  expect((await scene.facilitator.verify(bodyOf(await sign(9n * price)))).body).toMatchObject({
     invalidReason: "invalid_batch_settlement_evm_cumulative_exceeds_balance",
   });
   expect(countCalls()).toBeGreaterThan(before);
@@ -314,8 +305,8 @@ test("a known channel's vouchers are verified without a call of the node, until 
     args: [channelConfig, 5_000n],
   });
   await wallet.waitForTransactionReceipt({ hash });
-  await facilitator.verify(bodyOf(await sign(9n * price)));
-  const { body } = await facilitator.verify(bodyOf(await sign(4n * price)));
+  await scene.facilitator.verify(bodyOf(await sign(9n * price)));
+  const { body } = await scene.facilitator.verify(bodyOf(await sign(4n * price)));
   expect(body.extra?.["withdrawRequestedAt"]).toBeGreaterThan(0);
 });
 
@@ -326,12 +317,12 @@ test("a deposit by Permit2 opens a channel of a plain token", async () => {
   );
   const buyer = createBuyer(6, 6);
   const refused = await pay(buyer, accepted);
-  expect((await facilitator.verify(refused)).body).toMatchObject({
+  expect((await scene.facilitator.verify(refused)).body).toMatchObject({
     invalidReason: "invalid_batch_settlement_evm_permit2_allowance_required",
   });
   const body = await pay(buyer, accepted, { extensions: { eip2612GasSponsoring: {} } });
-  expect((await facilitator.verify(body)).body).toMatchObject({ isValid: true });
-  expect((await facilitator.settle(body)).body).toMatchObject({
+  expect((await scene.facilitator.verify(body)).body).toMatchObject({ isValid: true });
+  expect((await scene.facilitator.settle(body)).body).toMatchObject({
     success: true,
     amount: "5000",
     extra: { channelState: { balance: "5000" } },
@@ -377,10 +368,10 @@ test("a claim survives kill -9 and is made once; the ledger agrees with the chai
 
 test("a deposit that was made tells so to its seller, although its voucher is claimed since", async () => {
   const deposit = await pay(createBuyer(1, 21), offer());
-  const { body: made } = await facilitator.as("seller").settle(deposit);
+  const { body: made } = await scene.facilitator.as("seller").settle(deposit);
   const claim = bodyOf(await signClaim(deposit.payload as never), managed());
-  expect((await facilitator.as("seller").settle(claim)).body).toMatchObject({ success: true });
-  const { body: again } = await facilitator.as("seller").settle(deposit);
+  expect((await scene.facilitator.as("seller").settle(claim)).body).toMatchObject({ success: true });
+  const { body: again } = await scene.facilitator.as("seller").settle(deposit);
   expect(again).toMatchObject({ success: true, transaction: made.transaction, amount: made.amount });
 });
 
@@ -436,12 +427,12 @@ test("a claim or a refund that its seller has not signed, or of more than was si
     [{ ...more, claimAuthorizerSignature: await signClaimBatch(more.claims) }, "claim_simulation_failed"],
     [refund, "authorizer_not_configured"],
     [{ ...refund, refundAuthorizerSignature: voucher.voucher.signature }, "refund_simulation_failed"],
-    [{ type: "settle", receiver: testAccount(7).address, token: chain.token }, "receiver_mismatch"],
+    [{ type: "settle", receiver: testAccount(7).address, token: scene.chain.token }, "receiver_mismatch"],
     [voucher, "payload_type"],
   ] as const;
   const before = await connect().getTransactionCount({ address: testAccount(0).address });
   for (const [payload, reason] of cases) {
-    const { body } = await facilitator.settle(bodyOf(payload, managed()));
+    const { body } = await scene.facilitator.settle(bodyOf(payload, managed()));
     expect(body, reason).toMatchObject({ success: false, transaction: "", errorReason: prefix + reason });
   }
   expect(await connect().getTransactionCount({ address: testAccount(0).address })).toBe(before);

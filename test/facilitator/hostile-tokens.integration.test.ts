@@ -7,14 +7,10 @@ import {
   type Address,
   type Hex,
 } from "viem";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { compileToken } from "#devnet/contracts/compiler.ts";
-import { startPaymentChain, testAccount, type PaymentChain } from "../support/payments/payment-chain.ts";
-import {
-  createLedgerFolder,
-  startFacilitator,
-  type RunningFacilitator,
-} from "../support/facilitator/running-facilitator.ts";
+import { testAccount } from "../support/payments/payment-chain.ts";
+import { useFacilitatorScene } from "../support/facilitator/facilitator-scene.ts";
 import { amount, signPayment } from "../support/facilitator/signed-payment.ts";
 
 /**
@@ -60,41 +56,30 @@ const kinds = [
   "calls itself again",
 ];
 const gasLimit = 200_000n;
-const resources = new AsyncDisposableStack();
-let chain: PaymentChain;
 let tokens: readonly Address[];
-let facilitator: RunningFacilitator;
+const scene = useFacilitatorScene({
+  ledger: "hostile",
+  env: async ({ url, token }) => {
+    const data = compileToken(source).bytecode as Hex;
+    const deployed: Address[] = [];
+    for (const _ of [...kinds, "accepts"]) deployed.push((await send({ data }, url)).contractAddress as Address);
+    tokens = deployed;
+    const assets = [token, ...tokens].map((address) => ({ address, name: "USDC", version: "2" }));
+    return { GATEHOUSE_FACILITATOR_ASSETS: JSON.stringify(assets) };
+  },
+});
 const signer = testAccount(0).address;
 
-const connect = () => createPublicClient({ transport: http(chain.url), pollingInterval: 20 });
+const connect = (url = scene.chain.url) => createPublicClient({ transport: http(url), pollingInterval: 20 });
 
-async function send(request: Readonly<{ to?: Address; data: Hex }>) {
-  const wallet = createWalletClient({ account: testAccount(9).account, transport: http(chain.url) });
+async function send(request: Readonly<{ to?: Address; data: Hex }>, url = scene.chain.url) {
+  const wallet = createWalletClient({ account: testAccount(9).account, transport: http(url) });
   const hash = await wallet.sendTransaction({ ...request, gas: 2_000_000n, chain: null });
-  return connect().waitForTransactionReceipt({ hash });
+  return connect(url).waitForTransactionReceipt({ hash });
 }
 
 const setMode = (to: Address, mode: number) =>
   send({ to, data: encodeFunctionData({ abi: parseAbi(["function setMode(uint256 next)"]), args: [BigInt(mode)] }) });
-
-beforeAll(async () => {
-  chain = resources.use(await startPaymentChain());
-  const data = compileToken(source).bytecode as Hex;
-  const deployed: Address[] = [];
-  for (const _ of [...kinds, "accepts"]) deployed.push((await send({ data })).contractAddress as Address);
-  tokens = deployed;
-  const assets = [chain.token, ...tokens].map((address) => ({ address, name: "USDC", version: "2" }));
-  const ledgers = resources.use(await createLedgerFolder());
-  facilitator = resources.use(
-    await startFacilitator({
-      rpcUrl: chain.url,
-      token: chain.token,
-      ledgerPath: ledgers.path("hostile"),
-      env: { GATEHOUSE_FACILITATOR_ASSETS: JSON.stringify(assets) },
-    }),
-  );
-});
-afterAll(() => resources.disposeAsync());
 
 /** Sums the gas limits of the signer's transactions since a nonce. */
 async function sumGasSince(nonce: number): Promise<bigint> {
@@ -118,7 +103,7 @@ test.each(kinds.map((kind, at) => [kind, at] as const))(
     const token = tokens[at] as Address;
     await setMode(token, at + 1);
     const from = await nextNonce();
-    const { body } = await facilitator.settle(await signPayment(token));
+    const { body } = await scene.facilitator.settle(await signPayment(token));
     expect(body.success).toBe(false);
     expect(body.errorReason).toMatch(/^invalid_exact_evm_(transaction_failed|transfer_event_mismatch)$/);
     // After running out of gas, a settlement is resent once with the max.
@@ -127,29 +112,31 @@ test.each(kinds.map((kind, at) => [kind, at] as const))(
     const then = await nextNonce();
     const payer = testAccount(3);
     for (const refused of [await signPayment(token, { payer }), await signPayment(token)]) {
-      expect((await facilitator.verify(refused)).body).toMatchObject({
+      expect((await scene.facilitator.verify(refused)).body).toMatchObject({
         isValid: false,
         invalidReason: "invalid_exact_evm_transaction_failed",
         invalidMessage: expect.stringContaining(`the token ${token.toLowerCase()} failed a transfer`),
       });
-      expect((await facilitator.settle(refused)).body).toMatchObject({ success: false });
+      expect((await scene.facilitator.settle(refused)).body).toMatchObject({ success: false });
     }
     expect(await nextNonce()).toBe(then);
-    expect((await facilitator.settle(await signPayment(chain.token))).body).toMatchObject({ success: true });
+    expect((await scene.facilitator.settle(await signPayment(scene.chain.token))).body).toMatchObject({
+      success: true,
+    });
   },
 );
 
 test("a token that turned and burns all gas in a batch leaves the others in it paid, once each", async () => {
   const token = tokens.at(-1) as Address;
-  expect((await facilitator.settle(await signPayment(token))).body).toMatchObject({ success: true });
+  expect((await scene.facilitator.settle(await signPayment(token))).body).toMatchObject({ success: true });
   await setMode(token, 2);
-  const good = await Promise.all(Array.from({ length: 6 }, () => signPayment(chain.token)));
+  const good = await Promise.all(Array.from({ length: 6 }, () => signPayment(scene.chain.token)));
   const bad = await signPayment(token, { payer: testAccount(3) });
-  const [from, before] = [await nextNonce(), await chain.balanceOf(testAccount(2).address)];
-  const settling = [...good.slice(0, 3), bad, ...good.slice(3)].map(facilitator.settle);
+  const [from, before] = [await nextNonce(), await scene.chain.balanceOf(testAccount(2).address)];
+  const settling = [...good.slice(0, 3), bad, ...good.slice(3)].map(scene.facilitator.settle);
   const successes = (await Promise.all(settling)).map(({ body }) => body.success);
   expect(successes).toEqual([true, true, true, false, true, true, true]);
-  expect((await chain.balanceOf(testAccount(2).address)) - before).toBe(6n * amount);
+  expect((await scene.chain.balanceOf(testAccount(2).address)) - before).toBe(6n * amount);
   // Gas for the good ones, the burnt batch, and the bad one's own two transactions.
   expect(await sumGasSince(from)).toBeLessThan(3n * 7n * 80_000n + gasLimit);
 });
@@ -176,18 +163,18 @@ test("a wallet that confirms a payment only in simulations is refused without ga
     const wallet = (await send({ data })).contractAddress as Address;
     await setMode(wallet, mode);
     const account = testAccount(1).account;
-    const client = createWalletClient({ account, transport: http(chain.url) });
+    const client = createWalletClient({ account, transport: http(scene.chain.url) });
     const call = encodeFunctionData({ abi: transferAbi, args: [wallet, amount] });
     await connect().waitForTransactionReceipt({
-      hash: await client.sendTransaction({ to: chain.token, data: call, chain: null }),
+      hash: await client.sendTransaction({ to: scene.chain.token, data: call, chain: null }),
     });
-    return { wallet, body: await signPayment(chain.token, { payer: { ...testAccount(6), address: wallet } }) };
+    return { wallet, body: await signPayment(scene.chain.token, { payer: { ...testAccount(6), address: wallet } }) };
   };
   const from = await nextNonce();
   const pretender = await createWallet(0);
-  expect((await facilitator.verify(pretender.body)).body).toMatchObject({ isValid: false });
-  expect((await facilitator.settle(pretender.body)).body).toMatchObject({ success: false, transaction: "" });
+  expect((await scene.facilitator.verify(pretender.body)).body).toMatchObject({ isValid: false });
+  expect((await scene.facilitator.settle(pretender.body)).body).toMatchObject({ success: false, transaction: "" });
   const honest = await createWallet(1);
-  expect((await facilitator.settle(honest.body)).body).toMatchObject({ success: true });
+  expect((await scene.facilitator.settle(honest.body)).body).toMatchObject({ success: true });
   expect(await nextNonce()).toBe(from + 1);
 });

@@ -323,7 +323,7 @@ test("a wallet's creation by a contract that is not among the factories is refus
   expect((await scene.facilitator.verify(body)).body).toMatchObject({
     isValid: false,
     invalidReason: "invalid_exact_evm_signature",
-    invalidMessage: expect.stringContaining("is not in scene.chain.walletFactories"),
+    invalidMessage: expect.stringContaining("is not in chain.walletFactories"),
   });
   expect((await scene.facilitator.settle(body)).body).toMatchObject({ success: false, transaction: "" });
 });
