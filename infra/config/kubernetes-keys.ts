@@ -21,9 +21,6 @@ const nodeScheduling = z.strictObject({
   priorityClassName: z.string().min(1).optional().describe("Priority class"),
 });
 
-/** Scheduling for the node's pod: the value of `nodeScheduling`. */
-export type NodeScheduling = Readonly<z.output<typeof nodeScheduling>>;
-
 /** Keys for the cluster and its ingress. */
 export const kubernetesKeys = {
   namespace: z

@@ -112,9 +112,6 @@ const observability = z.strictObject({
     .describe("Deploys a Grafana with the dashboards and that Prometheus as data source; default: none"),
 });
 
-/** A stack's monitoring: the value of `observability`. */
-export type Observability = Readonly<z.output<typeof observability>>;
-
 /** Key for a stack's monitoring, which is off if the key is absent. */
 export const observabilityKeys = {
   observability: observability

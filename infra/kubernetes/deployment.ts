@@ -4,7 +4,7 @@ import type { ServiceSpec } from "../services/service-spec.ts";
 import { buildContainer } from "./container.ts";
 import { buildFilesInstaller, buildFilesVolumes } from "./files.ts";
 import { type KubernetesOptions, findImage } from "./kubernetes-options.ts";
-import { buildObjectLabels, buildPodLabels, buildSelectorLabels } from "./labels.ts";
+import { buildMetadata, buildPodLabels, buildSelectorLabels } from "./metadata.ts";
 import {
   computeFilesChecksum,
   buildPullSecrets,
@@ -31,18 +31,16 @@ export function buildDeployment(spec: ServiceSpec, options: KubernetesOptions): 
   const selector = buildSelectorLabels(options.prefix, spec.name);
   const gatehouse = findImage(options, "gatehouse");
   return {
-    apiVersion: "apps/v1",
-    kind: "Deployment",
-    metadata: { name: spec.name, namespace: options.namespace, labels: buildObjectLabels(options.prefix, spec.name) },
+    metadata: buildMetadata(options, spec.name, spec.name),
     spec: {
       // When applying to a cluster, Pulumi leaves the replica count to the autoscaler; another tool that applies the objects would reset
       // the count.
       ...(options.rendered && spec.replicas.max > spec.replicas.min ? {} : { replicas: spec.replicas.min }),
       strategy: spec.volumes.length > 0 ? { type: "Recreate" } : handedOver,
-      selector: { matchLabels: { ...selector } },
+      selector: { matchLabels: selector },
       template: {
         metadata: {
-          labels: { ...buildPodLabels(options.prefix, spec.name) },
+          labels: buildPodLabels(options.prefix, spec.name),
           annotations: {
             "gatehouse.io/files": computeFilesChecksum([spec], options),
             ...scrapeAnnotations([spec], options),
@@ -74,10 +72,8 @@ export function buildDisruptionBudget(
   options: KubernetesOptions,
 ): types.input.policy.v1.PodDisruptionBudget {
   return {
-    apiVersion: "policy/v1",
-    kind: "PodDisruptionBudget",
-    metadata: { name: spec.name, namespace: options.namespace, labels: buildObjectLabels(options.prefix, spec.name) },
-    spec: { maxUnavailable: 1, selector: { matchLabels: { ...buildSelectorLabels(options.prefix, spec.name) } } },
+    metadata: buildMetadata(options, spec.name, spec.name),
+    spec: { maxUnavailable: 1, selector: { matchLabels: buildSelectorLabels(options.prefix, spec.name) } },
   };
 }
 
@@ -100,9 +96,7 @@ export function buildAutoscaler(
 ): types.input.autoscaling.v2.HorizontalPodAutoscaler | undefined {
   if (!hasAutoscaler(spec)) return undefined;
   return {
-    apiVersion: "autoscaling/v2",
-    kind: "HorizontalPodAutoscaler",
-    metadata: { name: spec.name, namespace: options.namespace, labels: buildObjectLabels(options.prefix, spec.name) },
+    metadata: buildMetadata(options, spec.name, spec.name),
     spec: {
       scaleTargetRef: { apiVersion: "apps/v1", kind: "Deployment", name: spec.name },
       minReplicas: spec.replicas.min,

@@ -17,7 +17,7 @@ import {
   nameLiveSecretsVolume,
   restrictedSecurityContext,
 } from "./container.ts";
-import { buildObjectLabels, type Component } from "./labels.ts";
+import { buildMetadata, type Component } from "./metadata.ts";
 import type { KubernetesOptions } from "./kubernetes-options.ts";
 
 type Container = types.input.core.v1.Container;
@@ -63,9 +63,7 @@ function buildSecret(
   { name, component, options }: Readonly<{ name: string; component: Component; options: KubernetesOptions }>,
 ): types.input.core.v1.Secret {
   return {
-    apiVersion: "v1",
-    kind: "Secret",
-    metadata: { name, namespace: options.namespace, labels: buildObjectLabels(options.prefix, component) },
+    metadata: buildMetadata(options, name, component),
     type: "Opaque",
     stringData: Object.fromEntries(files.map((file) => [file.name, file.content])),
   };

@@ -1,22 +1,27 @@
 import * as k8s from "@pulumi/kubernetes";
 import { ComponentResource, type ComponentResourceOptions, type ProviderResource, type Resource } from "@pulumi/pulumi";
 import type { Attachment, NodeSpecs, Platform } from "../platform.ts";
+import { workspaceVolume } from "../services/node/node-layout.ts";
 import type { ServiceName, ServiceSpec, VolumeSpec } from "../services/service-spec.ts";
 import { kubernetesAddresses, type RestartRoute } from "../services/stack-context.ts";
 import { buildNodeAccess, nodePod, type ServiceAccess } from "./service-account.ts";
 import { buildAutoscaler, buildDeployment, buildDisruptionBudget, listLeftToAutoscaler } from "./deployment.ts";
-import { markAppliedOnce, skipReadyWait, markUnpruned, markWorkload } from "./annotations.ts";
-import { buildClaim, listLeftToSidecar } from "./claims.ts";
+import {
+  buildMetadata,
+  buildObjectLabels,
+  markAppliedOnce,
+  markUnpruned,
+  markWorkload,
+  skipReadyWait,
+} from "./metadata.ts";
 import { listSecrets } from "./files.ts";
 import type { KubernetesOptions } from "./kubernetes-options.ts";
 import { denyAll, buildEdgePolicies } from "./network-policies.ts";
-import { buildNodeConfMap } from "./node-conf-map.ts";
-import { buildNodeStatefulSet } from "./node-stateful-set.ts";
+import { buildNodeConfMap, buildNodeStatefulSet } from "./node-stateful-set.ts";
 import { buildDashboardMaps, buildMonitors } from "./existing-prometheus.ts";
 import { buildPublicIngress, buildPublicRoutes } from "./public-ingress.ts";
 import { buildSnapshotJob } from "./snapshot-job.ts";
 import { buildNodeServices, buildPodsService, buildKubernetesService } from "./services.ts";
-import { buildNamespace } from "./namespace.ts";
 
 /** Timeout for a workload to become ready in `pulumi up`. */
 const rolloutTimeout = "10m";
@@ -33,15 +38,9 @@ const rolloutTimeout = "10m";
  *   prefix: "pay",
  *   namespace: "pay",
  *   images: { gatehouse: "registry.example/gatehouse:1" },
- *   storageClass: undefined, // the cluster's own
  *   nodeVolumeGibibytes: 100,
- *   volumeGrows: false,
- *   restartStrategy: "delete-pod",
+ *   nodeRestart: "delete-pod",
  *   peers: "none",
- *   apiServerCidr: undefined,
- *   ingress: undefined,
- *   gatewayApi: undefined,
- *   observability: undefined,
  *   revisionKey: signerKey,
  *   protectData: true,
  *   rendered: false,
@@ -68,17 +67,24 @@ export class KubernetesNamespace extends ComponentResource implements Platform {
     this.#options = args;
     this.#protectData = args.protectData;
     const exec = `kubectl exec -n ${args.namespace} ${nodePod} -c sidecar --`;
-    this.restart = { driver: "kubernetes", strategy: args.restartStrategy, pod: nodePod, exec };
-    this.#namespace = args.isNamespaceThere === true ? [] : [this.#makeNamespace(`${name}-namespace`)];
+    this.restart = { driver: "kubernetes", strategy: args.nodeRestart, pod: nodePod, exec };
+    this.#namespace = args.createNamespace === false ? [] : [this.#makeNamespace(`${name}-namespace`)];
     new k8s.networking.v1.NetworkPolicy(`${name}-default-deny`, denyAll(args), this.#inNamespace(this));
     this.#publicWay(args);
     this.registerOutputs({});
   }
 
   #makeNamespace(named: string): Resource {
-    const namespace = buildNamespace(this.#options);
+    const { namespace, peers, prefix, rendered } = this.#options;
+    const labels = {
+      ...buildObjectLabels(prefix, "stack"),
+      // A host port requires a weaker Pod Security Standard.
+      "pod-security.kubernetes.io/enforce": peers === "host-port" ? "privileged" : "restricted",
+      "pod-security.kubernetes.io/warn": "restricted",
+    };
+    const manifest = { metadata: { name: namespace, labels } };
     // Pulumi enforces protection itself; in rendered YAML, the object must carry it for the tool that applies it.
-    const kept = this.#protectData && this.#options.rendered ? markUnpruned(namespace) : namespace;
+    const kept = this.#protectData && rendered ? markUnpruned(manifest) : manifest;
     const { protect, retainOnDelete } = { protect: this.#protectData, retainOnDelete: this.#protectData };
     return new k8s.core.v1.Namespace(named, kept, { parent: this, protect, retainOnDelete });
   }
@@ -202,18 +208,35 @@ export class KubernetesNamespace extends ComponentResource implements Platform {
     );
   }
 
+  /** Finds or creates the claim for a service's volume, which one pod at a time can write to. */
   #claim(volume: VolumeSpec, service: ServiceName): k8s.core.v1.PersistentVolumeClaim {
     const known = this.#claims.get(volume.name);
     if (known !== undefined) return known;
+    const { nodeVolumeGibibytes, prefix, rendered, storageClass, volumeGrowth } = this.#options;
+    const isWorkspace = volume.name === workspaceVolume;
+    const size = isWorkspace ? nodeVolumeGibibytes : volume.sizeGibibytes;
     const keep = volume.keep && this.#protectData;
-    const left = listLeftToSidecar(volume, this.#options);
+    // Set once and then left to the sidecar, so that a volume that has grown keeps its size.
+    const isLeft = isWorkspace && volumeGrowth !== undefined;
     // A claim with a late-binding class is bound only once a pod uses it, and the pod depends on the claim.
-    const bare = skipReadyWait(buildClaim(volume, service, this.#options));
-    const kept = keep && this.#options.rendered ? markUnpruned(bare) : bare;
+    const bare = skipReadyWait({
+      metadata: buildMetadata(this.#options, volume.name, service),
+      spec: {
+        accessModes: ["ReadWriteOnce"],
+        ...(storageClass === undefined ? {} : { storageClassName: storageClass }),
+        resources: { requests: { storage: `${size}Gi` } },
+      },
+    });
+    const kept = keep && rendered ? markUnpruned(bare) : bare;
     const claim = new k8s.core.v1.PersistentVolumeClaim(
-      `${this.#options.prefix}-${volume.name}`,
-      this.#options.rendered && left.length > 0 ? markAppliedOnce(kept) : kept,
-      { ...this.#inNamespace(this), protect: keep, retainOnDelete: keep, ignoreChanges: left },
+      `${prefix}-${volume.name}`,
+      rendered && isLeft ? markAppliedOnce(kept) : kept,
+      {
+        ...this.#inNamespace(this),
+        protect: keep,
+        retainOnDelete: keep,
+        ignoreChanges: isLeft ? ["spec.resources.requests.storage"] : [],
+      },
     );
     this.#claims.set(volume.name, claim);
     return claim;

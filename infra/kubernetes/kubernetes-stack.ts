@@ -9,32 +9,6 @@ import { warnAboutPeers } from "../services/node/peers.ts";
 import { listImages } from "../services/stack-images.ts";
 import { KubernetesNamespace } from "./kubernetes-platform.ts";
 import { warnAboutTrustedProxies } from "../services/trusted-proxies.ts";
-import type { KubernetesOptions } from "./kubernetes-options.ts";
-
-/** Reads the options for a stack's namespace from the stack's configuration. */
-function readKubernetesOptions(config: StackConfig, prefix: string): Omit<KubernetesOptions, "revisionKey"> {
-  return {
-    prefix,
-    namespace: config.namespace,
-    isNamespaceThere: !config.createNamespace,
-    rendered: config.renderTo !== undefined,
-    // A real node syncs for days, and no other service is ready without it.
-    awaitsPods: config.nodeImage === undefined,
-    images: listImages(config),
-    imagePullSecrets: config.imagePullSecrets,
-    nodeScheduling: config.nodeScheduling,
-    storageClass: config.storageClass,
-    nodeVolumeGibibytes: config.nodeVolumeGibibytes,
-    volumeGrows: config.volumeGrowth !== undefined,
-    restartStrategy: config.nodeRestart,
-    peers: config.peers,
-    peerLoadBalancer: config.peerLoadBalancer,
-    apiServerCidr: config.apiServerCidr,
-    ingress: config.ingress,
-    gatewayApi: config.gatewayApi,
-    observability: config.observability,
-  };
-}
 
 /**
  * Derives the checksum key from the only full-entropy secret that every stack has. The stack's state retains the first key (Pulumi
@@ -67,14 +41,17 @@ export function createKubernetesNamespace(
   for (const warning of [warnAboutPeers(config), warnAboutTrustedProxies(config)]) {
     if (warning !== undefined) warn(warning);
   }
-  const { protectData } = config;
   return new KubernetesNamespace(
     `${prefix}-namespace`,
     {
-      ...readKubernetesOptions(config, prefix),
+      ...config,
+      prefix,
+      rendered: config.renderTo !== undefined,
+      // A real node syncs for days, and no other service is ready without it.
+      awaitsPods: config.nodeImage === undefined,
+      images: listImages(config),
       revisionKey: keepRevisionKey(config, { prefix, scope }),
       provider: scope?.provider ?? createProvider(config, { prefix, scope }),
-      protectData,
     },
     here,
   );

@@ -1,7 +1,7 @@
 import type { types } from "@pulumi/kubernetes";
 import { findPort, type Edge, type ServiceName, type ServiceSpec } from "../services/service-spec.ts";
 import type { KubernetesOptions } from "./kubernetes-options.ts";
-import { buildObjectLabels, buildSelectorLabels, findPod } from "./labels.ts";
+import { buildMetadata, buildSelectorLabels, findPod } from "./metadata.ts";
 
 type NetworkPolicy = types.input.networking.v1.NetworkPolicy;
 type Egress = types.input.networking.v1.NetworkPolicyEgressRule;
@@ -13,7 +13,7 @@ type Ingress = types.input.networking.v1.NetworkPolicyIngressRule;
  */
 export function denyAll(options: KubernetesOptions): NetworkPolicy {
   const own = { matchLabels: { "app.kubernetes.io/instance": options.prefix } };
-  const podSelector = options.isNamespaceThere === true ? own : {};
+  const podSelector = options.createNamespace === false ? own : {};
   return buildPolicy("default-deny", options, { podSelector, policyTypes: ["Ingress", "Egress"] });
 }
 
@@ -24,7 +24,7 @@ export function buildEdgePolicies(specs: readonly ServiceSpec[], options: Kubern
     const inside = specs.filter((spec) => findPod(spec.name) === pod);
     const egress = inside.flatMap((spec) => spec.edges.flatMap((edge) => buildEgress(edge, { specs, pod, options })));
     return buildPolicy(pod, options, {
-      podSelector: { matchLabels: { ...buildSelectorLabels(options.prefix, pod) } },
+      podSelector: { matchLabels: buildSelectorLabels(options.prefix, pod) },
       policyTypes: ["Ingress", "Egress"],
       ingress: [
         ...buildIngressFromStack(inside, specs, options),
@@ -72,7 +72,7 @@ function buildEgress(edge: Edge, { specs, pod, options }: EgressContext): readon
   if (target === undefined || findPod(target.name) === pod) return [];
   return [
     {
-      to: [{ podSelector: { matchLabels: { ...buildSelectorLabels(options.prefix, target.name) } } }],
+      to: [{ podSelector: { matchLabels: buildSelectorLabels(options.prefix, target.name) } }],
       ports: [{ port: findPort(target, edge.port).number, protocol: "TCP" }],
     },
   ];
@@ -102,7 +102,7 @@ function buildIngressFromStack(
           if (edge.to !== target.name) return [];
           return [
             {
-              from: [{ podSelector: { matchLabels: { ...buildSelectorLabels(options.prefix, source.name) } } }],
+              from: [{ podSelector: { matchLabels: buildSelectorLabels(options.prefix, source.name) } }],
               ports: [{ port: findPort(target, edge.port).number, protocol: "TCP" }],
             },
           ];
@@ -157,9 +157,7 @@ function buildPolicy(
 ): NetworkPolicy {
   const component = name === "default-deny" ? "stack" : name;
   return {
-    apiVersion: "networking.k8s.io/v1",
-    kind: "NetworkPolicy",
-    metadata: { name, namespace: options.namespace, labels: buildObjectLabels(options.prefix, component) },
+    metadata: buildMetadata(options, name, component),
     spec,
   };
 }

@@ -2,13 +2,12 @@ import type { types } from "@pulumi/kubernetes";
 import type { Input } from "@pulumi/pulumi";
 import type { NodeSpecs } from "../platform.ts";
 import { workspaceDirectory, workspaceVolume } from "../services/node/node-layout.ts";
-import { buildSeedCommand, stagedBin } from "../services/node/node-conf.ts";
-import { findFilesDirectory, type ServiceSpec } from "../services/service-spec.ts";
+import { buildSeedCommand, hostIpVariable, stagedBin } from "../services/node/node-conf.ts";
+import { findFilesDirectory, type HostAddress, type SeedSpec, type ServiceSpec } from "../services/service-spec.ts";
 import { buildContainer, nameFilesVolume, nameProgramsVolume, restrictedSecurityContext } from "./container.ts";
 import { buildFilesInstaller, buildFilesVolumes, listPlacedFiles, namePlacedVolume } from "./files.ts";
 import { type KubernetesOptions, findImage } from "./kubernetes-options.ts";
-import { buildObjectLabels, buildPodLabels, buildSelectorLabels } from "./labels.ts";
-import { buildHostIp, nodeConfName } from "./node-conf-map.ts";
+import { buildMetadata, buildPodLabels, buildSelectorLabels } from "./metadata.ts";
 import { computeFilesChecksum, buildPullSecrets, podSecurity, scrapeAnnotations, temporaryVolume } from "./pod.ts";
 
 type Container = types.input.core.v1.Container;
@@ -32,17 +31,15 @@ export function buildNodeStatefulSet(
   const gatehouse = findImage(options, "gatehouse");
   const kept = [...new Map([...node.volumes, ...sidecar.volumes].map((volume) => [volume.name, volume])).values()];
   return {
-    apiVersion: "apps/v1",
-    kind: "StatefulSet",
-    metadata: { name: node.name, namespace: options.namespace, labels: buildObjectLabels(options.prefix, node.name) },
+    metadata: buildMetadata(options, node.name, node.name),
     spec: {
       replicas: 1,
       serviceName: node.name,
       podManagementPolicy: "OrderedReady",
-      selector: { matchLabels: { ...buildSelectorLabels(options.prefix, node.name) } },
+      selector: { matchLabels: buildSelectorLabels(options.prefix, node.name) },
       template: {
         metadata: {
-          labels: { ...buildPodLabels(options.prefix, node.name) },
+          labels: buildPodLabels(options.prefix, node.name),
           annotations: {
             "gatehouse.io/files": computeFilesChecksum([node, sidecar], options),
             ...scrapeAnnotations([node, sidecar], options),
@@ -54,7 +51,7 @@ export function buildNodeStatefulSet(
           enableServiceLinks: false,
           ...buildPullSecrets(options),
           ...readScheduling(options),
-          shareProcessNamespace: options.restartStrategy === "signal",
+          shareProcessNamespace: options.nodeRestart === "signal",
           securityContext: podSecurity,
           terminationGracePeriodSeconds: node.stopGraceSeconds,
           initContainers: [
@@ -150,6 +147,21 @@ function buildProgramsCopier(node: ServiceSpec, options: KubernetesOptions): rea
       volumeMounts: [{ name: nameProgramsVolume(node), mountPath: stagedBin }],
     },
   ];
+}
+
+/** Name of the ConfigMap that contains the node's initial configuration. */
+const nodeConfName = "node-conf";
+
+/** Builds the ConfigMap that seeds node.conf. */
+export function buildNodeConfMap(seed: SeedSpec, options: KubernetesOptions): types.input.core.v1.ConfigMap {
+  return { metadata: buildMetadata(options, nodeConfName, "node"), data: { "node.conf": seed.content } };
+}
+
+/** Builds the environment variable for the address that the node announces to its peers; the cluster fills in the machine's address (downward API). */
+function buildHostIp(host: HostAddress): types.input.core.v1.EnvVar {
+  if (host.kind === "fixed") return { name: hostIpVariable, value: host.address };
+  const fieldPath = host.kind === "pod" ? "status.podIP" : "status.hostIP";
+  return { name: hostIpVariable, valueFrom: { fieldRef: { fieldPath } } };
 }
 
 /** Builds the init container that copies node.conf to the workspace if it is missing: the sidecar writes the file, and a ConfigMap is read-only. */

@@ -3,7 +3,7 @@ import type { types } from "@pulumi/kubernetes";
 import { all, unsecret, type Output } from "@pulumi/pulumi";
 import { findPort, serviceUser, type ServiceSpec } from "../services/service-spec.ts";
 import type { KubernetesOptions } from "./kubernetes-options.ts";
-import type { Labels } from "./labels.ts";
+import type { Labels } from "./metadata.ts";
 
 /** Security context for all pods: user, groups and seccomp. */
 export const podSecurity: types.input.core.v1.PodSecurityContext = {

@@ -2,7 +2,7 @@ import type { types } from "@pulumi/kubernetes";
 import { stackServices } from "../stack-services.ts";
 import type { IngressExposure, GatewayExposure } from "../config/exposure.ts";
 import type { KubernetesOptions } from "./kubernetes-options.ts";
-import { buildObjectLabels, type Labels } from "./labels.ts";
+import { buildMetadata, type CustomObject } from "./metadata.ts";
 
 /** Builds public access over TLS to the gateway and the resource server; nothing else in the stack is public. */
 export function buildPublicIngress(
@@ -10,12 +10,8 @@ export function buildPublicIngress(
   { className, gatewayHost, resourceServerHost, tlsSecret, annotations }: IngressExposure,
 ): types.input.networking.v1.Ingress {
   return {
-    apiVersion: "networking.k8s.io/v1",
-    kind: "Ingress",
     metadata: {
-      name: "public",
-      namespace: options.namespace,
-      labels: buildObjectLabels(options.prefix, "stack"),
+      ...buildMetadata(options, "public", "stack"),
       // By default, Google's load balancer also serves plain HTTP.
       annotations: {
         ...(tlsSecret === undefined ? { "kubernetes.io/ingress.allow-http": "false" } : {}),
@@ -42,49 +38,23 @@ function buildRule(host: string, name: string, port: number): types.input.networ
   };
 }
 
-/** A Gateway API route, for which Kubernetes has no built-in type; contains only the fields used here. */
-export type HttpRoute = Readonly<{
-  apiVersion: "gateway.networking.k8s.io/v1";
-  kind: "HTTPRoute";
-  metadata: Readonly<{ name: string; namespace: string; labels: Labels; annotations: Labels }>;
-  spec: Readonly<{
-    parentRefs: readonly Readonly<{ name: string; namespace: string; sectionName: string }>[];
-    hostnames: readonly string[];
-    rules: readonly Readonly<{ backendRefs: readonly Readonly<{ name: string; port: number }>[] }>[];
-  }>;
-}>;
-
 /** Builds public access to the gateway and the resource server through a Gateway's HTTPS listener; nothing else is public. */
-export function buildPublicRoutes(options: KubernetesOptions, way: GatewayExposure): readonly HttpRoute[] {
-  return [
-    buildRoute(options, way, { name: "gateway", host: way.gatewayHost, port: stackServices.sidecar.ports.rpc }),
-    buildRoute(options, way, {
-      name: "resource-server",
-      host: way.resourceServerHost,
-      port: stackServices["resource-server"].ports.http,
-    }),
-  ];
-}
-
-function buildRoute(
+export function buildPublicRoutes(
   options: KubernetesOptions,
-  way: GatewayExposure,
-  { name, host, port }: Readonly<{ name: string; host: string; port: number }>,
-): HttpRoute {
-  const { namespace } = options;
-  return {
+  { name: gateway, namespace, listener, annotations, ...hosts }: GatewayExposure,
+): readonly CustomObject[] {
+  const routes = [
+    { name: "gateway", host: hosts.gatewayHost, port: stackServices.sidecar.ports.rpc },
+    { name: "resource-server", host: hosts.resourceServerHost, port: stackServices["resource-server"].ports.http },
+  ];
+  return routes.map(({ name, host, port }) => ({
     apiVersion: "gateway.networking.k8s.io/v1",
     kind: "HTTPRoute",
-    metadata: {
-      name,
-      namespace,
-      labels: buildObjectLabels(options.prefix, "stack"),
-      annotations: { ...way.annotations },
-    },
+    metadata: { ...buildMetadata(options, name, "stack"), annotations },
     spec: {
-      parentRefs: [{ name: way.name, namespace: way.namespace, sectionName: way.listener }],
+      parentRefs: [{ name: gateway, namespace, sectionName: listener }],
       hostnames: [host],
       rules: [{ backendRefs: [{ name, port }] }],
     },
-  };
+  }));
 }

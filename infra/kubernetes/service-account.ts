@@ -1,7 +1,7 @@
 import type { types } from "@pulumi/kubernetes";
 import { workspaceVolume } from "../services/node/node-layout.ts";
 import type { KubernetesOptions } from "./kubernetes-options.ts";
-import { buildObjectLabels, type Component } from "./labels.ts";
+import { buildMetadata, type Component } from "./metadata.ts";
 import { nodeAccount } from "./node-stateful-set.ts";
 
 const group = "rbac.authorization.k8s.io";
@@ -17,18 +17,16 @@ export type ServiceAccess = Readonly<{
 export function buildServiceAccess(
   name: Component,
   rules: readonly types.input.rbac.v1.PolicyRule[],
-  { namespace, prefix }: KubernetesOptions,
+  options: KubernetesOptions,
 ): ServiceAccess {
-  const metadata = { name, namespace, labels: buildObjectLabels(prefix, name) };
+  const metadata = buildMetadata(options, name, name);
   return {
-    account: { apiVersion: "v1", kind: "ServiceAccount", metadata, automountServiceAccountToken: false },
-    role: { apiVersion: `${group}/v1`, kind: "Role", metadata, rules: [...rules] },
+    account: { metadata, automountServiceAccountToken: false },
+    role: { metadata, rules: [...rules] },
     binding: {
-      apiVersion: `${group}/v1`,
-      kind: "RoleBinding",
       metadata,
       roleRef: { apiGroup: group, kind: "Role", name },
-      subjects: [{ kind: "ServiceAccount", name, namespace }],
+      subjects: [{ kind: "ServiceAccount", name, namespace: options.namespace }],
     },
   };
 }
@@ -42,7 +40,7 @@ export function buildNodeAccess(options: KubernetesOptions): ServiceAccess {
   const rules = [
     { apiGroups: [""], resources: ["pods"], verbs: listPodVerbs(options), resourceNames },
     { apiGroups: [""], resources: ["pods/exec"], verbs: ["get", "create"], resourceNames },
-    ...(options.volumeGrows ? [ownClaim] : []),
+    ...(options.volumeGrowth !== undefined ? [ownClaim] : []),
   ];
   return buildServiceAccess(nodeAccount, rules, options);
 }
@@ -55,6 +53,6 @@ const ownClaim: types.input.rbac.v1.PolicyRule = {
   resourceNames: [workspaceVolume],
 };
 
-function listPodVerbs({ restartStrategy }: KubernetesOptions): string[] {
-  return restartStrategy === "delete-pod" ? ["get", "delete"] : ["get"];
+function listPodVerbs({ nodeRestart }: KubernetesOptions): string[] {
+  return nodeRestart === "delete-pod" ? ["get", "delete"] : ["get"];
 }

@@ -2,7 +2,7 @@ import type { types } from "@pulumi/kubernetes";
 import { namePodsHost } from "../services/stack-context.ts";
 import { findPort, type PortSpec, type ServiceSpec } from "../services/service-spec.ts";
 import type { KubernetesOptions } from "./kubernetes-options.ts";
-import { buildObjectLabels, buildSelectorLabels, type Labels } from "./labels.ts";
+import { buildMetadata, buildSelectorLabels, type Labels } from "./metadata.ts";
 
 type Service = types.input.core.v1.Service;
 
@@ -82,20 +82,15 @@ function buildPublicService(outline: ServiceOutline): Service {
 }
 
 function buildNamedService({ name, spec, ports, options, type, annotations = {}, className }: ServiceOutline): Service {
-  const labels = buildObjectLabels(options.prefix, spec.name);
   return {
-    apiVersion: "v1",
-    kind: "Service",
     metadata: {
-      name,
-      namespace: options.namespace,
-      labels,
+      ...buildMetadata(options, name, spec.name),
       ...(Object.keys(annotations).length === 0 ? {} : { annotations: { ...annotations } }),
     },
     spec: {
       type,
       ...(className === undefined ? {} : { loadBalancerClass: className }),
-      selector: { ...buildSelectorLabels(options.prefix, spec.name) },
+      selector: buildSelectorLabels(options.prefix, spec.name),
       ports: ports.map(({ name: portName, number }) => ({
         name: portName,
         port: number,

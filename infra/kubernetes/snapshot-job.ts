@@ -2,7 +2,7 @@ import type { types } from "@pulumi/kubernetes";
 import type { ServiceSpec } from "../services/service-spec.ts";
 import { buildContainer } from "./container.ts";
 import { type KubernetesOptions, findImage } from "./kubernetes-options.ts";
-import { buildObjectLabels, buildPodLabels } from "./labels.ts";
+import { buildMetadata, buildPodLabels } from "./metadata.ts";
 import { buildPullSecrets, podSecurity, temporaryVolume } from "./pod.ts";
 import { buildServiceAccess, type ServiceAccess } from "./service-account.ts";
 
@@ -26,13 +26,10 @@ export function buildSnapshotJob(
   options: KubernetesOptions,
 ): ServiceAccess & Readonly<{ job: types.input.batch.v1.CronJob }> {
   const { name } = spec;
-  const metadata = { name, namespace: options.namespace, labels: buildObjectLabels(options.prefix, name) };
   return {
     ...buildServiceAccess(name, [ownSnapshots], options),
     job: {
-      apiVersion: "batch/v1",
-      kind: "CronJob",
-      metadata,
+      metadata: buildMetadata(options, name, name),
       spec: {
         schedule,
         timeZone: "Etc/UTC",
@@ -51,7 +48,7 @@ export function buildSnapshotJob(
 
 function buildPodTemplate(spec: ServiceSpec, options: KubernetesOptions): types.input.core.v1.PodTemplateSpec {
   return {
-    metadata: { labels: { ...buildPodLabels(options.prefix, spec.name) } },
+    metadata: { labels: buildPodLabels(options.prefix, spec.name) },
     spec: {
       serviceAccountName: spec.name,
       automountServiceAccountToken: true,
