@@ -8,7 +8,6 @@ const precious = /workspace|ledger|chain|postgres(?!-files)/;
 /** Paths to chain data and node.conf in the node's container. Programs and keys in adjacent directories can be recreated. */
 const kept = new Set(["/data", "/data/data", "/data/conf"]);
 
-/** Rule 11: chain data and ledgers survive mistakes. */
 export const chainData: ResourceRule = {
   scope: "resource",
   name: "chain-data",

@@ -3,7 +3,6 @@ import { readFields, readItems, readText } from "../values.ts";
 import { findWorkload } from "../workload-of.ts";
 import type { Workload } from "../workload.ts";
 
-/** Rule 10: allowed connections are listed; all others are denied. */
 export const defaultDeny: StackRule = {
   scope: "stack",
   name: "default-deny",

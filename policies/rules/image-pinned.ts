@@ -5,10 +5,7 @@ import { isUnknown, readText } from "../values.ts";
 const byId = /^sha256:[0-9a-f]{64}$/;
 const byDigest = /^(?<name>[^@\s]+)@sha256:[0-9a-f]{64}$/;
 
-/**
- * Rule 1: images are pinned, so that the images that run are those that were reviewed. A Docker container has the id of the pulled image,
- * or nothing at preview, so the check uses the name in the image's own resource.
- */
+/** A Docker container has the id of the pulled image, or nothing at preview, so the check uses the name in the image's own resource. */
 export const imagePinned: ResourceRule = {
   scope: "resource",
   name: "image-pinned",

@@ -21,7 +21,6 @@ const secretValue = [
   /-----BEGIN [A-Z ]*PRIVATE KEY-----/,
 ];
 
-/** Rule 13: secrets reach containers as files. */
 export const noPlainSecrets: ResourceRule = {
   scope: "resource",
   name: "no-plain-secrets",

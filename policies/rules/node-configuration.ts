@@ -10,7 +10,6 @@ const mustNotBeFalse: Readonly<Record<string, string>> = {
   GATEHOUSE_SIDECAR_MONITOR_ENABLED: "the node pushes no metrics",
 };
 
-/** Rule 15: the node prunes automatically, and its metrics keys match its image's version. */
 export const nodeConfiguration: StackRule = {
   scope: "stack",
   name: "node-configuration",

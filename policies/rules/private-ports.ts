@@ -25,7 +25,6 @@ const reserved: Readonly<Record<number, string>> = {
 
 const loopback = /^(127\.|::1$|localhost$)/;
 
-/** Rule 9: the node is reachable only through the gateway. */
 export const privatePorts: ResourceRule = {
   scope: "resource",
   name: "private-ports",

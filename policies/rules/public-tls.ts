@@ -3,7 +3,6 @@ import type { PolicyResource, ResourceRule } from "../rule.ts";
 import { readFields, readItems, readText } from "../values.ts";
 import { findWorkload } from "../workload-of.ts";
 
-/** Rule 14: public endpoints use TLS, and the facilitator is not public. */
 export const publicTls: ResourceRule = {
   scope: "resource",
   name: "public-tls",
