@@ -3,8 +3,6 @@ import { readConfig } from "./stack-config.ts";
 import { deployStack } from "./deploy-stack.ts";
 import { readImageArchitecture } from "./docker/engine.ts";
 import { watchInterruptions } from "./interruption-watch.ts";
-import { locateConf } from "./services/node/node-layout.ts";
-import { chooseNodeFamily } from "./services/node/node-image.ts";
 import { findUnconfiguredImages } from "./services/stack-images.ts";
 import { ImageDependenciesError, installImageDependencies } from "./images/image-dependencies.ts";
 import { createStackEngine, listUnready } from "./not-ready.ts";
@@ -33,8 +31,6 @@ const notReady = listUnready(config, { prefix, deployed: healthy });
 const outputs = config.target === "docker" ? buildDockerOutputs(config) : buildKubernetesOutputs(config);
 const grafana = buildGrafanaOutput(config, { prefix, secret: deploymentSecret });
 const watchedAtPreview = await watch.end();
-const nodeConf = config.nodeImage === undefined ? undefined : locateConf(chooseNodeFamily(config));
-if (nodeConf !== undefined) await watch.warnOfNewConfPath(`${prefix}-node`);
 
 /** The stack's outputs. Undefined ones are omitted: Pulumi would warn about them on each update. */
 export default {
@@ -47,8 +43,6 @@ export default {
   ...(notReady === undefined ? {} : { notReady }),
   /** Names of the resources that the next preview watches. */
   watchedAtPreview,
-  /** Path of a real node's node.conf in its container. Earlier releases stored the file with the programs and did not have this output. */
-  ...(nodeConf === undefined ? {} : { nodeConf }),
 };
 
 /**

@@ -17,7 +17,6 @@ it.each([
   await runtime.setMocks(mocks, "gatehouse", "test", preview, "organization");
   await runtime.runInPulumiStack(async () => {
     const watch = watchInterruptions({ project: "gatehouse", stack: "test" });
-    await watch.warnOfNewConfPath("gh-node");
     expect(await watch.end()).toEqual([]);
     return {};
   });

@@ -11,7 +11,6 @@ import { hash } from "node:crypto";
 import { z } from "zod";
 import {
   findUpdateInterruption,
-  describeMovedConf,
   describeRemoval,
   describeReplacement,
   findServiceOfLive,
@@ -23,15 +22,10 @@ import {
 /** Output that lists the resources to watch in the stack's next preview. */
 export const watchedOutput = "watchedAtPreview";
 
-/** Output that contains the path of a real node's node.conf. */
-const nodeConfOutput = "nodeConf";
-
 /** The watch during one run of the program. */
 export type InterruptionWatch = Readonly<{
   /** Call this after registering every resource. Reports removed resources and returns the value of {@link watchedOutput}. */
   end: () => Promise<readonly string[]>;
-  /** Reports, on preview, what happens to the node.conf of a real node that an earlier release deployed. */
-  warnOfNewConfPath: (node: string) => Promise<void>;
 }>;
 
 /** Output that contains digests of the settings and files that a stack gave its services (`Gatehouse.configuration`). */
@@ -73,11 +67,6 @@ export function watchInterruptions({
     return { props, opts: { ...opts, hooks } };
   });
   return {
-    warnOfNewConfPath: async (node) => {
-      const published = await readOutput(nodeConfOutput);
-      const notice = describeMovedConf({ node, deployed: await deployed, published });
-      if (runtime.isDryRun() && notice !== undefined) await log.warn(notice);
-    },
     end: async () => {
       const gone = (await deployed).filter((name) => !watched.includes(name));
       const notices = gone.flatMap((name) => describeRemoval(name) ?? []);

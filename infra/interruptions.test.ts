@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
 import {
   findUpdateInterruption,
-  describeMovedConf,
   describeRemoval,
   describeReplacement,
   findWatched,
   type Notice,
+  type Watched,
 } from "./interruptions.ts";
 
 const inputs = (image: string, replicas = 1) => ({
@@ -44,177 +44,170 @@ describe("what a preview watches over", () => {
 });
 
 const inputsBy = (image: string, type: string) => ({ spec: { ...inputs(image).spec, strategy: { type } } });
-const ofDeployment = (type: string, service = "facilitator") =>
+const ofDeployment = (service: string, was: string, is: string) =>
   findUpdateInterruption("kubernetes:apps/v1:Deployment", `gh-${service}`, {
-    before: inputsBy("a", type),
-    after: inputsBy("b", type),
+    before: inputsBy("a", was),
+    after: inputsBy("b", is),
   });
-
+const ofNode = (after: unknown) => findUpdateInterruption(statefulSet, "gh-node", { before: inputs("a"), after });
 const bounds = (minReplicas: number, maxReplicas: number) => ({ spec: { minReplicas, maxReplicas } });
 const scale = (before: object, after: object) =>
   findUpdateInterruption("kubernetes:autoscaling/v2:HorizontalPodAutoscaler", "gh-facilitator", { before, after });
 
-it("says of a ledger that moves from the database to a file how to keep a second pod from it", () => {
-  const notice = findUpdateInterruption("kubernetes:apps/v1:Deployment", "gh-facilitator", {
-    before: inputsBy("a", "RollingUpdate"),
-    after: inputsBy("b", "Recreate"),
-  });
-  expect(notice?.text).toMatch(
-    /its ledger is on a volume.* run `kubectl delete horizontalpodautoscaler facilitator` first\.$/,
-  );
-});
-
-it("says of another number of pods how many there will be, and nothing where it stays", () => {
-  expect(scale(bounds(2, 6), bounds(3, 3))).toEqual({
-    level: "info",
-    text: "gh-facilitator would have 3 pods instead of 2 to 6 pods: pods are started or stopped, and the others keep serving.",
-  });
-  expect(scale(bounds(2, 6), bounds(2, 6))).toBeUndefined();
-});
-
-/** The text of a warning; undefined for an info message. */
-const warned = (notice: Notice | undefined) => (notice?.level === "warn" ? notice.text : undefined);
-
-describe("what it says", () => {
-  it("of a service's container: what is away, for about how long, and that the node runs on", () => {
-    expect(warned(describeReplacement("service", "gh-sidecar", { type: container }))).toMatch(
-      /^gh-sidecar would be replaced: the gateway is down.* about 10 s.*The node keeps running/,
-    );
-    expect(warned(describeReplacement("service", "gh-resource-server", { type: container }))).toContain(
-      "nothing is sold",
-    );
-  });
-
-  const secret = "kubernetes:core/v1:Secret";
-  const brought = (...files: readonly string[]) => [
-    describeReplacement("live", "gh-sidecar-live", { type: container, changedFiles: files }),
-    findUpdateInterruption(secret, "gh-sidecar-live", {
-      before: { stringData: { "policy.json5": "a", "settings.json5": "a" } },
-      after: {
-        stringData: {
-          "policy.json5": "a",
-          "settings.json5": "a",
-          ...Object.fromEntries(files.map((file) => [file, "b"])),
-        },
+const secret = "kubernetes:core/v1:Secret";
+const replaced = (what: Watched, name: string, changedFiles?: readonly string[]) =>
+  describeReplacement(what, name, { type: container, changedFiles });
+const updated = (name: string, ...changed: readonly string[]) =>
+  findUpdateInterruption(secret, name, {
+    before: { stringData: { "policy.json5": "a", "settings.json5": "a" } },
+    after: {
+      stringData: {
+        "policy.json5": "a",
+        "settings.json5": "a",
+        ...Object.fromEntries(changed.map((file) => [file, "b"])),
       },
-    }),
-  ];
-
-  it("of files that a service reads while it runs: that nothing stops", () => {
-    for (const file of ["policy", "api-keys"]) {
-      for (const notice of brought(`${file}.json5`)) {
-        expect(notice?.level).toBe("info");
-        expect(notice?.text).toMatch(
-          new RegExp(`^gh-sidecar-live delivers a new ${file}\\.json5, which .*nothing stops, and no request`),
-        );
-      }
-    }
+    },
   });
+const settings = "settings.json5";
+const sockets = "No request fails; WebSockets are closed once with 1001";
+const hotRestart = `delivers a new ${settings}, which hot-restarts the sidecar`;
 
-  it("of settings by which the sidecar is handed over: that no request fails, and what becomes of WebSockets", () => {
-    for (const files of [["settings.json5"], ["policy.json5", "settings.json5"]]) {
-      for (const notice of brought(...files)) {
-        expect(notice?.level).toBe("info");
-        expect(notice?.text).toContain(`delivers a new ${files.join(", ")}, which hot-restarts the sidecar`);
-        expect(notice?.text).toMatch(/No request fails; WebSockets are closed once with 1001/);
-      }
-    }
-  });
+type Described = readonly [what: string, notice: Notice | undefined, level: Notice["level"], ...texts: string[]];
 
-  it("of settings by which the facilitator or the resource server is handed over: that no request fails", () => {
-    for (const [service, said] of [
-      ["facilitator", "hot-restarts the facilitator"],
-      ["resource-server", "hot-restarts the resource server"],
-    ] as const) {
-      const changedFiles = ["settings.json5"];
-      const notice = describeReplacement("live", `gh-${service}-live`, { type: container, changedFiles });
-      expect(notice?.level).toBe("info");
-      expect(notice?.text).toContain(`delivers a new settings.json5, which ${said}`);
-      expect(notice?.text).toMatch(/No request fails;/);
-      expect(notice?.text).not.toContain("WebSockets");
-    }
-  });
+const described: readonly Described[] = [
+  [
+    "a replaced service, without the node",
+    replaced("service", "gh-sidecar"),
+    "warn",
+    "gh-sidecar would be replaced: the gateway is down",
+    "about 10 s",
+    "The node keeps running",
+  ],
+  ["another replaced service", replaced("service", "gh-resource-server"), "warn", "nothing is sold"],
+  [
+    "a replaced node",
+    replaced("node", "gh-node"),
+    "warn",
+    "gh-node would be replaced: the node stops",
+    "Its data stays on its volume",
+    "undo that change",
+  ],
+  [
+    "a replaced volume",
+    describeReplacement("data", "gh-node-workspace", { type: "docker:index/volume:Volume" }),
+    "warn",
+    "gh-node-workspace would be replaced, and its content, chain data or a ledger, lost.",
+    "back up the data first",
+  ],
+  ...["policy.json5", "api-keys.json5"].flatMap((file) =>
+    [replaced("live", "gh-sidecar-live", [file]), updated("gh-sidecar-live", file)].map(
+      (notice) =>
+        [
+          `a new ${file}`,
+          notice,
+          "info",
+          `gh-sidecar-live delivers a new ${file}, which is hot-reloaded: nothing stops, and no request`,
+        ] as const,
+    ),
+  ),
+  ["new settings on Docker", replaced("live", "gh-sidecar-live", [settings]), "info", hotRestart, sockets],
+  ["new settings on Kubernetes", updated("gh-sidecar-live", settings), "info", hotRestart, sockets],
+  [
+    "a new policy with new settings",
+    updated("gh-sidecar-live", "policy.json5", settings),
+    "info",
+    `delivers a new policy.json5, ${settings}, which hot-restarts the sidecar`,
+  ],
+  [
+    "new settings of the facilitator",
+    replaced("live", "gh-facilitator-live", [settings]),
+    "info",
+    "which hot-restarts the facilitator: a new process accepts requests before the old one exits. No request fails; settlements",
+  ],
+  [
+    "new settings of the resource server",
+    replaced("live", "gh-resource-server-live", [settings]),
+    "info",
+    "which hot-restarts the resource server: a new process accepts requests before the old one exits. No request fails; the old",
+  ],
+  ...[replaced("secrets", "gh-sidecar-secrets"), updated("gh-sidecar-secrets")].map(
+    (notice) =>
+      [
+        "secrets",
+        notice,
+        "info",
+        "gh-sidecar-secrets updates the sidecar's secrets; a changed one hot-restarts",
+        sockets,
+      ] as const,
+  ),
+  ...[replaced("live", "gh-sidecar-live"), updated("gh-sidecar-live")].map(
+    (notice) => ["unknown changes", notice, "info", "nothing stops", `${settings} hot-restarts`] as const,
+  ),
+  [
+    "a rolled Deployment",
+    ofDeployment("facilitator", "RollingUpdate", "RollingUpdate"),
+    "info",
+    "a new pod is ready before an old one stops",
+  ],
+  [
+    "a Deployment with its ledger on a volume",
+    ofDeployment("facilitator", "Recreate", "Recreate"),
+    "warn",
+    "gh-facilitator would recreate its pod because of spec.template",
+    "payments get 503",
+    "because its ledger is on a volume. With databaseUrl",
+  ],
+  [
+    "a ledger that moves from the database to a file",
+    ofDeployment("facilitator", "RollingUpdate", "Recreate"),
+    "warn",
+    "its ledger is on a volume.",
+    "run `kubectl delete horizontalpodautoscaler facilitator` first.",
+  ],
+  [
+    "a Deployment with another volume",
+    ofDeployment("pushgateway", "Recreate", "Recreate"),
+    "warn",
+    "the node's metrics are missing",
+    "because only one pod at a time can mount its volume.",
+  ],
+  [
+    "another number of pods",
+    scale(bounds(2, 6), bounds(3, 3)),
+    "info",
+    "gh-facilitator would have 3 pods instead of 2 to 6 pods: pods are started or stopped, and the others keep serving.",
+  ],
+  [
+    "a changed pod template of the node",
+    ofNode(inputs("b")),
+    "warn",
+    "gh-node would recreate its pod because of spec.template.spec.containers[0].image: the node stops",
+  ],
+  ["an unknown pod template", ofNode({ spec: { template: undefined } }), "warn", "because of spec.template:"],
+];
 
-  it("of the sidecar's secrets: that a changed one hands it over, and no request fails", () => {
-    const found = [
-      describeReplacement("secrets", "gh-sidecar-secrets", { type: container }),
-      findUpdateInterruption(secret, "gh-sidecar-secrets", { before: {}, after: {} }),
-    ];
-    for (const notice of found) {
-      expect(notice).toMatchObject({
-        level: "info",
-        text: expect.stringMatching(/^gh-sidecar-secrets updates .* hot-restarts the sidecar: .*No request fails/),
-      });
-    }
-  });
+it.each(described.map((row) => [row[0], row] as const))(
+  "describes the effects of %s",
+  (_, [, notice, level, ...texts]) => {
+    expect(notice?.level).toBe(level);
+    for (const text of texts) expect(notice?.text).toContain(text);
+  },
+);
 
-  it("of files of which nobody knows what changed in them: both", () => {
-    const found = [
-      describeReplacement("live", "gh-sidecar-live", { type: container }),
-      findUpdateInterruption(secret, "gh-sidecar-live", { before: {}, after: {} }),
-    ];
-    for (const notice of found) {
-      expect(notice).toMatchObject({
-        level: "info",
-        text: expect.stringMatching(/nothing stops.*settings\.json5 hot-restarts/),
-      });
-    }
-    expect(findUpdateInterruption(secret, "gh-sidecar-files", { before: {}, after: {} })).toBeUndefined();
-  });
-
-  it("of a Deployment: that it is rolled, or away where its ledger is on a volume", () => {
-    expect(ofDeployment("RollingUpdate")).toMatchObject({
-      level: "info",
-      text: expect.stringContaining("a new pod is ready before an old one stops"),
-    });
-    expect(warned(ofDeployment("Recreate"))).toMatch(
-      /^gh-facilitator would recreate its pod because of .*: payments get 503.* its ledger .*databaseUrl/,
-    );
-    const ofPushgateway = warned(ofDeployment("Recreate", "pushgateway"));
-    expect(ofPushgateway).toMatch(
-      /: the node's metrics are missing .*, because only one pod at a time can mount its volume\.$/,
-    );
-  });
-
-  it("of a replacement: what ends, what is kept, what to do", () => {
-    expect(warned(describeReplacement("node", "gh-node", { type: container }))).toMatch(
-      /^gh-node would be replaced: the node stops.*Its data stays on its volume.*undo that change/,
-    );
-    expect(warned(describeReplacement("data", "gh-node-workspace", { type: "docker:index/volume:Volume" }))).toMatch(
-      /^gh-node-workspace would be replaced, .* lost\. .*back up the data first/,
-    );
-  });
-
-  it("of what is in the program no more", () => {
-    expect(describeRemoval("gh-node")).toMatch(/^gh-node would be removed: the node stops and is not restarted/);
-    expect(describeRemoval("gh-facilitator-ledger")).toMatch(
-      /^gh-facilitator-ledger would be removed, .* lost, unless/,
-    );
-    expect(describeRemoval("gh-upstream")).toBeUndefined();
-  });
-
-  it("of a StatefulSet whose pod's template changes, with what changes in it", () => {
-    const found = (after: unknown) => findUpdateInterruption(statefulSet, "gh-node", { before: inputs("a"), after });
-    expect(warned(found(inputs("b")))).toMatch(
-      /^gh-node would recreate its pod because of spec\.template\.spec\.containers\[0\]\.image: the node stops/,
-    );
-    expect(found(inputs("a", 2))).toBeUndefined();
-    expect(found({ spec: { template: undefined } })?.text).toContain("because of spec.template:");
-  });
-
-  it("nothing of containers that are changed in place", () => {
-    const change = { before: { memory: 1 }, after: { memory: 2 } };
-    expect(findUpdateInterruption("docker:index/container:Container", "gh-node", change)).toBeUndefined();
-  });
+it.each([
+  ["an unchanged number of pods", scale(bounds(2, 6), bounds(2, 6))],
+  ["a changed replica count of the node's StatefulSet", ofNode(inputs("a", 2))],
+  ["files of which no change interrupts anything", updated("gh-sidecar-files")],
+  [
+    "a container that is changed in place",
+    findUpdateInterruption(container, "gh-node", { before: { memory: 1 }, after: { memory: 2 } }),
+  ],
+])("says nothing of %s", (_, notice) => {
+  expect(notice).toBeUndefined();
 });
 
-describe("a stack of a release whose node ran from its volume", () => {
-  const node = "gh-node";
-
-  it("learns once, before its node.conf moves, that nothing of it is lost", () => {
-    const notice = describeMovedConf({ node, deployed: [node], published: undefined });
-    expect(notice).toContain("the old file stays but is no longer read. Chain data stays in place");
-    expect(describeMovedConf({ node, deployed: [], published: undefined })).toBeUndefined();
-    expect(describeMovedConf({ node, deployed: [node], published: "/data/conf/node.conf" })).toBeUndefined();
-  });
+it("warns of removed nodes and data, and of nothing else", () => {
+  expect(describeRemoval("gh-node")).toMatch(/^gh-node would be removed: the node stops and is not restarted/);
+  expect(describeRemoval("gh-facilitator-ledger")).toMatch(/^gh-facilitator-ledger would be removed, .* lost, unless/);
+  expect(describeRemoval("gh-upstream")).toBeUndefined();
 });

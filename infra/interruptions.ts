@@ -67,17 +67,17 @@ export function describeReplacement(
   if (what !== "node" && what !== "data" && type !== containerType) return undefined;
   switch (what) {
     case "node":
-      return buildWarning(
+      return warn(
         `${name} would be replaced: the node stops, for which it has 300 s, and is started again; until then, the gateway has no node. ` +
           "Its data stays on its volume, unless that is also listed here. Pulumi shows next to `replace` which properties force it; undo that change, or schedule it.",
       );
     case "data":
-      return buildWarning(
+      return warn(
         `${name} would be replaced, and its content, chain data or a ledger, lost. Undo the change that Pulumi shows next to ` +
           "`replace`, or back up the data first.",
       );
     case "service":
-      return buildWarning(
+      return warn(
         `${name} would be replaced: ${describeAbsence(name)} from its stop until the new one has started, about 10 s, longer on a loaded host: ` +
           "only one container at a time can have its name and ports. The node keeps running, unless it is also listed here.",
       );
@@ -108,31 +108,21 @@ function describeHandOver(service: string): string {
 
 /** Does not list individual secrets: it is known only that the resource contains secrets, and on Docker another image redelivers unchanged ones. */
 function describeNewSecrets(name: string): Notice {
-  return {
-    level: "info",
-    text: `${name} updates the sidecar's secrets; a changed one ${describeHandOver("sidecar")}.`,
-  };
+  return inform(`${name} updates the sidecar's secrets; a changed one ${describeHandOver("sidecar")}.`);
 }
 
 function describeNewFiles(name: string, changed: readonly string[] | undefined): Notice {
   const read = "hot-reloaded: nothing stops, and no request fails";
   const handed = describeHandOver(findServiceOfLive(name) ?? "");
   if (changed === undefined) {
-    return {
-      level: "info",
-      text: `${name} delivers new files: a policy, API keys or routes are ${read}; ${handingOver} ${handed}.`,
-    };
+    return inform(`${name} delivers new files: a policy, API keys or routes are ${read}; ${handingOver} ${handed}.`);
   }
   const isHandedOver = changed.includes(handingOver);
-  return {
-    level: "info",
-    text: `${name} delivers a new ${changed.join(", ")}, which ${isHandedOver ? handed : `is ${read}`}.`,
-  };
+  return inform(`${name} delivers a new ${changed.join(", ")}, which ${isHandedOver ? handed : `is ${read}`}.`);
 }
 
-function buildWarning(text: string): Notice {
-  return { level: "warn", text };
-}
+const warn = (text: string): Notice => ({ level: "warn", text });
+const inform = (text: string): Notice => ({ level: "info", text });
 
 /** Returns what an in-place update interrupts: a StatefulSet or Deployment recreates its pods only when the pod template changes. */
 export function findUpdateInterruption(
@@ -143,18 +133,22 @@ export function findUpdateInterruption(
   const what = findWatched(type, name);
   if (what === "secrets" && type !== containerType) return describeNewSecrets(name);
   if (what === "live" && type !== containerType) {
-    const changed = listChangedPaths(getProperty(before, "stringData"), getProperty(after, "stringData"), "");
+    const changed = listChangedPaths(getAt(before, "stringData"), getAt(after, "stringData"), "");
     const files = liveFiles.filter((file) => changed.some((path) => path.endsWith(`.${file}`)));
     return describeNewFiles(name, files.length === 0 ? undefined : files);
   }
   if (type === autoscalerType) return describeScaling(name, formatBounds(before), formatBounds(after));
   if (type !== "kubernetes:apps/v1:StatefulSet" && type !== deploymentType) return undefined;
-  const changed = listChangedPaths(findPodTemplate(before), findPodTemplate(after), "spec.template");
+  const changed = listChangedPaths(
+    getAt(before, "spec", "template"),
+    getAt(after, "spec", "template"),
+    "spec.template",
+  );
   if (changed.length === 0) return undefined;
   const more = changed.length > shownPaths ? ` and ${changed.length - shownPaths} more` : "";
   const because = `because of ${changed.slice(0, shownPaths).join(", ")}${more}`;
   if (type === deploymentType) return describeRenewal(name, because, [before, after].map(isRecreated));
-  return buildWarning(
+  return warn(
     `${name} would recreate its pod ${because}: the node stops, for which it has ` +
       "300 s, and is started again; until then, the gateway has no node. Its data stays on its volume. Undo that change, or schedule it.",
   );
@@ -162,23 +156,19 @@ export function findUpdateInterruption(
 
 function describeScaling(name: string, before: string, after: string): Notice | undefined {
   if (before === after) return undefined;
-  const text = `${name} would have ${after} instead of ${before}: pods are started or stopped, and the others keep serving.`;
-  return { level: "info", text };
+  return inform(
+    `${name} would have ${after} instead of ${before}: pods are started or stopped, and the others keep serving.`,
+  );
 }
 
 function formatBounds(inputs: unknown): string {
-  const bounds = ["minReplicas", "maxReplicas"].map((key) => getProperty(getProperty(inputs, "spec"), key));
+  const bounds = ["minReplicas", "maxReplicas"].map((key) => getAt(inputs, "spec", key));
   return `${[...new Set(bounds)].join(" to ")} pods`;
 }
 
 /** Describes the replacement of a Deployment's pods. Without a volume, the new pod starts before the old one exits; with a volume, it can't. */
 function describeRenewal(name: string, because: string, [was, is]: readonly boolean[]): Notice {
-  if (is !== true) {
-    return {
-      level: "info",
-      text: `${name} would be rolled ${because}: a new pod is ready before an old one stops.`,
-    };
-  }
+  if (is !== true) return inform(`${name} would be rolled ${because}: a new pod is ready before an old one stops.`);
   const service = findByEnd(name, missed);
   // Pulumi deletes removed resources last.
   const before =
@@ -189,17 +179,13 @@ function describeRenewal(name: string, because: string, [was, is]: readonly bool
     service?.row.keeps === "ledger"
       ? "because its ledger is on a volume. With databaseUrl it would be rolled."
       : "because only one pod at a time can mount its volume.";
-  return buildWarning(
+  return warn(
     `${name} would recreate its pod ${because}: ${describeAbsence(name)} from its stop until the new one is ready, ${why}${before}`,
   );
 }
 
 function isRecreated(inputs: unknown): boolean {
-  return getProperty(getProperty(getProperty(inputs, "spec"), "strategy"), "type") === "Recreate";
-}
-
-function findPodTemplate(inputs: unknown): unknown {
-  return getProperty(getProperty(inputs, "spec"), "template");
+  return getAt(inputs, "spec", "strategy", "type") === "Recreate";
 }
 
 /** Lists the paths at which two values differ; a value that is unknown until the update differs from every other value. */
@@ -208,27 +194,12 @@ function listChangedPaths(before: unknown, after: unknown, path: string): readon
   if (typeof before !== "object" || typeof after !== "object" || before === null || after === null) return [path];
   const keys = [...new Set([...Object.keys(before), ...Object.keys(after)])];
   const inner = (key: string) => (Array.isArray(before) ? `${path}[${key}]` : `${path}.${key}`);
-  return keys.flatMap((key) => listChangedPaths(getProperty(before, key), getProperty(after, key), inner(key)));
+  return keys.flatMap((key) => listChangedPaths(getAt(before, key), getAt(after, key), inner(key)));
 }
 
-function getProperty(value: unknown, key: string): unknown {
-  return typeof value === "object" && value !== null ? (value as Readonly<Record<string, unknown>>)[key] : undefined;
-}
-
-/**
- * Describes the move of node.conf for a stack whose real node still stores it on the same volume as its programs and chain data.
- *
- * @param published output of the stack's last update that contains the path of node.conf; earlier releases had no such output.
- */
-export function describeMovedConf({
-  node,
-  deployed,
-  published,
-}: Readonly<{ node: string; deployed: readonly string[]; published: unknown }>) {
-  if (published !== undefined || !deployed.includes(node)) return undefined;
-  return (
-    `${node} has its binaries and node.conf on the same volume as its chain data. From this update, it runs its image's binaries, ` +
-    "and its node.conf is copied to the directory conf of that volume; the old file stays but is no longer read. Chain data stays in place. " +
-    "Its keys come from domainKey and stabilizingKey, from nodeKeysSecret or from nodeKeysDirectory, no longer from the volume."
+function getAt(value: unknown, ...path: readonly string[]): unknown {
+  return path.reduce<unknown>(
+    (found, key) => (typeof found === "object" && found !== null ? (found as Record<string, unknown>)[key] : undefined),
+    value,
   );
 }
