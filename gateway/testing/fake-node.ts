@@ -3,6 +3,7 @@ import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
 import { WebSocketServer, type WebSocket } from "ws";
 import { pause } from "#daemon/time.ts";
+import { formatResultResponse } from "../json-rpc/read-answer.ts";
 import { splitElements } from "../json-rpc/read-object.ts";
 import { respondBatchTooLarge, gethLimits, joinAsGeth, readAsGeth, sendAsGeth, type HttpLimits } from "./geth-http.ts";
 
@@ -25,6 +26,8 @@ export type FakeNode = AsyncDisposable &
     webSocketUrl: string;
     requests: NodeRequest[];
     answer: (behaviour: NodeBehaviour) => void;
+    /** Answers calls from now on only when told to, with this result; other methods than these get "0x1" at once. Returns what ends each call. */
+    hold: (result?: unknown, isHeld?: (method: string) => boolean) => (() => void)[];
     /** Number of calls in each received batch, whatever the outcome. */
     batches: number[];
     /** Sets how batches are processed from now on; undefined means like geth. */
@@ -92,16 +95,11 @@ export async function startFakeNode(given: Partial<HttpLimits> = {}): Promise<Fa
     httpUrl: `http://127.0.0.1:${port}`,
     webSocketUrl: `ws://127.0.0.1:${port}`,
     requests,
-    answer: (behaviour) => {
-      state.behaviour = behaviour;
-    },
+    answer: (behaviour) => void (state.behaviour = behaviour),
+    hold: (result, isHeld) => holdCalls(state, result, isHeld),
     batches,
-    answerBatches: (habit) => {
-      state.batchHabit = habit;
-    },
-    delay: (ms) => {
-      state.delayMs = ms;
-    },
+    answerBatches: (habit) => void (state.batchHabit = habit),
+    delay: (ms) => void (state.delayMs = ms),
     newHead: (number, hash, fields) => {
       state.head = { ...buildBlock(number, hash, chain.get(number - 1)?.hash), ...fields };
       chain.set(number, state.head);
@@ -111,9 +109,7 @@ export async function startFakeNode(given: Partial<HttpLimits> = {}): Promise<Fa
     newLog: (log) => link.notify("logs", log),
     subscriptions: link.subscriptions,
     cutLink: link.cut,
-    takeCalls: (taken) => {
-      state.isTaking = taken;
-    },
+    takeCalls: (taken) => void (state.isTaking = taken),
     refusedCalls: () => state.refused,
     takeLinks: link.take,
     takeUpgrade: link.takeUpgrade,
@@ -123,6 +119,16 @@ export async function startFakeNode(given: Partial<HttpLimits> = {}): Promise<Fa
       await new Promise((resolve) => server.close(resolve));
     },
   };
+}
+
+function holdCalls(state: State, result: unknown = "0x1", isHeld: (method: string) => boolean = () => true) {
+  const ends: (() => void)[] = [];
+  state.behaviour = ({ method, raw }, response) => {
+    if (!isHeld(method)) return "0x1";
+    ends.push(() => response.end(formatResultResponse(readId(raw), JSON.stringify(result))));
+    return byHand;
+  };
+  return ends;
 }
 
 type Answering = Readonly<{
@@ -143,7 +149,7 @@ function createBodyAnswer({ state, httpLimits, builtIn, requests, batches }: Ans
     const own = builtIn(call.method, call.params);
     if (own === undefined) requests.push(call);
     const result = own ?? state.behaviour(call, response);
-    return result === byHand ? byHand : `{"jsonrpc":"2.0","id":${readId(raw)},"result":${JSON.stringify(result)}}`;
+    return result === byHand ? byHand : formatResultResponse(readId(raw), JSON.stringify(result));
   };
   const batch = (raws: readonly string[], response: ServerResponse) => {
     batches.push(raws.length);

@@ -11,7 +11,13 @@ import { gatewaySection, type GatewaySettings } from "../settings/sections.ts";
 import { limitProcessConnections } from "#daemon/http/connections/connection-budget.ts";
 
 /** A gateway under test, with its metrics. */
-export type TestGateway = Gateway & Readonly<{ url: string; metrics: Registry }>;
+export type TestGateway = Gateway &
+  Readonly<{
+    url: string;
+    metrics: Registry;
+    /** Waits until the metrics contain this text. */
+    shows: (text: string) => Promise<unknown>;
+  }>;
 
 /** Builds settings that use free ports. */
 export function testSettings(given: Record<string, object | string> = {}): GatewaySettings {
@@ -69,7 +75,9 @@ export async function startTestGateway(
     pause: wait,
   });
   await until("the gateway knows the head", generousMs, () => gateway.readiness().ok);
-  return { ...gateway, url: gateway.urls["public"] ?? gateway.urls["private"] ?? "", metrics };
+  const shows = (text: string) =>
+    until(`the metrics show ${text}`, generousMs, async () => (await metrics.metrics()).includes(text));
+  return { ...gateway, url: gateway.urls["public"] ?? gateway.urls["private"] ?? "", metrics, shows };
 }
 
 /** Posts a body and returns the response. */

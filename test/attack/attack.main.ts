@@ -4,7 +4,7 @@ import { attackSidecar, type Phase } from "./attack-run.ts";
 import { startLocalSidecar } from "./attacked-sidecar.ts";
 import { attackMarket } from "./payments/market-run.ts";
 import { startMarket } from "./payments/market.ts";
-import { printVerdicts } from "./verdict.ts";
+import { printVerdicts, showPhase } from "./verdict.ts";
 
 /**
  * Attacks a sidecar of this checkout, or with `--payments` a facilitator and a resource server, without a container:
@@ -18,21 +18,7 @@ const { values } = parseArgs({
   },
 });
 
-const show = ({ attack, reached, requests, p99Ms, worstMs, controlP99Ms, failures, told, memoryMiB }: Phase) => {
-  print(attack, [
-    {
-      reached,
-      requests,
-      "p99 ms": p99Ms,
-      "worst ms": worstMs,
-      "control p99 ms": controlP99Ms,
-      failed: failures.length,
-      memoryMiB,
-    },
-    ...[...new Set(failures)].slice(0, 3).map((failure) => ({ failure })),
-    ...told.slice(0, 5).map((said) => ({ said })),
-  ]);
-};
+const show = (phase: Phase) => void process.stdout.write(`${showPhase(phase)}\n`);
 const only = values.only?.split(",");
 const options = { seconds: Number(values.seconds), only };
 const report = values.payments ? await attackPayments() : await attackSidecar(options, startLocalSidecar, show);

@@ -38,18 +38,29 @@ const confinement: readonly string[] = [
 export const startWithinMs = 120_000;
 
 /** Starts a sidecar from this checkout, as {@link startLocally} does. */
-export async function startLocalSidecar(nodePort: number): Promise<AttackedSidecar> {
+export function startLocalSidecar(nodePort: number): Promise<AttackedSidecar> {
+  return startSidecar(nodePort, (folder, env) => startLocally("sidecar", env(folder)));
+}
+
+/** Starts a sidecar from its image, confined as in the deployment, on the host's network. */
+export function startContainedSidecar(image: string, nodePort: number): Promise<AttackedSidecar> {
+  return startSidecar(nodePort, (folder, env) => startContained(image, "sidecar", { folder, env: env("/data") }));
+}
+
+type StartSidecar = (
+  folder: string,
+  env: (directory: string) => Readonly<Record<string, string>>,
+) => Promise<AttackedService>;
+
+async function startSidecar(nodePort: number, start: StartSidecar): Promise<AttackedSidecar> {
   await using starting = new AsyncDisposableStack();
   const { env, gatewayPort, statusPort, workspace } = await prepare(nodePort);
   starting.use(workspace);
-  const service = starting.use(await startLocally("sidecar", env(workspace.directory)));
+  const { memory, ends } = starting.use(await start(workspace.directory, env));
+  const statusUrl = `http://127.0.0.1:${statusPort}`;
+  await until("the sidecar answers", startWithinMs, () => fetch(`${statusUrl}/livez`).then(({ ok }) => ok));
   const resources = starting.move();
-  return {
-    ...service,
-    gatewayPort,
-    statusUrl: `http://127.0.0.1:${statusPort}`,
-    [Symbol.asyncDispose]: () => resources.disposeAsync(),
-  };
+  return { memory, ends, gatewayPort, statusUrl, [Symbol.asyncDispose]: () => resources.disposeAsync() };
 }
 
 /** A service under attack. */
@@ -85,27 +96,6 @@ export async function startContained(
   const options = [...confinement, `--volume=${folder}:/data`, "--volume=/var/lib/gatehouse", ...environment];
   const container = await startContainer({ image, command: [service], options });
   return { ...readContainer(container), [Symbol.asyncDispose]: () => container[Symbol.asyncDispose]() };
-}
-
-/** Starts a sidecar from its image, confined as in the deployment, on the host's network. */
-export async function startContainedSidecar(image: string, nodePort: number): Promise<AttackedSidecar> {
-  await using starting = new AsyncDisposableStack();
-  const { env, gatewayPort, statusPort, workspace } = await prepare(nodePort);
-  starting.use(workspace);
-  const service = starting.use(
-    await startContained(image, "sidecar", { folder: workspace.directory, env: env("/data") }),
-  );
-  const statusUrl = `http://127.0.0.1:${statusPort}`;
-  await until("the sidecar in its container answers", startWithinMs, () =>
-    fetch(`${statusUrl}/livez`).then(({ ok }) => ok),
-  );
-  const resources = starting.move();
-  return {
-    ...service,
-    gatewayPort,
-    statusUrl,
-    [Symbol.asyncDispose]: () => resources.disposeAsync(),
-  };
 }
 
 /** Reads the memory of a container's service, and the number of its exits. */

@@ -92,9 +92,7 @@ it("a client of the gateway gets the same from a node whose connection was cut a
     { httpUrl: node.rpc.httpUrl, webSocketUrl: way.url },
     { webSocket: { reconnectMs: 50 } },
   );
-  await until("the gateway follows the node", generousMs, async () =>
-    (await gateway.metrics.metrics()).includes("gatehouse_gateway_upstream_subscriptions 1"),
-  );
+  await gateway.shows("gatehouse_gateway_upstream_subscriptions 1");
   using direct = await follow(node.rpc.webSocketUrl, contract);
   using through = await follow(gateway.url.replace("http", "ws"), contract);
   const data: Hex = `0x${"22".repeat(32)}`;

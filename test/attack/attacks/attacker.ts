@@ -69,59 +69,31 @@ export function waitUntilClosed(socket: Socket, withinMs: number): Promise<void>
 /**
  * Posts bodies over kept-alive connections from this many addresses, one at a time on each, and reads the responses.
  */
-export function createPoster({ host, port }: Target, signal: AbortSignal, addresses: number) {
+export function createPoster(target: Target, signal: AbortSignal, addresses: number) {
   const agents = new Map<number, Agent>();
-  const getAgent = (attacker: number) => {
+  signal.addEventListener("abort", () => agents.forEach((agent) => agent.destroy()), { once: true });
+  return (attacker: number, body: Buffer | string): Promise<number> => {
     const agent = agents.get(attacker) ?? new Agent({ keepAlive: true, maxSockets: 1 });
     agents.set(attacker, agent);
-    return agent;
+    return postFrom(target, "/", attacker % addresses, body, signal, agent);
   };
-  signal.addEventListener("abort", () => agents.forEach((agent) => agent.destroy()), { once: true });
-  return (attacker: number, body: Buffer | string): Promise<number> =>
-    new Promise((resolve, reject) => {
-      const sent = httpRequest(
-        {
-          host,
-          port,
-          method: "POST",
-          agent: getAgent(attacker),
-          localAddress: formatAttackerAddress(attacker % addresses),
-          headers: { "Content-Type": "application/json", "Content-Length": Buffer.byteLength(body) },
-          timeout: answerTimeoutMs,
-          signal,
-        },
-        (response) => {
-          countReached();
-          response.on("end", () => resolve(response.statusCode ?? 0));
-          response.on("error", reject);
-          response.resume();
-        },
-      );
-      sent.on("error", reject);
-      sent.on("timeout", () => sent.destroy(new Error("timeout")));
-      sent.end(body);
-    });
 }
 
-/** Posts JSON to a path over a new connection, and reads the response. */
-export function postFrom({ host, port }: Target, path: string, attacker: number, body: string, signal: AbortSignal) {
-  return new Promise<void>((resolve, reject) => {
+/** Posts JSON to a path, by default over a new connection, and reads the response; returns its status. */
+export function postFrom(
+  { host, port }: Target,
+  path: string,
+  attacker: number,
+  body: Buffer | string,
+  signal: AbortSignal,
+  agent: Agent | false = false,
+): Promise<number> {
+  return new Promise((resolve, reject) => {
     const headers = { "Content-Type": "application/json", "Content-Length": Buffer.byteLength(body) };
-    const localAddress = formatAttackerAddress(attacker);
-    const options = {
-      host,
-      port,
-      path,
-      method: "POST",
-      headers,
-      localAddress,
-      agent: false,
-      timeout: answerTimeoutMs,
-      signal,
-    };
-    const sent = httpRequest(options, (response) => {
+    const own = { localAddress: formatAttackerAddress(attacker), agent, timeout: answerTimeoutMs, signal };
+    const sent = httpRequest({ host, port, path, method: "POST", headers, ...own }, (response) => {
       countReached();
-      response.on("end", resolve);
+      response.on("end", () => resolve(response.statusCode ?? 0));
       response.on("error", reject);
       response.resume();
     });

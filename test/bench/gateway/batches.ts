@@ -1,9 +1,9 @@
-import { startAnvilAndGateway } from "./anvil.ts";
+import { againstAnvil, startAnvilAndGateway } from "./anvil.ts";
 import type { BenchProcess } from "./proxies.ts";
-import { measureInRounds, computeRatio } from "./rounds.ts";
+import { measureInRounds } from "./rounds.ts";
 import type { Surroundings } from "./surroundings.ts";
-import { print, type Figure } from "./table.ts";
-import { drive, createRow, type LoadResult } from "./wrk.ts";
+import type { Figure } from "./table.ts";
+import { drive, rate } from "./wrk.ts";
 
 const batchCalls = 100;
 
@@ -42,16 +42,12 @@ export async function measureBatches(surroundings: Surroundings): Promise<readon
   const measured = async (around: Surroundings): Promise<Figure> => {
     const batches = ({ url, pid }: BenchProcess) => drive({ url, pid, script: batchScript, ...around });
     await batches(gateway);
-    const many = await measureInRounds(around.rounds, { bare: () => batches(anvil), fronted: () => batches(gateway) });
     const what = `batches of ${batchCalls} distinct calls, ${around.connections} at a time`;
-    print(what, [
-      ...many("bare").map((result) => createRow("bare anvil", result)),
-      ...many("fronted").map((result) => createRow("gateway in front of it", result)),
-    ]);
-    const figure = computeRatio(many("fronted"), many("bare"), rate);
-    return { what: `${what}: batches a second against bare anvil`, figure, target: { least: 0.8 } };
+    const many = await measureInRounds(what, around.rounds, {
+      "bare anvil": () => batches(anvil),
+      "gateway in front of it": () => batches(gateway),
+    });
+    return many.ratio(`${what}: batches a second against bare anvil`, againstAnvil, rate, { least: 0.8 });
   };
   return [await measured(surroundings), await measured({ ...surroundings, connections: 1 })];
 }
-
-const rate = ({ requestsPerSecond }: LoadResult) => requestsPerSecond;

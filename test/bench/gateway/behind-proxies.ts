@@ -2,10 +2,10 @@ import { findFreePorts } from "#daemon/testing/free-ports.ts";
 import { buildAnsweringNode, startAnsweringNode, type NodeResponses } from "./answering-node.ts";
 import { clientShapes, writeDistinctCalls } from "./client-shapes.ts";
 import { startNginxIngress, startNginxProxy, startUnsetNginx, type BenchProcess } from "./proxies.ts";
-import { measureInRounds, computeRatio } from "./rounds.ts";
+import { measureInRounds } from "./rounds.ts";
 import { startGatewayProcess, type Surroundings } from "./surroundings.ts";
-import { print, type Figure } from "./table.ts";
-import { cpu, drive, nameRow } from "./wrk.ts";
+import type { Figure } from "./table.ts";
+import { cpu, drive } from "./wrk.ts";
 
 /** Settings under a name. */
 export type NamedResponses = NodeResponses & Readonly<{ name: string }>;
@@ -48,37 +48,30 @@ export async function measureBehindProxies(
   const send = (url: string, { pid }: BenchProcess) => drive({ ...surroundings, url, pid, script });
   for (const warmed of [gateway, slow, gateway, slow]) await send(warmed.url, warmed);
   await send(unsetTo.url, gateway);
-  const results = await measureInRounds(surroundings.rounds, {
-    ingress: () => send(ingress.url, ingress),
-    added: () => send(ingressTo.url, gateway),
-    unset: () => send(unset.url, unset),
-    addedToUnset: () => send(unsetTo.url, gateway),
+  const results = await measureInRounds(`all clients in turn, ${answers.name}`, surroundings.rounds, {
+    "nginx as ingress, to the node": () => send(ingress.url, ingress),
+    "gateway, behind nginx as ingress": () => send(ingressTo.url, gateway),
+    "nginx with a bare proxy_pass, to the node": () => send(unset.url, unset),
+    "gateway, behind a bare proxy_pass": () => send(unsetTo.url, gateway),
     nginx: () => send(nginx.url, nginx),
-    slow: () => send(slow.url, slow),
+    "gateway without its fast path": () => send(slow.url, slow),
   });
-  print(`all clients in turn, ${answers.name}`, [
-    ...results("ingress").map(nameRow("nginx as ingress, to the node")),
-    ...results("added").map(nameRow("gateway, behind nginx as ingress")),
-    ...results("unset").map(nameRow("nginx with a bare proxy_pass, to the node")),
-    ...results("addedToUnset").map(nameRow("gateway, behind a bare proxy_pass")),
-    ...results("nginx").map(nameRow("nginx")),
-    ...results("slow").map(nameRow("gateway without its fast path")),
-  ]);
-  return [
-    {
-      what: `${answers.name}: CPU that the gateway adds to nginx as ingress, against nginx's own`,
-      figure: computeRatio(results("added"), results("ingress"), cpu),
-      target: { most: 1.6 },
-    },
-    {
-      what: `${answers.name}: CPU that the gateway adds to a bare proxy_pass, against nginx's own`,
-      figure: computeRatio(results("addedToUnset"), results("unset"), cpu),
-      target: { most: 1.6 },
-    },
-    {
-      what: `${answers.name}: CPU of the slow path against nginx`,
-      figure: computeRatio(results("slow"), results("nginx"), cpu),
-      target: { most: 2.5 },
-    },
-  ];
+  const pairs = [
+    [
+      "CPU that the gateway adds to nginx as ingress, against nginx's own",
+      "gateway, behind nginx as ingress",
+      "nginx as ingress, to the node",
+      1.6,
+    ],
+    [
+      "CPU that the gateway adds to a bare proxy_pass, against nginx's own",
+      "gateway, behind a bare proxy_pass",
+      "nginx with a bare proxy_pass, to the node",
+      1.6,
+    ],
+    ["CPU of the slow path against nginx", "gateway without its fast path", "nginx", 2.5],
+  ] as const;
+  return pairs.map(([what, measured, base, most]) =>
+    results.ratio(`${answers.name}: ${what}`, [measured, base], cpu, { most }),
+  );
 }

@@ -1,10 +1,10 @@
 import { findFreePorts } from "#daemon/testing/free-ports.ts";
 import { findFirstCore, keepToCore } from "./one-core.ts";
 import { startHaproxy, startNginxProxy, startResponder } from "./proxies.ts";
-import { computeAdded, measureInRounds, computeRatio } from "./rounds.ts";
+import { measureInRounds } from "./rounds.ts";
 import { measure, startGatewayProcess, type Surroundings } from "./surroundings.ts";
-import { print, type Figure } from "./table.ts";
-import { createRow, type LoadResult } from "./wrk.ts";
+import type { Figure } from "./table.ts";
+import { cpu, p50, rate } from "./wrk.ts";
 
 const pass = '{"jsonrpc":"2.0","id":1,"method":"eth_syncing","params":[]}';
 const hot = '{"jsonrpc":"2.0","id":1,"method":"eth_chainId","params":[]}';
@@ -27,52 +27,28 @@ export async function passThrough(
   const gateway = scope.use(await startGatewayProcess(gatewayPort, node.url));
   await measure(gateway, pass, surroundings);
   await measure(gateway, hot, surroundings);
-  const many = await measureInRounds(surroundings.rounds, {
+  const many = await measureInRounds(`${name} replies, ${surroundings.connections} connections`, surroundings.rounds, {
     nginx: () => measure(nginx, pass, surroundings),
-    haproxy: () => measure(haproxy, pass, surroundings),
+    HAProxy: () => measure(haproxy, pass, surroundings),
     gateway: () => measure(gateway, pass, surroundings),
-    hot: () => measure(gateway, hot, surroundings),
+    "gateway, hot read": () => measure(gateway, hot, surroundings),
   });
-  print(`${name} replies, ${surroundings.connections} connections`, [
-    ...many("nginx").map((result) => createRow("nginx proxy_pass", result)),
-    ...many("haproxy").map((result) => createRow("HAProxy", result)),
-    ...many("gateway").map((result) => createRow("gateway", result)),
-    ...many("hot").map((result) => createRow("gateway, hot read", result)),
-  ]);
+  const same = `${name}, the same request again and again`;
   const figures: Figure[] = [
-    {
-      what: `${name}, the same request again and again: CPU against nginx`,
-      figure: computeRatio(many("gateway"), many("nginx"), cpu),
-      target: { most: 1.5 },
-    },
-    {
-      what: `${name}, the same request again and again: req/s against nginx`,
-      figure: computeRatio(many("gateway"), many("nginx"), rate),
-      target: { least: 0.8 },
-    },
-    {
-      what: `${name}, hot read: CPU against nginx that passes it on`,
-      figure: computeRatio(many("hot"), many("nginx"), cpu),
-      target: { most: 0.8 },
-    },
+    many.ratio(`${same}: CPU against nginx`, ["gateway", "nginx"], cpu, { most: 1.5 }),
+    many.ratio(`${same}: req/s against nginx`, ["gateway", "nginx"], rate, { least: 0.8 }),
+    many.ratio(`${name}, hot read: CPU against nginx that passes it on`, ["gateway, hot read", "nginx"], cpu, {
+      most: 0.8,
+    }),
   ];
   const lone = async (where: string, around: Surroundings) => {
-    const one = await measureInRounds(around.rounds, {
+    const one = await measureInRounds(`${name} replies, one request at a time, ${where}`, around.rounds, {
       responder: () => measure(node, pass, around),
       nginx: () => measure(nginx, pass, around),
       gateway: () => measure(gateway, pass, around),
     });
-    print(`${name} replies, one request at a time, ${where}`, [
-      ...one("responder").map((result) => createRow("responder itself", result)),
-      ...one("nginx").map((result) => createRow("nginx proxy_pass", result)),
-      ...one("gateway").map((result) => createRow("gateway", result)),
-      { "p50 ms added by nginx": computeAdded(one("nginx"), one("responder"), p50).toFixed(3) },
-    ]);
-    figures.push({
-      what: `${name}, one request at a time, ${where}: p50 ms added`,
-      figure: computeAdded(one("gateway"), one("responder"), p50),
-      target: { most: 0.1 },
-    });
+    const what = `${name}, one request at a time, ${where}: p50 ms added`;
+    figures.push(one.added(what, ["gateway", "responder"], p50, { most: 0.1 }));
   };
   await lone("on all cores", { ...surroundings, connections: 1 });
   const core = findFirstCore();
@@ -80,7 +56,3 @@ export async function passThrough(
   await lone("on one core", { ...surroundings, connections: 1, core });
   return figures;
 }
-
-const cpu = ({ cpuMicros }: LoadResult) => cpuMicros;
-const rate = ({ requestsPerSecond }: LoadResult) => requestsPerSecond;
-const p50 = ({ p50Ms }: LoadResult) => p50Ms;

@@ -3,10 +3,10 @@ import { buildAnsweringNode, startAnsweringNode } from "./answering-node.ts";
 import { measureBehindProxies, settingsBehindProxies as settings, type NamedResponses } from "./behind-proxies.ts";
 import { clientShapes, writeDistinctCalls, type LoadOptions } from "./client-shapes.ts";
 import { startNginxProxy, type BenchProcess } from "./proxies.ts";
-import { measureInRounds, computeRatio } from "./rounds.ts";
+import { measureInRounds } from "./rounds.ts";
 import { startGatewayProcess, type Surroundings } from "./surroundings.ts";
-import { print, type Figure } from "./table.ts";
-import { cpu, drive, nameRow, rate } from "./wrk.ts";
+import type { Figure } from "./table.ts";
+import { cpu, drive, rate } from "./wrk.ts";
 
 const chosen: readonly (NamedResponses & Readonly<{ apart: boolean }>)[] = [
   { name: "130 B", leastBytes: 130, mostBytes: 130, framing: "length", apart: true },
@@ -51,22 +51,13 @@ async function withAnswers(
   const figures: Figure[] = [];
   for (const { client, shapes } of groups) {
     const what = `${client}, ${answers.name}`;
-    const results = await measureInRounds(surroundings.rounds, {
+    const results = await measureInRounds(what, surroundings.rounds, {
       nginx: () => send(nginx.url, nginx, { shapes }),
       gateway: () => send(gateway.url, gateway, { shapes }),
     });
-    print(what, [...results("nginx").map(nameRow("nginx")), ...results("gateway").map(nameRow("gateway"))]);
     figures.push(
-      {
-        what: `${what}: CPU against nginx`,
-        figure: computeRatio(results("gateway"), results("nginx"), cpu),
-        target: { most: 1.5 },
-      },
-      {
-        what: `${what}: req/s against nginx`,
-        figure: computeRatio(results("gateway"), results("nginx"), rate),
-        target: { least: 0.8 },
-      },
+      results.ratio(`${what}: CPU against nginx`, ["gateway", "nginx"], cpu, { most: 1.5 }),
+      results.ratio(`${what}: req/s against nginx`, ["gateway", "nginx"], rate, { least: 0.8 }),
     );
   }
   return [...figures, ...(await measureBehindProxies(program, answers, surroundings))];

@@ -1,46 +1,42 @@
 import { quantile } from "../measurement.ts";
-import type { LoadResult } from "./wrk.ts";
+import { print, type Figure, type Target } from "./table.ts";
+import { createRow, type LoadResult } from "./wrk.ts";
+
+type Compare<Name> = (
+  what: string,
+  pair: readonly [measured: Name, base: Name],
+  read: (result: LoadResult) => number,
+  target: Target,
+) => Figure;
 
 /**
- * Measures several subjects in turn for this many rounds, so that disturbances of the machine affect all of them;
- * returns each one's results by round.
+ * Measures several subjects in turn for this many rounds, so that disturbances of the machine affect all of them, and prints the results.
+ * Returns what computes a figure: the median over the rounds of one subject's ratio to another, or of what it adds.
  */
 export async function measureInRounds<Name extends string>(
+  title: string,
   rounds: number,
-  measurements: Readonly<Record<Name, () => Promise<LoadResult>>>,
-): Promise<(name: Name) => readonly LoadResult[]> {
+  subjects: Readonly<Record<Name, () => Promise<LoadResult>>>,
+): Promise<Readonly<{ ratio: Compare<Name>; added: Compare<Name> }>> {
   const results = new Map<string, LoadResult[]>();
   for (let round = 0; round < rounds; round += 1) {
-    for (const [name, measureOnce] of Object.entries<() => Promise<LoadResult>>(measurements)) {
+    for (const [name, measureOnce] of Object.entries<() => Promise<LoadResult>>(subjects)) {
       results.set(name, [...(results.get(name) ?? []), await measureOnce()]);
     }
   }
-  return (name) => results.get(name) ?? [];
-}
-
-/** Computes the median ratio of one thing's figure to another's over the rounds. */
-export function computeRatio(
-  measured: readonly LoadResult[],
-  base: readonly LoadResult[],
-  figure: (result: LoadResult) => number,
-): number {
-  return compareByRound(measured, base, (one, other) => figure(one) / figure(other));
-}
-
-/** Computes the median difference between one thing's figure and another's over the rounds. */
-export function computeAdded(
-  measured: readonly LoadResult[],
-  base: readonly LoadResult[],
-  figure: (result: LoadResult) => number,
-): number {
-  return compareByRound(measured, base, (one, other) => figure(one) - figure(other));
-}
-
-function compareByRound(
-  measured: readonly LoadResult[],
-  base: readonly LoadResult[],
-  compare: (one: LoadResult, other: LoadResult) => number,
-): number {
-  const compared = measured.map((result, round) => compare(result, base[round] ?? result));
-  return quantile(compared, 0.5);
+  print(
+    title,
+    [...results].flatMap(([name, all]) => all.map((result) => createRow(name, result))),
+  );
+  const compareBy =
+    (compare: (measured: number, base: number) => number): Compare<Name> =>
+    (what, [measured, base], read, target) => {
+      const bases = (results.get(base) ?? []).map(read);
+      const compared = (results.get(measured) ?? []).map((result, round) => compare(read(result), bases[round] ?? 0));
+      return { what, figure: quantile(compared, 0.5), target };
+    };
+  return {
+    ratio: compareBy((measured, base) => measured / base),
+    added: compareBy((measured, base) => measured - base),
+  };
 }

@@ -75,14 +75,11 @@ export function createRow(what: string, result: LoadResult): Row {
   };
 }
 
-/** Returns a function that records a run's figures under a name, for many runs of one thing. */
-export function nameRow(what: string): (result: LoadResult) => Row {
-  return (result) => createRow(what, result);
-}
-
 /** The compared figures. */
 export const cpu = ({ cpuMicros }: LoadResult) => cpuMicros;
 export const rate = ({ requestsPerSecond }: LoadResult) => requestsPerSecond;
+export const p50 = ({ p50Ms }: LoadResult) => p50Ms;
+export const p99 = ({ p99Ms }: LoadResult) => p99Ms;
 
 /** Reads the memory of a process, current or peak (proc(5)). */
 export function readMemoryMiB(pid: number, kind: "VmRSS" | "VmHWM"): number {

@@ -53,9 +53,7 @@ describe.each([
   const sendWaiting = async (addresses: readonly string[]) => {
     const sent = addresses.map((address, at) => from(address, waitingBatch(at * calls)));
     const left = `calls_in_flight ${addresses.length}\n`;
-    await until("the late answers alone are missing", generousMs, async () =>
-      (await gateway.metrics.metrics()).includes(left),
-    );
+    await gateway.shows(left);
     await until("they are requested", generousMs, () => lateAnswers.length === addresses.length);
     return sent;
   };

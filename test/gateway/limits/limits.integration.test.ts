@@ -122,9 +122,7 @@ describe("limits", () => {
     expect((await post(gateway.url, syncing)).status).toBe(429);
     abort.abort();
     await Promise.allSettled(stuck);
-    await until("they are let go", generousMs, async () =>
-      (await gateway.metrics.metrics()).includes("calls_in_flight 0"),
-    );
+    await gateway.shows("calls_in_flight 0");
     node.answer(() => false);
     for (let round = 0; round < 200; round += 1) expect((await post(gateway.url, syncing)).status).toBe(200);
   });
@@ -148,9 +146,7 @@ describe("limits", () => {
       });
       await Promise.allSettled(readers);
     }
-    await until("no call is under way", generousMs, async () =>
-      (await gateway.metrics.metrics()).includes("calls_in_flight 0"),
-    );
+    await gateway.shows("calls_in_flight 0");
     node.answer(() => false);
     expect((await post(gateway.url, syncing)).text).toBe('{"jsonrpc":"2.0","id":1,"result":false}');
   });
@@ -182,9 +178,7 @@ describe("a long range in pieces", () => {
     running.node.answer(() => ["d".repeat(400_000)]);
     const whole = await post(running.gateway.url, logs.replace("0x0", "0x1").replace("0x3e7", "0xc8"));
     expect(whole.text).toBe('{"jsonrpc":"2.0","id":"own","error":{"code":-32003,"message":"response too large"}}');
-    await until("nothing is under way", generousMs, async () =>
-      (await running.gateway.metrics.metrics()).includes("in_flight 0"),
-    );
+    await running.gateway.shows("in_flight 0");
   });
 
   it("is not for a tier that may not", async () => {
@@ -304,11 +298,7 @@ describe("attacks", () => {
     const to = `0x${"ab".repeat(20)}`;
     const body = (gas?: string, method = "eth_call") =>
       JSON.stringify({ jsonrpc: "2.0", id: 1, method, params: [{ to, gas }, "latest"] });
-    const held: (() => void)[] = [];
-    running.node.answer((_call, response) => {
-      held.push(() => response.end('{"jsonrpc":"2.0","id":1,"result":"0x"}'));
-      return byHand;
-    });
+    const held = running.node.hold("0x");
     // 100 units for its gas; 26 and 40 for their methods, with less gas or none.
     const heavy = post(url, body("0x2faf080"));
     await until("it is at the node", generousMs, () => held.length === 1);

@@ -1,7 +1,7 @@
 import { JsonRpcProvider, Network, WebSocketProvider, type JsonRpcApiProvider } from "ethers";
 import { createPublicClient, http as viemHttp, numberToHex } from "viem";
 import { describe, expect, it } from "vitest";
-import { byHand, startFakeNode } from "#gateway/testing/fake-node.ts";
+import { startFakeNode } from "#gateway/testing/fake-node.ts";
 import { connectTestClient } from "#gateway/testing/test-client.ts";
 import { limitlessTier } from "#gateway/testing/limitless-tier.ts";
 import { call, post, startTestGateway } from "#gateway/testing/test-gateway.ts";
@@ -24,12 +24,7 @@ describe("overload", () => {
       tiers: { public: limitlessTier },
       overload: { heavyParallel: 2, retryAfterSeconds: 7 },
     });
-    const finish: (() => void)[] = [];
-    node.answer(({ id, method }, response) => {
-      if (!method.startsWith("debug_")) return "0x1";
-      finish.push(() => response.end(`{"jsonrpc":"2.0","id":${String(id)},"result":{}}`));
-      return byHand;
-    });
+    const finish = node.hold({}, (method) => method.startsWith("debug_"));
     const underWay = [post(gateway.url, trace(1)), post(gateway.url, trace(2))];
     await until("both heavy calls are at the node", generousMs, () => finish.length === 2);
     const refused = await post(gateway.url, trace(3));
@@ -137,11 +132,7 @@ describe("calls beyond a caller's concurrency", () => {
       tiers: { public: { ...limitlessTier, concurrency: 1 } },
       overload: { waitMs: 100, retryAfterSeconds: 2 },
     });
-    const finish: (() => void)[] = [];
-    node.answer(({ id }, response) => {
-      finish.push(() => response.end(`{"jsonrpc":"2.0","id":${String(id)},"result":"0x1"}`));
-      return byHand;
-    });
+    const finish = node.hold();
     const error = {
       code: -32005,
       message: "rate limit exceeded: more than 1 calls at a time; try again in 2 s",
@@ -194,9 +185,7 @@ describe("calls beyond a caller's concurrency", () => {
       return text.includes("error");
     };
     const long = note("long", batchOf(1, 600));
-    await until("it has all places", generousMs, async () =>
-      (await gateway.metrics.metrics()).includes("gatehouse_gateway_calls_in_flight 4\n"),
-    );
+    await gateway.shows("gatehouse_gateway_calls_in_flight 4\n");
     const others = [note("single", storage(2_000)), note("batch", batchOf(3_000, 40)), note("single", storage(2_001))];
     expect(await Promise.all([long, ...others])).toEqual([false, false, false, false]);
     expect(order.at(-1)).toBe("long");
@@ -208,15 +197,8 @@ describe("calls beyond a caller's concurrency", () => {
       tiers: { public: { ...limitlessTier, concurrency: 1 } },
       upstream: { queuedCallsPerCaller: 2 },
     });
-    const finish: (() => void)[] = [];
-    node.answer(({ id }, response) => {
-      finish.push(() => response.end(`{"jsonrpc":"2.0","id":${String(id)},"result":"0x1"}`));
-      return byHand;
-    });
-    const waiting = (count: number) =>
-      until(`${count} wait`, generousMs, async () =>
-        (await gateway.metrics.metrics()).includes(`gatehouse_gateway_calls_queued ${count}\n`),
-      );
+    const finish = node.hold();
+    const waiting = (count: number) => gateway.shows(`gatehouse_gateway_calls_queued ${count}\n`);
     const first = post(gateway.url, storage(1));
     await until("it is at the node", generousMs, () => finish.length === 1);
     const gone = new AbortController();

@@ -38,19 +38,15 @@ describe("the metrics of the gateway", () => {
   it("show where reads came from, by method", async () => {
     await using gateway = await startTestGateway(node, { tiers: { public: tier } });
     await until("the gateway follows the node's heads", generousMs, () => node.subscriptions() === 1);
-    let finish: (() => void) | undefined;
-    node.answer(({ id }, response) => {
-      finish = () => response.end(`{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":"0x1"}`);
-      return byHand;
-    });
+    const finish = node.hold();
     const together = [call(gateway.url, "eth_gasPrice"), call(gateway.url, "eth_gasPrice")];
     await until(
       "both wait",
       generousMs,
       async () => (await valueOf(gateway, "gatehouse_gateway_calls_in_flight")) === 2,
     );
-    await until("the node was queried", generousMs, () => finish !== undefined);
-    finish?.();
+    await until("the node was queried", generousMs, () => finish.length === 1);
+    finish[0]?.();
     await Promise.all(together);
     await call(gateway.url, "eth_gasPrice");
     for (const source of ["node", "coalesced", "cache"]) {
@@ -67,12 +63,11 @@ describe("the metrics of the gateway", () => {
       upstream: { batchItems: 1 },
     });
     const waitMs = 60;
-    node.answer(({ id }, response) => {
-      setTimeout(() => response.end(`{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":"0x1"}`), waitMs);
-      return byHand;
-    });
+    node.answer(() => "0x1");
+    node.delay(waitMs);
     // One after another: the third has waited for two others before the node is queried.
     await post(gateway.url, `[${["a", "b", "c"].map((one) => body("eth_syncing", [one])).join(",")}]`);
+    node.delay(0);
     const whole = await valueOf(gateway, "gatehouse_gateway_call_duration_seconds_sum", { method: "eth_syncing" });
     const node_ = await valueOf(gateway, "gatehouse_gateway_node_duration_seconds_sum", { method: "eth_syncing" });
     expect(node_).toBeGreaterThan((3 * (waitMs - 5)) / 1_000);
@@ -201,10 +196,7 @@ describe("the log of the gateway", () => {
 
   it("shows slow calls, whatever share of the calls is logged", async () => {
     await using running = await withLog({ accessLog: { slowMs: 50 } });
-    running.node.answer(({ id }, response) => {
-      setTimeout(() => response.end(`{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":"0x1"}`), 100);
-      return byHand;
-    });
+    running.node.delay(100);
     await call(running.gateway.url, "eth_call", [{ data: "0xsecret" }, "latest"]);
     await call(running.gateway.url, "eth_coinbase");
     expect(running.entries("slow call")).toMatchObject([
@@ -215,10 +207,7 @@ describe("the log of the gateway", () => {
 
   it("shows some of thousands of slow calls, so that nobody fills the disk with them", async () => {
     await using running = await withLog({ accessLog: { slowMs: 1 }, rateLimit: { enabled: false } });
-    running.node.answer(({ id }, response) => {
-      setTimeout(() => response.end(`{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":"0x1"}`), 20);
-      return byHand;
-    });
+    running.node.delay(20);
     const batch = `[${Array.from({ length: 500 }, () => body("eth_gasPrice")).join(",")}]`;
     await Promise.all(Array.from({ length: 4 }, () => post(running.gateway.url, batch)));
     expect(running.entries("slow call")).toHaveLength(20);

@@ -15,15 +15,9 @@ it("a change of settings fails none of the 1,000 calls under way, and holds for 
   await writeFile(path, JSON.stringify({ tiers: { public: limitlessTier } }));
   await using node = await startFakeNode();
   await using gateway = await startTestGateway(node, { policyPath: path });
-  const finish: (() => void)[] = [];
-  node.answer(({ id }, response) => {
-    finish.push(() => response.end(`{"jsonrpc":"2.0","id":${String(id)},"result":"late"}`));
-    return byHand;
-  });
+  const finish = node.hold("late");
   const underWay = Array.from({ length: 1_000 }, () => call(gateway.url, "eth_syncing"));
-  await until("1,000 calls are under way", generousMs, async () =>
-    (await gateway.metrics.metrics()).includes("gatehouse_gateway_calls_in_flight 1000"),
-  );
+  await gateway.shows("gatehouse_gateway_calls_in_flight 1000");
   const strict = { ...limitlessTier, concurrency: 1, methods: ["eth_coinbase"] };
   await writeFile(path, JSON.stringify({ tiers: { public: strict }, overload: { callsInFlight: 1 } }));
   await until(

@@ -122,21 +122,12 @@ describe("saved reads", () => {
   });
 
   it("are one call to the node while equal ones are in flight, each with its own id", async () => {
-    let finish: (() => void) | undefined;
-    node.answer((request, response) => {
-      finish = () => {
-        const text = `{"jsonrpc":"2.0","id":${JSON.stringify(request.id)},"result":"0xaa"}`;
-        response.writeHead(200, { "Content-Length": text.length }).end(text);
-      };
-      return byHand;
-    });
+    const finish = node.hold("0xaa");
     const before = node.requests.length;
     const reads = Array.from({ length: 20 }, (_, id) => read(`r${id}`, "eth_call", [{ to: null }, "latest"]));
     await until("the call is at the node", generousMs, () => node.requests.length > before);
-    await until("all are waiting", generousMs, async () =>
-      (await gateway.metrics.metrics()).includes("calls_in_flight 20"),
-    );
-    finish?.();
+    await gateway.shows("calls_in_flight 20");
+    finish[0]?.();
     const answers = await Promise.all(reads);
     expect(node.requests.length).toBe(before + 1);
     answers.forEach(({ text }, id) => expect(text).toBe(`{"jsonrpc":"2.0","id":"r${id}","result":"0xaa"}`));
@@ -146,20 +137,12 @@ describe("saved reads", () => {
 
   it("reach every reader whole when they are too large to be shared", async () => {
     const size = 12_000_000;
-    let finish: (() => void) | undefined;
-    node.answer(({ id }, response) => {
-      const text = `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":"${"z".repeat(size)}"}`;
-      const send = () => response.writeHead(200, { "Content-Length": text.length }).end(text);
-      if (finish === undefined) finish = send;
-      else send();
-      return byHand;
-    });
+    const finish = node.hold("z".repeat(size));
     const reads = Array.from({ length: 3 }, (_, id) => read(id, "eth_call", [{ to: null }, "latest"]));
-    await until("all are waiting", generousMs, async () =>
-      (await gateway.metrics.metrics()).includes("calls_in_flight 3"),
-    );
-    await until("the call is at the node", generousMs, () => finish !== undefined);
-    finish?.();
+    await gateway.shows("calls_in_flight 3");
+    await until("the call is at the node", generousMs, () => finish.length === 1);
+    node.answer(() => "z".repeat(size));
+    finish[0]?.();
     for (const { text } of await Promise.all(reads)) expect(text.length).toBeGreaterThan(size);
     expect(await gateway.metrics.metrics()).toContain("calls_in_flight 0");
   });
@@ -169,24 +152,18 @@ describe("saved reads", () => {
     await read(1, "eth_chainId");
     expect((await read(1, "eth_chainId")).source).toBe("cache");
     node.cutLink();
-    await until("the cache is empty", generousMs, async () =>
-      (await gateway.metrics.metrics()).includes("cache_entries 0"),
-    );
+    await gateway.shows("cache_entries 0");
     expect((await read(1, "eth_chainId")).source).toBe("node");
   });
 
   it("are not kept when the node was lost while they were under way", async () => {
-    let finish: (() => void) | undefined;
-    node.answer(({ id }, response) => {
-      finish = () => response.end(`{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":"0x1"}`);
-      return byHand;
-    });
+    const finish = node.hold();
     const early = read(1, "eth_chainId");
-    await until("the call is at the node", generousMs, () => finish !== undefined);
+    await until("the call is at the node", generousMs, () => finish.length === 1);
     node.cutLink();
     await until("the link is lost", generousMs, () => node.subscriptions() === 0);
     await until("the link is back", generousMs, () => node.subscriptions() === 1);
-    finish?.();
+    finish[0]?.();
     expect((await early).text).toContain("0x1");
     node.answer(() => "0x2");
     expect((await read(2, "eth_chainId")).text).toContain("0x2");
