@@ -115,42 +115,20 @@ export function startLivePolicy(
   settings: LivePolicySettings,
   { settingNames, ...dependencies }: WatchedFileDependencies & Readonly<{ settingNames: SettingNames }>,
 ): LivePolicy {
-  const { policyPath, tiers, methods, unknownMethods, rateLimit, ranges, limits, overload, behind, accessLog } =
-    settings;
-  const base: PolicySettings = {
-    tiers,
-    methods,
-    unknownMethods,
-    rateLimit,
-    ranges,
-    limits,
-    overload,
-    behind,
-    accessLog,
-  };
-  const state: { policy: Policy } = { policy: createPolicy(base) };
+  const { policyPath } = settings;
+  const state: { policy: Policy } = { policy: createPolicy(settings) };
   const missing = findMissingTier(state.policy, settings, settingNames);
   if (missing !== undefined && policyPath === undefined) throw new StartupError(missing);
-  const watcher =
-    policyPath === undefined
-      ? undefined
-      : watchFile(
-          {
-            path: policyPath,
-            setting: settingNames.key("policyPath"),
-            read: (content) => {
-              const reading = readPolicyFile(content, base);
-              if (!reading.ok) return reading;
-              const problem = findMissingTier(reading.value, settings, settingNames);
-              return problem === undefined ? reading : { ok: false, problems: [problem] };
-            },
-            apply: (policy: Policy) => {
-              state.policy = policy;
-            },
-          },
-          dependencies,
-        );
-  return { current: () => state.policy, [Symbol.asyncDispose]: async () => watcher?.[Symbol.asyncDispose]() };
+  const current = () => state.policy;
+  if (policyPath === undefined) return { current, [Symbol.asyncDispose]: async () => undefined };
+  const read = (content: unknown): FileReading<Policy> => {
+    const reading = readPolicyFile(content, settings);
+    const problem = reading.ok ? findMissingTier(reading.value, settings, settingNames) : undefined;
+    return problem === undefined ? reading : { ok: false, problems: [problem] };
+  };
+  const apply = (policy: Policy) => void (state.policy = policy);
+  const watcher = watchFile({ path: policyPath, setting: settingNames.key("policyPath"), read, apply }, dependencies);
+  return { current, [Symbol.asyncDispose]: () => watcher[Symbol.asyncDispose]() };
 }
 
 /** Describes a listener whose tier is missing; returns undefined if there is none. A listener without callers' names has the tier of its own name. */

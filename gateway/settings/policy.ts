@@ -8,6 +8,8 @@ export const tierName = z
   .regex(/^[a-z][a-z0-9-]{0,31}$/)
   .meta({ expected: "a tier's name: a lowercase letter, then up to 31 lowercase letters, digits and hyphens" });
 
+export const ratio = z.number().min(0).max(1).meta({ expected: "a number from 0 to 1" });
+
 const methodName = z.string().regex(/^[\w.]{1,64}$/);
 
 /** Limits for callers in one tier. */
@@ -94,17 +96,16 @@ const methods = z
   )
   .meta({ expected: 'an object such as { net_listening: { audience: "public" } }' });
 
+const unknownMethodsOf = (listener: string) =>
+  z
+    .enum(["refuse", "forward"])
+    .default("refuse")
+    .describe(`How the ${listener} listener handles methods missing from the catalogue`)
+    .meta({ expected: "refuse or forward" });
+
 const unknownMethods = section({
-  private: z
-    .enum(["refuse", "forward"])
-    .default("refuse")
-    .describe("How the private listener handles methods missing from the catalogue")
-    .meta({ expected: "refuse or forward" }),
-  internal: z
-    .enum(["refuse", "forward"])
-    .default("refuse")
-    .describe("How the internal listener handles methods missing from the catalogue")
-    .meta({ expected: "refuse or forward" }),
+  private: unknownMethodsOf("private"),
+  internal: unknownMethodsOf("internal"),
 });
 
 const rateLimit = section({
@@ -186,13 +187,7 @@ const behind = section({
 });
 
 const accessLog = section({
-  sampleRatio: z
-    .number()
-    .min(0)
-    .max(1)
-    .default(0)
-    .describe("Ratio of calls in the access log; parameters are never logged")
-    .meta({ expected: "a number from 0 to 1" }),
+  sampleRatio: ratio.default(0).describe("Ratio of calls in the access log; parameters are never logged"),
   slowMs: nonNegativeInteger.default(2_000).describe("Duration from which a call is logged as slow; 0: never"),
 });
 

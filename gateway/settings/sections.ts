@@ -1,5 +1,6 @@
 import { z } from "zod";
 import {
+  bytes,
   filePath,
   host,
   httpUrl,
@@ -14,10 +15,8 @@ import { secret } from "#daemon/secrets/secret.ts";
 import { section } from "#daemon/settings/section.ts";
 import { defaultPorts } from "#daemon/default-ports.ts";
 import { rpcCodes } from "../errors.ts";
-import { memorySection } from "./memory-limits.ts";
-import { policyShape } from "./policy.ts";
-import { webSocketSection } from "./web-socket.ts";
-import { fixed } from "#daemon/settings/fixed.ts";
+import { policyShape, ratio } from "./policy.ts";
+import { derived, fixed } from "#daemon/settings/fixed.ts";
 
 /** Loopback and networks outside the public Internet (RFC 1918, 3927, 4193, 4291, 6598), where pod networks are located. */
 const privateNetworks = [
@@ -149,6 +148,43 @@ const cacheSection = section({
   entryBytes: fixed(262_144),
 });
 
+/** Limits on the memory used for clients. */
+const memorySection = section({
+  totalBytes: bytes
+    .optional()
+    .describe(
+      "Max bytes buffered for all clients and in the cache, at most half for one address (IPv6: /64) and a quarter for one connection; default: a quarter of the process's memory limit or of its heap limit, whichever is less, at most 1 GiB",
+    ),
+  addressBytes: derived(),
+  connectionBytes: derived(),
+});
+
+/** The gateway's WebSockets: connections from its clients, and the one to the node. */
+const webSocketSection = section({
+  /** Max WebSocket clients per listener. */
+  clients: fixed(10_000),
+  /** Max in-flight calls per WebSocket client. */
+  callsInFlight: fixed(64),
+  /** Max WebSocket message size where the tier sets none, within limits.bodyBytes. */
+  messageBytes: fixed(1_048_576),
+  /** Unsent bytes (excluding responses) above which a slow WebSocket client is dropped and its calls wait. */
+  queueBytes: fixed(4_194_304),
+  /** Max distinct subscriptions on the node for all clients. */
+  upstreamSubscriptions: fixed(1_024),
+  /** Max of these subscriptions created by one caller's clients. */
+  upstreamSubscriptionsPerCaller: fixed(128),
+  /** Ping interval. */
+  pingIntervalMs: fixed(30_000),
+  /** Initial delay before reconnecting to the node's WebSocket. */
+  reconnectMs: fixed(500),
+  /** Max delay between reconnects to the node's WebSocket. */
+  reconnectMaxMs: fixed(30_000),
+  /** How long a lost node connection may take to recover with missed events sent to subscribers. */
+  bridgeMs: fixed(10_000),
+  /** Max missed blocks sent to subscribers after a reconnect. */
+  bridgeBlocks: fixed(64),
+});
+
 const listenerSection = section({
   ...connectionSettings,
   /** Timeout for receiving a complete request. */
@@ -170,13 +206,9 @@ const tracingSection = section({
     .describe("Authorization header for sending spans"),
   /** Service name of spans. */
   serviceName: fixed("gatehouse-gateway"),
-  sampleRatio: z
-    .number()
-    .min(0)
-    .max(1)
+  sampleRatio: ratio
     .default(0.1)
-    .describe("Ratio of traces that are sampled; private and internal callers may request sampling by traceparent")
-    .meta({ expected: "a number from 0 to 1" }),
+    .describe("Ratio of traces that are sampled; private and internal callers may request sampling by traceparent"),
   /** Max spans queued for sending. */
   queuedSpans: fixed(4_096),
   /** Timeout for sending spans. */
