@@ -139,11 +139,9 @@ export type CallTotals = Readonly<{
   calls: number;
   /** Calls that got no response from the node, by method. */
   failed: ReadonlyMap<string, number>;
-  /** Calls rejected for lack of capacity. */
   shed: number;
 }>;
 
-/** Calls completed within a window. */
 export type RecentCalls = CallTotals & Readonly<{ windowMs: number }>;
 
 /** Sums the counters of all tiers since the start. */
@@ -160,7 +158,6 @@ export function sumCalls({ calls }: Pick<Traffic, "calls">): CallTotals {
   return { calls: all, failed, shed };
 }
 
-/** One sample of the totals. */
 type CallSnapshot = Readonly<{ atMs: number; totals: CallTotals }>;
 
 /** Outcomes of the gateway's calls within a window. They are derived from totals read periodically, so that no call bears the cost. */
@@ -182,7 +179,6 @@ export class CallHistory {
     return { windowMs: this.#windowMs, ...computeDifference(totals, this.#snapshots[0]?.totals ?? totals) };
   }
 
-  /** Drops all samples so far. */
   clear(): void {
     this.#snapshots = [];
   }

@@ -62,7 +62,6 @@ export const rpcErrors = {
   },
 } as const satisfies Record<string, RpcError>;
 
-/** Errors returned to a client in place of a response. */
 export const responseErrors = {
   timeout: rpcErrors.timeout,
   tooLarge: rpcErrors.responseTooLarge,
@@ -94,23 +93,19 @@ export function methodNotFound(method: string): RpcError {
   return { code: rpcCodes.methodNotFound, message: `the method ${shown}${end} does not exist/is not available` };
 }
 
-/** Returns the error for a call that is too large or contains too many values. */
 export function callTooLarge({ callBytes, callValues }: Readonly<{ callBytes: number; callValues: number }>): RpcError {
   const message = `request too large: one call may have ${callBytes} bytes, and ${callValues} values, keys and escaped characters`;
   return { code: rpcCodes.invalidRequest, message };
 }
 
-/** Returns the error for parameters larger than the method could need. */
 export function paramsTooLarge(method: string, bytes: number, limitBytes: number): RpcError {
   return invalidParams(`params too large: ${bytes} bytes, limited to ${limitBytes} bytes for ${method}`);
 }
 
-/** Returns the error for a parameter that can't be accepted (JSON-RPC 2.0, invalid params). */
 export function invalidParams(message: string): RpcError {
   return { code: rpcCodes.invalidParams, message };
 }
 
-/** Returns the error for a subscription that does not exist in the eth namespace. */
 export function unknownSubscription(name: string): RpcError {
   return {
     code: rpcCodes.methodNotFound,
@@ -129,7 +124,6 @@ export function rangeTooLarge({
   );
 }
 
-/** Returns the error for a caller whose units are used up for `seconds`. */
 export function rateExceeded(seconds: number): RpcError {
   return { code: rpcCodes.limitExceeded, message: `rate limit exceeded; try again in ${seconds} s` };
 }
@@ -140,18 +134,15 @@ export function tooManyCalls(limit: number, seconds: number): RpcError {
   return { code: rpcCodes.limitExceeded, message };
 }
 
-/** Returns the error for a client that already has `limit` subscriptions. */
 export function tooManySubscriptions(limit: number): RpcError {
   return { code: rpcCodes.limitExceeded, message: `more than ${limit} subscriptions; end one first` };
 }
 
-/** Returns the error for a caller that has already started `limit` of the gateway's subscriptions to the node. */
 export function callerUpstreamSubscriptionLimit(limit: number): RpcError {
   const message = `more than ${limit} different subscriptions of one caller; end one first`;
   return { code: rpcCodes.limitExceeded, message };
 }
 
-/** Formats an error as JSON text. */
 export function formatRpcError({ code, message, data }: RpcError): string {
   return `{"code":${code},"message":${JSON.stringify(message)}${data === undefined ? "" : `,"data":${data}`}}`;
 }

@@ -27,15 +27,12 @@ import type { GatewaySettings } from "./settings/sections.ts";
 import { createNodeBatches } from "./upstream/node-batches.ts";
 import { SharedTurns } from "./wire/shared-turns.ts";
 
-/** What a process provides to its gateway. */
 export type GatewayDependencies = Readonly<{
   log: Logger;
   metrics: Registry;
   node: NodeBehind;
   settingNames: SettingNames;
-  /** Records the state of the hot-reloaded files. */
   files: FilesLoaded;
-  /** The process's connection budget. */
   connections: ConnectionBudget;
   /** Waits during a stop while clients close their connections; defaults to the system timer. */
   pause?: Pause;

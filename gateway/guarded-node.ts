@@ -35,7 +35,6 @@ import type { Traffic } from "./observe/meter.ts";
 /** Interval between gateway readiness checks; each `/readyz` request checks too. */
 const gatewayIntervalMs = 250;
 
-/** Settings of the watched node and of its gateway. */
 export type GuardedNodeSettings = WatchedNode &
   Readonly<{ node: Readonly<{ batchCallsMax?: number | undefined }> }> &
   Readonly<{ gateway: GatewaySettings; listen: AllowedHosts }>;
@@ -62,18 +61,15 @@ export function listGuardedConditions({
   ];
 }
 
-/** A watched node with the gateway in front of it. */
 export type GuardedNode = Readonly<{
   board: ConditionBoard;
   charts: Charts;
   health: Health;
   /** The gateway's URLs: `gateway` for the public listener, `gateway-private` and `gateway-internal` for the others. */
   urls: Readonly<Record<string, string>>;
-  /** Returns the gateway's traffic since it started. */
   traffic: () => Promise<Traffic>;
   /** Serves `/livez`, `/readyz` and `/metrics`. The service adds its own routes and starts listening. */
   operations: App;
-  /** Connections to the listener that serves `operations`. */
   operatorConnections: ListenerConnections;
 }>;
 

@@ -11,7 +11,6 @@ import { unanswered, NodeLink } from "./upstream/node-link.ts";
 import { requestNode } from "./upstream/request-node.ts";
 import type { SharedTurns } from "./wire/shared-turns.ts";
 
-/** The node behind a gateway. */
 export type NodeBehind = Readonly<{
   httpUrl: string;
   webSocketUrl: string;

@@ -13,14 +13,12 @@ export type Policy = Readonly<{
   settings: PolicySettings;
   catalogue: Catalogue;
   tiers: ReadonlyMap<string, Tier>;
-  /** Returns the OpenRPC document for a listener as JSON text. */
   openRpc: (listener: ListenerName) => string;
 }>;
 
 /** Returns the active policy; read it once per call. */
 export type PolicySource = () => Policy;
 
-/** Creates the policy from settings. */
 export function createPolicy(settings: PolicySettings): Policy {
   const catalogue = createCatalogue(settings.methods);
   const tiers = new Map(Object.entries(settings.tiers));
@@ -38,7 +36,6 @@ const fallbackTier: Tier = {
   subscriptions: 0,
 };
 
-/** Returns a caller's tier. */
 export function findTier({ tiers }: Policy, { tierName }: Readonly<{ tierName: string }>): Tier {
   return tiers.get(tierName) ?? fallbackTier;
 }
@@ -92,7 +89,6 @@ export function findTraceCap({ settings }: Policy, tier: Tier): number {
   return tier.traceBlocks ?? settings.ranges.traceBlocks;
 }
 
-/** The policy, hot-reloaded while the gateway runs. */
 export type LivePolicy = AsyncDisposable & Readonly<{ current: PolicySource }>;
 
 /** The policy's settings, the file that changes them, and the tiers that listeners assign to all their callers. */

@@ -6,7 +6,6 @@ import { gatewayShape, removedGatewaySettings } from "./settings/sections.ts";
 import { removedCertificate, referencesShape, rpcHealthShape } from "#health/settings.ts";
 import { listenSection } from "#status/listen-settings.ts";
 
-/** Endpoints of the node, which may be any EVM node. */
 const nodeSection = section({
   httpUrl: httpUrl.describe("HTTP JSON-RPC endpoint of the node, such as http://127.0.0.1:8545"),
   webSocketUrl: webSocketUrl
@@ -15,7 +14,6 @@ const nodeSection = section({
   chainId: chainId.describe("Chain ID that the node must report"),
 });
 
-/** Settings that most deployments specify. */
 const usual = ["node.webSocketUrl", "public.port", "policyPath", "callers.trustedProxies", "callers.keysPath"];
 
 /** All settings of a standalone gateway (without a sidecar). Settings that a sidecar has too are in `settings/sections.ts`. */
@@ -32,5 +30,4 @@ export const gatewaySettings = defineSettings(
   { certificate: removedCertificate, ...removedGatewaySettings },
 );
 
-/** The service's settings, parsed and frozen. */
 export type GatewayAloneSettings = z.output<typeof gatewaySettings.schema>;

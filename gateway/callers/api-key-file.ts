@@ -8,10 +8,8 @@ const keyFile = z.strictObject({
   keys: z.array(z.strictObject({ name: apiKeyHolder, ...apiKeyShape })).max(100_000),
 });
 
-/** Name and tier of an API key's holder. */
 export type KeyHolder = Readonly<{ name: string; tier: string }>;
 
-/** API keys, stored only as hashes. */
 export type ApiKeys = Readonly<{ holderOf: (key: string) => KeyHolder | undefined }>;
 
 /** Reads the content of a key file. No reported problem contains a hash. */

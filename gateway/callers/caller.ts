@@ -1,6 +1,5 @@
 import type { ListenerName } from "../catalogue/method.ts";
 
-/** Caller of a request, and its limits. */
 export type Caller = Readonly<{
   /** Key under which limits are counted: an address, a network or the name of an API key. Never shown to other callers. */
   key: string;
@@ -8,7 +7,6 @@ export type Caller = Readonly<{
   tierName: string;
 }>;
 
-/** Caller of a request, or the rejection if the caller is not allowed. */
 export type CallerIdentity = Readonly<{ kind: "caller"; caller: Caller }> | RejectedIdentity;
 
 /** Rejection of a request's caller. `retryAfterSeconds` means that the caller may retry, because its credentials were not found to be invalid. */

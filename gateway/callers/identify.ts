@@ -10,7 +10,6 @@ import type { Tokens } from "./tokens.ts";
 import type { Logger } from "#daemon/log/log.ts";
 import type { SettingNames } from "../settings/names.ts";
 
-/** Identifies the caller of a request. */
 export type Identify = (facts: RequestInfo) => CallerIdentity | Promise<CallerIdentity>;
 
 /** Max number of cached identities, and max length of a cached name; others are computed on each request. */

@@ -32,7 +32,6 @@ export type KeySet = AsyncDisposable &
     isFresh: () => boolean;
   }>;
 
-/** Timeout for the key set server's response. */
 const fetchTimeoutMs = 5_000;
 
 /** Max size of a key set; a typical one is a few KiB. */
@@ -41,7 +40,6 @@ const keySetBytesMax = 1_048_576;
 type KeySetDependencies = WatchedFileDependencies &
   Readonly<{
     settingNames: SettingNames;
-    /** Called when the active keys have changed. */
     changed: () => void;
   }>;
 

@@ -7,7 +7,6 @@ import type { SharedTurns } from "../wire/shared-turns.ts";
 import { type ResponseFlow, LateFlow } from "../responses/response-sink.ts";
 import type { CallAccount } from "./call-account.ts";
 
-/** Max node batches that one client's batch may have in flight. */
 const nodeBatchesAtOnce = 4;
 
 /** How the calls of one client's batch reach the node. */
@@ -85,7 +84,6 @@ class BatchGate implements CallGate {
     return this.#waiting.size > 0;
   }
 
-  /** Sets the callback that continues the batch after calls waited. */
   onResume(goOn: () => void): void {
     this.#resumed = goOn;
   }

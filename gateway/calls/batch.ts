@@ -41,9 +41,7 @@ export function runBatch(
 /** A batch in progress. Receives the responses to its calls, each with the call's slot. */
 class BatchRun implements ResponseFlow, RunReceiver {
   readonly limitBytes: number;
-  /** Counts responses while they are being collected. */
   readonly memory: ResponseMemory;
-  /** Counts entries that are waiting to be sent. */
   readonly #entriesMemory: ResponseMemory;
   readonly #calls: readonly (Call | BadCall)[];
   readonly #strategy: BatchStrategy;
@@ -91,7 +89,6 @@ class BatchRun implements ResponseFlow, RunReceiver {
     );
   }
 
-  /** Starts the calls that may start, and sends the responses that are next in order. */
   goOn(): void {
     // A response that arrives synchronously, or before a later tick, re-enters this method; the loop's later steps then see its changes.
     if (this.#isRunning || this.#isCancelled) return;

@@ -22,7 +22,6 @@ export const unavailableMethod: Method = defineMethod("unknown", [], "an error",
   audience: "nobody",
 });
 
-/** A call that was admitted to the node. */
 type AdmittedCall = Readonly<{ gate: CallGate | undefined; method: Method; costUnits: number; requestedAt: number }>;
 
 /**
@@ -34,7 +33,6 @@ export class CallAccount {
   readonly message: MessageContext;
   readonly policy: Policy;
   readonly tier: Tier;
-  /** Key of the caller. */
   readonly key: string;
   readonly startedAt: number;
   /** Whether the calls' bytes are charged with their message. */
@@ -123,7 +121,6 @@ export class CallAccount {
     return kib;
   }
 
-  /** Counts a rejection by a limit. */
   limited(limit: LimitName): void {
     this.context.meter.limited(limit, this.message.caller.tierName);
   }

@@ -17,16 +17,13 @@ import type { SharedTurns } from "../wire/shared-turns.ts";
 /** Outcome of a subscription call: the node's response or the gateway's, or the error that rejects the call. */
 export type SubscriptionResponse = NodeResponse | Readonly<{ kind: "refused"; error: RpcError }>;
 
-/** The subscriptions of one WebSocket client. */
 export type Subscriptions = Readonly<{
   /** Handles eth_subscribe and eth_unsubscribe; `params` is the JSON text of an array. */
   answer: (method: string, params: string) => Promise<SubscriptionResponse>;
 }>;
 
-/** Context of a message: its caller and its metadata. */
 export type MessageContext = Readonly<{
   caller: Caller;
-  /** Memory budget of the caller's connection. */
   memory: HeldBytes;
   traceContext: TraceContext | undefined;
   requestId?: string | undefined;
@@ -34,7 +31,6 @@ export type MessageContext = Readonly<{
   subscriptions?: Subscriptions | undefined;
 }>;
 
-/** What all calls of a gateway share. */
 export type GatewayContext = Readonly<{
   policy: PolicySource;
   limiter: RateLimiter;
@@ -47,6 +43,5 @@ export type GatewayContext = Readonly<{
   meter: Meter;
   tracing: Tracing | undefined;
   turns: SharedTurns;
-  /** Returns the milliseconds of a monotonic clock. */
   now: () => number;
 }>;

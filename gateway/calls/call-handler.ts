@@ -1,6 +1,6 @@
 import { formatAnswer, formatResultResponse } from "../json-rpc/read-answer.ts";
 import { buildCallKey, isBad, type BadCall, type Call } from "../json-rpc/call.ts";
-import { hashParts, rememberHash } from "../json-rpc/key-hash.ts";
+import { hashKey, hashParts } from "../json-rpc/key-hash.ts";
 import { methodNotFound, paramsTooLarge, rpcErrors, tooManyCalls, type RpcError } from "../errors.ts";
 import type { CallGate, LoadRejection } from "../limits/load-gate.ts";
 import type { RateDecision } from "../limits/rate-limiter.ts";
@@ -71,14 +71,8 @@ function admit(record: CallRecord): ResponseFlow {
     return record.answer(formatResultResponse(record.id, account.policy.openRpc(caller.listener)));
   }
   if (isLimited(method, params)) return readWithin(record, params);
-  return readOne(record, params, call.key ?? buildKey(method.name, params, call.hash));
-}
-
-function buildKey(method: string, params: string, hash: number | undefined): string {
-  const key = buildCallKey(method, params);
-  if (hash === undefined) hashParts(key, method, params);
-  else rememberHash(key, hash);
-  return key;
+  const { key = buildCallKey(method.name, params), hash = hashParts(method.name, params) } = call;
+  return readOne(record, params, key, hash);
 }
 
 async function answerSubscription(record: CallRecord, pending: Promise<SubscriptionResponse>): Promise<void> {
@@ -110,11 +104,18 @@ function readWithin(record: CallRecord, params: string): ResponseFlow {
 }
 
 /** Answers a checked call from the cache, or sends it to the node if a slot is free. `key` is the `buildCallKey` of method and parameters. */
-function readOne(record: CallRecord, params: string, key: string): ResponseFlow {
-  const { account, call, method } = record;
+function readOne(record: CallRecord, params: string, key: string, hash = hashKey(key)): ResponseFlow {
+  record.params = params;
+  record.key = key;
+  record.hash = hash;
+  return findOrRequest(record);
+}
+
+function findOrRequest(record: CallRecord): ResponseFlow {
+  const { account, call, method, params } = record;
   const { reads, gate: ownGate } = account.context;
   const unfit = explainUnfit(record);
-  const cached = params.length > knownParamsBytes ? undefined : findCachedAnswer(record, key, unfit);
+  const cached = params.length > knownParamsBytes ? undefined : findCachedAnswer(record, unfit);
   if (cached !== undefined) {
     record.text(formatResultResponse(record.id, cached), "cache");
     return finishedFlow;
@@ -123,11 +124,9 @@ function readOne(record: CallRecord, params: string, key: string): ResponseFlow 
   const batch = isBatchable(account.policy, method, record.costUnits) ? account.batch : undefined;
   const gate = batch?.gate ?? ownGate;
   const rejection = record.enter(gate);
-  if (rejection !== undefined) return waitOrReject(record, rejection, gate, () => readOne(record, params, key));
-  record.params = params;
+  if (rejection !== undefined) return waitOrReject(record, rejection, gate, () => findOrRequest(record));
   // Checked parameters may be serialised differently.
   if (!isBad(call) && call.method === method.name && call.params === params) record.wire = call.wire;
-  record.key = key;
   record.sender = batch?.sender;
   return reads.read(record);
 }
@@ -173,10 +172,10 @@ function waitOrReject(
  * Returns the cached response. While the node is unfit, returns only a response that stays valid without the node, and none if the node may
  * be on another chain.
  */
-function findCachedAnswer({ account, method }: CallRecord, key: string, unfit: RpcError | undefined) {
+function findCachedAnswer({ account, method, key, hash }: CallRecord, unfit: RpcError | undefined) {
   const { reads } = account.context;
-  if (unfit === undefined) return reads.cached(method, key);
-  return isOffChain(unfit) ? undefined : reads.lasting(method, key);
+  if (unfit === undefined) return reads.cached(method, key, hash);
+  return isOffChain(unfit) ? undefined : reads.lasting(method, key, hash);
 }
 
 /** Returns the error that explains why the node must not be queried; undefined if the node is fit. */

@@ -27,21 +27,20 @@ const nothingHeld: HeldBytes = { hold: () => true, tryAcquire: () => false, rele
 export class CallRecord implements NodeRead {
   readonly account: CallAccount;
   readonly call: Call | BadCall;
-  /** JSON text of the id used in the response. */
   readonly id: string;
   readonly caller: string;
   /** The method with this name if the caller may call it, otherwise {@link unavailableMethod}. */
   readonly method: Method;
   /** Units that the call costs: the method's cost, or more if the call specifies a lot of gas. */
   costUnits: number;
-  /** JSON text of an array, as checked, and the `buildCallKey` of method and parameters; both are empty until the check. */
+  /** JSON text of an array, as checked, the `buildCallKey` of method and parameters, and its `hashKey`; empty until the check. */
   params = "";
   key = "";
+  hash = 0;
   /** The whole call as the client wrote it, if it can be sent to the node unchanged. */
   wire: string | undefined;
   /** Sends the call to the node together with others in its batch; undefined if the call is sent alone. */
   sender: NodeSender | undefined;
-  /** Trace of the call, if tracing is enabled. */
   readonly trace: CallTrace | undefined;
   /** Trace context sent to the node: the client's own, unless the call is traced by the gateway. */
   traceContext: TraceContext | undefined;
@@ -57,7 +56,6 @@ export class CallRecord implements NodeRead {
   #memory: ResponseMemory | undefined;
   #hasEnded = false;
 
-  /** `client` is the sink for the client's response. */
   constructor(account: CallAccount, call: Call | BadCall, client: ResponseSink, trace?: CallTrace) {
     const { message, policy, tier } = account;
     this.account = account;
@@ -85,7 +83,6 @@ export class CallRecord implements NodeRead {
     return undefined;
   }
 
-  /** Records that the call was admitted to the node. */
   entered(gate: CallGate, requestedAt: number): void {
     this.gate = gate;
     this.requestedAt = requestedAt;
@@ -131,7 +128,6 @@ export class CallRecord implements NodeRead {
     return finishedFlow;
   }
 
-  /** Responds to a call that the node can't answer now. */
   answerWithoutNode(error: RpcError): ResponseFlow {
     this.ended("failed");
     return this.answer(formatErrorResponse(this.id, error));
@@ -152,7 +148,6 @@ export class CallRecord implements NodeRead {
     return finishedFlow;
   }
 
-  /** Rejects a call whose caller must wait for this long. */
   rejectRate(waitMs: number): ResponseFlow {
     const seconds = Math.max(1, Math.ceil(waitMs / 1_000));
     return this.reject(rateExceeded(seconds), seconds, "rate");

@@ -122,11 +122,9 @@ function readInTurns(body: Buffer, account: CallAccount, proceed: (message: Mess
 export type BodyAdmission = Readonly<{
   /** Returns the seconds until the caller can pay for the body; undefined if the body is accepted now. */
   waitSeconds: (caller: Caller, lengthBytes: number) => number | undefined;
-  /** Counts a rejection. */
   refused: (caller: Caller) => void;
 }>;
 
-/** Creates the body admission that all listeners share. */
 export function admitBodies({
   policy,
   limiter,

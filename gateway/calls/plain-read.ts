@@ -154,7 +154,6 @@ export class PlainRead implements ResponseFlow, PieceCall, ReadInFlight, ReadMom
     this.#own?.shared.resume();
   }
 
-  /** Called when the read's batch is cancelled. */
   cancel(): void {
     this.#owner.memory[Symbol.dispose]();
     this.#become().shared.cancel();

@@ -119,6 +119,7 @@ export class PlainReads implements PlainReadOwner {
     record.params = call.params;
     record.wire = call.wire;
     record.key = read.key;
+    record.hash = read.hash;
     record.sender = this.#way.sender;
     return this.#reads.share(read, record);
   }

@@ -6,7 +6,6 @@ import { specifiedMethods } from "./methods.ts";
 export const unknownParamsBytes = 65_536;
 const searchedParamsBytes = 16_384;
 
-/** Methods by name. */
 export type Catalogue = ReadonlyMap<string, Method>;
 
 /** Creates the catalogue from the specification's methods and the operator's changes; a name that the specification lacks becomes a node method. */

@@ -32,7 +32,6 @@ export type ParamShape =
   | "traceFilter"
   | "tracerOptions";
 
-/** One positional parameter. */
 export type Param = Readonly<{ name: string; shape: ParamShape; optional?: true }>;
 
 /**
@@ -59,7 +58,6 @@ export type Method = Readonly<{
   name: string;
   summary: string;
   params: readonly Param[];
-  /** Description of the method's result. */
   result: string;
   audience: Audience;
   answeredBy: "node" | "gateway" | "nobody";
@@ -77,7 +75,6 @@ export type Method = Readonly<{
   repeatable: boolean;
   /** Served even while the node is behind, because the method concerns the node itself or sends it a transaction. */
   whileBehind?: true;
-  /** Available over WebSocket only. */
   webSocketOnly?: true;
 }>;
 

@@ -11,7 +11,6 @@ const blockObjects = [
   { type: "object", properties: { blockHash, requireCanonical: { type: "boolean" } }, required: ["blockHash"] },
 ] as const;
 
-/** JSON Schema of each parameter shape. */
 const schemas = {
   address: { type: "string", pattern: "^0x[0-9a-fA-F]{40}$" },
   block,

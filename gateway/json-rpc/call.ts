@@ -27,7 +27,6 @@ export type BadCall = Readonly<{
   kib?: number;
 }>;
 
-/** Content of one request body or WebSocket message. */
 export type Message =
   | Readonly<{ kind: "single"; call: Call | BadCall }>
   | Readonly<{ kind: "batch"; calls: readonly (Call | BadCall)[] }>;
@@ -42,11 +41,8 @@ export function buildCallKey(method: string, params: string): string {
   return `${method} ${params}`;
 }
 
-/** Limits of one message. */
 export type MessageLimits = Readonly<{
-  /** Max calls in a batch. */
   batchItems: number;
-  /** Max nesting depth of arrays and objects. */
   depth: number;
   /** Max bytes of one call, which is a whole message or one item of a batch. */
   callBytes: number;

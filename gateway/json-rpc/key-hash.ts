@@ -1,3 +1,5 @@
+import { buildCallKey } from "./call.ts";
+
 /** Max characters hashed at each end of a key, so that hashing a long key costs no more than copying it. */
 const lookedAt = 256;
 
@@ -12,38 +14,32 @@ const space = 0x20;
 /** Mask of the hash bits: few enough for a V8 small integer, which takes no memory beyond the object that contains it. */
 const hashBits = 0x7fffffff;
 
-let lastKey = "";
-let lastHash = computeHash(lastKey);
-
 /**
  * Hashes a key (FNV-1a, 31 bits), a binary string that is processed four characters at a time. Long keys that differ only in the middle
- * have the same hash, so callers must also compare the keys or tolerate collisions. A read needs its key's hash several times in a row, so
- * the last hash is cached.
+ * have the same hash, so callers must also compare the keys or tolerate collisions.
  */
 export function hashKey(key: string): number {
-  if (key !== lastKey) {
-    lastHash = computeHash(key);
-    lastKey = key;
-  }
-  return lastHash;
+  const { length } = key;
+  let end = looked.write(key, 0, lookedAt, "latin1");
+  if (length > lookedAt) end += looked.write(key.slice(Math.max(lookedAt, length - lookedAt)), end, "latin1");
+  return hashLooked(end, length);
 }
 
 /**
- * Computes the hash of a newly concatenated key in advance. Both parts are in the message, so the key need not be flattened into a
- * contiguous string that would occupy memory for as long as the call is in flight.
- *
- * @param method Start of the key; followed by a space and then `params`.
+ * Hashes the `buildCallKey` of a method and parameters. Both are in the message, so the key need not be flattened into a contiguous string
+ * that would occupy memory for as long as the call is in flight.
  */
-export function hashParts(key: string, method: string, params: string): void {
-  if (method.length + 1 >= lookedAt) return;
-  lastHash = hashTexts(method, params);
-  lastKey = key;
-}
-
-/** Caches the known hash of a newly concatenated key in advance. */
-export function rememberHash(key: string, hash: number): void {
-  lastKey = key;
-  lastHash = hash;
+export function hashParts(method: string, params: string): number {
+  const paramsAt = method.length + 1;
+  if (paramsAt >= lookedAt) return hashKey(buildCallKey(method, params));
+  looked.write(method, 0, "latin1");
+  looked[method.length] = space;
+  let end = paramsAt + looked.write(params, paramsAt, lookedAt - paramsAt, "latin1");
+  const length = paramsAt + params.length;
+  if (length > lookedAt) {
+    end += looked.write(params.slice(Math.max(lookedAt, length - lookedAt) - paramsAt), end, "latin1");
+  }
+  return hashLooked(end, length);
 }
 
 /** Hashes the key of a call whose parameters are in a message, without building strings for the key or the parameters. The name is short. */
@@ -56,25 +52,6 @@ export function hashCall(method: string, message: Buffer, paramsAt: number, para
   let end = Math.min(length, lookedAt);
   message.copy(looked, nameEnd + 1, paramsAt, end + shift);
   if (length > lookedAt) end += message.copy(looked, end, Math.max(lookedAt, length - lookedAt) + shift, paramsEnd);
-  return hashLooked(end, length);
-}
-
-function hashTexts(method: string, params: string): number {
-  const paramsAt = method.length + 1;
-  looked.write(method, 0, "latin1");
-  looked[method.length] = space;
-  let end = paramsAt + looked.write(params, paramsAt, lookedAt - paramsAt, "latin1");
-  const length = paramsAt + params.length;
-  if (length > lookedAt) {
-    end += looked.write(params.slice(Math.max(lookedAt, length - lookedAt) - paramsAt), end, "latin1");
-  }
-  return hashLooked(end, length);
-}
-
-function computeHash(key: string): number {
-  const { length } = key;
-  let end = looked.write(key, 0, lookedAt, "latin1");
-  if (length > lookedAt) end += looked.write(key.slice(Math.max(lookedAt, length - lookedAt)), end, "latin1");
   return hashLooked(end, length);
 }
 

@@ -1,5 +1,6 @@
 import { buildCallKey, isBad, type Call, type Message, type MessageLimits } from "./call.ts";
 import { isAt, isDigit } from "./json-scanner.ts";
+import { hashKey } from "./key-hash.ts";
 import { readMessage } from "./read-message.ts";
 
 /** Max cached messages; a power of two. */
@@ -26,6 +27,7 @@ type KnownMessage = Readonly<{
   method: string;
   params: string | undefined;
   key: string;
+  hash: number;
   /** Whether the whole text is the `wire` of the call. */
   isWire: boolean;
 }>;
@@ -56,10 +58,10 @@ export function createMessageReader(): MessageReader {
     const place = hash & (places - 1);
     const before = known[place];
     if (before !== undefined && isSame(before, body, idStart, idEnd)) {
-      const { method, params, key, isWire } = before;
+      const { method, params, key, hash: keyHash, isWire } = before;
       const id = String(readNumber(body, idStart, idEnd));
-      if (!isWire) return { kind: "single", call: { id, method, params, key } };
-      return { kind: "single", call: { id, method, params, key, wire: body.toString("latin1") } };
+      if (!isWire) return { kind: "single", call: { id, method, params, key, hash: keyHash } };
+      return { kind: "single", call: { id, method, params, key, hash: keyHash, wire: body.toString("latin1") } };
     }
     const message = readMessage(body, limits);
     if (seen[place] === hash) known[place] = buildKnownMessage(message, body, { idStart, idEnd, limits });
@@ -140,7 +142,8 @@ function buildKnownMessage(
   const otherBody = Buffer.concat([body.subarray(0, idStart), Buffer.from(other), body.subarray(idEnd)]);
   if (getCall(readMessage(otherBody, limits))?.id !== other) return undefined;
   const key = buildCallKey(method, params ?? "[]");
-  return { bytes: new Uint8Array(body), idStart, idEnd, method, params, key, isWire: wire?.length === body.length };
+  const isWire = wire?.length === body.length;
+  return { bytes: new Uint8Array(body), idStart, idEnd, method, params, key, hash: hashKey(key), isWire };
 }
 
 function getCall(message: Message): Call | undefined {

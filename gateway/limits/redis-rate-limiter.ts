@@ -6,7 +6,6 @@ import { createConnection } from "node:net";
 import { connect as createTlsConnection } from "node:tls";
 import { lookupName } from "#daemon/http/name-lookup.ts";
 
-/** URL of the store for the shared accounts, and the timeout for its responses. */
 export type RedisRateLimiterOptions = Readonly<{ url: string; timeoutMs: number; clients: number }>;
 
 /** The store's last rejection of a caller, at these rates. */

@@ -8,7 +8,6 @@ import type { PolicySource } from "../policy.ts";
 import { createDurationHistogram, type DurationSeries } from "./duration-histogram.ts";
 import { type CallOutcome, type CompletedCall, limitNames, type LimitName, type Meter, type Traffic } from "./meter.ts";
 
-/** Upper bounds of the histogram buckets, in seconds. */
 const durationBuckets = [
   0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30,
 ];
@@ -48,7 +47,6 @@ export function createPrometheusMeter(
     labelNames: ["limit", "tier"],
     registers: [metrics],
   });
-  /** Tiers whose limits already have series. */
   const counted = new Set<string>();
   // If a counter's first sample is its first event, no increase is visible; a tier's counters therefore start at zero with its first call.
   const beginAtZero = (tier: string) => {

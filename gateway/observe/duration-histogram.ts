@@ -1,6 +1,5 @@
 import { Histogram, type Registry } from "prom-client";
 
-/** Count and durations for one combination of labels. */
 export type DurationSeries = Readonly<{
   /** Records a duration, `count` times; `traceId` is the trace that contains it, if there is one. */
   observe: (seconds: number, traceId?: string, count?: number) => void;
@@ -10,7 +9,6 @@ export type DurationSeries = Readonly<{
 /** A histogram whose observations cost less than a tenth of a microsecond: counters updated in place, formatted as text at scrape time. */
 export type DurationHistogram = Readonly<{ series: (labels: Readonly<Record<string, string>>) => DurationSeries }>;
 
-/** Name, help, labels and buckets of a histogram. */
 export type DurationHistogramOptions = Readonly<{
   name: string;
   help: string;

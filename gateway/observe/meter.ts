@@ -27,14 +27,12 @@ export const limitNames = [
   "subscriptions",
 ] as const;
 
-/** A completed call. */
 export type CompletedCall = Readonly<{
   /** A name from the catalogue, or `unknown`. */
   method: string;
   tier: string;
   outcome: CallOutcome;
   seconds: number;
-  /** The client's request id, if it sent one. */
   requestId: string | undefined;
   /** Trace context from the client or from the gateway's own tracing. */
   traceContext?: TraceContext | undefined;
@@ -42,7 +40,6 @@ export type CompletedCall = Readonly<{
   sampledTraceId?: string | undefined;
 }>;
 
-/** Counts and times the gateway's work. */
 export type Meter = Readonly<{
   /** Counts a call, or `count` calls that all have these field values. */
   call: (ended: CompletedCall, count?: number) => void;
@@ -55,8 +52,6 @@ export type Meter = Readonly<{
 /** Number of calls of one kind since the start. Names come from the catalogue and the settings, so the number of kinds is bounded. */
 export type CallCount = Pick<CompletedCall, "method" | "tier" | "outcome"> & Readonly<{ count: number }>;
 
-/** Number of a tier's calls rejected by one limit since the start. */
 export type LimitedCount = Readonly<{ limit: LimitName; tier: string; count: number }>;
 
-/** Calls and rejections since the gateway started. */
 export type Traffic = Readonly<{ calls: readonly CallCount[]; limited: readonly LimitedCount[] }>;

@@ -27,14 +27,11 @@ import type { Caller } from "../callers/caller.ts";
 import type { GatewaySettings } from "../settings/sections.ts";
 import type { CallOutcome, CompletedCall } from "./meter.ts";
 
-/** Origin of a message, for use in its trace. */
 export type TraceOrigin = Readonly<{
   caller: Caller;
-  /** Trace context sent by the client. */
   traceContext: TraceContext | undefined;
 }>;
 
-/** Trace of one call. */
 export type CallTrace = Readonly<{
   /** Id of the trace; undefined if none of its spans is exported. */
   sampledTraceId: string | undefined;

@@ -15,7 +15,6 @@ import type { CacheLifetime } from "./cache/cache-lifetime.ts";
 /** Dependencies shared by all coalesced reads: the pool, the response limit and callbacks. */
 export type SharedReadOwner = Readonly<{
   pool: NodeSender;
-  /** Max size of a shared response. */
   limitBytes: number;
   /** Called when no more readers can join. */
   end: (shared: CoalescedRead) => void;
@@ -38,7 +37,6 @@ export class CoalescedRead implements ResponseFlow, ResponseSink, NodeCall, Read
   readonly lifetime: CacheLifetime;
   readonly generation: number;
   readonly epoch: number;
-  readonly hash: number;
   readonly isKept: boolean;
   readonly #owner: SharedReadOwner;
   #hasInitiator = true;
@@ -51,20 +49,17 @@ export class CoalescedRead implements ResponseFlow, ResponseSink, NodeCall, Read
   #lengthBytes: number | undefined;
   #source: ResponseSource = "node";
 
-  /** `read` is the first reader. */
-  constructor(read: NodeRead, { lifetime, generation, epoch, hash, isKept }: ReadMoment, owner: SharedReadOwner) {
+  constructor(read: NodeRead, { lifetime, generation, epoch, isKept }: ReadMoment, owner: SharedReadOwner) {
     const { id, method, params, wire } = read;
     this.read = read;
     this.body = wire ?? formatCall(id, method.name, params);
     this.lifetime = lifetime;
     this.generation = generation;
     this.epoch = epoch;
-    this.hash = hash;
     this.isKept = isKept;
     this.#owner = owner;
   }
 
-  /** Queries the node. Call it once, as soon as other readers may join. */
   start(): void {
     const { sender = this.#owner.pool } = this.read;
     this.#flow = sender.send(this);
@@ -77,6 +72,10 @@ export class CoalescedRead implements ResponseFlow, ResponseSink, NodeCall, Read
 
   get key(): string {
     return this.read.key;
+  }
+
+  get hash(): number {
+    return this.read.hash;
   }
 
   get caller(): string {

@@ -8,19 +8,17 @@ import type { NodeSender } from "../upstream/node-call.ts";
 /** A call to the node that has passed every check, and the sink for its response. */
 export type NodeRead = ResponseSink &
   Readonly<{
-    /** Id for the response, as JSON text. */
     id: string;
     method: Method;
-    /** Key of the caller. */
     caller: string;
-    /** Memory budget of the caller's connection. */
     memory: HeldBytes;
     /** JSON text of an array. */
     params: string;
     /** The result of `formatCall` for the id, method and params, if the client sent the call in that form. */
     wire?: string | undefined;
-    /** The `buildCallKey` of method and params. */
+    /** The `buildCallKey` of method and params, and its `hashKey`. */
     key: string;
+    hash: number;
     traceContext: TraceContext | undefined;
     /** Sends the call to the node in a batch; if absent, the call is sent alone. */
     sender?: NodeSender | undefined;
@@ -33,7 +31,6 @@ export type ReadInFlight = Readonly<{
   /** The `buildCallKey` of method and parameters, and its `hashKey`. */
   key: string;
   hash: number;
-  /** Generation of the head when the read started. */
   generation: number;
   /** Adds another caller's equal read: from now on, the call to the node also uses that caller's scheduling rounds. */
   join: (read: NodeRead) => ResponseFlow;
@@ -42,12 +39,7 @@ export type ReadInFlight = Readonly<{
 /** How long the response to a read may be reused, and the state when the read was requested. */
 export type ReadMoment = Readonly<{
   lifetime: CacheLifetime;
-  /** Generation of the head. */
   generation: number;
-  /** Epoch of the cache. */
   epoch: number;
-  /** The `hashKey` of the read's key. */
-  hash: number;
-  /** Whether the cache should store the result. */
   isKept: boolean;
 }>;

@@ -1,6 +1,5 @@
 import type { ResponseCache } from "./cache/response-cache.ts";
 import { deriveCacheLifetime } from "./cache/cache-lifetime.ts";
-import { hashKey } from "../json-rpc/key-hash.ts";
 import type { ChainHead, Head } from "../chain/head.ts";
 import { CoalescedRead, type SharedReadOwner } from "./coalesced-read.ts";
 import type { Method } from "../catalogue/method.ts";
@@ -10,7 +9,6 @@ import { EndingFlow, type ResponseFlow } from "../responses/response-sink.ts";
 import type { NodeRead, ReadInFlight, ReadMoment } from "./node-read.ts";
 import { substituteId, RenamedResponse } from "./renamed-response.ts";
 
-/** Size of the cache, 0 without one; identical reads in flight always share one. */
 export type NodeReadsOptions = Readonly<{
   totalBytes: number;
   /** Max size of a response that is cached or shared. */
@@ -19,7 +17,6 @@ export type NodeReadsOptions = Readonly<{
 
 /** Serves calls from the cache, from an equal in-flight call, or from the node. Keys are built by `buildCallKey`. */
 export class NodeReads implements SharedReadOwner {
-  /** Whether results are cached. */
   readonly isCaching: boolean;
   readonly pool: NodeSender;
   readonly limitBytes: number;
@@ -39,24 +36,24 @@ export class NodeReads implements SharedReadOwner {
   }
 
   /** Returns a call's cached result as JSON text. Returns undefined for a method whose cache is off, even if an earlier result is cached. */
-  cached(method: Method, key: string): string | undefined {
-    return this.#isCached(method) ? this.#cache.get(key, this.#head.generation()) : undefined;
+  cached(method: Method, key: string, hash: number): string | undefined {
+    return this.#isCached(method) ? this.#cache.get(key, hash, this.#head.generation()) : undefined;
   }
 
   /** Returns a call's cached result, provided it can't change with the head. */
-  lasting(method: Method, key: string): string | undefined {
-    return this.#isCached(method) ? this.#cache.getLasting(key) : undefined;
+  lasting(method: Method, key: string, hash: number): string | undefined {
+    return this.#isCached(method) ? this.#cache.getLasting(key, hash) : undefined;
   }
 
   read(read: NodeRead): ResponseFlow {
     const lifetime = deriveCacheLifetime(read.method, read.params, this.#head.known());
     if (lifetime === "none" || !isPlainId(read.id)) return this.alone(read, read.sender);
     const generation = this.#head.generation();
-    const hash = hashKey(read.key);
-    const running = this.#inFlight.get(hash, read.key);
+    const { hash, key } = read;
+    const running = this.#inFlight.get(hash, key);
     if (running !== undefined && running.generation === generation) return running.join(read);
     const isKept = this.isCaching && this.#cache.admits(hash);
-    const shared = new CoalescedRead(read, { lifetime, generation, epoch: this.#cache.epoch(), hash, isKept }, this);
+    const shared = new CoalescedRead(read, { lifetime, generation, epoch: this.#cache.epoch(), isKept }, this);
     this.#inFlight.add(shared);
     shared.start();
     return shared;
@@ -96,7 +93,6 @@ export class NodeReads implements SharedReadOwner {
     return this.#cache.admits(read.hash);
   }
 
-  /** Ends a read: no more reads can join it. */
   end(read: ReadInFlight): void {
     this.#inFlight.replace(read, undefined);
   }
@@ -109,12 +105,12 @@ export class NodeReads implements SharedReadOwner {
   }
 
   /** Caches the result of a read until it can no longer be used. The result is a text that is not a slice of another. */
-  keep({ key, lifetime, generation, epoch }: ReadInFlight & ReadMoment, json: string): void {
+  keep({ key, hash, lifetime, generation, epoch }: ReadInFlight & ReadMoment, json: string): void {
     if (isEmptyResult(json)) return;
-    if (lifetime === "ever") this.#cache.putForEver(key, json, epoch);
+    if (lifetime === "ever") this.#cache.putForEver(key, hash, json, epoch);
     // If the head changed while the call was in flight, the response may belong to either head.
     else if (lifetime === "head" && this.#head.generation() === generation)
-      this.#cache.putForHead(key, json, generation);
+      this.#cache.putForHead(key, hash, json, generation);
   }
 
   #isCached(method: Method): boolean {
@@ -166,7 +162,6 @@ class ReadsInFlight {
     return this.#reads[computePlace(hash)]?.hash === hash;
   }
 
-  /** Adds a read, replacing any earlier read in its slot. */
   add(read: ReadInFlight): void {
     this.#reads[computePlace(read.hash)] = read;
   }

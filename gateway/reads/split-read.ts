@@ -5,6 +5,7 @@ import {
   readAnswer,
 } from "../json-rpc/read-answer.ts";
 import { buildCallKey } from "../json-rpc/call.ts";
+import { hashParts } from "../json-rpc/key-hash.ts";
 import { responseErrors, rpcErrors, type ResponseFailure } from "../errors.ts";
 import type { ResponseFlow, ResponseSink, ResponseSource } from "../responses/response-sink.ts";
 import type { HeldBytes } from "#daemon/memory/connection-memory.ts";
@@ -15,12 +16,9 @@ import type { NodeReads } from "./node-reads.ts";
 import { OrderedWriter, type OrderedWriterDependencies } from "../responses/ordered-writer.ts";
 import { TextSink, type TextReceiver, type TextResponse } from "../responses/text-sink.ts";
 
-/** A range split into permitted pieces, each with its own parameters. */
 export type SplitOptions = Readonly<{
   pieces: readonly string[];
-  /** Max number of pieces requested at a time. */
   parallel: number;
-  /** Max size of the joined response, in bytes. */
   limitBytes: number;
 }>;
 
@@ -73,7 +71,7 @@ export function parseSplit(
   };
   const requestPiece = (place: number) => {
     const piece = new PieceRead(read, pieces[place] ?? "[]", { limitBytes, memory, receive }, place);
-    const cached = reads.cached(piece.method, piece.key);
+    const cached = reads.cached(piece.method, piece.key, piece.hash);
     if (cached !== undefined) {
       settle(place, { text: formatResultResponse(pieceId, cached), source: "cache", retryAfterSeconds: undefined });
       return;
@@ -115,6 +113,7 @@ class PieceRead extends TextSink<number> implements NodeRead {
   readonly memory: HeldBytes;
   readonly params: string;
   readonly key: string;
+  readonly hash: number;
   readonly traceContext: TraceContext | undefined;
 
   constructor(
@@ -129,6 +128,7 @@ class PieceRead extends TextSink<number> implements NodeRead {
     this.memory = memory;
     this.params = params;
     this.key = buildCallKey(method.name, params);
+    this.hash = hashParts(method.name, params);
     this.traceContext = traceContext;
   }
 

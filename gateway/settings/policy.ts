@@ -12,7 +12,6 @@ export const ratio = z.number().min(0).max(1).meta({ expected: "a number from 0 
 
 const methodName = z.string().regex(/^[\w.]{1,64}$/);
 
-/** Limits for callers in one tier. */
 const tier = z.strictObject({
   requestsPerSecond: z.number().positive().max(10_000_000),
   requestBurst: z.int().min(1),
@@ -33,7 +32,6 @@ const tier = z.strictObject({
   methods: z.array(methodName).max(256).optional(),
 });
 
-/** One tier's limits. */
 export type Tier = Readonly<z.output<typeof tier>>;
 
 /** A caller of the public or the private listener may have fewer in-flight calls than `upstream.connections`, so that no single caller can occupy them all. */
@@ -197,5 +195,4 @@ export const policyShape = { tiers, methods, unknownMethods, rateLimit, ranges, 
 /** The policy as defined by settings; omitted keys get their defaults. */
 export const policySchema = z.strictObject(policyShape);
 
-/** The policy's settings, parsed and frozen. */
 export type PolicySettings = Readonly<z.output<typeof policySchema>>;

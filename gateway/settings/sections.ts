@@ -148,7 +148,6 @@ const cacheSection = section({
   entryBytes: fixed(262_144),
 });
 
-/** Limits on the memory used for clients. */
 const memorySection = section({
   totalBytes: bytes
     .optional()
@@ -173,7 +172,6 @@ const webSocketSection = section({
   upstreamSubscriptions: fixed(1_024),
   /** Max of these subscriptions created by one caller's clients. */
   upstreamSubscriptionsPerCaller: fixed(128),
-  /** Ping interval. */
   pingIntervalMs: fixed(30_000),
   /** Initial delay before reconnecting to the node's WebSocket. */
   reconnectMs: fixed(500),
@@ -245,8 +243,6 @@ export const gatewayShape = {
   ...policyShape,
 };
 
-/** The gateway's settings as a section of the sidecar's settings. */
 export const gatewaySection = section(gatewayShape);
 
-/** The gateway's settings, parsed and frozen. */
 export type GatewaySettings = z.output<typeof gatewaySection>;

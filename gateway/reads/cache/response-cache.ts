@@ -1,4 +1,3 @@
-import { hashKey } from "../../json-rpc/key-hash.ts";
 import { copyText } from "../../json-rpc/read-answer.ts";
 
 /**
@@ -8,11 +7,10 @@ import { copyText } from "../../json-rpc/read-answer.ts";
 const roomyEntries = 1_024;
 const roomyShare = 1 / 16;
 
-/** Limits on the cache. */
 export type ResponseCacheOptions = Readonly<{ totalBytes: number; entryBytes: number }>;
 
 /**
- * Read results by method and parameters: immutable ones, and those for the current head, which are all dropped when the head changes. The
+ * Read results by the `buildCallKey` of method and parameters, which is looked up by its `hashKey`: immutable ones, and those for the current head, which are all dropped when the head changes. The
  * two groups share one byte limit. The larger group is evicted first, so that neither crowds out the other.
  */
 export class ResponseCache {
@@ -27,14 +25,13 @@ export class ResponseCache {
     this.#options = options;
   }
 
-  get(key: string, generation: number): string | undefined {
+  get(key: string, hash: number, generation: number): string | undefined {
     this.#moveTo(generation);
-    return this.#ofHead.get(key) ?? this.#forEver.get(key);
+    return this.#ofHead.get(key, hash) ?? this.#forEver.get(key, hash);
   }
 
-  /** Returns an immutable result. */
-  getLasting(key: string): string | undefined {
-    return this.#forEver.get(key);
+  getLasting(key: string, hash: number): string | undefined {
+    return this.#forEver.get(key, hash);
   }
 
   /** Returns whether there may be a result whose key has this hash. If not, there is no need to build the key for a lookup. */
@@ -53,14 +50,14 @@ export class ResponseCache {
   }
 
   /** Caches a result while the head has this generation. Generations only increase. */
-  putForHead(key: string, json: string, generation: number): void {
+  putForHead(key: string, hash: number, json: string, generation: number): void {
     this.#moveTo(generation);
-    this.#put(this.#ofHead, key, json);
+    this.#put(this.#ofHead, key, hash, json);
   }
 
   /** Caches an immutable result, unless the cache was cleared since the epoch in which it was requested. */
-  putForEver(key: string, json: string, requestedIn: number): void {
-    if (requestedIn === this.#epoch) this.#put(this.#forEver, key, json);
+  putForEver(key: string, hash: number, json: string, requestedIn: number): void {
+    if (requestedIn === this.#epoch) this.#put(this.#forEver, key, hash, json);
   }
 
   /** Returns how often the cache has been cleared: a result requested in one epoch is not cached in another. */
@@ -97,10 +94,10 @@ export class ResponseCache {
     this.#ofHead.clear();
   }
 
-  #put(store: SecondChanceStore, key: string, json: string): void {
+  #put(store: SecondChanceStore, key: string, hash: number, json: string): void {
     if (json.length > this.#options.entryBytes) return;
     // A key is a slice of a message and would keep the whole message alive; only the few bytes of the key are counted.
-    store.put(copyText(key), json);
+    store.put(copyText(key), hash, json);
     const excess = this.bytes() - this.#options.totalBytes;
     if (excess > 0) this.evict(excess);
   }
@@ -127,8 +124,8 @@ class SecondChanceStore {
     return this.#entries.size;
   }
 
-  get(key: string): string | undefined {
-    const entry = this.#entries.get(hashKey(key) & placeBits);
+  get(key: string, hash: number): string | undefined {
+    const entry = this.#entries.get(hash & placeBits);
     if (entry === undefined || entry.key !== key) return undefined;
     entry.used = true;
     return entry.json;
@@ -139,8 +136,8 @@ class SecondChanceStore {
     return this.#entries.has(hash & placeBits);
   }
 
-  put(key: string, json: string): void {
-    const place = hashKey(key) & placeBits;
+  put(key: string, hash: number, json: string): void {
+    const place = hash & placeBits;
     const before = this.#entries.get(place);
     if (before !== undefined && before.key !== key && before.used) {
       before.used = false;
