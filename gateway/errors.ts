@@ -40,10 +40,7 @@ export const rpcErrors = {
     code: rpcCodes.internal,
     message: "the node is on another chain than this endpoint; try again later",
   },
-  chainUnknown: {
-    code: rpcCodes.internal,
-    message: "the node has not reported its chain yet; try again later",
-  },
+  chainUnknown: { code: rpcCodes.internal, message: "the node has not reported its chain yet; try again later" },
   nodeBehind: { code: rpcCodes.internal, message: "the node is behind the chain's head; try again later" },
   headUnknown: { code: rpcCodes.internal, message: "the chain head is not known yet; try again later" },
   queueFull: {
@@ -107,10 +104,7 @@ export function invalidParams(message: string): RpcError {
 }
 
 export function unknownSubscription(name: string): RpcError {
-  return {
-    code: rpcCodes.methodNotFound,
-    message: `no "${cutName(name)}" subscription in eth namespace`,
-  };
+  return { code: rpcCodes.methodNotFound, message: `no "${cutName(name)}" subscription in eth namespace` };
 }
 
 /** Returns the error for a block range above its cap. The message ends with an allowed range, which client libraries parse. */

@@ -37,11 +37,7 @@ const fetchTimeoutMs = 5_000;
 /** Max size of a key set; a typical one is a few KiB. */
 const keySetBytesMax = 1_048_576;
 
-type KeySetDependencies = WatchedFileDependencies &
-  Readonly<{
-    settingNames: SettingNames;
-    changed: () => void;
-  }>;
+type KeySetDependencies = WatchedFileDependencies & Readonly<{ settingNames: SettingNames; changed: () => void }>;
 
 /**
  * Starts the key set that the settings specify; returns undefined if they specify none. A file is hot-reloaded; a URL is fetched every

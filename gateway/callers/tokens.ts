@@ -6,12 +6,7 @@ import { startKeySet, type KeySetOptions } from "./key-set.ts";
 
 /** Rules for verifying callers' tokens. */
 export type TokenOptions = KeySetOptions &
-  Readonly<{
-    issuer?: string | undefined;
-    audience?: string | undefined;
-    tierClaim: string;
-    cacheEntries: number;
-  }>;
+  Readonly<{ issuer?: string | undefined; audience?: string | undefined; tierClaim: string; cacheEntries: number }>;
 
 /** `wallClock` returns milliseconds since 1970; it determines when cached tokens expire. */
 export type TokenDependencies = WatchedFileDependencies &

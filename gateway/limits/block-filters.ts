@@ -72,10 +72,7 @@ export function readSelection(fields: ReadonlyMap<string, string>): Selection | 
   if (topics !== undefined && !isTopicList(topics)) {
     return `invalid topics: expected at most ${topicPositions}, each null, a 32-byte hash or an array of at most ${topicValues}`;
   }
-  return {
-    ...(addresses === undefined ? {} : { address: addresses }),
-    ...(topics === undefined ? {} : { topics }),
-  };
+  return { ...(addresses === undefined ? {} : { address: addresses }), ...(topics === undefined ? {} : { topics }) };
 }
 
 function isAddress(value: unknown): boolean {

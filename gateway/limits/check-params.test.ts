@@ -217,10 +217,7 @@ describe("tracer options", () => {
     for (const name of ["debug_traceTransaction", "debug_traceBlockByHash"]) {
       expect(
         check(name, [hash, { tracer: "callTracer", reexec: 128, enableReturnData: true, debug: null, ...idle }]),
-      ).toEqual({
-        kind: "pass",
-        params: JSON.stringify([hash, { tracer: "callTracer" }]),
-      });
+      ).toEqual({ kind: "pass", params: JSON.stringify([hash, { tracer: "callTracer" }]) });
     }
     expect(refusal("debug_traceTransaction", [hash, { reexec: "all" }])).toBe("invalid reexec: expected a number");
     expect(refusal("debug_traceTransaction", [hash, { disableStorage: {} }])).toBe(

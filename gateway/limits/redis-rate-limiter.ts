@@ -144,10 +144,7 @@ function connectRedis({ url, timeoutMs }: Pick<RedisRateLimiterOptions, "url" | 
     connectTimeout: 2_000,
     commandTimeout: timeoutMs,
     retryStrategy: (attempts) => Math.min(attempts * 100, 2_000),
-    scripts: {
-      gatehouseAcquire: { lua: script, numberOfKeys: 1 },
-      gatehouseOwe: { lua: debtScript, numberOfKeys: 1 },
-    },
+    scripts: { gatehouseAcquire: { lua: script, numberOfKeys: 1 }, gatehouseOwe: { lua: debtScript, numberOfKeys: 1 } },
   });
 }
 

@@ -27,10 +27,7 @@ import type { Caller } from "../callers/caller.ts";
 import type { GatewaySettings } from "../settings/sections.ts";
 import type { CallOutcome, CompletedCall } from "./meter.ts";
 
-export type TraceOrigin = Readonly<{
-  caller: Caller;
-  traceContext: TraceContext | undefined;
-}>;
+export type TraceOrigin = Readonly<{ caller: Caller; traceContext: TraceContext | undefined }>;
 
 export type CallTrace = Readonly<{
   /** Id of the trace; undefined if none of its spans is exported. */

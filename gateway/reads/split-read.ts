@@ -16,11 +16,7 @@ import type { NodeReads } from "./node-reads.ts";
 import { OrderedWriter, type OrderedWriterDependencies } from "../responses/ordered-writer.ts";
 import { TextSink, type TextReceiver, type TextResponse } from "../responses/text-sink.ts";
 
-export type SplitOptions = Readonly<{
-  pieces: readonly string[];
-  parallel: number;
-  limitBytes: number;
-}>;
+export type SplitOptions = Readonly<{ pieces: readonly string[]; parallel: number; limitBytes: number }>;
 
 /** The call for the whole range; its owner releases its memory when it ends. */
 type WholeRead = ResponseSink & Pick<NodeRead, "id" | "method" | "caller" | "memory" | "traceContext">;

@@ -11,8 +11,5 @@ export type SettingNames = Readonly<{
 /** Creates the names for a service whose gateway settings are in the section `within` or, without one, at the top level. */
 export function createSettingNames(service: string, within?: string): SettingNames {
   const full = (path: string) => [...(within === undefined ? [] : [within]), ...path.split(".")];
-  return {
-    key: (path) => full(path).join("."),
-    variable: (path) => toEnvironmentName(service, full(path)),
-  };
+  return { key: (path) => full(path).join("."), variable: (path) => toEnvironmentName(service, full(path)) };
 }

@@ -101,10 +101,7 @@ const unknownMethodsOf = (listener: string) =>
     .describe(`How the ${listener} listener handles methods missing from the catalogue`)
     .meta({ expected: "refuse or forward" });
 
-const unknownMethods = section({
-  private: unknownMethodsOf("private"),
-  internal: unknownMethodsOf("internal"),
-});
+const unknownMethods = section({ private: unknownMethodsOf("private"), internal: unknownMethodsOf("internal") });
 
 const rateLimit = section({
   enabled: yesOrNo.default(true).describe("Enables rate limits; when disabled, eth_getLogs uses its fallback cap"),

@@ -119,9 +119,7 @@ describe("a node of the public family", () => {
     }
     const versions = { binaryVersion: "0.16.2", currentStableBlock: "0x1f", protocolVersion: "0x2" };
     node.answer(() => versions);
-    await using trusted = await startTestGateway(node, {
-      methods: { debug_protocolVersion: { audience: "public" } },
-    });
+    await using trusted = await startTestGateway(node, { methods: { debug_protocolVersion: { audience: "public" } } });
     expect(JSON.parse((await post(trusted.url, call(1, "debug_protocolVersion"))).text)).toMatchObject({
       result: versions,
     });

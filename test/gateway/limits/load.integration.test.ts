@@ -83,12 +83,7 @@ describe("a tier's bounds of WebSockets", () => {
 
 const ids = (from: number, count: number) => Array.from({ length: count }, (_, at) => from + at);
 const storage = (at: number) =>
-  JSON.stringify({
-    jsonrpc: "2.0",
-    id: at,
-    method: "eth_getStorageAt",
-    params: [account, numberToHex(at), "latest"],
-  });
+  JSON.stringify({ jsonrpc: "2.0", id: at, method: "eth_getStorageAt", params: [account, numberToHex(at), "latest"] });
 const batchOf = (from: number, count: number) => `[${ids(from, count).map(storage).join(",")}]`;
 const postAll = (url: string, bodies: readonly string[]) => Promise.all(bodies.map((body) => post(url, body)));
 const errorsIn = (text: string) =>
@@ -133,10 +128,7 @@ describe("calls beyond a caller's concurrency", () => {
       overload: { waitMs: 100, retryAfterSeconds: 2 },
     });
     const finish = node.hold();
-    const error = {
-      code: -32005,
-      message: "rate limit exceeded: more than 1 calls at a time; try again in 2 s",
-    };
+    const error = { code: -32005, message: "rate limit exceeded: more than 1 calls at a time; try again in 2 s" };
     const first = post(gateway.url, storage(1));
     await until("it is at the node", generousMs, () => finish.length === 1);
     const [single, batch, mixed] = await postAll(gateway.url, [
