@@ -1,3 +1,4 @@
+import { hash } from "node:crypto";
 import { mkdirSync, mkdtempSync, renameSync, rmSync, statSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -35,9 +36,9 @@ function breakFolder(): void {
   symlinkSync("data", join(folder, "data"));
 }
 
-function reporting(): WatchedFileDependencies {
+function reporting(metrics = new Registry()): WatchedFileDependencies {
   const log = createLog({ service: "test", level: "info" }, { write: (line) => void lines.push(line) });
-  return { log, files: createFilesInForce(new Registry()) };
+  return { log, files: createFilesInForce(metrics) };
 }
 
 const file = () => ({ path, setting: "a.setting" });
@@ -98,11 +99,14 @@ function follow() {
   vi.useRealTimers();
   hold("{ at: 1 }");
   const taken: object[] = [];
-  const dependencies = reporting();
+  const metrics = new Registry();
+  const dependencies = reporting(metrics);
   const watched = watchFile({ ...file(), read: readAny, apply: (value) => void taken.push(value) }, dependencies);
   return {
     watched,
     taken: (at: number) => expect.poll(() => taken.at(-1), { timeout: 8_000 }).toEqual({ at }),
+    listed: () => dependencies.files.list()[0],
+    metric: async () => /gatehouse_file_loaded\{setting="a.setting"\} (\d)/.exec(await metrics.metrics())?.[1],
     missed: () => expect.poll(() => dependencies.files.list()[0]?.problems, { timeout: 8_000 }).toHaveLength(1),
   };
 }
@@ -139,4 +143,40 @@ it("is taken after an edit in place of the same length whose time was set back",
   writeFileSync(path, "{ at: 2 }");
   utimesSync(path, atime, mtime);
   await taken(2);
+});
+
+it("is taken when it changes before the watch over it is there", async () => {
+  const { watched, taken } = follow();
+  await using _watched = watched;
+  writeFileSync(path, "{ at: 22 }");
+  await taken(22);
+});
+
+it("is taken when the link to its folder is changed as Kubernetes does it", async () => {
+  const { watched, taken } = follow();
+  await using _watched = watched;
+  for (const at of [2, 3]) {
+    mkdirSync(join(folder, `..${at}`));
+    writeFileSync(join(folder, `..${at}`, "file.json5"), `{ at: ${at} }`);
+    symlinkSync(`..${at}`, join(folder, "..next"));
+    if (at === 2) rmSync(join(folder, "data"), { recursive: true });
+    renameSync(join(folder, "..next"), join(folder, "data"));
+    rmSync(join(folder, `..${at - 1}`), { recursive: true, force: true });
+    await taken(at);
+  }
+});
+
+it("shows what is in force, and that what stands there now is not", async () => {
+  const { watched, taken, missed, listed, metric } = follow();
+  await using _watched = watched;
+  const first = listed();
+  expect(first).toEqual({ setting: "a.setting", path, sha256: hash("sha256", "{ at: 1 }"), readAt: first?.readAt });
+  expect(await metric()).toBe("1");
+  writeFileSync(path, "{ at: ");
+  await missed();
+  expect(listed()).toEqual({ ...first, problems: [expect.stringMatching(/^line 1, column 7: .*expected JSON5/)] });
+  expect(await metric()).toBe("0");
+  writeFileSync(path, "{ at: 3 }");
+  await taken(3);
+  expect([listed()?.sha256, listed()?.problems, await metric()]).toEqual([hash("sha256", "{ at: 3 }"), undefined, "1"]);
 });

@@ -4,6 +4,7 @@ import { collectGarbage } from "#daemon/testing/heap-size.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
 import { messageBytes } from "../testing/generated-messages.ts";
 import { buildCallKey, isBad, type Message } from "./call.ts";
+import { hashKey } from "./key-hash.ts";
 import { createMessageReader, type MessageReader } from "./known-messages.ts";
 import { readMessage } from "./read-message.ts";
 
@@ -57,8 +58,8 @@ function withId(shape: string, id: string): Buffer {
 function readBy(read: MessageReader, body: Buffer, bounds = limits): Message {
   const message = read(body, bounds);
   if (message.kind === "batch" || isBad(message.call) || message.call.key === undefined) return message;
-  const { key, ...call } = message.call;
-  expect(key).toBe(buildCallKey(call.method, call.params ?? "[]"));
+  const { key, hash, ...call } = message.call;
+  expect([key, hash]).toEqual([buildCallKey(call.method, call.params ?? "[]"), hashKey(key)]);
   return { kind: "single", call };
 }
 
