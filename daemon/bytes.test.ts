@@ -6,7 +6,6 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { BodyTooLargeError, limitChunks, discardBody, readBody, readBodyStart, readText, type Body } from "./bytes.ts";
 import { sendRequest } from "./http/send-request.ts";
 
-/** State of the newest endless response. */
 let endlessSocket: Socket | undefined;
 
 /** Responds to `/<bytes>` with that many bytes, and to `/endless` with bytes until the connection is closed. */

@@ -11,23 +11,11 @@ export type IncidentAdvice = Readonly<{
   message?: string;
 }>;
 
-/** A root cause as shown by `/status` and the page. */
-export type DescribedIncident = IncidentAdvice &
-  Readonly<{
-    severity: Incident["severity"];
-    type: string;
-    reason: string;
-    title: string;
-    message: string;
-    since: string;
-    consequences: readonly Readonly<{ type: string; reason: string; title: string; message: string }>[];
-  }>;
-
-/** Describes an incident, with advice. Pure. */
+/** Describes a root cause, as shown by `/status` and the page, with advice. Pure. */
 export function describeIncident(
   { cause, severity, consequences }: Incident,
   advise: (cause: Condition) => IncidentAdvice,
-): DescribedIncident {
+) {
   const { type, reason, message, since } = cause;
   return {
     severity,

@@ -1,15 +1,11 @@
 import { z } from "zod";
 import type { ApiOperation } from "#daemon/http/open-api.ts";
 import { conditionTypes } from "./condition.ts";
-import { statusHeadline, statusNode, statusPayments, statusVerdict } from "./status-shapes.ts";
+import { statusCondition, statusHeadline, statusNode, statusPayments, statusVerdict } from "./status-shapes.ts";
 
-const condition = z.object({
+const condition = statusCondition.extend({
   type: z.enum(conditionTypes),
-  title: z.string(),
-  status: z.enum(["True", "False", "Unknown"]).describe("True is healthy"),
-  reason: z.string(),
-  message: z.string(),
-  since: z.iso.datetime(),
+  status: statusCondition.shape.status.describe("True is healthy"),
 });
 
 const event = z.object({ at: z.iso.datetime(), kind: z.string(), message: z.string(), why: z.string().optional() });

@@ -9,7 +9,6 @@ const sides = ["RpcResponding", "HeightAdvancing", "ConfigReconciled", "NoRestar
 
 const levelOf = (reported: readonly Condition[]) => deriveVerdict(reported, sides).level;
 
-/** All conditions True, except those that are wrong for the given reason. */
 function conditions(
   wrong: Readonly<{ [T in (typeof sides)[number]]?: ReasonOf<T, "False"> }> = {},
 ): readonly Condition[] {

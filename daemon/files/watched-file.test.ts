@@ -94,7 +94,6 @@ it.each(open)("ends a start with each problem of the content in one piece, where
   await expect(opened(() => undefined, reporting())).rejects.toMatchObject({ problems, message: problems.join("\n") });
 });
 
-/** Watches the file with real timers, and lists the values that were loaded from it. */
 function follow() {
   vi.useRealTimers();
   hold("{ at: 1 }");

@@ -4,7 +4,6 @@ import type { AddressInfo, Socket } from "node:net";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { AnvilRequestError, AnvilUnreachableError, createAnvilClient, type AnvilClient } from "./anvil-request.ts";
 
-/** Responds to each method in its own way; `flood` without end. */
 const server = createServer((incoming, response) => {
   incoming.setEncoding("utf8").once("data", (text: string) => {
     const { method, id } = JSON.parse(text) as { method: string; id: number };

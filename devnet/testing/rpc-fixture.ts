@@ -18,7 +18,6 @@ const neverSeconds = 3_600;
 /** 10,000 ether. */
 const fundedWei = "0x21e19e0c9bab2400000";
 
-/** A node for tests; its chain mines blocks on request only. */
 export type TestNode = AsyncDisposable &
   Readonly<{
     anvil: Anvil;

@@ -11,9 +11,7 @@ import { isLong } from "../support/run-size.ts";
 import { startSmallService, type SmallService } from "./small-service.ts";
 
 const execId = "ef".repeat(32);
-/** Time limit for the engine's response; the default is five and a half minutes. */
 const answerTimeoutMs = isLong ? 330_000 : 1_500;
-/** Time limit for a client's request; the default in a long run. */
 const requestTimeoutMs = isLong ? 5_000 : 1_500;
 
 type Answer = (request: IncomingMessage, response: ServerResponse) => void;

@@ -13,7 +13,6 @@ import { startSmallGateway, storage, type SmallGateway } from "../support/gatewa
 const heapMiB = 256;
 /** Capacity of the cache; the default in a long run. */
 const cacheBytes = isLong ? 67_108_864 : 16_777_216;
-/** Max size of a policy file, in bytes. */
 const fileBytes = 33_554_432;
 
 let folder: string;

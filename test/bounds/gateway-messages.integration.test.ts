@@ -17,7 +17,6 @@ afterEach(() => gateway.expectOthersServed());
 afterAll(() => gateway[Symbol.asyncDispose]());
 
 const coinbase = (params = "", id = 1) => `{"jsonrpc":"2.0","id":${id},"method":"eth_coinbase","params":[${params}]}`;
-/** A batch of this many bytes, none of whose calls is too long. */
 function fillBatch(bytes: number): string {
   const calls = Math.ceil(bytes / 500_000);
   const shortest = coinbase('""').length + 1;
@@ -25,7 +24,6 @@ function fillBatch(bytes: number): string {
   const texts = ownBytes.map((own, at) => coinbase(`"${"x".repeat(own - shortest - (at === 0 ? 1 : 0))}"`));
   return `[${texts.join(",")}]`;
 }
-/** Sends bytes and reads until the gateway closes or has responded. */
 async function exchange(bytes: string): Promise<string> {
   using client = openRaw(gateway.url, bytes);
   await until("an answer is there", generousMs, () => client.received().includes("\r\n\r\n"));

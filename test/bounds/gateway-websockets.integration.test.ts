@@ -40,11 +40,9 @@ afterAll(() => gateway[Symbol.asyncDispose]());
 
 const subscribe = (params: readonly unknown[]) =>
   JSON.stringify({ jsonrpc: "2.0", id: 1, method: "eth_subscribe", params });
-/** Subscribes to logs that no other client receives. */
 const subscribeOwn = (client: TestClient, at: number) =>
   client.ask(subscribe(["logs", { address: `0x${String(at).padStart(40, "0")}` }]));
 const from = (address: string, url = gateway.url) => connectTestClient(url, { "X-Forwarded-For": address });
-/** Opens many WebSockets, some at a time, and adds them to the stack. */
 async function openAll(stack: AsyncDisposableStack, addresses: readonly string[], url?: string): Promise<TestClient[]> {
   const all: TestClient[] = [];
   for (let at = 0; at < addresses.length; at += 50) {

@@ -35,7 +35,6 @@ afterAll(() => resources.disposeAsync());
 const idOf = (number: number): Hex => `0x${number.toString(16).padStart(64, "0")}`;
 const range = (first: number, last: number) => Array.from({ length: last - first + 1 }, (_, at) => first + at);
 
-/** Adds this many settlements, unknown to any chain, to a ledger before its facilitator starts. */
 async function fillLedger(
   path: string,
   count: number,

@@ -24,7 +24,6 @@ type Shown = Readonly<{
   figures: object;
 }>;
 
-/** Monitored services: one server each, at its own address of this machine. */
 let fleet: Server;
 let answer: RequestListener = (_, response) => response.end();
 let port = 0;
@@ -72,7 +71,6 @@ async function startSmallOverview(options: Readonly<{ count?: number; accelerate
 
 const reportCause = (cause: string) => JSON.stringify({ ...rightStatus, headline: { state: "Node down", cause } });
 
-/** Responds with a status of this many bytes, most of them in the text that a card shows. */
 function sayStatus(bytes: number): RequestListener {
   const body = reportCause("x".repeat(bytes - reportCause("").length));
   return (_, response) => void response.end(body);

@@ -32,7 +32,6 @@ const together = 20;
 
 const resources = new AsyncDisposableStack();
 let folder: string;
-/** Makes blocks only when a test says so. */
 let chain: PaymentChain;
 let tap: RpcTap;
 let facilitator: SmallService;
@@ -58,7 +57,6 @@ beforeAll(async () => {
 });
 afterAll(() => resources.disposeAsync());
 
-/** A payment of an account with sufficient balance. */
 async function signFunded(holder: TestAccount): Promise<PaymentBody> {
   await chain.anvil.request("anvil_dealERC20", [holder.address, chain.token, toHex(paymentAmount)]);
   return signPayment(chain.token, { payer: holder });
@@ -89,7 +87,6 @@ const mine = async (settling: readonly Promise<unknown>[]) => {
 
 const simulations = () => (tap.counts.get("eth_estimateGas") ?? 0) + (tap.counts.get("eth_call") ?? 0);
 
-/** Whether a call asks the token if it would accept a payment. */
 const isSimulation = ({ method }: Readonly<{ method: string }>) =>
   method === "eth_estimateGas" || method === "eth_call";
 
@@ -424,7 +421,6 @@ describe("a resource server in a small process", () => {
       using clients = new DisposableStack();
       upstream.behave("hang");
       let taken = 0;
-      /** Buys from an address until it is rejected. */
       const fill = async (address: string) => {
         for (;;) {
           const client = clients.use(buyFrom(address, await sign(offer)));

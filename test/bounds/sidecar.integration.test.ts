@@ -121,7 +121,6 @@ it("history of the status page", async () => {
   await sidecar.expectServing();
 }, 240_000);
 
-/** A node of 0.15.0 that matches its sidecar's configuration, and a release for it. */
 async function startSettled(
   name: string,
   env: Readonly<Record<string, string>> = {},

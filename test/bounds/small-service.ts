@@ -34,7 +34,6 @@ type SmallOptions = Readonly<{
 /** URL of the module that speeds up a process's clocks, imported before its program. */
 const acceleratedClock = new URL("accelerated-clock.ts", import.meta.url).href;
 
-/** Starts `gatehouse <service>` with a small heap and only this environment. */
 export async function startSmallService(
   service: string,
   env: Readonly<Record<string, string>>,

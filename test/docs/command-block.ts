@@ -21,7 +21,6 @@ const comment = /^ *<!-- (not run|run by|exit status|runs on)(?:: (.+))? -->$/;
 
 type Fenced = Readonly<{ language: string; text: string; end: number }>;
 
-/** Finds the fenced block that starts at this line; undefined if there is none, or if it has no end. */
 function findFenced(lines: readonly string[], start: number): Fenced | undefined {
   const [opening, indent = "", language = ""] = fence.exec(lines[start] ?? "") ?? [];
   if (opening === undefined) return undefined;

@@ -7,7 +7,6 @@ export type Entry = Readonly<{ title: string; page: string }>;
 
 export type Part = Readonly<{ title: string; entries: readonly Entry[] }>;
 
-/** Reads the parts of docs/README.md, the only list of the pages for a forge, the site and llms.txt. */
 export function readContents(): readonly Part[] {
   const [, ...parts] = readFileSync(join(root, "docs/README.md"), "utf8").split(/^## /m);
   return parts.map((part) => ({

@@ -4,7 +4,6 @@ import { readContents } from "./contents.ts";
 
 const root = join(import.meta.dirname, "../..");
 
-/** Reads a page's heading, and the first sentence below it. */
 function readSummary(page: string): Readonly<{ title: string; sentence: string }> {
   const text = readFileSync(join(root, page), "utf8").replaceAll(/<!--[^]*?-->/g, "");
   const title = /^# (.+)$/m.exec(text)?.[1] ?? page;

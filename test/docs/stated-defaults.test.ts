@@ -5,7 +5,6 @@ import { allConstants, allSettings } from "../support/all-settings.ts";
 
 const root = join(import.meta.dirname, "../..");
 
-/** Every setting and constant: the key, and the default in its own unit. */
 const settings = [
   ...allSettings.map((leaf) => ({ key: leaf.path.join("."), value: Number(leaf.default) })),
   ...allConstants.flatMap(({ path, value }) => (typeof value === "number" ? [{ key: path.join("."), value }] : [])),
@@ -23,7 +22,6 @@ const units: readonly Readonly<{ end: RegExp; sizes: Readonly<Record<string, num
 
 const numbers: Readonly<Record<string, number>> = { a: 1, an: 1, two: 2, three: 3, four: 4, five: 5, ten: 10 };
 
-/** Setting named on a page, and the words after it. */
 type Stated = Readonly<{ key: string; words: string }>;
 
 /** A page's settings that are followed by a default: in brackets, or in the list of limits after a comma. */
@@ -54,7 +52,6 @@ function defaultsOf(key: string): readonly number[] {
   return found.map(({ value }) => value).filter((value) => !Number.isNaN(value));
 }
 
-/** Lists the statements that differ from every service's default. */
 function findWrong(stated: readonly Stated[]): readonly string[] {
   return stated.flatMap(({ key, words }) => {
     const number = readNumber({ key, words });

@@ -20,7 +20,6 @@ const responding =
   (_, response) =>
     void response.end(body);
 
-/** Readiness while the gateway serves. */
 function readiness(board: ConditionBoard) {
   board.set({ type: "GatewayServing", status: "True", reason: "Serving", message: "The gateway serves." });
   return readNodeReadiness(board);
@@ -166,7 +165,6 @@ test("another node may take the place of this one without a look that fails: eac
   );
 });
 
-/** A node at a height that a test sets, as shown in messages. */
 async function serveHeight(first: number) {
   const state = { height: first };
   const node = await serve(answersRpc({ ...good, eth_blockNumber: () => `0x${state.height.toString(16)}` }));

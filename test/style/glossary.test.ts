@@ -14,7 +14,6 @@ const texts = [
   ...globSync(["*.md", "docs/**/*.md", "*/README.md"], { cwd: root }).filter((path) => path !== "docs/glossary.md"),
 ].map((path) => `${path}\n${readFileSync(join(root, path), "utf8")}`);
 
-/** Finds a term as two words, with a hyphen, or in camel case. */
 function occurrences(term: string, among: readonly string[]): number {
   const pattern = new RegExp(term.split(/[ -]/).join("[\\s_-]*"), "i");
   return among.filter((text) => pattern.test(text)).length;

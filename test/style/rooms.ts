@@ -5,7 +5,6 @@ export const root = resolve(import.meta.dirname, "../..");
 
 export type ImportEdge = Readonly<{ from: string; to: string; line: number }>;
 
-/** Lists the TypeScript files of the project, as paths from its root with `/`. */
 export function listSourceFiles(): string[] {
   return globSync("**/*.ts", {
     cwd: root,
@@ -21,7 +20,6 @@ export function findRoom(path: string): string {
 
 const specifier = /(?:\bfrom\s+|\bimport\s*\(\s*|^import\s+)"([^"]+)"/g;
 
-/** Reads every import of a file, resolving `#room/…` and relative specifiers to paths from the root. */
 export function readImports(path: string): ImportEdge[] {
   const lines = readFileSync(join(root, path), "utf8").split("\n");
   return lines.flatMap((text, index) =>

@@ -16,7 +16,6 @@ export type Certificate = Readonly<{ keyFile: string; certFile: string; key: str
 
 export type CertificateMaker = AsyncDisposable &
   Readonly<{
-    /** Creates one that expires in this many days, signed by an issuer or by itself. */
     make: (days: number, issuer?: Certificate) => Promise<Certificate>;
   }>;
 

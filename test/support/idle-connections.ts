@@ -1,7 +1,6 @@
 import { once } from "node:events";
 import { connect } from "node:net";
 
-/** Opens connections that never send a request; disposing of it closes them. */
 export async function openIdleConnections(url: string, count: number): Promise<AsyncDisposable> {
   const { hostname, port } = new URL(url);
   const sockets = Array.from({ length: count }, () => connect({ host: hostname, port: Number(port) }));

@@ -5,11 +5,9 @@ export type KillableProcess<Request, State> = Readonly<{
   /** Undefined once the process has exited. */
   ask: (request?: Request) => Promise<State | undefined>;
   hasEnded: () => boolean;
-  /** Ends it with SIGKILL, and waits. */
   kill: () => Promise<void>;
 }>;
 
-/** Starts a program that responds to each message, an object, with a state. */
 export function startKillableProcess<Request extends object, State>(
   program: string,
   args: readonly string[],

@@ -2,7 +2,6 @@ import { z } from "zod";
 import { isFixed } from "#daemon/settings/fixed.ts";
 import type { ServiceName } from "../../cli/service-definitions.ts";
 
-/** Constants of a service (`fixed` in its settings' schema), by path, with a test's values. */
 export type OtherConstants = Readonly<Record<string, number | string>>;
 
 /**

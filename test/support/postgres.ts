@@ -9,7 +9,6 @@ import { findFreePorts } from "#daemon/testing/free-ports.ts";
 import { until } from "#daemon/testing/until.ts";
 import { isExecutable } from "./find-program.ts";
 
-/** A PostgreSQL server for tests, with its own data. Disposing of it stops it and removes its data. */
 export type PostgresServer = AsyncDisposable &
   Readonly<{
     createDatabase: () => Promise<string>;

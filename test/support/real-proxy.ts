@@ -6,7 +6,6 @@ export type ProxyLocation = Readonly<{ folder: string; port: number; behindPort:
 
 export type StartProxy = (place: ProxyLocation) => Promise<BenchProcess>;
 
-/** Prepares an nginx that forwards requests and WebSockets, with these header directives. */
 export function prepareNginx(headers: string): StartProxy {
   return ({ folder, port, behindPort }) =>
     startNginx(
@@ -18,7 +17,6 @@ export function prepareNginx(headers: string): StartProxy {
     );
 }
 
-/** Prepares an nginx that forwards requests over one kept-alive connection, with these header directives. */
 export function prepareKeepingNginx(headers: string): StartProxy {
   return ({ folder, port, behindPort }) =>
     startNginx(
@@ -30,7 +28,6 @@ export function prepareKeepingNginx(headers: string): StartProxy {
     );
 }
 
-/** Prepares a HAProxy in this mode, with these words after its server's address. */
 export function prepareHaproxy(mode: string, server: string): StartProxy {
   return ({ folder, port, behindPort }) => {
     const config = join(folder, `haproxy-${port}.cfg`);
@@ -56,7 +53,6 @@ const buildProxyTransport = (version: "V1" | "V2") => ({
   },
 });
 
-/** Builds a loopback address in Envoy's format. */
 function buildEnvoyAddress(portValue: number) {
   return { socket_address: { address: "127.0.0.1", port_value: portValue } };
 }

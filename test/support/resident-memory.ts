@@ -2,7 +2,6 @@ import { readFileSync } from "node:fs";
 
 const mebibyte = 1_024;
 
-/** Reads the peak resident memory of a process, in MiB, as reported by Linux (`VmHWM` of proc(5)). */
 export function readMostResidentMiB(pid: number): number {
   const status = readFileSync(`/proc/${pid}/status`, "utf8");
   return Number(/^VmHWM:\s+(\d+) kB$/m.exec(status)?.[1]) / mebibyte;

@@ -25,7 +25,6 @@ export type StackPorts = Readonly<
   >
 >;
 
-/** A `gatehouse stack` process with its output so far. Disposing of it presses Ctrl-C and waits for the exit. */
 export type RunningStack = AsyncDisposable &
   Readonly<{
     ports: StackPorts;

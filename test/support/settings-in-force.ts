@@ -4,7 +4,6 @@ import type { ServiceProcess } from "./service-process.ts";
 
 type Configuration = Readonly<{ files: readonly Readonly<{ path: string; sha256: string; refused?: string }>[] }>;
 
-/** Reads a hot-restarted service's report about its settings file. */
 export async function readSettingsInForce({ urls }: Pick<ServiceProcess, "urls">, path: string) {
   const operations = Object.entries(urls).find(([name]) => /^sidecar$|operations$/.test(name))?.[1];
   const configuration = (await (await fetch(`${operations}/configuration`)).json()) as Configuration;
@@ -22,7 +21,6 @@ export async function waitUntilInForce(
   });
 }
 
-/** Waits until the settings file's content is rejected; returns why. */
 export async function waitUntilRejected(service: Pick<ServiceProcess, "urls">, path: string): Promise<string> {
   return until("the settings are refused", generousMs, async () => (await readSettingsInForce(service, path))?.refused);
 }

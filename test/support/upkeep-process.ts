@@ -29,7 +29,6 @@ export type UpkeepProcess = KillableProcess<UpkeepRequest, UpkeepProcessState> &
 const program = findTestProgram("upkeep-process.main.ts");
 const rightWithinMs = 30_000;
 
-/** Starts the process with further settings; its state is in the node's workspace. */
 export function startUpkeepProcess(
   node: Pick<FakeNode, "workspace" | "httpUrl">,
   driver: "none" | "ops",

@@ -48,7 +48,6 @@ const approvePermit2 = encodeFunctionData({
   args: [permit2.address, maxUint256],
 });
 
-/** Sends a call and mines it. Throws if it reverts. */
 async function sendCall({ account }: TestAccount, call: Readonly<{ to: Address; data: Hex }>): Promise<void> {
   const hash = await createWalletClient({ account, transport: http(chain.url) }).sendTransaction({
     ...call,
@@ -91,7 +90,6 @@ function encodeUpto({ permit, witness, signature }: Signed, amount: bigint): Hex
   return encodeFunctionData({ abi: x402UptoPermit2ProxyABI, functionName: "settle", args });
 }
 
-/** The error with which a call reverts, or undefined. */
 async function findRevert(to: Address, data: Hex, from: Address = facilitator.address): Promise<string | undefined> {
   const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "eth_call", params: [{ from, to, data }, "latest"] });
   const response = await fetch(chain.url, { method: "POST", headers: { "content-type": "application/json" }, body });

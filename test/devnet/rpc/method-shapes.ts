@@ -39,7 +39,6 @@ const proof = z.looseObject({
 
 export type MethodShape = readonly [string, readonly unknown[], z.ZodType];
 
-/** Lists every method of the specification's tables that HTTP serves, in table order. */
 export function listMethodShapes(it: TestSubject): readonly MethodShape[] {
   const call = { from: it.account, to: it.contract, data: `0x${"07".repeat(32)}` };
   const tracer = { tracer: "callTracer" };

@@ -1,6 +1,5 @@
 const blockBytes = 512;
 
-/** A file of an archive: its path without a leading `/`. */
 export type ArchivedFile = Readonly<{ path: string; mode: number; content: string }>;
 
 export function buildArchive(files: readonly ArchivedFile[]): Buffer {

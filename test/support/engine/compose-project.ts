@@ -13,7 +13,6 @@ const maxBuffer = 16_777_216;
 export type ComposeProject = AsyncDisposable &
   Readonly<{
     directory: string;
-    /** Runs another compose command, and returns its output. */
     compose: (...args: readonly string[]) => Promise<string>;
     /** One field of `docker inspect` of a service's container, as a Go template. */
     inspect: (service: string, template: string) => Promise<string>;
@@ -52,7 +51,6 @@ export async function startComposeProject(
   };
 }
 
-/** Starts the deployment of a compose file in its own directory, with its required variables. */
 export async function startComposeFile(
   [program, ...first]: readonly [string, ...string[]],
   path: string,

@@ -2,7 +2,6 @@ import { buildArchive } from "./archive.ts";
 import { buildContainerBody, type ContainerInputs } from "./container-body.ts";
 import type { EngineApi } from "./engine-api.ts";
 
-/** Creates a container with its networks and uploaded files, like the Docker provider, without starting it. */
 export async function createContainer(api: EngineApi, inputs: ContainerInputs): Promise<void> {
   const { name } = inputs;
   await api.call("POST", `/containers/create?name=${name}`, buildContainerBody(inputs));

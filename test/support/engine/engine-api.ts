@@ -14,7 +14,6 @@ export class EngineApiError extends Error {
 
 type Method = "GET" | "POST" | "PUT" | "DELETE";
 
-/** The Engine API of a Docker engine on a Unix socket, called without a version, as the product does. */
 export type EngineApi = AsyncDisposable &
   Readonly<{
     /** Sends JSON and returns the response's JSON. @throws {EngineApiError} if the engine rejects it. */

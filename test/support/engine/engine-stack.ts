@@ -6,7 +6,6 @@ import { createContainer } from "./create-container.ts";
 import { connectEngine, type EngineApi } from "./engine-api.ts";
 import { removeContainer } from "./remove-container.ts";
 
-/** The label that identifies a stack on its objects. */
 const stackLabel = "io.gatehouse.stack";
 
 export type ContainerState = Readonly<{
@@ -25,7 +24,6 @@ export type EngineStack = AsyncDisposable &
   Readonly<{
     api: EngineApi;
     inspect: (container: string) => Promise<ContainerState>;
-    /** Removes and recreates a container, as Pulumi does if a change replaces it. */
     replace: (resource: PolicyResource) => Promise<void>;
     /** Seconds from a container's start to the end of its first successful health check, as recorded by the engine. */
     healthyAfterSeconds: Map<string, number>;

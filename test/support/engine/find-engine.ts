@@ -5,13 +5,11 @@ export type TestEngine = Readonly<
       ok: true;
       /** In the format of the setting `docker.engine`. */
       url: string;
-      /** An image with this project's Node as `node` on its path. */
       nodeImage: string;
     }
   | { ok: false; message: string }
 >;
 
-/** Finds the engine in `DOCKER_HOST`, otherwise the one at the standard socket, and an image for containers. */
 export async function findEngine(): Promise<TestEngine> {
   const host = process.env["DOCKER_HOST"] ?? "unix:///var/run/docker.sock";
   const nodeImage = process.env["GATEHOUSE_TEST_NODE_IMAGE"] ?? "node:26-bookworm-slim";

@@ -8,7 +8,6 @@ export type ServiceContainerOptions = Readonly<{
   options?: readonly string[];
 }>;
 
-/** Starts `gatehouse <service>` in a container on the host's network, from this checkout, mounted read-only. */
 export function startServiceContainer({
   image,
   service,

@@ -18,7 +18,6 @@ export type UpkeepContainer = AsyncDisposable &
 
 const deadlineMs = 60_000;
 
-/** Starts `gatehouse sidecar` with short intervals; `env` is added to its settings. */
 export async function startUpkeepContainer(
   image: string,
   env: Readonly<Record<string, string>>,

@@ -13,7 +13,6 @@ export type KillPoint = (body: string, number: number, answer: string | undefine
 
 export type KilledRun = Readonly<{ status: number | null; stdout: string; stderr: string; requests: number }>;
 
-/** Runs `gatehouse <args>` against a node, and kills it with SIGKILL at a point, if it reaches that. */
 export async function runKilled(
   args: readonly string[],
   { env, rpcUrl }: Readonly<{ env: Readonly<Record<string, string>>; rpcUrl: string }>,

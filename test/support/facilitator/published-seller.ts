@@ -57,7 +57,6 @@ export async function startPublishedSeller(options: SellerOptions): Promise<Publ
   };
 }
 
-/** Sends copies of one payment concurrently, each to the next of the URLs; returns how many received the resource. */
 export async function sendCopies(header: string, urls: readonly string[], copies: number): Promise<number> {
   const answers = Array.from({ length: copies }, async (_, index) => {
     const response = await fetch(urls[index % urls.length] ?? "", { headers: { "PAYMENT-SIGNATURE": header } });

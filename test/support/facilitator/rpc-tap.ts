@@ -22,7 +22,6 @@ export type RpcTap = AsyncDisposable &
     url: string;
     counts: Map<string, number>;
     total: () => number;
-    /** Decides on every request from now on, and may delay it. */
     rule: (decide: Decide) => void;
     /** Closes the connections of all hanging requests. */
     release: () => void;

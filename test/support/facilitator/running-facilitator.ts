@@ -17,9 +17,7 @@ export type RunningFacilitator = AsyncDisposable &
     process: ServiceProcess;
     post: (path: string, body: string, headers?: Headers) => Promise<Answer<Record<string, unknown>>>;
     verify: (body: unknown) => Promise<Answer<VerifyResponse>>;
-    /** Settles without identifying the caller. */
     settle: (body: unknown) => Promise<Answer<SettleResponse>>;
-    /** Calls as an identified caller, with `Idempotency-Key` or other headers. */
     as: (caller: string | Headers) => Pick<RunningFacilitator, "verify" | "settle">;
   }>;
 
@@ -34,7 +32,6 @@ export type FacilitatorLocation = Readonly<{
   constants?: OtherConstants;
 }>;
 
-/** Builds the settings of a facilitator under test as environment variables. */
 export function buildFacilitatorEnvironment({
   rpcUrl,
   token,

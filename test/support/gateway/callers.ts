@@ -4,7 +4,6 @@ import type { IncomingMessage } from "node:http";
 
 /** Active callers of a gateway; each call has its own id, so that a duplicate response is detected. */
 export type Callers = Readonly<{
-  /** One line each. */
   failures: readonly string[];
   answered: () => number;
   /** Number of times that a WebSocket was closed with 1001 and reopened. */

@@ -16,7 +16,6 @@ export type Asker = Readonly<{
 
 const agent = new Agent({ keepAlive: true });
 
-/** Posts a message, over a kept-alive connection unless `isAlone`, and reads the response. */
 export async function ask(
   url: string,
   body: string | Buffer,
@@ -51,7 +50,6 @@ export type RawClient = Disposable &
     isClosed: () => boolean;
   }>;
 
-/** Bytes of the response that a test can inspect. */
 const keptBytes = 65_536;
 
 export function openRaw(
@@ -90,7 +88,6 @@ export function buildRequest(body: string, { address, headers = {} }: Pick<Asker
   return `POST / HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n${lines}Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
 }
 
-/** The start of a request that is never completed. */
 export const halfRequest =
   "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{";
 

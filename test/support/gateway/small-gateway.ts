@@ -19,7 +19,6 @@ export type SmallGateway = AsyncDisposable &
     url: string;
     /** The other listeners; the admin port always runs. */
     urls: Readonly<{ private: string; internal: string; operations: string }>;
-    /** The value of the first metric whose line starts like this; 0 if there is none. */
     metric: (line: string) => Promise<number>;
     /** Another caller's short call gets a response, and the process is the same one, and small. */
     expectOthersServed: () => Promise<void>;
@@ -32,14 +31,11 @@ export type HeldReads = Readonly<{
   letGo: () => void;
 }>;
 
-/** Builds a read whose slot and account identify it at the node. */
 export const storage = (id: unknown, account = `0x${"ab".repeat(20)}`) =>
   JSON.stringify({ jsonrpc: "2.0", id, method: "eth_getStorageAt", params: [account, `0x${String(id)}`, "latest"] });
 
-/** A call that only the node can handle. */
 export const syncing = '{"jsonrpc":"2.0","id":1,"method":"eth_syncing"}';
 
-/** Starts both on free ports; the limits are the defaults except for the environment. */
 export async function startSmallGateway(
   env: Readonly<Record<string, string>> = {},
   {

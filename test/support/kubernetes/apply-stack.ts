@@ -10,7 +10,6 @@ const rank = ({ kind }: Manifest) => (first.includes(kind) ? first.indexOf(kind)
 type PodSpec = Readonly<{ serviceAccountName?: string }>;
 type Template = Readonly<{ metadata: object; spec: PodSpec }>;
 
-/** Applies a stack's objects. Returns the cluster's complaints, one per line. */
 export async function applyStack(
   cluster: ApiServer,
   manifests: readonly Manifest[],

@@ -18,15 +18,11 @@ export type StandInControllers = AsyncDisposable &
   Readonly<{
     /** The directory behind a claim. */
     directoryOf: (claim: string) => string;
-    /** Errors of the controllers, shown by the test. */
     findings: readonly string[];
   }>;
 
-/** Behaviour of the node's container. */
 export type NodeBehaviour = Readonly<{
-  /** Called at its start, with its data. */
   start: (image: string, volume: string) => Promise<void>;
-  /** The exit status of its process when it is told to stop. */
   exitCode: () => number;
 }>;
 
@@ -50,7 +46,6 @@ const machine = "machine";
 const merge = "application/merge-patch+json";
 const everyMs = 50;
 
-/** Starts them in a namespace; `directory` stores the data of claims and snapshots. */
 export async function startStandInControllers(
   {
     cluster,
@@ -83,7 +78,6 @@ export async function startStandInControllers(
   await once(kubelet, "listening");
   await registerMachine(cluster, (kubelet.address() as AddressInfo).port);
 
-  /** Keeps one pod of the template running, or none. */
   async function syncNode(pods: readonly Pod[]): Promise<void> {
     const path = `/apis/apps/v1/namespaces/${namespace}/statefulsets/node`;
     const { spec } = (await cluster.ask("GET", path)).body as {
@@ -105,7 +99,6 @@ export async function startStandInControllers(
     }
   }
 
-  /** Starts and stops the node, like its machine. */
   async function runNode(pod: Pod): Promise<void> {
     const path = `${core}/pods/node-0`;
     const [image = "", uid] = [pod.spec.containers[0]?.image, String(pod.metadata["uid"])];
@@ -125,7 +118,6 @@ export async function startStandInControllers(
     await patch(`${path}/status`, { status: { phase: "Running", containerStatuses: [about({ running })] } });
   }
 
-  /** Runs the program of an upgrade's pod on the directories of its claims. */
   async function runWork({ metadata: { name }, spec, ...pod }: Pod): Promise<void> {
     if (pod.status.phase !== "Pending" || begun.has(name)) return;
     begun.add(name);

@@ -24,7 +24,6 @@ export type DevnetWorkspace = AsyncDisposable &
      * node.conf.
      */
     install: (version: string) => Promise<string>;
-    /** Stops the node and starts it with the installed programs. */
     restart: () => Promise<void>;
     stop: () => Promise<void>;
   }>;

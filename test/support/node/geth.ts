@@ -6,13 +6,10 @@ import { join } from "node:path";
 import { findFreePorts } from "#daemon/testing/free-ports.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
 
-/** Chain that geth runs with `--dev`. */
 export const gethChainId = 1_337;
 
-/** A geth that produces a block per second. Disposing of it kills it. */
 export type Geth = AsyncDisposable & Readonly<{ url: string; webSocketUrl: string }>;
 
-/** Starts geth with its own new chain, HTTP and WebSocket on two loopback ports, and waits until it responds. */
 export async function startGeth(program: string): Promise<Geth> {
   const [http = 0, webSocket = 0] = await findFreePorts(2);
   const folder = await mkdtemp(join(tmpdir(), "gatehouse-geth-"));

@@ -3,10 +3,8 @@ import { existsSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import packageJson from "../../../package.json" with { type: "json" };
 
-/** The oldest major version of Node that Gatehouse supports, from `engines` in package.json. */
 export const nodeNeeded = Number(packageJson.engines.node.replace(">=", ""));
 
-/** Finds a `node` on this machine that is older than Gatehouse requires, outside of the project. */
 export function findOldNode(): string | undefined {
   return (process.env["PATH"] ?? "")
     .split(delimiter)

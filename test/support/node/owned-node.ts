@@ -23,7 +23,6 @@ export function writeOwnedConfig(directory: string, jobName: string): string {
   });
 }
 
-/** Starts a node with its own data and keys, which needs no correction. */
 export async function startOwnedNode(jobName: string): Promise<FakeNode> {
   const node = await createFakeNode();
   await writeFile(node.configPath, writeOwnedConfig(node.workspace, jobName));

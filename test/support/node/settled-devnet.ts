@@ -3,7 +3,6 @@ import type { RunningUpkeep } from "#sidecar/testing/run-upkeep.ts";
 import { callRpc } from "../call-rpc.ts";
 import type { DevnetWorkspace } from "./devnet-workspace.ts";
 
-/** Settings of a sidecar with short intervals, next to a devnet node. */
 export const quickSidecar = {
   // Without --force, it waits for the node's exit: a killed one loses unsaved blocks.
   GATEHOUSE_SIDECAR_OPS_STOP: '["./ops","stop"]',
@@ -13,7 +12,6 @@ export const quickSidecar = {
   GATEHOUSE_SIDECAR_RESTART_BUDGET_PER_HOUR: "60",
 };
 
-/** Runs `gatehouse upgrade` against an upkeep's own control API. */
 export async function upgradeDevnet(
   upkeep: RunningUpkeep,
   source: string,

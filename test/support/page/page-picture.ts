@@ -2,10 +2,8 @@ import type { Browser, Page } from "playwright-core";
 import type { PNG } from "pngjs";
 import { readPicture } from "./picture.ts";
 
-/** Page to capture, and how. */
 export type PictureOptions = Readonly<{
   url: string;
-  /** The time that the page gets. */
   nowMs: number;
   width: number;
   colorScheme: "light" | "dark";
@@ -71,7 +69,6 @@ async function takePictureAtRest(page: Page, isAccepted: (picture: PNG) => boole
 /** Widths of a line in the pictures' fonts, at 100 px. */
 const knownWidths = { "DejaVu Sans": 1290.6, "DejaVu Sans Mono": 1444.9 };
 
-/** Explains why no picture can be compared on this machine; undefined if it can. */
 export async function explainMissingFonts(browser: Browser): Promise<string | undefined> {
   const page = await browser.newPage();
   await using _ = { [Symbol.asyncDispose]: () => page.close() };

@@ -5,7 +5,6 @@ import { servePage, type ServedPageOptions } from "./served-page.ts";
 export const secondMs = 1_000;
 export const minuteMs = 60_000;
 
-/** The checks of a node that a sidecar manages. */
 export const sides: readonly ConditionType[] = [
   "RpcResponding",
   "ChainIdMatches",
@@ -43,14 +42,12 @@ function buildTraffic(seconds: number): Traffic {
   };
 }
 
-/** Reason why a node does not respond whose process has exited. */
 export const refused = {
   reason: "ConnectionRefused",
   message:
     "http://127.0.0.1:18100 can't be reached (ECONNREFUSED); check that the node is running and that this is its address.",
 } as const;
 
-/** Conditions on the board while the node's process is down. */
 export const nodeGone: readonly ConditionReport[] = [
   { type: "RpcResponding", status: "False", ...refused },
   {
@@ -94,7 +91,6 @@ export async function serveDeadNode(forMs: number, options: ServedPageOptions = 
   return node;
 }
 
-/** Steps that the sidecar of `serveWaitingNode` would take. */
 export const waitingSteps = [
   "node.conf: a renamed to b (the version reads b)",
   "the node is restarted (it reads node.conf at its start)",
@@ -121,7 +117,6 @@ export async function serveWaitingNode() {
   return node;
 }
 
-/** A possible state of a page, with its expected headline and cards. */
 type OtherState = Readonly<{
   name: string;
   level: string;
@@ -131,7 +126,6 @@ type OtherState = Readonly<{
   down?: boolean;
 }>;
 
-/** The states without their own function. */
 export const otherStates: readonly OtherState[] = [
   {
     name: "paused",

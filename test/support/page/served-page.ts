@@ -19,7 +19,6 @@ import { conditionReasons } from "#status/condition-reasons.ts";
 import { createRecentEvents } from "#status/event-log.ts";
 import { deriveVerdict } from "#status/verdict.ts";
 
-/** State of the node at one moment of a made-up past. */
 export type Moment = Readonly<{
   height?: number;
   latencyMs?: number;
@@ -118,7 +117,6 @@ export async function servePage({
     board,
     events,
     set,
-    /** All conditions True, each with its first reason. */
     setRight: (types: readonly ConditionType[]) => set(...types.map(buildRightReport)),
     setRestarts: (value: typeof restarts) => void (restarts = value),
     setFree: (value: typeof free) => void (free = value),

@@ -9,7 +9,6 @@ import { isLong, seed } from "../run-size.ts";
 /** A status page in a browser, with the browser's errors, which a user would not see. */
 export type StatusPage = AsyncDisposable & Readonly<{ page: Page; complaints: () => readonly string[] }>;
 
-/** The layouts in which a page is checked. */
 const looks = [
   { name: "desktop-light", width: 1_280, colorScheme: "light" },
   { name: "desktop-dark", width: 1_280, colorScheme: "dark" },
@@ -29,7 +28,6 @@ function chooseLooks(state: string) {
 /** Min size of text that counts as readable on a phone. */
 const readablePx = 11;
 
-/** Opens a page and records the console's errors, including those of the content security policy. */
 export async function openStatusPage(browser: Browser, url: string): Promise<StatusPage> {
   const context = await browser.newContext();
   const page = await context.newPage();
@@ -97,7 +95,6 @@ const smallestTextPx = `Math.min(...[...document.querySelectorAll("main *, heade
   .filter((each) => each.checkVisibility() && [...each.childNodes].some((node) => node.nodeType === 3 && node.data.trim() !== ""))
   .map((each) => parseFloat(getComputedStyle(each).fontSize) * (each.getCTM?.().a ?? 1)))`;
 
-/** Table numbers that wrap. */
 const brokenNumbers = `[...document.querySelectorAll("td")].filter((cell) => {
   if (!/^[0-9.,]+( [^ ]+)?$/.test(cell.textContent.trim())) return false;
   const text = document.createRange();
@@ -105,7 +102,6 @@ const brokenNumbers = `[...document.querySelectorAll("td")].filter((cell) => {
   return text.getClientRects().length > 1;
 }).map((cell) => cell.textContent)`;
 
-/** Runs axe, and returns its findings as text. */
 async function runAxe(page: Page): Promise<readonly string[]> {
   // Loaded once per page: the program is large.
   if (!(await page.evaluate<boolean>("'axe' in window"))) await page.evaluate(`${axe.source}; undefined`);

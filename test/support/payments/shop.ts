@@ -14,7 +14,6 @@ import { startUpstream, type TestUpstream } from "./test-upstream.ts";
 export const payee = testAccount(2);
 export const payer = testAccount(1);
 
-/** A chain, a facilitator that settles on it, and an upstream: a resource server's dependencies. */
 export type Market = AsyncDisposable &
   Readonly<{
     chain: PaymentChain;
@@ -27,7 +26,6 @@ export type Market = AsyncDisposable &
       env?: Readonly<Record<string, string>>,
       constants?: OtherConstants,
     ) => Promise<ServiceProcess>;
-    /** Environment of a resource server, with a routes file in `folder`. */
     shopEnvironment: (folder: string) => Promise<Record<string, string>>;
   }>;
 
@@ -75,7 +73,6 @@ export async function openMarket(more: Readonly<Record<string, string>> = {}): P
   };
 }
 
-/** Builds the environment of a resource server that verifies and settles by itself on a chain. */
 export function buildSettlingEnvironment(
   { token, url }: Pick<PaymentChain, "token" | "url">,
   {
@@ -110,7 +107,6 @@ export function findOperationsUrl(shop: ServiceProcess): string {
   return shop.urls["resource-server-operations"] as string;
 }
 
-/** Requests a resource without payment and signs its price: the header that pays for one request. */
 export async function signPaymentFor(url: string, init?: RequestInit): Promise<string> {
   const unpaid = await fetch(url, init);
   const paymentRequired = decodePaymentRequiredHeader(unpaid.headers.get("PAYMENT-REQUIRED") ?? "");

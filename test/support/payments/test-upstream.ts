@@ -17,7 +17,6 @@ export type TestUpstream = AsyncDisposable &
 
 /** Size of a `large` response: more than an unread connection can hold. */
 export const largeBytes = 7_000_000;
-/** Max size of a response that a resource server sells by default. */
 export const largestBytes = 8_388_608;
 
 export async function startUpstream(): Promise<TestUpstream> {

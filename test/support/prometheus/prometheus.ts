@@ -34,7 +34,6 @@ export type RunningPrometheus = AsyncDisposable &
     query: (expression: string) => Promise<readonly Sample[]>;
   }>;
 
-/** Rules of Prometheus, and the time between two scrapes and two evaluations. */
 type PrometheusOptions = Readonly<{
   rules: readonly RuleGroup[];
   intervalMs: number;

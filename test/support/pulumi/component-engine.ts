@@ -166,7 +166,6 @@ const invoke: Handler<ResourceInvokeRequest> = ({ request }, done) => {
   done(null, response);
 };
 
-/** Creates a monitor that creates every resource as requested. */
 function createMonitor(registered: RegisteredResource[]): UntypedServiceImplementation {
   const registerResource: Handler<RegisterResourceRequest> = ({ request }, done) => {
     const [type, name] = [request.getType(), request.getName()];

@@ -5,7 +5,6 @@ import { promisify } from "node:util";
 const run = promisify(execFile);
 const deadlineMs = 120_000;
 
-/** Go that can compile a program for Pulumi, or what is missing and what to do. */
 export type TestGo = Readonly<{ ok: true } | { ok: false; message: string }>;
 
 /**

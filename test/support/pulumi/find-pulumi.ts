@@ -6,10 +6,8 @@ import pulumiKubernetes from "@pulumi/kubernetes/package.json" with { type: "jso
 const run = promisify(execFile);
 const deadlineMs = 30_000;
 
-/** A Pulumi command line with the program's dependencies, or what is missing and what to do. */
 export type TestPulumi = Readonly<{ ok: true; version: string } | { ok: false; message: string }>;
 
-/** Looks for Pulumi's command line and for the target's provider in the version that the program uses. */
 export async function findPulumi(target: "docker" | "kubernetes"): Promise<TestPulumi> {
   const { version } = target === "docker" ? pulumiDocker : pulumiKubernetes;
   try {

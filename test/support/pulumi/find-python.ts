@@ -7,7 +7,6 @@ import { promisify } from "node:util";
 const run = promisify(execFile);
 const deadlineMs = 60_000;
 
-/** Python that can run a program for Pulumi, or what is missing and what to do. */
 export type TestPython = Readonly<{ ok: true } | { ok: false; message: string }>;
 
 /**

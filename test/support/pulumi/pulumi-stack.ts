@@ -11,14 +11,12 @@ const project = "gatehouse";
 
 export type PulumiResult = Readonly<{ status: number | null; output: string; seconds: number }>;
 
-/** A stack of this repository's program with its own state and configuration. Disposing of it removes both. */
 export type PulumiStack = AsyncDisposable &
   Readonly<{
     prefix: string;
     env: NodeJS.ProcessEnv;
     configFile: string;
     run: (...args: readonly string[]) => Promise<PulumiResult>;
-    /** Starts a command that is meant to be killed, in its own process group. */
     start: (...args: readonly string[]) => ChildProcess;
     configure: (config: Readonly<Record<string, unknown>>) => Promise<void>;
   }>;
