@@ -1,4 +1,3 @@
-/** A body that exceeds its size limit. */
 export class BodyTooLargeError extends Error {
   override readonly name = "BodyTooLargeError";
   readonly code = "body_too_large";
@@ -48,7 +47,6 @@ export async function readText(body: Body, limitBytes: number): Promise<string> 
   return new TextDecoder().decode(await readBody(body, limitBytes));
 }
 
-/** The start of a body. */
 export type BodyStart = Readonly<{ bytes: Uint8Array<ArrayBuffer>; isTruncated: boolean }>;
 
 /** Reads the first `limitBytes` of a body. A longer body is closed as in {@link limitChunks}, and the result is marked `isTruncated`. */
@@ -74,7 +72,6 @@ export function joinChunks(chunks: readonly Uint8Array[]): Uint8Array<ArrayBuffe
   return whole;
 }
 
-/** Limits on draining an unwanted body. */
 export type DiscardLimits = Readonly<{ bytesMax: number; deadlineMs: number }>;
 
 /**

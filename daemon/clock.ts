@@ -10,7 +10,6 @@ export type Clock = Readonly<{
   monotonicMs: () => number;
 }>;
 
-/** The system clock. */
 export const systemClock: Clock = { wallMs: () => Date.now(), monotonicMs: () => performance.now() };
 
 /** A time counted from the machine's boot; changing the clock doesn't affect it. */
@@ -23,7 +22,6 @@ export type BootTime = Readonly<{
 /** Linux's id of the current boot, the same in every container on the machine. */
 const bootIdPath = "/proc/sys/kernel/random/boot_id";
 
-/** Reads the time since the machine's boot. */
 export function bootTime(): BootTime {
   return { bootId: readBootId(), sinceBootMs: uptime() * 1_000 };
 }

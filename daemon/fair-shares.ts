@@ -1,6 +1,5 @@
 import { KeyCounts } from "./key-locations.ts";
 
-/** Slots that a caller may use per free slot. */
 const sharePerFree = 3;
 
 /** A slot (a connection, an in-flight call), marked with its caller's index into the slot counts. */
@@ -21,7 +20,6 @@ export class FairShares<Slot extends SharedSlot> {
     this.#slots = slots;
   }
 
-  /** Unused slots. */
   get free(): number {
     return this.#slots - this.#taken;
   }
@@ -89,7 +87,6 @@ export class FairQueue<Ticket extends Waiting> {
     return this.#callersOf.size;
   }
 
-  /** Returns the number of tickets in a caller's queue. */
   sizeOf(caller: string): number {
     return this.#byCaller.get(caller)?.size ?? 0;
   }
@@ -99,7 +96,6 @@ export class FairQueue<Ticket extends Waiting> {
     return this.size >= queuedCalls || this.sizeOf(caller) >= queuedCallsPerCaller;
   }
 
-  /** Returns the first ticket in a caller's queue. */
   first(caller: string): Ticket | undefined {
     return this.#byCaller.get(caller)?.values().next().value;
   }

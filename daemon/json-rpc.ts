@@ -7,7 +7,6 @@ export type JsonRpcCall = Readonly<{ method: string; params: readonly unknown[] 
 /** The error object of JSON-RPC 2.0 (section 5.1). */
 export type JsonRpcFailure = Readonly<{ code: number; message: string; data?: unknown }>;
 
-/** An endpoint's response to a call. */
 export type JsonRpcResponse = Readonly<{ ok: true; result: unknown } | { ok: false; error: JsonRpcFailure }>;
 
 /** Id of a single call. */

@@ -127,13 +127,11 @@ export class KeyCounts {
     return place;
   }
 
-  /** Decrements a key's count if it is above 0. */
   decrease(key: string): void {
     const place = this.#places.find(key);
     if (place !== undefined) this.decreaseAt(place);
   }
 
-  /** Decrements the count of the key at this index. */
   decreaseAt(place: number): void {
     const left = (this.#counts[place] ?? 0) - 1;
     this.#counts[place] = left;
@@ -180,7 +178,6 @@ export class LatestEntries<Value> {
     this.#values[place] = value;
   }
 
-  /** Returns the value for a key, creating it if missing. */
   getOrMake(key: string, make: () => Value): Value {
     const known = this.get(key);
     if (known !== undefined) return known;

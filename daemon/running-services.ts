@@ -77,7 +77,6 @@ function removeLeftovers(directory: string): void {
     if (!isProcessAlive(service.pid)) rmSync(path, { force: true });
 }
 
-/** Lists the announcements in a directory, with their files. */
 function listEntries(directory: string) {
   return listFiles(directory).flatMap((path) => {
     const service = readEntry(path);

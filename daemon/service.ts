@@ -30,7 +30,6 @@ export type ServiceContext = Readonly<{
   mask: Mask;
   /** Closed in reverse order of `use` when the service stops. */
   resources: AsyncDisposableStack;
-  /** Aborts when the service must stop. */
   signal: AbortSignal;
   /** Directory for those parts of the service's state whose path is not set. */
   userStateDirectory: string;
@@ -205,7 +204,6 @@ async function stop(
   await within(`stopping ${name}`, graceMs, closed);
 }
 
-/** Starts the service and waits for the stop signal; returns the error if the startup failed. */
 async function serve<Schema extends z.ZodObject>(
   service: Service<Schema>,
   settings: z.output<Schema>,

@@ -144,7 +144,6 @@ export async function waitUntil<T>(
   }
 }
 
-/** A wait that exceeded its deadline. */
 export class DeadlineError extends Error {
   override readonly name = "DeadlineError";
   readonly code = "deadline_exceeded";
@@ -199,7 +198,6 @@ export async function pauseWhileRunning(ms: number, signal: AbortSignal): Promis
   for (let part = 0; part < runningParts && !signal.aborted; part += 1) await pause(ms / runningParts, signal);
 }
 
-/** First and max wait between attempts. */
 export type BackoffOptions = Readonly<{ initialMs: number; maxMs: number }>;
 
 /**
@@ -210,7 +208,6 @@ export function doubleWait(failures: number, { initialMs, maxMs }: BackoffOption
   return Math.min(initialMs * 2 ** (failures - 1), maxMs);
 }
 
-/** Waits between consecutive failed attempts. */
 export type Backoff = Readonly<{
   /** Records a failure, and returns the wait in milliseconds. */
   nextMs: () => number;

@@ -3,7 +3,6 @@ import { accessSync, constants } from "node:fs";
 /** Paths of util-linux's `setpriv`; no other program with that name is run. */
 const guards = ["/usr/bin/setpriv", "/bin/setpriv", "/usr/local/bin/setpriv"];
 
-/** A program and its arguments. */
 export type Command = readonly [program: string, ...args: string[]];
 
 /**

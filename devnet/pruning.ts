@@ -14,7 +14,6 @@ const versionsPerBlock = reservedWindowVersions / keptStates;
 /** Max versions that the pruner removes per mined block when it has fallen behind: those of 1,000 blocks. */
 const prunedVersionsPerBlockMax = 1_000 * versionsPerBlock;
 
-/** Output of `node_cli prune --get`. */
 export type PruneInfo = Readonly<{
   enable_auto_prune: 0 | 1;
   auto_prune_reserved_window: number;
@@ -44,7 +43,6 @@ export function buildPruneInfo({ enabledAtBlock }: PruneState, block: number): P
   };
 }
 
-/** Pruning of a running node. */
 export type Pruning = Readonly<{
   info(): PruneInfo;
   /** Enables auto-pruning permanently; persisted to disk before this returns. */

@@ -10,11 +10,9 @@ import { createSampleGauge } from "#status/charts.ts";
 import type { ConditionReport } from "#status/condition.ts";
 import { forecastDisk, rememberDiskUse, type DiskHistory, type DiskForecast } from "./disk-forecast.ts";
 
-/** Limits for the disk, and how long it must be measured before there is a forecast. */
 export type DiskWatchOptions = DiskLimits &
   Readonly<{
     forecastAfterSeconds: number;
-    /** Timeout for a response from the disk's file system. */
     fileTimeoutMs: number;
     intervalMs: number;
     signal: AbortSignal;
@@ -127,7 +125,6 @@ async function readDisk(
   }
 }
 
-/** One check of the disk that contains a path. */
 export type DiskCheck = DiskSpace & Readonly<{ path: string }>;
 
 /** Limits within which a disk has enough space. */

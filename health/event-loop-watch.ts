@@ -5,7 +5,6 @@ import type { ConditionReport } from "#status/condition.ts";
 
 /** Interval between two ticks; the delay is how late a tick runs. Ten ticks per second cost an idle process nothing measurable. */
 const tickMs = 100;
-/** Length of the window that is evaluated. */
 const windowMs = 10_000;
 /** A single delay, and a share of the window, at which callers notice. */
 const longMs = 1_000;

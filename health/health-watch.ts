@@ -34,9 +34,7 @@ export type HealthWatchOptions = Readonly<{
   signal: AbortSignal;
 }>;
 
-/** Watch on the node's RPC. */
 export type HealthWatch = Readonly<{
-  /** Returns the known state without waiting. */
   current: () => RpcState;
   /** Returns the findings of all watches on the node's interfaces, for use in decisions. */
   facts: () => NodeInfo;
@@ -48,7 +46,6 @@ export type HealthWatch = Readonly<{
   ranMs: () => number;
   /** Resolves once the RPC has been queried for the first time, whatever the result. */
   firstCheckDone: Promise<void>;
-  /** Settles when the watch has ended. */
   done: Promise<void>;
 }>;
 
@@ -66,7 +63,6 @@ type HealthWatchDependencies = Readonly<{
   board: ConditionBoard;
   metrics: HealthMetrics;
   heights: Series;
-  /** Facts recorded by all watches on the node's interfaces. */
   facts: ObservedNode;
   eventLoop: EventLoopWatch;
 }>;
@@ -165,7 +161,6 @@ function createChainFollower(
   };
 }
 
-/** Records the result of a check and reports it on the board. */
 function report(
   health: RpcState,
   limits: HealthLimits,

@@ -39,7 +39,6 @@ export type WatchedNode = Readonly<{
   restart?: Readonly<{ driver: string }>;
 }>;
 
-/** Starts watching a node's interfaces. */
 export function startHealth({ node, health, lag, restart }: WatchedNode, dependencies: HealthDependencies): Health {
   const stopping = new AbortController();
   const { signal } = stopping;

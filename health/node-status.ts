@@ -3,9 +3,7 @@ import type { RpcState } from "./rpc-state.ts";
 import type { ConditionBoard } from "#status/condition-board.ts";
 import { findConditionTitle } from "#status/condition.ts";
 
-/** Node that a status describes. */
 export type ReportedNode = Readonly<{
-  /** The node's display name. */
   name: string;
   httpUrl: string;
 }>;

@@ -1,7 +1,6 @@
 /** Known state of one subject: a plain value that is replaced as a whole, so that no reader sees a partial change. */
 export type Observation<T extends object> = Readonly<{
   now: () => Readonly<T>;
-  /** Replaces the given fields. */
   note: (change: Readonly<Partial<T>>) => void;
 }>;
 

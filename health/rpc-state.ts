@@ -20,7 +20,6 @@ export type RpcState = Readonly<{
   height?: number;
   /** Monotonic time of the first check that saw this height. */
   heightSinceMs?: number;
-  /** Highest height ever reported. */
   highest?: number;
   /** Monotonic time from which the height has been below the highest. */
   lowerSinceMs?: number;
@@ -47,7 +46,6 @@ export type RpcState = Readonly<{
   answeredMs?: number;
   /** Monotonic time of the last successful check before the port was found to be closed: if a process has responded since, it started after that time. */
   startedAfterMs?: number;
-  /** Number of successful checks. */
   answers: number;
 }>;
 
@@ -60,10 +58,8 @@ export type CheckRules = Readonly<{
   staleAfterMs: number;
 }>;
 
-/** State before the first check. */
 export const unknownHealth: RpcState = { answers: 0 };
 
-/** Counts a successful check. */
 export function countResponse(
   before: RpcState,
   { height, latencyMs, nowMs }: Readonly<{ height: number; latencyMs: number; nowMs: number }>,
@@ -125,7 +121,6 @@ export function countFailure(before: RpcState, failure: RpcCheckFailure): RpcSta
   };
 }
 
-/** Returns whether the RPC was queried at least once. */
 export function hasBeenPolled({ answers, failure }: RpcState): boolean {
   return answers > 0 || failure !== undefined;
 }
@@ -162,12 +157,10 @@ export type NodeInfo = Readonly<{
 /** The facts about one node, replaced by its watches. */
 export type ObservedNode = Observation<NodeInfo>;
 
-/** Returns the fault that a condition reports; undefined if it reports none. */
 export function findFault(report: ConditionReport<WatchedSide>): NodeFault | undefined {
   return report.status === "False" ? { reason: report.reason, message: report.message } : undefined;
 }
 
-/** Returns whether the RPC responds. */
 export function isAnswering({ rpc }: NodeInfo): boolean {
   return rpc !== undefined && rpc.fault === undefined;
 }

@@ -7,7 +7,6 @@ const pointsInChart = 120;
 const tenMinutesMs = 600_000;
 const dayMs = 86_400_000;
 
-/** Creates empty charts for ten minutes of heights and a day of pruning. */
 export function createCharts(): Charts {
   return {
     heights: createSeries({ pointsKept: pointsInChart, spanMs: tenMinutesMs }),

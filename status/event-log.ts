@@ -40,10 +40,8 @@ export type EventChange = Readonly<{
   after?: unknown;
 }>;
 
-/** Author and outcome of a change made by the sidecar itself. */
 export const doneBySidecar = { by: "sidecar", outcome: "success" } as const;
 
-/** A change that is about to be made. */
 export type StartedChange = Omit<EventChange, "outcome">;
 
 /** The latest events, newest first; retained across sidecar restarts. */

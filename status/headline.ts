@@ -19,7 +19,6 @@ export type HeadlineState =
   | "Not reconciled"
   | "Partly unknown";
 
-/** Summarizes the node's state in a few words. Pure. */
 export function writeHeadline(
   verdict: Verdict,
   conditions: readonly Condition[],

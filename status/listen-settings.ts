@@ -9,7 +9,6 @@ export const listenSection = section({
   host: host.default("127.0.0.1").describe("Address of the health, metrics and status listener"),
   port: port.default(defaultPorts.sidecar.status).describe("Port of the health, metrics and status listener"),
   allowedHosts,
-  /** Timeout for receiving a request. */
   requestTimeoutMs: fixed(5_000),
   pages: pageLinks,
 });

@@ -32,7 +32,6 @@ export const nodePageShape = {
   incidents: z.array(incident).describe("One per root cause, most urgent first"),
 };
 
-/** The page of any service. */
 export const pageOperation: ApiOperation = {
   method: "get",
   path: "/",

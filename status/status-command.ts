@@ -8,7 +8,6 @@ import { isRight, statusCondition, statusHeadline, statusNode, statusVerdict } f
 /** A sidecar's or gateway's status listener. */
 export type StatusTarget = Readonly<{
   name: string;
-  /** Without a path. */
   url: string;
   /** The URL without credentials. */
   shownUrl: string;
@@ -23,7 +22,6 @@ export type StatusCommandOptions = Readonly<{
   everyMs: number | undefined;
 }>;
 
-/** Max number of recent events shown. */
 const eventsShown = 5;
 
 const statusShape = z.object({

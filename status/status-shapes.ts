@@ -1,7 +1,6 @@
 import { z } from "zod";
 import { verdictLevels, type VerdictLevel } from "./verdict.ts";
 
-/** The node in a `/status` response. */
 export const statusNode = z.object({
   name: z.string(),
   rpc: z.string().describe("Origin of its RPC endpoint"),
@@ -18,10 +17,8 @@ export const statusNode = z.object({
   answeredAt: z.iso.datetime().optional(),
 });
 
-/** The verdict in a `/status` response. */
 export const statusVerdict = z.object({ level: z.enum(verdictLevels) });
 
-/** A condition in a `/status` response, with the fields that commands read. */
 export const statusCondition = z.object({
   type: z.string(),
   title: z.string(),
@@ -31,7 +28,6 @@ export const statusCondition = z.object({
   since: z.iso.datetime(),
 });
 
-/** The headline in a `/status` response. */
 export const statusHeadline = z.object({
   state: z.string().describe("Two or three words, e.g. Healthy or Node down"),
   cause: z.string(),

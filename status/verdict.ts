@@ -44,17 +44,14 @@ export function isUnattended({ type, reason }: Condition): boolean {
   return type === "Reconciling" && (reason === "Failing" || reason === "Stuck");
 }
 
-/** Returns whether the sidecar itself is working on the node's process. */
 export function isSidecarWorking({ type, status, reason }: Condition): boolean {
   return type === "NoRestartPending" && status === "False" && atWork.has(reason);
 }
 
-/** Returns whether a condition is Unknown although it should be known. */
 export function isUnexpectedlyUnknown({ status, reason }: Condition): boolean {
   return status === "Unknown" && !excusedReasons.has(reason);
 }
 
-/** Returns whether no known condition blocks traffic to the node. */
 export function servesTraffic(conditions: readonly Condition[]): boolean {
   return !conditions.some(
     (condition) => neededForTraffic.some((type) => type === condition.type) && barsTraffic(condition),

@@ -1,4 +1,3 @@
-/** Injected output of a command. */
 export type CommandOutput = Readonly<{
   out: (text: string) => void;
   error: (text: string) => void;

@@ -28,7 +28,6 @@ export function formatOwnCommand(directory?: string): string {
   return ownProgram.map((path) => quoteShellWord(formatPath(path, directory))).join(" ");
 }
 
-/** Checks whether a shell with this process's PATH would run this program for its name. */
 function isOnPath(): boolean {
   const own = isSea() ? process.execPath : launcher;
   const first = findOnPath("gatehouse");

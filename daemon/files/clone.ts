@@ -23,7 +23,6 @@ export async function canClone(directory: string): Promise<boolean> {
 /** Error codes from a file system that can't clone a file, or can't clone it yet: ZFS can't until it has written the file to disk. */
 const noClone: ReadonlySet<string> = new Set("ENOTSUP EOPNOTSUPP ENOSYS EXDEV EINVAL ENOTTY EAGAIN".split(" "));
 
-/** Checks whether an error from a cloning copy means that the file system can't clone. */
 export function isCloneUnsupported(error: unknown): boolean {
   return noClone.has((error as NodeJS.ErrnoException).code ?? "");
 }

@@ -49,7 +49,6 @@ const stopWithinMs = 1_000;
 
 type Overdue = Readonly<{ what: string; since: string }>;
 
-/** Creates the deadline for calls to one file system. */
 export function createFileDeadline(
   { withinMs, signal }: Readonly<{ withinMs: number; signal: AbortSignal }>,
   { clock, onBack }: Readonly<{ clock: Clock; onBack: () => void }>,

@@ -24,7 +24,6 @@ export type ProcessLock = Disposable &
   Readonly<{
     /** Acquires the lock if it is free; cheap if this process already holds it. */
     acquire: () => ProcessLockResult;
-    /** Releases the lock and removes its files. */
     remove: () => void;
   }>;
 

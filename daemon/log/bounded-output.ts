@@ -3,7 +3,6 @@ import type { Writable } from "node:stream";
 /** Max bytes buffered for a reader: a few minutes of a busy service's log, and small compared with its memory. */
 const waitingBytesMax = 4 * 1024 * 1024;
 
-/** Handlers for dropped lines. */
 export type OutputLosses = Readonly<{
   /** Called when lines have been dropped because the reader was too slow: as soon as there is space again, before the next line. */
   dropped: (lines: number) => void;

@@ -7,7 +7,6 @@ import type { Mask } from "../secrets/mask.ts";
 /** Facts of a named event of a level. */
 export type EventInfo<Name extends LogEvent> = Readonly<{ event: Name; err?: unknown; [fact: string]: unknown }>;
 
-/** Writes an event's line. */
 type Write<Name extends LogEvent> = (facts: EventInfo<Name>, message: string) => void;
 
 /** Writes a line, with or without an event, that needs no operator action. */
@@ -83,7 +82,6 @@ export function createLog(
   return log;
 }
 
-/** Writes the result of a function for each line to a destination. */
 function rewriteLines(output: DestinationStream, rewrite: (line: string) => string): DestinationStream {
   return { write: (line) => output.write(rewrite(line)) };
 }
@@ -94,7 +92,6 @@ function rewriteLines(output: DestinationStream, rewrite: (line: string) => stri
  */
 export const ecsVersion = "8.17.0";
 
-/** Creates the fields shared by all lines of a service. */
 export function createBaseFields(service: string): Readonly<Record<string, string>> {
   return { "ecs.version": ecsVersion, "service.name": service, "service.version": version };
 }

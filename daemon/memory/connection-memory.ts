@@ -68,13 +68,11 @@ export class ConnectionMemory implements MemoryHolder, Disposable {
     this.#add(-bytes);
   }
 
-  /** Closes the connection and releases its bytes. */
   cut(): void {
     this[Symbol.dispose]();
     this.#owner.cut();
   }
 
-  /** Releases all bytes of a closed connection. */
   [Symbol.dispose](): void {
     this.#add(-this.#bytes);
     this.#isOver = true;

@@ -1,7 +1,6 @@
 import { getHeapStatistics } from "node:v8";
 import { readProcessMemoryBytes } from "../process/process-memory.ts";
 
-/** Limits on memory held for clients. */
 export type MemoryBudgetOptions = Readonly<{ totalBytes: number; addressBytes: number; connectionBytes: number }>;
 
 /** Cached responses, which are evicted first. */
@@ -23,7 +22,6 @@ export type MemoryHolder = Readonly<{
 const littleShare = 1 / 64;
 const marginShare = 1 / 8;
 
-/** Bytes held by all connections of one address. */
 type Share = { bytes: number; readonly holders: Set<MemoryHolder> };
 
 /**
@@ -42,12 +40,10 @@ export class MemoryBudget {
     this.#cache = cache;
   }
 
-  /** Bytes held for clients, without the cache's. */
   get bytes(): number {
     return this.#bytes;
   }
 
-  /** Increments and returns the progress counter. */
   nextProgress(): number {
     this.#progress += 1;
     return this.#progress;

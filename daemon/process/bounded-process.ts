@@ -13,12 +13,10 @@ export type ProcessOptions = Readonly<{
   directory: string;
   timeoutMs: number;
   outputLimitBytes: number;
-  /** Names of additional environment variables for the program. */
   passes?: readonly string[] | undefined;
   signal: AbortSignal;
 }>;
 
-/** Reason why a program run failed. */
 export type ProcessFailureReason = "NotFound" | "NotExecutable" | "TimedOut" | "TooMuchOutput" | "Failed";
 
 /** Result of running a program. Status 0 doesn't guarantee success: `failureOutput` may explain why not. */
@@ -26,7 +24,6 @@ export type ProcessResult = Readonly<
   | {
       ok: true;
       output: string;
-      /** First line of the program's standard error. */
       failureOutput?: string;
       /** Whether the program did its work but has not exited, and was left running. */
       isLeft?: true;
@@ -37,12 +34,10 @@ export type ProcessResult = Readonly<
       message: string;
       /** Present if the program exited by itself. */
       exitStatus?: number;
-      /** First line of the program's error output. */
       said?: string;
     }
 >;
 
-/** Builds the result of a program that exited with status 0. */
 export function reportSuccess(output: string, errors: string): ProcessResult {
   const failureOutput = takeFirstLine(errors);
   return { ok: true, output, ...(failureOutput === "" ? {} : { failureOutput }) };
@@ -130,7 +125,6 @@ function followToEnd(child: Child, options: ProcessOptions): Promise<ProcessResu
   });
 }
 
-/** Builds the result of a program that has exited. */
 export function buildExitResult(
   file: string,
   code: number | null,
@@ -148,7 +142,6 @@ export function buildExitResult(
   return { ok: false, reason: "Failed", message, said, exitStatus: code };
 }
 
-/** Explains that a program exceeded its time limit and was killed. */
 export function explainTimeout(timeoutMs: number): string {
   return `did not finish within ${timeoutMs} ms and was killed; run it manually to see why.`;
 }

@@ -25,7 +25,6 @@ export type LastingProcessOptions = Omit<ProcessOptions, "outputLimitBytes"> &
 /** Ids of the processes that this process started and left running. */
 const leftPrograms = new Set<number>();
 
-/** Checks whether a process was started by this one and left running. */
 export function isLeftRunning(pid: number): boolean {
   return leftPrograms.has(pid);
 }

@@ -8,7 +8,6 @@ import { skipMissing } from "../skip-missing.ts";
 export type ProgramOutput = AsyncDisposable &
   Readonly<{
     descriptors: readonly [out: number | "ignore", errors: number | "ignore"];
-    /** Reads the start of the program's output. */
     read: () => Promise<Readonly<{ output: string; errors: string }>>;
   }>;
 

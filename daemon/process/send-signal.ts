@@ -13,7 +13,6 @@ export function sendSignal(target: number, signal: NodeJS.Signals): void {
   }
 }
 
-/** Returns whether a process has this id, whoever owns it. */
 export function isProcessAlive(pid: number): boolean {
   try {
     return process.kill(pid, 0);

@@ -5,7 +5,6 @@
 export class StartupError extends Error {
   override readonly name = "StartupError";
   readonly code = "startup_failed";
-  /** The problems, one per line of the message. */
   readonly problems: readonly string[];
 
   constructor(problem: string | readonly string[], options?: ErrorOptions) {

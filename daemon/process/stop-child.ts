@@ -1,8 +1,6 @@
 import type { ChildProcess } from "node:child_process";
 
-/** Functions that stop and kill a child. */
 export type ChildStop = Readonly<{
-  /** Time limit for the child to exit by itself. */
   deadlineMs: number;
   /** @default SIGTERM to the child */
   stop?: () => void;

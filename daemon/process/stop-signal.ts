@@ -23,7 +23,6 @@ export function createStopSignal(): AbortSignal {
   return controller.signal;
 }
 
-/** Resolves when the signal aborts. */
 export async function waitForAbort(signal: AbortSignal): Promise<void> {
   if (signal.aborted) return;
   await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));

@@ -33,7 +33,6 @@ const cutUserInfo = new RegExp(
 const cutLength = 4;
 const cutsMax = 256;
 
-/** Masks the credentials of every URL in a text. */
 export function maskCredentials(text: string): string {
   const shown = text.includes("://") && text.includes("@") ? text.replace(userInfo, `$1${shownInstead}@`) : text;
   return shown.includes(truncationMark) ? shown.replace(cutUserInfo, `$1${shownInstead}${truncationMark}`) : shown;

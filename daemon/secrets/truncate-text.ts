@@ -1,4 +1,3 @@
-/** Marks a truncated text. */
 export const truncationMark = "…";
 
 /**

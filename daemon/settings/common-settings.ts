@@ -3,7 +3,6 @@ import { logFormats } from "../log/log-format.ts";
 import { fixed } from "./fixed.ts";
 import { section } from "./section.ts";
 
-/** Sections of every command, long-running or not. */
 export const commandSections = {
   log: section({
     level: z
@@ -22,7 +21,6 @@ export const commandSections = {
 /** Further sections of every service. */
 export const serviceSections = {
   start: section({
-    /** Startup timeout. */
     deadlineMs: fixed(120_000),
   }),
   shutdown: section({

@@ -4,10 +4,8 @@ import { toEnvironmentName, type SettingsLeaf } from "./leaf.ts";
 import { type SettingsProblem, isSimilar, findNearestWord } from "./problem.ts";
 import { type RemovedSettings, explainRemovedSetting } from "./removed.ts";
 
-/** Environment variables by name. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** A setting's value from the environment. */
 export type EnvironmentValue = Readonly<{ leaf: SettingsLeaf; value: unknown }>;
 
 /**
@@ -73,7 +71,6 @@ function findMisspeltService(name: string, prefix: string, known: readonly strin
   return [{ name, message: `no such service as ${head}; did you mean ${meant}? Correct the name or remove it.` }];
 }
 
-/** Max size of a secret file. */
 const secretBytes = 1_048_576;
 
 function readEnvironmentText(leaf: SettingsLeaf, env: Environment, problems: SettingsProblem[]): string | undefined {

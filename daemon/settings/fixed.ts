@@ -1,7 +1,6 @@
 import { z } from "zod";
 import { explainRemovedSetting } from "./removed.ts";
 
-/** Value of a constant. */
 type Fixed = number | string;
 
 /**

@@ -2,7 +2,6 @@ import { closest, distance } from "fastest-levenshtein";
 import { maskCredentials } from "../secrets/mask.ts";
 import type { SettingsLeaf } from "./leaf.ts";
 
-/** A problem with a service's settings. */
 export type SettingsProblem = Readonly<{
   /** The environment variable, or the key in the settings file. */
   name: string;

@@ -49,7 +49,6 @@ export function defineCommandSettings<Shape extends z.core.$ZodLooseShape>(
   return { service, usual, schema, removed: { ...Object.fromEntries(constants), ...removed } } as const;
 }
 
-/** Sources of a service's settings. */
 export type SettingsSources = Readonly<{
   env: Environment;
   /** JSON5 file with the same keys, nested; the environment takes precedence. */

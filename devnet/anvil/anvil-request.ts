@@ -11,9 +11,7 @@ export class AnvilUnreachableError extends Error {
 /** The chain responded with a JSON-RPC error. */
 export class AnvilRequestError extends Error {
   override readonly name = "AnvilRequestError";
-  /** JSON-RPC error code. */
   readonly code: number;
-  /** Data of the JSON-RPC error, e.g. the revert bytes. */
   readonly data: unknown;
 
   constructor(method: string, error: JsonRpcFailure) {
@@ -31,7 +29,6 @@ export type AnvilClientOptions = Readonly<{
   connectionsMax: number;
 }>;
 
-/** JSON-RPC client for the chain, over keep-alive connections. */
 export type AnvilClient = Disposable &
   Readonly<{
     /**

@@ -19,7 +19,6 @@ export type AnvilOptions = Readonly<{
 
 export type AnvilDependencies = Readonly<{
   log: Logger;
-  /** Aborts a start in progress. */
   signal: AbortSignal;
   /** Milliseconds since the Unix epoch; the wall clock by default. */
   now?: () => number;
@@ -39,7 +38,6 @@ export type Anvil = AsyncDisposable &
      * @throws {AnvilUnreachableError} when the chain does not respond.
      */
     request<T>(method: string, params?: readonly unknown[]): Promise<T>;
-    /** Mines a block now, in addition to the scheduled ones. */
     mine(): Promise<ChainBlock>;
     /** Saves the whole state; needed after `anvil_*` methods, which change state without a transaction. */
     checkpoint(): Promise<void>;

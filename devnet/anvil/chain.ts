@@ -15,11 +15,9 @@ export type ChainBlock = Readonly<{
 
 /** Serialized writes to the chain; each is in the journal before its effect is visible. */
 export type Chain = Readonly<{
-  /** Submits a signed transaction to the pool. */
   sendRawTransaction(raw: Hex): Promise<Hex>;
   /** Mines a block now, with timestamp `nowMs` or its parent's, whichever is later. */
   mine(nowMs: number): Promise<ChainBlock>;
-  /** Saves the whole state. */
   checkpoint(): Promise<void>;
   /** Saves the whole state if enough changed since the last save. */
   checkpointIfDue(nowMs: number): Promise<void>;

@@ -31,7 +31,6 @@ function chooseExitStatus(error: unknown, workspace: string): number {
   return error instanceof CommandError ? error.exitStatus : 1;
 }
 
-/** Terminates a command with a message for the user. */
 export class CommandError extends Error {
   override readonly name = "CommandError";
   readonly code = "command_failed";
@@ -47,7 +46,6 @@ export class CommandError extends Error {
 /** Types of a command's options: `string` takes a value, `boolean` takes none. */
 export type OptionTypes = Readonly<Record<string, "string" | "boolean">>;
 
-/** Values given for each option. */
 export type TypedOptions = Readonly<Record<string, string | boolean | undefined>>;
 
 /**

@@ -92,7 +92,6 @@ async function waitUntilReady(child: ChildProcess, runDirectory: string): Promis
 /** Time that the start of a strict node waits for an early process exit. */
 const strictLookMs = 300;
 
-/** Rejects with the process's output when it exits. */
 async function waitForEarlyEnd(child: ChildProcess, runDirectory: string): Promise<never> {
   const [status, signal] = (await once(child, "exit")) as [number | null, NodeJS.Signals | null];
   const words = readFileSync(join(runDirectory, "node.err"), "utf8").slice(-lastOutputBytesMax).trim();

@@ -40,7 +40,6 @@ type CompilerOutput = Readonly<{
 
 const require = createRequire(import.meta.url);
 
-/** Reads `Token.sol`. */
 export function readTokenSource(): string {
   return readSource("../token/Token.sol");
 }

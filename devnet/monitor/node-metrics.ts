@@ -5,7 +5,6 @@ import type { Pruning } from "../pruning.ts";
 
 export type NodeMetricsSources = Readonly<{ anvil: Pick<Anvil, "onBlock">; pruning: Pruning; height: () => number }>;
 
-/** Creates the registry of the metrics that a node pushes; values are read on export. */
 export function createNodeMetrics(
   { version }: Readonly<{ version: string }>,
   { anvil, pruning, height }: NodeMetricsSources,

@@ -34,7 +34,6 @@ const schema = z.object({
   }),
 });
 
-/** Max size of a node.conf. */
 const limitBytes = 16_777_216;
 
 /** Settings that the node reads from `node.conf`. */

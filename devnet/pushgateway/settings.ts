@@ -19,7 +19,6 @@ export const pushgatewaySettings = defineSettings(
       port: port.default(defaultPorts.pushgateway.http).describe("Listen port of the Pushgateway"),
       /** Timeout for receiving a request. */
       requestTimeoutMs: fixed(10_000),
-      /** Max push size. */
       bodyLimitBytes: fixed(4_194_304),
     }),
     shutdown: defineShutdown(5_000),

@@ -10,10 +10,8 @@ const headerFields = [
   ..."blobGasUsed:number excessBlobGas:number parentBeaconBlockRoot".split(" "),
 ];
 
-/** A block as the chain returns it. */
 export type RawBlock = Readonly<{ number: Hex.Hex; hash: Hex.Hex; miner: Hex.Hex; [field: string]: unknown }>;
 
-/** A receipt as the chain returns it. */
 export type RawReceipt = Readonly<{
   type: Hex.Hex;
   status: Hex.Hex;

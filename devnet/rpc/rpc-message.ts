@@ -5,7 +5,6 @@ import { errorCode, RpcError, toWireError, type WireError } from "./rpc-error.ts
 /** Max calls in one batch, as in geth. */
 export const batchCallsMax = 1_000;
 
-/** Finds a method by name. */
 export type FindMethod = (name: string) => Method | undefined;
 
 /** Answers a message with the methods of its transport; the text is empty for notifications only. Never rejects. */

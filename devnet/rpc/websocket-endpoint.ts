@@ -37,7 +37,6 @@ type Subscriptions = Map<string, object | undefined>;
 /** `run` performs a client's work in order, so that the response to eth_subscribe precedes the first notification. */
 type Client = Readonly<{ subscriptions: Subscriptions; run: (work: () => Promise<void>) => void }>;
 
-/** Creates the node's WebSocket server. */
 export function createWebSocketEndpoint({ node, handler, methods, log }: WebSocketEndpointParts): WebSocketEndpoint {
   const server = createServer((_, response) => {
     response.writeHead(426, { "Content-Type": "text/plain; charset=utf-8", Connection: "close" });

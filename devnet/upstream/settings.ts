@@ -7,7 +7,6 @@ import { defaultPorts } from "#daemon/default-ports.ts";
 /** Settings that most deployments set. */
 const usual = ["listen.port"];
 
-/** Settings of the sample upstream. */
 export const upstreamSettings = defineSettings("upstream", usual, {
   shutdown: defineShutdown(5_000),
   listen: section({

@@ -13,7 +13,6 @@ export type MonitorTarget = Readonly<{
   pushIntervalSeconds: number;
 }>;
 
-/** Content of a new `node.conf`. */
 export type NodeConfOptions = Readonly<{
   version: string;
   workspace: Workspace;

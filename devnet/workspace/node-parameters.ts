@@ -57,7 +57,6 @@ const release = z.strictObject({
   blockTimeSeconds: z.exactOptional(z.number().positive()),
 });
 
-/** Name of the parameters file next to the release's programs. */
 export const releaseFile = "release.json";
 
 function readRelease(path: string): Readonly<Partial<z.output<typeof release>>> {

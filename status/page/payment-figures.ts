@@ -1,7 +1,6 @@
 import type { z } from "zod";
 import type { statusPayments } from "../status-shapes.ts";
 
-/** A facilitator's or resource server's counts at one moment. */
 export type PaymentCounts = Readonly<{
   /** Measured by a monotonic clock. */
   atMs: number;
@@ -31,10 +30,8 @@ const counted = {
   "resource-server": { pending: "gatehouse_payments_in_flight", ended: /^gatehouse_payment_requests_total$/ },
 } as const;
 
-/** A service that counts payments. */
 export type PaidService = keyof typeof counted;
 
-/** Reads a service's payment counts from its metrics (Prometheus text format). */
 export function readPaymentCounts(service: PaidService, metrics: string, atMs: number): PaymentCounts {
   const { pending, ended } = counted[service];
   const found = { pending: 0, settled: 0, unpaid: 0 };
@@ -74,7 +71,6 @@ const rateOverMsMin = 600_000;
  */
 export type PaymentWatch = Readonly<{ add: (counts: PaymentCounts) => PaymentFigures }>;
 
-/** Creates an empty watch. */
 export function createPaymentWatch(): PaymentWatch {
   let kept: readonly PaymentCounts[] = [];
   return {

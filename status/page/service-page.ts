@@ -5,7 +5,6 @@ import { listPageLinks } from "#daemon/http/page-links.ts";
 import { createPaymentWatch, readPaymentCounts, type PaidService } from "./payment-figures.ts";
 import { addAssets } from "./static-routes.ts";
 
-/** Page content for a service without a node. */
 export type ServicePage = Readonly<{
   service: PaidService;
   /** What the service does and who uses it, for its page header. */
@@ -53,7 +52,6 @@ const readyWords = {
   unready: { level: "down", state: "Not ready" },
 } as const;
 
-/** Describes readiness in the format of a node's conditions. Pure. */
 function describeReadiness({ ready, checks }: Readiness) {
   const listed = Object.entries(checks);
   const failing = listed.filter(([, { ok }]) => !ok);

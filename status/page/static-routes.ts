@@ -14,7 +14,6 @@ const contentSecurityPolicy =
   "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; " +
   "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'";
 
-/** Builds the headers of every file of the page. */
 function buildHeaders(type: string): Record<string, string> {
   return {
     "Content-Type": type,

@@ -2,7 +2,6 @@ import type { LogEventTable } from "./event-row.ts";
 
 const asBug = "The devnet is for development only: restart it, and report a bug if this recurs.";
 
-/** Events of the devnet and the stand-in for the Pushgateway. */
 export const devnetEvents = {
   "pushgateway-is-stand-in": { level: "warn", act: "Install the real Pushgateway for anything but development." },
   "pushgateway-is-real": { level: "info" },

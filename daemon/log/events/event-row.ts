@@ -1,7 +1,5 @@
-/** Log levels of events. */
 export type EventLevel = "info" | "warn" | "error" | "fatal";
 
-/** Row of docs/log-events.md. */
 export type LogEventRow = Readonly<{
   level: EventLevel;
   /** What the operator should do, as a sentence; the line itself says what happened. */
@@ -10,5 +8,4 @@ export type LogEventRow = Readonly<{
   runbook?: string;
 }>;
 
-/** Events of one service or of several, by `event.action`. */
 export type LogEventTable = Readonly<Record<string, LogEventRow>>;

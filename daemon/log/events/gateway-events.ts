@@ -1,6 +1,5 @@
 import type { LogEventTable } from "./event-row.ts";
 
-/** Events of the gateway, alone or inside a sidecar. */
 export const gatewayEvents = {
   call: { level: "info" },
   "call-slow": { level: "warn", runbook: "gateway-latency" },

@@ -1,6 +1,5 @@
 import type { LogEventTable } from "./event-row.ts";
 
-/** Events of the facilitator and the resource server. */
 export const paymentEvents = {
   sold: { level: "info" },
   "sale-pending": { level: "warn", runbook: "settlement-stuck" },
@@ -69,7 +68,6 @@ export const paymentEvents = {
   "ledger-not-reconciled": { level: "warn", runbook: "ledger-not-reconciled" },
 } as const satisfies LogEventTable;
 
-/** Events of the payment channels of a resource server. */
 export const channelEvents = {
   "channels-claimed": { level: "info" },
   "channels-settled": { level: "info" },

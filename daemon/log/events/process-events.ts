@@ -1,6 +1,5 @@
 import type { LogEventTable } from "./event-row.ts";
 
-/** Events of any long-running process. */
 export const processEvents = {
   "service-ready": { level: "info" },
   "service-stopping": { level: "info" },

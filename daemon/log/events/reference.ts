@@ -9,7 +9,6 @@ Printed by \`npm run docs\` from the table that the services are compiled agains
 or \`fatal\` has a name. The level is in brackets, \`info\` is left out; after it comes what to do.
 `;
 
-/** Prints docs/log-events.md. */
 export function printLogEvents(): string {
   const chapters = Object.entries(logEventChapters).map(
     ([title, events]) => `\n## ${title}\n\n${formatEvents(events)}\n`,

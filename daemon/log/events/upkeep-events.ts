@@ -1,6 +1,5 @@
 import type { LogEventTable } from "./event-row.ts";
 
-/** Events of a sidecar, `gatehouse restore` and `gatehouse volume-snapshot`. */
 export const upkeepEvents = {
   "condition-recovered": { level: "info" },
   "condition-failed": {

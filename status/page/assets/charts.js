@@ -129,7 +129,6 @@ function drawAll() {
   showCursor();
 }
 
-/** Draws the recent history of the node and its gateway. */
 export function showCharts(history, events, nowMs) {
   if (frames === undefined) {
     frames = drawn.map(makeFrame);

@@ -26,7 +26,6 @@ function checkItem({ type, reason, status, title, message, since }) {
   );
 }
 
-/** Shows all checks, collapsed: failing checks are already shown above. */
 export function showChecks(conditions) {
   const of = (wanted) => conditions.filter(({ status }) => status === wanted);
   const [right, wrong, unknown] = [of("True"), of("False"), of("Unknown")];

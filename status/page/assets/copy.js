@@ -18,7 +18,6 @@ async function copy(text, place) {
   return isDone;
 }
 
-/** Returns a command with a copy button. */
 export function commandBlock(command) {
   const code = element("code", { tabindex: "0", role: "group", "aria-label": "Command" }, command);
   const button = element("button", { type: "button" }, "Copy");

@@ -14,7 +14,6 @@ export function element(name, { className, ...attributes } = {}, ...children) {
   return made;
 }
 
-/** Creates an SVG element. */
 export function svgElement(name, attributes, ...children) {
   const made = document.createElementNS(svgNamespace, name);
   for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);

@@ -22,7 +22,6 @@ function eventItem({ at, kind, message, why }) {
   );
 }
 
-/** Shows changes, and all events, newest first. */
 export function showEvents(events) {
   const changes = events.filter(({ kind }) => !seen.has(kind)).slice(0, changesShown);
   find("#no-changes").hidden = changes.length > 0;

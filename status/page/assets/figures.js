@@ -30,7 +30,6 @@ const minutes = (ms) => Math.max(1, Math.round(ms / 60_000));
 const lasts = (days) =>
   days > 365 ? "for over a year" : `for ${brief(days)} ${days >= 1 && days < 2 ? "day" : "days"}`;
 
-/** Returns rows for the payments that a facilitator settled or a resource server received. */
 function paymentRows({ service, pending, settled, unpaid, refused, overMs, balances, old }) {
   const isSeller = service === "resource-server";
   const refusals = refused.reduce((total, { count }) => total + count, 0);
@@ -45,7 +44,6 @@ function paymentRows({ service, pending, settled, unpaid, refused, overMs, balan
   ];
 }
 
-/** Returns a row for what each signer has for gas on each network. */
 function gasRows(balances) {
   return balances.map(({ network, signer, balance, days }) => ({
     term: balances.some((other) => other.signer !== signer) ? `Gas of ${signer.slice(0, 8)}…` : "Signer's gas",

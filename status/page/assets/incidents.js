@@ -71,7 +71,6 @@ function showMessages(card, { message, consequences }) {
   }
 }
 
-/** Shows one card per root cause, the most urgent first. */
 export function showIncidents(incidents) {
   find("#to-do-section").hidden = incidents.length === 0;
   const isAtWork = incidents.length > 0 && incidents.every(({ severity }) => severity === "working");

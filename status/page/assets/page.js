@@ -40,7 +40,6 @@ function show(status) {
   setText(find("#updated"), `Live: updated at ${timeOfDay(Date.now(), { seconds: true })}.`);
 }
 
-/** Shows the additional parts for a service that has a node. */
 function showNodeParts({ history, events, traffic, node }, nowMs) {
   for (const part of ["charts", "changes", "traffic"]) find(`#${part}-section`).hidden = node === undefined;
   if (node === undefined) return;
@@ -49,7 +48,6 @@ function showNodeParts({ history, events, traffic, node }, nowMs) {
   showTraffic(traffic);
 }
 
-/** Links to the other pages of the stack. */
 function showPages({ pages, runbooks }) {
   find("#runbooks").hidden = runbooks !== true;
   find("#pages").hidden = pages.length === 0;
