@@ -86,7 +86,6 @@ it("response size of the engine at the engine proxy", async () => {
   answer = report(1_048_577);
   const refused = await ask("GET", inspect);
   expect([refused.status, refused.text]).toEqual([502, expect.stringContaining("answered inspect with another shape")]);
-  // An endless response.
   answer = (_, response) => {
     const more = () => {
       while (!response.destroyed && response.write(Buffer.alloc(65_536, " ")));

@@ -91,7 +91,6 @@ it("response size of an overview target", async () => {
   answer = sayStatus(answerBytesMax + 1);
   const refused = await overview.all("none is read", ({ answers }) => !answers);
   expect(new Set(refused.map(({ cause }) => cause))).toEqual(new Set(["It can't be queried (body_too_large)."]));
-  // Endless responses.
   answer = (_, response) => {
     const more = () => {
       while (!response.destroyed && response.write(Buffer.alloc(65_536, " ")));
