@@ -29,7 +29,6 @@ export type FacilitatorMetrics = Readonly<{
   of: (network: string) => NetworkMetrics;
 }>;
 
-/** Metrics of one network. Amounts are in its native currency. */
 export type NetworkMetrics = Readonly<{
   observeRpc: JsonRpcObserver;
   /** Adds the signer's gas cost of a settlement; the payee is one from the settings, or `other`. */
@@ -100,7 +99,6 @@ function startMeasurement(histogram: Histogram<"outcome" | "network">): EndMeasu
   return (outcome, network) => void end({ outcome, network });
 }
 
-/** Gauges of a network's state: name, help and value. */
 const gauges: readonly (readonly [string, string, (state: MeteredState) => number | undefined])[] = [
   ["gatehouse_facilitator_settlements_pending", "In-flight settlements.", ({ inFlight }) => inFlight()],
   [
@@ -127,7 +125,6 @@ const gauges: readonly (readonly [string, string, (state: MeteredState) => numbe
 
 type Values = Iterable<readonly [key: string, value: number]>;
 
-/** Gauges of each signing account. */
 const signerGauges: readonly (readonly [string, string, (state: MeteredState) => Values])[] = [
   [
     "gatehouse_facilitator_signer_next_nonce",
@@ -156,7 +153,6 @@ const signerGauges: readonly (readonly [string, string, (state: MeteredState) =>
 
 const register = <Label extends string>(options: GaugeConfiguration<Label>) => new Gauge(options);
 
-/** Registers the gauges. Returns the networks' states, by network. */
 function watchStates(registers: Registry[]): Map<string, MeteredState> {
   const states = new Map<string, MeteredState>();
   for (const [name, help, read] of gauges)

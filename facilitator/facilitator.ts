@@ -19,10 +19,7 @@ import { createSales } from "./settlement/ledger/sales.ts";
 import { createOwnership } from "./settlement/ownership.ts";
 import { facilitatorSettings, type FacilitatorSettings } from "./settings.ts";
 
-/**
- * Parsed settings of a facilitator, without those of its process and listener, because the resource server runs one in
- * its own process.
- */
+/** Settings of a facilitator without those of its process, because the resource server runs one itself. */
 export type FacilitatorOptions = Pick<FacilitatorSettings, "chain" | "assets" | "payees" | "ledger" | "settlement"> &
   Partial<Pick<FacilitatorSettings, "sellers" | "networks">> &
   Readonly<{ signer: KeySources }>;
@@ -47,10 +44,7 @@ export type FacilitatorDependencies = Readonly<{
   monotonicMs: () => number;
   /** Aborts when the process is stopping; waiting calls of `settle` then get a response within three seconds. */
   signal: AbortSignal;
-  /**
-   * Whether a hot restart runs another process next to this one, with a shared ledger. Default: this process uses the ledger exclusively,
-   * unless it is a database.
-   */
+  /** Whether a hot restart runs another process with the same ledger next to this one. Default: false. */
   isHandedOver?: boolean | undefined;
   /**
    * Replaced in a simulation. Default: system timers and randomness, the configured node, and the configured database.
@@ -72,7 +66,6 @@ export type FacilitatorDependencies = Readonly<{
  */
 export type Facilitator = AsyncDisposable &
   Readonly<{
-    /** The first is that of `chain`. */
     networks: Networks;
     /**
      * Checks whether the payment would settle now. A payment whose settlement has started is valid only for the sale that owns it, or while

@@ -18,7 +18,6 @@ import { reason } from "#x402/reason.ts";
 export type RouteDependencies = Readonly<{
   facilitator: Pick<Facilitator, "verify" | "settle" | "supported"> &
     Readonly<{ networks: readonly [Readonly<{ network: `eip155:${number}` }>, ...unknown[]] }>;
-  /** API keys allowed to verify and settle; undefined allows everyone. */
   apiKeys: ApiKeys | undefined;
   log: Logger;
 }>;

@@ -14,14 +14,10 @@ import type { EndMeasurement, FacilitatorMetrics } from "./facilitator-metrics.t
 
 export type SettledNetwork = Readonly<{
   network: `eip155:${number}`;
-  /** Accounts that submit settlements; they need native currency for gas. */
   signers: readonly [Hex, ...Hex[]];
   transfersFor: (caller: Caller) => Transfers;
-  /** Returns why an account, or without one every account, can't settle; undefined if it can. */
   shortage: (account?: Hex) => string | undefined;
-  /** Decimals of the accepted tokens; empty until known. */
   decimals: () => TokenDecimals;
-  /** Canonical contracts that the chain has, by lowercase address; undefined until known. */
   contracts: () => ReadonlySet<string> | undefined;
 }>;
 
@@ -35,10 +31,7 @@ type SettledAsset = Readonly<{ network: string; address: Hex; decimals: number |
 export type Operations = Readonly<{
   verify: (request: PaymentRequest, caller: CallerInfo) => Promise<VerifyResponse>;
   settle: (request: PaymentRequest, caller: CallerInfo) => Promise<SettleResponse>;
-  /**
-   * Omits the kinds of a network, and reports an error, while no signer can settle there, because no client should sign
-   * a payment then.
-   */
+  /** Omits the kinds of a network where no signer can settle: no client should sign a payment then. */
   supported: () => SupportedResponse & Readonly<{ error?: string; assets?: readonly SettledAsset[] }>;
 }>;
 

@@ -67,11 +67,9 @@ function perMinute(calls: number): Rates {
 type SellerDependencies = Readonly<{
   sales: Sales;
   clock: () => number;
-  /** Returns the max cost of one settlement now, in wei; 0 until known. */
   settlementCost: () => bigint;
 }>;
 
-/** Limits of the sellers with a name in the settings, on one network, and of the payments' own identifiers. */
 export type SellerLimits = ReturnType<typeof createSellerLimits>;
 
 export function createSellerLimits(
@@ -81,7 +79,6 @@ export function createSellerLimits(
   const gas = createGasLimit({ sales, clock, settlementCost });
   const nameOf = ({ seller = "" }: Caller) => (sellers.has(seller) ? seller : undefined);
   return {
-    /** Returns why a payment whose settlement has not started is not settled for its caller. */
     refuse: async (payment: SignedPayment, caller: Caller): Promise<Refusal | OverloadError | undefined> => {
       const { identifier } = caller;
       if (identifier !== undefined && (await sales.isConflict(payment.payer, identifier))) return conflict;
@@ -104,7 +101,6 @@ export function createSellerLimits(
       if ((seller === undefined && identifier === undefined) || (await hasStarted())) return undefined;
       return (await sales.add({ id, payer, seller, identifier })) ? undefined : conflict;
     },
-    /** Counts a settlement in flight, until disposed of. */
     enter: (caller: Caller): Disposable | undefined => gas.enter(nameOf(caller)),
   };
 }

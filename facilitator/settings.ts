@@ -31,7 +31,6 @@ const payees = z.array(address).max(10_000);
 
 const networksMax = 32;
 
-/** Network besides that of `chain`, with settings of the same names. */
 const network = z.strictObject({
   chain: networkChainSchema,
   assets,
@@ -63,9 +62,7 @@ const seller = z.strictObject({
 const listen = section({
   host: host.default("127.0.0.1").describe("Address of the HTTP listener"),
   port: port.default(defaultPorts.facilitator.http).describe("Port of the HTTP listener"),
-  /** Max request body size; larger requests get 413. */
   bodyLimitBytes: fixed(65_536),
-  /** Timeout for receiving a request. */
   requestTimeoutMs: fixed(10_000),
   ...connectionSettings,
   connections: fixed(connectionsMax),
@@ -76,7 +73,6 @@ const listen = section({
 });
 
 const verification = section({
-  /** Max verifications in flight. */
   inFlightMax: fixed(1_000),
 });
 

@@ -24,7 +24,6 @@ export type TransferOptions = Pick<Transfers, "assets"> &
     signers: ReadonlySet<string>;
     /** Lowercase addresses; empty allows everyone. */
     payees: ReadonlySet<string>;
-    /** Returns the min amount of a payment in a token, in the token's smallest unit. */
     minAmount: (asset: Hex) => bigint;
   }>;
 
@@ -34,7 +33,6 @@ export type TransferDependencies = Omit<PaymentChecks, "recent" | "checkAgain"> 
       ComparedEngine,
       "settle" | "progress" | "recordVerified" | "forgetRejected" | "wasVerified" | "adopt" | "hasBegun"
     >;
-    /** Canonical contracts that the chain has, by lowercase address; undefined until known. */
     contracts: () => ReadonlySet<string> | undefined;
     sellers: SellerLimits;
     recent: Pick<RecentVerdicts, "isSigned" | "recordGood" | "wasGood" | "forgetPayer">;
@@ -48,7 +46,6 @@ const uncheckedContracts: Transfers["contracts"] = { has: () => true };
 
 const tooManyNotes = `${payerNotesMax} verified payments of this payer wait for their settlement, which is the most; settle them, or wait for an hour`;
 
-/** Creates the transfers that schemes use to settle, for each caller, whichever scheme the payments were signed for. */
 export function createTransfers(
   options: TransferOptions,
   dependencies: TransferDependencies,

@@ -65,10 +65,7 @@ export function listContracts(use?: ContractUse): readonly ContractId[] {
   return use === undefined ? ids : ids.filter(isUsed);
 }
 
-/**
- * Finds which contracts have code on a chain. `getCode` is `eth_getCode` at the latest block; it returns "0x" or
- * undefined without code, and its errors are rethrown.
- */
+/** Finds the contracts with code on a chain. `getCode` is `eth_getCode`; its errors are rethrown. */
 export async function findDeployedContracts(
   getCode: (address: Hex) => Promise<Hex | undefined>,
   ids: readonly ContractId[] = listContracts(),

@@ -9,10 +9,7 @@ export type Envelope = Readonly<{
   payload: Readonly<Record<string, unknown>>;
 }>;
 
-/**
- * Control characters, which are rejected because ledgers identify a payment by its network and asset as sent by the client, and PostgreSQL
- * accepts no text with a NUL.
- */
+/** Control characters: PostgreSQL accepts no NUL, and ledgers identify a payment by network and asset as sent. */
 const controlCharacter = /\p{Cc}/u;
 
 /**
@@ -84,10 +81,7 @@ export function readPayload<Payment>(
   }
 }
 
-/**
- * Parses the parts of a payment in their usual form, at a tenth of the cost of `@x402/core`'s schemas. Undefined for
- * anything else, which is left to the schemas.
- */
+/** Parses the usual form of a payment, at a tenth of the schemas' cost. Undefined for anything else. */
 export function readPlainPayment(
   sent: unknown,
 ): Readonly<{ accepted: PaymentRequirements; payload: Record<string, unknown> }> | undefined {

@@ -11,10 +11,7 @@ import type { AssetAmount } from "@x402/core/types";
 import { convertPriceToAmount } from "./price.ts";
 import type { ChargedToken, Scheme, SignedAuthorization } from "./scheme.ts";
 
-/**
- * Scheme `exact`, in the payment flow `authorization`: one signed transfer, with EIP-3009 or Permit2, pays exactly the
- * price.
- */
+/** Scheme `exact`: one signed transfer, with EIP-3009 or Permit2, pays exactly the price. */
 export const exact: Scheme<TransferPayment> = {
   name: "exact",
   read: readTransferPayload,

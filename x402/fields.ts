@@ -21,7 +21,6 @@ export class MalformedPaymentError extends Error {
   }
 }
 
-/** Common interface of the schemas of zod 3 (`@x402/core`) and zod 4 (ours). */
 type Schema<Output> = Readonly<{
   safeParse: (
     value: unknown,
@@ -46,7 +45,6 @@ function joinPath(...parts: readonly PropertyKey[]): string {
   return parts.map(String).filter(Boolean).join(".");
 }
 
-/** Recipient of an error: the client that sent a header, or the seller that sent a body. */
 export type Audience = "client" | "seller";
 
 /** Fields of a facilitator request that contain the parts of a payment. */
@@ -85,10 +83,7 @@ export const signatureSentence = "expected the signature as a string";
 /** Max length of a checked signature, in characters; those of smart wallets (ERC-6492) include a deployment. */
 export const signatureLengthMax = 16_384;
 
-/**
- * Formats of a payload's fields, with the error for each audience. A seller may submit any signature: a string that isn't a signature
- * makes a payment invalid, not malformed.
- */
+/** Formats of a payload's fields. A string that is no signature makes a payment invalid, not malformed. */
 export const fields = {
   seller: {
     signature: z.string(signatureSentence),

@@ -6,10 +6,7 @@ import { cacheSeparator, computeTypedDataDigest, hashText, hashWords } from "./t
 /** Permit2, at the same address on every chain that has it. */
 export const permit2Address = canonicalContracts.permit2.address;
 
-/**
- * Scheme of the signed witness. The `upto` proxy's witness also contains the facilitator, and the proxy takes the
- * amount from its caller.
- */
+/** Scheme of the signed witness; the witness of `upto` names the facilitator, whose call names the amount. */
 export type Permit2Scheme = "exact" | "upto";
 
 /** Contracts that settle Permit2 payments; a payer permits one of them, which pays only the signed recipient. */

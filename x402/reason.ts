@@ -88,7 +88,6 @@ export type Reason = (typeof reason)[keyof typeof reason];
 /** Rejection of a payment: a code for programs, and a sentence for humans. */
 export type Refusal = Readonly<{ reason: Reason; message: string }>;
 
-/** Returns whether a check resulted in a rejection. */
 export function isRefusal(judged: object): judged is Refusal {
   return "reason" in judged;
 }

@@ -16,10 +16,7 @@ export type PayingAccount = Readonly<{
     primaryType: string;
     message: Record<string, unknown>;
   }) => Promise<`0x${string}`>;
-  /**
-   * Calls a view function of a contract. With it, a Permit2 payment includes the payer's approval if the seller accepts
-   * that.
-   */
+  /** With it, a Permit2 payment includes the payer's approval if the seller accepts that. */
   readContract?: ReadContract;
 }>;
 
@@ -78,10 +75,7 @@ export type Scheme<Payment = unknown> = Readonly<{
   digest(payment: Payment): string;
   /** Returns the Unix seconds from which on the payment can't be settled. */
   expiresAt(payment: Payment): number;
-  /**
-   * Converts a price in dollars to the amount and token of a seller's offer; `method` specifies how the tokens are
-   * moved, if not in the default way.
-   */
+  /** Converts a price in dollars to the amount and token of an offer; `method` is how the tokens are moved. */
   quote(
     price: string,
     token: ChargedToken,
@@ -108,12 +102,8 @@ export type Scheme<Payment = unknown> = Readonly<{
 /** The parts of a scheme that a facilitator needs. */
 export type SettledScheme<Payment = unknown> = Pick<Scheme<Payment>, "name" | "read" | "settling">;
 
-/** Facilitator's part of a scheme: verification and settlement of its payments. */
 export type Settling<Payment = unknown> = Readonly<{
-  /**
-   * Lists the scheme's kinds for `/supported`, each with the data that its buyers need; empty while its contracts are
-   * not on the chain.
-   */
+  /** Lists the scheme's kinds for `/supported`; empty while its contracts are not on the chain. */
   kinds(about: Pick<Transfers, "contracts"> & Readonly<{ signer: Hex }>): readonly Readonly<Record<string, unknown>>[];
   /** Returns, before a payload is parsed, why its kind within the scheme is not supported here; undefined if it is. */
   refusePayload(payload: Readonly<Record<string, unknown>>): Refusal | undefined;
@@ -153,9 +143,7 @@ export type Transfers = Readonly<{
   checkWallet(
     signed: Pick<SignedPayment, "id" | "contract" | "payer" | "walletSignature">,
   ): Promise<Refusal | undefined>;
-  /** Returns the result of a view method. @throws as documented in `Facilitator`. */
   read(call: Readonly<{ to: Hex; data: Hex }>): Promise<Hex>;
-  /** Returns the recorded state of a settlement. @throws as documented in `Facilitator`. */
   progress(id: Hex): Promise<"begun" | "settled" | "failed" | undefined>;
   /** Milliseconds since 1970. */
   clock(): number;

@@ -10,10 +10,7 @@ export type AcceptedAsset = Readonly<{ address: Hex; name: string; version: stri
 
 /** Payment with accepted terms and a payer signature: one call that moves its tokens, which the chain accepts once. */
 export type SignedPayment = Readonly<{
-  /**
-   * EIP-712 digest of what the payer signed: a unique identifier of this payment across chains, tokens and facilitators, whatever format
-   * its signature was sent in.
-   */
+  /** EIP-712 digest of what the payer signed: identifies the payment, whatever format its signature has. */
   id: Hex;
   asset: Hex;
   payer: Hex;
@@ -25,10 +22,7 @@ export type SignedPayment = Readonly<{
   contract: Hex;
   /** Call data, with the signature in the canonical form that every such contract supports. */
   callData: Hex;
-  /**
-   * Signature not made by the payer's key, which the payer's contract must confirm (ERC-1271); undefined if its key
-   * signed.
-   */
+  /** Signature that the payer's contract must confirm (ERC-1271); undefined if its key signed. */
   walletSignature?: Hex | undefined;
   /** Why its token is not settled here; applies only to a payment that is not recorded. */
   unserved?: Refusal | undefined;
@@ -41,10 +35,7 @@ export type SignedPayment = Readonly<{
 /** Checks whether the payer's key signed; `recover` determines it, at a cost, if it is unknown. */
 export type SignatureCheck = (payment: Pick<SignedPayment, "id" | "callData">, recover: () => boolean) => boolean;
 
-/**
- * A payment's required checks, and the canonical contracts on the chain with the accepted wallet factories, in lower
- * case.
- */
+/** A payment's checks, and the chain's canonical contracts with the accepted wallet factories, in lower case. */
 export type SigningContext = Readonly<{ isSigned: SignatureCheck; contracts: KnownContracts }>;
 
 /** Selectors of `transferWithAuthorization` with a signature as `(v, r, s)`, which every EIP-3009 token supports, and as `bytes`. */
@@ -53,10 +44,7 @@ const transferBytesSelector = "0xcf092995";
 
 type Signed = Readonly<{ authorization: Authorization; signature: string; payTo: Hex; amount: bigint }>;
 
-/**
- * Converts a signed authorization of a token to a payment, whatever its scheme, or returns why it is invalid. Makes no queries: rejecting
- * an invalid payment costs one signature recovery.
- */
+/** Converts an authorization to a payment, or returns why it is invalid, at the cost of one signature recovery. */
 export function toSignedPayment(
   { authorization, signature, payTo, amount }: Signed,
   { asset, ...context }: SigningContext & Readonly<{ asset: AcceptedAsset }>,
@@ -75,10 +63,7 @@ export function toSignedPayment(
   return { ...call, asset: asset.address, payer: authorization.from, payTo, amount, authorization };
 }
 
-/**
- * Hash that a payer signed, its alleged signature, and the call that contains it: as made by the payer's key, or as
- * bytes for its wallet.
- */
+/** Hash that a payer signed, its alleged signature, and the call that contains it, by key or by wallet. */
 type SignedCall = Readonly<{
   payer: Hex;
   digest: Uint8Array;
@@ -122,7 +107,6 @@ export function signCall(
 }
 
 export type Signature = Readonly<{
-  /** `r` and `s`, 64 bytes. */
   compact: Uint8Array;
   yParity: 0 | 1;
 }>;
@@ -153,12 +137,10 @@ export function isSignedBy(account: Hex, digest: Uint8Array, { compact, yParity 
   return keccak256(key.subarray(1)).toString("hex", 12) === encodeAddress(account).slice(24);
 }
 
-/** Encodes the arguments `v, r, s` of a token's method as ABI words. */
 export function encodeSignature({ compact, yParity }: Signature): Word {
   return encodeInteger(BigInt(27 + yParity)) + Buffer.from(compact).toString("hex");
 }
 
-/** Formats a signature as 65 bytes, with `v` of 27 or 28. */
 export function formatSignature({ compact, yParity }: Signature): Hex {
   return `0x${Buffer.from(compact).toString("hex")}${(27 + yParity).toString(16)}`;
 }

@@ -122,10 +122,7 @@ function parseRequirements(wire: PaymentRequirements, path: string): Requirement
   };
 }
 
-/**
- * Compared value: its name, its actual and expected values, and the reason if they differ. Hexadecimal numbers are
- * equal in any case.
- */
+/** Compared value: its name, both values, and the reason if they differ. Hexadecimal is equal in any case. */
 type Compared = readonly [what: string, found: string, expected: string, code: Reason];
 
 /** Returns why compared values of `whose` differ: the first that does, or that is no account. */

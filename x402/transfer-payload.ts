@@ -7,10 +7,7 @@ import { encodeInteger } from "./hex.ts";
 import type { SignedAuthorization } from "./scheme.ts";
 import type { PaymentKey } from "./payment-identifier.ts";
 
-/**
- * Builds the schema of the EIP-3009 payload. Numbers stay strings, because ledgers identify a payment by the digits
- * that were sent.
- */
+/** Schema of the EIP-3009 payload. Numbers stay strings: ledgers identify a payment by the digits sent. */
 function buildEip3009Schema({ signature, address, number, nonce }: FieldSchemas) {
   const authorization = { from: address, to: address, value: number, validAfter: number, validBefore: number, nonce };
   return z.object({ signature, authorization: z.object(authorization) });
@@ -20,10 +17,7 @@ const eip3009Schemas = { seller: buildEip3009Schema(fields.seller), client: buil
 
 export type Eip3009Payment = Readonly<z.output<typeof eip3009Schemas.seller>>;
 
-/**
- * Schema of a Permit2 payload (x402 version 2, schemes `exact` and `upto` on EVM). Numbers stay strings, because
- * ledgers identify a payment by the digits that were sent.
- */
+/** Schema of a Permit2 payload. Numbers stay strings: ledgers identify a payment by the digits sent. */
 function buildPermit2Schema({ signature, address, number, uint256 }: FieldSchemas) {
   const permitted = z.object({ token: address, amount: number });
   const witness = z.object({ to: address, facilitator: address.optional(), validAfter: number });
@@ -33,7 +27,6 @@ function buildPermit2Schema({ signature, address, number, uint256 }: FieldSchema
 
 const permit2Schemas = { seller: buildPermit2Schema(fields.seller), client: buildPermit2Schema(fields.client) };
 
-/** Returns the schema of a Permit2 payload, with errors for its sender. */
 export function getPermit2Schema(audience: Audience) {
   return permit2Schemas[audience];
 }
@@ -89,7 +82,6 @@ export function hashPermit2Payment({ signature, permit2Authorization: permit }: 
   return hash("sha256", parts.map((part) => part.toLowerCase()).join("\n"));
 }
 
-/** Reads the authorization from a client's signed payload; its value is the maximum for scheme `upto`. */
 export function describePermit2({ permit2Authorization: permit }: Permit2Payment): SignedAuthorization {
   const { permitted, from, nonce, deadline, witness } = permit;
   const { to, validAfter } = witness;

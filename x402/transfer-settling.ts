@@ -8,7 +8,6 @@ import { toSignedPayment, type SignedPayment } from "./signed-payment.ts";
 import { checkTerms, type Terms } from "./terms.ts";
 import type { Eip3009Payment, Permit2Payment, TransferPayment } from "./transfer-payload.ts";
 
-/** Settlement of scheme `exact`, with EIP-3009 or Permit2. */
 export const settleExact: Settling<TransferPayment> = {
   refusePayload(payload) {
     if ("authorization" in payload || "permit2Authorization" in payload || !("delegationManager" in payload))
@@ -27,10 +26,7 @@ export const settleExact: Settling<TransferPayment> = {
   },
 };
 
-/**
- * Settlement of scheme `upto`. The required amount is the permitted maximum in `verify`, and the amount used in `settle`; an amount of zero
- * needs no transaction.
- */
+/** Settlement of `upto`: `verify` gets the maximum, `settle` the amount used; zero needs no transaction. */
 export const settleUpto: Settling<Permit2Payment> = {
   refusePayload: () => undefined,
   kinds: ({ contracts, signer }) =>

@@ -35,7 +35,6 @@ export function hashText(text: string): Word {
   return keccak256(Buffer.from(text)).toString("hex");
 }
 
-/** Computes the selector of a contract's method, which starts the data of its calls. */
 export function computeSelector(signature: string): Hex {
   return `0x${hashText(signature).slice(0, 8)}`;
 }
@@ -44,15 +43,11 @@ export function hashWords(...words: readonly Word[]): Word {
   return keccak256(Buffer.from(words.join(""), "hex")).toString("hex");
 }
 
-/** Computes the hash that is signed for a domain's struct (EIP-712), from the hashes of both. */
 export function computeTypedDataDigest(separator: Word, struct: Word): Uint8Array {
   return keccak256(Buffer.from(`1901${separator}${struct}`, "hex"));
 }
 
-/**
- * Creates a function that returns the separator of a contract's domain on each chain, computed once. Few chains are
- * ever used: those of the requirements that are served.
- */
+/** Computes and keeps the separator of a contract's domain on each chain; only served chains get here. */
 export function cacheSeparator(compute: (chainId: number) => Word): (chainId: number) => Word {
   const known = new Map<number, Word>();
   return (chainId) => {
@@ -68,10 +63,7 @@ export function computeDomainSeparator({ address, name, version, chainId }: Toke
   return `0x${hashWords(domainType, ...words)}`;
 }
 
-/**
- * Encodes the six fields of an authorization as ABI words, in the order of both its hash (EIP-712) and the arguments of
- * `transferWithAuthorization` (EIP-3009).
- */
+/** Encodes an authorization's six fields as ABI words, in the order of EIP-712 and of EIP-3009's method. */
 export function encodeAuthorization(authorization: Authorization): Word {
   const { from, to, value, validAfter, validBefore, nonce } = authorization;
   return (

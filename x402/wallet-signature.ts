@@ -14,10 +14,7 @@ export type WalletSignature = Readonly<{ signature: Hex; creation: ContractCall 
 /** Suffix of a signature that contains its wallet's creation (ERC-6492). */
 const creationMark = "6492".repeat(16);
 
-/**
- * Parses a signature for a contract wallet: any bytes, perhaps with the wallet's creation. Returns undefined for
- * anything else.
- */
+/** Parses any bytes, perhaps with the wallet's creation. Returns undefined for anything else. */
 export function parseWalletSignature(text: string): WalletSignature | undefined {
   if (!/^0x(?:[0-9a-f]{2})+$/i.test(text)) return undefined;
   const signature = text.toLowerCase() as Hex;

@@ -34,7 +34,6 @@ export type Caller = Readonly<{
   /** Owner in the ledger: a hash, or random for a `call`. */
   owner: string;
   seller?: string | undefined;
-  /** The payment's own identifier, among those to this seller. */
   identifier?: BoundIdentifier | undefined;
   request?: RequestTrace | undefined;
   /** Key for fair scheduling of its calls to the chain, and a signal that aborts when no client waits for their results. */
@@ -103,10 +102,7 @@ export function findNetwork<Network extends Readonly<{ network: string }>>(
   return networks.find(({ network }) => network === requirements.network);
 }
 
-/**
- * A limit is reached: this caller's (429), or the global one (503). Nothing was done; a retry makes sense after
- * `retrySeconds`.
- */
+/** A limit is reached: this caller's (429), or the global one (503). Nothing was done; retry later. */
 export class OverloadError extends Error {
   override readonly name = "OverloadError";
   readonly code: "seller_limit" | "overloaded";

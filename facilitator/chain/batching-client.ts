@@ -13,10 +13,7 @@ export type JsonRpcObserver = (
   seen: Readonly<{ calls: number; durationMs: number; outcome: "ok" | ChainFault }>,
 ) => void;
 
-/**
- * Priorities of calls to the node, most urgent first: watching the chain, and sending and tracking settlements; checking payments to
- * settle; verifying payments.
- */
+/** Priorities of calls to the node: watching, sending and tracking; then payments to settle; then to verify. */
 const lines = ["upkeep", "settling", "verifying"] as const;
 
 export type CallLocation = Readonly<{

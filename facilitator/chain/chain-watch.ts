@@ -17,7 +17,6 @@ import { decimalsCall, domainCall, domainSeparatorCall, labelCall, versionCall }
 export type ChainWatch = AsyncDisposable &
   Readonly<{
     checks: () => Readonly<Record<"chain" | "signer", ReadinessCheck>>;
-    /** Empty until the tokens are checked. */
     decimals: () => TokenDecimals;
     /** Canonical contracts that the chain has, and the wallet factories, by lowercase address; undefined until the chain is checked. */
     contracts: () => ReadonlySet<string> | undefined;
@@ -176,10 +175,7 @@ export async function checkToken(asset: AcceptedAsset, { chainId, chain }: Token
 
 type Domain = Readonly<{ name: string; version: string }>;
 
-/**
- * Reads the possible domains of a token: from EIP-5267, otherwise from its name and version; older forms of USDC have
- * only the name.
- */
+/** Reads a token's possible domains: from EIP-5267, else from name and version; old USDC has only a name. */
 async function readDomains(read: (data: Hex) => Promise<Hex | undefined>): Promise<readonly Domain[]> {
   const { decode } = await import("ox/AbiParameters");
   const readText = async (call: Hex) => {

@@ -60,10 +60,7 @@ export type SendOutcome = Readonly<
   | { kind: "unknown"; message: string }
 >;
 
-/**
- * Chain node, in terms of this service. Concurrent calls share one request. Each method throws `ChainError` when the
- * node returns no usable response.
- */
+/** Chain node. Concurrent calls share one request. Each method throws `ChainError` without a usable response. */
 export type Chain = ReturnType<typeof createChain>;
 
 type Placed = Readonly<{ transactionHash: Hex }>;
@@ -79,7 +76,6 @@ export function createChain({ rpc, place }: Readonly<{ rpc: BatchingClient; plac
   return {
     id: (): Promise<number> => query("eth_chainId", [], hexCount),
     head: (number?: number): Promise<Head> => query("eth_getBlockByNumber", [formatBlock(number), false], headSchema),
-    /** Returns whether the node reports that it is still syncing; false for a node without this method. */
     syncing: async (): Promise<boolean> => {
       const answer = await call("eth_syncing", []);
       return answer.ok && answer.result !== false;
@@ -101,16 +97,12 @@ export function createChain({ rpc, place }: Readonly<{ rpc: BatchingClient; plac
     /** Simulates a call in the next block. Uses `pending`, because at `latest` some nodes use the time of a long-past block. */
     simulate: (message: MessageCall): Promise<JsonRpcResponse> =>
       call("eth_call", [buildCallObject(message), "pending"]),
-    /** Estimates the gas of a call in the next block, up to the call's own gas limit; returns an error if the call would fail. */
     estimateGas: (message: MessageCall): Promise<JsonRpcResponse> =>
       call("eth_estimateGas", [buildCallObject(message), "pending"]),
     /** Returns the result of a view method, at a block if given; a node behind that block rejects the call. */
     read: (message: MessageCall, block?: number | "pending"): Promise<Hex> =>
       query("eth_call", [buildCallObject(message), block === "pending" ? block : formatBlock(block)], hexData),
-    /**
-     * Returns a contract's events since `fromBlock`, from at most {@link logBlocksMax} blocks up to `headNumber`; an
-     * array of topics matches any of them, null matches all.
-     */
+    /** Returns events of at most {@link logBlocksMax} blocks; an array of topics matches any of them, null all. */
     recentLogs: (
       address: Hex,
       topics: readonly (Hex | readonly Hex[] | null)[],

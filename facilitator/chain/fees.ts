@@ -3,17 +3,13 @@ import type { Clock } from "#daemon/clock.ts";
 import type { Chain } from "./chain.ts";
 import { ChainError } from "./chain-error.ts";
 
-/** Fees that a transaction offers per unit of gas, in wei (EIP-1559). */
 export type Fees = Readonly<{ maxFeePerGas: bigint; maxPriorityFeePerGas: bigint }>;
 
 export type FeeQuotes = ReturnType<typeof createFeeQuotes>;
 
 const quoteAgeMaxMs = 2_000;
 
-/**
- * Creates a source of fees: twice the base fee plus the node's suggested tip, so that six full blocks in a row do not price a transaction
- * out, capped at `maxFeePerGasGwei`.
- */
+/** Quotes twice the base fee plus the node's tip, which outlasts six full blocks, capped at `maxFeePerGasGwei`. */
 export function createFeeQuotes(
   { maxFeePerGasGwei }: Readonly<{ maxFeePerGasGwei: number }>,
   { chain, monotonicMs }: Readonly<{ chain: Chain }> & Pick<Clock, "monotonicMs">,
@@ -35,7 +31,6 @@ export function createFeeQuotes(
   };
 }
 
-/** Computes the max price per unit of gas, in wei. */
 export function computeFeeLimit(maxFeePerGasGwei: number): bigint {
   return Value.fromGwei(String(maxFeePerGasGwei));
 }

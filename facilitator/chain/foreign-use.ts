@@ -52,10 +52,7 @@ export async function findForeignUse(
   return receipt && { receipt, isPaid: false };
 }
 
-/**
- * Returns whether a transaction's call belongs to the payment, with any form of its signature: such a call executes the
- * payment or reverts.
- */
+/** Returns whether a call belongs to the payment, with any form of its signature. */
 function makesSamePayment(input: Hex, { callData }: Pick<Transfer, "callData">): boolean {
   const terms = readSettleTerms(callData);
   return terms === undefined ? isSameHex(input, callData) : readSettleTerms(input) === terms;

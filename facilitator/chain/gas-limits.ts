@@ -28,7 +28,6 @@ export type GasLimits = ReturnType<typeof createGasLimits>;
 /** Max gas of a transaction (EIP-7825). */
 export const transactionGasMax = 16_777_216n;
 
-/** Gas of a transaction that does nothing. */
 const emptyTransactionGas = 21_000n;
 
 /** Max age of an estimate that is reused for a payee's other payments. */
@@ -39,10 +38,7 @@ const estimateSchema = z
   .regex(/^0x[0-9a-fA-F]{1,16}$/)
   .transform(BigInt);
 
-/**
- * Creates the gas limits of transactions; `signer` stands for any account that may submit them. Evicts the oldest
- * estimates first.
- */
+/** Creates the gas limits of transactions; `signer` stands for any account that may submit them. */
 export function createGasLimits(
   { gasLimit, gasMarginPercent, entriesMax }: GasLimitOptions,
   { signer, fees, monotonicMs }: Readonly<{ signer: Hex; fees?: FeeQuotes }> & Pick<Clock, "monotonicMs">,
@@ -58,10 +54,7 @@ export function createGasLimits(
   /** Gas that each payment adds to a batch. */
   const byPayeeInBatch = createRecentEstimates({ entriesMax }, { monotonicMs });
 
-  /**
-   * Simulates a call with its expected gas and half the margin; estimates its gas, which takes a node several runs,
-   * only if that fails.
-   */
+  /** Simulates a call with its expected gas and half the margin; estimates, which is slow, only if that fails. */
   const measure = async (
     call: Omit<MessageCall, "gas">,
     { expected, gasMax }: Readonly<{ expected: bigint | undefined; gasMax: bigint }>,
@@ -93,10 +86,7 @@ export function createGasLimits(
   };
   return {
     most,
-    /**
-     * Simulates a payment and caches its gas: for a minute, one payment's gas is used for the payee's others. An error
-     * means that the payment would fail.
-     */
+    /** Simulates a payment and caches its gas for the payee's others. An error means that the payment would fail. */
     simulate: (transfer: AuthorizedTransfer, chain: Chain): Promise<GasResult> =>
       measurePayment(transfer, byPayee.find(namePayee(transfer)), chain),
     estimate: (transfer: AuthorizedTransfer, chain: Chain): Promise<GasResult> =>
@@ -159,10 +149,7 @@ function parseEstimate(result: unknown): bigint {
   throw new ChainError("bad_answer", "the node's response to eth_estimateGas is not an amount of gas");
 }
 
-/**
- * Key of payments that need about the same gas: same token, payee and method, which the length of their call data
- * reveals.
- */
+/** Key of payments that need about the same gas; the length of call data reveals their method. */
 function namePayee({ asset, contract, payTo, callData }: AuthorizedTransfer): string {
   return `${asset} ${contract} ${payTo} ${callData.length}`.toLowerCase();
 }

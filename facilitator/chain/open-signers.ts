@@ -56,7 +56,6 @@ async function readPrintedKeys(
   const options = { command, directory: process.cwd(), timeoutMs, outputLimitBytes, signal };
   const result = await startStep(`the program of signer.command (${file})`, () => runProcess(options));
   if (!result.ok) {
-    // The error of a program that ran may quote its output.
     const why = result.said === undefined ? result.message : `${file} failed; run it manually to see why.`;
     throw new StartupError(`signer.command: ${why}`);
   }

@@ -16,10 +16,7 @@ type Parties = Readonly<{ asset: Hex; payer: Hex }>;
 
 export type PaidBy = Parties & Readonly<{ contract: Hex; callData: Hex }>;
 
-/**
- * Tokens and payers whose payments cost gas in vain, and are rejected for a while: one minute at first, doubled with
- * each failure.
- */
+/** Tokens and payers whose payments cost gas in vain: rejected for a minute, doubled with each failure. */
 export type Suspensions = ReturnType<typeof createSuspensions>;
 
 export type SuspensionDependencies = Pick<Clock, "monotonicMs"> &
@@ -34,12 +31,8 @@ const suspension = { initialMs: 60_000, maxMs: hourMs };
 /** Shorter, because it also affects payers that never failed but share the same contract code. */
 const codeSuspension = { initialMs: 60_000, maxMs: 600_000 };
 const entriesMax = 1_000;
-/** Number of failed wallets with the same code after which those that never paid here are rejected for a while. */
 const wastedMax = 3;
-/**
- * Number of failed wallets, with any code, within an hour, after which those that never paid here are rejected until
- * the first of them is an hour old.
- */
+/** Max failed wallets, with any code, within an hour; above it, those that never paid here are rejected. */
 const wastedPerHour = 10;
 
 const causes: Readonly<Record<Culprit["kind"], string>> = {
@@ -55,7 +48,6 @@ export function createSuspensions({ monotonicMs, log, hasPaid }: SuspensionDepen
   const codes = new Map<string, Entry>();
   let codesUntilMs = 0;
   const wastedAtMs: number[] = [];
-  /** When the hourly budget is available again; 0 while it is. */
   const budgetUntilMs = () => (wastedAtMs.length < wastedPerHour ? 0 : (wastedAtMs[0] ?? 0) + hourMs);
   /** Records the first failure of a wallet. The suspension doubles with each failure, and is reset after an hour without one. */
   const noteWallet = (code: Hex) => {
@@ -92,7 +84,6 @@ export function createSuspensions({ monotonicMs, log, hasPaid }: SuspensionDepen
         `the ${kind} ${causes[kind]}; its payments are rejected for a while`,
       );
     },
-    /** Forgets the failures of a token and a payer, because one of their payments was settled. */
     end: (parties: Parties): void => {
       for (const kind of ["token", "payer"] as const) entries.delete(nameOf(kind, parties));
     },

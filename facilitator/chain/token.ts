@@ -39,7 +39,6 @@ export function encodeAllowanceCall(account: Hex, spender: Hex): Hex {
   return `${allowance}${encodeAddress(account)}${encodeAddress(spender)}`;
 }
 
-/** Encodes the call that returns 256 of an account's used nonces (Permit2, SignatureTransfer). */
 export function encodeNonceBitmapCall(account: Hex, position: bigint): Hex {
   return `${nonceBitmap}${encodeAddress(account)}${encodeInteger(position)}`;
 }
@@ -49,7 +48,6 @@ export function encodeSignatureCheck(hash: Hex, signature: Hex): Hex {
   return `${isValidSignature}${hash.slice(2)}${encodeInteger(0x40n)}${encodeBytes(signature)}`;
 }
 
-/** Returns whether a wallet's response means that the signature is valid (ERC-1271's magic value). */
 export function confirmsSignature(response: unknown): boolean {
   return typeof response === "string" && response.slice(0, 10) === isValidSignature && response.length >= 66;
 }

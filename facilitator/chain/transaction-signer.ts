@@ -21,7 +21,6 @@ type Transaction = Readonly<{
 
 export type TransactionSigner = Readonly<{
   address: Hex;
-  /** @throws {ChainError} of fault `signer` when a remote key does not sign in time. */
   sign: (transaction: Transaction) => Promise<SignedTransaction>;
   /** Signs something that is not a transaction, to check whether the key signs. Throws like `sign`. */
   check: () => Promise<void>;

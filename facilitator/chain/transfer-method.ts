@@ -26,7 +26,6 @@ export type Transfer = Readonly<{
 
 const proxies = new Set(Object.values(permit2Proxies).map((proxy) => proxy.toLowerCase()));
 
-/** Returns whether Permit2 moves the tokens; otherwise the token does (EIP-3009). */
 export function usesPermit2(transfer: Pick<Transfer, "contract" | "callData">): boolean {
   const call = readChannelCall(transfer);
   return call?.kind === "deposit"
@@ -34,10 +33,7 @@ export function usesPermit2(transfer: Pick<Transfer, "contract" | "callData">): 
     : proxies.has(transfer.contract.toLowerCase());
 }
 
-/**
- * Returns whether the call moves only funds that are already in channels, and uses no payer's nonce: the channels'
- * contract does it once.
- */
+/** Returns whether the call moves only funds within channels, and uses no payer's nonce. */
 export function isWithinChannels(transfer: Parameters<typeof readChannelCall>[0]): boolean {
   const call = readChannelCall(transfer);
   return call !== undefined && call.kind !== "deposit";
@@ -146,25 +142,18 @@ export function getNamedSigner({ contract, callData }: Pick<Transfer, "contract"
   return isSameHex(contract, permit2Proxies.upto) ? readNamedFacilitator(callData) : undefined;
 }
 
-/**
- * Returns whether a payment can share a transaction: its contract moves the tokens for any caller, without a preceding
- * call.
- */
+/** Returns whether a payment can share a transaction: the contract moves tokens for any caller. */
 export function canShareTransaction({ asset, contract }: Pick<Transfer, "asset" | "contract">): boolean {
   return isSameHex(contract, asset) || isSameHex(contract, permit2Proxies.exact);
 }
 
-/**
- * Returns whether the receipt of a transaction with both payments would not show which of them moved tokens: Permit2
- * logs no nonce.
- */
+/** Returns whether a receipt of both payments would not tell them apart: Permit2 logs no nonce. */
 export function isIndistinguishable(a: Transfer, b: Transfer): boolean {
   if (!usesPermit2(a) && !usesPermit2(b)) return false;
   const [one, other] = [a, b].map(({ asset, payer, payTo, amount }) => `${asset} ${payer} ${payTo} ${amount}`);
   return one?.toLowerCase() === other?.toLowerCase();
 }
 
-/** Returns whether the receipt of one of our transactions with several payments shows the transfer of this one. */
 export function showsSharedTransfer(receipt: Receipt, transfer: Transfer): boolean {
   return usesPermit2(transfer) ? showsTransfer(receipt, transfer) : showsAuthorizedTransfer(receipt, transfer);
 }

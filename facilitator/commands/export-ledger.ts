@@ -11,7 +11,6 @@ import type { LedgerAccess } from "./open-ledger-access.ts";
 
 export type ExportDependencies = LedgerAccess &
   Readonly<{
-    /** Resolves when the reader has accepted the text. */
     write: (text: string) => Promise<void>;
     /** Returns the resource server's claims on a payment; undefined without claims. */
     findClaim: ((key: PaymentKey) => Promise<string>) | undefined;

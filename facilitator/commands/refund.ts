@@ -19,7 +19,6 @@ export type RefundRequest = Readonly<{
   payment: string;
   amount: bigint | undefined;
   key: Secret;
-  /** Whether to sign another transaction although one was recorded, because something else used its nonce. */
   again: boolean;
 }>;
 
@@ -133,7 +132,6 @@ async function signRefund(
   return { id, amount, nonce, ...signed };
 }
 
-/** Call data of ERC-20's `transfer(address,uint256)`. */
 function encodeTransfer(to: Hex, amount: bigint): Hex {
   return `0xa9059cbb${encodeAddress(to)}${encodeInteger(amount)}`;
 }

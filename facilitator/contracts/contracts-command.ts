@@ -45,10 +45,7 @@ export async function runContractsCheck(
   });
 }
 
-/**
- * Shows the transactions that deploy the missing contracts, sends them if confirmed, and returns the exit status: 0 if
- * none is missing.
- */
+/** Shows and, if confirmed, sends the transactions that deploy missing contracts; 0 if none is missing. */
 export async function runContractsDeploy(options: DeployOptions, output: CommandOutput): Promise<number> {
   return reportFailure("deploy", options.rpcUrl, output, async () => {
     const { chain, transport } = connect(options.rpcUrl);

@@ -26,10 +26,7 @@ export type Creation = Readonly<{ initCode: Hex }> &
     | Readonly<{ kind: "presigned"; raw: Hex; hash: Hex; sender: Address; gas: bigint; gasPrice: bigint }>
   );
 
-/**
- * Published salts, for files that contain only init code. Sources: scripts of github.com/Uniswap/permit2 and
- * github.com/coinbase/x402.
- */
+/** Published salts, from scripts of github.com/Uniswap/permit2 and github.com/coinbase/x402. */
 const salts = [
   "0x0000000000000000000000000000000000000000d3af2663da51c10215000000",
   "0x0000000000000000000000000000000000000000000000003000000007263b0e",
@@ -59,13 +56,11 @@ export async function readCreation(address: Address, bytes: Hex): Promise<Creati
 async function readPresigned(raw: Hex): Promise<Extract<Creation, { kind: "presigned" }> | undefined> {
   try {
     const { type, chainId, to, nonce = 0, data, gas, gasPrice } = parseTransaction(raw);
-    // viem omits fields that are zero or empty.
     if (type !== "legacy" || chainId !== undefined || to || nonce !== 0) return undefined;
     if (data === undefined || gas === undefined || gasPrice === undefined) return undefined;
     const sender = await recoverTransactionAddress({ serializedTransaction: raw as `0x02${string}` });
     return { kind: "presigned", raw, hash: keccak256(raw), sender, gas, gasPrice, initCode: data };
   } catch {
-    // The bytes are not a transaction.
     return undefined;
   }
 }

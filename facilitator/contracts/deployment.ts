@@ -35,7 +35,6 @@ export type DeploymentPlan = Readonly<{
 export type PlanParts = Readonly<{
   chain: PublicClient;
   account: Address;
-  /** Returns the creation of a contract, or a phrase that explains why there is none. */
   findCreation: (address: Address) => Promise<Creation | string>;
 }>;
 
@@ -114,7 +113,6 @@ export function formatPlan(plan: DeploymentPlan): string {
   return [...lines, ...left, ""].join("\n");
 }
 
-/** A deployment that ended early; the next run continues where it stopped. */
 export class DeploymentError extends Error {
   override readonly name = "DeploymentError";
   readonly code = "deployment_failed";

@@ -20,7 +20,6 @@ export type SettlementContext = Readonly<{
   signers: TransactionSigners;
   signerWatch: Pick<SignerWatch, "shortage" | "recordProblem" | "canPay">;
   suspensions: Suspensions;
-  /** Canonical contracts that the chain has, by lowercase address; undefined until known. */
   contracts: () => ReadonlySet<string> | undefined;
   clock: () => number;
   monotonicMs: () => number;

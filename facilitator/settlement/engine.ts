@@ -64,14 +64,10 @@ export async function startSettling(context: SettlementContext, ledger: Ledger):
 
 export type EngineContext = SettlementContext & SettlerContext;
 
-/**
- * Settlement engine of one network. Disposal waits until signed transactions are sent; the next start, or another replica, resumes
- * settlements without an outcome.
- */
+/** Settlement engine of one network. After disposal, the next start or another replica resumes what is in flight. */
 export type Engine = AsyncDisposable &
   Settler &
   Readonly<{
-    /** Reads the state and the owner of a payment's settlement; undefined if it has not started. */
     progress: (payment: Pick<SignedPayment, "id">) => Promise<Recorded | undefined>;
     callInFlight: (id: Hex) => Hex | undefined;
     inFlight: () => number;

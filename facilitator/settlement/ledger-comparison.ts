@@ -21,7 +21,6 @@ type Dependencies = Readonly<{
   clock: () => number;
   log: Logger;
   pause?: Pause;
-  /** Returns whether this process settles; comparison by one replica is enough. */
   isSettler: () => boolean;
 }>;
 
@@ -31,7 +30,6 @@ const windowMs = 3_600_000;
 const settledLongEnoughMs = 30_000;
 /** Max settlements per check that are not known mismatches; at the default interval, more than eight a second. */
 const walkedMax = 500;
-/** Max known mismatches rechecked per check, the longest unchecked first. */
 const recheckedMax = 100;
 const knownMax = 1_000;
 /** Concurrent calls share one JSON-RPC batch with the payments' own calls; this small number leaves capacity for them. */

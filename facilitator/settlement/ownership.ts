@@ -10,7 +10,6 @@ import type { SettleAnswer } from "#x402/answer.ts";
  */
 export type Ownership = ReturnType<typeof createOwnership>;
 
-/** Half-open time range of last verifications, in milliseconds since 1970, excluding its end. */
 export type NotesLocation = Readonly<{ fromMs: number; beforeMs: number }>;
 
 /** Owner of settlements that can no longer be owned; no caller has this name. */
@@ -46,14 +45,12 @@ export function createOwnership(
   { store, clock }: Readonly<{ store: SqlStore; clock: () => number }>,
 ) {
   return {
-    /** Makes a caller the owner of an unowned settlement. Returns true if the caller owns it now, or already did. */
     acquire: async (id: Hex, owner: string): Promise<boolean> =>
       (await store.change(acquireSql, [chainId, id, owner])) === 1,
     /** Removes the owner, so that the next caller can acquire it. */
     release: async (id: Hex, owner: string): Promise<void> => {
       await store.change(releaseSql, [chainId, id, owner]);
     },
-    /** Removes the owner permanently. Returns true only for the call that did so. */
     close: async (id: Hex, owner: string): Promise<boolean> =>
       (await store.change(closeSql, [chainId, id, owner])) === 1,
     /** Records that a seller is about to verify a payment. Returns false, and records nothing, while its payer has {@link payerNotesMax} notes. */
@@ -65,7 +62,6 @@ export function createOwnership(
       if ((await store.change(forgetFirstSql, [chainId, id, owner])) === 1) return;
       await store.change(forgetLaterSql, [chainId, id, owner]);
     },
-    /** Returns whether a seller verified a payment successfully. */
     wasVerified: async (id: Hex, owner: string): Promise<boolean> =>
       (await store.rows(verifiedSql, [chainId, id, owner])).length > 0,
     /** Returns whether a seller verified a payment successfully no more than once. */

@@ -31,7 +31,6 @@ export type Settlement = Readonly<{
 export type Attempt = Readonly<{
   hash: Hex;
   signer: Hex;
-  /** The signer's transaction nonce. */
   nonce: number;
   rawTransaction: Hex;
   /** In wei. */

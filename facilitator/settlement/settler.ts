@@ -21,9 +21,7 @@ export function createSettlementOverload(full: "caller" | "all", most: number): 
 
 export type SettlerContext = Pick<SettlementContext, "settlement" | "clock" | "pause"> &
   Readonly<{
-    /** Returns why the chain would not accept the payment now; undefined if it would. */
     check: (payment: SignedPayment) => Promise<Refusal | undefined>;
-    /** Aborts when the process is stopping. */
     signal: AbortSignal;
   }>;
 
@@ -133,17 +131,13 @@ async function setOwner(entry: InFlightSettlement, { owner }: Caller, ownership:
   if (!(await ownership.acquire(entry.settlement.id, owner))) entry.owner = undefined;
 }
 
-/** Two payments with the same authorization nonce can't both settle. */
 export const nonceUsed: Refusal = {
   reason: reason.nonceUsed,
   message:
     "another payment with the same authorization nonce was settled or is being settled; sign one with a new nonce.",
 };
 
-/**
- * Waits until a different call for the same payment is sent or finished: one with another signature, amount or call data may be rejected
- * although this one is valid.
- */
+/** Waits until another call for the same payment, which may be rejected although this one is valid, is sent or ends. */
 async function waitForOther(
   { id, callData }: SignedPayment,
   book: InFlightSettlements,

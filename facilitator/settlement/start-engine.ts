@@ -21,14 +21,10 @@ export type ComparedEngine = Omit<Engine, "callInFlight"> &
     adopt: (payment: SignedPayment, caller: Caller) => Promise<SettleAnswer | undefined>;
     /** `undefined` before the first successful comparison with the chain, and in a replica that does not settle. */
     comparison: () => LedgerComparison | undefined;
-    /**
-     * Returns whether a payment's settlement has started with the same signature, which was valid then. Throws
-     * `StoreError`.
-     */
+    /** Returns whether a settlement has started with the same signature, valid then. Throws `StoreError`. */
     hasBegun: (payment: Pick<SignedPayment, "id" | "callData" | "walletSignature">) => Promise<boolean>;
   }>;
 
-/** Resumes a network's settlements from the ledger, alone or as one of the replicas that share it. */
 export async function startEngine(
   context: EngineContext & LedgerStore,
   { compareIntervalMs }: Readonly<{ compareIntervalMs: number }>,

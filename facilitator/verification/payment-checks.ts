@@ -17,15 +17,12 @@ import type { Suspensions } from "../chain/suspensions.ts";
 import { confirmsSignature, encodeSignatureCheck } from "../chain/token.ts";
 import { createRecentVerdicts, createReservations } from "./verified-payments.ts";
 
-/** Checks of payments on the chain. Each throws {@link ChainError} when the node can't respond, or when nothing can be settled now. */
 export type PaymentChecks = ReturnType<typeof createPaymentChecks>;
 
 export type PaymentCheckDependencies = Readonly<{
   chainAt: (place: CallLocation) => Chain;
   gas: GasLimits;
-  /** Returns why an account, or without one every account, can't settle; undefined if it can. */
   shortage: (account?: Hex) => string | undefined;
-  /** Returns whether an account that can settle can pay for that much gas. */
   canPay: (gas: bigint) => boolean;
   suspensions: Pick<Suspensions, "refuse">;
   clock: () => number;
@@ -38,10 +35,7 @@ const openApproval: Refusal = {
     "another payment of this payer is awaiting settlement, and a signed approval is valid for only one payment; approve Permit2 on the token.",
 };
 
-/**
- * Returns why a seller's call with several claims can't be paid for: it is signed as a whole, so only the seller can
- * split it.
- */
+/** Returns why no signer can pay for a seller's call with several claims, which only the seller can split. */
 function refuseCostly(
   payment: SignedPayment,
   { gas, shortage, canPay }: Pick<PaymentCheckDependencies, "gas" | "shortage" | "canPay">,
@@ -52,7 +46,6 @@ function refuseCostly(
   return { reason: reason.simulation, message };
 }
 
-/** Creates the checks, which cache at most `entriesMax` payments. */
 export function createPaymentChecks(
   limits: Readonly<{ entriesMax: number }>,
   { chainAt, gas, shortage, canPay, suspensions, clock, monotonicMs }: PaymentCheckDependencies,
@@ -83,17 +76,13 @@ export function createPaymentChecks(
       return (await checkOnChain(payment, { chain, gas })) ?? refuseCostly(payment, { gas, shortage, canPay });
     },
     checkWallet,
-    /**
-     * The same for a whole payment: a wallet that its settlement creates (ERC-6492) can't be called before; its
-     * simulation decides.
-     */
+    /** The same for a whole payment; the simulation decides about a wallet that it creates (ERC-6492). */
     checkSigner: async (payment: SignedPayment, caller: Caller): Promise<Refusal | undefined> => {
       if (payment.walletSignature === undefined) return undefined;
       const refusal = await checkWallet(payment, caller);
       const isCreated = refusal !== undefined && payment.contract === multicall3Address;
       return isCreated ? checkOnChain(payment, { chain: chainFor(caller), gas }) : refusal;
     },
-    /** Reserves a payment's maximum, or returns why the payer can't pay it. */
     reserve: async (payment: SignedPayment, caller: Caller): Promise<Refusal | undefined> => {
       if (payment.max === undefined) return undefined;
       const amount = reservations.add(payment);
@@ -195,7 +184,6 @@ const checkGas = 1_000_000;
 /** Time for which an account without code is not checked again: any client can invent signatures for it. */
 const accountMs = 10_000;
 
-/** A payment whose signature only the payer's wallet can check. */
 export type WalletSigned = Parameters<Transfers["checkWallet"]>[0];
 
 /** Creates the check of a wallet's signature (ERC-1271): the payer's contract must confirm it. */

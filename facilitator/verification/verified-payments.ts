@@ -8,7 +8,6 @@ export const verdictFreshMs = 2_000;
 
 export type RecentVerdicts = ReturnType<typeof createRecentVerdicts>;
 
-/** Creates a cache of at most `entriesMax` payments that evicts the oldest first. */
 export function createRecentVerdicts(
   { entriesMax }: Readonly<{ entriesMax: number }>,
   { monotonicMs }: Pick<Clock, "monotonicMs">,

@@ -74,10 +74,7 @@ export function createChannelStates() {
       const extra = { channelState: formatState(channelId, read.value) };
       return { ...answered, reported: { amount: String(moved), extra } };
     },
-    /**
-     * Judges a voucher by the cached state, and reads the chain only if there is none, or if the cached one does not
-     * cover the voucher.
-     */
+    /** Judges a voucher by the cached state; reads the chain only without one, or if it does not cover the voucher. */
     judge: async (
       { channelId }: SignedVoucher,
       transfers: Transfers,

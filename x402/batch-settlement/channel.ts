@@ -32,7 +32,6 @@ function computeDigest(chainId: number, struct: Word): Uint8Array {
   return computeTypedDataDigest(getSeparator(chainId), struct);
 }
 
-/** Computes the id of a channel: the EIP-712 hash of its terms. */
 export function computeChannelId(config: ChannelConfig, chainId: number): Hex {
   const { payer, payerAuthorizer, receiver, receiverAuthorizer, token, withdrawDelay, salt } = config;
   const addresses = [payer, payerAuthorizer, receiver, receiverAuthorizer, token].map(encodeAddress);
@@ -162,7 +161,6 @@ const views = {
   receivers: computeSelector("receivers(address,address)"),
 };
 
-/** Calls a view method of the chain; throws when the node can't respond. */
 export type Read = (call: Readonly<{ to: Hex; data: Hex }>) => Promise<Hex>;
 
 /** State of a channel on the chain; amounts in the token's smallest unit, the time in Unix seconds, 0 if no withdrawal is pending. */

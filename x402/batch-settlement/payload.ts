@@ -76,7 +76,6 @@ export type BuyerPayload = Readonly<z.output<typeof buyerPayload>>;
 
 export type ChannelPayload = Readonly<z.output<typeof channelPayload>>;
 
-/** Terms of a channel, which never change; their hash is its id. */
 export type ChannelConfig = Readonly<z.output<typeof channelConfig>>;
 
 /** Voucher of a channel, and how much of it the seller charged. */

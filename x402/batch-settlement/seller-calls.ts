@@ -21,10 +21,7 @@ import { rejectDifference } from "../terms.ts";
 type OrderOf<Type extends ChannelPayload["type"]> = Order<Extract<ChannelPayload, { type: Type }>>;
 type Settled = Promise<Answered<SettleAnswer>>;
 
-/**
- * Time after which the same call is another transaction: a failed claim, e.g. after a chain reset, can be sent again
- * well before a channel's shortest withdrawal delay.
- */
+/** Time after which the same call is another transaction; well below a channel's shortest withdrawal delay. */
 const retryMs = 300_000;
 
 /** Max transactions of one refund, each sent after the previous one failed. */
@@ -71,7 +68,6 @@ export async function claimVouchers(
   const reported = { amount: "" };
   const { payTo, asset } = requirements;
   const party = { asset: asset as Hex, payer: payTo as Hex, payTo: payTo as Hex };
-  // Claims that the chain already has, perhaps from a transaction that is not recorded here, are not sent again.
   const unserved = amount === 0n ? undefined : refuseAsset(requirements, transfers);
   const call = buildCall({ ...party, amount, unserved }, encodeClaims(claims, signature), encodePeriod(transfers));
   const settle = () => (amount === 0n ? transfers.settleNothing(call) : transfers.settle(call));

@@ -13,10 +13,7 @@ type Voucher = Extract<ChannelPayload, { type: "voucher" }>["voucher"];
 
 type ChannelVoucher = Readonly<{ config: ChannelConfig; voucher: Voucher }>;
 
-/**
- * Signed voucher: the max total that its channel may be charged, and the amount that an accompanying deposit adds to
- * the channel.
- */
+/** Signed voucher: max total charged to its channel, and the amount that its deposit adds. */
 export type SignedVoucher = Readonly<{ channelId: Hex; max: bigint; isRefund: boolean; added?: bigint }>;
 
 /** Withdrawal delays that the channels' contract allows, in seconds: 15 minutes to 30 days. */

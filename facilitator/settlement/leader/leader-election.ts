@@ -5,7 +5,6 @@ import type { SettlementContext } from "../context.ts";
 import type { SharedLedger } from "./shared-ledger.ts";
 import { startLeaderTerm, type Term } from "./term.ts";
 
-/** This replica as a candidate for settling: it settles whenever no other replica does. Disposal ends its current term, if any. */
 export type Candidate = AsyncDisposable & Readonly<{ term: () => Term | undefined; readiness: () => ReadinessCheck }>;
 
 /**

@@ -8,10 +8,8 @@ import type { Recorded, Settlement } from "../settlement.ts";
 
 type StoreDependencies = Readonly<{ store: SqlStore; clock: () => number }>;
 
-/** One replica's view of a shared ledger. Any method throws `StoreError` when the database is unavailable. */
 export type SharedLedger = ReturnType<typeof createSharedLedger>;
 
-/** Ledger and requests of one term's leader; every write throws `TermEndedError` once the term is over. */
 export type TermLedger = ReturnType<SharedLedger["inTerm"]>;
 
 export function createSharedLedger(options: Readonly<{ chainId: number }>, dependencies: StoreDependencies) {
@@ -64,10 +62,7 @@ export function createRequests(
   }: StoreDependencies & Readonly<{ guard?: (connection: SqlConnection) => Promise<void> }>,
 ) {
   return {
-    /**
-     * Requests a settlement and makes the caller its owner; repeated requests have no effect. Returns false when another payment has the same
-     * authorization nonce.
-     */
+    /** Requests a settlement, once; the caller owns it. False if another payment has the authorization nonce. */
     add: async (settlement: Settlement): Promise<boolean> => {
       const row = toSettlementRow(chainId, settlement);
       const text = `INSERT INTO settlement (${settlementColumns}) VALUES ${formatValues([row])} ON CONFLICT DO NOTHING`;
@@ -82,12 +77,10 @@ export function createRequests(
         "requests that conflict with this settlement keep appearing and disappearing; settle it again",
       );
     },
-    /** Reads the records of settlements, with the newest transaction of each; omits settlements without a record. */
     states: async (ids: readonly Hex[]): Promise<ReadonlyMap<Hex, Recorded>> => {
       const rows = await store.rows(statesSql + store.isListed("id", "$2"), [chainId, ids.join(",")]);
       return new Map(rows.map((row) => [String(row["id"]) as Hex, toRecorded(row)]));
     },
-    /** Returns why the last request for a settlement was declined, if it was. */
     unsentReason: async (id: Hex): Promise<string | undefined> => {
       const [row] = await store.rows("SELECT message FROM unsent WHERE chain_id = $1 AND id = $2", [chainId, id]);
       return row === undefined ? undefined : String(row["message"]);
@@ -139,7 +132,6 @@ function createSettlerLease({ chainId }: Readonly<{ chainId: number }>, { store 
       const [row] = await store.rows(acquireSql, [chainId, holder, termLifeMs]);
       return row === undefined ? undefined : Number(row["term"]);
     },
-    /** Returns false when the term is over. */
     renew: async (term: number): Promise<boolean> => (await store.change(renewSql, [chainId, term, termLifeMs])) === 1,
     /** Ends the term, so that another replica need not wait for its expiry. */
     release: async (term: number): Promise<void> => {

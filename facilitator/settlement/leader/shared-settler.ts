@@ -27,7 +27,6 @@ type Watched = Readonly<{
   leave: () => void;
 }>;
 
-/** Polls for the outcomes of all settlements awaited in this process, with one query at a time. */
 export type OutcomeWatch = ReturnType<typeof createOutcomeWatch>;
 
 type Entry = {

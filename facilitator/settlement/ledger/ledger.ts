@@ -27,9 +27,7 @@ export type Ledger = Readonly<{
   hasConflict: (
     settlement: Pick<Settlement, "id" | "asset" | "contract" | "payer" | "authorizationNonce" | "callData">,
   ) => Promise<boolean>;
-  /** Records transactions before they are sent, atomically. */
   begin: (begun: readonly Begun[]) => Promise<void>;
-  /** Records outcomes, atomically. */
   finish: (outcomes: ReadonlyMap<Hex, Outcome>) => Promise<void>;
   /** Deletes a transaction that no node accepted, and its settlements without other transactions. */
   withdraw: (attempt: Attempt) => Promise<void>;
@@ -137,10 +135,7 @@ export function recordForeign(
   });
 }
 
-/**
- * Returns how many of them were not recorded before. A conflict on a different key than the given one throws; without a
- * given key, no conflict does.
- */
+/** Returns how many of them were not recorded before; a conflict on another key throws. */
 function insertSettlements(
   connection: SqlConnection,
   chainId: number,

@@ -5,11 +5,9 @@ import { openSqliteStore } from "#daemon/sql/sqlite-store.ts";
 import type { SqlStore } from "#daemon/sql/store.ts";
 import { postgresLedgerMigrations, sqliteLedgerMigrations } from "./schema.ts";
 
-/** Location of a ledger, and whether the facilitator's next process opens it while this one still uses it. */
 export type LedgerLocation = Readonly<{ path?: string | undefined; isHandedOver?: boolean | undefined }> &
   PostgresSettings;
 
-/** Store with the ledger's tables; `isShared` if other processes may use it as well. */
 export type LedgerStore = Readonly<{ store: SqlStore; isShared: boolean }>;
 
 export const defaultLedgerPath = ".gatehouse/facilitator.sqlite";

@@ -19,10 +19,7 @@ export type Refund = Readonly<{
 /** Record of refunds. Writes are durable when their promise resolves. Any method throws `StoreError`. */
 export type Refunds = Readonly<{
   find: (id: Hex) => Promise<Refund | undefined>;
-  /**
-   * Records a signed refund before it is sent, replacing a failed one or `lost`. Returns false, and records nothing, if
-   * there is another refund.
-   */
+  /** Records a signed refund before it is sent, replacing a failed one or `lost`. False if there is another. */
   begin: (refund: Omit<Refund, "state">, lost?: Hex) => Promise<boolean>;
   end: (refund: Refund, state: "refunded" | "failed") => Promise<void>;
 }>;

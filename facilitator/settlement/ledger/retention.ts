@@ -26,10 +26,7 @@ export type RetentionDependencies = Readonly<{
   log: Logger;
 }>;
 
-/**
- * Deletes old settlements and sales, and notes of payments that were never settled, now and every ten minutes. Disposal stops after the
- * current step.
- */
+/** Deletes old settlements, sales and notes, now and every ten minutes. Disposal stops after the current step. */
 export function startRetention(
   { retentionDays }: Readonly<{ retentionDays: number }>,
   { ledger, ownership, sales, clock, pause, log }: RetentionDependencies,

@@ -24,7 +24,6 @@ export function toSettlementRow(chainId: number, settlement: Settlement): readon
 export const settlementColumns =
   "chain_id, id, asset, nonce_space, contract, payer, pay_to, amount, authorization_nonce, valid_before, call_data, begun_at_ms, state, owner";
 
-/** Converts an attempt to a row of table `attempt`, in the order of `attemptColumns`. */
 export function toAttemptRow(chainId: number, settlementId: Hex, attempt: Attempt): readonly SqlValue[] {
   const { hash, signer, nonce, rawTransaction, maxFeePerGas, maxPriorityFeePerGas, signedAtMs } = attempt;
   const { index, size } = attempt.batch ?? { index: 0, size: 1 };
@@ -36,7 +35,6 @@ export function toAttemptRow(chainId: number, settlementId: Hex, attempt: Attemp
 export const attemptColumns =
   "chain_id, settlement_id, hash, signer, nonce, raw_transaction, max_fee_per_gas, max_priority_fee_per_gas, signed_at_ms, batch_index, batch_size";
 
-/** Reads the state of a settlement. Column `newest`, if selected, is the transaction of an in-flight settlement. */
 export function toRecorded(row: SqlRow): Recorded {
   const owner = toOwner(row);
   if (row["state"] === "begun") {

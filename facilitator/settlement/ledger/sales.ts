@@ -16,10 +16,7 @@ export type Sale = Readonly<{
 /** Sellers and payment-identifiers of settlements. Writes are durable when their promise resolves. Any method throws `StoreError`. */
 export type Sales = ReturnType<typeof createSales>;
 
-/**
- * Wei that a seller's settlements cost in an hour, and the max cost of one of them; from `forgottenMs` on, they no
- * longer count.
- */
+/** Wei that a seller's settlements cost in an hour, and the dearest one; not counted from `forgottenMs` on. */
 export type GasOfHour = Readonly<{ spent: bigint; dearest: bigint; forgottenMs: number }>;
 
 /** Max identifiers of one payer; older ones are evicted, because the payer may sign any number of payments. */
@@ -45,10 +42,7 @@ const forgetSalesSql = `DELETE FROM sale WHERE (chain_id, id) IN
 
 export type SalesOptions = Readonly<{
   chainId: number;
-  /**
-   * Chain under which identifiers are recorded, the same for all networks: an identifier has only one meaning. Default:
-   * `chainId`.
-   */
+  /** Chain under which identifiers of all networks are recorded. Default: `chainId`. */
   firstChainId?: number;
 }>;
 
@@ -69,9 +63,7 @@ export function createSales(
     { id, fingerprint }: BoundIdentifier,
   ): Promise<boolean> => (await rows(conflictSql, [firstChainId, payer.toLowerCase(), id, fingerprint])).length > 0;
   return {
-    /** Returns whether the payer's identifier is in use for a different purchase. */
     isConflict: (payer: Hex, identifier: BoundIdentifier): Promise<boolean> => isConflict(store, payer, identifier),
-    /** Records a sale before it is settled. Returns false, and records nothing, on a conflict. */
     add: ({ id, payer, seller, identifier }: Sale): Promise<boolean> =>
       store.transaction(async (connection) => {
         if (identifier !== undefined) {
@@ -83,10 +75,7 @@ export function createSales(
         if (seller !== undefined) await connection.change(addSaleSql, [chainId, id, seller, clock()]);
         return true;
       }),
-    /**
-     * Records the gas of settlements in wei, each once, and adds it to their sellers' hour. Returns the added amounts,
-     * by seller.
-     */
+    /** Records settlements' gas in wei, once, in their sellers' hour. Returns the added amounts, by seller. */
     addGas: async (paid: ReadonlyMap<Hex, bigint>): Promise<ReadonlyMap<string, bigint>> => {
       const bySeller = new Map<string, bigint>();
       if (paid.size === 0) return bySeller;
@@ -104,10 +93,7 @@ export function createSales(
       });
       return bySeller;
     },
-    /**
-     * Returns the wei that a seller's settlements cost in the last 24 hours, by hour, oldest first; the first hour
-     * counts in full.
-     */
+    /** Returns what a seller's settlements cost in 24 hours, in wei, by hour; the first hour counts in full. */
     gasOfDay: (seller: string): Promise<readonly GasOfHour[]> => readHours(store, seller, clock() - dayMs),
     /** Deletes at most `max` identifiers and sales from before a time. Returns the larger of the two numbers deleted. */
     forget: async (beforeMs: number, max: number): Promise<number> => {
@@ -145,7 +131,6 @@ export function sumSpent(hours: readonly GasOfHour[]): bigint {
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
 
-/** Formats an hour in UTC, e.g. `2026-01-31T05`. */
 function formatHour(atMs: number): string {
   return new Date(atMs).toISOString().slice(0, 13);
 }

@@ -46,10 +46,7 @@ const addSales = `CREATE TABLE identifier (
      PRIMARY KEY (chain_id, id),
      FOREIGN KEY (chain_id, id) REFERENCES settlement (chain_id, id) ON DELETE CASCADE
    )`;
-/**
- * Contract that moves the tokens, and contract that accepts a nonce once; the token itself in earlier rows, which lack
- * both.
- */
+/** Contract that moves the tokens, and the one that accepts a nonce once; earlier rows lack both. */
 const addContracts = `ALTER TABLE settlement ADD COLUMN contract text;
    ALTER TABLE settlement ADD COLUMN nonce_space text;
    DROP INDEX settlement_authorization;

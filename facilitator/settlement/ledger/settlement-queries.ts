@@ -42,10 +42,7 @@ export type ExportedSettlement = Readonly<{
   refund: Readonly<{ state: string; amount: string; transaction: Hex }> | undefined;
 }>;
 
-/**
- * What to export: settlements that finished, or started without finishing, from one time to before another, of one
- * seller or of all.
- */
+/** Settlements to export: finished or in flight, from one time to before another, of one seller or of all. */
 export type ExportRange = Readonly<{ fromMs: number; toMs: number; seller: string | undefined }>;
 
 const pageRows = 200;

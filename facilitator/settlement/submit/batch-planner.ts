@@ -34,10 +34,7 @@ export function createBatchPlanner(
   { chain, gas, contracts }: Pick<SettlementContext, "chain" | "gas" | "contracts">,
   { signer, logsUses }: Readonly<{ signer: Hex; logsUses: (asset: Hex) => boolean }>,
 ) {
-  /**
-   * Returns the gas limit of a batch whose payments all succeed now: estimates can't see a failure that the batch
-   * tolerates.
-   */
+  /** Returns the gas limit of a batch whose payments all succeed now: estimates can't see a tolerated failure. */
   const estimate = (entries: readonly InFlightSettlement[], gasMax: bigint) =>
     gas.estimateBatch(
       entries.map(({ settlement }) => settlement),
@@ -88,10 +85,7 @@ function canJoin({ settlement, attempts, isSeparate, abandoned }: InFlightSettle
 
 type Batch = { entries: InFlightSettlement[]; gas: bigint; bytes: number };
 
-/**
- * Distributes payments among batches by their own gas limits; one that does not fit, or is indistinguishable from
- * another, goes into the next.
- */
+/** Distributes payments among batches by their gas limits; one that does not fit goes into the next. */
 function packBatches(entries: readonly InFlightSettlement[], gasMax: bigint, limits: GasLimits): readonly Batch[] {
   const batches: Batch[] = [];
   for (const entry of entries) {

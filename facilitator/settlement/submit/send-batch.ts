@@ -10,10 +10,7 @@ import type { Attempt, InFlightSettlement } from "../settlement.ts";
 
 export type UnsentBatch = Readonly<{ entry: InFlightSettlement; failure: Error }>;
 
-/**
- * Result of sending a batch: the number of signed transactions, the jobs that immediately need another one, and the
- * unsent settlements.
- */
+/** Number of signed transactions, the jobs that need another one at once, and the unsent settlements. */
 export type SentBatch = Readonly<{ signed: number; again: readonly Job[]; unsent: readonly UnsentBatch[] }>;
 
 /** Max foreign transactions that a settlement may encounter at its nonce before it is left to the tracker. */

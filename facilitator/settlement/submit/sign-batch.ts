@@ -29,9 +29,7 @@ export function createNonceAllocator() {
       held.add(nonce);
       return nonce;
     },
-    /** Marks a nonce as used by a transaction that may have been sent. */
     hold: (nonce: number): void => void held.add(nonce),
-    /** Releases a nonce whose transaction was certainly not broadcast. */
     release: (nonce: number): void => void held.delete(nonce),
     /**
      * Sets the chain's next nonce. Nonces below it are used; if the chain was reset, the lower ones become free again.
@@ -40,10 +38,7 @@ export function createNonceAllocator() {
       floor = chainNext;
       for (const nonce of held) if (nonce < chainNext) held.delete(nonce);
     },
-    /**
-     * Sets the next nonce of the chain and its pool. Keeps reserved nonces below it, because the pool may still drop
-     * their transactions.
-     */
+    /** Sets the next nonce of chain and pool. Keeps reserved ones below it: the pool may drop their transactions. */
     startFrom: (poolNext: number): void => {
       floor = poolNext;
     },
@@ -56,10 +51,7 @@ export function createNonceAllocator() {
   };
 }
 
-/**
- * Signed transaction of a job, each settlement's share of it, and since when the previous transaction has offered its
- * fee.
- */
+/** Signed transaction of a job, each settlement's share, and since when its predecessor's fee was offered. */
 export type SignedJob = Pick<Job, "replaced"> &
   Readonly<{
     transaction: Attempt;

@@ -14,12 +14,10 @@ import { createNonceAllocator, type Nonces } from "./sign-batch.ts";
  * are next, with one journal write and one request, and in one transaction if the chain and their kind allow it.
  */
 export type Submitter = Readonly<{
-  /** Queues settlements for a new transaction with its own nonce: one, which others may join, or those of an earlier transaction. */
   submit: (...entries: readonly InFlightSettlement[]) => void;
   /** Queues the replacement of the newest transaction of settlements, or of another one with the given nonce, with a higher fee. */
   replace: (entries: readonly InFlightSettlement[], nonce?: number) => void;
   size: () => number;
-  /** Resolves when the queue is empty and nothing is being sent. */
   idle: () => Promise<void>;
 }>;
 
@@ -30,7 +28,6 @@ export type SignerQueues = Pick<Submitter, "idle"> &
   Readonly<{
     /** Queues settlements for a new transaction, preferably by the given account: one, which others may join, or those of an earlier transaction. */
     submit: (entries: readonly InFlightSettlement[], preferred?: Hex) => void;
-    /** Queues the replacement of the newest transaction of settlements; nothing if no account here signed it. */
     replace: Submitter["replace"];
     nonces: ReadonlyMap<Hex, Nonces>;
     states: () => readonly SignerState[];
@@ -38,7 +35,6 @@ export type SignerQueues = Pick<Submitter, "idle"> &
 
 type Account = Readonly<{ address: Hex; nonces: Nonces; submitter: Submitter }>;
 
-/** Creates the queues. A settlement that its account can't send moves to another one that can; otherwise it ends. */
 export function createSignerQueues(
   context: SettlementContext,
   {
@@ -62,7 +58,6 @@ export function createSignerQueues(
   });
   const find = (address: Hex | undefined) => accounts.find((account) => isSameHex(account.address, address));
   const isUsable = ({ address }: Account) => signerWatch.shortage(address) === undefined;
-  /** Lists the accounts that may send a settlement: all, or the one that its payer named. */
   const listAllowed = (entry: InFlightSettlement | undefined): readonly Account[] => {
     const named = entry && getNamedSigner(entry.settlement);
     return named === undefined ? accounts : accounts.filter(({ address }) => isSameHex(address, named));
@@ -106,7 +101,6 @@ export function createSignerQueues(
   };
 }
 
-/** Finds the account with the fewest settlements queued and transactions in flight, the first of several. */
 function findShortest(among: readonly Account[]): Account | undefined {
   return among.toSorted((a, b) => measureQueue(a) - measureQueue(b))[0];
 }

@@ -8,7 +8,6 @@ import type { Attempt, Outcome, InFlightSettlement } from "../settlement.ts";
 
 export type Observation = Readonly<{
   head: Head;
-  /** Next nonce of each account with transactions, according to mined blocks. */
   nextNonces: ReadonlyMap<Hex, number>;
   receipts: ReadonlyMap<Hex, Receipt>;
   /** Monotonic time in milliseconds, like the times of an in-flight settlement. */
@@ -41,10 +40,7 @@ const attemptsMax = 20;
 
 const wait: Decision = { kind: "wait" };
 
-/**
- * Decides level-triggered: based only on the current state of the settlement and the chain, not on their history.
- * Changes nothing.
- */
+/** Decides by the current state of settlement and chain only, not by their history. Changes nothing. */
 export function decide(entry: InFlightSettlement, seen: Observation, options: DecisionOptions): Decision {
   const newest = entry.attempts.at(-1);
   if (newest === undefined || entry.queued) return wait;
@@ -73,10 +69,7 @@ export function decide(entry: InFlightSettlement, seen: Observation, options: De
   return resends ? { kind: "resend" } : wait;
 }
 
-/**
- * Returns whether a mined transaction executed the settlement: a shared one succeeds even if single settlements in it
- * fail.
- */
+/** Returns whether a mined transaction executed the settlement: one in a shared transaction may fail alone. */
 export function isExecuted(
   { settlement, attempts }: Pick<InFlightSettlement, "settlement" | "attempts">,
   receipt: Receipt,

@@ -13,13 +13,9 @@ import type { Attempt, Outcome, InFlightSettlement } from "../settlement.ts";
 
 type Mined = Readonly<{ head: Head; receipts: ReadonlyMap<Hex, Receipt> }>;
 
-/** Cause for diagnosing a settlement; see `Decision`. */
 export type Cause = "reverted" | "nothing_moved" | "lost" | "expired";
 
-/**
- * Result of a diagnosis: the outcome, with the party that made a transaction fail; a decision to resend; or
- * inconclusive.
- */
+/** The outcome, with the party that made a transaction fail; a decision to resend; or inconclusive. */
 export type Finding = Readonly<
   { kind: "outcome"; outcome: Outcome; culprit?: Culprit | undefined } | { kind: "send_anew" } | { kind: "uncertain" }
 >;

@@ -194,10 +194,7 @@ async function finish(
   }
 }
 
-/**
- * Returns whether the chain waits for a nonce that none of the account's transactions has, although they have later
- * ones.
- */
+/** Returns whether the chain waits for a nonce below those of the account's transactions. */
 function hasGap(account: Hex, entries: readonly InFlightSettlement[], seen: Observation): boolean {
   const nonces = entries.flatMap(({ attempts }) =>
     attempts.filter((attempt) => attempt.signer === account && isOpen(attempt, seen)).map(({ nonce }) => nonce),
@@ -205,7 +202,6 @@ function hasGap(account: Hex, entries: readonly InFlightSettlement[], seen: Obse
   return nonces.length > 0 && Math.min(...nonces) > (seen.nextNonces.get(account) ?? 0);
 }
 
-/** Lists the settlements of an account's transactions in flight, by transaction and in the order of their nonces. */
 function listWaiting(
   account: Hex,
   entries: readonly InFlightSettlement[],
