@@ -34,66 +34,33 @@ describe("payingFetch", () => {
   });
 
   it("pays the cheapest offer that is allowed", async () => {
-    const other = { ...offer, asset: "0x0000000000000000000000000000000000000001", amount: "1" };
-    const shop = createSeller([{ ...offer, amount: "20000" }, other, offer]);
+    const foreign = { ...offer, asset: "0x0000000000000000000000000000000000000001", amount: "1" };
+    const shop = createSeller([{ ...offer, amount: "20000" }, foreign, offer]);
     await buyer(shop).buy();
     expect(shop.payments.map(({ accepted }) => accepted)).toEqual([offer]);
   });
 
+  const other = "0x0000000000000000000000000000000000000001";
+  const none = "no_allowed_offer";
   it.each([
-    [
-      "a price over the cap",
-      [{ ...offer, amount: "50001" }],
-      "over_payment_cap",
-      /costs 0\.050001, the cap per payment is 0\.05/,
-    ],
-    [
-      "a foreign token",
-      [{ ...offer, asset: "0x0000000000000000000000000000000000000001" }],
-      "no_allowed_offer",
-      /token 0x0+1 is not in the list/,
-    ],
-    [
-      "a foreign network",
-      [{ ...offer, network: "eip155:1" as const }],
-      "no_allowed_offer",
-      /on eip155:1: the network is not allowed/,
-    ],
-    ["a foreign scheme", [{ ...offer, scheme: "tab" }], "no_allowed_offer", /scheme "tab" is not "exact"/],
-    [
-      "a delegation",
-      [{ ...offer, extra: { ...offer.extra, assetTransferMethod: "erc7710" } }],
-      "no_allowed_offer",
-      /"erc7710" is neither EIP-3009 nor Permit2/,
-    ],
-    [
-      "payment before the work",
-      [{ ...offer, extra: { ...offer.extra, paymentFlow: "upfront" } }],
-      "no_allowed_offer",
-      /payment flow "upfront"/,
-    ],
-    [
-      "a validity of a year",
-      [{ ...offer, maxTimeoutSeconds: 31_536_000 }],
-      "no_allowed_offer",
-      /a validity of 31536000 s/,
-    ],
-    [
-      "an amount that is not a number",
-      [{ ...offer, amount: "1e3" }],
-      "no_allowed_offer",
-      /amount "1e3" is not a whole number/,
-    ],
-    ["no offer at all", [], "no_allowed_offer", /it has no offers/],
-  ])("refuses %s, and signs nothing", async (_name, accepts, code, message) => {
-    const shop = createSeller(accepts);
+    ["a price over the cap", { amount: "50001" }, "over_payment_cap", /costs 0\.050001, the cap per payment is 0\.05/],
+    ["a foreign token", { asset: other }, none, /token 0x0+1 is not in the list/],
+    ["a foreign network", { network: "eip155:1" as const }, none, /on eip155:1: the network is not allowed/],
+    ["a foreign scheme", { scheme: "tab" }, none, /scheme "tab" is not "exact"/],
+    ["a delegation", { extra: { assetTransferMethod: "erc7710" } }, none, /"erc7710" is neither EIP-3009 nor Permit2/],
+    ["payment before the work", { extra: { ...offer.extra, paymentFlow: "upfront" } }, none, /payment flow "upfront"/],
+    ["a validity of a year", { maxTimeoutSeconds: 31_536_000 }, none, /a validity of 31536000 s/],
+    ["an amount that is not a number", { amount: "1e3" }, none, /amount "1e3" is not a whole number/],
+  ])("refuses %s, and signs nothing", async (_name, change, code, message) => {
+    const shop = createSeller([{ ...offer, ...change }]);
     const { buy, events } = buyer(shop);
-    await expect(buy()).rejects.toMatchObject({
-      name: "PaymentRefusedError",
-      code,
-      message: expect.stringMatching(message),
-    });
+    const refusal = { name: "PaymentRefusedError", code, message: expect.stringMatching(message) };
+    await expect(buy()).rejects.toMatchObject(refusal);
     expect([shop.payments, events.map(({ type }) => type)]).toEqual([[], ["payment-required"]]);
+  });
+
+  it("refuses a server without offers", async () => {
+    await expect(buyer(createSeller([])).buy()).rejects.toThrow("it has no offers");
   });
 
   it("never signs more than the total cap, whatever became of earlier payments and however many at one time", async () => {
@@ -150,6 +117,9 @@ function pending(): Response {
   );
 }
 
+const unreachable = () => Promise.reject(new TypeError("fetch failed"));
+const answerSoon = (status: number) => new Response("", { status, headers: { "Retry-After": "0" } });
+
 function cutOff(): Response {
   const body = new ReadableStream<Uint8Array>({
     pull(controller) {
@@ -163,13 +133,9 @@ function cutOff(): Response {
 describe("payingFetch, when the outcome is unknown", () => {
   it.each([
     ["the settlement is pending", pending, /the settlement is pending/],
-    [
-      "the payment is being processed",
-      () => new Response("", { status: 409, headers: { "Retry-After": "0" } }),
-      /still processing/,
-    ],
-    ["the server is busy", () => new Response("", { status: 503, headers: { "Retry-After": "0" } }), /busy/],
-    ["the connection breaks", () => Promise.reject(new TypeError("fetch failed")), /no response \(fetch failed\)/],
+    ["the payment is being processed", () => answerSoon(409), /still processing/],
+    ["the server is busy", () => answerSoon(503), /busy/],
+    ["the connection breaks", unreachable, /no response \(fetch failed\)/],
     ["the body breaks off", cutOff, /no response \(terminated\)/],
     ["a proxy finds no server", () => new Response("", { status: 502 }), /the server returned HTTP 502/],
     ["the server fails", () => new Response("", { status: 500 }), /the server returned HTTP 500/],
@@ -184,15 +150,10 @@ describe("payingFetch, when the outcome is unknown", () => {
     expect(events).toContainEqual({ type: "payment-repeated", attempt: 1, reason: expect.stringMatching(reason) });
   });
 
-  it("gives up when its time is over, with the last answer", async () => {
-    const shop = createSeller([offer], [pending]);
-    const response = await buyer(shop, { outcomeTimeoutMs: 300 }).buy();
-    expect(response.status).toBe(202);
-  });
-
-  it("gives up when its time is over, with the last error", async () => {
-    const shop = createSeller([offer], [() => Promise.reject(new TypeError("fetch failed"))]);
-    await expect(buyer(shop, { outcomeTimeoutMs: 300 }).buy()).rejects.toThrow("fetch failed");
+  it("gives up when its time is over, with the last answer or error", async () => {
+    const limit = { outcomeTimeoutMs: 300 };
+    expect((await buyer(createSeller([offer], [pending]), limit).buy()).status).toBe(202);
+    await expect(buyer(createSeller([offer], [unreachable]), limit).buy()).rejects.toThrow("fetch failed");
   });
 
   it.each([500, 502, 503, 504])("hands a %i on that does not go away, with its body", async (status) => {

@@ -1,38 +1,20 @@
-import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { StackUpgradeOptions } from "./begin-upgrade.ts";
-import { runStackUpgradeCommand } from "./stack-upgrade-command.ts";
 import { createStackWorld, type StackWorld } from "./testing/stack-world.ts";
-import { buildTypedOptions } from "./testing/typed-options.ts";
-import { newImage, oldImage, type WorldState } from "./testing/world-state.ts";
+import { createProgramDirectory, removeDirectory, typeInWorld } from "./testing/typed-command.ts";
+import { oldImage, type WorldState } from "./testing/world-state.ts";
 
 let directory: string;
 let world: StackWorld;
 
 beforeEach(async () => {
-  directory = await mkdtemp(join(tmpdir(), "gatehouse-program-"));
-  await writeFile(join(directory, "Pulumi.prod.yaml"), "");
+  directory = await createProgramDirectory();
   world = createStackWorld("good", "kubernetes");
 });
 
-afterEach(() => rm(directory, { recursive: true, force: true }));
+afterEach(() => removeDirectory(directory));
 
-/** Types the command; what it printed, and its exit status. */
-async function type(more: Partial<StackUpgradeOptions> = {}) {
-  const printed: string[] = [];
-  const options = buildTypedOptions(directory, more);
-  const { platform: _, pulumi, queries, ...rest } = world.steps(new AbortController().signal);
-  const status = await runStackUpgradeCommand(options, {
-    ...rest,
-    currentContext: async () => "production",
-    connect: (_prefix, target) => ({ platform: world.createPlatform(target), queries }),
-    pulumi: () => pulumi,
-    output: { out: (text) => printed.push(text), error: (text) => printed.push(text), isColored: false },
-  });
-  return { status, printed: printed.join("") };
-}
+const type = (more: Partial<StackUpgradeOptions> = {}) => typeInWorld(world, directory, more);
 
 function change(more: Partial<WorldState["cluster"]>): void {
   Object.assign(world.state.cluster, more);
@@ -53,20 +35,6 @@ describe("gatehouse upgrade --stack on Kubernetes", () => {
 `,
     );
     expect([status, world.image(), world.state.begun, world.state.jobs.size]).toEqual([0, oldImage, [], 0]);
-  });
-
-  it("takes the stack to the new image, and leaves neither a record nor anything in the cluster", async () => {
-    const { status, printed } = await type();
-    expect(printed).toContain("Verified: prod runs 0.17.0 (node:0.17.0), as it reports itself.");
-    expect([status, world.image(), world.state.cluster.snapshot]).toEqual([0, newImage, undefined]);
-    expect((await readdir(directory)).filter((name) => name.startsWith(".gatehouse"))).toEqual([]);
-  });
-
-  it("goes back", async () => {
-    world = createStackWorld("silent", "kubernetes");
-    const { status, printed } = await type();
-    expect(printed).toContain("Rolled back: prod runs 0.16.2 (node:0.16.2) with the old data, which is verified.");
-    expect([status, world.image()]).toEqual([1, oldImage]);
   });
 
   it("refuses --url, which a person would have to forward", async () => {

@@ -1,8 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { createStackWorld } from "./testing/stack-world.ts";
-import { createTyping, runToEnd } from "./testing/typed-again.ts";
+import { createTyping, expectOld, runToEnd } from "./testing/typed-again.ts";
 import { oldImage } from "./testing/world-state.ts";
-import { expectOld } from "./testing/expect-old.ts";
 
 describe("a node of a cluster that has to be killed", () => {
   it("fails the step, and is started as it was: a snapshot of its data would be useless for a roll-back", async () => {

@@ -2,9 +2,8 @@ import { describe, expect, it } from "vitest";
 import { backAttempts, interruptionsMax } from "#sidecar/upgrade/progress.ts";
 import { formatEnd } from "./stack-plan.ts";
 import { createStackWorld, type StackWorld } from "./testing/stack-world.ts";
-import { createTyping, runToEnd } from "./testing/typed-again.ts";
+import { createTyping, expectOld, runToEnd } from "./testing/typed-again.ts";
 import { names, newImage, oldImage, torn } from "./testing/world-state.ts";
-import { expectOld } from "./testing/expect-old.ts";
 
 /** Killed during `pulumi up`, which continues. */
 const whileUpdating = { inStage: "proving", changes: 1 } as const;

@@ -1,13 +1,11 @@
-import { mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { mkdir, readdir, readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createProcessLock } from "#daemon/files/process-lock.ts";
 import { defaultLimits } from "./stack-record.ts";
 import type { StackUpgradeOptions } from "./begin-upgrade.ts";
-import { runStackUpgradeCommand } from "./stack-upgrade-command.ts";
 import { createStackWorld, type StackWorld } from "./testing/stack-world.ts";
-import { buildTypedOptions } from "./testing/typed-options.ts";
+import { createProgramDirectory, removeDirectory, typeInWorld } from "./testing/typed-command.ts";
 import { newImage, oldImage, prefix } from "./testing/world-state.ts";
 
 let directory: string;
@@ -17,34 +15,20 @@ let configFiles: string[];
 let stopping: AbortController;
 
 beforeEach(async () => {
-  directory = await mkdtemp(join(tmpdir(), "gatehouse-program-"));
-  await writeFile(join(directory, "Pulumi.prod.yaml"), "");
+  directory = await createProgramDirectory();
   await writeFile(join(directory, "other.yaml"), "");
   world = createStackWorld("good");
   configFiles = [];
   stopping = new AbortController();
 });
 
-afterEach(() => rm(directory, { recursive: true, force: true }));
+afterEach(() => removeDirectory(directory));
 
-/** Runs the command; returns its output and exit status. */
-async function type(more: Partial<StackUpgradeOptions> = {}) {
-  const printed: string[] = [];
-  const options = buildTypedOptions(directory, more);
-  const { signal } = stopping;
-  const { platform, pulumi, queries, ...rest } = world.steps(signal);
-  const status = await runStackUpgradeCommand(options, {
-    ...rest,
-    currentContext: async () => "production",
-    connect: () => ({ platform, queries }),
-    pulumi: ({ configFile }) => {
-      configFiles.push(configFile);
-      return pulumi;
-    },
-    output: { out: (text) => printed.push(text), error: (text) => printed.push(text), isColored: false },
+const type = (more: Partial<StackUpgradeOptions> = {}) =>
+  typeInWorld(world, directory, more, {
+    signal: stopping.signal,
+    useConfig: (file) => configFiles.push(file),
   });
-  return { status, printed: printed.join("") };
-}
 
 const again = { requested: undefined } as const;
 const readRecordFile = async () =>

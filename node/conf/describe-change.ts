@@ -1,5 +1,5 @@
 import type { ConfigChange } from "./monitor-change.ts";
-import { formatValue } from "./shown-value.ts";
+import { formatValue } from "./secret-shapes.ts";
 
 export function describeChange(change: ConfigChange): string {
   return `${formatChange(change)} (${change.reason})`;

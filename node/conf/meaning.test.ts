@@ -62,33 +62,6 @@ const firstFormat: readonly (readonly [string, string, readonly string[]])[] = [
     ],
   ],
   [
-    "no monitor_config",
-    '{"chain":{}}',
-    [
-      "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
-      "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
-      "e141a13d49948a00e7ef50bf36a0990fc639e2e2764edf5f793405a5a5a48441",
-    ],
-  ],
-  [
-    "an empty monitor_config",
-    '{"chain":{"monitor_config":{}}}',
-    [
-      "44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a",
-      "44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a",
-      "5140a4f4b6ea2a3d4a376f4edf223bcc4d95b1657d49f26caa4a1c7ba39055a0",
-    ],
-  ],
-  [
-    "a monitor_config that is not an object",
-    '{"chain":{"monitor_config":null}}',
-    [
-      "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
-      "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
-      "0d61ec530e8df4b0b10f4f9513a3900c67efa2c8befb4ea96de94418e8404cfa",
-    ],
-  ],
-  [
     "JSON5",
     "{chain:{monitor_config:{storage_enable_cetina:true}}}",
     [

@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject } from "./document.ts";
 import { monitorFields, listOtherNames, type Naming } from "./monitor-config.ts";
-import { formatValue } from "./shown-value.ts";
+import { formatValue } from "./secret-shapes.ts";
 import type { MonitorValue, RequestedMonitor } from "./monitor-values.ts";
 
 /** One change to `chain.monitor_config`, and its reason. */

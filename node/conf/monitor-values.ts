@@ -1,6 +1,6 @@
 import type { MonitorField } from "../versions.ts";
 import type { JsonObject } from "./document.ts";
-import { formatValue } from "./shown-value.ts";
+import { formatValue } from "./secret-shapes.ts";
 import { listOtherNames, type Naming } from "./monitor-config.ts";
 
 /** A value of `monitor_config`. */

@@ -1,24 +1,19 @@
 import { expect, test } from "vitest";
-import { parseConfig, type ConfigDocument } from "./document.ts";
+import { readDocument } from "../testing/read-document.ts";
 import { specifiesOwner, findOwnershipDifference, findValueDifference, readNodeValues } from "./node-values.ts";
 
 const pathsDirectory = "/srv/a/bin";
 
-function documentOf(change: (text: string) => string = (text) => text): ConfigDocument {
-  const text = JSON.stringify({
-    chain: {
-      monitor_config: { storage_cetina_job_name: "a" },
-      secret_config: { domain_key_path: "/srv/a/keys/domain.key", stabilizing_key_path: "../keys/stabilizing.key" },
-      startup_config: { init_config: { meta_path: "/srv/a/meta", http_port: "18100", ws_port: "18200" } },
-    },
-    storage: { mygrid_env: { storage_data_path: "/srv/a/data" } },
-  });
-  const parsed = parseConfig(Buffer.from(change(text)));
-  if (!parsed.ok) throw new Error(parsed.problem.message);
-  return parsed.document;
-}
-
-const values = readNodeValues(documentOf(), pathsDirectory);
+const conf = JSON.stringify({
+  chain: {
+    monitor_config: { storage_cetina_job_name: "a" },
+    secret_config: { domain_key_path: "/srv/a/keys/domain.key", stabilizing_key_path: "../keys/stabilizing.key" },
+    startup_config: { init_config: { meta_path: "/srv/a/meta", http_port: "18100", ws_port: "18200" } },
+  },
+  storage: { mygrid_env: { storage_data_path: "/srv/a/data" } },
+});
+const read = (text: string) => readNodeValues(readDocument(text), pathsDirectory);
+const values = read(conf);
 
 test.each([
   ["/srv/a/data", "storage.mygrid_env.storage_data_path is /b in the backup, but /srv/a/data on the node"],
@@ -32,34 +27,22 @@ test.each([
     "chain.secret_config.stabilizing_key_path is /b in the backup, but /srv/a/keys/stabilizing.key on the node",
   ],
 ])("a copy with another %s is another node's", (value, words) => {
-  const copy = readNodeValues(
-    documentOf((text) => text.replace(value, "/b")),
-    pathsDirectory,
-  );
+  const copy = read(conf.replace(value, "/b"));
   expect([findOwnershipDifference(copy, values), findValueDifference(copy, values)]).toEqual([words, words]);
 });
 
 test("a port belongs to a running node's configuration, but is no sign of another node", () => {
-  const copy = readNodeValues(
-    documentOf((text) => text.replace("18200", "28200")),
-    pathsDirectory,
-  );
+  const copy = read(conf.replace("18200", "28200"));
   expect(findOwnershipDifference(copy, values)).toBeUndefined();
   expect(findValueDifference(copy, values)).toBe(
     "chain.startup_config.init_config.ws_port is 28200 in the backup, but 18200 on the node",
   );
-  const without = readNodeValues(
-    documentOf((text) => text.replace(',"ws_port":"18200"', "")),
-    pathsDirectory,
-  );
+  const without = read(conf.replace(',"ws_port":"18200"', ""));
   expect(findValueDifference(without, values)).toContain("ws_port is not set in the backup");
 });
 
 test("what may drift is no such value, and a path is the same however it is written", () => {
-  const copy = readNodeValues(
-    documentOf((text) => text.replace('"a"', '"b"').replace("/srv/a/data", "../data")),
-    pathsDirectory,
-  );
+  const copy = read(conf.replace('"a"', '"b"').replace("/srv/a/data", "../data"));
   expect(findValueDifference(copy, values)).toBeUndefined();
   expect([specifiesOwner(values), specifiesOwner({})]).toEqual([true, false]);
 });

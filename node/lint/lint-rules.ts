@@ -7,7 +7,7 @@ type RuleWords = Readonly<{
 }>;
 
 /** Rules of `gatehouse config lint`, in the order of `docs/lint.md`. */
-export const lintRules: Readonly<Record<LintRule, RuleWords>> = {
+export const lintRules = {
   unreadable: { level: "error", summary: "The text is not a JSON object with a chain section." },
   json5: { level: "warning", summary: "JSON5 is readable, but can't be corrected in place." },
   "duplicate-key": { level: "error", summary: "An object has a duplicate key." },
@@ -20,7 +20,9 @@ export const lintRules: Readonly<Record<LintRule, RuleWords>> = {
   "older-release": { level: "error", summary: "The file, or part of it, has an earlier release's format." },
   "unknown-key": { level: "warning", summary: "No node version uses this metrics key." },
   secret: { level: "error", summary: "The file contains a secret." },
-};
+} as const satisfies Readonly<Record<string, RuleWords>>;
+
+export type LintRule = keyof typeof lintRules;
 
 /** One problem in a node.conf. */
 export type LintFinding = Readonly<{
@@ -35,17 +37,3 @@ export type LintFinding = Readonly<{
   /** Instruction for fixing the problem. */
   fix: string;
 }>;
-
-export type LintRule =
-  | "unreadable"
-  | "json5"
-  | "duplicate-key"
-  | "missing-key"
-  | "wrong-type"
-  | "port-clash"
-  | "push-address"
-  | "other-version"
-  | "lone-switch"
-  | "older-release"
-  | "unknown-key"
-  | "secret";

@@ -1,7 +1,7 @@
 import type { MonitorField, MonitorKeys, NodeVersion } from "../versions.ts";
 import { listKeySets, monitorFields, findNaming } from "../conf/monitor-config.ts";
 import { parseAddress, parseMonitorValue, typeRule } from "../conf/monitor-values.ts";
-import { formatValue } from "../conf/shown-value.ts";
+import { formatValue } from "../conf/secret-shapes.ts";
 import type { ConfigTree, FoundProperty } from "./config-tree.ts";
 import type { LintFinding } from "./lint-rules.ts";
 

@@ -1,35 +1,19 @@
 import { parseAddress } from "../conf/monitor-values.ts";
-import { formatValue } from "../conf/shown-value.ts";
+import { formatValue } from "../conf/secret-shapes.ts";
+import { initPath, ownerPaths, portExamples } from "../conf/node-values.ts";
 import type { ConfigTree } from "./config-tree.ts";
 import type { LintFinding } from "./lint-rules.ts";
 
-const initPath = ["chain", "startup_config", "init_config"];
-
-/** The node's listening ports (specification, "Node configuration file"), which are strings in the file. */
-const samplePorts: Readonly<Record<string, string>> = {
-  http_port: "18100",
-  rpc_port: "20000",
-  tcp_port: "19000",
-  ws_port: "18200",
-};
-
-const paths = [
-  ["chain", "secret_config", "domain_key_path"],
-  ["chain", "secret_config", "stabilizing_key_path"],
-  [...initPath, "meta_path"],
-  ["storage", "mygrid_env", "storage_data_path"],
-];
-
 export function checkPorts(tree: ConfigTree): readonly LintFinding[] {
   const users = new Map<number, string>();
-  return Object.keys(samplePorts).flatMap((name) => checkPort(tree, name, users));
+  return Object.keys(portExamples).flatMap((name) => checkPort(tree, name, users));
 }
 
 function checkPort(tree: ConfigTree, name: string, users: Map<number, string>): readonly LintFinding[] {
   const path = initPath.concat(name);
   const found = tree.find(path);
   if (found === undefined)
-    return [reportMissing(tree, path, `add "${name}" with a port as a string, e.g. "${samplePorts[name]}".`)];
+    return [reportMissing(tree, path, `add "${name}" with a port as a string, e.g. "${portExamples[name]}".`)];
   const { value, position } = found;
   const isPlain = typeof value === "number" || (typeof value === "string" && /^\d{1,5}$/.test(value));
   const number = isPlain ? Number(value) : Number.NaN;
@@ -54,7 +38,7 @@ function checkPort(tree: ConfigTree, name: string, users: Map<number, string>): 
 
 /** Finds paths that are missing, empty or of the wrong type. */
 export function checkPaths(tree: ConfigTree): readonly LintFinding[] {
-  return paths.flatMap((path): LintFinding[] => {
+  return ownerPaths.flatMap((path): LintFinding[] => {
     const found = tree.find(path);
     const name = path.at(-1) ?? "";
     if (found === undefined) return [reportMissing(tree, path, `add "${name}" with a file system path.`)];

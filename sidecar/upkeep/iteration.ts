@@ -1,7 +1,7 @@
 import { realpath } from "node:fs/promises";
 import { dirname } from "node:path";
 import type { ConfigDocument } from "#node/conf/document.ts";
-import { findDataPath } from "#node/conf/data-path.ts";
+import { findDataPath } from "#node/conf/node-values.ts";
 import { matchesSomeVersion } from "#node/conf/any-version-match.ts";
 import { deriveMeaning } from "#node/conf/meaning.ts";
 import { readNodeValues } from "#node/conf/node-values.ts";

@@ -4,7 +4,7 @@ import { findOpsLocation } from "./drivers/ops-driver.ts";
 import { checkConfigured } from "./configured.ts";
 import { createUpkeepParts, type UpkeepDependencies } from "./upkeep-parts.ts";
 import { listRunning } from "./observations.ts";
-import { findDataPath } from "#node/conf/data-path.ts";
+import { findDataPath } from "#node/conf/node-values.ts";
 import { withNodeNames } from "#node/node-names.ts";
 import type { ProgramIdentity } from "#node/versions.ts";
 import { createIterationMetrics } from "./upkeep-metrics.ts";

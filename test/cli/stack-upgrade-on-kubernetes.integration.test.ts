@@ -12,7 +12,7 @@ import type { StackQueries } from "../../cli/stack-upgrade/node-status.ts";
 import type { PulumiCli } from "../../cli/stack-upgrade/pulumi/pulumi-cli.ts";
 import { PulumiError } from "../../cli/stack-upgrade/pulumi/pulumi-process.ts";
 import type { StackUpgradeOptions } from "../../cli/stack-upgrade/begin-upgrade.ts";
-import { runStackUpgradeCommand } from "../../cli/stack-upgrade/stack-upgrade-command.ts";
+import { typeUpgrade } from "../../cli/stack-upgrade/testing/typed-command.ts";
 import { checkWorkspace } from "../../cli/stack-upgrade/workspace-copy.ts";
 import { createCertificateMaker, hasOpenssl, withoutOpenssl } from "../support/certificates.ts";
 import {
@@ -200,24 +200,15 @@ describe.skipIf(lacking !== "" || !hasOpenssl)(
       readIds: async () => new Map([["urn:node", "pay/node"]]),
     };
 
-    async function type(more: Partial<StackUpgradeOptions> = {}) {
-      const printed: string[] = [];
-      const status = await runStackUpgradeCommand(
+    const type = (more: Partial<StackUpgradeOptions> = {}) =>
+      typeUpgrade(
+        directory,
         {
-          stack: "prod",
           requested: { image: images.new, version: undefined },
-          directory,
-          configFile: undefined,
-          statusUrl: undefined,
-          stateDirectory: join(directory, "state"),
           limits: { copyMs: 60_000, proveMs: 3_000 },
-          dryRun: false,
-          yes: true,
-          confirm: undefined,
           ...more,
         },
         {
-          output: { out: (text) => printed.push(text), error: (text) => printed.push(text), isColored: false },
           signal: new AbortController().signal,
           pulumi: () => pulumi,
           connect: (_prefix, target) => {
@@ -232,8 +223,6 @@ describe.skipIf(lacking !== "" || !hasOpenssl)(
           backLimits: { copyMs: 60_000, updateMs: 60_000, proveMs: 30_000 },
         },
       );
-      return { status, printed: printed.join("") };
-    }
 
     const readWorkload = async () =>
       (await cluster.ask("GET", nodePath)).body as {

@@ -149,6 +149,11 @@ describe("gatehouse config lint", () => {
     expect(printed).not.toMatch(/^::/m);
   });
 
+  test("says which file can't be read", async () => {
+    const { status, errors } = await lint("text", [join(directory, "none")]);
+    expect([status, errors]).toEqual([1, expect.stringContaining("none can't be read (ENOENT); expected a node's")]);
+  });
+
   test("reads standard input as -, and refuses what is too large for a node.conf", async () => {
     const { status, printed } = await lint("text", ["-"], [odd.slice(0, 30), odd.slice(30)]);
     expect([status, printed]).toEqual([2, expect.stringContaining("-:1:29: chain.monitor_config.enable_pamir_cetina")]);

@@ -1,7 +1,7 @@
 import type { Clock } from "#daemon/clock.ts";
 import type { Logger } from "#daemon/log/log.ts";
 import { isJsonObject, type ConfigDocument, type JsonObject, parseConfig } from "#node/conf/document.ts";
-import { findDataPath } from "#node/conf/data-path.ts";
+import { findDataPath } from "#node/conf/node-values.ts";
 import type { SidecarSettings } from "../../settings.ts";
 import { createDesiredState } from "../plan/desired-state.ts";
 import { findWrite, plan, type Observed, type Plan } from "../plan/plan.ts";

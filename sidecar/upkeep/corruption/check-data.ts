@@ -1,5 +1,5 @@
 import type { HealthWatch } from "#health/health-watch.ts";
-import { findDataPath } from "#node/conf/data-path.ts";
+import { findDataPath } from "#node/conf/node-values.ts";
 import { readNodeValues } from "#node/conf/node-values.ts";
 import { findSettledBlock } from "#node/settled-block.ts";
 import type { SidecarSettings } from "../../settings.ts";

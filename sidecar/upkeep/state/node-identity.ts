@@ -3,7 +3,7 @@ import { hostname } from "node:os";
 import { resolve } from "node:path";
 import type { SidecarSettings } from "../../settings.ts";
 import type { ConfigDocument } from "#node/conf/document.ts";
-import { findDataPath } from "#node/conf/data-path.ts";
+import { findDataPath } from "#node/conf/node-values.ts";
 import { resolveNodeLayout, type NodeLayout } from "#node/layout.ts";
 import { nodeReleases, parseNodeVersion } from "#node/versions.ts";
 
