@@ -52,7 +52,6 @@ export function addExamples(program: Command): void {
   }
 }
 
-/** An executable command, and its full name as typed after `gatehouse`. */
 type NamedCommand = Readonly<{ name: string; command: Command }>;
 
 /** Lists the executable commands in `--help` order, without command groups and hidden commands. */

@@ -56,7 +56,6 @@ export function createProgram({ mask }: Readonly<{ mask: Mask }>): UntypedComman
   return untyped;
 }
 
-/** Commands by operator task, as grouped in `--help`. */
 const commandGroups: Readonly<Record<string, readonly string[]>> = {
   "Start:": ["stack", "sidecar", "gateway", "facilitator", "resource-server"],
   "Watch:": ["status", "doctor"],

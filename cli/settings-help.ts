@@ -4,7 +4,6 @@ import { toEnvironmentName, listSettingsLeaves, type SettingsLeaf } from "#daemo
 /** Max line length, in terminal columns. */
 const columns = 80;
 
-/** Settings that a service's help explains: the usual ones plus the names of the others, or all. */
 export type HelpDetail = "usual" | "all";
 
 /** Formats a service's settings for its `--help`: name, purpose, expected values, default. */

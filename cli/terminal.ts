@@ -15,7 +15,6 @@ export function hasColors(stream: NodeJS.WriteStream): boolean {
   return stream.isTTY && !process.env["NO_COLOR"];
 }
 
-/** Returns a function that asks the user; undefined without a terminal. */
 export function findConfirmation(): typeof askToConfirm | undefined {
   return process.stdin.isTTY ? askToConfirm : undefined;
 }

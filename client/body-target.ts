@@ -16,7 +16,6 @@ export class BodyTargetError extends Error {
   readonly code = "output_unwritable";
 }
 
-/** Creates a target that writes to `stdout`, byte for byte. */
 export function createStdoutTarget(stdout: Output): BodyTarget {
   return {
     write: async (body) => void stdout.write(body),

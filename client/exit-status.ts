@@ -8,10 +8,8 @@ export const exitStatus = {
   "perhaps-paid": 5,
 } as const;
 
-/** Outcome of `gatehouse pay`. */
 export type PayEnd = keyof typeof exitStatus;
 
-/** Meanings of exit statuses, for `--help`. */
 export const exitStatusHelp = [
   "Exit status:",
   "  0  delivered, paid or free; with --dry-run: shown, and within the given limits",

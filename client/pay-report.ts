@@ -28,7 +28,6 @@ export type PayReport = Readonly<{
 
 type Output = Readonly<{ write(data: string | Uint8Array): unknown }>;
 
-/** Creates a report that writes to `stderr` and, with `json`, one document to `stdout`. */
 export function formatPayReport(
   { url, json, verbose, file }: Readonly<{ url: string; json: boolean; verbose: boolean; file: string | undefined }>,
   { stdout, stderr, mask }: Readonly<{ stdout: Output; stderr: Output; mask: (text: string) => string }>,

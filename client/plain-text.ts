@@ -2,7 +2,6 @@
 // oxlint-disable-next-line no-control-regex -- these characters are removed
 const unprintable = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]+/g;
 
-/** Max displayed length of a server's text, in characters. */
 const shownMax = 500;
 
 /** Replaces all characters that a terminal interprets, except line breaks. */

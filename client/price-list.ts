@@ -90,7 +90,6 @@ function isPastable({ objection, network, asset }: OfferView): boolean {
   return objection === null && /^eip155:\d{1,20}$/.test(network) && /^0x[0-9a-fA-F]{40}$/.test(asset);
 }
 
-/** Suggests options that allow the first offer. */
 function suggestOptions([offer]: readonly OfferView[]): string {
   if (offer === undefined) return "";
   const { price, amount, asset, network } = offer;

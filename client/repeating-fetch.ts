@@ -3,7 +3,6 @@ import { decodePaymentResponseHeader } from "@x402/core/http";
 import type { SettleResponse } from "@x402/core/types";
 import type { PaymentEvent } from "./payment-event.ts";
 
-/** Type of the global `fetch`. */
 export type Fetch = typeof globalThis.fetch;
 
 /** Limits of {@link createRepeatingFetch}; times in milliseconds. */

@@ -5,7 +5,6 @@ import type { PaymentEvent } from "./payment-event.ts";
 import { toPlainText } from "./plain-text.ts";
 import { TokenReadError, type TokenLocation, type TokenReader } from "./token-reader.ts";
 
-/** Reader of tokens, and who is told that a chain did not respond. */
 type Chain = Readonly<{ tokens: TokenReader; onEvent: (event: PaymentEvent) => void }>;
 
 /** Returns what the chain responds; if it does not respond, tells so and returns undefined. */

@@ -18,7 +18,6 @@ export type NodeLayout = Readonly<{
   /** Whether the node's `node_cli prune` takes `--c <config_path>`. */
   nodeCliTakesConfig: boolean;
   binDirectory: string;
-  /** Working directory for `ops`. */
   opsDirectory: string;
   configPath: string;
   /** Base directory for relative paths in the configuration file. */

@@ -59,7 +59,6 @@ export const nodeReleases: readonly [NodeRelease, ...NodeRelease[]] = [
   { since: "0.16.0", layout: "workspace-bin", nodeCliTakesConfig: true, ...storage },
 ];
 
-/** Default version of a devnet node. */
 export const devnetVersion = "0.16.2";
 
 const binDirectories = {

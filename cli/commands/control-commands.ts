@@ -43,7 +43,6 @@ export function createAdoptCommand({ mask }: Readonly<{ mask: Mask }>) {
     );
 }
 
-/** Creates `gatehouse restart`: makes a sidecar restart its node safely. */
 export function createRestartCommand({ mask }: Readonly<{ mask: Mask }>) {
   const command = new Command("restart")
     .summary("Restart the node through its sidecar; roll back if it does not recover")

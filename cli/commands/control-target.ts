@@ -12,7 +12,6 @@ import type { ControlOptions } from "#sidecar/upkeep/control/control-options.ts"
 import { findControlLocations } from "#sidecar/upkeep/state/state-location.ts";
 import { sidecarSettings, type SidecarSettings } from "#sidecar/settings.ts";
 
-/** Environment variable that holds the token if no token file is given. */
 const tokenVariable = "GATEHOUSE_SIDECAR_UPKEEP_CONTROL_TOKEN";
 
 /** Max bytes read from a token file; no token is longer. */

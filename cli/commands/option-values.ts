@@ -1,7 +1,6 @@
 import { InvalidArgumentError, type Command } from "@commander-js/extra-typings";
 import { defaultPorts } from "#daemon/default-ports.ts";
 
-/** Default URL of a local sidecar's status listener. */
 export const defaultStatusUrl = `http://127.0.0.1:${defaultPorts.sidecar.status}`;
 
 export function addControlOptions(command: Command) {

@@ -9,7 +9,6 @@ const keyVariable = "GATEHOUSE_PAY_SIGNER_PRIVATE_KEY";
 
 const collect = (value: string, before: readonly string[]) => [...before, value];
 
-/** Creates `gatehouse pay <url>`. */
 export function createPayCommand({ mask }: Readonly<{ mask: Mask }>) {
   return new Command("pay")
     .summary("Buy an HTTP resource over x402 within a spending cap; show its price without one")

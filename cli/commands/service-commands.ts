@@ -67,7 +67,6 @@ const helpers: readonly ServiceCommand[] = [
   },
 ];
 
-/** Adds the commands of a deployment's services, e.g. `gatehouse sidecar`. */
 export function addProducts(program: Command, mask: Mask): void {
   for (const service of products) addService(program, service, mask, { hidden: false });
 }

@@ -3,7 +3,6 @@ import { createPaint } from "#daemon/command-line/paint.ts";
 import { hasColors } from "../terminal.ts";
 import { parsePort } from "./option-values.ts";
 
-/** Creates `gatehouse stack`, which `npm start` runs. */
 export function createStackCommand() {
   return new Command("stack")
     .summary("Run the whole system on this machine and buy one request")

@@ -1,7 +1,6 @@
 import { InvalidArgumentError, type Command } from "@commander-js/extra-typings";
 import { addControlOptions, isHttpUrl, parseLimitSeconds, parseLongLimitSeconds } from "./option-values.ts";
 
-/** Adds the options of `gatehouse upgrade`, for a host's sidecar and for a stack. */
 export function addUpgradeOptions(command: Command) {
   return addControlOptions(command)
     .argument("[directory]", "directory with the new version's binaries (ops, node_cli, …), on the sidecar's machine")

@@ -27,7 +27,6 @@ export async function diagnoseDrift(
   return printFindings(findings, { json }, output);
 }
 
-/** Input of `gatehouse doctor`. */
 export type DiagnoseOptions = Printing &
   NamedServices &
   Readonly<{

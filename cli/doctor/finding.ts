@@ -1,9 +1,7 @@
 import { exitStatus } from "#daemon/command-line/command-output.ts";
 import type { InspectedService } from "./inspect-service.ts";
 
-/** One result of a check of `gatehouse doctor`. */
 export type Finding = Readonly<{
-  /** Check that reported it, e.g. `drift`. */
   check: string;
   subject: string;
   /** `unknown`: the check could not run, so there may be a problem; `skipped`: not requested. */

@@ -25,18 +25,14 @@ export function isCheckedService(name: string | undefined): name is CheckedServi
 /** Source reported for a service whose address wasn't specified. */
 export const defaultSource = "its default port";
 
-/** Information about a service before it is queried. */
 export type KnownService = Readonly<{
   service: CheckedService;
-  /** Source of this information, e.g. `the environment`. */
   source: string;
   /** URL of the service's operations listener; undefined if its settings can't be read. */
   url: string | undefined;
-  /** Its settings; undefined if only its address is known. */
   settings: KnownSettings | undefined;
 }>;
 
-/** A service's settings: problems that prevent its start, or facts derived from the settings. */
 export type KnownSettings = Readonly<
   | { ok: false; problems: readonly string[] }
   | { ok: true; facts: ServiceInfo; secrets: readonly GivenSecret[]; values: readonly DumpedSetting[] }

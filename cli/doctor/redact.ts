@@ -74,7 +74,6 @@ function computeMark(hex: string): string {
 
 /** Words used in wallet seed phrases (BIP-39). */
 const seedWords: ReadonlySet<string> = new Set(english);
-/** Min words of a seed phrase. */
 const seedLength = 12;
 
 const words = /\b[a-z]{3,8}(?:[ \t]+[a-z]{3,8}){11,}\b/gi;

@@ -14,7 +14,6 @@ const outputsSchema = z.object({
 /** Configuration deployed to a service: digests of its settings and of each hot-reloaded file, by file name. */
 export type GivenConfiguration = Readonly<z.output<typeof expected>>;
 
-/** Services of a stack, by name: the configuration of each, and its URL if known. */
 export type StackServices = Readonly<Record<string, GivenConfiguration & Readonly<{ url: string | undefined }>>>;
 
 /** Reads `pulumi stack output --json` from a path, or from standard input (`-`). The given `urls` override the stack's. */

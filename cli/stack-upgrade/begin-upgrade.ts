@@ -11,7 +11,6 @@ import type { StackWork } from "./stack-platform.ts";
 
 export type StackUpgradeOptions = Readonly<{
   stack: string;
-  /** Directory of the Pulumi program; absolute. */
   directory: string;
   /** The stack's configuration file, absolute; default: the one with which the upgrade was begun, or else Pulumi's own. */
   configFile: string | undefined;

@@ -7,7 +7,6 @@ export function formatContinueCommand({ stack, directory, configFile }: CommandL
   return formatCommand("gatehouse", "upgrade", "--stack", stack, "--continue", ...place);
 }
 
-/** Formats a `pulumi` command for a stack, from any working directory. Pure. */
 export function formatPulumiCommand(
   { stack, directory }: Omit<CommandLocation, "configFile">,
   ...words: readonly string[]
@@ -15,7 +14,6 @@ export function formatPulumiCommand(
   return formatCommand("pulumi", "-C", directory, ...words, "--stack", stack);
 }
 
-/** Formats a `docker` command for a stack's engine, independent of docker's default. Pure. */
 export function formatDockerCommand(engine: string, ...words: readonly string[]): string {
   return formatCommand("docker", "--host", engine, ...words);
 }

@@ -68,7 +68,6 @@ export async function runStackUpgradeCommand(
   }
 }
 
-/** @throws {UpgradeError} with the remedy. */
 async function runStack(
   options: StackUpgradeOptions,
   given: StackUpgradeDependencies & typeof defaults,

@@ -18,7 +18,6 @@ import type { VolumeReport } from "./workspace-report.ts";
  * show the old directories.
  */
 
-/** Directories of a volume to copy: the chain's data, and node.conf. */
 const kept = ["data", "conf"] as const;
 
 const workDirectory = ".gatehouse-upgrade";

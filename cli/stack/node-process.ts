@@ -7,11 +7,9 @@ import { formatArgument } from "#node/layout.ts";
 import { findRunningNode } from "#devnet/node/running-node.ts";
 import { startProcess } from "#daemon/process/bounded-process.ts";
 
-/** A node's directories: the one with `ops`, and the one with its process id. */
 type NodeLocation = Readonly<{ directory: string; runDirectory: string }>;
 
 export type NodeProcessOptions = Readonly<{
-  /** Directory that contains `ops` and its configuration file. */
   opsDirectory: string;
   configPath: string;
   runDirectory: string;
@@ -70,7 +68,6 @@ async function stopNode({ directory, runDirectory }: NodeLocation, deadlineMs: n
   }
 }
 
-/** Directory and limits of one `ops` run. */
 export type RunOpsOptions = Readonly<{ directory: string; deadlineMs: number; signal?: AbortSignal | undefined }>;
 
 const outputKeptCharacters = 4_096;

@@ -27,7 +27,6 @@ export type StackPlan = Readonly<{
   urls: Readonly<{ upstream: string; sidecar: string; gateway: string; resourceServer: string }>;
   ports: readonly RequestedPort[];
   scraped: readonly ScrapeTarget[];
-  /** The services' pages, each as `<name>=<URL>`. */
   pages: readonly string[];
   environments: Readonly<Record<ChildName, Record<string, string>>>;
 }>;

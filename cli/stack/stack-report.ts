@@ -5,7 +5,6 @@ import { formatOwnCommand } from "#daemon/command-line/own-command.ts";
 import { quoteShellWord } from "#daemon/command-line/shell-word.ts";
 import type { StackPlan } from "./stack-plan.ts";
 
-/** One row: a running part, its URL, and its startup time in ms. */
 export type ReadyRow = Readonly<{ name: string; url: string; readyAfterMs: number }>;
 
 /** Formats the table of running parts, with the first row highlighted, because users look there first. */

@@ -22,9 +22,7 @@ import {
 } from "./state-directory.ts";
 import { formatReadyTable, formatThingsToTry, type ReadyRow } from "./stack-report.ts";
 
-/** Options of `gatehouse stack`. */
 export type StackOptions = Readonly<{
-  /** Stop after the payment. */
   once: boolean;
   fresh: boolean;
   verbose: boolean;

@@ -6,7 +6,6 @@ export type JsonObject = Readonly<Record<string, unknown>>;
 
 export type ConfigDocument = ParsedText &
   Readonly<{
-    /** Whether the text starts with a byte order mark. */
     byteOrderMark: boolean;
     value: JsonObject;
     chain: JsonObject;
@@ -51,7 +50,6 @@ export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** Returns the value at a path of keys; undefined if there is none. */
 export function findConfValue(value: unknown, [key, ...rest]: readonly string[]): unknown {
   if (key === undefined) return value;
   return isJsonObject(value) && Object.hasOwn(value, key) ? findConfValue(value[key], rest) : undefined;

@@ -3,7 +3,6 @@ import { monitorFields, listOtherNames, type Naming } from "./monitor-config.ts"
 import { formatValue } from "./secret-shapes.ts";
 import type { MonitorValue, RequestedMonitor } from "./monitor-values.ts";
 
-/** One change to `chain.monitor_config`, and its reason. */
 export type ConfigChange = Readonly<{ reason: string }> &
   Readonly<
     | { kind: "create"; value: JsonObject }

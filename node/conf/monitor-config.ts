@@ -54,7 +54,6 @@ function describeRange(since: string | undefined, next: string | undefined): str
 /** Names that a node reads, names that it silently ignores, and the releases at which these sets change. */
 export type Naming = Readonly<{
   own: MonitorKeys;
-  /** Names used by other releases, newest first. */
   others: readonly MonitorKeys[];
   /** The name that this release uses for the instance key, and the names that other releases use. */
   instanceKey?: string | undefined;

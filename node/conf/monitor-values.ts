@@ -3,7 +3,6 @@ import type { JsonObject } from "./document.ts";
 import { formatValue } from "./secret-shapes.ts";
 import { listOtherNames, type Naming } from "./monitor-config.ts";
 
-/** A value of `monitor_config`. */
 export type MonitorValue = string | number | boolean;
 
 type WantedValue = Readonly<{ value: MonitorValue; reason: string }>;

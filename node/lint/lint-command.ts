@@ -8,7 +8,6 @@ import type { LintDocument, LintedFile } from "./report/lint-document.ts";
 import { standardInput } from "./report/repository-location.ts";
 import { formatSarifReport } from "./report/sarif-report.ts";
 
-/** Options of `gatehouse config lint`. */
 export type LintCommandOptions = Readonly<{
   /** Files; `-` is standard input. */
   configPaths: readonly string[];

@@ -38,7 +38,6 @@ const watchedLook: WatchedCheck = {
   types: ["VersionSupported"],
 };
 
-/** Watches the releases; `commits` are those in the lists. */
 export type ReleaseWatch = ReturnType<typeof watchReleases>;
 
 /** @throws {StartupError} when the list is unusable at startup. */

@@ -116,7 +116,6 @@ export async function finish(place: RestoreLocation, sha256: string): Promise<vo
   await deleteArchive(place);
 }
 
-/** Returns the size, in bytes, of the part of the archive on disk. */
 export async function countDownloadedBytes({ archive }: RestoreLocation): Promise<number> {
   return (await stat(archive).catch(skipMissing))?.size ?? 0;
 }

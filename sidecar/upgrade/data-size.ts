@@ -2,5 +2,4 @@ export function formatSize(bytes: number): string {
   return `${(bytes / 2 ** 30).toFixed(2)} GiB`;
 }
 
-/** Describes a copy by clones, after its size. */
 export const clonedSizeText = "cloned, which takes seconds and no space at first";

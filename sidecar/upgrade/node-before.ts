@@ -24,7 +24,6 @@ export async function readKnownBlock(
   return hash === undefined ? undefined : { number, hash };
 }
 
-/** Lists warnings for the operator before the node is stopped. Pure. */
 export function listNodeWarnings(before: NodeBefore | undefined, peers: number | undefined): readonly string[] {
   return [
     ...(before !== undefined && before.block === undefined

@@ -1,6 +1,5 @@
 import { z } from "zod";
 
-/** Stages to the new version, in order. */
 export const forwardStages = ["stopping", "copying", "installing", "proving", "cleaning"] as const;
 
 /**

@@ -59,84 +59,75 @@ const conf = {
 let directory: string;
 const files = { right: "right.conf", drifted: "drifted.conf", bare: "bare.conf", none: "none.conf" };
 const push = { GATEHOUSE_SIDECAR_MONITOR_PUSH_ADDRESS: "10.0.0.1" };
-const plan = (path: string) => ["config", "plan", "--config", path, "--node-version", "0.16.2"];
+const payKey = { GATEHOUSE_PAY_SIGNER_PRIVATE_KEY: `0x${"11".repeat(32)}` };
+const plan = (path: string) => `config plan --node-version 0.16.2 --config ${path}`;
+const lint = "config lint --node-version 0.16.2 right.conf";
+const nobody = "http://127.0.0.1:1";
 
-type Case = Readonly<{ args: readonly string[]; env?: Readonly<Record<string, string>> }>;
+/** Commands as typed, or with environment variables. */
+type Case = string | readonly [typed: string, environment: Readonly<Record<string, string>>];
 const cases: Readonly<Record<string, readonly Case[]>> = {
-  "config lint 0": [{ args: ["config", "lint", files.right, "--node-version", "0.16.2"] }],
+  "config lint 0": [lint],
   "config lint 1": [
-    { args: ["config", "lint", files.drifted, files.none] },
-    { args: ["config", "lint"] },
-    { args: ["config", "lint", files.right, "--format", "xml"] },
-    { args: ["config", "lint", files.right, "--docs-url", "docs"] },
-    { args: ["config", "lint", files.right, "--node-version", "new"] },
+    "config lint drifted.conf none.conf",
+    "config lint",
+    "config lint right.conf --format xml",
+    "config lint right.conf --docs-url docs",
+    "config lint right.conf --node-version new",
   ],
-  "config lint 2": (["text", "json", "sarif", "github"] as const).map((format) => ({
-    args: ["config", "lint", files.right, files.drifted, "--node-version", "0.16.2", "--format", format],
-  })),
-  "config plan 0": [{ args: plan(files.right), env: push }],
+  "config lint 2": ["text", "json", "sarif", "github"].map((format) => `${lint} drifted.conf --format ${format}`),
+  "config plan 0": [[plan(files.right), push]],
   "config plan 1": [
-    { args: [...plan(files.none), "--json"] },
-    { args: plan(files.bare) },
-    { args: ["config", "plan", "--config", files.right] },
-    { args: plan(files.right), env: { GATEHOUSE_SIDECAR_MONITOR_PUSH_PORT: "many" } },
+    `${plan(files.none)} --json`,
+    plan(files.bare),
+    "config plan --config right.conf",
+    [plan(files.right), { GATEHOUSE_SIDECAR_MONITOR_PUSH_PORT: "many" }],
   ],
   "config plan 2": [
-    { args: plan(files.drifted), env: push },
-    { args: [...plan(files.drifted), "--json"], env: push },
+    [plan(files.drifted), push],
+    [`${plan(files.drifted)} --json`, push],
   ],
-  "pay 1": [
-    {
-      args: ["pay", "http://127.0.0.1:1/", "--max-amount", "1", "--asset", `0x${"aa".repeat(20)}`],
-      env: { GATEHOUSE_PAY_SIGNER_PRIVATE_KEY: `0x${"11".repeat(32)}` },
-    },
-  ],
-  "pay 2": [{ args: ["pay"] }],
+  "pay 1": [[`pay ${nobody}/ --max-amount 1 --asset 0x${"aa".repeat(20)}`, payKey]],
+  "pay 2": ["pay"],
   "doctor 1": [
-    { args: ["doctor", "--url", "sidecar=http://127.0.0.1:1"] },
-    { args: ["doctor", "--outputs", files.right] },
-    { args: ["doctor", "--log", files.right] },
-    { args: ["doctor", "--url", "node=http://127.0.0.1:1"] },
-    { args: ["doctor", "--drift", "--outputs", files.none] },
-    { args: ["doctor", "--drift", "--outputs", files.right] },
-    { args: ["doctor", "--drift", "--url", "sidecar"] },
+    `doctor --url sidecar=${nobody}`,
+    "doctor --outputs right.conf",
+    "doctor --log right.conf",
+    `doctor --url node=${nobody}`,
+    "doctor --drift --outputs none.conf",
+    "doctor --drift --outputs right.conf",
+    "doctor --drift --url sidecar",
   ],
-  "adopt 1": [{ args: ["adopt", "--yes", "--state-directory", files.none] }],
-  "resume 1": [{ args: ["resume", "--state-directory", files.none] }],
-  "restart 1": [{ args: ["restart", "--yes", "--state-directory", files.none] }],
-  "restore 1": [{ args: ["restore"] }],
-  "volume-snapshot 1": [{ args: ["volume-snapshot"] }],
-  "contracts 1": [{ args: ["contracts", "check", "--rpc-url", "http://127.0.0.1:1"] }],
-  "stack 1": [{ args: ["stack", "--once", "--state-dir", "/dev/null/state"] }],
-  "config dump 0": [
-    { args: ["config", "dump", "devnet"] },
-    { args: ["config", "dump", "sidecar", "--json", "--changed"] },
-  ],
-  "config dump 1": [{ args: ["config", "dump", "facilitator"] }, { args: ["config", "dump", "sidcar"] }],
-  "completion 0": (["bash", "zsh", "fish"] as const).map((shell) => ({ args: ["completion", shell] })),
-  "completion 1": [{ args: ["completion", "tcsh"] }],
+  "adopt 1": ["adopt --yes --state-directory none.conf"],
+  "resume 1": ["resume --state-directory none.conf"],
+  "restart 1": ["restart --yes --state-directory none.conf"],
+  "restore 1": ["restore"],
+  "volume-snapshot 1": ["volume-snapshot"],
+  "contracts 1": [`contracts check --rpc-url ${nobody}`],
+  "stack 1": ["stack --once --state-dir /dev/null/state"],
+  "config dump 0": ["config dump devnet", "config dump sidecar --json --changed"],
+  "config dump 1": ["config dump facilitator", "config dump sidcar"],
+  "completion 0": ["bash", "zsh", "fish"].map((shell) => `completion ${shell}`),
+  "completion 1": ["completion tcsh"],
   "status 1": [
-    { args: ["status", "--url", "http://127.0.0.1:1"] },
-    { args: ["status", "--url", "node"] },
-    { args: ["status", "--targets", files.none] },
-    { args: ["status", "--page"] },
-    { args: ["status", "--page", "--targets", files.none] },
-    { args: ["status", "--page", "--targets", "http://127.0.0.1:1", "http://127.0.0.1:1"] },
-    { args: ["status", "--targets", "http://127.0.0.1:1", "--url", "http://127.0.0.1:1"] },
+    `status --url ${nobody}`,
+    "status --url node",
+    "status --targets none.conf",
+    "status --page",
+    "status --page --targets none.conf",
+    `status --page --targets ${nobody} ${nobody}`,
+    `status --targets ${nobody} --url ${nobody}`,
   ],
-  "upgrade 1": [{ args: ["upgrade", files.none, "--yes", "--state-directory", files.none] }, { args: ["upgrade"] }],
-  "ledger export 1": [{ args: ["ledger", "export"] }, { args: ["ledger", "export", "--from", "yesterday"] }],
-  "ledger refund 1": [
-    { args: ["ledger", "refund", "a-payment"] },
-    { args: ["ledger", "refund", "a-payment", "--amount", "0.5"] },
-  ],
-  "services 1": services.map((name) => ({ args: [name, "--settings", files.none] })),
+  "upgrade 1": ["upgrade none.conf --yes --state-directory none.conf", "upgrade"],
+  "ledger export 1": ["ledger export", "ledger export --from yesterday"],
+  "ledger refund 1": ["ledger refund a-payment", "ledger refund a-payment --amount 0.5"],
+  "services 1": services.map((name) => `${name} --settings none.conf`),
 };
 
 beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), "gatehouse-exit-"));
   for (const file of [files.bare, files.right]) await writeFile(join(directory, file), JSON.stringify(conf));
-  expect((await runGatehouse([...plan(files.right), "--write"], push, directory)).status).toBe(0);
+  expect((await runGatehouse(`${plan(files.right)} --write`.split(" "), push, directory)).status).toBe(0);
   const text = await readFile(join(directory, files.right), "utf8");
   await writeFile(join(directory, files.drifted), text.replace("storage_enable_cetina", "enable_pamir_cetina"));
 });
@@ -159,13 +150,11 @@ describe("docs/exit-codes.md", () => {
   });
 
   it.each(Object.entries(cases))("%s", async (row, all) => {
-    for (const { args, env } of isLong ? all : all.filter((_, at) => at === seed % all.length)) {
-      const { status, stdout, stderr } = await runGatehouse(args, env, directory);
-      expect([args, status, stdout + stderr]).toEqual([
-        args,
-        Number(row.split(" ").at(-1)),
-        expect.stringMatching(/./),
-      ]);
+    for (const each of isLong ? all : all.filter((_, at) => at === seed % all.length)) {
+      const [typed, environment] = typeof each === "string" ? [each] : each;
+      const { status, stdout, stderr } = await runGatehouse(typed.split(" "), environment, directory);
+      const expected = [typed, Number(row.split(" ").at(-1)), expect.stringMatching(/./)];
+      expect([typed, status, stdout + stderr]).toEqual(expected);
     }
   });
 });

@@ -1,12 +1,13 @@
 import { execFileSync, fork, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { createServer, type AddressInfo, type Socket } from "node:net";
+import { createServer, type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { until } from "#daemon/testing/until.ts";
 import { runGatehouse } from "../support/run-command.ts";
+import { startSilentServer } from "../support/silent-server.ts";
 import { gatehouseProgram } from "../support/programs/place.ts";
 
 const address = `0x${"aa".repeat(20)}`;
@@ -87,20 +88,16 @@ describe("gatehouse", () => {
 });
 
 describe("a service that can't start", () => {
-  it("exits 1 and names the missing key of the facilitator", async () => {
-    const { status, stderr } = await runGatehouse(["facilitator"]);
+  it.each([
+    [
+      "facilitator",
+      ["FACILITATOR_SIGNER_PRIVATE_KEY: missing; expected private keys of 64 hexadecimal digits each (0x"],
+    ],
+    ["resource-server", ["PAY_TO", "ROUTES_PATH", "TOKEN_ADDRESS"].map((name) => `RESOURCE_SERVER_${name}: missing;`)],
+  ])("exits 1 and names all that is missing: %s", async (service, missing) => {
+    const { status, stderr } = await runGatehouse([service]);
     expect(status).toBe(1);
-    expect(stderr).toContain(
-      "facilitator: GATEHOUSE_FACILITATOR_SIGNER_PRIVATE_KEY: missing; expected private keys of 64 hexadecimal digits each (0x optional), one a line",
-    );
-  });
-
-  it("exits 1 and names the missing recipient of the resource server, and all else that is missing", async () => {
-    const { status, stderr } = await runGatehouse(["resource-server"]);
-    expect(status).toBe(1);
-    expect(stderr).toContain("resource-server: GATEHOUSE_RESOURCE_SERVER_PAY_TO: missing;");
-    expect(stderr).toContain("resource-server: GATEHOUSE_RESOURCE_SERVER_ROUTES_PATH: missing;");
-    expect(stderr).toContain("resource-server: GATEHOUSE_RESOURCE_SERVER_TOKEN_ADDRESS: missing;");
+    for (const words of missing) expect(stderr).toContain(`${service}: GATEHOUSE_${words}`);
   });
 
   it("never shows a secret that it refuses", async () => {
@@ -185,10 +182,10 @@ describe("a command that has not requested signals", () => {
   ] as const)(
     "ends by itself on %s, as it must where it is the first process of a container",
     async (signal, status) => {
-      await using silent = await silentServer();
+      const silent = await startSilentServer();
       const child = spawn(
         process.execPath,
-        [gatehouseProgram, "pay", silent.url, "--max-amount", "1", "--asset", address],
+        [gatehouseProgram, "pay", `http://127.0.0.1:${silent.port}/`, "--max-amount", "1", "--asset", address],
         {
           env: { PATH: process.env["PATH"] ?? "", GATEHOUSE_PAY_SIGNER_PRIVATE_KEY: `0x${"11".repeat(32)}` },
           stdio: "ignore",
@@ -211,24 +208,6 @@ async function startedService() {
   });
   const [message] = (await once(child, "message")) as [{ urls: { upstream: string } }];
   return { child, url: message.urls.upstream };
-}
-
-async function silentServer() {
-  const { promise: asked, resolve } = Promise.withResolvers<void>();
-  const sockets: Socket[] = [];
-  const server = createServer((socket) => {
-    sockets.push(socket.on("error", () => socket.destroy()));
-    resolve();
-  }).listen(0, "127.0.0.1");
-  await once(server, "listening");
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,
-    asked,
-    [Symbol.asyncDispose]: async () => {
-      for (const socket of sockets) socket.destroy();
-      server.close();
-    },
-  };
 }
 
 describe("a running service", () => {

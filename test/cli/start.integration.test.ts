@@ -1,13 +1,13 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { createServer, type AddressInfo, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { expect, onTestFinished, test } from "vitest";
 import { nodeNeeded, findOldNode } from "../support/node/old-node.ts";
 import { runGatehouse } from "../support/run-command.ts";
+import { startSilentServer } from "../support/silent-server.ts";
 import { runToEnd } from "../support/service-process.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
 
@@ -27,22 +27,6 @@ test.skipIf(old === undefined)(
   },
 );
 
-/** A server that accepts connections and never responds, with the connections so far. */
-async function silent() {
-  const { promise: asked, resolve } = Promise.withResolvers<void>();
-  const sockets: Socket[] = [];
-  const server = createServer((socket) => {
-    sockets.push(socket.on("error", () => socket.destroy()));
-    resolve();
-  }).listen(0, "127.0.0.1");
-  await once(server, "listening");
-  onTestFinished(() => {
-    for (const socket of sockets) socket.destroy();
-    server.close();
-  });
-  return { port: (server.address() as AddressInfo).port, asked };
-}
-
 /** Settings of a facilitator whose node or database never responds. */
 function facilitatorEnv(ports: Readonly<{ node: number; postgres?: number }>): Record<string, string> {
   return {
@@ -58,7 +42,7 @@ function facilitatorEnv(ports: Readonly<{ node: number; postgres?: number }>): R
 }
 
 test("a start that waits for a node that never answers ends at its deadline, and names it", async () => {
-  const node = await silent();
+  const node = await startSilentServer();
   const { status, stderr } = await runToEnd("facilitator", facilitatorEnv({ node: node.port }), {
     "start.deadlineMs": 300,
   });
@@ -69,7 +53,7 @@ test("a start that waits for a node that never answers ends at its deadline, and
 });
 
 test("a start that waits for a PostgreSQL that never answers ends at its deadline, and names it without its password", async () => {
-  const [node, postgres] = [await silent(), await silent()];
+  const [node, postgres] = [await startSilentServer(), await startSilentServer()];
   const { status, stderr } = await runToEnd(
     "facilitator",
     facilitatorEnv({ node: node.port, postgres: postgres.port }),
@@ -83,7 +67,7 @@ test("a start that waits for a PostgreSQL that never answers ends at its deadlin
 });
 
 test("SIGTERM while a start waits ends it at once", async () => {
-  const node = await silent();
+  const node = await startSilentServer();
   const child = spawn(process.execPath, [program, "facilitator"], {
     env: { PATH: process.env["PATH"] ?? "", ...facilitatorEnv({ node: node.port }) },
     stdio: "ignore",

@@ -5,6 +5,7 @@ import {
   readdir,
   readFile,
   readlink,
+  rename,
   rm,
   stat,
   symlink,
@@ -29,6 +30,7 @@ import { isLong, seed } from "../support/run-size.ts";
 
 const program = findTestProgram("workspace-process.main.ts");
 const id = "2027-01-05";
+const hugeBytes = 8 * 2 ** 40;
 /**
  * Each kill takes a process, some forty in a row in a long run; otherwise one in five steps is tried, chosen by the
  * seed.
@@ -128,6 +130,24 @@ describe("the copy of a node's volume", () => {
     expect(await readFile(join(volume, "data/chain"), "utf8")).toBe("old blocks and more");
   });
 
+  test("stays out of room that is not there, and leaves nothing of itself", async ({ skip }) => {
+    const { clones } = await checkWorkspace(volume);
+    skip(clones, "a clone takes no room");
+    const path = join(volume, "data/zzz");
+    await writeFile(path, "");
+    await truncate(path, hugeBytes);
+    await expect(copyWorkspace(volume, id)).rejects.toThrow("can't be cloned, and of the");
+    expect(await readdir(join(volume, ".gatehouse-upgrade"))).toEqual([]);
+  });
+
+  test("is told apart from what was put aside", async () => {
+    await copyWorkspace(volume, id);
+    await mkdir(join(volume, ".gatehouse-upgrade/2027-01-04/aside"), { recursive: true });
+    const { leftovers, copies } = await checkWorkspace(volume);
+    expect(leftovers.toSorted()).toEqual(["2027-01-04", id]);
+    expect(copies).toEqual([id]);
+  });
+
   test("refuses to put back a copy that is not whole", async () => {
     const before = await live();
     await expect(rollBackWorkspace(volume, id)).rejects.toThrow("no complete copy");
@@ -176,6 +196,46 @@ describe("the copy of a node's volume", () => {
   );
 });
 
+const work = () => join(volume, ".gatehouse-upgrade", id);
+const files = async (directory: string) => {
+  const names = await readdir(directory, { recursive: true, withFileTypes: true });
+  const found = names.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
+  return (await Promise.all(found.map((path) => readFile(path, "utf8")))).toSorted();
+};
+/** A running node recreates a directory while it is being moved. */
+const write = async (text: string) => {
+  await mkdir(join(volume, "data/db"), { recursive: true });
+  await writeFile(join(volume, "data/db/log"), text);
+};
+
+describe("data that are put back", () => {
+  test("take the place of what a node has made while the new version's were put aside", async () => {
+    await write("before");
+    await copyWorkspace(volume, id);
+    await write("of the new version");
+    await mkdir(join(work(), "aside/data"), { recursive: true });
+    await rename(join(volume, "data/db"), join(work(), "aside/data/db"));
+    await write("of a node that was started");
+    await rollBackWorkspace(volume, id);
+    expect((await checkWorkspace(volume)).copies).toEqual([id]);
+    expect(await readFile(join(volume, "data/db/log"), "utf8")).toBe("before");
+    expect(await files(join(work(), "aside"))).toEqual(
+      expect.arrayContaining(["old blocks", "of a node that was started", "of the new version"]),
+    );
+  });
+
+  test("take the place of what a node has made while they were brought back", async () => {
+    await write("before");
+    await copyWorkspace(volume, id);
+    await rename(join(volume, "data"), join(volume, "gone"));
+    await write("of a node that was started");
+    await rename(join(work(), "copy"), join(work(), "restoring"));
+    await rollBackWorkspace(volume, id);
+    expect(await files(join(volume, "data"))).toEqual(expect.arrayContaining(["before", "old blocks"]));
+    expect(await files(join(work(), "aside/data"))).toEqual(["of a node that was started"]);
+  });
+});
+
 describe("a snapshot of a node's volume", () => {
   let snapshot: string;
 
@@ -207,7 +267,7 @@ describe("a snapshot of a node's volume", () => {
     await ruin(volume);
     const large = join(snapshot, "data/large");
     await writeFile(large, "");
-    await truncate(large, 2 ** 42);
+    await truncate(large, hugeBytes);
     await expect(restoreWorkspace(volume, snapshot)).rejects.toThrow("are free");
     expect(await readdir(join(volume, "data"))).not.toContain("extra");
     await rm(large);

@@ -11,7 +11,6 @@ export type ClusterObject = Readonly<{
   spec: unknown;
 }>;
 
-/** A change to an object: a merge patch, or the operations of a JSON patch. */
 export type ClusterPatch = Readonly<
   | { type: "merge"; change: object }
   | { type: "json"; change: readonly Readonly<{ op: string; path: string; value?: unknown }>[] }
@@ -86,7 +85,6 @@ export function createKubectlCluster(
     /** Requests the removal without waiting for it; no-op if the object was already removed. */
     remove: async (kind: ClusterKind, name: string): Promise<void> =>
       void (await run(["delete", kind, name, "--ignore-not-found", "--wait=false"])),
-    /** Reads the output of a pod's only container. */
     readLogs: (pod: string) => run(["logs", pod]),
     exec: (pod: string, container: string, command: readonly string[]) =>
       run(["exec", pod, "--container", container, "--", ...command]),

@@ -75,7 +75,6 @@ export function findWorkload(cluster: Cluster): Promise<Workload | undefined> {
   return cluster.find(workloadShape, "statefulset", names.workload);
 }
 
-/** Finds a pod, by default the node's. */
 export function findPod(cluster: Cluster, name: string = names.pod): Promise<Pod | undefined> {
   return cluster.find(podShape, "pod", name);
 }

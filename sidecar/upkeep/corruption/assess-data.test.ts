@@ -58,8 +58,16 @@ const up: DataCheck = {
   processes: [1],
 };
 
+const downAt = (change: Partial<DataCheck["place"]>): DataCheck => ({ ...down, place: { ...down.place, ...change } });
+const startsWith = (change: Partial<FailedStart>): readonly FailedStart[] => [
+  ended,
+  Object.assign({}, ended, change),
+  ended,
+];
 const behind: DataCheck = { ...up, isHealthy: false, height: 500, block: { kind: "gone" }, processes: [1] };
-const other: DataCheck = { ...up, block: { kind: "found", hash: "0x66" }, references: [{ kind: "found", hash }] };
+const forked = { kind: "found", hash: "0x66" } as const;
+const old = { kind: "found", hash } as const;
+const other: DataCheck = { ...up, block: forked, references: [old] };
 const gone: DataCheck = { ...other, block: { kind: "gone" } };
 
 const judge = (check: DataCheck, failedStarts: readonly FailedStart[] = [], more: Partial<DataEvidence> = {}) =>
@@ -121,34 +129,19 @@ const standing = [stood, stood, stood];
 test.each([
   ["too few starts", down, [ended, ended], "a temporary fault (2 of 3 consecutive starts failed in the same way)"],
   ["one that failed otherwise in between", down, [ended, ended, stood, ended], "(1 of 3 consecutive starts"],
-  ["a start with another node.conf", down, [ended, { ...ended, configHash: "edited" }, ended], "RollbackReady"],
-  [
-    "a start whose node.conf changed meanwhile",
-    down,
-    [ended, { ...ended, configHash: undefined }, ended],
-    "RollbackReady",
-  ],
+  ["a start with another node.conf", down, startsWith({ configHash: "edited" }), "RollbackReady"],
+  ["a start whose node.conf changed meanwhile", down, startsWith({ configHash: undefined }), "RollbackReady"],
   ["no node.conf that is known to be good", { ...down, healthyHash: undefined }, three, "RollbackReady"],
   ["another node.conf since", { ...down, configHash: "edited" }, three, "node.conf (not the verified version"],
-  [
-    "a process that was at work before it ended",
-    down,
-    [ended, { ...ended, afterMs: 300_000 }, ended],
-    "one start ran for 300.0 s",
-  ],
-  ["a lack of memory", down, [ended, { ...ended, lackedMemory: true }, ended], "lack of memory"],
+  ["a process that was at work before it ended", down, startsWith({ afterMs: 300_000 }), "one start ran for 300.0 s"],
+  ["a lack of memory", down, startsWith({ lackedMemory: true }), "lack of memory"],
   ["a process that still runs", { ...down, processes: [12] }, three, "a leftover node process (12,"],
-  ["a port that is taken", { ...down, place: { ...down.place, takenPorts: ["30303"] } }, three, "listens on 30303"],
-  [
-    "a full disk",
-    { ...down, place: { ...down.place, freeRatio: 0.01 } },
-    three,
-    "1.0 % of the data disk is free; health.diskFreeRatio requires 10 %",
-  ],
-  ["a disk that is gone", { ...down, place: { ...down.place, problem: "it is not there" } }, three, "it is not there"],
-  ["a key that is gone", { ...down, place: { ...down.place, missingKeys: ["/k"] } }, three, "missing key files (/k)"],
+  ["a port that is taken", downAt({ takenPorts: ["30303"] }), three, "listens on 30303"],
+  ["a full disk", downAt({ freeRatio: 0.01 }), three, "1.0 % of the data disk is free; health.diskFree"],
+  ["a disk that is gone", downAt({ problem: "it is not there" }), three, "it is not there"],
+  ["a key that is gone", downAt({ missingKeys: ["/k"] }), three, "missing key files (/k)"],
   ["other programs", { ...down, programs: "others" }, three, "changed binaries"],
-  ["another data directory", { ...down, place: { ...down.place, dataInode: 8 } }, three, "a replaced data directory"],
+  ["another data directory", downAt({ dataInode: 8 }), three, "a replaced data directory"],
   ["a stranded upgrade", { ...down, isStranded: true }, three, "the failed upgrade"],
   ["no peers", { ...behind, peers: 0 }, standing, "net_peerCount is 0"],
   ["peers that nobody knows", { ...behind, peers: undefined }, standing, "net_peerCount is unknown"],
@@ -162,20 +155,12 @@ test.each([
     [],
     "no reference returns that block",
   ],
-  [
-    "a chain that has another block, too",
-    { ...other, references: [{ kind: "found", hash: "0x66" }] },
-    [],
-    "has a different block there, too",
-  ],
+  ["a chain that has another block, too", { ...other, references: [forked] }, [], "has a different block there, too"],
   [
     "references that do not agree",
     {
       ...other,
-      references: [
-        { kind: "found", hash },
-        { kind: "found", hash: "0x66" },
-      ],
+      references: [old, forked],
     },
     [],
     "a different block there",

@@ -3,7 +3,6 @@ import type { ConditionReport } from "#status/condition.ts";
 import type { DataAssessment } from "./assess-data.ts";
 
 export type DataObservation = Readonly<{
-  /** Finding of the last check; undefined before the first check. */
   found?: DataAssessment | undefined;
   /** Undefined if the last check didn't fail. The next one comes at `againAtMs` (wall clock), absent until the failed one has ended. */
   failed?: Readonly<{ why: string; againAtMs?: number }> | undefined;
@@ -12,7 +11,6 @@ export type DataObservation = Readonly<{
 
 export type ObservedData = Observation<DataObservation>;
 
-/** Creates an empty observation. */
 export function observeData(onChange?: () => void): ObservedData {
   return createObservation<DataObservation>({}, onChange);
 }

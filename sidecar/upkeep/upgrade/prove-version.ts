@@ -21,7 +21,6 @@ import { findOtherFile, hashFiles, locateKeptPrograms } from "./program-files.ts
 import { findDataConcern, findHeightConcern, findVersionConcern, verifyNode } from "../../upgrade/verify-node.ts";
 import type { NodeRpc } from "../../upgrade/node-rpc.ts";
 
-/** Version to start and verify: the old or the new one. */
 export type UpgradeSide = "from" | "to";
 
 export type ProofDependencies = NodePowerDependencies &

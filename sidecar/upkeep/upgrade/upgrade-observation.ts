@@ -5,7 +5,6 @@ import { listStages, stageWords } from "../../upgrade/progress.ts";
 import { hostTouches, listUpgradeDirectories, type UpgradeRecord } from "../state/upgrade-record.ts";
 
 export type UpgradeObservation = Readonly<{
-  /** Current or last upgrade. */
   record: UpgradeRecord | undefined;
   /** Start time of an upgrade that was approved in this process, which means that no earlier sidecar started its first step. */
   agreedMs: number | undefined;

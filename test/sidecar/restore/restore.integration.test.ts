@@ -128,6 +128,14 @@ async function scratch() {
   return { directory, [Symbol.asyncDispose]: () => rm(directory, { recursive: true }) };
 }
 
+/** A place with the server of a snapshot, in a directory of its own. */
+async function placeSnapshot() {
+  const resources = new AsyncDisposableStack();
+  const { directory } = resources.use(await scratch());
+  const here = resources.use(await place(await snapshot(directory), directory));
+  return { ...here, [Symbol.asyncDispose]: () => resources.disposeAsync() };
+}
+
 const pack = { plain: (bytes: Buffer) => bytes, gzip: (bytes: Buffer) => gzipSync(bytes), zstd: zstdCompressSync };
 
 test.each(["plain", "gzip", "zstd"] as const)("fills an empty data directory from a %s archive, once", async (kind) => {
@@ -146,8 +154,7 @@ test.each(["plain", "gzip", "zstd"] as const)("fills an empty data directory fro
 });
 
 test("a program gets in one document what came of it; the log is elsewhere", async () => {
-  await using own = await scratch();
-  await using here = await place(await snapshot(own.directory), own.directory);
+  await using here = await placeSnapshot();
   const results = async () => {
     const { status, said, printed } = await here.runProgram({}, ["--json"]);
     expect([status, said]).toEqual([0, expect.stringContaining('"event.action"')]);
@@ -160,8 +167,7 @@ test("a program gets in one document what came of it; the log is elsewhere", asy
 });
 
 test("a run that is killed while it downloads is resumed where it ended", async () => {
-  await using own = await scratch();
-  await using here = await place(await snapshot(own.directory), own.directory);
+  await using here = await placeSnapshot();
   Object.assign(here.server.manner, { chunkBytes: 50_000, pauseMs: 20 });
   for (const [run, reached] of [200_000, 600_000].entries()) {
     const child = here.start();
@@ -203,21 +209,19 @@ test("a run that is killed at any instant leaves nothing by half, and the next o
 });
 
 test("a download that breaks off is resumed, or started over where the server has no ranges", async () => {
-  await using own = await scratch();
-  await using here = await place(await snapshot(own.directory), own.directory);
+  await using here = await placeSnapshot();
   Object.assign(here.server.manner, { chunkBytes: 100_000, breakAfter: 900_000, pauseMs: 1 });
   const broken = await here.run();
   expect(broken.status, broken.said).toBe(0);
   expect(here.server.seen.length).toBeGreaterThan(2);
-  await rm(join(own.directory, "workspace"), { recursive: true });
+  await rm(join(here.dataPath, ".."), { recursive: true });
   Object.assign(here.server.manner, { ranges: false });
   const vain = await here.run({}, { attempts: 3 });
   expect(vain).toMatchObject({ status: 1, said: expect.stringMatching(/3 times in a row; check the server/) });
 });
 
 test("a part of an archive that has changed meanwhile is not resumed", async () => {
-  await using own = await scratch();
-  await using here = await place(await snapshot(own.directory), own.directory);
+  await using here = await placeSnapshot();
   Object.assign(here.server.manner, { chunkBytes: 50_000, pauseMs: 20 });
   const child = here.start();
   await soon(async () => existsSync(here.part) && (await stat(here.part)).size >= 200_000);
@@ -228,8 +232,7 @@ test("a part of an archive that has changed meanwhile is not resumed", async () 
 });
 
 test("a stalled download is given up and resumed", async () => {
-  await using own = await scratch();
-  await using here = await place(await snapshot(own.directory), own.directory);
+  await using here = await placeSnapshot();
   Object.assign(here.server.manner, { chunkBytes: 1_000_000, pauseMs: 2_000 });
   const found = await here.run({}, { stallMs: 300 });
   expect(found.status, found.said).toBe(0);
@@ -247,8 +250,7 @@ test("another checksum unpacks nothing, and says what was found", async () => {
 });
 
 test("a data directory that holds anything is never touched", async () => {
-  await using own = await scratch();
-  await using here = await place(await snapshot(own.directory), own.directory);
+  await using here = await placeSnapshot();
   await mkdir(here.dataPath, { recursive: true });
   await writeFile(join(here.dataPath, "mine"), "1");
   expect(await here.run()).toMatchObject({
