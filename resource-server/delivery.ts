@@ -11,7 +11,6 @@ import type { SaleOutcome } from "./sale/sale-outcome.ts";
 /** Log lines about sales, limited because any client can cause rejected payments, and a buyer can request the same response any number of times. */
 export type SaleLog = ReturnType<typeof createSaleLog>;
 
-/** Builds the fields of a sale's log lines, which relate them to the lines of other services. */
 export function nameSale(route: string, { key }: Payment, trace: RequestTrace) {
   return { route, payment: namePayment(key), payer: key.payer, ...formatTraceInfo(trace) };
 }
@@ -61,10 +60,7 @@ export function createSaleLog(log: Logger) {
   };
 }
 
-/**
- * Follows a delivery until the whole response is written to the network, the connection is closed (possibly in favour of other clients), or
- * on timeout; buffers the response until then.
- */
+/** Buffers a response until it is written to the network, its connection is closed (possibly in favour of others), or on timeout. */
 export async function followDelivery(
   outcome: Extract<SaleOutcome, { kind: "sold" | "declined" }>,
   { outgoing, memory, facts }: Readonly<{ outgoing: ServerResponse; memory: ConnectionMemory; facts: SaleInfo }>,

@@ -4,10 +4,7 @@ const drainShare = 0.6;
 /** Share that follows for responses to cancelled requests; the rest is for closing. */
 const answerShare = 0.2;
 
-/**
- * Creates a signal that aborts some time after `stop`: in-flight requests get most of the shutdown grace period to complete. Cancelling is
- * safe: unsettled work is not charged, and the next start resumes settlements.
- */
+/** Creates a signal that aborts some time after `stop`. Cancelling is safe: unsettled work is not charged, settlements are resumed. */
 export function createDrainSignal(stop: AbortSignal, graceMs: number): AbortSignal {
   const controller = new AbortController();
   stop.addEventListener(

@@ -9,18 +9,14 @@ import { readHeader } from "#daemon/http/request-trace.ts";
 /** Sends a request and reads its whole response. Redirects are not followed. Rejects with the system's error. */
 export type HttpClient = (request: OutgoingRequest) => Promise<IncomingResponse>;
 
-/** A request, and the limits of its response. */
 export type OutgoingRequest = Readonly<{
-  /** Scheme, host and port. */
   origin: string;
-  /** Path with query. */
   path: string;
   method: string;
   headers: Readonly<Record<string, string>>;
   body?: string | Uint8Array<ArrayBuffer> | undefined;
   /** Time limit for the whole response; rejects with a `TimeoutError` afterwards. */
   timeoutMs: number;
-  /** Rejects with a {@link BodyTooLargeError} for a larger body. */
   limitBytes: number;
   /** Returns whether to read the body. If not, the connection is closed, and the body is empty. Default: always. */
   isWanted?: (head: ResponseHead) => boolean;
@@ -28,7 +24,6 @@ export type OutgoingRequest = Readonly<{
   hold?: (bytes: number) => void;
 }>;
 
-/** Status and headers of a response, by name in lower case. */
 export type ResponseHead = Readonly<{ status: number; headers: IncomingHttpHeaders }>;
 
 export type IncomingResponse = ResponseHead & Readonly<{ body: Uint8Array<ArrayBuffer> }>;
@@ -69,7 +64,6 @@ async function loadAgent(): Promise<Agent> {
 /** The limit of the whole response replaces undici's timeouts. */
 const noTimeouts = { headersTimeout: 0, bodyTimeout: 0 } as const;
 
-/** Receives the response to one request. */
 class Exchange implements Dispatcher.DispatchHandler {
   readonly #request: OutgoingRequest;
   readonly #settle = Promise.withResolvers<IncomingResponse>();

@@ -114,7 +114,6 @@ async function start(settings: ResourceServerSettings, context: ServiceContext) 
   return { urls, announced: { url: operations.url } };
 }
 
-/** Creates the work of a paid request, by what its route sells. */
 function createWork(upstream: ReturnType<typeof createUpstream>, issuer: TokenIssuer | undefined) {
   return async (request: PaidRequest, payer: string): Promise<UpstreamResult> => {
     const { token } = request.route;
@@ -147,7 +146,6 @@ export function deriveResponseBounds(
   };
 }
 
-/** Builds the options of the selling port, including the proxies in front of it. */
 function buildSellingPort(
   { host, port, requestTimeoutMs, proxyProtocol }: ResourceServerSettings["listen"],
   { isTrusted }: ClientAddress,

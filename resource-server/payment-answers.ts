@@ -12,7 +12,7 @@ export type Answer = Readonly<{
   body: string | Uint8Array<ArrayBuffer> | null;
 }>;
 
-/** Seconds until a client may retry: about one block interval; the typical recovery time of a database, facilitator or node. */
+/** Seconds until a retry: about one block interval; the typical recovery time of a database, facilitator or node. */
 const soon = "1";
 const afterRecovery = "3";
 
@@ -76,10 +76,7 @@ export function respondWithoutOffer(outcome: Exclude<SaleOutcome, { kind: "inval
   }
 }
 
-/**
- * Responds to any outcome, for a route with its URL. If the route is no longer sold, `unsold` (404) replaces 402 and the 409 for another
- * request; PAYMENT-RESPONSE stays.
- */
+/** Responds to any outcome. Without a route that is sold, `unsold` (404) replaces 402 and the 409 for another request. */
 export function respondToSale(
   outcome: SaleOutcome,
   offer: Readonly<{ route: Route; url: string }> | undefined,
@@ -94,7 +91,6 @@ export function respondToSale(
   return { ...gone, headers: { ...gone.headers, "PAYMENT-RESPONSE": encodeHeader(settlement) } };
 }
 
-/** Responds to a request that names no route; `allowed` lists the methods of its path. */
 export function respondNoRoute(method: string, path: string, allowed: readonly string[]): Answer {
   if (allowed.length > 0)
     return respondJson(405, `this path supports ${allowed.join(", ")}`, { Allow: allowed.join(", ") });
@@ -109,10 +105,7 @@ export function respondUnsettled(): Answer {
   });
 }
 
-/**
- * Requests payment: 402 with every offer of the route. `error` is the reason, as an SDK reason code or as text; a facilitator's message is
- * about the received payment.
- */
+/** Requests payment: 402 with every offer. `error` is an SDK reason or text; a facilitator's message is about the received payment. */
 export function requirePayment(
   route: Route,
   url: string,
@@ -145,13 +138,9 @@ export function requirePayment(
 /** Returns the response to a request without a payment; `url` is its absolute URL. */
 export type RememberedOffers = ReturnType<typeof rememberOffers>;
 
-/** Max responses cached per route: clients choose the URL in a response. */
 const rememberedMax = 256;
 
-/**
- * Creates the requests for payment, and caches them until their route changes: encoding one costs more than the rest of
- * its request.
- */
+/** Creates the requests for payment, and caches them until their route changes: encoding one costs more than the rest of its request. */
 export function rememberOffers({ publicUrl }: Readonly<{ publicUrl: string | undefined }>) {
   const byRoute = new WeakMap<Route, Map<string, Answer>>();
   return (
@@ -216,10 +205,9 @@ function answerBody(status: number, body: object, headers: Readonly<Record<strin
  */
 export function formatSpendControls(offers: readonly PaymentRequirements[]) {
   const byAsset = Map.groupBy(offers, ({ network, asset }) => `${network} ${asset}`);
-  const assets = [...byAsset.values()].flatMap((some) => {
-    const [dearest] = some.toSorted((one, other) => (BigInt(one.amount) < BigInt(other.amount) ? 1 : -1));
-    return dearest === undefined ? [] : [dearest];
-  });
+  const assets = [...byAsset.values()].map((some) =>
+    some.reduce((one, other) => (BigInt(one.amount) < BigInt(other.amount) ? other : one)),
+  );
   if (assets.length === 0) return undefined;
   const typescript = assets.map(({ network, asset, amount }) => ({ network, asset, maxAmountPerPayment: amount }));
   const python = assets.map(({ network, asset, amount }) => ({ network, asset, max_amount_per_payment: amount }));

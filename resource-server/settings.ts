@@ -22,7 +22,6 @@ import {
 import { z } from "zod";
 import { fixed } from "#daemon/settings/fixed.ts";
 
-/** Settings that most deployments set. */
 const usual = ["facilitator.url", "chain.id", "publicUrl", "listen.port"];
 
 /**
@@ -73,7 +72,6 @@ export const resourceServerSettings = defineSettings(
         .optional()
         .describe("API key for the facilitator, if it requires one (its setting `apiKeys`)")
         .meta({ expected: "a key of 16 to 256 visible characters without a comma" }),
-      /** Verification timeout. */
       verifyTimeoutMs: fixed(10_000),
       /** How long a request waits for its settlement. */
       settleTimeoutMs: fixed(60_000),
@@ -177,5 +175,4 @@ export const resourceServerSettings = defineSettings(
   { auditLog: auditLogReplacement },
 );
 
-/** Parsed {@link resourceServerSettings}. */
 export type ResourceServerSettings = z.output<typeof resourceServerSettings.schema>;

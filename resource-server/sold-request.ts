@@ -24,24 +24,18 @@ import { noOffer } from "./sale/sale.ts";
 import type { Sales } from "./sale/sales.ts";
 import type { PaidRequest, UpstreamResult } from "./upstream/upstream.ts";
 
-/** The parts of a seller that serve requests, and its limits. */
 export type SellingParts = Readonly<{
   find: FindOfferedRoute;
   sales: Sales;
-  /** Returns whether none of the current offers could be settled now. */
   settlesNothing: () => boolean;
-  /** Performs the work of a request paid by this account. */
   work: (request: PaidRequest, payer: string) => Promise<UpstreamResult>;
   /** Memory budget for buffered requests until they are processed, and for responses until their clients have received them. */
   memory: MemoryBudget;
-  /** Determines the client address of a request. */
   client: ClientAddress;
   metrics: PaymentMetrics;
   log: Logger;
   publicUrl: string | undefined;
-  /** Max size of a request body. */
   bodyLimitBytes: number;
-  /** Max time for a client to receive a purchased response. */
   deliveryTimeoutMs: number;
 }>;
 
@@ -52,16 +46,12 @@ export type SoldRequest = Readonly<{
   /** Method to pay for: GET for a HEAD request. */
   method: Route["method"];
   path: string;
-  /** Absolute URL, from its Host header. */
   url: string;
-  /** The requested route, as offered on arrival. */
   offered: OfferedRoute | undefined;
   trace: RequestTrace;
-  /** Builds the response to a request that matches no route. */
   answerUnsold: () => Answer;
 }>;
 
-/** Sells, or requests payment. */
 export type ServeSold = (request: SoldRequest) => Answer | Promise<Answer>;
 
 type Selling = SellingParts & Readonly<{ lines: SaleLog; offers: RememberedOffers }>;

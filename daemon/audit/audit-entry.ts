@@ -18,14 +18,12 @@ export const auditActions = {
 
 export type AuditAction = keyof typeof auditActions;
 
-/** An audited change. */
 export type AuditEntry = Readonly<{
   action: AuditAction;
   /** `unknown` if another log line reports the outcome. */
   outcome: "success" | "failure" | "unknown";
   /** Actor: a user, an account or a service. */
   by: string;
-  /** A sentence describing the change. */
   message: string;
   reason?: string | undefined;
   /** The affected payment, as identified in the ledgers. */

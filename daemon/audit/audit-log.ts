@@ -1,7 +1,6 @@
 import type { Logger } from "../log/log.ts";
 import type { AuditEntry } from "./audit-entry.ts";
 
-/** Records changes to money and to a node. */
 export type AuditLog = Readonly<{ add: (entry: AuditEntry) => void }>;
 
 /** Creates an audit log that writes `change-made` events to the service's own log, at any log level except `silent`. */

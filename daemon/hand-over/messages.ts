@@ -1,11 +1,8 @@
-/** Lifecycle steps of a service process, in order. */
 export type ServiceStep = "prepared" | "ready" | "yielded";
 
-/** Messages from a service process to its supervisor. */
 export type ServiceMessage =
   /** The process's settings are valid; it waits for permission to proceed. */
   | Readonly<{ type: "prepared" }>
-  /** The process accepts requests. */
   | Readonly<{ type: "ready"; urls: Readonly<Record<string, string>> }>
   /** The process has released all exclusive resources. */
   | Readonly<{ type: "yielded" }>
@@ -14,9 +11,7 @@ export type ServiceMessage =
   /** The process listens on the inherited sockets of this name. */
   | Readonly<{ type: "uses"; name: string }>;
 
-/** Messages from the supervisor to a service process. */
 export type HandOverMessage =
-  /** A listening socket, attached to the message. */
   | Readonly<{ type: "socket"; name: string }>
   | Readonly<{ type: "proceed" }>
   | Readonly<{ type: "serving" }>
@@ -28,7 +23,6 @@ export type HandOverMessage =
 /** The active settings, identified by their file's hash. */
 export type SettingsInForce = Readonly<{
   path: string;
-  /** SHA-256 of the active text, in hexadecimal. */
   sha256: string;
   /** Problem with the file's current text; absent if that text is active. */
   refused?: string | undefined;

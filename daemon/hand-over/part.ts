@@ -3,7 +3,6 @@ import { waitForAbort } from "../process/stop-signal.ts";
 import { handOverVariable, type HandOverMessage, type ServiceMessage, type SettingsInForce } from "./messages.ts";
 import { setSocketExchange, type SocketHandle } from "./socket-exchange.ts";
 
-/** A service process's side of hot restarts. */
 export type HandOverPart = Readonly<{
   /** Reports that the settings are valid, and waits for permission to start; resolves early when the signal aborts. */
   turn: (signal: AbortSignal) => Promise<void>;

@@ -6,22 +6,18 @@ import { pause } from "../time.ts";
 import { handOverVariable, type HandOverMessage, type ServiceMessage, type ServiceStep } from "./messages.ts";
 import type { SocketHandle } from "./socket-exchange.ts";
 
-/** Listening sockets by listener name. */
 export type HeldSockets = ReadonlyMap<string, readonly SocketHandle[]>;
 
-/** A process of a service. */
 export type ServiceProcess = Readonly<{
   /** Resolves to true once the process reaches the step, to false if it exits first. */
   reached: (step: ServiceStep) => Promise<boolean>;
   /** Resolves to the exit status, or to null if a signal killed the process. */
   ended: Promise<number | null>;
-  /** The URLs that the process reported. */
   urls: () => Readonly<Record<string, string>>;
   /** The sockets that the process listens on, both inherited and its own. */
   listensOn: (given: HeldSockets) => HeldSockets;
   send: (message: HandOverMessage, handle?: SocketHandle) => void;
   signal: (name: NodeJS.Signals) => void;
-  /** The tail of the process's standard error. */
   lastWords: () => string;
 }>;
 

@@ -3,20 +3,17 @@ import { stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import { readRegularFile, explainUnreadable } from "../files/regular-file.ts";
 
-/** A snapshot of a settings file and its secret files. */
 export type SettingsSource = Readonly<{
   /** Differs between snapshots whose content differs. */
   stamp: string;
   /** The settings file's text; empty if it can't be read, in which case a start with it fails and reports the reason. */
   text: string;
-  /** SHA-256 of the text, in hexadecimal. */
   sha256: string;
 }>;
 
 /** Max size of each of these files; settings take some KiB. */
 const settingsFileBytes = 4_194_304;
 
-/** The environment variables that specify a service's secret files. */
 const secretFile = /^GATEHOUSE_\w+_FILE$/;
 
 /** Lists the files that a service reads its settings from: the settings file, and the secret files specified by the environment. */
@@ -33,10 +30,7 @@ export async function checkFiles(paths: readonly string[]): Promise<string> {
   return (await Promise.all(looks)).join("\n");
 }
 
-/**
- * Number of consecutive checks that must find the files unchanged, if all files are in one directory and if they are in several. Files in
- * several directories are deployed one by one.
- */
+/** Consecutive checks that must find the files unchanged; more if they are in several directories, which are deployed one by one. */
 const looksAlone = 2;
 const looksApart = 11;
 

@@ -1,14 +1,9 @@
-/**
- * A listening socket of the operating system, as Node passes it between processes. As long as a process holds the socket, connections wait
- * in its queue and none is refused.
- */
+/** A listening socket as Node passes it between processes; connections wait in its queue as long as a process holds it. */
 export type SocketHandle = Readonly<{ close: () => void }>;
 
-/** Exchange of listening sockets between a process, its predecessor and its successor. */
 export type SocketExchange = Readonly<{
   /** Returns the inherited sockets of that name, once. */
   acquire: (name: string) => readonly SocketHandle[];
-  /** Passes a socket on to the next process. */
   offer: (name: string, handle: SocketHandle) => void;
   /** Whether another process listens on this process's sockets, or is about to do so. */
   isHandedOver: () => boolean;

@@ -12,7 +12,6 @@ import {
   type SettingsSource,
 } from "./settings-source.ts";
 
-/** A supervised service, and the path of its settings file. */
 export type SupervisedService = Readonly<{
   service: string;
   settingsPath: string;
@@ -21,7 +20,6 @@ export type SupervisedService = Readonly<{
   servesOn: boolean;
 }>;
 
-/** Interval between checks of the files. */
 const checkIntervalMs = 500;
 
 /** Longer than any `shutdown.graceMs` and any request: a process that hangs longer would hang forever. */
@@ -33,7 +31,6 @@ const triesMax = 3;
 /** Backoff between attempts to replace a process that serves without the resources it released. */
 const tryAgain = { initialMs: 1_000, maxMs: 10_000 } as const;
 
-/** The serving process, its settings and its sockets. */
 type InForce = Readonly<{ process: ServiceProcess; source: SettingsSource; sockets: HeldSockets }>;
 
 /**
@@ -95,7 +92,6 @@ class Supervisor {
     }
   }
 
-  /** Signals all processes to stop. */
   stop(): void {
     for (const one of [...this.#staying, ...this.#leaving.keys()]) one.signal("SIGTERM");
   }
@@ -104,7 +100,6 @@ class Supervisor {
     for (const one of this.#staying) one.signal(signal);
   }
 
-  /** Waits until every process has exited. */
   async end(): Promise<void> {
     if (!this.#stopping.aborted) this.stop();
     for (const one of this.#staying) this.#expectEnd(one);
@@ -211,10 +206,7 @@ class Supervisor {
     void gone.then(() => this.#leaving.delete(one));
   }
 
-  /**
-   * Writes settings that are no longer in their own file to another file, and returns that file's path. The settings contain no secret,
-   * because settings files must not.
-   */
+  /** Writes settings that are no longer in their own file to another one, and returns its path. Settings files contain no secret. */
   async #copyOf({ text }: SettingsSource): Promise<string> {
     this.#copies ??= await mkdtemp(join(tmpdir(), "gatehouse-settings-"));
     const path = join(this.#copies, "settings.json5");

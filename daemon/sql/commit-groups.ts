@@ -3,11 +3,9 @@ import { StoreError } from "./store.ts";
 
 export type CommitGroupsDependencies = Readonly<{
   database: Pick<DatabaseSync, "exec" | "isTransaction">;
-  /** Flushes everything committed so far to disk. */
   flush: () => Promise<void>;
   /** Runs a statement, and converts its error to one that a store throws. */
   runQuery: <T>(work: () => T) => T;
-  /** Resolves in the event loop's next turn. */
   nextTurn?: () => Promise<void>;
 }>;
 
@@ -31,7 +29,6 @@ export class CommitGroups {
   #writers: Writer[] = [];
   #waiters: Waiter[] = [];
   #isRunning = false;
-  /** The group whose transaction is open. */
   #open: Promise<readonly Waiter[]> | undefined;
   #commits = 0;
   #flushedCommits = 0;
@@ -41,10 +38,7 @@ export class CommitGroups {
     this.#dependencies = { nextTurn: () => new Promise((resolve) => void setImmediate(resolve)), ...dependencies };
   }
 
-  /**
-   * Runs a single statement in the next group, and resolves once its commit is on disk. With `isUnsynced`, resolves once the commit is
-   * visible; it is flushed with another writer's.
-   */
+  /** Runs a statement in the next group; resolves once its commit is on disk, or with `isUnsynced` once it is visible. */
   write<T>(statement: () => T, { isUnsynced = false }: Readonly<{ isUnsynced?: boolean }> = {}): Promise<T> {
     return this.#add(statement, isUnsynced);
   }

@@ -2,7 +2,6 @@ import type { ClientBase } from "pg";
 import type { Migrations } from "./sqlite.ts";
 import { StartupError } from "../process/startup-error.ts";
 
-/** Schema of the database, and its migrations. */
 type MigrationOptions = Readonly<{ schema: string; migrations: Migrations; setting: string }>;
 
 /** Version 13 was the oldest maintained version at the time of writing. */

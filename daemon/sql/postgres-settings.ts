@@ -13,11 +13,8 @@ export const postgresSettings = {
   url: secret(postgresUrl)
     .optional()
     .describe("PostgreSQL database shared by replicas, instead of the SQLite file; required for two or more replicas"),
-  /** Max PostgreSQL connections per process. */
   poolSize: fixed(10),
-  /** Timeout for acquiring a PostgreSQL connection. */
   connectTimeoutMs: fixed(5_000),
-  /** Timeout for one PostgreSQL statement. */
   statementTimeoutMs: fixed(5_000),
 };
 

@@ -19,7 +19,6 @@ export type PostgresStoreOptions = Omit<PostgresSettings, "url"> &
     /** Name of the PostgreSQL schema that contains the tables; one per service, so that services can share a database. */
     schema: string;
     migrations: Migrations;
-    /** The setting that contains the URL, for messages. */
     setting: string;
   }>;
 

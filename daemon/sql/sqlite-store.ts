@@ -105,10 +105,8 @@ function runQuery<T>(work: () => T): T {
   }
 }
 
-/** Whether a statement writes nothing. */
 const isReading = /^\s*SELECT\b/i;
 
-/** Creates the statements of a database, each compiled once. */
 export function createStatements(database: DatabaseSync) {
   const prepared = new Map<string, StatementSync>();
   const prepareOnce = (text: string): StatementSync => {

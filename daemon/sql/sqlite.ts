@@ -7,7 +7,6 @@ import { restrictToOwner } from "../files/atomic-file.ts";
 /** Schema changes in order; each runs once, in its own transaction. Append only. */
 export type Migrations = readonly string[];
 
-/** Time that a statement waits for a file locked by another connection. */
 const lockWaitMs = 5_000;
 
 /**
@@ -75,33 +74,19 @@ class DamagedDatabase extends Error {
   readonly errcode = 11;
 }
 
-/** Kinds of failure by SQLite's primary result code (sqlite.org, "Result Codes"). */
-const byResultCode: Readonly<Record<number, "unwritable" | "damaged" | "full">> = {
-  3: "unwritable",
-  8: "unwritable",
-  10: "full",
-  11: "damaged",
-  13: "full",
-  14: "unwritable",
-  26: "damaged",
-};
-
-const bySystemCode: Readonly<Record<string, "unwritable" | "full">> = {
-  EACCES: "unwritable",
-  EPERM: "unwritable",
-  EROFS: "unwritable",
-  EEXIST: "unwritable",
-  ENOTDIR: "unwritable",
-  ENOSPC: "full",
-  EDQUOT: "full",
-};
+/** Kinds of failure by SQLite's primary result code (sqlite.org, "Result Codes") or the system's error code. */
+const kindByCode: Readonly<Record<string, "unwritable" | "full" | "damaged">> = Object.fromEntries([
+  ...[3, 8, 14, "EACCES", "EPERM", "EROFS", "EEXIST", "ENOTDIR"].map((code) => [code, "unwritable"]),
+  ...[10, 13, "ENOSPC", "EDQUOT"].map((code) => [code, "full"]),
+  ...[11, 26].map((code) => [code, "damaged"]),
+]);
 
 /** Explains in one line why a database file can't be used at startup. Returns any other error unchanged. */
 function explainStartFailure(error: unknown, path: string, setting: string | undefined): unknown {
   if (error instanceof StartupError || !(error instanceof Error)) return error;
   const { errcode, code = "" } = error as Error & Readonly<{ errcode?: number; code?: string }>;
   // Extended result codes contain the primary one in their lowest byte.
-  const kind = errcode === undefined ? bySystemCode[code] : byResultCode[errcode & 0xff];
+  const kind = kindByCode[errcode === undefined ? code : errcode & 0xff];
   if (kind === undefined) return error;
   const elsewhere = setting === undefined ? "change its path" : `set ${setting} to another path`;
   const why = errcode === undefined ? code : error.message;

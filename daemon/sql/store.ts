@@ -1,7 +1,6 @@
 /** Value of a statement's parameter or a column. Integers stay below 2^53; anything larger is decimal text. */
 export type SqlValue = string | number | null | Uint8Array;
 
-/** A row, by column name. */
 export type SqlRow = Readonly<Record<string, unknown>>;
 
 /** Runs statements. Parameters are written `$1`, `$2`, …; statements for both kinds of database use only syntax shared by SQLite and PostgreSQL. */
@@ -11,17 +10,11 @@ export type SqlConnection = Readonly<{
   change: (text: string, parameters?: readonly SqlValue[]) => Promise<number>;
 }>;
 
-/**
- * A durable database: a write is on disk when its promise resolves. Any method may throw `StoreError` when the database is unavailable; a
- * violated constraint or a faulty statement throws the driver's own error.
- */
+/** A write is on disk when its promise resolves. Throws `StoreError` when unavailable, the driver's error for faulty statements. */
 export type SqlStore = AsyncDisposable &
   SqlConnection &
   Readonly<{
-    /**
-     * Runs a statement whose loss in a power failure does no harm, and returns the number of rows written. The write is visible to all
-     * processes when the promise resolves, and is on disk with the next write of another kind.
-     */
+    /** Runs a statement whose loss in a power failure does no harm: visible when the promise resolves, on disk with the next other write. */
     changeUnsynced: SqlConnection["change"];
     /** Runs all statements of `work` or none. May run `work` again when the database requests it (a serialization failure), so it must only run statements. */
     transaction: <T>(work: (connection: SqlConnection) => Promise<T>) => Promise<T>;

@@ -8,11 +8,9 @@ type Authorized = Pick<ChannelConfig, "receiverAuthorizer">;
 
 /** Keys of a seller that authorize claims and refunds of its channels (specification, "Receiver authorizer"). They hold no funds. */
 export type ChannelAuthorizer = Readonly<{
-  /** Authorizer of new channels. */
   address: Hex;
   /** Returns whether the key of a channel is configured. A channel's authorizer never changes, so old channels need the old key after a rotation. */
   hasKey: (config: Authorized) => boolean;
-  /** Signs claims of channels with the same authorizer. */
   signClaims: (claims: readonly Claim[], chainId: number) => Promise<Hex>;
   signRefund: (
     channel: Readonly<{ id: Hex; config: Authorized }>,

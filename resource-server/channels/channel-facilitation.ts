@@ -6,10 +6,7 @@ import { settleChannelPayment, type Settle } from "./channel-settlement.ts";
 import { readChannelPayment, type ChannelParts } from "./channel-terms.ts";
 import { verifyChannelPayment } from "./channel-verdict.ts";
 
-/**
- * Adds payment through channels (scheme `batch-settlement`) to a facilitation: vouchers are verified and charged here, everything else by
- * the given facilitation. Its methods may also throw `StoreError`.
- */
+/** Adds payment through channels: vouchers are verified and charged here, all else by `facilitation`. May also throw `StoreError`. */
 export function facilitateChannels(facilitation: Facilitation, parts: ChannelParts): Facilitation {
   const { authorizer, withdrawDelaySeconds: withdrawDelay } = parts;
   const terms = { receiverAuthorizer: authorizer.address, withdrawDelay };

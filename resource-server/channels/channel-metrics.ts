@@ -1,13 +1,10 @@
 import type { SettleResponse } from "@x402/core/types";
 import { Counter, Gauge, type Registry } from "prom-client";
 
-/** Metrics of a seller's channels. Labels are networks and tokens of the offers, and outcomes of the code. */
 export type ChannelMetrics = ReturnType<typeof createChannelMetrics>;
 
-/** Amount charged through channels and not yet claimed. */
 export type UnclaimedAmount = Readonly<{ network: string; token: string; amount: bigint }>;
 
-/** Adds the metrics of channels to a registry. */
 export function createChannelMetrics(registry: Registry) {
   const registers = [registry];
   const channels = new Gauge({
@@ -28,7 +25,6 @@ export function createChannelMetrics(registry: Registry) {
     registers,
   });
   return {
-    /** Counts the response to a claim; undefined if its outcome is unknown. */
     countClaim: (answer: SettleResponse | undefined): void =>
       claims.inc({ result: answer === undefined ? "unknown" : answer.success ? "claimed" : "rejected" }),
     /** Sets the number of channels, and the unclaimed amounts by network and token. */

@@ -16,7 +16,6 @@ import {
   type ChannelPayment,
 } from "./channel-terms.ts";
 
-/** Settles with the facilitator. */
 export type Settle = (payment: PresentedPayment, requirements: PaymentRequirements) => Promise<SettleResponse>;
 
 /**

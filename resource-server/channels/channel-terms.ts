@@ -18,7 +18,6 @@ export type ChannelParts = Readonly<{
   withdrawDelaySeconds: number;
 }>;
 
-/** Payment through a channel, and its required terms. */
 export type ChannelPayment<Read = BuyerPayload> = Readonly<{
   payment: PresentedPayment;
   read: Read;
@@ -33,23 +32,16 @@ export function readChannelPayment(payment: PresentedPayment, requirements: Paym
   return { payment, read, id: read.voucher.channelId.toLowerCase() as Hex, requirements };
 }
 
-/** Returns the state of a channel, and what its seller has charged. */
 export function formatCharged(id: Hex, state: ChannelState, charged: bigint): Record<string, unknown> {
   return { ...formatState(id, state), chargedCumulativeAmount: String(charged) };
 }
 
-/**
- * Returns the state that a channel's vouchers may rely on: without the amount that its last signed refund may still
- * take. Anyone may submit that refund until the chain counts it, whatever happened to ours.
- */
+/** Returns a channel's state without the amount of its last signed refund, which anyone may submit until the chain counts it. */
 export function deductRefund({ refund }: Pick<Channel, "refund">, state: ChannelState): ChannelState {
   return { ...state, balance: state.balance - readOpenRefund(refund, state) };
 }
 
-/**
- * Returns the last time, in Unix ms, for a claim before a payer withdraws a channel's balance: half of the delay is
- * reserved for it.
- */
+/** Returns the last time, in Unix ms, for a claim before a payer withdraws; half of the delay is reserved for it. */
 export function computeClaimableUntilMs(
   { withdrawRequestedAt }: Pick<ChannelState, "withdrawRequestedAt">,
   withdrawDelay: number,
@@ -67,7 +59,6 @@ export function readOpenRefund(refund: Channel["refund"], { refundNonce }: Pick<
 const integer = z.string().transform(BigInt);
 const signedRefund = z.object({ refundNonce: integer, amount: integer });
 
-/** Builds the seller's own request about a channel, or about channels with the same terms. */
 export function buildSellerRequest(
   payload: Record<string, unknown>,
   { network, config }: Pick<Channel, "network" | "config">,
@@ -78,7 +69,6 @@ export function buildSellerRequest(
   return { payment: { sent: { x402Version: 2, accepted: terms, payload } }, terms };
 }
 
-/** Formats claims for the wire. */
 export function formatClaims(claims: readonly Claim[]) {
   return claims.map(({ voucher: { channel, maxClaimableAmount: max }, signature, totalClaimed }) => ({
     voucher: { channel, maxClaimableAmount: String(max) },

@@ -67,7 +67,6 @@ export async function verifyChannelPayment(
   return isWithdrawn ? refuseVerdict(withdrawn, payer) : verdict;
 }
 
-/** Checks of a voucher that only a key can have signed. */
 const keysOnly = {
   isSigned: (_signed: unknown, recover: () => boolean) => recover(),
   checkWallet: async () => ({ reason: reason.voucherSignature, message: "no key signed the voucher." }),

@@ -14,13 +14,9 @@ import { buildSellerRequest, formatClaims, type ChannelParts } from "./channel-t
 export type ClaimParts = Pick<ChannelParts, "ledger" | "authorizer"> &
   Readonly<{ facilitation: Pick<Facilitation, "settle">; metrics: ChannelMetrics; log: Logger }>;
 
-/**
- * Max channels in one claim. One account of the facilitator must be able to pay the gas of the whole claim, and more channels would save little: the
- * transaction's base cost is only 3 % of a claim of 20.
- */
+/** Max channels in one claim: one account must be able to pay its gas, and more save little (the base cost is 3 % of a claim of 20). */
 const claimsMax = 20;
 
-/** Max claims in flight. */
 const parallelMax = 4;
 
 /** Max channels claimed separately per iteration, because their owners may slow each claim down. */
@@ -51,15 +47,11 @@ export async function claimAll(
   return claimed;
 }
 
-/** Returns the key of a channel's batch; channels with the same key can be claimed together. */
 function getBatchKey({ network, config: { receiver, token, receiverAuthorizer } }: Channel): string {
   return [network, receiver, token, receiverAuthorizer].join(" ").toLowerCase();
 }
 
-/**
- * Returns whether a channel is claimed separately: the chain rejected it before, or a contract wallet signs its vouchers. Such a wallet may
- * confirm a voucher and reject it when it is claimed, or use up all the gas of the claim.
- */
+/** Returns whether a channel is claimed separately: it was rejected before, or its contract wallet could reject or burn a whole claim. */
 function isClaimedSeparately({ config, isRejected }: Channel): boolean {
   return isRejected || config.payerAuthorizer === zeroAddress;
 }

@@ -8,7 +8,6 @@ import { computeClaimableUntilMs } from "./channel-terms.ts";
 
 export type ClaimLoopOptions = Readonly<{
   intervalMs: number;
-  /** Time within which charges are claimed. */
   claimWithinMs: number;
   /**
    * Time after which every node knows a claim. A node behind the others may report that nothing is left to transfer, or the
@@ -21,13 +20,11 @@ export type ClaimLoopOptions = Readonly<{
 
 export type ClaimLoopParts = ClaimParts & Readonly<{ clock: () => number; pause?: Pause }>;
 
-/** Max withdrawing channels per page. */
 const urgentMax = 1_000;
 
 /** Max delay before another attempt to transfer claimed amounts to the payee. */
 const settleBackoffMsMax = 3_600_000;
 
-/** Claimed channels of one payee and token. */
 type Payee = { channel: Channel; ids: Set<Channel["id"]>; isClaimedNow: boolean };
 
 /**
@@ -111,10 +108,7 @@ function addClaimed(payees: Map<string, Payee>, channel: Channel, isClaimedNow: 
   payees.set(name, payee);
 }
 
-/**
- * Transfers the claimed amounts of channels to their payee, and records that for claims recorded by `beforeMs`; returns
- * whether the transfer was rejected.
- */
+/** Transfers claimed amounts to their payee; marks those claimed by `beforeMs` as settled. Returns whether it was rejected. */
 async function settlePayee({ channel, ids }: Payee, beforeMs: number, parts: ClaimLoopParts): Promise<boolean> {
   const { ledger, log } = parts;
   const { receiver, token } = channel.config;
@@ -139,7 +133,6 @@ async function settlePayee({ channel, ids }: Payee, beforeMs: number, parts: Cla
   return false;
 }
 
-/** Creates the backoff of rejected payees, which doubles each time. */
 function createSettleBackoff(initialMs: number, clock: () => number) {
   const waiting = new Map<string, Readonly<{ untilMs: number; failures: number }>>();
   return {

@@ -15,7 +15,6 @@ import { claimChannels } from "./claim-loop.ts";
 /** Time for which one of the facilitator's nodes may be behind the others. */
 const nodeLagMs = 60_000;
 
-/** Setting that contains the channel keys. */
 const keySetting = toEnvironmentName(resourceServerSettings.service, ["channels", "privateKey"]);
 
 /**
@@ -57,11 +56,7 @@ export async function openChannels(
   };
 }
 
-/**
- * Requires the keys of all channels with unclaimed charges.
- *
- * @throws {StartupError} with the authorizer whose key is missing.
- */
+/** Requires the keys of all channels with unclaimed charges. @throws {StartupError} with the authorizer whose key is missing. */
 export async function requireKeys(
   ledger: Pick<ChannelLedger, "owed">,
   authorizer: Pick<ChannelAuthorizer, "hasKey">,

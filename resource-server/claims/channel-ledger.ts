@@ -15,22 +15,13 @@ export type Channel = Readonly<{
   id: Hex;
   network: PaymentRequirements["network"];
   config: ChannelConfig;
-  /** Total charged, by this seller's count. */
   charged: bigint;
-  /**
-   * Highest total that the chain reported although this ledger had not charged it; whether sales below it were charged
-   * is unknown.
-   */
+  /** Highest total that the chain reported although this ledger had not charged it; sales below it may be uncharged. */
   adopted: bigint;
-  /** Voucher of the last sale; undefined before the first. */
   voucher: Readonly<{ max: bigint; signature: Hex }> | undefined;
-  /** State on the chain, as read at `syncedAtMs`. */
   state: ChannelState;
   syncedAtMs: number;
-  /**
-   * Since when charges await their claim, or their transfer to the payee, in Unix ms; undefined if everything is
-   * transferred.
-   */
+  /** Since when charges await their claim or their transfer to the payee, in Unix ms; undefined if everything is transferred. */
   owedSinceMs: number | undefined;
   /** Number of consecutive rejected claims, the last of them at `owedSinceMs`. */
   rejectedClaims: number;
@@ -42,7 +33,6 @@ export type Channel = Readonly<{
 
 type OwedPage = Readonly<{ after?: Pick<Channel, "id" | "owedSinceMs"> | undefined; before?: number }>;
 
-/** One sale's charge: on top of `before`, with a voucher. */
 export type Charge = Readonly<{ before: bigint; amount: bigint; max: bigint; signature: Hex }>;
 
 const big = z.string().transform(BigInt);
@@ -87,10 +77,7 @@ const row = z
     }),
   );
 
-/**
- * Condition that decimal text without leading zeros is the larger number; also valid in PostgreSQL, whatever its
- * collation.
- */
+/** Condition that decimal text without leading zeros is the larger number; valid in PostgreSQL with any collation. */
 const isLarger = (text: string, other: string) =>
   `(length(${text}) > length(${other}) OR (length(${text}) = length(${other}) AND ${text} > ${other}))`;
 const isClaimedAbove = isLarger("excluded.claimed", "channels.charged");
@@ -127,7 +114,6 @@ const sql = {
 /** Channels of a seller; each write is on disk when its promise resolves, except `observe`. Throws `StoreError` as `ClaimLedger` does. */
 export type ChannelLedger = ReturnType<typeof createChannelLedger>;
 
-/** Creates the ledger of channels on a store that has the tables of `claim-schema.ts`. `clock` returns Unix ms. */
 export function createChannelLedger({
   store,
   clock,
@@ -165,23 +151,15 @@ export function createChannelLedger({
       const amounts = [before, before + amount, max].map(String);
       return (await store.change(sql.charge, [id, ...amounts, signature, clock()])) === 1;
     },
-    /** Stores the payload that refunds a channel before it is sent, so that a retry sends the same. */
     beginRefund: async (id: Hex, refund: Channel["refund"]) =>
       void (await store.change(sql.beginRefund, [id, JSON.stringify(refund)])),
-    /**
-     * Returns a page of the channels with charges that are not transferred to their payee, owed since before `before` (Unix ms), oldest
-     * first; `after` is the last channel of the previous page.
-     */
+    /** Returns a page of channels with charges not transferred to their payee, owed since before `before` (Unix ms), oldest first. */
     owed: (countMax: number, { after, before = Number.MAX_SAFE_INTEGER }: OwedPage = {}) =>
       list(sql.owed, [countMax, before, after?.owedSinceMs ?? -1, after?.id ?? ""]),
     /** Returns those of them whose payer is withdrawing, in the order of their possible withdrawals. */
     withdrawing: (countMax: number) => list(sql.withdrawing, [countMax]),
-    /** Counts all channels. */
     count: async () => Number((await store.rows(sql.count))[0]?.["channels"]),
-    /**
-     * Records that everything up to `total`, the whole charge at `atMs`, is claimed. If nothing was charged since, the
-     * channel counts as owed from now on, until the claimed amount is transferred.
-     */
+    /** Records that everything up to `total`, the charge at `atMs`, is claimed; without a later charge it is owed until transferred. */
     claimed: async (id: Hex, total: bigint, atMs: number) =>
       void (await store.change(sql.claimed, [id, String(total), atMs, clock()])),
     /** Records that the amounts claimed by `beforeMs` (Unix ms) of channels are transferred to their payee. */
@@ -195,7 +173,6 @@ export function createChannelLedger({
   };
 }
 
-/** Max channels per page of {@link listOwed}. */
 const pageMax = 1_000;
 
 /** Reads the channels owed since before `before` (Unix ms) page by page; the first page may be empty. */

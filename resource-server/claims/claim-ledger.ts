@@ -13,10 +13,7 @@ const countedMax = 100_000;
 /** Max claims or responses deleted in one statement: some 25 ms. */
 export const deletedMax = 500;
 
-/**
- * State transition of a claim that is in another state, or that another process took over because this one was cut off from the ledger for
- * too long. Nothing was changed; resending the same payment yields what it is owed.
- */
+/** The claim is in another state or belongs to another process. Nothing was changed; resending the payment yields what it is owed. */
 export class ClaimMovedError extends Error {
   override readonly name = "ClaimMovedError";
   readonly code = "claim_moved";
@@ -38,7 +35,6 @@ type WriteOptions = Readonly<{ isUnsynced?: boolean | undefined }>;
  */
 export type ClaimLedger = ReturnType<typeof createClaimLedger>;
 
-/** Creates the claim ledger on a store that has its tables. `clock` returns milliseconds since 1970. */
 export function createClaimLedger({
   store,
   owner,
@@ -59,7 +55,6 @@ export function createClaimLedger({
   return {
     find: async (key: ClaimKey): Promise<FoundClaim | undefined> =>
       (await store.rows(sql.find, listKeyValues(key))).map(readFoundClaim)[0],
-    /** Returns the key of a payer's claim with this identifier. */
     findIdentified: async (payer: string, identifier: string): Promise<ClaimKey | undefined> =>
       (await store.rows(sql.findIdentified, [payer, identifier])).map(parseClaimKey)[0],
     /**
@@ -75,7 +70,6 @@ export function createClaimLedger({
     /** Makes this process the owner of a claim that no live process owns; returns undefined if one owns it, or if it has nothing left to deliver. */
     acquire: async (key: ClaimKey): Promise<PaymentClaim | undefined> =>
       (await store.rows(sql.acquire, [...mine(key), owner.graceMs()])).map(parseClaim)[0],
-    /** Gives up ownership of the claim. */
     disown: async (key: ClaimKey) => void (await store.change(sql.disown, mine(key))),
     /** working → settling, with the upstream's response and the amount to settle. */
     settling: (key: ClaimKey, { status, headers, body }: SoldResponse, amount: string, by?: WriteOptions) =>
@@ -83,14 +77,12 @@ export function createClaimLedger({
     /** settling → settling, with the pending transaction. */
     pending: (key: ClaimKey, settlement: SettleResponse) =>
       move("pending", sql.pending, key, [JSON.stringify(settlement), clock()]),
-    /** settling → settled. */
     settled: (key: ClaimKey, settlement: SettleResponse, by?: WriteOptions) =>
       move("settled", sql.settled, key, [JSON.stringify(settlement), clock()], by),
     /** settled, delivered → delivered; deletes the signature and the owner. */
     delivered: (key: ClaimKey) => move("delivered", sql.delivered, key, [clock()], { isUnsynced: true }),
     /** working, settling → (none): nothing was charged. */
     release: (key: ClaimKey) => move("released", sql.release, key, []),
-    /** Returns claims owned by this process. */
     owned: async (countMax: number) =>
       (await store.rows(sql.owned, [owner.id, countMax])).map((row) => ({
         key: parseClaimKey(row),
@@ -105,19 +97,14 @@ export function createClaimLedger({
     /** Returns claims with an unknown settlement outcome that no other process owns, the longest untouched first. */
     unsettled: async (countMax: number) =>
       (await store.rows(sql.unsettled, [countMax, owner.graceMs()])).map(readFoundClaim),
-    /**
-     * Deletes responses that no process is delivering: those delivered {@link redeliveryMs} ago, of expired payments; or, oldest first,
-     * delivered ones, or ones not fetched before the payment expired. Returns the number deleted.
-     */
+    /** Deletes responses that no process delivers: of payments expired and delivered {@link redeliveryMs} ago, or the oldest of a state. */
     forgetResponses: (which: "expired" | "delivered" | "untaken", countMax = deletedMax) => {
       const nowSeconds = which === "delivered" ? Number.MAX_SAFE_INTEGER : Math.floor(clock() / 1_000);
       const beforeMs = which === "expired" ? clock() - redeliveryMs : Number.MAX_SAFE_INTEGER;
       const state = which === "untaken" ? "settled" : "delivered";
       return store.change(sql.forgetResponses, [state, nowSeconds, countMax, beforeMs]);
     },
-    /** Returns the size of all retained responses in bytes. */
     responseBytes: async () => Number((await store.rows(sql.responseBytes))[0]?.["bytes"] ?? 0),
-    /** Returns the payers whose retained responses exceed this number of bytes. */
     payersAbove: async (bytes: number): Promise<ReadonlySet<string>> =>
       new Set((await store.rows(sql.payersAbove, [bytes])).map((row) => String(row["payer"]))),
     /** Counts the claims by state, up to {@link countedMax} of each. */

@@ -20,10 +20,8 @@ const renewIntervalMs = 1_000;
 const lifeMs = 6_000;
 /** Exceeds any outage, so that all owners count as alive. */
 const graceAllMs = 1e14;
-/** Age at which the rows of exited processes are deleted. */
 const forgottenAfterMs = 86_400_000;
 
-/** Expiry of a sole owner's row: never. */
 const neverMs = Number.MAX_SAFE_INTEGER;
 
 /** Registers as the sole owner of a store that no other process can open: all earlier owners have exited. */

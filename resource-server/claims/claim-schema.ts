@@ -5,10 +5,7 @@ import type { ClaimKey, FoundClaim, PaymentClaim, SoldResponse } from "./payment
 
 type Types = Readonly<{ integer: "INTEGER" | "bigint"; bytes: "BLOB" | "bytea" }>;
 
-/**
- * `body` (the purchased response) and `payload` (with a signature) are retained only while needed. `owner` is the process that works on a
- * claim or delivers it; `claim_owner` lists the live processes.
- */
+/** `body` and `payload` (with a signature) are retained only while needed; `claim_owner` lists the live processes. */
 const createClaims = ({ integer, bytes }: Types, ownerColumn = "") => `CREATE TABLE claims (
      network TEXT NOT NULL,
      asset TEXT NOT NULL,
@@ -69,7 +66,6 @@ const addLater = ({ integer }: Types): Migrations => [
 const sqlite: Types = { integer: "INTEGER", bytes: "BLOB" };
 const postgres: Types = { integer: "bigint", bytes: "bytea" };
 
-/** SQLite tables of the ledger; append-only. */
 export const sqliteClaimMigrations: Migrations = [
   `${createClaims(sqlite)} STRICT; ${indexStates}`,
   `ALTER TABLE claims ADD COLUMN owner TEXT; ${createOwners(sqlite)} STRICT`,
@@ -105,7 +101,6 @@ const row = keyRow.extend({
   amount: z.string().nullable(),
 });
 
-/** Columns of table `claims` that {@link readFoundClaim} reads. */
 export const foundClaimColumns = `${Object.keys(row.shape).join(", ")},
   coalesce(length(body), 0) AS response_bytes, CASE WHEN status IS NULL THEN 0 ELSE 1 END AS has_response`;
 
@@ -116,19 +111,16 @@ const wholeRow = row.extend({
   body: z.instanceof(Uint8Array<ArrayBuffer>).nullable(),
 });
 
-/** Parses a claim's key from a row of table `claims`. */
 export function parseClaimKey(raw: unknown): ClaimKey {
   return keyRow.parse(raw);
 }
 
-/** Parses a claim from a row of table `claims`. */
 export function parseClaim(raw: unknown): PaymentClaim {
   const { status, headers, body, ...columns } = wholeRow.parse(raw);
   const response = status === null || headers === null || body === null ? undefined : { status, headers, body };
   return { ...buildClaim(columns), response };
 }
 
-/** Reads a claim without its response from a row of {@link foundClaimColumns}. */
 export function readFoundClaim(raw: unknown): FoundClaim {
   const { response_bytes: responseBytes, has_response: hasResponse, ...columns } = foundRow.parse(raw);
   return { ...buildClaim(columns), responseBytes, hasResponse: hasResponse === 1 };

@@ -50,14 +50,9 @@ export async function openClaimLedger(
   };
 }
 
-/** Looks up the state of a claim in a resource server's ledger, for a command on the same host. */
 export type ClaimLookup = AsyncDisposable & Readonly<{ find: (key: ClaimKey) => Promise<string> }>;
 
-/**
- * Opens a resource server's ledger by the path of its file or the URL of its database.
- *
- * @throws {StartupError} when it does not exist, is in use, or can't be used.
- */
+/** Opens a ledger by its file or URL. @throws {StartupError} when it does not exist, is in use, or can't be used. */
 export async function openClaimLookup(location: string): Promise<ClaimLookup> {
   const setting = "--claims";
   const isDatabase = /^postgres(?:ql)?:/.test(location);

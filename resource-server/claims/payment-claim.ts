@@ -25,16 +25,12 @@ import { fingerprintPayment, readPaymentIdentifier, type PaymentKey } from "#x40
  */
 export type ClaimState = "working" | "settling" | "settled" | "delivered";
 
-/** Key of a claim, identical to its payment's key. */
 export type ClaimKey = PaymentKey;
 
-/** New claim on a payment. */
 export type NewClaim = Readonly<{
   key: ClaimKey;
   route: string;
-  /** Identifies the request; see {@link requestFingerprint}. */
   fingerprint: string;
-  /** Identifies the signed payment; see `Payment.digest`. */
   digest: string;
   payload: PaymentPayload;
   requirements: PaymentRequirements;
@@ -47,17 +43,14 @@ export type NewClaim = Readonly<{
   validBefore: number;
   /** Identifies the buyer; see {@link nameHolder}. Undefined in claims from before this field existed. */
   holder: string | undefined;
-  /** A payer has at most one claim per identifier; see {@link nameIdentifier}. */
   identifier: string | undefined;
 }>;
 
-/** Payment that buys, or bought, one response. */
 export type PaymentClaim = Readonly<
   Omit<NewClaim, "payload" | "identifier"> & {
     state: ClaimState;
     /** Amount to settle, in the token's smallest units: the offer's amount, or the used part of its maximum. */
     amount: string;
-    /** Retained until delivery. */
     payload: PaymentPayload | undefined;
     /** Retained from `settling` until the payment has expired, or the limit of retained responses is reached. */
     response: SoldResponse | undefined;
@@ -69,7 +62,6 @@ export type PaymentClaim = Readonly<
 /** Claim as looked up, with only the size of its response, because many clients may look it up at the same time. */
 export type FoundClaim = Readonly<Omit<PaymentClaim, "response"> & { hasResponse: boolean; responseBytes: number }>;
 
-/** Complete purchased response. */
 export type SoldResponse = Readonly<{
   status: number;
   headers: readonly (readonly [name: string, value: string])[];

@@ -4,20 +4,13 @@ import { deletedMax, type ClaimLedger } from "./claim-ledger.ts";
 const forgottenTogether = 100;
 const roundsMax = 20;
 
-/**
- * Part of the limit that any payer may fill; of the rest, each payer gets a small share, so that a payer that fetches nothing does not
- * block sales to others.
- */
+/** Part of the limit that any payer may fill, and each payer's share of the rest: one that fetches nothing does not block others. */
 const commonPart = 3 / 4;
 const payerPart = 1 / 64;
 
-/** Responses in the ledger: those that may be requested again, and those not fetched yet. */
 export type RetainedResponses = ReturnType<typeof keepResponses>;
 
-/**
- * Keeps responses within `bytesMax`. Above its common part, deletes delivered ones first, then unfetched ones whose payment has expired.
- * Never deletes a response whose payment was charged and is still valid.
- */
+/** Above the common part, deletes delivered responses, then unfetched ones of expired payments; never one charged and still valid. */
 export function keepResponses({ bytesMax }: Readonly<{ bytesMax: number }>, ledger: ClaimLedger) {
   const commonBytes = bytesMax * commonPart;
   let bytes = 0;

@@ -7,7 +7,6 @@ import { exact } from "#x402/exact.ts";
 import { offeredSponsoring, sponsoringExtension } from "#x402/sponsored-approval.ts";
 import type { Facilitation, SupportedKinds } from "./facilitation.ts";
 
-/** Finds a kind of payment among those that a facilitator lists; undefined if it does not settle it. */
 export function findKind(
   kinds: SupportedKinds["kinds"],
   { scheme, network }: SoldKind,
@@ -28,22 +27,17 @@ export function completeOffers(
   });
 }
 
-/** A route currently for sale, with the offers that buyers may pay. */
 export type OfferedRoute = Readonly<{
   route: Route;
   /** Returns the offers that a payment may accept; see {@link SoldRoutes}. */
   taken: () => readonly PaymentRequirements[];
 }>;
 
-/** Finds the route of a method and a path, matched byte for byte. */
 export type FindOfferedRoute = (method: string, path: string) => OfferedRoute | undefined;
 
 type Listed = ReturnType<Facilitation["supported"]>;
 
-/**
- * Completes routes with the facilitator's current list: their offers, and the extension with which it submits Permit2
- * approvals. A route stays the same object until its file or the list changes.
- */
+/** Completes routes with the facilitator's current list of kinds and extensions. A route stays the same object until either changes. */
 export function completeRoutes(
   routes: Pick<SoldRoutes, "find" | "taken">,
   supported: Facilitation["supported"],

@@ -23,11 +23,7 @@ export type Facilitation = AsyncDisposable &
       idempotencyKey: string,
       request?: RequestTrace,
     ): Promise<SettleResponse>;
-    /**
-     * Returns whether it settles a payment with a durable write to this seller's own ledger, so that surrounding writes
-     * need not be flushed: that write includes them, and it recognizes the sale when it is settled again. Default:
-     * never.
-     */
+    /** Whether it settles a payment with a durable write to this ledger, which includes surrounding writes. Default: never. */
     settlesInLedger?: (payload: PaymentPayload) => boolean;
     /** Returns whether it is usable now, from cached state. */
     readiness(): ReadinessCheck;
@@ -149,10 +145,8 @@ export const settleResponse = z.union([
 
 const settledAsset = z.object({ network: z.string().optional(), address: z.string(), decimals: z.number().optional() });
 
-/** Token that a Gatehouse facilitator settles; other facilitators don't list theirs. */
 export type SettledAsset = Readonly<z.output<typeof settledAsset>>;
 
-/** Relevant fields of a facilitator's response to `/supported`. */
 export const supportedResponse = z.object({
   kinds: z.array(
     z.object({

@@ -20,20 +20,17 @@ import { watchFacilitator } from "./facilitator-watch.ts";
 import type { ResourceServerSettings } from "../settings.ts";
 import { createTermsCheck } from "./terms-check.ts";
 
-/** Section `facilitator` of the settings with a URL, and what is sold through it. */
 export type FacilitatorOverHttpOptions = Omit<ResourceServerSettings["facilitator"], "url"> &
   Readonly<{
     url: string;
     /** Kinds of the offers, which the facilitator must support. */
     kinds: readonly SoldKind[];
-    /** Returns the current offers, whose terms the facilitator must accept. */
     offers: () => readonly PaymentRequirements[];
   }>;
 
 const answerLimitBytes = 65_536;
 const decoder = new TextDecoder();
 
-/** Request to a facilitator; a GET if it has no body. */
 type FacilitatorRequest = Readonly<{ timeoutMs: number; body?: unknown; headers?: Readonly<Record<string, string>> }>;
 
 /**

@@ -7,7 +7,6 @@ import { findKind } from "./completed-offers.ts";
 import type { Facilitation, SupportedKinds } from "./facilitation.ts";
 import type { RejectedTerms } from "./terms-check.ts";
 
-/** Check interval while the facilitator is ready, and while it is not. */
 const fitPauseMs = 10_000;
 const unfitPauseMs = 500;
 

@@ -17,10 +17,8 @@ const ofTerms = new Set<string | undefined>([
 /** Responses of a facilitator that reads an empty account's balance, or simulates its payment, before it checks the terms. */
 const ofAccount = new Set<string | undefined>([reason.simulation, "insufficient_funds"]);
 
-/** Max payees, by token and scheme, whose terms are checked. */
 const payeesMax = 8;
 
-/** Pause between two checks of rejected terms, in milliseconds. */
 const recheckMs = 10_000;
 
 /** Terms that a facilitator rejects; `areAll` if it rejects all, `isPartial` if those on another network are accepted. */
@@ -56,11 +54,7 @@ export function createTermsCheck(
   };
 }
 
-/**
- * Checks offers. If there is no verdict on one network, because its node fails, those on the others still count.
- *
- * @throws {FacilitationError} when every network has a fault.
- */
+/** Checks offers; networks without a verdict leave the others. @throws {FacilitationError} when every network has a fault. */
 async function judgeOffers(
   offers: readonly PaymentRequirements[],
   verify: Facilitation["verify"],
@@ -111,7 +105,6 @@ function compareAmounts(a: PaymentRequirements, b: PaymentRequirements): number 
   return BigInt(a.amount) < BigInt(b.amount) ? -1 : 1;
 }
 
-/** Signs a payment from a newly created, empty account. */
 async function signEmpty(accepted: PaymentRequirements): Promise<PaymentPayload> {
   const { generatePrivateKey, privateKeyToAccount } = await import("viem/accounts");
   const scheme = knownSchemes.find(({ name }) => name === accepted.scheme);

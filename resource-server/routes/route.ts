@@ -9,7 +9,6 @@ import { schemes } from "#x402/schemes.ts";
 /** Methods with which a route may be sold. HEAD is excluded, because it would charge for a body that is not sent. */
 export const routeMethods = ["GET", "POST", "PUT", "PATCH", "DELETE"] as const;
 
-/** Paths that the server itself responds to. */
 const ownPaths = new Set(["/health", "/.well-known/jwks.json"]);
 
 const plainPath = /^\/$|^(\/[A-Za-z0-9._~-]+)+$/;
@@ -43,7 +42,6 @@ const offer = z.strictObject({
     .optional(),
 });
 
-/** Max validity of a sold token: one year. */
 const tokenSecondsMax = 31_536_000;
 
 const accepts = z.union([offer, z.array(offer).min(1).max(16)]);
@@ -73,7 +71,6 @@ const product = z
 
 type Product = z.output<typeof product>;
 
-/** Max routes in one file. */
 const routesMax = 1_000;
 
 /**
@@ -86,10 +83,8 @@ const routeFile = z
   .refine((routes) => Object.keys(routes).length > 0, "it has no routes; add one")
   .refine((routes) => Object.keys(routes).length <= routesMax, `more than ${routesMax} routes`);
 
-/** The routes' offers alone, ignoring other errors. */
 const offersInFile = z.record(z.string(), z.object({ accepts }).or(z.unknown().transform(() => undefined)));
 
-/** Route for sale. */
 export type Route = Readonly<
   Omit<Product, "accepts"> & {
     /** `<METHOD> <path>`, as in the routes file; identifies the route in metrics, logs and messages. */
@@ -103,21 +98,15 @@ export type Route = Readonly<
   }
 >;
 
-/** Token sold by a route: its gateway tier and its validity. */
 export type TokenTerms = NonNullable<Product["token"]>;
 
-/** Kind of payment accepted by routes. */
 export type SoldKind = Readonly<{ scheme: string; network: string }>;
 
-/** Options for building routes from the content of a routes file. */
 export type RouteOptions = Readonly<{
-  /** Default token of offers. */
   token: ChargedToken;
   /** Networks on which the server settles; default: any, because a facilitator settles for it. */
   networks?: readonly string[] | undefined;
-  /** Recipient for offers that specify none. */
   payTo: string;
-  /** `maxTimeoutSeconds` of every offer. */
   validitySeconds: number;
 }>;
 

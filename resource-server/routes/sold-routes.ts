@@ -6,7 +6,6 @@ import { toEnvironmentName } from "#daemon/settings/leaf.ts";
 import { resourceServerSettings, type ResourceServerSettings } from "../settings.ts";
 import { buildRoutes, type Route, type SoldKind } from "./route.ts";
 
-/** Routes for sale, hot-reloaded while the server runs. */
 export type SoldRoutes = AsyncDisposable &
   Readonly<{
     current: () => readonly Route[];
@@ -14,14 +13,12 @@ export type SoldRoutes = AsyncDisposable &
     find: (method: string, target: string) => Route | undefined;
     /** Returns the offers that a payment for a route may accept: its current ones, and for a while its former ones for the same product. */
     taken: (route: Route) => readonly PaymentRequirements[];
-    /** Kinds of payment accepted by routes at startup. */
     kinds: readonly SoldKind[];
   }>;
 
 /** Max former offers accepted per route; beyond that, the oldest are dropped. */
 const formerOffersMax = 64;
 
-/** Former offer of a route, and the time until which it is accepted. */
 type FormerOffer = Readonly<{ offer: PaymentRequirements; until: number }>;
 
 /**

@@ -16,12 +16,10 @@ import {
 import type { PaymentsInFlight } from "./payments-in-flight.ts";
 import type { SaleOutcome } from "./sale-outcome.ts";
 
-/** The parts of a seller that every step of a sale uses. */
 export type SaleParts = Readonly<{
   ledger: ClaimLedger;
   facilitation: Facilitation;
   payments: PaymentsInFlight;
-  /** Called once for each charged payment. */
   onSettled: (claim: PaymentClaim) => void;
   /** Unix milliseconds. */
   clock: () => number;
@@ -91,7 +89,6 @@ function buildPendingSettlement({ settlement, requirements, key }: PaymentClaim,
   };
 }
 
-/** Records the outcome of a claim's settlement, and returns that of its sale. */
 export async function recordOutcome(
   claim: PaymentClaim,
   settlement: SettleResponse | FacilitationError,

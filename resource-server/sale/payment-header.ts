@@ -9,7 +9,6 @@ import type { ReadPayment } from "#x402/scheme.ts";
 import type { PaymentKey } from "#x402/payment-identifier.ts";
 import { schemes } from "#x402/schemes.ts";
 
-/** Payment as sent by a client: well-formed but unverified. */
 export type Payment = Readonly<{
   read: ReadPayment;
   /** Identifies the payment; payer and nonce are the client's claims, in lower case. */
@@ -18,7 +17,6 @@ export type Payment = Readonly<{
   validBefore: number;
   /** Identifies the signed payment; only a holder of the signature can compute it. */
   digest: string;
-  /** Names the payment's own identifier; see {@link nameIdentifier}. */
   identifier: string | undefined;
 }>;
 

@@ -10,7 +10,6 @@ import type { UpstreamResult } from "../upstream/upstream.ts";
 /** Payment metrics. Labels are routes of the file and outcomes of the code, so that their number is limited. */
 export type PaymentMetrics = ReturnType<typeof createPaymentMetrics>;
 
-/** Adds the payment metrics to a registry. */
 export function createPaymentMetrics({
   ledger,
   payments,

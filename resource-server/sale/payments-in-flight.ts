@@ -4,7 +4,6 @@ import { namePayment, type PaymentKey } from "#x402/payment-identifier.ts";
 /** Payments that this process handles: the requests of each, and which of them a request owns. */
 export type PaymentsInFlight = ReturnType<typeof createPaymentsInFlight>;
 
-/** Creates an empty set. */
 export function createPaymentsInFlight() {
   const requests = new KeyCounts();
   const owned = new Set<string>();
@@ -23,7 +22,6 @@ export function createPaymentsInFlight() {
       return true;
     },
     release: (key: PaymentKey) => void owned.delete(namePayment(key)),
-    /** Number of owned payments. */
     count: () => owned.size,
   };
 }

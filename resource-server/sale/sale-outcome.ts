@@ -22,7 +22,6 @@ export type SaleOutcome = Readonly<
       reason: string;
       message?: string | undefined;
       settlement?: SettleResponse;
-      /** The accepted offer, with the data that its buyer needs to pay it. */
       corrected?: PaymentRequirements | undefined;
     }
   | { kind: "pending"; settlement: SettleResponse }
@@ -32,5 +31,4 @@ export type SaleOutcome = Readonly<
   | Exclude<UpstreamResult, { kind: "resource" }>
 >;
 
-/** Outcome when the ledger is unavailable. */
 export type SaleWithoutLedger = Readonly<{ kind: "no-ledger"; cause: Error }>;

@@ -1,8 +1,8 @@
 import { encodePaymentSignatureHeader } from "@x402/core/http";
-import type { PaymentPayload } from "@x402/core/types";
+import type { PaymentPayload, VerifyResponse } from "@x402/core/types";
 import { afterEach, describe, expect, it } from "vitest";
 import { generousMs, until } from "#daemon/testing/until.ts";
-import { FacilitationError } from "../facilitators/facilitation.ts";
+import { FacilitationError, type FacilitationErrorCode } from "../facilitators/facilitation.ts";
 import { findAcceptedOffer, readPayment, type Payment } from "./payment-header.ts";
 import { createPaymentsInFlight } from "./payments-in-flight.ts";
 import { resumeSettlement, type SaleRequest } from "./sale.ts";
@@ -66,6 +66,8 @@ async function deliver(outcome: SaleOutcome, isDelivered = true) {
   return outcome;
 }
 
+const noVerdict = (code: FacilitationErrorCode) => new FacilitationError(code, "why");
+
 describe("sell", () => {
   it("verifies, works, settles, in this order, and sells the response", async () => {
     const { buy, asked, charged, ledger } = await shop();
@@ -77,36 +79,29 @@ describe("sell", () => {
     expect(await ledger.count()).toEqual({ delivered: 1 });
   });
 
-  it("does no work for a payment that verification refuses", async () => {
-    const { buy, asked, facilitation, ledger } = await shop();
-    facilitation.verdicts.unshift({ isValid: false, invalidReason: "invalid_exact_evm_signature" });
-    expect(await buy(createPayment())).toEqual({ kind: "invalid", reason: "invalid_exact_evm_signature" });
-    expect([asked, await ledger.count()]).toEqual([["verify"], {}]);
-  });
-
-  it.each(["unreachable", "unknown", "failed", "denied", "unintelligible"] as const)(
-    "does not blame the payment for a facilitator that is %s, and takes the same payment afterwards",
-    async (code) => {
+  it.each<[string, VerifyResponse | Error, object]>([
+    ["a rejection", { isValid: false, invalidReason: "bad" }, { kind: "invalid", reason: "bad" }],
+    ["malformed", noVerdict("refused"), { kind: "invalid", reason: "invalid_payload" }],
+    [
+      "its own fault while verifying",
+      { isValid: false, invalidReason: "unexpected_verify_error" },
+      { kind: "no-verdict" },
+    ],
+    ["its own fault", { isValid: false, invalidReason: "unexpected_error" }, { kind: "no-verdict" }],
+    ...(["unreachable", "unknown", "failed", "denied", "unintelligible"] as const).map(
+      (code) => [code, noVerdict(code), { kind: "no-verdict", cause: { code } }] as [string, Error, object],
+    ),
+  ])(
+    "does no work when the facilitator's verdict is %s, and takes the same payment afterwards",
+    async (_, verdict, outcome) => {
       const { buy, asked, facilitation, ledger } = await shop();
-      facilitation.verdicts.unshift(new FacilitationError(code, "no verdict"));
+      facilitation.verdicts.unshift(verdict);
       const paid = createPayment();
-      expect(await buy(paid)).toMatchObject({ kind: "no-verdict", cause: { code } });
+      expect(await buy(paid)).toMatchObject(outcome);
       expect([asked, await ledger.count()]).toEqual([["verify"], {}]);
       expect(await buy(paid)).toMatchObject({ kind: "sold" });
     },
   );
-
-  it.each(["unexpected_verify_error", "unexpected_error"])("takes the verdict %s for none", async (invalidReason) => {
-    const { buy, facilitation } = await shop();
-    facilitation.verdicts.unshift({ isValid: false, invalidReason });
-    expect(await buy(createPayment())).toMatchObject({ kind: "no-verdict" });
-  });
-
-  it("refuses what the facilitator calls malformed", async () => {
-    const { buy, facilitation } = await shop();
-    facilitation.verdicts.unshift(new FacilitationError("refused", "400"));
-    expect(await buy(createPayment())).toEqual({ kind: "invalid", reason: "invalid_payload" });
-  });
 
   it("lets copies of a channel's payment for the same request wait, as those of other payments", async () => {
     const { buy, offers, asked } = await shop();
@@ -235,15 +230,6 @@ describe("sell", () => {
     expect(asked).toEqual([]);
   });
 
-  it("gives the response again when the client left before it had all of it", async () => {
-    const { buy, asked, charged } = await shop();
-    const paid = createPayment();
-    await deliver(await buy(paid), false);
-    expect(await deliver(await buy(paid))).toMatchObject({ response, settlement: settledResponse });
-    expect(asked).toEqual(["verify", "work", "settle"]);
-    expect(charged).toHaveLength(1);
-  });
-
   it("holds a second request off while the response is being delivered", async () => {
     const { buy } = await shop();
     const paid = createPayment();
@@ -320,24 +306,16 @@ describe("sell, when the facilitator does not settle at once", () => {
     expect(charged).toHaveLength(1);
   });
 
-  it.each(["failed", "unknown", "unintelligible"] as const)("takes an answer that is %s for pending", async (code) => {
+  it.each([
+    ...(["failed", "unknown", "unintelligible"] as const).map((code) => [code, noVerdict(code)] as const),
+    ["its own fault", { ...pendingResponse, errorReason: "unexpected_settle_error" }] as const,
+  ])("is pending, with the known transaction, when the response is %s", async (_, answer) => {
     const { buy, facilitation } = await shop();
-    facilitation.settlements.unshift(pendingResponse, new FacilitationError(code, "no verdict"));
+    facilitation.settlements.unshift(pendingResponse, answer);
     const paid = createPayment();
     await buy(paid);
     const second = await buy(paid);
     expect(second).toMatchObject({ kind: "pending", settlement: { errorReason: "settlement_pending", transaction } });
-    expect(await buy(paid)).toMatchObject({ kind: "sold" });
-  });
-
-  it("takes an error of the facilitator's own for pending, with the transaction that it names", async () => {
-    const { buy, facilitation } = await shop();
-    facilitation.settlements.unshift({ ...pendingResponse, errorReason: "unexpected_settle_error" });
-    const paid = createPayment();
-    expect(await buy(paid)).toMatchObject({
-      kind: "pending",
-      settlement: { errorReason: "settlement_pending", transaction },
-    });
     expect(await buy(paid)).toMatchObject({ kind: "sold" });
   });
 
@@ -380,23 +358,19 @@ describe("sell, when the facilitator does not settle at once", () => {
     expect(other.charged).toEqual([]);
   });
 
-  it("refuses a payment that settlement refuses, and forgets it", async () => {
-    const { buy, facilitation, ledger } = await shop();
-    const refused = { ...pendingResponse, errorReason: "invalid_exact_evm_insufficient_balance", transaction: "" };
-    facilitation.settlements.unshift(refused);
-    expect(await buy(createPayment())).toMatchObject({
-      kind: "invalid",
-      reason: "invalid_exact_evm_insufficient_balance",
-      settlement: refused,
-    });
-    expect(await ledger.count()).toEqual({});
-  });
-
-  it.each(["unreachable", "denied", "refused"] as const)("charges nothing when the settlement was %s", async (code) => {
-    const { buy, facilitation, ledger } = await shop();
-    facilitation.settlements.unshift(new FacilitationError(code, "nothing was done"));
-    expect(await buy(createPayment())).toMatchObject({ kind: "no-verdict" });
-    expect(await ledger.count()).toEqual({});
+  it.each([
+    ...(["unreachable", "denied", "refused"] as const).map(
+      (code) => [noVerdict(code), { kind: "no-verdict" }] as const,
+    ),
+    ...["invalid_exact_evm_insufficient_balance", "duplicate_settlement"].map((errorReason) => {
+      const settlement = { ...pendingResponse, errorReason, transaction: "" };
+      return [settlement, { kind: "invalid", reason: errorReason, settlement }] as const;
+    }),
+  ])("charges nothing and forgets the claim when the settlement is rejected: %o", async (answer, outcome) => {
+    const { buy, facilitation, ledger, charged } = await shop();
+    facilitation.settlements.unshift(answer);
+    expect(await buy(createPayment())).toMatchObject(outcome);
+    expect([await ledger.count(), charged]).toEqual([{}, []]);
   });
 });
 
@@ -421,13 +395,6 @@ describe("sell, with a facilitator that tells callers apart", () => {
     const paid = createPayment();
     const kinds = (await Promise.all([buy(paid), buy(paid)])).map(({ kind }) => kind);
     expect(kinds).toEqual(["sold", "in-progress"]);
-  });
-
-  it("delivers nothing for a payment that was settled for somebody else", async () => {
-    const { buy, facilitation, ledger, charged } = await shop();
-    facilitation.settlements.unshift({ ...pendingResponse, errorReason: "duplicate_settlement" });
-    expect(await buy(createPayment())).toMatchObject({ kind: "invalid", reason: "duplicate_settlement" });
-    expect([await ledger.count(), charged]).toEqual([{}, []]);
   });
 });
 

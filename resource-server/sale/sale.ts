@@ -20,7 +20,6 @@ import type { Payment } from "./payment-header.ts";
 import type { SaleOutcome } from "./sale-outcome.ts";
 import { chargeWork, skipWork } from "./used-amount.ts";
 
-/** Request with its payment. */
 export type SaleRequest = Readonly<{
   payment: Payment;
   /** Offer that the payment accepts; undefined if the route doesn't have such an offer, or no longer has it. */
@@ -29,15 +28,12 @@ export type SaleRequest = Readonly<{
   fingerprint: string;
   /** Client address, as a key of `toAddressKey`. */
   client: string;
-  /** Memory for responses delivered to the client. */
   memory: Pick<HeldBytes, "tryAcquire">;
-  /** Trace of the request, for the services that handle its payment. */
   trace?: RequestTrace | undefined;
   /** Performs the paid work. Called at most once. */
   work: () => Promise<UpstreamResult>;
 }>;
 
-/** Request whose payment accepts an offer of the route. */
 type Order = SaleRequest & Readonly<{ requirements: PaymentRequirements }>;
 
 export type SellingParts = SaleParts &
@@ -129,10 +125,8 @@ const clockSkewSeconds = 60;
 /** SDK's reason for a payment that accepts an offer that does not exist. */
 export const noOffer = "No matching payment requirements";
 
-/** SDK's reason for a payment that is not well-formed. */
 const malformed = "invalid_payload";
 
-/** Requests the facilitator's verdict on a payment; returns undefined if it is valid. */
 async function requestVerdict(
   { payment, requirements, client, trace }: Order,
   { facilitation, unverified }: SellingParts,

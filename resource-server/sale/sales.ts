@@ -5,7 +5,6 @@ import type { Payment } from "./payment-header.ts";
 import type { SaleOutcome, SaleWithoutLedger } from "./sale-outcome.ts";
 import { sell, type SaleRequest, type SellingParts } from "./sale.ts";
 
-/** Sells, within the limits of payments in flight. */
 export type Sales = ReturnType<typeof createSales>;
 
 /**

@@ -12,7 +12,6 @@ const overrides = z.object({ amount: z.string() });
 const percent = /^(\d{1,3})(?:\.(\d{1,2}))?%$/;
 const units = /^\d{1,78}$/;
 
-/** Sold work, and the amount to settle for it. */
 type UsedWork = Readonly<{ kind: "resource"; response: SoldResponse; amount: string }>;
 
 /** Adds the cost to sold work; fails if the upstream reports anything but an amount within the offer. */

@@ -29,46 +29,22 @@ describe("forwardedHeaders", () => {
     });
   });
 
-  const forging =
+  const kept =
     "X_Forwarded_For X_REAL_IP any_name Proxy True-Client-IP CF-Connecting-IP Client-IP X-Original-URL X-Rewrite-URL " +
-    "X-HTTP-Method-Override X-Method-Override X-Original-Forwarded-For";
-  it.each(forging.split(" "))("hands on no %s, by which a client forges its address or its request", (name) => {
-    const headers = forward(new Headers({ [name]: "6.6.6.6" }), origin);
+    "X-HTTP-Method-Override X-Method-Override X-Original-Forwarded-For X-Forwarded-For X-Forwarded-Port Forwarded X-Real-IP " +
+    "PAYMENT-SIGNATURE X-PAYMENT Connection Keep-Alive TE Upgrade Proxy-Authorization Range If-None-Match Expect tracestate";
+  it.each(kept.split(" "))("forwards no %s of the client", (name) => {
+    const headers = forward(new Headers({ [name]: "6.6.6.6=1" }), origin);
     expect([...headers.values()].join(" ")).not.toContain("6.6.6.6");
   });
 
-  it("hands on none of the headers that Connection names, and reads it in a time by its length", () => {
+  it("forwards none of the headers that Connection names, and reads it in time linear in its length", () => {
     const connection = `Close ,x-one,${" ".repeat(200_000)}X-Two${" ".repeat(200_000)}y`;
     const beganMs = performance.now();
     const headers = forward(new Headers({ connection, "X-One": "1", "X-Two": "2" }), origin);
     expect([headers.get("X-One"), headers.get("X-Two")]).toEqual([null, "2"]);
     // This many spaces took a minute when each of them started a search for a comma.
     expect(performance.now() - beganMs).toBeLessThan(2_000);
-  });
-
-  it.each([
-    ["PAYMENT-SIGNATURE", "secret"],
-    ["X-PAYMENT", "secret"],
-    ["X-Forwarded-Port", "1"],
-    ["Forwarded", "for=127.0.0.1"],
-    ["X-Real-IP", "127.0.0.1"],
-    ["Connection", "keep-alive"],
-    ["Keep-Alive", "timeout=5"],
-    ["TE", "trailers"],
-    ["Upgrade", "websocket"],
-    ["Proxy-Authorization", "Basic x"],
-    ["Range", "bytes=0-1"],
-    ["If-None-Match", '"x"'],
-    ["Expect", "100-continue"],
-    ["tracestate", "unchecked=1"],
-  ])("keeps %s back", (name, value) => {
-    expect(forward(new Headers({ [name]: value }), origin).has(name)).toBe(false);
-  });
-
-  it("keeps back what the client's Connection names, and never takes over its X-Forwarded-For", () => {
-    const received = new Headers({ Connection: "close, X-Hop", "X-Hop": "1", "X-Forwarded-For": "127.0.0.1" });
-    const headers = forward(received, origin);
-    expect([headers.has("x-hop"), headers.get("x-forwarded-for")]).toEqual([false, "192.0.2.7"]);
   });
 });
 

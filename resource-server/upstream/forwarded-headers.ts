@@ -2,7 +2,6 @@ import type { IncomingHttpHeaders } from "node:http";
 import ipaddr from "ipaddr.js";
 import { readHeader, requestTraceHeaders, type RequestTrace } from "#daemon/http/request-trace.ts";
 
-/** Origin of a request, for the upstream. */
 export type RequestOrigin = Readonly<{
   clientAddress: string;
   protocol: "http" | "https";
@@ -10,64 +9,26 @@ export type RequestOrigin = Readonly<{
 }> &
   RequestTrace;
 
-/**
- * Headers not forwarded to the upstream: connection fields (RFC 9110, section 7.6.1), the payment, fields that specify the request's origin
- * (set here) or override the request (upstreams and their frameworks trust proxies for these), and conditions and ranges, because the whole
- * response is sold. `Proxy` becomes `HTTP_PROXY` in a CGI program (CVE-2016-5385).
- */
-const keptBack = new Set([
-  "accept-encoding",
-  "cf-connecting-ip",
-  "cf-connecting-ipv6",
-  "client-ip",
-  "connection",
-  "content-length",
-  "expect",
-  "fastly-client-ip",
-  "forwarded",
-  "host",
-  "if-match",
-  "if-modified-since",
-  "if-none-match",
-  "if-range",
-  "if-unmodified-since",
-  "keep-alive",
-  "payment-required",
-  "payment-response",
-  "payment-signature",
-  "proxy",
-  "proxy-authenticate",
-  "proxy-authorization",
-  "proxy-connection",
-  "range",
-  "te",
-  "traceparent",
-  "tracestate",
-  "trailer",
-  "transfer-encoding",
-  "true-client-ip",
-  "upgrade",
-  "via",
-  "x-client-ip",
-  "x-cluster-client-ip",
-  "x-forwarded",
-  "x-http-method",
-  "x-http-method-override",
-  "x-method-override",
-  "x-original-forwarded-for",
-  "x-original-host",
-  "x-original-url",
-  "x-payment",
-  "x-payment-response",
-  "x-real-ip",
-  "x-request-id",
-  "x-rewrite-url",
-]);
+/** Headers not forwarded to the upstream. `Proxy` becomes `HTTP_PROXY` in a CGI program (CVE-2016-5385). */
+const keptBack = new Set(
+  [
+    // The connection (RFC 9110, section 7.6.1), and what is set here.
+    "accept-encoding connection content-length expect host keep-alive proxy proxy-authenticate proxy-authorization",
+    "proxy-connection te traceparent tracestate trailer transfer-encoding upgrade via x-request-id",
+    "payment-required payment-response payment-signature x-payment x-payment-response",
+    // The origin, which upstreams and their frameworks take from proxies.
+    "cf-connecting-ip cf-connecting-ipv6 client-ip fastly-client-ip forwarded true-client-ip x-client-ip x-cluster-client-ip",
+    "x-forwarded x-original-forwarded-for x-original-host x-real-ip",
+    // Overrides of the request.
+    "x-http-method x-http-method-override x-method-override x-original-url x-rewrite-url",
+    // Conditions and ranges: the whole response is sold.
+    "if-match if-modified-since if-none-match if-range if-unmodified-since range",
+  ].flatMap((names) => names.split(" ")),
+);
 
 /** A request's headers by name in lower case, as `node:http` joins several of one name. */
 export type ReceivedHeaders = Readonly<Record<string, string | readonly string[] | undefined>>;
 
-/** Builds the headers of a paid request for the upstream, by name in lower case. */
 export function buildForwardedHeaders(received: ReceivedHeaders, origin: RequestOrigin): Record<string, string> {
   const options = String(received["connection"] ?? "")
     .toLowerCase()
@@ -91,44 +52,27 @@ export function buildForwardedHeaders(received: ReceivedHeaders, origin: Request
   };
 }
 
-/**
- * Upstream response headers passed to the client: all others are dropped, because a sold response is retained and may be delivered on
- * another connection. Excludes cookies and details of the upstream's server.
- */
-const letThrough = [
-  "cache-control",
-  "content-disposition",
-  "content-language",
-  "content-type",
-  "etag",
-  "expires",
-  "last-modified",
-  "link",
-  "location",
-  "retry-after",
-];
+/** Upstream response headers passed to the client, also on a later connection: no cookies or details of the upstream's server. */
+const letThrough =
+  "cache-control content-disposition content-language content-type etag expires last-modified link location retry-after";
 
 const headerBytesMax = 8_192;
 
 /** Host requested by the client, and the upstream's host, which no response should reveal. */
 export type ResponseHosts = Readonly<{ requestedHost: string; upstreamHost: string }>;
 
-/**
- * Builds the headers of an upstream's response for the client. Omits headers over 8 KiB, and those with an internal host name, which no
- * client can reach and which reveals the seller's network.
- */
+/** Omits headers over 8 KiB, and those with an internal host name, which no client can reach and which reveals the seller's network. */
 export function buildSoldHeaders(
   received: IncomingHttpHeaders,
   hosts: ResponseHosts,
 ): readonly (readonly [string, string])[] {
-  return letThrough.flatMap((name) => {
+  return letThrough.split(" ").flatMap((name) => {
     const value = readHeader(received, name);
     if (value === undefined || value.length > headerBytesMax) return [];
     return linking.has(name) && namesInternalHost(value, hosts) ? [] : [[name, value] as const];
   });
 }
 
-/** Headers that contain URLs. */
 const linking = new Set(["link", "location"]);
 /** Names that resolve only in private networks (RFC 6761, 6762, 8375, 9476, and Kubernetes'), and those without a dot. */
 const internalName = /^[^.]*$|\.(?:local|localhost|internal|home\.arpa|lan|svc)\.?$/;

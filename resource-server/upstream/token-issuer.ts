@@ -11,14 +11,9 @@ type TokenIssuerOptions = Readonly<{
   audience?: string | undefined;
 }>;
 
-/** Signer of sold tokens (specification, Authentication, 4: a short-lived JSON Web Token after payment). */
 export type TokenIssuer = Awaited<ReturnType<typeof createTokenIssuer>>;
 
-/**
- * Opens the issuer if a route sells tokens or a token key is configured.
- *
- * @throws {StartupError} when a route sells tokens and there is no key, or the key can't sign tokens.
- */
+/** Opens the issuer if a route sells tokens or a key is set. @throws {StartupError} when the key is missing or can't sign tokens. */
 export async function openTokenIssuer(
   routes: readonly Route[],
   options: TokenIssuerOptions,
@@ -43,9 +38,7 @@ async function createTokenIssuer(privateKey: Secret, { issuer, audience }: Token
     ["cache-control", "no-store"],
   ] as const;
   return {
-    /** Public key for verifying tokens (RFC 7517). */
     keySet: { keys: [{ ...jwk, kid, alg, use: "sig" }] },
-    /** Issues a token for an account, valid from now for the time in the terms. */
     issue: async (account: string, { tier, seconds }: TokenTerms): Promise<UpstreamResult> => {
       const issuedAt = Math.floor(clock() / 1_000);
       const expiresAt = issuedAt + seconds;

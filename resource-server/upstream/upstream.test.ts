@@ -45,6 +45,12 @@ async function upstreamOf(
 const json = (body: string, init?: ResponseInit) =>
   new Response(body, { headers: { "Content-Type": "application/json; charset=utf-8" }, ...init });
 
+const never = () => new Promise<Response>(() => undefined);
+const endless = () => {
+  const body = new ReadableStream({ start: (controller) => controller.enqueue(new Uint8Array([1])) });
+  return new Response(body, { headers: { "Content-Type": "application/json" } });
+};
+
 describe("upstream", () => {
   it("forwards to the route's URL with both queries and gives the whole response", async () => {
     const { upstream, seen, origin } = await upstreamOf(() => json('{"a":1}'));
@@ -107,25 +113,18 @@ describe("upstream", () => {
     expect(await (await upstreamOf(answer)).upstream()).toMatchObject({ kind: "failed", ...failure });
   });
 
-  it("gives up when the upstream takes too long", async () => {
-    const { upstream } = await upstreamOf(() => new Promise(() => undefined), { timeoutMs: 20 });
-    expect(await upstream()).toEqual({
-      kind: "failed",
-      status: 504,
-      message: "the upstream took longer than 20 ms",
-    });
-  });
-
-  it("gives up when the server stops", async () => {
-    const { upstream } = await upstreamOf(() => new Promise(() => undefined), {}, AbortSignal.timeout(20));
-    expect(await upstream()).toEqual({ kind: "failed", status: 503, message: "the server is stopping" });
-  });
-
-  it("gives up when the body takes too long", async () => {
-    const endless = new ReadableStream({ start: (controller) => controller.enqueue(new Uint8Array([1])) });
-    const headers = { "Content-Type": "application/json" };
-    const { upstream } = await upstreamOf(() => new Response(endless, { headers }), { timeoutMs: 20 });
-    expect(await upstream()).toMatchObject({ kind: "failed", status: 504 });
+  it.each<[string, AnswerRequest, (() => AbortSignal) | undefined, object]>([
+    ["the response", never, undefined, { status: 504, message: "the upstream took longer than 20 ms" }],
+    ["the body", endless, undefined, { status: 504 }],
+    [
+      "a stopping server's upstream",
+      never,
+      () => AbortSignal.timeout(10),
+      { status: 503, message: "the server is stopping" },
+    ],
+  ])("gives up when %s takes too long", async (_, answer, signal, failure) => {
+    const { upstream } = await upstreamOf(answer, { timeoutMs: signal === undefined ? 20 : 60_000 }, signal?.());
+    expect(await upstream()).toMatchObject({ kind: "failed", ...failure });
   });
 
   it("hands the upstream's own refusal on", async () => {

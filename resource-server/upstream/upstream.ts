@@ -15,15 +15,12 @@ import type { SoldResponse } from "../claims/payment-claim.ts";
 /** Header by which an upstream reports what a request used (the SDK's `SETTLEMENT_OVERRIDES_HEADER`), JSON with `amount`. */
 const usedAmountHeader = "settlement-overrides";
 
-/** Request to forward once it is paid. */
 export type PaidRequest = Readonly<{
   route: Route;
-  /** Path with query, as sent by the client. */
   target: string;
   headers: ReceivedHeaders;
   body: Uint8Array<ArrayBuffer> | undefined;
   origin: RequestOrigin;
-  /** Memory that buffers its response until the client has received it. */
   memory: Pick<HeldBytes, "tryAcquire" | "release">;
 }>;
 

@@ -2,11 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import {
-  decodePaymentRequiredHeader,
-  decodePaymentResponseHeader,
-  encodePaymentSignatureHeader,
-} from "@x402/core/http";
+import { encodePaymentSignatureHeader } from "@x402/core/http";
 import type { PaymentRequirements } from "@x402/core/types";
 import { BatchSettlementEvmScheme as Buyer } from "@x402/evm/batch-settlement/client";
 import { wrapFetchWithPayment, x402Client } from "@x402/fetch";
@@ -23,7 +19,10 @@ import {
   createTemporaryFolder,
   findUrl,
   openMarket,
+  pay as sendPaid,
   payee,
+  readRequired,
+  readSettlement,
   type Market,
 } from "../support/payments/shop.ts";
 import { testAccount } from "../support/payments/payment-chain.ts";
@@ -86,7 +85,7 @@ const payBy = (scheme: Buyer) =>
   wrapFetchWithPayment(fetch, new x402Client().setSpendControls(false).register(network, scheme as never));
 
 async function getOffer(at: string): Promise<PaymentRequirements> {
-  const { accepts } = decodePaymentRequiredHeader(requiredOf(await fetch(at)));
+  const { accepts } = readRequired(await fetch(at));
   return accepts[0] as PaymentRequirements;
 }
 
@@ -101,12 +100,8 @@ function createBuyer(salt: number, payer = 1) {
   };
   return { buyer, buy: payBy(buyer), restart: () => payBy(create()), sign };
 }
-const send = (at: string, { header }: Readonly<{ header: string }>) =>
-  fetch(at, { headers: { "PAYMENT-SIGNATURE": header } });
-const settlementOf = (response: Response) =>
-  decodePaymentResponseHeader(response.headers.get("PAYMENT-RESPONSE") ?? "");
-const requiredOf = ({ headers }: Response) => headers.get("PAYMENT-REQUIRED") ?? "";
-const errorOf = (response: Response) => decodePaymentRequiredHeader(requiredOf(response)).error;
+const send = (at: string, { header }: Readonly<{ header: string }>) => sendPaid(at, header);
+const errorOf = (response: Response) => readRequired(response).error;
 const readChannel = (id: Hex) =>
   chain().readContract({
     address: canonicalContracts.batchSettlement.address,
@@ -121,7 +116,7 @@ test("the published buyer opens a channel, pays what was used, recovers its coun
   const held = await market.chain.balanceOf(testAccount(1).address);
   const opened = await buy(url);
   expect([opened.status, await opened.text()]).toEqual([200, expect.stringContaining("sold")]);
-  expect(settlementOf(opened)).toMatchObject({
+  expect(readSettlement(opened)).toMatchObject({
     success: true,
     transaction: expect.stringMatching(/^0x/),
     amount: "5000",
@@ -131,7 +126,7 @@ test("the published buyer opens a channel, pays what was used, recovers its coun
     },
   });
   market.upstream.behave("data", { "Settlement-Overrides": '{"amount":"300"}' });
-  expect(settlementOf(await buy(url))).toMatchObject({
+  expect(readSettlement(await buy(url))).toMatchObject({
     transaction: "",
     amount: "",
     extra: { chargedAmount: "300", channelState: { chargedCumulativeAmount: "1300" } },
@@ -139,14 +134,14 @@ test("the published buyer opens a channel, pays what was used, recovers its coun
   market.upstream.behave("data", { "Settlement-Overrides": '{"amount":"0"}' });
   const hits = market.upstream.hits();
   for (const path of ["data", "other", "data"])
-    expect(settlementOf(await buy(url.replace("data", path)))).toMatchObject({ extra: { chargedAmount: "0" } });
+    expect(readSettlement(await buy(url.replace("data", path)))).toMatchObject({ extra: { chargedAmount: "0" } });
   expect(market.upstream.hits() - hits, "what is free is not replayed").toBe(3);
   market.upstream.behave("data");
-  expect(settlementOf(await restart()(url))).toMatchObject({
+  expect(readSettlement(await restart()(url))).toMatchObject({
     extra: { channelState: { chargedCumulativeAmount: "2300" } },
   });
   const corrective = await send(url, await createBuyer(1).sign());
-  await buyer.processCorrectivePaymentRequired(decodePaymentRequiredHeader(requiredOf(corrective)));
+  await buyer.processCorrectivePaymentRequired(readRequired(corrective));
   expect(await buyer.refund(url)).toMatchObject({ success: true, amount: "2700" });
   expect(held - (await market.chain.balanceOf(testAccount(1).address)), "paid what was charged").toBe(2_300n);
 });
@@ -165,7 +160,7 @@ test("one request of a channel is in flight; others get channel_busy or the corr
   market.upstream.letGo();
   expect((await first).status).toBe(200);
   const late = await send(other, voucher);
-  const { accepts } = decodePaymentRequiredHeader(requiredOf(late));
+  const { accepts } = readRequired(late);
   expect([late.status, errorOf(late)]).toEqual([402, `${prefix}cumulative_amount_mismatch`]);
   expect(accepts[0]?.extra).toMatchObject({
     channelState: { chargedCumulativeAmount: "2000" },
@@ -191,7 +186,7 @@ test("our buyer's requests through one channel wait for each other, whatever the
     channels: { directory: state.path },
   });
   const responses = await Promise.all(["data", "other", "data", "other"].map((path) => buy(url.replace("data", path))));
-  const told = responses.map(settlementOf);
+  const told = responses.map(readSettlement);
   expect(responses.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
   expect(told.filter(({ amount }) => amount === "5000")).toHaveLength(1);
   const totals = told.map(({ extra }) => extra?.["channelState"] as Record<string, unknown> | undefined);
@@ -220,7 +215,7 @@ test("a seller that settles by itself needs no key but its signer's, and claims 
   const { buy } = createBuyer(7, 7);
   const earned = await market.chain.balanceOf(payee.address);
   for (const total of ["1000", "2000"])
-    expect(settlementOf(await buy(`${findUrl(alone)}/data`))).toMatchObject({
+    expect(readSettlement(await buy(`${findUrl(alone)}/data`))).toMatchObject({
       extra: { channelState: { chargedCumulativeAmount: total } },
     });
   await until(
@@ -273,7 +268,7 @@ test.each([
       response = await send(`${findUrl(restarted)}/data`, payment);
       return response.status !== 409;
     });
-    expect(settlementOf(response as Response)).toMatchObject({ success: true, extra: { chargedAmount: "1000" } });
+    expect(readSettlement(response as Response)).toMatchObject({ success: true, extra: { chargedAmount: "1000" } });
     await until("it is claimed", generousMs, async () => (await readChannel(channelId))[1] === BigInt(total));
     await until("it is moved", generousMs, async () => (await market.chain.balanceOf(payee.address)) - earned >= total);
     expect(await readChannel(channelId)).toEqual([5_000n, BigInt(total)]);

@@ -1,31 +1,27 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { decodePaymentResponseHeader, decodePaymentSignatureHeader } from "@x402/core/http";
+import { decodePaymentSignatureHeader } from "@x402/core/http";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { namePayment } from "#x402/payment-identifier.ts";
 import { generousMs } from "#daemon/testing/until.ts";
 import { startService } from "../support/service-process.ts";
 import {
-  openMarket,
+  openMarketWithShop,
+  pay,
   payee,
   payer,
+  readSettlement,
   signPaymentFor,
   createTemporaryFolder,
   findUrl,
-  type Market,
+  type MarketWithShop,
 } from "../support/payments/shop.ts";
 
-let market: Market;
-let folder: Awaited<ReturnType<typeof createTemporaryFolder>>;
-
+let market: MarketWithShop;
 beforeAll(async () => {
-  market = await openMarket();
-  folder = await createTemporaryFolder();
+  market = await openMarketWithShop();
 });
-afterAll(async () => {
-  await folder?.[Symbol.asyncDispose]();
-  await market?.[Symbol.asyncDispose]();
-});
+afterAll(() => market?.[Symbol.asyncDispose]());
 
 type Line = Readonly<Record<string, unknown> & { gatehouse?: Readonly<Record<string, unknown>> }>;
 
@@ -42,13 +38,11 @@ function nameOf(header: string): string {
 }
 
 test("a payment is in the logs of seller and facilitator under one id, without its signature", async () => {
-  await using shop = await market.openShop(folder.path);
-  const url = `${findUrl(shop)}/data`;
+  const { url, shop } = market;
   const header = await signPaymentFor(url);
-  const response = await fetch(url, { headers: { "PAYMENT-SIGNATURE": header } });
+  const response = await pay(url, header);
   expect(response.status).toBe(200);
-  await response.text();
-  const { transaction } = decodePaymentResponseHeader(response.headers.get("PAYMENT-RESPONSE") ?? "");
+  const { transaction } = readSettlement(response);
   const payment = nameOf(header);
   const logs = () => [market.settler, shop].map(({ output }) => output());
   const isChange = (line: Line) => line["event.action"] === "change-made" && line.gatehouse?.["payment"] === payment;
@@ -80,6 +74,7 @@ test("one paid request is followed by its ids through the logs of seller, facili
     GATEHOUSE_GATEWAY_LISTEN_PORT: "0",
     GATEHOUSE_GATEWAY_ACCESS_LOG_SAMPLE_RATIO: "1",
   });
+  await using folder = await createTemporaryFolder();
   const routesPath = join(folder.path, "rpc-routes.json5");
   const accepts = { scheme: "exact", price: "0.01", network: "eip155:1672" };
   await writeFile(routesPath, JSON.stringify({ "POST /rpc": { accepts, upstream: gateway.urls["gateway"] } }));

@@ -1,6 +1,5 @@
 import { once } from "node:events";
 import { connect } from "node:net";
-import { decodePaymentResponseHeader } from "@x402/core/http";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { payingFetch } from "#client/paying-fetch.ts";
 import { findFreePorts } from "#daemon/testing/free-ports.ts";
@@ -10,8 +9,10 @@ import type { ServiceProcess } from "../support/service-process.ts";
 import {
   openMarket,
   findOperationsUrl,
+  pay,
   payee,
   payer,
+  readSettlement,
   signPaymentFor,
   createTemporaryFolder,
   findUrl,
@@ -36,9 +37,6 @@ beforeEach(async () => {
 afterEach(() => folder?.[Symbol.asyncDispose]());
 
 const gain = async () => (await market.chain.balanceOf(payee.address)) - before;
-const buy = (url: string, header: string) => fetch(url, { headers: { "PAYMENT-SIGNATURE": header } });
-const settlementOf = (response: Response) =>
-  decodePaymentResponseHeader(response.headers.get("PAYMENT-RESPONSE") ?? "");
 
 async function metric(shop: ServiceProcess, line: string): Promise<boolean> {
   return (await (await fetch(`${findOperationsUrl(shop)}/metrics`)).text()).split("\n").includes(line);
@@ -66,14 +64,14 @@ describe("kill -9 of the resource server", () => {
     reader.destroy();
 
     await using restarted = await market.openShop(folder.path, fixedPort);
-    const response = await buy(url, header);
+    const response = await pay(url, header);
     expect([response.status, (await response.text()).length]).toEqual([200, largeBytes + 2]);
-    expect(settlementOf(response)).toMatchObject({ success: true, network: "eip155:1672" });
+    expect(readSettlement(response)).toMatchObject({ success: true, network: "eip155:1672" });
     expect([market.upstream.hits(), await gain()]).toEqual([1, 10_000n]);
     await until("it is delivered", generousMs, () =>
       metric(restarted, 'gatehouse_payment_claims{state="delivered"} 1'),
     );
-    const again = await buy(url, header);
+    const again = await pay(url, header);
     expect([again.status, (await again.text()).length]).toEqual([200, largeBytes + 2]);
     expect([market.upstream.hits(), await gain()]).toEqual([1, 10_000n]);
   });
@@ -83,7 +81,7 @@ describe("kill -9 of the resource server", () => {
     const header = await signPaymentFor(`${findUrl(shop)}/data`);
     market.facilitator.fault({ on: "settle", loseAnswer: true });
     const settledBefore = market.facilitator.settled();
-    const cut = buy(`${findUrl(shop)}/data`, header).then(
+    const cut = pay(`${findUrl(shop)}/data`, header).then(
       (response) => response.status,
       () => "cut off",
     );
@@ -96,8 +94,8 @@ describe("kill -9 of the resource server", () => {
     await until("the settlement is taken up", generousMs, () =>
       metric(restarted, 'gatehouse_payment_claims{state="settled"} 1'),
     );
-    const response = await buy(`${findUrl(restarted)}/data`, header);
-    expect([response.status, settlementOf(response).success]).toEqual([200, true]);
+    const response = await pay(`${findUrl(restarted)}/data`, header);
+    expect([response.status, readSettlement(response).success]).toEqual([200, true]);
     expect([market.upstream.hits(), await gain()]).toEqual([1, 10_000n]);
   });
 });
@@ -120,10 +118,10 @@ describe("a client that does not read its response", () => {
     await until("the payment is settled", generousMs, () =>
       metric(shop, 'gatehouse_payment_claims{state="settled"} 1'),
     );
-    expect((await buy(url, header)).status).toBe(409);
+    expect((await pay(url, header)).status).toBe(409);
     let response: Response | undefined;
     await until("the delivery is given up", generousMs, async () => {
-      response = await buy(url, header);
+      response = await pay(url, header);
       return response.status !== 409;
     });
     expect([response?.status, (await response?.text())?.length]).toEqual([200, largeBytes + 2]);
@@ -161,102 +159,53 @@ describe("a client of this project", () => {
 });
 
 describe("a facilitator that is not what it should be", () => {
-  it("unreachable: 503 with Retry-After, nothing is charged, and the reason is not shown", async () => {
-    const [nowhere = 0] = await findFreePorts(1);
-    await using shop = await market.openShop(folder.path, {
-      GATEHOUSE_RESOURCE_SERVER_FACILITATOR_URL: `http://127.0.0.1:${nowhere}`,
-    });
-    const url = `${findUrl(shop)}/data`;
-    const response = await buy(url, await signPaymentFor(url));
-    expect([response.status, response.headers.get("Retry-After"), await response.text()]).toEqual([
-      503,
-      "3",
-      '{"error":"payments can\'t be verified now; you were not charged, resend the same payment."}',
-    ]);
-    expect(market.upstream.hits()).toBe(0);
-    // It has never been ready: a rollout with a wrong URL must not continue.
-    await until(
-      "it is unready",
-      generousMs,
-      async () => (await fetch(`${findOperationsUrl(shop)}/readyz`)).status === 503,
-    );
+  const resources = new AsyncDisposableStack();
+  let shop: ServiceProcess;
+  beforeAll(async () => {
+    const state = resources.use(await createTemporaryFolder());
+    shop = resources.use(await market.openShop(state.path));
   });
+  afterAll(() => resources.disposeAsync());
 
-  describe("one shop", () => {
-    const resources = new AsyncDisposableStack();
-    let shop: ServiceProcess;
-    beforeAll(async () => {
-      const state = resources.use(await createTemporaryFolder());
-      shop = resources.use(await market.openShop(state.path));
-    });
-    afterAll(() => resources.disposeAsync());
-
-    it.each([
-      ["raises an error", 500, '{"error":"ECONNREFUSED rpc.internal:8545"}'],
-      ["is overloaded", 503, '{"error":"64 settlements under way at rpc.internal"}'],
-      ["takes too many requests", 429, '{"error":"quota of rpc.internal"}'],
-      ["wants another key", 401, '{"error":"unknown key for rpc.internal"}'],
-      ["reports its fault as a verdict", 200, '{"isValid":false,"invalidReason":"unexpected_verify_error"}'],
-      ["is no facilitator", 200, "<html>rpc.internal</html>"],
-    ])("%s while verifying: 503, never a fresh 402; the same payment buys afterwards", async (_name, status, body) => {
-      const url = `${findUrl(shop)}/data`;
-      const header = await signPaymentFor(url);
-      market.facilitator.fault({ on: "verify", answer: { status, body } });
-      const response = await buy(url, header);
-      expect([response.status, response.headers.get("Retry-After"), market.upstream.hits()]).toEqual([503, "3", 0]);
-      expect(response.headers.get("PAYMENT-REQUIRED")).toBeNull();
-      expect(await response.text(), "what the facilitator said is for the log").not.toMatch(/internal|unexpected/);
-      market.facilitator.fault(undefined);
-      expect((await buy(url, header)).status).toBe(200);
-      expect(await gain()).toBe(10_000n);
-    });
-
-    it("raises an error while settling: 202 with Retry-After, and the settlement is taken up without the client", async () => {
-      const url = `${findUrl(shop)}/data`;
-      const header = await signPaymentFor(url);
-      market.facilitator.fault({ on: "settle", answer: { status: 500, body: '{"error":"rpc down"}' } });
-      const pending = await buy(url, header);
-      expect([pending.status, pending.headers.get("Retry-After")]).toEqual([202, "1"]);
-      market.facilitator.fault(undefined);
-      await until("it is settled", generousMs, () => metric(shop, 'gatehouse_payment_claims{state="settled"} 1'));
-      expect((await buy(url, header)).status).toBe(200);
-      expect(await gain()).toBe(10_000n);
-    });
-
-    it("refuses to settle: 402 with the reason, and nothing is charged", async () => {
-      const url = `${findUrl(shop)}/data`;
-      const header = await signPaymentFor(url);
-      const errorReason = "invalid_exact_evm_insufficient_balance";
-      const answer = { success: false, errorReason, transaction: "", network: "eip155:1672" };
-      market.facilitator.fault({ on: "settle", answer: { status: 200, body: JSON.stringify(answer) } });
-      const refused = await buy(url, header);
-      expect([refused.status, settlementOf(refused).errorReason, await gain()]).toEqual([402, errorReason, 0n]);
-    });
-
-    it("says that settlement is pending: the transaction is handed on", async () => {
-      // The last one: its claim stays open.
-      const url = `${findUrl(shop)}/data`;
-      const header = await signPaymentFor(url);
-      const transaction = `0x${"ab".repeat(32)}`;
-      const answer = { success: false, errorReason: "settlement_pending", transaction, network: "eip155:1672" };
-      market.facilitator.fault({ on: "settle", answer: { status: 200, body: JSON.stringify(answer) } });
-      expect(settlementOf(await buy(url, header))).toMatchObject({ errorReason: "settlement_pending", transaction });
-    });
-  });
-
-  it("loses the answer to a settlement: 202 and never a fresh 402; the same payment picks the outcome up", async () => {
-    await using shop = await market.openShop(folder.path, {
-      GATEHOUSE_RESOURCE_SERVER_PAYMENT_RESUME_INTERVAL_MS: "60000",
-    });
+  it.each([
+    ["raises an error", 500, '{"error":"ECONNREFUSED rpc.internal:8545"}'],
+    ["is overloaded", 503, '{"error":"64 settlements under way at rpc.internal"}'],
+    ["takes too many requests", 429, '{"error":"quota of rpc.internal"}'],
+    ["wants another key", 401, '{"error":"unknown key for rpc.internal"}'],
+    ["reports its fault as a verdict", 200, '{"isValid":false,"invalidReason":"unexpected_verify_error"}'],
+    ["is no facilitator", 200, "<html>rpc.internal</html>"],
+  ])("%s while verifying: 503, never a fresh 402; the same payment buys afterwards", async (_name, status, body) => {
     const url = `${findUrl(shop)}/data`;
     const header = await signPaymentFor(url);
-    market.facilitator.fault({ on: "settle", loseAnswer: true });
-    const pending = await buy(url, header);
-    expect([pending.status, pending.headers.get("PAYMENT-REQUIRED")]).toEqual([202, null]);
-    expect(settlementOf(pending)).toMatchObject({ success: false, errorReason: "settlement_pending" });
+    market.facilitator.fault({ on: "verify", answer: { status, body } });
+    const response = await pay(url, header);
+    expect([response.status, response.headers.get("Retry-After"), market.upstream.hits()]).toEqual([503, "3", 0]);
+    expect(response.headers.get("PAYMENT-REQUIRED")).toBeNull();
+    expect(await response.text(), "what the facilitator said is for the log").not.toMatch(/internal|unexpected/);
     market.facilitator.fault(undefined);
-    const response = await buy(url, header);
-    expect([response.status, settlementOf(response).success]).toEqual([200, true]);
-    expect([market.upstream.hits(), await gain()]).toEqual([1, 10_000n]);
+    expect((await pay(url, header)).status).toBe(200);
+    expect(await gain()).toBe(10_000n);
+  });
+
+  it("raises an error while settling: 202 with Retry-After, and the settlement is taken up without the client", async () => {
+    const url = `${findUrl(shop)}/data`;
+    const header = await signPaymentFor(url);
+    market.facilitator.fault({ on: "settle", answer: { status: 500, body: '{"error":"rpc down"}' } });
+    const pending = await pay(url, header);
+    expect([pending.status, pending.headers.get("Retry-After")]).toEqual([202, "1"]);
+    market.facilitator.fault(undefined);
+    await until("it is settled", generousMs, () => metric(shop, 'gatehouse_payment_claims{state="settled"} 1'));
+    expect((await pay(url, header)).status).toBe(200);
+    expect(await gain()).toBe(10_000n);
+  });
+
+  it("refuses to settle: 402 with the reason, and nothing is charged", async () => {
+    const url = `${findUrl(shop)}/data`;
+    const header = await signPaymentFor(url);
+    const errorReason = "invalid_exact_evm_insufficient_balance";
+    const answer = { success: false, errorReason, transaction: "", network: "eip155:1672" };
+    market.facilitator.fault({ on: "settle", answer: { status: 200, body: JSON.stringify(answer) } });
+    const refused = await pay(url, header);
+    expect([refused.status, readSettlement(refused).errorReason, await gain()]).toEqual([402, errorReason, 0n]);
   });
 });

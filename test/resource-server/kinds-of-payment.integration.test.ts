@@ -1,11 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { x402Client, wrapFetchWithPayment } from "@x402/fetch";
-import {
-  decodePaymentRequiredHeader,
-  decodePaymentResponseHeader,
-  encodePaymentSignatureHeader,
-} from "@x402/core/http";
+import { encodePaymentSignatureHeader } from "@x402/core/http";
 import type { PaymentRequirements } from "@x402/core/types";
 import { ExactEvmScheme } from "@x402/evm/exact/client";
 import { UptoEvmScheme } from "@x402/evm/upto/client";
@@ -14,7 +10,17 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { generousMs, until } from "#daemon/testing/until.ts";
 import { plainTokenAddress } from "#devnet/contracts/addresses.ts";
 import { canonicalContracts } from "#x402/contracts.ts";
-import { createTemporaryFolder, findUrl, openMarket, payee, payer, type Market } from "../support/payments/shop.ts";
+import {
+  createTemporaryFolder,
+  findUrl,
+  openMarket,
+  pay,
+  payee,
+  payer,
+  readRequired,
+  readSettlement,
+  type Market,
+} from "../support/payments/shop.ts";
 import { testAccount } from "../support/payments/payment-chain.ts";
 
 const plainToken = { address: plainTokenAddress, name: "Devnet Plain Token", version: "1", decimals: 18 };
@@ -81,9 +87,6 @@ function buy(account = payer) {
   return wrapFetchWithPayment(fetch, client);
 }
 
-const settlementOf = (response: Response) =>
-  decodePaymentResponseHeader(response.headers.get("PAYMENT-RESPONSE") ?? "");
-
 test.each([
   ["1858", "1858", 1_858n],
   ["12.5%", "2500", 2_500n],
@@ -99,7 +102,7 @@ test.each([
   const response = await buy()(`${shopUrl}/metered`);
   expect(response.status).toBe(200);
   expect(response.headers.get("Settlement-Overrides")).toBeNull();
-  expect(settlementOf(response)).toMatchObject({ success: true, amount });
+  expect(readSettlement(response)).toMatchObject({ success: true, amount });
   expect((await market.chain.balanceOf(payee.address)) - before).toBe(paid);
 });
 
@@ -116,8 +119,7 @@ test.each(["20001", "101%", "-1", "much"])(
 );
 
 test("a route prices in a token of its own, with that token's decimals", async () => {
-  const unpaid = await fetch(`${shopUrl}/other-token`);
-  const { accepts } = decodePaymentRequiredHeader(unpaid.headers.get("PAYMENT-REQUIRED") ?? "");
+  const { accepts } = readRequired(await fetch(`${shopUrl}/other-token`));
   expect(accepts).toMatchObject([
     { asset: plainTokenAddress, amount: "2", extra: { name: plainToken.name, decimals: 18 } },
   ]);
@@ -126,15 +128,12 @@ test("a route prices in a token of its own, with that token's decimals", async (
 test("exact by Permit2 is sold, and a buyer who has not approved Permit2 gets 412 with the offers", async () => {
   market.upstream.behave("data");
   const response = await buy()(`${shopUrl}/permit2`);
-  expect([response.status, settlementOf(response).success]).toEqual([200, true]);
-  const unpaid = await fetch(`${shopUrl}/permit2`);
-  const { accepts, extensions } = decodePaymentRequiredHeader(unpaid.headers.get("PAYMENT-REQUIRED") ?? "");
+  expect([response.status, readSettlement(response).success]).toEqual([200, true]);
+  const { accepts, extensions } = readRequired(await fetch(`${shopUrl}/permit2`));
   expect(extensions).toHaveProperty("eip2612GasSponsoring.info.version", "1");
   const [accepted] = accepts as [PaymentRequirements];
   const created = await new ExactEvmScheme(signer(testAccount(3))).createPaymentPayload(2, accepted);
   const header = encodePaymentSignatureHeader({ accepted, ...created } as never);
-  const refused = await fetch(`${shopUrl}/permit2`, { headers: { "PAYMENT-SIGNATURE": header } });
-  expect(refused.status).toBe(412);
-  const { error } = decodePaymentRequiredHeader(refused.headers.get("PAYMENT-REQUIRED") ?? "");
-  expect(error).toBe("permit2_allowance_required");
+  const refused = await pay(`${shopUrl}/permit2`, header);
+  expect([refused.status, readRequired(refused).error]).toEqual([412, "permit2_allowance_required"]);
 });

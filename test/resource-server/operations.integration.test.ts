@@ -1,38 +1,28 @@
 import { writeFile } from "node:fs/promises";
-import { createServer } from "node:http";
-import { once } from "node:events";
-import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { accelerateService } from "../support/accelerated-waits.ts";
 import { openIdleConnections } from "../support/idle-connections.ts";
-import { runToEnd, type ServiceProcess } from "../support/service-process.ts";
+import type { ServiceProcess } from "../support/service-process.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
 import { startFacilitatorProxy } from "./facilitator-proxy.ts";
 import {
-  openMarket,
+  openMarketWithShop,
+  pay,
   findOperationsUrl,
   signPaymentFor,
   createTemporaryFolder,
   findUrl,
-  type Market,
+  type MarketWithShop,
 } from "../support/payments/shop.ts";
 
-let market: Market;
-let folder: Awaited<ReturnType<typeof createTemporaryFolder>>;
+let market: MarketWithShop;
 let shop: ServiceProcess;
-
 beforeAll(async () => {
-  market = await openMarket();
-  folder = await createTemporaryFolder();
-  shop = await market.openShop(folder.path);
+  market = await openMarketWithShop();
+  ({ shop } = market);
 });
-
-afterAll(async () => {
-  await shop?.[Symbol.asyncDispose]();
-  await folder?.[Symbol.asyncDispose]();
-  await market?.[Symbol.asyncDispose]();
-});
+afterAll(() => market?.[Symbol.asyncDispose]());
 
 it.each(["/metrics", "/readyz", "/livez"])("the port that sells does not serve %s", async (path) => {
   const response = await fetch(`${findUrl(shop)}${path}`);
@@ -58,8 +48,7 @@ it("the operations port says how the server is, and counts the requests to the p
 
 it("nothing is sold at the operations port", async () => {
   market.upstream.behave("data");
-  const payment = { "PAYMENT-SIGNATURE": await signPaymentFor(`${findUrl(shop)}/data`) };
-  expect((await fetch(`${findOperationsUrl(shop)}/data`, { headers: payment })).status).toBe(404);
+  expect((await pay(`${findOperationsUrl(shop)}/data`, await signPaymentFor(market.url))).status).toBe(404);
   expect(market.upstream.hits()).toBe(0);
 });
 
@@ -74,23 +63,8 @@ it("a route may have any path that the port that sells does not need itself", as
   market.upstream.behave("data");
   const url = `${findUrl(own)}/metrics`;
   expect((await fetch(url)).status).toBe(402);
-  const bought = await fetch(url, { headers: { "PAYMENT-SIGNATURE": await signPaymentFor(url) } });
+  const bought = await pay(url, await signPaymentFor(url));
   expect([bought.status, await bought.text()]).toEqual([200, expect.stringContaining("sold")]);
-});
-
-it("a taken operations port ends the start with its setting's name", async () => {
-  await using state = await createTemporaryFolder();
-  const squatter = createServer().listen(0, "127.0.0.1");
-  await once(squatter, "listening");
-  const { port } = squatter.address() as AddressInfo;
-  const env = { GATEHOUSE_RESOURCE_SERVER_OPERATIONS_PORT: String(port) };
-  const { status, stderr } = await runToEnd("resource-server", {
-    ...(await market.shopEnvironment(state.path)),
-    ...env,
-  });
-  squatter.close();
-  const words = `port ${port} on 127.0.0.1 is in use; stop the process that uses it, or set GATEHOUSE_RESOURCE_SERVER_OPERATIONS_PORT`;
-  expect([status, stderr]).toEqual([1, expect.stringContaining(words)]);
 });
 
 it("connections that send nothing give way to those that do, and the operations port has its own", async () => {
@@ -127,7 +101,7 @@ it("without its facilitator it stays in the load balancer, says so, names prices
     return word === "degraded";
   });
   expect((await fetch(`${findUrl(own)}/data`)).status).toBe(402);
-  const paid = await fetch(`${findUrl(own)}/data`, { headers: { "PAYMENT-SIGNATURE": payment } });
+  const paid = await pay(`${findUrl(own)}/data`, payment);
   expect([paid.status, paid.headers.get("Retry-After")]).toEqual([503, "3"]);
   const metrics = await (await fetch(`${findOperationsUrl(own)}/metrics`)).text();
   expect(metrics).toMatch(/^gatehouse_ready_check\{check="facilitator"\} 0$/m);

@@ -38,42 +38,50 @@ export type SelfSupervisedMarket = AsyncDisposable &
 /** A hot-restarted facilitator and resource server, each with a ledger in a file. */
 export type SupervisedMarket = SelfSupervisedMarket & Readonly<{ facilitator: Supervised }>;
 
+/** What services share, except for a settler. */
+export type Place = Awaited<ReturnType<typeof openPlace>>;
+
 /** Starts a resource server and its dependencies. */
 export async function openSelfSupervisedMarket(): Promise<SelfSupervisedMarket> {
   await using resources = new AsyncDisposableStack();
   const place = resources.use(await openPlace());
-  const shop = resources.use(
-    await superviseShop(
-      place,
-      { settlement: { rpcUrl: place.chain.url, ledgerPath: join(place.folder, "settlement.sqlite") } },
-      { GATEHOUSE_RESOURCE_SERVER_SETTLEMENT_PRIVATE_KEY: testAccount(0).privateKey },
-    ),
-  );
+  const shop = resources.use(await superviseSettlingShop(place));
   const owned = resources.move();
   return { ...place, shop, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+}
+
+/** Starts a resource server that settles by itself. */
+export function superviseSettlingShop(place: Place, env: Readonly<Record<string, string>> = {}): Promise<Supervised> {
+  return superviseShop(
+    place,
+    { settlement: { rpcUrl: place.chain.url, ledgerPath: join(place.folder, "settlement.sqlite") } },
+    { GATEHOUSE_RESOURCE_SERVER_SETTLEMENT_PRIVATE_KEY: testAccount(0).privateKey, ...env },
+  );
+}
+
+/** Starts a facilitator. */
+export function superviseFacilitator(
+  { chain, folder }: Place,
+  env: Readonly<Record<string, string>> = {},
+): Promise<Supervised> {
+  return supervise("facilitator", folder, {
+    settings: { chain: { rpcUrl: chain.url }, assets: [{ address: chain.token, name: "USDC", version: "2" }] },
+    env: { GATEHOUSE_FACILITATOR_SIGNER_PRIVATE_KEY: testAccount(0).privateKey, ...env },
+  });
 }
 
 /** Starts all of it. */
 export async function openSupervisedMarket(): Promise<SupervisedMarket> {
   await using resources = new AsyncDisposableStack();
   const place = resources.use(await openPlace());
-  const { chain, folder } = place;
-  const facilitator = resources.use(
-    await supervise("facilitator", folder, {
-      settings: {
-        chain: { rpcUrl: chain.url },
-        assets: [{ address: chain.token, name: "USDC", version: "2" }],
-      },
-      env: { GATEHOUSE_FACILITATOR_SIGNER_PRIVATE_KEY: testAccount(0).privateKey },
-    }),
-  );
+  const facilitator = resources.use(await superviseFacilitator(place));
   const shop = resources.use(await superviseShop(place, { facilitator: { url: facilitator.url } }));
   const owned = resources.move();
   return { ...place, facilitator, shop, [Symbol.asyncDispose]: () => owned.disposeAsync() };
 }
 
 /** Starts a resource server's dependencies, except for a settler. */
-async function openPlace() {
+export async function openPlace() {
   await using resources = new AsyncDisposableStack();
   const chain = resources.use(await startPaymentChain());
   const upstream = resources.use(await startUpstream());
@@ -87,7 +95,7 @@ async function openPlace() {
 }
 
 function superviseShop(
-  { folder, chain, routesPath }: Awaited<ReturnType<typeof openPlace>>,
+  { folder, chain, routesPath }: Place,
   settling: object,
   env: Readonly<Record<string, string>> = {},
 ): Promise<Supervised> {
@@ -107,7 +115,7 @@ function superviseShop(
 const waitsLess = isLong ? {} : accelerateService({ waitsMs: [500], times: 5 });
 
 /** Starts one of them; its ledger is a file in the directory, unless the environment says otherwise. */
-export async function supervise(
+async function supervise(
   service: "facilitator" | "resource-server",
   folder: string,
   { settings, env }: Readonly<{ settings: object; env: Readonly<Record<string, string>> }>,

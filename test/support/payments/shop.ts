@@ -2,8 +2,12 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ExactEvmScheme } from "@x402/evm";
-import { decodePaymentRequiredHeader, encodePaymentSignatureHeader } from "@x402/core/http";
-import type { PaymentRequirements } from "@x402/core/types";
+import {
+  decodePaymentRequiredHeader,
+  decodePaymentResponseHeader,
+  encodePaymentSignatureHeader,
+} from "@x402/core/http";
+import type { PaymentRequired, PaymentRequirements, SettleResponse } from "@x402/core/types";
 import type { LocalAccount } from "viem/accounts";
 import { startPaymentChain, testAccount, type PaymentChain } from "./payment-chain.ts";
 import type { OtherConstants } from "../other-constants.ts";
@@ -73,6 +77,36 @@ export async function openMarket(more: Readonly<Record<string, string>> = {}): P
   };
 }
 
+/** A market with one seller. */
+export type MarketWithShop = Market & Readonly<{ shop: ServiceProcess; folder: string; url: string }>;
+
+/** Starts a market, and a seller in it; `url` is that of its sold route `/data`. */
+export async function openMarketWithShop(env: Readonly<Record<string, string>> = {}): Promise<MarketWithShop> {
+  await using resources = new AsyncDisposableStack();
+  const market = resources.use(await openMarket());
+  const { path: folder } = resources.use(await createTemporaryFolder());
+  const shop = resources.use(await market.openShop(folder, env));
+  const owned = resources.move();
+  const url = `${findUrl(shop)}/data`;
+  return { ...market, shop, folder, url, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+}
+
+/** Sends a request with a payment. */
+export function pay(url: string, payment: string, init: RequestInit = {}): Promise<Response> {
+  return fetch(url, { ...init, headers: { "PAYMENT-SIGNATURE": payment } });
+}
+
+/** Reads the settlement from a response. */
+export function readSettlement({ headers }: Response): SettleResponse {
+  return decodePaymentResponseHeader(headers.get("PAYMENT-RESPONSE") ?? "");
+}
+
+/** Reads the request for payment from a response. */
+export function readRequired({ headers }: Response): PaymentRequired {
+  return decodePaymentRequiredHeader(headers.get("PAYMENT-REQUIRED") ?? "");
+}
+
+/** Builds the environment of a resource server that verifies and settles by itself on a chain. */
 export function buildSettlingEnvironment(
   { token, url }: Pick<PaymentChain, "token" | "url">,
   {
@@ -108,9 +142,8 @@ export function findOperationsUrl(shop: ServiceProcess): string {
 }
 
 export async function signPaymentFor(url: string, init?: RequestInit): Promise<string> {
-  const unpaid = await fetch(url, init);
-  const paymentRequired = decodePaymentRequiredHeader(unpaid.headers.get("PAYMENT-REQUIRED") ?? "");
-  return signOffer(paymentRequired.accepts[0] as PaymentRequirements);
+  const [offer] = readRequired(await fetch(url, init)).accepts;
+  return signOffer(offer as PaymentRequirements);
 }
 
 export async function signOffer(accepted: PaymentRequirements, signer: LocalAccount = payer.account): Promise<string> {
