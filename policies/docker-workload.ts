@@ -2,7 +2,6 @@ import type { PolicyResource } from "./rule.ts";
 import { readFields, isOn, readItems, readText, readWhole } from "./values.ts";
 import type { Container, Mount, Variable, Workload } from "./workload.ts";
 
-/** Label that contains the name of a container's Gatehouse service. */
 const dockerServiceLabel = "io.gatehouse.service";
 
 /** Reads a Docker container as a workload; returns undefined for any other resource. */

@@ -2,7 +2,6 @@ import type { PolicyResource } from "./rule.ts";
 import { readFields, isOn, readItems, readText, readWhole } from "./values.ts";
 import type { Container, Mount, Variable, Workload } from "./workload.ts";
 
-/** Label that contains the name of a pod's Gatehouse service. */
 const kubernetesServiceLabel = "app.kubernetes.io/component";
 
 type Fields = Readonly<Record<string, unknown>>;

@@ -100,7 +100,6 @@ function reportFinding({ rule, resource, finding, exceptions, now }: Found, repo
 
 /** Resource temporarily exempt from a rule, as the pack's schema allows it. */
 type RuleException = Readonly<{
-  /** Resource name in the Pulumi program. */
   resource: string;
   reason: string;
   /** Last day of the exception, `YYYY-MM-DD`, in UTC. */

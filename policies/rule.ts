@@ -1,4 +1,3 @@
-/** Deployment resource as seen by a rule. */
 export type PolicyResource = Readonly<{
   /** Pulumi type token, e.g. `docker:index/container:Container`. */
   type: string;
@@ -11,7 +10,6 @@ export type PolicyResource = Readonly<{
 /** Severity of a broken rule, in Pulumi's terms. Every rule is mandatory, whatever its severity. */
 export type Severity = "critical" | "high" | "medium";
 
-/** A rule's options in the pack's configuration. */
 export type RuleOptions = Readonly<{
   /** Registries from which images may come, e.g. `registry.example`; empty allows all. */
   allowedRegistries: readonly string[];
@@ -33,7 +31,6 @@ export type ResourceRule = Stated &
 /** A finding about a deployment as a whole, with the name of the resource it concerns. */
 export type StackFinding = Readonly<{ resource: string; message: string }>;
 
-/** Rule about a deployment as a whole. */
 export type StackRule = Stated &
   Readonly<{ scope: "stack"; check: (resources: readonly PolicyResource[]) => readonly StackFinding[] }>;
 

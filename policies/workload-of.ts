@@ -3,7 +3,6 @@ import { readKubernetesWorkload } from "./kubernetes-workload.ts";
 import type { PolicyResource } from "./rule.ts";
 import type { Workload, Container } from "./workload.ts";
 
-/** Returns a resource's workload; undefined if it has none. */
 export function findWorkload(resource: PolicyResource): Workload | undefined {
   return readDockerWorkload(resource) ?? readKubernetesWorkload(resource);
 }

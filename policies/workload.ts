@@ -1,7 +1,6 @@
 /** A container's environment variable; `value` is undefined if it comes from a reference. */
 export type Variable = Readonly<{ name: string; value: string | undefined }>;
 
-/** A directory or file that a container mounts. */
 export type Mount = Readonly<{
   path: string;
   /** Path on the host, for bind mounts and hostPath volumes. */

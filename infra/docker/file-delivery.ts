@@ -3,16 +3,13 @@ import { jsonStringify, secret, type CustomResourceOptions, type Input } from "@
 import { filesDirectory, type FileSpec, type ServiceSpec } from "../services/service-spec.ts";
 import { formatEngineCpus } from "./engine.ts";
 
-/** A volume that contains a service's files, and the container that delivers them. */
 export type FileDelivery = Readonly<{ volume: docker.Volume; container: docker.Container }>;
 
-/** Directory for a service's uploaded files, before their owner moves them. */
 const incomingDirectory = "/run/gatehouse/incoming";
 
 /** Program in the image that moves the files. */
 const installProgram = "/app/infra/images/install-files.ts";
 
-/** Builds the mount for a service's files in the delivering container. */
 function buildFilesMount(
   volumeName: docker.types.input.ContainerVolume["volumeName"],
 ): docker.types.input.ContainerVolume {
@@ -55,7 +52,6 @@ function bundleFiles(files: readonly FileSpec[]): FileSpec {
   return { name: "files.json", content, secret: false };
 }
 
-/** Creates the volume for a service's files, and the container that delivers them. */
 export function deliverFiles(
   spec: ServiceSpec,
   files: readonly FileSpec[],

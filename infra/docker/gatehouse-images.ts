@@ -23,7 +23,6 @@ export type GatehouseImagesArgs = Pick<StackConfig, "baseImage" | "nodeUser"> &
     architecture: ImageArchitecture;
   }>;
 
-/** The images on a Docker host. */
 export class GatehouseImages extends ComponentResource {
   /** Id or digest of each image, which changes with the image's content. */
   readonly identified: Readonly<Partial<Record<ImageName, Input<string>>>>;

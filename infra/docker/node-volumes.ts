@@ -42,7 +42,6 @@ function buildVolumeView({ mountpoint }: docker.Volume, directory: string): dock
   return { type: "none", o: "bind", device: interpolate`${mountpoint}/${directory}` };
 }
 
-/** Creates an engine volume, or one backed by a directory in another volume. */
 export function createVolume(
   name: string,
   {

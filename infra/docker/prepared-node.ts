@@ -104,7 +104,6 @@ function createPrimeContainer(
   );
 }
 
-/** Creates the container that fills an empty workspace with chain data, then exits. */
 function createRestoreContainer(
   restore: ServiceSpec,
   { prefix, image, workspace, edge, labels }: PreparedNodeOptions,
@@ -129,7 +128,6 @@ function createRestoreContainer(
   );
 }
 
-/** A step before a node starts: its container, the message if it fails, and what to do after fixing it. */
 type Step = Readonly<{ containerName: string; failure: string; next: string }>;
 
 /**
@@ -145,13 +143,10 @@ function requireDone(container: docker.Container, { containerName, failure, next
   });
 }
 
-/** Path of the uploaded configuration, before it is copied into the workspace. */
 const incoming = "/run/gatehouse/incoming/node.conf";
 
-/** Directory for uploaded workspace files before they are copied into the workspace. */
 const placedDirectory = "/run/gatehouse/incoming";
 
-/** Path of the image's programs in the container that copies them. */
 const originalBin = "/run/gatehouse/image-bin";
 
 /**

@@ -15,27 +15,22 @@ import {
 type Container = types.input.core.v1.Container;
 type Probe = types.input.core.v1.Probe;
 
-/** Returns the name of the pod volume that holds a service's files. */
 export function nameFilesVolume(spec: ServiceSpec): string {
   return `${spec.name}-files`;
 }
 
-/** Returns the name of the Secret, and of the pod volume, that holds a service's hot-reloaded files. */
 export function formatLiveFilesVolumeName(spec: ServiceSpec): string {
   return `${spec.name}-live`;
 }
 
-/** Returns the name of the Secret (and of its pod volume) that holds the secrets whose change triggers a hot restart. */
 export function nameLiveSecretsVolume(spec: ServiceSpec): string {
   return `${spec.name}-secrets`;
 }
 
-/** Returns the name of the Secret that holds a service's environment variables, which may contain secrets. */
 export function nameEnvironment(spec: ServiceSpec): string {
   return `${spec.name}-environment`;
 }
 
-/** Returns the name of the pod volume that holds the copy of its image's programs from which a service runs. */
 export function nameProgramsVolume(spec: ServiceSpec): string {
   return `${spec.name}-bin`;
 }
@@ -47,7 +42,6 @@ export const restrictedSecurityContext: types.input.core.v1.SecurityContext = {
   capabilities: { drop: ["ALL"] },
 };
 
-/** Builds a service's container in a pod. The specification defines its probe paths, e.g. `services/facilitator-spec.ts`. */
 export function buildContainer(spec: ServiceSpec, image: Input<string>): Container {
   return {
     name: spec.name,

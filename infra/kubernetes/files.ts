@@ -48,12 +48,10 @@ export function listSecrets(
     .map(([kind, name, files]) => [kind, buildSecret(files, { name, component: spec.name, options })] as const);
 }
 
-/** Lists the files installed in a node's workspace. */
 export function listPlacedFiles({ seed }: ServiceSpec): readonly PlacedFile[] {
   return seed?.places?.entryPoint?.files ?? [];
 }
 
-/** Returns the name of the Secret, and of the pod volume, that holds the files installed in a node's workspace. */
 export function namePlacedVolume(spec: ServiceSpec): string {
   return `${spec.name}-placed`;
 }

@@ -28,7 +28,6 @@ function keepRevisionKey(
   return secret(kept.output as Output<string>);
 }
 
-/** Creates a stack's namespace and the provider for its cluster. */
 export function createKubernetesNamespace(
   config: StackConfig,
   {

@@ -8,7 +8,6 @@ export type Labels = Readonly<Record<string, string>>;
 /** The part of a stack that owns an object: a service, or the whole stack. */
 export type Component = ServiceName | "stack";
 
-/** Builds the metadata of one of the stack's objects. */
 export function buildMetadata(
   { prefix, namespace }: Pick<KubernetesOptions, "prefix" | "namespace">,
   name: string,
@@ -17,7 +16,6 @@ export function buildMetadata(
   return { name, namespace, labels: buildObjectLabels(prefix, component) };
 }
 
-/** Builds the labels for a stack's objects, by owning service. */
 export function buildObjectLabels(prefix: string, component: Component): Labels {
   return { ...buildPodLabels(prefix, component), "app.kubernetes.io/version": version };
 }
@@ -32,7 +30,6 @@ export function buildPodLabels(prefix: string, component: Component): Record<str
   };
 }
 
-/** Builds the labels that select a service's pods. */
 export function buildSelectorLabels(prefix: string, component: Component): Record<string, string> {
   return { "app.kubernetes.io/instance": prefix, "app.kubernetes.io/component": findPod(component) };
 }
@@ -50,7 +47,6 @@ export type CustomObject = Readonly<{
   spec: Readonly<Record<string, unknown>>;
 }>;
 
-/** An object with metadata and optional annotations. */
 type Annotated = Readonly<{ metadata?: unknown }>;
 
 /** Annotations for Argo CD and Flux: the object is retained when its file is removed or the application is deleted. */

@@ -149,10 +149,8 @@ function buildProgramsCopier(node: ServiceSpec, options: KubernetesOptions): rea
   ];
 }
 
-/** Name of the ConfigMap that contains the node's initial configuration. */
 const nodeConfName = "node-conf";
 
-/** Builds the ConfigMap that seeds node.conf. */
 export function buildNodeConfMap(seed: SeedSpec, options: KubernetesOptions): types.input.core.v1.ConfigMap {
   return { metadata: buildMetadata(options, nodeConfName, "node"), data: { "node.conf": seed.content } };
 }

@@ -6,7 +6,6 @@ import { nodeAccount } from "./node-stateful-set.ts";
 
 const group = "rbac.authorization.k8s.io";
 
-/** A service account in the namespace, and its permissions there. */
 export type ServiceAccess = Readonly<{
   account: types.input.core.v1.ServiceAccount;
   role: types.input.rbac.v1.Role;
@@ -45,7 +44,6 @@ export function buildNodeAccess(options: KubernetesOptions): ServiceAccess {
   return buildServiceAccess(nodeAccount, rules, options);
 }
 
-/** The only claim that the sidecar may grow. */
 const ownClaim: types.input.rbac.v1.PolicyRule = {
   apiGroups: [""],
   resources: ["persistentvolumeclaims"],

@@ -6,7 +6,6 @@ import { buildMetadata, buildSelectorLabels, type Labels } from "./metadata.ts";
 
 type Service = types.input.core.v1.Service;
 
-/** Builds the Service under which other services reach this one. */
 export function buildKubernetesService(spec: ServiceSpec, options: KubernetesOptions): Service {
   const isPublic = spec.ports.some(({ audience }) => audience === "public");
   const build = isPublic ? buildPublicService : buildNamedService;
@@ -74,7 +73,6 @@ type ServiceOutline = Readonly<{
   className?: string | undefined;
 }>;
 
-/** Builds a Service that is a target for public access. */
 function buildPublicService(outline: ServiceOutline): Service {
   const { ingress, gatewayApi } = outline.options;
   const { gateway, resourceServer } = (ingress ?? gatewayApi)?.serviceAnnotations ?? {};

@@ -30,7 +30,6 @@ export type BuiltService = Readonly<{
   definition?: SettingsDefinition;
 }>;
 
-/** Reads a service's own limits and settings from a stack's configuration. */
 export function readCommon(
   { limits, settings }: StackConfig,
   service: keyof StackConfig["limits"] & keyof StackConfig["settings"],
@@ -105,7 +104,6 @@ export type GivenConfiguration = Readonly<{
   files: Readonly<Record<string, Output<string>>>;
 }>;
 
-/** Returns the digests of the configuration that a specification gives to its service. */
 export function describeGivenConfiguration(definition: SettingsDefinition, spec: ServiceSpec): GivenConfiguration {
   const files = listLiveFiles(spec).map(({ name, content }) => {
     const digest = output(content).apply((text) => hash("sha256", text));

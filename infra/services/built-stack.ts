@@ -26,7 +26,6 @@ export type StackServices = Readonly<
   Partial<Record<ServiceName, BuiltService | undefined>> & Record<"node" | "sidecar", BuiltService>
 >;
 
-/** Builds each service of a stack once. */
 export function buildServices(config: StackConfig, context: StackContext): StackServices {
   const include = <Built>(name: ServiceName, build: () => Built) => (hasService(config, name) ? build() : undefined);
   const scraped: StackServices = {

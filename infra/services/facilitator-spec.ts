@@ -129,7 +129,6 @@ export function facilitatorSpec(args: FacilitatorArgs): BuiltService {
   return { ...built, problems };
 }
 
-/** Reads the arguments of a stack's facilitator. */
 export function readFacilitatorArgs(config: StackConfig, context: StackContext): FacilitatorArgs {
   const { addresses, restart, secret } = context;
   const signer = findSignerKey(config);

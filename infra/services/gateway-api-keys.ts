@@ -4,10 +4,8 @@ import type { StackConfig } from "../config/config-schema.ts";
 import { liveFilesDirectory, type FileSpec } from "./service-spec.ts";
 import { findRenderedValue, type SettingsTree } from "./rendered-settings.ts";
 
-/** API keys for the gateway's private listener, by holder. */
 export type GatewayApiKeys = StackConfig["gatewayApiKeys"];
 
-/** How a stack's API keys are delivered to the gateway, and problems with them. */
 export type RenderedApiKeys = Readonly<{
   /** Path of the gateway's key file; undefined if the settings specify a file of the operator's own. */
   keysPath: string | undefined;

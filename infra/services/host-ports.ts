@@ -3,7 +3,6 @@ import { declaredKeys, type StackConfig } from "../config/config-schema.ts";
 import { hasService } from "./optional-services.ts";
 import { findPortKey, readHostPort } from "./row-keys.ts";
 
-/** Port on the Docker host on which a stack publishes a service. */
 export type HostPort = PublishedPort & Readonly<{ key: string; number: number }>;
 
 /** Lists the ports that a stack publishes on a Docker host, in key order. */
@@ -19,7 +18,6 @@ export function listHostPorts(config: StackConfig): readonly HostPort[] {
     .toSorted((one, other) => rank(one) - rank(other));
 }
 
-/** Returns the host address at which a port is published. */
 export function findPublishedAddress({ at }: Pick<PublishedPort, "at">, publishAddress: string): string {
   return at === "public" ? publishAddress : "127.0.0.1";
 }

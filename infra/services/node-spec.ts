@@ -64,7 +64,6 @@ export function nodeSpec(config: StackConfig, context: StackContext): BuiltServi
   return { spec: { ...spec, seed: buildDevnetConfSeed(conf) }, problems };
 }
 
-/** Initial configuration of a node, and its connection to the Pushgateway. */
 type NodeStart = Readonly<{ conf: NodeConfArgs; pushEdge: Edge }>;
 
 function buildDevnetNode(config: StackConfig, { secret }: StackContext, { conf, pushEdge }: NodeStart): BuiltService {
@@ -114,7 +113,6 @@ function buildDevnetNode(config: StackConfig, { secret }: StackContext, { conf, 
 /** How long a node may replay its log before it responds: a node stopped during the replay would have to start over. */
 const replayMaxSeconds = 86_400;
 
-/** Default limits for a node from the operator's image. */
 export const realNodeLimits: ResourceLimits = { cpus: 8, memoryMebibytes: 32_768 };
 
 /** Builds the node from the operator's image. The node starts through the image's own entry point, and only the operator knows its health check command. */

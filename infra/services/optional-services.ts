@@ -11,10 +11,8 @@ const optional = {
   grafana: ({ observability }) => observability?.grafana !== undefined,
 } as const satisfies Readonly<Partial<Record<ServiceName, (config: StackConfig) => boolean>>>;
 
-/** Name of an optional service. */
 export type OptionalService = keyof typeof optional;
 
-/** Whether a service is optional. */
 export function isOptionalService(name: ServiceName): name is OptionalService {
   return Object.hasOwn(optional, name);
 }
@@ -24,7 +22,6 @@ export function hasService(config: StackConfig, name: ServiceName): boolean {
   return !isOptionalService(name) || optional[name](config);
 }
 
-/** Lists the optional services that a stack includes. */
 export function listIncludedServices(config: StackConfig): readonly OptionalService[] {
   return (Object.keys(optional) as OptionalService[]).filter((name) => optional[name](config));
 }

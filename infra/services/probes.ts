@@ -50,7 +50,6 @@ export const healthTimes = {
   connection: { ready: { every: 5, failures: 3 }, live: { every: 10, failures: 6 } },
 } as const;
 
-/** The probe of a service that has only `/livez` and `/readyz`. */
 export const daemonHealth: NetworkHealth = {
   kind: "http",
   port: "http",

@@ -182,7 +182,6 @@ export function mergeTrees(base: SettingsTree, over: SettingsTree): SettingsTree
   return merged;
 }
 
-/** Returns the value at a path; `undefined` if there is none. */
 export function findRenderedValue(tree: SettingsTree, path: readonly string[]): unknown {
   return path.reduce<unknown>((value, key) => (isBranch(value) ? value[key] : undefined), tree);
 }

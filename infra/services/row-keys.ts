@@ -13,7 +13,6 @@ export function findPortKey(name: HostPortName): string {
   return findKey(name, "port");
 }
 
-/** Returns an image's configured reference; `undefined` if there is none. */
 export function readImage(config: StackConfig, name: ImageName): string | undefined {
   const value = findRenderedValue(config, findImageKey(name).split("."));
   return typeof value === "string" ? value : undefined;

@@ -5,7 +5,6 @@ import type { HealthSpec } from "./probes.ts";
 /** Name of a service in the stack, from which the names of containers, Kubernetes objects and hosts are derived. */
 export type ServiceName = StackServiceName;
 
-/** Name of the image that runs a service; the target resolves it. */
 export type ImageName = (typeof stackServices)[ServiceName]["image"];
 
 /**
@@ -14,13 +13,11 @@ export type ImageName = (typeof stackServices)[ServiceName]["image"];
  */
 type Audience = "public" | "peers" | "system" | "pod";
 
-/** A TCP port that a service listens on. */
 export type PortSpec = Readonly<{ name: string; number: number; audience: Audience }>;
 
 /** A file available to a service at startup, with mode 0400 and owned by the service's user. */
 export type FileSpec = Readonly<{ name: string; content: Input<string>; secret: boolean }>;
 
-/** A directory that outlives its container. */
 export type VolumeSpec = Readonly<{
   /** Volumes with the same name are one volume, regardless of which services mount it. */
   name: string;
@@ -89,7 +86,6 @@ export type HostEdge = Readonly<{ to: "host"; port: number; cidr: string | undef
 
 /** Port from which Prometheus scrapes a service's metrics. */
 export type MetricsSpec = Readonly<{
-  /** Name of the port that serves `/metrics`. */
   port: string;
   /** Whether samples keep their own labels. Samples from a Pushgateway carry the job name under which they were pushed. */
   honorLabels?: true;
@@ -157,7 +153,6 @@ export const filesDirectory = "/run/gatehouse/files";
 /** Directory for a service's hot-reloaded files. It is separate from the other files, which live as long as the container. */
 export const liveFilesDirectory = "/run/gatehouse/live";
 
-/** Lists a service's hot-reloaded files. */
 export function listLiveFiles(spec: ServiceSpec): readonly FileSpec[] {
   return spec.liveFiles ?? [];
 }
@@ -165,17 +160,14 @@ export function listLiveFiles(spec: ServiceSpec): readonly FileSpec[] {
 /** Directory for the secrets whose change triggers a hot restart. */
 export const liveSecretsDirectory = "/run/gatehouse/secrets";
 
-/** Lists the secrets whose change triggers a hot restart. */
 export function listLiveSecrets(spec: ServiceSpec): readonly FileSpec[] {
   return spec.liveSecrets ?? [];
 }
 
-/** Returns the directory that holds a service's files in its own container. */
 export function findFilesDirectory(spec: ServiceSpec): string {
   return spec.filesDirectory ?? filesDirectory;
 }
 
-/** Lists all directories that hold a service's files in its own container. */
 export function listFilesDirectories(spec: ServiceSpec): readonly string[] {
   return [findFilesDirectory(spec), ...(spec.furtherFilesDirectories ?? [])];
 }
@@ -185,12 +177,10 @@ export function hasFiles({ files, foreignFiles }: ServiceSpec): boolean {
   return files.length > 0 || foreignFiles !== undefined;
 }
 
-/** Returns the key that identifies a mounted volume, or a directory of one, within a stack. */
 export function toVolumeKey({ name, directory }: VolumeSpec): string {
   return directory === undefined ? name : `${name}-${directory}`;
 }
 
-/** Directory for a service's ledger or other state in its container. */
 export const stateDirectory = "/var/lib/gatehouse";
 
 /** Returns the port with a given name. @throws {Error} if the service has no such port, which is a bug in a builder. */

@@ -57,7 +57,6 @@ export const engineSocketDirectory = "/run/gatehouse/engine";
 
 export const engineSocketPath = `${engineSocketDirectory}/engine.sock`;
 
-/** The volume that holds the engine proxy's socket. */
 export const engineSocketVolume = "engine-socket";
 
 /**

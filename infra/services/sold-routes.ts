@@ -16,12 +16,10 @@ export function findToken({ tokenAddress, tokenName, tokenVersion }: StackConfig
   return tokenAddress === undefined ? undefined : { address: tokenAddress, name: tokenName, version: tokenVersion };
 }
 
-/** Returns the default payee of a stack's routes. */
 export function findPayTo(config: StackConfig): string | undefined {
   return config.payTo ?? (config.devAccounts ? devAccounts.payee.address : undefined);
 }
 
-/** Returns a stack's routes, or the sample. */
 export function findRoutes(config: StackConfig, addresses: Addresses): Routes {
   if (!sellsSample(config)) return config.routes;
   const offer = { scheme: "exact", network: `eip155:${config.chainId}`, payTo: findPayTo(config) };

@@ -26,7 +26,6 @@ export function listImages(config: StackConfig): Readonly<Partial<Record<ImageNa
   return Object.fromEntries([...Object.entries(own), ...brought].filter(([, reference]) => reference !== undefined));
 }
 
-/** Lists the images of a stack without a configured reference. */
 export function findUnconfiguredImages(config: StackConfig): readonly ("gatehouse" | "devnet")[] {
   const named = listImages(config);
   const own = usesDevnetImage(config) ? (["gatehouse", "devnet"] as const) : (["gatehouse"] as const);

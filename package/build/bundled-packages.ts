@@ -5,7 +5,6 @@
  */
 const families = /^(?:viem|ox|@x402\/.+|@opentelemetry\/(?!api$).+)$/;
 
-/** Whether a package is bundled. */
 export function isBundled(packageName: string): boolean {
   return families.test(packageName);
 }
@@ -15,7 +14,6 @@ export function parsePackageName(specifier: string): string {
   return specifier.split("/", specifier.startsWith("@") ? 2 : 1).join("/");
 }
 
-/** Returns the name, without extension, of the bundled file for a specifier. */
 export function findBundleName(specifier: string): string {
   return specifier.replace("@", "").replaceAll("/", "-");
 }

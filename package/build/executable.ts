@@ -50,7 +50,6 @@ function findAssets(root: string): Readonly<Record<string, string>> {
   return Object.fromEntries(paths.map((path) => [path, join(root, path)]));
 }
 
-/** Reads the licence that covers Node and its bundled libraries. */
 function readNodeLicence(root: string): string {
   const { resolve } = createRequire(join(root, "node_modules/node/package.json"));
   const packaged = resolve(`node-${process.platform}-${process.arch}/package.json`);

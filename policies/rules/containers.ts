@@ -2,7 +2,6 @@ import type { ResourceRule } from "../rule.ts";
 import { checkContainers, findWorkload } from "../workload-of.ts";
 import type { Container, Workload } from "../workload.ts";
 
-/** Creates a rule about each container of a resource. */
 function createContainerRule(
   stated: Omit<ResourceRule, "scope" | "check">,
   check: (container: Container, workload: Workload) => readonly string[],

@@ -59,7 +59,6 @@ function findValue(variables: readonly Variable[], name: string): string | undef
   return variables.find((variable) => variable.name === name)?.value;
 }
 
-/** Checks a `node.conf` that the deployment itself renders, into a ConfigMap or into a container's uploads. */
 function checkRendered(resource: PolicyResource, variables: readonly Variable[]): readonly StackFinding[] {
   const version = findValue(variables, "GATEHOUSE_SIDECAR_NODE_VERSION");
   if (version === undefined) return [];

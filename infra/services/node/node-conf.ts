@@ -12,7 +12,6 @@ import {
 import { keyFiles } from "./node-keys.ts";
 import type { EntryPointLocations, HostAddress, PlacedFile, SeedSpec, ServiceSpec } from "../service-spec.ts";
 
-/** Values of a node's initial configuration. */
 export type NodeConfArgs = Readonly<{
   version: string;
   /** Address that the node advertises to its peers. */
@@ -46,16 +45,13 @@ export function findBinDirectory({ seed }: Pick<ServiceSpec, "seed">): string | 
   return seed === undefined ? undefined : (seed.places?.bin ?? posix.dirname(seed.path));
 }
 
-/** Program location, family and files for a real node's workspace. */
 export type NodeWorkspace = ProgramLocation &
   Readonly<{
     /** Defaults to the specification's family. */
     family?: NodeFamily;
-    /** Files from the stack to install in the workspace. */
     files?: readonly PlacedFile[];
   }>;
 
-/** Builds a real node's initial `node.conf`, and the directories in its container. */
 export function buildNodeConfSeed(
   args: NodeConfArgs,
   { binDirectory, family = devnetFamily, nodeDirectory = family.nodeDirectory, files = [] }: NodeWorkspace,
@@ -142,17 +138,13 @@ export function namePlacedFile(index: number): string {
   return `placed-${index}`;
 }
 
-/** Source directories for the program that seeds a node's configuration. */
 export type SeedSources = Readonly<{
-  /** The node's initial configuration. */
   conf: string;
   /** Directory that contains the image's programs, if they need to be copied. */
   programs?: string | undefined;
-  /** Directory that contains the stack's files for the workspace. */
   placed: string;
 }>;
 
-/** Builds the arguments with which Node runs the seed program. */
 export function buildSeedCommand({ path, places }: SeedSpec, { conf, programs, placed }: SeedSources): string[] {
   if (places === undefined) return [seedProgram, conf, path];
   const { entryPoint } = places;

@@ -38,7 +38,6 @@ export function hasEntryPoint(config: Pick<StackConfig, "nodeFamily" | "nodeImag
   return config.nodeImage !== undefined && chooseNodeFamily(config).image.programs === "entry-point";
 }
 
-/** Lists the paths passed to a family's entry point, by environment variable. */
 export function listPathVariables(family: NodeFamily): Readonly<Record<string, string>> {
   const { variables } = family.image;
   if (variables === undefined) return {};
@@ -62,12 +61,10 @@ export function listSecretVariables(config: StackConfig, secret: Secret): Readon
   );
 }
 
-/** Lists the environment variables that contain the password for a node's keys. */
 function listPasswordVariables({ image: { variables } }: NodeFamily): readonly string[] {
   return variables === undefined ? [] : [variables.keysPassword, variables.portalPassword];
 }
 
-/** Lists the files that a stack installs in its node's workspace. */
 export function listPlacedFiles(config: StackConfig, secret: Secret): readonly PlacedFile[] {
   const { genesis, forks } = listOwnPaths(chooseNodeFamily(config));
   const { nodeGenesis, nodeForks, nodeFiles = {} } = config;
@@ -86,7 +83,6 @@ export function listPlacedFiles(config: StackConfig, secret: Secret): readonly P
   ];
 }
 
-/** Lists the paths of files that have their own setting. */
 function listOwnPaths({ image: { genesisPath }, forksPath }: NodeFamily) {
   return { genesis: locateInWorkspace(genesisPath), forks: locateInWorkspace(forksPath) };
 }
@@ -146,7 +142,6 @@ export function findNodeImageProblems(config: StackConfig): readonly ConfigProbl
   ];
 }
 
-/** Reports devnet settings that a real node would ignore. */
 function findIgnoredSettings({ settings }: StackConfig): readonly ConfigProblem[] {
   return Object.keys(settings.node ?? {}).map((key) =>
     describeNeedless(
@@ -156,7 +151,6 @@ function findIgnoredSettings({ settings }: StackConfig): readonly ConfigProblem[
   );
 }
 
-/** Reports environment variables and files that conflict with the stack's own. */
 function findTakenNames(config: StackConfig, family: NodeFamily): readonly ConfigProblem[] {
   const taken = new Set([...Object.keys(listPathVariables(family)), ...listPasswordVariables(family)]);
   const { genesis, forks } = listOwnPaths(family);

@@ -12,7 +12,6 @@ import type { FileSpec, ForeignFiles } from "../service-spec.ts";
 
 /** A real node's keys (specification, `secret_config`), by source; each key becomes a file with mode 0400 that the node's user owns. */
 export type NodeKeys = Readonly<{
-  /** Keys that Pulumi stores encrypted. */
   files: readonly FileSpec[];
   /** Existing keys: in a Secret in the namespace, or in a directory on the Docker host. */
   foreign: ForeignFiles | undefined;
@@ -23,7 +22,6 @@ export const keyFiles = { domainKey: "domain.key", stabilizingKey: "stabilizing.
 
 const keyNames = ["domainKey", "stabilizingKey"] as const;
 
-/** Reads the keys for a stack's node; the devnet has none. */
 export function readNodeKeys(config: StackConfig, secret: (text: string) => DeploymentSecret): NodeKeys {
   const names = Object.values(keyFiles);
   const { nodeKeysSecret, nodeKeysDirectory } = config;
