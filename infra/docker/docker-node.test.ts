@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import { recordStack } from "../testing/deployed-stack.ts";
+import { findContainer, listContainers, recordStack } from "../testing/deployed-stack.ts";
 import { readHandedSettings } from "../testing/delivered-settings.ts";
 import type { Recorded } from "../testing/recording-mocks.ts";
 import { isSecret } from "../testing/is-secret.ts";
@@ -11,8 +11,8 @@ const config = {
   tokenAddress: "0x8083F940Be4327c7b67c414103e794C0B5eA7Bb2",
 };
 
-const containers = () => recorded.filter(({ type }) => type === "docker:index/container:Container");
-const container = (name: string) => containers().find((candidate) => candidate.name === `gh-${name}`)?.inputs ?? {};
+const containers = () => listContainers(recorded);
+const container = (name: string) => findContainer(recorded, name);
 const volume = (name: string) =>
   recorded.find((found) => found.type === "docker:index/volume:Volume" && found.name === name)?.inputs ?? {};
 /** A volume's name in the engine, by its name in the program. */
@@ -124,13 +124,10 @@ describe("a real node on Docker", () => {
   it("has the version of its image's tag where the stack sets none, from the first node.conf on", async () => {
     const payTo = `0x${"01".repeat(20)}`;
     const old = nodeImage.replace("0.16.2", "0.15.0");
-    const before = recorded;
     const settings = { ...config, ...own, nodeImage: old, payTo, hostIp: "203.0.113.10" };
-    recorded = await recordStack(settings, { preview: false });
-    const envs = container("sidecar")["envs"];
-    const files = JSON.stringify(container("node-conf"));
-    recorded = before;
-    expect(envs).toContain("GATEHOUSE_SIDECAR_NODE_VERSION=0.15.0");
+    const other = await recordStack(settings, { preview: false });
+    const files = JSON.stringify(findContainer(other, "node-conf"));
+    expect(findContainer(other, "sidecar")["envs"]).toContain("GATEHOUSE_SIDECAR_NODE_VERSION=0.15.0");
     expect(files).toContain("pamir_cetina_job_name");
     expect(files).not.toContain("storage_cetina_job_name");
   });
@@ -149,14 +146,14 @@ describe("a real node on Docker", () => {
     const legacy = { ...config, ...own, payTo: `0x${"01".repeat(20)}`, hostIp: "203.0.113.10", nodeVersion: "0.10.3" };
     const settings = JSON.stringify({ sidecar: { node: { nodeDirectory: "chain" } } });
     const other = await recordStack({ ...legacy, settings }, { preview: false });
-    const node = other.find(({ name, type }) => name === "gh-node" && type.endsWith(":Container"));
-    expect(node?.inputs["volumes"]).toContainEqual({
+    expect(findContainer(other, "node")["volumes"]).toContainEqual({
       volumeName: expect.stringMatching(/^gh-node-bin-/),
       containerPath: "/data/chain/domain/client/bin",
       readOnly: false,
     });
-    const proxy = other.find(({ name, type }) => name === "gh-engine-proxy" && type.endsWith(":Container"));
-    expect(proxy?.inputs["envs"]).toContain("GATEHOUSE_ENGINE_PROXY_BIN_DIRECTORY=/data/chain/domain/client/bin");
+    expect(findContainer(other, "engine-proxy")["envs"]).toContain(
+      "GATEHOUSE_ENGINE_PROXY_BIN_DIRECTORY=/data/chain/domain/client/bin",
+    );
   });
 
   it("is handed its keys as files, which no other container and no environment has", () => {
@@ -175,8 +172,7 @@ describe("a real node on Docker", () => {
     const { domainKey: _, stabilizingKey: __, ...keyless } = own;
     const by = { ...config, ...keyless, payTo: `0x${"01".repeat(20)}`, hostIp: "203.0.113.10" };
     const other = await recordStack({ ...by, nodeKeysDirectory: "/srv/keys" }, { preview: false });
-    const node = other.find(({ name, type }) => name === "gh-node" && type.endsWith(":Container"));
-    expect(node?.inputs["volumes"]).toContainEqual({
+    expect(findContainer(other, "node")["volumes"]).toContainEqual({
       hostPath: "/srv/keys",
       containerPath: "/data/keys",
       readOnly: true,

@@ -1,9 +1,7 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { runtime } from "@pulumi/pulumi";
-import { parseConfig } from "../stack-config.ts";
-import { recordStack } from "../testing/deployed-stack.ts";
+import { findContainer, listContainers, recordStack } from "../testing/deployed-stack.ts";
 import type { Recorded } from "../testing/recording-mocks.ts";
-import { listConfigProblems } from "../testing/config-problems.ts";
 
 const password = "hidden-password-of-the-ledgers";
 const image = `postgres:17-bookworm@sha256:${"b".repeat(64)}`;
@@ -16,8 +14,8 @@ const config = {
 };
 let recorded: readonly Recorded[] = [];
 
-const containers = () => recorded.filter(({ type }) => type === "docker:index/container:Container");
-const container = (name: string) => containers().find((candidate) => candidate.name === `gh-${name}`)?.inputs ?? {};
+const containers = () => listContainers(recorded);
+const container = (name: string) => findContainer(recorded, name);
 const volumes = () => recorded.filter(({ type }) => type === "docker:index/volume:Volume").map(({ name }) => name);
 
 type Uploads = Readonly<{ value: readonly Readonly<{ file: string; content: string }>[] }>;
@@ -27,9 +25,6 @@ function uploaded(service: string, file: string): string | undefined {
   expect(uploads[runtime.specialSigKey]).toBe(runtime.specialSecretSig);
   return uploads.value.find((upload) => upload.file.endsWith(`/${file}`))?.content;
 }
-
-const problemsOf = (raw: Readonly<Record<string, string>>) =>
-  listConfigProblems(() => parseConfig({ ...config, ...raw }));
 
 describe("a PostgreSQL server of the stack's own on Docker", () => {
   beforeAll(async () => {
@@ -105,36 +100,4 @@ describe("a database by URL on Docker", () => {
     expect(container("facilitator")["networksAdvanced"]).toMatchObject([{ name: "gh-edge" }, { name: "gh-private" }]);
     expect(containers().map(({ name }) => name)).not.toContain("gh-postgres");
   }, 30_000);
-});
-
-describe("a configuration with its own PostgreSQL server", () => {
-  it("is refused on Kubernetes, with what to set there", () => {
-    const kubernetes = { target: "kubernetes", gatehouseImage: "x", devnetImage: "y" };
-    expect(problemsOf(kubernetes)).toEqual([
-      expect.stringMatching(
-        /^postgresImage: found together with target kubernetes, .* Remove it, and set .* databaseUrl /,
-      ),
-    ]);
-  });
-
-  it("is refused with a database by URL", () => {
-    expect(problemsOf({ databaseUrl: "postgresql://gatehouse:secret@db.example/gatehouse" })).toEqual([
-      expect.stringMatching(/^postgresImage: found together with databaseUrl; .* Remove one of the two/),
-    ]);
-  });
-
-  it("needs image and password together", () => {
-    expect(problemsOf({ postgresPassword: "" })).toEqual([
-      expect.stringMatching(/^postgresPassword: missing; .*`pulumi config set --secret postgresPassword/),
-    ]);
-    expect(problemsOf({ postgresImage: "" })).toEqual([
-      "postgresPassword: found without postgresImage; set both or remove it.",
-    ]);
-  });
-
-  it("never shows a password that does not fit", () => {
-    const [problem = ""] = problemsOf({ postgresPassword: "with:special@characters" });
-    expect(problem).toMatch(/^postgresPassword: found an invalid value; expected 16 to 64 letters/);
-    expect(problem).not.toContain("special");
-  });
 });

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import { recordStack } from "../testing/deployed-stack.ts";
+import { findContainer, listContainers, recordStack } from "../testing/deployed-stack.ts";
 import { readHandedSettings } from "../testing/delivered-settings.ts";
 import type { Recorded } from "../testing/recording-mocks.ts";
 import { isSecret } from "../testing/is-secret.ts";
@@ -14,8 +14,8 @@ const config = {
   limits: JSON.stringify({ "engine-proxy": { cpus: 0.5, memoryMebibytes: 96 } }),
 };
 
-const containers = () => recorded.filter(({ type }) => type === "docker:index/container:Container");
-const container = (name: string) => containers().find((candidate) => candidate.name === `gh-${name}`)?.inputs ?? {};
+const containers = () => listContainers(recorded);
+const container = (name: string) => findContainer(recorded, name);
 const networks = (name: string) =>
   (container(name)["networksAdvanced"] as { name: string }[]).map((network) => network.name);
 
@@ -125,31 +125,10 @@ describe("the stack on Docker", () => {
   });
 });
 
-describe("a Docker engine that is not there", () => {
-  it("is named before anything is made", async () => {
-    const { findEngineSocket } = await import("./engine.ts");
-    expect(() => findEngineSocket("unix:///nowhere/docker.sock")).toThrow(
-      /gatehouse:dockerEngine: found unix:\/\/\/nowhere\/docker.sock, which is not a socket; start the Docker engine/,
-    );
-  });
-});
-
 describe("the stack on Docker, at preview", () => {
   it("is made without knowing what only the engine knows", async () => {
     recorded = await recordStack(config, { preview: true });
     expect(containers().length).toBeGreaterThan(7);
-  });
-});
-
-describe("a stack without a key for settlements", () => {
-  it("is refused with what to set", async () => {
-    const { facilitatorSpec } = await import("../services/facilitator-spec.ts");
-    const args = { chainId: 1672, rpcUrl: "http://node:18100", signerPrivateKey: undefined, tokens: [], payees: [] };
-    const problems = facilitatorSpec(args).problems.map(({ key, message }) => ({ key, message }));
-    expect(problems).toContainEqual({
-      key: "signerPrivateKey",
-      message: expect.stringContaining("pulumi config set --secret signerPrivateKey"),
-    });
   });
 });
 

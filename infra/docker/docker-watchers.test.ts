@@ -2,11 +2,9 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { runtime } from "@pulumi/pulumi";
 import { parse } from "yaml";
 import { buildGrafanaOutput, buildDockerOutputs } from "../stack-outputs.ts";
-import { alertmanagerSpec } from "../services/observability/alertmanager-spec.ts";
 import { parseConfig } from "../stack-config.ts";
-import { recordStack } from "../testing/deployed-stack.ts";
+import { findContainer, listContainers, recordStack } from "../testing/deployed-stack.ts";
 import type { Recorded } from "../testing/recording-mocks.ts";
-import { listConfigProblems } from "../testing/config-problems.ts";
 
 const config = {
   dockerEngine: "tcp://engine.example:2376",
@@ -33,15 +31,10 @@ const scrapeOf = (service: string, port: number) => ({
 });
 const watchers = ["prometheus", "alertmanager", "grafana"];
 
-const containersOf = (recorded: readonly Recorded[]) =>
-  recorded.filter(({ type }) => type === "docker:index/container:Container");
-const containerOf = (recorded: readonly Recorded[], name: string) =>
-  containersOf(recorded).find((one) => one.name === `gh-${name}`)?.inputs ?? {};
-
 type Uploads = Readonly<{ value: readonly Readonly<{ file: string; content: unknown }>[] }>;
 
 function uploaded(recorded: readonly Recorded[], service: string, file: string): string {
-  const given = containerOf(recorded, `${service}-files`)["uploads"];
+  const given = findContainer(recorded, `${service}-files`)["uploads"];
   const uploads = given as Uploads & Record<string, unknown>;
   const list =
     uploads[runtime.specialSigKey] === runtime.specialSecretSig ? uploads.value : (given as Uploads["value"]);
@@ -52,9 +45,6 @@ function uploaded(recorded: readonly Recorded[], service: string, file: string):
   return String(list.find((upload) => upload.file.endsWith(`/${file}`))?.content);
 }
 
-const problemsOf = (raw: Readonly<Record<string, string>>) =>
-  listConfigProblems(() => parseConfig({ ...config, ...raw }));
-
 describe("a Docker stack that brings its own Prometheus, Alertmanager and Grafana", () => {
   let recorded: readonly Recorded[] = [];
   beforeAll(async () => {
@@ -63,13 +53,13 @@ describe("a Docker stack that brings its own Prometheus, Alertmanager and Grafan
 
   it("brings none of them unless they are configured", async () => {
     const plain = await recordStack(config, { preview: false });
-    expect(containersOf(plain).filter(({ name }) => watchers.some((one) => name.includes(one)))).toEqual([]);
+    expect(listContainers(plain).filter(({ name }) => watchers.some((one) => name.includes(one)))).toEqual([]);
     expect(buildGrafanaOutput(parseConfig(config), { prefix: "gh", secret: asPlain })).toBeUndefined();
   });
 
   it("publishes them on loopback alone, confined as every other service is", () => {
     const places = watchers.map((name) => {
-      const { ports, readOnly, capabilities, networksAdvanced } = containerOf(recorded, name);
+      const { ports, readOnly, capabilities, networksAdvanced } = findContainer(recorded, name);
       expect({ readOnly, capabilities }).toEqual({ readOnly: true, capabilities: { drops: ["ALL"] } });
       expect(networksAdvanced).toHaveLength(2);
       return ports;
@@ -103,7 +93,7 @@ describe("a Docker stack that brings its own Prometheus, Alertmanager and Grafan
   });
 
   it("keeps samples as long as it is told to, on a volume that they can't fill", () => {
-    const { command, volumes } = containerOf(recorded, "prometheus");
+    const { command, volumes } = findContainer(recorded, "prometheus");
     expect(command).toEqual(
       expect.arrayContaining(["--storage.tsdb.retention.time=30d", "--storage.tsdb.retention.size=16384MB"]),
     );
@@ -111,7 +101,7 @@ describe("a Docker stack that brings its own Prometheus, Alertmanager and Grafan
   });
 
   it("lets Grafana find datasource and dashboards, and makes its admin's password of the signer's key", () => {
-    const { volumes, envs } = containerOf(recorded, "grafana");
+    const { volumes, envs } = findContainer(recorded, "grafana");
     const places = [
       "/run/gatehouse/files",
       "/etc/grafana/provisioning/datasources",
@@ -141,49 +131,8 @@ describe("a Docker stack that brings its own Prometheus, Alertmanager and Grafan
   it("hands receivers to the Alertmanager as a file that Pulumi keeps secret", async () => {
     const stack = await recordStack({ ...brought, alertmanagerConfig: receivers }, { preview: false });
     expect(uploaded(stack, "alertmanager", "alertmanager.yaml")).toBe(receivers);
-    const uploads = containerOf(stack, "alertmanager-files")["uploads"] as Record<string, unknown>;
+    const uploads = findContainer(stack, "alertmanager-files")["uploads"] as Record<string, unknown>;
     expect(uploads[runtime.specialSigKey]).toBe(runtime.specialSecretSig);
-  });
-
-  it.each([
-    ["no YAML", "route: {", /^found invalid YAML\. .*`amtool check-config/],
-    ["no receivers", "route: {}\nhidden: hidden-token", /^found no `route` with a `receiver`/],
-    ["a route to nobody", receivers.replace("name: pager", "name: x"), /^found a `route` to a receiver that/],
-  ])("refuses an Alertmanager's configuration with %s, without showing it", (_, text, said) => {
-    const given = parseConfig({ ...brought, alertmanagerConfig: text });
-    const { problems } = alertmanagerSpec(given, { secret: asPlain });
-    expect(problems.map(({ key, message }) => ({ key, message }))).toEqual([
-      { key: "alertmanagerConfig", message: expect.stringMatching(said) },
-    ]);
-    expect(JSON.stringify(problems)).not.toContain("hidden-token");
-  });
-});
-
-describe("a stack's configuration of what watches it", () => {
-  it.each([
-    [{ alertmanager: {} }, {}, "observability.alertmanager: found without observability.prometheus"],
-    [{ grafana: {} }, {}, "observability.grafana: found without observability.prometheus"],
-    [
-      { prometheus: {} },
-      { alertmanagerConfig: receivers },
-      "alertmanagerConfig: found without observability.alertmanager",
-    ],
-    [
-      { prometheus: {} },
-      { grafanaPassword: "of your own choice" },
-      "grafanaPassword: found without observability.grafana",
-    ],
-    [
-      { prometheus: {}, existing: { namespace: "monitoring" } },
-      { target: "kubernetes", gatehouseImage: "g", devnetImage: "d" },
-      "observability.prometheus: found together with observability.existing",
-    ],
-  ])("is refused as a whole where one key makes no sense without or with another: %j", (observability, more, said) => {
-    const problems = problemsOf({
-      observability: JSON.stringify(observability),
-      ...(more as Record<string, string>),
-    });
-    expect(problems).toEqual([expect.stringContaining(said)]);
   });
 });
 

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import { recordStack } from "../testing/deployed-stack.ts";
+import { findContainer, recordStack } from "../testing/deployed-stack.ts";
 import { readHandedSettings } from "../testing/delivered-settings.ts";
 import { isSecret } from "../testing/is-secret.ts";
 import type { Recorded } from "../testing/recording-mocks.ts";
@@ -23,9 +23,7 @@ const config = {
 };
 
 let recorded: readonly Recorded[] = [];
-const containerOf = (all: readonly Recorded[], name: string) =>
-  all.find((one) => one.type === "docker:index/container:Container" && one.name === `gh-${name}`)?.inputs ?? {};
-const container = (name: string) => containerOf(recorded, name);
+const container = (name: string) => findContainer(recorded, name);
 /** A plain value, or one that Pulumi marked as a secret. */
 const reveal = (value: unknown): unknown => (isMarked(value) ? value["value"] : value);
 const isMarked = (value: unknown): value is Record<string, unknown> =>
@@ -124,7 +122,7 @@ describe("a node whose image copies its programs at each start", () => {
     const { domainKey: _, stabilizingKey: __, ...keyless } = config;
     const other = await recordStack({ ...keyless, nodeKeysDirectory: "/srv/keys" }, { preview: false });
     const mount = { hostPath: "/srv/keys", containerPath: "/data/keys", readOnly: true };
-    for (const name of ["node", "node-conf"]) expect(containerOf(other, name)["volumes"]).toContainEqual(mount);
+    for (const name of ["node", "node-conf"]) expect(findContainer(other, name)["volumes"]).toContainEqual(mount);
   });
 
   it("has a sidecar and an engine proxy of its family", () => {

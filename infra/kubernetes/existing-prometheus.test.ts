@@ -1,6 +1,5 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { readRuleGroups } from "../observability/rules.ts";
-import { parseConfig } from "../stack-config.ts";
 import { recordStack, findManifest, listManifests, type Manifest } from "../testing/deployed-stack.ts";
 import { expectGolden } from "../testing/golden.ts";
 import { validateAgainstSchema } from "../testing/kubernetes-schema.ts";
@@ -128,14 +127,5 @@ describe("a stack whose pods are found by annotations", { timeout: 60_000 }, () 
     const upstream = findManifest(manifests, "Deployment", "upstream");
     expect(JSON.stringify(upstream)).not.toContain("prometheus.io");
     expect(manifests.filter(({ apiVersion }) => apiVersion.startsWith("monitoring."))).toEqual([]);
-  });
-});
-
-describe("a Docker stack", () => {
-  it("has no Prometheus's operator to fit into, and says what to do instead", () => {
-    const raw = { devAccounts: "true", observability: JSON.stringify(observability) };
-    expect(() => parseConfig(raw)).toThrow(
-      /observability\.existing: found together with target docker.*urls\.operations/,
-    );
   });
 });

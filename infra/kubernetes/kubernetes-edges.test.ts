@@ -1,8 +1,4 @@
 import { describe, expect, it } from "vitest";
-import { configSchema } from "../config/config-schema.ts";
-import { warnAboutPeers } from "../services/node/peers.ts";
-import { parseConfig } from "../stack-config.ts";
-import { listConfigProblems } from "../testing/config-problems.ts";
 import { recordStack, findManifest, listManifests } from "../testing/deployed-stack.ts";
 
 const digest = `sha256:${"a".repeat(64)}`;
@@ -102,18 +98,6 @@ describe("the network policies of a stack", { timeout: 30_000 }, () => {
   });
 });
 
-describe("a stack with a host port", () => {
-  it("is warned of, because it costs its namespace the Pod Security level", () => {
-    const parsed = configSchema.parse({ target: "kubernetes" });
-    expect(warnAboutPeers({ ...parsed, peers: "node-port" })).toBeUndefined();
-    const warning = warnAboutPeers({ ...parsed, peers: "host-port" });
-    expect(warning?.key).toBe("peers");
-    expect(warning?.message).toMatch(
-      /^found host-port, .* the namespace gatehouse admits any pod\. Prefer node-port or load-balancer/,
-    );
-  });
-});
-
 const hosts = { gatewayHost: "rpc.example", resourceServerHost: "paid.example" };
 const arn = "alb.ingress.kubernetes.io/certificate-arn";
 
@@ -140,13 +124,6 @@ describe("a stack behind a cloud's load balancer", { timeout: 30_000 }, () => {
     );
     const annotated = manifests.filter(({ metadata }) => metadata.annotations?.["cloud.google.com/backend-config"]);
     expect(annotated.map(({ kind, metadata }) => `${kind} ${metadata.name}`)).toEqual(["Service resource-server"]);
-  });
-
-  it("is refused without any certificate", () => {
-    const ingress = JSON.stringify({ ...hosts, annotations: { "alb.ingress.kubernetes.io/scheme": "internal" } });
-    expect(listConfigProblems(() => parseConfig({ ...config, ingress }))).toEqual([
-      expect.stringMatching(/^ingress\.tlsSecret: missing, and no annotation .*certificate-arn.* Set one of them/),
-    ]);
   });
 });
 

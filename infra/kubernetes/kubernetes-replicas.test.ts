@@ -2,12 +2,10 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import { parse } from "yaml";
-import { parseConfig } from "../stack-config.ts";
 import { listRegistrations, type Registered } from "../testing/stack-registrations.ts";
 import { recordStack, findManifest, listManifests, type Manifest } from "../testing/deployed-stack.ts";
 import { validateAgainstSchema } from "../testing/kubernetes-schema.ts";
 import { findUnknownFields } from "../testing/strict-schema.ts";
-import { listConfigProblems } from "../testing/config-problems.ts";
 
 const example = parse(
   readFileSync(join(import.meta.dirname, "../examples/Pulumi.kubernetes-replicated.yaml"), "utf8"),
@@ -24,9 +22,6 @@ const config: Readonly<Record<string, string>> = {
   signerPrivateKey: `0x${"17".repeat(32)}`,
   databaseUrl: "postgresql://gatehouse:hidden-password@db.example:6432/gatehouse",
 };
-
-const problemsOf = (change: Readonly<Record<string, string>>) =>
-  listConfigProblems(() => parseConfig({ ...config, ...change }));
 
 describe("the replicated stack on Kubernetes", () => {
   let manifests: readonly Manifest[] = [];
@@ -138,21 +133,5 @@ describe("the replicated stack on Kubernetes", () => {
       expect.objectContaining({ ports: [{ port: 6_432, protocol: "TCP" }] }),
     );
     expect(JSON.stringify(manifests)).not.toContain("hidden-password");
-  });
-
-  it("refuses replicas without what they share, and what does not fit together", () => {
-    expect(problemsOf({})).toEqual([]);
-    expect(problemsOf({ databaseUrl: "" })).toEqual([
-      expect.stringMatching(
-        /^facilitatorReplicas: found 6 without databaseUrl; .* Set `pulumi config set --secret databaseUrl/,
-      ),
-      expect.stringMatching(/^resourceServerReplicas: found 6 without databaseUrl/),
-      "databaseCidr: found without databaseUrl; set both or remove it.",
-    ]);
-    expect(problemsOf({ facilitatorReplicas: '{"min": 3, "max": 2}' })[0]).toMatch(/found max 2 below min 3/);
-    expect(problemsOf({ facilitatorReplicas: '{"min": 0, "max": 2}' })[0]).toMatch(/^facilitatorReplicas\.min: /);
-    const [url = ""] = problemsOf({ databaseUrl: "mysql://gatehouse:hidden-password@db.example/x" });
-    expect(url).toMatch(/^databaseUrl: found an invalid value; expected a URL like postgresql:/);
-    expect(url).not.toContain("hidden-password");
   });
 });

@@ -45,9 +45,4 @@ describe("the Pushgateway of a stack", () => {
       expect(() => target(url), url).toThrow("is the container itself");
     }
   });
-
-  it("is refused when both are named", () => {
-    const both = { pushgatewayUrl: "http://push.example:9091", pushgatewayImage: "registry.example/push:1" };
-    expect(() => parseConfig(both)).toThrow("gatehouse:pushgatewayImage: found together with pushgatewayUrl");
-  });
 });

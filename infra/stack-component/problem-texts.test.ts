@@ -43,47 +43,98 @@ const emptyRegistry = (url: string | URL | Request) =>
   Promise.resolve(Response.json({}, { status: String(url).includes("/manifests/") ? 404 : 200 }));
 
 const node = { nodeImage: "registry.example/node:1", nodeUser: "1000", hostIp: "192.0.2.1" };
+const versioned = { ...node, nodeVersion: "0.16.2" };
 const images = { gatehouseImage: "registry.example/gatehouse:1", devnetImage: "registry.example/devnet:1" };
 const onKubernetes = { target: "kubernetes", ...images };
 const json = (value: unknown) => JSON.stringify(value);
+const signerPrivateKey = `0x${"1".repeat(64)}`;
+const hosts = { gatewayHost: "rpc.example", resourceServerHost: "paid.example", tlsSecret: "tls" };
+const entryPoint = { nodeKeysPassword: "hidden", nodeGenesis: "{}", nodeForks: "{}", nodeFiles: '{"a": "b"}' };
+const receivers = "route: { receiver: pager }\nreceivers: [{ name: x, webhook_configs: [{ url: hidden-token }] }]";
 
 /** Configurations that are refused, by what is wrong with them. */
 const refused: readonly (readonly [what: string, raw: Readonly<Record<string, string>>])[] = [
-  ["invalid values", { chainId: "0", hostIp: "here", signerPrivateKey: "0x1" }],
+  ["invalid values", { chainId: "0", hostIp: "here", signerPrivateKey: "hidden-key" }],
+  ["values out of their ranges", { target: "nomad", gatewayPort: "99999", publishAddress: "here" }],
   ["invalid values inside", { limits: json({ node: { memory: 5 } }), observability: '{"grafana":{"port":"no"}}' }],
   ["an unknown key", { chainID: "1" }],
   ["missing values", {}],
-  ["missing images", { target: "kubernetes", signerPrivateKey: `0x${"1".repeat(64)}` }],
+  [
+    "development accounts with a real node and one's own signer",
+    { ...versioned, devAccounts: "true", signerPrivateKey },
+  ],
+  ["missing images", { target: "kubernetes", signerPrivateKey }],
   ["an own database that the target does not have", { ...onKubernetes, postgresImage: "postgres:16" }],
   [
     "an own database next to another, without a password",
     { postgresImage: "postgres:16", databaseUrl: "postgresql://a:b@c:5432/d" },
   ],
-  [
-    "a port that a cluster does not give",
-    { ...onKubernetes, ...node, nodeVersion: "0.16.2", peers: "node-port", peerPort: "80" },
-  ],
-  ["the node's own port, and no address", { ...node, hostIp: "", nodeVersion: "0.16.2", peerPort: "18100" }],
+  ["a database's password that does not fit", { postgresImage: "postgres:16", postgresPassword: "hidden:pass@word" }],
+  ["a database's password alone", { postgresPassword: "hidden-password-of-the-ledgers" }],
+  ["a port that a cluster does not give", { ...onKubernetes, ...versioned, peers: "node-port", peerPort: "80" }],
+  ["the node's own port, and no address", { ...versioned, hostIp: "", peerPort: "18100" }],
+  ["a load balancer without an address", { ...onKubernetes, ...versioned, hostIp: "", peers: "load-balancer" }],
   ["what watches where nothing does", { observability: json({ existing: { namespace: "m" }, prometheus: {} }) }],
   ["what has nothing to live on", { observability: json({ grafana: {}, alertmanager: {} }) }],
+  [
+    "secrets of what is not there",
+    { observability: '{"prometheus":{}}', alertmanagerConfig: receivers, grafanaPassword: "hidden-by-choice" },
+  ],
   [
     "two Pushgateways, one of them with a path",
     { pushgatewayImage: "push:1", pushgatewayUrl: "http://127.0.0.1:9091/x" },
   ],
   ["keys of a node that has none", { domainKey: "a", stabilizingKey: "b" }],
-  ["keys from where the target has none", { ...node, nodeVersion: "0.16.2", nodeKeysSecret: "keys" }],
-  ["keys from two places", { ...node, nodeVersion: "0.16.2", nodeKeysDirectory: "/keys", domainKey: "a" }],
+  ["keys from where the target has none", { ...versioned, nodeKeysSecret: "keys" }],
+  [
+    "keys from a directory of a cluster, and limits of an engine",
+    { ...onKubernetes, ...versioned, nodeKeysDirectory: "/keys", nodeUlimits: '{"nofile": 5000}' },
+  ],
+  ["keys that do not fit", { ...versioned, nodeKeysDirectory: "keys", domainKey: "hidden".repeat(20_000) }],
+  ["keys from two places", { ...versioned, nodeKeysDirectory: "/keys", domainKey: "a" }],
   ["no version", node],
-  ["no keys", { ...node, nodeVersion: "0.16.2" }],
-  ["no keys in a cluster", { ...onKubernetes, ...node, nodeVersion: "0.16.2" }],
+  ["no user", { ...versioned, nodeUser: "" }],
+  ["settings of the devnet for a real node", { ...versioned, settings: json({ node: { chain: { blockMs: 5 } } }) }],
+  ["what another family of nodes has", { ...versioned, ...entryPoint }],
+  ["what a family has, without a node", { ...entryPoint, nodeFamily: "pharos" }],
+  [
+    "variables and places of the stack's own",
+    {
+      ...versioned,
+      nodeFamily: "pharos",
+      nodeEnvironment: '{"CONSENSUS_KEY_PWD": "hidden", "OTHER": "fine"}',
+      nodeFiles: '{"keys/domain.key": "hidden", "bin/VERSION": "x", "pharos.conf": "x", "log.conf": "fine"}',
+    },
+  ],
+  [
+    "a place outside of the workspace",
+    { ...versioned, nodeFamily: "pharos", nodeFiles: '{"../etc/passwd": "hidden"}' },
+  ],
+  ["no keys", { ...versioned }],
+  ["no keys in a cluster", { ...onKubernetes, ...versioned }],
   ["replicas that can't be", { ...onKubernetes, facilitatorReplicas: json({ min: 3, max: 2 }) }],
+  [
+    "no replicas, and a database of another kind",
+    { facilitatorReplicas: json({ min: 0, max: 2 }), databaseUrl: "mysql://gatehouse:hidden@db.example/x" },
+  ],
+  [
+    "replicas without what they share",
+    { ...onKubernetes, resourceServerReplicas: json({ min: 2, max: 6 }), databaseCidr: "10.20.0.0/24" },
+  ],
+  ["an Ingress without a certificate", { ...onKubernetes, ingress: json({ ...hosts, tlsSecret: undefined }) }],
+  [
+    "two public ways in",
+    {
+      ingress: json(hosts),
+      gatewayApi: json({ ...hosts, tlsSecret: undefined, name: "public", namespace: "gateways" }),
+    },
+  ],
+  ["a cluster, and a directory for its objects", { ...onKubernetes, renderTo: "out", kubernetesContext: "staging" }],
 ];
 
 /** A deployable stack on Kubernetes. */
 const parse = (more: Readonly<Record<string, string>>) =>
   parseConfig({ ...onKubernetes, devAccounts: "true", tokenAddress: `0x${"1".repeat(40)}`, ...more });
-
-const hosts = { gatewayHost: "rpc.example", resourceServerHost: "paid.example", tlsSecret: "tls" };
 
 /** Warnings of configurations that are deployed. */
 const warnings = () =>
@@ -93,7 +144,8 @@ const warnings = () =>
       parse({ observability: '{"prometheus":{},"alertmanager":{},"runbookBaseUrl":"https://r.example"}' }),
     ),
     warnAboutPeers(parse({ peers: "host-port" })),
-    warnAboutTrustedProxies(parse({ ingress: JSON.stringify(hosts) })),
+    warnAboutPeers(parse({ peers: "node-port" })),
+    warnAboutTrustedProxies(parse({ ingress: json(hosts) })),
   ].filter((warning) => warning !== undefined);
 
 /** Problems of the services' builders. */
@@ -104,7 +156,8 @@ function listServiceProblems(): readonly ConfigProblem[] {
     ...facilitatorSpec({ ...readFacilitatorArgs(config, context), signerPrivateKey: undefined }).problems,
     ...resourceServerSpec({ ...config, routes: { "GET /x": {} } }, context).problems,
     ...alertmanagerSpec({ ...config, alertmanagerConfig: "{" }, context).problems,
-    ...alertmanagerSpec({ ...config, alertmanagerConfig: "a: 1" }, context).problems,
+    ...alertmanagerSpec({ ...config, alertmanagerConfig: "hidden: 1" }, context).problems,
+    ...alertmanagerSpec({ ...config, alertmanagerConfig: receivers }, context).problems,
   ];
 }
 
@@ -153,6 +206,7 @@ it("words every problem and warning for the author of a stack's configuration, a
   for (const [what, check] of checks) texts.push(`# ${what}${await textsOf(check)}`);
   const text = texts.join("\n");
   expect(text).not.toMatch(/^input .*pulumi config/m);
+  expect(text).not.toContain("hidden");
   await expect(text).toMatchFileSnapshot("../testing/golden/problems.txt");
 });
 

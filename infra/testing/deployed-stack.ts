@@ -83,3 +83,13 @@ function maskValues(value: unknown): unknown {
   if (typeof value !== "object" || value === null) return "[secret]";
   return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, maskValues(inner)]));
 }
+
+/** Returns the arguments of a service's container on Docker; none if it has no container. */
+export function findContainer(recorded: readonly Recorded[], service: string): Recorded["inputs"] {
+  return listContainers(recorded).find(({ name }) => name === `gh-${service}`)?.inputs ?? {};
+}
+
+/** Lists the containers of a stack on Docker. */
+export function listContainers(recorded: readonly Recorded[]): readonly Recorded[] {
+  return recorded.filter(({ type }) => type === "docker:index/container:Container");
+}

@@ -3,9 +3,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { deploymentSecret } from "../../config/pulumi-config.ts";
-import { ConfigError } from "../../config/config-problem.ts";
 import { findMissingValues } from "../../preflight/preflight.ts";
 import { parseConfig } from "../../stack-config.ts";
+import { listConfigProblems } from "../../testing/config-problems.ts";
 import { chooseNodeFamily, listPlacedFiles } from "./node-image.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "gatehouse-node-image-"));
@@ -14,16 +14,7 @@ const tagged = { nodeImage: "registry.example/node:community_v0.12.2_f301031a_04
 
 afterAll(() => rmSync(directory, { recursive: true }));
 
-function problemsOf(raw: Readonly<Record<string, string>>): readonly string[] {
-  try {
-    parseConfig(raw);
-    return [];
-  } catch (error) {
-    if (error instanceof ConfigError) return error.problems.map(({ key, message }) => `${key}: ${message}`);
-    throw error;
-  }
-}
-
+const problemsOf = (raw: Readonly<Record<string, string>>) => listConfigProblems(() => parseConfig(raw));
 const missing = (raw: Readonly<Record<string, string>>) => findMissingValues(parseConfig(raw)).map(({ key }) => key);
 
 describe("the image of a stack's node", () => {
@@ -54,42 +45,5 @@ describe("the image of a stack's node", () => {
     expect(problemsOf({ ...tagged, nodeGenesis: `file:${directory}/none` })).toEqual([
       `nodeGenesis: found file:${directory}/none, but the file does not exist; expected file: and the absolute path of a file on this machine. Correct it with \`pulumi config set nodeGenesis …\`.`,
     ]);
-  });
-
-  it("uses or rejects every setting, and ignores none", () => {
-    const settings = JSON.stringify({ node: { chain: { blockMs: 5 } } });
-    expect(problemsOf({ settings })).toEqual([]);
-    for (const image of [generic, tagged]) {
-      expect(problemsOf({ ...image, settings })).toEqual([
-        "settings.node.chain: found together with nodeImage, but they apply to the devnet. Configure a real node in its node.conf, nodeEnvironment and limits.node. Remove it with `pulumi config rm --path settings.node.chain`.",
-      ]);
-    }
-    const entryPoint = { nodeKeysPassword: "hidden", nodeGenesis: "{}", nodeForks: "{}", nodeFiles: '{"a": "b"}' };
-    expect(problemsOf({ ...generic, ...entryPoint }).map((line) => line.split(":")[0])).toEqual(
-      Object.keys(entryPoint),
-    );
-    expect(problemsOf({ ...entryPoint, nodeFamily: "pharos" })).toHaveLength(5);
-    const cluster = { target: "kubernetes", gatehouseImage: "g", devnetImage: "d" };
-    expect(problemsOf({ ...tagged, ...cluster, nodeUlimits: '{"nofile": 5000}' })).toEqual([
-      expect.stringMatching(/^nodeUlimits: found together with target kubernetes/),
-    ]);
-  });
-
-  it("leaves the stack's own variables and places to the stack", () => {
-    const taken = {
-      nodeEnvironment: '{"CONSENSUS_KEY_PWD": "hidden", "OTHER": "fine"}',
-      nodeFiles: '{"keys/domain.key": "hidden", "bin/VERSION": "x", "pharos.conf": "x", "log.conf": "fine"}',
-    };
-    const problems = problemsOf({ ...tagged, ...taken });
-    expect(problems.map((line) => line.split(": found")[0])).toEqual([
-      "nodeEnvironment.CONSENSUS_KEY_PWD",
-      'nodeFiles["keys/domain.key"]',
-      'nodeFiles["bin/VERSION"]',
-      'nodeFiles["pharos.conf"]',
-    ]);
-    expect(problemsOf({ ...tagged, nodeFiles: '{"../etc/passwd": "hidden"}' }).join()).toMatch(
-      /^nodeFiles.*an invalid value/,
-    );
-    expect(problems.join()).not.toContain("hidden");
   });
 });
