@@ -41,6 +41,10 @@ export type Placement = Readonly<{
 /** Label prefix with which policies and operators find the stack's containers. */
 export const labelPrefix = "io.gatehouse";
 
+export function listLabels(labels: Placement["labels"]): docker.types.input.ContainerLabel[] {
+  return Object.entries(labels).map(([label, value]) => ({ label, value }));
+}
+
 /** Mount options for a scratch directory. */
 const scratchOptions = "rw,noexec,nosuid,nodev,size=64m,mode=1777";
 
@@ -101,7 +105,7 @@ function buildLabels(spec: ServiceSpec, placement: Placement): docker.ContainerA
     [`${labelPrefix}.service`]: spec.name,
     ...(placement.files === undefined ? {} : { [`${labelPrefix}.files`]: placement.files.revision }),
   };
-  return Object.entries(all).map(([label, value]) => ({ label, value }));
+  return listLabels(all);
 }
 
 function listMounts(spec: ServiceSpec, placement: Placement): docker.ContainerArgs["volumes"] {

@@ -23,7 +23,7 @@ import {
 } from "../services/service-spec.ts";
 import { findBinDirectory } from "../services/node/node-conf.ts";
 import { describeDockerHost, dockerAddresses, type Published, type RestartRoute } from "../services/stack-context.ts";
-import { buildContainerArgs, labelPrefix, type Placement } from "./container-args.ts";
+import { buildContainerArgs, labelPrefix, listLabels, type Placement } from "./container-args.ts";
 import { deliverFiles, type FileDelivery } from "./file-delivery.ts";
 import { healthTimeProperties } from "./health-check.ts";
 import { prepareNode } from "./prepared-node.ts";
@@ -178,7 +178,12 @@ export class DockerHost extends ComponentResource implements Platform {
   ): FileDelivery | undefined {
     if (files.length === 0) return undefined;
     const options = { parent, provider: this.#args.provider };
-    return deliverFiles(spec, files, { name, image: this.#image("gatehouse"), labels: this.#labels(), options });
+    return deliverFiles(spec, files, {
+      containerName: name,
+      image: this.#image("gatehouse"),
+      labels: this.#labels(),
+      options,
+    });
   }
 
   #hostFiles({ name, foreignFiles, ...spec }: ServiceSpec): Placement["hostFiles"] {
@@ -201,7 +206,11 @@ export class DockerHost extends ComponentResource implements Platform {
 
   #network(role: string, internal: boolean): docker.Network {
     const name = `${this.#args.prefix}-${role}`;
-    return new docker.Network(name, { name, driver: "bridge", internal, labels: this.#labelList() }, { parent: this });
+    return new docker.Network(
+      name,
+      { name, driver: "bridge", internal, labels: listLabels(this.#labels()) },
+      { parent: this },
+    );
   }
 
   #volume(spec: VolumeSpec): docker.Volume {
@@ -216,7 +225,7 @@ export class DockerHost extends ComponentResource implements Platform {
     const name = `${this.#args.prefix}-${toVolumeKey(spec)}`;
     const keep = spec.keep && this.#args.protectData;
     const view = directory === undefined ? undefined : { of: this.#volume(whole), directory };
-    return createVolume(name, { labels: this.#labelList(), keep, view }, { parent: this });
+    return createVolume(name, { labels: listLabels(this.#labels()), keep, view }, { parent: this });
   }
 
   /** Finds or creates the volumes that hold the copy of the image's programs from which a service runs; each image has its own. */
@@ -225,7 +234,7 @@ export class DockerHost extends ComponentResource implements Platform {
     if (known !== undefined) return known;
     const made = createProgramVolumes(`${this.#args.prefix}-${spec.name}`, {
       image: this.#image(spec.image),
-      labels: this.#labelList(),
+      labels: listLabels(this.#labels()),
       options: { parent: this },
     });
     this.#programVolumes.set(spec.name, made);
@@ -234,9 +243,5 @@ export class DockerHost extends ComponentResource implements Platform {
 
   #labels(): Readonly<Record<string, string>> {
     return { [`${labelPrefix}.stack`]: this.#args.prefix };
-  }
-
-  #labelList() {
-    return Object.entries(this.#labels()).map(([label, value]) => ({ label, value }));
   }
 }

@@ -1,38 +1,16 @@
 import * as docker from "@pulumi/docker";
 import { jsonStringify, secret, type CustomResourceOptions, type Input } from "@pulumi/pulumi";
 import { filesDirectory, type FileSpec, type ServiceSpec } from "../services/service-spec.ts";
+import { listLabels } from "./container-args.ts";
 import { formatEngineCpus } from "./engine.ts";
 
 export type FileDelivery = Readonly<{ volume: docker.Volume; container: docker.Container }>;
 
-const incomingDirectory = "/run/gatehouse/incoming";
+/** Directory for uploaded files, before the container's program moves them. */
+export const incomingDirectory = "/run/gatehouse/incoming";
 
 /** Program in the image that moves the files. */
 const installProgram = "/app/infra/images/install-files.ts";
-
-function buildFilesMount(
-  volumeName: docker.types.input.ContainerVolume["volumeName"],
-): docker.types.input.ContainerVolume {
-  return { volumeName, containerPath: filesDirectory, readOnly: false };
-}
-
-/**
- * Builds the container that delivers a service's files. The engine can upload files only as root and only into a writable container; a
- * service neither runs as root nor has a writable container. This container therefore runs once, as the service's user and without network
- * access, moves the files with mode 0400 into the volume that the service mounts read-only, and exits.
- */
-function buildFileDeliveryArgs(
-  spec: ServiceSpec,
-  files: readonly FileSpec[],
-  placement: OneShotPlacement,
-): docker.ContainerArgs {
-  return {
-    ...buildOneShot(spec, placement),
-    entrypoints: ["node"],
-    command: [installProgram, "move", incomingDirectory, filesDirectory],
-    uploads: files.some((file) => file.secret) ? files.map(buildUpload) : [buildUpload(bundleFiles(files))],
-  };
-}
 
 function buildUpload({ name, content, secret: isSecret }: FileSpec) {
   return {
@@ -52,25 +30,25 @@ function bundleFiles(files: readonly FileSpec[]): FileSpec {
   return { name: "files.json", content, secret: false };
 }
 
+/**
+ * Creates the volume for a service's files, and the container that delivers them. The engine can upload files only as root and only into a
+ * writable container; a service neither runs as root nor has a writable container. This container therefore runs once, as the service's
+ * user and without network access, moves the files with mode 0400 into the volume that the service mounts read-only, and exits.
+ */
 export function deliverFiles(
   spec: ServiceSpec,
   files: readonly FileSpec[],
-  {
-    name,
-    image,
-    labels,
-    options,
-  }: Readonly<{
-    name: string;
-    image: Input<string>;
-    labels: OneShotPlacement["labels"];
-    options: CustomResourceOptions;
-  }>,
+  { options, ...placement }: Omit<OneShotPlacement, "volumes"> & Readonly<{ options: CustomResourceOptions }>,
 ): FileDelivery {
-  const labelList = Object.entries(labels).map(([label, value]) => ({ label, value }));
-  const volume = new docker.Volume(name, { name, labels: labelList }, options);
-  const placement = { containerName: name, image, volumes: [buildFilesMount(volume.name)], labels };
-  const args = buildFileDeliveryArgs(spec, files, placement);
+  const { containerName: name } = placement;
+  const volume = new docker.Volume(name, { name, labels: listLabels(placement.labels) }, options);
+  const volumes = [{ volumeName: volume.name, containerPath: filesDirectory, readOnly: false }];
+  const args = {
+    ...buildOneShot(spec, { ...placement, volumes }),
+    entrypoints: ["node"],
+    command: [installProgram, "move", incomingDirectory, filesDirectory],
+    uploads: files.some((file) => file.secret) ? files.map(buildUpload) : [buildUpload(bundleFiles(files))],
+  };
   return { volume, container: new docker.Container(name, args, { ...options, deleteBeforeReplace: true }) };
 }
 
@@ -91,7 +69,7 @@ export function buildOneShot(spec: ServiceSpec, placement: OneShotPlacement): do
     name: placement.containerName,
     image: placement.image,
     volumes: [...placement.volumes],
-    labels: Object.entries(placement.labels).map(([label, value]) => ({ label, value })),
+    labels: listLabels(placement.labels),
     user: `${spec.user.uid}:${spec.user.gid}`,
     capabilities: { drops: ["ALL"] },
     securityOpts: ["no-new-privileges:true"],

@@ -7,7 +7,7 @@ import { findFilesDirectory, type ImageName, type ServiceSpec, type SeedSpec } f
 import { hostIpVariable, buildSeedCommand, namePlacedFile, stagedBin } from "../services/node/node-conf.ts";
 import { buildContainerArgs, labelPrefix } from "./container-args.ts";
 import type { ProgramVolumes } from "./node-volumes.ts";
-import { buildOneShot, type OneShotPlacement } from "./file-delivery.ts";
+import { buildOneShot, incomingDirectory, type OneShotPlacement } from "./file-delivery.ts";
 
 export type PreparedNodeOptions = Readonly<{
   prefix: string;
@@ -88,7 +88,10 @@ function buildKeysMount(
     : undefined;
 }
 
-/** Creates a container from the node's own image that is never started; it supplies the node's programs. */
+/**
+ * Creates a container from the node's own image that is never started. An engine fills an empty volume with the image's content on first
+ * mount, which makes the image's programs available to another container for copying.
+ */
 function createPrimeContainer(
   node: ServiceSpec,
   { original }: ProgramVolumes,
@@ -97,11 +100,8 @@ function createPrimeContainer(
 ): docker.Container {
   const containerName = `${prefix}-node-prime`;
   const volumes = [{ volumeName: original.name, containerPath: node.programs ?? "", readOnly: false }];
-  return new docker.Container(
-    containerName,
-    buildPrimeArgs(node, { containerName, image: image("node"), volumes, labels }),
-    options,
-  );
+  const args = buildOneShot(node, { containerName, image: image("node"), volumes, labels });
+  return new docker.Container(containerName, { ...args, start: false, attach: false, readOnly: true }, options);
 }
 
 function createRestoreContainer(
@@ -143,19 +143,9 @@ function requireDone(container: docker.Container, { containerName, failure, next
   });
 }
 
-const incoming = "/run/gatehouse/incoming/node.conf";
-
-const placedDirectory = "/run/gatehouse/incoming";
+const incoming = `${incomingDirectory}/node.conf`;
 
 const originalBin = "/run/gatehouse/image-bin";
-
-/**
- * Builds a container from the node's own image that is never started. An engine fills an empty volume with the image's content on first
- * mount, which makes the image's programs available to another container for copying.
- */
-function buildPrimeArgs(node: ServiceSpec, placement: OneShotPlacement): docker.ContainerArgs {
-  return { ...buildOneShot(node, placement), start: false, attach: false, readOnly: true };
-}
 
 /** Volumes mounted by the seeding container: the node's own, and those that hold the image's programs or the node's keys. */
 type SeedVolumes = Pick<PreparedNodeOptions, "workspace" | "programs"> &
@@ -182,7 +172,7 @@ function buildSeedArgs(
   const uploads = [
     { file: incoming, content: seed.content, permissions: "0444" },
     ...files.map(({ content }, index) => ({
-      file: `${placedDirectory}/${namePlacedFile(index)}`,
+      file: `${incomingDirectory}/${namePlacedFile(index)}`,
       content,
       permissions: "0444",
     })),
@@ -193,7 +183,7 @@ function buildSeedArgs(
     command: buildSeedCommand(seed, {
       conf: incoming,
       programs: programs === undefined ? undefined : originalBin,
-      placed: placedDirectory,
+      placed: incomingDirectory,
     }),
     envs: [`${hostIpVariable}=${address}`],
     uploads,

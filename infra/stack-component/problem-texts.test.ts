@@ -110,7 +110,7 @@ const refused: readonly (readonly [what: string, raw: Readonly<Record<string, st
     "a place outside of the workspace",
     { ...versioned, nodeFamily: "pharos", nodeFiles: '{"../etc/passwd": "hidden"}' },
   ],
-  ["no keys", { ...versioned }],
+  ["no keys", versioned],
   ["no keys in a cluster", { ...onKubernetes, ...versioned }],
   ["replicas that can't be", { ...onKubernetes, facilitatorReplicas: json({ min: 3, max: 2 }) }],
   [
