@@ -1,3 +1,4 @@
+import { styleText } from "node:util";
 import { createTwoFilesPatch, FILE_HEADERS_ONLY } from "diff";
 import type { SidecarSettings } from "../settings.ts";
 import { createWriterLock } from "./config/writer-lock.ts";
@@ -163,23 +164,15 @@ function withoutSecrets(patch: string, { document }: UsableReading): string {
   return withoutSecretShapes(secrets.reduce((before, secret) => before.replaceAll(secret, '"[secret]"'), patch));
 }
 
-const red = "\u001B[31m";
-const green = "\u001B[32m";
-const cyan = "\u001B[36m";
-const plain = "\u001B[0m";
-
 function addColors(diff: string): string {
   return diff
     .split("\n")
-    .map((line) => {
-      const color = chooseColor(line);
-      return color === undefined ? line : `${color}${line}${plain}`;
-    })
+    .map((line) => styleText(chooseStyle(line), line, { validateStream: false }))
     .join("\n");
 }
 
-function chooseColor(line: string): string | undefined {
-  if (line.startsWith("@@")) return cyan;
-  if (line.startsWith("+")) return green;
-  return line.startsWith("-") ? red : undefined;
+function chooseStyle(line: string) {
+  if (line.startsWith("@@")) return "cyan";
+  if (line.startsWith("+")) return "green";
+  return line.startsWith("-") ? "red" : [];
 }

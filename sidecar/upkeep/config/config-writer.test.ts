@@ -81,12 +81,3 @@ test("a write that fails has one line with the reason, however often it is tried
     },
   ]);
 });
-
-test("what begins again and again without an end is one line, until something else is written", () => {
-  const begin = () => events.begin("volume", "Expanding the volume to 20 GiB.", undefined, { by: "sidecar" });
-  begin();
-  begin();
-  events.add("volume", "Expanding the volume to 20 GiB.", undefined, { by: "sidecar", outcome: "success" });
-  begin();
-  expect(reported.map(({ outcome }) => outcome)).toEqual(["unknown", "success", "unknown"]);
-});

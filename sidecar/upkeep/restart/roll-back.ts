@@ -46,7 +46,7 @@ export async function rollBack(incident: RestartIncident, failure: string): Prom
   });
 }
 
-export function describeSecondFailure(message: string, first: string): string {
+function describeSecondFailure(message: string, first: string): string {
   return message === first
     ? "Another restart failed for the same reason."
     : `Another restart failed: ${asSentence(message)}`;

@@ -3,7 +3,7 @@ import type { AuditEntry } from "#daemon/audit/audit-entry.ts";
 import { createRecentEvents } from "#status/event-log.ts";
 import { auditEvents } from "./stored-event-log.ts";
 
-test("what fails at each pass has one line for each kind, until it succeeds", () => {
+test("a change that fails or begins at each reconcile is one line, until it succeeds", () => {
   const entries: Pick<AuditEntry, "action" | "outcome">[] = [];
   const events = auditEvents(createRecentEvents({ wallMs: () => 0, monotonicMs: () => 0 }), {
     add: ({ action, outcome }) => entries.push({ action, outcome }),
@@ -22,4 +22,6 @@ test("what fails at each pass has one line for each kind, until it succeeds", ()
   events.add("prune", "Auto-pruning was enabled.", undefined, { ...change, outcome: "success" });
   failBoth();
   expect(entries.slice(2)).toEqual([{ ...prune, outcome: "success" }, prune]);
+  for (let pass = 0; pass < 5; pass += 1) events.begin("volume", "Expanding the volume.", undefined, { by: "sidecar" });
+  expect(entries.slice(4)).toEqual([{ action: "volume-grown", outcome: "unknown" }]);
 });
