@@ -112,7 +112,6 @@ test.each([
   await expect(rpc.call("a", [])).rejects.toMatchObject({ name: "ChainError", message });
 });
 
-/** Calls by a seller whose payments are being verified. */
 const verifying = (caller: string, signal?: AbortSignal) => ({ line: "verifying", caller, signal }) as const;
 
 test("a call's time begins when it is made, however many wait before it", async () => {

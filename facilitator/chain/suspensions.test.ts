@@ -28,7 +28,6 @@ function createClocked(paid: readonly number[] = []) {
     add,
     end,
     refuse: (payer: number, code: Hex = "0x", asset = 0) => refuse(payment(payer, asset), { code: async () => code }),
-    /** Returns whether payers' code matters now. */
     asksForCode: async () => {
       let isAsked = false;
       await refuse(payment(999), {

@@ -16,7 +16,6 @@ const idOf = (number: number): Hex => `0x${number.toString(16).padStart(64, "0")
 beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] }));
 afterEach(() => void vi.useRealTimers());
 
-/** Builds the chain's receipt of a paid settlement. */
 function receiptOf(transactionHash: Hex): Receipt {
   const topics = [transferTopic, encodeAddressTopic(payer), encodeAddressTopic(payTo)];
   const logs = [{ address: asset, topics, data: `0x${encodeInteger(amount)}` as const }];
@@ -153,7 +152,6 @@ test("a settlement that is newer than the node's newest block is reported with t
   ]);
 });
 
-/** Makes the chain forget settlements. */
 function lose({ lost }: Readonly<{ lost: Set<Hex> }>, ...numbers: readonly number[]): void {
   for (const number of numbers) lost.add(idOf(number));
 }

@@ -10,7 +10,6 @@ type SigningMode = "signs" | "refuses" | "hangs";
 /** AWS KMS on a free port, with asymmetric keys of secp256k1 by id. */
 export type KmsDouble = AsyncDisposable &
   Readonly<{
-    /** AWS's own variables by which a client finds it. */
     env: Readonly<Record<string, string>>;
     setMode: (mode: SigningMode) => void;
     /** Actions asked for, such as `Sign`. */
@@ -65,7 +64,6 @@ function send(response: ServerResponse, status: number, answer: object): void {
   response.writeHead(status, { "Content-Type": "application/x-amz-json-1.1" }).end(JSON.stringify(answer));
 }
 
-/** Builds the response that KMS gives to GetPublicKey. */
 function buildPublicKey(KeyId: string, key: Uint8Array) {
   const der = Buffer.concat([publicKeyPrefix, secp256k1.publicKeyCreate(key, false)]);
   return {
@@ -78,7 +76,6 @@ function buildPublicKey(KeyId: string, key: Uint8Array) {
   };
 }
 
-/** Builds the response that KMS gives to Sign: the signature in DER. */
 function buildSignature(KeyId: string, digest: Uint8Array, key: Uint8Array, isHigh: boolean) {
   const { signature } = secp256k1.ecdsaSign(digest, key);
   const s = BigInt(`0x${Buffer.from(signature.subarray(32)).toString("hex")}`);

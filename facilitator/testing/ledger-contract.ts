@@ -32,17 +32,14 @@ export const attempt: Attempt = {
 
 /** Replacement of it, signed after the clock was set back. */
 const second: Attempt = { ...attempt, hash: `0x${"bb".repeat(32)}`, maxFeePerGas: 10n ** 20n, signedAtMs: 500 };
-/** Outcome of {@link settlement}. */
 export const settled = { state: "settled", transaction: attempt.hash } as const;
 
-/** Current time of the tested ledgers. */
 export const contractMs = 1_000;
 
 /** Ledger under test; `ledgerFor` returns a journal whose writes a guard may reject. */
 export type LedgerUnderTest = AsyncDisposable &
   Readonly<{ ledgerFor: (guard: () => Promise<void>) => Ledger; ownership: Ownership }>;
 
-/** Creates the ledger on a SQL store; disposal closes the store. */
 export function openLedgerOver(store: SqlStore): LedgerUnderTest {
   const [chain, dependencies] = [{ chainId: 1_672 }, { store, clock: () => contractMs }];
   return {

@@ -14,14 +14,11 @@ export type Actor = {
 /** Runs all waiting work in simulated time, in an order determined by a seed. */
 export type Scheduler = Readonly<{
   nowMs: () => number;
-  /** In the range [0, 1). */
   random: () => number;
-  /** Returns a random item. */
   pick: <T>(items: readonly [T, ...T[]]) => T;
   actor: (name: string, clockRate?: number) => Actor;
   /** Yields, so that any other waiting work may run first. */
   turn: (actor: Actor) => Promise<void>;
-  /** Returns a pause function that uses an actor's clock. */
   pauseOf: (actor: Actor) => Pause;
   /** Runs until `isOver`; returns false if it is not over by `untilMs`. */
   run: (isOver: () => boolean, untilMs: number) => Promise<boolean>;
@@ -35,7 +32,6 @@ const timePasses = 0.12;
 /** Enough ticks for released work to reach its next wait; more do no harm, and fewer only change the order. */
 const ticks = 12;
 
-/** Creates a scheduler. Equal seeds produce equal runs. */
 export function createScheduler(seed: number, startMs: number): Scheduler {
   const random = createRandom(seed);
   const turns = new Set<Turn>();

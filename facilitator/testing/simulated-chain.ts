@@ -16,14 +16,11 @@ export type SimulatedChain = Readonly<{
   signer: TransactionSigner;
   /** Returns the chain as one replica reaches it; `leg` runs before each request and before each response, and may throw. */
   connect: (leg: () => Promise<void>) => Chain;
-  /** Mines a block from the pool. */
   mine: () => void;
-  /** Drops the transactions in the pool. */
   forgetPool: () => void;
   isUsed: (settlement: Settlement) => boolean;
   /** Returns the transactions that transferred a settlement's amount. */
   transfersOf: (settlement: Settlement) => readonly Hex[];
-  /** Sets whether nodes reject every transaction for insufficient funds. */
   setPoor: (isPoor: boolean) => void;
 }>;
 
@@ -171,7 +168,6 @@ const aggregate3 = AbiFunction.from(
   "function aggregate3((address target, bool allowFailure, bytes callData)[] calls) returns ((bool success, bytes returnData)[] results)",
 );
 
-/** Reads the calls of a transaction: its own, or those that Multicall3 makes. */
 function readCalls(data: Hex): readonly Hex[] {
   if (!data.startsWith(AbiFunction.getSelector(aggregate3))) return [data];
   return AbiFunction.decodeData(aggregate3, data)[0].map(({ callData }) => callData);

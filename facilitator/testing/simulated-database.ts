@@ -14,7 +14,6 @@ export type Sabotage = "no guard" | "no lock" | "no expiry" | "requests get lost
 
 /** One replica's connection to the database. Each leg may take time, and fail with `StoreError`. */
 export type Link = Readonly<{
-  /** Name of the connected replica. */
   replica: string;
   /** Sends a statement to the database. It may still arrive after its sender gave up or exited. */
   send: (what: string) => Promise<void>;
@@ -26,10 +25,7 @@ export type Link = Readonly<{
   within: <T>(work: Promise<T>) => Promise<T>;
 }>;
 
-/**
- * Database of the settlement ledger, shared by replicas as in PostgreSQL: between a transaction's guard and its writes,
- * other transactions run.
- */
+/** Shared database: between a transaction's guard and its writes, other transactions run. */
 export type SimulatedDatabase = Readonly<{
   rows: (text: string) => readonly SqlRow[];
   connect: (link: Link) => SqlStore;
@@ -111,7 +107,6 @@ function connect(database: Database, link: Link): SqlStore {
   };
 }
 
-/** Runs a transaction: its guard, if it has one, after which others may run, and then the rest at once. */
 async function runTransaction<T>(
   { database, rows, change, lockers, sabotage, shared }: Database,
   link: Link,

@@ -22,11 +22,9 @@ export type SimulatedReplica = Readonly<{
   /** Rejects when the process is killed. */
   gone: Promise<never>;
   kill: () => void;
-  /** Stops it as SIGTERM does. */
   stop: () => Promise<void>;
 }>;
 
-/** Parts of the simulation shared by replicas. */
 export type Surroundings = Readonly<{
   scheduler: Scheduler;
   database: SimulatedDatabase;
@@ -57,7 +55,6 @@ const options = {
 /** Time that a replica waits for a statement. */
 const statementTimeoutMs = 5_000;
 
-/** Starts a replica. Its clock may run faster or slower than the database's. */
 export function startSimulatedReplica(name: string, clockRate: number, shared: Surroundings): SimulatedReplica {
   const { scheduler, database, chain } = shared;
   const process = scheduler.actor(name, clockRate);

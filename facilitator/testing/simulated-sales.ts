@@ -14,7 +14,6 @@ export type Answered = Readonly<{ id: Hex; owner: string; result: SettleAnswer }
 /** Payment, the caller that settles it, and its delay from the start of the run. */
 export type Sale = Readonly<{ payment: SignedPayment; caller: Caller; afterMs: number }>;
 
-/** Receives a violation as a sentence. */
 export type Report = (problem: string) => void;
 
 /** Creates payments of one payer. With a rival, the second one has the authorization nonce of the first. */
@@ -37,7 +36,6 @@ export function createSamplePayments(count: number, hasConflict: boolean): reado
   });
 }
 
-/** Creates a sale that settles a payment and may retry. */
 export function createSale(payment: SignedPayment, owner: string, afterMs = 0): Sale {
   return { payment, caller: { kind: "sale", owner }, afterMs };
 }

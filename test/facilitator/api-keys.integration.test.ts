@@ -77,7 +77,6 @@ test("a payment that a third party submits after verification is settled for its
   expect((await next.as(sellerA).settle(payment)).body).toMatchObject({ success: true });
 });
 
-/** Submits a payment's authorization as a third party, and waits for its block. */
 async function submit({ paymentPayload }: PaymentBody): Promise<void> {
   const { authorization, signature } = paymentPayload.payload as {
     authorization: Record<"from" | "to" | "value" | "validAfter" | "validBefore" | "nonce", Hex>;

@@ -73,7 +73,6 @@ const signMany = (count: number) => Promise.all(Array.from({ length: count }, ()
 const readReceipt = (hash: string | undefined) =>
   scene.chain.anvil.request<{ effectiveGasPrice: Hex; status: Hex }>("eth_getTransactionReceipt", [hash]);
 
-/** Sends a transaction of a payer that precedes ours. */
 async function sendFirst(from: number, data: Hex): Promise<void> {
   const wallet = createWalletClient({ account: testAccount(from).account, transport: http(scene.chain.url) });
   const fees = { maxFeePerGas: parseGwei("90"), maxPriorityFeePerGas: parseGwei("80") };

@@ -21,10 +21,7 @@ const signer = testAccount(0);
 
 const isSend = (method: string) => method === "eth_sendRawTransaction";
 
-/**
- * Sends a transaction of another account (or of the signer, without the facilitator's knowledge), with a fee that puts
- * it first.
- */
+/** Sends a transaction of an account, unknown to the facilitator, with a fee that puts it first. */
 async function sendForeign(from: number, to: Hex, data?: Hex): Promise<Hex> {
   const wallet = createWalletClient({ account: testAccount(from).account, transport: http(scene.chain.url) });
   const request = { to, ...(data === undefined ? {} : { data }), gas: 200_000n, chain: null };

@@ -108,7 +108,6 @@ async function pay(buyer: Buyer, accepted: PaymentRequirements, context?: object
   };
 }
 
-/** Opens a channel with a deposit, and returns the payload of a voucher for `max`. */
 async function openChannel(salt: number, payer = 1) {
   const body = await pay(createBuyer(payer, salt), offer());
   const { body: settled } = await scene.facilitator.settle(body);

@@ -14,7 +14,6 @@ const payee = testAccount(2).address;
 /** Idempotency key of a caller; a caller that retries after the crash must repeat it. */
 const sale = "a-sale";
 
-/** Reads the age of its oldest settlement from its metrics. */
 async function readOldestSeconds({ operationsUrl }: RunningFacilitator): Promise<number> {
   const metrics = await (await fetch(`${operationsUrl}/metrics`)).text();
   return Number(/^gatehouse_facilitator_oldest_settlement_seconds\{network="eip155:1672"\} (.+)$/m.exec(metrics)?.[1]);

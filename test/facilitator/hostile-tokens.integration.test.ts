@@ -13,10 +13,7 @@ import { testAccount } from "../support/payments/payment-chain.ts";
 import { useFacilitatorScene } from "../support/facilitator/facilitator-scene.ts";
 import { amount, signPayment } from "../support/facilitator/signed-payment.ts";
 
-/**
- * A token that accepts every payment in a simulation, and in a block behaves according to its mode; 0 logs the
- * transfer.
- */
+/** A token that accepts everything in a simulation, and in a block acts by its mode; 0 logs the transfer. */
 const source = `// SPDX-License-Identifier: Apache-2.0
 pragma solidity 0.8.37;
 

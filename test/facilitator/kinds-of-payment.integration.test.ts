@@ -53,7 +53,6 @@ const connect = () => createPublicClient({ transport: http(scene.chain.url), pol
 const balanceOf = (token: Address, holder: Address) =>
   connect().readContract({ address: token, abi: erc20Abi, functionName: "balanceOf", args: [holder] });
 
-/** Sends a transaction of a test account, and waits for its block. */
 async function send({ account }: TestAccount, to: Address, data: Hex): Promise<void> {
   const chainOf = defineChain({
     id: 1672,

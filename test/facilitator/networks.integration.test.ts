@@ -63,7 +63,6 @@ function start(): Promise<RunningFacilitator> {
 const withKey = (key: string) => facilitator.as({ "X-API-Key": key, "Idempotency-Key": `a-sale-${key}` });
 const sellerOfAll = () => withKey("the-key-of-nobody");
 
-/** Counts the signer's transactions on each chain, mined or not. */
 async function countSent(): Promise<readonly number[]> {
   const counted = [one, other].map(({ anvil }) =>
     anvil.request<string>("eth_getTransactionCount", [testAccount(0).address, "pending"]),

@@ -9,7 +9,7 @@ import { amount } from "../support/facilitator/signed-payment.ts";
 const scene = useFacilitatorScene({ ledger: "sellers" });
 const payee = testAccount(2).address;
 
-/** The published middleware in front of the scene.facilitator. */
+/** The published middleware in front of the facilitator. */
 function seller(framework: "hono" | "express", paymentFlow?: "upfront"): Promise<PublishedSeller> {
   const flow = paymentFlow === undefined ? {} : { paymentFlow };
   return startPublishedSeller({ framework, facilitatorUrl: scene.facilitator.url, token: scene.chain.token, ...flow });

@@ -15,7 +15,6 @@ const scene = useFacilitatorScene({ blockTimeSeconds: 3_600 });
 const signers = [testAccount(0), testAccount(6), testAccount(7)] as const;
 const payee = testAccount(2).address;
 
-/** Starts a facilitator with keys, one per line. */
 function start(
   ledger: string,
   keys: readonly (typeof signers)[number][] = signers,
@@ -38,7 +37,6 @@ const setBlockTime = (seconds: number) => scene.chain.anvil.request("evm_setInte
 const areGood = (answers: readonly Readonly<{ body: Readonly<{ success: boolean }> }>[]) =>
   answers.every(({ body }) => body.success);
 
-/** Counts each signer's transactions, including those in the pool. */
 async function countTransactions() {
   const client = createPublicClient({ transport: http(scene.chain.url) });
   const count = (blockTag: "latest" | "pending") =>

@@ -19,7 +19,6 @@ import type { SignedPayment } from "#x402/signed-payment.ts";
 import { exact } from "#x402/exact.ts";
 import { computeDomainSeparator } from "#x402/typed-data.ts";
 
-/** The settled token. */
 const token = {
   address: "0x00000000000000000000000000000000000000AA",
   name: "USDC",

@@ -54,7 +54,6 @@ const tokenAbi = parseAbi([
   "function cancelAuthorization(address authorizer, bytes32 nonce, uint8 v, bytes32 r, bytes32 s)",
 ]);
 
-/** Sends a transaction to the token, and waits for its block. */
 async function sendToToken({ account }: TestAccount, data: Hex): Promise<Hex> {
   const transport = http(market.chain.url);
   const nativeCurrency = { name: "T", symbol: "T", decimals: 18 };

@@ -13,10 +13,7 @@ const signer: Hex = `0x${"51".repeat(20)}`;
 const logsUses = (asset: Hex) => asset === sampleSettlement.asset;
 const contracts = () => new Set([multicall3Address.toLowerCase()]);
 
-/**
- * Plans payments on a chain with this block gas limit; returns which ones share a transaction, by index, and the caps
- * of the estimates.
- */
+/** Returns which planned payments share a transaction, by index, and the caps of the estimates. */
 async function plan(changes: readonly Partial<Settlement>[], blockGas = 30_000_000n) {
   const book = createInFlightSettlements({ clock: Date.now, monotonicMs: () => 0 });
   const gas = createGasLimits(

@@ -33,7 +33,6 @@ const idle = {
   balance: 10n ** 18n,
   accepts: true,
   code: "0x" as Hex,
-  /** Number of transactions that the payer had sent, up to a block. */
   sentBy: (_block: number): number => 3,
   /** Authorization nonces used, up to a block. */
   isUsedBy: (_block: number): boolean => false,
@@ -41,10 +40,7 @@ const idle = {
   logged: [] as readonly number[],
 };
 
-/**
- * A settlement with these transactions (by default one whose nonce another transaction has used); it can't be resent,
- * because nothing is ever signed.
- */
+/** A settlement with these transactions (by default one whose nonce is used); it can't be signed again. */
 function startTracking({
   attempts = [sampleAttempt],
   pending = 6,

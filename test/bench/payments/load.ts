@@ -2,7 +2,6 @@ import { connect, type Socket } from "node:net";
 import { readCpuMs } from "../gateway/wrk.ts";
 import { quantile } from "../measurement.ts";
 
-/** Requests to a process, each sent once, `atOnce` at a time over as many kept-alive connections. */
 export type Load = Readonly<{
   url: string;
   pid: number;
@@ -12,9 +11,7 @@ export type Load = Readonly<{
   atOnce: number;
 }>;
 
-/** Results of sending each request once. */
 export type LoadResult = Readonly<{
-  /** Expected responses per second. */
   perSecond: number;
   /** CPU of the process per request, user and system. */
   cpuMicros: number;
@@ -22,7 +19,6 @@ export type LoadResult = Readonly<{
   p99Ms: number;
   /** Share of responses that are as expected. */
   goodShare: number;
-  /** An unexpected response, as an example. */
   example: string | undefined;
 }>;
 
@@ -68,7 +64,6 @@ export async function sendAll({ url, pid, requests, isExpected, atOnce }: Load):
   };
 }
 
-/** Reads one response with a Content-Length. */
 function readResponse(socket: Socket): Promise<string> {
   return new Promise((resolve, reject) => {
     let received = "";

@@ -15,10 +15,7 @@ const intervalMs = (atOnce * 60_000) / settlementsPerMinute;
 const verify = { path: "/verify", field: "isValid", good: true } as const;
 const settle = { path: "/settle", field: "success", good: true } as const;
 
-/**
- * Resident memory of our facilitator while it verifies and settles 1,000 payments per minute: the peak, and its growth
- * over the second half.
- */
+/** Resident memory at 1,000 payments per minute: the peak, and its growth over the second half. */
 export const memoryLines: PaymentLines = {
   name: "memory",
   measure: async ({ chain, place, memorySeconds, sides }) => {

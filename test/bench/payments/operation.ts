@@ -1,6 +1,5 @@
 import type { Load } from "./load.ts";
 
-/** Operation of a facilitator, and the response field that must be `good`. */
 export type Operation = Readonly<{ path: "/verify" | "/settle"; field: "isValid" | "success"; good: boolean }>;
 
 /** Formats the requests that post each body, and the required content of their responses. */

@@ -9,7 +9,6 @@ import { computeAuthorizationDigest, computeDomainSeparator, encodeAuthorization
 import { testAccount } from "../../support/payments/payment-chain.ts";
 import { startService } from "../../support/service-process.ts";
 
-/** A compared seller. */
 export type Seller = AsyncDisposable & Readonly<{ name: string; url: string; pid: number }>;
 
 /** Name of the side that is measured against the other. */
@@ -19,7 +18,6 @@ const payee = testAccount(2).address;
 const startMain = (file: string, env: Readonly<Record<string, string>>) =>
   startService(new URL(file, import.meta.url).pathname, env, { program: process.execPath });
 
-/** Starts the facilitator and the upstream that both sellers use. */
 export async function startStubs(): Promise<AsyncDisposable & Readonly<{ url: string }>> {
   const service = await startMain("stub-services.main.ts", {});
   return { url: service.urls["stubs"] ?? "", [Symbol.asyncDispose]: () => service[Symbol.asyncDispose]() };
@@ -52,10 +50,7 @@ export async function startExpressSeller(stubs: string): Promise<Seller> {
   return { name: "@x402/express", url, pid: service.pid, [Symbol.asyncDispose]: () => service[Symbol.asyncDispose]() };
 }
 
-/**
- * Formats requests that pay a seller's offer, each signed separately; natively, because viem takes milliseconds per
- * signature.
- */
+/** Formats requests that pay a seller's offer, each signed separately, and natively: viem is slow. */
 export async function signRequests(seller: Seller, count: number): Promise<readonly string[]> {
   const unpaid = await fetch(`${seller.url}/data`);
   const { accepts } = decodePaymentRequiredHeader(unpaid.headers.get("PAYMENT-REQUIRED") ?? "");

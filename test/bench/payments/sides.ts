@@ -9,7 +9,6 @@ import { testAccount, type PaymentChain } from "../../support/payments/payment-c
 import { startService } from "../../support/service-process.ts";
 import { start } from "../gateway/proxies.ts";
 
-/** A compared facilitator. */
 export type Side = AsyncDisposable & Readonly<{ name: string; url: string; pid: number }>;
 
 /** Chain on which all facilitators settle, and a directory for their files. */

@@ -5,7 +5,6 @@ import { sendAll, type LoadResult } from "./load.ts";
 import { postBodies, type Operation } from "./operation.ts";
 import { own, reference, type Side, type SideLocation } from "./sides.ts";
 
-/** Conditions shared by all lines. */
 export type Surroundings = Readonly<{
   chain: PaymentChain;
   place: SideLocation;
@@ -16,7 +15,6 @@ export type Surroundings = Readonly<{
   memorySeconds: number;
 }>;
 
-/** Lines of the benchmark that are measured together. */
 export type PaymentLines = Readonly<{
   name: string;
   measure: (surroundings: Surroundings) => Promise<readonly Figure[]>;
@@ -31,7 +29,6 @@ export type RoundLoad = Operation &
     sign: (count: number) => readonly string[];
   }>;
 
-/** Measured rounds of each side, by its name. */
 export type Rounds = ReadonlyMap<string, readonly LoadResult[]>;
 
 /** Measures all sides in turn, for some rounds, each with its own payments; prints the medians. */
@@ -61,12 +58,10 @@ export async function compareSides(
   return measured;
 }
 
-/** Returns the median of a figure over the rounds. */
 export function findMedian(results: readonly LoadResult[], figure: (result: LoadResult) => number): number {
   return quantile(results.map(figure), 0.5);
 }
 
-/** Returns the min share of expected responses over the rounds. */
 export function findLeastGood(results: readonly LoadResult[]): number {
   return Math.min(...results.map(({ goodShare }) => goodShare));
 }

@@ -16,10 +16,7 @@ const warmUps = 2_000;
 /** CPU of x402-rs relative to the reference, both in one run on 2026-11-21; used if its program is not found. */
 const x402RsShare = 0.36 / 3.3;
 
-/**
- * `/verify`: CPU and rate of valid payments against the others, and rate of invalid ones, which must not reach the
- * chain.
- */
+/** CPU and rate of valid payments against the others, and rate of invalid ones, which cost no call. */
 export const verificationLines: PaymentLines = {
   name: "verify",
   measure: async (surroundings) => [...(await measureValid(surroundings)), ...(await measureInvalid(surroundings))],

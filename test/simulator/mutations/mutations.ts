@@ -1,9 +1,7 @@
 import { saleMutations } from "./sale-mutations.ts";
 import { settlementMutations } from "./settlement-mutations.ts";
 
-/** Small fault in the real code. */
 export type Mutation = Readonly<{
-  /** Effect of the fault. */
   fault: string;
   /** File with the code, relative to the repository's root. */
   file: string;
@@ -42,7 +40,6 @@ const unnoticed: Readonly<Record<string, string>> = {
     "no run of so few leaves a gap of a later account; tracker.test.ts has one",
 };
 
-/** Faults that the simulator must detect. */
 export const mutations: readonly Mutation[] = Object.entries({ ...settlementMutations, ...saleMutations }).flatMap(
   ([file, faults]) =>
     Object.entries(faults).map(([fault, edits]) => ({ fault, file, edits, unnoticed: unnoticed[fault] })),

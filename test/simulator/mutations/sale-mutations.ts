@@ -1,6 +1,5 @@
 import type { FaultsByFile } from "./settlement-mutations.ts";
 
-/** Faults of single payment kinds, and of what a payment buys, by file. */
 export const saleMutations: FaultsByFile = {
   "x402/transfer-settling.ts": {
     "a payment of less than the price is taken": { "if (value !== amount)": "if (value > amount)" },

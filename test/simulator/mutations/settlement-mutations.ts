@@ -1,7 +1,6 @@
 /** Edits of each fault, by file and effect of the fault. */
 export type FaultsByFile = Readonly<Record<string, Readonly<Record<string, Readonly<Record<string, string>>>>>>;
 
-/** Faults of what the facilitator records, sends, and reads from the chain, by file. */
 export const settlementMutations: FaultsByFile = {
   "facilitator/settlement/submit/send-batch.ts": {
     "a transaction is sent that is not in the journal": { "await recordBatch(signed, ledger, nonces);": "" },

@@ -3,7 +3,6 @@ import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { mutations, type Mutation } from "./mutations.ts";
 
-/** Result of a run with one fault in the code. */
 type Result = Readonly<{ mutation: Mutation; crashes: string; noticed: string | undefined }>;
 
 /** Number of crashes for which a fault may stay undetected. */

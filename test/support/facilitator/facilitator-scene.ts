@@ -10,7 +10,6 @@ import {
   type RunningFacilitator,
 } from "./running-facilitator.ts";
 
-/** Transaction that waits for a block. */
 export type PooledTransaction = Readonly<{ hash: Hex; to: Hex; gas: Hex; maxFeePerGas: Hex; input: Hex }>;
 
 type SceneOptions = Parameters<typeof startPaymentChain>[0] &
@@ -70,7 +69,6 @@ export function useFacilitatorScene({ ledger, env, constants, ...chainOptions }:
     place,
     start: (name: string, more: Readonly<Record<string, string>> = {}, other: Partial<FacilitatorLocation> = {}) =>
       startFacilitator(place(name, { env: more, ...other })),
-    /** Lists the signer's transactions in the pool. */
     pooled: async (): Promise<readonly PooledTransaction[]> => {
       const { pending } = await made.chain.anvil.request<{
         pending: Record<string, Record<string, PooledTransaction>>;
@@ -79,7 +77,6 @@ export function useFacilitatorScene({ ledger, env, constants, ...chainOptions }:
       return Object.values(pending[address] ?? pending[address.toLowerCase()] ?? {});
     },
     countPooled,
-    /** Waits until so many transactions wait for a block. */
     poolHas: (transactions: number) =>
       until("they are in the pool", generousMs, async () => (await countPooled()) === transactions),
     /** Makes blocks until the work is done. */

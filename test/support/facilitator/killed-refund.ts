@@ -5,10 +5,7 @@ import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import { gatehouseProgram } from "../programs/place.ts";
 
-/**
- * Where a command is killed: at a request to its node, by body and number, before the node receives it or after its
- * response.
- */
+/** Where a command is killed: at a request, by body and number, before it arrives or after its response. */
 export type KillPoint = (body: string, number: number, answer: string | undefined) => boolean;
 
 export type KilledRun = Readonly<{ status: number | null; stdout: string; stderr: string; requests: number }>;
