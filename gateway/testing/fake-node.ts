@@ -7,7 +7,6 @@ import { formatResultResponse } from "../json-rpc/read-answer.ts";
 import { splitElements } from "../json-rpc/read-object.ts";
 import { respondBatchTooLarge, gethLimits, joinAsGeth, readAsGeth, sendAsGeth, type HttpLimits } from "./geth-http.ts";
 
-/** A call as received by the fake node. */
 export type NodeRequest = Readonly<{ id: unknown; method: string; params: readonly unknown[]; raw: string }>;
 
 /** Reaction of the fake node to a call: it returns a result, or writes anything directly to the response. */
@@ -28,24 +27,20 @@ export type FakeNode = AsyncDisposable &
     answer: (behaviour: NodeBehaviour) => void;
     /** Answers calls from now on only when told to, with this result; other methods than these get "0x1" at once. Returns what ends each call. */
     hold: (result?: unknown, isHeld?: (method: string) => boolean) => (() => void)[];
-    /** Number of calls in each received batch, whatever the outcome. */
     batches: number[];
     /** Sets how batches are processed from now on; undefined means like geth. */
     answerBatches: (habit: BatchHabit | undefined) => void;
-    /** Sets the delay of each response. */
     delay: (ms: number) => void;
     /** Makes a block the head, replacing all blocks from its number on, and notifies subscribers. Without `fields`, the block has no timestamp. */
     newHead: (number: number, hash?: string, fields?: Readonly<{ timestamp: string }>) => void;
     /** Sends a notification for every `logs` subscription. */
     newLog: (log: object) => void;
     subscriptions: () => number;
-    /** Closes every WebSocket. */
     cutLink: () => void;
     /** Sets whether calls are served; if not, their connections are closed. */
     takeCalls: (taken: boolean) => void;
     /** Returns the number of calls whose connection was closed instead. */
     refusedCalls: () => number;
-    /** Sets whether new WebSockets are accepted. */
     takeLinks: (taken: boolean) => void;
     /** Accepts a WebSocket upgrade that another server's port received. */
     takeUpgrade: (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
@@ -181,7 +176,6 @@ async function answerAsGeth(
   if (text !== byHand) sendAsGeth(request, response, text);
 }
 
-/** Returns a call's id exactly as written. */
 function readId(raw: string): string {
   return /"id":(.*?),"method"/.exec(raw)?.[1] ?? "null";
 }

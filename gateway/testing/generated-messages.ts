@@ -8,7 +8,6 @@ const pooledValues = 2_000;
 const hash = `"0x${"cd".repeat(32)}"`;
 const address = `"0x${"ab".repeat(20)}"`;
 
-/** JSON texts of valid parameters. */
 const valid: Readonly<Record<ParamShape, readonly string[]>> = {
   address: [address],
   block: ['"latest"', '"0x3e8"', '"finalized"', '"pending"'],

@@ -5,7 +5,6 @@ import { gzipSync } from "node:zlib";
 /** Limits on a node's HTTP interface. The defaults are geth's (from its `rpc` package and `node` defaults). */
 export type HttpLimits = Readonly<{
   bodyBytes: number;
-  /** Max calls per batch. */
   batchItems: number;
   /** Max total bytes of the results of one batch. */
   batchResponseBytes: number;

@@ -3,11 +3,9 @@ export type MessageShape = Readonly<{
   method: keyof typeof frames;
   /** Index of the method's frame that contains the filling. */
   frame: number;
-  /** Names of the two fillings, which alternate. */
   atoms: readonly [Atom, Atom];
   /** How many times the first filling occurs before each occurrence of the second. */
   ratio: number;
-  /** Number of whitespace characters after each atom. */
   spaces: number;
   /** Approximate bytes of one call. */
   bytes: number;
@@ -37,7 +35,6 @@ export const atoms = {
   literal: "false",
 } as const;
 
-/** Name of a filling. */
 export type Atom = keyof typeof atoms;
 
 /** Parameters of a method, with a placeholder for the filling: `*` for values, `@` for members with distinct names, `#` for the characters of a string. */
@@ -71,7 +68,6 @@ export function countFrames(method: MessageShape["method"]): number {
   return frames[method].length;
 }
 
-/** Builds the bytes of the message with this shape. */
 export function buildMessage({
   method,
   frame,

@@ -1,7 +1,6 @@
 import * as fc from "fast-check";
 import { formatChunked, chunkStyle, fullChunks, plainChunks, type ChunkStyle } from "./chunk-styles.ts";
 
-/** Number of streams generated at a time. */
 const madeAtOnce = 1_000;
 
 const call = '{"jsonrpc":"2.0","id":1,"method":"eth_coinbase"}';
@@ -85,7 +84,6 @@ const requestLines = [
   "BREW / HTTP/9",
 ];
 
-/** One request, valid or invalid. */
 export type Part = Readonly<{
   line: string;
   extra: readonly string[];
@@ -107,7 +105,6 @@ const part: fc.Arbitrary<Part> = fc.record({
   chunks: fc.option(chunkStyle, { nil: undefined, freq: 4 }),
 });
 
-/** Formats the bytes of a request, as a binary string. */
 export function formatRequest({ line, extra, body, newline, length, type, chunks }: Part): string {
   const lines = [line, "Host: localhost", ...(type ? ["Content-Type: application/json"] : []), ...extra];
   if (chunks !== undefined)
@@ -185,7 +182,6 @@ export type GivenStream = Readonly<{
   perRequest: boolean;
 }>;
 
-/** Returns the bytes for each write. */
 export function cutStream({ parts, oddBytes, cuts, perRequest }: GivenStream): readonly Buffer[] {
   const texts = parts.map(formatRequest);
   if (perRequest) return texts.map((text) => Buffer.from(text, "latin1"));

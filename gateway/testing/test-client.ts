@@ -2,7 +2,6 @@ import { once } from "node:events";
 import { WebSocket, type ClientOptions } from "ws";
 import { generousMs, until } from "#daemon/testing/until.ts";
 
-/** A WebSocket client that records what it receives. */
 export type TestClient = AsyncDisposable &
   Readonly<{
     socket: WebSocket;

@@ -26,9 +26,7 @@ type Given = Readonly<{
   /** Gateway settings; without tiers, callers have no limit. */
   settings?: Readonly<Record<string, object | string>>;
   now?: () => number;
-  /** Runs a later event loop tick. */
   later?: (run: () => void) => void;
-  /** The node's part. */
   send?: (call: NodeCall) => NodeFlow;
   /** Max calls and bytes of a batch to the node. */
   batches?: Readonly<{ items: number; responseBytes: number }>;

@@ -15,11 +15,9 @@ export type TestGateway = Gateway &
   Readonly<{
     url: string;
     metrics: Registry;
-    /** Waits until the metrics contain this text. */
     shows: (text: string) => Promise<unknown>;
   }>;
 
-/** Builds settings that use free ports. */
 export function testSettings(given: Record<string, object | string> = {}): GatewaySettings {
   const free = { port: 0 };
   return parseSettings(gatewaySection, {
@@ -80,7 +78,6 @@ export async function startTestGateway(
   return { ...gateway, url: gateway.urls["public"] ?? gateway.urls["private"] ?? "", metrics, shows };
 }
 
-/** Posts a body and returns the response. */
 export async function post(url: string, body: string | Uint8Array<ArrayBuffer>, headers: Record<string, string> = {}) {
   const response = await fetch(url, {
     method: "POST",

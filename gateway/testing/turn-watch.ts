@@ -9,11 +9,8 @@ import { roomyMemory } from "./unlimited-memory.ts";
 
 /** Thread time spent on a message, in milliseconds. */
 export type TurnTimes = Readonly<{
-  /** The longest event loop tick. */
   longestMs: number;
-  /** All ticks together. */
   allMs: number;
-  /** Start of the response. */
   answer: string;
 }>;
 

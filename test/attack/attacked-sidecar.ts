@@ -9,7 +9,6 @@ import { until } from "#daemon/testing/until.ts";
 /** Resources that the deployment gives a sidecar (`infra/docker/container-args.ts`), with fewer file descriptors than most engines and pods give. */
 export const limits = { memoryMebibytes: 512, cpus: 1, descriptors: 1_024 } as const;
 
-/** A sidecar in front of a node, to be attacked. */
 export type AttackedSidecar = AsyncDisposable &
   Readonly<{
     gatewayPort: number;
@@ -63,7 +62,6 @@ async function startSidecar(nodePort: number, start: StartSidecar): Promise<Atta
   return { memory, ends, gatewayPort, statusUrl, [Symbol.asyncDispose]: () => resources.disposeAsync() };
 }
 
-/** A service under attack. */
 export type AttackedService = AsyncDisposable & Pick<AttackedSidecar, "memory" | "ends">;
 
 /**
@@ -86,7 +84,6 @@ export async function startLocally(service: string, env: Readonly<Record<string,
   };
 }
 
-/** Starts a service from its image, confined as in its deployment, with a host directory at `/data`. */
 export async function startContained(
   image: string,
   service: string,

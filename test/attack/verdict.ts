@@ -57,7 +57,6 @@ export function judgePhase(undisturbed: Phase, phase: Phase): Row {
   };
 }
 
-/** Prints the table of a run, one line per phase. */
 export function printVerdicts(title: string, { undisturbed, attacked }: AttackReport): void {
   print(
     title,

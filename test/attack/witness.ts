@@ -1,9 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { AttackedSidecar } from "./attacked-sidecar.ts";
 
-/** Interval between two checks. */
 const betweenMs = 500;
-/** Max time for reading the page. */
 const answerTimeoutMs = 5_000;
 
 /** One reading of the page and of the probe. */

@@ -10,6 +10,7 @@ import { startFakeNode, type FakeNode } from "#gateway/testing/fake-node.ts";
 import { sendRaw } from "#gateway/testing/raw-exchange.ts";
 import { connectTestClient } from "#gateway/testing/test-client.ts";
 import { startTestGateway, type TestGateway } from "#gateway/testing/test-gateway.ts";
+import { useGateway } from "#gateway/testing/use-gateway.ts";
 import type { BenchProcess } from "../bench/gateway/proxies.ts";
 import { findFreePorts } from "#daemon/testing/free-ports.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
@@ -28,7 +29,6 @@ const proxyAddress = "127.0.0.1";
 
 type Answer = Readonly<{ status: number; text: string }>;
 
-/** Calls from an address of this machine. */
 async function callFrom(localAddress: string, url: string, headers: Record<string, string> = {}): Promise<Answer> {
   const made = request(url, {
     method: "POST",
@@ -158,15 +158,8 @@ describe.each(ways)("the gateway behind %s", (way, callers, startProxy) => {
 describe("a connection of a trusted proxy that has to begin with a header", () => {
   let node: FakeNode;
   let gateway: TestGateway;
-  beforeAll(async () => {
-    node = await startFakeNode();
-    const callers = { trustedProxies: [proxyAddress], proxyProtocol: true };
-    gateway = await startTestGateway(node, { tiers: { public: tier }, callers });
-  });
-  afterAll(async () => {
-    await gateway?.[Symbol.asyncDispose]();
-    await node?.[Symbol.asyncDispose]();
-  });
+  const callers = { trustedProxies: [proxyAddress], proxyProtocol: true };
+  useGateway({ tiers: { public: tier }, callers }, (started) => void ({ node, gateway } = started), "all");
 
   it("is closed unanswered when it begins with anything else", async () => {
     expect(await sendRawFrom(proxyAddress, gateway.url, "GET / HTTP/1.1\r\nHost: x\r\n\r\n")).toBe("");
@@ -204,7 +197,6 @@ describe("a connection of a trusted proxy that has to begin with a header", () =
   });
 
   it("is one of its client's, of which an IPv6 network may have so many: one that is idle gives way", async () => {
-    const callers = { trustedProxies: [proxyAddress], proxyProtocol: true };
     await using small = await startTestGateway(node, { callers, listener: { connectionsPerAddress: 3 } });
     const { hostname, port } = new URL(small.url);
     const closed: string[] = [];

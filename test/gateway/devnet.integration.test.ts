@@ -4,24 +4,12 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createSubject, type TestSubject } from "#devnet/testing/rpc-subject.ts";
 import { startTestNode, type TestNode } from "#devnet/testing/rpc-fixture.ts";
 import { specifiedMethods } from "#gateway/catalogue/methods.ts";
-import { startTestGateway, type TestGateway } from "#gateway/testing/test-gateway.ts";
+import { limitlessTier } from "#gateway/testing/limitless-tier.ts";
+import { post, startTestGateway, type TestGateway } from "#gateway/testing/test-gateway.ts";
 import { buildParamValues, listVariedCalls } from "./param-variants.ts";
 
-const limitless = {
-  requestsPerSecond: 1e6,
-  requestBurst: 1e6,
-  computeUnitsPerSecond: 1e8,
-  computeUnitBurst: 1e8,
-  concurrency: 1_000,
-};
-
 async function answerOf(url: string, method: string, params: readonly unknown[]): Promise<unknown> {
-  const response = await fetch(url, {
-    method: "POST",
-    headers: { "Content-Type": "application/json" },
-    body: JSON.stringify({ jsonrpc: "2.0", id: 77, method, params }),
-  });
-  return response.json();
+  return JSON.parse((await post(url, JSON.stringify({ jsonrpc: "2.0", id: 77, method, params }))).text);
 }
 
 describe("the gateway in front of a devnet node", () => {
@@ -31,7 +19,7 @@ describe("the gateway in front of a devnet node", () => {
   beforeAll(async () => {
     node = await startTestNode();
     subject = await createSubject(node);
-    const settings = { tiers: { public: limitless, internal: limitless }, internal: { enabled: true } };
+    const settings = { tiers: { public: limitlessTier, internal: limitlessTier }, internal: { enabled: true } };
     gateway = await startTestGateway(node.rpc, settings);
   });
   afterAll(async () => {

@@ -17,7 +17,6 @@ import { generousMs, until } from "#daemon/testing/until.ts";
 
 const chainId = 31_337;
 const waitMs = generousMs;
-/** A block counts as missing after this long. */
 const staleAfterMs = 1_000;
 const batch = JSON.stringify([1, 2, 3].map((id) => ({ jsonrpc: "2.0", id, method: "eth_gasPrice", params: [] })));
 
@@ -36,7 +35,6 @@ describe("the gateway alone before a bare anvil", () => {
     });
   const wallet = () => createWalletClient({ account, chain: chain(), transport: http(url) });
   const reader = () => createPublicClient({ chain: chain(), transport: http(url), pollingInterval: 100 });
-  /** Waits until a transaction is in a block. */
   const pay = () => wallet().sendTransaction({ to: account.address, value: 1n });
   const operations = async (path: string) => {
     const response = await fetch(`${gateway.urls["operations"]}${path}`);

@@ -1,6 +1,7 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { byHand, startFakeNode, type FakeNode } from "#gateway/testing/fake-node.ts";
-import { call, post, startTestGateway, type TestGateway } from "#gateway/testing/test-gateway.ts";
+import { describe, expect, it } from "vitest";
+import { byHand, type FakeNode } from "#gateway/testing/fake-node.ts";
+import { call, post, type TestGateway } from "#gateway/testing/test-gateway.ts";
+import { useGateway } from "#gateway/testing/use-gateway.ts";
 
 /** JSON text as written by encoders that escape HTML. */
 function escaped(json: string): string {
@@ -10,14 +11,7 @@ function escaped(json: string): string {
 describe("envelope over HTTP", () => {
   let node: FakeNode;
   let gateway: TestGateway;
-  beforeAll(async () => {
-    node = await startFakeNode();
-    gateway = await startTestGateway(node);
-  });
-  afterAll(async () => {
-    await gateway[Symbol.asyncDispose]();
-    await node[Symbol.asyncDispose]();
-  });
+  useGateway({}, (started) => void ({ node, gateway } = started), "all");
 
   it.each([
     ["0x1"],

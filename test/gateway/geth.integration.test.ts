@@ -68,7 +68,6 @@ const reads = ({ account, contract, block, blockHash, transaction }: Seen): read
 
 const chainIdCall = { jsonrpc: "2.0", id: 1, method: "eth_chainId", params: [] };
 
-/** Messages that clients send in unusual forms. */
 const messages: Readonly<Record<string, string>> = {
   "an empty batch": "[]",
   "half a message": "{",

@@ -14,7 +14,6 @@ const results: Readonly<Record<string, unknown>> = {
   eth_syncing: false,
 };
 
-/** Starts it on a free port. Its head never advances. */
 export async function startLargeResponseNode(): Promise<LargeResponseNode> {
   let filler = Buffer.alloc(0);
   const partsOf = ({ id, method }: Request): Buffer[] => {

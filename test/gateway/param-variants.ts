@@ -4,7 +4,6 @@ import type { Method, ParamShape } from "#gateway/catalogue/method.ts";
 /** Valid values of each shape of parameter, the simplest first. */
 export type ParamValues = Readonly<Record<ParamShape, readonly unknown[]>>;
 
-/** A call of a method: its name and its parameters. */
 export type VariedCall = Readonly<{ method: string; params: readonly unknown[] }>;
 
 const zeroAddress = `0x${"0".repeat(40)}`;

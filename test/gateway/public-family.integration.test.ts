@@ -12,7 +12,6 @@ const send = (id: number) => call(id, "eth_sendRawTransaction", [`0x0${id}`]);
 
 const from = (caller: string) => ({ "X-Forwarded-For": caller });
 
-/** Max calls in one batch of a public-family node. */
 const batchItems = 20;
 
 describe("a node of the public family", () => {

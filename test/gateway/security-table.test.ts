@@ -41,7 +41,6 @@ const namedElsewhere = [...table.matchAll(/^- \*\*(.+?)\*\*: (.+?) → /gm)].fla
   })),
 );
 
-/** The default of another service's setting. */
 function defaultOf(resource: string, name: string): unknown {
   const service = services.find(({ of }) => of.test(resource));
   const [section = "", key] = name.split(".");
@@ -58,7 +57,6 @@ function numberIn(stated: string): number | undefined {
   return digits === undefined ? undefined : Number(digits) * (unit === undefined ? 1 : (units[unit] ?? Number.NaN));
 }
 
-/** What the items limit. */
 const resources = [...table.matchAll(/^- \*\*(.+?)\*\*: .+? → \S/gm)].map(([, resource = ""]) => resource);
 
 /** Limits reached by tests elsewhere: the file, and the start of the test's title. */
@@ -105,7 +103,6 @@ function settingAt(path: string): { exists: boolean; value: unknown } {
   return { exists: value !== undefined, value };
 }
 
-/** The schema of a key in a section. */
 function findChild(schema: z.ZodType, key: string): z.ZodType {
   const object = schema instanceof z.ZodPrefault ? schema.def.innerType : schema;
   return z.instanceof(z.ZodType).parse(z.instanceof(z.ZodObject).parse(object).shape[key]);

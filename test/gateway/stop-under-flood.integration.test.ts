@@ -2,16 +2,10 @@ import { expect, it } from "vitest";
 import { openMany, openRaw, buildRequest } from "../support/gateway/raw-call.ts";
 import { startSmallGateway, storage } from "../support/gateway/small-gateway.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
+import { limitlessTier } from "#gateway/testing/limitless-tier.ts";
 
-const tier = {
-  requestsPerSecond: 1e6,
-  requestBurst: 1e6,
-  computeUnitsPerSecond: 1e9,
-  computeUnitBurst: 1e9,
-  concurrency: 48,
-};
+const tier = { ...limitlessTier, concurrency: 48 };
 
-/** Pipelined requests of a client. */
 const flood = (client: number) => {
   const requests = Array.from({ length: 2_000 }, (_, at) => storage(client * 10_000 + at));
   return requests.map((body) => buildRequest(body, { address: `192.0.2.${client}` })).join("");

@@ -10,22 +10,14 @@ import { call } from "#gateway/testing/test-gateway.ts";
 import { createFakeNode } from "#sidecar/testing/fake-node.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
 import { startService } from "../support/service-process.ts";
+import { limitlessTier } from "#gateway/testing/limitless-tier.ts";
 
 const overHttp = 100;
 const overWebSocket = 3;
 /** Allows all calls at once. */
-const publicTier = {
-  requestsPerSecond: 1_000,
-  requestBurst: 1_000,
-  computeUnitsPerSecond: 100_000,
-  computeUnitBurst: 100_000,
-  concurrency: overHttp + overWebSocket,
-  webSockets: 16,
-  subscriptions: 1,
-};
+const publicTier = { ...limitlessTier, concurrency: overHttp + overWebSocket };
 const balanceOf = (account: number) => [`0x${account.toString(16).padStart(40, "0")}`, "latest"];
 
-/** Whether a gateway accepts a new WebSocket. */
 async function takesWebSockets(url: string): Promise<boolean> {
   const socket = new WebSocket(url.replace("http", "ws"));
   const taken = await Promise.race([

@@ -21,7 +21,6 @@ export type Attack = Readonly<{
   run: (target: Target, signal: AbortSignal) => Promise<void>;
 }>;
 
-/** Formats the address of an attacker. */
 export function formatAttackerAddress(number: number): string {
   return `127.0.3.${1 + (number % 250)}`;
 }

@@ -5,12 +5,10 @@ import { connect } from "node:net";
 import { join } from "node:path";
 import { until } from "#daemon/testing/until.ts";
 
-/** A process under load. */
 export type BenchProcess = AsyncDisposable & Readonly<{ url: string; pid: number }>;
 
 const temporaries = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"];
 
-/** Starts nginx with one worker; `server` goes into its http block. */
 export async function startNginx(folder: string, port: number, http: string): Promise<BenchProcess> {
   const name = `nginx-${port}`;
   const paths = temporaries.map((part) => `${part}_temp_path ${join(folder, `${name}-${part}`)};`).join(" ");
@@ -34,7 +32,6 @@ function listChildren(pid: number): readonly number[] {
   return readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").split(" ").filter(Boolean).map(Number);
 }
 
-/** Starts an nginx that responds to everything with one body. */
 export function startResponder(folder: string, port: number, body: string): Promise<BenchProcess> {
   const server = `server { listen 127.0.0.1:${port}; location / { default_type application/json; return 200 '${body}'; } }`;
   return startNginx(folder, port, server);
@@ -94,7 +91,6 @@ export function startHaproxy(folder: string, port: number, nodePort: number): Pr
   return start("haproxy", ["-db", "-f", config], port);
 }
 
-/** Starts a program and waits until its port accepts connections. */
 export async function start(command: string, args: readonly string[], port: number): Promise<BenchProcess> {
   const child = spawn(command, args, { stdio: ["ignore", "ignore", "inherit"] });
   await once(child, "spawn");

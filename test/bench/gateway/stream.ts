@@ -47,7 +47,6 @@ export async function measureStreamedResponses(): Promise<readonly Figure[]> {
   }
 }
 
-/** Opens clients that request a response and do not read it. */
 function openStalledClients(port: number): Promise<readonly Socket[]> {
   const one = async () => {
     const socket = connect({ port, host: "127.0.0.1" });

@@ -2,7 +2,6 @@ import type { BenchProcess } from "./proxies.ts";
 import { start } from "./proxies.ts";
 import { drive, writePosting, type LoadResult } from "./wrk.ts";
 
-/** Conditions shared by all measurements. */
 export type Surroundings = Readonly<{
   folder: string;
   seconds: number;

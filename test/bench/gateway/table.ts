@@ -3,7 +3,6 @@ import type { Measurement } from "../measurement.ts";
 /** One line of output: the measurements, with units in their names. */
 export type Row = Readonly<Record<string, string | number>>;
 
-/** Prints rows under a title. */
 export function print(title: string, rows: readonly Row[]): void {
   process.stdout.write(`\n${title}\n`);
   for (const row of rows) {
@@ -12,10 +11,8 @@ export function print(title: string, rows: readonly Row[]): void {
   }
 }
 
-/** Limit for a figure. */
 export type Target = Readonly<{ most: number } | { least: number }>;
 
-/** A figure that has a target. */
 export type Figure = Readonly<{ what: string; figure: number; target: Target }>;
 
 /** Reports whether figures meet their targets; the one that misses its target by most comes first. */

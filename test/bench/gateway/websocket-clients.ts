@@ -73,7 +73,6 @@ async function connectClients(url: string, count: number, arrive: () => void): P
   return sockets;
 }
 
-/** Formats the loopback address of the client with this index. */
 function formatLoopbackAddress(index: number): string {
   return `127.1.${index >> 8}.${index & 0xff}`;
 }

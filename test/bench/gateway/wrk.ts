@@ -6,7 +6,6 @@ import type { Row } from "./table.ts";
 
 const run = promisify(execFile);
 
-/** Results of one load run. */
 export type LoadResult = Readonly<{
   requests: number;
   requestsPerSecond: number;
@@ -33,7 +32,6 @@ export type Load = Readonly<{
   core?: number | undefined;
 }>;
 
-/** Writes a script that keeps posting the same body. */
 export function writePosting(body: string): string {
   return `wrk.method = "POST"\nwrk.body = [=[${body}]=]\nwrk.headers["Content-Type"] = "application/json"\n`;
 }
@@ -62,7 +60,6 @@ export async function drive({ url, pid, script, connections, seconds, folder, co
   };
 }
 
-/** Formats a run's figures as a line of output. */
 export function createRow(what: string, result: LoadResult): Row {
   return {
     what,
@@ -75,7 +72,6 @@ export function createRow(what: string, result: LoadResult): Row {
   };
 }
 
-/** The compared figures. */
 export const cpu = ({ cpuMicros }: LoadResult) => cpuMicros;
 export const rate = ({ requestsPerSecond }: LoadResult) => requestsPerSecond;
 export const p50 = ({ p50Ms }: LoadResult) => p50Ms;

@@ -1,10 +1,11 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { startFakeNode, type FakeNode } from "#gateway/testing/fake-node.ts";
+import { describe, expect, it } from "vitest";
+import { type FakeNode } from "#gateway/testing/fake-node.ts";
 import { limitlessTier } from "#gateway/testing/limitless-tier.ts";
 import { connectTestClient } from "#gateway/testing/test-client.ts";
-import { startTestGateway, type TestGateway } from "#gateway/testing/test-gateway.ts";
+import { type TestGateway } from "#gateway/testing/test-gateway.ts";
+import { useGateway } from "#gateway/testing/use-gateway.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
 
 /** A call of an unknown method: the gateway responds by itself, but must read it. */
@@ -30,14 +31,10 @@ async function connected(url: string, localAddress: string): Promise<Socket> {
 describe("calls of one caller, while another sends thousands at once", () => {
   let node: FakeNode;
   let gateway: TestGateway;
-  beforeEach(async () => {
-    node = await startFakeNode();
-    gateway = await startTestGateway(node, { tiers: { public: { ...limitlessTier, webSockets: 16 } } });
-  });
-  afterEach(async () => {
-    await gateway[Symbol.asyncDispose]();
-    await node[Symbol.asyncDispose]();
-  });
+  useGateway(
+    { tiers: { public: { ...limitlessTier, webSockets: 16 } } },
+    (started) => void ({ node, gateway } = started),
+  );
 
   /** Sends one call after the other until the flood has its responses; returns how many got a response before that. */
   const answeredBetween = async (isOver: () => boolean) => {

@@ -1,10 +1,12 @@
 import { connect } from "node:net";
 import { once } from "node:events";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { byHand, startFakeNode, type FakeNode } from "#gateway/testing/fake-node.ts";
 import { connectTestClient } from "#gateway/testing/test-client.ts";
 import { call, post, startTestGateway, type TestGateway } from "#gateway/testing/test-gateway.ts";
+import { useGateway } from "#gateway/testing/use-gateway.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
+import { limitlessTier } from "#gateway/testing/limitless-tier.ts";
 
 const tier = {
   requestsPerSecond: 1,
@@ -128,12 +130,10 @@ describe("limits", () => {
   });
 
   it("let go of the node when clients go in the middle of large answers, wave after wave", async () => {
-    const settings = {
-      tiers: {
-        public: { ...tier, requestsPerSecond: 1e6, requestBurst: 1e6, computeUnitBurst: 1e6, concurrency: 500 },
-      },
-    };
-    await using running = await startAll({ ...settings, upstream: { connections: 8 } });
+    await using running = await startAll({
+      tiers: { public: { ...limitlessTier, concurrency: 500 } },
+      upstream: { connections: 8 },
+    });
     const { node, gateway } = running;
     node.answer(() => "z".repeat(8_000_000));
     const headers = { "Content-Type": "application/json" };
@@ -193,14 +193,7 @@ describe("a long range in pieces", () => {
 describe("attacks", () => {
   let node: FakeNode;
   let gateway: TestGateway;
-  beforeAll(async () => {
-    node = await startFakeNode();
-    gateway = await startTestGateway(node, { listener: { requestTimeoutMs: 600 } });
-  });
-  afterAll(async () => {
-    await gateway[Symbol.asyncDispose]();
-    await node[Symbol.asyncDispose]();
-  });
+  useGateway({ listener: { requestTimeoutMs: 600 } }, (started) => void ({ node, gateway } = started), "all");
   const raw = async (text: string, waitMs = 3_000) => {
     const { hostname, port } = new URL(gateway.url);
     const socket = connect(Number(port), hostname);

@@ -8,15 +8,10 @@ import { byHand, startFakeNode, type FakeNode } from "#gateway/testing/fake-node
 import { connectTestClient } from "#gateway/testing/test-client.ts";
 import { call, post, startTestGateway, type TestGateway } from "#gateway/testing/test-gateway.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
+import { limitlessTier } from "#gateway/testing/limitless-tier.ts";
 
 const body = (method: string, params: unknown = []) => JSON.stringify({ jsonrpc: "2.0", id: 1, method, params });
-const tier = {
-  requestsPerSecond: 1e6,
-  requestBurst: 1e6,
-  computeUnitsPerSecond: 1e9,
-  computeUnitBurst: 1e9,
-  concurrency: 100,
-};
+const tier = { ...limitlessTier, concurrency: 100 };
 
 /** The value of a line in a gateway's metrics; undefined if there is none. */
 async function valueOf({ metrics }: TestGateway, name: string, labels: Record<string, string> = {}) {

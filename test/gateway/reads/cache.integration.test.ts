@@ -1,6 +1,7 @@
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { byHand, startFakeNode, type FakeNode } from "#gateway/testing/fake-node.ts";
-import { post, startTestGateway, type TestGateway } from "#gateway/testing/test-gateway.ts";
+import { describe, expect, it } from "vitest";
+import { byHand, type FakeNode } from "#gateway/testing/fake-node.ts";
+import { post, type TestGateway } from "#gateway/testing/test-gateway.ts";
+import { useGateway } from "#gateway/testing/use-gateway.ts";
 import { generousMs, until } from "#daemon/testing/until.ts";
 
 const body = (id: unknown, method: string, params: unknown = []) =>
@@ -9,14 +10,9 @@ const body = (id: unknown, method: string, params: unknown = []) =>
 describe("saved reads", () => {
   let node: FakeNode;
   let gateway: TestGateway;
-  beforeEach(async () => {
-    node = await startFakeNode();
-    gateway = await startTestGateway(node);
-    await until("the gateway follows the node's heads", generousMs, () => node.subscriptions() === 1);
-  });
-  afterEach(async () => {
-    await gateway[Symbol.asyncDispose]();
-    await node[Symbol.asyncDispose]();
+  useGateway({}, (started) => {
+    ({ node, gateway } = started);
+    return until("the gateway follows the node's heads", generousMs, () => node.subscriptions() === 1);
   });
   const batchSource = async (calls: readonly string[]) =>
     (await post(gateway.url, `[${calls.join(",")}]`)).headers.get("x-gatehouse-source");
