@@ -3,12 +3,7 @@ import { join } from "node:path";
 import { serviceNames } from "./service-definitions.ts";
 import { shareCompileCache } from "./shared-compile-cache.ts";
 
-/**
- * Fills an image's Node compile cache (`NODE_COMPILE_CACHE`) with the code of every service and the health check. Starts each program once,
- * so that it loads all its modules and exits; a service exits because its settings file does not exist. The sidecar comes last: it sets its
- * own V8 flags, and code compiled for the other services would cost it memory. Alongside a real node, the sidecar runs as another user
- * (`NODE_USER`) in the same group.
- */
+/** Starts every program once. The sidecar comes last, as another user beside a real node: other services' code would cost it memory. */
 const program = join(import.meta.dirname, "gatehouse.js");
 const healthCheck = join(import.meta.dirname, "../infra/images/health-check.mjs");
 const missing = "/nowhere/settings.json5";

@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 
 type Output = Readonly<{ write(data: string | Uint8Array): unknown }>;
 
-/** Destination of a response body. Disposal removes a newly created file that received no body. */
+/** Disposal removes a newly created file that received no body. */
 export type BodyTarget = AsyncDisposable &
   Readonly<{
     /** Writes the whole body. Returns a message for the user if the body went to stdout because the file could not be written. */

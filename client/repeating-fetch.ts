@@ -9,10 +9,7 @@ export type Fetch = typeof globalThis.fetch;
 export type RepeatingFetchOptions = Readonly<{
   requestTimeoutMs: number;
   outcomeTimeoutMs: number;
-  /**
-   * Caller's original signal. Stored with the request, because a cloned request's signal stops following it once the intermediate request
-   * is garbage-collected.
-   */
+  /** The caller's: a cloned request's signal stops following it once the intermediate request is garbage-collected. */
   signal: AbortSignal | undefined;
 }>;
 

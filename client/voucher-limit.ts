@@ -34,10 +34,7 @@ export function limitVouchers(files: ClientChannelStorage) {
     await files.set(channelId, { ...channel, signedMaxClaimable: String(signed) });
   };
   return {
-    /**
-     * The given files, which then also keep the highest total that was signed for, and a deposit of unknown outcome, which counts as made for
-     * later requests. Storing a larger charge throws {@link PaymentRefusedError}.
-     */
+    /** Also keeps the highest total signed for, and a deposit of unknown outcome, which counts as made. */
     storage: { get, set: store, delete: (channelId: string) => files.delete(channelId) },
     /** Stores the total before the voucher is signed; rejects more than the price on top of what was signed before. */
     async admit({ channelId, max, price, deposit }: VoucherTerms): Promise<void> {

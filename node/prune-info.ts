@@ -1,9 +1,6 @@
 import { stripVTControlCharacters } from "node:util";
 
-/**
- * Output of `node_cli prune --get` (specification, "PruneInfo output"). Version numbers may exceed 2^53. A tool may print only some of the
- * five fields; only the pruning state is guaranteed.
- */
+/** Output of `node_cli prune --get` (specification, "PruneInfo output"); only the pruning state is guaranteed. */
 export type PruneInfo = Readonly<{
   autoPrune: boolean;
   reservedWindow: bigint | undefined;

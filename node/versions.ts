@@ -69,10 +69,7 @@ const binDirectories = {
 /** A layout of the node's workspace (specification, "Versioning", 1). */
 export type LayoutName = keyof typeof binDirectories;
 
-/**
- * Returns the directory that contains `node_cli`, `ops` and node.conf, relative to the workspace. `nodeDirectory` is the name of the node's
- * own directory, which not every layout has.
- */
+/** Relative to the workspace. Not every layout has the node's own directory `nodeDirectory`. */
 export function deriveBinDirectory(layout: LayoutName, nodeDirectory: string): string {
   return binDirectories[layout](nodeDirectory);
 }

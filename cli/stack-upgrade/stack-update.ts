@@ -7,10 +7,7 @@ import type { StackWork } from "./stack-platform.ts";
 
 const checkAgainMs = 1_000;
 
-/**
- * Ensures that no `pulumi up` from an earlier run is still running: waits for it until the time limit, then interrupts it. No other step may
- * run at the same time, because the update would start the new version on top of that step's results.
- */
+/** Waits for an earlier run's `pulumi up` and interrupts it at the limit: it would start the new version on top of the next step's results. */
 export async function endUpdate(
   { limits }: StackRecord,
   { pulumi, say, signal, clock, pause }: StackWork,

@@ -71,11 +71,7 @@ type Started<Starts extends readonly Promise<AsyncDisposable>[]> = {
 
 export type PartGroup = AsyncDisposable &
   Readonly<{
-    /**
-     * Waits for parts that start in parallel and adds them, including those that started alongside a failed one.
-     *
-     * @throws the error of the first part that failed.
-     */
+    /** Adds parts that start in parallel, also those beside a failed one, whose error it throws. */
     start: <const Starts extends readonly Promise<AsyncDisposable>[]>(starts: Starts) => Promise<Started<Starts>>;
   }>;
 

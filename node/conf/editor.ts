@@ -8,10 +8,7 @@ import type { ParsedText } from "./parsed-text.ts";
  * there.
  */
 
-/**
- * Sets the value at a path. Inserts a missing key after its object's last key, or as the first key. The new key gets its own line if the
- * other keys have one, or if the text spans several lines. Creates missing objects on the path.
- */
+/** A new key comes last, on its own line where the text spans several; missing objects on the path are created. */
 export function setValue(parsed: ParsedText, path: readonly string[], value: unknown): string | undefined {
   const { text, root } = parsed;
   const found = findJson5Node(root, path);

@@ -1,10 +1,7 @@
 import { resolve } from "node:path";
 import { findConfValue, type ConfigDocument, type JsonObject } from "./document.ts";
 
-/**
- * Values unique to one node, keyed by path in the file: its data, keys and ports (specification, "Node operations objects"). Paths are
- * absolute. Values missing from the file are absent.
- */
+/** Values unique to one node by path in the file, absolute paths (specification, "Node operations objects"). */
 export type NodeValues = Readonly<Record<string, string>>;
 
 export const dataPathKey = "storage.mygrid_env.storage_data_path";

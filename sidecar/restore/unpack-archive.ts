@@ -13,12 +13,7 @@ type UnpackSettings = Pick<RestoreSettings, "progressMs"> &
 
 const allowedTypes = new Set(["File", "OldFile", "ContiguousFile", "Directory"]);
 
-/**
- * Unpacks a verified archive into the tree. Accepts only plain files and directories inside the tree; a link, or a path outside the tree,
- * aborts the restore. The files are owned by the user that unpacks them.
- *
- * @throws {RestoreError} when the file is not an archive, is larger than allowed, or contains a forbidden entry.
- */
+/** @throws {RestoreError} for a link, a path outside the tree, too much data, or a file that is no archive. */
 export async function unpackArchive(
   settings: UnpackSettings,
   place: Pick<RestoreLocation, "archive" | "tree" | "part">,

@@ -8,10 +8,7 @@ import {
   type Stage,
 } from "./progress.ts";
 
-/**
- * Runs one stage; throws if it failed. `amend` adds to the record, and resolves once the addition is on disk. `isResumed`: an earlier
- * process exited during this stage.
- */
+/** `amend` resolves once its addition is on disk. `isResumed`: an earlier process exited during this stage. */
 export type StageAction<Upgrade> = (
   upgrade: Upgrade,
   how: Readonly<{ amend: (facts: Partial<Upgrade>) => Promise<void>; isResumed: boolean }>,

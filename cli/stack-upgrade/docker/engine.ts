@@ -67,10 +67,7 @@ export function createEngine(address: string) {
       void (await call("POST", `/containers/${container}/start`, { allowed: [304] })),
     findImage: async (reference: string) =>
       (await find(z.object({ Id: z.string() }), `/images/${encodeURIComponent(reference)}/json`))?.Id,
-    /**
-     * Runs a job to completion, removes it and returns its output. If the exit status is not 0, throws an error with the job's last output
-     * line; also throws on a timeout, or if a job with this name is running for another owner.
-     */
+    /** Returns a job's output and removes it. Throws its last line unless it exits with 0, on a timeout, or if another owner runs that job. */
     run: async (job: EngineJob) => {
       const { name, labels, withinMs } = job;
       const left = await inspect(name);

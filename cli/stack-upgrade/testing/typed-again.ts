@@ -7,10 +7,7 @@ import { newImage, oldBlock, oldImage, torn } from "./world-state.ts";
 
 type RunResult = Result<StackRecord>;
 
-/**
- * Point at which a run of the command is killed: before or after its n-th change, or after the first `changes` changes
- * of a stage.
- */
+/** A kill before or after a run's n-th change, or after the first `changes` changes of a stage. */
 export type Kill = Readonly<{ at: number; isAfter: boolean } | { inStage: StackRecord["stage"]; changes: number }>;
 
 export type Typing = Readonly<{

@@ -2,12 +2,7 @@ import { lintRules } from "../lint-rules.ts";
 import type { LintedFile } from "./lint-document.ts";
 import { findLocationInRepository } from "./repository-location.ts";
 
-/**
- * Formats findings as GitHub Actions workflow commands, which the runner shows next to the lines in a pull request (docs.github.com,
- * "Workflow commands for GitHub Actions"): at most ten errors and ten warnings per step.
- *
- * @param repository Base directory for the runner's relative paths.
- */
+/** GitHub shows at most ten errors and ten warnings per step (docs.github.com, "Workflow commands for GitHub Actions"). */
 export function formatGithubReport(files: readonly LintedFile[], repository: string): string {
   return files
     .flatMap((file) => formatCommands(file, findLocationInRepository(file.configPath, repository).path))

@@ -34,13 +34,7 @@ export type ProofDependencies = NodePowerDependencies &
 
 const checkAgainMs = 250;
 
-/**
- * Starts the node and verifies that it runs as the given version with the old data: it responds, its height advances, and metrics arrive
- * (if checked); it reports that version or commit, or else has its programs; an old block has its old hash; its height is above the old
- * one; auto-pruning is still on.
- *
- * @param isResumed Whether an earlier sidecar may have started the node.
- */
+/** `isResumed`: an earlier sidecar may have started the node. A node that reports neither version nor commit must have its programs. */
 export async function proveVersion(
   side: UpgradeSide,
   record: UpgradeRecord,
