@@ -1,29 +1,10 @@
-import type { PaymentRequirements } from "@x402/core/types";
 import { expect, test } from "vitest";
-import type { Route } from "../routes/route.ts";
+import { offer, route as sold } from "../testing/payments.ts";
 import { completeRoutes } from "./completed-offers.ts";
 import type { SupportedKinds } from "./facilitation.ts";
 
-const on = (network: PaymentRequirements["network"]): PaymentRequirements => ({
-  scheme: "exact",
-  network,
-  amount: "1",
-  asset: `0x${"0a".repeat(20)}`,
-  payTo: `0x${"02".repeat(20)}`,
-  maxTimeoutSeconds: 60,
-  extra: {},
-});
-const offers = [on("eip155:1672"), on("eip155:1673")];
-const route: Route = {
-  key: "GET /data",
-  method: "GET",
-  path: "/data",
-  accepts: offers,
-  description: undefined,
-  mimeType: undefined,
-  upstream: undefined,
-  token: undefined,
-};
+const offers = (["eip155:1672", "eip155:1673"] as const).map((network) => Object.assign({}, offer, { network }));
+const route = { ...sold, accepts: offers };
 
 test("an offer on a network that is not settled now is not made, and a payment signed for it is still taken", () => {
   const extensions: string[] = [];

@@ -1,20 +1,12 @@
 import type { PaymentRequirements } from "@x402/core/types";
 import { expect, test } from "vitest";
+import { offer } from "../testing/payments.ts";
 import { chargeWork } from "./used-amount.ts";
 
 const response = { status: 200, headers: [], body: new Uint8Array() };
-const offer = (changes: Partial<PaymentRequirements>): PaymentRequirements => ({
-  scheme: "upto",
-  network: "eip155:1672",
-  amount: String(5n * 10n ** 18n),
-  asset: `0x${"aa".repeat(20)}`,
-  payTo: `0x${"bb".repeat(20)}`,
-  maxTimeoutSeconds: 60,
-  extra: {},
-  ...changes,
-});
+const metered = { ...offer, scheme: "upto", amount: String(5n * 10n ** 18n), extra: {} };
 const charge = (amount: string, changes: Partial<PaymentRequirements> = {}) =>
-  chargeWork({ kind: "resource", response, used: JSON.stringify({ amount }) }, offer(changes));
+  chargeWork({ kind: "resource", response, used: JSON.stringify({ amount }) }, { ...metered, ...changes });
 
 test("dollars are those of the offer's token, with its decimals", () => {
   expect(charge("$1", { extra: { decimals: 18 } })).toMatchObject({ amount: String(10n ** 18n) });

@@ -1,27 +1,18 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createLog } from "#daemon/log/log.ts";
-import { createClaimLedger, type ClaimLedger } from "#resource-server/claims/claim-ledger.ts";
-import { joinClaimOwners } from "#resource-server/claims/claim-owner.ts";
 import { postgresClaimMigrations } from "#resource-server/claims/claim-schema.ts";
+import { joinTestLedger } from "#resource-server/testing/claim-store.ts";
 import { createClaim, testClaimLedger } from "#resource-server/testing/claim-ledger-contract.ts";
 import { testChannelLedger } from "#resource-server/testing/channel-ledger-contract.ts";
 import { explainMissingPostgres, startPostgres, type PostgresServer } from "../support/postgres.ts";
 import { openTestStore } from "./postgres-place.ts";
 
 const missing = explainMissingPostgres();
-const log = createLog({ service: "test", level: "silent" });
+
+/** Opens the store of a ledger in a database. */
+const openStore = (url: string) => openTestStore(url, "gatehouse_resource_server", postgresClaimMigrations);
 
 /** A separate process on the ledger in a database. */
-async function join(url: string, clock: () => number = Date.now): Promise<AsyncDisposable & ClaimLedger> {
-  await using resources = new AsyncDisposableStack();
-  const store = resources.use(await openTestStore(url, "gatehouse_resource_server", postgresClaimMigrations));
-  const owner = resources.use(await joinClaimOwners({ store, log }));
-  const owned = resources.move();
-  return {
-    ...createClaimLedger({ store, owner: { id: owner.id, graceMs: () => 0 }, clock }),
-    [Symbol.asyncDispose]: () => owned.disposeAsync(),
-  };
-}
+const join = (url: string, clock?: () => number) => joinTestLedger(openStore(url), clock);
 
 describe.skipIf(missing !== undefined)(
   `claim ledger in PostgreSQL${missing === undefined ? "" : ` (${missing})`}`,
@@ -37,9 +28,7 @@ describe.skipIf(missing !== undefined)(
       return { open: (clock) => join(url, clock) };
     });
 
-    testChannelLedger(async () =>
-      openTestStore(await server.createDatabase(), "gatehouse_resource_server", postgresClaimMigrations),
-    );
+    testChannelLedger(async () => openStore(await server.createDatabase()));
 
     it("lets one of many replicas claim a payment, and keeps the others from what it works on", async () => {
       const url = await server.createDatabase();
