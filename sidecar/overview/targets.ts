@@ -11,7 +11,6 @@ export type Target = Readonly<{
 
 const targetsMax = 64;
 
-/** An invalid list of targets; the message gives the line and the expected form. */
 export class TargetError extends Error {
   override readonly name = "TargetError";
   readonly code = "invalid_target";

@@ -1,7 +1,6 @@
 import { posix } from "node:path";
 import { Marked, type RendererObject, type Tokens } from "marked";
 
-/** Runbook directory in the repository; links in runbooks are relative to it. */
 const folder = "docs/runbooks";
 
 type PageNames = Pick<ReadonlyMap<string, string>, "has">;

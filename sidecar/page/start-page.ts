@@ -35,7 +35,6 @@ function listActions(view: ControlView | undefined, canRestart: boolean): readon
   return view?.authority === "acts" && canRestart ? ["restart"] : [];
 }
 
-/** The served page. Disposing of it stops its polling. */
 export type StartedPage = AsyncDisposable & Readonly<{ onLook: (look: DiskCheck) => void }>;
 
 /** Adds the status, as JSON and as a page, to the sidecar's own listener, and starts tracking the state that the page shows. */

@@ -16,10 +16,8 @@ export type ReconcileLoopDependencies = Readonly<{
   waitsFor: () => string;
 }>;
 
-/** Delay before an iteration that threw is retried. */
 const retryMs = 1_000;
 
-/** Time for which a shutdown waits for the running iteration. */
 const stopWithinMs = 2_000;
 
 /**

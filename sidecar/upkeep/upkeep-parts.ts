@@ -89,7 +89,6 @@ export function createUpkeepParts(
     lastPush: pushes?.lastPush,
     clockThen: readClocks(clock),
     metrics: createUpkeepMetrics(metrics),
-    /** Limits calls to the file system that holds the state. */
     stateDeadline,
     versions: limitVersions(createConfigVersions(state.directory), state.directory, stateDeadline),
     budget: createRestartBudget({ perHour: budgetPerHour }, { store: state.store, clock, boot: bootTime }),
@@ -103,7 +102,6 @@ export function createUpkeepParts(
   };
 }
 
-/** Finds the node and starts watching it. Disposing of the result closes its connections. */
 function reachNode(
   settings: SidecarSettings,
   { state, clock, log, health, events, listedCommits }: UpkeepDependencies,

@@ -30,7 +30,6 @@ export function createVolumeClaim(name: string, api: KubernetesApi) {
       const found = response.status === 200 ? "it is not bound yet" : readKubernetesMessage(response);
       throw new DriverError(`The claim ${name} can't be read: ${found}; grant get on it.`);
     },
-    /** Requests another size; the cluster resizes the volume and its file system online. */
     resize: async (gibibytes: number, signal: AbortSignal): Promise<void> => {
       const body = { spec: { resources: { requests: { storage: `${gibibytes}Gi` } } } };
       const response = await api.request("PATCH", path, signal, { body });
@@ -46,7 +45,6 @@ export type VolumeState = Readonly<{
   freeRatio: number;
   requestedBytes: number;
   capacityBytes: number;
-  /** Time since the volume last grew; undefined if it never has. */
   grownMsAgo: number | undefined;
 }>;
 

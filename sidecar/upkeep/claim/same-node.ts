@@ -3,10 +3,8 @@ import type { NodeHost, NodeIdentity } from "../state/node-identity.ts";
 /** A difference between two nodes, with the stored value. If the node is the same but has moved, `upkeep.movedFrom` contains that value. */
 export type NodeDifference = Readonly<{ what: "chain" | "data path" | "node.conf" | "host"; remembered: string }>;
 
-/** Facts that distinguish a moved node from a different one. */
 export type MoveInfo = Readonly<{
   movedFrom: readonly string[];
-  /** Paths that node.conf can have in this workspace, in any version's layout. */
   layouts: readonly string[];
   entryExists: (path: string) => boolean;
 }>;

@@ -42,7 +42,6 @@ export async function applyConfig(
   return { result, again: true };
 }
 
-/** Finds the restart (by its start time) whose start command wrote the given content. */
 function findRestart({ changedAtMs }: UsableReading, { budget, clock }: ConfigContext): number | undefined {
   const { beganMs = Infinity, endedMs = Infinity } = budget.last() ?? {};
   const changedMs = clock.monotonicMs() - (clock.wallMs() - changedAtMs);

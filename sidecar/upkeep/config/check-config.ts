@@ -21,7 +21,6 @@ export type Judgement = Readonly<{
 
 export type ConfigCheck = Readonly<{ reading: ConfigReading; auditedThen: AuditedConfig | undefined }>;
 
-/** Problems with which no node can start. */
 const unreadableToNode: ReadonlySet<ConfigProblemReason> = new Set(["FileMissing", "Empty", "NotText", "Truncated"]);
 
 /**

@@ -38,7 +38,6 @@ export function createConfigVersions(directory: string) {
       await mkdir(directory, { recursive: true, mode: 0o700 });
       await replaceFile(buildSlotPath(slot), bytes, { mode: 0o600 });
     },
-    /** Removes temporary files left behind when a process was killed during `keep` or `remember`. */
     tidy: async () => {
       for (const place of [directory, versions]) await removeTemporaryFiles(place, (name) => name.endsWith(".conf"));
     },

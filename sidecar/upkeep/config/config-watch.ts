@@ -11,7 +11,6 @@ export type ConfigWatchOptions = Readonly<{
   onEvent: () => void;
 }>;
 
-/** Polling interval when the system has no watches left. */
 const pollIntervalMs = 250;
 
 /** Error codes for a system that has no free watches or file descriptors. */

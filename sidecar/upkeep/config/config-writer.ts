@@ -133,7 +133,6 @@ export async function writeWithDeadline(
   }
 }
 
-/** Replaces node.conf as it was read, in the same way; fails if it has changed since. */
 export function replaceConfig(
   reading: ConfigReading,
   content: Uint8Array,

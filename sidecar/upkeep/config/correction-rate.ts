@@ -69,7 +69,6 @@ export function createCorrectionRate(clock: Clock) {
     repeated: () => repeatedUntilMs() !== undefined,
     contestedUntilMs,
     repeatedUntilMs,
-    /** Forgets all corrections, because the operator declared the contest over. */
     forget: () => {
       recent = createSlidingWindow(minuteMs, clock.monotonicMs);
       contents = [];

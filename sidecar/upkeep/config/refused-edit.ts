@@ -27,7 +27,6 @@ type EditOptions = Readonly<{
   seesFiles: boolean;
   urls: Readonly<{ httpUrl: string; webSocketUrl: string }>;
   keptHash: string | undefined;
-  /** Whether the node started before the current content was there to read. */
   beganBefore: boolean;
   checkCommand: readonly string[] | undefined;
   timeoutMs: number;

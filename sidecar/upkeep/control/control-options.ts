@@ -24,9 +24,7 @@ export function repeatOptions({ settings, stateDirectory, url, tokenFile }: Cont
 
 export type Agreement = Readonly<{
   yes: boolean;
-  /** Prints one JSON document and doesn't prompt. */
   json?: boolean | undefined;
-  /** Prompts the operator at the terminal; undefined if there is no terminal. */
   confirm: ((question: string) => Promise<boolean>) | undefined;
 }>;
 

@@ -18,7 +18,6 @@ const shownUpgrade = z.object({
   words: z.string(),
 });
 
-/** View of the responding sidecar: its node, its process, and its authority. */
 export const controlView = z.object({
   node: z.object({ name: z.string(), words: z.string() }),
   sidecar: z.object({ pid: z.int(), host: z.string(), stateDirectory: z.string() }),
@@ -36,11 +35,9 @@ export type ControlView = Readonly<z.output<typeof controlView>>;
 export const resumeResponse = z.object({
   result: z.enum(["lifted", "none", "busy"]),
   hold: hold.optional(),
-  /** What follows once the pause is lifted: whether the failed restart is retried. */
   next: z.string().optional(),
   /** Whether another program was considered a writer of node.conf; this is now reset. */
   wasContested: z.boolean().optional(),
-  /** Whether `restart.checkCommand`, which rejected a change to node.conf, is rerun. */
   asksAgain: z.boolean().optional(),
   node: controlView.shape.node,
 });

@@ -8,7 +8,6 @@ const socketName = "sidecar.sock";
 /** Portable max length, in bytes, of a socket's path (unix(7): 108 on Linux, 104 on macOS, including the final NUL). */
 const pathBytesMax = 103;
 
-/** Path at which to bind or connect a socket; valid until disposed of. */
 export type SocketPath = AsyncDisposable & Readonly<{ path: string }>;
 
 export function locateSocket(stateDirectory: string): string {

@@ -88,7 +88,6 @@ async function requestBySocket<Schema extends z.ZodType>(
   return requestAt("http://sidecar", locateSocket(stateDirectory), { connect: { socketPath: socket.path } }, request);
 }
 
-/** There is no listener at the address, so nothing was requested. */
 class NoResponse extends ControlError {}
 
 const unconnected: ReadonlySet<string> = new Set(["ECONNREFUSED", "ENOENT", "EACCES", "ENOTSOCK"]);

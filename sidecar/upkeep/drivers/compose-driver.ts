@@ -14,7 +14,6 @@ import {
 
 type ComposeDriverOptions = Readonly<{
   command: readonly string[];
-  /** If absent, the driver can't determine whether the node is running. */
   service?: string | undefined;
   directory: () => string;
   timeoutMs: number;

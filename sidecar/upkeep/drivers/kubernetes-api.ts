@@ -31,7 +31,6 @@ export type KubernetesApi = AsyncDisposable &
 
 type KubernetesContent = Readonly<{
   group?: string;
-  /** New object for POST, or merge patch for PATCH. */
   body?: unknown;
 }>;
 

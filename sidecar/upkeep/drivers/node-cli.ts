@@ -10,7 +10,6 @@ export type NodeCliResult<T> = Readonly<
   { ok: true; value: T } | { ok: false; reason: ProcessFailureReason | "UnexpectedOutput"; message: string }
 >;
 
-/** The node's command-line tool (specification, "Node command line"). */
 export type NodeCli = Readonly<{
   pruneInfo: (signal: AbortSignal) => Promise<NodeCliResult<PruneInfo>>;
   /** Returns the tool's error output, or an empty string. Only `pruneInfo` shows whether pruning is now enabled. */

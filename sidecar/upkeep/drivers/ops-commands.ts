@@ -16,7 +16,6 @@ type OpsStopCommand = Readonly<{
   /** Whether this machine runs no other node, which the command might kill. */
   isAlone: () => Promise<boolean>;
   graceMs: number;
-  /** Whether the command kills the node instead of asking it to exit. */
   kills: boolean;
 }>;
 
@@ -29,9 +28,7 @@ export type OpsStopDependencies = Readonly<{
 }>;
 
 type Stopped = Readonly<{
-  /** Result of the stop command; undefined if it wasn't run, to protect another node. */
   result: ProcessResult | undefined;
-  /** Whether the node's process was visible, so that its exit was observed. */
   wasSeen: boolean;
   /** Whether the process was not seen to exit on its own, in which case it may briefly leave a lock behind. */
   isForced: boolean;

@@ -11,7 +11,6 @@ import type { SidecarSettings } from "../../settings.ts";
 
 type OpsDriverOptions = Readonly<{
   stop: readonly string[];
-  /** Time for the node to exit on its own before the stop command runs. */
   stopTimeoutSeconds: number;
   timeoutMs: number;
 }>;

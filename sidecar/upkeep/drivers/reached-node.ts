@@ -26,7 +26,6 @@ export function reachNodeCli(nodeCli: NodeCli, reach: NodeReach): NodeCli {
   };
 }
 
-/** Queries the file systems in the same way before each of a driver's commands. */
 export function reachDriver(driver: NodeDriver, reach: NodeReach): NodeDriver {
   const runReached = async <T>(act: () => Promise<T>) => {
     const message = await explainOutOfReach(reach);
@@ -56,7 +55,6 @@ async function explainOutOfReach(reach: NodeReach): Promise<string | undefined> 
   return why && `${why}.`;
 }
 
-/** A missing program is reported when it is run. */
 async function explainHangingProgram({ programs, programDeadline }: NodeReach): Promise<string | undefined> {
   for (const path of programs) {
     const why = await explainHanging(path, programDeadline());

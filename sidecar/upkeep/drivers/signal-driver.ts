@@ -6,7 +6,6 @@ import { DriverError, type NodeDriver } from "./driver.ts";
 import { listPids, readProcessFile, readProcessStart } from "./host-processes.ts";
 
 export type SignalDriverOptions = Readonly<{
-  /** File name of the node's program, or its name in `/proc/<pid>/comm`. */
   processName: () => string;
   timeoutMs: number;
 }>;

@@ -22,7 +22,6 @@ export type ApplyPruneDependencies = Readonly<{
 }>;
 
 export type ApplyPruneOptions = Readonly<{
-  /** Reason why the sidecar may not act now; undefined if it may act. */
   idle: string | undefined;
   isRestarting: boolean;
   stalledAfterMs: number;

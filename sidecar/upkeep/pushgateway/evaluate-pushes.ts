@@ -14,7 +14,6 @@ type TrackedGroup = Readonly<{
   ageMs: number;
   isStale: boolean;
   isShared: boolean;
-  /** Whether the group has been fresh at any time since it was first seen. */
   wasFresh: boolean;
 }>;
 
@@ -103,7 +102,6 @@ function reportMissing(name: string): Report {
   return { type: "MetricsArriving", status: "False", reason: "Missing", message };
 }
 
-/** Pushes observed for one group; a plain value, replaced at each check. */
 export type PushesSeen = Readonly<{
   sinceMs: number;
   lastPushSeconds: number;

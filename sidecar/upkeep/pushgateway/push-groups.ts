@@ -17,7 +17,6 @@ export type PushGroupsResult = Readonly<{ ok: true; groups: readonly PushGroup[]
 
 export type PushgatewayOptions = Readonly<{ url: string; timeoutMs: number; responseLimitBytes: number }>;
 
-/** Reads every group's `push_time_seconds` and `push_failure_time_seconds`. */
 export async function readPushGroups(
   options: PushgatewayOptions,
   signal: AbortSignal,

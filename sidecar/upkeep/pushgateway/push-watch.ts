@@ -79,7 +79,6 @@ export function watchPushes(options: PushWatchOptions, dependencies: PushWatchDe
   return { lastPush: checkPushes, done };
 }
 
-/** Interval that is assumed until the node's own is known. */
 const unknownIntervalSeconds = 10;
 
 /** Frequent enough to distinguish two pushes within an interval. */

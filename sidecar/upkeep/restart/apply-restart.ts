@@ -102,7 +102,6 @@ function findContest({ reading, version }: RestartRequest, context: RestartConte
   return isOften || isAsBeforeDrift(reading, version, context) ? { untilMs: otherWriter.untilMs, resume } : undefined;
 }
 
-/** Starts a restart, which ends with either a verification or a rollback. */
 function startRestart(due: DueRestart, desired: PauseBasis, driver: NodeDriver, context: RestartContext): void {
   const { settings, process, restarts, metrics, observer, wake, signal, log } = context;
   const incident: RestartIncident = { ...context, due, desired, driver };

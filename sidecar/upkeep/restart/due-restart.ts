@@ -8,7 +8,6 @@ import type { RestartContext } from "./restart-context.ts";
 import type { DueRestart } from "./restart-decision.ts";
 import { explainHung, explainUnhealthy } from "./unhealthy-restart.ts";
 
-/** Determines why a restart is due: interrupted, retried, requested, unhealthy, or node.conf. */
 export async function findDueRestart(planned: Plan, context: RestartContext): Promise<DueRestart | undefined> {
   const { settings, process, restarts, state } = context;
   const { answersWithinMs, hungAfterMs } = settings.restart;

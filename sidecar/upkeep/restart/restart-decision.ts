@@ -28,10 +28,8 @@ export type RestartSituation = Readonly<{
   held: boolean;
   running: boolean;
   stage?: string | undefined;
-  /** Time until which an unresponsive node may still be starting (wall clock). */
   startingUntilMs?: number | undefined;
   canRestart: boolean;
-  /** Reason why the driver can't act now, without a full stop. */
   driverProblem?: string | undefined;
   isUnusable: boolean;
   /** Whether a restart would be persisted, so that it is charged to the budget and is finished after a crash. */

@@ -78,7 +78,6 @@ async function putBack(incident: RestartIncident, before: UsableReading): Promis
   return written.ok;
 }
 
-/** Makes one restart, charged to the budget, and verifies it. */
 export async function attemptRestart(
   incident: RestartIncident,
   before: ConfigReading,
@@ -120,7 +119,6 @@ export async function attemptRestart(
   return { verified, startedWith };
 }
 
-/** Verifies a restart that an earlier sidecar commanded. */
 async function verifyEarlierRestart(incident: RestartIncident, before: ConfigReading): Promise<RestartAttempt> {
   const { state, driver } = incident;
   const check = prepareCheckExcept(state.restartInFlight.get()?.bystanders, driver);

@@ -16,7 +16,6 @@ export type RollBackFinding = Readonly<
 >;
 
 type RestartObservation = Readonly<{
-  /** Restart in progress. `stage`: what the restart is waiting for, and the deadline. */
   running?: Promise<void> | undefined;
   stage?: string | undefined;
   /** Last decision, or the reason why a changed node.conf doesn't cause a restart or can't be judged. Absent before the first iteration. */
@@ -24,7 +23,6 @@ type RestartObservation = Readonly<{
   hold?: "none" | Readonly<{ message: string }> | undefined;
   /** Reloaded when absent. */
   kept?: StoredConfig | undefined;
-  /** Active content, and the height at which it was first seen active. */
   advancing?: Readonly<{ contentHash: string; height: number | undefined }> | undefined;
   rollBack?: RollBackFinding | undefined;
 }>;
@@ -58,13 +56,11 @@ export type UnhealthyPeriod = Readonly<{
 
 type ProcessObservation = Readonly<{
   requestedStart?: RequestedStart | undefined;
-  /** Start of the node, as reported by its driver in this iteration. */
   started?: Promise<NodeStart> | undefined;
   /** Set while the node's RPC does not respond; undefined if it responds or can't be queried. */
   unresponsive?: UnresponsivePeriod | undefined;
   /** Whether the process was visible while the node responded; in that case, if it is no longer visible, it has exited. */
   wasSeen: boolean;
-  /** Whether the observed process has exited and no process of the node is running. */
   hasEnded: boolean;
   /** Time (wall clock) since which a node that responds has had no visible process. */
   missedAtMs?: number | undefined;

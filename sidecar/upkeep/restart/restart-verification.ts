@@ -19,9 +19,7 @@ export type VerificationOptions = Readonly<{
   answersWithinMs: number;
   /** Deadline for the height to advance, counted from the first response. Also the deadline for a response if the node's process has exited. */
   healthyWithinMs: number;
-  /** Deadline for metrics, counted from when the height advanced. */
   metricsWithinMs: number;
-  /** Whether an earlier sidecar ran the restart command; the node may not have started yet. */
   isAlreadyCommanded: boolean;
   signal: AbortSignal;
 }>;

@@ -5,7 +5,6 @@ export type KnownBlock = Readonly<{ number: number; hash: string }>;
 /** Facts about the node when it was last seen healthy, with which later checks compare it. */
 export type DataMark = Readonly<{
   atMs: number;
-  /** The highest head seen. */
   height: number;
   /** Block too deep for any reorganisation, and the chain's first block; absent if the node doesn't return blocks by number. */
   block?: KnownBlock | undefined;
@@ -13,9 +12,7 @@ export type DataMark = Readonly<{
   version: string | undefined;
   /** Inode of the data directory: a different inode means that the directory was replaced. */
   dataInode: number | undefined;
-  /** The process that responded; absent if the sidecar can't see it. */
   process: ProcessMark | undefined;
-  /** Programs in the bin directory with which the process was started; absent if unreadable. */
   programs: string | undefined;
   /** File names of these programs; absent in a mark written by an older version. */
   programNames?: readonly string[] | undefined;
@@ -26,7 +23,6 @@ export type FailedStart = Readonly<{
   atMs: number;
   /** Whether the process exited, or responded and stalled at its height. If absent, the process may have run without responding. */
   kind?: "ended" | "stood" | undefined;
-  /** Time between the process's start and its exit. */
   afterMs?: number | undefined;
   /** Hash of the node.conf with which the process was started; absent if node.conf changed during the start. */
   configHash: string | undefined;
@@ -37,7 +33,6 @@ export type FailedStart = Readonly<{
 
 export type DataEvidence = Readonly<{
   mark?: DataMark | undefined;
-  /** Failed starts since the node was last healthy, oldest first. */
   failedStarts: readonly FailedStart[];
   /** Time (wall clock) since which the node has had a different hash at the known block's number. */
   otherSinceMs?: number | undefined;

@@ -11,13 +11,11 @@ import { nodeReleases, parseNodeVersion } from "#node/versions.ts";
 export type NodeHost = Readonly<{ kind: "machine" | "container" | "pod"; name: string }>;
 
 export type NodeIdentity = Readonly<{
-  /** Real path of node.conf, with links resolved. */
   configPath: string;
   /** Absolute path of node.conf as configured. A link to the current release keeps its path when it is redirected. */
   namedPath: string;
   /** Absent until node.conf has been readable for the first time. */
   dataPath?: string | undefined;
-  /** The chain id that the node is expected to have. */
   chainId: number;
   /** The chain id that the node reported; the expected one may be a wrong setting that is later corrected. */
   answeredChainId?: number | undefined;

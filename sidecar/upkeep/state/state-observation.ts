@@ -7,7 +7,6 @@ export type StateObservation = Readonly<{
   directory: string;
   isLookedAt: boolean;
   failure?: StoreFailure | undefined;
-  /** Reason why a copy of node.conf couldn't be saved in the state directory, and the remedy. */
   copyNotKept?: string | undefined;
 }>;
 

@@ -21,7 +21,6 @@ export type HostNodeBefore = NodeBefore &
 /** Record of an upgrade: the approved plan, and the progress. Paths are absolute. */
 export type UpgradeRecord = Progress &
   Readonly<{
-    /** Version of the programs, or else their commit. */
     from: string;
     to: string;
     commits?: Readonly<Partial<Record<"from" | "to", string | undefined>>> | undefined;
@@ -29,10 +28,8 @@ export type UpgradeRecord = Progress &
     files: readonly ReleaseFile[];
     binDirectory: string;
     configPath: string;
-    /** Directory that receives the old programs and node.conf, and the first store's data. */
     directory: string;
     stores: readonly UpgradeStore[];
-    /** Whether the data copy is retained once the new version is verified. */
     keepsCopy: boolean;
     before: HostNodeBefore;
   }>;
@@ -40,13 +37,11 @@ export type UpgradeRecord = Progress &
 /** First stage in which the new version may run: a supervisor may start the node as soon as the first new program is in place. */
 export const hostTouches: ForwardStage = "installing";
 
-/** Returns the commit of a verified upgrade, with its release according to the requester. */
 export function findUpgradedCommit(record: UpgradeRecord | undefined): ReleaseCommits {
   const { commits, to, end } = record ?? {};
   return end === "committed" && to !== undefined && commits?.to !== undefined ? { [commits.to]: to } : {};
 }
 
-/** Lists the directories that hold an upgrade's copies, next to each store, without duplicates. */
 export function listUpgradeDirectories({
   directory,
   stores,

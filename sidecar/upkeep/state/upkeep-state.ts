@@ -22,13 +22,10 @@ type Hold = Readonly<{
 /** A failed restart, with the node's last reported height and whether the node had stopped responding. These identify a node that was repaired manually. */
 export type FailedRestart = Readonly<{ reason: string; height?: number | undefined; isDown?: boolean }>;
 
-/** A restart whose outcome is pending. */
 export type RestartInFlight = Readonly<{
   reason: string;
   beganMs: number;
-  /** Whether the restart command has exited, so that only the verification is missing. */
   phase: "commanded" | "verifying";
-  /** Whether this restart finishes one that an earlier sidecar left incomplete. */
   isFinishing: boolean;
   /** The node's instance id before the command; undefined if its driver has none. Stored under its original name. */
   incarnation?: string | undefined;
@@ -107,13 +104,11 @@ export function openUpkeepState(directory: string) {
     healthy: openFact<Healthy>(store, "healthy"),
     hold: openFact<Hold>(store, "hold"),
     restartInFlight: openFact<RestartInFlight>(store, "restartInFlight"),
-    /** Failed restart to retry, because the pause that it led to was lifted. */
     retry: openFact<RestartRetry>(store, "retry"),
     /** A restart requested by the operator, and the time of the request (wall clock). */
     requestedRestart: openFact<Readonly<{ atMs: number }>>(store, "askedRestart"),
     upgrade: openFact<UpgradeRecord>(store, "upgrade"),
     dataEvidence: openFact<DataEvidence>(store, "dataEvidence"),
-    /** Time at which the node's volume claim was last enlarged (wall clock). */
     volumeGrownAtMs: openFact<number>(store, "volumeGrownAtMs"),
     diskHistory: openFact<DiskHistory>(store, "diskHistory"),
     store,

@@ -21,7 +21,6 @@ export type NodeObserverOptions = Readonly<{
 }>;
 
 export type NodeObserverDependencies = Readonly<{
-  /** Undefined if the tool can't be run. */
   nodeCli: NodeCli | undefined;
   health: () => RpcState;
   commits: () => ReleaseCommits;

@@ -7,7 +7,6 @@ import type { VersionResolution } from "./version-resolution.ts";
 
 export type VersionObservation = Readonly<{
   resolution?: VersionResolution | undefined;
-  /** Reason why the node's location is inconsistent with the version. */
   doubtOfPlace?: string | undefined;
   text?: string | undefined;
 }>;

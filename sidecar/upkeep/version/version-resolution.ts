@@ -23,7 +23,6 @@ export type VersionSources = Readonly<{
   clientVersion?: ReportedVersion | undefined;
   clientName?: string | undefined;
   image?: string | undefined;
-  /** Releases, keyed by commit, for programs that report no other version. */
   commits?: ReleaseCommits | undefined;
 }>;
 
@@ -37,7 +36,6 @@ export type VersionResolution = Readonly<{
   disagreements: readonly string[];
   /** Reason why the version is too uncertain for renaming keys, and the remedy. The keys stay unchanged. */
   doubt?: string;
-  /** Responses that contained no version; empty if the version is known. */
   heard: readonly string[];
 }>;
 
