@@ -33,99 +33,67 @@ export type JsonPostHandlers = Readonly<Record<string, (post: JsonPost) => Promi
 /** Serves a request; returns false if no handler exists for it. */
 export type ServePost = (request: IncomingMessage, response: ServerResponse) => boolean;
 
-type JsonPostOptions = Readonly<{
-  /** Larger bodies get a 413 response. */
-  bodyLimitBytes: number;
-}>;
-
-type JsonPostDependencies = Readonly<{ log: Logger; metrics: Registry; mask: Mask; memory: MemoryBudget }>;
-
 /**
  * Serves JSON POST requests directly via node:http, with the same ids, limits, measurements and errors as {@link createApp}. For a short
  * request, web `Request` objects and streams would take three times the CPU.
  */
 export function createJsonPosts(
   handlers: JsonPostHandlers,
-  options: JsonPostOptions,
-  dependencies: JsonPostDependencies,
+  /** Larger bodies get a 413 response. */
+  { bodyLimitBytes }: Readonly<{ bodyLimitBytes: number }>,
+  dependencies: Readonly<{ log: Logger; metrics: Registry; mask: Mask; memory: MemoryBudget }>,
 ): ServePost {
   const reports = createRequestReports(dependencies);
   const byPath = new Map(Object.entries(handlers));
 
-  const serve = async (path: string, handle: JsonPostHandlers[string], { request, response }: Exchange) => {
+  const serve = async (
+    path: string,
+    handle: JsonPostHandlers[string],
+    request: IncomingMessage,
+    response: ServerResponse,
+  ) => {
     const end = reports.start();
-    using memory = new ConnectionMemory(dependencies.memory, {
-      address: () => readAddress(request),
-      cut: () => request.destroy(),
-    });
+    const address = toAddressKey(request.socket.remoteAddress ?? "unknown");
+    using memory = new ConnectionMemory(dependencies.memory, { address: () => address, cut: () => request.destroy() });
     const trace = readRequestTrace(request.headers);
-    const post = createPost({ request, response }, { trace, memory, limitBytes: options.bodyLimitBytes });
+    const gone = new AbortController();
+    response.once("close", () => {
+      if (!response.writableFinished) gone.abort();
+    });
     let answer: JsonAnswer;
     try {
-      rejectLargeBody(request, options.bodyLimitBytes);
-      answer = await handle(post);
+      rejectLargeBody(request, bodyLimitBytes);
+      answer = await handle({
+        header: (name) => readHeader(request.headers, name),
+        address,
+        trace,
+        signal: gone.signal,
+        readText: async () => {
+          const bytes = await readHeldRequest(request, bodyLimitBytes, memory);
+          return bytes && new TextDecoder().decode(bytes);
+        },
+      });
     } catch (error) {
       answer = reports.answerError(error, trace, path);
     }
     const isWhole = request.complete || (await discardRequest(request, discardLimits));
     end({ method: "POST", route: path, status: answer.status });
     if (response.destroyed) return;
-    send(response, answer, { requestId: trace.requestId, mask: dependencies.mask, isLast: !isWhole });
+    const text = dependencies.mask.text(JSON.stringify(answer.body));
+    if (!isWhole) response.setHeader("Connection", "close");
+    response.writeHead(answer.status, {
+      "X-Request-Id": trace.requestId,
+      "Content-Type": "application/json",
+      "Content-Length": Buffer.byteLength(text),
+      ...answer.headers,
+    });
+    response.end(text);
   };
   return (request, response) => {
-    const path = readPath(request);
+    const [path = ""] = (request.url ?? "").split(/[?#]/, 1);
     const handle = request.method === "POST" ? byPath.get(path) : undefined;
     if (handle === undefined) return false;
-    void serve(path, handle, { request, response });
+    void serve(path, handle, request, response);
     return true;
   };
-}
-
-type Exchange = Readonly<{ request: IncomingMessage; response: ServerResponse }>;
-
-const decoder = new TextDecoder();
-
-function createPost(
-  { request, response }: Exchange,
-  { trace, memory, limitBytes }: Readonly<{ trace: RequestTrace; memory: ConnectionMemory; limitBytes: number }>,
-): JsonPost {
-  const gone = new AbortController();
-  response.once("close", () => {
-    if (!response.writableFinished) gone.abort();
-  });
-  return {
-    header: (name) => readHeader(request.headers, name),
-    address: readAddress(request),
-    trace,
-    signal: gone.signal,
-    readText: async () => {
-      const bytes = await readHeldRequest(request, limitBytes, memory);
-      return bytes && decoder.decode(bytes);
-    },
-  };
-}
-
-function readAddress({ socket }: IncomingMessage): string {
-  return toAddressKey(socket.remoteAddress ?? "unknown");
-}
-
-function readPath({ url = "" }: IncomingMessage): string {
-  const end = url.search(/[?#]/);
-  return end === -1 ? url : url.slice(0, end);
-}
-
-function send(
-  response: ServerResponse,
-  { status, body, headers }: JsonAnswer,
-  { requestId, mask, isLast }: Readonly<{ requestId: string; mask: Mask; isLast: boolean }>,
-): void {
-  const text = mask.text(JSON.stringify(body));
-  if (isLast) response.setHeader("Connection", "close");
-  response.writeHead(status, {
-    "X-Request-Id": requestId,
-    "Content-Type": "application/json",
-    "Content-Length": Buffer.byteLength(text),
-    ...headers,
-  });
-  response.end(text);
 }

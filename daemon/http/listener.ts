@@ -59,8 +59,10 @@ export async function listenHttp(
       connectionsCheckingInterval: Math.min(5_000, options.requestTimeoutMs),
     },
     (request, response) => {
-      if (!hasOneHost(request)) refuseSeveralHosts(response);
-      else if (options.servePost?.(request, response) !== true) void serve(request, response);
+      if (!hasOneHost(request)) {
+        response.writeHead(400, { "Content-Type": "application/json", Connection: "close" });
+        response.end(JSON.stringify({ error: "several Host headers; send one" }));
+      } else if (options.servePost?.(request, response) !== true) void serve(request, response);
     },
   );
   gatherChunks(server);
@@ -76,12 +78,9 @@ export async function listenHttp(
   if (isTrustedProxy !== undefined) takeProxyHeaders(server, isTrustedProxy);
   connections?.bound(server);
   const listening = await listen(server, options);
-  const begin = () => {
-    isLeaving = true;
-  };
   const leave = async () => {
     await drainClients(listening, {
-      begin,
+      begin: () => (isLeaving = true),
       hasClients: () => connections?.size !== 0,
       idleMs: keepAliveMs + marginMs,
       pause,
@@ -101,20 +100,15 @@ const marginMs = 2_000;
 /** Time for which, in a hot restart, the old process serves new connections as usual if their request is still arriving. */
 const newcomersMs = 1_000;
 
-type Leaving = Readonly<{
-  /** From now on, every response tells its client to close the connection. */
-  begin: () => void;
-  hasClients: () => boolean;
-  /** Max time that a client may then keep its connection idle. */
-  idleMs: number;
-  pause: Pause;
-}>;
-
-/** Drains a listener's clients before its idle connections are closed, so that no request arrives on a closing connection. */
+/**
+ * Drains a listener's clients before its idle connections are closed, so that no request arrives on a closing connection. After `begin`,
+ * every response tells its client to close the connection, and clients may keep theirs idle for `idleMs`.
+ */
 export async function drainClients(
   { stopTaking }: Pick<HttpListener, "stopTaking">,
-  { begin, hasClients, idleMs, pause: wait }: Leaving,
+  options: Readonly<{ begin: () => void; hasClients: () => boolean; idleMs: number; pause: Pause }>,
 ): Promise<void> {
+  const { begin, hasClients, idleMs, pause: wait } = options;
   const over = new AbortController();
   const waiting: Promise<void>[] = [];
   if (getSocketExchange().isHandedOver()) {
@@ -126,11 +120,6 @@ export async function drainClients(
   if (!hasClients()) return;
   await Promise.race([...waiting, wait(idleMs, over.signal)]);
   over.abort();
-}
-
-function refuseSeveralHosts(response: ServerResponse): void {
-  response.writeHead(400, { "Content-Type": "application/json", Connection: "close" });
-  response.end(JSON.stringify({ error: "several Host headers; send one" }));
 }
 
 /** Starts any `node:http` server at the address in the options; see {@link listenHttp}. */

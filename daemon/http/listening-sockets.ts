@@ -51,7 +51,7 @@ export async function listenOnSockets(
   const inAll = await begin(server, { host, port, reusePort: sockets > 1 }).then(
     () => sockets,
     async (error: unknown) => {
-      if (!isUnsupported(error)) throw error;
+      if ((error as NodeJS.ErrnoException).code !== "ENOTSUP") throw error;
       await begin(server, { host, port, reusePort: false });
       return 1;
     },
@@ -107,10 +107,6 @@ async function checkIsFree(host: string, port: number): Promise<void> {
   const probe = createServer((socket) => socket.destroy());
   await startListening(probe, { host, port, exclusive: true });
   await closeServer(probe);
-}
-
-function isUnsupported(error: unknown): boolean {
-  return (error as NodeJS.ErrnoException).code === "ENOTSUP";
 }
 
 function closeServer(server: NetServer, close = server.close): Promise<void> {

@@ -30,20 +30,10 @@ type OperationsSources = Readonly<{
  */
 export async function listenForOperations(
   options: ListenOptions & AllowedHosts,
-  {
-    log,
-    mask,
-    api,
-    addPage,
-    ...sources
-  }: OperationsSources &
-    Readonly<{
-      log: Logger;
-      mask: Mask;
-      /** The API description served at `/openapi.json`. */ api: Api;
-      /** Adds the service's page. */ addPage?: (app: App, sources: OperationsSources) => void;
-    }>,
+  dependencies: OperationsSources &
+    Readonly<{ log: Logger; mask: Mask; api: Api; addPage?: (app: App, sources: OperationsSources) => void }>,
 ): Promise<DrainingListener> {
+  const { log, mask, api, addPage, ...sources } = dependencies;
   const app = createApp(
     { compressed: operatorPaths.metrics, isAllowedHost: createAllowedHostCheck(options) },
     { log, mask },

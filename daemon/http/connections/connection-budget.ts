@@ -75,9 +75,12 @@ export function createConnectionBudget(
   { connections, connectionsPerAddress, newConnectionsPerAddress, descriptorReserve }: ConnectionSettings,
   { descriptors, memoryBytes, heapBytes, metrics: registry, clock }: ConnectionBudgetDependencies,
 ): ConnectionBudget {
-  const maxByMemory = computeConnectionLimit({ memoryBytes, heapBytes });
-  const mostByDescriptors = createDescriptorLimit(descriptors.limit, descriptorReserve);
+  const inMemory = (memoryBytes * memoryShare) / connectionBytes;
+  const inHeap = (heapBytes * heapShare) / connectionHeapBytes;
+  const maxByMemory = Math.max(memoryMin, Math.floor(Math.min(inMemory, inHeap)));
   const { limit } = descriptors;
+  const reserve = Math.min(descriptorReserve, Math.floor(limit * reserveShare));
+  const spare = Math.min(spareDescriptors, Math.floor(limit * spareShare));
   const shared: ListenerConnections[] = [];
   // An address may open all its allowed connections at once.
   const burst = Math.max(connectionsPerAddress, burstSeconds * newConnectionsPerAddress);
@@ -88,7 +91,7 @@ export function createConnectionBudget(
   const update = () => {
     state.used = descriptors.used();
     const clients = byName.values().reduce((all, { size, leaving }) => all + size + leaving, 0);
-    state.max = Math.max(1, Math.min(maxByMemory, mostByDescriptors((state.used ?? 0) - clients)));
+    state.max = Math.max(1, Math.min(maxByMemory, limit - Math.max(reserve, (state.used ?? 0) - clients + spare)));
     const surplus = open() - state.max;
     if (surplus > 0) shared.some((listener) => listener.shed(surplus));
   };
@@ -100,16 +103,13 @@ export function createConnectionBudget(
     max,
   });
   const add = (name: string, room: Readonly<{ max: () => number; hasRoom: () => boolean; isShared: boolean }>) => {
-    const wasFull = () => void (room.isShared ? (state.fullAtMs = clock()) : undefined);
-    const shedElsewhere = () => shared.some((listener) => listener !== added && listener.shed());
-    const maxPerAddress = () => Math.min(connectionsPerAddress, Math.max(1, Math.floor(room.max() / 2)));
     const added: ListenerConnections = new ListenerConnections({
       ...room,
       name,
-      maxPerAddress,
+      maxPerAddress: () => Math.min(connectionsPerAddress, Math.max(1, Math.floor(room.max() / 2))),
       mayMake: (address) => makers.mayMake(address),
-      shedElsewhere,
-      wasFull,
+      shedElsewhere: () => shared.some((listener) => listener !== added && listener.shed()),
+      wasFull: () => void (room.isShared && (state.fullAtMs = clock())),
       metrics,
       clock,
     });
@@ -135,35 +135,11 @@ export function createConnectionBudget(
       open: open(),
       max: max(),
       descriptors: { used: state.used, limit },
-      bound: findBound(state.max, { maxByMemory, connections }),
+      bound: state.max >= connections ? "setting" : state.max === maxByMemory ? "memory" : "descriptors",
       fullForMs: state.fullAtMs === undefined ? undefined : clock() - state.fullAtMs,
     }),
     [Symbol.dispose]: () => clearInterval(looks),
   };
-}
-
-function computeConnectionLimit({
-  memoryBytes,
-  heapBytes,
-}: Pick<ConnectionBudgetDependencies, "memoryBytes" | "heapBytes">): number {
-  const inMemory = (memoryBytes * memoryShare) / connectionBytes;
-  const inHeap = (heapBytes * heapShare) / connectionHeapBytes;
-  return Math.max(memoryMin, Math.floor(Math.min(inMemory, inHeap)));
-}
-
-/** Returns a function that computes how many descriptors are available to client connections while `others` are in use. */
-function createDescriptorLimit(limit: number, descriptorReserve: number): (others: number) => number {
-  const reserve = Math.min(descriptorReserve, Math.floor(limit * reserveShare));
-  const spare = Math.min(spareDescriptors, Math.floor(limit * spareShare));
-  return (others) => limit - Math.max(reserve, others + spare);
-}
-
-function findBound(
-  max: number,
-  { maxByMemory, connections }: Readonly<{ maxByMemory: number; connections: number }>,
-): ConnectionState["bound"] {
-  if (max >= connections) return "setting";
-  return max === maxByMemory ? "memory" : "descriptors";
 }
 
 export function limitProcessConnections(

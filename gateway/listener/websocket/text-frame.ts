@@ -15,12 +15,13 @@ const sharedBytes = 16_384;
 
 /** Writes one frame, consisting of a start and a tail, to a WebSocket's connection; together they must fit in one frame. */
 export function writeTextFrame(connection: Duplex, start: Buffer, tail: Buffer): void {
+  const head = buildFrameHead(text | last, start.length + tail.length);
   if (tail.length < sharedBytes) {
-    connection.write(buildFrame(text | last, start, tail));
+    connection.write(Buffer.concat([head, start, tail]));
     return;
   }
   connection.cork();
-  connection.write(Buffer.concat([buildFrameHead(text | last, start.length + tail.length), start]));
+  connection.write(Buffer.concat([head, start]));
   connection.write(tail);
   connection.uncork();
 }
@@ -36,24 +37,18 @@ export type TextFrame = Readonly<{ head: Buffer; bytes: Buffer }>;
 /** Encodes the parts of a text message as frames; a server's frames are not masked. */
 export function* encodeTextFrames(parts: readonly Buffer[]): Generator<TextFrame> {
   const pieces = parts.flatMap(splitPart);
-  if (pieces.length === 0) pieces.push(nothing);
+  if (pieces.length === 0) pieces.push(Buffer.alloc(0));
   for (const [at, bytes] of pieces.entries()) {
     const isLast = at === pieces.length - 1;
     yield { head: buildFrameHead((at === 0 ? text : continuation) | (isLast ? last : 0), bytes.length), bytes };
   }
 }
 
-const nothing = Buffer.alloc(0);
-
 /** Splits a part into pieces that each fit in a frame. */
 function splitPart(part: Buffer): Buffer[] {
   const pieces: Buffer[] = [];
   for (let at = 0; at < part.length; at += frameBytes) pieces.push(part.subarray(at, at + frameBytes));
   return pieces;
-}
-
-function buildFrame(first: number, start: Buffer, tail: Buffer): Buffer {
-  return Buffer.concat([buildFrameHead(first, start.length + tail.length), start, tail]);
 }
 
 function buildFrameHead(first: number, lengthBytes: number): Buffer {
