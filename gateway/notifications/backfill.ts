@@ -29,7 +29,7 @@ export async function readBackfill(
 ): Promise<Backfill | undefined> {
   const latest = readBlock((await requestNode("eth_getBlockByNumber", '["latest",false]')) ?? "");
   if (latest === undefined) return undefined;
-  const ancestor = memory.blocks().length === 0 ? latest : await findAncestor(memory.blocks(), latest, requestNode);
+  const ancestor = memory.blocks.length === 0 ? latest : await findAncestor(memory.blocks, latest, requestNode);
   if (ancestor === undefined || latest.number - ancestor.number > BigInt(bridgeBlocks)) return undefined;
   const headers = await readHeaders(ancestor, latest, requestNode);
   if (headers === undefined) return undefined;
@@ -94,7 +94,7 @@ function findLastSent({
   memory,
   ancestor,
 }: Readonly<{ since: bigint | undefined; memory: RecentBlocks; ancestor: bigint }>): bigint {
-  const [first] = memory.blocks();
+  const [first] = memory.blocks;
   const before = since ?? (first === undefined ? ancestor : first.number - 1n);
   if (before >= ancestor) return ancestor;
   return before > ancestor - 2n ? before : ancestor - 2n;

@@ -64,9 +64,7 @@ export function startHeadWatch(
   const pollNow = () => {
     if (state.isQuerying) return;
     state.isQuerying = true;
-    const over = () => {
-      state.isQuerying = false;
-    };
+    const over = () => void (state.isQuerying = false);
     poll().then(over, over);
   };
   const notify = (result: string) => {

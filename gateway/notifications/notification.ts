@@ -1,6 +1,6 @@
 import type { NodeResponse } from "../json-rpc/read-answer.ts";
-import { createRecentBlocks, readBlock, type RecentBlocks } from "./recent-blocks.ts";
-import { isRemoved, createSentLogs, type LogBudget, type SentLogs } from "./sent-logs.ts";
+import { readBlock, RecentBlocks } from "./recent-blocks.ts";
+import { isRemoved, type LogBudget, SentLogs } from "./sent-logs.ts";
 
 /** A subscription's notification, serialized once for all its subscribers. */
 export type Notification = Readonly<{
@@ -19,30 +19,29 @@ export function buildNotificationPrefix(id: string): Buffer {
 }
 
 /** Notifications sent to subscribers, as far back as a backfill may need them. */
-export type SentNotifications = Readonly<{
-  blocks: RecentBlocks;
-  /** Creates a store for the log entries of one subscription; all stores share one budget. */
-  logs: () => SentLogs;
-  note: (shared: SharedSubscription, result: string) => void;
-  has: (shared: SharedSubscription, result: string) => boolean;
-}>;
+export class SentNotifications {
+  readonly blocks: RecentBlocks;
+  readonly #budget: LogBudget = { spentBytes: 0 };
 
-export function createSentNotifications(blocks: number): SentNotifications {
-  const memory = createRecentBlocks(blocks);
-  const budget: LogBudget = { spentBytes: 0 };
-  return {
-    blocks: memory,
-    logs: () => createSentLogs(budget),
-    note: ({ sent }, result) => {
-      const block = sent === undefined ? readBlock(result) : undefined;
-      if (block !== undefined) memory.note(block);
-      sent?.note(result);
-    },
-    has: ({ sent }, result) => {
-      if (sent === undefined) return memory.has(readBlock(result)?.hash ?? "");
-      return sent.has(result) !== isRemoved(result);
-    },
-  };
+  constructor(blocks: number) {
+    this.blocks = new RecentBlocks(blocks);
+  }
+
+  /** Creates a store for the log entries of one subscription; all stores share one budget. */
+  logs(): SentLogs {
+    return new SentLogs(this.#budget);
+  }
+
+  note({ sent }: SharedSubscription, result: string): void {
+    const block = sent === undefined ? readBlock(result) : undefined;
+    if (block !== undefined) this.blocks.note(block);
+    sent?.note(result);
+  }
+
+  has({ sent }: SharedSubscription, result: string): boolean {
+    if (sent === undefined) return this.blocks.has(readBlock(result)?.hash ?? "");
+    return sent.has(result) !== isRemoved(result);
+  }
 }
 
 /** Receiver for a subscription's notifications. */

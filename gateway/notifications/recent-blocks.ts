@@ -9,26 +9,29 @@ export type RememberedBlock = Readonly<{
 }>;
 
 /** The newest blocks sent to subscribers, in ascending order, excluding those replaced by a reorganisation. */
-export type RecentBlocks = Readonly<{
-  note: (block: RememberedBlock) => void;
-  blocks: () => readonly RememberedBlock[];
-  has: (hash: string) => boolean;
-  clear: () => void;
-}>;
+export class RecentBlocks {
+  readonly #limit: number;
+  #blocks: readonly RememberedBlock[] = [];
 
-export function createRecentBlocks(limit: number): RecentBlocks {
-  let blocks: RememberedBlock[] = [];
-  return {
-    note: (block) => {
-      blocks = blocks.filter(({ number }) => number < block.number).slice(1 - limit);
-      blocks.push(block);
-    },
-    blocks: () => blocks,
-    has: (hash) => blocks.some((block) => block.hash === hash),
-    clear: () => {
-      blocks = [];
-    },
-  };
+  constructor(limit: number) {
+    this.#limit = limit;
+  }
+
+  get blocks(): readonly RememberedBlock[] {
+    return this.#blocks;
+  }
+
+  note(block: RememberedBlock): void {
+    this.#blocks = [...this.#blocks.filter(({ number }) => number < block.number).slice(1 - this.#limit), block];
+  }
+
+  has(hash: string): boolean {
+    return this.#blocks.some((block) => block.hash === hash);
+  }
+
+  clear(): void {
+    this.#blocks = [];
+  }
 }
 
 /** Reads a block or a header from JSON text; returns undefined if the text is neither. */

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { formatRemovedLog, createSentLogs } from "./sent-logs.ts";
+import { formatRemovedLog, SentLogs } from "./sent-logs.ts";
 
 const log = (block: number, index: number, bytes = 0) =>
   `{"blockHash":"0x${block}","blockNumber":"0x${block.toString(16)}","logIndex":"0x${index}","data":"${"a".repeat(bytes)}","removed":false}`;
@@ -8,8 +8,8 @@ const logOf = (transaction: string) => log(1, 0).replace("{", `{"transactionHash
 
 it("remembers what stands, within one budget for all, and knows what it has forgotten", () => {
   const budget = { spentBytes: 0 };
-  const one = createSentLogs(budget);
-  const other = createSentLogs(budget);
+  const one = new SentLogs(budget);
+  const other = new SentLogs(budget);
   for (const entry of [log(1, 0), log(2, 0), log(2, 1)]) one.note(entry);
   one.note(formatRemovedLog(log(2, 1)));
   expect([one.has(log(2, 0)), one.has(log(2, 1))]).toEqual([true, false]);
@@ -31,7 +31,7 @@ it("marks an entry as removed, also one that does not say that it stands", () =>
 });
 
 it("tells entries of one block apart whose index counts within their transaction", () => {
-  const sent = createSentLogs({ spentBytes: 0 });
+  const sent = new SentLogs({ spentBytes: 0 });
   sent.note(logOf("0xa"));
   expect([sent.has(logOf("0xa")), sent.has(logOf("0xb"))]).toEqual([true, false]);
   sent.note(logOf("0xb"));

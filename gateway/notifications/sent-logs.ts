@@ -11,48 +11,49 @@ export type LogBudget = { spentBytes: number };
 type SentLog = Readonly<{ number: bigint; json: string }>;
 
 /** The newest log entries sent to the subscribers of one filter whose blocks are still canonical. */
-export type SentLogs = Readonly<{
-  note: (log: string) => void;
-  has: (log: string) => boolean;
-  /** Returns the entries of blocks above this one, newest first, or undefined if some of these entries may have been dropped. */
-  above: (number: bigint) => readonly string[] | undefined;
-  clear: () => void;
-}>;
+export class SentLogs {
+  readonly #budget: LogBudget;
+  readonly #logs = new Map<string, SentLog>();
+  #forgottenUpTo = -1n;
 
-export function createSentLogs(budget: LogBudget): SentLogs {
-  const logs = new Map<string, SentLog>();
-  let forgottenUpTo = -1n;
-  const forget = (key: string, log: SentLog) => {
-    logs.delete(key);
-    budget.spentBytes -= log.json.length;
-  };
-  return {
-    note: (json) => {
-      const log = readLog(json);
-      if (log === undefined) return;
-      const before = logs.get(log.key);
-      if (before !== undefined) forget(log.key, before);
-      if (log.isRemoved) return;
-      logs.set(log.key, { number: log.number, json });
-      budget.spentBytes += json.length;
-      for (const [key, oldest] of logs) {
-        if (logs.size <= rememberedLogs && budget.spentBytes <= rememberedBytes) return;
-        forget(key, oldest);
-        if (oldest.number > forgottenUpTo) forgottenUpTo = oldest.number;
-      }
-    },
-    has: (json) => logs.has(readLog(json)?.key ?? ""),
-    above: (number) => {
-      if (forgottenUpTo > number) return undefined;
-      return [...logs.values()]
-        .filter((log) => log.number > number)
-        .map(({ json }) => json)
-        .toReversed();
-    },
-    clear: () => {
-      for (const [key, log] of logs) forget(key, log);
-    },
-  };
+  constructor(budget: LogBudget) {
+    this.#budget = budget;
+  }
+
+  note(json: string): void {
+    const log = readLog(json);
+    if (log === undefined) return;
+    const before = this.#logs.get(log.key);
+    if (before !== undefined) this.#forget(log.key, before);
+    if (log.isRemoved) return;
+    this.#logs.set(log.key, { number: log.number, json });
+    this.#budget.spentBytes += json.length;
+    for (const [key, oldest] of this.#logs) {
+      if (this.#logs.size <= rememberedLogs && this.#budget.spentBytes <= rememberedBytes) return;
+      this.#forget(key, oldest);
+      if (oldest.number > this.#forgottenUpTo) this.#forgottenUpTo = oldest.number;
+    }
+  }
+
+  has(json: string): boolean {
+    return this.#logs.has(readLog(json)?.key ?? "");
+  }
+
+  /** Returns the entries of blocks above this one, newest first, or undefined if some of these entries may have been dropped. */
+  above(number: bigint): readonly string[] | undefined {
+    if (this.#forgottenUpTo > number) return undefined;
+    const above = [...this.#logs.values()].filter((log) => log.number > number);
+    return above.map(({ json }) => json).toReversed();
+  }
+
+  clear(): void {
+    for (const [key, log] of this.#logs) this.#forget(key, log);
+  }
+
+  #forget(key: string, log: SentLog): void {
+    this.#logs.delete(key);
+    this.#budget.spentBytes -= log.json.length;
+  }
 }
 
 /** Formats a log entry in the form in which it is sent after a reorganisation removed its block. */

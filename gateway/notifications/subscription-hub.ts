@@ -2,13 +2,7 @@ import { callerUpstreamSubscriptionLimit, rpcErrors, type RpcError } from "../er
 import type { NodeResponse } from "../json-rpc/read-answer.ts";
 import { unanswered } from "../upstream/node-link.ts";
 import { readBackfill, type RequestNode } from "./backfill.ts";
-import {
-  serializeNotification,
-  type SharedSubscription,
-  type Subscriber,
-  createSentNotifications,
-  type SentNotifications,
-} from "./notification.ts";
+import { serializeNotification, type SharedSubscription, type Subscriber, SentNotifications } from "./notification.ts";
 import { createNodeSubscriptions, type NodeSubscriptions } from "./node-subscriptions.ts";
 
 /** Limits on the subscriptions to the node, in total and started by one caller, and on the gaps that are bridged. */
@@ -51,7 +45,7 @@ export class SubscriptionHub implements Disposable {
   constructor(options: HubOptions, dependencies: HubDependencies) {
     this.#options = options;
     this.#dependencies = dependencies;
-    this.#sent = createSentNotifications(options.bridgeBlocks);
+    this.#sent = new SentNotifications(options.bridgeBlocks);
     this.#atNode = createNodeSubscriptions({
       link: dependencies.link,
       isWanted: (shared) => this.#byParams.get(shared.params) === shared,
@@ -115,7 +109,7 @@ export class SubscriptionHub implements Disposable {
       beganBy: caller,
       subscribers: new Set(),
       sent: params.startsWith('["logs"') ? this.#sent.logs() : undefined,
-      since: this.#sent.blocks.blocks().at(-1)?.number,
+      since: this.#sent.blocks.blocks.at(-1)?.number,
       id: undefined,
       reply: Promise.resolve(unanswered),
       held: undefined,

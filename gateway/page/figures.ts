@@ -31,46 +31,42 @@ export type FigureAgeLimits = Readonly<{
   diskOldAfterMs: number;
 }>;
 
-export function buildFigures({ health, traffic, restarts, disk }: FigureSources, rules: FigureAgeLimits): Figures {
-  const { nowMs } = rules;
-  const now = new Date(nowMs).toISOString();
+const format = (atMs: number) => new Date(atMs).toISOString();
+
+export function buildFigures(
+  { health, traffic, restarts, disk }: FigureSources,
+  { nowMs, monotonicMs, blockOldAfterMs, diskOldAfterMs }: FigureAgeLimits,
+): Figures {
+  const now = { at: format(nowMs), old: false };
+  const { height, heightSinceMs, latencyMs, failure, answeredAtMs } = health;
+  const ageMs = monotonicMs - (heightSinceMs ?? 0);
+  const isBlockOld = failure !== undefined || ageMs > blockOldAfterMs;
+  const { requests, errors, limited } = traffic?.total ?? { requests: 0, errors: 0, limited: 0 };
   return {
-    ...buildBlockFigure(health, rules),
-    ...buildRpcFigure(health, now),
-    ...(traffic === undefined ? {} : { gateway: { ...buildGatewayFigure(traffic), at: now, old: false } }),
-    ...(restarts === undefined
-      ? {}
-      : { restarts: { left: Math.max(0, restarts.perHour - restarts.used), perHour: restarts.perHour } }),
-    ...(disk === undefined ? {} : { disk: buildDiskFigure(disk, rules) }),
+    ...(height !== undefined &&
+      heightSinceMs !== undefined && { lastBlock: { height, at: format(nowMs - ageMs), old: isBlockOld } }),
+    ...(failure !== undefined && { rpc: { failure: failure.reason, ...now } }),
+    ...(failure === undefined &&
+      latencyMs !== undefined &&
+      answeredAtMs !== undefined && { rpc: { latencyMs, at: format(answeredAtMs), old: false } }),
+    ...(traffic !== undefined && {
+      gateway: {
+        requestsPerSecond: requests,
+        errorRatio: requests === 0 ? 0 : errors / requests,
+        limitedPerSecond: limited,
+        ...now,
+      },
+    }),
+    ...(restarts !== undefined && {
+      restarts: { left: Math.max(0, restarts.perHour - restarts.used), perHour: restarts.perHour },
+    }),
+    ...(disk !== undefined && {
+      disk: {
+        freeRatio: disk.look.freeBytesRatio,
+        freeBytes: disk.look.freeBytes,
+        at: format(disk.atMs),
+        old: nowMs - disk.atMs > diskOldAfterMs,
+      },
+    }),
   };
-}
-
-function buildBlockFigure(
-  health: RpcState,
-  { nowMs, monotonicMs, blockOldAfterMs }: FigureAgeLimits,
-): Pick<Figures, "lastBlock"> {
-  const { height, heightSinceMs, failure } = health;
-  if (height === undefined || heightSinceMs === undefined) return {};
-  const ageMs = monotonicMs - heightSinceMs;
-  const old = failure !== undefined || ageMs > blockOldAfterMs;
-  return { lastBlock: { height, at: new Date(nowMs - ageMs).toISOString(), old } };
-}
-
-function buildRpcFigure({ latencyMs, failure, answeredAtMs }: RpcState, now: string): Pick<Figures, "rpc"> {
-  if (failure !== undefined) return { rpc: { failure: failure.reason, at: now, old: false } };
-  if (latencyMs === undefined || answeredAtMs === undefined) return {};
-  return { rpc: { latencyMs, at: new Date(answeredAtMs).toISOString(), old: false } };
-}
-
-function buildGatewayFigure({ total }: TrafficRates) {
-  const { requests, errors, limited } = total;
-  return { requestsPerSecond: requests, errorRatio: requests === 0 ? 0 : errors / requests, limitedPerSecond: limited };
-}
-
-function buildDiskFigure(
-  { look, atMs }: NonNullable<FigureSources["disk"]>,
-  { nowMs, diskOldAfterMs }: FigureAgeLimits,
-) {
-  const { freeBytes, freeBytesRatio } = look;
-  return { freeRatio: freeBytesRatio, freeBytes, at: new Date(atMs).toISOString(), old: nowMs - atMs > diskOldAfterMs };
 }

@@ -39,10 +39,6 @@ export class NodePool implements ConnectionPool, Disposable {
   readonly #all = new Set<NodeConnection>();
   readonly #waiting = new FairQueue<NodeTicket>();
   readonly #shares: FairShares<NodeConnection>;
-  readonly #queue = {
-    join: (ticket: NodeTicket, caller: string) => this.#join(ticket, caller),
-    leave: (ticket: NodeTicket) => this.#waiting.delete(ticket),
-  };
   readonly #held: HeldConnections<NodeConnection>;
   #sweep: NodeJS.Timeout | undefined;
   #sweepEveryMs = sweepMs;
@@ -63,7 +59,7 @@ export class NodePool implements ConnectionPool, Disposable {
     this.policy = policy;
     this.#now = now;
     this.#sweptAt = now();
-    this.#sweep = this.#sweepEach(sweepMs);
+    this.#sweepEach(sweepMs);
   }
 
   get waiting(): number {
@@ -71,8 +67,12 @@ export class NodePool implements ConnectionPool, Disposable {
   }
 
   send(call: NodeCall): NodeFlow {
-    if (this.#sweepEveryMs !== sweepMs) this.#wake();
-    const ticket = new NodeTicket(call, this.#queue);
+    if (this.#sweepEveryMs !== sweepMs) {
+      // Sets the clock before the first deadline is computed from it.
+      this.#advance();
+      this.#sweepEach(sweepMs);
+    }
+    const ticket = new NodeTicket(call, this);
     const connection = this.#shares.mayAcquire(call.caller) ? (this.#idle.pop() ?? this.#connect()) : undefined;
     if (connection !== undefined) this.#start(ticket, connection);
     else if (this.#waiting.isFull(call.caller, this.#options)) call.sink.fail("queueFull");
@@ -89,13 +89,17 @@ export class NodePool implements ConnectionPool, Disposable {
   }
 
   /** Adds a caller to a waiting call. If that caller's own queue is full, the call waits only in the queues of the other callers. */
-  #join(ticket: NodeTicket, caller: string): void {
+  join(ticket: NodeTicket, caller: string): void {
     if (!this.#waiting.has(ticket)) return;
     ticket.waitsUntil = this.deadlineIn(ticket.call.timeoutMs);
     if (this.#waiting.sizeOf(caller) >= this.#options.queuedCallsPerCaller) return;
     this.#waiting.join(ticket, caller);
     // This caller may be allowed a connection where the previous callers were not.
     this.#serveWaiting();
+  }
+
+  leave(ticket: NodeTicket): void {
+    this.#waiting.delete(ticket);
   }
 
   #start(ticket: NodeTicket, connection: NodeConnection): void {
@@ -157,16 +161,10 @@ export class NodePool implements ConnectionPool, Disposable {
     return this.#clockMs + waitMs + sweepMs;
   }
 
-  #sweepEach(everyMs: number): NodeJS.Timeout {
+  #sweepEach(everyMs: number): void {
     clearInterval(this.#sweep);
     this.#sweepEveryMs = everyMs;
-    return setInterval(() => this.#expire(), everyMs).unref();
-  }
-
-  /** Returns to short sweeps and sets the clock, before the first deadline is computed from it. */
-  #wake(): void {
-    this.#advance();
-    this.#sweep = this.#sweepEach(sweepMs);
+    this.#sweep = setInterval(() => this.#expire(), everyMs).unref();
   }
 
   #advance(): void {
@@ -188,6 +186,6 @@ export class NodePool implements ConnectionPool, Disposable {
       connection[Symbol.dispose]();
     }
     const isAtRest = this.#waiting.size === 0 && this.#idle.length === this.#all.size;
-    if (isAtRest && this.#sweepEveryMs === sweepMs) this.#sweep = this.#sweepEach(restingSweepMs);
+    if (isAtRest && this.#sweepEveryMs === sweepMs) this.#sweepEach(restingSweepMs);
   }
 }

@@ -17,7 +17,8 @@ export class HeldConnections<Connection extends Held> {
   add(connection: Connection): void {
     this.#held.add(connection);
     if (this.#held.size <= this.#most) return;
-    const slowest = this.#slowest();
+    const callers = Map.groupBy(this.#held, ({ caller }) => caller).values();
+    const [slowest] = callers.reduce((heaviest, own) => (own.length > heaviest.length ? own : heaviest));
     if (slowest === undefined) return;
     this.#held.delete(slowest);
     slowest.cut();
@@ -25,17 +26,5 @@ export class HeldConnections<Connection extends Held> {
 
   delete(connection: Connection): void {
     this.#held.delete(connection);
-  }
-
-  #slowest(): Connection | undefined {
-    const byCaller = new Map<string, Connection[]>();
-    for (const connection of this.#held) {
-      const own = byCaller.get(connection.caller);
-      if (own === undefined) byCaller.set(connection.caller, [connection]);
-      else own.push(connection);
-    }
-    let heaviest: readonly Connection[] = [];
-    for (const own of byCaller.values()) if (own.length > heaviest.length) heaviest = own;
-    return heaviest[0];
   }
 }
